@@ -1,0 +1,27 @@
+#pragma once
+
+// What a running optimization tells whoever watches. Runs against the data flow, so it is small.
+
+#include <cstdint>
+#include <string>
+
+namespace quotient {
+
+struct Progress {
+  std::string phase;            // "read", "baseline", "search", "verify", "measure", "package"
+  double elapsed_seconds = 0;   // since the start of the run
+  double fraction = 0;          // of this phase, 0 to 1; an estimate
+  double original_cost_us = 0;  // predicted; 0 until known
+  double best_cost_us = 0;      // predicted, best so far; 0 until known
+  int64_t enodes = 0;           // size of the e-graph
+  std::string detail;           // one short line for people
+};
+
+class ProgressSink {
+ public:
+  virtual ~ProgressSink() = default;
+  // Called from the optimizing thread, at most a few times a second; must not block.
+  virtual void Report(const Progress& progress) = 0;
+};
+
+}  // namespace quotient

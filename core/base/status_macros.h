@@ -1,0 +1,25 @@
+#pragma once
+
+// RETURN_IF_ERROR(expr) and ASSIGN_OR_RETURN(lhs, expr): leave the function with the failure of an
+// absl::Status or absl::StatusOr. (Abseil's own are not in the release we build with.)
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#define QUOTIENT_RETURN_IF_ERROR(expr)                                                        \
+  do {                                                                                        \
+    if (absl::Status quotient_status = (expr); !quotient_status.ok()) return quotient_status; \
+  } while (false)
+
+#define QUOTIENT_CONCAT_INNER(a, b) a##b
+#define QUOTIENT_CONCAT(a, b) QUOTIENT_CONCAT_INNER(a, b)
+
+#define QUOTIENT_ASSIGN_OR_RETURN(lhs, expr) \
+  QUOTIENT_ASSIGN_OR_RETURN_INNER(QUOTIENT_CONCAT(quotient_status_or_, __LINE__), lhs, expr)
+
+#define QUOTIENT_ASSIGN_OR_RETURN_INNER(tmp, lhs, expr) \
+  auto tmp = (expr);                                    \
+  if (!tmp.ok()) return tmp.status();                   \
+  lhs = *std::move(tmp)

@@ -1,0 +1,89 @@
+#pragma once
+
+// One answer to "should this loop end?" for every long-running stage: somebody asked for it, or
+// the time is up. Why it ended is a value, not an error.
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+#include "absl/strings/string_view.h"
+#include "core/base/clock.h"
+
+namespace quotient {
+
+enum class StopReason {
+  kNone,        // keep going
+  kSaturated,   // nothing left to do
+  kCancelled,   // the token was set
+  kDeadline,    // time is up
+  kNodeLimit,   // the e-graph reached its node limit
+  kIterations,  // the iteration limit was reached
+};
+
+inline absl::string_view StopReasonName(StopReason reason) {
+  switch (reason) {
+    case StopReason::kNone:
+      return "none";
+    case StopReason::kSaturated:
+      return "saturated";
+    case StopReason::kCancelled:
+      return "cancelled";
+    case StopReason::kDeadline:
+      return "deadline";
+    case StopReason::kNodeLimit:
+      return "node_limit";
+    case StopReason::kIterations:
+      return "iterations";
+  }
+  return "none";
+}
+
+// Set once by whoever wants work to end; read by the workers. Thread-safe.
+class CancelToken {
+ public:
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+// Token and deadline together. Cheap to copy; borrows the token (may be null) and the clock.
+class StopCondition {
+ public:
+  // Never stops.
+  StopCondition() = default;
+  StopCondition(const CancelToken* token, const Clock& clock, int64_t deadline_ns)
+      : token_(token), clock_(&clock), deadline_ns_(deadline_ns) {}
+  // Stops only by the token.
+  explicit StopCondition(const CancelToken* token) : token_(token) {}
+
+  // The same token with a deadline `seconds` from now, or this one's if that is earlier.
+  StopCondition WithBudget(const Clock& clock, double seconds) const {
+    int64_t deadline = deadline_ns_;
+    if (seconds < 1e9) {
+      const int64_t own = clock.NowNs() + static_cast<int64_t>(seconds * 1e9);
+      if (own < deadline) deadline = own;
+    }
+    return StopCondition(token_, clock, deadline);
+  }
+
+  // kNone, kCancelled or kDeadline.
+  StopReason Check() const {
+    if (token_ != nullptr && token_->cancelled()) return StopReason::kCancelled;
+    if (deadline_ns_ != kNever && clock_->NowNs() >= deadline_ns_) return StopReason::kDeadline;
+    return StopReason::kNone;
+  }
+  bool ShouldStop() const { return Check() != StopReason::kNone; }
+  bool cancelled() const { return token_ != nullptr && token_->cancelled(); }
+
+ private:
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+  const CancelToken* token_ = nullptr;
+  const Clock* clock_ = &Clock::System();
+  int64_t deadline_ns_ = kNever;
+};
+
+}  // namespace quotient

@@ -1,0 +1,112 @@
+#pragma once
+
+// Graph: a model between reading and writing. SSA: every value has one producer, or none (inputs
+// and constants). Nodes stand in topological order. Nodes and values are named by index; both
+// vectors only grow while a graph is built.
+//
+// Operators are those of ONNX's default domain in one canonical form, whatever opset the model came
+// in (core/ops/README.md says what the form is): parameters such as axes or pads are attributes
+// wherever they are constant. Everything else is an *opaque* node: it is written back byte for
+// byte, never looked into, and no rewrite moves it.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "core/base/digest.h"
+#include "core/base/ids.h"
+#include "core/model/attribute.h"
+#include "core/model/shape.h"
+#include "core/model/tensor.h"
+
+namespace quotient::model {
+
+using ValueId = StrongId<struct ValueIdTag>;
+using NodeId = StrongId<struct NodeIdTag>;
+
+// The operator name of opaque nodes.
+inline constexpr char kOpaqueOp[] = "Opaque";
+
+// What an opaque node is, for the writer alone.
+struct Opaque {
+  enum class Kind { kNode, kInitializer, kSparseInitializer };
+  Kind kind = Kind::kNode;
+  std::string op;     // operator with its domain, for people: "com.acme.Foo", "LSTM"
+  std::string proto;  // the serialized NodeProto, TensorProto or SparseTensorProto
+  // Inputs from here on are not inputs of the NodeProto: its subgraphs capture them by name. They
+  // must keep their names.
+  int first_captured_input = 0;
+};
+
+struct Node {
+  std::string name;
+  std::string op;
+  AttributeMap attributes;
+  std::vector<ValueId> inputs;           // an invalid id: optional input left out
+  std::vector<ValueId> outputs;          // an invalid id: optional output left out
+  std::shared_ptr<const Opaque> opaque;  // non-null exactly if op == kOpaqueOp
+  std::string source;  // serialized NodeProto it was read from, for doc string, metadata and fields
+                       // we do not know; empty for nodes that we made
+
+  bool is_opaque() const { return opaque != nullptr; }
+};
+
+struct Value {
+  std::string name;
+  TensorType type;
+  std::optional<Tensor> constant;  // a constant of the model
+  NodeId producer;                 // invalid: input or constant
+  int output_index = 0;            // among the producer's outputs
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<Value> values;
+  // Inputs that an initializer gives a default (overridable): the value is an input all the same,
+  // and `defaults` holds the default.
+  std::vector<ValueId> inputs;
+  std::vector<std::optional<Tensor>> defaults;  // parallel to inputs
+  std::vector<ValueId> outputs;
+
+  const Node& node(NodeId id) const { return nodes[id.value()]; }
+  Node& node(NodeId id) { return nodes[id.value()]; }
+  const Value& value(ValueId id) const { return values[id.value()]; }
+  Value& value(ValueId id) { return values[id.value()]; }
+  bool is_constant(ValueId id) const { return id.valid() && value(id).constant.has_value(); }
+
+  // Appends; outputs must have been made by AddValue and get this node as producer.
+  NodeId AddNode(Node node);
+  ValueId AddValue(absl::string_view name, TensorType type);
+  ValueId AddInput(absl::string_view name, TensorType type);
+  ValueId AddConstant(absl::string_view name, Tensor tensor);
+  // A node with one output of a yet unknown type; returns the output.
+  ValueId AddOp(absl::string_view op, std::vector<ValueId> inputs, AttributeMap attributes = {},
+                absl::string_view output_name = "");
+
+  std::optional<ValueId> FindValue(absl::string_view name) const;  // linear
+};
+
+// For each value the nodes that read it, each once, in order.
+std::vector<std::vector<NodeId>> Consumers(const Graph& graph);
+
+// For each node whether an output of the graph depends on it.
+std::vector<bool> LiveNodes(const Graph& graph);
+
+// A copy without dead nodes and without values that nothing names; inputs all stay. Ids change.
+Graph Compact(const Graph& graph);
+
+// Checks what Graph promises: ids in range, SSA, topological order, no two values of one name,
+// outputs exist, constants match their types, opaque nodes have their payload. MODEL_MALFORMED or
+// MODEL_CYCLIC naming the node.
+absl::Status Validate(const Graph& graph);
+
+// Digest of structure, types, attributes and constants; names of nodes and inner values do not
+// count, those of inputs and outputs do.
+Digest GraphDigest(const Graph& graph);
+
+}  // namespace quotient::model

@@ -1,0 +1,271 @@
+#include "core/model/tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/checked.h"
+#include "core/base/float16.h"
+
+namespace quotient::model {
+namespace {
+
+struct Half {
+  uint16_t bits;
+};
+struct Brain {
+  uint16_t bits;
+};
+
+double ToDouble(Half value) { return Float16ToFloat(value.bits); }
+double ToDouble(Brain value) { return Bfloat16ToFloat(value.bits); }
+template <typename T>
+double ToDouble(T value) {
+  return static_cast<double>(value);
+}
+
+// Conversions from double as Cast makes them: floats round once, integers truncate and saturate
+// (out of range is undefined in ONNX; saturating is never undefined in C++), bool is "not zero".
+template <typename T>
+T FromDouble(double value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return Half{FloatToFloat16(static_cast<float>(value))};
+  } else if constexpr (std::is_same_v<T, Brain>) {
+    return Brain{FloatToBfloat16(static_cast<float>(value))};
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else {
+    if (std::isnan(value)) return 0;
+    if (value <= static_cast<double>(std::numeric_limits<T>::min())) {
+      return std::numeric_limits<T>::min();
+    }
+    if (value >= static_cast<double>(std::numeric_limits<T>::max())) {
+      return std::numeric_limits<T>::max();
+    }
+    return static_cast<T>(value);
+  }
+}
+
+// Integers wrap, as in ONNX Runtime and numpy.
+template <typename T>
+T FromInt(int64_t value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>) {
+    return FromDouble<T>(static_cast<double>(value));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <typename T>
+int64_t ToInt(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<int64_t>(value);
+  } else {
+    return FromDouble<int64_t>(ToDouble(value));
+  }
+}
+
+// Calls visit(T{}) with the C++ type of a computable element type.
+template <typename Visit>
+void VisitType(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return visit(float{});
+    case DType::kFloat64:
+      return visit(double{});
+    case DType::kFloat16:
+      return visit(Half{});
+    case DType::kBfloat16:
+      return visit(Brain{});
+    case DType::kInt8:
+      return visit(int8_t{});
+    case DType::kInt16:
+      return visit(int16_t{});
+    case DType::kInt32:
+      return visit(int32_t{});
+    case DType::kInt64:
+      return visit(int64_t{});
+    case DType::kUint8:
+      return visit(uint8_t{});
+    case DType::kUint16:
+      return visit(uint16_t{});
+    case DType::kUint32:
+      return visit(uint32_t{});
+    case DType::kUint64:
+      return visit(uint64_t{});
+    case DType::kBool:
+      return visit(bool{});
+    default:
+      return;
+  }
+}
+
+// Reads and writes go through memcpy: bytes of a model need not be aligned.
+template <typename T>
+T ReadElement(const std::byte* base, int64_t index) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return base[index] != std::byte{0};
+  } else {
+    T value;
+    std::memcpy(&value, base + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    return value;
+  }
+}
+
+template <typename T>
+void WriteElement(std::byte* base, int64_t index, T value) {
+  std::memcpy(base + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+template <typename Out, typename Convert>
+void LoadAs(const Tensor& tensor, int64_t begin, std::span<Out> out, Convert convert) {
+  const std::byte* base = tensor.bytes().data();
+  VisitType(tensor.dtype(), [&]<typename T>(T) {
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = static_cast<Out>(convert(ReadElement<T>(base, begin + static_cast<int64_t>(i))));
+    }
+  });
+}
+
+}  // namespace
+
+struct Tensor::LazyDigest {
+  std::once_flag once;
+  Digest digest;
+};
+
+Tensor::Tensor(DType dtype, std::vector<int64_t> dims, std::span<const std::byte> bytes,
+               std::shared_ptr<const void> owner)
+    : dtype_(dtype),
+      dims_(std::move(dims)),
+      elements_(CheckedProduct(dims_).value_or(0)),
+      bytes_(bytes),
+      owner_(std::move(owner)),
+      digest_(std::make_shared<LazyDigest>()) {}
+
+Tensor Tensor::Allocate(DType dtype, std::vector<int64_t> dims, std::span<std::byte>* bytes) {
+  const int64_t size = ByteSize(dtype, dims).value_or(0);
+  // shared_ptr<T[]>(n) value-initialises: all zero.
+  std::shared_ptr<std::byte[]> buffer(new std::byte[std::max<int64_t>(size, 1)]());
+  *bytes = std::span<std::byte>(buffer.get(), static_cast<size_t>(size));
+  return Tensor(dtype, std::move(dims), *bytes, std::move(buffer));
+}
+
+template <typename T>
+Tensor Tensor::Of(DType dtype, std::vector<int64_t> dims, std::span<const T> values) {
+  std::span<std::byte> bytes;
+  Tensor tensor = Allocate(dtype, std::move(dims), &bytes);
+  std::memcpy(bytes.data(), values.data(), std::min(bytes.size(), values.size_bytes()));
+  return tensor;
+}
+
+template Tensor Tensor::Of(DType, std::vector<int64_t>, std::span<const float>);
+template Tensor Tensor::Of(DType, std::vector<int64_t>, std::span<const double>);
+template Tensor Tensor::Of(DType, std::vector<int64_t>, std::span<const int8_t>);
+template Tensor Tensor::Of(DType, std::vector<int64_t>, std::span<const uint8_t>);
+template Tensor Tensor::Of(DType, std::vector<int64_t>, std::span<const uint16_t>);
+template Tensor Tensor::Of(DType, std::vector<int64_t>, std::span<const int32_t>);
+template Tensor Tensor::Of(DType, std::vector<int64_t>, std::span<const int64_t>);
+template Tensor Tensor::Of(DType, std::vector<int64_t>, std::span<const bool>);
+
+Tensor Tensor::Floats(std::vector<int64_t> dims, std::span<const float> values) {
+  return Of<float>(DType::kFloat32, std::move(dims), values);
+}
+Tensor Tensor::Ints(std::vector<int64_t> dims, std::span<const int64_t> values) {
+  return Of<int64_t>(DType::kInt64, std::move(dims), values);
+}
+Tensor Tensor::Scalar(float value) { return Floats({}, std::span(&value, 1)); }
+Tensor Tensor::IntScalar(int64_t value) { return Ints({}, std::span(&value, 1)); }
+
+std::optional<int64_t> Tensor::ByteSize(DType dtype, std::span<const int64_t> dims) {
+  const std::optional<int64_t> elements = CheckedProduct(dims);
+  if (!elements.has_value()) return std::nullopt;
+  const std::optional<int64_t> bits = CheckedMul(*elements, DTypeBits(dtype));
+  if (!bits.has_value()) return std::nullopt;
+  return *bits / 8 + (*bits % 8 != 0 ? 1 : 0);
+}
+
+double Tensor::GetDouble(int64_t index) const {
+  double value = 0;
+  Load(index, std::span(&value, 1));
+  return value;
+}
+
+int64_t Tensor::GetInt(int64_t index) const {
+  int64_t value = 0;
+  Load(index, std::span(&value, 1));
+  return value;
+}
+
+void Tensor::Load(int64_t begin, std::span<double> out) const {
+  LoadAs(*this, begin, out, [](auto value) { return ToDouble(value); });
+}
+
+void Tensor::Load(int64_t begin, std::span<float> out) const {
+  LoadAs(*this, begin, out, [](auto value) { return ToDouble(value); });
+}
+
+void Tensor::Load(int64_t begin, std::span<int64_t> out) const {
+  LoadAs(*this, begin, out, [](auto value) { return ToInt(value); });
+}
+
+std::vector<int64_t> Tensor::AsInts() const {
+  std::vector<int64_t> values(elements_);
+  Load(0, values);
+  return values;
+}
+
+std::vector<double> Tensor::AsDoubles() const {
+  std::vector<double> values(elements_);
+  Load(0, values);
+  return values;
+}
+
+Tensor Tensor::Reshaped(std::vector<int64_t> dims) const {
+  return Tensor(dtype_, std::move(dims), bytes_, owner_);
+}
+
+const Digest& Tensor::digest() const {
+  std::call_once(digest_->once, [this] {
+    Digester digester;
+    digester.Update(absl::StrCat(ToString(type()), ":"));
+    digester.Update(bytes_);
+    digest_->digest = digester.Finish();
+  });
+  return digest_->digest;
+}
+
+void Store(DType dtype, std::span<std::byte> buffer, int64_t begin,
+           std::span<const double> values) {
+  VisitType(dtype, [&]<typename T>(T) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      WriteElement<T>(buffer.data(), begin + static_cast<int64_t>(i), FromDouble<T>(values[i]));
+    }
+  });
+}
+
+void Store(DType dtype, std::span<std::byte> buffer, int64_t begin,
+           std::span<const int64_t> values) {
+  VisitType(dtype, [&]<typename T>(T) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      WriteElement<T>(buffer.data(), begin + static_cast<int64_t>(i), FromInt<T>(values[i]));
+    }
+  });
+}
+
+bool SameContent(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.dims() == b.dims() && a.bytes().size() == b.bytes().size() &&
+         (a.bytes().data() == b.bytes().data() ||
+          std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0);
+}
+
+}  // namespace quotient::model

@@ -1,0 +1,38 @@
+#pragma once
+
+// The text form of graphs, for tests, journals and people. Print and Parse are inverse but for
+// comments and blanks.
+//
+//   graph squeeze {
+//     input x: float32[N,3,8,8]
+//     input bias: float32[4] = [0, 0, 0, 1]        # an overridable default
+//     const w: float32[4,3,3,3] = random(7)        # uniform in [-1,1), seed 7
+//     const axes: int64[2] = [2, 3]
+//     const s: float32[] = [0.5]
+//     c = Conv(x, w, bias) {pads=[1,1,1,1], strides=[1,1]}
+//     (a, b) = Split(c) {axis=1, split=[2,2]}
+//     y: float32[N,2,8,8] = Add(a, b)              # a declared type, optional
+//     z = Clip(y, _, s)                            # _: input left out
+//     m = Opaque "com.acme.Foo" (y)
+//     output z, m
+//   }
+//
+// Node names are written as `@name` before the semicolon-free line's end: `y = Relu(x) @relu_1`.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/model/graph.h"
+
+namespace quotient::model {
+
+// Types of node outputs are what the text declares, else unknown. INVALID_ARGUMENT (reason
+// MODEL_MALFORMED) with line and column for anything that is not a graph.
+absl::StatusOr<Graph> ParseGraph(absl::string_view text);
+
+// Constants of up to `inline_elements` elements are written in full, larger ones as
+// `digest(hex)`, which ParseGraph refuses. random() is not reconstructed.
+std::string PrintGraph(const Graph& graph, int64_t inline_elements = 1 << 20);
+
+}  // namespace quotient::model

@@ -1,0 +1,41 @@
+#include "core/os/atomic_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/os/random_id.h"
+
+namespace quotient::os {
+
+absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(const std::string& path) {
+  std::string temporary = absl::StrCat(path, ".", RandomId(), ".tmp");
+  QUOTIENT_ASSIGN_OR_RETURN(Fd fd, OpenFile(temporary, O_WRONLY | O_CREAT | O_EXCL));
+  return std::unique_ptr<AtomicFile>(new AtomicFile(path, std::move(temporary), std::move(fd)));
+}
+
+AtomicFile::~AtomicFile() {
+  if (!committed_) unlink(temporary_.c_str());
+}
+
+absl::Status AtomicFile::Append(absl::string_view bytes) {
+  return WriteFully(fd_, bytes, temporary_);
+}
+
+absl::Status AtomicFile::Seal() {
+  if (!fd_.valid()) return absl::OkStatus();
+  QUOTIENT_RETURN_IF_ERROR(Sync(fd_, temporary_));
+  fd_.Close();
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Commit() {
+  QUOTIENT_RETURN_IF_ERROR(Seal());
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) return ErrnoError("rename to", path_);
+  committed_ = true;
+  return SyncDirectory(DirectoryOf(path_));
+}
+
+}  // namespace quotient::os

@@ -1,0 +1,70 @@
+#pragma once
+
+// Files the way durable programs need them: descriptors that close themselves, whole reads and
+// writes, syncs, memory maps. Failures are STORAGE_DOWN and name the file.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace quotient::os {
+
+// Owns a file descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() { Close(); }
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept;
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  void Close();
+
+ private:
+  int fd_ = -1;
+};
+
+// A file's bytes in memory for as long as the object lives. The file must not shrink meanwhile.
+class MappedFile {
+ public:
+  // `name` is for messages.
+  static absl::StatusOr<std::unique_ptr<MappedFile>> Map(const Fd& fd, absl::string_view name);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  absl::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
+  const char* const data_;
+  const size_t size_;
+};
+
+// STORAGE_DOWN with the text of errno.
+absl::Status ErrnoError(absl::string_view what, absl::string_view path);
+
+absl::StatusOr<Fd> OpenFile(const std::string& path, int flags, mode_t mode = 0644);
+absl::Status WriteFully(const Fd& fd, absl::string_view bytes, absl::string_view path);
+absl::Status WriteFullyAt(const Fd& fd, absl::string_view bytes, int64_t offset,
+                          absl::string_view path);
+absl::Status Sync(const Fd& fd, absl::string_view path);
+absl::Status SyncDirectory(const std::string& path);
+// All missing parents, too.
+absl::Status MakeDirectories(const std::string& path);
+absl::StatusOr<std::string> ReadFile(const std::string& path);
+
+// "a/b" -> "a", "b" -> "."; and "a/b" -> "b".
+std::string DirectoryOf(absl::string_view path);
+std::string BaseName(absl::string_view path);
+
+}  // namespace quotient::os

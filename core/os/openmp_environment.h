@@ -1,0 +1,12 @@
+#pragma once
+
+// The OpenMP runtime that kernels run on reads its environment once, when the program is loaded,
+// before main. So a program that measures sets what is missing and starts itself again.
+
+namespace quotient::os {
+
+// First thing in main(). Returns at once if the environment is as it should be, else replaces the
+// process by itself (same process id). What the user has set is left alone.
+void EnsureOpenMpEnvironment(char** argv);
+
+}  // namespace quotient::os

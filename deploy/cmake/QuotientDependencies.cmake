@@ -1,0 +1,41 @@
+# Finds the dependencies that deploy/setup/install.sh put in place. Imported targets to link:
+#
+#   absl::*  gRPC::grpc++  protobuf::libprotobuf  SQLite::SQLite3  OpenSSL::Crypto
+#   prometheus-cpp::core  prometheus-cpp::pull  spdlog::spdlog  nlohmann_json::nlohmann_json
+#   ONNX::onnx  DNNL::dnnl  GTest::gtest  GTest::gmock  benchmark::benchmark  Threads::Threads
+
+if(DEFINED ENV{QUOTIENT_DEPS})
+  set(quotient_deps $ENV{QUOTIENT_DEPS})
+else()
+  set(quotient_deps ${CMAKE_SOURCE_DIR}/build/deps)
+endif()
+if(NOT EXISTS ${quotient_deps}/current/.complete)
+  message(FATAL_ERROR "No dependencies in ${quotient_deps}: run deploy/setup/install.sh first.")
+endif()
+
+# The link's target is used, not the link: a new prefix has new paths, so all that depends on it is
+# compiled again. What CMake remembers of the old one has to go.
+file(REAL_PATH ${quotient_deps}/current quotient_prefix)
+if(NOT quotient_prefix STREQUAL "${QUOTIENT_PREFIX}")
+  unset(ONNX_DIR CACHE)
+  unset(dnnl_DIR CACHE)
+  set(QUOTIENT_PREFIX ${quotient_prefix} CACHE INTERNAL "Prefix with ONNX and oneDNN")
+endif()
+list(PREPEND CMAKE_PREFIX_PATH ${quotient_prefix})
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(absl CONFIG REQUIRED)
+find_package(Protobuf REQUIRED)  # module mode: Debian ships no configuration file
+find_package(gRPC CONFIG REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+find_package(ONNX CONFIG REQUIRED)
+find_package(dnnl CONFIG REQUIRED)
+if(QUOTIENT_TESTS)
+  find_package(GTest CONFIG REQUIRED)
+  find_package(benchmark CONFIG REQUIRED)
+endif()

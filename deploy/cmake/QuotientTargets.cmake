@@ -1,0 +1,190 @@
+# The kinds of targets in this tree. Includes are written from the repository's root everywhere:
+# #include "core/model/graph.h", and #include "quotient/v1/job.pb.h" for generated code.
+
+# Part of every program under the thread sanitizer; see the file.
+if(QUOTIENT_SANITIZE MATCHES "thread")
+  add_library(quotient_tsan OBJECT ${CMAKE_SOURCE_DIR}/tests/support/tsan_absl_mutex.cc)
+  target_link_libraries(quotient_tsan PUBLIC absl::synchronization)
+endif()
+
+# quotient_library(NAME SOURCES a.cc... [DEPS target...])
+# One static library per folder. DEPS are public: they mirror what the headers include.
+# Without SOURCES: headers only.
+function(quotient_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS")
+  quotient_check_arguments_(${name})
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    set(scope PUBLIC)
+  else()
+    add_library(${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${name} ${scope} ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} ${scope} ${ARG_DEPS})
+endfunction()
+
+# quotient_binary(NAME SOURCES a.cc... [DEPS target...])
+# A program, in build/<preset>/bin.
+function(quotient_binary name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS")
+  quotient_check_arguments_(${name})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} $<TARGET_NAME_IF_EXISTS:quotient_tsan>)
+endfunction()
+
+# quotient_test(NAME [SOURCES a_test.cc...] [DEPS target...] [ARGS argument...] [TIMEOUT seconds])
+# A GoogleTest program and one CTest entry of the same name; SOURCES defaults to NAME.cc. It runs in
+# the repository's root, so that test data is opened as "tests/data/...".
+function(quotient_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "SOURCES;DEPS;ARGS")
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${name}.cc)
+  endif()
+  quotient_check_arguments_(${name})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main
+                        $<TARGET_NAME_IF_EXISTS:quotient_tsan>)
+  if(TARGET quotient_test_pch)
+    target_precompile_headers(${name} REUSE_FROM quotient_test_pch)
+  endif()
+  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  quotient_test_properties_(${name} "${ARG_TIMEOUT}")
+endfunction()
+
+# quotient_script_test(NAME COMMAND word... [TIMEOUT seconds])
+# A CTest entry for a program that exists already, a Python script for one. Scripts find the
+# binaries in $QUOTIENT_BIN_DIR and a Python with ONNX Runtime as $QUOTIENT_PYTHON.
+function(quotient_script_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "COMMAND")
+  quotient_check_arguments_(${name})
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  quotient_test_properties_(${name} "${ARG_TIMEOUT}")
+endfunction()
+
+# quotient_bench(NAME [SOURCES a_bench.cc...] [DEPS target...])
+# A Google Benchmark program; no CTest entry.
+function(quotient_bench name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS")
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${name}.cc)
+  endif()
+  quotient_binary(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} benchmark::benchmark_main)
+endfunction()
+
+# quotient_fuzzer(NAME [SOURCES a_fuzzer.cc...] [DEPS target...] [CORPUS folder])
+# A libFuzzer program under the preset fuzz; under the others a program that runs
+# LLVMFuzzerTestOneInput on each file of CORPUS, as a CTest entry, so that old finds stay found.
+function(quotient_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "CORPUS" "SOURCES;DEPS")
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${name}.cc)
+  endif()
+  quotient_check_arguments_(${name})
+  if(QUOTIENT_FUZZ)
+    quotient_binary(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set(arguments -runs=0)
+  else()
+    quotient_binary(${name} SOURCES ${ARG_SOURCES}
+                    ${CMAKE_SOURCE_DIR}/tests/support/fuzz_replay_main.cc
+                    DEPS ${ARG_DEPS})
+    set(arguments "")
+  endif()
+  if(ARG_CORPUS)
+    quotient_script_test(${name} COMMAND ${name} ${arguments} ${ARG_CORPUS})
+  endif()
+endfunction()
+
+# quotient_proto_library(NAME PROTOS a.proto... [DEPS target...] [GRPC])
+# Messages, and with GRPC service stubs too, in one library: generated code is slow to compile, so
+# it is compiled once. Imports and includes are relative to proto/: "quotient/v1/job.proto".
+function(quotient_proto_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "GRPC" "" "PROTOS;DEPS")
+  quotient_check_arguments_(${name})
+  set(root ${CMAKE_SOURCE_DIR}/proto)
+  set(out ${CMAKE_BINARY_DIR}/proto)
+  set(flags --proto_path=${root} --cpp_out=${out})
+  set(plugin "")
+  set(extensions pb)
+  if(ARG_GRPC)
+    # generate_mock_code: *_mock.grpc.pb.h, client stubs for GoogleMock.
+    set(plugin $<TARGET_FILE:gRPC::grpc_cpp_plugin>)
+    list(APPEND flags --plugin=protoc-gen-grpc=${plugin} --grpc_out=generate_mock_code=true:${out})
+    list(APPEND extensions grpc.pb)
+  endif()
+  set(sources "")
+  foreach(proto ${ARG_PROTOS})
+    cmake_path(ABSOLUTE_PATH proto NORMALIZE)
+    cmake_path(RELATIVE_PATH proto BASE_DIRECTORY ${root} OUTPUT_VARIABLE relative)
+    cmake_path(REMOVE_EXTENSION relative OUTPUT_VARIABLE stem)
+    set(generated "")
+    foreach(extension ${extensions})
+      list(APPEND generated ${out}/${stem}.${extension}.cc ${out}/${stem}.${extension}.h)
+    endforeach()
+    # DEPENDS names all protos of the library: they import each other, and protoc is quick.
+    add_custom_command(
+      OUTPUT ${generated}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${out}
+      COMMAND protobuf::protoc ${flags} ${relative}
+      WORKING_DIRECTORY ${root}
+      DEPENDS ${ARG_PROTOS} protobuf::protoc ${plugin}
+      COMMENT "protoc ${relative}"
+      VERBATIM)
+    list(APPEND sources ${generated})
+  endforeach()
+  add_library(${name} STATIC ${sources})
+  target_compile_options(${name} PRIVATE -w)
+  target_include_directories(${name} SYSTEM PUBLIC ${out})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS} protobuf::libprotobuf)
+  if(ARG_GRPC)
+    target_link_libraries(${name} PUBLIC gRPC::grpc++)
+  endif()
+endfunction()
+
+# --- helpers ---
+
+# Fails on misspelled keywords, which would otherwise be dropped in silence.
+macro(quotient_check_arguments_ target)
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${target}: cannot use ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+endmacro()
+
+function(quotient_test_properties_ name timeout)
+  if(NOT timeout)
+    set(timeout 120)
+  endif()
+  if(QUOTIENT_SANITIZE)
+    math(EXPR timeout "${timeout} * 10")
+  endif()
+  # Sanitizers: stop at the first report, with a stack. Under TSan also one OpenMP thread, since
+  # libgomp is not instrumented.
+  set(environment
+      QUOTIENT_BIN_DIR=${CMAKE_BINARY_DIR}/bin
+      QUOTIENT_PYTHON=${quotient_deps}/tests/bin/python3
+      ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+      UBSAN_OPTIONS=print_stacktrace=1
+      TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp:halt_on_error=1)
+  if(QUOTIENT_SANITIZE MATCHES "thread")
+    list(APPEND environment OMP_NUM_THREADS=1)
+  endif()
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/tests
+             OUTPUT_VARIABLE label)
+  set_tests_properties(
+    ${name} PROPERTIES
+    TIMEOUT ${timeout}
+    LABELS "${label}"
+    ENVIRONMENT "${environment}")
+endfunction()
+
+# GCC only: ccache does not take clang's precompiled headers without more flags.
+if(QUOTIENT_TESTS AND QUOTIENT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A program, not an object library: a precompiled header fits only code with the same -fPIE.
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/quotient_test_pch.cc CONTENT "int main() {}\n")
+  add_executable(quotient_test_pch ${CMAKE_BINARY_DIR}/quotient_test_pch.cc)
+  target_link_libraries(quotient_test_pch PRIVATE GTest::gmock GTest::gtest)
+  target_precompile_headers(quotient_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()

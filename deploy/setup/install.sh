@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Installs what Quotient needs and this machine lacks, and nothing else. Debian 12.
+#
+#   deploy/setup/install.sh [--with-tests] [--with-fuzz]
+#   deploy/setup/install.sh --runtime
+#
+#   --with-tests   also ONNX Runtime, Prometheus and others that only the tests use
+#   --with-fuzz    also clang 14 for the presets clang and fuzz
+#   --runtime      only the packages that built programs load; nothing to build with
+#
+# Debian packages go into the system (through sudo unless root). All else goes under build/deps:
+#
+#   build/deps/<digest>          prefix with oneDNN and the ONNX C++ library; CMake looks here
+#   build/deps/current           link to the prefix in use
+#   build/deps/tests-<digest>    virtual environment and tools of the tests
+#   build/deps/tests             link to the one in use
+#
+# <digest> is over the pins and the recipe, so changed pins make a new directory and unchanged ones
+# make this script a no-op. A directory counts as complete only once its file .complete exists, which
+# is written last: an interrupted run is started over, never mistaken for a finished one.
+#
+# Environment: QUOTIENT_DEPS         directory to use instead of build/deps
+#              QUOTIENT_BASE_PYTHON  interpreter that makes virtual environments (/usr/bin/python3)
+set -euo pipefail
+
+setup=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+repo=$(cd "$setup/../.." && pwd)
+deps=${QUOTIENT_DEPS:-$repo/build/deps}
+python=${QUOTIENT_BASE_PYTHON:-/usr/bin/python3}
+
+say() { printf 'install: %s\n' "$*" >&2; }
+
+with_tests='' with_fuzz='' runtime=''
+for arg in "$@"; do
+  case $arg in
+    --with-tests) with_tests=1 ;;
+    --with-fuzz) with_fuzz=1 ;;
+    --runtime) runtime=1 ;;
+    *)
+      say "unknown argument $arg"
+      sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+      exit 2
+      ;;
+  esac
+done
+
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
+
+# Package lists are read once, then compared with dpkg's data base in one call.
+install_packages() {
+  local wanted missing
+  wanted=$(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$@" | sort -u)
+  missing=$(comm -23 <(printf '%s\n' "$wanted") \
+    <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort -u))
+  if [ -z "$missing" ]; then return; fi
+  say "Debian packages: $(tr '\n' ' ' <<<"$missing")"
+  as_root apt-get -qq update
+  # shellcheck disable=SC2086  # one word per package is meant
+  as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get -qq -y --no-install-recommends \
+    -o Dpkg::Use-Pty=0 install $missing >/dev/null
+}
+
+# digest FILE... : short name for the contents of the files and for the protobuf they meet, because
+# ONNX is compiled against its headers.
+digest() {
+  { cat "$@" && dpkg-query -W -f '${Version}' libprotobuf-dev; } | sha256sum | cut -c 1-16
+}
+
+# ensure WHAT LINK NAME COMMAND... : runs COMMAND with directory $deps/NAME appended unless that
+# directory is complete, then points $deps/LINK to it.
+ensure() {
+  local what=$1 link=$2 name=$3
+  shift 3
+  if [ ! -e "$deps/$name/.complete" ]; then
+    say "$what -> $deps/$name"
+    "$@" "$deps/$name"
+    touch "$deps/$name/.complete"
+  fi
+  # -n: replace the link itself. Left alone when right, so that nothing looks newly changed.
+  if [ "$(readlink "$deps/$link" || true)" != "$name" ]; then ln -sfn "$name" "$deps/$link"; fi
+}
+
+build_prefix() { "$setup/build_prefix.sh" "$1" "$deps/.scratch"; }
+
+build_test_tools() {
+  local dir=$1
+  rm -rf "$dir"
+  "$python" -m venv "$dir"
+  PIP_DISABLE_PIP_VERSION_CHECK=1 "$dir/bin/python" -m pip --quiet install --require-hashes \
+    --no-deps --only-binary :all: -r "$setup/requirements-tests.txt"
+  # Prometheus, as a scraper to test against. Unpacked, not installed: Debian's package would
+  # start a server on this machine.
+  (
+    cd "$dir"
+    as_root apt-get -qq update
+    apt-get -qq -o APT::Sandbox::User=root download prometheus
+    dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/prometheus ./usr/bin/promtool
+    mv usr/bin/prometheus usr/bin/promtool bin/
+    rm -r usr prometheus_*.deb
+  )
+}
+
+if [ -n "$runtime" ]; then
+  install_packages "$setup/packages-runtime.txt"
+  say 'all packages of the run time are in place'
+  exit
+fi
+
+lists=("$setup/packages.txt")
+if [ -n "$with_tests" ]; then lists+=("$setup/packages-tests.txt"); fi
+if [ -n "$with_fuzz" ]; then lists+=("$setup/packages-fuzz.txt"); fi
+
+mkdir -p "$deps"
+# One installer at a time: parallel builds of one checkout wait here for the first to finish.
+exec 9>"$deps/.lock"
+if ! flock -n 9; then
+  say 'another install.sh is at work, waiting for it'
+  flock 9
+fi
+
+install_packages "${lists[@]}"
+ensure 'oneDNN and ONNX' current \
+  "$(digest "$setup/build_prefix.sh" "$setup"/requirements{,-onnx,-build}.txt)" build_prefix
+if [ -n "$with_tests" ]; then
+  ensure 'tools of the tests' tests \
+    "tests-$(digest "$setup/requirements-tests.txt")" build_test_tools
+fi
+say 'all dependencies are in place'

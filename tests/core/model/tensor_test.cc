@@ -1,0 +1,69 @@
+#include "core/model/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace quotient::model {
+namespace {
+
+TEST(TensorTest, StoreAndLoadEveryComputableType) {
+  const std::vector<double> values = {0, 1, 2, 5};
+  for (int32_t number = 1; DTypeFromOnnx(number).has_value(); ++number) {
+    const DType dtype = *DTypeFromOnnx(number);
+    if (!IsComputable(dtype)) continue;
+    std::span<std::byte> bytes;
+    const Tensor tensor = Tensor::Allocate(dtype, {2, 2}, &bytes);
+    Store(dtype, bytes, 0, values);
+    EXPECT_EQ(tensor.GetDouble(2), dtype == DType::kBool ? 1 : 2) << DTypeName(dtype);
+    EXPECT_EQ(tensor.GetInt(1), 1) << DTypeName(dtype);
+  }
+}
+
+TEST(TensorTest, ConversionsSaturateTruncateAndWrap) {
+  std::span<std::byte> bytes;
+  const Tensor small = Tensor::Allocate(DType::kInt8, {4}, &bytes);
+  Store(DType::kInt8, bytes, 0, std::vector<double>{300, -300, -1.9, std::nan("")});
+  EXPECT_EQ(small.AsInts(), (std::vector<int64_t>{127, -128, -1, 0}));
+  Store(DType::kInt8, bytes, 0, std::vector<int64_t>{300, -129, 5, 128});
+  EXPECT_EQ(small.AsInts(), (std::vector<int64_t>{44, 127, 5, -128}));
+}
+
+TEST(TensorTest, LargeIntegersAreExact) {
+  const int64_t big = (int64_t{1} << 60) + 1;
+  const Tensor tensor = Tensor::IntScalar(big);
+  EXPECT_EQ(tensor.GetInt(0), big);
+}
+
+TEST(TensorTest, SizesAreChecked) {
+  const int64_t huge = int64_t{1} << 40;
+  EXPECT_EQ(Tensor::ByteSize(DType::kFloat32, std::vector<int64_t>{huge, huge}), std::nullopt);
+  EXPECT_EQ(Tensor::ByteSize(DType::kFloat64, std::vector<int64_t>{int64_t{1} << 60}),
+            std::nullopt);
+  EXPECT_EQ(Tensor::ByteSize(DType::kFloat32, std::vector<int64_t>{-1}), std::nullopt);
+  EXPECT_EQ(Tensor::ByteSize(DType::kUint4, std::vector<int64_t>{5}), 3);
+}
+
+TEST(TensorTest, DigestSeesTypeDimsAndBytes) {
+  const Tensor a = Tensor::Floats({2}, std::vector<float>{1, 2});
+  const Tensor b = Tensor::Floats({2}, std::vector<float>{1, 2});
+  EXPECT_EQ(a.digest(), b.digest());
+  EXPECT_TRUE(SameContent(a, b));
+  EXPECT_NE(a.digest(), a.Reshaped({2, 1}).digest());
+  EXPECT_NE(a.digest(), Tensor::Floats({2}, std::vector<float>{1, 3}).digest());
+  EXPECT_FALSE(SameContent(a, a.Reshaped({1, 2})));
+}
+
+TEST(TensorTest, UnalignedBytesOfSomebodyElse) {
+  const auto buffer = std::make_shared<std::vector<std::byte>>(9);
+  const float value = 2.5f;
+  std::memcpy(buffer->data() + 1, &value, sizeof(value));
+  const Tensor tensor(DType::kFloat32, {1}, std::span(buffer->data() + 1, 4), buffer);
+  EXPECT_EQ(tensor.GetDouble(0), 2.5);
+}
+
+}  // namespace
+}  // namespace quotient::model

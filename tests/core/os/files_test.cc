@@ -1,0 +1,86 @@
+#include "core/os/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "core/os/atomic_file.h"
+#include "core/os/random_id.h"
+#include "tests/server/support/temp_dir.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::os {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::quotient::testing::TempDir;
+using ::testing::HasSubstr;
+
+int FilesIn(const TempDir& dir) {
+  return static_cast<int>(std::distance(std::filesystem::directory_iterator(dir.path()), {}));
+}
+
+TEST(AtomicFileTest, AppearsWhenCommitted) {
+  TempDir dir;
+  ASSERT_OK_AND_ASSIGN(const auto file, AtomicFile::Create(dir / "f"));
+  ASSERT_OK(file->Append("hello "));
+  ASSERT_OK(file->Append("world"));
+  EXPECT_FALSE(std::filesystem::exists(dir / "f"));
+  ASSERT_OK(file->Commit());
+  ASSERT_OK_AND_ASSIGN(const std::string content, ReadFile(dir / "f"));
+  EXPECT_EQ(content, "hello world");
+  EXPECT_EQ(FilesIn(dir), 1);
+}
+
+TEST(AtomicFileTest, LeavesNothingWhenDropped) {
+  TempDir dir;
+  std::ofstream(dir / "f") << "old";
+  {
+    ASSERT_OK_AND_ASSIGN(const auto file, AtomicFile::Create(dir / "f"));
+    ASSERT_OK(file->Append("new"));
+    ASSERT_OK(file->Seal());
+  }
+  ASSERT_OK_AND_ASSIGN(const std::string content, ReadFile(dir / "f"));
+  EXPECT_EQ(content, "old");
+  EXPECT_EQ(FilesIn(dir), 1);
+}
+
+TEST(AtomicFileTest, SaysAtOnceThatAFolderIsMissing) {
+  TempDir dir;
+  EXPECT_THAT(AtomicFile::Create(dir / "no/f"), HasReason(Reason::kStorageDown, HasSubstr("no/f")));
+}
+
+TEST(FilesTest, DirectoriesAreMadeWithTheirParents) {
+  TempDir dir;
+  ASSERT_OK(MakeDirectories(dir / "a/b/c"));
+  ASSERT_OK(MakeDirectories(dir / "a/b/c"));
+  EXPECT_TRUE(std::filesystem::is_directory(dir / "a/b/c"));
+}
+
+TEST(FilesTest, OnlyRegularFilesAreMapped) {
+  TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
+  ASSERT_OK_AND_ASSIGN(const Fd fifo, OpenFile(dir / "fifo", O_RDONLY | O_NONBLOCK));
+  EXPECT_THAT(MappedFile::Map(fifo, "fifo"), HasReason(Reason::kStorageDown));
+  ASSERT_OK_AND_ASSIGN(const Fd zero, OpenFile("/dev/zero", O_RDONLY));
+  EXPECT_THAT(MappedFile::Map(zero, "zero"), HasReason(Reason::kStorageDown));
+}
+
+TEST(FilesTest, PathsAreTakenApart) {
+  EXPECT_EQ(DirectoryOf("a/b"), "a");
+  EXPECT_EQ(DirectoryOf("b"), ".");
+  EXPECT_EQ(DirectoryOf("/b"), "/");
+  EXPECT_EQ(BaseName("a/b"), "b");
+  EXPECT_EQ(BaseName("b"), "b");
+}
+
+TEST(RandomIdTest, IsLongAndNew) {
+  EXPECT_EQ(RandomId().size(), 20u);
+  EXPECT_NE(RandomId(), RandomId());
+}
+
+}  // namespace
+}  // namespace quotient::os

@@ -1,0 +1,136 @@
+"""deploy/quickstart.sh with stand-ins for everything that it calls: what it passes on, what it says,
+what it returns, and that it leaves no server behind."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import textwrap
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "quickstart.sh"
+
+# Notes its process id, announces an address, and ends on SIGTERM, as quotientd does.
+SERVER = """\
+    import os, pathlib, signal, sys
+    root = pathlib.Path(__file__).parents[3]
+    (root / "server.pid").write_text(str(os.getpid()))
+    if (root / "server-dies").exists():
+        sys.exit("cannot open the data directory")
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    port_file = pathlib.Path(sys.argv[sys.argv.index("--port-file") + 1])
+    port_file.with_suffix(".new").write_text("127.0.0.1:4242\\n")
+    port_file.with_suffix(".new").rename(port_file)
+    signal.sigwait([signal.SIGTERM])
+"""
+
+# Notes its arguments and says that it runs; waits for a signal, or ends with a given status.
+CLIENT = """\
+    import pathlib, signal, sys
+    root = pathlib.Path(__file__).parents[3]
+    (root / "client.args").write_text("\\n".join(sys.argv[1:]))
+    print("cost report", flush=True)
+    if (root / "client-waits").exists():
+        signal.sigwait([signal.SIGINT])
+        sys.exit(5)
+    status = root / "client-status"
+    sys.exit(int(status.read_text()) if status.exists() else 0)
+"""
+
+GENERATOR = """\
+    import pathlib, sys
+    assert sys.argv[1:3] == ["squeezenet", "-o"], sys.argv
+    pathlib.Path(sys.argv[3]).touch()
+"""
+
+
+class QuickstartTest(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.root)
+        (self.root / "deploy").mkdir()
+        shutil.copy(SCRIPT, self.root / "deploy")
+        self.program("build/release/bin/quotientd", SERVER)
+        self.program("build/release/bin/quotient", CLIENT)
+        self.program("build/release/bin/make_network", GENERATOR)
+        self.program("deploy/setup/install.sh", "")
+        self.program("path/cmake", "")
+
+    def program(self, path, source):
+        path = self.root / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/usr/bin/python3\n" + textwrap.dedent(source))
+        path.chmod(0o755)
+
+    def start(self, *arguments):
+        """In a session of its own, so that signals reach it as they do from a terminal."""
+        (self.root / "tmp").mkdir(exist_ok=True)
+        environment = {**os.environ, "PATH": f"{self.root}/path:{os.environ['PATH']}",
+                       "TMPDIR": str(self.root / "tmp")}
+        return subprocess.Popen([self.root / "deploy/quickstart.sh", *arguments], env=environment,
+                                cwd=self.root, start_new_session=True, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run_script(self, *arguments):
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def assert_nothing_left(self):
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int((self.root / "server.pid").read_text()), 0)
+        self.assertEqual([], os.listdir(self.root / "tmp"))
+
+    def test_generates_a_model_and_names_the_results(self):
+        status, out, err = self.run_script()
+        self.assertEqual(0, status, err)
+        out_folder = self.root / "out"
+        self.assertEqual(
+            ["optimize", f"{out_folder}/squeezenet.onnx", "-o", f"{out_folder}/squeezenet.optimized.onnx",
+             "--server", "127.0.0.1:4242", "--report", f"{out_folder}/report.json",
+             "--html", f"{out_folder}/report.html"],
+            (self.root / "client.args").read_text().split("\n"))
+        self.assertTrue(out.startswith("cost report\n"), out)
+        for name in ("squeezenet.optimized.onnx", "report.html", "report.json"):
+            self.assertIn(f"{out_folder}/{name}", out)
+        self.assert_nothing_left()
+
+    def test_takes_the_users_model(self):
+        model = self.root / "a model.onnx"
+        model.touch()
+        status, out, err = self.run_script("a model.onnx")
+        self.assertEqual(0, status, err)
+        self.assertIn(f"{self.root}/out/a model.optimized.onnx", out)
+        self.assertIn(str(model), (self.root / "client.args").read_text().split("\n"))
+
+    def test_returns_the_clients_status(self):
+        (self.root / "client-status").write_text("3")
+        status, _, err = self.run_script()
+        self.assertEqual(3, status, err)
+        self.assert_nothing_left()
+
+    def test_shows_why_the_server_did_not_start(self):
+        (self.root / "server-dies").touch()
+        status, _, err = self.run_script()
+        self.assertEqual(4, status)
+        self.assertIn("cannot open the data directory", err)
+        self.assert_nothing_left()
+
+    def test_interrupt_stops_client_and_server(self):
+        (self.root / "client-waits").touch()
+        process = self.start()
+        self.assertEqual("cost report\n", process.stdout.readline())
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertNotEqual(0, process.returncode)
+        self.assert_nothing_left()
+
+    def test_refuses_what_it_does_not_know(self):
+        self.assertEqual(2, self.run_script("--frobnicate")[0])
+        self.assertEqual(2, self.run_script("missing.onnx")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

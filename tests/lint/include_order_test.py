@@ -1,0 +1,74 @@
+"""The include lint finds what it should find, in a tree made for it, and nothing else."""
+
+import pathlib
+import tempfile
+import unittest
+
+import include_order
+
+
+class IncludeOrderTest(unittest.TestCase):
+    def check(self, files):
+        """Lints a tree of {path: source text}."""
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            for path, text in files.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+            return list(include_order.broken_edges(root))
+
+    def assert_edge(self, path, text, reason):
+        (edge,) = self.check({path: text})
+        self.assertIn(f"{path}:", edge)
+        self.assertIn(reason, edge)
+
+    def test_accepts_downward_includes(self):
+        self.assertEqual([], self.check({
+            "core/rules/a.cc": '#include "core/egraph/b.h"\n#include "core/rules/a.h"\n#include <vector>',
+            "core/kernels/onednn/a.cc": '#include <oneapi/dnnl/dnnl.hpp>\n#include "core/kernels/b.h"',
+            "core/onnx/reader.cc": "#include <onnx/onnx_pb.h>",
+            "proto/wire/a.cc": '#include "core/base/a.h"\n#include "google/rpc/status.pb.h"',
+            "core/eval/a.cc": '#include "core/onnx/a.h"',
+            "server/worker/a.cc": '#include "core/optimize/a.h"\n#include "server/jobs/a.h"',
+            "server/rpc/a.cc": '#include "quotient/v1/job.pb.h"\n#include <grpcpp/grpcpp.h>',
+            "server/main.cc": '#include "server/ops/a.h"',
+            "client/cli/main.cc": '#include "client/cpp/a.h"\n#include "core/model/a.h"',
+            "tests/core/model/a_test.cc": '#include "core/optimize/a.h"\n#include <onnx/checker.h>',
+        }))
+
+    def test_names_file_and_line_of_an_upward_include(self):
+        edges = self.check({"core/base/a.cc": '#include <map>\n\n#include "core/model/graph.h"\n'})
+        self.assertEqual(
+            ['core/base/a.cc:3: includes "core/model/graph.h": core/base comes before core/model'],
+            edges)
+
+    def test_core_knows_no_other_top_folder(self):
+        self.assert_edge("core/base/a.cc", '#include "server/jobs/a.h"', "core may not include server")
+        self.assert_edge("core/base/a.cc", '#include "quotient/v1/a.pb.h"', "core may not include proto")
+
+    def test_client_knows_no_server(self):
+        self.assert_edge("client/cpp/a.cc", '#include "server/jobs/a.h"', "client may not include server")
+
+    def test_interfaces_do_not_know_their_stores(self):
+        self.assert_edge("server/jobs/a.h", '#include "server/store/a.h"', "comes before server/store")
+
+    def test_libraries_are_confined(self):
+        self.assert_edge("core/kernels/a.cc", '#include "dnnl.hpp"', "oneDNN")
+        self.assert_edge("core/model/a.cc", "#include <onnx/onnx_pb.h>", "ONNX")
+        self.assert_edge("core/base/a.cc", "#include <grpcpp/grpcpp.h>", "gRPC")
+        self.assert_edge("server/jobs/a.cc", "#include <sqlite3.h>", "SQLite")
+
+    def test_files_above_the_folders_are_not_included(self):
+        self.assert_edge("server/ops/a.cc", '#include "server/wiring.h"', "comes before server")
+
+    def test_refuses_folders_without_a_place(self):
+        self.assert_edge("core/misc/a.cc", "", "not in the order of core")
+
+    def test_refuses_relative_includes(self):
+        (edge,) = self.check({"core/base/a.cc": '#include "a.h"', "core/base/a.h": ""})
+        self.assertIn("core/base/a.cc:1", edge)
+        self.assertIn("repository's root", edge)
+
+
+if __name__ == "__main__":
+    unittest.main()

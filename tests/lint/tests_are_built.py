@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Checks that every test in the tree is built and run: a test that no CMakeLists.txt lists, or
+lists in a comment, passes for ever.
+
+  tests_are_built.py BUILD [ROOT]      ROOT defaults to this repository
+
+C++ files count as built when they are in BUILD/compile_commands.json. A Python test counts when its
+file name is in a CTest command. Prints the others; the exit status is then 1.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+CXX = ("*_test.cc", "*_bench.cc", "*_fuzzer.cc")
+PYTHON = ("*_test.py", "test_*.py")
+
+
+def find(root, patterns):
+    return sorted(path for pattern in patterns for path in (root / "tests").rglob(pattern))
+
+
+def compiled_files(build):
+    commands = json.loads((build / "compile_commands.json").read_text())
+    return {(pathlib.Path(c["directory"]) / c["file"]).resolve() for c in commands}
+
+
+def ctest_words(build):
+    """File names of all words in all test commands."""
+    listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"],
+                             check=True, capture_output=True, text=True).stdout
+    tests = json.loads(listing)["tests"]
+    return {pathlib.PurePath(word).name for test in tests for word in test.get("command", [])}
+
+
+def forgotten(root, compiled, commanded):
+    """Yields a line of text for each test that is neither compiled nor commanded."""
+    for path in find(root, CXX):
+        if path.resolve() not in compiled:
+            yield f"{path.relative_to(root)}: no CMakeLists.txt builds this"
+    for path in find(root, PYTHON):
+        if path.name not in commanded:
+            yield f"{path.relative_to(root)}: no CTest entry runs this"
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    root = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else pathlib.Path(__file__).parents[2])
+    lost = list(forgotten(root.resolve(), compiled_files(build), ctest_words(build)))
+    for line in lost:
+        print(line)
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

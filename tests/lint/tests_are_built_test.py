@@ -1,0 +1,24 @@
+"""The lint of forgotten tests finds them."""
+
+import pathlib
+import tempfile
+import unittest
+
+import tests_are_built
+
+
+class TestsAreBuiltTest(unittest.TestCase):
+    def test_names_what_is_not_listed(self):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory).resolve()
+            folder = root / "tests" / "core"
+            folder.mkdir(parents=True)
+            for name in ("built_test.cc", "lost_test.cc", "helper.cc", "run_test.py", "lost_test.py"):
+                (folder / name).touch()
+            lost = list(tests_are_built.forgotten(root, {folder / "built_test.cc"}, {"run_test.py"}))
+        self.assertEqual(["tests/core/lost_test.cc: no CMakeLists.txt builds this",
+                          "tests/core/lost_test.py: no CTest entry runs this"], lost)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,45 @@
+#pragma once
+
+// Graphs and tensors for tests, from text.
+
+#include <cstdlib>
+#include <initializer_list>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/model/graph.h"
+#include "core/model/text.h"
+
+namespace quotient::testing {
+
+// The graph; ends the program where the text is none, for then the test itself is wrong.
+inline model::Graph MustParse(absl::string_view text) {
+  absl::StatusOr<model::Graph> graph = model::ParseGraph(text);
+  if (!graph.ok()) {
+    std::cerr << "MustParse: " << graph.status() << "\n" << text << "\n";
+    std::abort();
+  }
+  return *std::move(graph);
+}
+
+// The value of that name, which must exist.
+inline model::ValueId MustFind(const model::Graph& graph, absl::string_view name) {
+  const std::optional<model::ValueId> id = graph.FindValue(name);
+  if (!id.has_value()) {
+    std::cerr << "MustFind: no value '" << name << "'\n";
+    std::abort();
+  }
+  return *id;
+}
+
+inline model::Tensor Floats(std::vector<int64_t> dims, std::initializer_list<float> values) {
+  return model::Tensor::Floats(std::move(dims), std::vector<float>(values));
+}
+
+inline model::Tensor Ints(std::vector<int64_t> dims, std::initializer_list<int64_t> values) {
+  return model::Tensor::Ints(std::move(dims), std::vector<int64_t>(values));
+}
+
+}  // namespace quotient::testing
