@@ -1,0 +1,213 @@
+#include "core/eval/fold.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/checked.h"
+#include "core/base/status_macros.h"
+#include "core/eval/stop_error.h"
+#include "core/ops/infer_graph.h"
+#include "core/ops/op.h"
+
+namespace quotient::eval {
+namespace {
+
+using model::DType;
+using model::Graph;
+using model::Node;
+using model::NodeId;
+using model::Tensor;
+using model::TensorType;
+using model::ValueId;
+
+// A constant that was computed, and the bytes of the model's constants it was computed from.
+struct Known {
+  Tensor tensor;
+  int64_t origin_bytes;
+};
+
+// About how many multiply-adds a node takes, all types being static.
+int64_t Operations(const Graph& graph, const Node& node) {
+  int64_t outputs = 0;
+  int64_t inputs = 0;
+  for (ValueId id : node.outputs) {
+    if (id.valid()) outputs = std::max(outputs, graph.value(id).type.elements());
+  }
+  for (ValueId id : node.inputs) {
+    if (id.valid()) inputs = std::max(inputs, graph.value(id).type.elements());
+  }
+  if (ops::FindOp(node.op)->op_class != ops::OpClass::kContraction) return outputs + inputs;
+  // Each output element sums over no more than one operand holds per row or channel.
+  const TensorType& a = graph.value(node.inputs[0]).type;
+  const TensorType& b = graph.value(node.inputs[1]).type;
+  const bool is_conv = node.op == "Conv" || node.op == "ConvTranspose";
+  int64_t depth = 1;
+  if (is_conv) {
+    depth = b.rank() == 0 || b.dim(0).Is(0) ? 0 : b.elements() / b.dim(0).number();
+  } else {
+    for (const model::Dim& dim : *a.shape) depth = std::max(depth, dim.number());
+  }
+  return CheckedMul(outputs, depth).value_or(std::numeric_limits<int64_t>::max());
+}
+
+// The constant whose elements are all known; nothing if one is not.
+std::optional<Tensor> FromElements(const ops::Elements& elements, const TensorType& type) {
+  if (!type.is_static() || type.elements() != static_cast<int64_t>(elements.size())) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> numbers;
+  for (const ops::Element& element : elements) {
+    if (!element.is_number()) return std::nullopt;
+    numbers.push_back(element.number());
+  }
+  std::span<std::byte> bytes;
+  Tensor tensor = Tensor::Allocate(type.dtype, type.dims(), &bytes);
+  model::Store(type.dtype, bytes, 0, std::span<const int64_t>(numbers));
+  return tensor;
+}
+
+class Folder {
+ public:
+  Folder(Graph& graph, const FoldLimits& limits)
+      : graph_(graph), limits_(limits), inference_(graph), forwarded_(graph.values.size()),
+        scratch_(graph.values.size()) {}
+
+  absl::Status Visit(NodeId id);
+
+ private:
+  void RedirectInputs(Node& node);
+  bool Forward(const Node& node);
+  bool FoldElements(const Node& node);
+  void FoldByEvaluation(const Node& node);
+  bool IsWorthEvaluating(const Node& node, int64_t origin_bytes) const;
+  std::optional<Known> KnownValue(ValueId id) const;
+  void Keep(ValueId id, Known known);
+  void MakeConstant(ValueId id, Tensor tensor);
+
+  Graph& graph_;
+  const FoldLimits& limits_;
+  ops::GraphInference inference_;
+  std::vector<ValueId> forwarded_;              // by value: what it is the same as, or invalid
+  std::vector<std::optional<Known>> scratch_;   // by value: computed, but too large to be stored
+  int64_t scratch_bytes_ = 0;
+};
+
+absl::Status Folder::Visit(NodeId id) {
+  Node& node = graph_.node(id);
+  // An opaque node names its inputs itself.
+  if (node.is_opaque()) return inference_.Visit(id);
+  RedirectInputs(node);
+  QUOTIENT_RETURN_IF_ERROR(inference_.Visit(id));
+  if (!Forward(node) && !FoldElements(node)) FoldByEvaluation(node);
+  return absl::OkStatus();
+}
+
+void Folder::RedirectInputs(Node& node) {
+  for (ValueId& input : node.inputs) {
+    if (input.valid() && forwarded_[input.value()].valid()) input = forwarded_[input.value()];
+  }
+}
+
+// The node itself stays for a graph's output and for opaque readers; else it is dead now. A
+// constant is folded instead, which serves these too.
+bool Folder::Forward(const Node& node) {
+  if (node.op != "Identity" && node.op != "Dropout") return false;
+  const ValueId input = node.inputs[0];
+  if (!node.outputs[0].valid() || graph_.is_constant(input)) return false;
+  model::Value& source = graph_.value(input);
+  source.type = model::Refine(source.type, graph_.value(node.outputs[0]).type);
+  forwarded_[node.outputs[0].value()] = input;
+  return true;
+}
+
+bool Folder::FoldElements(const Node& node) {
+  if (node.outputs.size() != 1 || !node.outputs[0].valid()) return false;
+  const ops::Elements* elements = inference_.elements(node.outputs[0]);
+  if (elements == nullptr) return false;
+  std::optional<Tensor> tensor = FromElements(*elements, graph_.value(node.outputs[0]).type);
+  if (!tensor.has_value()) return false;
+  MakeConstant(node.outputs[0], *std::move(tensor));
+  return true;
+}
+
+std::optional<Known> Folder::KnownValue(ValueId id) const {
+  if (scratch_[id.value()].has_value()) return scratch_[id.value()];
+  const std::optional<Tensor>& constant = graph_.value(id).constant;
+  if (!constant.has_value()) return std::nullopt;
+  return Known{*constant, static_cast<int64_t>(constant->bytes().size())};
+}
+
+bool Folder::IsWorthEvaluating(const Node& node, int64_t origin_bytes) const {
+  int64_t bytes = 0;
+  for (ValueId id : node.outputs) {
+    if (!id.valid()) continue;
+    const TensorType& type = graph_.value(id).type;
+    if (!type.is_static()) return false;
+    const std::optional<int64_t> size = Tensor::ByteSize(type.dtype, type.dims());
+    if (!size.has_value() || __builtin_add_overflow(bytes, *size, &bytes)) return false;
+  }
+  const bool can_be_kept = bytes <= std::max(origin_bytes, limits_.max_result_bytes) ||
+                           bytes <= limits_.max_scratch_bytes - scratch_bytes_;
+  return can_be_kept && Operations(graph_, node) <= limits_.max_operations;
+}
+
+void Folder::FoldByEvaluation(const Node& node) {
+  std::vector<Known> known;
+  std::vector<const Tensor*> inputs;
+  known.reserve(node.inputs.size());  // `inputs` points into it
+  int64_t origin_bytes = 0;
+  for (ValueId id : node.inputs) {
+    inputs.push_back(nullptr);
+    if (!id.valid()) continue;
+    std::optional<Known> input = KnownValue(id);
+    if (!input.has_value()) return;
+    origin_bytes += input->origin_bytes;
+    known.push_back(*std::move(input));
+    inputs.back() = &known.back().tensor;
+  }
+  if (!IsWorthEvaluating(node, origin_bytes)) return;
+  absl::StatusOr<std::vector<Tensor>> outputs = ops::EvaluateNode(node, inputs, limits_.threads);
+  if (!outputs.ok()) return;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].valid()) Keep(node.outputs[i], {std::move((*outputs)[i]), origin_bytes});
+  }
+}
+
+void Folder::Keep(ValueId id, Known known) {
+  const int64_t bytes = static_cast<int64_t>(known.tensor.bytes().size());
+  if (bytes <= std::max(known.origin_bytes, limits_.max_result_bytes)) {
+    MakeConstant(id, std::move(known.tensor));
+  } else {
+    scratch_bytes_ += bytes;
+    scratch_[id.value()] = std::move(known);
+  }
+}
+
+// The producer loses the output, and dies when it has lost all.
+void Folder::MakeConstant(ValueId id, Tensor tensor) {
+  model::Value& value = graph_.value(id);
+  Node& producer = graph_.node(value.producer);
+  producer.outputs[static_cast<size_t>(value.output_index)] = ValueId();
+  value.producer = NodeId();
+  value.output_index = 0;
+  value.type = tensor.type();
+  value.constant = std::move(tensor);
+}
+
+}  // namespace
+
+absl::Status FoldConstants(Graph& graph, const FoldLimits& limits, const StopCondition& stop) {
+  graph = model::Compact(graph);
+  Folder folder(graph, limits);
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    if (stop.ShouldStop()) return StopError(stop.Check());
+    QUOTIENT_RETURN_IF_ERROR(folder.Visit(NodeId(i)));
+  }
+  graph = model::Compact(graph);
+  return absl::OkStatus();
+}
+
+}  // namespace quotient::eval

@@ -1,0 +1,33 @@
+#pragma once
+
+// Constant folding: what depends on constants alone is computed once, by the reference evaluator.
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "core/base/stop.h"
+#include "core/model/graph.h"
+
+namespace quotient::eval {
+
+struct FoldLimits {
+  // A result larger than this many bytes is not stored unless it is no larger than the constants it
+  // comes from (folding must not inflate a model). Enough for the masks that exporters compute.
+  int64_t max_result_bytes = int64_t{1} << 20;
+  // Results that are not stored are still kept meanwhile, in case that what is computed from them
+  // can be; this many bytes of them at most.
+  int64_t max_scratch_bytes = int64_t{1} << 28;
+  // Multiply-adds spent at most on one node.
+  int64_t max_operations = int64_t{1} << 33;
+  int threads = 1;
+};
+
+// Replaces nodes of `graph` that depend on constants alone by constants, forwards Identity and
+// inference Dropout, evaluates shape arithmetic whose elements are known, re-infers types and puts
+// nodes into canonical form; then drops dead nodes (ids change). One pass in topological order:
+// what is known only flows forward. Names of graph outputs survive. A node that cannot be evaluated
+// stays. Errors: those of type inference, CANCELLED or RUN_BUDGET by `stop`.
+absl::Status FoldConstants(model::Graph& graph, const FoldLimits& limits = {},
+                           const StopCondition& stop = {});
+
+}  // namespace quotient::eval

@@ -1,0 +1,24 @@
+#pragma once
+
+// AttributeProto <-> model::Attribute.
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/model/attribute.h"
+#include "core/onnx/proto.h"
+#include "core/onnx/weights.h"
+
+namespace quotient::onnx {
+
+// Nothing for kinds that only opaque nodes have: graphs, sparse tensors, types, references to a
+// function's attributes, tensors that model::Tensor cannot hold. The attribute's tensors must have
+// passed CheckTensor.
+std::optional<model::Attribute> ReadAttribute(const AttributeProto& attribute,
+                                              const WeightSource& source);
+
+// Tensors are written with their bytes inline.
+AttributeProto WriteAttribute(absl::string_view name, const model::Attribute& attribute);
+
+}  // namespace quotient::onnx

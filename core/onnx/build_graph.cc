@@ -1,0 +1,328 @@
+#include "core/onnx/build_graph.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/onnx/attributes.h"
+#include "core/onnx/coerced_softmax.h"
+#include "core/onnx/decode_node.h"
+#include "core/onnx/errors.h"
+#include "core/onnx/schema.h"
+#include "core/onnx/scopes.h"
+#include "core/onnx/types.h"
+
+namespace quotient::onnx {
+namespace {
+
+using model::Graph;
+using model::Node;
+using model::Opaque;
+using model::Tensor;
+using model::TensorType;
+using model::ValueId;
+
+// The value of a Constant node; nothing for kinds that stay opaque (strings, sparse tensors).
+std::optional<Tensor> ConstantNodeValue(const NodeProto& node, const WeightSource& source) {
+  if (node.attribute_size() != 1) return std::nullopt;
+  const AttributeProto& proto = node.attribute(0);
+  const std::optional<model::Attribute> value = ReadAttribute(proto, source);
+  if (!value.has_value()) return std::nullopt;
+  if (proto.name() == "value" && std::holds_alternative<Tensor>(*value)) {
+    return std::get<Tensor>(*value);
+  }
+  if (proto.name() == "value_int" && std::holds_alternative<int64_t>(*value)) {
+    return Tensor::IntScalar(std::get<int64_t>(*value));
+  }
+  if (proto.name() == "value_float" && std::holds_alternative<double>(*value)) {
+    return Tensor::Scalar(static_cast<float>(std::get<double>(*value)));
+  }
+  if (proto.name() == "value_ints" && std::holds_alternative<model::Ints>(*value)) {
+    const auto& ints = std::get<model::Ints>(*value);
+    return Tensor::Ints({static_cast<int64_t>(ints.size())}, ints);
+  }
+  if (proto.name() == "value_floats" && std::holds_alternative<model::Floats>(*value)) {
+    const std::vector<float> floats(proto.floats().begin(), proto.floats().end());
+    return Tensor::Floats({static_cast<int64_t>(floats.size())}, floats);
+  }
+  return std::nullopt;
+}
+
+std::string OperatorText(const NodeProto& node) {
+  const absl::string_view domain = CanonicalDomain(node.domain());
+  return domain.empty() ? node.op_type() : absl::StrCat(domain, ".", node.op_type());
+}
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(Skeleton& skeleton)
+      : skeleton_(skeleton), proto_(skeleton.proto.graph()), source_(skeleton.weights()) {
+    for (const FunctionProto& function : skeleton.proto.functions()) {
+      functions_.insert(absl::StrCat(CanonicalDomain(function.domain()), ".", function.name()));
+    }
+  }
+
+  absl::StatusOr<Graph> Build(const std::vector<int>& order) {
+    graph_.name = proto_.name();
+    QUOTIENT_RETURN_IF_ERROR(ReadDeclaredTypes());
+    QUOTIENT_RETURN_IF_ERROR(AddInputs());
+    AddInitializers();
+    for (int index : order) QUOTIENT_RETURN_IF_ERROR(AddNode(index));
+    for (const ValueInfoProto& output : proto_.output()) {
+      graph_.outputs.push_back(values_.at(output.name()));
+      skeleton_.output_types.push_back(graph_.value(graph_.outputs.back()).type);
+    }
+    return ResolveCoercedSoftmax(std::move(graph_), coerced_);
+  }
+
+ private:
+  absl::Status ReadDeclaredTypes() {
+    const auto read = [this](const auto& infos, absl::string_view what) -> absl::Status {
+      for (const ValueInfoProto& info : infos) {
+        const std::string where = absl::StrCat(what, " '", Escaped(info.name()), "'");
+        QUOTIENT_ASSIGN_OR_RETURN(DeclaredType type,
+                                  ReadType(info.type(), where, skeleton_.limits));
+        types_[info.name()] = std::move(type);
+      }
+      return absl::OkStatus();
+    };
+    QUOTIENT_RETURN_IF_ERROR(read(proto_.value_info(), "value_info"));
+    QUOTIENT_RETURN_IF_ERROR(read(proto_.output(), "output"));
+    return read(proto_.input(), "input");
+  }
+
+  absl::Status AddInputs() {
+    absl::flat_hash_map<absl::string_view, int> initializers;
+    for (int i = 0; i < proto_.initializer_size(); ++i) {
+      initializers.emplace(proto_.initializer(i).name(), i);
+    }
+    // Before IR version 4 every initializer had to be listed as an input and was no less constant.
+    const bool overridable = skeleton_.proto.ir_version() >= 4;
+    for (const ValueInfoProto& input : proto_.input()) {
+      const auto initializer = initializers.find(input.name());
+      const bool has_default = initializer != initializers.end();
+      if (has_default && !overridable) continue;
+      const DeclaredType& declared = types_.at(input.name());
+      const ValueId id = graph_.AddInput(input.name(), declared.type);
+      Name(id, input.name(), declared.computable);
+      if (has_default) QUOTIENT_RETURN_IF_ERROR(AddDefault(initializer->second, id));
+      skeleton_.input_names.push_back(input.name());
+      skeleton_.input_types.push_back(graph_.value(id).type);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddDefault(int initializer, ValueId id) {
+    const TensorProto& proto = proto_.initializer(initializer);
+    defaults_.insert(initializer);
+    if (!IsRepresentable(proto)) {
+      computable_[id.value()] = false;
+      return absl::OkStatus();
+    }
+    Tensor tensor = ToTensor(proto, skeleton_.raw_data[initializer], source_);
+    TensorType& declared = graph_.value(id).type;
+    if (declared.dtype == model::DType::kUndefined) declared.dtype = tensor.dtype();
+    if (!model::Compatible(declared, tensor.type())) {
+      return ErrorAt(Reason::kModelShape, absl::StrCat("input '", Escaped(proto.name()), "'"),
+                     absl::StrCat("is declared ", model::ToString(declared), ", its default is ",
+                                  model::ToString(tensor.type())));
+    }
+    graph_.defaults.back() = std::move(tensor);
+    return absl::OkStatus();
+  }
+
+  void AddInitializers() {
+    for (int i = 0; i < proto_.initializer_size(); ++i) {
+      if (defaults_.contains(i)) continue;
+      const TensorProto& proto = proto_.initializer(i);
+      if (!IsRepresentable(proto)) {
+        AddOpaqueInitializer(Opaque::Kind::kInitializer, proto.name(), WithRawData(i));
+        continue;
+      }
+      Tensor tensor = ToTensor(proto, skeleton_.raw_data[i], source_);
+      skeleton_.constants.insert_or_assign(
+          proto.name(), Skeleton::Constant{tensor, /*initializer=*/i, /*node=*/-1});
+      AddConstant(proto.name(), std::move(tensor));
+    }
+    for (const SparseTensorProto& sparse : proto_.sparse_initializer()) {
+      const std::string& name = sparse.values().name();
+      if (values_.contains(name)) continue;  // the default of an input
+      AddOpaqueInitializer(Opaque::Kind::kSparseInitializer, name, sparse.SerializeAsString());
+    }
+  }
+
+  std::string WithRawData(int initializer) const {
+    TensorProto proto = proto_.initializer(initializer);
+    const absl::string_view raw = skeleton_.raw_data[initializer];
+    if (!raw.empty()) proto.set_raw_data(raw.data(), raw.size());
+    return proto.SerializeAsString();
+  }
+
+  void AddConstant(const std::string& name, Tensor tensor) {
+    const bool computable = model::IsComputable(tensor.dtype());
+    Name(graph_.AddConstant(name, std::move(tensor)), name, computable);
+  }
+
+  void AddOpaqueInitializer(Opaque::Kind kind, const std::string& name, std::string proto) {
+    auto opaque = std::make_shared<Opaque>();
+    opaque->kind = kind;
+    opaque->op = kind == Opaque::Kind::kInitializer ? "Initializer" : "SparseInitializer";
+    opaque->proto = std::move(proto);
+    Node node;
+    node.op = model::kOpaqueOp;
+    node.opaque = std::move(opaque);
+    const auto declared = types_.find(name);
+    node.outputs.push_back(
+        graph_.AddValue(name, declared == types_.end() ? TensorType() : declared->second.type));
+    Name(node.outputs[0], name, /*computable=*/false);
+    graph_.AddNode(std::move(node));
+  }
+
+  absl::Status AddNode(int index) {
+    const NodeProto& proto = proto_.node(index);
+    const bool is_default_domain = CanonicalDomain(proto.domain()).empty();
+    const bool is_call =
+        functions_.contains(absl::StrCat(CanonicalDomain(proto.domain()), ".", proto.op_type()));
+    if (!is_default_domain || is_call) return AddOpaqueNode(proto);
+
+    if (proto.op_type() == "Constant" && proto.output_size() == 1) {
+      if (std::optional<Tensor> value = ConstantNodeValue(proto, source_)) {
+        skeleton_.constants.insert_or_assign(
+            proto.output(0), Skeleton::Constant{*value, /*initializer=*/-1, /*node=*/index});
+        AddConstant(proto.output(0), *std::move(value));
+        return absl::OkStatus();
+      }
+    }
+    const NodeInputs inputs = InputsOf(proto);
+    if (!TouchesComputableValuesOnly(proto, inputs)) return AddOpaqueNode(proto);
+    // Ids of outputs are made only once the node is known not to be opaque; for decoding it is
+    // enough which of them exist.
+    std::vector<ValueId> outputs;
+    for (const std::string& name : proto.output()) {
+      outputs.push_back(name.empty() ? ValueId() : ValueId(0));
+    }
+    absl::StatusOr<std::optional<Node>> node =
+        DecodeNode(proto, skeleton_.opset, inputs, std::move(outputs), source_);
+    if (!node.ok()) return Annotate(node.status(), NodeLabel(index, proto));
+    if (!node->has_value()) return AddOpaqueNode(proto);
+    AddDecodedNode(proto, **std::move(node));
+    return absl::OkStatus();
+  }
+
+  void AddDecodedNode(const NodeProto& proto, Node node) {
+    node.name = proto.name();
+    node.source = proto.SerializeAsString();
+    node.outputs = AddOutputs(proto);
+    while (!node.outputs.empty() && !node.outputs.back().valid()) node.outputs.pop_back();
+    if (node.attributes.Has(kCoercedAxis)) {
+      coerced_.push_back(AddCoercedSoftmax(std::move(node), AllNames(), graph_));
+    } else {
+      graph_.AddNode(std::move(node));
+    }
+  }
+
+  absl::Status AddOpaqueNode(const NodeProto& proto) {
+    auto opaque = std::make_shared<Opaque>();
+    opaque->op = OperatorText(proto);
+    opaque->proto = proto.SerializeAsString();
+    opaque->first_captured_input = proto.input_size();
+    Node node;
+    node.name = proto.name();
+    node.op = model::kOpaqueOp;
+    node.opaque = std::move(opaque);
+    node.inputs = InputsOf(proto).ids;
+    for (const std::string& captured : CapturedNames(proto)) {
+      node.inputs.push_back(values_.at(captured));
+    }
+    node.outputs = AddOutputs(proto);
+    graph_.AddNode(std::move(node));
+    return absl::OkStatus();
+  }
+
+  NodeInputs InputsOf(const NodeProto& proto) const {
+    NodeInputs inputs;
+    for (const std::string& name : proto.input()) {
+      const ValueId id = name.empty() ? ValueId() : values_.at(name);
+      const model::Value* value = id.valid() ? &graph_.value(id) : nullptr;
+      inputs.ids.push_back(id);
+      inputs.constants.push_back(value != nullptr && value->constant.has_value() ? &*value->constant
+                                                                                 : nullptr);
+      inputs.types.push_back(value != nullptr ? &value->type : nullptr);
+    }
+    return inputs;
+  }
+
+  bool TouchesComputableValuesOnly(const NodeProto& proto, const NodeInputs& inputs) const {
+    for (ValueId id : inputs.ids) {
+      if (id.valid() && !computable_[id.value()]) return false;
+    }
+    for (const std::string& name : proto.output()) {
+      const auto declared = types_.find(name);
+      if (declared != types_.end() && !declared->second.computable) return false;
+    }
+    return true;
+  }
+
+  std::vector<ValueId> AddOutputs(const NodeProto& proto) {
+    std::vector<ValueId> outputs;
+    for (const std::string& name : proto.output()) {
+      if (name.empty()) {
+        outputs.emplace_back();
+        continue;
+      }
+      const auto declared = types_.find(name);
+      const bool is_declared = declared != types_.end();
+      outputs.push_back(graph_.AddValue(name, is_declared ? declared->second.type : TensorType()));
+      Name(outputs.back(), name, !is_declared || declared->second.computable);
+    }
+    return outputs;
+  }
+
+  void Name(ValueId id, const std::string& name, bool computable) {
+    values_[name] = id;
+    computable_.resize(graph_.values.size(), true);
+    computable_[id.value()] = computable;
+  }
+
+  // Made when the first name has to be invented.
+  NamePool& AllNames() {
+    if (!names_.has_value()) {
+      names_.emplace();
+      for (const ValueInfoProto& input : proto_.input()) names_->Take(input.name());
+      for (const TensorProto& tensor : proto_.initializer()) names_->Take(tensor.name());
+      for (const SparseTensorProto& sparse : proto_.sparse_initializer()) {
+        names_->Take(sparse.values().name());
+      }
+      for (const NodeProto& node : proto_.node()) TakeNames(node, *names_);
+    }
+    return *names_;
+  }
+
+  Skeleton& skeleton_;
+  const GraphProto& proto_;
+  const WeightSource source_;
+  absl::flat_hash_set<std::string> functions_;  // "domain.name"
+
+  Graph graph_;
+  absl::flat_hash_map<std::string, DeclaredType> types_;
+  absl::flat_hash_map<std::string, ValueId> values_;
+  std::vector<bool> computable_;       // by value
+  absl::flat_hash_set<int> defaults_;  // initializers that are defaults of inputs
+  std::vector<CoercedSoftmax> coerced_;
+  std::optional<NamePool> names_;
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> BuildGraph(const std::vector<int>& order, Skeleton& skeleton) {
+  return GraphBuilder(skeleton).Build(order);
+}
+
+}  // namespace quotient::onnx

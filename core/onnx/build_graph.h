@@ -1,0 +1,17 @@
+#pragma once
+
+// The graph of a checked model.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/model/graph.h"
+#include "core/onnx/skeleton.h"
+
+namespace quotient::onnx {
+
+// `order`: of the main graph's nodes. Fills in the skeleton's constants, inputs and opaque
+// operators; all else in it must be set. MODEL_MALFORMED, MODEL_SHAPE, LIMIT_*.
+absl::StatusOr<model::Graph> BuildGraph(const std::vector<int>& order, Skeleton& skeleton);
+
+}  // namespace quotient::onnx

@@ -1,0 +1,144 @@
+#include "core/onnx/constant_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/onnx/attributes.h"
+#include "core/onnx/external.h"
+#include "core/onnx/tensor_walk.h"
+#include "core/onnx/weights.h"
+
+namespace quotient::onnx {
+
+using model::Tensor;
+
+ConstantWriter::ConstantWriter(const Skeleton& skeleton, ValueNames& names, GraphProto* graph)
+    : skeleton_(skeleton), names_(names), graph_(graph) {}
+
+void ConstantWriter::Define(const std::string& name, const Tensor& tensor) {
+  if (defined_.contains(name)) return;
+  const auto original = skeleton_.constants.find(name);
+  if (original != skeleton_.constants.end() &&
+      model::SameContent(original->second.tensor, tensor)) {
+    if (original->second.initializer >= 0) {
+      DefineOriginal(original->second.initializer);
+    } else {
+      defined_.insert(name);
+      *graph_->add_node() = skeleton_.proto.graph().node(original->second.node);
+    }
+    return;
+  }
+  defined_.insert(name);
+  // Before IR version 4 an initializer had to be an input as well, and inputs do not change.
+  if (skeleton_.proto.ir_version() < 4) return AddConstantNode(name, tensor);
+  AddInitializer(TensorHeader(name, tensor), BytesOf(tensor), /*original=*/-1);
+}
+
+std::string ConstantWriter::DefineParameter(const Tensor& tensor, const std::string& preferred,
+                                            absl::string_view wanted) {
+  if (IsOriginalConstant(skeleton_, preferred, tensor) && names_.MayName(preferred, tensor)) {
+    Define(preferred, skeleton_.constants.at(preferred).tensor);
+    return preferred;
+  }
+  const std::string key = absl::StrCat(model::ToString(tensor.type()), ":", BytesOf(tensor));
+  const auto [known, inserted] = parameter_names_.emplace(key, "");
+  if (inserted) {
+    known->second = names_.Fresh(wanted);
+    parameters_.push_back(tensor);
+    Define(known->second, parameters_.back());
+  }
+  return known->second;
+}
+
+void ConstantWriter::DefineOriginal(int initializer) {
+  const TensorProto& proto = skeleton_.proto.graph().initializer(initializer);
+  if (!defined_.insert(proto.name()).second) return;
+  // Of what no Tensor can hold, raw bytes that were set aside.
+  absl::string_view bytes = skeleton_.raw_data[initializer];
+  if (const auto constant = skeleton_.constants.find(proto.name());
+      constant != skeleton_.constants.end()) {
+    bytes = BytesOf(constant->second.tensor);
+  }
+  AddInitializer(proto, bytes, initializer);
+}
+
+void ConstantWriter::DefineOpaque(TensorProto proto) {
+  if (!defined_.insert(proto.name()).second) return;
+  absl::string_view bytes;
+  if (IsExternal(proto)) bytes = ExternalBytes(proto, "", skeleton_.weights()).value_or("");
+  AddInitializer(std::move(proto), bytes, /*original=*/-1);
+}
+
+void ConstantWriter::AddInitializer(TensorProto proto, absl::string_view bytes, int original) {
+  initializers_.push_back({std::move(proto), bytes, original});
+}
+
+void ConstantWriter::AddConstantNode(const std::string& name, const Tensor& tensor) {
+  NodeProto* node = graph_->add_node();
+  node->set_op_type("Constant");
+  node->add_output(name);
+  *node->add_attribute() = WriteAttribute("value", model::Attribute(tensor));
+}
+
+bool ConstantWriter::NeedsDataFile(const WriteOptions& options, const ModelProto& model) const {
+  if (skeleton_.has_external_data) return true;
+  auto total = static_cast<int64_t>(model.ByteSizeLong());
+  for (const Initializer& initializer : initializers_) {
+    constexpr int64_t kFraming = 24;  // tags and lengths
+    total += static_cast<int64_t>(initializer.proto.ByteSizeLong() + initializer.bytes.size());
+    total += kFraming;
+  }
+  return total > options.max_inline_bytes;
+}
+
+absl::Status ConstantWriter::MoveToFile(const WriteOptions& options, ModelProto* model,
+                                        DataFile* file) {
+  const auto move = [&](absl::string_view bytes, TensorProto& tensor) -> absl::Status {
+    if (options.external_location.empty()) {
+      return MakeError(Reason::kOptionInvalid,
+                       "external_location: the result needs external data and may not have any");
+    }
+    ClearData(&tensor);
+    WriteExternalReference(
+        {options.external_location, file->Place(bytes), static_cast<int64_t>(bytes.size())},
+        &tensor);
+    return absl::OkStatus();
+  };
+  for (Initializer& initializer : initializers_) {
+    if (static_cast<int64_t>(initializer.bytes.size()) < options.min_external_bytes) continue;
+    QUOTIENT_RETURN_IF_ERROR(move(initializer.bytes, initializer.proto));
+    initializer.bytes = {};
+  }
+  // What opaque nodes and functions refer to lies in files that the result no longer has.
+  return VisitNestedTensors(*model, [&](TensorProto& tensor, absl::string_view where) {
+    if (!IsExternal(tensor)) return absl::OkStatus();
+    const auto bytes = ExternalBytes(tensor, where, skeleton_.weights());
+    return bytes.ok() ? move(*bytes, tensor) : bytes.status();
+  });
+}
+
+absl::StatusOr<std::string> ConstantWriter::Finish(const WriteOptions& options, ModelProto* model) {
+  DataFile file;
+  if (NeedsDataFile(options, *model)) {
+    if (!options.external_location.empty()) {
+      QUOTIENT_RETURN_IF_ERROR(
+          CheckExternalLocation(options.external_location, "external_location", skeleton_.limits));
+    }
+    QUOTIENT_RETURN_IF_ERROR(MoveToFile(options, model, &file));
+  }
+  std::stable_sort(initializers_.begin(), initializers_.end(),
+                   [](const Initializer& a, const Initializer& b) {
+                     return static_cast<unsigned>(a.original) < static_cast<unsigned>(b.original);
+                   });
+  for (Initializer& initializer : initializers_) {
+    TensorProto* tensor = graph_->add_initializer();
+    *tensor = std::move(initializer.proto);
+    if (!initializer.bytes.empty()) SetInlineBytes(initializer.bytes, tensor);
+  }
+  return file.Write();
+}
+
+}  // namespace quotient::onnx

@@ -1,0 +1,197 @@
+#include "core/onnx/decode_node.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/onnx/attributes.h"
+#include "core/onnx/schema.h"
+#include "core/onnx/upgrade.h"
+#include "core/ops/op.h"
+
+namespace quotient::onnx {
+namespace {
+
+using model::Attribute;
+using model::AttributeMap;
+using model::Node;
+using ops::AttributeDef;
+using ops::OpDef;
+using ops::Parameter;
+
+absl::Status Bad(absl::string_view what) { return MakeError(Reason::kModelMalformed, what); }
+
+// What the schema demands of every node: counts of inputs and outputs, attributes it must have.
+absl::Status CheckAgainstSchema(const NodeProto& proto, const ::onnx::OpSchema& schema) {
+  if (proto.input_size() > schema.max_input() || proto.input_size() < schema.min_input()) {
+    return Bad(absl::StrCat("has ", proto.input_size(), " inputs, not ", schema.min_input(), " to ",
+                            schema.max_input()));
+  }
+  if (proto.output_size() > schema.max_output() || proto.output_size() < schema.min_output()) {
+    return Bad(absl::StrCat("has ", proto.output_size(), " outputs, not ", schema.min_output(),
+                            " to ", schema.max_output()));
+  }
+  for (int i = 0; i < proto.input_size(); ++i) {
+    const auto* formal = FormalInput(schema, i);
+    if (proto.input(i).empty() && formal != nullptr &&
+        formal->GetOption() != ::onnx::OpSchema::Optional) {
+      return Bad(absl::StrCat("input ", i, " is missing"));
+    }
+  }
+  for (const auto& [name, attribute] : schema.attributes()) {
+    if (!attribute.required) continue;
+    bool found = false;
+    for (const AttributeProto& given : proto.attribute()) found |= given.name() == name;
+    if (!found) return Bad(absl::StrCat("attribute '", name, "' is missing"));
+  }
+  return absl::OkStatus();
+}
+
+// All attributes; nothing if there is one that the schema or model::Attribute does not know.
+absl::StatusOr<std::optional<AttributeMap>> ReadAttributes(const NodeProto& proto,
+                                                           const ::onnx::OpSchema& schema,
+                                                           const WeightSource& source) {
+  AttributeMap attributes;
+  for (const AttributeProto& attribute : proto.attribute()) {
+    const auto known = schema.attributes().find(attribute.name());
+    if (known == schema.attributes().end()) return std::nullopt;
+    if (!attribute.has_ref_attr_name() && attribute.type() != known->second.type) {
+      return Bad(absl::StrCat("attribute '", Escaped(attribute.name()), "' is of kind ",
+                              static_cast<int>(attribute.type()), ", not ",
+                              static_cast<int>(known->second.type)));
+    }
+    std::optional<Attribute> value = ReadAttribute(attribute, source);
+    if (!value.has_value()) return std::nullopt;
+    attributes.Set(attribute.name(), *std::move(value));
+  }
+  return attributes;
+}
+
+// Before opset 13 the input was seen as a matrix: dimensions from the axis on are normalised
+// together. Where the axis is the last one, that is today's meaning.
+absl::Status DecodeCoercedSoftmax(int opset, const NodeInputs& inputs, Node& node) {
+  if (opset >= 13) return absl::OkStatus();
+  const int64_t axis = node.attributes.GetInt("axis", 1);
+  const model::TensorType* type = inputs.types.empty() ? nullptr : inputs.types[0];
+  const int64_t rank = type != nullptr && type->has_rank() ? type->rank() : -1;
+  if (rank >= 0 && (axis < -rank || axis > rank)) {
+    return MakeError(Reason::kModelShape,
+                     absl::StrCat("axis ", axis, " of a tensor of rank ", rank));
+  }
+  node.attributes.Erase("axis");
+  const bool is_last = axis == -1 || (rank >= 0 && axis == rank - 1);
+  if (!is_last) node.attributes.Set(kCoercedAxis, axis);
+  return absl::OkStatus();
+}
+
+bool HasKind(const Attribute& value, AttributeDef::Kind kind) {
+  switch (kind) {
+    case AttributeDef::Kind::kInt:
+      return std::holds_alternative<int64_t>(value);
+    case AttributeDef::Kind::kFloat:
+      return std::holds_alternative<double>(value);
+    case AttributeDef::Kind::kString:
+      return std::holds_alternative<std::string>(value);
+    case AttributeDef::Kind::kInts:
+      return std::holds_alternative<model::Ints>(value);
+    case AttributeDef::Kind::kFloats:
+      return std::holds_alternative<model::Floats>(value);
+    case AttributeDef::Kind::kTensor:
+      return std::holds_alternative<model::Tensor>(value);
+  }
+  return false;
+}
+
+bool HasKind(const Attribute& value, Parameter::Kind kind) {
+  switch (kind) {
+    case Parameter::Kind::kInts:
+      return std::holds_alternative<model::Ints>(value);
+    case Parameter::Kind::kFloats:
+      return std::holds_alternative<model::Floats>(value);
+    case Parameter::Kind::kInt:
+      return std::holds_alternative<int64_t>(value);
+    case Parameter::Kind::kFloat:
+      return std::holds_alternative<double>(value);
+  }
+  return false;
+}
+
+bool IsUnderstood(const OpDef& op, absl::string_view name, const Attribute& value) {
+  for (const AttributeDef& def : op.attributes) {
+    if (name == def.name) return HasKind(value, def.kind);
+  }
+  for (const Parameter& parameter : op.parameters) {
+    if (name == parameter.attribute) return HasKind(value, parameter.kind);
+  }
+  return name == kCoercedAxis;
+}
+
+bool IsUnderstood(const OpDef& op, const Node& node) {
+  for (const auto& [name, value] : node.attributes) {
+    if (!IsUnderstood(op, name, value)) return false;
+  }
+  if (op.max_inputs >= 0 && node.inputs.size() > static_cast<size_t>(op.max_inputs)) return false;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const bool within = op.max_outputs < 0 || i < static_cast<size_t>(op.max_outputs);
+    if (!within && node.outputs[i].valid()) return false;
+  }
+  return true;
+}
+
+// Canonicalize's view of the inputs that are left.
+absl::Status CanonicalizeNode(const NodeInputs& inputs, Node& node) {
+  std::vector<const model::Tensor*> constants(node.inputs.size(), nullptr);
+  std::vector<const model::TensorType*> types(node.inputs.size(), nullptr);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i].valid()) continue;
+    constants[i] = inputs.constants[i];
+    types[i] = inputs.types[i];
+  }
+  return ops::Canonicalize(node, constants, types);
+}
+
+// Trailing inputs and outputs that are left out say nothing.
+void TrimOmitted(std::vector<model::ValueId>& ids) {
+  while (!ids.empty() && !ids.back().valid()) ids.pop_back();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Node>> DecodeNode(const NodeProto& proto, int opset,
+                                               const NodeInputs& inputs,
+                                               std::vector<model::ValueId> outputs,
+                                               const WeightSource& source) {
+  const ::onnx::OpSchema* schema = FindSchema(proto.op_type(), opset);
+  if (schema == nullptr) return std::nullopt;
+  if (ops::FindOp(proto.op_type()) == nullptr && proto.op_type() != "Upsample") return std::nullopt;
+  QUOTIENT_RETURN_IF_ERROR(CheckAgainstSchema(proto, *schema));
+
+  Node node;
+  node.op = proto.op_type();
+  node.inputs = inputs.ids;
+  node.outputs = std::move(outputs);
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<AttributeMap> attributes,
+                            ReadAttributes(proto, *schema, source));
+  if (!attributes.has_value()) return std::nullopt;
+  node.attributes = *std::move(attributes);
+  if (node.op == "Softmax" || node.op == "LogSoftmax") {
+    QUOTIENT_RETURN_IF_ERROR(DecodeCoercedSoftmax(opset, inputs, node));
+  } else if (!UpgradeNode({opset, inputs.constants}, node)) {
+    return std::nullopt;
+  }
+  TrimOmitted(node.inputs);
+  TrimOmitted(node.outputs);
+
+  const OpDef* op = ops::FindOp(node.op);
+  if (op == nullptr || !IsUnderstood(*op, node)) return std::nullopt;
+  if (node.attributes.Has(kCoercedAxis)) return node;
+  QUOTIENT_RETURN_IF_ERROR(CanonicalizeNode(inputs, node));
+  op = ops::FindOp(node.op);
+  if (op == nullptr || (op->accepts != nullptr && !op->accepts(node))) return std::nullopt;
+  return node;
+}
+
+}  // namespace quotient::onnx

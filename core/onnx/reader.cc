@@ -1,0 +1,88 @@
+#include "core/onnx/reader.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/onnx/build_graph.h"
+#include "core/onnx/errors.h"
+#include "core/onnx/opset.h"
+#include "core/onnx/parse.h"
+#include "core/onnx/schema.h"
+#include "core/onnx/skeleton.h"
+#include "core/onnx/structure.h"
+#include "core/onnx/tensor_walk.h"
+
+namespace quotient::onnx {
+namespace {
+
+absl::Status CheckIrVersion(int64_t version) {
+  if (version >= kOldestIrVersion && version <= NewestIrVersion()) return absl::OkStatus();
+  return ErrorAt(Reason::kOpsetUnknown, "model",
+                 absl::StrCat("IR version ", version, ", understood are ", kOldestIrVersion, " to ",
+                              NewestIrVersion()));
+}
+
+// Every tensor's size and data, wherever the tensor is.
+absl::Status CheckTensors(Skeleton& skeleton) {
+  const WeightSource source = skeleton.weights();
+  auto& initializers = *skeleton.proto.mutable_graph()->mutable_initializer();
+  for (int i = 0; i < initializers.size(); ++i) {
+    const std::string where = absl::StrCat("initializer '", Escaped(initializers[i].name()), "'");
+    QUOTIENT_RETURN_IF_ERROR(CheckTensor(initializers[i], skeleton.raw_data[i], where, source));
+    skeleton.has_external_data |= IsExternal(initializers[i]);
+  }
+  return VisitNestedTensors(skeleton.proto, [&](TensorProto& tensor, absl::string_view where) {
+    skeleton.has_external_data |= IsExternal(tensor);
+    return CheckTensor(tensor, /*raw_data=*/"", where, source);
+  });
+}
+
+void DescribeModel(const Skeleton& skeleton, Model& model) {
+  const ModelProto& proto = skeleton.proto;
+  model.ir_version = proto.ir_version();
+  model.opset = skeleton.opset;
+  for (const auto& import : proto.opset_import()) {
+    model.opset_imports[std::string(CanonicalDomain(import.domain()))] = import.version();
+  }
+  for (const NodeProto& node : proto.graph().node()) {
+    const absl::string_view domain = CanonicalDomain(node.domain());
+    ++model.op_counts[absl::StrCat(domain, domain.empty() ? "" : ".", node.op_type())];
+  }
+  model.producer = proto.producer_name();
+  if (!proto.producer_version().empty()) {
+    absl::StrAppend(&model.producer, " ", proto.producer_version());
+  }
+  model.has_external_data = skeleton.has_external_data;
+}
+
+}  // namespace
+
+absl::StatusOr<Model> Read(absl::string_view model_bytes,
+                           const std::map<std::string, absl::string_view>& external_data,
+                           const Limits& limits, std::shared_ptr<const void> owner) {
+  QUOTIENT_ASSIGN_OR_RETURN(ParsedModel parsed, ParseModel(model_bytes, limits));
+  auto skeleton = std::make_shared<Skeleton>();
+  skeleton->proto = std::move(parsed.proto);
+  skeleton->raw_data = std::move(parsed.raw_data);
+  skeleton->files = external_data;
+  skeleton->limits = limits;
+  skeleton->owner = std::move(owner);
+
+  QUOTIENT_RETURN_IF_ERROR(CheckIrVersion(skeleton->proto.ir_version()));
+  QUOTIENT_ASSIGN_OR_RETURN(skeleton->opset, CheckOpsets(skeleton->proto));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<int> order, CheckStructure(skeleton->proto, limits));
+  QUOTIENT_RETURN_IF_ERROR(CheckTensors(*skeleton));
+
+  Model model;
+  QUOTIENT_ASSIGN_OR_RETURN(model.graph, BuildGraph(order, *skeleton));
+  skeleton->opaque_ops = OpaqueOperators(model.graph, *skeleton);
+  QUOTIENT_RETURN_IF_ERROR(model::Validate(model.graph));
+  DescribeModel(*skeleton, model);
+  model.skeleton = std::move(skeleton);
+  return model;
+}
+
+}  // namespace quotient::onnx

@@ -1,0 +1,167 @@
+#include "core/onnx/upgrade.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/model/dtype.h"
+
+namespace quotient::onnx {
+namespace {
+
+using model::Attribute;
+using model::AttributeMap;
+using model::Node;
+using model::Tensor;
+
+const Tensor* ConstantAt(const OldForm& form, size_t input) {
+  return input < form.constants.size() ? form.constants[input] : nullptr;
+}
+
+bool HasInput(const Node& node, size_t input) {
+  return input < node.inputs.size() && node.inputs[input].valid();
+}
+
+// An attribute that must have the one value for which it means nothing.
+bool EraseIfInt(AttributeMap& attributes, absl::string_view name, int64_t harmless) {
+  const bool is_harmless = attributes.GetInt(name, harmless) == harmless;
+  attributes.Erase(name);
+  return is_harmless;
+}
+
+bool UpgradeBatchNormalization(const OldForm&, Node& node) {
+  node.attributes.Erase("momentum");  // of training only
+  return EraseIfInt(node.attributes, "spatial", 1) &&
+         EraseIfInt(node.attributes, "training_mode", 0);
+}
+
+// Rounding to 8-bit floats only, and those types are not computed with.
+bool EraseFloat8Rounding(Node& node) {
+  node.attributes.Erase("saturate");
+  node.attributes.Erase("round_mode");
+  return true;
+}
+
+bool UpgradeCast(const OldForm&, Node& node) {
+  const auto to = model::DTypeFromOnnx(static_cast<int32_t>(
+      std::clamp<int64_t>(node.attributes.GetInt("to", 0), INT32_MIN, INT32_MAX)));
+  return to.has_value() && model::IsComputable(*to) && EraseFloat8Rounding(node);
+}
+
+bool UpgradeCastLike(const OldForm&, Node& node) { return EraseFloat8Rounding(node); }
+
+// Before opset 11 the bounds had defaults, the ends of float's range. They are taken for "none":
+// the difference is in infinite inputs alone, where exporters of that time meant "none" too.
+bool UpgradeClip(const OldForm& form, Node& node) {
+  if (form.opset >= 11) return true;
+  if (node.attributes.GetFloat("min", -FLT_MAX) <= -FLT_MAX) node.attributes.Erase("min");
+  if (node.attributes.GetFloat("max", FLT_MAX) >= FLT_MAX) node.attributes.Erase("max");
+  return true;
+}
+
+// Opset 11 exchanged the sides that SAME_UPPER and SAME_LOWER pad.
+bool UpgradeConvTranspose(const OldForm& form, Node& node) {
+  const std::string auto_pad = node.attributes.GetString("auto_pad", "NOTSET");
+  return form.opset >= 11 || auto_pad == "NOTSET" || auto_pad == "VALID";
+}
+
+bool UpgradeMaxPool(const OldForm&, Node& node) {
+  const bool has_indices = node.outputs.size() > 1 && node.outputs[1].valid();
+  if (!has_indices) node.attributes.Erase("storage_order");  // the order of the indices
+  return true;
+}
+
+bool UpgradePad(const OldForm& form, Node& node) {
+  if (form.opset >= 11) return true;
+  if (const Attribute* value = node.attributes.Find("value")) {
+    node.attributes.Set("constant_value", *value);
+    node.attributes.Erase("value");
+  }
+  return true;
+}
+
+// From opset 27 on: the precision of the sum where elements have 16 bits; 1 is float, which is
+// what double rounded to float at most improves on.
+bool UpgradeRange(const OldForm&, Node& node) {
+  return EraseIfInt(node.attributes, "stash_type", 1);
+}
+
+// An empty list of axes meant "all", like none.
+bool UpgradeReduce(const OldForm&, Node& node) {
+  const model::Ints* axes = node.attributes.FindInts("axes");
+  if (axes != nullptr && axes->empty()) node.attributes.Erase("axes");
+  return true;
+}
+
+// Opset 10 and Upsample: coordinates are asymmetric and nearest rounds down. (Runtimes round up
+// where an axis shrinks, and the text is silent, so only growing is converted.)
+bool UpgradeUpsample(const OldForm& form, Node& node) {
+  std::vector<double> scales;
+  if (const auto* list = node.attributes.Find("scales")) {
+    scales = std::get<model::Floats>(*list);
+  } else if (const Tensor* tensor = ConstantAt(form, 1); tensor != nullptr) {
+    if (!model::IsComputable(tensor->dtype())) return false;
+    scales = tensor->AsDoubles();
+  }
+  const auto grows = [](double scale) { return scale >= 1; };
+  if (scales.empty() || !std::all_of(scales.begin(), scales.end(), grows)) return false;
+
+  const std::string mode = node.attributes.GetString("mode", "nearest");
+  const bool is_linear = mode == "linear" || mode == "bilinear";
+  if (mode != "nearest" && !is_linear) return false;
+  node.op = "Resize";
+  node.attributes = {{"coordinate_transformation_mode", std::string("asymmetric")},
+                     {"mode", std::string(is_linear ? "linear" : "nearest")},
+                     {"nearest_mode", std::string("floor")},
+                     {"scales", std::move(scales)}};
+  node.inputs.resize(1);
+  return true;
+}
+
+// From opset 11 on: inputs that are there only to fill their place are empty tensors.
+bool UpgradeResize(const OldForm& form, Node& node) {
+  if (form.opset < 11) return UpgradeUpsample(form, node);
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    const Tensor* constant = ConstantAt(form, i);
+    if (constant != nullptr && constant->elements() == 0) node.inputs[i] = model::ValueId();
+  }
+  // The region is read in one mode only.
+  const std::string mode = node.attributes.GetString("coordinate_transformation_mode", "");
+  if (HasInput(node, 1) && mode != "tf_crop_and_resize") node.inputs[1] = model::ValueId();
+  return true;
+}
+
+struct Upgrade {
+  absl::string_view op;
+  bool (*apply)(const OldForm& form, Node& node);
+};
+
+constexpr Upgrade kUpgrades[] = {
+    {"BatchNormalization", UpgradeBatchNormalization},
+    {"Cast", UpgradeCast},
+    {"CastLike", UpgradeCastLike},
+    {"Clip", UpgradeClip},
+    {"ConvTranspose", UpgradeConvTranspose},
+    {"MaxPool", UpgradeMaxPool},
+    {"Pad", UpgradePad},
+    {"Range", UpgradeRange},
+    {"ReduceMax", UpgradeReduce},
+    {"ReduceMean", UpgradeReduce},
+    {"ReduceSum", UpgradeReduce},
+    {"Resize", UpgradeResize},
+    {"Upsample", UpgradeUpsample},
+};
+
+}  // namespace
+
+bool UpgradeNode(const OldForm& form, Node& node) {
+  for (const Upgrade& upgrade : kUpgrades) {
+    if (upgrade.op == node.op) return upgrade.apply(form, node);
+  }
+  return true;
+}
+
+}  // namespace quotient::onnx

@@ -1,0 +1,237 @@
+// Element-wise arithmetic of several tensors, with broadcasting.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/status_macros.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/families.h"
+#include "core/ops/support.h"
+
+namespace quotient::ops {
+namespace {
+
+using model::DType;
+using model::Tensor;
+using model::TensorType;
+
+using Outputs = absl::StatusOr<std::vector<Tensor>>;
+
+// --- Inference ---
+
+absl::StatusOr<InferResult> InferBroadcast(const InferContext& context, DType dtype) {
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<model::Shape> shape, BroadcastInputs(context.inputs));
+  if (!shape) return UnknownShape(dtype);
+  return OneOutput(TensorType(dtype, *std::move(shape)));
+}
+
+template <Domain domain>
+absl::StatusOr<InferResult> InferArithmetic(const InferContext& context) {
+  QUOTIENT_ASSIGN_OR_RETURN(const DType dtype, CommonDType(context, 0, context.inputs.size()));
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(domain, dtype));
+  return InferBroadcast(context, dtype);
+}
+
+using CombineElements = Element (*)(const Element& a, const Element& b);
+
+// As InferArithmetic, and follows elements through operators of two inputs.
+template <CombineElements combine>
+absl::StatusOr<InferResult> InferWithElements(const InferContext& context) {
+  QUOTIENT_ASSIGN_OR_RETURN(InferResult result, InferArithmetic<Domain::kNumeric>(context));
+  if (context.inputs.size() == 2) {
+    result.elements = ZipElements(context, result.types[0], combine);
+  }
+  return result;
+}
+
+Element DivElements(const Element& a, const Element& b) {
+  if (b.Is(1)) return a;
+  if (!a.is_number() || !b.is_number() || b.Is(0) || b.Is(-1)) return Element();
+  return a.number() / b.number();
+}
+
+Element MaxElements(const Element& a, const Element& b) {
+  if (a == b && !a.is_unknown()) return a;
+  return a.is_number() && b.is_number() ? MaxOf(a.number(), b.number()) : Element();
+}
+
+Element MinElements(const Element& a, const Element& b) {
+  if (a == b && !a.is_unknown()) return a;
+  return a.is_number() && b.is_number() ? MinOf(a.number(), b.number()) : Element();
+}
+
+// The exponent may be of another type; the base's is the result's.
+absl::StatusOr<InferResult> InferPow(const InferContext& context) {
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kNumeric, DTypeAt(context, 0)));
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kNumeric, DTypeAt(context, 1)));
+  return InferBroadcast(context, DTypeAt(context, 0));
+}
+
+// --- Evaluation ---
+
+template <auto f>
+Outputs EvaluatePair(const EvaluateContext& context) {
+  return MapNumbers<2>(context, f);
+}
+
+constexpr auto kAdd = []<typename T>(T a, T b) { return WrapAdd(a, b); };
+constexpr auto kSub = []<typename T>(T a, T b) { return WrapSub(a, b); };
+constexpr auto kMul = []<typename T>(T a, T b) { return WrapMul(a, b); };
+constexpr auto kPRelu = []<typename T>(T x, T slope) { return x < 0 ? WrapMul(slope, x) : x; };
+
+// Truncates integers. -1 is apart because the lowest number divided by it overflows.
+constexpr auto kDiv = []<typename T>(T a, T b) {
+  if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
+    if (b == -1) return WrapSub<T>(0, a);
+  }
+  return static_cast<T>(a / b);
+};
+
+// The remainder with the sign of the divisor, as Python's %.
+constexpr auto kFloorMod = []<typename T>(T a, T b) {
+  if constexpr (std::is_same_v<T, double>) {
+    const double remainder = std::fmod(a, b);
+    return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+  } else if constexpr (std::is_signed_v<T>) {
+    const T remainder = b == -1 ? 0 : a % b;
+    return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+  } else {
+    return a % b;
+  }
+};
+
+// The remainder with the sign of the dividend, as C's fmod.
+constexpr auto kTruncatingMod = []<typename T>(T a, T b) {
+  if constexpr (std::is_same_v<T, double>)
+    return std::fmod(a, b);
+  else if constexpr (std::is_signed_v<T>)
+    return b == -1 ? T{0} : static_cast<T>(a % b);
+  else
+    return a % b;
+};
+
+// FAILED_PRECONDITION if an integer divisor is zero.
+absl::Status CheckDivisor(const Tensor& divisor) {
+  if (model::IsFloat(divisor.dtype())) return absl::OkStatus();
+  for (int64_t i = 0; i < divisor.elements(); ++i) {
+    if (divisor.GetInt(i) == 0) {
+      return absl::FailedPreconditionError("division of an integer by zero");
+    }
+  }
+  return absl::OkStatus();
+}
+
+Outputs EvaluateDiv(const EvaluateContext& context) {
+  QUOTIENT_RETURN_IF_ERROR(CheckDivisor(*context.inputs[1]));
+  return MapNumbers<2>(context, kDiv);
+}
+
+Outputs EvaluateMod(const EvaluateContext& context) {
+  QUOTIENT_RETURN_IF_ERROR(CheckDivisor(*context.inputs[1]));
+  if (context.attributes.GetInt("fmod", 0) != 0) return MapNumbers<2>(context, kTruncatingMod);
+  return MapNumbers<2>(context, kFloorMod);
+}
+
+// Exact where base and exponent are integers and the exponent is not negative.
+int64_t IntegerPow(int64_t base, int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    return 0;
+  }
+  int64_t power = 1;
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1) power = WrapMul(power, base);
+    base = WrapMul(base, base);
+  }
+  return power;
+}
+
+Outputs EvaluatePow(const EvaluateContext& context) {
+  if (!model::IsFloat(context.inputs[0]->dtype()) && !model::IsFloat(context.inputs[1]->dtype())) {
+    return MapElements<2, int64_t>(context, IntegerPow);
+  }
+  return MapElements<2, double>(context, [](double x, double y) { return std::pow(x, y); });
+}
+
+// Any number of inputs: `f` adds one more to what the earlier ones gave, `finish` ends it.
+template <typename Storage, typename T, typename F, typename Finish>
+Outputs FoldInputsAs(const EvaluateContext& context, const F& f, const Finish& finish) {
+  const auto compute = [&](std::span<const std::span<const Storage>> operands,
+                           std::span<Storage> out) {
+    std::copy(operands[0].begin(), operands[0].end(), out.begin());
+    for (size_t operand = 1; operand < operands.size(); ++operand) {
+      for (size_t i = 0; i < out.size(); ++i) {
+        out[i] =
+            static_cast<Storage>(f(static_cast<T>(out[i]), static_cast<T>(operands[operand][i])));
+      }
+    }
+    finish(out);
+  };
+  std::vector<Tensor> outputs;
+  outputs.push_back(EvaluateElementwise<Storage>(context.inputs, context.output_types[0],
+                                                 context.threads, compute));
+  return outputs;
+}
+
+template <auto f>
+Outputs EvaluateAny(const EvaluateContext& context) {
+  const auto as_is = [](const auto&) {};
+  const DType dtype = context.inputs[0]->dtype();
+  if (model::IsFloat(dtype)) return FoldInputsAs<double, double>(context, f, as_is);
+  if (dtype == DType::kUint64) return FoldInputsAs<int64_t, uint64_t>(context, f, as_is);
+  return FoldInputsAs<int64_t, int64_t>(context, f, as_is);
+}
+
+Outputs EvaluateMean(const EvaluateContext& context) {
+  const double count = static_cast<double>(context.inputs.size());
+  return FoldInputsAs<double, double>(context, kAdd, [count](std::span<double> out) {
+    for (double& value : out) value /= count;
+  });
+}
+
+constexpr auto kMax = []<typename T>(T a, T b) { return MaxOf(a, b); };
+constexpr auto kMin = []<typename T>(T a, T b) { return MinOf(a, b); };
+
+// --- Rows ---
+
+bool HasAllInputs(const model::Node& node) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [](model::ValueId input) { return input.valid(); });
+}
+
+// Takes one input or more.
+OpDef AnyRow(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate) {
+  OpDef row = PairRow(name, since_opset, infer, evaluate, /*commutative=*/true);
+  row.min_inputs = 1;
+  row.max_inputs = -1;
+  row.accepts = HasAllInputs;
+  return row;
+}
+
+OpDef ModRow() {
+  OpDef row = PairRow("Mod", 10, InferArithmetic<Domain::kNumeric>, EvaluateMod, false);
+  row.attributes = {{"fmod", AttributeDef::Kind::kInt, int64_t{0}}};
+  return row;
+}
+
+}  // namespace
+
+std::span<const OpDef> BinaryOps() {
+  static const auto& rows = *new std::vector<OpDef>{
+      PairRow("Add", 7, InferWithElements<AddElements>, EvaluatePair<kAdd>, true),
+      PairRow("Sub", 7, InferWithElements<SubElements>, EvaluatePair<kSub>, false),
+      PairRow("Mul", 7, InferWithElements<MulElements>, EvaluatePair<kMul>, true),
+      PairRow("Div", 7, InferWithElements<DivElements>, EvaluateDiv, false),
+      PairRow("Pow", 7, InferPow, EvaluatePow, false),
+      PairRow("PRelu", 7, InferArithmetic<Domain::kNumeric>, EvaluatePair<kPRelu>, false),
+      ModRow(),
+      AnyRow("Max", 8, InferWithElements<MaxElements>, EvaluateAny<kMax>),
+      AnyRow("Min", 8, InferWithElements<MinElements>, EvaluateAny<kMin>),
+      AnyRow("Sum", 8, InferArithmetic<Domain::kFloat>, EvaluateAny<kAdd>),
+      AnyRow("Mean", 8, InferArithmetic<Domain::kFloat>, EvaluateMean),
+  };
+  return rows;
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,50 @@
+#pragma once
+
+// What Conv and ConvTranspose share: checks of their inputs, and reading weights and bias.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/model/attribute.h"
+#include "core/model/shape.h"
+#include "core/ops/op.h"
+
+namespace quotient::ops {
+
+// Attribute group; MODEL_SHAPE unless it is positive.
+absl::StatusOr<int64_t> ReadGroups(const model::AttributeMap& attributes);
+
+// The following return MODEL_SHAPE saying what does not fit, and OK for what is not known.
+
+// `a` is `factor` times `b`.
+absl::Status CheckMultiple(const model::Dim& a, const model::Dim& b, int64_t factor,
+                           absl::string_view what);
+absl::Status CheckDivides(int64_t groups, const model::Dim& channels);
+// Input 2, if there is one, is a vector with one element per output channel.
+absl::Status CheckBias(const InferContext& context, const model::Dim& channels);
+// Input and weights have one rank, 3 or more. Null: not known.
+absl::Status CheckRanks(const model::Shape* input, const model::Shape* weights);
+
+// The kernel's size from the weights, else from the attribute; nothing if neither says it.
+absl::StatusOr<std::optional<model::Ints>> ReadKernel(const model::AttributeMap& attributes,
+                                                      const model::Shape* weights);
+// The attribute kernel_shape goes away where the weights say the same.
+void EraseKernelShape(const model::Shape* weights, model::AttributeMap& attributes);
+
+// The shape of input `index`; null if it is not known.
+const model::Shape* ShapeOf(std::span<const InferInput> inputs, size_t index);
+// Spatial dimensions of input 0, unknown ones if nothing is known.
+model::Shape SpatialInput(const model::Shape* input, size_t axes);
+
+// Row and attributes of an operator with input, weights, and bias.
+OpDef ConvolutionRow(const char* name, int since_opset);
+
+// The bias of each output channel; zeros if there is none.
+std::vector<double> LoadBias(const EvaluateContext& context, int64_t channels);
+
+}  // namespace quotient::ops

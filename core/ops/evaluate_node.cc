@@ -1,0 +1,133 @@
+// Inference and evaluation of single nodes: what every operator needs around its own functions.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/ops/op.h"
+#include "core/ops/support.h"
+
+namespace quotient::ops {
+namespace {
+
+using model::DType;
+using model::Node;
+using model::Tensor;
+using model::TensorType;
+
+// A tensor that would take more is an error of the model rather than a reason to run out of memory.
+constexpr int64_t kMaxTensorBytes = int64_t{1} << 34;
+
+absl::Status CheckSize(const TensorType& type) {
+  if (!type.is_static()) return absl::OkStatus();
+  if (!Tensor::ByteSize(type.dtype, type.dims()).has_value()) {
+    return MakeError(Reason::kLimitDims,
+                     absl::StrCat("a ", model::ToString(type), " has too many elements"));
+  }
+  return absl::OkStatus();
+}
+
+bool HoldsElements(const TensorType& type) {
+  return type.dtype == DType::kInt64 || type.dtype == DType::kInt32 || type.dtype == DType::kBool;
+}
+
+absl::Status CheckComputable(const TensorType& type) {
+  if (model::IsComputable(type.dtype)) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("tensors of ", model::DTypeName(type.dtype), " are not evaluated"));
+}
+
+// The tensors a node reads, as inference sees them.
+struct KnownInputs {
+  explicit KnownInputs(std::span<const Tensor* const> tensors)
+      : types(tensors.size()), elements(tensors.size()), inputs(tensors.size()) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i] == nullptr) continue;
+      types[i] = tensors[i]->type();
+      elements[i] = ElementsOf(*tensors[i]);
+      inputs[i] = {&types[i], tensors[i], elements[i].has_value() ? &*elements[i] : nullptr};
+    }
+  }
+
+  std::vector<TensorType> types;
+  std::vector<std::optional<Elements>> elements;
+  std::vector<InferInput> inputs;
+};
+
+// The types of a canonical node's outputs, all static and of a size that can be allocated.
+absl::StatusOr<std::vector<TensorType>> StaticOutputTypes(const OpDef& op, const Node& node,
+                                                          std::span<const InferInput> inputs) {
+  const InferContext context{node.attributes, inputs, static_cast<int>(node.outputs.size())};
+  QUOTIENT_ASSIGN_OR_RETURN(InferResult inferred, InferNode(op, context));
+  for (const TensorType& type : inferred.types) {
+    QUOTIENT_RETURN_IF_ERROR(CheckComputable(type));
+    if (!type.is_static()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the type of an output, ", model::ToString(type), ", is not known in full"));
+    }
+    if (type.bytes() > kMaxTensorBytes) {
+      return MakeError(Reason::kLimitBytes,
+                       absl::StrCat("an output of type ", model::ToString(type), " is too large"));
+    }
+  }
+  return std::move(inferred.types);
+}
+
+}  // namespace
+
+std::optional<Elements> ElementsOf(const Tensor& tensor) {
+  if (!HoldsElements(tensor.type()) || tensor.elements() > kMaxElements) return std::nullopt;
+  Elements elements;
+  for (int64_t value : tensor.AsInts()) elements.push_back(value);
+  return elements;
+}
+
+absl::StatusOr<InferResult> InferNode(const OpDef& op, const InferContext& context) {
+  QUOTIENT_ASSIGN_OR_RETURN(InferResult result, op.infer(context));
+  result.types.resize(context.num_outputs);
+  for (const TensorType& type : result.types) QUOTIENT_RETURN_IF_ERROR(CheckSize(type));
+  if (result.elements.has_value()) {
+    const bool fits = !result.types.empty() && result.types[0].is_static() &&
+                      HoldsElements(result.types[0]) &&
+                      result.types[0].elements() == static_cast<int64_t>(result.elements->size());
+    if (!fits || result.elements->size() > kMaxElements) result.elements.reset();
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node,
+                                                 std::span<const Tensor* const> inputs,
+                                                 int threads) {
+  const OpDef* op = FindOp(node.op);
+  if (op == nullptr || op->evaluate == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("operator ", node.op, " is not evaluated"));
+  }
+  KnownInputs known(inputs);
+  for (const TensorType& type : known.types) {
+    if (type.dtype != DType::kUndefined) QUOTIENT_RETURN_IF_ERROR(CheckComputable(type));
+  }
+  Node canonical;
+  canonical.op = node.op;
+  canonical.attributes = node.attributes;
+  canonical.inputs = node.inputs;
+  canonical.outputs = node.outputs;
+  QUOTIENT_RETURN_IF_ERROR(Canonicalize(canonical, known.inputs));
+  op = FindOp(canonical.op);
+  if (op->accepts != nullptr && !op->accepts(canonical)) {
+    return absl::UnimplementedError(
+        absl::StrCat(node.op, model::ToString(canonical.attributes), " is not evaluated"));
+  }
+  std::vector<const Tensor*> tensors(std::max<size_t>(canonical.inputs.size(), op->min_inputs));
+  std::vector<InferInput> infer_inputs(tensors.size());
+  for (size_t i = 0; i < canonical.inputs.size(); ++i) {
+    if (!canonical.inputs[i].valid()) continue;
+    tensors[i] = inputs[i];
+    infer_inputs[i] = known.inputs[i];
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<TensorType> types,
+                            StaticOutputTypes(*op, canonical, infer_inputs));
+  return op->evaluate({canonical.attributes, tensors, types, threads});
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,40 @@
+#pragma once
+
+// The operator families: one file each, which holds the rows of its operators with their type
+// inference and reference evaluation. op_table.cc collects them. A family looks like this:
+//
+//   std::span<const OpDef> ViewOps() {
+//     static const auto& rows = *new std::vector<OpDef>{
+//         {.name = "Identity", .op_class = OpClass::kView, .min_inputs = 1, .max_inputs = 1,
+//          .max_outputs = 1, .since_opset = 1, .infer = InferIdentity,
+//          .evaluate = EvaluateIdentity},
+//     };
+//     return rows;
+//   }
+
+#include <span>
+
+#include "core/ops/op.h"
+
+namespace quotient::ops {
+
+std::span<const OpDef> UnaryOps();
+std::span<const OpDef> BinaryOps();
+std::span<const OpDef> LogicOps();
+std::span<const OpDef> ConvOps();
+std::span<const OpDef> ConvTransposeOps();
+std::span<const OpDef> PoolOps();
+std::span<const OpDef> MatmulOps();
+std::span<const OpDef> NormalizationOps();
+std::span<const OpDef> ReduceOps();
+std::span<const OpDef> ViewOps();
+std::span<const OpDef> MoveOps();
+std::span<const OpDef> SliceOps();
+std::span<const OpDef> PadOps();
+std::span<const OpDef> GatherOps();
+std::span<const OpDef> SelectOps();
+std::span<const OpDef> SourceOps();
+std::span<const OpDef> CumSumOps();
+std::span<const OpDef> ResizeOps();
+
+}  // namespace quotient::ops

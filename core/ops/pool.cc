@@ -1,0 +1,236 @@
+// Pools: windows that slide over each channel of each image, and pools over whole images.
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/base/parallel.h"
+#include "core/base/status_macros.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/families.h"
+#include "core/ops/reduction.h"
+#include "core/ops/support.h"
+#include "core/ops/window.h"
+
+namespace quotient::ops {
+namespace {
+
+using model::AttributeMap;
+using model::DType;
+using model::Ints;
+using model::Shape;
+using model::Tensor;
+using model::TensorType;
+
+using Outputs = absl::StatusOr<std::vector<Tensor>>;
+
+absl::Status CheckRank(const Shape& shape) {
+  if (shape.size() >= 3) return absl::OkStatus();
+  return ShapeError("a pool over a tensor of rank ", shape.size(), "; it takes at least 3");
+}
+
+// --- MaxPool, AveragePool ---
+
+absl::StatusOr<Ints> KernelShape(const AttributeMap& attributes) {
+  const Ints* kernel = attributes.FindInts("kernel_shape");
+  if (kernel == nullptr) return ShapeError("attribute kernel_shape is missing");
+  return *kernel;
+}
+
+bool CeilMode(const AttributeMap& attributes) { return attributes.GetInt("ceil_mode", 0) != 0; }
+
+template <Domain domain>
+absl::StatusOr<InferResult> InferPool(const InferContext& context) {
+  const DType dtype = DTypeAt(context, 0);
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(domain, dtype));
+  const Shape* input = ShapeAt(context, 0);
+  if (input == nullptr) return UnknownShape(dtype);
+  QUOTIENT_RETURN_IF_ERROR(CheckRank(*input));
+  QUOTIENT_ASSIGN_OR_RETURN(const Ints kernel, KernelShape(context.attributes));
+  QUOTIENT_ASSIGN_OR_RETURN(const Window window,
+                            ReadWindow(context.attributes, kernel, SpatialDims(*input)));
+  Shape shape = *input;
+  for (size_t axis = 0; axis < window.axes(); ++axis) {
+    QUOTIENT_ASSIGN_OR_RETURN(
+        shape[axis + 2], OutputDim(window, axis, (*input)[axis + 2], CeilMode(context.attributes)));
+  }
+  return OneOutput(TensorType(dtype, std::move(shape)));
+}
+
+absl::Status CanonicalizePool(model::Node& node, std::span<const InferInput> inputs) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Ints kernel, KernelShape(node.attributes));
+  const TensorType* type = InputAt(inputs, 0).type;
+  Shape shape(kernel.size() + 2);
+  if (type != nullptr && type->has_rank()) shape = *type->shape;
+  QUOTIENT_RETURN_IF_ERROR(CheckRank(shape));
+  QUOTIENT_ASSIGN_OR_RETURN(const Window window,
+                            ReadWindow(node.attributes, kernel, SpatialDims(shape)));
+  WriteWindow(window, node.attributes);
+  node.attributes.Erase("storage_order");  // concerns the indices, which are another output
+  return absl::OkStatus();
+}
+
+// What the pools have in common when they run: calls pool(plane, out) for each channel of each
+// image.
+template <typename Pool>
+Outputs EvaluatePlanes(const EvaluateContext& context, const Pool& pool) {
+  const Tensor& input = *context.inputs[0];
+  const TensorType& type = context.output_types[0];
+  QUOTIENT_ASSIGN_OR_RETURN(const Ints kernel, KernelShape(context.attributes));
+  const Ints plane_dims = SpatialDims(input.dims());
+  const Shape plane_shape(plane_dims.begin(), plane_dims.end());
+  QUOTIENT_ASSIGN_OR_RETURN(const Window window,
+                            ReadWindow(context.attributes, kernel, plane_shape));
+  const WindowTaps taps(window, plane_dims, SpatialDims(type.dims()));
+  NewTensor result(type);
+  const auto run = pool(window, taps);
+  const int64_t planes = input.dims()[0] * input.dims()[1];
+  const int64_t grain = (int64_t{1} << 15) / std::max<int64_t>(1, taps.plane_size()) + 1;
+  ParallelFor(planes, grain, context.threads, [&](int64_t begin, int64_t end) {
+    std::vector<double> plane(taps.plane_size()), seen(taps.positions()), out(taps.positions());
+    for (int64_t i = begin; i < end; ++i) {
+      input.Load(i * taps.plane_size(), std::span(plane));
+      run(plane.data(), std::span(seen), std::span(out));
+      model::Store(type.dtype, result.bytes, i * taps.positions(), std::span<const double>(out));
+    }
+  });
+  return std::vector<Tensor>{std::move(result.tensor)};
+}
+
+Outputs EvaluateMaxPool(const EvaluateContext& context) {
+  return EvaluatePlanes(context, [](const Window&, const WindowTaps& taps) {
+    return [&taps](const double* plane, std::span<double> seen, std::span<double> out) {
+      constexpr double kPadding = -std::numeric_limits<double>::infinity();
+      std::fill(out.begin(), out.end(), kPadding);
+      for (int64_t tap = 0; tap < taps.taps(); ++tap) {
+        taps.Gather(plane, tap, 0, kPadding, seen);
+        for (size_t i = 0; i < out.size(); ++i) out[i] = MaxOf(out[i], seen[i]);
+      }
+    };
+  });
+}
+
+// How many taps count at each position along an axis: those in the input, or in the input with its
+// padding. With ceil_mode a window may reach beyond the padding too.
+std::vector<double> TapsThatCount(const Window& window, size_t axis, int64_t input,
+                                  int64_t positions, bool include_padding) {
+  const int64_t low = include_padding ? -window.pads_begin[axis] : 0;
+  const int64_t high = input + (include_padding ? window.pads_end[axis] : 0);
+  std::vector<double> counts(positions, 0);
+  for (int64_t position = 0; position < positions; ++position) {
+    for (int64_t tap = 0; tap < window.kernel[axis]; ++tap) {
+      const int64_t at =
+          position * window.strides[axis] + tap * window.dilations[axis] - window.pads_begin[axis];
+      counts[position] += at >= low && at < high;
+    }
+  }
+  return counts;
+}
+
+// What the sum at each position is divided by.
+std::vector<double> Divisors(const Window& window, const Ints& input, const Ints& positions,
+                             bool include_padding) {
+  std::vector<double> divisors{1};
+  for (size_t axis = 0; axis < window.axes(); ++axis) {
+    const std::vector<double> counts =
+        TapsThatCount(window, axis, input[axis], positions[axis], include_padding);
+    std::vector<double> products;
+    products.reserve(divisors.size() * counts.size());
+    for (double divisor : divisors) {
+      for (double count : counts) products.push_back(divisor * count);
+    }
+    divisors = std::move(products);
+  }
+  return divisors;
+}
+
+Outputs EvaluateAveragePool(const EvaluateContext& context) {
+  const bool include_padding = context.attributes.GetInt("count_include_pad", 0) != 0;
+  return EvaluatePlanes(context, [&](const Window& window, const WindowTaps& taps) {
+    std::vector<double> divisors =
+        Divisors(window, SpatialDims(context.inputs[0]->dims()),
+                 SpatialDims(context.output_types[0].dims()), include_padding);
+    return [&taps, divisors = std::move(divisors)](const double* plane, std::span<double> seen,
+                                                   std::span<double> out) {
+      std::fill(out.begin(), out.end(), 0.0);
+      for (int64_t tap = 0; tap < taps.taps(); ++tap) {
+        taps.Gather(plane, tap, 0, 0, seen);
+        for (size_t i = 0; i < out.size(); ++i) out[i] += seen[i];
+      }
+      for (size_t i = 0; i < out.size(); ++i) out[i] /= divisors[i];
+    };
+  });
+}
+
+// --- GlobalAveragePool, GlobalMaxPool ---
+
+absl::StatusOr<InferResult> InferGlobalPool(const InferContext& context) {
+  const DType dtype = DTypeAt(context, 0);
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kFloat, dtype));
+  const Shape* input = ShapeAt(context, 0);
+  if (input == nullptr) return UnknownShape(dtype);
+  QUOTIENT_RETURN_IF_ERROR(CheckRank(*input));
+  Shape shape = *input;
+  std::fill(shape.begin() + 2, shape.end(), model::Dim(1));
+  return OneOutput(TensorType(dtype, std::move(shape)));
+}
+
+template <Reduction reduction>
+Outputs EvaluateGlobalPool(const EvaluateContext& context) {
+  const Tensor& input = *context.inputs[0];
+  Ints axes;
+  for (int64_t axis = 2; axis < input.rank(); ++axis) axes.push_back(axis);
+  return std::vector<Tensor>{
+      Reduce(reduction, input, axes, context.output_types[0], context.threads)};
+}
+
+// --- Rows ---
+
+OpDef WindowRow(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
+                const char* own_attribute) {
+  using Kind = AttributeDef::Kind;
+  return {.name = name,
+          .op_class = OpClass::kWindow,
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .max_outputs = 1,
+          .since_opset = since_opset,
+          .attributes = {{"auto_pad", Kind::kString, std::string("NOTSET")},
+                         {"ceil_mode", Kind::kInt, int64_t{0}},
+                         {"dilations", Kind::kInts, std::nullopt},
+                         {"kernel_shape", Kind::kInts, std::nullopt},
+                         {"pads", Kind::kInts, std::nullopt},
+                         {"strides", Kind::kInts, std::nullopt},
+                         {own_attribute, Kind::kInt, int64_t{0}}},
+          .infer = infer,
+          .evaluate = evaluate,
+          .canonicalize = CanonicalizePool};
+}
+
+template <Reduction reduction>
+OpDef GlobalRow(const char* name) {
+  return {.name = name,
+          .op_class = OpClass::kReduction,
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .max_outputs = 1,
+          .since_opset = 1,
+          .infer = InferGlobalPool,
+          .evaluate = EvaluateGlobalPool<reduction>};
+}
+
+}  // namespace
+
+std::span<const OpDef> PoolOps() {
+  static const auto& rows = *new std::vector<OpDef>{
+      WindowRow("MaxPool", 10, InferPool<Domain::kNumeric>, EvaluateMaxPool, "storage_order"),
+      WindowRow("AveragePool", 10, InferPool<Domain::kFloat>, EvaluateAveragePool,
+                "count_include_pad"),
+      GlobalRow<Reduction::kMean>("GlobalAveragePool"),
+      GlobalRow<Reduction::kMax>("GlobalMaxPool"),
+  };
+  return rows;
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,240 @@
+// Reductions along axes: Reduce*, ArgMax, ArgMin.
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/parallel.h"
+#include "core/base/status_macros.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/families.h"
+#include "core/ops/reduction.h"
+#include "core/ops/support.h"
+
+namespace quotient::ops {
+namespace {
+
+using model::Dim;
+using model::DType;
+using model::Ints;
+using model::Shape;
+using model::Tensor;
+using model::TensorType;
+
+using Outputs = absl::StatusOr<std::vector<Tensor>>;
+
+// --- Axes ---
+
+Ints AllAxes(int64_t rank) {
+  Ints axes(rank);
+  for (int64_t i = 0; i < rank; ++i) axes[i] = i;
+  return axes;
+}
+
+// The axes that a canonical node reduces a tensor of that rank along.
+absl::StatusOr<Ints> ReducedAxes(const model::AttributeMap& attributes, int64_t rank) {
+  const Ints* axes = attributes.FindInts("axes");
+  if (axes != nullptr && !axes->empty()) return NormalizeAxes(*axes, rank);
+  return attributes.GetInt("noop_with_empty_axes", 0) != 0 ? Ints() : AllAxes(rank);
+}
+
+// Without the axes, or with 1 in their place.
+Shape ReducedShape(const Shape& shape, const Ints& axes, bool keep_axes) {
+  Shape reduced;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (!std::binary_search(axes.begin(), axes.end(), int64_t(axis))) {
+      reduced.push_back(shape[axis]);
+    } else if (keep_axes) {
+      reduced.push_back(1);
+    }
+  }
+  return reduced;
+}
+
+bool KeepsAxes(const model::AttributeMap& attributes) {
+  return attributes.GetInt("keepdims", 1) != 0;
+}
+
+// --- Reduce* ---
+
+// Axes that are an input still: the rank is known only if the axes are kept.
+absl::StatusOr<InferResult> InferWithUnknownAxes(const InferContext& context, DType dtype) {
+  const Shape* shape = ShapeAt(context, 0);
+  if (shape == nullptr || !KeepsAxes(context.attributes)) return UnknownShape(dtype);
+  return OneOutput(TensorType(dtype, Shape(shape->size())));
+}
+
+template <Domain domain>
+absl::StatusOr<InferResult> InferReduce(const InferContext& context) {
+  const DType dtype = DTypeAt(context, 0);
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(domain, dtype));
+  if (HasInput(context, 1)) return InferWithUnknownAxes(context, dtype);
+  const Shape* shape = ShapeAt(context, 0);
+  if (shape == nullptr) return UnknownShape(dtype);
+  QUOTIENT_ASSIGN_OR_RETURN(const Ints axes, ReducedAxes(context.attributes, shape->size()));
+  return OneOutput(TensorType(dtype, ReducedShape(*shape, axes, KeepsAxes(context.attributes))));
+}
+
+// Follows elements through the product of a whole vector, as in sizes computed from a shape.
+absl::StatusOr<InferResult> InferReduceProd(const InferContext& context) {
+  QUOTIENT_ASSIGN_OR_RETURN(InferResult result, InferReduce<Domain::kNumeric>(context));
+  const Elements* elements = ElementsAt(context, 0);
+  const bool whole = result.types[0].is_static() && result.types[0].elements() == 1;
+  if (elements == nullptr || !whole) return result;
+  Element product(1);
+  for (const Element& element : *elements) product = MulElements(product, element);
+  result.elements = Elements{product};
+  return result;
+}
+
+// Axes are listed as soon as the rank is known; noop_with_empty_axes stays only where it counts.
+absl::Status CanonicalizeReduce(model::Node& node, std::span<const InferInput> inputs) {
+  if (InputAt(inputs, 1).type != nullptr) return absl::OkStatus();
+  const Ints* axes = node.attributes.FindInts("axes");
+  if (axes != nullptr && axes->empty()) {
+    node.attributes.Erase("axes");
+    axes = nullptr;
+  }
+  if (axes != nullptr) {
+    Ints sorted = *axes;
+    std::sort(sorted.begin(), sorted.end());
+    node.attributes.Set("axes", std::move(sorted));
+    node.attributes.Erase("noop_with_empty_axes");
+    return absl::OkStatus();
+  }
+  const TensorType* type = InputAt(inputs, 0).type;
+  const bool reduces = node.attributes.GetInt("noop_with_empty_axes", 0) == 0;
+  if (reduces && type != nullptr && type->has_rank() && type->rank() > 0) {
+    node.attributes.Set("axes", AllAxes(type->rank()));
+  }
+  return absl::OkStatus();
+}
+
+template <Reduction reduction>
+Outputs EvaluateReduce(const EvaluateContext& context) {
+  const Tensor& input = *context.inputs[0];
+  QUOTIENT_ASSIGN_OR_RETURN(const Ints axes, ReducedAxes(context.attributes, input.rank()));
+  return std::vector<Tensor>{
+      Reduce(reduction, input, axes, context.output_types[0], context.threads)};
+}
+
+// ONNX's texts disagree on what these do to each element when they reduce along no axis.
+bool ReducesForSure(const model::Node& node) {
+  return node.attributes.GetInt("noop_with_empty_axes", 0) == 0;
+}
+
+// --- ArgMax, ArgMin ---
+
+absl::StatusOr<InferResult> InferArg(const InferContext& context) {
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kNumeric, DTypeAt(context, 0)));
+  const Shape* shape = ShapeAt(context, 0);
+  if (shape == nullptr) return UnknownShape(DType::kInt64);
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis,
+                            NormalizeAxis(context.attributes.GetInt("axis", 0), shape->size()));
+  if ((*shape)[axis].Is(0)) return ShapeError("an index along an axis of no elements");
+  return OneOutput(
+      TensorType(DType::kInt64, ReducedShape(*shape, {axis}, KeepsAxes(context.attributes))));
+}
+
+// Index of the extreme element along each line; the first or the last of equal ones.
+template <typename T, bool largest>
+int64_t ExtremeIndex(std::span<const T> line, bool last) {
+  size_t best = 0;
+  for (size_t i = 1; i < line.size(); ++i) {
+    const bool better = largest ? line[i] > line[best] : line[i] < line[best];
+    if (better || (last && line[i] == line[best])) best = i;
+  }
+  return static_cast<int64_t>(best);
+}
+
+template <typename T, bool largest>
+Outputs ArgAs(const EvaluateContext& context) {
+  const Tensor& input = *context.inputs[0];
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis,
+                            NormalizeAxis(context.attributes.GetInt("axis", 0), input.rank()));
+  const bool last = context.attributes.GetInt("select_last_index", 0) != 0;
+  const int64_t length = input.dims()[axis];
+  const int64_t inner = RowMajorStrides(input.dims())[axis];
+  NewTensor result(context.output_types[0]);
+  ParallelFor(input.elements() / length, 256, context.threads, [&](int64_t begin, int64_t end) {
+    std::vector<T> line(length);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t from = i / inner * length * inner + i % inner;
+      for (int64_t k = 0; k < length; ++k) {
+        input.Load(from + k * inner, std::span(line).subspan(k, 1));
+      }
+      const int64_t index = ExtremeIndex<T, largest>(line, last);
+      model::Store(DType::kInt64, result.bytes, i, std::span<const int64_t>(&index, 1));
+    }
+  });
+  return std::vector<Tensor>{std::move(result.tensor)};
+}
+
+template <bool largest>
+Outputs EvaluateArg(const EvaluateContext& context) {
+  if (model::IsFloat(context.inputs[0]->dtype())) return ArgAs<double, largest>(context);
+  return ArgAs<int64_t, largest>(context);
+}
+
+// --- Rows ---
+
+template <Reduction reduction>
+OpDef ReduceRow(const char* name, InferFn infer, bool identity_on_elements) {
+  using Kind = AttributeDef::Kind;
+  OpDef row{.name = name,
+            .op_class = OpClass::kReduction,
+            .min_inputs = 1,
+            .max_inputs = 2,
+            .max_outputs = 1,
+            .since_opset = 1,
+            .parameters = {{1, "axes", Parameter::Kind::kInts}},
+            .attributes = {{"axes", Kind::kInts, std::nullopt},
+                           {"keepdims", Kind::kInt, int64_t{1}},
+                           {"noop_with_empty_axes", Kind::kInt, int64_t{0}}},
+            .axes = {"axes"},
+            .infer = infer,
+            .evaluate = EvaluateReduce<reduction>,
+            .canonicalize = CanonicalizeReduce};
+  if (!identity_on_elements) row.accepts = ReducesForSure;
+  return row;
+}
+
+template <bool largest>
+OpDef ArgRow(const char* name) {
+  using Kind = AttributeDef::Kind;
+  return {.name = name,
+          .op_class = OpClass::kReduction,
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .max_outputs = 1,
+          .since_opset = 1,
+          .attributes = {{"axis", Kind::kInt, int64_t{0}},
+                         {"keepdims", Kind::kInt, int64_t{1}},
+                         {"select_last_index", Kind::kInt, int64_t{0}}},
+          .axes = {"axis"},
+          .infer = InferArg,
+          .evaluate = EvaluateArg<largest>};
+}
+
+}  // namespace
+
+std::span<const OpDef> ReduceOps() {
+  constexpr InferFn numeric = InferReduce<Domain::kNumeric>;
+  constexpr InferFn any = InferReduce<Domain::kAny>;  // bool too
+  static const auto& rows = *new std::vector<OpDef>{
+      ReduceRow<Reduction::kMean>("ReduceMean", numeric, true),
+      ReduceRow<Reduction::kSum>("ReduceSum", numeric, true),
+      ReduceRow<Reduction::kMax>("ReduceMax", any, true),
+      ReduceRow<Reduction::kMin>("ReduceMin", any, true),
+      ReduceRow<Reduction::kProd>("ReduceProd", InferReduceProd, true),
+      ReduceRow<Reduction::kL1>("ReduceL1", numeric, false),
+      ReduceRow<Reduction::kL2>("ReduceL2", numeric, false),
+      ReduceRow<Reduction::kSumSquare>("ReduceSumSquare", numeric, false),
+      ReduceRow<Reduction::kLogSum>("ReduceLogSum", numeric, false),
+      ReduceRow<Reduction::kLogSumExp>("ReduceLogSumExp", numeric, false),
+      ArgRow<true>("ArgMax"),
+      ArgRow<false>("ArgMin"),
+  };
+  return rows;
+}
+
+}  // namespace quotient::ops

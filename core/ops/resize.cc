@@ -1,0 +1,440 @@
+// Resize: sampling on another grid, to the nearest element or linearly between neighbours.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/base/status_macros.h"
+#include "core/ops/families.h"
+#include "core/ops/mapped_copy.h"
+#include "core/ops/support.h"
+
+namespace quotient::ops {
+namespace {
+
+using model::Attribute;
+using model::AttributeMap;
+using model::Dim;
+using model::Floats;
+using model::Ints;
+using model::Node;
+using model::Shape;
+using model::Tensor;
+using model::TensorType;
+
+constexpr absl::string_view kTransformations[] = {
+    "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
+    "align_corners", "asymmetric",           "tf_crop_and_resize"};
+constexpr absl::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                            "ceil"};
+constexpr absl::string_view kPolicies[] = {"stretch", "not_larger", "not_smaller"};
+constexpr absl::string_view kModes[] = {"nearest", "linear"};
+
+template <size_t kCount>
+bool OneOf(const std::string& value, const absl::string_view (&known)[kCount]) {
+  return std::find(std::begin(known), std::end(known), value) != std::end(known);
+}
+
+std::string Transformation(const AttributeMap& attributes) {
+  return attributes.GetString("coordinate_transformation_mode", "half_pixel");
+}
+std::string Policy(const AttributeMap& attributes) {
+  return attributes.GetString("keep_aspect_ratio_policy", "stretch");
+}
+// The one transformation that reads roi and extrapolation_value.
+bool IsCrop(const AttributeMap& attributes) {
+  return Transformation(attributes) == "tf_crop_and_resize";
+}
+bool IsNearest(const AttributeMap& attributes) {
+  return attributes.GetString("mode", "nearest") == "nearest";
+}
+
+bool KnowsResize(const Node& node) {
+  const AttributeMap& attributes = node.attributes;
+  return OneOf(attributes.GetString("mode", "nearest"), kModes) &&
+         OneOf(Transformation(attributes), kTransformations) &&
+         OneOf(attributes.GetString("nearest_mode", "round_prefer_floor"), kRoundings) &&
+         OneOf(Policy(attributes), kPolicies) && attributes.GetInt("antialias", 0) == 0 &&
+         attributes.GetInt("exclude_outside", 0) == 0;
+}
+
+// Null if absent or of another kind.
+const Floats* FindFloats(const AttributeMap& attributes, absl::string_view name) {
+  const Attribute* value = attributes.Find(name);
+  return value == nullptr ? nullptr : std::get_if<Floats>(value);
+}
+
+// --- Canonical form ---
+
+// An empty list says "not given", as a left-out input does.
+void EraseEmpty(AttributeMap& attributes) {
+  for (const char* name : {"roi", "scales"}) {
+    const Floats* floats = FindFloats(attributes, name);
+    if (floats != nullptr && floats->empty()) attributes.Erase(name);
+  }
+  const Ints* sizes = attributes.FindInts("sizes");
+  if (sizes != nullptr && sizes->empty()) attributes.Erase("sizes");
+}
+
+// A list with one value per named axis becomes one with a value per axis.
+template <typename T>
+absl::StatusOr<std::vector<T>> Spread(const std::vector<T>& values, const Ints& axes,
+                                      std::vector<T> all) {
+  if (values.size() != axes.size()) {
+    return ShapeError("Resize of ", axes.size(), " axes with ", values.size(), " values");
+  }
+  for (size_t i = 0; i < axes.size(); ++i) all[static_cast<size_t>(axes[i])] = values[i];
+  return all;
+}
+
+absl::Status SpreadRoi(AttributeMap& attributes, const Ints& axes, size_t rank) {
+  const Floats* roi = FindFloats(attributes, "roi");
+  if (roi == nullptr) return absl::OkStatus();
+  if (roi->size() != 2 * axes.size()) {
+    return ShapeError("Resize of ", axes.size(), " axes with a roi of ", roi->size());
+  }
+  Floats all(2 * rank, 0);
+  std::fill(all.begin() + static_cast<std::ptrdiff_t>(rank), all.end(), 1.0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    all[static_cast<size_t>(axes[i])] = (*roi)[i];
+    all[rank + static_cast<size_t>(axes[i])] = (*roi)[axes.size() + i];
+  }
+  attributes.Set("roi", std::move(all));
+  return absl::OkStatus();
+}
+
+// Values for all axes instead of some named ones. Sizes can only be spread over axes of known
+// size, a policy concerns the named axes alone, and a region of interest has to be known: the axes
+// stay then.
+absl::Status SpreadAxes(AttributeMap& attributes, const Shape& data) {
+  const Ints* given = attributes.FindInts("axes");
+  const bool needs_roi = IsCrop(attributes) && !attributes.Has("roi");
+  if (given == nullptr || needs_roi || Policy(attributes) != "stretch") return absl::OkStatus();
+  const int64_t rank = static_cast<int64_t>(data.size());
+  QUOTIENT_RETURN_IF_ERROR(NormalizeAxes(*given, rank).status());
+  Ints axes = *given;
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  const Floats* scales = FindFloats(attributes, "scales");
+  const Ints* sizes = attributes.FindInts("sizes");
+  if (scales != nullptr) {
+    QUOTIENT_ASSIGN_OR_RETURN(Floats all, Spread(*scales, axes, Floats(data.size(), 1.0)));
+    attributes.Set("scales", std::move(all));
+  } else if (sizes != nullptr) {
+    Ints dims;
+    for (const Dim& dim : data) {
+      if (!dim.is_number()) return absl::OkStatus();
+      dims.push_back(dim.number());
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(Ints all, Spread(*sizes, axes, std::move(dims)));
+    attributes.Set("sizes", std::move(all));
+  } else {
+    return absl::OkStatus();
+  }
+  QUOTIENT_RETURN_IF_ERROR(SpreadRoi(attributes, axes, data.size()));
+  attributes.Erase("axes");
+  return absl::OkStatus();
+}
+
+absl::Status CanonicalizeResize(Node& node, std::span<const InferInput> inputs) {
+  AttributeMap& attributes = node.attributes;
+  EraseEmpty(attributes);
+  attributes.Erase("cubic_coeff_a");
+  if (!IsNearest(attributes)) attributes.Erase("nearest_mode");
+  if (!IsCrop(attributes)) {
+    attributes.Erase("roi");
+    attributes.Erase("extrapolation_value");
+    if (node.inputs.size() > 1) node.inputs[1] = model::ValueId();
+  }
+  const TensorType* data = InputAt(inputs, 0).type;
+  if (data == nullptr || !data->has_rank()) return absl::OkStatus();
+  return SpreadAxes(attributes, *data->shape);
+}
+
+// --- The grid ---
+
+// How one axis is sampled.
+struct AxisGrid {
+  int64_t in = 0;
+  int64_t out = 0;
+  float scale = 1;  // given, or out / in; a float as in ONNX: ties between elements depend on it
+  double roi_start = 0;
+  double roi_end = 1;
+};
+
+// floor(x + 1/2), as keep_aspect_ratio_policy rounds.
+int64_t RoundHalfUp(float x) {
+  return static_cast<int64_t>(std::floor(std::min(x, 9e18f) + 0.5f));
+}
+
+// Sizes of an aspect-preserving policy: one scale for all axes that are resized.
+void KeepAspect(absl::string_view policy, const Ints& axes, std::vector<AxisGrid>& grids) {
+  if (policy == "stretch" || axes.empty()) return;
+  float common = grids[static_cast<size_t>(axes[0])].scale;
+  for (int64_t axis : axes) {
+    const float scale = grids[static_cast<size_t>(axis)].scale;
+    common = policy == "not_larger" ? std::min(common, scale) : std::max(common, scale);
+  }
+  for (int64_t axis : axes) {
+    AxisGrid& grid = grids[static_cast<size_t>(axis)];
+    grid.scale = common;
+    grid.out = RoundHalfUp(common * static_cast<float>(grid.in));
+  }
+}
+
+// A region of interest makes no difference to the size, as ONNX's own shape inference and ONNX
+// Runtime have it.
+absl::Status SetScale(AxisGrid& grid, double scale) {
+  if (!(scale > 0)) return ShapeError("Resize with a scale of ", scale);
+  grid.scale = static_cast<float>(scale);
+  const float size = std::floor(static_cast<float>(grid.in) * grid.scale);
+  if (!(size >= 0 && size < 9e18f)) return ShapeError("Resize to ", size, " elements");
+  grid.out = static_cast<int64_t>(size);
+  return absl::OkStatus();
+}
+
+absl::Status SetSize(AxisGrid& grid, int64_t size) {
+  if (size < 0 || (size > 0 && grid.in == 0)) {
+    return ShapeError("Resize of ", grid.in, " elements to ", size);
+  }
+  grid.out = size;
+  grid.scale = grid.in == 0 ? 1.0f : static_cast<float>(size) / static_cast<float>(grid.in);
+  return absl::OkStatus();
+}
+
+// The grids of all axes; nothing while scales or sizes are not attributes.
+absl::StatusOr<std::optional<std::vector<AxisGrid>>> GridsOf(const AttributeMap& attributes,
+                                                             std::span<const int64_t> dims) {
+  const Floats* scales = FindFloats(attributes, "scales");
+  const Ints* sizes = attributes.FindInts("sizes");
+  if (scales == nullptr && sizes == nullptr) return std::nullopt;
+  const int64_t rank = static_cast<int64_t>(dims.size());
+  Ints axes = attributes.GetInts("axes");
+  if (!attributes.Has("axes")) {
+    for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
+  }
+  QUOTIENT_RETURN_IF_ERROR(NormalizeAxes(axes, rank).status());
+  const size_t count = scales != nullptr ? scales->size() : sizes->size();
+  // Absent where it has no meaning, and as long as it is not known: sizes do not depend on it.
+  const Floats* roi = FindFloats(attributes, "roi");
+  if (count != axes.size() || (roi != nullptr && roi->size() != 2 * count)) {
+    return ShapeError("Resize of ", axes.size(), " axes with ", count, " values");
+  }
+  std::vector<AxisGrid> grids(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) grids[i].in = grids[i].out = dims[i];
+  for (size_t i = 0; i < count; ++i) {
+    axes[i] += axes[i] < 0 ? rank : 0;
+    AxisGrid& grid = grids[static_cast<size_t>(axes[i])];
+    if (roi != nullptr) {
+      grid.roi_start = (*roi)[i];
+      grid.roi_end = (*roi)[count + i];
+    }
+    QUOTIENT_RETURN_IF_ERROR(scales != nullptr ? SetScale(grid, (*scales)[i])
+                                               : SetSize(grid, (*sizes)[i]));
+  }
+  if (scales == nullptr) KeepAspect(Policy(attributes), axes, grids);
+  return grids;
+}
+
+// Where the sample of an output index lies on the input's axis. T is float for the nearest
+// element, as in ONNX Runtime, so that ties fall alike; double for interpolation.
+template <typename T>
+T Coordinate(const std::string& transformation, const AxisGrid& grid, int64_t index) {
+  const T x = static_cast<T>(index);
+  const T in = static_cast<T>(grid.in);
+  const T out = static_cast<T>(grid.out);
+  const T scale = static_cast<T>(grid.scale);
+  const T half = static_cast<T>(0.5);
+  if (transformation == "asymmetric") return x / scale;
+  if (transformation == "align_corners") return grid.out == 1 ? 0 : x * (in - 1) / (out - 1);
+  if (transformation == "pytorch_half_pixel") return grid.out > 1 ? (x + half) / scale - half : 0;
+  if (transformation == "half_pixel_symmetric") {
+    const T adjustment = out / (scale * in);
+    return in / 2 * (1 - adjustment) + (x + half) / scale - half;
+  }
+  if (transformation == "tf_crop_and_resize") {
+    const T start = static_cast<T>(grid.roi_start);
+    const T end = static_cast<T>(grid.roi_end);
+    if (grid.out == 1) return half * (start + end) * (in - 1);
+    return start * (in - 1) + x * (end - start) * (in - 1) / (out - 1);
+  }
+  return (x + half) / scale - half;
+}
+
+bool IsOutside(const std::string& transformation, const AxisGrid& grid, double coordinate) {
+  return transformation == "tf_crop_and_resize" &&
+         !(coordinate >= 0 && coordinate <= static_cast<double>(grid.in - 1));  // also NaN
+}
+
+// The index nearest to x, which may lie far outside of [0, size).
+int64_t Round(absl::string_view rounding, float x, int64_t size) {
+  x = std::clamp(x, -1.0f, static_cast<float>(size));
+  if (rounding == "floor") return static_cast<int64_t>(std::floor(x));
+  if (rounding == "ceil") return static_cast<int64_t>(std::ceil(x));
+  const bool tie = x - std::floor(x) == 0.5f;
+  if (tie) return static_cast<int64_t>(rounding == "round_prefer_ceil" ? std::ceil(x) : std::floor(x));
+  return static_cast<int64_t>(std::round(x));
+}
+
+// --- Inference ---
+
+absl::StatusOr<InferResult> InferResize(const InferContext& context) {
+  InferResult result = UnknownShape(DTypeAt(context, 0));
+  const Shape* data = ShapeAt(context, 0);
+  if (data == nullptr) return result;
+  // A symbolic dimension is known afterwards only if it is not resized; the number that stands for
+  // it meanwhile does not matter.
+  std::vector<int64_t> dims;
+  for (const Dim& dim : *data) dims.push_back(dim.is_number() ? dim.number() : 1);
+  QUOTIENT_ASSIGN_OR_RETURN(const auto grids, GridsOf(context.attributes, dims));
+  result.types[0].shape = Shape(data->size());
+  if (!grids.has_value()) return result;
+  const bool by_size = context.attributes.Has("sizes");
+  const bool stretch = Policy(context.attributes) == "stretch";
+  const TensorType type(model::DType::kFloat32, *data);
+  for (size_t i = 0; i < data->size(); ++i) {
+    const AxisGrid& grid = (*grids)[i];
+    Dim& dim = (*result.types[0].shape)[i];
+    if ((*data)[i].is_number() && (stretch || type.is_static())) {
+      dim = grid.out;
+    } else if (by_size && stretch && !context.attributes.Has("axes")) {
+      dim = grid.out;
+    } else if (!by_size && grid.scale == 1) {
+      dim = (*data)[i];
+    }
+  }
+  return result;
+}
+
+// --- Evaluation ---
+
+absl::StatusOr<std::vector<Tensor>> EvaluateNearest(const EvaluateContext& context,
+                                                    std::span<const AxisGrid> grids) {
+  const Tensor& input = *context.inputs[0];
+  const std::string transformation = Transformation(context.attributes);
+  const std::string rounding = context.attributes.GetString("nearest_mode", "round_prefer_floor");
+  std::vector<std::vector<int64_t>> maps;
+  for (const AxisGrid& grid : grids) {
+    std::vector<int64_t>& map = maps.emplace_back();
+    for (int64_t i = 0; i < grid.out; ++i) {
+      const float at = Coordinate<float>(transformation, grid, i);
+      map.push_back(IsOutside(transformation, grid, at)
+                        ? kBorder
+                        : std::clamp<int64_t>(Round(rounding, at, grid.in), 0, grid.in - 1));
+    }
+  }
+  const double value = context.attributes.GetFloat("extrapolation_value", 0);
+  NewTensor border(model::StaticType(input.dtype(), {}));
+  model::Store(input.dtype(), border.bytes, 0, std::span(&value, 1));
+  return std::vector<Tensor>{MappedCopy(input, maps, border.tensor, context.threads)};
+}
+
+// Two neighbours and the weight of the upper one.
+struct Sample {
+  int64_t lower;
+  int64_t upper;
+  double weight;
+  bool outside;
+};
+
+std::vector<Sample> SamplesOf(const std::string& transformation, const AxisGrid& grid) {
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < grid.out; ++i) {
+    const double at = Coordinate<double>(transformation, grid, i);
+    const double inside = std::clamp(at, 0.0, static_cast<double>(grid.in - 1));
+    const int64_t lower = static_cast<int64_t>(inside);
+    samples.push_back({lower, std::min(lower + 1, grid.in - 1),
+                       inside - static_cast<double>(lower), IsOutside(transformation, grid, at)});
+  }
+  return samples;
+}
+
+bool IsIdentity(const std::vector<Sample>& samples, int64_t in) {
+  if (static_cast<int64_t>(samples.size()) != in) return false;
+  for (int64_t i = 0; i < in; ++i) {
+    const Sample& sample = samples[static_cast<size_t>(i)];
+    if (sample.lower != i || sample.weight != 0 || sample.outside) return false;
+  }
+  return true;
+}
+
+// Interpolates along one axis of `values`, whose dimensions are `dims`.
+std::vector<double> Interpolate(const std::vector<double>& values, std::span<const int64_t> dims,
+                                size_t axis, const std::vector<Sample>& samples, double border) {
+  const int64_t outer = Count(dims.first(axis));
+  const int64_t inner = Count(dims.subspan(axis + 1));
+  std::vector<double> result;
+  result.reserve(static_cast<size_t>(outer * inner) * samples.size());
+  for (int64_t o = 0; o < outer; ++o) {
+    const double* block = values.data() + o * dims[axis] * inner;
+    for (const Sample& sample : samples) {
+      const double* lower = block + sample.lower * inner;
+      const double* upper = block + sample.upper * inner;
+      for (int64_t i = 0; i < inner; ++i) {
+        result.push_back(sample.outside
+                             ? border
+                             : lower[i] * (1 - sample.weight) + upper[i] * sample.weight);
+      }
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateLinear(const EvaluateContext& context,
+                                                   std::span<const AxisGrid> grids) {
+  const Tensor& input = *context.inputs[0];
+  const std::string transformation = Transformation(context.attributes);
+  const double border = context.attributes.GetFloat("extrapolation_value", 0);
+  std::vector<double> values = input.AsDoubles();
+  std::vector<int64_t> dims = input.dims();
+  for (size_t axis = 0; axis < grids.size(); ++axis) {
+    const std::vector<Sample> samples = SamplesOf(transformation, grids[axis]);
+    if (IsIdentity(samples, dims[axis])) continue;
+    values = Interpolate(values, dims, axis, samples, border);
+    dims[axis] = grids[axis].out;
+  }
+  NewTensor result(context.output_types[0]);
+  model::Store(input.dtype(), result.bytes, 0, std::span<const double>(values));
+  return std::vector<Tensor>{std::move(result.tensor)};
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateResize(const EvaluateContext& context) {
+  QUOTIENT_ASSIGN_OR_RETURN(const auto grids,
+                            GridsOf(context.attributes, context.inputs[0]->dims()));
+  if (IsCrop(context.attributes) && !context.attributes.Has("roi")) {
+    return ShapeError("Resize to a region of interest that is not given");
+  }
+  for (const AxisGrid& grid : *grids) {
+    if (grid.in == 0 && grid.out > 0) return ShapeError("Resize of an empty tensor");
+  }
+  return IsNearest(context.attributes) ? EvaluateNearest(context, *grids)
+                                       : EvaluateLinear(context, *grids);
+}
+
+}  // namespace
+
+std::span<const OpDef> ResizeOps() {
+  using Kind = AttributeDef::Kind;
+  using ParameterKind = Parameter::Kind;
+  static const auto& rows = *new std::vector<OpDef>{
+      {.name = "Resize", .op_class = OpClass::kMove, .min_inputs = 1, .max_inputs = 4,
+       .max_outputs = 1, .since_opset = 11,
+       .parameters = {{1, "roi", ParameterKind::kFloats}, {2, "scales", ParameterKind::kFloats},
+                      {3, "sizes", ParameterKind::kInts}},
+       .attributes =
+           {{"antialias", Kind::kInt, Attribute(int64_t{0})},
+            {"axes", Kind::kInts, {}},
+            {"coordinate_transformation_mode", Kind::kString, Attribute(std::string("half_pixel"))},
+            {"cubic_coeff_a", Kind::kFloat, {}},
+            {"exclude_outside", Kind::kInt, Attribute(int64_t{0})},
+            {"extrapolation_value", Kind::kFloat, Attribute(0.0)},
+            {"keep_aspect_ratio_policy", Kind::kString, Attribute(std::string("stretch"))},
+            {"mode", Kind::kString, Attribute(std::string("nearest"))},
+            {"nearest_mode", Kind::kString, Attribute(std::string("round_prefer_floor"))}},
+       .infer = InferResize, .evaluate = EvaluateResize, .canonicalize = CanonicalizeResize,
+       .accepts = KnowsResize},
+  };
+  return rows;
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,239 @@
+// Operators that read no elements or make tensors from a few numbers: Shape, Size, ConstantOfShape,
+// Range.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/base/checked.h"
+#include "core/base/status_macros.h"
+#include "core/ops/families.h"
+#include "core/ops/support.h"
+
+namespace quotient::ops {
+namespace {
+
+using model::Attribute;
+using model::AttributeMap;
+using model::DType;
+using model::Dim;
+using model::Ints;
+using model::Node;
+using model::Shape;
+using model::Tensor;
+using model::TensorType;
+
+// --- Shape, Size ---
+
+struct AxisRange {
+  int64_t first;
+  int64_t last;
+};
+
+AxisRange ShapeRange(const AttributeMap& attributes, int64_t rank) {
+  const auto clamp = [rank](int64_t axis) {
+    return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+  };
+  AxisRange range{clamp(attributes.GetInt("start", 0)), clamp(attributes.GetInt("end", rank))};
+  range.last = std::max(range.first, range.last);
+  return range;
+}
+
+// The end is absent where it is the rank.
+absl::Status CanonicalizeShape(Node& node, std::span<const InferInput> inputs) {
+  const TensorType* data = InputAt(inputs, 0).type;
+  if (data == nullptr || !data->has_rank()) return absl::OkStatus();
+  const AxisRange range = ShapeRange(node.attributes, data->rank());
+  node.attributes.Set("start", range.first);
+  node.attributes.Erase("end");
+  if (range.last != data->rank()) node.attributes.Set("end", range.last);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<InferResult> InferShape(const InferContext& context) {
+  const Shape* data = ShapeAt(context, 0);
+  if (data == nullptr) return OneOutput(TensorType(DType::kInt64, {Dim()}));
+  const AxisRange range = ShapeRange(context.attributes, static_cast<int64_t>(data->size()));
+  InferResult result = OneOutput(TensorType(DType::kInt64, {Dim(range.last - range.first)}));
+  result.elements = Elements(data->begin() + range.first, data->begin() + range.last);
+  return result;
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateShape(const EvaluateContext& context) {
+  const std::vector<int64_t>& dims = context.inputs[0]->dims();
+  const AxisRange range = ShapeRange(context.attributes, static_cast<int64_t>(dims.size()));
+  NewTensor result(context.output_types[0]);
+  model::Store(DType::kInt64, result.bytes, 0,
+               std::span(dims.begin() + range.first, dims.begin() + range.last));
+  return std::vector<Tensor>{std::move(result.tensor)};
+}
+
+absl::StatusOr<InferResult> InferSize(const InferContext& context) {
+  InferResult result = OneOutput(TensorType(DType::kInt64, Shape{}));
+  if (const Shape* data = ShapeAt(context, 0)) {
+    Dim product = 1;
+    for (const Dim& dim : *data) product = MulDims(product, dim);
+    result.elements = Elements{product};
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateSize(const EvaluateContext& context) {
+  return std::vector<Tensor>{Tensor::IntScalar(context.inputs[0]->elements())};
+}
+
+// --- ConstantOfShape ---
+
+const Tensor* FillValue(const AttributeMap& attributes) {
+  const Attribute* value = attributes.Find("value");
+  return value == nullptr ? nullptr : std::get_if<Tensor>(value);
+}
+
+// The value is a tensor of one element, of one dimension.
+absl::Status CanonicalizeConstantOfShape(Node& node, std::span<const InferInput>) {
+  const Tensor* value = FillValue(node.attributes);
+  if (value == nullptr) return absl::OkStatus();
+  if (value->elements() != 1) return ShapeError("ConstantOfShape of ", value->elements(), " values");
+  node.attributes.Set("value", value->Reshaped({1}));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<InferResult> InferConstantOfShape(const InferContext& context) {
+  const Tensor* value = FillValue(context.attributes);
+  InferResult result = UnknownShape(value == nullptr ? DType::kFloat32 : value->dtype());
+  std::optional<Elements> target;
+  if (const Ints* shape = context.attributes.FindInts("shape")) {
+    target = Elements(shape->begin(), shape->end());
+  } else if (const Elements* elements = ElementsAt(context, 0)) {
+    target = *elements;
+  }
+  if (!target.has_value()) {
+    if (const std::optional<int64_t> rank = TargetRank(context, 0)) {
+      result.types[0].shape = Shape(static_cast<size_t>(*rank));
+    }
+    return result;
+  }
+  for (const Element& element : *target) {
+    if (element.is_number() && element.number() < 0) {
+      return ShapeError("ConstantOfShape with a dimension of ", element.number());
+    }
+  }
+  result.types[0].shape = AsShape(*target);
+  if (value != nullptr && !model::IsFloat(value->dtype()) && IsSmall(result.types[0]) &&
+      model::IsComputable(value->dtype())) {
+    result.elements = Elements(result.types[0].elements(), value->GetInt(0));
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateConstantOfShape(const EvaluateContext& context) {
+  NewTensor result(context.output_types[0]);
+  if (const Tensor* value = FillValue(context.attributes)) {
+    const std::span<const std::byte> element = value->bytes();
+    for (size_t at = 0; at < result.bytes.size(); at += element.size()) {
+      std::memcpy(result.bytes.data() + at, element.data(), element.size());
+    }
+  }
+  return std::vector<Tensor>{std::move(result.tensor)};
+}
+
+// --- Range ---
+
+// Number of values from start to limit; nothing if the step is zero or they are too many.
+std::optional<int64_t> RangeCount(double start, double limit, double delta) {
+  const double count = std::ceil((limit - start) / delta);
+  if (!(count < 9e15)) return std::nullopt;  // also NaN
+  return std::max<int64_t>(0, static_cast<int64_t>(std::max(count, 0.0)));
+}
+
+std::optional<int64_t> RangeCount(int64_t start, int64_t limit, int64_t delta) {
+  int64_t distance;
+  if (delta == 0 || delta == std::numeric_limits<int64_t>::min() ||
+      __builtin_sub_overflow(limit, start, &distance)) {
+    return std::nullopt;
+  }
+  if (distance == 0 || (distance < 0) != (delta < 0)) return 0;
+  return distance / delta + (distance % delta != 0 ? 1 : 0);
+}
+
+// The three numbers if they are known; their common type says how to count.
+absl::StatusOr<InferResult> InferRange(const InferContext& context) {
+  QUOTIENT_ASSIGN_OR_RETURN(const DType dtype, CommonDType(context, 0, 3));
+  InferResult result = OneOutput(TensorType(dtype, {Dim()}));
+  Dim& dim = (*result.types[0].shape)[0];
+  std::optional<int64_t> count;
+  const auto known = [&](size_t i) {
+    const Elements* elements = ElementsAt(context, i);
+    return elements != nullptr && elements->size() == 1 ? (*elements)[0] : Element();
+  };
+  const Element start = known(0), limit = known(1), delta = known(2);
+  if (start.is_number() && limit.is_number() && delta.is_number()) {
+    count = RangeCount(start.number(), limit.number(), delta.number());
+    if (!count.has_value()) return ShapeError("Range with a step of ", delta.number());
+    if (*count <= kMaxElements) {
+      result.elements.emplace();
+      for (int64_t i = 0; i < *count; ++i) {
+        result.elements->push_back(start.number() + i * delta.number());
+      }
+    }
+  } else if (start.Is(0) && delta.Is(1) && limit.is_symbol()) {
+    dim = limit.AsDim();
+  } else {
+    std::vector<double> values;
+    for (const InferInput& input : context.inputs) {
+      if (input.constant == nullptr || input.constant->elements() != 1) return result;
+      values.push_back(input.constant->GetDouble(0));
+    }
+    count = RangeCount(values[0], values[1], values[2]);
+    if (!count.has_value()) return ShapeError("Range with a step of ", values[2]);
+  }
+  if (count.has_value()) dim = *count;
+  return result;
+}
+
+template <typename T>
+Tensor MakeRange(const EvaluateContext& context) {
+  NewTensor result(context.output_types[0]);
+  T start, delta;
+  context.inputs[0]->Load(0, std::span(&start, 1));
+  context.inputs[2]->Load(0, std::span(&delta, 1));
+  std::vector<T> values(static_cast<size_t>(result.tensor.elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<T>(i) * delta;
+  model::Store(result.tensor.dtype(), result.bytes, 0, std::span<const T>(values));
+  return std::move(result.tensor);
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateRange(const EvaluateContext& context) {
+  const bool floats = model::IsFloat(context.output_types[0].dtype);
+  return std::vector<Tensor>{floats ? MakeRange<double>(context) : MakeRange<int64_t>(context)};
+}
+
+}  // namespace
+
+std::span<const OpDef> SourceOps() {
+  using Kind = AttributeDef::Kind;
+  static constexpr float kZero = 0;
+  static const auto& rows = *new std::vector<OpDef>{
+      {.name = "Shape", .op_class = OpClass::kShape, .min_inputs = 1, .max_inputs = 1,
+       .max_outputs = 1, .since_opset = 1,
+       .attributes = {{"start", Kind::kInt, Attribute(int64_t{0})}, {"end", Kind::kInt, {}}},
+       .infer = InferShape, .evaluate = EvaluateShape, .canonicalize = CanonicalizeShape},
+      {.name = "Size", .op_class = OpClass::kShape, .min_inputs = 1, .max_inputs = 1,
+       .max_outputs = 1, .since_opset = 1, .infer = InferSize, .evaluate = EvaluateSize},
+      {.name = "ConstantOfShape", .op_class = OpClass::kSource, .min_inputs = 1, .max_inputs = 1,
+       .max_outputs = 1, .since_opset = 9,
+       .parameters = {{0, "shape", Parameter::Kind::kInts}},
+       .attributes = {{"value", Kind::kTensor,
+                       Attribute(Tensor::Floats({1}, std::span(&kZero, 1)))}},
+       .infer = InferConstantOfShape, .evaluate = EvaluateConstantOfShape,
+       .canonicalize = CanonicalizeConstantOfShape},
+      {.name = "Range", .op_class = OpClass::kSource, .min_inputs = 3, .max_inputs = 3,
+       .max_outputs = 1, .since_opset = 11, .infer = InferRange, .evaluate = EvaluateRange},
+  };
+  return rows;
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,177 @@
+#pragma once
+
+// What the operator families share: reading an InferContext, arithmetic on dimensions that may be
+// symbols, and loops over tensors.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/reason.h"
+#include "core/model/attribute.h"
+#include "core/model/shape.h"
+#include "core/model/tensor.h"
+#include "core/ops/op.h"
+
+namespace quotient::ops {
+
+// --- Errors ---
+
+// MODEL_SHAPE; the caller adds the node's name.
+template <typename... Parts>
+absl::Status ShapeError(const Parts&... parts) {
+  return MakeError(Reason::kModelShape, absl::StrCat(parts...));
+}
+
+// --- Inference ---
+
+// Input `index` of a node; a left-out input if there are fewer.
+inline InferInput InputAt(std::span<const InferInput> inputs, size_t index) {
+  return index < inputs.size() ? inputs[index] : InferInput{};
+}
+// Whether the input is there (it may still be of unknown type).
+inline bool HasInput(const InferContext& context, size_t index) {
+  return InputAt(context.inputs, index).type != nullptr;
+}
+// kUndefined if unknown or left out.
+model::DType DTypeAt(const InferContext& context, size_t index);
+// Null if unknown or left out.
+const model::Shape* ShapeAt(const InferContext& context, size_t index);
+const Elements* ElementsAt(const InferContext& context, size_t index);
+
+// The rank that a shape given by input `index` asks for: the length of that input. Nothing if it is
+// not known.
+std::optional<int64_t> TargetRank(const InferContext& context, size_t index);
+
+// A result of one output.
+InferResult OneOutput(model::TensorType type);
+// An output of that element type whose shape is not known.
+InferResult UnknownShape(model::DType dtype);
+
+// The one element type that all known ones of the inputs [begin, end) have, kUndefined if none is
+// known. MODEL_SHAPE if they differ.
+absl::StatusOr<model::DType> CommonDType(const InferContext& context, size_t begin, size_t end);
+// The broadcast shape of all inputs that are there; nothing if a rank is unknown.
+absl::StatusOr<std::optional<model::Shape>> BroadcastInputs(std::span<const InferInput> inputs);
+
+// The axis in [0, rank). MODEL_SHAPE if it is not in [-rank, rank).
+absl::StatusOr<int64_t> NormalizeAxis(int64_t axis, int64_t rank);
+// All of them, sorted; MODEL_SHAPE also if one comes twice.
+absl::StatusOr<model::Ints> NormalizeAxes(const model::Ints& axes, int64_t rank);
+
+// --- Dimensions and elements, up to symbols ---
+
+model::Dim AddDims(const model::Dim& a, const model::Dim& b);
+model::Dim MulDims(const model::Dim& a, const model::Dim& b);
+// The product of `dims` without what `divisors` multiply to; unknown if it is not certain that
+// this divides, or if the quotient is neither a number nor a symbol.
+model::Dim DivideDims(std::span<const model::Dim> dims, std::span<const model::Dim> divisors);
+
+// The smaller of a symbol and a number, a symbol of its own: "min(sequence,512)". What a slice up to
+// a symbolic position is long.
+model::Dim MinDim(const model::Dim& symbol, int64_t number);
+// As model::Broadcast. Knows moreover that x and min(x,k) broadcast to x: were x larger than k, the
+// two could not be broadcast at all, unless x is 1, and then both are.
+absl::StatusOr<model::Shape> BroadcastShapes(const model::Shape& a, const model::Shape& b);
+
+Element AddElements(const Element& a, const Element& b);
+Element SubElements(const Element& a, const Element& b);
+Element MulElements(const Element& a, const Element& b);
+
+// The elements of an element-wise operator's output of this type from those of two inputs, with
+// broadcasting. Nothing if either input's are not known or the type is not static and small.
+std::optional<Elements> ZipElements(const InferContext& context, const model::TensorType& type,
+                                    Element (*combine)(const Element& a, const Element& b));
+
+// Whether a type is static with at most that many elements.
+bool IsSmall(const model::TensorType& type, int64_t count = kMaxElements);
+
+// Numbers of all elements; nothing if one is none.
+std::optional<model::Ints> AllNumbers(const Elements& elements);
+model::Shape AsShape(const Elements& elements);
+
+// --- Evaluation ---
+
+// Bytes per element; 0 for types that do not take whole bytes.
+int ElementBytes(model::DType dtype);
+
+// Distance of neighbours along each axis, in elements, of a packed row-major tensor.
+std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims);
+
+// The same under broadcasting to `to`, which has as many dimensions or more: 0 where one element
+// serves all indices.
+std::vector<int64_t> BroadcastStrides(std::span<const int64_t> dims, std::span<const int64_t> to);
+
+// Number of elements; dims come from static types, so this does not overflow.
+int64_t Count(std::span<const int64_t> dims);
+
+// Walks the indices of a box in row-major order.
+//
+//   for (BoxIndex i(dims); i.valid(); i.Next()) Use(i[0], i[1]);
+class BoxIndex {
+ public:
+  explicit BoxIndex(std::span<const int64_t> dims) : dims_(dims.begin(), dims.end()),
+                                                     index_(dims.size(), 0),
+                                                     valid_(Count(dims) > 0) {}
+  // Starts at a row-major position.
+  BoxIndex(std::span<const int64_t> dims, int64_t position);
+
+  bool valid() const { return valid_; }
+  void Next();
+  int64_t operator[](size_t axis) const { return index_[axis]; }
+  const std::vector<int64_t>& index() const { return index_; }
+  // Sum of index times stride.
+  int64_t Offset(std::span<const int64_t> strides) const;
+
+ private:
+  std::vector<int64_t> dims_;
+  std::vector<int64_t> index_;
+  bool valid_;
+};
+
+// Reads a tensor as if it had been broadcast to `dims`, by ranges of row-major positions.
+class BroadcastReader {
+ public:
+  // The tensor must live as long as the reader and be broadcastable to dims.
+  BroadcastReader(const model::Tensor& tensor, std::span<const int64_t> dims);
+
+  void Load(int64_t begin, std::span<double> out) const { LoadAs(begin, out); }
+  void Load(int64_t begin, std::span<int64_t> out) const { LoadAs(begin, out); }
+
+ private:
+  template <typename T>
+  void LoadAs(int64_t begin, std::span<T> out) const;
+
+  const model::Tensor& tensor_;
+  // Neighbouring axes with one common stride are joined; strides are 0 where broadcast.
+  std::vector<int64_t> dims_;
+  std::vector<int64_t> strides_;
+};
+
+// Computes an output chunk from chunks of the broadcast operands.
+template <typename T>
+using ChunkFn = std::function<void(std::span<const std::span<const T>> operands, std::span<T> out)>;
+
+// An element-wise operator over all inputs, all of which are there. `T` is what it computes in:
+// double for floats, int64_t for integers and bool (which is exact).
+template <typename T>
+model::Tensor EvaluateElementwise(std::span<const model::Tensor* const> inputs,
+                                  const model::TensorType& output, int threads,
+                                  const ChunkFn<T>& compute);
+
+// A new tensor of a static type, to be written before it is handed on.
+struct NewTensor {
+  explicit NewTensor(const model::TensorType& type)
+      : tensor(model::Tensor::Allocate(type.dtype, type.dims(), &bytes)) {}
+  std::span<std::byte> bytes;  // declared first: Allocate sets it
+  model::Tensor tensor;
+};
+
+}  // namespace quotient::ops

@@ -1,0 +1,337 @@
+// Element-wise operators of one tensor.
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+
+#include "core/base/status_macros.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/families.h"
+#include "core/ops/support.h"
+
+namespace quotient::ops {
+namespace {
+
+using model::AttributeMap;
+using model::DType;
+using model::Tensor;
+using model::TensorType;
+
+using Outputs = absl::StatusOr<std::vector<Tensor>>;
+
+// --- Inference ---
+
+// The type of input 0; that is all there is to know for most.
+template <Domain domain>
+absl::StatusOr<InferResult> InferSame(const InferContext& context) {
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(domain, DTypeAt(context, 0)));
+  return OneOutput(*context.inputs[0].type);
+}
+
+// Input 0's shape with bool elements.
+template <Domain domain>
+absl::StatusOr<InferResult> InferPredicate(const InferContext& context) {
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(domain, DTypeAt(context, 0)));
+  TensorType type = *context.inputs[0].type;
+  type.dtype = DType::kBool;
+  return OneOutput(std::move(type));
+}
+
+absl::StatusOr<InferResult> InferWithElements(const InferContext& context, Domain domain,
+                                              Element (*map)(const Element&)) {
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(domain, DTypeAt(context, 0)));
+  InferResult result = OneOutput(*context.inputs[0].type);
+  if (const Elements* elements = ElementsAt(context, 0); elements != nullptr) {
+    result.elements.emplace();
+    for (const Element& element : *elements) result.elements->push_back(map(element));
+  }
+  return result;
+}
+
+absl::StatusOr<InferResult> InferNeg(const InferContext& context) {
+  return InferWithElements(context, Domain::kNumeric, [](const Element& element) {
+    return element.is_number() ? SubElements(0, element) : Element();
+  });
+}
+
+absl::StatusOr<InferResult> InferNot(const InferContext& context) {
+  return InferWithElements(context, Domain::kBool, [](const Element& element) {
+    return element.is_number() ? Element(element.number() == 0) : Element();
+  });
+}
+
+absl::StatusOr<InferResult> InferClip(const InferContext& context) {
+  QUOTIENT_RETURN_IF_ERROR(CommonDType(context, 0, context.inputs.size()).status());
+  return InferSame<Domain::kNumeric>(context);
+}
+
+// --- Evaluation ---
+
+// `f` is a lambda without state, double to double.
+template <auto f>
+Outputs EvaluateFloat(const EvaluateContext& context) {
+  return MapElements<1, double>(context, f);
+}
+
+// F is made from the attributes.
+template <typename F>
+Outputs EvaluateFloatWith(const EvaluateContext& context) {
+  return MapElements<1, double>(context, F(context.attributes));
+}
+
+// `f` takes floats and integers.
+template <auto f>
+Outputs EvaluateNumbers(const EvaluateContext& context) {
+  return MapNumbers<1>(context, f);
+}
+
+Outputs EvaluateNot(const EvaluateContext& context) {
+  return MapElements<1, int64_t>(context, [](int64_t x) { return x == 0; });
+}
+
+constexpr auto kNeg = []<typename T>(T x) {
+  if constexpr (std::is_integral_v<T>) return WrapSub<T>(0, x);
+  return static_cast<T>(-x);
+};
+constexpr auto kAbs = []<typename T>(T x) {
+  if constexpr (std::is_same_v<T, double>) return std::fabs(x);
+  return x < 0 ? WrapSub<T>(0, x) : x;
+};
+constexpr auto kRelu = []<typename T>(T x) { return x < 0 ? T{0} : x; };
+constexpr auto kSign = []<typename T>(T x) {
+  return x != x ? x : static_cast<T>((x > 0) - (x < 0));
+};
+
+double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
+// log(1 + e^x) without overflow.
+double LogOnePlusExp(double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
+double Unit(double x) { return MaxOf(0.0, MinOf(1.0, x)); }
+
+struct LeakyRelu {
+  explicit LeakyRelu(const AttributeMap& a) : alpha(a.GetFloat("alpha", 0.01f)) {}
+  double operator()(double x) const { return x < 0 ? alpha * x : x; }
+  double alpha;
+};
+
+struct Elu {
+  explicit Elu(const AttributeMap& a) : alpha(a.GetFloat("alpha", 1)) {}
+  double operator()(double x) const { return x < 0 ? alpha * std::expm1(x) : x; }
+  double alpha;
+};
+
+struct Celu {
+  explicit Celu(const AttributeMap& a) : alpha(a.GetFloat("alpha", 1)) {}
+  double operator()(double x) const {
+    return MaxOf(0.0, x) + MinOf(0.0, alpha * std::expm1(x / alpha));
+  }
+  double alpha;
+};
+
+struct Selu {
+  explicit Selu(const AttributeMap& a)
+      : alpha(a.GetFloat("alpha", 1.67326319217681884765625f)),
+        gamma(a.GetFloat("gamma", 1.05070102214813232421875f)) {}
+  double operator()(double x) const { return gamma * (x > 0 ? x : alpha * std::expm1(x)); }
+  double alpha, gamma;
+};
+
+struct HardSigmoid {
+  explicit HardSigmoid(const AttributeMap& a)
+      : alpha(a.GetFloat("alpha", 0.2f)), beta(a.GetFloat("beta", 0.5)) {}
+  double operator()(double x) const { return Unit(alpha * x + beta); }
+  double alpha, beta;
+};
+
+struct ThresholdedRelu {
+  explicit ThresholdedRelu(const AttributeMap& a) : alpha(a.GetFloat("alpha", 1)) {}
+  double operator()(double x) const { return x > alpha ? x : 0; }
+  double alpha;
+};
+
+struct Swish {
+  explicit Swish(const AttributeMap& a) : alpha(a.GetFloat("alpha", 1)) {}
+  double operator()(double x) const { return x * Logistic(alpha * x); }
+  double alpha;
+};
+
+struct IsInf {
+  explicit IsInf(const AttributeMap& a)
+      : negative(a.GetInt("detect_negative", 1) != 0),
+        positive(a.GetInt("detect_positive", 1) != 0) {}
+  double operator()(double x) const { return std::isinf(x) && (x < 0 ? negative : positive); }
+  bool negative, positive;
+};
+
+struct Gelu {
+  explicit Gelu(const AttributeMap& a) : tanh(a.GetString("approximate", "none") == "tanh") {}
+  double operator()(double x) const {
+    if (!tanh) return 0.5 * x * std::erfc(-x * (std::numbers::sqrt2 / 2));
+    static const double scale = std::sqrt(2 / std::numbers::pi);
+    return 0.5 * x * (1 + std::tanh(scale * (x + 0.044715 * x * x * x)));
+  }
+  bool tanh;
+};
+
+bool AcceptsGelu(const model::Node& node) {
+  const std::string approximate = node.attributes.GetString("approximate", "none");
+  return approximate == "none" || approximate == "tanh";
+}
+
+// A bound of Clip as a number of type T. Integer bounds saturate: 2^63 as a float is a bound too.
+template <typename T>
+T Bound(const AttributeMap& attributes, absl::string_view name, T otherwise) {
+  if (!attributes.Has(name)) return otherwise;
+  const double value = attributes.GetFloat(name, 0);
+  if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    if (value <= static_cast<double>(Limits::min())) return Limits::min();
+    if (value >= static_cast<double>(Limits::max())) return Limits::max();
+  }
+  return static_cast<T>(value);
+}
+
+template <typename T>
+Outputs ClipAs(const EvaluateContext& context) {
+  const bool is_float = std::is_same_v<T, double>;
+  using Limits = std::numeric_limits<T>;
+  const T low = Bound<T>(context.attributes, "min", is_float ? -Limits::infinity() : Limits::min());
+  const T high = Bound<T>(context.attributes, "max", is_float ? Limits::infinity() : Limits::max());
+  // Where the bounds cross, the upper one wins; NaN passes.
+  return MapElements<1, T>(context, [low, high](T x) {
+    const T raised = x < low ? low : x;
+    return high < raised ? high : raised;
+  });
+}
+
+Outputs EvaluateClip(const EvaluateContext& context) {
+  const DType dtype = context.inputs[0]->dtype();
+  if (model::IsFloat(dtype)) return ClipAs<double>(context);
+  if (dtype == DType::kUint64) return ClipAs<uint64_t>(context);
+  return ClipAs<int64_t>(context);
+}
+
+// --- Rows ---
+
+OpDef Row(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
+          std::vector<AttributeDef> attributes = {}) {
+  return {.name = name,
+          .op_class = OpClass::kUnary,
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .max_outputs = 1,
+          .since_opset = since_opset,
+          .attributes = std::move(attributes),
+          .infer = infer,
+          .evaluate = evaluate};
+}
+
+// A function of floats without attributes.
+template <auto f>
+OpDef FloatRow(const char* name, int since_opset) {
+  return Row(name, since_opset, InferSame<Domain::kFloat>, EvaluateFloat<f>);
+}
+
+template <typename F>
+OpDef FloatRowWith(const char* name, int since_opset, std::vector<AttributeDef> attributes) {
+  return Row(name, since_opset, InferSame<Domain::kFloat>, EvaluateFloatWith<F>,
+             std::move(attributes));
+}
+
+AttributeDef Float(const char* name, double otherwise) {
+  return {name, AttributeDef::Kind::kFloat, otherwise};
+}
+AttributeDef Int(const char* name, int64_t otherwise) {
+  return {name, AttributeDef::Kind::kInt, otherwise};
+}
+
+OpDef GeluRow() {
+  OpDef row = FloatRowWith<Gelu>(
+      "Gelu", 20, {{"approximate", AttributeDef::Kind::kString, std::string("none")}});
+  row.accepts = AcceptsGelu;
+  return row;
+}
+
+OpDef ClipRow() {
+  OpDef row = Row("Clip", 11, InferClip, EvaluateClip);
+  row.max_inputs = 3;
+  row.parameters = {{1, "min", Parameter::Kind::kFloat}, {2, "max", Parameter::Kind::kFloat}};
+  row.attributes = {{"min", AttributeDef::Kind::kFloat, std::nullopt},
+                    {"max", AttributeDef::Kind::kFloat, std::nullopt}};
+  return row;
+}
+
+std::vector<OpDef> ExactRows() {
+  return {
+      Row("Neg", 6, InferNeg, EvaluateNumbers<kNeg>),
+      Row("Abs", 6, InferSame<Domain::kNumeric>, EvaluateNumbers<kAbs>),
+      Row("Sign", 9, InferSame<Domain::kNumeric>, EvaluateNumbers<kSign>),
+      Row("Relu", 6, InferSame<Domain::kNumeric>, EvaluateNumbers<kRelu>),
+      FloatRow<[](double x) { return std::floor(x); }>("Floor", 6),
+      FloatRow<[](double x) { return std::ceil(x); }>("Ceil", 6),
+      FloatRow<[](double x) { return std::nearbyint(x); }>("Round", 11),  // half to even
+      Row("Not", 1, InferNot, EvaluateNot),
+      Row("IsNaN", 9, InferPredicate<Domain::kFloat>,
+          EvaluateFloat<[](double x) { return static_cast<double>(std::isnan(x)); }>),
+      Row("IsInf", 10, InferPredicate<Domain::kFloat>, EvaluateFloatWith<IsInf>,
+          {Int("detect_negative", 1), Int("detect_positive", 1)}),
+      ClipRow(),
+  };
+}
+
+std::vector<OpDef> MathRows() {
+  return {
+      FloatRow<[](double x) { return std::sqrt(x); }>("Sqrt", 6),
+      FloatRow<[](double x) { return 1 / x; }>("Reciprocal", 6),
+      FloatRow<[](double x) { return std::exp(x); }>("Exp", 6),
+      FloatRow<[](double x) { return std::log(x); }>("Log", 6),
+      FloatRow<[](double x) { return std::erf(x); }>("Erf", 9),
+      FloatRow<[](double x) { return std::sin(x); }>("Sin", 7),
+      FloatRow<[](double x) { return std::cos(x); }>("Cos", 7),
+      FloatRow<[](double x) { return std::tan(x); }>("Tan", 7),
+      FloatRow<[](double x) { return std::asin(x); }>("Asin", 7),
+      FloatRow<[](double x) { return std::acos(x); }>("Acos", 7),
+      FloatRow<[](double x) { return std::atan(x); }>("Atan", 7),
+      FloatRow<[](double x) { return std::sinh(x); }>("Sinh", 9),
+      FloatRow<[](double x) { return std::cosh(x); }>("Cosh", 9),
+      FloatRow<[](double x) { return std::tanh(x); }>("Tanh", 6),
+      FloatRow<[](double x) { return std::asinh(x); }>("Asinh", 9),
+      FloatRow<[](double x) { return std::acosh(x); }>("Acosh", 9),
+      FloatRow<[](double x) { return std::atanh(x); }>("Atanh", 9),
+  };
+}
+
+std::vector<OpDef> ActivationRows() {
+  return {
+      FloatRow<[](double x) { return Logistic(x); }>("Sigmoid", 6),
+      FloatRow<[](double x) { return LogOnePlusExp(x); }>("Softplus", 1),
+      FloatRow<[](double x) { return x / (1 + std::fabs(x)); }>("Softsign", 1),
+      FloatRow<[](double x) { return x * Unit(x / 6 + 0.5); }>("HardSwish", 14),
+      FloatRow<[](double x) { return x * std::tanh(LogOnePlusExp(x)); }>("Mish", 18),
+      FloatRowWith<LeakyRelu>("LeakyRelu", 6, {Float("alpha", 0.01f)}),
+      FloatRowWith<Elu>("Elu", 6, {Float("alpha", 1)}),
+      FloatRowWith<Celu>("Celu", 12, {Float("alpha", 1)}),
+      FloatRowWith<Selu>(
+          "Selu", 6,
+          {Float("alpha", 1.67326319217681884765625f), Float("gamma", 1.05070102214813232421875f)}),
+      FloatRowWith<HardSigmoid>("HardSigmoid", 6, {Float("alpha", 0.2f), Float("beta", 0.5)}),
+      FloatRowWith<ThresholdedRelu>("ThresholdedRelu", 10, {Float("alpha", 1)}),
+      FloatRowWith<Swish>("Swish", 24, {Float("alpha", 1)}),
+      GeluRow(),
+  };
+}
+
+}  // namespace
+
+std::span<const OpDef> UnaryOps() {
+  static const auto& rows = *[] {
+    auto* all = new std::vector<OpDef>;
+    for (const std::vector<OpDef>& part : {ExactRows(), MathRows(), ActivationRows()}) {
+      all->insert(all->end(), part.begin(), part.end());
+    }
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,388 @@
+// Views: the same elements in the same order under another shape, or of another type.
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/base/checked.h"
+#include "core/base/status_macros.h"
+#include "core/ops/families.h"
+#include "core/ops/support.h"
+
+namespace quotient::ops {
+namespace {
+
+using model::Attribute;
+using model::DType;
+using model::Dim;
+using model::Ints;
+using model::Node;
+using model::Shape;
+using model::Tensor;
+using model::TensorType;
+
+// The input under another shape: its elements pass through.
+InferResult ViewOf(const InferContext& context, std::optional<Shape> shape) {
+  InferResult result = UnknownShape(DTypeAt(context, 0));
+  result.types[0].shape = std::move(shape);
+  if (const Elements* elements = ElementsAt(context, 0)) result.elements = *elements;
+  return result;
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateView(const EvaluateContext& context) {
+  return std::vector<Tensor>{context.inputs[0]->Reshaped(context.output_types[0].dims())};
+}
+
+// --- Identity, Dropout ---
+
+absl::StatusOr<InferResult> InferIdentity(const InferContext& context) {
+  const Shape* shape = ShapeAt(context, 0);
+  return ViewOf(context, shape != nullptr ? std::optional(*shape) : std::nullopt);
+}
+
+// In inference Dropout is the identity: ratio and seed have no meaning.
+absl::Status CanonicalizeDropout(Node& node, std::span<const InferInput>) {
+  node.attributes.Erase("ratio");
+  node.attributes.Erase("seed");
+  if (node.inputs.size() > 1) node.inputs[1] = model::ValueId();
+  return absl::OkStatus();
+}
+
+bool IsInferenceDropout(const Node& node) {
+  return node.inputs.size() == 1 && node.attributes.GetInt("training_mode", 0) == 0;
+}
+
+// --- Reshape ---
+
+// What is asked of a Reshape: its target, elementwise.
+struct ReshapeRequest {
+  Elements target;
+  bool allow_zero = false;
+
+  bool copies(size_t i) const { return target[i].Is(0) && !allow_zero; }
+};
+
+// Nothing if the target's elements are not known.
+std::optional<ReshapeRequest> RequestOf(const model::AttributeMap& attributes,
+                                        std::span<const InferInput> inputs) {
+  ReshapeRequest request;
+  request.allow_zero = attributes.GetInt("allowzero", 0) != 0;
+  if (const Ints* shape = attributes.FindInts("shape")) {
+    request.target.assign(shape->begin(), shape->end());
+    return request;
+  }
+  const Elements* elements = InputAt(inputs, 1).elements;
+  if (elements == nullptr) return std::nullopt;
+  request.target = *elements;
+  return request;
+}
+
+// The number of elements; nothing if a dimension is not a number or there are too many.
+std::optional<int64_t> CountOf(const Shape& shape) {
+  std::vector<int64_t> dims;
+  for (const Dim& dim : shape) dims.push_back(dim.number());  // -1 if it is none
+  return CheckedProduct(dims);
+}
+
+// The output's shape. A dimension that is asked for as -1, or is the only one not known, follows
+// from the number of elements.
+absl::StatusOr<Shape> ReshapedShape(const ReshapeRequest& request, const Shape* data) {
+  Shape shape;
+  int unknown = 0;
+  int inferred = 0;
+  size_t open = 0;
+  for (size_t i = 0; i < request.target.size(); ++i) {
+    const Element& element = request.target[i];
+    Dim dim = element.AsDim();
+    if (request.copies(i)) {
+      if (data != nullptr && i >= data->size()) {
+        return ShapeError("Reshape copies dimension ", i, " of a tensor of rank ", data->size());
+      }
+      dim = data != nullptr ? (*data)[i] : Dim();
+    } else if (element.Is(-1)) {
+      ++inferred;
+    } else if (element.is_number() && element.number() < 0) {
+      return ShapeError("Reshape to a dimension of ", element.number());
+    }
+    if (dim.is_unknown()) {
+      ++unknown;
+      open = i;
+    }
+    shape.push_back(std::move(dim));
+  }
+  if (inferred > 1) return ShapeError("Reshape with more than one -1");
+  if (data == nullptr || unknown > 1) return shape;
+  if (unknown == 1) {
+    Shape others = shape;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(open));
+    shape[open] = DivideDims(*data, others);
+  }
+  const std::optional<int64_t> from = CountOf(*data);
+  const std::optional<int64_t> to = CountOf(shape);
+  // An input without elements leaves open what -1 is.
+  const bool does_not_divide = !to.has_value() && inferred == 1 && from.value_or(0) != 0;
+  if (from.has_value() && (to.has_value() ? *to != *from : does_not_divide)) {
+    return ShapeError("Reshape of ", model::ToString(*data), " to ", model::ToString(shape));
+  }
+  return shape;
+}
+
+// The attribute that asks for `shape`, which came from `request`: numbers where they are known, 0
+// where a dimension is copied, -1 for one that follows. Nothing if there is no such attribute.
+std::optional<Ints> ReshapeAttribute(const ReshapeRequest& request, const Shape& shape,
+                                     const Shape& data, bool* allow_zero) {
+  Ints attribute;
+  bool has_inferred = false;
+  bool has_zero = false;
+  bool has_copy = false;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool same_axis = i < data.size() && SameDim(shape[i], data[i]);
+    if (shape[i].is_number()) {
+      attribute.push_back(shape[i].number());
+      has_zero |= shape[i].Is(0) && !same_axis;
+    } else if (same_axis || request.copies(i)) {
+      attribute.push_back(0);
+      has_copy = true;
+    } else if (!has_inferred && (request.target[i].Is(-1) || shape[i].is_symbol())) {
+      attribute.push_back(-1);
+      has_inferred = true;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (has_zero && (has_copy || has_inferred)) return std::nullopt;
+  *allow_zero = has_zero;
+  return attribute;
+}
+
+absl::Status CanonicalizeReshape(Node& node, std::span<const InferInput> inputs) {
+  const TensorType* data = InputAt(inputs, 0).type;
+  const std::optional<ReshapeRequest> request = RequestOf(node.attributes, inputs);
+  if (!request.has_value() || data == nullptr || !data->has_rank()) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(Shape shape, ReshapedShape(*request, &*data->shape));
+  bool allow_zero = false;
+  std::optional<Ints> attribute = ReshapeAttribute(*request, shape, *data->shape, &allow_zero);
+  if (!attribute.has_value()) return absl::OkStatus();
+  node.attributes.Set("shape", *std::move(attribute));
+  node.attributes.Set("allowzero", int64_t{allow_zero});
+  if (node.inputs.size() > 1) node.inputs[1] = model::ValueId();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<InferResult> InferReshape(const InferContext& context) {
+  const std::optional<ReshapeRequest> request = RequestOf(context.attributes, context.inputs);
+  if (request.has_value()) {
+    QUOTIENT_ASSIGN_OR_RETURN(Shape shape, ReshapedShape(*request, ShapeAt(context, 0)));
+    return ViewOf(context, std::move(shape));
+  }
+  const std::optional<int64_t> rank = TargetRank(context, 1);
+  return ViewOf(context, rank.has_value() ? std::optional(Shape(static_cast<size_t>(*rank)))
+                                          : std::nullopt);
+}
+
+// --- Flatten ---
+
+// The axis may be the rank: everything goes into the rows.
+absl::Status CanonicalizeFlatten(Node& node, std::span<const InferInput> inputs) {
+  const TensorType* data = InputAt(inputs, 0).type;
+  const int64_t axis = node.attributes.GetInt("axis", 1);
+  if (data == nullptr || !data->has_rank() || axis == data->rank()) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t normal, NormalizeAxis(axis, data->rank()));
+  node.attributes.Set("axis", normal);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<InferResult> InferFlatten(const InferContext& context) {
+  const Shape* data = ShapeAt(context, 0);
+  if (data == nullptr) return ViewOf(context, Shape(2));
+  const int64_t rank = static_cast<int64_t>(data->size());
+  int64_t axis = context.attributes.GetInt("axis", 1);
+  if (axis != rank) {
+    QUOTIENT_ASSIGN_OR_RETURN(axis, NormalizeAxis(axis, rank));
+  }
+  Dim rows = 1;
+  Dim columns = 1;
+  for (int64_t i = 0; i < rank; ++i) {
+    Dim& side = i < axis ? rows : columns;
+    side = MulDims(side, (*data)[i]);
+  }
+  return ViewOf(context, Shape{rows, columns});
+}
+
+// --- Squeeze, Unsqueeze ---
+
+// Without axes all dimensions of 1 go; which those are is written down once it is known. An empty
+// list means the same, as it does to ONNX Runtime.
+absl::Status CanonicalizeSqueeze(Node& node, std::span<const InferInput> inputs) {
+  if (const Ints* axes = node.attributes.FindInts("axes"); axes != nullptr && !axes->empty()) {
+    return absl::OkStatus();
+  }
+  node.attributes.Erase("axes");
+  const TensorType* data = InputAt(inputs, 0).type;
+  const bool by_input = InputAt(inputs, 1).type != nullptr;
+  if (by_input || data == nullptr || !data->has_rank()) return absl::OkStatus();
+  Ints axes;
+  for (int i = 0; i < data->rank(); ++i) {
+    if (!data->dim(i).is_number()) return absl::OkStatus();
+    if (data->dim(i).Is(1)) axes.push_back(i);
+  }
+  node.attributes.Set("axes", std::move(axes));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<InferResult> InferSqueeze(const InferContext& context) {
+  const Shape* data = ShapeAt(context, 0);
+  const Ints* axes = context.attributes.FindInts("axes");
+  if (data == nullptr || axes == nullptr) return ViewOf(context, std::nullopt);
+  QUOTIENT_ASSIGN_OR_RETURN(const Ints sorted,
+                            NormalizeAxes(*axes, static_cast<int64_t>(data->size())));
+  Shape shape;
+  size_t next = 0;
+  for (size_t i = 0; i < data->size(); ++i) {
+    if (next == sorted.size() || sorted[next] != static_cast<int64_t>(i)) {
+      shape.push_back((*data)[i]);
+      continue;
+    }
+    ++next;
+    if ((*data)[i].is_number() && !(*data)[i].Is(1)) {
+      return ShapeError("Squeeze of axis ", i, " of ", model::ToString(*data));
+    }
+  }
+  return ViewOf(context, std::move(shape));
+}
+
+// The axes count those of the output.
+absl::Status CanonicalizeUnsqueeze(Node& node, std::span<const InferInput> inputs) {
+  const TensorType* data = InputAt(inputs, 0).type;
+  const Ints* axes = node.attributes.FindInts("axes");
+  if (data == nullptr || !data->has_rank() || axes == nullptr) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(
+      Ints sorted, NormalizeAxes(*axes, data->rank() + static_cast<int64_t>(axes->size())));
+  node.attributes.Set("axes", std::move(sorted));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<InferResult> InferUnsqueeze(const InferContext& context) {
+  const Shape* data = ShapeAt(context, 0);
+  const Ints* axes = context.attributes.FindInts("axes");
+  if (data == nullptr || axes == nullptr) return ViewOf(context, std::nullopt);
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const Ints sorted, NormalizeAxes(*axes, static_cast<int64_t>(data->size() + axes->size())));
+  Shape shape = *data;
+  for (int64_t axis : sorted) shape.insert(shape.begin() + axis, Dim(1));
+  return ViewOf(context, std::move(shape));
+}
+
+// --- Cast, CastLike ---
+
+std::optional<Elements> CastElements(const Elements& elements, DType to) {
+  Elements result = elements;
+  for (Element& element : result) {
+    if (to == DType::kBool) {
+      element = element.is_number() ? Element(element.number() != 0) : Element();
+    } else if (to == DType::kInt32 && element.is_number() &&
+               element.number() != static_cast<int32_t>(element.number())) {
+      element = Element();
+    }
+  }
+  return result;
+}
+
+InferResult InferCastTo(const InferContext& context, DType to) {
+  InferResult result = UnknownShape(to);
+  if (const Shape* shape = ShapeAt(context, 0)) result.types[0].shape = *shape;
+  if (const Elements* elements = ElementsAt(context, 0)) {
+    result.elements = CastElements(*elements, to);
+  }
+  return result;
+}
+
+absl::StatusOr<InferResult> InferCast(const InferContext& context) {
+  const auto to = model::DTypeFromOnnx(static_cast<int32_t>(context.attributes.GetInt("to", 0)));
+  return InferCastTo(context, to.value_or(DType::kUndefined));
+}
+
+bool IsCastToComputable(const Node& node) {
+  const int64_t to = node.attributes.GetInt("to", 0);
+  if (to < 0 || to > std::numeric_limits<int32_t>::max()) return false;
+  const auto dtype = model::DTypeFromOnnx(static_cast<int32_t>(to));
+  return dtype.has_value() && model::IsComputable(*dtype);
+}
+
+// CastLike is Cast once the type is known.
+absl::Status CanonicalizeCastLike(Node& node, std::span<const InferInput> inputs) {
+  const TensorType* like = InputAt(inputs, 1).type;
+  if (like == nullptr || !model::IsComputable(like->dtype)) return absl::OkStatus();
+  node.op = "Cast";
+  node.attributes.Set("to", static_cast<int64_t>(like->dtype));
+  node.inputs.resize(1);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<InferResult> InferCastLike(const InferContext& context) {
+  return InferCastTo(context, DTypeAt(context, 1));
+}
+
+template <typename T>
+Tensor Convert(const Tensor& input, const TensorType& type, int threads) {
+  const Tensor* inputs[] = {&input};
+  return EvaluateElementwise<T>(inputs, type, threads,
+                                [](std::span<const std::span<const T>> operands, std::span<T> out) {
+                                  std::copy(operands[0].begin(), operands[0].end(), out.begin());
+                                });
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateCast(const EvaluateContext& context) {
+  const Tensor& input = *context.inputs[0];
+  const TensorType& type = context.output_types[0];
+  if (input.dtype() == type.dtype) return std::vector<Tensor>{input};
+  // Unsigned 64-bit numbers that become floats are the only integers that int64_t gets wrong.
+  const bool as_double = model::IsFloat(input.dtype()) ||
+                         (input.dtype() == DType::kUint64 && model::IsFloat(type.dtype));
+  return std::vector<Tensor>{as_double ? Convert<double>(input, type, context.threads)
+                                       : Convert<int64_t>(input, type, context.threads)};
+}
+
+}  // namespace
+
+std::span<const OpDef> ViewOps() {
+  using Kind = AttributeDef::Kind;
+  using ParameterKind = Parameter::Kind;
+  static const auto& rows = *new std::vector<OpDef>{
+      {.name = "Identity", .op_class = OpClass::kView, .min_inputs = 1, .max_inputs = 1,
+       .max_outputs = 1, .since_opset = 1, .infer = InferIdentity, .evaluate = EvaluateView},
+      {.name = "Dropout", .op_class = OpClass::kView, .min_inputs = 1, .max_inputs = 3,
+       .max_outputs = 1, .since_opset = 7,
+       .parameters = {{2, "training_mode", ParameterKind::kInt}},
+       .attributes = {{"ratio", Kind::kFloat, {}}, {"seed", Kind::kInt, {}},
+                      {"training_mode", Kind::kInt, Attribute(int64_t{0})}},
+       .infer = InferIdentity, .evaluate = EvaluateView, .canonicalize = CanonicalizeDropout,
+       .accepts = IsInferenceDropout},
+      {.name = "Reshape", .op_class = OpClass::kView, .min_inputs = 2, .max_inputs = 2,
+       .max_outputs = 1, .since_opset = 5, .parameters = {{1, "shape", ParameterKind::kInts}},
+       .attributes = {{"allowzero", Kind::kInt, Attribute(int64_t{0})}},
+       .infer = InferReshape, .evaluate = EvaluateView, .canonicalize = CanonicalizeReshape},
+      {.name = "Flatten", .op_class = OpClass::kView, .min_inputs = 1, .max_inputs = 1,
+       .max_outputs = 1, .since_opset = 1,
+       .attributes = {{"axis", Kind::kInt, Attribute(int64_t{1})}},
+       .infer = InferFlatten, .evaluate = EvaluateView, .canonicalize = CanonicalizeFlatten},
+      {.name = "Squeeze", .op_class = OpClass::kView, .min_inputs = 1, .max_inputs = 2,
+       .max_outputs = 1, .since_opset = 1, .parameters = {{1, "axes", ParameterKind::kInts}},
+       .axes = {"axes"}, .infer = InferSqueeze, .evaluate = EvaluateView,
+       .canonicalize = CanonicalizeSqueeze},
+      {.name = "Unsqueeze", .op_class = OpClass::kView, .min_inputs = 2, .max_inputs = 2,
+       .max_outputs = 1, .since_opset = 1, .parameters = {{1, "axes", ParameterKind::kInts}},
+       .infer = InferUnsqueeze, .evaluate = EvaluateView, .canonicalize = CanonicalizeUnsqueeze},
+      {.name = "Cast", .op_class = OpClass::kUnary, .min_inputs = 1, .max_inputs = 1,
+       .max_outputs = 1, .since_opset = 6,
+       .attributes = {{"to", Kind::kInt, {}}, {"saturate", Kind::kInt, Attribute(int64_t{1})}},
+       .infer = InferCast, .evaluate = EvaluateCast, .accepts = IsCastToComputable},
+      {.name = "CastLike", .op_class = OpClass::kUnary, .min_inputs = 2, .max_inputs = 2,
+       .max_outputs = 1, .since_opset = 15,
+       .attributes = {{"saturate", Kind::kInt, Attribute(int64_t{1})}},
+       .infer = InferCastLike, .evaluate = EvaluateCast, .canonicalize = CanonicalizeCastLike},
+  };
+  return rows;
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,22 @@
+#pragma once
+
+// The nodes of a graph as text: what tests of conversions compare.
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/model/graph.h"
+
+namespace quotient::testing {
+
+// "Clip{max=6};Relu;": operators and attributes in order, no names.
+inline std::string Describe(const model::Graph& graph) {
+  std::string text;
+  for (const model::Node& node : graph.nodes) {
+    absl::StrAppend(&text, node.is_opaque() ? "opaque " + node.opaque->op : node.op,
+                    model::ToString(node.attributes), ";");
+  }
+  return text;
+}
+
+}  // namespace quotient::testing

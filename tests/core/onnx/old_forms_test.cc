@@ -1,0 +1,279 @@
+// Operators as older and newer opsets have them, read into the canonical form: the structure, and
+// by the reference evaluator the numbers.
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/ops/infer_graph.h"
+#include "tests/core/onnx/describe.h"
+#include "tests/core/onnx/onnx_text.h"
+#include "tests/support/graphs.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::onnx {
+namespace {
+
+using ::quotient::testing::Describe;
+using ::quotient::testing::HasReason;
+using ::quotient::testing::IsOk;
+using ::quotient::testing::ModelAtOpset;
+using ::quotient::testing::MustParse;
+using ::quotient::testing::OpsOf;
+using ::quotient::testing::ReadProto;
+using ::quotient::testing::RunOnRamp;
+using ::testing::HasSubstr;
+
+struct Form {
+  const char* name;
+  int opset;
+  const char* old;        // ONNX's text
+  const char* canonical;  // ours
+};
+
+void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
+
+constexpr char kUpsampled[] = R"(graph g { input x: float32[1,1,2,3]
+    y = Resize(x) {coordinate_transformation_mode="asymmetric", mode="nearest",
+                   nearest_mode="floor", scales=[1.0,1.0,2.0,3.0]} output y })";
+
+const Form kForms[] = {
+    {"Squeeze11", 11, "g (float[2,1,3] x) => (float[2,3] y) { y = Squeeze<axes = [1]>(x) }",
+     "graph g { input x: float32[2,1,3] y = Squeeze(x) {axes=[1]} output y }"},
+    {"Squeeze13", 13,
+     "g (float[2,1,3] x) => (float[2,3] y) <int64[1] a = {-2}> { y = Squeeze(x, a) }",
+     "graph g { input x: float32[2,1,3] y = Squeeze(x) {axes=[1]} output y }"},
+    {"Unsqueeze11", 11, "g (float[2,3] x) => (float[2,1,3] y) { y = Unsqueeze<axes = [1]>(x) }",
+     "graph g { input x: float32[2,3] y = Unsqueeze(x) {axes=[1]} output y }"},
+    {"ReduceSum11", 11,
+     "g (float[2,3] x) => (float[2] y) { y = ReduceSum<axes = [1], keepdims = 0>(x) }",
+     "graph g { input x: float32[2,3] y = ReduceSum(x) {axes=[1], keepdims=0} output y }"},
+    {"ReduceMean13", 13, "g (float[2,3] x) => (float[1,3] y) { y = ReduceMean<axes = [-2]>(x) }",
+     "graph g { input x: float32[2,3] y = ReduceMean(x) {axes=[0]} output y }"},
+    {"ReduceMaxAll11", 11, "g (float[2,3] x) => (float[1,1] y) { y = ReduceMax(x) }",
+     "graph g { input x: float32[2,3] y = ReduceMax(x) output y }"},
+    {"Slice9", 9,
+     "g (float[4,6] x) => (float[4,2] y) { y = Slice<axes = [1], starts = [2], ends = [4]>(x) }",
+     "graph g { input x: float32[4,6] y = Slice(x) {axes=[1], starts=[2], ends=[4]} output y }"},
+    {"Clip6", 7, "g (float[8] x) => (float[8] y) { y = Clip<min = -1.0, max = 1.5>(x) }",
+     "graph g { input x: float32[8] y = Clip(x) {min=-1.0, max=1.5} output y }"},
+    {"Clip6Defaults", 7, "g (float[8] x) => (float[8] y) { y = Clip<min = 0.0>(x) }",
+     "graph g { input x: float32[8] y = Clip(x) {min=0.0} output y }"},
+    {"Pad10", 10,
+     "g (float[2,3] x) => (float[2,6] y) { y = Pad<pads = [0,1,0,2], value = 1.5>(x) }",
+     "graph g { input x: float32[2,3] y = Pad(x) {pads=[0,1,0,2], constant_value=1.5} output y }"},
+    {"Dropout10", 10, "g (float[4] x) => (float[4] y) { y = Dropout<ratio = 0.25>(x) }",
+     "graph g { input x: float32[4] y = Dropout(x) output y }"},
+    {"BatchNormalization7", 7,
+     R"(g (float[1,2,3] x) => (float[1,2,3] y)
+        <float[2] s = {1, 2}, float[2] b = {0.5, -1}, float[2] m = {0.1, 0.2}, float[2] v = {1, 4}>
+        { y = BatchNormalization<spatial = 1, momentum = 0.7, epsilon = 0.001>(x, s, b, m, v) })",
+     R"(graph g { input x: float32[1,2,3] const s: float32[2] = [1, 2]
+        const b: float32[2] = [0.5, -1] const m: float32[2] = [0.1, 0.2]
+        const v: float32[2] = [1, 4]
+        y = BatchNormalization(x, s, b, m, v) {epsilon=0.0010000000474974513} output y })"},
+    {"BatchNormalization15", 15,
+     R"(g (float[1,2,3] x) => (float[1,2,3] y)
+        <float[2] s = {1, 2}, float[2] b = {0.5, -1}, float[2] m = {0.1, 0.2}, float[2] v = {1, 4}>
+        { y = BatchNormalization<training_mode = 0>(x, s, b, m, v) })",
+     R"(graph g { input x: float32[1,2,3] const s: float32[2] = [1, 2]
+        const b: float32[2] = [0.5, -1] const m: float32[2] = [0.1, 0.2]
+        const v: float32[2] = [1, 4] y = BatchNormalization(x, s, b, m, v) output y })"},
+    {"Upsample7", 7,
+     "g (float[1,1,2,3] x) => (float[1,1,4,9] y) { y = Upsample<scales = [1.0,1.0,2.0,3.0]>(x) }",
+     kUpsampled},
+    {"Upsample9", 9,
+     R"(g (float[1,1,2,3] x) => (float[1,1,4,9] y) <float[4] s = {1, 1, 2, 3}>
+        { y = Upsample(x, s) })",
+     kUpsampled},
+    {"Resize10", 10,
+     R"(g (float[1,1,2,3] x) => (float[1,1,4,9] y) <float[4] s = {1, 1, 2, 3}>
+        { y = Resize(x, s) })",
+     kUpsampled},
+    {"Resize11", 11,
+     R"(g (float[1,1,2,3] x) => (float[1,1,4,9] y)
+        <float[0] none = {}, float[4] s = {1, 1, 2, 3}>
+        { y = Resize<coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">
+              (x, none, s) })",
+     kUpsampled},
+    {"Split11", 11,
+     R"(g (float[2,5] x) => (float[2,2] y, float[2,3] z)
+        { y, z = Split<axis = 1, split = [2,3]>(x) })",
+     R"(graph g { input x: float32[2,5] (y, z) = Split(x) {axis=1, split=[2,3]} output y, z })"},
+    {"Split13WithoutSizes", 13,
+     "g (float[2,6] x) => (float[2,3] y, float[2,3] z) { y, z = Split<axis = 1>(x) }",
+     R"(graph g { input x: float32[2,6] (y, z) = Split(x) {axis=1, split=[3,3]} output y, z })"},
+    {"Softmax11LastAxis", 11, "g (float[2,3] x) => (float[2,3] y) { y = Softmax(x) }",
+     "graph g { input x: float32[2,3] y = Softmax(x) {axis=1} output y }"},
+    {"LogSoftmax11Negative", 11,
+     "g (float[2,3,2] x) => (float[2,3,2] y) { y = LogSoftmax<axis = -1>(x) }",
+     "graph g { input x: float32[2,3,2] y = LogSoftmax(x) {axis=2} output y }"},
+    {"Softmax13", 13, "g (float[2,3,2] x) => (float[2,3,2] y) { y = Softmax<axis = 1>(x) }",
+     "graph g { input x: float32[2,3,2] y = Softmax(x) {axis=1} output y }"},
+    {"Gemm7", 7,
+     R"(g (float[2,3] x, float[3,4] w, float[4] c) => (float[2,4] y)
+        { y = Gemm<alpha = 0.5>(x, w, c) })",
+     R"(graph g { input x: float32[2,3] input w: float32[3,4] input c: float32[4]
+        y = Gemm(x, w, c) {alpha=0.5} output y })"},
+    {"CastSaturate19", 19, "g (float[3] x) => (int32[3] y) { y = Cast<to = 6, saturate = 0>(x) }",
+     "graph g { input x: float32[3] y = Cast(x) {to=6} output y }"},
+    {"CastRoundMode25", 25,
+     R"(g (float[3] x) => (int32[3] y) { y = Cast<to = 6, round_mode = "down">(x) })",
+     "graph g { input x: float32[3] y = Cast(x) {to=6} output y }"},
+    {"MaxPoolStorageOrder", 12,
+     R"(g (float[1,1,4,4] x) => (float[1,1,3,3] y)
+        { y = MaxPool<kernel_shape = [2,2], storage_order = 1>(x) })",
+     R"(graph g { input x: float32[1,1,4,4] y = MaxPool(x) {kernel_shape=[2,2]} output y })"},
+    {"ConstantNodes", 13,
+     R"(g (float[2] x) => (float[2] y) {
+          c = Constant<value_floats = [1.0, 2.0]>()
+          t = Add(x, c)
+          d = Constant<value_float = 3.0>()
+          y = Mul(t, d) })",
+     R"(graph g { input x: float32[2] const c: float32[2] = [1, 2] const d: float32[] = [3]
+        t = Add(x, c) y = Mul(t, d) output y })"},
+};
+
+class OldFormsTest : public ::testing::TestWithParam<Form> {};
+
+TEST_P(OldFormsTest, MeansTheCanonicalForm) {
+  ASSERT_OK_AND_ASSIGN(Model model, ReadProto(ModelAtOpset(GetParam().opset, GetParam().old)));
+  ASSERT_THAT(ops::InferTypes(model.graph), IsOk());
+  model::Graph expected = MustParse(GetParam().canonical);
+  ASSERT_THAT(ops::InferTypes(expected), IsOk());
+  EXPECT_EQ(Describe(model.graph), Describe(expected));
+
+  ASSERT_OK_AND_ASSIGN(const std::vector<model::Tensor> got, RunOnRamp(model.graph));
+  ASSERT_OK_AND_ASSIGN(const std::vector<model::Tensor> wanted, RunOnRamp(expected));
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(model::SameContent(got[i], wanted[i]));
+}
+
+// What nothing changed comes out in the form it went in, not in a newer one.
+TEST_P(OldFormsTest, ComesOutAsItWentIn) {
+  const ::onnx::ModelProto before = ModelAtOpset(GetParam().opset, GetParam().old);
+  const ::onnx::ModelProto after = ::quotient::testing::RoundTrip(before);
+  EXPECT_EQ(after.opset_import(0).version(), GetParam().opset);
+  EXPECT_EQ(OpsOf(after), OpsOf(before));
+  ASSERT_EQ(after.graph().node_size(), before.graph().node_size());
+  for (int i = 0; i < before.graph().node_size(); ++i) {
+    EXPECT_EQ(after.graph().node(i).SerializeAsString(),
+              before.graph().node(i).SerializeAsString());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OldFormsTest, ::testing::ValuesIn(kForms),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// --- Softmax before opset 13 ---
+
+struct Coerced {
+  const char* axis;
+  const char* canonical;
+};
+
+// Normalises all dimensions from the axis on together.
+TEST(CoercedSoftmaxTest, NormalisesTheMatrix) {
+  const Coerced cases[] = {
+      {"0", R"(graph g { input x: float32[2,3,4] m = Reshape(x) {shape=[1,24]}
+               s = Softmax(m) y = Reshape(s) {shape=[2,3,4]} output y })"},
+      {"1", R"(graph g { input x: float32[2,3,4] m = Reshape(x) {shape=[2,12]}
+               s = Softmax(m) y = Reshape(s) {shape=[2,3,4]} output y })"},
+      {"-2", R"(graph g { input x: float32[2,3,4] m = Reshape(x) {shape=[2,12]}
+                s = Softmax(m) y = Reshape(s) {shape=[2,3,4]} output y })"},
+  };
+  for (const Coerced& coerced : cases) {
+    ASSERT_OK_AND_ASSIGN(
+        const Model model,
+        ReadProto(ModelAtOpset(11, absl::StrCat("g (float[2,3,4] x) => (float[2,3,4] y) { y = "
+                                                "Softmax<axis = ",
+                                                coerced.axis, ">(x) }"))));
+    EXPECT_EQ(OpsOf(model.graph), "Flatten,Softmax,Shape,Reshape");
+    ASSERT_OK_AND_ASSIGN(const auto got, RunOnRamp(model.graph));
+    ASSERT_OK_AND_ASSIGN(const auto wanted, RunOnRamp(MustParse(coerced.canonical)));
+    EXPECT_TRUE(model::SameContent(got[0], wanted[0])) << coerced.axis;
+  }
+}
+
+// The rank of what comes before is not declared, only inferred.
+TEST(CoercedSoftmaxTest, IsPlainWhereTheAxisTurnsOutToBeTheLast) {
+  ASSERT_OK_AND_ASSIGN(const Model model, ReadProto(ModelAtOpset(11, R"(
+      g (float[N,4] x) => (float[N,4] y) { t = Relu(x)  y = Softmax<axis = 1>(t) })")));
+  EXPECT_EQ(OpsOf(model.graph), "Relu,Softmax");
+}
+
+TEST(CoercedSoftmaxTest, RefusesAnAxisOutsideOfTheTensor) {
+  EXPECT_THAT(ReadProto(ModelAtOpset(
+                  11, "g (float[2,3] x) => (float[2,3] y) { y = Softmax<axis = 5>(x) }")),
+              HasReason(Reason::kModelShape, HasSubstr("axis 5")));
+}
+
+TEST(CoercedSoftmaxTest, IsWrittenBackInTheOldOpset) {
+  const ::onnx::ModelProto before =
+      ModelAtOpset(11, "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax<axis = 1>(x) }");
+  const ::onnx::ModelProto after = ::quotient::testing::RoundTrip(before);
+  EXPECT_EQ(after.opset_import(0).version(), 11);
+  ASSERT_OK_AND_ASSIGN(const Model first, ReadProto(before));
+  ASSERT_OK_AND_ASSIGN(const Model second, ReadProto(after));
+  ASSERT_OK_AND_ASSIGN(const auto wanted, RunOnRamp(first.graph));
+  ASSERT_OK_AND_ASSIGN(const auto got, RunOnRamp(second.graph));
+  EXPECT_TRUE(model::SameContent(got[0], wanted[0]));
+}
+
+// --- What stays opaque ---
+
+struct OpaqueForm {
+  const char* name;
+  int opset;
+  const char* graph;
+};
+
+void PrintTo(const OpaqueForm& form, std::ostream* out) { *out << form.name; }
+
+const OpaqueForm kOpaqueForms[] = {
+    {"TrainingBatchNormalization", 15,
+     R"(g (float[1,2,3] x, float[2] s) => (float[1,2,3] y)
+        { y = BatchNormalization<training_mode = 1>(x, s, s, s, s) })"},
+    {"NonSpatialBatchNormalization", 7,
+     R"(g (float[1,2,3] x, float[2,3] s) => (float[1,2,3] y)
+        { y = BatchNormalization<spatial = 0>(x, s, s, s, s) })"},
+    {"BatchNormalizationStatistics", 9,
+     R"(g (float[1,2,3] x, float[2] s) => (float[1,2,3] y, float[2] m)
+        { y, m = BatchNormalization(x, s, s, s, s) })"},
+    {"MaxPoolIndices", 12,
+     R"(g (float[1,1,4,4] x) => (float[1,1,3,3] y, int64[1,1,3,3] i)
+        { y, i = MaxPool<kernel_shape = [2,2]>(x) })"},
+    {"ShrinkingResize10", 10,
+     R"(g (float[1,1,4,4] x) => (float[1,1,2,2] y) <float[4] s = {1, 1, 0.5, 0.5}>
+        { y = Resize(x, s) })"},
+    {"DynamicResize10", 10,
+     "g (float[1,1,4,4] x, float[4] s) => (float[1,1,M,N] y) { y = Resize(x, s) }"},
+    {"CastToFloat8", 19, "g (float[3] x) => (float8e4m3fn[3] y) { y = Cast<to = 17>(x) }"},
+    {"CastToString", 13, "g (float[3] x) => (string[3] y) { y = Cast<to = 8>(x) }"},
+    {"StringTensor", 13, "g (string[3] x) => (string[3] y) { y = Identity(x) }"},
+    {"ConvTransposeSame10", 10,
+     R"(g (float[1,1,4] x, float[1,1,3] w) => (float[1,1,8] y)
+        { y = ConvTranspose<auto_pad = "SAME_UPPER", strides = [2]>(x, w) })"},
+    {"OperatorOfALaterOpset", 13, "g (float[3] x) => (float[3] y) { y = Gelu(x) }"},
+    {"UnknownAttribute", 13, "g (float[3] x) => (float[3] y) { y = Relu<speed = 9>(x) }"},
+    {"UnknownOperator", 13, "g (float[3] x) => (float[3] y) { y = FancyRelu(x) }"},
+    {"NoRowInTheTable", 13, "g (float[3] x) => (float[3] y) { y = RandomNormalLike(x) }"},
+};
+
+class OpaqueFormsTest : public ::testing::TestWithParam<OpaqueForm> {};
+
+TEST_P(OpaqueFormsTest, PassesThroughUntouched) {
+  const ::onnx::ModelProto before = ModelAtOpset(GetParam().opset, GetParam().graph);
+  ASSERT_OK_AND_ASSIGN(const Model model, ReadProto(before));
+  ASSERT_EQ(model.graph.nodes.size(), 1u);
+  ASSERT_TRUE(model.graph.nodes[0].is_opaque());
+  EXPECT_EQ(model.graph.nodes[0].opaque->op, before.graph().node(0).op_type());
+  const ::onnx::ModelProto after = ::quotient::testing::RoundTrip(before);
+  EXPECT_EQ(after.SerializeAsString(), before.SerializeAsString());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OpaqueFormsTest, ::testing::ValuesIn(kOpaqueForms),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace quotient::onnx

@@ -1,0 +1,152 @@
+#include "core/ops/infer_graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/graphs.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::ops {
+namespace {
+
+using model::Graph;
+using ::testing::HasSubstr;
+using testing::HasReason;
+using testing::IsOk;
+using testing::MustFind;
+using testing::MustParse;
+
+std::string TypeOf(const Graph& graph, absl::string_view name) {
+  return model::ToString(graph.value(MustFind(graph, name)).type);
+}
+
+TEST(InferTypesTest, ADeclaredTypeFillsInWhatInferenceCannotKnow) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[2,3]
+    input s: int64[2]
+    r: float32[3,2] = Reshape(x, s)
+    y = Relu(r)
+    output y
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[3,2]");
+}
+
+TEST(InferTypesTest, InnerSymbolsAreTheInputsAndOutputsKeepTheirs) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[batch,3]
+    r: float32[r_dim_0,3] = Relu(x)
+    y: float32[N,3] = Relu(r)
+    output y
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "r"), "float32[batch,3]");
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[N,3]");
+}
+
+TEST(InferTypesTest, AWrongDeclarationIsRefused) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[2,3]
+    y: float32[2,4] = Relu(x) @bad
+    output y
+  })");
+  EXPECT_THAT(InferTypes(graph), HasReason(Reason::kModelShape, HasSubstr("'bad'")));
+}
+
+TEST(InferTypesTest, BehindAnOpaqueNodeDeclarationsCount) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[2,3]
+    a: float32[4,5] = Opaque "com.acme.Foo" (x)
+    b = Opaque "com.acme.Bar" (x)
+    y = Relu(a)
+    z = Relu(b)
+    output y, z
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[4,5]");
+  EXPECT_EQ(TypeOf(graph, "z"), "undefined[*]");
+}
+
+TEST(InferTypesTest, KnowsTheTypesBehindQuantizationAndRecurrence) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[steps,N,5]
+    const scale: float32[] = [0.5]
+    const zero: uint8[] = [7]
+    const w: float32[2,12,5] = random(1)
+    const r: float32[2,12,3] = random(2)
+    q = Opaque "QuantizeLinear" (x, scale, zero)
+    d = Opaque "DequantizeLinear" (q, scale, zero)
+    (y, h, c) = Opaque "LSTM" (d, w, r)
+    other = Opaque "com.acme.LSTM" (d, w, r)
+    output y, h, c, other
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "q"), "uint8[steps,N,5]");
+  EXPECT_EQ(TypeOf(graph, "d"), "float32[steps,N,5]");
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[steps,2,N,3]");
+  EXPECT_EQ(TypeOf(graph, "c"), "float32[2,N,3]");
+  EXPECT_EQ(TypeOf(graph, "other"), "undefined[*]");
+}
+
+TEST(BindShapesTest, AStaleDeclarationGivesWay) {
+  ASSERT_OK_AND_ASSIGN(const Graph graph, BindShapes(MustParse(R"(graph g {
+    input x: float32[N,3]
+    h: float32[1,3] = Opaque "com.acme.Foo" (x)
+    a: float32[1,3] = Relu(h)
+    r: float32[1,3] = Relu(x)
+    output a, r
+  })"), {{"x", {2, 3}}}));
+  EXPECT_EQ(TypeOf(graph, "r"), "float32[2,3]");
+  EXPECT_EQ(TypeOf(graph, "a"), "float32[1,3]");
+}
+
+constexpr char kTwoInputs[] = R"(graph g {
+  input x: float32[N,S,4]
+  input mask: float32[N,S]
+  shape = Shape(mask)
+  const last: int64[1] = [4]
+  target = Concat(shape, last) {axis=0}
+  y = Expand(x, target)
+  output y
+})";
+
+TEST(BindShapesTest, ASymbolIsBoundEverywhere) {
+  ASSERT_OK_AND_ASSIGN(const Graph graph, BindShapes(MustParse(kTwoInputs), {{"x", {2, 7, 4}}}));
+  EXPECT_EQ(TypeOf(graph, "mask"), "float32[2,7]");
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[2,7,4]");
+}
+
+TEST(BindShapesTest, LeavesTheOriginalAlone) {
+  const Graph original = MustParse(kTwoInputs);
+  ASSERT_OK(BindShapes(original, {{"x", {2, 7, 4}}}));
+  EXPECT_EQ(TypeOf(original, "x"), "float32[N,S,4]");
+}
+
+TEST(BindShapesTest, OpaqueOutputsAreBoundToo) {
+  ASSERT_OK_AND_ASSIGN(const Graph graph, BindShapes(MustParse(R"(graph g {
+    input x: float32[N,3]
+    h: float32[N,5] = Opaque "com.acme.Foo" (x)
+    y = Relu(h)
+    output y
+  })"), {{"x", {2, 3}}}));
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[2,5]");
+}
+
+TEST(BindShapesTest, RefusesWhatDoesNotFit) {
+  const Graph graph = MustParse(kTwoInputs);
+  using Shapes = std::map<std::string, std::vector<int64_t>>;
+  const std::pair<Shapes, const char*> cases[] = {
+      {{{"z", {1}}}, "no input 'z'"},
+      {{{"x", {2, 7}}}, "rank"},
+      {{{"x", {2, 7, 5}}}, "dimension 2 of input 'x'"},
+      {{{"x", {-2, 7, 4}}}, "cannot be -2"},
+      {{{"x", {2, 7, 4}}, {"mask", {3, 7}}}, "'N' cannot be both"},
+  };
+  for (const auto& [shapes, message] : cases) {
+    EXPECT_THAT(BindShapes(graph, shapes),
+                HasReason(Reason::kOptionInvalid, HasSubstr(message)));
+  }
+}
+
+}  // namespace
+}  // namespace quotient::ops

@@ -1,0 +1,72 @@
+#pragma once
+
+// Tests of single operators, from the text form (core/model/text.h) of what they read and of one
+// node that makes `y`:
+//
+//   EXPECT_THAT(ValuesOf(R"(const x: float32[2] = [-1, 2]
+//                           y = Relu(x))"),
+//               ElementsAre(0, 2));
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "core/model/graph.h"
+#include "core/model/text.h"
+#include "core/ops/infer_graph.h"
+#include "core/ops/op.h"
+#include "tests/support/graphs.h"
+
+namespace quotient::testing {
+
+inline model::Graph OneNode(absl::string_view text) {
+  return MustParse(absl::StrCat("graph test {\n", text, "\noutput y\n}"));
+}
+
+// y, where all that the node reads is constant.
+inline absl::StatusOr<model::Tensor> Evaluated(absl::string_view text, int threads = 1) {
+  const model::Graph graph = OneNode(text);
+  std::vector<const model::Tensor*> inputs;
+  for (model::ValueId id : graph.nodes[0].inputs) {
+    inputs.push_back(id.valid() ? &*graph.value(id).constant : nullptr);
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<model::Tensor> outputs,
+                            ops::EvaluateNode(graph.nodes[0], inputs, threads));
+  return outputs[0];
+}
+
+// The elements of y; a test failure and none if it cannot be evaluated.
+inline std::vector<double> ValuesOf(absl::string_view text, int threads = 1) {
+  const absl::StatusOr<model::Tensor> y = Evaluated(text, threads);
+  if (y.ok()) return y->AsDoubles();
+  ADD_FAILURE() << y.status() << "\n" << text;
+  return {};
+}
+
+// The node in canonical form, in a graph with inferred types.
+inline absl::StatusOr<model::Graph> Inferred(absl::string_view text) {
+  model::Graph graph = OneNode(text);
+  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(graph));
+  return graph;
+}
+
+// The inferred type of y as text, or the failure's message.
+inline std::string TypeOf(absl::string_view text) {
+  const absl::StatusOr<model::Graph> graph = Inferred(text);
+  if (!graph.ok()) return std::string(graph.status().message());
+  return model::ToString(graph->value(graph->outputs[0]).type);
+}
+
+// The attributes of the canonical node as text, or the failure's message.
+inline std::string AttributesOf(absl::string_view text) {
+  const absl::StatusOr<model::Graph> graph = Inferred(text);
+  if (!graph.ok()) return std::string(graph.status().message());
+  return model::ToString(graph->nodes[0].attributes);
+}
+
+}  // namespace quotient::testing

@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "core/ops/op.h"
+
+namespace quotient::ops {
+namespace {
+
+TEST(OpTableTest, NamesAreUniqueAndFound) {
+  std::set<std::string> names;
+  for (const OpDef* op : AllOps()) {
+    EXPECT_TRUE(names.insert(op->name).second) << op->name;
+    EXPECT_EQ(FindOp(op->name), op);
+  }
+  EXPECT_GT(names.size(), 80u);
+  EXPECT_EQ(FindOp("LSTM"), nullptr);
+  EXPECT_EQ(FindOp(""), nullptr);
+}
+
+TEST(OpTableTest, RowsAreComplete) {
+  for (const OpDef* op : AllOps()) {
+    SCOPED_TRACE(op->name);
+    EXPECT_NE(op->infer, nullptr);
+    EXPECT_NE(op->evaluate, nullptr);
+    EXPECT_TRUE(op->max_inputs == -1 || op->max_inputs >= op->min_inputs);
+    EXPECT_TRUE(op->max_outputs == -1 || op->max_outputs >= 1);
+    EXPECT_GE(op->since_opset, 1);
+  }
+}
+
+TEST(OpTableTest, ParametersAndAttributesFitTogether) {
+  for (const OpDef* op : AllOps()) {
+    SCOPED_TRACE(op->name);
+    std::set<std::string> known;
+    std::set<int> slots;
+    for (const AttributeDef& attribute : op->attributes) {
+      EXPECT_TRUE(known.insert(attribute.name).second) << attribute.name;
+    }
+    for (const Parameter& parameter : op->parameters) {
+      EXPECT_TRUE(slots.insert(parameter.input).second) << parameter.attribute;
+      EXPECT_LT(parameter.input, op->max_inputs);
+      known.insert(parameter.attribute);
+    }
+    for (const char* axis : op->axes) EXPECT_TRUE(known.contains(axis)) << axis;
+  }
+}
+
+TEST(OpTableTest, DefaultsHaveTheirKind) {
+  using Kind = AttributeDef::Kind;
+  for (const OpDef* op : AllOps()) {
+    for (const AttributeDef& attribute : op->attributes) {
+      if (!attribute.default_value.has_value()) continue;
+      const model::Attribute& value = *attribute.default_value;
+      SCOPED_TRACE(std::string(op->name) + "." + attribute.name);
+      switch (attribute.kind) {
+        case Kind::kInt: EXPECT_TRUE(std::holds_alternative<int64_t>(value)); break;
+        case Kind::kFloat: EXPECT_TRUE(std::holds_alternative<double>(value)); break;
+        case Kind::kString: EXPECT_TRUE(std::holds_alternative<std::string>(value)); break;
+        case Kind::kInts: EXPECT_TRUE(std::holds_alternative<model::Ints>(value)); break;
+        case Kind::kFloats: EXPECT_TRUE(std::holds_alternative<model::Floats>(value)); break;
+        case Kind::kTensor: EXPECT_TRUE(std::holds_alternative<model::Tensor>(value)); break;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quotient::ops
