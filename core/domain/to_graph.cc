@@ -1,0 +1,360 @@
+// ToGraph: emits the chosen e-nodes in order. Three things need care: names that must survive
+// (outputs, what opaque nodes capture), Slices that are one Split, and names for what is new.
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/domain/selection.h"
+#include "core/domain/slices.h"
+#include "core/domain/tensor_egraph.h"
+
+namespace quotient::domain {
+namespace {
+
+// Slices that together are one Split of their input.
+struct SplitGroup {
+  int64_t axis = 0;
+  std::vector<std::pair<SliceRange, ClassId>> parts;  // in order along the axis
+  bool emitted = false;
+};
+
+class Exporter {
+ public:
+  Exporter(const TensorEGraph& tensors, std::span<const ENodeId> choice,
+           std::span<const egraph::Rule* const> rules)
+      : tensors_(tensors),
+        graph_(*tensors.egraph),
+        original_(tensors.original),
+        choice_(choice),
+        rules_(rules) {}
+
+  absl::StatusOr<model::Graph> Run() && {
+    QUOTIENT_ASSIGN_OR_RETURN(order_, ChosenClasses(tensors_, choice_));
+    sites_ = SitesOf(tensors_, choice_, order_);
+    value_of_.resize(graph_.class_bound());
+    result_.name = original_.name;
+    ReserveNames();
+    FindFixedNames();
+    FindSplits();
+    EmitInputs();
+    for (const ClassId cls : order_) QUOTIENT_RETURN_IF_ERROR(Emit(cls));
+    EmitOutputs();
+    QUOTIENT_RETURN_IF_ERROR(model::Validate(result_));
+    return std::move(result_);
+  }
+
+ private:
+  const OpWord& WordOf(ENodeId enode) const { return tensors_.domain->word(graph_.node(enode).op); }
+  ENodeId Chosen(ClassId cls) const { return choice_[cls.value()]; }
+  ClassId ClassOf(model::ValueId value) const {
+    const ClassId cls = tensors_.class_of_value[value.value()];
+    return cls.valid() ? graph_.Find(cls) : cls;
+  }
+  model::ValueId& ValueOf(ClassId cls) { return value_of_[graph_.Find(cls).value()]; }
+
+  // --- Names ---
+
+  void ReserveNames() {
+    for (const model::Value& value : original_.values) taken_.insert(value.name);
+    for (const model::Node& node : original_.nodes) taken_.insert(node.name);
+    for (size_t i = 0; i < original_.values.size(); ++i) {
+      const ClassId cls = tensors_.class_of_value[i];
+      if (!cls.valid() || !original_.values[i].constant) continue;
+      constant_names_.try_emplace(graph_.Find(cls), original_.values[i].name);
+    }
+  }
+
+  std::string FreshName(absl::string_view base) {
+    std::string name(base);
+    for (int i = 2; !taken_.insert(name).second; ++i) name = absl::StrCat(base, "_", i);
+    return name;
+  }
+
+  std::string NewName(ClassId cls, ENodeId enode) {
+    const egraph::Origin origin = graph_.origin(enode);
+    // Only a Slice that was part of a Split is of the input and yet new.
+    const std::string rule = origin == egraph::kInputOrigin ? "slice"
+                             : origin <= rules_.size()      ? rules_[origin - 1]->name()
+                                                            : absl::StrCat(origin);
+    return FreshName(absl::StrCat(SiteName(tensors_, sites_[cls.value()]), "_quotient_", rule));
+  }
+
+  // Values whose names others rely on: graph outputs, and what subgraphs of opaque nodes capture.
+  void FindFixedNames() {
+    for (const model::ValueId output : original_.outputs) Fix(output);
+    for (const ClassId cls : order_) {
+      const OpWord& word = WordOf(Chosen(cls));
+      if (word.sort != OpWord::Sort::kOpaque) continue;
+      const model::Node& node = original_.nodes[word.index];
+      if (!node.is_opaque()) continue;
+      for (size_t i = node.opaque->first_captured_input; i < node.inputs.size(); ++i) {
+        if (node.inputs[i].valid()) Fix(node.inputs[i]);
+      }
+    }
+  }
+
+  void Fix(model::ValueId value) {
+    std::vector<model::ValueId>& fixed = fixed_[ClassOf(value)];
+    if (std::find(fixed.begin(), fixed.end(), value) == fixed.end()) fixed.push_back(value);
+  }
+
+  // The original value whose name the class's value gets; invalid: none is asked for.
+  model::ValueId FirstFixed(ClassId cls) const {
+    const auto it = fixed_.find(cls);
+    return it == fixed_.end() ? model::ValueId() : it->second.front();
+  }
+
+  // --- Splits ---
+
+  void FindSplits() {
+    std::map<std::pair<ClassId, int64_t>, SplitGroup> groups;
+    for (const ClassId cls : order_) {
+      const ENodeId enode = Chosen(cls);
+      const OpWord& word = WordOf(enode);
+      if (word.sort != OpWord::Sort::kOperator || word.name != "Slice") continue;
+      const auto children = graph_.node(enode).children;
+      if (children.size() != 1) continue;
+      const auto range =
+          ReadSlice(word.attributes, tensors_.domain->data(graph_, children[0]).type);
+      if (!range) continue;
+      SplitGroup& group = groups[{graph_.Find(children[0]), range->axis}];
+      group.axis = range->axis;
+      group.parts.emplace_back(*range, cls);
+    }
+    for (auto& [key, group] : groups) {
+      if (!Tiles(key.first, group)) continue;
+      for (const auto& [range, cls] : group.parts) split_of_[cls] = splits_.size();
+      splits_.push_back(std::move(group));
+    }
+  }
+
+  bool Tiles(ClassId input, SplitGroup& group) const {
+    if (group.parts.size() < 2) return false;
+    std::sort(group.parts.begin(), group.parts.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.first.begin, a.first.end) < std::pair(b.first.begin, b.first.end);
+    });
+    int64_t position = 0;
+    for (const auto& [range, cls] : group.parts) {
+      if (range.begin != position || range.size() == 0) return false;
+      position = range.end;
+    }
+    return position == tensors_.domain->data(graph_, input).type.dim(group.axis).number();
+  }
+
+  // --- Emission ---
+
+  void EmitInputs() {
+    for (const model::ValueId input : original_.inputs) {
+      const model::Value& value = original_.value(input);
+      input_values_.push_back(result_.AddInput(value.name, value.type));
+    }
+    result_.defaults = original_.defaults;
+  }
+
+  absl::Status Emit(ClassId cls) {
+    const ENodeId enode = Chosen(cls);
+    const OpWord& word = WordOf(enode);
+    switch (word.sort) {
+      case OpWord::Sort::kInput:
+        ValueOf(cls) = input_values_[word.index];
+        break;
+      case OpWord::Sort::kConstant:
+        ValueOf(cls) = EmitConstant(cls, word);
+        break;
+      case OpWord::Sort::kAbsent:
+        break;
+      case OpWord::Sort::kOpaque:
+        EmitOpaque(enode, word);
+        return absl::OkStatus();
+      case OpWord::Sort::kOutput: {
+        const uint32_t node = WordOf(Chosen(graph_.Find(graph_.node(enode).children[0]))).index;
+        ValueOf(cls) = opaque_outputs_.at({node, word.index});
+        break;
+      }
+      case OpWord::Sort::kOperator:
+        if (const auto split = split_of_.find(cls); split != split_of_.end()) {
+          EmitSplit(splits_[split->second]);
+        } else {
+          EmitOperator(cls, enode, word);
+        }
+        break;
+    }
+    EmitAliases(cls);
+    return absl::OkStatus();
+  }
+
+  std::string ConstantName(ClassId cls) {
+    const auto it = constant_names_.find(cls);
+    return it == constant_names_.end()
+               ? FreshName(absl::StrCat(SiteName(tensors_, sites_[cls.value()]), "_constant"))
+               : it->second;
+  }
+
+  model::ValueId EmitConstant(ClassId cls, const OpWord& word) {
+    const model::ValueId fixed = FirstFixed(cls);
+    const std::string name = fixed.valid() ? original_.value(fixed).name : ConstantName(cls);
+    return result_.AddConstant(name, *word.constant);
+  }
+
+  std::vector<model::ValueId> Inputs(ENodeId enode) {
+    std::vector<model::ValueId> inputs;
+    for (const ClassId child : graph_.node(enode).children) inputs.push_back(ValueOf(child));
+    return inputs;
+  }
+
+  void EmitOpaque(ENodeId enode, const OpWord& word) {
+    model::Node node = original_.nodes[word.index];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid()) continue;
+      const ClassId child = graph_.Find(graph_.node(enode).children[i]);
+      // The value under the very name that the node knew it by, if that is fixed.
+      const auto alias = aliases_.find(node.inputs[i]);
+      node.inputs[i] = alias == aliases_.end() ? ValueOf(child) : alias->second;
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (!node.outputs[i].valid()) continue;
+      const model::Value& value = original_.value(node.outputs[i]);
+      node.outputs[i] = result_.AddValue(value.name, value.type);
+      opaque_outputs_[{word.index, static_cast<uint32_t>(i)}] = node.outputs[i];
+    }
+    result_.AddNode(std::move(node));
+  }
+
+  // The value of a class under the name it must have, else that of the e-node's original value.
+  model::ValueId NewValue(ClassId cls, ENodeId enode, absl::string_view node_name) {
+    const model::TensorType& type = tensors_.domain->data(graph_, cls).type;
+    if (const model::ValueId fixed = FirstFixed(cls); fixed.valid()) {
+      return result_.AddValue(original_.value(fixed).name, type);
+    }
+    const OriginalRef ref = tensors_.Original(enode);
+    if (!ref.node.valid()) return result_.AddValue(node_name, type);
+    const model::ValueId value = original_.node(ref.node).outputs[ref.output];
+    return result_.AddValue(original_.value(value).name, type);
+  }
+
+  void EmitOperator(ClassId cls, ENodeId enode, const OpWord& word) {
+    model::Node node;
+    const OriginalRef ref = tensors_.Original(enode);
+    // Slices that were outputs of a Split are nodes of their own now.
+    const bool kept = ref.node.valid() && original_.node(ref.node).op == word.name;
+    node.name = kept ? original_.node(ref.node).name : NewName(cls, enode);
+    if (kept) node.source = original_.node(ref.node).source;
+    node.op = word.name;
+    node.attributes = word.attributes;
+    node.inputs = Inputs(enode);
+    const model::ValueId output = NewValue(cls, enode, node.name);
+    node.outputs = {output};
+    result_.AddNode(std::move(node));
+    ValueOf(cls) = output;
+  }
+
+  void EmitSplit(SplitGroup& group) {
+    if (std::exchange(group.emitted, true)) return;
+    const ENodeId first = Chosen(group.parts[0].second);
+    model::Node node;
+    node.op = "Split";
+    const OriginalRef ref = tensors_.Original(first);
+    if (IsOriginalSplit(group, ref)) {
+      node.name = original_.node(ref.node).name;
+      node.source = original_.node(ref.node).source;
+    } else {
+      node.name = NewName(group.parts[0].second, first);
+    }
+    node.inputs = Inputs(first);
+    model::Ints sizes;
+    for (size_t i = 0; i < group.parts.size(); ++i) {
+      const auto& [range, cls] = group.parts[i];
+      sizes.push_back(range.size());
+      // An output per part: names of parts that are new must differ.
+      const ENodeId enode = Chosen(cls);
+      const bool is_new = !FirstFixed(cls).valid() && !tensors_.Original(enode).node.valid();
+      const std::string name =
+          is_new ? FreshName(absl::StrCat(node.name, "_output_", i)) : node.name;
+      ValueOf(cls) = NewValue(cls, enode, name);
+      node.outputs.push_back(ValueOf(cls));
+    }
+    if (group.axis != 0) node.attributes.Set("axis", group.axis);
+    node.attributes.Set("split", std::move(sizes));
+    result_.AddNode(std::move(node));
+  }
+
+  bool IsOriginalSplit(const SplitGroup& group, OriginalRef first) const {
+    if (!first.node.valid() || original_.node(first.node).op != "Split") return false;
+    if (original_.node(first.node).outputs.size() != group.parts.size()) return false;
+    for (const auto& [range, cls] : group.parts) {
+      if (tensors_.Original(Chosen(cls)).node != first.node) return false;
+    }
+    return true;
+  }
+
+  // One value can have one name; further names that must exist become Identity nodes.
+  void EmitAliases(ClassId cls) {
+    const auto it = fixed_.find(cls);
+    if (it == fixed_.end() || aliased_.contains(cls)) return;
+    const model::ValueId value = ValueOf(cls);
+    if (!value.valid()) return;
+    aliased_.insert(cls);
+    for (const model::ValueId fixed : it->second) {
+      const model::Value& wanted = original_.value(fixed);
+      if (result_.value(value).name == wanted.name) {
+        aliases_[fixed] = value;
+        continue;
+      }
+      if (result_.is_constant(value)) {
+        aliases_[fixed] = result_.AddConstant(wanted.name, *result_.value(value).constant);
+        continue;
+      }
+      model::Node node;
+      node.name = FreshName(absl::StrCat(wanted.name, "_quotient_alias"));
+      node.op = "Identity";
+      node.inputs = {value};
+      node.outputs = {result_.AddValue(wanted.name, wanted.type)};
+      aliases_[fixed] = node.outputs[0];
+      result_.AddNode(std::move(node));
+    }
+  }
+
+  void EmitOutputs() {
+    for (const model::ValueId output : original_.outputs) {
+      const model::ValueId value = aliases_.at(output);
+      result_.value(value).type = original_.value(output).type;
+      result_.outputs.push_back(value);
+    }
+  }
+
+  const TensorEGraph& tensors_;
+  const EGraph& graph_;
+  const model::Graph& original_;
+  const std::span<const ENodeId> choice_;
+  const std::span<const egraph::Rule* const> rules_;
+
+  model::Graph result_;
+  std::vector<ClassId> order_;
+  std::vector<model::NodeId> sites_;  // by ClassId
+  absl::flat_hash_set<std::string> taken_;
+  absl::flat_hash_map<ClassId, std::vector<model::ValueId>> fixed_;
+  absl::flat_hash_map<ClassId, std::string> constant_names_;
+  std::vector<SplitGroup> splits_;
+  absl::flat_hash_map<ClassId, size_t> split_of_;
+
+  std::vector<model::ValueId> value_of_;      // by ClassId: in result_
+  std::vector<model::ValueId> input_values_;  // by position
+  std::map<std::pair<uint32_t, uint32_t>, model::ValueId> opaque_outputs_;
+  absl::flat_hash_map<model::ValueId, model::ValueId> aliases_;  // fixed original value -> result_
+  absl::flat_hash_set<ClassId> aliased_;
+};
+
+}  // namespace
+
+absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,
+                                     std::span<const egraph::Rule* const> rules) {
+  return Exporter(tensors, choice, rules).Run();
+}
+
+}  // namespace quotient::domain

@@ -1,0 +1,296 @@
+// Plain algebra: neutral elements, involutions, re-association with constants, and the spelling of
+// one function in several ways. Constants stand on the right of commutative operators
+// (TensorDomain::Add sees to that).
+
+#include <cmath>
+
+#include "core/rules/family.h"
+#include "core/rules/site_rule.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+constexpr char kText[] = R"(
+# x + 0 = x
+add-zero: Add(?x, ?c) => ?x if is(?c, 0) and keeps(?x, ?c)
+# x - 0 = x
+sub-zero: Sub(?x, ?c) => ?x if is(?c, 0) and keeps(?x, ?c)
+# x * 1 = x
+mul-one: Mul(?x, ?c) => ?x if is(?c, 1) and keeps(?x, ?c)
+# x / 1 = x
+div-one: Div(?x, ?c) => ?x if is(?c, 1) and keeps(?x, ?c)
+# x ^ 1 = x
+pow-one: Pow(?x, ?c) => ?x if is(?c, 1) and keeps(?x, ?c)
+# x and true = x
+and-true: And(?x, ?c) => ?x if is(?c, 1) and keeps(?x, ?c)
+# x or false = x
+or-false: Or(?x, ?c) => ?x if is(?c, 0) and keeps(?x, ?c)
+# not not x = x
+not-not: Not(Not(?x)) => ?x
+# -(-x) = x
+neg-neg: Neg(Neg(?x)) => ?x
+# x + (-y) = x - y
+add-neg: Add(?x, Neg(?y)) => Sub(?x, ?y)
+add-neg: Add(Neg(?y), ?x) => Sub(?x, ?y)
+# x - (-y) = x + y
+sub-neg: Sub(?x, Neg(?y)) => Add(?x, ?y)
+
+# x - c = x + (-c)
+sub-constant: Sub(?x, ?c) => Add(?x, Neg(?c)) if weight(?c) and activation(?x) and float(?x)
+# x / c = x * (1 / c), c neither tiny nor huge
+div-constant: Div(?x, ?c)
+  => Mul(?x, Reciprocal(?c)) if invertible(?c) and activation(?x) and float(?x)
+# x / y = x * (1 / y), y smaller than x
+div-small: Div(?x, ?y) => Mul(?x, Reciprocal(?y))
+  if float(?x) and activation(?x) and activation(?y) and spread(?y, ?x)
+# x * (1 / y) = x / y
+mul-reciprocal: Mul(?x, Reciprocal(?y)) => Div(?x, ?y) if float(?x) and activation(?y)
+mul-reciprocal: Mul(Reciprocal(?y), ?x) => Div(?x, ?y) if float(?x) and activation(?y)
+# 1 / x is Reciprocal(x)
+div-of-one: Div(?c, ?x) => Reciprocal(?x) if is(?c, 1) and float(?x) and keeps(?x, ?c)
+
+# (x + c) + d = x + (c + d)
+add-constants: Add(Add(?x, ?c), ?d) => Add(?x, Add(?c, ?d))
+  if weight(?c) and weight(?d) and activation(?x) and float(?x)
+# (x * c) * d = x * (c * d)
+mul-constants: Mul(Mul(?x, ?c), ?d) => Mul(?x, Mul(?c, ?d))
+  if weight(?c) and weight(?d) and activation(?x) and float(?x)
+# (x + c) + (y + d) = (x + y) + (c + d)
+add-pairs: Add(Add(?x, ?c), Add(?y, ?d)) => Add(Add(?x, ?y), Add(?c, ?d))
+  if weight(?c) and weight(?d) and activation(?x) and activation(?y) and float(?x) and same(?x, ?y)
+# (x * c) * y = (x * y) * c: constants go last
+mul-rotate: Mul(Mul(?x, ?c), ?y) => Mul(Mul(?x, ?y), ?c)
+  if weight(?c) and activation(?x) and activation(?y) and float(?x) and scalar(?c, ?x)
+mul-rotate: Mul(?y, Mul(?x, ?c)) => Mul(Mul(?y, ?x), ?c)
+  if weight(?c) and activation(?x) and activation(?y) and float(?x) and scalar(?c, ?x)
+# (x + c) * d = x * d + c * d
+mul-over-add: Mul(Add(?x, ?c), ?d) => Add(Mul(?x, ?d), Mul(?c, ?d))
+  if weight(?c) and weight(?d) and activation(?x) and float(?x)
+# x * c + y * c = (x + y) * c
+factor-constant: Add(Mul(?x, ?c), Mul(?y, ?c)) => Mul(Add(?x, ?y), ?c)
+  if weight(?c) and activation(?x) and activation(?y) and float(?x) and same(?x, ?y)
+
+# x ^ 2 = x * x
+pow-two: Pow(?x, ?c) => Mul(?x, ?x) if is(?c, 2) and float(?x) and keeps(?x, ?c)
+# x ^ 0.5 = Sqrt(x)
+pow-half: Pow(?x, ?c) => Sqrt(?x) if is(?c, 0.5) and float(?x) and keeps(?x, ?c)
+# x ^ -0.5 = 1 / Sqrt(x)
+pow-minus-half: Pow(?x, ?c) => Reciprocal(Sqrt(?x))
+  if is(?c, -0.5) and float(?x) and keeps(?x, ?c)
+# x ^ -1 = 1 / x
+pow-minus-one: Pow(?x, ?c) => Reciprocal(?x) if is(?c, -1) and float(?x) and keeps(?x, ?c)
+
+# Relu(x) = x, x not negative
+relu-nonnegative: Relu(?x) => ?x if nonnegative(?x)
+# |x| = x, x not negative
+abs-nonnegative: Abs(?x) => ?x if nonnegative(?x)
+# Max(x, 0) = Relu(x)
+max-zero: Max(?x, ?c) => Relu(?x) if is(?c, 0) and float(?x) and keeps(?x, ?c)
+# Max(x, x) = Min(x, x) = x
+max-self: Max(?x, ?x) => ?x
+min-self: Min(?x, ?x) => ?x
+# Clip(x; 0, inf) = Relu(x)
+clip-relu: Clip[?c](?x) => Relu(?x) if clip_is_relu(?c) and float(?x)
+# Clip(Relu(x); a, b) = Clip(x; max(a, 0), b), b not negative
+clip-of-relu: Clip[?c](Relu(?x)) => clip_above_zero(?c, ?x) if float(?x)
+# Clip(Clip(x; a, b); c, d) = one Clip, if c <= b and a <= d
+clip-of-clip: Clip[?c](Clip[?d](?x)) => clip_both(?c, ?d, ?x) if float(?x)
+# Relu(Clip(x; a, b)) = Clip(x; max(a, 0), b), b not negative
+relu-of-clip: Relu(Clip[?c](?x)) => clip_above_zero(?c, ?x) if float(?x)
+
+# Identity(x) = x
+identity: Identity(?x) => ?x
+# Dropout(x) = x, in inference
+dropout: Dropout(?x) => ?x
+# Cast(x) = x, x of that type already
+cast-same: Cast[?c](?x) => ?x if casts_to_own_type(?c, ?x)
+# Cast(Cast(x)) = Cast(x), if the first loses nothing
+cast-cast: Cast[?c](Cast[?d](?x)) => recast(?c, ?x) if lossless(?d, ?x)
+# Where(c, x, x) = x
+where-self: ?y = Where(?c, ?x, ?x) => ?x if same(?y, ?x)
+# Where(not c, x, y) = Where(c, y, x)
+where-not: Where(Not(?c), ?x, ?y) => Where(?c, ?y, ?x)
+)";
+
+// Bounds of a Clip; infinite where open.
+struct Bounds {
+  double low = -INFINITY;
+  double high = INFINITY;
+};
+
+Bounds BoundsOf(const AttributeMap& attributes) {
+  return {attributes.GetFloat("min", -INFINITY), attributes.GetFloat("max", INFINITY)};
+}
+
+ClassId Clip(Terms& terms, ClassId x, const Bounds& bounds) {
+  AttributeMap attributes;
+  if (std::isfinite(bounds.low)) attributes.Set("min", bounds.low);
+  if (std::isfinite(bounds.high)) attributes.Set("max", bounds.high);
+  return terms.Op("Clip", {x}, std::move(attributes));
+}
+
+// min <= max; otherwise ONNX lets max win, and the equations above do not hold.
+bool Ordered(const Bounds& bounds) { return bounds.low <= bounds.high; }
+
+// Every element has a reciprocal that is neither tiny nor huge, even in float16.
+bool IsInvertible(const ClassData& data) {
+  constexpr int64_t kMaxRead = 1 << 16;
+  if (!data.constant || data.constant->elements() > kMaxRead) return false;
+  const bool half = data.constant->dtype() == model::DType::kFloat16;
+  const double limit = half ? 1e3 : 1e30;
+  for (int64_t i = 0; i < data.constant->elements(); ++i) {
+    const double size = std::abs(data.constant->GetDouble(i));
+    if (!(size >= 1 / limit && size <= limit)) return false;
+  }
+  return true;
+}
+
+// `small` is broadcast: at most a quarter of the elements.
+bool IsSpread(const TensorType& small, const TensorType& large) {
+  if (!KeepsShape(large, small)) return false;
+  for (int i = 1; i <= large.rank(); ++i) {
+    const model::Dim& dim = large.dim(large.rank() - i);
+    const bool is_one = i > small.rank() || small.dim(small.rank() - i).Is(1);
+    if (is_one && dim.is_number() && dim.number() >= 4) return true;
+  }
+  return false;
+}
+
+model::DType CastTarget(const OpWord& word) {
+  return model::DTypeFromOnnx(static_cast<int32_t>(word.attributes.GetInt("to", 0)))
+      .value_or(model::DType::kUndefined);
+}
+
+// Every value of `from` is a value of `to`.
+bool IsLossless(model::DType from, model::DType to) {
+  using model::DType;
+  if (from == to) return true;
+  if (to == DType::kFloat64) {
+    return from == DType::kFloat32 || from == DType::kFloat16 || from == DType::kBfloat16 ||
+           from == DType::kBool || (model::IsInteger(from) && model::DTypeBits(from) <= 32);
+  }
+  if (to == DType::kFloat32) {
+    return from == DType::kFloat16 || from == DType::kBfloat16 || from == DType::kBool ||
+           (model::IsInteger(from) && model::DTypeBits(from) <= 16);
+  }
+  if (from == DType::kBool) return model::IsInteger(to) || model::IsFloat(to);
+  const auto is_signed = [](DType dtype) {
+    return dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 ||
+           dtype == DType::kInt64;
+  };
+  if (!model::IsInteger(from) || !model::IsInteger(to)) return false;
+  if (is_signed(from) && !is_signed(to)) return false;
+  return model::DTypeBits(from) < model::DTypeBits(to);
+}
+
+void AddWords(Words& words) {
+  words.Guard("invertible", "c",
+              [](const View& view, auto args) { return IsInvertible(view.data(args[0].id)); });
+  words.Guard("spread", "cc", [](const View& view, auto args) {
+    return IsSpread(view.type(args[0].id), view.type(args[1].id));
+  });
+  words.Guard("clip_is_relu", "o", [](const View& view, auto args) {
+    const Bounds bounds = BoundsOf(view.word(args[0].op).attributes);
+    return bounds.low == 0 && bounds.high == INFINITY;
+  });
+  words.Term("clip_above_zero", "oc", [](Terms& terms, auto args) {
+    Bounds bounds = BoundsOf(terms.word(args[0].op).attributes);
+    bounds.low = std::max(bounds.low, 0.0);
+    return Ordered(bounds) ? Clip(terms, args[1].id, bounds) : ClassId();
+  });
+  words.Term("clip_both", "ooc", [](Terms& terms, auto args) {
+    const Bounds outer = BoundsOf(terms.word(args[0].op).attributes);
+    const Bounds inner = BoundsOf(terms.word(args[1].op).attributes);
+    const Bounds both{std::max(outer.low, inner.low), std::min(outer.high, inner.high)};
+    if (!Ordered(outer) || !Ordered(inner) || !Ordered(both)) return ClassId();
+    return Clip(terms, args[2].id, both);
+  });
+  words.Guard("casts_to_own_type", "oc", [](const View& view, auto args) {
+    const model::DType dtype = view.type(args[1].id).dtype;
+    return dtype != model::DType::kUndefined && CastTarget(view.word(args[0].op)) == dtype;
+  });
+  words.Guard("lossless", "oc", [](const View& view, auto args) {
+    return IsLossless(view.type(args[1].id).dtype, CastTarget(view.word(args[0].op)));
+  });
+  words.Term("recast", "oc", [](Terms& terms, auto args) {
+    const OpWord& word = terms.word(args[0].op);
+    return terms.Op("Cast", {args[1].id}, word.attributes);
+  });
+}
+
+// --- fold-constant ---
+
+// Only what is quick to compute and small: guards want to see scalars, vectors and scales. Weights
+// themselves are folded once, in the result.
+constexpr int64_t kMaxFoldedElements = 4096;
+constexpr int64_t kMaxReadElements = 1 << 16;
+
+bool IsSmallWork(const View& view, ENodeId enode) {
+  const auto node = view.graph().node(enode);
+  const TensorType& type = view.type(view.graph().class_of(enode));
+  if (!type.is_static() || type.elements() > kMaxFoldedElements) return false;
+  int64_t product = 1;
+  for (const ClassId child : node.children) {
+    const ClassData& data = view.data(child);
+    if (data.absent) continue;
+    if (!data.constant || data.constant->elements() > kMaxReadElements) return false;
+    product *= std::max<int64_t>(1, data.constant->elements());
+    if (product > int64_t{1} << 24) return false;
+  }
+  return true;
+}
+
+void SearchFoldable(const View& view, const std::function<bool(SiteMatch)>& emit) {
+  for (const ClassId cls : view.graph().classes()) {
+    const ClassData& data = view.data(cls);
+    if (!data.weight_only || data.constant) continue;
+    for (const ENodeId enode : view.graph().nodes(cls)) {
+      const OpWord& word = view.word(enode);
+      if (word.sort != OpWord::Sort::kOperator || word.def->evaluate == nullptr) continue;
+      if (!IsSmallWork(view, enode)) continue;
+      const auto node = view.graph().node(enode);
+      SiteMatch match{{cls}, {node.op}, {}};
+      match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());
+      if (!emit(std::move(match))) return;
+      break;
+    }
+  }
+}
+
+std::vector<Equation> Fold(Terms& terms, const SiteMatch& match) {
+  const OpWord& word = terms.word(match.ops[0]);
+  model::Node node;
+  node.op = word.name;
+  node.attributes = word.attributes;
+  std::vector<const model::Tensor*> inputs;
+  std::vector<model::Tensor> held;  // classes move when e-nodes are added
+  held.reserve(match.classes.size());
+  for (size_t i = 1; i < match.classes.size(); ++i) {
+    const ClassData& data = terms.data(match.classes[i]);
+    if (!data.constant) {
+      if (!data.absent) return {};
+      inputs.push_back(nullptr);
+      node.inputs.push_back(model::ValueId());
+      continue;
+    }
+    held.push_back(*data.constant);
+    inputs.push_back(&held.back());
+    node.inputs.push_back(model::ValueId(static_cast<uint32_t>(i)));
+  }
+  node.outputs = {model::ValueId(0)};
+  const auto outputs = ops::EvaluateNode(node, inputs, /*threads=*/1);
+  if (!outputs.ok() || outputs->size() != 1) return {};
+  return {{match.classes[0], terms.Constant((*outputs)[0])}};
+}
+
+void AddRules(TensorDomain* domain, RuleList& rules) {
+  rules.push_back(std::make_unique<SiteRule>(
+      domain, "fold-constant", "f(constants) = the constant, if small", SearchFoldable, Fold));
+}
+
+}  // namespace
+
+Family AlgebraFamily() { return {"algebra", kText, AddWords, AddRules}; }
+
+}  // namespace quotient::rules

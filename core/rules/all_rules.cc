@@ -1,0 +1,143 @@
+// The table of all families, and how their texts become rules.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/egraph/pattern.h"
+#include "core/rules/rule_set.h"
+
+namespace quotient::rules {
+namespace {
+
+// One rule with one or more left sides, each compiled to a rule of its own. A match carries behind
+// its operator words the index of its alternative. Unions that the domain refuses because the types
+// differ are a mistake of the rule's; they are counted (TensorDomain::refused_unions) and otherwise
+// no more than a rule that did not fire.
+class NamedRule final : public egraph::Rule {
+ public:
+  NamedRule(TensorDomain* domain, RuleList alternatives)
+      : domain_(domain), alternatives_(std::move(alternatives)) {}
+
+  const std::string& name() const override { return alternatives_[0]->name(); }
+  const std::string& equation() const override { return alternatives_[0]->equation(); }
+
+  void Search(const EGraph& graph, egraph::MatchSink& sink) const override {
+    for (uint32_t i = 0; i < alternatives_.size(); ++i) {
+      Tagging tagging(i, sink);
+      alternatives_[i]->Search(graph, tagging);
+      if (tagging.full()) return;
+    }
+  }
+
+  absl::StatusOr<bool> Apply(EGraph& graph, const egraph::Match& match,
+                             egraph::Origin origin) const override {
+    egraph::Match inner = match;
+    const uint32_t alternative = inner.ops.back().value();
+    inner.ops.pop_back();
+    const int64_t refused = domain_->refused_unions();
+    absl::StatusOr<bool> changed = alternatives_[alternative]->Apply(graph, inner, origin);
+    if (!changed.ok() && domain_->refused_unions() != refused) return false;
+    return changed;
+  }
+
+ private:
+  class Tagging final : public egraph::MatchSink {
+   public:
+    Tagging(uint32_t alternative, egraph::MatchSink& sink)
+        : alternative_(alternative), sink_(sink) {}
+    bool Add(egraph::Match match) override {
+      match.ops.push_back(OpId(alternative_));
+      full_ = !sink_.Add(std::move(match));
+      return !full_;
+    }
+    bool full() const { return full_; }
+
+   private:
+    const uint32_t alternative_;
+    egraph::MatchSink& sink_;
+    bool full_ = false;
+  };
+
+  TensorDomain* const domain_;
+  const RuleList alternatives_;
+};
+
+// Neighbours of one name become one rule.
+RuleList JoinByName(TensorDomain* domain, RuleList rules) {
+  RuleList joined;
+  for (size_t i = 0; i < rules.size();) {
+    size_t end = i + 1;
+    while (end < rules.size() && rules[end]->name() == rules[i]->name()) ++end;
+    RuleList alternatives(std::make_move_iterator(rules.begin() + i),
+                          std::make_move_iterator(rules.begin() + end));
+    joined.push_back(std::make_unique<NamedRule>(domain, std::move(alternatives)));
+    i = end;
+  }
+  return joined;
+}
+
+absl::StatusOr<RuleList> CompileFamily(TensorDomain* domain, const Family& family) {
+  Words words(domain);
+  AddCommonWords(words);
+  if (family.add_words != nullptr) family.add_words(words);
+  auto compiled = egraph::CompileRules(family.text, words.vocabulary());
+  if (!compiled.ok()) {
+    return MakeError(Reason::kInternal,
+                     absl::StrCat("family ", family.name, ": ", compiled.status().message()));
+  }
+  RuleList rules = *std::move(compiled);
+  if (family.add_rules != nullptr) family.add_rules(domain, rules);
+  return JoinByName(domain, std::move(rules));
+}
+
+}  // namespace
+
+std::span<const Family> AllFamilies() {
+  static const auto& families = *new std::vector<Family>{
+      FusionFamily(), TransformerFamily(), AlgebraFamily(),     LayoutFamily(),
+      MatmulFamily(), ConvFamily(),        ConcatSplitFamily(),
+  };
+  return families;
+}
+
+absl::StatusOr<RuleSet> BuildFamilies(TensorDomain* domain, std::span<const Family> families,
+                                      std::span<const std::string> disabled) {
+  absl::flat_hash_set<std::string> unknown(disabled.begin(), disabled.end());
+  RuleSet set;
+  for (const Family& family : families) {
+    QUOTIENT_ASSIGN_OR_RETURN(RuleList rules, CompileFamily(domain, family));
+    for (std::unique_ptr<egraph::Rule>& rule : rules) {
+      unknown.erase(rule->name());
+      if (std::find(disabled.begin(), disabled.end(), rule->name()) != disabled.end()) continue;
+      set.pointers_.push_back(rule.get());
+      set.owned_.push_back(std::move(rule));
+    }
+  }
+  if (!unknown.empty()) {
+    const std::string& first = *std::min_element(unknown.begin(), unknown.end());
+    return MakeError(Reason::kOptionInvalid,
+                     absl::StrCat("disabled_rules: no rule is called '", first, "'"));
+  }
+  return set;
+}
+
+absl::StatusOr<RuleSet> BuildRules(TensorDomain* domain, int max_opset,
+                                   std::span<const std::string> disabled) {
+  domain->LimitOpset(max_opset);
+  return BuildFamilies(domain, AllFamilies(), disabled);
+}
+
+std::vector<std::string> RuleNames() {
+  TensorDomain domain;
+  std::vector<std::string> names;
+  const absl::StatusOr<RuleSet> set = BuildFamilies(&domain, AllFamilies(), {});
+  if (!set.ok()) return names;
+  for (const egraph::Rule* rule : set->rules()) names.push_back(rule->name());
+  return names;
+}
+
+}  // namespace quotient::rules

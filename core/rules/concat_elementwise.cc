@@ -1,0 +1,274 @@
+// Element-wise operators through Concat and Slice: to where they can join a contraction, or to
+// where one of them does the work of several.
+
+#include <algorithm>
+#include <map>
+
+#include "core/rules/concat_split.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+bool IsUnary(const OpWord& word) {
+  return word.sort == OpWord::Sort::kOperator && word.def->op_class == ops::OpClass::kUnary;
+}
+
+// Whether a part of a Concat is a contraction that nobody else reads: what is applied to the Concat
+// can then join it.
+bool CanTakeMore(const View& view, ClassId cls) {
+  if (view.graph().parents(view.graph().Find(cls)).size() != 1) return false;
+  for (const ENodeId enode : view.graph().nodes(view.graph().Find(cls))) {
+    const OpWord& word = view.word(enode);
+    if (word.sort == OpWord::Sort::kOperator && word.def->op_class == ops::OpClass::kContraction) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<ClassId> PartsOf(const SiteMatch& match) {
+  return {match.classes.begin() + 1, match.classes.end()};
+}
+
+// --- Element-wise operators of one input ---
+
+// concat-of-unary: Concat(f(x), f(y), ..) = f(Concat(x, y, ..)). Match: root, x, y..; Concat, f.
+void SearchConcatOfUnary(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+    const auto node = view.graph().node(enode);
+    if (node.children.size() < 2) return true;
+    for (const ENodeId first : view.graph().nodes(view.graph().Find(node.children[0]))) {
+      if (!IsUnary(view.word(first)) || view.graph().node(first).children.size() != 1) continue;
+      const OpId op = view.graph().node(first).op;
+      SiteMatch match{{view.graph().class_of(enode)}, {node.op, op}, {}};
+      for (const ClassId part : node.children) {
+        const auto same =
+            NodeOf(view, part, [&](const OpWord& word) { return &word == &view.word(op); });
+        if (!same) break;
+        match.classes.push_back(view.graph().node(*same).children[0]);
+      }
+      if (match.classes.size() == node.children.size() + 1 && !emit(std::move(match))) return false;
+    }
+    return true;
+  });
+}
+
+std::vector<Equation> UnaryOutOfConcat(Terms& terms, const SiteMatch& match) {
+  const OpWord& unary = terms.word(match.ops[1]);
+  const std::vector<ClassId> parts = PartsOf(match);
+  // A Cast may join parts of several types: they do not fit into one Concat, which is then refused.
+  const ClassId joined = terms.Op("Concat", parts, terms.word(match.ops[0]).attributes);
+  return {{match.classes[0], terms.Op(unary.name, {joined}, unary.attributes)}};
+}
+
+// unary-of-concat: f(Concat(x, y, ..)) = Concat(f(x), f(y), ..), if f can then join a contraction.
+// Match: root, x, y..; Concat, f.
+void SearchUnaryOfConcat(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+    const auto node = view.graph().node(enode);
+    if (std::none_of(node.children.begin(), node.children.end(),
+                     [&](ClassId part) { return CanTakeMore(view, part); })) {
+      return true;
+    }
+    for (const ENodeId parent : view.graph().parents(view.graph().class_of(enode))) {
+      const auto outer = view.graph().node(parent);
+      if (!IsUnary(view.word(parent)) || outer.children.size() != 1) continue;
+      SiteMatch match{{view.graph().class_of(parent)}, {node.op, outer.op}, {}};
+      match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());
+      if (!emit(std::move(match))) return false;
+    }
+    return true;
+  });
+}
+
+std::vector<Equation> UnaryIntoConcat(Terms& terms, const SiteMatch& match) {
+  const OpWord& unary = terms.word(match.ops[1]);
+  std::vector<ClassId> parts = PartsOf(match);
+  for (ClassId& part : parts) part = terms.Op(unary.name, {part}, unary.attributes);
+  return {{match.classes[0], terms.Op("Concat", parts, terms.word(match.ops[0]).attributes)}};
+}
+
+// slices-of-unary: f(Slice(x)) for all Slices that tile an axis of x = Slices of f(x). Match: x,
+// then the class of each f(Slice); words: f, then each Slice.
+void SearchTiledUnary(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  struct Tile {
+    SliceRange range;
+    ENodeId slice;
+  };
+  std::map<std::pair<ClassId, int64_t>, std::vector<Tile>> tiles;
+  ForEachNode(view, domain, "Slice", [&](ENodeId enode) {
+    const auto node = view.graph().node(enode);
+    if (node.children.size() != 1 || view.data(node.children[0]).weight_only) return true;
+    const auto range = Range(view.word(enode), view.type(node.children[0]));
+    if (range) tiles[{node.children[0], range->axis}].push_back({*range, enode});
+    return true;
+  });
+  for (auto& [key, group] : tiles) {
+    std::sort(group.begin(), group.end(),
+              [](const Tile& a, const Tile& b) { return a.range.begin < b.range.begin; });
+    int64_t position = 0;
+    bool tiled = group.size() >= 2;
+    for (const Tile& tile : group) {
+      tiled &= tile.range.begin == position;
+      position = tile.range.end;
+    }
+    if (!tiled || NumberAt(view.type(key.first), static_cast<int>(key.second)) != position)
+      continue;
+    // Every f that the first Slice goes through must be there for the others, too.
+    const ClassId first = view.graph().class_of(group[0].slice);
+    for (const ENodeId user : view.graph().parents(first)) {
+      const auto outer = view.graph().node(user);
+      if (!IsUnary(view.word(user)) || outer.children.size() != 1) continue;
+      SiteMatch match{{key.first}, {outer.op}, {}};
+      for (const Tile& tile : group) {
+        const ClassId operand[] = {view.graph().class_of(tile.slice)};
+        const auto applied = view.graph().Lookup(outer.op, operand);
+        if (!applied) break;
+        match.classes.push_back(*applied);
+        match.ops.push_back(view.graph().node(tile.slice).op);
+      }
+      if (match.classes.size() == group.size() + 1 && !emit(std::move(match))) return;
+    }
+  }
+}
+
+std::vector<Equation> UnaryBeforeTiles(Terms& terms, const SiteMatch& match) {
+  const OpWord& unary = terms.word(match.ops[0]);
+  const ClassId applied = terms.Op(unary.name, {match.classes[0]}, unary.attributes);
+  std::vector<Equation> equations;
+  for (size_t i = 1; i < match.classes.size(); ++i) {
+    const ClassId slice = terms.Op("Slice", {applied}, terms.word(match.ops[i]).attributes);
+    equations.push_back({match.classes[i], slice});
+  }
+  return equations;
+}
+
+// slice-of-unary: Slice(f(x)) = f(Slice(x)). Match: root, x; Slice, f.
+void SearchSliceOfUnary(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  ForEachNode(view, domain, "Slice", [&](ENodeId enode) {
+    const auto slice = view.graph().node(enode);
+    if (slice.children.size() != 1) return true;
+    for (const ENodeId inner : view.graph().nodes(slice.children[0])) {
+      const auto unary = view.graph().node(inner);
+      if (!IsUnary(view.word(inner)) || unary.children.size() != 1) continue;
+      if (!emit({{view.graph().class_of(enode), unary.children[0]}, {slice.op, unary.op}, {}})) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+std::vector<Equation> UnaryAfterSlice(Terms& terms, const SiteMatch& match) {
+  const OpWord& unary = terms.word(match.ops[1]);
+  const ClassId slice = terms.Op("Slice", {match.classes[1]}, terms.word(match.ops[0]).attributes);
+  return {{match.classes[0], terms.Op(unary.name, {slice}, unary.attributes)}};
+}
+
+// --- Operators of two inputs ---
+
+bool IsArithmetic(const OpWord& word) {
+  return word.sort == OpWord::Sort::kOperator &&
+         (word.name == "Add" || word.name == "Mul" || word.name == "Sub" || word.name == "Div");
+}
+
+// concat-of-binary: Concat(a + x, b + y, ..) = Concat(a, b, ..) + Concat(x, y, ..), each pair of
+// one shape. Match: root, a, x, b, y..; Concat, +.
+void SearchConcatOfBinary(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+    const auto node = view.graph().node(enode);
+    if (node.children.size() < 2) return true;
+    for (const ENodeId first : view.graph().nodes(view.graph().Find(node.children[0]))) {
+      if (!IsArithmetic(view.word(first))) continue;
+      const OpWord& word = view.word(first);
+      SiteMatch match{{view.graph().class_of(enode)}, {node.op, view.graph().node(first).op}, {}};
+      for (const ClassId part : node.children) {
+        const auto same = NodeOf(view, part, [&](const OpWord& other) { return &other == &word; });
+        if (!same) break;
+        const auto operands = view.graph().node(*same).children;
+        if (!SameType(view.type(operands[0]), view.type(operands[1]))) break;
+        match.classes.insert(match.classes.end(), operands.begin(), operands.end());
+      }
+      if (match.classes.size() == 2 * node.children.size() + 1 && !emit(std::move(match))) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+std::vector<Equation> BinaryOutOfConcat(Terms& terms, const SiteMatch& match) {
+  std::vector<ClassId> left;
+  std::vector<ClassId> right;
+  for (size_t i = 1; i + 1 < match.classes.size(); i += 2) {
+    left.push_back(match.classes[i]);
+    right.push_back(match.classes[i + 1]);
+  }
+  const AttributeMap& attributes = terms.word(match.ops[0]).attributes;
+  const ClassId joined[] = {terms.Op("Concat", left, attributes),
+                            terms.Op("Concat", right, attributes)};
+  return {{match.classes[0], terms.Op(terms.word(match.ops[1]).name, joined)}};
+}
+
+// concat-constant: Concat(x, y, ..) + c = Concat(x + c1, y + c2, ..), c constant and cut like the
+// Concat, if a part is a contraction that can take it. Match: root, c, x, y..; Concat, +.
+void SearchConcatConstant(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+    const auto node = view.graph().node(enode);
+    const ClassId concat = view.graph().class_of(enode);
+    if (std::none_of(node.children.begin(), node.children.end(),
+                     [&](ClassId part) { return CanTakeMore(view, part); })) {
+      return true;
+    }
+    for (const ENodeId parent : view.graph().parents(concat)) {
+      const auto outer = view.graph().node(parent);
+      const OpWord& word = view.word(parent);
+      if (!IsOperator(word, "Add") && !IsOperator(word, "Mul")) continue;
+      if (view.graph().Find(outer.children[0]) != concat) continue;
+      const ClassId c = outer.children[1];
+      if (!view.data(c).weight_only || !KeepsShape(view.type(concat), view.type(c))) continue;
+      SiteMatch match{{view.graph().class_of(parent), c}, {node.op, outer.op}, {}};
+      match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());
+      if (!emit(std::move(match))) return false;
+    }
+    return true;
+  });
+}
+
+std::vector<Equation> ConstantIntoConcat(Terms& terms, const SiteMatch& match) {
+  std::vector<ClassId> parts(match.classes.begin() + 2, match.classes.end());
+  const int64_t axis = ConcatAxis(terms.word(match.ops[0]), terms.type(parts[0]));
+  if (!ConcatType(terms, parts, axis)) return {};
+  const int rank = terms.type(parts[0]).rank();
+  int64_t position = 0;
+  for (ClassId& part : parts) {
+    const int64_t size = *NumberAt(terms.type(part), static_cast<int>(axis));
+    const ClassId own =
+        SlicedOperand(terms, {axis, position, position + size}, rank, match.classes[1]);
+    part = terms.Op(terms.word(match.ops[1]).name, {part, own});
+    position += size;
+  }
+  return {{match.classes[0], terms.Concat(parts, axis)}};
+}
+
+}  // namespace
+
+std::span<const SiteRow> ConcatElementwiseRows() {
+  static constexpr SiteRow kRows[] = {
+      {"concat-of-unary", "Concat(f(x), f(y), ..) = f(Concat(x, y, ..))", SearchConcatOfUnary,
+       UnaryOutOfConcat},
+      {"unary-of-concat", "f(Concat(x, y, ..)) = Concat(f(x), f(y), ..)", SearchUnaryOfConcat,
+       UnaryIntoConcat},
+      {"slices-of-unary", "f(Slice(x)), .. = Slices of f(x), all Slices that tile x",
+       SearchTiledUnary, UnaryBeforeTiles},
+      {"slice-of-unary", "Slice(f(x)) = f(Slice(x))", SearchSliceOfUnary, UnaryAfterSlice},
+      {"concat-of-binary", "Concat(a + x, b + y, ..) = Concat(a, b, ..) + Concat(x, y, ..)",
+       SearchConcatOfBinary, BinaryOutOfConcat},
+      {"concat-constant", "Concat(x, y, ..) + c = Concat(x + c1, y + c2, ..)", SearchConcatConstant,
+       ConstantIntoConcat},
+  };
+  return kRows;
+}
+
+}  // namespace quotient::rules

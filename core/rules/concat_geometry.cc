@@ -1,0 +1,201 @@
+// Concat and Slice among themselves: they join, cancel and pass through each other.
+
+#include <algorithm>
+
+#include "core/rules/concat_split.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+
+bool IsOperator(const OpWord& word, absl::string_view name) {
+  return word.sort == OpWord::Sort::kOperator && word.name == name;
+}
+
+std::optional<SliceRange> Range(const OpWord& word, const TensorType& input) {
+  if (word.sort != OpWord::Sort::kOperator || word.name != "Slice") return std::nullopt;
+  return domain::ReadSlice(word.attributes, input);
+}
+
+int64_t ConcatAxis(const OpWord& word, const TensorType& part) {
+  const int64_t axis = word.attributes.GetInt("axis", 0);
+  if (axis >= 0) return axis;
+  return part.has_rank() ? axis + part.rank() : -1;
+}
+
+std::optional<TensorType> ConcatType(Terms& terms, const std::vector<ClassId>& parts,
+                                     int64_t axis) {
+  TensorType type = terms.type(parts[0]);
+  if (!type.has_rank() || axis < 0 || axis >= type.rank()) return std::nullopt;
+  int64_t total = 0;
+  for (const ClassId part : parts) {
+    const auto size = NumberAt(terms.type(part), static_cast<int>(axis));
+    if (!size) return std::nullopt;
+    total += *size;
+  }
+  (*type.shape)[axis] = total;
+  return type;
+}
+
+ClassId SlicedOperand(Terms& terms, const SliceRange& range, int rank, ClassId c) {
+  const TensorType& type = terms.type(c);
+  if (!type.has_rank()) return ClassId();
+  const int64_t own = range.axis - (rank - type.rank());
+  if (own < 0 || type.dim(static_cast<int>(own)).Is(1)) return c;
+  return terms.Slice(c, {own, range.begin, range.end});
+}
+
+std::optional<ENodeId> NodeOf(const View& view, ClassId cls,
+                              const std::function<bool(const OpWord&)>& wanted) {
+  for (const ENodeId enode : view.graph().nodes(view.graph().Find(cls))) {
+    if (wanted(view.word(enode))) return enode;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+std::vector<ClassId> PartsOf(const SiteMatch& match) {
+  return {match.classes.begin() + 1, match.classes.end()};
+}
+
+// --- concat-concat: Concat(.., Concat(y..), ..) = Concat(.., y.., ..) ---
+
+constexpr size_t kMaxParts = 256;
+
+void SearchNestedConcats(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+    const auto outer = view.graph().node(enode);
+    SiteMatch match{{view.graph().class_of(enode)}, {outer.op}, {}};
+    bool nested = false;
+    for (const ClassId part : outer.children) {
+      const auto inner = NodeOf(view, part, [&](const OpWord& word) {
+        return IsOperator(word, "Concat") &&
+               ConcatAxis(word, view.type(part)) == ConcatAxis(view.word(enode), view.type(part));
+      });
+      if (inner && view.graph().Find(part) != view.graph().class_of(enode)) {
+        nested = true;
+        const auto children = view.graph().node(*inner).children;
+        match.classes.insert(match.classes.end(), children.begin(), children.end());
+      } else {
+        match.classes.push_back(part);
+      }
+    }
+    return !nested || match.classes.size() > kMaxParts || emit(std::move(match));
+  });
+}
+
+std::vector<Equation> JoinConcats(Terms& terms, const SiteMatch& match) {
+  const std::vector<ClassId> parts = PartsOf(match);
+  const int64_t axis = ConcatAxis(terms.word(match.ops[0]), terms.type(parts[0]));
+  return {{match.classes[0], axis < 0 ? ClassId() : terms.Concat(parts, axis)}};
+}
+
+// --- concat-slices: neighbouring Slices of one tensor join ---
+
+// What a part of a Concat takes of a source.
+struct Piece {
+  ClassId source;
+  SliceRange range;
+};
+
+std::optional<Piece> PieceOf(const View& view, ClassId part, int64_t axis) {
+  for (const ENodeId enode : view.graph().nodes(view.graph().Find(part))) {
+    const auto node = view.graph().node(enode);
+    if (!IsOperator(view.word(enode), "Slice") || node.children.size() != 1) continue;
+    const auto range = Range(view.word(enode), view.type(node.children[0]));
+    if (range && range->axis == axis) return Piece{view.graph().Find(node.children[0]), *range};
+  }
+  return std::nullopt;
+}
+
+// Match: root and, for each part of the result, a class; numbers: the axis and, for each part,
+// begin and end of the Slice of that class, or 0 and 0 for the class itself.
+void SearchNeighbours(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+    const auto node = view.graph().node(enode);
+    const int64_t axis = ConcatAxis(view.word(enode), view.type(node.children[0]));
+    if (axis < 0) return true;
+    SiteMatch match{{view.graph().class_of(enode)}, {}, {axis}};
+    std::optional<Piece> last;
+    bool joins = false;
+    for (const ClassId part : node.children) {
+      const std::optional<Piece> piece = PieceOf(view, part, axis);
+      if (piece && last && piece->source == last->source && piece->range.begin == last->range.end) {
+        match.numbers.back() = piece->range.end;
+        joins = true;
+      } else {
+        match.classes.push_back(piece ? piece->source : part);
+        match.numbers.push_back(piece ? piece->range.begin : 0);
+        match.numbers.push_back(piece ? piece->range.end : 0);
+      }
+      last = piece;
+    }
+    return !joins || emit(std::move(match));
+  });
+}
+
+std::vector<Equation> JoinNeighbours(Terms& terms, const SiteMatch& match) {
+  const int64_t axis = match.numbers[0];
+  std::vector<ClassId> parts;
+  for (size_t i = 1; i < match.classes.size(); ++i) {
+    const SliceRange range{axis, match.numbers[2 * i - 1], match.numbers[2 * i]};
+    parts.push_back(range.end == 0 ? match.classes[i] : terms.Slice(match.classes[i], range));
+  }
+  return {{match.classes[0], terms.Concat(parts, axis)}};
+}
+
+// --- slice-concat: what a Slice takes of each part ---
+
+// Match: root, parts of the Concat; words: Slice, Concat.
+void SearchSlicedConcats(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  ForEachNode(view, domain, "Slice", [&](ENodeId enode) {
+    const auto slice = view.graph().node(enode);
+    if (slice.children.size() != 1) return true;
+    const auto concat = NodeOf(view, slice.children[0],
+                               [](const OpWord& word) { return IsOperator(word, "Concat"); });
+    if (!concat) return true;
+    const auto node = view.graph().node(*concat);
+    SiteMatch match{{view.graph().class_of(enode)}, {slice.op, node.op}, {}};
+    match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());
+    return emit(std::move(match));
+  });
+}
+
+std::vector<Equation> SliceConcat(Terms& terms, const SiteMatch& match) {
+  const std::vector<ClassId> parts = PartsOf(match);
+  const int64_t axis = ConcatAxis(terms.word(match.ops[1]), terms.type(parts[0]));
+  const auto type = ConcatType(terms, parts, axis);
+  if (!type) return {};
+  const auto range = Range(terms.word(match.ops[0]), *type);
+  if (!range || range->size() == 0) return {};
+  std::vector<ClassId> taken;
+  int64_t position = 0;
+  for (const ClassId part : parts) {
+    if (range->axis != axis) {
+      taken.push_back(terms.Slice(part, *range));
+      continue;
+    }
+    const int64_t size = *NumberAt(terms.type(part), static_cast<int>(axis));
+    const int64_t begin = std::max<int64_t>(range->begin - position, 0);
+    const int64_t end = std::min<int64_t>(range->end - position, size);
+    if (begin < end) taken.push_back(terms.Slice(part, {axis, begin, end}));
+    position += size;
+  }
+  return {{match.classes[0], terms.Concat(taken, axis)}};
+}
+
+}  // namespace
+
+std::span<const SiteRow> ConcatGeometryRows() {
+  static constexpr SiteRow kRows[] = {
+      {"concat-concat", "Concat(.., Concat(y..), ..) = Concat(.., y.., ..)", SearchNestedConcats,
+       JoinConcats},
+      {"concat-slices", "Concat(Slice(x; a, b), Slice(x; b, c)) = Slice(x; a, c)", SearchNeighbours,
+       JoinNeighbours},
+      {"slice-concat", "Slice(Concat(x..)) = Concat of what it takes of each", SearchSlicedConcats,
+       SliceConcat},
+  };
+  return kRows;
+}
+
+}  // namespace quotient::rules

@@ -1,0 +1,208 @@
+// Conv: sums of branches on one input become one Conv (what RepVGG does to its branches), pads move
+// into the window, chains of pointwise Convs fold, siblings merge (shared_input.h).
+
+#include <algorithm>
+
+#include "core/rules/convolution.h"
+#include "core/rules/family.h"
+#include "core/rules/shared_input.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+constexpr char kText[] = R"(
+# Conv(x, a) + Conv(x, b) = Conv(x, a + b), the smaller kernel enlarged with zeros; any groups
+conv-sum: Add(Conv[?c](?x, ?a, ?p...), Conv[?d](?x, ?b, ?q...))
+  => conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q)
+  if weight(?a) and weight(?b) and before(?a, ?b)
+conv-sum: Add(Conv[?d](?x, ?b, ?q...), Conv[?c](?x, ?a, ?p...))
+  => conv_sum(?c, ?d, ?x, ?a, ?p, ?b, ?q)
+  if weight(?a) and weight(?b) and before(?a, ?b)
+# Conv(x, w) + x = Conv(x, w + 1), 1 the identity's kernel
+conv-plus-input: Add(Conv[?c](?x, ?w, ?b...), ?x) => conv_plus_scaled(?c, ?x, ?w, ?b) if weight(?w)
+conv-plus-input: Add(?x, Conv[?c](?x, ?w, ?b...)) => conv_plus_scaled(?c, ?x, ?w, ?b) if weight(?w)
+# Conv(x, w) + BN(x) = Conv(x, w + s) + t
+conv-plus-batchnorm: Add(Conv[?c](?x, ?w, ?b...), BatchNormalization[?n](?x, ?s, ?t, ?m, ?v))
+  => conv_plus_batchnorm(?c, ?n, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
+  if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+conv-plus-batchnorm: Add(BatchNormalization[?n](?x, ?s, ?t, ?m, ?v), Conv[?c](?x, ?w, ?b...))
+  => conv_plus_batchnorm(?c, ?n, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
+  if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+# Conv(x, w) + Conv(y, w) = Conv(x + y, w), without biases
+conv-sum-inputs: Add(Conv[?c](?x, ?w), Conv[?c](?y, ?w)) => Conv[?c](Add(?x, ?y), ?w)
+  if same(?x, ?y) and distinct(?x, ?y)
+# Conv(Pad(x), w) = Conv(x, w) with these pads; constant zeros on spatial axes
+conv-of-pad: Conv[?c](Pad[?p](?x), ?w, ?b...) => conv_of_pad(?c, ?p, ?x, ?w, ?b)
+# Conv(Conv(x, a), b) = Conv(x, b a), both 1x1, if b a is smaller than a and b together
+conv-chain: Conv[?d](Conv[?c](?x, ?a, ?p...), ?b, ?q...) => conv_chain(?c, ?d, ?x, ?a, ?p, ?b, ?q)
+  if weight(?a) and weight(?b)
+)";
+
+std::optional<ClassId> Optional(std::span<const ClassId> list) {
+  return list.empty() ? std::nullopt : std::optional<ClassId>(list[0]);
+}
+
+bool IsConstantOrAbsent(Terms& terms, std::optional<ClassId> bias) {
+  return !bias || terms.data(*bias).weight_only;
+}
+
+std::optional<ClassId> SumOf(Terms& terms, std::optional<ClassId> a, std::optional<ClassId> b) {
+  if (!a) return b;
+  return b ? terms.Op("Add", {*a, *b}) : *a;
+}
+
+// args: c, d, x, a, p.., b, q..
+ClassId ConvSum(Terms& terms, std::span<const Binding> args) {
+  const ClassId a = args[3].id;
+  const ClassId b = args[5].id;
+  const std::optional<ClassId> p = Optional(args[4].list);
+  const std::optional<ClassId> q = Optional(args[6].list);
+  const auto first = ReadConvolution(terms.word(args[0].op), terms.type(a));
+  const auto second = ReadConvolution(terms.word(args[1].op), terms.type(b));
+  if (!first || !second || first->spatial() != second->spatial() || first->group != second->group ||
+      first->out_channels != second->out_channels ||
+      first->in_channels_per_group != second->in_channels_per_group ||
+      !IsConstantOrAbsent(terms, p) || !IsConstantOrAbsent(terms, q)) {
+    return ClassId();
+  }
+  const Convolution both[] = {*first, *second};
+  const std::optional<Convolution> common = CommonWindow(both);
+  if (!common) return ClassId();
+  const ClassId weight = terms.Op(
+      "Add", {EnlargeWeight(terms, a, *first, *common), EnlargeWeight(terms, b, *second, *common)});
+  return MakeConv(terms, ConvolutionAttributes(*common), args[2].id, weight, SumOf(terms, p, q));
+}
+
+// The Conv that is the identity, as a 1x1 window: [C, C / group, 1, ..] with ones where output
+// channel o reads input channel o.
+struct IdentityConv {
+  Convolution conv;
+  ClassId weight;
+};
+std::optional<IdentityConv> MakeIdentity(Terms& terms, const Convolution& like,
+                                         model::DType dtype) {
+  constexpr int64_t kMaxElements = 1 << 20;
+  const int64_t inputs = like.in_channels_per_group;
+  if (like.out_channels != inputs * like.group || like.out_channels * inputs > kMaxElements) {
+    return std::nullopt;
+  }
+  Convolution conv = like;
+  std::fill(conv.kernel.begin(), conv.kernel.end(), 1);
+  std::fill(conv.pads.begin(), conv.pads.end(), 0);
+  Ints dims(conv.rank(), 1);
+  dims[0] = conv.out_channels;
+  dims[1] = inputs;
+  std::span<std::byte> buffer;
+  const model::Tensor tensor = model::Tensor::Allocate(dtype, dims, &buffer);
+  std::vector<double> values(conv.out_channels * inputs, 0);
+  for (int64_t o = 0; o < conv.out_channels; ++o) values[o * inputs + o % inputs] = 1;
+  model::Store(dtype, buffer, 0, std::span<const double>(values));
+  return IdentityConv{conv, terms.Constant(tensor)};
+}
+
+// Conv(x, w, b) + s x + t, with s and t vectors over the channels or left out.
+ClassId ConvPlusScaled(Terms& terms, OpId op, ClassId x, ClassId w, std::optional<ClassId> bias,
+                       std::optional<Affine> affine) {
+  const auto conv = ReadConvolution(terms.word(op), terms.type(w));
+  if (!conv || !IsConstantOrAbsent(terms, bias) ||
+      std::any_of(conv->strides.begin(), conv->strides.end(), [](int64_t s) { return s != 1; }) ||
+      NumberAt(terms.type(x), 1) != conv->out_channels) {
+    return ClassId();
+  }
+  const model::DType dtype = terms.type(w).dtype;
+  const auto identity = MakeIdentity(terms, *conv, dtype);
+  if (!identity) return ClassId();
+  const Convolution both[] = {*conv, identity->conv};
+  const std::optional<Convolution> common = CommonWindow(both);
+  if (!common) return ClassId();
+  ClassId branch = identity->weight;
+  if (affine) {
+    if (!affine->scale.valid() || !affine->shift.valid()) return ClassId();
+    Ints shape(conv->rank(), 1);
+    shape[0] = conv->out_channels;
+    branch = terms.Op("Mul", {branch, terms.Reshape(affine->scale, std::move(shape))});
+    bias = SumOf(terms, bias, affine->shift);
+  }
+  const ClassId weight = terms.Op("Add", {EnlargeWeight(terms, w, *conv, *common),
+                                          EnlargeWeight(terms, branch, identity->conv, *common)});
+  return MakeConv(terms, ConvolutionAttributes(*common), x, weight, bias);
+}
+
+// args: c, p, x, w, b..
+ClassId ConvOfPad(Terms& terms, std::span<const Binding> args) {
+  const OpWord& pad = terms.word(args[1].op);
+  auto conv = ReadConvolution(terms.word(args[0].op), terms.type(args[3].id));
+  const Ints* pads = pad.attributes.FindInts("pads");
+  if (!conv || pads == nullptr || pads->size() != static_cast<size_t>(2 * conv->rank()) ||
+      pad.attributes.Has("axes") || pad.attributes.GetString("mode", "constant") != "constant" ||
+      pad.attributes.GetFloat("constant_value", 0.0) != 0.0) {
+    return ClassId();
+  }
+  if (std::any_of(pads->begin(), pads->end(), [](int64_t value) { return value < 0; })) {
+    return ClassId();
+  }
+  const int rank = conv->rank();
+  const int spatial = conv->spatial();
+  if ((*pads)[0] != 0 || (*pads)[1] != 0 || (*pads)[rank] != 0 || (*pads)[rank + 1] != 0) {
+    return ClassId();
+  }
+  for (int axis = 0; axis < spatial; ++axis) {
+    conv->pads[axis] += (*pads)[2 + axis];
+    conv->pads[spatial + axis] += (*pads)[rank + 2 + axis];
+  }
+  return MakeConv(terms, ConvolutionAttributes(*conv), args[2].id, args[3].id,
+                  Optional(args[4].list));
+}
+
+// args: c, d, x, a, p.., b, q..: the weights are matrices [O, I] once their 1x1 window is taken
+// off.
+ClassId ConvChain(Terms& terms, std::span<const Binding> args) {
+  const ClassId a = args[3].id;
+  const ClassId b = args[5].id;
+  const std::optional<ClassId> p = Optional(args[4].list);
+  const std::optional<ClassId> q = Optional(args[6].list);
+  const auto first = ReadConvolution(terms.word(args[0].op), terms.type(a));
+  const auto second = ReadConvolution(terms.word(args[1].op), terms.type(b));
+  if (!first || !second || !first->IsPointwise() || !second->IsPointwise() || first->group != 1 ||
+      second->group != 1 || !IsConstantOrAbsent(terms, p) || !IsConstantOrAbsent(terms, q)) {
+    return ClassId();
+  }
+  const int64_t inputs = first->in_channels_per_group;
+  const int64_t outputs = second->out_channels;
+  const int64_t middle = first->out_channels;
+  if (inputs * outputs > middle * (inputs + outputs)) return ClassId();
+  const ClassId left = terms.Reshape(b, {outputs, middle});
+  const ClassId product = terms.Op("MatMul", {left, terms.Reshape(a, {middle, inputs})});
+  Ints shape(first->rank(), 1);
+  shape[0] = outputs;
+  shape[1] = inputs;
+  std::optional<ClassId> bias = q;
+  if (p) bias = SumOf(terms, terms.Op("MatMul", {left, *p}), q);
+  return MakeConv(terms, terms.word(args[1].op).attributes, args[2].id,
+                  terms.Reshape(product, std::move(shape)), bias);
+}
+
+void AddWords(Words& words) {
+  words.Term("conv_sum", "oocclcl", ConvSum);
+  words.Term("conv_plus_scaled", "occl", [](Terms& terms, auto args) {
+    return ConvPlusScaled(terms, args[0].op, args[1].id, args[2].id, Optional(args[3].list),
+                          std::nullopt);
+  });
+  words.Term("conv_plus_batchnorm", "oocclcccc", [](Terms& terms, auto args) {
+    const Affine affine = BatchNormAffine(terms, terms.word(args[1].op), args[5].id, args[6].id,
+                                          args[7].id, args[8].id);
+    return ConvPlusScaled(terms, args[0].op, args[2].id, args[3].id, Optional(args[4].list),
+                          affine);
+  });
+  words.Term("conv_of_pad", "ooccl", ConvOfPad);
+  words.Term("conv_chain", "oocclcl", ConvChain);
+}
+
+void AddRules(TensorDomain* domain, RuleList& rules) { rules.push_back(NewConvMerge(domain)); }
+
+}  // namespace
+
+Family ConvFamily() { return {"conv", kText, AddWords, AddRules}; }
+
+}  // namespace quotient::rules

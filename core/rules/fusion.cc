@@ -1,0 +1,260 @@
+// Scales and shifts along channels disappear into the weights and the bias of the contraction
+// before or behind them. BatchNormalization is a scale and a shift.
+
+#include "absl/strings/str_cat.h"
+#include "core/rules/convolution.h"
+#include "core/rules/family.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+constexpr char kText[] = R"(
+# BN(Conv(x, w) + b) = Conv(x, s w) + (s b + t)
+conv-batchnorm: BatchNormalization[?n](Conv[?c](?x, ?w, ?b...), ?s, ?t, ?m, ?v)
+  => conv_batchnorm(?n, ?c, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
+  if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+convtranspose-batchnorm: BatchNormalization[?n](ConvTranspose[?c](?x, ?w, ?b...), ?s, ?t, ?m, ?v)
+  => convtranspose_batchnorm(?n, ?c, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
+  if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+gemm-batchnorm: BatchNormalization[?n](Gemm[?c](?x, ?w, ?b...), ?s, ?t, ?m, ?v)
+  => gemm_batchnorm(?n, ?c, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
+  if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+# BN(x) = s x + t
+batchnorm-affine: BatchNormalization[?n](?x, ?s, ?t, ?m, ?v)
+  => batchnorm_affine(?n, ?x, ?s, ?t, ?m, ?v)
+  if weight(?s) and weight(?t) and weight(?m) and weight(?v) and not made_by(?x, Conv)
+    and not made_by(?x, ConvTranspose) and not made_by(?x, Gemm)
+
+# Conv(x, w) s = Conv(x, s w), s along the channels
+conv-scale: Mul(Conv[?c](?x, ?w, ?b...), ?s) => conv_scale(?c, ?x, ?w, ?b, ?s)
+  if weight(?w) and weight(?s)
+# Conv(x, w) + t = Conv(x, w) with bias + t, t along the channels
+conv-shift: Add(Conv[?c](?x, ?w, ?b...), ?t) => conv_shift(?c, ?x, ?w, ?b, ?t)
+  if weight(?w) and weight(?t)
+convtranspose-scale: Mul(ConvTranspose[?c](?x, ?w, ?b...), ?s)
+  => convtranspose_scale(?c, ?x, ?w, ?b, ?s)
+  if weight(?w) and weight(?s)
+convtranspose-shift: Add(ConvTranspose[?c](?x, ?w, ?b...), ?t)
+  => convtranspose_shift(?c, ?x, ?w, ?b, ?t)
+  if weight(?w) and weight(?t)
+gemm-scale: Mul(Gemm[?c](?x, ?w, ?b...), ?s) => gemm_scale(?c, ?x, ?w, ?b, ?s)
+  if weight(?w) and weight(?s)
+gemm-shift: Add(Gemm[?c](?x, ?w, ?b...), ?t) => gemm_shift(?c, ?x, ?w, ?b, ?t)
+  if weight(?w) and weight(?t)
+
+# Conv(s x, w) = Conv(x, s w), s along the input channels
+conv-scaled-input: Conv[?c](Mul(?x, ?s), ?w, ?b...) => conv_scaled_input(?c, ?x, ?s, ?w, ?b)
+  if weight(?w) and weight(?s) and activation(?x) and keeps(?x, ?s)
+# Conv(x + t, w) = Conv(x, w) + sum of t w, without pads
+conv-shifted-input: Conv[?c](Add(?x, ?t), ?w, ?b...) => conv_shifted_input(?c, ?x, ?t, ?w, ?b)
+  if weight(?w) and weight(?t) and activation(?x) and keeps(?x, ?t)
+
+# LN(x; s, t) c = LN(x; s c, t c)
+layernorm-scale: Mul(LayerNormalization[?n](?x, ?s, ?t...), ?c)
+  => layernorm_scale(?n, ?x, ?s, ?t, ?c)
+  if weight(?s) and weight(?c)
+# LN(x; s, t) + c = LN(x; s, t + c)
+layernorm-shift: Add(LayerNormalization[?n](?x, ?s, ?t...), ?c)
+  => layernorm_shift(?n, ?x, ?s, ?t, ?c)
+  if weight(?s) and weight(?c)
+)";
+
+// A contraction with an optional bias, whatever its operator: how its output channels lie.
+struct Contraction {
+  const OpWord* word;
+  ClassId x, weight;
+  std::optional<ClassId> bias;
+  int rank = 0;          // of the output
+  int channel_axis = 0;  // of the output
+  int64_t channels = 0;
+};
+
+std::optional<ClassId> Optional(std::span<const ClassId> list) {
+  return list.empty() ? std::nullopt : std::optional<ClassId>(list[0]);
+}
+
+// Conv and ConvTranspose have their channels on axis 1, Gemm too (its last).
+std::optional<Contraction> ReadContraction(Terms& terms, OpId op, ClassId x, ClassId weight,
+                                           std::span<const ClassId> bias) {
+  Contraction result{&terms.word(op), x, weight, Optional(bias)};
+  const TensorType& type = terms.type(weight);
+  if (!type.is_static() || type.rank() < 2) return std::nullopt;
+  const std::vector<int64_t> dims = type.dims();
+  const AttributeMap& attributes = result.word->attributes;
+  result.rank = type.rank();
+  result.channel_axis = 1;
+  if (result.word->name == "Conv") {
+    result.channels = dims[0];
+  } else if (result.word->name == "ConvTranspose") {
+    if (attributes.GetInt("group", 1) != 1) return std::nullopt;
+    result.channels = dims[1];
+  } else {
+    result.channels = dims[attributes.GetInt("transB", 0) != 0 ? 0 : 1];
+  }
+  return result;
+}
+
+// The weight times a vector over the output channels.
+ClassId ScaleWeight(Terms& terms, const Contraction& c, ClassId vector) {
+  Ints shape(c.rank, 1);
+  const bool rows = c.word->name == "Conv" ||
+                    (c.word->name == "Gemm" && c.word->attributes.GetInt("transB", 0) != 0);
+  shape[rows ? 0 : 1] = c.channels;
+  if (!vector.valid()) return vector;
+  return terms.Op("Mul", {c.weight, terms.Reshape(vector, std::move(shape))});
+}
+
+// The bias is weight-only, or there is none.
+bool HasConstantBias(Terms& terms, const Contraction& c) {
+  return !c.bias || terms.data(*c.bias).weight_only;
+}
+
+ClassId Make(Terms& terms, const Contraction& c, ClassId weight, std::optional<ClassId> bias) {
+  if (bias.has_value()) {
+    return terms.Op(c.word->name, {c.x, weight, *bias}, c.word->attributes);
+  }
+  return terms.Op(c.word->name, {c.x, weight}, c.word->attributes);
+}
+
+// Conv's bias must be [O]; Gemm's is broadcast, and its factor beta applies to it alone.
+ClassId AddToBias(Terms& terms, const Contraction& c, std::optional<ClassId> bias, ClassId vector) {
+  if (c.word->name == "Gemm" && c.word->attributes.GetFloat("beta", 1.0) != 1.0) return ClassId();
+  return bias.has_value() ? terms.Op("Add", {*bias, vector}) : vector;
+}
+
+ClassId ScaleContraction(Terms& terms, const std::optional<Contraction>& c, ClassId factor) {
+  if (!c || !HasConstantBias(terms, *c)) return ClassId();
+  const ClassId vector = terms.Vector(factor, c->rank, c->channel_axis, c->channels);
+  std::optional<ClassId> bias = c->bias;
+  if (bias.has_value()) bias = terms.Op("Mul", {*bias, vector});
+  return Make(terms, *c, ScaleWeight(terms, *c, vector), bias);
+}
+
+ClassId ShiftContraction(Terms& terms, const std::optional<Contraction>& c, ClassId summand) {
+  if (!c || !HasConstantBias(terms, *c)) return ClassId();
+  const ClassId vector = terms.Vector(summand, c->rank, c->channel_axis, c->channels);
+  return Make(terms, *c, c->weight, AddToBias(terms, *c, c->bias, vector));
+}
+
+ClassId BatchNormContraction(Terms& terms, const std::optional<Contraction>& c,
+                             const Affine& affine) {
+  if (!c || !HasConstantBias(terms, *c) || !affine.scale.valid()) return ClassId();
+  std::optional<ClassId> bias = c->bias;
+  if (bias.has_value()) bias = terms.Op("Mul", {*bias, affine.scale});
+  return Make(terms, *c, ScaleWeight(terms, *c, affine.scale),
+              AddToBias(terms, *c, bias, affine.shift));
+}
+
+// [C] as [C, 1, ..., 1] against a tensor of that rank with channels on axis 1.
+ClassId AlongChannels(Terms& terms, ClassId vector, int rank) {
+  if (!vector.valid()) return vector;
+  Ints shape(rank - 1, 1);
+  shape[0] = -1;
+  return terms.Reshape(vector, std::move(shape));
+}
+
+ClassId BatchNormOf(Terms& terms, const OpWord& word, ClassId x, std::span<const Binding> vectors) {
+  const TensorType& type = terms.type(x);
+  if (!type.has_rank() || type.rank() < 2) return ClassId();
+  const int rank = type.rank();
+  const Affine affine =
+      BatchNormAffine(terms, word, vectors[0].id, vectors[1].id, vectors[2].id, vectors[3].id);
+  const ClassId scaled = terms.Op("Mul", {x, AlongChannels(terms, affine.scale, rank)});
+  return terms.Op("Add", {scaled, AlongChannels(terms, affine.shift, rank)});
+}
+
+// --- Input side ---
+
+ClassId ConvScaledInput(Terms& terms, std::span<const Binding> args) {
+  const OpWord& word = terms.word(args[0].op);
+  const auto conv = ReadConvolution(word, terms.type(args[3].id));
+  if (!conv) return ClassId();
+  const int64_t channels = conv->in_channels_per_group * conv->group;
+  const ClassId vector = terms.Vector(args[2].id, conv->rank(), 1, channels);
+  const ClassId weight = terms.Op("Mul", {args[3].id, AlongInputs(terms, vector, *conv)});
+  return MakeConv(terms, word.attributes, args[1].id, weight, Optional(args[4].list));
+}
+
+ClassId ConvShiftedInput(Terms& terms, std::span<const Binding> args) {
+  const OpWord& word = terms.word(args[0].op);
+  const ClassId weight = args[3].id;
+  const auto conv = ReadConvolution(word, terms.type(weight));
+  // Pads are zeros, not t: with them the border would differ.
+  if (!conv || conv->HasPads() || conv->group != 1) return ClassId();
+  const std::optional<ClassId> bias = Optional(args[4].list);
+  if (bias && !terms.data(*bias).weight_only) return ClassId();
+  const ClassId vector = terms.Vector(args[2].id, conv->rank(), 1, conv->in_channels_per_group);
+  Ints axes;
+  for (int i = 1; i < conv->rank(); ++i) axes.push_back(i);
+  const ClassId product = terms.Op("Mul", {weight, AlongInputs(terms, vector, *conv)});
+  const ClassId sums = terms.Op("ReduceSum", {product}, {{"axes", axes}, {"keepdims", int64_t{0}}});
+  const ClassId total = bias ? terms.Op("Add", {*bias, sums}) : sums;
+  return MakeConv(terms, word.attributes, args[1].id, weight, total);
+}
+
+// --- LayerNormalization ---
+
+// The normalized axes are the last one alone, of a known size.
+std::optional<int64_t> NormalizedSize(const OpWord& word, const TensorType& x) {
+  if (!x.has_rank() || x.rank() == 0) return std::nullopt;
+  const int64_t axis = word.attributes.GetInt("axis", -1);
+  if (axis != -1 && axis != x.rank() - 1) return std::nullopt;
+  return NumberAt(x, -1);
+}
+
+ClassId LayerNormWith(Terms& terms, std::span<const Binding> args, bool scales) {
+  const OpWord& word = terms.word(args[0].op);
+  const ClassId x = args[1].id;
+  const std::optional<int64_t> size = NormalizedSize(word, terms.type(x));
+  if (!size) return ClassId();
+  const ClassId vector =
+      terms.Vector(args[4].id, terms.type(x).rank(), terms.type(x).rank() - 1, *size);
+  ClassId scale = args[2].id;
+  std::optional<ClassId> bias = Optional(args[3].list);
+  if (bias && !terms.data(*bias).weight_only) return ClassId();
+  if (scales) {
+    scale = terms.Op("Mul", {scale, vector});
+    if (bias) bias = terms.Op("Mul", {*bias, vector});
+  } else {
+    bias = bias ? terms.Op("Add", {*bias, vector}) : vector;
+  }
+  if (bias) return terms.Op("LayerNormalization", {x, scale, *bias}, word.attributes);
+  return terms.Op("LayerNormalization", {x, scale}, word.attributes);
+}
+
+void AddWords(Words& words) {
+  for (const char* prefix : {"conv", "convtranspose", "gemm"}) {
+    words.Term(absl::StrCat(prefix, "_scale"), "occlc", [](Terms& terms, auto args) {
+      return ScaleContraction(
+          terms, ReadContraction(terms, args[0].op, args[1].id, args[2].id, args[3].list),
+          args[4].id);
+    });
+    words.Term(absl::StrCat(prefix, "_shift"), "occlc", [](Terms& terms, auto args) {
+      return ShiftContraction(
+          terms, ReadContraction(terms, args[0].op, args[1].id, args[2].id, args[3].list),
+          args[4].id);
+    });
+    words.Term(absl::StrCat(prefix, "_batchnorm"), "oocclcccc", [](Terms& terms, auto args) {
+      return BatchNormContraction(
+          terms, ReadContraction(terms, args[1].op, args[2].id, args[3].id, args[4].list),
+          BatchNormAffine(terms, terms.word(args[0].op), args[5].id, args[6].id, args[7].id,
+                          args[8].id));
+    });
+  }
+  words.Term("batchnorm_affine", "occccc", [](Terms& terms, auto args) {
+    return BatchNormOf(terms, terms.word(args[0].op), args[1].id, args.subspan(2));
+  });
+  words.Term("conv_scaled_input", "occcl", ConvScaledInput);
+  words.Term("conv_shifted_input", "occcl", ConvShiftedInput);
+  words.Term("layernorm_scale", "occlc",
+             [](Terms& terms, auto args) { return LayerNormWith(terms, args, true); });
+  words.Term("layernorm_shift", "occlc",
+             [](Terms& terms, auto args) { return LayerNormWith(terms, args, false); });
+}
+
+}  // namespace
+
+Family FusionFamily() { return {"fusion", kText, AddWords, nullptr}; }
+
+}  // namespace quotient::rules

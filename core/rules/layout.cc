@@ -1,0 +1,288 @@
+// Transposes and views: they compose, cancel, and pass through what works element by element.
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/rules/family.h"
+#include "core/rules/site_rule.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+constexpr char kText[] = R"(
+# Transpose(Transpose(x; q); p) = Transpose(x; q p)
+transpose-transpose: Transpose[?p](Transpose[?q](?x)) => transposed_twice(?p, ?q, ?x)
+# Transpose(x; identity) = x
+transpose-identity: Transpose[?p](?x) => ?x if is_identity(?p)
+# Transpose(x) = Reshape(x), if only dimensions of 1 change their order with others
+transpose-of-ones: ?y = Transpose[?p](?x) => reshape_to(?x, ?y) if moves_only_ones(?p, ?x)
+
+# Views are Reshapes
+squeeze-reshape: ?y = Squeeze(?x) => reshape_to(?x, ?y) if not weight(?x)
+unsqueeze-reshape: ?y = Unsqueeze(?x) => reshape_to(?x, ?y) if not weight(?x)
+flatten-reshape: ?y = Flatten(?x) => reshape_to(?x, ?y) if not weight(?x)
+# Reshape(Reshape(x)) = Reshape(x)
+reshape-reshape: ?y = Reshape(Reshape(?x)) => reshape_to(?x, ?y)
+# Reshape(x; shape of x) = x, and so on
+reshape-same: ?y = Reshape(?x) => ?x if same(?x, ?y)
+expand-same: ?y = Expand(?x) => ?x if same(?x, ?y)
+tile-same: ?y = Tile(?x) => ?x if same(?x, ?y)
+# Pad(x; 0) = x
+pad-nothing: Pad[?p](?x) => ?x if pads_nothing(?p)
+# Expand(Expand(x)) = Expand(x)
+expand-expand: ?y = Expand(Expand(?x)) => expand_to(?x, ?y)
+# Expand(x) + y = x + y, if y has the full shape already
+expand-binary: ?z = Add(Expand(?x), ?y)
+  => Add(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
+expand-binary: ?z = Add(?y, Expand(?x))
+  => Add(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
+expand-multiply: ?z = Mul(Expand(?x), ?y)
+  => Mul(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
+expand-multiply: ?z = Mul(?y, Expand(?x))
+  => Mul(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
+
+# Reshape(Transpose(Reshape(x))) = Transpose(x), if axes are only grouped for a while
+reshape-transpose-reshape: ?y = Reshape(Transpose[?p](Reshape[?r](?x)))
+  => ungrouped_transpose(?p, ?r, ?x, ?y)
+
+# Transpose(x) + Transpose(y) = Transpose(x + y), and the same for the other operators
+transpose-add: Add(Transpose[?p](?x), Transpose[?p](?y))
+  => Transpose[?p](Add(?x, ?y)) if same_rank(?x, ?y)
+transpose-mul: Mul(Transpose[?p](?x), Transpose[?p](?y))
+  => Transpose[?p](Mul(?x, ?y)) if same_rank(?x, ?y)
+transpose-sub: Sub(Transpose[?p](?x), Transpose[?p](?y))
+  => Transpose[?p](Sub(?x, ?y)) if same_rank(?x, ?y)
+transpose-div: Div(Transpose[?p](?x), Transpose[?p](?y))
+  => Transpose[?p](Div(?x, ?y)) if same_rank(?x, ?y)
+# Transpose(x + y) = Transpose(x) + Transpose(y), if one of the two cancels a Transpose
+add-transpose: Transpose[?p](Add(?x, ?y)) => Add(transposed(?p, ?x), transposed(?p, ?y))
+  if same_rank(?x, ?y) and cancels(?p, ?x)
+add-transpose: Transpose[?p](Add(?x, ?y)) => Add(transposed(?p, ?x), transposed(?p, ?y))
+  if same_rank(?x, ?y) and cancels(?p, ?y)
+# Transpose(x) + c = Transpose(x + c'), c' = c transposed back
+transpose-add-constant: Add(Transpose[?p](?x), ?c)
+  => Transpose[?p](Add(?x, transposed_back(?p, ?x, ?c)))
+  if weight(?c) and activation(?x)
+transpose-mul-constant: Mul(Transpose[?p](?x), ?c)
+  => Transpose[?p](Mul(?x, transposed_back(?p, ?x, ?c)))
+  if weight(?c) and activation(?x)
+# Reshape(x) c = Reshape(x c), c a scalar
+reshape-mul-scalar: ?y = Mul(Reshape(?x), ?c) => reshape_to(Mul(?x, ?c), ?y)
+  if weight(?c) and activation(?x) and scalar(?c, ?x) and scalar(?c, ?y)
+# Reshape(x) + c = Reshape(x + c), c along the last axis, which stays
+reshape-add-vector: ?y = Add(Reshape(?x), ?c) => reshape_to(Add(?x, last_axis(?c, ?x, ?y)), ?y)
+  if weight(?c) and activation(?x)
+# Reshape(x + c) = Reshape(x) + c, c along the last axis, which stays
+add-vector-reshape: ?y = Reshape(Add(?x, ?c)) => Add(reshape_to(?x, ?y), last_axis(?c, ?x, ?y))
+  if weight(?c) and activation(?x) and keeps(?x, ?c)
+)";
+
+std::optional<Ints> Perm(const OpWord& word) {
+  const Ints* perm = word.attributes.FindInts("perm");
+  return perm == nullptr ? std::nullopt : std::optional<Ints>(*perm);
+}
+
+bool FitsRank(const Ints& perm, const TensorType& x) {
+  return x.has_rank() && static_cast<size_t>(x.rank()) == perm.size();
+}
+
+Ints Compose(const Ints& outer, const Ints& inner) {
+  Ints result;
+  for (const int64_t axis : outer) result.push_back(inner[axis]);
+  return result;
+}
+
+Ints Inverse(const Ints& perm) {
+  Ints inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) inverse[perm[i]] = static_cast<int64_t>(i);
+  return inverse;
+}
+
+// The axes that are not certainly of size 1 keep their order.
+bool MovesOnlyOnes(const Ints& perm, const TensorType& x) {
+  if (!FitsRank(perm, x)) return false;
+  int64_t last = -1;
+  for (const int64_t axis : perm) {
+    if (x.dim(static_cast<int>(axis)).Is(1)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+// A constant of lower rank, with leading axes of 1 up to the permutation's rank, transposed back.
+ClassId TransposedBack(Terms& terms, std::span<const Binding> args) {
+  const std::optional<Ints> perm = Perm(terms.word(args[0].op));
+  const TensorType& x = terms.type(args[1].id);
+  const TensorType c = terms.type(args[2].id);
+  if (!perm || !FitsRank(*perm, x) || !c.is_static() || c.rank() > x.rank()) return ClassId();
+  if (c.elements() == 1) return args[2].id;
+  // c must not enlarge x: the sum would have another shape than Transpose(x).
+  for (int i = 0; i < c.rank(); ++i) {
+    const int axis = x.rank() - c.rank() + i;
+    if (!c.dim(i).Is(1) && !model::SameDim(c.dim(i), x.dim(static_cast<int>((*perm)[axis])))) {
+      return ClassId();
+    }
+  }
+  Ints dims(x.rank() - c.rank(), 1);
+  for (const int64_t dim : c.dims()) dims.push_back(dim);
+  const ClassId full = terms.ReshapeTo(args[2].id, model::StaticType(c.dtype, dims));
+  return terms.Transpose(full, Inverse(*perm));
+}
+
+// c as a vector over the last axis, if x and y agree in that axis.
+ClassId LastAxis(Terms& terms, std::span<const Binding> args) {
+  const TensorType& x = terms.type(args[1].id);
+  const TensorType& y = terms.type(args[2].id);
+  const std::optional<int64_t> size = NumberAt(x, -1);
+  if (!size || NumberAt(y, -1) != size) return ClassId();
+  const int rank = std::min(x.rank(), y.rank());
+  return terms.Vector(args[0].id, rank, rank - 1, *size);
+}
+
+ClassId UngroupedTranspose(Terms& terms, std::span<const Binding> args) {
+  const std::optional<Ints> perm = Perm(terms.word(args[0].op));
+  const Ints* grouped = terms.word(args[1].op).attributes.FindInts("shape");
+  const TensorType& x = terms.type(args[2].id);
+  const TensorType y = terms.type(args[3].id);
+  if (!perm || grouped == nullptr || grouped->size() != perm->size() || !x.is_static() ||
+      !y.is_static() || x.elements() == 0) {
+    return ClassId();
+  }
+  const auto groups = GroupAxes(x.dims(), *grouped);
+  if (!groups) return ClassId();
+  Ints full;
+  for (const int64_t group : *perm) {
+    full.insert(full.end(), (*groups)[group].begin(), (*groups)[group].end());
+  }
+  // The last Reshape then only cuts the groups, or does what a Reshape of this does.
+  return terms.ReshapeTo(terms.Transpose(args[2].id, std::move(full)), y);
+}
+
+void AddWords(Words& words) {
+  words.Term("transposed_twice", "ooc", [](Terms& terms, auto args) {
+    const auto outer = Perm(terms.word(args[0].op));
+    const auto inner = Perm(terms.word(args[1].op));
+    if (!outer || !inner || outer->size() != inner->size()) return ClassId();
+    return terms.Transpose(args[2].id, Compose(*outer, *inner));
+  });
+  words.Guard("is_identity", "o", [](const View& view, auto args) {
+    const auto perm = Perm(view.word(args[0].op));
+    return perm && std::is_sorted(perm->begin(), perm->end());
+  });
+  words.Guard("moves_only_ones", "oc", [](const View& view, auto args) {
+    const auto perm = Perm(view.word(args[0].op));
+    return perm && MovesOnlyOnes(*perm, view.type(args[1].id));
+  });
+  words.Guard("pads_nothing", "o", [](const View& view, auto args) {
+    const Ints* pads = view.word(args[0].op).attributes.FindInts("pads");
+    return pads != nullptr &&
+           std::count(pads->begin(), pads->end(), 0) == static_cast<std::ptrdiff_t>(pads->size());
+  });
+  words.Guard("same_rank", "cc", [](const View& view, auto args) {
+    const TensorType& x = view.type(args[0].id);
+    const TensorType& y = view.type(args[1].id);
+    return x.has_rank() && y.has_rank() && x.rank() == y.rank();
+  });
+  // x is a Transpose that this one undoes.
+  words.Guard("cancels", "oc", [](const View& view, auto args) {
+    const auto perm = Perm(view.word(args[0].op));
+    if (!perm) return false;
+    for (const ENodeId enode : view.graph().nodes(view.graph().Find(args[1].id))) {
+      const OpWord& word = view.word(enode);
+      if (word.name != "Transpose" || word.sort != OpWord::Sort::kOperator) continue;
+      const auto inner = Perm(word);
+      if (!inner || inner->size() != perm->size()) continue;
+      const Ints both = Compose(*perm, *inner);
+      if (std::is_sorted(both.begin(), both.end())) return true;
+    }
+    return false;
+  });
+  words.Term("transposed", "oc", [](Terms& terms, auto args) {
+    const auto perm = Perm(terms.word(args[0].op));
+    if (!perm || !FitsRank(*perm, terms.type(args[1].id))) return ClassId();
+    return terms.Transpose(args[1].id, *perm);
+  });
+  words.Term("expand_to", "cc", [](Terms& terms, auto args) {
+    const TensorType& type = terms.type(args[1].id);
+    if (!type.is_static()) return ClassId();
+    return terms.Op("Expand", {args[0].id}, {{"shape", type.dims()}});
+  });
+  words.Term("transposed_back", "occ", TransposedBack);
+  words.Term("last_axis", "ccc", LastAxis);
+  words.Term("ungrouped_transpose", "oocc", UngroupedTranspose);
+}
+
+// --- Unary operators through Transpose and Reshape ---
+
+bool IsUnary(const OpWord& word) {
+  return word.sort == OpWord::Sort::kOperator && word.def->op_class == ops::OpClass::kUnary;
+}
+
+// f(g(x)) for a unary f and a g that moves, or the other way round. Match: {f(g(x)), x}, {f, g}.
+void SearchUnaryMove(const View& view, TensorDomain* domain, bool unary_outside,
+                     const std::function<bool(SiteMatch)>& emit) {
+  const EGraph& graph = view.graph();
+  for (const char* mover : {"Transpose", "Reshape"}) {
+    bool full = false;
+    ForEachNode(view, domain, mover, [&](ENodeId move) {
+      const auto moved = graph.node(move);
+      if (moved.children.size() != 1) return true;
+      const ClassId moved_class = graph.class_of(move);
+      if (unary_outside) {
+        for (const ENodeId parent : graph.parents(moved_class)) {
+          const auto outer = graph.node(parent);
+          if (!IsUnary(view.word(parent)) || outer.children.size() != 1) continue;
+          full |= !emit({{graph.class_of(parent), moved.children[0]}, {outer.op, moved.op}, {}});
+          if (full) return false;
+        }
+        return true;
+      }
+      for (const ENodeId inner : graph.nodes(moved.children[0])) {
+        const auto unary = graph.node(inner);
+        if (!IsUnary(view.word(inner)) || unary.children.size() != 1) continue;
+        full |= !emit({{moved_class, unary.children[0]}, {moved.op, unary.op}, {}});
+        if (full) return false;
+      }
+      return true;
+    });
+    if (full) return;
+  }
+}
+
+// Exchanges the two operators; both take attributes that do not depend on where they stand, but for
+// a Reshape's, whose target is the type of the result.
+std::vector<Equation> ExchangeUnaryMove(Terms& terms, const SiteMatch& match) {
+  const OpWord& outer = terms.word(match.ops[0]);
+  const OpWord& inner = terms.word(match.ops[1]);
+  const ClassId x = match.classes[1];
+  const TensorType result = terms.type(match.classes[0]);
+  const auto apply = [&](const OpWord& word, ClassId operand) {
+    if (!operand.valid()) return operand;
+    if (word.name != "Reshape") return terms.Op(word.name, {operand}, word.attributes);
+    return terms.ReshapeTo(operand, result);
+  };
+  return {{match.classes[0], apply(inner, apply(outer, x))}};
+}
+
+void AddRules(TensorDomain* domain, RuleList& rules) {
+  rules.push_back(std::make_unique<SiteRule>(
+      domain, "unary-of-move", "f(Transpose(x)) = Transpose(f(x)), f element-wise",
+      [domain](const View& view, const auto& emit) {
+        SearchUnaryMove(view, domain, /*unary_outside=*/true, emit);
+      },
+      ExchangeUnaryMove));
+  rules.push_back(std::make_unique<SiteRule>(
+      domain, "move-of-unary", "Transpose(f(x)) = f(Transpose(x)), f element-wise",
+      [domain](const View& view, const auto& emit) {
+        SearchUnaryMove(view, domain, /*unary_outside=*/false, emit);
+      },
+      ExchangeUnaryMove));
+}
+
+}  // namespace
+
+Family LayoutFamily() { return {"layout", kText, AddWords, AddRules}; }
+
+}  // namespace quotient::rules

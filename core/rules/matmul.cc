@@ -1,0 +1,235 @@
+// MatMul and Gemm: scales and shifts move into constant weights, products and sums of products are
+// re-associated, shapes around them are tidied. Weights are whatever can be computed from
+// constants.
+
+#include <algorithm>
+
+#include "core/rules/family.h"
+#include "core/rules/shared_input.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+constexpr char kText[] = R"(
+# (x W) s = x (W s), s along the columns
+matmul-scale-columns: Mul(MatMul(?x, ?w), ?s) => MatMul(?x, Mul(?w, columns(?s, MatMul(?x, ?w))))
+  if weight(?w) and weight(?s) and activation(?x) and float(?x)
+# (x s) W = x (s W), s along the rows
+matmul-scale-rows: MatMul(Mul(?x, ?s), ?w) => MatMul(?x, Mul(?w, rows(?s, ?x)))
+  if weight(?w) and weight(?s) and activation(?x) and float(?x) and keeps(?x, ?s)
+# (x + c) W = x W + c W, c along the rows
+matmul-shift-rows: MatMul(Add(?x, ?c), ?w) => Add(MatMul(?x, ?w), MatMul(columns(?c, ?x), ?w))
+  if weight(?w) and weight(?c) and activation(?x) and float(?x) and keeps(?x, ?c)
+    and has_rank(?w, 2)
+# (x c) y = (x y) c = x (y c), c a scalar
+matmul-scalar-out: MatMul(Mul(?x, ?c), ?y) => Mul(MatMul(?x, ?y), ?c)
+  if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and float(?x) and wide(?x)
+matmul-scalar-out: MatMul(?x, Mul(?y, ?c)) => Mul(MatMul(?x, ?y), ?c)
+  if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and float(?x) and wide(?x)
+matmul-scalar-left: Mul(MatMul(?x, ?y), ?c) => MatMul(Mul(?x, ?c), ?y)
+  if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and float(?x) and wide(?x)
+matmul-scalar-right: Mul(MatMul(?x, ?y), ?c) => MatMul(?x, Mul(?y, ?c))
+  if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and float(?x) and wide(?x)
+
+# (x A) B = x (A B), if A B is smaller than A and B together
+matmul-chain: MatMul(MatMul(?x, ?a), ?b) => MatMul(?x, MatMul(?a, ?b))
+  if weight(?a) and weight(?b) and activation(?x) and float(?x) and product_is_smaller(?a, ?b)
+# x A + x B = x (A + B)
+matmul-sum: Add(MatMul(?x, ?a), MatMul(?x, ?b)) => MatMul(?x, Add(?a, ?b))
+  if weight(?a) and weight(?b) and same(?a, ?b) and float(?x) and before(?a, ?b)
+# x A + y A = (x + y) A
+matmul-sum-inputs: Add(MatMul(?x, ?a), MatMul(?y, ?a)) => MatMul(Add(?x, ?y), ?a)
+  if same(?x, ?y) and float(?x) and activation(?x) and activation(?y)
+# x A + y B = [x y] [A; B]
+matmul-concat: Add(MatMul(?x, ?a), MatMul(?y, ?b))
+  => MatMul(concat_columns(?x, ?y), concat_rows(?a, ?b))
+  if weight(?a) and weight(?b) and activation(?x) and activation(?y) and float(?x)
+    and distinct(?x, ?y)
+    and has_rank(?a, 2) and has_rank(?b, 2)
+
+# (y' x')' = x y, ' the exchange of the last two axes
+matmul-transposed: Transpose[?p](MatMul(Transpose[?p](?x), Transpose[?p](?y))) => MatMul(?y, ?x)
+  if swaps_last_two(?p)
+# (x W)' = W' x'
+transpose-matmul: Transpose[?p](MatMul(?x, ?y))
+  => MatMul(transpose_like(?p, ?y), transpose_like(?p, ?x))
+  if swaps_last_two(?p) and made_by(?x, Transpose)
+transpose-matmul: Transpose[?p](MatMul(?x, ?y))
+  => MatMul(transpose_like(?p, ?y), transpose_like(?p, ?x))
+  if swaps_last_two(?p) and made_by(?y, Transpose)
+
+# x W + b = Gemm(x, W, b), two dimensions
+gemm-of-matmul: ?y = Add(MatMul(?x, ?w), ?b) => gemm(?x, ?w, ?b)
+  if weight(?w) and weight(?b) and has_rank(?x, 2) and has_rank(?w, 2) and has_rank(?y, 2)
+    and float(?x)
+    and keeps(?y, ?b) and at_most_columns(?b, ?w)
+# Gemm(x, W, b) = x W' + b, two dimensions
+matmul-of-gemm: Gemm[?g](?x, ?w, ?b...) => matmul_add(?g, ?x, ?w, ?b) if weight(?w)
+# Gemm(x', W) = Gemm(x, W) with the other transA; the same for W
+gemm-transpose-a: Gemm[?g](Transpose[?p](?x), ?w, ?b...)
+  => gemm_flipped(?g, transA, ?x, ?w, ?b) if swaps_last_two(?p)
+gemm-transpose-b: Gemm[?g](?x, Transpose[?p](?w), ?b...)
+  => gemm_flipped(?g, transB, ?x, ?w, ?b) if swaps_last_two(?p)
+# x W' = Gemm(x, W; transB), two dimensions
+matmul-transpose-b: MatMul(?x, Transpose[?p](?w)) => gemm_transposed_b(?x, ?w)
+  if has_rank(?x, 2) and has_rank(?w, 2) and swaps_last_two(?p) and activation(?w) and float(?x)
+
+# Reshape(Reshape(x) W) = x W, if only leading axes are joined and parted again
+matmul-unflatten: ?y = Reshape(MatMul(Reshape(?x), ?w)) => unflattened(?x, ?w, ?y)
+  if weight(?w) and has_rank(?w, 2) and activation(?x)
+)";
+
+// c, as a vector over the columns (last axis) of a product of the type of y: [n] or one element.
+ClassId Columns(Terms& terms, ClassId c, ClassId y) {
+  const TensorType& type = terms.type(y);
+  const std::optional<int64_t> size = NumberAt(type, -1);
+  if (!size || type.rank() < 2) return ClassId();
+  return terms.Vector(c, type.rank(), type.rank() - 1, *size);
+}
+
+// s, along the last axis of x, as a column [k, 1] that scales the rows of a weight.
+ClassId Rows(Terms& terms, ClassId s, ClassId x) {
+  const ClassId vector = Columns(terms, s, x);
+  return vector.valid() ? terms.Reshape(vector, {-1, 1}) : vector;
+}
+
+bool SwapsLastTwo(const OpWord& word) {
+  const Ints* perm = word.attributes.FindInts("perm");
+  if (perm == nullptr || perm->size() < 2) return false;
+  const size_t rank = perm->size();
+  for (size_t i = 0; i + 2 < rank; ++i) {
+    if ((*perm)[i] != static_cast<int64_t>(i)) return false;
+  }
+  return (*perm)[rank - 1] == static_cast<int64_t>(rank - 2);
+}
+
+bool ProductIsSmaller(const TensorType& a, const TensorType& b) {
+  if (!a.is_static() || !b.is_static() || a.rank() != 2 || b.rank() != 2) return false;
+  return a.dim(0).number() * b.dim(1).number() <= a.elements() + b.elements();
+}
+
+// [x y] along the last axis; all other axes certainly equal.
+ClassId ConcatColumns(Terms& terms, ClassId x, ClassId y) {
+  const TensorType& a = terms.type(x);
+  const TensorType& b = terms.type(y);
+  if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank() || a.rank() < 2) return ClassId();
+  for (int i = 0; i + 1 < a.rank(); ++i) {
+    if (!model::SameDim(a.dim(i), b.dim(i))) return ClassId();
+  }
+  const ClassId parts[] = {x, y};
+  return terms.Concat(parts, a.rank() - 1);
+}
+
+ClassId Gemm(Terms& terms, AttributeMap attributes, ClassId x, ClassId w,
+             std::span<const ClassId> bias) {
+  std::vector<ClassId> children = {x, w};
+  children.insert(children.end(), bias.begin(), bias.end());
+  return terms.Op("Gemm", children, std::move(attributes));
+}
+
+// alpha x' w' + beta b in terms of MatMul: what does not belong there goes into the constants.
+ClassId MatMulAdd(Terms& terms, std::span<const Binding> args) {
+  const AttributeMap attributes = terms.word(args[0].op).attributes;
+  const ClassId x = args[1].id;
+  ClassId w = args[2].id;
+  if (attributes.GetInt("transA", 0) != 0) return ClassId();
+  const model::DType dtype = terms.type(w).dtype;
+  const auto scaled = [&](ClassId term, double factor) {
+    if (factor == 1.0) return term;
+    return terms.Op("Mul", {term, terms.Filled(dtype, {}, factor)});
+  };
+  if (attributes.GetInt("transB", 0) != 0) w = terms.Transpose(w, {1, 0});
+  const ClassId product = terms.Op("MatMul", {x, scaled(w, attributes.GetFloat("alpha", 1.0))});
+  if (args[3].list.empty()) return product;
+  const ClassId bias = args[3].list[0];
+  if (!terms.data(bias).weight_only) return ClassId();
+  return terms.Op("Add", {product, scaled(bias, attributes.GetFloat("beta", 1.0))});
+}
+
+// The rows of x keep their order: y has the leading axes of x and the columns of the product.
+ClassId Unflattened(Terms& terms, ClassId x, ClassId w, ClassId y) {
+  const TensorType& from = terms.type(x);
+  const TensorType& to = terms.type(y);
+  if (!from.has_rank() || !to.has_rank() || from.rank() != to.rank() || from.rank() < 2) {
+    return ClassId();
+  }
+  for (int i = 0; i + 1 < from.rank(); ++i) {
+    if (!model::SameDim(from.dim(i), to.dim(i))) return ClassId();
+  }
+  const TensorType& weight = terms.type(w);
+  if (!NumberAt(weight, 0) || NumberAt(weight, 0) != NumberAt(from, -1) ||
+      NumberAt(weight, 1) != NumberAt(to, -1)) {
+    return ClassId();
+  }
+  return terms.Op("MatMul", {x, w});
+}
+
+void AddGuards(Words& words) {
+  words.Guard("wide", "c", [](const View& view, auto args) {
+    return view.type(args[0].id).has_rank() && view.type(args[0].id).rank() >= 2;
+  });
+  words.Guard("product_is_smaller", "cc", [](const View& view, auto args) {
+    return ProductIsSmaller(view.type(args[0].id), view.type(args[1].id));
+  });
+  words.Guard("swaps_last_two", "o",
+              [](const View& view, auto args) { return SwapsLastTwo(view.word(args[0].op)); });
+  // b has no more columns than the product with w: it does not broadcast it.
+  words.Guard("at_most_columns", "cc", [](const View& view, auto args) {
+    const auto b = NumberAt(view.type(args[0].id), -1);
+    const auto w = NumberAt(view.type(args[1].id), 1);
+    return w && (view.type(args[0].id).rank() == 0 || (b && (*b == 1 || *b == *w)));
+  });
+}
+
+void AddTerms(Words& words) {
+  words.Term("columns", "cc",
+             [](Terms& terms, auto args) { return Columns(terms, args[0].id, args[1].id); });
+  words.Term("rows", "cc",
+             [](Terms& terms, auto args) { return Rows(terms, args[0].id, args[1].id); });
+  words.Term("concat_columns", "cc",
+             [](Terms& terms, auto args) { return ConcatColumns(terms, args[0].id, args[1].id); });
+  words.Term("concat_rows", "cc", [](Terms& terms, auto args) {
+    const ClassId parts[] = {args[0].id, args[1].id};
+    return terms.Concat(parts, 0);
+  });
+  words.Term("transpose_like", "oc", [](Terms& terms, auto args) {
+    const Ints* perm = terms.word(args[0].op).attributes.FindInts("perm");
+    const TensorType& type = terms.type(args[1].id);
+    if (!type.has_rank() || static_cast<size_t>(type.rank()) != perm->size()) return ClassId();
+    return terms.Transpose(args[1].id, *perm);
+  });
+  words.Term("gemm", "ccc", [](Terms& terms, auto args) {
+    const ClassId bias[] = {args[2].id};
+    return Gemm(terms, {}, args[0].id, args[1].id, bias);
+  });
+  words.Term("gemm_flipped", "otccl", [](Terms& terms, auto args) {
+    AttributeMap attributes = terms.word(args[0].op).attributes;
+    const absl::string_view flag = args[1].text;
+    attributes.Set(flag, int64_t{attributes.GetInt(flag, 0) == 0});
+    return Gemm(terms, std::move(attributes), args[2].id, args[3].id, args[4].list);
+  });
+  words.Term("gemm_transposed_b", "cc", [](Terms& terms, auto args) {
+    return Gemm(terms, {{"transB", int64_t{1}}}, args[0].id, args[1].id, {});
+  });
+  words.Term("matmul_add", "occl", MatMulAdd);
+  words.Term("unflattened", "ccc", [](Terms& terms, auto args) {
+    return Unflattened(terms, args[0].id, args[1].id, args[2].id);
+  });
+}
+
+void AddWords(Words& words) {
+  AddGuards(words);
+  AddTerms(words);
+}
+
+void AddRules(TensorDomain* domain, RuleList& rules) {
+  rules.push_back(NewMatMulMerge(domain));
+  rules.push_back(NewGemmMerge(domain));
+}
+
+}  // namespace
+
+Family MatmulFamily() { return {"matmul", kText, AddWords, AddRules}; }
+
+}  // namespace quotient::rules

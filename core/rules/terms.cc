@@ -1,0 +1,130 @@
+#include "core/rules/terms.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+constexpr int64_t kMaxFilled = 1 << 20;
+
+// The shape attribute of a Reshape of `from` to `to`: numbers where they are known, 0 where a
+// dimension is copied, -1 for one that follows. Nothing if that does not say it all.
+std::optional<Ints> ReshapeAttribute(const TensorType& from, const TensorType& to) {
+  if (!from.has_rank() || !to.has_rank()) return std::nullopt;
+  Ints shape;
+  bool inferred = false;
+  for (int i = 0; i < to.rank(); ++i) {
+    if (to.dim(i).is_number()) {
+      if (to.dim(i).Is(0)) return std::nullopt;
+      shape.push_back(to.dim(i).number());
+    } else if (i < from.rank() && model::SameDim(from.dim(i), to.dim(i))) {
+      shape.push_back(0);
+    } else if (!inferred) {
+      shape.push_back(-1);
+      inferred = true;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return shape;
+}
+
+}  // namespace
+
+bool View::HasOperator(ClassId id, absl::string_view name) const {
+  for (const ENodeId enode : graph_.nodes(graph_.Find(id))) {
+    const OpWord& word = this->word(enode);
+    if (word.sort == OpWord::Sort::kOperator && word.name == name) return true;
+  }
+  return false;
+}
+
+ClassId Terms::Op(absl::string_view name, std::span<const ClassId> children,
+                  AttributeMap attributes) {
+  for (const ClassId child : children) {
+    if (!child.valid()) return ClassId();
+  }
+  absl::StatusOr<ClassId> added =
+      domain_.Add(graph_, name, std::move(attributes), children, origin_);
+  if (added.ok()) return *added;
+  if (absl::IsInternal(added.status()) || absl::IsResourceExhausted(added.status())) {
+    trouble_.Update(added.status());
+  }
+  return ClassId();
+}
+
+ClassId Terms::Constant(const model::Tensor& tensor) {
+  absl::StatusOr<ClassId> added = graph_.Add(domain_.Constant(tensor), {}, origin_);
+  if (added.ok()) return *added;
+  trouble_.Update(added.status());
+  return ClassId();
+}
+
+ClassId Terms::Filled(model::DType dtype, Ints dims, double value) {
+  const auto bytes = model::Tensor::ByteSize(dtype, dims);
+  if (!bytes || *bytes > 8 * kMaxFilled || !model::IsComputable(dtype)) return ClassId();
+  std::span<std::byte> buffer;
+  model::Tensor tensor = model::Tensor::Allocate(dtype, std::move(dims), &buffer);
+  if (tensor.elements() > kMaxFilled) return ClassId();
+  const std::vector<double> values(tensor.elements(), value);
+  model::Store(dtype, buffer, 0, std::span<const double>(values));
+  return Constant(tensor);
+}
+
+ClassId Terms::Reshape(ClassId x, Ints shape) {
+  return Op("Reshape", {x}, {{"shape", std::move(shape)}});
+}
+
+ClassId Terms::ReshapeTo(ClassId x, const TensorType& like) {
+  if (!x.valid()) return x;
+  if (SameShape(type(x), like)) return x;
+  std::optional<Ints> shape = ReshapeAttribute(type(x), like);
+  return shape ? Reshape(x, *std::move(shape)) : ClassId();
+}
+
+ClassId Terms::Transpose(ClassId x, Ints perm) {
+  if (!x.valid() || std::is_sorted(perm.begin(), perm.end())) return x;
+  return Op("Transpose", {x}, {{"perm", std::move(perm)}});
+}
+
+ClassId Terms::Concat(std::span<const ClassId> parts, int64_t axis) {
+  if (parts.size() == 1) return parts[0];
+  return Op("Concat", parts, {{"axis", axis}});
+}
+
+ClassId Terms::Slice(ClassId x, const domain::SliceRange& range) {
+  if (!x.valid()) return x;
+  const std::optional<int64_t> size = NumberAt(type(x), static_cast<int>(range.axis));
+  if (range.begin == 0 && size == range.end) return x;
+  return Op("Slice", {x}, domain::SliceAttributes(range));
+}
+
+ClassId Terms::Pad(ClassId x, Ints pads) {
+  if (std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; })) return x;
+  return Op("Pad", {x}, {{"pads", std::move(pads)}});
+}
+
+ClassId Terms::Vector(ClassId x, int rank, int axis, int64_t size) {
+  if (!x.valid() || !VariesAlong(type(x), rank, axis, size)) return ClassId();
+  const int64_t elements = type(x).elements();
+  const ClassId flat = ReshapeTo(x, model::StaticType(type(x).dtype, std::vector{elements}));
+  if (elements == size) return flat;
+  return Op("Expand", {flat}, {{"shape", Ints{size}}});
+}
+
+absl::StatusOr<std::optional<ClassId>> Terms::Result(ClassId id) const {
+  if (!trouble_.ok()) return trouble_;
+  if (!id.valid()) return std::nullopt;
+  return id;
+}
+
+absl::StatusOr<bool> Terms::Unite(ClassId left, ClassId right) {
+  if (!trouble_.ok()) return trouble_;
+  if (!left.valid() || !right.valid()) return false;
+  return graph_.Union(left, right, origin_);
+}
+
+}  // namespace quotient::rules

@@ -1,0 +1,164 @@
+// Functions that exporters write out: LayerNormalization, GELU, HardSwish, guarded softmax. The
+// forms are those of torch's two exporters and of transformers' own modules; products of three
+// factors are listed in every bracketing, sums with the constant on the right.
+
+#include <cmath>
+
+#include "core/rules/family.h"
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+namespace {
+
+constexpr char kText[] = R"(
+# (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e) = LayerNormalization(x; 1)
+layernorm: Div(Sub(?x, ReduceMean[?m](?x)),
+    Sqrt(Add(ReduceMean[?m](Mul(Sub(?x, ReduceMean[?m](?x)), Sub(?x, ReduceMean[?m](?x)))), ?e)))
+  => layernorm(?m, ?x, ?e) if float(?x) and constant(?e)
+layernorm: Div(Sub(?x, ReduceMean[?m](?x)),
+    Sqrt(Add(ReduceMean[?m](Pow(Sub(?x, ReduceMean[?m](?x)), ?two)), ?e)))
+  => layernorm(?m, ?x, ?e) if float(?x) and constant(?e) and is(?two, 2)
+layernorm: Mul(Sub(?x, ReduceMean[?m](?x)), Reciprocal(
+    Sqrt(Add(ReduceMean[?m](Mul(Sub(?x, ReduceMean[?m](?x)), Sub(?x, ReduceMean[?m](?x)))), ?e))))
+  => layernorm(?m, ?x, ?e) if float(?x) and constant(?e)
+
+# x / 2 * (1 + erf(x / sqrt(2))) = Gelu(x)
+gelu: Mul(Mul(?x, Add(Erf(Mul(?x, ?k)), ?one)), ?half) => gelu(?x)
+  if is(?k, 0.70710678118654752) and is(?one, 1) and is(?half, 0.5) and scalars(?x, ?k, ?one, ?half)
+gelu: Mul(Mul(Add(Erf(Mul(?x, ?k)), ?one), ?x), ?half) => gelu(?x)
+  if is(?k, 0.70710678118654752) and is(?one, 1) and is(?half, 0.5) and scalars(?x, ?k, ?one, ?half)
+gelu: Mul(?x, Mul(Add(Erf(Mul(?x, ?k)), ?one), ?half)) => gelu(?x)
+  if is(?k, 0.70710678118654752) and is(?one, 1) and is(?half, 0.5) and scalars(?x, ?k, ?one, ?half)
+gelu: Mul(Mul(Add(Erf(Mul(?x, ?k)), ?one), ?half), ?x) => gelu(?x)
+  if is(?k, 0.70710678118654752) and is(?one, 1) and is(?half, 0.5) and scalars(?x, ?k, ?one, ?half)
+gelu: Mul(Mul(?x, ?half), Add(Erf(Mul(?x, ?k)), ?one)) => gelu(?x)
+  if is(?k, 0.70710678118654752) and is(?one, 1) and is(?half, 0.5) and scalars(?x, ?k, ?one, ?half)
+gelu: Mul(Add(Erf(Mul(?x, ?k)), ?one), Mul(?x, ?half)) => gelu(?x)
+  if is(?k, 0.70710678118654752) and is(?one, 1) and is(?half, 0.5) and scalars(?x, ?k, ?one, ?half)
+
+# x / 2 * (1 + tanh(k (x + a x^3))) = Gelu(x; tanh), k = sqrt(2 / pi), a = 0.044715
+gelu-tanh: Mul(Mul(?x, ?half), Add(Tanh(Mul(Add(?x, Mul(Pow(?x, ?three), ?a)), ?k)), ?one))
+  => gelu_tanh(?x)
+  if is(?three, 3) and is(?a, 0.044715) and is(?k, 0.79788456080286536) and is(?one, 1)
+    and is(?half, 0.5)
+    and scalars(?x, ?a, ?k, ?three) and scalars(?x, ?one, ?half, ?half)
+gelu-tanh: Mul(Mul(?x, Add(Tanh(Mul(Add(?x, Mul(Pow(?x, ?three), ?a)), ?k)), ?one)), ?half)
+  => gelu_tanh(?x)
+  if is(?three, 3) and is(?a, 0.044715) and is(?k, 0.79788456080286536) and is(?one, 1)
+    and is(?half, 0.5)
+    and scalars(?x, ?a, ?k, ?three) and scalars(?x, ?one, ?half, ?half)
+gelu-tanh: Mul(?x, Mul(Add(Tanh(Mul(Add(?x, Mul(Pow(?x, ?three), ?a)), ?k)), ?one), ?half))
+  => gelu_tanh(?x)
+  if is(?three, 3) and is(?a, 0.044715) and is(?k, 0.79788456080286536) and is(?one, 1)
+    and is(?half, 0.5)
+    and scalars(?x, ?a, ?k, ?three) and scalars(?x, ?one, ?half, ?half)
+gelu-tanh: Mul(Mul(?x, ?half), Add(Tanh(Mul(Add(?x, Mul(Mul(Mul(?x, ?x), ?x), ?a)), ?k)), ?one))
+  => gelu_tanh(?x)
+  if is(?a, 0.044715) and is(?k, 0.79788456080286536) and is(?one, 1) and is(?half, 0.5)
+    and scalars(?x, ?a, ?k, ?one) and scalars(?x, ?half, ?half, ?half)
+gelu-tanh: Mul(Mul(?x, Add(Tanh(Mul(Add(?x, Mul(Mul(Mul(?x, ?x), ?x), ?a)), ?k)), ?one)), ?half)
+  => gelu_tanh(?x)
+  if is(?a, 0.044715) and is(?k, 0.79788456080286536) and is(?one, 1) and is(?half, 0.5)
+    and scalars(?x, ?a, ?k, ?one) and scalars(?x, ?half, ?half, ?half)
+# x^3 = (x x) x
+cube: Pow(?x, ?three) => Mul(Mul(?x, ?x), ?x) if is(?three, 3) and float(?x) and keeps(?x, ?three)
+# x (x x) = (x x) x
+cube-order: Mul(?x, Mul(?x, ?x)) => Mul(Mul(?x, ?x), ?x) if activation(?x) and float(?x)
+# (a x) x x = ((x x) x) a
+cube-scaled: Mul(Mul(Mul(?x, ?a), ?x), ?x) => Mul(Mul(Mul(?x, ?x), ?x), ?a)
+  if constant(?a) and activation(?x) and float(?x) and scalar(?a, ?x)
+
+# x HardSigmoid(x; 1/6, 1/2) = HardSwish(x)
+hardswish: Mul(?x, HardSigmoid[?h](?x)) => HardSwish(?x) if swish_slope(?h)
+hardswish: Mul(HardSigmoid[?h](?x), ?x) => HardSwish(?x) if swish_slope(?h)
+# x Clip(x + 3; 0, 6) / 6 = HardSwish(x)
+hardswish: Mul(Mul(?x, Clip[?c](Add(?x, ?three))), ?sixth) => HardSwish(?x)
+  if zero_to_six(?c) and is(?three, 3) and is(?sixth, 0.16666666666666667) and float(?x)
+    and scalars(?x, ?three, ?sixth, ?sixth)
+hardswish: Mul(?x, Mul(Clip[?c](Add(?x, ?three)), ?sixth)) => HardSwish(?x)
+  if zero_to_six(?c) and is(?three, 3) and is(?sixth, 0.16666666666666667) and float(?x)
+    and scalars(?x, ?three, ?sixth, ?sixth)
+hardswish: Mul(Mul(Clip[?c](Add(?x, ?three)), ?sixth), ?x) => HardSwish(?x)
+  if zero_to_six(?c) and is(?three, 3) and is(?sixth, 0.16666666666666667) and float(?x)
+    and scalars(?x, ?three, ?sixth, ?sixth)
+# Clip(x + 3; 0, 6) / 6 = HardSigmoid(x; 1/6, 1/2)
+hardsigmoid: Mul(Clip[?c](Add(?x, ?three)), ?sixth) => hardsigmoid(?x)
+  if zero_to_six(?c) and is(?three, 3) and is(?sixth, 0.16666666666666667) and float(?x)
+    and scalars(?x, ?three, ?sixth, ?sixth)
+
+# Where(IsNaN(x), 0, x) = x, x finite
+nan-guard: ?y = Where(IsNaN(?x), ?z, ?x) => ?x if finite(?x) and same(?y, ?x)
+# Softmax(x + c) = Softmax(x), c the same all along the axis
+softmax-shift: Softmax[?s](Add(?x, ?c))
+  => softmax_unshifted(?s, ?x, ?c) if weight(?c) and finite(?c)
+)";
+
+// The axes that a ReduceMean takes away, if they are the last axis alone and stay as 1.
+bool IsMeanOfLastAxis(const OpWord& word, const TensorType& x) {
+  const Ints* axes = word.attributes.FindInts("axes");
+  if (axes == nullptr || axes->size() != 1 || !x.has_rank()) return false;
+  return word.attributes.GetInt("keepdims", 1) != 0 &&
+         ((*axes)[0] == -1 || (*axes)[0] == x.rank() - 1);
+}
+
+ClassId LayerNorm(Terms& terms, std::span<const Binding> args) {
+  const ClassId x = args[1].id;
+  const ClassData& epsilon = terms.data(args[2].id);
+  const std::optional<int64_t> size = NumberAt(terms.type(x), -1);
+  if (!size || !IsMeanOfLastAxis(terms.word(args[0].op), terms.type(x)) ||
+      epsilon.constant->elements() != 1 || !IsScalar(epsilon.type, terms.type(x).rank())) {
+    return ClassId();
+  }
+  const double value = epsilon.constant->GetDouble(0);
+  if (!(value > 0)) return ClassId();
+  const ClassId ones = terms.Filled(terms.type(x).dtype, {*size}, 1.0);
+  return terms.Op("LayerNormalization", {x, ones}, {{"axis", int64_t{-1}}, {"epsilon", value}});
+}
+
+void AddWords(Words& words) {
+  words.Guard("scalars", "cccc", [](const View& view, auto args) {
+    const TensorType& x = view.type(args[0].id);
+    if (!x.has_rank() || !model::IsFloat(x.dtype)) return false;
+    for (const Binding& scalar : args.subspan(1)) {
+      if (!IsScalar(view.type(scalar.id), x.rank())) return false;
+    }
+    return true;
+  });
+  words.Guard("swish_slope", "o", [](const View& view, auto args) {
+    const AttributeMap& attributes = view.word(args[0].op).attributes;
+    return std::abs(attributes.GetFloat("alpha", 0.2) - 1.0 / 6) < 1e-7 &&
+           attributes.GetFloat("beta", 0.5) == 0.5;
+  });
+  words.Guard("zero_to_six", "o", [](const View& view, auto args) {
+    const AttributeMap& attributes = view.word(args[0].op).attributes;
+    return attributes.GetFloat("min", -1) == 0 && attributes.GetFloat("max", -1) == 6;
+  });
+  words.Term("layernorm", "occ", LayerNorm);
+  words.Term("gelu", "c", [](Terms& terms, auto args) { return terms.Op("Gelu", {args[0].id}); });
+  words.Term("gelu_tanh", "c", [](Terms& terms, auto args) {
+    return terms.Op("Gelu", {args[0].id}, {{"approximate", std::string("tanh")}});
+  });
+  words.Term("hardsigmoid", "c", [](Terms& terms, auto args) {
+    // As exporters write one sixth: the float next to it.
+    const double sixth = static_cast<double>(1.0f / 6.0f);
+    return terms.Op("HardSigmoid", {args[0].id}, {{"alpha", sixth}});
+  });
+  words.Term("softmax_unshifted", "occ", [](Terms& terms, auto args) {
+    const TensorType& x = terms.type(args[1].id);
+    const TensorType& c = terms.type(args[2].id);
+    const OpWord& word = terms.word(args[0].op);
+    if (!x.has_rank() || x.rank() == 0 || !KeepsShape(x, c)) return ClassId();
+    int64_t axis = word.attributes.GetInt("axis", -1);
+    if (axis < 0) axis += x.rank();
+    // The axis as c counts it; before its first one it is broadcast.
+    const int64_t own = axis - (x.rank() - c.rank());
+    if (own >= 0 && !c.dim(static_cast<int>(own)).Is(1)) return ClassId();
+    return terms.Op("Softmax", {args[1].id}, word.attributes);
+  });
+}
+
+}  // namespace
+
+Family TransformerFamily() { return {"transformer", kText, AddWords, nullptr}; }
+
+}  // namespace quotient::rules

@@ -1,0 +1,68 @@
+#include "core/rules/types.h"
+
+namespace quotient::rules {
+
+std::optional<int64_t> NumberAt(const model::TensorType& type, int axis) {
+  if (!type.has_rank()) return std::nullopt;
+  if (axis < 0) axis += type.rank();
+  if (axis < 0 || axis >= type.rank() || !type.dim(axis).is_number()) return std::nullopt;
+  return type.dim(axis).number();
+}
+
+bool SameShape(const model::TensorType& a, const model::TensorType& b) {
+  if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return false;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (!model::SameDim(a.dim(i), b.dim(i))) return false;
+  }
+  return true;
+}
+
+bool SameType(const model::TensorType& a, const model::TensorType& b) {
+  return a.dtype != model::DType::kUndefined && a.dtype == b.dtype && SameShape(a, b);
+}
+
+bool KeepsShape(const model::TensorType& type, const model::TensorType& small) {
+  if (!type.has_rank() || !small.has_rank() || small.rank() > type.rank()) return false;
+  for (int i = 1; i <= small.rank(); ++i) {
+    const model::Dim& dim = small.dim(small.rank() - i);
+    if (!dim.Is(1) && !model::SameDim(dim, type.dim(type.rank() - i))) return false;
+  }
+  return true;
+}
+
+bool VariesAlong(const model::TensorType& type, int rank, int axis, int64_t size) {
+  if (!type.has_rank() || type.rank() > rank || axis < 0 || axis >= rank) return false;
+  for (int i = 0; i < type.rank(); ++i) {
+    const int aligned = rank - type.rank() + i;
+    const model::Dim& dim = type.dim(i);
+    if (!dim.Is(1) && !(aligned == axis && dim.Is(size))) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<std::vector<int64_t>>> GroupAxes(std::span<const int64_t> fine,
+                                                           std::span<const int64_t> coarse) {
+  std::vector<std::vector<int64_t>> groups;
+  size_t axis = 0;
+  for (const int64_t size : coarse) {
+    std::vector<int64_t> group;
+    int64_t product = 1;
+    while (axis < fine.size() && (product < size || group.empty())) {
+      product *= fine[axis];
+      group.push_back(static_cast<int64_t>(axis++));
+    }
+    if (product != size || group.empty() || product == 0) return std::nullopt;
+    groups.push_back(std::move(group));
+  }
+  while (axis < fine.size() && fine[axis] == 1 && !groups.empty()) {
+    groups.back().push_back(static_cast<int64_t>(axis++));
+  }
+  if (axis != fine.size()) return std::nullopt;
+  return groups;
+}
+
+bool IsScalar(const model::TensorType& type, int rank) {
+  return type.is_static() && type.elements() == 1 && type.rank() <= rank;
+}
+
+}  // namespace quotient::rules

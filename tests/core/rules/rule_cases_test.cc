@@ -1,0 +1,127 @@
+// For every rule of the table a graph that it rewrites, soundly, and one that its guards refuse.
+
+#include "tests/core/rules/rule_cases.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/core/rules/soundness.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::rules {
+namespace {
+
+using domain::TensorEGraph;
+
+std::vector<std::string> AllBut(absl::string_view name) {
+  std::vector<std::string> others = RuleNames();
+  std::erase(others, std::string(name));
+  return others;
+}
+
+TensorEGraph Import(const model::Graph& graph) {
+  auto tensors = domain::FromGraph(graph, graph);
+  EXPECT_THAT(tensors, testing::IsOk());
+  return *std::move(tensors);
+}
+
+class RuleCaseTest : public ::testing::TestWithParam<RuleCase> {};
+
+TEST_P(RuleCaseTest, FiresAndIsSound) {
+  const RuleCase& test = GetParam();
+  const model::Graph graph = ParseStatic(test.fires);
+  TensorEGraph tensors = Import(graph);
+  ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, AllBut(test.rule)));
+  ASSERT_EQ(set.rules().size(), 1);
+  const auto changes = Grow(tensors, set.rules(), 3);
+  EXPECT_TRUE(changes.contains(std::string(test.rule))) << "did not fire";
+  EXPECT_EQ(tensors.domain->refused_unions(), 0);
+
+  const eval::ValueMap inputs = RandomInputs(graph, 1);
+  const Verdict verdict = CheckSoundness(tensors, inputs);
+  EXPECT_EQ(verdict.error, "");
+  EXPECT_GT(verdict.checked, 0);
+  // Something of the original's values is computed another way, or is another value now.
+  EXPECT_TRUE(ChangesOriginalClass(tensors)) << "no equation reached the original";
+
+  ASSERT_OK_AND_ASSIGN(const model::Graph rewritten,
+                       domain::ToGraph(tensors, ChooseNew(tensors), set.rules()));
+  ASSERT_OK_AND_ASSIGN(const eval::ValueMap before,
+                       eval::Evaluate(graph, inputs, graph.outputs, 1));
+  eval::ValueMap renamed;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    renamed.emplace(rewritten.inputs[i], inputs.at(graph.inputs[i]));
+  }
+  ASSERT_OK_AND_ASSIGN(const eval::ValueMap after,
+                       eval::Evaluate(rewritten, renamed, rewritten.outputs, 1));
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    EXPECT_EQ(rewritten.value(rewritten.outputs[i]).name, graph.value(graph.outputs[i]).name);
+    EXPECT_LE(RelativeError(before.at(graph.outputs[i]), after.at(rewritten.outputs[i])), 1e-4);
+  }
+}
+
+TEST_P(RuleCaseTest, GuardRefuses) {
+  const RuleCase& test = GetParam();
+  const model::Graph graph = ParseStatic(test.refused);
+  TensorEGraph tensors = Import(graph);
+  ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, AllBut(test.rule)));
+  Grow(tensors, set.rules(), 3);
+  EXPECT_FALSE(ChangesOriginalClass(tensors));
+  EXPECT_EQ(tensors.domain->refused_unions(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RuleCaseTest, ::testing::ValuesIn(RuleCases()), [](const auto& info) {
+  std::string name = info.param.rule + "_" + std::to_string(info.index);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+TEST(RuleTable, EveryRuleHasACase) {
+  std::set<std::string> tested;
+  for (const RuleCase& test : RuleCases()) tested.insert(test.rule);
+  for (const std::string& name : RuleNames()) {
+    EXPECT_TRUE(tested.contains(name)) << name << " has no case";
+    tested.erase(name);
+  }
+  EXPECT_THAT(tested, ::testing::IsEmpty()) << "cases of rules that do not exist";
+}
+
+TEST(RuleTable, NamesAreUniqueAndWellFormed) {
+  std::set<std::string> seen;
+  for (const std::string& name : RuleNames()) {
+    EXPECT_TRUE(seen.insert(name).second) << name;
+    EXPECT_THAT(name, ::testing::MatchesRegex("[a-z0-9-]+"));
+  }
+  EXPECT_GT(seen.size(), 80);
+}
+
+TEST(RuleTable, UnknownDisabledNameIsRefused) {
+  domain::TensorDomain domain;
+  const std::vector<std::string> disabled = {"no-such-rule"};
+  EXPECT_THAT(BuildRules(&domain, 20, disabled),
+              testing::HasReason(Reason::kOptionInvalid, ::testing::HasSubstr("no-such-rule")));
+}
+
+TEST(RuleTable, RespectsTheOpsetLimit) {
+  for (const auto& [rule, opset] : {std::pair("gelu", 20), std::pair("hardswish", 14)}) {
+    for (const int limit : {opset - 1, opset}) {
+      const std::vector<RuleCase>& cases = RuleCases();
+      const auto test = std::find_if(cases.begin(), cases.end(),
+                                     [&](const RuleCase& c) { return c.rule == rule; });
+      ASSERT_NE(test, cases.end());
+      TensorEGraph tensors = Import(ParseStatic(test->fires));
+      ASSERT_OK_AND_ASSIGN(const RuleSet set,
+                           BuildRules(tensors.domain.get(), limit, AllBut(rule)));
+      Grow(tensors, set.rules(), 2);
+      EXPECT_EQ(ChangesOriginalClass(tensors), limit >= opset) << rule << " at " << limit;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quotient::rules

@@ -1,0 +1,91 @@
+// All rules together on random graphs: every e-node must compute its class's value. And the oracle
+// itself: it must find rules that are wrong.
+
+#include "tests/core/rules/soundness.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/egraph/pattern.h"
+#include "core/rules/rule_set.h"
+#include "core/rules/vocabulary.h"
+#include "tests/core/rules/random_graphs.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::rules {
+namespace {
+
+using domain::TensorEGraph;
+
+TensorEGraph Import(const model::Graph& graph) {
+  auto tensors = domain::FromGraph(graph, graph);
+  EXPECT_THAT(tensors, testing::IsOk());
+  return *std::move(tensors);
+}
+
+TEST(Soundness, AllRulesOnRandomGraphs) {
+  constexpr uint64_t kGraphs = 300;
+  std::map<std::string, int> fired;
+  int64_t checked = 0;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    const model::Graph graph = RandomGraph(seed, 12);
+    if (graph.outputs.empty()) continue;
+    TensorEGraph tensors = Import(graph);
+    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, {}));
+    for (const auto& [rule, times] : Grow(tensors, set.rules(), 3, /*max_enodes=*/1000)) {
+      fired[rule] += times;
+    }
+    EXPECT_EQ(tensors.domain->refused_unions(), 0) << "seed " << seed;
+    const Verdict verdict = CheckSoundness(tensors, RandomInputs(graph, seed));
+    checked += verdict.checked;
+    ASSERT_EQ(verdict.error, "") << "seed " << seed
+                                 << ", rules in order: " << ::testing::PrintToString(RuleNames());
+    ASSERT_OK(domain::ToGraph(tensors, ChooseNew(tensors), set.rules())) << "seed " << seed;
+  }
+  EXPECT_GE(fired.size(), 80) << "the graphs exercise too few rules: "
+                              << ::testing::PrintToString(fired);
+  EXPECT_GE(checked, 8'000);
+}
+
+// Each is wrong in some shapes only, or by little.
+constexpr const char* kWrongRules[] = {
+    // A scale along the columns, applied to the rows: right shapes where the matrix is square.
+    "wrong: Mul(MatMul(?x, ?w), ?s) => MatMul(Mul(?x, ?s), ?w)",
+    // Broadcast forgotten.
+    "wrong: Add(?x, ?c) => Add(?c, ?c)",
+    "wrong: Sub(?x, ?y) => Sub(?y, ?x)",
+    // Axis forgotten.
+    "wrong: Softmax(?x) => Softmax(?x)",
+    "wrong: Relu(?x) => ?x",
+    "wrong: Concat[?c](?x, ?y) => Concat[?c](?y, ?x)",
+};
+
+TEST(Soundness, OracleFindsWrongRules) {
+  for (const char* text : kWrongRules) {
+    bool found = false;
+    for (uint64_t seed = 0; seed < 400 && !found; ++seed) {
+      const model::Graph graph = RandomGraph(seed, 9);
+      if (graph.outputs.empty()) continue;
+      TensorEGraph tensors = Import(graph);
+      Words words(tensors.domain.get());
+      ASSERT_OK_AND_ASSIGN(const std::unique_ptr<egraph::Rule> rule,
+                           egraph::CompileRule(text, words.vocabulary()));
+      // Wrong rules may also unite different types, which the domain refuses; that counts, too.
+      std::vector<egraph::Match> matches = MatchesOf(tensors, *rule);
+      bool refused = false;
+      for (const egraph::Match& match : matches) {
+        refused |= !rule->Apply(*tensors.egraph, match, 1).ok();
+      }
+      if (!tensors.egraph->Rebuild().ok()) continue;
+      found = !refused && !CheckSoundness(tensors, RandomInputs(graph, seed)).error.empty();
+    }
+    EXPECT_TRUE(found) << text;
+  }
+}
+
+}  // namespace
+}  // namespace quotient::rules

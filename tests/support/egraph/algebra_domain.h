@@ -1,0 +1,59 @@
+#pragma once
+
+// Domains over symbols in which some classes have a known value: "math" (numbers; + - * / fold) and
+// "prop" (truth values; ~ & | -> fold). A class of known value gets the leaf of that value and
+// keeps leaves only.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/egraph/egraph.h"
+#include "core/egraph/pattern.h"
+#include "tests/support/egraph/symbol_domain.h"
+
+namespace quotient::testing {
+
+// Truth values are 0 and 1.
+struct Algebra {
+  std::function<std::optional<double>(absl::string_view word)> parse_leaf;
+  std::function<std::string(double value)> print_leaf;
+  // Nothing if the operator does not fold.
+  std::function<std::optional<double>(absl::string_view word, std::span<const double> values)> fold;
+};
+Algebra MathAlgebra();
+Algebra PropAlgebra();
+
+class AlgebraDomain : public egraph::Analysis {
+ public:
+  explicit AlgebraDomain(Algebra algebra) : algebra_(std::move(algebra)) {}
+
+  absl::Status Make(const egraph::EGraph& graph, egraph::OpId op,
+                    std::span<const egraph::ClassId> children, egraph::ClassId fresh) override;
+  absl::Status Merge(const egraph::EGraph& graph, egraph::ClassId kept,
+                     egraph::ClassId absorbed) override;
+  std::vector<egraph::ClassId> TakeChanged() override;
+  absl::Status Update(const egraph::EGraph& graph, egraph::ENodeId node) override;
+  absl::Status Modify(egraph::EGraph& graph, egraph::ClassId id) override;
+
+  SymbolTable& table() { return table_; }
+  // With the guards nz, const, sym, indep of the rule files.
+  egraph::Vocabulary vocabulary();
+  std::string word(egraph::OpId op) const { return table_.Name(op); }
+  std::optional<double> value(egraph::ClassId canonical) const {
+    return values_[canonical.value()];
+  }
+
+ private:
+  std::optional<double> Fold(const egraph::EGraph& graph, egraph::OpId op,
+                             std::span<const egraph::ClassId> children) const;
+  bool IsSymbol(const egraph::EGraph& graph, egraph::ClassId id) const;
+
+  const Algebra algebra_;
+  SymbolTable table_;
+  std::vector<std::optional<double>> values_;  // by ClassId
+  std::vector<egraph::ClassId> changed_;
+};
+
+}  // namespace quotient::testing

@@ -1,0 +1,120 @@
+#include "tests/support/egraph/extraction_case.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+
+namespace quotient::testing {
+
+using egraph::ClassId;
+using egraph::ENodeId;
+
+ExtractionCase::ExtractionCase(size_t num_classes, const std::vector<CaseNode>& nodes,
+                               const std::vector<size_t>& roots)
+    : table_(std::make_unique<SymbolTable>()),
+      graph_(std::make_unique<egraph::EGraph>(table_.get(), nullptr)) {
+  // A leaf of infinite cost stands for each class until its e-nodes are there.
+  for (size_t i = 0; i < num_classes; ++i) {
+    classes_.push_back(*graph_->Add(table_->Op(absl::StrCat("class", i)), {}));
+    cost_by_op_.push_back(std::numeric_limits<double>::infinity());
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<ClassId> children;
+    for (size_t child : nodes[i].children) children.push_back(classes_[child]);
+    const ClassId id = *graph_->Add(table_->Op(absl::StrCat("node", i)), children);
+    cost_by_op_.push_back(nodes[i].cost);
+    graph_->Union(classes_[nodes[i].of], id).IgnoreError();
+  }
+  graph_->Rebuild().IgnoreError();
+  for (size_t root : roots) roots_.push_back(classes_[root]);
+}
+
+ExtractionCase ExtractionCase::Random(Rng& rng, size_t max_classes) {
+  const size_t num_classes = 2 + rng.Below(max_classes - 1);
+  std::vector<CaseNode> nodes;
+  for (size_t i = 0; i < num_classes; ++i) {
+    for (uint64_t n = 1 + rng.Below(3); n > 0; --n) {
+      CaseNode node = {i, static_cast<double>(rng.Below(8)), {}};
+      // Mostly downwards, so that most cases have a solution.
+      for (uint64_t c = rng.Below(4); c > 0; --c) {
+        node.children.push_back(i > 0 && rng.Below(6) > 0 ? rng.Below(i) : rng.Below(num_classes));
+      }
+      nodes.push_back(std::move(node));
+    }
+  }
+  std::vector<size_t> roots = {num_classes - 1};
+  if (rng.Below(3) == 0) roots.push_back(rng.Below(num_classes));
+  return ExtractionCase(num_classes, nodes, roots);
+}
+
+namespace {
+
+// Walks through the choices of all classes that turn out to be needed.
+class Enumeration {
+ public:
+  explicit Enumeration(const extract::Problem& problem) : problem_(problem) {
+    std::vector<ClassId> needed;
+    for (ClassId root : problem.roots) needed.push_back(problem.graph.Find(root));
+    Choose(needed);
+  }
+  std::optional<Optimum> optimum;
+
+ private:
+  // All choices for `open`, the classes needed but not chosen for yet.
+  void Choose(std::vector<ClassId> open) {
+    while (!open.empty() && choice_.contains(open.back())) open.pop_back();
+    if (open.empty()) return Finish();
+    const ClassId id = open.back();
+    open.pop_back();
+    for (ENodeId node : problem_.graph.nodes(id)) {
+      if (problem_.cost.Cost(node) == std::numeric_limits<double>::infinity()) continue;
+      choice_[id] = node;
+      std::vector<ClassId> next = open;
+      for (ClassId child : problem_.graph.node(node).children) next.push_back(child);
+      Choose(std::move(next));
+      choice_.erase(id);
+    }
+  }
+
+  void Finish() {
+    double tree = 0;
+    for (ClassId root : std::set<ClassId>(problem_.roots.begin(), problem_.roots.end())) {
+      const std::optional<double> cost = TreeCost(problem_.graph.Find(root), 0);
+      if (!cost.has_value()) return;
+      tree += *cost;
+    }
+    double dag = 0;
+    for (const auto& [id, node] : choice_) dag += problem_.cost.Cost(node);
+    if (!optimum.has_value()) optimum = {dag, tree};
+    optimum->dag_cost = std::min(optimum->dag_cost, dag);
+    optimum->tree_cost = std::min(optimum->tree_cost, tree);
+  }
+
+  // Nothing on a cycle: a path longer than there are classes.
+  std::optional<double> TreeCost(ClassId id, size_t depth) {
+    if (depth > choice_.size()) return std::nullopt;
+    const ENodeId node = choice_.at(id);
+    double sum = problem_.cost.Cost(node);
+    for (ClassId child : problem_.graph.node(node).children) {
+      const std::optional<double> cost = TreeCost(child, depth + 1);
+      if (!cost.has_value()) return std::nullopt;
+      sum += *cost;
+    }
+    return sum;
+  }
+
+  const extract::Problem& problem_;
+  std::map<ClassId, ENodeId> choice_;
+};
+
+}  // namespace
+
+std::optional<Optimum> ExhaustiveOptimum(const extract::Problem& problem) {
+  return Enumeration(problem).optimum;
+}
+
+}  // namespace quotient::testing

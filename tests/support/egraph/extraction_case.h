@@ -1,0 +1,50 @@
+#pragma once
+
+// E-graphs for extraction, given by their e-nodes: classes first, so that cycles can be said.
+
+#include <span>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/extract/extract.h"
+#include "tests/support/egraph/symbol_domain.h"
+
+namespace quotient::testing {
+
+struct CaseNode {
+  size_t of;  // the class
+  double cost;
+  std::vector<size_t> children;
+};
+
+class ExtractionCase : public extract::CostFunction {
+ public:
+  // All e-nodes are different.
+  ExtractionCase(size_t num_classes, const std::vector<CaseNode>& nodes,
+                 const std::vector<size_t>& roots);
+
+  // Up to `max_classes` classes of one to three e-nodes each; cycles, zero costs, shared children.
+  static ExtractionCase Random(Rng& rng, size_t max_classes);
+
+  extract::Problem problem() const { return {*graph_, *this, roots_}; }
+  double Cost(egraph::ENodeId node) const override {
+    return cost_by_op_[graph_->node(node).op.value()];
+  }
+  egraph::ClassId id(size_t case_class) const { return graph_->Find(classes_[case_class]); }
+
+ private:
+  std::unique_ptr<SymbolTable> table_;
+  std::unique_ptr<egraph::EGraph> graph_;
+  std::vector<double> cost_by_op_;
+  std::vector<egraph::ClassId> classes_;
+  std::vector<egraph::ClassId> roots_;
+};
+
+// The best acyclic selections by trying all; nothing if there is none.
+struct Optimum {
+  double dag_cost;
+  double tree_cost;
+};
+std::optional<Optimum> ExhaustiveOptimum(const extract::Problem& problem);
+
+}  // namespace quotient::testing
