@@ -1,0 +1,60 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/reason.h"
+#include "core/cost/cost_model.h"
+#include "core/cost/roofline.h"
+#include "core/kernels/partition.h"
+
+namespace quotient::cost {
+namespace {
+
+// Part of the fingerprint: goes up whenever the formula or the table changes.
+constexpr int kTableVersion = 1;
+
+class AnalyticCostModel : public CostModel {
+ public:
+  explicit AnalyticCostModel(const DeviceSheet& sheet)
+      : sheet_(sheet), fingerprint_(absl::StrCat(sheet.name, "; data sheet ", kTableVersion)) {}
+
+  KernelCost Estimate(const kernels::KernelSpec& spec) override {
+    if (spec.free) return {0, 0, CostSource::kFree};
+    return {RooflineUs(spec, sheet_, sheet_.processors), 0, CostSource::kModel};
+  }
+
+  void Request(const kernels::KernelSpec&) override {}
+  void Wait(const StopCondition&) override {}
+
+  absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(
+      const model::Graph& graph) const override {
+    return kernels::PartitionGraph(graph, {.threads = 1});
+  }
+
+  const std::string& fingerprint() const override { return fingerprint_; }
+  bool measures() const override { return false; }
+
+ private:
+  const DeviceSheet& sheet_;
+  const std::string fingerprint_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CostModel>> NewAnalyticCostModel(absl::string_view device) {
+  const DeviceSheet* sheet = FindDeviceSheet(device);
+  if (sheet == nullptr) {
+    return MakeError(Reason::kDeviceNotPresent,
+                     absl::StrCat("no device '", device,
+                                  "'; there are: ", absl::StrJoin(AnalyticDevices(), ", ")));
+  }
+  return std::make_unique<AnalyticCostModel>(*sheet);
+}
+
+std::vector<std::string> AnalyticDevices() {
+  std::vector<std::string> names;
+  for (const DeviceSheet& sheet : AllDeviceSheets()) names.emplace_back(sheet.name);
+  return names;
+}
+
+}  // namespace quotient::cost

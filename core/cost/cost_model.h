@@ -1,0 +1,69 @@
+#pragma once
+
+// CostModel: what a kernel costs on a device, measured or by an analytic model.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/stop.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/kernel_spec.h"
+#include "core/model/graph.h"
+
+namespace quotient::timing {
+class TimingService;
+}
+
+namespace quotient::cost {
+
+enum class CostSource { kMeasured, kModel, kFree };
+absl::string_view CostSourceName(CostSource source);  // "measured", "model", "free"
+
+struct KernelCost {
+  double us = 0;      // what the kernel adds to a run, its launch gap included
+  double spread = 0;  // relative; 0 for models
+  CostSource source = CostSource::kModel;
+};
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  // What is known of a kernel now: its measurement if there is one, else the prior, which is
+  // optimistic (a roofline at what the device can do), so that a search tries what it does not
+  // know. Asks for nothing, returns at once. Thread-safe; never fails.
+  virtual KernelCost Estimate(const kernels::KernelSpec& spec) = 0;
+  // Asks for a measurement, unless it was asked for before, and returns at once: kernels that a
+  // promising graph uses. Thread-safe.
+  virtual void Request(const kernels::KernelSpec& spec) = 0;
+  // Blocks until every measurement asked for so far has arrived (or `stop`).
+  virtual void Wait(const StopCondition& stop) = 0;
+  // Which nodes run as one kernel on this device.
+  virtual absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(
+      const model::Graph& graph) const = 0;
+  virtual const std::string& fingerprint() const = 0;
+  virtual bool measures() const = 0;
+};
+
+// Costs as the service measures them; a roofline prior until then.
+std::unique_ptr<CostModel> NewMeasuredCostModel(const kernels::Backend* backend,
+                                                timing::TimingService* service);
+
+// Costs of a device by its data sheet alone: "model:h200" (tf32) or "model:h200-strict32".
+// DEVICE_NOT_PRESENT for a name without a row in the table. Deterministic.
+absl::StatusOr<std::unique_ptr<CostModel>> NewAnalyticCostModel(absl::string_view device);
+// The names that NewAnalyticCostModel knows.
+std::vector<std::string> AnalyticDevices();
+
+// Costs of a whole static, folded graph, per kernel group, in order.
+struct GraphCost {
+  std::vector<kernels::KernelGroup> groups;
+  std::vector<KernelCost> costs;  // parallel to groups
+  double total_us = 0;
+};
+absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& model,
+                                       const StopCondition& stop);
+
+}  // namespace quotient::cost

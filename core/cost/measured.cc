@@ -1,0 +1,50 @@
+#include <optional>
+
+#include "core/cost/cost_model.h"
+#include "core/cost/roofline.h"
+#include "core/timing/service.h"
+
+namespace quotient::cost {
+namespace {
+
+class MeasuredCostModel : public CostModel {
+ public:
+  MeasuredCostModel(const kernels::Backend* backend, timing::TimingService* service)
+      : backend_(backend), service_(service) {}
+
+  KernelCost Estimate(const kernels::KernelSpec& spec) override {
+    if (spec.free) return {0, 0, CostSource::kFree};
+    const std::optional<timing::Timing> timing = service_->Find(spec);
+    if (timing.has_value() && timing->has_time()) {
+      return {timing->min_us, timing->relative_spread, CostSource::kMeasured};
+    }
+    return {RooflineUs(spec, CpuSheet(), spec.threads), 0, CostSource::kModel};
+  }
+
+  void Request(const kernels::KernelSpec& spec) override {
+    if (!spec.free) service_->Get(spec);
+  }
+
+  void Wait(const StopCondition& stop) override { service_->Wait(stop); }
+
+  absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(
+      const model::Graph& graph) const override {
+    return backend_->Partition(graph);
+  }
+
+  const std::string& fingerprint() const override { return backend_->fingerprint().text; }
+  bool measures() const override { return true; }
+
+ private:
+  const kernels::Backend* const backend_;
+  timing::TimingService* const service_;
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> NewMeasuredCostModel(const kernels::Backend* backend,
+                                                timing::TimingService* service) {
+  return std::make_unique<MeasuredCostModel>(backend, service);
+}
+
+}  // namespace quotient::cost

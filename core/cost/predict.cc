@@ -1,0 +1,32 @@
+#include "core/base/status_macros.h"
+#include "core/cost/cost_model.h"
+
+namespace quotient::cost {
+
+absl::string_view CostSourceName(CostSource source) {
+  switch (source) {
+    case CostSource::kMeasured:
+      return "measured";
+    case CostSource::kModel:
+      return "model";
+    case CostSource::kFree:
+      return "free";
+  }
+  return "model";
+}
+
+absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& model,
+                                       const StopCondition& stop) {
+  GraphCost result;
+  QUOTIENT_ASSIGN_OR_RETURN(result.groups, model.Partition(graph));
+  // Asking for all of them first lets them be measured together.
+  for (const kernels::KernelGroup& group : result.groups) model.Request(group.spec);
+  model.Wait(stop);
+  for (const kernels::KernelGroup& group : result.groups) {
+    result.costs.push_back(model.Estimate(group.spec));
+    result.total_us += result.costs.back().us;
+  }
+  return result;
+}
+
+}  // namespace quotient::cost

@@ -1,0 +1,30 @@
+#pragma once
+
+// The kinds of our own kernels. Each function makes the kernel of a spec, or null if the spec is
+// not its business.
+
+#include <memory>
+
+#include "core/kernels/cpu/kernel.h"
+#include "core/kernels/kernel_spec.h"
+
+namespace quotient::kernels::cpu {
+
+// A chain of element-wise floating-point nodes (core/kernels/fusion.h), block by block.
+std::unique_ptr<Kernel> MakeChainKernel(const KernelSpec& spec);
+// Transpose, layout changes, Slice, Split, Concat, Expand, Tile, Pad with a constant, and views
+// that are not free.
+std::unique_ptr<Kernel> MakeCopyKernel(const KernelSpec& spec);
+std::unique_ptr<Kernel> MakeGatherKernel(const KernelSpec& spec);
+// ReduceSum, ReduceMean, ReduceMax, GlobalAveragePool, GlobalMaxPool.
+std::unique_ptr<Kernel> MakeReduceKernel(const KernelSpec& spec);
+// InstanceNormalization.
+std::unique_ptr<Kernel> MakeNormalizeKernel(const KernelSpec& spec);
+// Resize to the nearest neighbour or linearly along at most two axes.
+std::unique_ptr<Kernel> MakeResizeKernel(const KernelSpec& spec);
+// Where, comparisons, logic, Cast and integer arithmetic.
+std::unique_ptr<Kernel> MakeTypedKernel(const KernelSpec& spec);
+// Every other operator with a row in the operator table: its reference evaluation.
+std::unique_ptr<Kernel> MakeReferenceKernel(const KernelSpec& spec);
+
+}  // namespace quotient::kernels::cpu

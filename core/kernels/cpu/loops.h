@@ -1,0 +1,71 @@
+#pragma once
+
+// The inner loops of our own kernels, compiled once per instruction set and chosen at run time.
+// Buffers may be equal (in place) but must not overlap otherwise.
+
+#include <cstdint>
+
+namespace quotient::kernels::cpu {
+
+enum class UnaryFn : uint8_t {
+  kCopy,
+  kRelu,
+  kLeakyRelu,
+  kSigmoid,
+  kTanh,
+  kClip,
+  kHardSigmoid,
+  kHardSwish,
+  kGeluErf,
+  kGeluTanh,
+  kNeg,
+  kAbs,
+  kSqrt,
+  kReciprocal,
+  kExp,
+  kLog,
+  kErf,
+  kSin,
+  kCos,
+  kFloor,
+  kCeil,
+  kSquare,
+  kCube,
+};
+
+enum class BinaryFn : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow };
+
+struct Loops {
+  const char* isa;
+
+  // out[i] = fn(x[i]). alpha, beta: slope of LeakyRelu, bounds of Clip, HardSigmoid's two numbers.
+  void (*unary)(UnaryFn fn, float alpha, float beta, const float* x, float* out, int64_t n);
+  // out[i] = x[i] fn y[i], and the same with a number on one side.
+  void (*binary)(BinaryFn fn, const float* x, const float* y, float* out, int64_t n);
+  void (*binary_right)(BinaryFn fn, const float* x, float y, float* out, int64_t n);
+  void (*binary_left)(BinaryFn fn, float x, const float* y, float* out, int64_t n);
+  // out[i] = x[i] * scale[i] + shift[i], and the same with one number each.
+  void (*affine)(const float* x, const float* scale, const float* shift, float* out, int64_t n);
+  void (*affine_scalar)(const float* x, float scale, float shift, float* out, int64_t n);
+
+  // Over n neighbours: sum, largest, sum of squares of (x - center).
+  float (*sum)(const float* x, int64_t n);
+  float (*max)(const float* x, int64_t n);
+  float (*sum_squares)(const float* x, float center, int64_t n);
+
+  // out[c * out_stride + r] = x[r * x_stride + c].
+  void (*transpose32)(const uint32_t* x, int64_t x_stride, uint32_t* out, int64_t out_stride,
+                      int64_t rows, int64_t columns);
+};
+
+// The best loops this machine runs; the same for the life of the process.
+const Loops& BestLoops();
+
+// One table per instruction set; use BestLoops.
+extern const Loops kLoopsBaseline;
+#if defined(__x86_64__)
+extern const Loops kLoopsAvx2;
+extern const Loops kLoopsAvx512;
+#endif
+
+}  // namespace quotient::kernels::cpu

@@ -1,0 +1,3 @@
+#define QUOTIENT_LOOPS kLoopsBaseline
+#define QUOTIENT_ISA "baseline"
+#include "core/kernels/cpu/loops_body.h"

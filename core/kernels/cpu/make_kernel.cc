@@ -1,0 +1,23 @@
+#include "absl/strings/str_cat.h"
+#include "core/kernels/cpu/kernel.h"
+#include "core/kernels/cpu/kernels.h"
+
+namespace quotient::kernels::cpu {
+namespace {
+
+// In the order of preference.
+constexpr std::unique_ptr<Kernel> (*kMakers[])(const KernelSpec&) = {
+    MakeChainKernel,     MakeCopyKernel,   MakeGatherKernel, MakeReduceKernel,
+    MakeNormalizeKernel, MakeResizeKernel, MakeTypedKernel,  MakeReferenceKernel,
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelSpec& spec) {
+  for (const auto make : kMakers) {
+    if (std::unique_ptr<Kernel> kernel = make(spec)) return kernel;
+  }
+  return absl::UnimplementedError(absl::StrCat("no kernel for ", KernelKey(spec)));
+}
+
+}  // namespace quotient::kernels::cpu

@@ -1,0 +1,82 @@
+#include "core/kernels/kernel_spec.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/kernels/layout.h"
+#include "core/kernels/view.h"
+
+namespace quotient::kernels {
+namespace {
+
+void AppendOperands(const std::vector<Operand>& operands, std::string* text) {
+  text->push_back('(');
+  const char* separator = "";
+  for (const Operand& operand : operands) {
+    absl::StrAppend(text, separator);
+    separator = ", ";
+    if (operand.type.dtype == model::DType::kUndefined) {
+      text->push_back('_');
+      continue;
+    }
+    absl::StrAppend(text, operand.constant ? "const " : "", ToString(operand.type),
+                    operand.layout == Layout::kChannelsLast ? ":last" : "");
+  }
+  text->push_back(')');
+}
+
+}  // namespace
+
+std::string KernelKey(const KernelSpec& spec) {
+  std::string key = absl::StrCat("k1 ", spec.op, ToString(spec.attributes));
+  AppendOperands(spec.inputs, &key);
+  key += "->";
+  AppendOperands(spec.outputs, &key);
+  for (const Epilogue& epilogue : spec.epilogue) {
+    absl::StrAppend(&key, " +", epilogue.running_is_second ? "~" : "", epilogue.op,
+                    ToString(epilogue.attributes));
+    AppendOperands(epilogue.operands, &key);
+  }
+  absl::StrAppend(&key, " threads=", spec.threads, " cold=", spec.constant_footprint_log2,
+                  spec.free ? " free" : "");
+  return key;
+}
+
+std::vector<Operand> AllOperands(const KernelSpec& spec) {
+  std::vector<Operand> all = spec.inputs;
+  for (const Epilogue& epilogue : spec.epilogue) {
+    all.insert(all.end(), epilogue.operands.begin(), epilogue.operands.end());
+  }
+  return all;
+}
+
+int FootprintLog2(int64_t constant_bytes) {
+  constexpr int kMaxLog2 = 28;
+  if (constant_bytes <= 1) return 0;
+  return std::min(kMaxLog2,
+                  static_cast<int>(std::bit_width(static_cast<uint64_t>(constant_bytes))) - 1);
+}
+
+KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
+                    std::vector<Operand> inputs, std::vector<model::TensorType> outputs,
+                    int threads, int constant_footprint_log2) {
+  KernelSpec spec;
+  spec.op = std::string(op);
+  spec.attributes = attributes;
+  spec.inputs = std::move(inputs);
+  for (model::TensorType& type : outputs) spec.outputs.push_back(Operand{std::move(type)});
+  if (RoleOf(op) == LayoutRole::kChannelsLast && !spec.inputs.empty() && !spec.outputs.empty()) {
+    if (HasLayout(spec.inputs[0].type)) spec.inputs[0].layout = Layout::kChannelsLast;
+    if (HasLayout(spec.outputs[0].type)) spec.outputs[0].layout = Layout::kChannelsLast;
+  }
+  spec.threads = threads;
+  const bool any_constant = std::any_of(spec.inputs.begin(), spec.inputs.end(),
+                                        [](const Operand& input) { return input.constant; });
+  spec.constant_footprint_log2 = any_constant ? constant_footprint_log2 : 0;
+  spec.free = FreeView(spec).has_value();
+  return spec;
+}
+
+}  // namespace quotient::kernels

@@ -1,0 +1,201 @@
+#include "core/kernels/onednn/executable.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/cpu/kernel.h"
+#include "core/kernels/cpu/omp.h"
+#include "core/kernels/onednn/aligned_buffer.h"
+#include "core/kernels/onednn/memory_plan.h"
+#include "core/kernels/onednn/primitives.h"
+#include "core/kernels/partition.h"
+#include "core/kernels/storage.h"
+
+namespace quotient::kernels::onednn {
+namespace {
+
+using model::Graph;
+using model::ValueId;
+
+// A kernel with all it needs.
+struct Step {
+  std::unique_ptr<cpu::Kernel> kernel;
+  std::unique_ptr<cpu::KernelState> state;
+  std::vector<AlignedBuffer> packed;
+  std::vector<const void*> operands;
+  std::vector<const void*> constants;
+  std::vector<void*> outputs;
+};
+
+// A value that goes in or out.
+struct Port {
+  ValueId id;
+  Operand operand;  // type and layout
+  void* data = nullptr;
+};
+
+class GraphExecutable : public Executable {
+ public:
+  static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph, int threads) {
+    auto executable = std::unique_ptr<GraphExecutable>(new GraphExecutable(threads));
+    QUOTIENT_RETURN_IF_ERROR(executable->Build(graph));
+    return executable;
+  }
+
+  absl::Status SetInputs(const std::vector<model::Tensor>& inputs) override {
+    if (inputs.size() != inputs_.size()) {
+      return absl::InvalidArgumentError(absl::StrCat("executable: ", inputs_.size(),
+                                                     " inputs wanted, ", inputs.size(), " given"));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].type() != inputs_[i].operand.type) {
+        return absl::InvalidArgumentError(absl::StrCat("executable: input ", i, " is ",
+                                                       ToString(inputs[i].type()), ", not ",
+                                                       ToString(inputs_[i].operand.type)));
+      }
+      cpu::PackTensor(inputs[i], inputs_[i].operand.layout, inputs_[i].data);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run() override {
+    cpu::SetThreads(threads_);
+    for (const Step& step : steps_) {
+      QUOTIENT_RETURN_IF_ERROR(step.kernel->Run(
+          {step.operands, step.constants, step.outputs, scratch_.get()}, step.state.get()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override {
+    std::vector<model::Tensor> outputs;
+    for (const Port& port : outputs_) outputs.push_back(cpu::UnpackTensor(port.operand, port.data));
+    return outputs;
+  }
+
+  const std::vector<ValueId>& input_values() const override { return border_.inputs; }
+  const std::vector<ValueId>& output_values() const override { return border_.outputs; }
+  int num_kernels() const override { return static_cast<int>(steps_.size()); }
+
+ private:
+  explicit GraphExecutable(int threads) : threads_(threads) {}
+
+  absl::Status Build(const Graph& graph) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<KernelGroup> groups,
+                              PartitionGraph(graph, {.threads = threads_}));
+    border_ = FindBorder(graph, groups);
+    const MemoryPlan plan = PlanMemory(groups, border_.outputs);
+    arena_ = AllocateAligned(plan.arena_bytes);
+    if (arena_ == nullptr) return OutOfMemory(plan.arena_bytes);
+    for (const auto& [slot, place] : plan.places) {
+      QUOTIENT_ASSIGN_OR_RETURN(data_[slot], Locate(graph, place));
+    }
+    cpu::SetThreads(threads_);
+    int64_t scratch_bytes = 0;
+    for (const KernelGroup& group : groups) {
+      if (group.spec.free) continue;
+      const absl::Status status = AddStep(graph, group);
+      if (!status.ok()) return Annotate(status, Describe(graph, group));
+      scratch_bytes = std::max(scratch_bytes, steps_.back().kernel->scratch_bytes());
+    }
+    scratch_ = AllocateAligned(scratch_bytes);
+    if (scratch_ == nullptr) return OutOfMemory(scratch_bytes);
+    for (ValueId id : border_.inputs) inputs_.push_back(PortOf(graph, id));
+    for (ValueId id : border_.outputs) outputs_.push_back(PortOf(graph, id));
+    return absl::OkStatus();
+  }
+
+  static absl::Status OutOfMemory(int64_t bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
+  }
+
+  static std::string Describe(const Graph& graph, const KernelGroup& group) {
+    if (group.nodes.empty()) return group.spec.op;
+    const model::Node& node = graph.node(group.nodes[0]);
+    return absl::StrCat("node '", node.name, "' (", node.op, ")");
+  }
+
+  absl::StatusOr<void*> Locate(const Graph& graph, const Place& place) {
+    if (place.in_arena) return arena_.get() + place.offset;
+    AlignedBuffer& buffer = input_buffers_[place.input];
+    if (buffer == nullptr) {
+      const int64_t bytes = StorageBytes(graph.value(place.input).type);
+      buffer = AllocateAligned(bytes);
+      if (buffer == nullptr) return OutOfMemory(bytes);
+    }
+    return buffer.get() + place.offset;
+  }
+
+  absl::Status AddStep(const Graph& graph, const KernelGroup& group) {
+    Step step;
+    QUOTIENT_ASSIGN_OR_RETURN(step.kernel, MakeKernel(group.spec));
+    step.state = step.kernel->NewState();
+    const std::vector<Operand> operands = AllOperands(group.spec);
+    std::vector<const model::Tensor*> tensors(operands.size(), nullptr);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const ValueId id = group.operands[i];
+      const bool computed = id.valid() && !operands[i].constant;
+      if (id.valid() && operands[i].constant) tensors[i] = &*graph.value(id).constant;
+      step.operands.push_back(computed ? data_.at(SlotOf(id, operands[i])) : nullptr);
+    }
+    for (size_t i = 0; i < group.results.size(); ++i) {
+      const ValueId id = group.results[i];
+      step.outputs.push_back(id.valid() ? data_.at(SlotOf(id, group.spec.outputs[i])) : nullptr);
+    }
+    QUOTIENT_RETURN_IF_ERROR(PackConstants(tensors, step));
+    steps_.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  static absl::Status PackConstants(const std::vector<const model::Tensor*>& tensors, Step& step) {
+    std::vector<void*> packed;
+    for (const cpu::PackedConstant& constant : step.kernel->constants()) {
+      step.packed.push_back(AllocateAligned(constant.bytes));
+      if (step.packed.back() == nullptr) return OutOfMemory(constant.bytes);
+      packed.push_back(step.packed.back().get());
+    }
+    step.constants.assign(packed.begin(), packed.end());
+    return step.kernel->Pack(tensors, packed);
+  }
+
+  // The copy of a value in whichever layout it first has.
+  Port PortOf(const Graph& graph, ValueId id) const {
+    const model::TensorType& type = graph.value(id).type;
+    for (Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+      const auto found = data_.find(Slot{id, layout});
+      if (found != data_.end() && IsOriginal(id, layout)) {
+        return {id, Operand{type, false, layout}, found->second};
+      }
+    }
+    return {};
+  }
+
+  // For inputs: whether this copy is the one that is set, not one that a kernel makes of it.
+  bool IsOriginal(ValueId id, Layout layout) const {
+    const auto buffer = input_buffers_.find(id);
+    return buffer == input_buffers_.end() ||
+           data_.at(Slot{id, layout}) == static_cast<void*>(buffer->second.get());
+  }
+
+  const int threads_;
+  GraphBorder border_;
+  AlignedBuffer arena_;
+  AlignedBuffer scratch_;
+  std::map<ValueId, AlignedBuffer> input_buffers_;
+  std::map<Slot, void*> data_;
+  std::vector<Step> steps_;
+  std::vector<Port> inputs_;   // parallel to border_.inputs
+  std::vector<Port> outputs_;  // parallel to border_.outputs
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const Graph& graph, int threads) {
+  return GraphExecutable::Create(graph, threads);
+}
+
+}  // namespace quotient::kernels::onednn

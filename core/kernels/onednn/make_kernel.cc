@@ -1,0 +1,22 @@
+#include "core/kernels/onednn/primitives.h"
+
+namespace quotient::kernels::onednn {
+namespace {
+
+constexpr KernelOrStatus (*kMakers[])(const KernelSpec&) = {
+    MakeConv, MakeConvTranspose, MakeMatMul, MakePool, MakeSoftmax, MakeLayerNorm,
+};
+
+}  // namespace
+
+KernelOrStatus MakeKernel(const KernelSpec& spec) {
+  for (const auto make : kMakers) {
+    KernelOrStatus kernel = make(spec);
+    // What the library does not implement, one of our own kernels may.
+    if (!kernel.ok() && !absl::IsUnimplemented(kernel.status())) return kernel;
+    if (kernel.ok() && *kernel != nullptr) return kernel;
+  }
+  return cpu::MakeKernel(spec);
+}
+
+}  // namespace quotient::kernels::onednn

@@ -1,0 +1,16 @@
+#pragma once
+
+// The CPU backend: oneDNN's kernels and our own (core/kernels/cpu) where it has none.
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/backend.h"
+
+namespace quotient::kernels::onednn {
+
+// Kernels use `threads` threads of the OpenMP pool. FAILED_PRECONDITION if the machine cannot be
+// told apart from others (fingerprint.h).
+absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int threads);
+
+}  // namespace quotient::kernels::onednn

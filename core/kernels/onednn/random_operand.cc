@@ -1,0 +1,54 @@
+#include "core/kernels/onednn/random_operand.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/kernels/storage.h"
+
+namespace quotient::kernels::onednn {
+namespace {
+
+int64_t AxisSize(const KernelSpec& spec) {
+  const int rank = spec.inputs[0].type.rank();
+  const int64_t axis = spec.attributes.GetInt("axis", 0);
+  return spec.inputs[0].type.dim(static_cast<int>(axis < 0 ? axis + rank : axis)).number();
+}
+
+// What the integers of an operand may be: [first, first + count).
+struct Range {
+  int64_t first = 1;
+  uint64_t count = 7;
+};
+
+Range RangeOf(const KernelSpec& spec, size_t index, model::DType dtype) {
+  if (dtype == model::DType::kBool) return {0, 2};
+  int64_t bound = 0;
+  if (index == 1 && (spec.op == "Gather" || spec.op == "GatherElements")) bound = AxisSize(spec);
+  if (index == 1 && (spec.op == "GatherND" || spec.op == "ScatterND")) {
+    const std::vector<int64_t> dims = spec.inputs[0].type.dims();
+    if (!dims.empty()) bound = *std::min_element(dims.begin(), dims.end());
+  }
+  return bound > 0 ? Range{0, static_cast<uint64_t>(bound)} : Range{};
+}
+
+}  // namespace
+
+model::Tensor RandomOperand(const KernelSpec& spec, size_t index, Rng& rng) {
+  const Operand operand = AllOperands(spec)[index];
+  std::span<std::byte> bytes;
+  model::Tensor tensor = model::Tensor::Allocate(operand.type.dtype, operand.type.dims(), &bytes);
+  const auto count = static_cast<size_t>(tensor.elements());
+  if (model::IsFloat(operand.type.dtype)) {
+    std::vector<double> values(count);
+    for (double& value : values) value = rng.Uniform(-1, 1);
+    model::Store(operand.type.dtype, bytes, 0, std::span<const double>(values));
+    return tensor;
+  }
+  const Range range = RangeOf(spec, index, operand.type.dtype);
+  std::vector<int64_t> values(count);
+  for (int64_t& value : values) value = range.first + static_cast<int64_t>(rng.Below(range.count));
+  model::Store(operand.type.dtype, bytes, 0, std::span<const int64_t>(values));
+  return tensor;
+}
+
+}  // namespace quotient::kernels::onednn

@@ -1,0 +1,17 @@
+#pragma once
+
+// Inputs to time a kernel with.
+
+#include <cstddef>
+
+#include "core/base/rng.h"
+#include "core/kernels/kernel_spec.h"
+#include "core/model/tensor.h"
+
+namespace quotient::kernels::onednn {
+
+// A tensor for operand `index` of AllOperands(spec): floats uniform in [-1, 1), indices that are in
+// range, other integers small and positive.
+model::Tensor RandomOperand(const KernelSpec& spec, size_t index, Rng& rng);
+
+}  // namespace quotient::kernels::onednn

@@ -1,0 +1,15 @@
+#pragma once
+
+// One kernel with random data, for the timing lane.
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/kernel_spec.h"
+
+namespace quotient::kernels::onednn {
+
+absl::StatusOr<std::unique_ptr<CompiledKernel>> CompileTimedKernel(const KernelSpec& spec);
+
+}  // namespace quotient::kernels::onednn

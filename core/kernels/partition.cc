@@ -1,0 +1,357 @@
+#include "core/kernels/partition.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/fusion.h"
+#include "core/kernels/layout.h"
+#include "core/kernels/layout_plan.h"
+#include "core/kernels/storage.h"
+#include "core/kernels/view.h"
+
+namespace quotient::kernels {
+namespace {
+
+using model::Graph;
+using model::Node;
+using model::NodeId;
+using model::ValueId;
+
+bool IsStatic(const Graph& graph, const std::vector<ValueId>& ids) {
+  return std::all_of(ids.begin(), ids.end(),
+                     [&](ValueId id) { return !id.valid() || graph.value(id).type.is_static(); });
+}
+
+// Which live nodes run as kernels. A type that is not static is an error unless an opaque node
+// is to blame.
+absl::StatusOr<std::vector<bool>> ChooseNodes(const Graph& graph) {
+  const std::vector<bool> live = model::LiveNodes(graph);
+  std::vector<bool> runs(graph.nodes.size(), false);
+  std::vector<bool> behind_opaque(graph.values.size(), false);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (!live[i]) continue;
+    runs[i] = RunsAsKernel(graph, node);
+    if (runs[i]) continue;
+    const bool excused =
+        node.is_opaque() || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+          return id.valid() && behind_opaque[id.value()];
+        });
+    if (!excused) {
+      return MakeError(Reason::kShapeMissing,
+                       absl::StrCat("node '", node.name, "' (", node.op,
+                                    "): its shapes are not known: bind the input's dimensions"));
+    }
+    for (ValueId id : node.outputs) {
+      if (id.valid()) behind_opaque[id.value()] = true;
+    }
+  }
+  return runs;
+}
+
+// How each value is read by the nodes that run, and whether others need it too.
+struct Readers {
+  std::vector<std::vector<NodeId>> by_value;  // a node once per input it reads the value through
+  std::vector<bool> escapes;                  // graph output, or read by a node that does not run
+};
+
+Readers FindReaders(const Graph& graph, const std::vector<bool>& runs) {
+  Readers readers{std::vector<std::vector<NodeId>>(graph.values.size()),
+                  std::vector<bool>(graph.values.size(), false)};
+  const std::vector<bool> live = model::LiveNodes(graph);
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    for (ValueId id : graph.nodes[i].inputs) {
+      if (!id.valid()) continue;
+      if (runs[i])
+        readers.by_value[id.value()].push_back(NodeId(i));
+      else if (live[i])
+        readers.escapes[id.value()] = true;
+    }
+  }
+  for (ValueId id : graph.outputs) readers.escapes[id.value()] = true;
+  return readers;
+}
+
+// The footprint class of the constants that the nodes read, each once.
+int ConstantFootprint(const Graph& graph, const std::vector<bool>& runs) {
+  std::set<ValueId> seen;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!runs[i]) continue;
+    for (ValueId id : graph.nodes[i].inputs) {
+      if (id.valid() && graph.is_constant(id) && seen.insert(id).second) {
+        bytes += StorageBytes(graph.value(id).type);
+      }
+    }
+  }
+  return FootprintLog2(bytes);
+}
+
+class Partitioner {
+ public:
+  Partitioner(const Graph& graph, const PartitionOptions& options, std::vector<bool> runs)
+      : graph_(graph),
+        options_(options),
+        runs_(std::move(runs)),
+        readers_(FindReaders(graph, runs_)),
+        home_(graph.values.size(), Layout::kPlain),
+        footprint_(ConstantFootprint(graph, runs_)) {
+    if (options.channels_last) home_ = PlanLayouts(graph, runs_);
+  }
+
+  std::vector<KernelGroup> Run() {
+    // A kernel stands where its last node does: then all operands of its epilogue are there.
+    std::vector<std::vector<NodeId>> chains = FuseNodes();
+    std::sort(chains.begin(), chains.end(),
+              [](const auto& a, const auto& b) { return a.back() < b.back(); });
+    for (const std::vector<NodeId>& chain : chains) AddKernel(chain);
+    return std::move(groups_);
+  }
+
+ private:
+  std::vector<std::vector<NodeId>> FuseNodes() {
+    std::vector<std::vector<NodeId>> chains;
+    std::vector<bool> taken(graph_.nodes.size(), false);
+    for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!runs_[i] || taken[i]) continue;
+      std::vector<NodeId> chain{NodeId(i)};
+      taken[i] = true;
+      while (const std::optional<NodeId> next = NextInChain(chain)) {
+        if (taken[next->value()]) break;
+        taken[next->value()] = true;
+        chain.push_back(*next);
+      }
+      chains.push_back(std::move(chain));
+    }
+    return chains;
+  }
+
+  // The one reader of the chain's result, if it fuses behind it.
+  std::optional<NodeId> NextInChain(const std::vector<NodeId>& chain) const {
+    const Node& main = graph_.node(chain.front());
+    const Node& last = graph_.node(chain.back());
+    if (chain.size() > kMaxEpilogue || last.outputs.size() != 1) return std::nullopt;
+    const ValueId value = last.outputs[0];
+    const std::vector<NodeId>& readers = readers_.by_value[value.value()];
+    if (readers.size() != 1 || readers_.escapes[value.value()]) return std::nullopt;
+    const Node& next = graph_.node(readers[0]);
+    if (next.outputs.size() != 1) return std::nullopt;
+    if (chain.size() == 1 && !IsContraction(main.op) && !IsChainMain(main)) return std::nullopt;
+    const std::vector<Operand> inputs = BareOperands(next);
+    const ElementwiseNode query{next.op, next.attributes, inputs,
+                                graph_.value(next.outputs[0]).type, Position(next, value)};
+    if (!FusesAsEpilogue(main.op, query)) return std::nullopt;
+    return readers[0];
+  }
+
+  bool IsChainMain(const Node& node) const {
+    const std::vector<Operand> inputs = BareOperands(node);
+    return IsChainNode(
+        ElementwiseNode{node.op, node.attributes, inputs, graph_.value(node.outputs[0]).type});
+  }
+
+  static int Position(const Node& node, ValueId value) {
+    return static_cast<int>(std::find(node.inputs.begin(), node.inputs.end(), value) -
+                            node.inputs.begin());
+  }
+
+  // Types and constness alone; trailing left-out inputs do not count.
+  std::vector<Operand> BareOperands(const Node& node) const {
+    std::vector<Operand> operands;
+    for (ValueId id : node.inputs) {
+      operands.push_back(id.valid() ? Operand{graph_.value(id).type, graph_.is_constant(id)}
+                                    : Operand{});
+    }
+    while (!operands.empty() && operands.back().type.dtype == model::DType::kUndefined) {
+      operands.pop_back();
+    }
+    return operands;
+  }
+
+  void AddKernel(const std::vector<NodeId>& chain) {
+    KernelGroup group;
+    group.nodes = chain;
+    const Node& main = graph_.node(chain.front());
+    const Node& last = graph_.node(chain.back());
+    KernelSpec& spec = group.spec;
+    spec.op = main.op;
+    spec.attributes = AttributesOf(main);
+    spec.threads = options_.threads;
+    for (ValueId id : last.outputs) {
+      group.results.push_back(id);
+      spec.outputs.push_back(
+          id.valid() ? Operand{graph_.value(id).type, false, OutputLayout(main, id)} : Operand{});
+    }
+    for (size_t i = 0; i < BareOperands(main).size(); ++i) {
+      spec.inputs.push_back(ReadOperand(main, i, spec.outputs, group));
+    }
+    AddEpilogue(chain, group);
+    const std::vector<Operand> all = AllOperands(spec);
+    const bool any_constant = std::any_of(all.begin(), all.end(),
+                                          [](const Operand& operand) { return operand.constant; });
+    spec.constant_footprint_log2 = any_constant ? footprint_ : 0;
+    spec.free = FreeView(spec).has_value();
+    for (size_t i = 0; i < group.results.size(); ++i) {
+      if (group.results[i].valid()) MarkAvailable(group.results[i], spec.outputs[i].layout);
+    }
+    groups_.push_back(std::move(group));
+  }
+
+  void AddEpilogue(const std::vector<NodeId>& chain, KernelGroup& group) {
+    ValueId running = graph_.node(chain.front()).outputs[0];
+    for (size_t k = 1; k < chain.size(); ++k) {
+      const Node& node = graph_.node(chain[k]);
+      Epilogue epilogue{.op = node.op, .attributes = AttributesOf(node)};
+      const int position = Position(node, running);
+      epilogue.running_is_second = position == 1;
+      for (size_t i = 0; i < BareOperands(node).size(); ++i) {
+        if (static_cast<int>(i) == position) continue;
+        epilogue.operands.push_back(ReadOperand(node, i, group.spec.outputs, group));
+      }
+      group.spec.epilogue.push_back(std::move(epilogue));
+      running = node.outputs[0];
+    }
+  }
+
+  model::AttributeMap AttributesOf(const Node& node) const {
+    model::AttributeMap attributes = node.attributes;
+    if (node.inputs.size() == 2 && graph_.is_constant(node.inputs[1])) {
+      NoteExponent(node.op, &*graph_.value(node.inputs[1]).constant, &attributes);
+    }
+    return attributes;
+  }
+
+  // The layout in which a kernel with main node `main` writes `id`.
+  Layout OutputLayout(const Node& main, ValueId id) const {
+    if (!options_.channels_last || !HasLayout(graph_.value(id).type)) return Layout::kPlain;
+    switch (RoleOf(main.op)) {
+      case LayoutRole::kChannelsLast:
+        return Layout::kChannelsLast;
+      case LayoutRole::kPlain:
+        return Layout::kPlain;
+      default:
+        return home_[id.value()];
+    }
+  }
+
+  // Input `index` of a node of the group as the kernel reads it; reorders it first if it has to.
+  Operand ReadOperand(const Node& node, size_t index, const std::vector<Operand>& outputs,
+                      KernelGroup& group) {
+    const ValueId id = node.inputs[index];
+    group.operands.push_back(id);
+    if (!id.valid()) return Operand{};
+    const Operand operand{graph_.value(id).type, graph_.is_constant(id),
+                          InputLayout(node, index, outputs)};
+    if (!operand.constant) MakeAvailable(id, operand);
+    return operand;
+  }
+
+  Layout InputLayout(const Node& node, size_t index, const std::vector<Operand>& outputs) const {
+    const ValueId id = node.inputs[index];
+    const model::TensorType& type = graph_.value(id).type;
+    if (!options_.channels_last || !HasLayout(type)) return Layout::kPlain;
+    const bool constant = graph_.is_constant(id);
+    switch (RoleOf(node.op)) {
+      case LayoutRole::kChannelsLast:
+        return index == 0 ? Layout::kChannelsLast : Layout::kPlain;
+      case LayoutRole::kTied: {
+        const Operand& output = outputs[0];
+        const bool alike = output.type.has_rank() && output.type.rank() == type.rank();
+        if (alike) return output.layout;
+        return constant ? Layout::kPlain : home_[id.value()];
+      }
+      case LayoutRole::kAny:
+        return constant ? Layout::kPlain : home_[id.value()];
+      case LayoutRole::kPlain:
+        return Layout::kPlain;
+    }
+    return Layout::kPlain;
+  }
+
+  void MarkAvailable(ValueId id, Layout layout) {
+    available_[id].push_back(CanonicalLayout(graph_.value(id).type, layout));
+  }
+
+  // Sees to it that a kernel can read `id` in the operand's layout.
+  void MakeAvailable(ValueId id, const Operand& operand) {
+    const Layout wanted = CanonicalLayout(operand.type, operand.layout);
+    std::vector<Layout>& layouts = available_[id];
+    // Inputs of the graph come in the layout planned for them.
+    if (layouts.empty()) layouts.push_back(CanonicalLayout(operand.type, home_[id.value()]));
+    if (std::find(layouts.begin(), layouts.end(), wanted) != layouts.end()) return;
+    KernelGroup reorder;
+    reorder.spec.op = kReorderOp;
+    reorder.spec.inputs = {Operand{operand.type, false, layouts.front()}};
+    reorder.spec.outputs = {Operand{operand.type, false, wanted}};
+    reorder.spec.threads = options_.threads;
+    reorder.operands = {id};
+    reorder.results = {id};
+    layouts.push_back(wanted);
+    groups_.push_back(std::move(reorder));
+  }
+
+  const Graph& graph_;
+  const PartitionOptions options_;
+  const std::vector<bool> runs_;
+  const Readers readers_;
+  std::vector<Layout> home_;  // by value
+  const int footprint_;
+  std::map<ValueId, std::vector<Layout>> available_;  // canonical layouts, first produced first
+  std::vector<KernelGroup> groups_;
+};
+
+}  // namespace
+
+bool RunsAsKernel(const Graph& graph, const Node& node) {
+  return !node.is_opaque() && IsStatic(graph, node.inputs) && IsStatic(graph, node.outputs);
+}
+
+int ConstantFootprintLog2(const Graph& graph) {
+  std::vector<bool> runs = model::LiveNodes(graph);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    runs[i] = runs[i] && RunsAsKernel(graph, graph.nodes[i]);
+  }
+  return ConstantFootprint(graph, runs);
+}
+
+absl::StatusOr<std::vector<KernelGroup>> PartitionGraph(const Graph& graph,
+                                                        const PartitionOptions& options) {
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<bool> runs, ChooseNodes(graph));
+  return Partitioner(graph, options, std::move(runs)).Run();
+}
+
+GraphBorder FindBorder(const Graph& graph, const std::vector<KernelGroup>& groups) {
+  std::set<ValueId> written, read;
+  for (const KernelGroup& group : groups) {
+    for (model::NodeId id : group.nodes) {
+      const model::Node& node = graph.node(id);
+      written.insert(node.outputs.begin(), node.outputs.end());
+      read.insert(node.inputs.begin(), node.inputs.end());
+    }
+  }
+  GraphBorder border;
+  std::set<ValueId> seen;
+  const auto add = [&](ValueId id, bool wanted, std::vector<ValueId>& list) {
+    if (id.valid() && wanted && seen.insert(id).second) list.push_back(id);
+  };
+  const std::vector<bool> live = model::LiveNodes(graph);
+  for (ValueId id : graph.inputs) add(id, read.count(id) > 0, border.inputs);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!live[i] || RunsAsKernel(graph, graph.nodes[i])) continue;
+    for (ValueId id : graph.nodes[i].outputs) add(id, read.count(id) > 0, border.inputs);
+  }
+  seen.clear();
+  for (ValueId id : graph.outputs) add(id, written.count(id) > 0, border.outputs);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!live[i] || RunsAsKernel(graph, graph.nodes[i])) continue;
+    for (ValueId id : graph.nodes[i].inputs) add(id, written.count(id) > 0, border.outputs);
+  }
+  return border;
+}
+
+}  // namespace quotient::kernels

@@ -1,0 +1,41 @@
+#pragma once
+
+// Which nodes of a graph run as one kernel, in which layouts, and what is free: one function for
+// predicting and for executing.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/kernel_spec.h"
+#include "core/model/graph.h"
+
+namespace quotient::kernels {
+
+struct PartitionOptions {
+  int threads = 1;
+  // Convolution libraries of CPUs and of GPUs want it; off: everything plain.
+  bool channels_last = true;
+};
+
+// The kernels of the live nodes, in an order that can be executed; see Backend::Partition. Opaque
+// nodes, and nodes behind them whose types nobody knows, are left out. SHAPE_MISSING naming the
+// node for any other type that is not static.
+absl::StatusOr<std::vector<KernelGroup>> PartitionGraph(const model::Graph& graph,
+                                                        const PartitionOptions& options);
+
+// The constant_footprint_log2 that PartitionGraph gives the kernels of this graph.
+int ConstantFootprintLog2(const model::Graph& graph);
+
+// Whether `node` runs as a kernel here: not opaque, all types static.
+bool RunsAsKernel(const model::Graph& graph, const model::Node& node);
+
+// What crosses the border of the part of a graph that runs: an executable's inputs and outputs.
+struct GraphBorder {
+  // Inputs of the graph that are read, then outputs of nodes that do not run that are read.
+  std::vector<model::ValueId> inputs;
+  // Outputs of the graph that are computed, then inputs of nodes that do not run that are computed.
+  std::vector<model::ValueId> outputs;
+};
+GraphBorder FindBorder(const model::Graph& graph, const std::vector<KernelGroup>& groups);
+
+}  // namespace quotient::kernels

@@ -1,0 +1,34 @@
+#pragma once
+
+// How values lie in memory while kernels run: float16, bfloat16 and float32 as 32-bit floats
+// (the CPUs we run on compute in single precision; results are rounded where a Cast or the graph's
+// end asks for it), everything else as it is.
+
+#include <cstdint>
+
+#include "core/model/dtype.h"
+#include "core/model/shape.h"
+
+namespace quotient::kernels {
+
+inline bool StoredAsFloat(model::DType dtype) {
+  return dtype == model::DType::kFloat32 || dtype == model::DType::kFloat16 ||
+         dtype == model::DType::kBfloat16;
+}
+
+inline model::DType StorageType(model::DType dtype) {
+  return StoredAsFloat(dtype) ? model::DType::kFloat32 : dtype;
+}
+
+// Bytes per element; 0 for types that no kernel takes (strings, 4-bit numbers).
+inline int64_t StorageBytes(model::DType dtype) {
+  const int bits = model::DTypeBits(StorageType(dtype));
+  return model::IsComputable(dtype) ? bits / 8 : 0;
+}
+
+// Bytes of a static type.
+inline int64_t StorageBytes(const model::TensorType& type) {
+  return type.elements() * StorageBytes(type.dtype);
+}
+
+}  // namespace quotient::kernels

@@ -1,0 +1,26 @@
+#pragma once
+
+// Kernels that only name part of their input anew: the memory plan lets the output point into the
+// input's buffer, and nothing runs.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/kernels/kernel_spec.h"
+
+namespace quotient::kernels {
+
+// For each output, in bytes, where it begins inside input 0 as that lies in memory. Nothing if
+// the spec is no such view.
+std::optional<std::vector<int64_t>> FreeView(const KernelSpec& spec);
+
+// Start and step along every axis of input 0 for a Slice, or for output `output` of a Split, as
+// attributes and types give them. Nothing where they are not constant.
+struct Region {
+  std::vector<int64_t> starts;
+  std::vector<int64_t> steps;
+};
+std::optional<Region> RegionOf(const KernelSpec& spec, size_t output);
+
+}  // namespace quotient::kernels

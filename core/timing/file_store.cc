@@ -1,0 +1,177 @@
+// The file under a timing store. Everything is answered from memory; the file is read when it is
+// opened, and its growth before every append. A writer holds an exclusive lock on the file (flock),
+// cuts off what a writer that died left behind, and appends its record by one write.
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/timing/memory_store.h"
+#include "core/timing/record.h"
+
+namespace quotient::timing {
+namespace {
+
+absl::Status Failure(const std::string& path, absl::string_view what) {
+  return MakeError(Reason::kStorageDown,
+                   absl::StrCat("timing file ", path, ": ", what, ": ", std::strerror(errno)));
+}
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() { close(descriptor_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  int descriptor() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
+
+// Holds the file's exclusive lock.
+class FileLock {
+ public:
+  explicit FileLock(int descriptor) : descriptor_(descriptor) {
+    int result;
+    do result = flock(descriptor_, LOCK_EX);
+    while (result != 0 && errno == EINTR);
+    held_ = result == 0;
+  }
+  ~FileLock() {
+    if (held_) flock(descriptor_, LOCK_UN);
+  }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+  bool held() const { return held_; }
+
+ private:
+  const int descriptor_;
+  bool held_;
+};
+
+class FileStore : public TimingStore {
+ public:
+  FileStore(std::string path, int descriptor) : path_(std::move(path)), file_(descriptor) {}
+
+  absl::Status Open() {
+    const absl::MutexLock lock(&mutex_);
+    const FileLock file_lock(file_.descriptor());
+    if (!file_lock.held()) return Failure(path_, "lock");
+    return CatchUp();
+  }
+
+  std::optional<Timing> Find(absl::string_view key, absl::string_view fingerprint) const override {
+    return memory_.Find(key, fingerprint);
+  }
+
+  absl::Status Add(absl::string_view key, absl::string_view fingerprint,
+                   const Timing& timing) override {
+    QUOTIENT_RETURN_IF_ERROR(memory_.Add(key, fingerprint, timing));
+    const std::string bytes = EncodeRecord({std::string(key), std::string(fingerprint), timing});
+    const absl::MutexLock lock(&mutex_);
+    const FileLock file_lock(file_.descriptor());
+    if (!file_lock.held()) return Failure(path_, "lock");
+    QUOTIENT_RETURN_IF_ERROR(CatchUp());
+    return Append(bytes);
+  }
+
+ private:
+  // Reads what has been appended since, and cuts off a torn end: only a writer that died can have
+  // left one, for we hold the lock.
+  absl::Status CatchUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    struct stat status;
+    if (fstat(file_.descriptor(), &status) != 0) return Failure(path_, "stat");
+    if (status.st_size < end_) end_ = 0;  // somebody replaced the content
+    if (end_ == 0) QUOTIENT_RETURN_IF_ERROR(ReadMagic(status.st_size));
+    QUOTIENT_ASSIGN_OR_RETURN(const std::string bytes, Read(end_, status.st_size));
+    absl::string_view rest = bytes;
+    while (!rest.empty()) {
+      DecodeResult decoded = DecodeRecord(rest);
+      if (decoded.outcome == DecodeResult::Outcome::kShort) break;
+      if (decoded.outcome == DecodeResult::Outcome::kRecord) {
+        const Record& record = decoded.record;
+        QUOTIENT_RETURN_IF_ERROR(memory_.Add(record.key, record.fingerprint, record.timing));
+      }
+      rest.remove_prefix(decoded.size);
+    }
+    end_ += static_cast<int64_t>(bytes.size() - rest.size());
+    if (rest.empty()) return absl::OkStatus();
+    Log().warn("timing file {}: {} bytes at its end are no record and are dropped", path_,
+               rest.size());
+    if (ftruncate(file_.descriptor(), end_) != 0) return Failure(path_, "truncate");
+    return absl::OkStatus();
+  }
+
+  // Writes the head of an empty file; refuses a file that is not ours.
+  absl::Status ReadMagic(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const int64_t head_size = std::min<int64_t>(size, kFileMagicSize);
+    QUOTIENT_ASSIGN_OR_RETURN(const std::string head, Read(0, head_size));
+    if (absl::string_view(kFileMagic).substr(0, head.size()) != head) {
+      return MakeError(Reason::kStorageDown,
+                       absl::StrCat("timing file ", path_, ": is not a timing file"));
+    }
+    if (head.size() < kFileMagicSize) {  // new, or torn while it was made
+      if (ftruncate(file_.descriptor(), 0) != 0) return Failure(path_, "truncate");
+      return Append(kFileMagic);
+    }
+    end_ = kFileMagicSize;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> Read(int64_t begin, int64_t end) const {
+    std::string bytes(static_cast<size_t>(std::max<int64_t>(0, end - begin)), '\0');
+    size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t count = pread(file_.descriptor(), bytes.data() + done, bytes.size() - done,
+                                  begin + static_cast<int64_t>(done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return Failure(path_, "read");
+      if (count == 0) break;
+      done += static_cast<size_t>(count);
+    }
+    bytes.resize(done);
+    return bytes;
+  }
+
+  absl::Status Append(absl::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ssize_t count;
+    do count = pwrite(file_.descriptor(), bytes.data(), bytes.size(), end_);
+    while (count < 0 && errno == EINTR);
+    if (count != static_cast<ssize_t>(bytes.size())) return Failure(path_, "write");
+    end_ += count;
+    return absl::OkStatus();
+  }
+
+  const std::string path_;
+  const File file_;
+  MemoryStore memory_;  // thread-safe by itself
+  absl::Mutex mutex_;
+  int64_t end_ ABSL_GUARDED_BY(mutex_) = 0;  // up to here the file has been read
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TimingStore>> OpenFileStore(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor < 0) return Failure(path, "open");
+  auto store = std::make_unique<FileStore>(path, descriptor);
+  QUOTIENT_RETURN_IF_ERROR(store->Open());
+  return store;
+}
+
+}  // namespace quotient::timing

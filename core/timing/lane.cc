@@ -1,0 +1,10 @@
+#include "core/timing/lane.h"
+
+namespace quotient::timing {
+
+absl::Mutex& Lane() {
+  static auto& lane = *new absl::Mutex;
+  return lane;
+}
+
+}  // namespace quotient::timing

@@ -1,0 +1,28 @@
+#pragma once
+
+// The observations in memory: what every store answers from.
+
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "core/timing/store.h"
+
+namespace quotient::timing {
+
+class MemoryStore : public TimingStore {
+ public:
+  std::optional<Timing> Find(absl::string_view key, absl::string_view fingerprint) const override;
+  absl::Status Add(absl::string_view key, absl::string_view fingerprint,
+                   const Timing& timing) override;
+
+ private:
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, Timing> timings_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Which of two observations of one kernel counts.
+const Timing& Better(const Timing& a, const Timing& b);
+
+}  // namespace quotient::timing

@@ -1,0 +1,66 @@
+#include "core/timing/probe.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+namespace quotient::timing {
+namespace {
+
+class SystemProbe : public Probe {
+ public:
+  explicit SystemProbe(int threads) : who_(threads > 1 ? RUSAGE_SELF : RUSAGE_THREAD) {}
+
+  int64_t NowNs() override { return Clock::System().NowNs(); }
+  int64_t InvoluntarySwitches() override {
+    rusage usage;
+    return getrusage(who_, &usage) == 0 ? usage.ru_nivcsw : 0;
+  }
+  std::optional<int64_t> CpuNs() override {
+    timespec time;
+    if (who_ != RUSAGE_THREAD || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) {
+      return std::nullopt;
+    }
+    return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  }
+
+ private:
+  const decltype(RUSAGE_SELF) who_;
+};
+
+class ClockProbe : public Probe {
+ public:
+  explicit ClockProbe(const Clock* clock) : clock_(clock) {}
+
+  int64_t NowNs() override { return clock_->NowNs(); }
+  int64_t InvoluntarySwitches() override { return 0; }
+  std::optional<int64_t> CpuNs() override { return std::nullopt; }
+
+ private:
+  const Clock* const clock_;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> NewSystemProbe(int threads) {
+  return std::make_unique<SystemProbe>(threads);
+}
+
+std::unique_ptr<Probe> NewClockProbe(const Clock* clock) {
+  return std::make_unique<ClockProbe>(clock);
+}
+
+Stopwatch::Stopwatch(Probe& probe)
+    : probe_(probe),
+      switches_(probe.InvoluntarySwitches()),
+      cpu_ns_(probe.CpuNs()),
+      start_ns_(probe.NowNs()) {}
+
+Stopwatch::Reading Stopwatch::Stop() const {
+  const int64_t wall_ns = probe_.NowNs() - start_ns_;
+  const std::optional<int64_t> cpu_ns = probe_.CpuNs();
+  const bool clean = probe_.InvoluntarySwitches() == switches_;
+  const bool by_cpu = !clean && cpu_ns.has_value() && cpu_ns_.has_value();
+  return {static_cast<double>(by_cpu ? *cpu_ns - *cpu_ns_ : wall_ns) * 1e-3, clean};
+}
+
+}  // namespace quotient::timing

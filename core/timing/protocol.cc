@@ -1,0 +1,121 @@
+#include "core/timing/protocol.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/timing/statistics.h"
+
+namespace quotient::timing {
+namespace {
+
+// The samples of one kernel.
+class Series {
+ public:
+  Series(kernels::CompiledKernel* kernel, const Protocol& protocol, Probe& probe)
+      : kernel_(kernel), protocol_(protocol), probe_(probe) {}
+
+  // Warm runs; decides how many runs make a sample and how many rounds there may be.
+  void Calibrate() {
+    double fastest_us = 0;
+    double spent_us = 0;
+    for (int i = 0; i < protocol_.warm_runs && !failed_; ++i) {
+      const double us = RunTimes(1).us;
+      fastest_us = i == 0 ? us : std::min(fastest_us, us);
+      spent_us += us;
+      if (spent_us > protocol_.budget_us / 2) break;  // slow enough not to matter
+    }
+    fastest_us = std::max(fastest_us, 1e-3);
+    runs_ = static_cast<int>(std::clamp(std::ceil(protocol_.sample_us / fastest_us), 1.0,
+                                        static_cast<double>(protocol_.max_runs_per_sample)));
+    const double rounds = protocol_.budget_us / (fastest_us * runs_);
+    max_rounds_ = static_cast<int>(std::clamp(rounds, static_cast<double>(protocol_.fewest_rounds),
+                                              static_cast<double>(protocol_.max_rounds)));
+  }
+
+  void Sample() {
+    const Stopwatch::Reading reading = RunTimes(runs_);
+    const double us = reading.us / runs_;
+    if (failed_) return;
+    ++rounds_;
+    all_.push_back(us);
+    if (!reading.clean) return;
+    clean_.push_back(us);
+    if (minimum_ == 0 || us < minimum_ * (1 - protocol_.improvement)) improved_in_round_ = rounds_;
+    minimum_ = minimum_ == 0 ? us : std::min(minimum_, us);
+  }
+
+  bool done() const { return failed_ || rounds_ >= max_rounds_ || settled(); }
+
+  Timing Result() const {
+    Timing timing;
+    if (failed_ || all_.empty()) return timing;
+    const std::vector<double>& samples = enough_clean() ? clean_ : all_;
+    timing.min_us = *std::min_element(samples.begin(), samples.end());
+    timing.q25_us = Quantile(samples, 0.25);
+    timing.median_us = Median(samples);
+    timing.relative_spread = timing.min_us > 0 ? timing.q25_us / timing.min_us - 1 : 0;
+    timing.samples = static_cast<int>(clean_.size());
+    const bool cut_short = max_rounds_ < protocol_.max_rounds && enough_clean();
+    timing.state = settled() || cut_short ? TimingState::kOk : TimingState::kNoisy;
+    return timing;
+  }
+
+ private:
+  bool enough_clean() const {
+    return static_cast<int>(clean_.size()) >= std::min(protocol_.min_clean_samples, max_rounds_);
+  }
+  bool settled() const {
+    return rounds_ >= protocol_.min_rounds && enough_clean() &&
+           rounds_ - improved_in_round_ >= protocol_.stable_rounds;
+  }
+
+  Stopwatch::Reading RunTimes(int times) {
+    const Stopwatch stopwatch(probe_);
+    for (int i = 0; i < times; ++i) {
+      if (!kernel_->Run().ok()) {
+        failed_ = true;
+        break;
+      }
+    }
+    return stopwatch.Stop();
+  }
+
+  kernels::CompiledKernel* const kernel_;
+  const Protocol& protocol_;
+  Probe& probe_;
+  bool failed_ = false;
+  int runs_ = 1;
+  int max_rounds_ = 0;
+  int rounds_ = 0;
+  int improved_in_round_ = 0;
+  double minimum_ = 0;       // of the clean samples; 0: none yet
+  std::vector<double> all_;  // microseconds per run
+  std::vector<double> clean_;
+};
+
+}  // namespace
+
+std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
+                              const Protocol& protocol, Probe& probe, const StopCondition& stop) {
+  std::vector<Series> all;
+  all.reserve(kernels.size());
+  for (kernels::CompiledKernel* kernel : kernels) all.emplace_back(kernel, protocol, probe);
+  for (Series& series : all) {
+    if (stop.ShouldStop()) break;
+    series.Calibrate();
+  }
+  bool any_left = true;
+  while (any_left && !stop.ShouldStop()) {
+    any_left = false;
+    for (Series& series : all) {
+      if (series.done()) continue;
+      series.Sample();
+      any_left = true;
+    }
+  }
+  std::vector<Timing> results;
+  for (const Series& series : all) results.push_back(series.Result());
+  return results;
+}
+
+}  // namespace quotient::timing

@@ -1,0 +1,198 @@
+#include "core/timing/service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "core/base/log.h"
+#include "core/timing/lane.h"
+
+namespace quotient::timing {
+namespace {
+
+// A key that is being measured, or waits for it.
+struct Request {
+  std::string key;
+  kernels::KernelSpec spec;
+  std::promise<Timing> promise;
+};
+
+std::shared_future<Timing> Ready(const Timing& timing) {
+  std::promise<Timing> promise;
+  promise.set_value(timing);
+  return promise.get_future().share();
+}
+
+class Service : public TimingService {
+ public:
+  Service(const kernels::Backend* backend, TimingStore* store, ServiceOptions options)
+      : backend_(backend),
+        store_(store),
+        options_(std::move(options)),
+        // An older protocol's timings stay in the store, under another name.
+        fingerprint_(absl::StrCat(backend->fingerprint().text, "; protocol ", kProtocolVersion)) {
+    if (!options_.frozen) thread_ = std::jthread([this] { MeasureUntilEnd(); });
+  }
+
+  ~Service() override {
+    cancel_.Cancel();
+    const absl::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+
+  std::optional<Timing> Find(const kernels::KernelSpec& spec) const override {
+    const std::string key = kernels::KernelKey(spec);
+    const absl::MutexLock lock(&mutex_);
+    const auto found = futures_.find(key);
+    if (found == futures_.end()) return store_->Find(key, fingerprint_);
+    if (found->second.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      return std::nullopt;
+    }
+    return found->second.get();
+  }
+
+  std::shared_future<Timing> Get(const kernels::KernelSpec& spec) override {
+    std::string key = kernels::KernelKey(spec);
+    const absl::MutexLock lock(&mutex_);
+    if (const auto found = futures_.find(key); found != futures_.end()) return found->second;
+    if (const std::optional<Timing> known = store_->Find(key, fingerprint_)) {
+      return futures_[key] = Ready(*known);
+    }
+    if (options_.frozen) return futures_[key] = Ready(Timing{});
+    Request request{key, spec, {}};
+    const std::shared_future<Timing> future = request.promise.get_future().share();
+    futures_[key] = future;
+    queue_.push_back(std::move(request));
+    return future;
+  }
+
+  void Wait(const StopCondition& stop) override {
+    const absl::Duration step = absl::Milliseconds(20);
+    const absl::MutexLock lock(&mutex_);
+    ++waiting_;
+    const auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return queue_.empty() && under_way_ == 0;
+    };
+    while (!stop.ShouldStop() && !mutex_.AwaitWithTimeout(absl::Condition(&idle), step)) {
+    }
+    --waiting_;
+  }
+
+  int64_t measurements() const override {
+    const absl::MutexLock lock(&mutex_);
+    return measurements_;
+  }
+
+ private:
+  // The measuring thread.
+  void MeasureUntilEnd() {
+    const std::unique_ptr<Probe> probe =
+        options_.make_probe ? options_.make_probe() : NewSystemProbe(options_.threads);
+    while (true) {
+      std::vector<Request> batch = TakeBatch();
+      if (batch.empty()) return;
+      Measure(batch, *probe);
+    }
+  }
+
+  // Blocks until there is a batch worth measuring. Empty: the end; what is left is answered.
+  std::vector<Request> TakeBatch() {
+    const absl::MutexLock lock(&mutex_);
+    const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return ending_ || !queue_.empty();
+    };
+    const auto enough = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return ending_ || waiting_ > 0 || static_cast<int>(queue_.size()) >= options_.batch_keys;
+    };
+    mutex_.Await(absl::Condition(&any));
+    mutex_.AwaitWithTimeout(absl::Condition(&enough), absl::Milliseconds(options_.batch_ms));
+    if (ending_) {
+      for (Request& request : queue_) request.promise.set_value(Timing{});
+      queue_.clear();
+      return {};
+    }
+    std::vector<Request> batch;
+    while (!queue_.empty() && static_cast<int>(batch.size()) < options_.batch_keys) {
+      batch.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    }
+    under_way_ = static_cast<int>(batch.size());
+    return batch;
+  }
+
+  void Measure(std::vector<Request>& batch, Probe& probe) {
+    std::vector<Timing> timings(batch.size());
+    std::vector<std::unique_ptr<kernels::CompiledKernel>> compiled;
+    std::vector<kernels::CompiledKernel*> kernels;
+    std::vector<size_t> positions;  // in the batch, of each of `kernels`
+    for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
+      auto kernel = backend_->Compile(batch[i].spec);
+      if (!kernel.ok()) {
+        if (absl::IsUnimplemented(kernel.status())) timings[i].state = TimingState::kUnsupported;
+        continue;
+      }
+      compiled.push_back(*std::move(kernel));
+      kernels.push_back(compiled.back().get());
+      positions.push_back(i);
+    }
+    std::vector<Timing> results;
+    {
+      const absl::MutexLock lane(&Lane());
+      results = TimeBatch(kernels, options_.protocol, probe, StopCondition(&cancel_));
+    }
+    for (size_t i = 0; i < results.size(); ++i) timings[positions[i]] = results[i];
+    if (cancel_.cancelled()) std::fill(timings.begin(), timings.end(), Timing{});
+    Answer(batch, timings);
+  }
+
+  void Answer(std::vector<Request>& batch, const std::vector<Timing>& timings) {
+    for (size_t i = 0; i < batch.size(); ++i) {
+      if (timings[i].state != TimingState::kFailed) Remember(batch[i].key, timings[i]);
+      batch[i].promise.set_value(timings[i]);
+    }
+    const absl::MutexLock lock(&mutex_);
+    measurements_ += static_cast<int64_t>(batch.size());
+    under_way_ = 0;
+  }
+
+  void Remember(const std::string& key, const Timing& timing) {
+    const absl::Status stored = store_->Add(key, fingerprint_, timing);
+    if (stored.ok() || complained_) return;
+    complained_ = true;
+    Log().warn("kernel timings cannot be kept: {}", std::string(stored.message()));
+  }
+
+  const kernels::Backend* const backend_;
+  TimingStore* const store_;
+  const ServiceOptions options_;
+  const std::string fingerprint_;
+  CancelToken cancel_;
+  bool complained_ = false;  // measuring thread only
+
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, std::shared_future<Timing>> futures_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
+  int under_way_ ABSL_GUARDED_BY(mutex_) = 0;  // keys of the batch being measured
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;    // callers inside Wait
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t measurements_ ABSL_GUARDED_BY(mutex_) = 0;
+
+  std::jthread thread_;  // last: joined before anything it uses is gone
+};
+
+}  // namespace
+
+std::unique_ptr<TimingService> NewTimingService(const kernels::Backend* backend, TimingStore* store,
+                                                ServiceOptions options) {
+  return std::make_unique<Service>(backend, store, std::move(options));
+}
+
+}  // namespace quotient::timing

@@ -1,0 +1,65 @@
+// Whole graphs through the CPU backend against the reference evaluator.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/eval/evaluator.h"
+#include "core/kernels/onednn/onednn_backend.h"
+#include "core/model/text.h"
+#include "core/ops/infer_graph.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/kernels/graph_cases.h"
+#include "tests/support/graphs.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::kernels {
+namespace {
+
+class ExecutableTest : public ::testing::TestWithParam<GraphCase> {};
+
+std::string CaseName(const ::testing::TestParamInfo<GraphCase>& info) { return info.param.name; }
+
+TEST_P(ExecutableTest, AgreesWithTheReference) {
+  const model::Graph graph = GraphOf(GetParam());
+  const auto backend = onednn::NewBackend(1);
+  ASSERT_OK(backend.status());
+  auto executable = (*backend)->CompileGraph(graph);
+  ASSERT_OK(executable.status());
+  for (uint64_t seed : {1, 2}) {
+    const std::vector<model::Tensor> inputs =
+        RandomInputs(graph, (*executable)->input_values(), seed);
+    ASSERT_OK((*executable)->SetInputs(inputs));
+    ASSERT_OK((*executable)->Run());
+    const auto outputs = (*executable)->GetOutputs();
+    ASSERT_OK(outputs.status());
+    ExpectReference(graph, (*executable)->input_values(), inputs, (*executable)->output_values(),
+                    *outputs);
+  }
+}
+
+TEST_P(ExecutableTest, RunsAgainToTheSameResult) {
+  const model::Graph graph = GraphOf(GetParam());
+  const auto backend = onednn::NewBackend(1);
+  ASSERT_OK(backend.status());
+  auto executable = (*backend)->CompileGraph(graph);
+  ASSERT_OK(executable.status());
+  ASSERT_OK((*executable)->SetInputs(RandomInputs(graph, (*executable)->input_values(), 3)));
+  ASSERT_OK((*executable)->Run());
+  const auto first = (*executable)->GetOutputs();
+  ASSERT_OK((*executable)->Run());
+  const auto second = (*executable)->GetOutputs();
+  ASSERT_EQ(first->size(), second->size());
+  for (size_t i = 0; i < first->size(); ++i) {
+    EXPECT_TRUE(model::SameContent((*first)[i], (*second)[i])) << "output " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, ExecutableTest, ::testing::ValuesIn(AllGraphCases()), CaseName);
+
+}  // namespace
+}  // namespace quotient::kernels

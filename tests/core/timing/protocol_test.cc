@@ -1,0 +1,141 @@
+#include "core/timing/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/timing/scripted.h"
+
+namespace quotient::timing {
+namespace {
+
+using kernels::fake::FakeClock;
+
+class ProtocolTest : public ::testing::Test {
+ protected:
+  Timing TimeOne(ScriptedKernel& kernel) {
+    kernels::CompiledKernel* const kernels[] = {&kernel};
+    return TimeBatch(kernels, protocol_, probe_, stop_)[0];
+  }
+
+  FakeClock clock_;
+  ScriptedProbe probe_{&clock_};
+  Protocol protocol_;
+  StopCondition stop_;
+};
+
+TEST_F(ProtocolTest, SteadyKernelIsDoneAfterTheFewestRounds) {
+  ScriptedKernel kernel(&clock_, [](int) { return 100; });
+  const Timing timing = TimeOne(kernel);
+  EXPECT_EQ(timing.state, TimingState::kOk);
+  EXPECT_DOUBLE_EQ(timing.min_us, 100);
+  EXPECT_EQ(timing.relative_spread, 0);
+  EXPECT_EQ(timing.samples, 7);
+  EXPECT_EQ(kernel.runs(), 3 + 7 * 3);  // warm runs; 300 us per sample
+}
+
+TEST_F(ProtocolTest, ShortKernelsAreRepeatedWithinASample) {
+  ScriptedKernel kernel(&clock_, [](int) { return 0.5; });
+  const Timing timing = TimeOne(kernel);
+  EXPECT_DOUBLE_EQ(timing.min_us, 0.5);
+  EXPECT_EQ(kernel.runs(), 3 + 7 * 600);
+}
+
+TEST_F(ProtocolTest, FirstRunsDoNotCount) {
+  ScriptedKernel kernel(&clock_, [](int run) { return run < 3 ? 50 : 400; });
+  EXPECT_DOUBLE_EQ(TimeOne(kernel).min_us, 400);
+}
+
+TEST_F(ProtocolTest, GoesOnWhileTheMinimumImproves) {
+  // 400 us per run: one run per sample. Improves by 2 % in each of ten rounds.
+  ScriptedKernel kernel(&clock_, [](int run) {
+    const int round = run - 3;
+    return round < 0 ? 400 : 400 * (1 - 0.02 * std::min(round, 10));
+  });
+  const Timing timing = TimeOne(kernel);
+  EXPECT_EQ(timing.state, TimingState::kOk);
+  EXPECT_EQ(timing.samples, 11 + 5);
+  EXPECT_NEAR(timing.min_us, 320, 1e-6);
+}
+
+TEST_F(ProtocolTest, ContaminatedSamplesDoNotCount) {
+  // Every other sample is interrupted, and looks faster than the truth.
+  ScriptedKernel kernel(&clock_, [this](int run) {
+    const bool interrupted = run >= 3 && run % 2 == 0;
+    if (interrupted) probe_.Interrupt();
+    return interrupted ? 310 : 400;
+  });
+  const Timing timing = TimeOne(kernel);
+  EXPECT_EQ(timing.state, TimingState::kOk);
+  EXPECT_DOUBLE_EQ(timing.min_us, 400);
+  EXPECT_EQ(timing.samples, 5);
+}
+
+TEST_F(ProtocolTest, KernelThatIsAlwaysInterruptedIsNoisy) {
+  ScriptedKernel kernel(&clock_, [this](int run) {
+    probe_.Interrupt();
+    return 400.0 + run % 7;
+  });
+  const Timing timing = TimeOne(kernel);
+  EXPECT_EQ(timing.state, TimingState::kNoisy);
+  EXPECT_EQ(timing.samples, 0);
+  EXPECT_DOUBLE_EQ(timing.min_us, 400);  // of the contaminated samples
+  EXPECT_TRUE(timing.has_time());
+  EXPECT_EQ(kernel.runs(), 3 + 25);
+}
+
+TEST_F(ProtocolTest, CpuTimeStandsInWhereNoSampleIsClean) {
+  probe_.HaveCpuTime();
+  ScriptedKernel kernel(&clock_, [this](int) {
+    probe_.Interrupt(&clock_, 3000);
+    return 400;
+  });
+  const Timing timing = TimeOne(kernel);
+  EXPECT_EQ(timing.state, TimingState::kNoisy);
+  EXPECT_NEAR(timing.min_us, 400, 1e-6);
+}
+
+TEST_F(ProtocolTest, SlowKernelGetsFewRounds) {
+  ScriptedKernel kernel(&clock_, [](int) { return 40'000; });
+  const Timing timing = TimeOne(kernel);
+  EXPECT_EQ(timing.state, TimingState::kOk);
+  EXPECT_EQ(timing.samples, 3);
+  EXPECT_EQ(kernel.runs(), 1 + 3);  // one warm run is enough
+  EXPECT_EQ(clock_.NowNs(), 160'000'000);
+}
+
+TEST_F(ProtocolTest, FailureOfOneKernelLeavesTheOthersAlone) {
+  ScriptedKernel good(&clock_, [](int) { return 400; });
+  ScriptedKernel bad(&clock_, [](int run) { return run < 5 ? 400 : -1; });
+  kernels::CompiledKernel* const kernels[] = {&bad, &good};
+  const std::vector<Timing> timings = TimeBatch(kernels, protocol_, probe_, stop_);
+  EXPECT_EQ(timings[0].state, TimingState::kFailed);
+  EXPECT_FALSE(timings[0].has_time());
+  EXPECT_EQ(timings[1].state, TimingState::kOk);
+}
+
+TEST_F(ProtocolTest, BatchIsInterleaved) {
+  std::string order;
+  const auto noting = [&](char name) {
+    return [&order, name](int run) {
+      if (run >= 3) order.push_back(name);
+      return 400;
+    };
+  };
+  ScriptedKernel a(&clock_, noting('a')), b(&clock_, noting('b'));
+  kernels::CompiledKernel* const kernels[] = {&a, &b};
+  TimeBatch(kernels, protocol_, probe_, stop_);
+  EXPECT_EQ(order, "ababababababab");
+}
+
+TEST_F(ProtocolTest, StopsBetweenSamples) {
+  CancelToken token;
+  stop_ = StopCondition(&token);
+  ScriptedKernel kernel(&clock_, [&](int run) {
+    if (run == 4) token.Cancel();
+    return 400;
+  });
+  TimeOne(kernel);
+  EXPECT_EQ(kernel.runs(), 5);
+}
+
+}  // namespace
+}  // namespace quotient::timing

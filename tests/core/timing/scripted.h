@@ -1,0 +1,89 @@
+#pragma once
+
+// Kernels and probes that behave as a test says.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernels/backend.h"
+#include "core/kernels/fake/fake_backend.h"
+#include "core/timing/probe.h"
+
+namespace quotient::timing {
+
+// Reads a fake clock. A run may count as interrupted: Interrupt() is called by the script.
+class ScriptedProbe : public Probe {
+ public:
+  explicit ScriptedProbe(const kernels::fake::FakeClock* clock) : clock_(clock) {}
+
+  int64_t NowNs() override { return clock_->NowNs(); }
+  int64_t InvoluntarySwitches() override { return switches_; }
+  std::optional<int64_t> CpuNs() override {
+    if (!has_cpu_time_) return std::nullopt;
+    return clock_->NowNs() - stolen_ns_;
+  }
+  // Somebody else has the core for so long; the clock goes on.
+  void Interrupt(kernels::fake::FakeClock* clock = nullptr, double us = 0) {
+    ++switches_;
+    if (clock == nullptr) return;
+    clock->Advance(us);
+    stolen_ns_ += static_cast<int64_t>(us * 1e3);
+  }
+  void HaveCpuTime() { has_cpu_time_ = true; }
+
+ private:
+  const kernels::fake::FakeClock* clock_;
+  int64_t switches_ = 0;
+  int64_t stolen_ns_ = 0;
+  bool has_cpu_time_ = false;
+};
+
+// A kernel that takes script(run) microseconds; a negative number is a failure.
+class ScriptedKernel : public kernels::CompiledKernel {
+ public:
+  ScriptedKernel(kernels::fake::FakeClock* clock, std::function<double(int run)> script)
+      : clock_(clock), script_(std::move(script)) {}
+
+  absl::Status Run() override {
+    const double us = script_(runs_++);
+    if (us < 0) return absl::InternalError("scripted failure");
+    clock_->Advance(us);
+    return absl::OkStatus();
+  }
+  int runs() const { return runs_; }
+
+ private:
+  kernels::fake::FakeClock* clock_;
+  std::function<double(int)> script_;
+  int runs_ = 0;
+};
+
+// An executable without inputs and outputs, scripted the same way; notes its name at every run.
+class ScriptedExecutable : public kernels::Executable {
+ public:
+  ScriptedExecutable(char name, std::string* log, kernels::fake::FakeClock* clock,
+                     std::function<double(int run)> script)
+      : name_(name), log_(log), kernel_(clock, std::move(script)) {}
+
+  absl::Status SetInputs(const std::vector<model::Tensor>&) override { return absl::OkStatus(); }
+  absl::Status Run() override {
+    log_->push_back(name_);
+    return kernel_.Run();
+  }
+  absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override {
+    return std::vector<model::Tensor>{};
+  }
+  const std::vector<model::ValueId>& input_values() const override { return none_; }
+  const std::vector<model::ValueId>& output_values() const override { return none_; }
+  int num_kernels() const override { return 1; }
+
+ private:
+  const char name_;
+  std::string* log_;
+  ScriptedKernel kernel_;
+  const std::vector<model::ValueId> none_;
+};
+
+}  // namespace quotient::timing

@@ -1,0 +1,167 @@
+#include "core/timing/service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "tests/core/timing/scripted.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::timing {
+namespace {
+
+using kernels::KernelSpec;
+using kernels::fake::FakeClock;
+
+KernelSpec Relu(int64_t elements) {
+  const auto type = model::StaticType(model::DType::kFloat32, std::vector<int64_t>{elements});
+  return kernels::MakeSpec("Relu", {}, {kernels::Operand{type}}, {type}, 1, 0);
+}
+
+bool IsReady(const std::shared_future<Timing>& future) {
+  return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  // Kernels take 400 us and a tenth per element.
+  ServiceTest() {
+    backend_ = NewFakeBackend(
+        &clock_, {.run_us = [this](const KernelSpec& spec, int) { return Cost(spec); }});
+  }
+
+  virtual absl::StatusOr<double> Cost(const KernelSpec& spec) {
+    return 400 + 0.1 * static_cast<double>(spec.outputs[0].type.elements());
+  }
+
+  std::unique_ptr<TimingService> Service(ServiceOptions options = {}) {
+    options.make_probe = [this] { return std::make_unique<ScriptedProbe>(&clock_); };
+    return NewTimingService(backend_.get(), store_.get(), options);
+  }
+
+  FakeClock clock_;
+  std::unique_ptr<kernels::Backend> backend_;
+  std::unique_ptr<TimingStore> store_ = NewMemoryStore();
+};
+
+TEST_F(ServiceTest, MeasuresWhatIsAskedFor) {
+  const auto service = Service();
+  const auto small = service->Get(Relu(10)), large = service->Get(Relu(1000));
+  service->Wait({});
+  ASSERT_TRUE(IsReady(small) && IsReady(large));
+  EXPECT_NEAR(small.get().min_us, 401, 1e-6);
+  EXPECT_NEAR(large.get().min_us, 500, 1e-6);
+  EXPECT_EQ(service->measurements(), 2);
+}
+
+TEST_F(ServiceTest, OneMeasurementPerKeyHoweverManyAsk) {
+  const auto service = Service();
+  std::vector<std::jthread> askers;
+  for (int i = 0; i < 8; ++i) {
+    askers.emplace_back([&] {
+      for (int64_t n = 1; n <= 40; ++n) service->Get(Relu(n));
+      service->Wait({});
+    });
+  }
+  askers.clear();
+  EXPECT_EQ(service->measurements(), 40);
+  for (int64_t n = 1; n <= 40; ++n) {
+    EXPECT_NEAR(service->Get(Relu(n)).get().min_us, 400 + 0.1 * n, 1e-6);
+  }
+}
+
+TEST_F(ServiceTest, FindAsksForNothing) {
+  const auto service = Service();
+  EXPECT_EQ(service->Find(Relu(10)), std::nullopt);
+  service->Wait({});
+  EXPECT_EQ(service->measurements(), 0);
+  service->Get(Relu(10));
+  service->Wait({});
+  ASSERT_TRUE(service->Find(Relu(10)).has_value());
+  EXPECT_NEAR(service->Find(Relu(10))->min_us, 401, 1e-6);
+}
+
+TEST_F(ServiceTest, TheStoreAnswersForEarlierRuns) {
+  {
+    const auto service = Service();
+    service->Get(Relu(10));
+    service->Wait({});
+  }
+  const auto service = Service();
+  EXPECT_TRUE(service->Find(Relu(10)).has_value());
+  EXPECT_TRUE(IsReady(service->Get(Relu(10))));
+  EXPECT_EQ(service->measurements(), 0);
+}
+
+TEST_F(ServiceTest, TimingsOfAnotherDeviceAreNotOurs) {
+  ASSERT_OK(store_->Add(KernelKey(Relu(10)), "another device", Timing{TimingState::kOk, 1}));
+  const auto service = Service();
+  EXPECT_EQ(service->Find(Relu(10)), std::nullopt);
+}
+
+TEST_F(ServiceTest, FrozenServiceMeasuresNothing) {
+  {
+    const auto service = Service();
+    service->Get(Relu(10));
+    service->Wait({});
+  }
+  const auto service = Service({.frozen = true});
+  EXPECT_TRUE(service->Get(Relu(10)).get().has_time());
+  EXPECT_EQ(service->Get(Relu(11)).get().state, TimingState::kFailed);
+  service->Wait({});
+  EXPECT_EQ(service->measurements(), 0);
+}
+
+TEST_F(ServiceTest, WaitEndsWhenItIsToldTo) {
+  CancelToken token;
+  token.Cancel();
+  const auto service = Service();
+  service->Get(Relu(10));
+  service->Wait(StopCondition(&token));  // must return, measured or not
+}
+
+TEST_F(ServiceTest, NobodyIsLeftWaitingWhenTheServiceEnds) {
+  std::vector<std::shared_future<Timing>> futures;
+  {
+    const auto service = Service({.batch_keys = 1000, .batch_ms = 1e6});
+    for (int64_t n = 1; n <= 40; ++n) futures.push_back(service->Get(Relu(n)));
+  }
+  for (const auto& future : futures) {
+    ASSERT_TRUE(IsReady(future));
+    EXPECT_EQ(future.get().state, TimingState::kFailed);
+  }
+}
+
+class FailingServiceTest : public ServiceTest {
+ protected:
+  absl::StatusOr<double> Cost(const KernelSpec& spec) override {
+    switch (spec.outputs[0].type.elements()) {
+      case 1:
+        return absl::UnimplementedError("no such kernel");
+      case 2:
+        return absl::InternalError("broken");
+      default:
+        return 400;
+    }
+  }
+};
+
+TEST_F(FailingServiceTest, FailuresAreAnswersAndOnlyLastingOnesAreKept) {
+  {
+    const auto service = Service();
+    const auto unsupported = service->Get(Relu(1)), failed = service->Get(Relu(2));
+    const auto good = service->Get(Relu(3));
+    service->Wait({});
+    EXPECT_EQ(unsupported.get().state, TimingState::kUnsupported);
+    EXPECT_EQ(failed.get().state, TimingState::kFailed);
+    EXPECT_EQ(good.get().state, TimingState::kOk);
+  }
+  const auto service = Service();
+  EXPECT_EQ(service->Find(Relu(1))->state, TimingState::kUnsupported);
+  EXPECT_EQ(service->Find(Relu(2)), std::nullopt);
+}
+
+}  // namespace
+}  // namespace quotient::timing

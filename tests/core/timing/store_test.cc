@@ -1,0 +1,209 @@
+#include "core/timing/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/rng.h"
+#include "core/timing/record.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::timing {
+namespace {
+
+using quotient::testing::HasReason;
+
+Timing Ok(double min_us) { return {TimingState::kOk, min_us, min_us * 1.1, min_us * 1.2, 0.1, 9}; }
+
+class FileStoreTest : public ::testing::Test {
+ protected:
+  FileStoreTest() : path_(::testing::TempDir() + "/timings." + std::to_string(getpid())) {
+    Log().set_level(spdlog::level::err);  // damaged files are what we are here for
+  }
+  ~FileStoreTest() override { std::filesystem::remove(path_); }
+
+  std::unique_ptr<TimingStore> Open() {
+    auto store = OpenFileStore(path_);
+    EXPECT_OK(store);
+    return store.ok() ? *std::move(store) : nullptr;
+  }
+  std::string Content() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  void SetContent(const std::string& bytes) const {
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+
+  const std::string path_;
+};
+
+TEST(MemoryStoreTest, TheSmallerMinimumCounts) {
+  const auto store = NewMemoryStore();
+  EXPECT_EQ(store->Find("k", "f"), std::nullopt);
+  ASSERT_OK(store->Add("k", "f", Ok(5)));
+  ASSERT_OK(store->Add("k", "f", Ok(7)));
+  EXPECT_EQ(store->Find("k", "f"), Ok(5));
+  ASSERT_OK(store->Add("k", "f", Ok(3)));
+  EXPECT_EQ(store->Find("k", "f"), Ok(3));
+  EXPECT_EQ(store->Find("k", "g"), std::nullopt);
+}
+
+TEST(MemoryStoreTest, ATimeDisplacesAFailure) {
+  const auto store = NewMemoryStore();
+  ASSERT_OK(store->Add("k", "f", {TimingState::kUnsupported}));
+  EXPECT_EQ(store->Find("k", "f")->state, TimingState::kUnsupported);
+  ASSERT_OK(store->Add("k", "f", Ok(3)));
+  ASSERT_OK(store->Add("k", "f", {TimingState::kUnsupported}));
+  EXPECT_EQ(store->Find("k", "f"), Ok(3));
+}
+
+TEST_F(FileStoreTest, RemembersWhatWasAdded) {
+  {
+    const auto store = Open();
+    ASSERT_OK(store->Add("k", "f", Ok(5)));
+    ASSERT_OK(store->Add("k2", "f", {TimingState::kUnsupported}));
+  }
+  const auto store = Open();
+  EXPECT_EQ(store->Find("k", "f"), Ok(5));
+  EXPECT_EQ(store->Find("k2", "f")->state, TimingState::kUnsupported);
+}
+
+TEST_F(FileStoreTest, TornTailIsDroppedWhereverItIsTorn) {
+  ASSERT_OK(Open()->Add("first", "f", Ok(5)));
+  const size_t one = Content().size();
+  ASSERT_OK(Open()->Add("second", "f", Ok(6)));
+  const std::string whole = Content();
+  for (size_t size = one; size < whole.size(); ++size) {
+    SetContent(whole.substr(0, size));
+    const auto store = Open();
+    EXPECT_EQ(store->Find("first", "f"), Ok(5));
+    EXPECT_EQ(store->Find("second", "f"), std::nullopt) << size;
+    ASSERT_OK(store->Add("third", "f", Ok(7)));
+    const auto again = Open();
+    EXPECT_EQ(again->Find("first", "f"), Ok(5));
+    EXPECT_EQ(again->Find("third", "f"), Ok(7)) << size;
+  }
+}
+
+TEST_F(FileStoreTest, FileTornInItsHeadStartsAnew) {
+  for (size_t size = 0; size < kFileMagicSize; ++size) {
+    SetContent(std::string(kFileMagic).substr(0, size));
+    ASSERT_OK(Open()->Add("k", "f", Ok(size + 1)));
+    EXPECT_EQ(Open()->Find("k", "f"), Ok(size + 1));
+  }
+}
+
+TEST_F(FileStoreTest, RecordWithAFlippedByteIsPassedOver) {
+  ASSERT_OK(Open()->Add("first", "f", Ok(5)));
+  const size_t one = Content().size();
+  ASSERT_OK(Open()->Add("second", "f", Ok(6)));
+  ASSERT_OK(Open()->Add("third", "f", Ok(7)));
+  std::string bytes = Content();
+  bytes[one + 8 + 3] ^= 1;  // in the second record's payload
+  SetContent(bytes);
+  const auto store = Open();
+  EXPECT_EQ(store->Find("first", "f"), Ok(5));
+  EXPECT_EQ(store->Find("second", "f"), std::nullopt);
+  EXPECT_EQ(store->Find("third", "f"), Ok(7));
+}
+
+TEST_F(FileStoreTest, GarbageBehindTheHeadDoesNoHarm) {
+  Rng rng(4);
+  for (int trial = 0; trial < 100; ++trial) {
+    std::string garbage = kFileMagic;
+    for (uint64_t i = rng.Below(200); i-- > 0;) garbage.push_back(static_cast<char>(rng.Next()));
+    SetContent(garbage);
+    ASSERT_OK(Open()->Add("k", "f", Ok(5)));
+    EXPECT_EQ(Open()->Find("k", "f"), Ok(5));
+  }
+}
+
+TEST_F(FileStoreTest, ForeignFileIsRefusedAndLeftAlone) {
+  SetContent("a shopping list\n");
+  EXPECT_THAT(OpenFileStore(path_), HasReason(Reason::kStorageDown));
+  EXPECT_EQ(Content(), "a shopping list\n");
+}
+
+TEST_F(FileStoreTest, UnusablePathIsStorageDown) {
+  EXPECT_THAT(OpenFileStore("/no/such/folder/timings"), HasReason(Reason::kStorageDown));
+}
+
+TEST_F(FileStoreTest, SeesWhatOthersAppendAfterItsOwnNextAdd) {
+  const auto a = Open(), b = Open();
+  ASSERT_OK(a->Add("from a", "f", Ok(1)));
+  ASSERT_OK(b->Add("from b", "f", Ok(2)));
+  EXPECT_EQ(b->Find("from a", "f"), Ok(1));
+}
+
+TEST_F(FileStoreTest, ThreadsAndProcessesAppendTogether) {
+  constexpr int kWriters = 4, kRecords = 25;
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto store = OpenFileStore(path_);
+      bool good = store.ok();
+      for (int i = 0; i < kRecords && good; ++i) {
+        good = (*store)->Add(absl::StrCat("p", writer, " ", i), "f", Ok(i + 1)).ok();
+      }
+      _exit(good ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  {
+    const auto store = Open();
+    std::vector<std::jthread> threads;
+    for (int writer = 0; writer < kWriters; ++writer) {
+      threads.emplace_back([&store, writer] {
+        for (int i = 0; i < kRecords; ++i) {
+          EXPECT_OK(store->Add(absl::StrCat("t", writer, " ", i), "f", Ok(i + 1)));
+        }
+      });
+    }
+  }
+  for (pid_t child : children) {
+    int status = 1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  const auto store = Open();
+  for (int writer = 0; writer < kWriters; ++writer) {
+    for (int i = 0; i < kRecords; ++i) {
+      EXPECT_EQ(store->Find(absl::StrCat("p", writer, " ", i), "f"), Ok(i + 1));
+      EXPECT_EQ(store->Find(absl::StrCat("t", writer, " ", i), "f"), Ok(i + 1));
+    }
+  }
+}
+
+TEST(RecordTest, ComesBackAsItWas) {
+  const Record record{std::string("key\0with zero", 13), "fingerprint", Ok(1.25)};
+  const std::string bytes = EncodeRecord(record);
+  const DecodeResult decoded = DecodeRecord(bytes + "more");
+  ASSERT_EQ(decoded.outcome, DecodeResult::Outcome::kRecord);
+  EXPECT_EQ(decoded.size, bytes.size());
+  EXPECT_EQ(decoded.record.key, record.key);
+  EXPECT_EQ(decoded.record.fingerprint, record.fingerprint);
+  EXPECT_EQ(decoded.record.timing, record.timing);
+}
+
+TEST(RecordTest, TimesThatAreNoTimesAreNotTaken) {
+  for (double bad : {-1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    const std::string bytes = EncodeRecord({"k", "f", Ok(bad)});
+    EXPECT_EQ(DecodeRecord(bytes).outcome, DecodeResult::Outcome::kSkip);
+  }
+}
+
+}  // namespace
+}  // namespace quotient::timing
