@@ -1,0 +1,85 @@
+// The check of a selection, on the e-graph itself: it shares no code with the extractors.
+
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/extract/extract.h"
+
+namespace quotient::extract {
+namespace {
+
+class Checker {
+ public:
+  Checker(const Problem& problem, const Selection& selection)
+      : problem_(problem), selection_(selection), mark_(selection.choice.size(), Mark::kNew) {}
+
+  absl::StatusOr<double> Check() {
+    if (selection_.choice.size() != problem_.graph.class_bound()) {
+      return MakeError(Reason::kInternal, "selection: wrong number of classes");
+    }
+    for (ClassId root : problem_.roots) {
+      QUOTIENT_RETURN_IF_ERROR(Walk(problem_.graph.Find(root)));
+    }
+    return cost_;
+  }
+
+ private:
+  enum class Mark : uint8_t { kNew, kOpen, kDone };
+  struct Frame {
+    ClassId id;
+    size_t next_child;
+  };
+
+  // Depth-first from `start`, with a stack of its own: graphs can be deep.
+  absl::Status Walk(ClassId start) {
+    if (mark_[start.value()] == Mark::kDone) return absl::OkStatus();
+    std::vector<Frame> stack;
+    QUOTIENT_RETURN_IF_ERROR(Enter(start, stack));
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      const auto children = problem_.graph.node(selection_.of(frame.id)).children;
+      if (frame.next_child == children.size()) {
+        mark_[frame.id.value()] = Mark::kDone;
+        stack.pop_back();
+        continue;
+      }
+      const ClassId child = problem_.graph.Find(children[frame.next_child++]);
+      if (mark_[child.value()] == Mark::kOpen) return Error(child, "is on a cycle");
+      if (mark_[child.value()] == Mark::kNew) QUOTIENT_RETURN_IF_ERROR(Enter(child, stack));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Enter(ClassId id, std::vector<Frame>& stack) {
+    const ENodeId node = selection_.of(id);
+    if (!node.valid()) return Error(id, "is needed but has no choice");
+    if (node.value() >= problem_.graph.enode_bound()) return Error(id, "chose no e-node");
+    if (problem_.graph.class_of(node) != id) return Error(id, "chose another class's e-node");
+    const double cost = problem_.cost.Cost(node);
+    if (!std::isfinite(cost)) return Error(id, "chose an e-node of infinite cost");
+    cost_ += cost;
+    mark_[id.value()] = Mark::kOpen;
+    stack.push_back({id, 0});
+    return absl::OkStatus();
+  }
+
+  static absl::Status Error(ClassId id, absl::string_view what) {
+    return MakeError(Reason::kInternal, absl::StrCat("selection: class ", id.value(), " ", what));
+  }
+
+  const Problem& problem_;
+  const Selection& selection_;
+  std::vector<Mark> mark_;
+  double cost_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<double> CheckSelection(const Problem& problem, const Selection& selection) {
+  return Checker(problem, selection).Check();
+}
+
+}  // namespace quotient::extract

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/extract/extract.h"
+
+namespace quotient::extract {
+
+// Local search on the cost where each class is paid for once, from several starts: single changes
+// and compound ones (local_search.h). Finds optima in practice, promises none; deterministic unless
+// stopped.
+class DagExtractor : public Extractor {
+ public:
+  const char* name() const override { return "dag"; }
+  const char* optimal_for() const override { return "nothing"; }
+  absl::StatusOr<Selection> Extract(const Problem& problem,
+                                    const StopCondition& stop) const override;
+};
+
+}  // namespace quotient::extract

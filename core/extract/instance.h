@@ -1,0 +1,48 @@
+#pragma once
+
+// Instance: the part of an extraction problem that matters, renumbered without gaps, in flat
+// arrays. Only classes that the roots can reach through e-nodes of finite cost; classes and e-nodes
+// that no finite, acyclic choice exists for are left out. Immutable.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/ids.h"
+#include "core/egraph/grouped_list.h"
+#include "core/extract/extract.h"
+
+namespace quotient::extract {
+
+using Class = StrongId<struct InstanceClassTag>;
+using Node = StrongId<struct InstanceNodeTag>;
+
+struct Instance {
+  // By Node, in the order of their ENodeId within a class.
+  std::vector<double> cost;
+  std::vector<Class> class_of;
+  std::vector<ENodeId> enode;
+  egraph::GroupedList<Class> children;  // each once, in order of occurrence
+  // How often each of them occurs: parallel to children. Tree costs count so.
+  egraph::GroupedList<uint32_t> multiplicity;
+
+  // By Class.
+  std::vector<ClassId> class_id;
+  egraph::GroupedList<Node> nodes;    // never empty
+  egraph::GroupedList<Node> parents;  // e-nodes that have the class as a child
+
+  std::vector<Class> roots;  // each once
+  uint32_t class_bound = 0;  // of the e-graph
+
+  size_t num_classes() const { return class_id.size(); }
+  size_t num_nodes() const { return cost.size(); }
+};
+
+// NOT_FOUND if there is no finite selection.
+absl::StatusOr<Instance> MakeInstance(const Problem& problem);
+
+// As a Selection: what the roots need of a choice for each class.
+Selection ToSelection(const Instance& instance, std::span<const Node> choice);
+
+}  // namespace quotient::extract

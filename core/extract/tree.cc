@@ -1,0 +1,17 @@
+#include "core/extract/tree.h"
+
+#include "core/base/status_macros.h"
+#include "core/extract/bottom_up.h"
+#include "core/extract/lower_bound.h"
+
+namespace quotient::extract {
+
+absl::StatusOr<Selection> TreeExtractor::Extract(const Problem& problem,
+                                                 const StopCondition& /*stop*/) const {
+  QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
+  Selection selection = ToSelection(instance, MinimizeTreeCost(instance).choice);
+  selection.lower_bound = LowerBound(instance);
+  return selection;
+}
+
+}  // namespace quotient::extract

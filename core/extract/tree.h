@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/extract/extract.h"
+
+namespace quotient::extract {
+
+// Optimal when every use of a class is paid for; linear but for a logarithm.
+class TreeExtractor : public Extractor {
+ public:
+  const char* name() const override { return "tree"; }
+  const char* optimal_for() const override { return "tree"; }
+  absl::StatusOr<Selection> Extract(const Problem& problem,
+                                    const StopCondition& stop) const override;
+};
+
+}  // namespace quotient::extract

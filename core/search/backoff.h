@@ -1,0 +1,51 @@
+#pragma once
+
+// Which rules sit out the next iterations: one that found more matches than an iteration takes is
+// banned for a while, each time twice as long, so that explosive rules (associativity) leave room
+// for the others. As egg's scheduler, but nothing that was found is thrown away.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace quotient::search {
+
+class Backoff {
+ public:
+  static constexpr int64_t kNothingBanned = std::numeric_limits<int64_t>::max();
+
+  explicit Backoff(size_t num_rules) : rules_(num_rules) {}
+
+  bool banned(size_t rule, int64_t iteration) const {
+    return iteration < rules_[rule].banned_until;
+  }
+
+  // The rule had more to offer than `iteration` took.
+  void Ban(size_t rule, int64_t iteration) {
+    State& state = rules_[rule];
+    state.banned_until = iteration + 1 + (kFirstBan << std::min(state.times, kMaxDoublings));
+    ++state.times;
+  }
+
+  // The first iteration after `iteration` in which a rule that is banned now may run again.
+  int64_t NextRelease(int64_t iteration) const {
+    int64_t next = kNothingBanned;
+    for (const State& state : rules_) {
+      if (state.banned_until > iteration) next = std::min(next, state.banned_until);
+    }
+    return next;
+  }
+
+ private:
+  struct State {
+    int64_t banned_until = 0;
+    int times = 0;
+  };
+  static constexpr int64_t kFirstBan = 2;
+  static constexpr int kMaxDoublings = 20;
+
+  std::vector<State> rules_;
+};
+
+}  // namespace quotient::search

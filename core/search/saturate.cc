@@ -1,0 +1,190 @@
+// One iteration: all rules search the same clean graph, then their new matches are applied one of
+// each rule in turn (so that none uses up the room alone), then the graph is rebuilt.
+
+#include "core/search/saturate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "core/search/backoff.h"
+#include "core/search/match_memory.h"
+
+namespace quotient::search {
+namespace {
+
+using egraph::EGraph;
+using egraph::Match;
+using egraph::Origin;
+using egraph::Rule;
+
+// How many steps of a loop go by between looks at the clock.
+constexpr int64_t kStopCheckPeriod = 32;
+
+// Takes the matches of one rule that no iteration has seen.
+class NewMatches : public egraph::MatchSink {
+ public:
+  NewMatches(size_t rule, size_t limit, const StopCondition& stop, MatchMemory& memory)
+      : rule_(rule), limit_(limit), stop_(stop), memory_(memory) {}
+
+  bool Add(Match match) override {
+    if (++offered_ % kStopCheckPeriod == 0 && stop_.ShouldStop()) return false;
+    const MatchMemory::Key key = MatchMemory::KeyOf(rule_, match);
+    if (memory_.Contains(key)) return true;
+    overflowed_ = matches_.size() == limit_;
+    if (overflowed_) return false;
+    memory_.Insert(key);
+    matches_.push_back(std::move(match));
+    return true;
+  }
+
+  bool overflowed() const { return overflowed_; }
+  std::vector<Match> Take() { return std::move(matches_); }
+
+ private:
+  const size_t rule_;
+  const size_t limit_;
+  const StopCondition& stop_;
+  MatchMemory& memory_;
+  std::vector<Match> matches_;
+  int64_t offered_ = 0;
+  bool overflowed_ = false;
+};
+
+class Saturation {
+ public:
+  Saturation(EGraph& graph, std::span<const Rule* const> rules, const Limits& limits,
+             const StopCondition& stop, const IterationHook& hook)
+      : graph_(graph),
+        rules_(rules),
+        limits_(limits),
+        stop_(stop),
+        hook_(hook),
+        backoff_(rules.size()) {
+    outcome_.applied_by_rule.assign(rules.size(), 0);
+  }
+
+  absl::StatusOr<Outcome> ToEnd();
+
+ private:
+  StopReason Limit() const;
+  std::vector<std::vector<Match>> Search();
+  absl::Status Apply(const std::vector<std::vector<Match>>& found);
+  absl::StatusOr<bool> MakeRoom();
+
+  EGraph& graph_;
+  const std::span<const Rule* const> rules_;
+  const Limits& limits_;
+  const StopCondition& stop_;
+  const IterationHook& hook_;
+
+  MatchMemory memory_;
+  Backoff backoff_;
+  int64_t turn_ = 0;  // as iterations, but skips those in which all rules with work are banned
+  Outcome outcome_;
+
+  // Since the last Rebuild: the graph's size cannot be above this.
+  int64_t clean_enodes_ = 0;
+  uint32_t clean_bound_ = 0;
+  int64_t enodes_at_most() const { return clean_enodes_ + (graph_.enode_bound() - clean_bound_); }
+  absl::Status Rebuild() {
+    QUOTIENT_RETURN_IF_ERROR(graph_.Rebuild());
+    clean_enodes_ = graph_.num_enodes();
+    clean_bound_ = graph_.enode_bound();
+    return absl::OkStatus();
+  }
+};
+
+absl::StatusOr<Outcome> Saturation::ToEnd() {
+  QUOTIENT_RETURN_IF_ERROR(Rebuild());
+  while (true) {
+    outcome_.reason = Limit();
+    if (outcome_.reason != StopReason::kNone) return outcome_;
+    const std::vector<std::vector<Match>> found = Search();
+    outcome_.reason = stop_.Check();
+    if (outcome_.reason != StopReason::kNone) return outcome_;
+    if (std::ranges::all_of(found, [](const auto& matches) { return matches.empty(); })) {
+      const int64_t release = backoff_.NextRelease(turn_);
+      if (release == Backoff::kNothingBanned) {
+        outcome_.reason = StopReason::kSaturated;
+        return outcome_;
+      }
+      turn_ = release;
+      continue;
+    }
+    QUOTIENT_RETURN_IF_ERROR(Apply(found));
+    QUOTIENT_RETURN_IF_ERROR(Rebuild());
+    ++turn_;
+    ++outcome_.iterations;
+    if (hook_) hook_(graph_, outcome_);
+    if (outcome_.reason != StopReason::kNone) return outcome_;
+  }
+}
+
+StopReason Saturation::Limit() const {
+  if (const StopReason reason = stop_.Check(); reason != StopReason::kNone) return reason;
+  if (graph_.num_enodes() >= limits_.max_enodes) return StopReason::kNodeLimit;
+  if (outcome_.iterations >= limits_.max_iterations) return StopReason::kIterations;
+  return StopReason::kNone;
+}
+
+std::vector<std::vector<Match>> Saturation::Search() {
+  std::vector<std::vector<Match>> found(rules_.size());
+  const size_t limit = static_cast<size_t>(std::max<int64_t>(limits_.max_matches_per_rule, 1));
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (backoff_.banned(i, turn_)) continue;
+    if (stop_.ShouldStop()) break;
+    NewMatches sink(i, limit, stop_, memory_);
+    rules_[i]->Search(graph_, sink);
+    if (sink.overflowed()) backoff_.Ban(i, turn_);
+    found[i] = sink.Take();
+  }
+  return found;
+}
+
+// Sets the outcome's reason if the iteration had to end early.
+absl::Status Saturation::Apply(const std::vector<std::vector<Match>>& found) {
+  size_t rounds = 0;
+  for (const std::vector<Match>& matches : found) rounds = std::max(rounds, matches.size());
+  int64_t steps = 0;
+  for (size_t round = 0; round < rounds; ++round) {
+    for (size_t rule = 0; rule < rules_.size(); ++rule) {
+      if (round >= found[rule].size()) continue;
+      if (enodes_at_most() >= limits_.max_enodes) {
+        QUOTIENT_ASSIGN_OR_RETURN(const bool room, MakeRoom());
+        if (!room) {
+          outcome_.reason = StopReason::kNodeLimit;
+          return absl::OkStatus();
+        }
+      }
+      if (++steps % kStopCheckPeriod == 0) {
+        outcome_.reason = stop_.Check();
+        if (outcome_.reason != StopReason::kNone) return absl::OkStatus();
+      }
+      const Origin origin = static_cast<Origin>(rule + 1);
+      QUOTIENT_ASSIGN_OR_RETURN(const bool changed,
+                                rules_[rule]->Apply(graph_, found[rule][round], origin));
+      if (!changed) continue;
+      ++outcome_.matches_applied;
+      ++outcome_.applied_by_rule[rule];
+    }
+  }
+  return absl::OkStatus();
+}
+
+// At the node limit, congruence may show that some e-nodes are duplicates. Worth going on only if
+// it frees a fair share, else the loop would rebuild for every match.
+absl::StatusOr<bool> Saturation::MakeRoom() {
+  QUOTIENT_RETURN_IF_ERROR(Rebuild());
+  return clean_enodes_ < limits_.max_enodes - limits_.max_enodes / 16;
+}
+
+}  // namespace
+
+absl::StatusOr<Outcome> Saturate::Run(EGraph& graph, std::span<const Rule* const> rules,
+                                      const Limits& limits, const StopCondition& stop,
+                                      const IterationHook& hook) const {
+  return Saturation(graph, rules, limits, stop, hook).ToEnd();
+}
+
+}  // namespace quotient::search

@@ -1,0 +1,30 @@
+// The table of strategies.
+
+#include "core/search/saturate.h"
+#include "core/search/strategy.h"
+
+namespace quotient::search {
+namespace {
+
+std::span<const Strategy* const> All() {
+  static const Saturate saturate;
+  static const Strategy* const all[] = {&saturate};
+  return all;
+}
+
+}  // namespace
+
+const Strategy* FindStrategy(absl::string_view name) {
+  for (const Strategy* strategy : All()) {
+    if (strategy->name() == name) return strategy;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> StrategyNames() {
+  std::vector<std::string> names;
+  for (const Strategy* strategy : All()) names.emplace_back(strategy->name());
+  return names;
+}
+
+}  // namespace quotient::search

@@ -1,0 +1,171 @@
+#include "core/verify/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/eval/evaluator.h"
+#include "core/verify/random_inputs.h"
+
+namespace quotient::verify {
+namespace {
+
+using model::Tensor;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kChunk = 4096;
+
+bool SameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
+
+Difference CompareFloats(const Tensor& original, const Tensor& other) {
+  std::vector<double> a(kChunk), b(kChunk);
+  double largest = 0, difference = 0;
+  Difference result;
+  for (int64_t begin = 0; begin < original.elements(); begin += kChunk) {
+    const size_t count = static_cast<size_t>(std::min(kChunk, original.elements() - begin));
+    original.Load(begin, std::span(a).first(count));
+    other.Load(begin, std::span(b).first(count));
+    for (size_t i = 0; i < count; ++i) {
+      const int64_t index = begin + static_cast<int64_t>(i);
+      if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
+        if (!SameSpecial(a[i], b[i])) return {kInfinity, index};
+        continue;
+      }
+      largest = std::max(largest, std::abs(a[i]));
+      if (std::abs(a[i] - b[i]) > difference) {
+        difference = std::abs(a[i] - b[i]);
+        result.index = index;
+      }
+    }
+  }
+  // All zero in the original: the difference itself counts, against 1.
+  result.relative_error = difference / (largest > 0 ? largest : 1);
+  return result;
+}
+
+Difference CompareIntegers(const Tensor& original, const Tensor& other) {
+  const std::vector<int64_t> a = original.AsInts(), b = other.AsInts();
+  const auto [at, unused] = std::mismatch(a.begin(), a.end(), b.begin());
+  if (at == a.end()) return {};
+  return {kInfinity, at - a.begin()};
+}
+
+absl::StatusOr<std::vector<Tensor>> EvaluateOutputs(const CutGraph& cut,
+                                                    const std::vector<Tensor>& inputs, int threads,
+                                                    const StopCondition& stop) {
+  eval::ValueMap values;
+  for (size_t i = 0; i < inputs.size(); ++i) values.emplace(cut.graph.inputs[i], inputs[i]);
+  QUOTIENT_ASSIGN_OR_RETURN(const eval::ValueMap results,
+                            eval::Evaluate(cut.graph, values, cut.graph.outputs, threads, stop));
+  std::vector<Tensor> outputs;
+  outputs.reserve(cut.graph.outputs.size());
+  for (model::ValueId id : cut.graph.outputs) {
+    const auto found = results.find(id);
+    if (found == results.end()) {
+      return absl::InternalError(absl::StrCat("no value for '", cut.graph.value(id).name, "'"));
+    }
+    outputs.push_back(found->second);
+  }
+  return outputs;
+}
+
+absl::flat_hash_map<std::string, size_t> Positions(const std::vector<std::string>& keys) {
+  absl::flat_hash_map<std::string, size_t> positions;
+  for (size_t i = 0; i < keys.size(); ++i) positions.emplace(keys[i], i);
+  return positions;
+}
+
+}  // namespace
+
+Difference Compare(const Tensor& original, const Tensor& other) {
+  if (original.type() != other.type()) return {kInfinity, 0};
+  return model::IsFloat(original.dtype()) ? CompareFloats(original, other)
+                                          : CompareIntegers(original, other);
+}
+
+double Tolerance(const model::Graph& graph) {
+  double tolerance = 1e-9;
+  for (const model::Value& value : graph.values) {
+    switch (value.type.dtype) {
+      case model::DType::kFloat32:
+        tolerance = std::max(tolerance, 1e-4);
+        break;
+      case model::DType::kFloat16:
+        tolerance = std::max(tolerance, 1e-2);
+        break;
+      case model::DType::kBfloat16:
+        tolerance = std::max(tolerance, 2e-2);
+        break;
+      default:
+        break;
+    }
+  }
+  return tolerance;
+}
+
+absl::StatusOr<std::vector<Tensor>> MatchInputs(const CutGraph& original,
+                                                const std::vector<Tensor>& inputs,
+                                                const CutGraph& candidate) {
+  const auto positions = Positions(original.input_keys);
+  std::vector<Tensor> matched;
+  matched.reserve(candidate.input_keys.size());
+  for (const std::string& key : candidate.input_keys) {
+    const auto found = positions.find(key);
+    if (found == positions.end()) {
+      return absl::NotFoundError(absl::StrCat("the original has no ", key));
+    }
+    matched.push_back(inputs[found->second]);
+  }
+  return matched;
+}
+
+absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_sets, uint64_t seed,
+                                            int threads, const StopCondition& stop) {
+  Reference reference(original);
+  for (int set = 0; set < input_sets; ++set) {
+    reference.inputs_.push_back(RandomInputs(original.graph, seed + static_cast<uint64_t>(set)));
+    QUOTIENT_ASSIGN_OR_RETURN(std::vector<Tensor> outputs,
+                              EvaluateOutputs(original, reference.inputs_.back(), threads, stop));
+    reference.outputs_.push_back(std::move(outputs));
+  }
+  return reference;
+}
+
+absl::StatusOr<Verdict> Reference::Check(const CutGraph& candidate, int threads,
+                                         const StopCondition& stop) const {
+  Verdict verdict;
+  verdict.tolerance = Tolerance(original_->graph);
+  const auto candidate_outputs = Positions(candidate.output_keys);
+  const auto original_outputs = Positions(original_->output_keys);
+  for (const std::string& key : original_->output_keys) {
+    if (absl::StartsWith(key, "output ") && !candidate_outputs.contains(key)) {
+      verdict.worst_output = key;
+      verdict.max_relative_error = kInfinity;
+      return verdict;
+    }
+  }
+  for (size_t set = 0; set < inputs_.size(); ++set) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                              MatchInputs(*original_, inputs_[set], candidate));
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
+                              EvaluateOutputs(candidate, inputs, threads, stop));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto found = original_outputs.find(candidate.output_keys[i]);
+      const double error = found == original_outputs.end()
+                               ? kInfinity
+                               : Compare(outputs_[set][found->second], outputs[i]).relative_error;
+      if (error <= verdict.max_relative_error && !verdict.worst_output.empty()) continue;
+      verdict.max_relative_error = std::max(verdict.max_relative_error, error);
+      verdict.worst_output = candidate.output_keys[i];
+    }
+    ++verdict.inputs;
+  }
+  verdict.passed = verdict.max_relative_error <= verdict.tolerance;
+  return verdict;
+}
+
+}  // namespace quotient::verify

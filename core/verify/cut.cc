@@ -1,0 +1,143 @@
+#include "core/verify/cut.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::verify {
+namespace {
+
+using model::Graph;
+using model::Node;
+using model::ValueId;
+
+bool IsComputableValue(const Graph& graph, ValueId id) {
+  const model::TensorType& type = graph.value(id).type;
+  return type.is_static() && model::IsComputable(type.dtype);
+}
+
+bool IsComputableNode(const Graph& graph, const Node& node) {
+  if (node.is_opaque()) return false;
+  const auto computable = [&graph](ValueId id) {
+    return !id.valid() || IsComputableValue(graph, id);
+  };
+  return std::all_of(node.inputs.begin(), node.inputs.end(), computable) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), computable);
+}
+
+// A node's identity across rewriting: the name of its first output. Rewrites never touch nodes that
+// are cut out, so it stays.
+std::string NodeKey(const Graph& graph, const Node& node) {
+  for (ValueId id : node.outputs) {
+    if (id.valid()) return graph.value(id).name;
+  }
+  return node.name;
+}
+
+class Cutter {
+ public:
+  explicit Cutter(const Graph& graph) : graph_(graph), live_(model::LiveNodes(graph)) {}
+
+  absl::StatusOr<CutGraph> Run() {
+    MarkNeeded();
+    CopyValues();
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!live_[n]) continue;
+      if (kept_[n]) {
+        CopyNode(graph_.nodes[n]);
+      } else {
+        CutNode(graph_.nodes[n]);
+      }
+    }
+    for (ValueId id : graph_.outputs) AddOutput(id, absl::StrCat("output ", graph_.value(id).name));
+    QUOTIENT_RETURN_IF_ERROR(model::Validate(result_.graph));
+    return std::move(result_);
+  }
+
+ private:
+  void MarkNeeded() {
+    kept_.resize(graph_.nodes.size());
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      kept_[n] = live_[n] && IsComputableNode(graph_, graph_.nodes[n]);
+    }
+    read_.resize(graph_.values.size(), false);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!kept_[n]) continue;
+      for (ValueId id : graph_.nodes[n].inputs) {
+        if (id.valid()) read_[id.value()] = true;
+      }
+    }
+  }
+
+  // Constants and inputs first; values of nodes as their nodes come.
+  void CopyValues() {
+    copy_.resize(graph_.values.size());
+    result_.graph.name = graph_.name;
+    for (ValueId id : graph_.inputs) {
+      if (!IsComputableValue(graph_, id)) continue;
+      AddInput(id, absl::StrCat("input ", graph_.value(id).name));
+    }
+    for (uint32_t v = 0; v < graph_.values.size(); ++v) {
+      const model::Value& value = graph_.values[v];
+      if (value.constant.has_value() && model::IsComputable(value.type.dtype)) {
+        copy_[v] = result_.graph.AddConstant(value.name, *value.constant);
+      }
+    }
+  }
+
+  void AddInput(ValueId id, std::string key) {
+    const model::Value& value = graph_.value(id);
+    copy_[id.value()] = result_.graph.AddInput(value.name, value.type);
+    result_.input_keys.push_back(std::move(key));
+  }
+
+  // A value is an output once per key; a value that the cut does not hold is none.
+  void AddOutput(ValueId id, std::string key) {
+    if (!id.valid() || !copy_[id.value()].valid() || !keys_.insert(key).second) return;
+    result_.graph.outputs.push_back(copy_[id.value()]);
+    result_.output_keys.push_back(std::move(key));
+  }
+
+  void CopyNode(const Node& node) {
+    Node copy = node;
+    for (ValueId& id : copy.inputs) {
+      if (id.valid()) id = copy_[id.value()];
+    }
+    for (ValueId& id : copy.outputs) {
+      if (!id.valid()) continue;
+      const model::Value& value = graph_.value(id);
+      id = copy_[id.value()] = result_.graph.AddValue(value.name, value.type);
+    }
+    result_.graph.AddNode(std::move(copy));
+  }
+
+  void CutNode(const Node& node) {
+    ++result_.cut_nodes;
+    const std::string key = NodeKey(graph_, node);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      AddOutput(node.inputs[i], absl::StrCat("node ", key, " input ", i));
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId id = node.outputs[i];
+      // Only what somebody reads: the rest would be drawn and copied for nothing.
+      if (!id.valid() || !read_[id.value()] || !IsComputableValue(graph_, id)) continue;
+      AddInput(id, absl::StrCat("node ", key, " output ", i));
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<bool> live_;
+  std::vector<bool> kept_;     // by node: computed in the cut
+  std::vector<bool> read_;     // by value: read by a kept node
+  std::vector<ValueId> copy_;  // by value: its id in the cut
+  absl::flat_hash_set<std::string> keys_;
+  CutGraph result_;
+};
+
+}  // namespace
+
+absl::StatusOr<CutGraph> Cut(const Graph& graph) { return Cutter(graph).Run(); }
+
+}  // namespace quotient::verify

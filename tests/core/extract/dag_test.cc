@@ -1,0 +1,119 @@
+// The situations that the compound moves are for.
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/extract/extract.h"
+#include "tests/support/egraph/extraction_case.h"
+
+namespace quotient::extract {
+namespace {
+
+using ::quotient::testing::CaseNode;
+using ::quotient::testing::ExtractionCase;
+
+double DagCost(const ExtractionCase& example) {
+  const absl::StatusOr<Selection> selection = FindExtractor("dag")->Extract(example.problem(), {});
+  EXPECT_TRUE(selection.ok()) << selection.status();
+  const absl::StatusOr<double> cost = CheckSelection(example.problem(), *selection);
+  EXPECT_TRUE(cost.ok()) << cost.status();
+  return *cost;
+}
+
+double TreeExtractorsCost(const ExtractionCase& example) {
+  return FindExtractor("tree")->Extract(example.problem(), {})->cost;
+}
+
+// n products of cost 3, each also a part of one merged product of cost 4: taking it alone never
+// pays, all together do.
+TEST(DagExtractor, AdoptsAMergedOperatorForAllItsUsersAtOnce) {
+  constexpr size_t kInput = 0, kMerged = 1, kSum = 2, kFirst = 3;
+  std::vector<CaseNode> nodes = {{kInput, 0, {}}, {kMerged, 4, {kInput}}, {kSum, 1, {}}};
+  for (size_t i = kFirst; i < kFirst + 5; ++i) {
+    nodes.push_back({i, 3, {kInput}});
+    nodes.push_back({i, 0, {kMerged}});
+    nodes[2].children.push_back(i);
+  }
+  const ExtractionCase example(kFirst + 5, nodes, {kSum});
+  EXPECT_EQ(TreeExtractorsCost(example), 16);
+  EXPECT_EQ(DagCost(example), 5);
+}
+
+// The same through two splits of no cost, as pairwise merging leaves them.
+TEST(DagExtractor, AdoptsThroughENodesOfNoCost) {
+  constexpr size_t kInput = 0, kMerged = 1, kSum = 2, kLow = 3, kHigh = 4, kFirst = 5;
+  std::vector<CaseNode> nodes = {{kInput, 0, {}},      {kMerged, 4, {kInput}}, {kSum, 1, {}},
+                                 {kLow, 5, {kInput}},  {kLow, 0, {kMerged}},   {kHigh, 5, {kInput}},
+                                 {kHigh, 0, {kMerged}}};
+  for (size_t i = kFirst; i < kFirst + 4; ++i) {
+    nodes.push_back({i, 2, {kInput}});
+    nodes.push_back({i, 0, {i < kFirst + 2 ? kLow : kHigh}});
+    nodes[2].children.push_back(i);
+  }
+  const ExtractionCase example(kFirst + 4, nodes, {kSum});
+  EXPECT_EQ(TreeExtractorsCost(example), 9);
+  EXPECT_EQ(DagCost(example), 5);
+}
+
+// The merged operator reads one of its would-be users: adopting it there would close a cycle.
+TEST(DagExtractor, DoesNotAdoptIntoACycle) {
+  constexpr size_t kInput = 0, kMerged = 1, kSum = 2, kA = 3, kB = 4;
+  const ExtractionCase example(5,
+                               {{kInput, 0, {}},
+                                {kMerged, 1, {kA}},
+                                {kSum, 1, {kA, kB}},
+                                {kA, 3, {kInput}},
+                                {kA, 0, {kMerged}},
+                                {kB, 3, {kInput}},
+                                {kB, 0, {kMerged}}},
+                               {kSum});
+  EXPECT_EQ(DagCost(example), 5);
+}
+
+// The tree cost prefers the user of class 1, but class 0 is there anyway.
+TEST(DagExtractor, EqualCostsPreferFewerClasses) {
+  const ExtractionCase example(
+      4, {{0, 1, {}}, {1, 0, {}}, {2, 2, {0}}, {2, 2, {1}}, {3, 0, {2, 0}}}, {3});
+  const Selection tree = *FindExtractor("tree")->Extract(example.problem(), {});
+  const Selection dag = *FindExtractor("dag")->Extract(example.problem(), {});
+  EXPECT_EQ(tree.cost, 3);
+  EXPECT_EQ(dag.cost, 3);
+  EXPECT_TRUE(tree.of(example.id(1)).valid());
+  EXPECT_FALSE(dag.of(example.id(1)).valid());
+}
+
+TEST(DagExtractor, StoppedItStillAnswers) {
+  CancelToken token;
+  token.Cancel();
+  const ExtractionCase example(2, {{0, 1, {}}, {1, 1, {0, 0}}}, {1});
+  const absl::StatusOr<Selection> selection =
+      FindExtractor("dag")->Extract(example.problem(), StopCondition(&token));
+  ASSERT_TRUE(selection.ok());
+  EXPECT_EQ(selection->cost, 2);
+}
+
+TEST(DagExtractor, DeepChainsTakeNoStack) {
+  constexpr size_t kDepth = 10'000;
+  std::vector<CaseNode> nodes = {{0, 1, {}}};
+  for (size_t i = 1; i < kDepth; ++i) nodes.push_back({i, 1, {i - 1}});
+  const ExtractionCase example(kDepth, nodes, {kDepth - 1});
+  EXPECT_EQ(DagCost(example), kDepth);
+}
+
+TEST(Extractors, AreFoundByName) {
+  EXPECT_STREQ(FindExtractor("tree")->optimal_for(), "tree");
+  EXPECT_STREQ(FindExtractor("dag")->optimal_for(), "nothing");
+  EXPECT_EQ(FindExtractor("no such"), nullptr);
+}
+
+TEST(Extractors, BoundsAreBelowWhatIsFound) {
+  // Two forced leaves and the dearer path.
+  const ExtractionCase example(3, {{0, 2, {}}, {1, 3, {}}, {2, 1, {0, 1}}, {2, 9, {0}}}, {2});
+  const Selection selection = *FindExtractor("dag")->Extract(example.problem(), {});
+  EXPECT_EQ(selection.cost, 6);
+  EXPECT_EQ(selection.lower_bound, 4);
+}
+
+}  // namespace
+}  // namespace quotient::extract

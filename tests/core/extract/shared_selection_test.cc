@@ -1,0 +1,51 @@
+#include "core/extract/shared_selection.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/extract/bottom_up.h"
+#include "tests/support/egraph/extraction_case.h"
+
+namespace quotient::extract {
+namespace {
+
+TEST(SharedSelection, KnowsItsCostAfterAnyMovesAndUndoes) {
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const auto example = testing::ExtractionCase::Random(rng, 12);
+    const absl::StatusOr<Instance> instance = MakeInstance(example.problem());
+    if (!instance.ok()) continue;
+    SharedSelection selection(*instance, MinimizeTreeCost(*instance).choice);
+    std::vector<Node> before = selection.choices();
+    size_t mark = selection.Mark();
+    for (int i = 0; i < 40; ++i) {
+      if (rng.Below(8) == 0) {
+        selection.UndoTo(mark);
+        ASSERT_EQ(selection.choices(), before);
+      } else if (rng.Below(8) == 0) {
+        mark = selection.Mark();
+        before = selection.choices();
+      } else {
+        selection.Choose(Node(static_cast<uint32_t>(rng.Below(instance->num_nodes()))));
+      }
+      // Costs are small integers: sums are exact.
+      const Selection fresh = ToSelection(*instance, selection.choices());
+      ASSERT_EQ(selection.cost(), fresh.cost);
+      int64_t live = 0;
+      for (uint32_t id = 0; id < instance->num_classes(); ++id) {
+        const bool needed = fresh.of(instance->class_id[id]).valid();
+        ASSERT_EQ(selection.live(Class(id)), needed);
+        live += needed;
+      }
+      ASSERT_EQ(selection.num_live(), live);
+    }
+    selection.RecomputeCost();
+    EXPECT_EQ(selection.cost(), ToSelection(*instance, selection.choices()).cost);
+  }
+}
+
+}  // namespace
+}  // namespace quotient::extract
