@@ -1,0 +1,160 @@
+#include "core/optimize/candidates.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/eval/fold.h"
+#include "core/extract/extract.h"
+#include "core/optimize/enode_costs.h"
+#include "core/rules/rule_set.h"
+#include "core/search/strategy.h"
+
+namespace quotient::optimize {
+namespace {
+
+using egraph::ENodeId;
+
+// Growing the e-graph takes at most this share of the budget: choosing needs measurements, and
+// those need time.
+constexpr double kGrowShare = 0.4;
+// Rounds of choosing and measuring at most. The prior is optimistic, so each round either measures
+// something new or has settled; in practice it settles in a few.
+constexpr int kMostRounds = 40;
+
+class Searcher {
+ public:
+  Searcher(const Options& options, const SearchSettings& settings, cost::CostModel& model,
+           const StopCondition& stop, const SearchHook& hook)
+      : options_(options), settings_(settings), model_(model), stop_(stop), hook_(hook) {}
+
+  absl::StatusOr<SearchResult> Run(const model::Graph& graph, const model::Graph& measured) {
+    QUOTIENT_ASSIGN_OR_RETURN(tensors_, domain::FromGraph(graph, measured));
+    QUOTIENT_ASSIGN_OR_RETURN(rules_, rules::BuildRules(tensors_.domain.get(), settings_.max_opset,
+                                                        options_.disabled_rules));
+    QUOTIENT_RETURN_IF_ERROR(Grow());
+    QUOTIENT_RETURN_IF_ERROR(Choose());
+    const Clock& clock = Clock::System();
+    result_.figures.seconds = clock.SecondsSince(start_ns_);
+    return std::move(result_);
+  }
+
+ private:
+  absl::Status Grow() {
+    const search::Strategy* strategy = search::FindStrategy(options_.strategy);
+    search::Limits limits;
+    limits.max_enodes = options_.max_nodes;
+    const StopCondition stop =
+        stop_.WithBudget(Clock::System(), kGrowShare * options_.budget_seconds);
+    const auto progress = [this](const egraph::EGraph& graph, const search::Outcome&) {
+      hook_(graph.num_enodes(), 0);
+    };
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const search::Outcome outcome,
+        strategy->Run(*tensors_.egraph, rules_.rules(), limits, stop, progress));
+    result_.figures.strategy = options_.strategy;
+    result_.figures.iterations = outcome.iterations;
+    result_.figures.enodes = tensors_.egraph->num_enodes();
+    result_.figures.eclasses = tensors_.egraph->num_classes();
+    result_.figures.stop_reason = std::string(StopReasonName(outcome.reason));
+    return absl::OkStatus();
+  }
+
+  // Chooses by what is known, measures what was chosen, and again, until a choice is made of
+  // measured kernels alone.
+  absl::Status Choose() {
+    ENodeCosts costs(tensors_, model_, settings_.threads, settings_.constant_footprint_log2);
+    const std::vector<egraph::ClassId> roots = tensors_.CanonicalRoots();
+    const extract::Problem problem{*tensors_.egraph, costs, roots};
+    const extract::Extractor& dag = *extract::FindExtractor("dag");
+    const double left = options_.budget_seconds - Clock::System().SecondsSince(start_ns_);
+    const StopCondition stop = stop_.WithBudget(Clock::System(), std::max(0.0, left));
+    if (model_.measures()) {
+      result_.figures.kernels_measured += costs.Request(OriginalENodes());
+      QUOTIENT_RETURN_IF_ERROR(Settle(problem, dag, costs, stop));
+      costs.RequireMeasured();
+      costs.Update();
+    }
+    // What is known is chosen from even when time is up: extraction is quick, and an answer that is
+    // late by a moment beats none.
+    const StopCondition last = StopCondition().WithBudget(Clock::System(), 5.0);
+    QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, dag, last));
+    return AddCandidate(problem, *extract::FindExtractor("tree"), last);
+  }
+
+  absl::Status Settle(const extract::Problem& problem, const extract::Extractor& dag,
+                      ENodeCosts& costs, const StopCondition& stop) {
+    for (int round = 0; round < kMostRounds; ++round) {
+      QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, dag.Extract(problem, stop));
+      hook_(tensors_.egraph->num_enodes(), selection.cost);
+      const int fresh = costs.Request(Chosen(selection));
+      result_.figures.kernels_measured += fresh;
+      if (stop.ShouldStop()) break;
+      model_.Wait(stop);
+      costs.Update();
+      if (fresh == 0 && round > 0) break;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddCandidate(const extract::Problem& problem, const extract::Extractor& extractor,
+                            const StopCondition& stop) {
+    QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, extractor.Extract(problem, stop));
+    QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
+    if (result_.candidates.empty()) hook_(tensors_.egraph->num_enodes(), cost);
+    const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors_, selection.choice);
+    if (rewrites.empty()) return absl::OkStatus();  // the original itself
+    Candidate candidate;
+    candidate.cost_us = cost;
+    QUOTIENT_ASSIGN_OR_RETURN(candidate.graph,
+                              domain::ToGraph(tensors_, selection.choice, rules_.rules()));
+    QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, {.threads = settings_.threads}));
+    if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
+    for (const domain::Rewrite& rewrite : rewrites) {
+      candidate.journal.push_back({rules_.rules()[rewrite.origin - 1]->name(), rewrite.site,
+                                   rewrite.before, rewrite.after});
+    }
+    result_.candidates.push_back(std::move(candidate));
+    return absl::OkStatus();
+  }
+
+  std::vector<ENodeId> OriginalENodes() const {
+    std::vector<ENodeId> nodes;
+    for (uint32_t i = 0; i < tensors_.original_of_enode.size(); ++i) {
+      if (tensors_.original_of_enode[i].node.valid()) nodes.push_back(ENodeId(i));
+    }
+    return nodes;
+  }
+
+  static std::vector<ENodeId> Chosen(const extract::Selection& selection) {
+    std::vector<ENodeId> nodes;
+    for (ENodeId node : selection.choice) {
+      if (node.valid()) nodes.push_back(node);
+    }
+    return nodes;
+  }
+
+  const Options& options_;
+  const SearchSettings& settings_;
+  cost::CostModel& model_;
+  const StopCondition& stop_;
+  const SearchHook& hook_;
+  const int64_t start_ns_ = Clock::System().NowNs();
+  domain::TensorEGraph tensors_;
+  rules::RuleSet rules_;
+  absl::flat_hash_set<Digest> digests_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchResult> Search(const model::Graph& graph, const model::Graph& measured,
+                                    const Options& options, const SearchSettings& settings,
+                                    cost::CostModel& costs, const StopCondition& stop,
+                                    const SearchHook& hook) {
+  return Searcher(options, settings, costs, stop, hook).Run(graph, measured);
+}
+
+}  // namespace quotient::optimize

@@ -1,0 +1,51 @@
+#pragma once
+
+// From a model to graphs worth checking: grow the e-graph, choose, measure what was chosen, choose
+// again.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/stop.h"
+#include "core/cost/cost_model.h"
+#include "core/domain/tensor_egraph.h"
+#include "core/model/graph.h"
+#include "core/optimize/options.h"
+#include "core/optimize/report.h"
+
+namespace quotient::optimize {
+
+// A graph that extraction chose.
+struct Candidate {
+  model::Graph graph;  // symbols kept, constants folded
+  double cost_us = 0;  // by the e-graph's costs
+  std::vector<JournalEntry> journal;
+};
+
+struct SearchResult {
+  std::vector<Candidate> candidates;  // different graphs, cheapest first; perhaps none
+  SearchFigures figures;
+};
+
+// What the search may use, fixed before it starts.
+struct SearchSettings {
+  int threads = 1;
+  int max_opset = 0;                // no rewrite may need more
+  int constant_footprint_log2 = 0;  // of the model
+};
+
+// Called a few times a second with the size of the e-graph and the best cost so far (0: not known).
+using SearchHook = std::function<void(int64_t enodes, double best_cost_us)>;
+
+// `measured` is `graph` with every symbol bound (equal ids). Blocking; ends at
+// options.budget_seconds or `stop`; that it was stopped is no error. OPTION_INVALID for an unknown
+// rule name.
+absl::StatusOr<SearchResult> Search(const model::Graph& graph, const model::Graph& measured,
+                                    const Options& options, const SearchSettings& settings,
+                                    cost::CostModel& costs, const StopCondition& stop,
+                                    const SearchHook& hook);
+
+}  // namespace quotient::optimize

@@ -1,0 +1,119 @@
+#include "core/optimize/decide.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/timing/end_to_end.h"
+#include "core/timing/probe.h"
+
+namespace quotient::optimize {
+namespace {
+
+// A gain below this is not worth changing a model for, however sure it is.
+constexpr double kLeastGain = 0.002;
+constexpr double kAloneSeconds = 1.5;
+
+Measured ToMeasured(const timing::RunStatistics& runs) {
+  return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples};
+}
+
+absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
+    kernels::Backend& backend, const verify::CutGraph& original,
+    const std::vector<model::Tensor>& inputs, const verify::CutGraph& cut) {
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Executable> executable,
+                            backend.CompileGraph(cut.graph));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> matched,
+                            verify::MatchInputs(original, inputs, cut));
+  QUOTIENT_RETURN_IF_ERROR(executable->SetInputs(matched));
+  return executable;
+}
+
+// The candidate with the smallest ratio among those that are surely faster.
+std::optional<size_t> Fastest(const std::vector<timing::RatioStatistics>& ratios) {
+  std::optional<size_t> fastest;
+  for (size_t i = 1; i < ratios.size(); ++i) {
+    const timing::RatioStatistics& ratio = ratios[i];
+    if (ratio.interval.high >= 1 || ratio.median > 1 - kLeastGain) continue;
+    if (!fastest.has_value() || ratio.median < ratios[*fastest + 1].median) fastest = i - 1;
+  }
+  return fastest;
+}
+
+}  // namespace
+
+absl::Status KeepVerified(const verify::Reference& reference, int threads,
+                          const StopCondition& stop, std::vector<Packaged>* candidates,
+                          std::vector<std::string>* failures) {
+  std::vector<Packaged> kept;
+  for (Packaged& candidate : *candidates) {
+    absl::StatusOr<verify::Verdict> verdict =
+        reference.Check(candidate.prepared.cut, threads, stop);
+    if (stop.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+    if (!verdict.ok()) {
+      failures->push_back(std::string(verdict.status().message()));
+    } else if (!verdict->passed) {
+      failures->push_back(absl::StrCat(verdict->worst_output, " is off by ",
+                                       verdict->max_relative_error, " of its largest value"));
+    } else {
+      candidate.verdict = *std::move(verdict);
+      kept.push_back(std::move(candidate));
+    }
+  }
+  *candidates = std::move(kept);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Decision> DecideByRunning(const Prepared& original,
+                                         const std::vector<model::Tensor>& inputs,
+                                         kernels::Backend& backend, int threads,
+                                         const StopCondition& stop,
+                                         std::vector<Packaged>* candidates) {
+  std::vector<std::unique_ptr<kernels::Executable>> owned;
+  QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
+                            Compile(backend, original.cut, inputs, original.cut));
+  for (const Packaged& candidate : *candidates) {
+    QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
+                              Compile(backend, original.cut, inputs, candidate.prepared.cut));
+  }
+  std::vector<kernels::Executable*> executables;
+  for (const auto& executable : owned) executables.push_back(executable.get());
+  timing::EndToEndOptions options;
+  // Alone there is nothing to decide: a figure for the report is enough.
+  if (candidates->empty()) options.budget_seconds = kAloneSeconds;
+  const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(threads);
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
+                            timing::MeasureEndToEnd(executables, options, *probe, stop));
+  Decision decision;
+  decision.original = ToMeasured(result.runs[0]);
+  for (size_t i = 0; i < candidates->size(); ++i) {
+    (*candidates)[i].measured = ToMeasured(result.runs[i + 1]);
+    Log().info("candidate {}: {:.1f} us against {:.1f} us, ratio {:.4f} [{:.4f}, {:.4f}]", i,
+               result.runs[i + 1].median_us, result.runs[0].median_us, result.ratios[i + 1].median,
+               result.ratios[i + 1].interval.low, result.ratios[i + 1].interval.high);
+  }
+  decision.winner = Fastest(result.ratios);
+  // The report's figures are medians; they have to say the same as the ratios of pairs.
+  if (decision.winner.has_value() &&
+      (*candidates)[*decision.winner].measured.median_us >= decision.original.median_us) {
+    decision.winner.reset();
+  }
+  return decision;
+}
+
+Decision DecideByModel(double original_cost_us, const std::vector<Packaged>& candidates) {
+  Decision decision;
+  double best = original_cost_us * (1 - kLeastGain);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].cost.total_us >= best) continue;
+    best = candidates[i].cost.total_us;
+    decision.winner = i;
+  }
+  return decision;
+}
+
+}  // namespace quotient::optimize

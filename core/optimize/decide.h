@@ -1,0 +1,43 @@
+#pragma once
+
+// The decision: which candidates are right, and which of them, if any, is really faster.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/stop.h"
+#include "core/kernels/backend.h"
+#include "core/model/tensor.h"
+#include "core/optimize/package.h"
+#include "core/optimize/prepared.h"
+#include "core/optimize/report.h"
+#include "core/verify/compare.h"
+
+namespace quotient::optimize {
+
+// Compares each with the original and keeps those that agree. `failures` gets a line for each that
+// did not: every one is a broken rule. CANCELLED.
+absl::Status KeepVerified(const verify::Reference& reference, int threads,
+                          const StopCondition& stop, std::vector<Packaged>* candidates,
+                          std::vector<std::string>* failures);
+
+// What was decided: the fastest candidate, if it is faster than the original beyond the noise.
+struct Decision {
+  std::optional<size_t> winner;  // index; nothing: the original stays
+  Measured original;
+};
+
+// By running the original and all candidates end to end, interleaved, on `inputs` (those of
+// original.cut). Fills in `measured` of all. Without candidates the original is measured alone.
+absl::StatusOr<Decision> DecideByRunning(const Prepared& original,
+                                         const std::vector<model::Tensor>& inputs,
+                                         kernels::Backend& backend, int threads,
+                                         const StopCondition& stop,
+                                         std::vector<Packaged>* candidates);
+
+// By predicted cost: for devices that are only a model.
+Decision DecideByModel(double original_cost_us, const std::vector<Packaged>& candidates);
+
+}  // namespace quotient::optimize

@@ -1,0 +1,130 @@
+#include "core/optimize/enode_costs.h"
+
+#include <limits>
+
+#include "core/kernels/fusion.h"
+
+namespace quotient::optimize {
+namespace {
+
+using domain::ENodeDescription;
+using domain::OpWord;
+using egraph::ENodeId;
+
+constexpr double kEpilogueShare = 0.1;
+
+std::vector<kernels::Operand> Operands(const ENodeDescription& description) {
+  std::vector<kernels::Operand> operands;
+  for (const domain::ENodeOperand& input : description.inputs) {
+    kernels::Operand& operand = operands.emplace_back();
+    if (!input.present) continue;  // left out: no type
+    operand.type = input.measured;
+    operand.constant = input.weight_only;
+  }
+  return operands;
+}
+
+// A bias is added where a contraction writes its result anyway: it costs less than the noise of a
+// measurement. Costing the operator without it keeps that noise from deciding whether work should
+// be folded into a bias.
+void DropBias(absl::string_view op, std::vector<kernels::Operand>* operands) {
+  if (kernels::IsContraction(op) && op != "MatMul" && operands->size() > 2) operands->resize(2);
+}
+
+bool AllStatic(const std::vector<kernels::Operand>& operands, const model::TensorType& output) {
+  for (const kernels::Operand& operand : operands) {
+    const bool left_out =
+        operand.type.dtype == model::DType::kUndefined && !operand.type.has_rank();
+    if (!left_out && !operand.type.is_static()) return false;
+  }
+  return output.is_static();
+}
+
+}  // namespace
+
+ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, cost::CostModel& model, int threads,
+                       int constant_footprint_log2)
+    : tensors_(tensors),
+      model_(model),
+      threads_(threads),
+      footprint_log2_(constant_footprint_log2) {
+  const egraph::EGraph& graph = *tensors_.egraph;
+  costs_.resize(graph.enode_bound(), 0);
+  enodes_.resize(graph.enode_bound());
+  for (egraph::ClassId cls : graph.classes()) {
+    for (ENodeId node : graph.nodes(cls)) AddENode(node);
+  }
+  Update();
+}
+
+void ENodeCosts::AddENode(ENodeId node) {
+  const ENodeDescription description = domain::Describe(tensors_, node);
+  if (description.free || description.word->sort != OpWord::Sort::kOperator) return;
+  std::vector<kernels::Operand> operands = Operands(description);
+  // Behind opaque nodes types may be unknown. Nothing is rewritten there, so there is no choice
+  // that a cost could decide.
+  if (!AllStatic(operands, description.output.measured)) return;
+  ENode& info = enodes_[node.value()];
+  info.share = ShareOf(node, description, operands);
+  DropBias(description.word->name, &operands);
+  info.original = tensors_.Original(node).node.valid();
+  kernels::KernelSpec spec =
+      kernels::MakeSpec(description.word->name, description.word->attributes, std::move(operands),
+                        {description.output.measured}, threads_, footprint_log2_);
+  if (!spec.free) info.kernel = KernelIndex(std::move(spec));
+}
+
+int ENodeCosts::KernelIndex(kernels::KernelSpec spec) {
+  const auto [entry, fresh] =
+      kernel_by_key_.emplace(kernels::KernelKey(spec), static_cast<int>(kernels_.size()));
+  if (fresh) kernels_.push_back({std::move(spec), false, {}});
+  return entry->second;
+}
+
+double ENodeCosts::ShareOf(ENodeId node, const ENodeDescription& description,
+                           const std::vector<kernels::Operand>& operands) const {
+  const egraph::EGraph& graph = *tensors_.egraph;
+  const std::span<const egraph::ClassId> children = graph.node(node).children;
+  for (size_t i = 0; i < children.size(); ++i) {
+    for (ENodeId producer : graph.nodes(graph.Find(children[i]))) {
+      const OpWord& word = tensors_.domain->word(graph.node(producer).op);
+      if (word.sort != OpWord::Sort::kOperator || !kernels::IsContraction(word.name)) continue;
+      const kernels::ElementwiseNode fused{description.word->name, description.word->attributes,
+                                           operands, description.output.measured,
+                                           static_cast<int>(i)};
+      if (kernels::FusesAsEpilogue(word.name, fused)) return kEpilogueShare;
+    }
+  }
+  return 1;
+}
+
+double ENodeCosts::CostOf(const ENode& node) const {
+  const cost::KernelCost& cost = kernels_[node.kernel].cost;
+  const bool known = !model_.measures() || cost.source != cost::CostSource::kModel;
+  if (require_measured_ && !known && !node.original) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return cost.us * node.share;
+}
+
+int ENodeCosts::Request(std::span<const ENodeId> nodes) {
+  int fresh = 0;
+  for (ENodeId node : nodes) {
+    const int index = enodes_[node.value()].kernel;
+    if (index < 0 || kernels_[index].requested) continue;
+    kernels_[index].requested = true;
+    if (kernels_[index].cost.source != cost::CostSource::kModel) continue;
+    model_.Request(kernels_[index].spec);
+    ++fresh;
+  }
+  return fresh;
+}
+
+void ENodeCosts::Update() {
+  for (Kernel& kernel : kernels_) kernel.cost = model_.Estimate(kernel.spec);
+  for (size_t node = 0; node < enodes_.size(); ++node) {
+    if (enodes_[node].kernel >= 0) costs_[node] = CostOf(enodes_[node]);
+  }
+}
+
+}  // namespace quotient::optimize

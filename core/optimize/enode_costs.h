@@ -1,0 +1,68 @@
+#pragma once
+
+// What e-nodes cost: each e-node's kernel, as the cost model knows it.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/cost/cost_model.h"
+#include "core/domain/tensor_egraph.h"
+#include "core/extract/extract.h"
+
+namespace quotient::optimize {
+
+// Costs of a clean e-graph; it must not grow meanwhile. One thread.
+//
+// An element-wise e-node that may run as the epilogue of a contraction among its children is
+// charged kEpilogueShare of its stand-alone cost: fused, it costs next to nothing, and how much
+// exactly only the end-to-end run can say.
+class ENodeCosts final : public extract::CostFunction {
+ public:
+  // Borrows both. `constant_footprint_log2` and `threads` go into every kernel's spec.
+  ENodeCosts(const domain::TensorEGraph& tensors, cost::CostModel& model, int threads,
+             int constant_footprint_log2);
+
+  double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
+
+  // Asks for measurements of the kernels of these e-nodes; how many had none so far.
+  int Request(std::span<const egraph::ENodeId> nodes);
+  // Takes over what the model knows by now.
+  void Update();
+  // From here on (and after Update) e-nodes that are neither measured nor free nor part of the
+  // original graph must not be chosen.
+  void RequireMeasured() { require_measured_ = true; }
+
+ private:
+  // Kernels of the e-graph, each once: many e-nodes share one.
+  struct Kernel {
+    kernels::KernelSpec spec;
+    bool requested = false;
+    cost::KernelCost cost;
+  };
+  struct ENode {
+    int kernel = -1;        // -1: nothing runs
+    double share = 1;       // of the kernel's cost
+    bool original = false;  // a node of the original graph
+  };
+
+  void AddENode(egraph::ENodeId node);
+  int KernelIndex(kernels::KernelSpec spec);
+  double CostOf(const ENode& node) const;
+  // kEpilogueShare or 1.
+  double ShareOf(egraph::ENodeId node, const domain::ENodeDescription& description,
+                 const std::vector<kernels::Operand>& operands) const;
+
+  const domain::TensorEGraph& tensors_;
+  cost::CostModel& model_;
+  const int threads_;
+  const int footprint_log2_;
+  bool require_measured_ = false;
+  std::vector<double> costs_;  // by ENodeId
+  std::vector<ENode> enodes_;  // by ENodeId
+  std::vector<Kernel> kernels_;
+  absl::flat_hash_map<std::string, int> kernel_by_key_;
+};
+
+}  // namespace quotient::optimize

@@ -1,0 +1,263 @@
+// The path of a model, stage by stage. Read this first; each stage lives in a file of its own.
+
+#include "core/optimize/optimize.h"
+
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/onnx/writer.h"
+#include "core/optimize/candidates.h"
+#include "core/optimize/decide.h"
+#include "core/optimize/describe.h"
+#include "core/optimize/devices.h"
+#include "core/optimize/package.h"
+#include "core/optimize/prepared.h"
+#include "core/verify/compare.h"
+#include "core/verify/random_inputs.h"
+
+namespace quotient::optimize {
+namespace {
+
+int ThreadsFor(const Options& options) {
+  constexpr int kMostByDefault = 16;
+  if (options.threads > 0) return options.threads;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, kMostByDefault);
+}
+
+double GainPercent(double before, double after) {
+  return before > 0 ? (before - after) / before * 100 : 0;
+}
+
+class Run {
+ public:
+  Run(const ModelFiles& files, const Options& options, const Environment& environment,
+      const StopCondition& stop, ProgressSink* progress)
+      : files_(files),
+        options_(options),
+        environment_(environment),
+        stop_(stop),
+        sink_(progress),
+        threads_(ThreadsFor(options)) {}
+
+  absl::StatusOr<Result> Execute() {
+    QUOTIENT_RETURN_IF_ERROR(options_.Validate());
+    QUOTIENT_RETURN_IF_ERROR(Stage("read", [this] { return Read(); }));
+    QUOTIENT_RETURN_IF_ERROR(Stage("baseline", [this] { return Baseline(); }));
+    QUOTIENT_RETURN_IF_ERROR(Stage("search", [this] { return SearchStage(); }));
+    QUOTIENT_RETURN_IF_ERROR(Stage("package", [this] { return PackageStage(); }));
+    QUOTIENT_RETURN_IF_ERROR(Stage("verify", [this] { return Verify(); }));
+    QUOTIENT_RETURN_IF_ERROR(Stage("measure", [this] { return Measure(); }));
+    return Finish();
+  }
+
+ private:
+  // Every stage goes through here: stop check, progress, time, and the stage's name before its
+  // error's message.
+  absl::Status Stage(absl::string_view name, const std::function<absl::Status()>& body) {
+    if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+    if (stop_.ShouldStop()) {
+      return MakeError(Reason::kRunBudget, absl::StrCat("time was up before the phase ", name));
+    }
+    progress_.phase = std::string(name);
+    progress_.detail.clear();
+    ReportProgress(0);
+    const int64_t start = clock_.NowNs();
+    const absl::Status status = body();
+    report_.phase_seconds[std::string(name)] = clock_.SecondsSince(start);
+    ReportProgress(1);
+    Log().info("phase {} took {:.2f} s", progress_.phase, clock_.SecondsSince(start));
+    return status;
+  }
+
+  absl::Status Read() {
+    QUOTIENT_ASSIGN_OR_RETURN(original_, Prepare(files_, options_, threads_, stop_));
+    report_.notes = original_.shapes.notes;
+    if (original_.cut.cut_nodes > 0) {
+      report_.notes.push_back(absl::StrCat(
+          original_.cut.cut_nodes,
+          " nodes are not understood: they pass through untouched, checking and measuring cut the "
+          "model there, and no time holds what they take"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Baseline() {
+    QUOTIENT_ASSIGN_OR_RETURN(device_, environment_.devices->Get(options_.device, threads_));
+    QUOTIENT_ASSIGN_OR_RETURN(original_cost_,
+                              cost::PredictGraph(original_.cut.graph, device_->costs(), stop_));
+    progress_.original_cost_us = original_cost_.total_us;
+    return absl::OkStatus();
+  }
+
+  absl::Status SearchStage() {
+    SearchSettings settings;
+    settings.threads = threads_;
+    settings.max_opset = MaxOpset();
+    settings.constant_footprint_log2 = kernels::FootprintLog2(original_.constant_bytes);
+    const int64_t start = clock_.NowNs();
+    const auto hook = [this, start](int64_t enodes, double best_cost_us) {
+      progress_.enodes = enodes;
+      if (best_cost_us > 0) progress_.best_cost_us = best_cost_us;
+      ReportProgress(
+          std::min(1.0, clock_.SecondsSince(start) / std::max(options_.budget_seconds, 1e-3)));
+    };
+    absl::StatusOr<SearchResult> found = Search(original_.graph, original_.measured, options_,
+                                                settings, device_->costs(), stop_, hook);
+    if (found.ok()) {
+      report_.search = std::move(found->figures);
+      candidates_ = std::move(found->candidates);
+    } else if (found.status().code() == absl::StatusCode::kInternal) {
+      report_.search.strategy = options_.strategy;
+      report_.search.stop_reason = "failed";
+      NoteFailure("the search failed", found.status());
+    } else {
+      return found.status();
+    }
+    return absl::OkStatus();
+  }
+
+  // A broken invariant of ours must not cost the user the answer that is safe: the original. It
+  // must not go unseen either.
+  void NoteFailure(absl::string_view what, const absl::Status& status) {
+    Log().error("{}: {}", std::string(what), Escaped(status.message()));
+    report_.notes.push_back(absl::StrCat(what, " (please report this model): ", status.message()));
+  }
+
+  absl::Status PackageStage() {
+    const PackageSettings settings{.max_opset = MaxOpset(),
+                                   .external_location = environment_.external_location,
+                                   .bind_types = !options_.shapes.empty(),
+                                   .threads = threads_};
+    for (Candidate& candidate : candidates_) {
+      absl::StatusOr<Packaged> packaged =
+          Package(original_, std::move(candidate), settings, device_->costs(), stop_);
+      if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+      if (packaged.ok()) {
+        packaged_.push_back(*std::move(packaged));
+      } else {
+        NoteFailure("a candidate could not be written", packaged.status());
+      }
+    }
+    candidates_.clear();
+    return absl::OkStatus();
+  }
+
+  absl::Status Verify() {
+    if (packaged_.empty()) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(
+        reference_, verify::Reference::Create(original_.cut, options_.verify_inputs, options_.seed,
+                                              threads_, stop_));
+    std::vector<std::string> failures;
+    QUOTIENT_RETURN_IF_ERROR(KeepVerified(*reference_, threads_, stop_, &packaged_, &failures));
+    for (const std::string& failure : failures) {
+      NoteFailure("a candidate did not agree with the original and was thrown away",
+                  absl::InternalError(failure));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Measure() {
+    if (device_->backend() == nullptr) {
+      decision_ = DecideByModel(original_cost_.total_us, packaged_);
+      return absl::OkStatus();
+    }
+    const std::vector<model::Tensor> inputs =
+        reference_.has_value() ? reference_->inputs(0)
+                               : verify::RandomInputs(original_.cut.graph, options_.seed);
+    QUOTIENT_ASSIGN_OR_RETURN(decision_, DecideByRunning(original_, inputs, *device_->backend(),
+                                                         threads_, stop_, &packaged_));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Result> Finish() {
+    Result result;
+    report_.model_name = files_.name;
+    report_.engine_version = std::string(EngineVersion());
+    report_.device = options_.device;
+    report_.fingerprint = device_->costs().fingerprint();
+    report_.measured = device_->costs().measures();
+    report_.threads = threads_;
+    report_.original = {NodeCount(original_.model), original_cost_.total_us, decision_.original};
+    if (decision_.winner.has_value()) {
+      TakeWinner(packaged_[*decision_.winner], &result);
+    } else {
+      KeepOriginal(&result);
+    }
+    report_.predicted_speedup_percent =
+        GainPercent(report_.original.predicted_us, report_.optimized.predicted_us);
+    report_.speedup_percent =
+        GainPercent(report_.original.measured.median_us, report_.optimized.measured.median_us);
+    result.report = std::move(report_);
+    return result;
+  }
+
+  void TakeWinner(Packaged& winner, Result* result) {
+    report_.outcome = Outcome::kImproved;
+    report_.optimized = {NodeCount(winner.prepared.model), winner.cost.total_us, winner.measured};
+    report_.verification = {winner.verdict.passed, winner.verdict.max_relative_error,
+                            winner.verdict.tolerance, winner.verdict.inputs};
+    report_.journal = std::move(winner.journal);
+    DescribeNodes({original_.cut.graph, original_cost_}, {winner.prepared.cut.graph, winner.cost},
+                  &report_);
+    result->files = std::move(*winner.files);
+  }
+
+  // Byte for byte what came in; the files of its external data are the caller's already.
+  void KeepOriginal(Result* result) {
+    report_.outcome = Outcome::kNoImprovement;
+    report_.optimized = report_.original;
+    report_.verification = {true, 0, verify::Tolerance(original_.cut.graph), 0};
+    DescribeNodes({original_.cut.graph, original_cost_}, {original_.cut.graph, original_cost_},
+                  &report_);
+    result->files.model = std::string(files_.model);
+  }
+
+  int MaxOpset() const {
+    constexpr int kRaisedByDefault = 20;
+    const int wanted = options_.max_opset > 0 ? options_.max_opset
+                                              : std::max(original_.model.opset, kRaisedByDefault);
+    return onnx::HighestOpset(original_.model, wanted);
+  }
+
+  void ReportProgress(double fraction) {
+    if (sink_ == nullptr) return;
+    progress_.fraction = fraction;
+    progress_.elapsed_seconds = clock_.SecondsSince(start_ns_);
+    sink_->Report(progress_);
+  }
+
+  const ModelFiles& files_;
+  const Options& options_;
+  const Environment& environment_;
+  const StopCondition& stop_;
+  ProgressSink* const sink_;
+  const int threads_;
+  const Clock& clock_ = Clock::System();
+  const int64_t start_ns_ = clock_.NowNs();
+  Progress progress_;
+
+  Prepared original_;
+  Device* device_ = nullptr;
+  cost::GraphCost original_cost_;
+  std::vector<Candidate> candidates_;
+  std::vector<Packaged> packaged_;
+  std::optional<verify::Reference> reference_;
+  Decision decision_;
+  Report report_;
+};
+
+}  // namespace
+
+absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,
+                                const Environment& environment, const StopCondition& stop,
+                                ProgressSink* progress) {
+  return Run(files, options, environment, stop, progress).Execute();
+}
+
+}  // namespace quotient::optimize

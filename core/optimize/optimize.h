@@ -1,0 +1,70 @@
+#pragma once
+
+// The whole of Quotient's core in one call: ONNX bytes in, a checked and faster ONNX out.
+//
+//   ModelFiles files{.model = bytes};
+//   auto result = Optimize(files, options, environment, stop, &progress);
+//
+// Blocking; may be called from several threads at once (measuring is serialised inside).
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/progress.h"
+#include "core/base/stop.h"
+#include "core/optimize/options.h"
+#include "core/optimize/report.h"
+
+namespace quotient::optimize {
+
+// A model as it arrives: the ONNX file and the files its external data names, by the exact location
+// string used in the model. The file system is never consulted. Bytes are borrowed and must live as
+// long as the call.
+struct ModelFiles {
+  std::string name;  // for people: the file's name
+  absl::string_view model;
+  std::map<std::string, absl::string_view> external_data;
+};
+
+// A model as it leaves: external data, if any, in one file that the model calls
+// `external_location`.
+struct OptimizedModel {
+  std::string model;
+  std::string external_location;  // empty: all weights inside
+  std::string external_data;
+};
+
+struct Result {
+  OptimizedModel files;  // for no_improvement: the input's bytes, byte for byte
+  Report report;
+};
+
+class Devices;
+
+// What outlives one optimization.
+struct Environment {
+  // The devices of this process and what is known of their kernels, shared by all jobs
+  // (devices.h). Borrowed; never null.
+  Devices* devices = nullptr;
+  // The name the result's external data gets, e.g. "OUT.onnx.data".
+  std::string external_location = "model.onnx.data";
+};
+
+// Errors: those of options (OPTION_INVALID), of reading (MODEL_..., LIMIT_..., EXTERNAL_DATA_...,
+// OPSET_UNKNOWN, SHAPE_MISSING), CANCELLED when the token was set; RUN_BUDGET when the deadline of
+// `stop` passed before any result was valid. A search that finds nothing is a result, not an error.
+absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,
+                                const Environment& environment, const StopCondition& stop,
+                                ProgressSink* progress);
+
+// What the engine is: goes into keys and reports. Changes whenever results may.
+absl::string_view EngineVersion();
+
+// A short description of a model: nodes by operator, inputs, outputs, opset, opaque operators.
+// Canonical JSON. Errors as for reading.
+absl::StatusOr<std::string> Inspect(const ModelFiles& files);
+
+}  // namespace quotient::optimize

@@ -1,0 +1,129 @@
+#include "core/optimize/options.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/cost/cost_model.h"
+#include "core/search/strategy.h"
+
+namespace quotient::optimize {
+namespace {
+
+absl::Status Invalid(absl::string_view option, absl::string_view what) {
+  return MakeError(Reason::kOptionInvalid, absl::StrCat(option, ": ", what));
+}
+
+template <typename T>
+bool Contains(const std::vector<T>& items, const std::string& item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+absl::Status CheckShapes(absl::string_view option,
+                         const std::map<std::string, std::vector<int64_t>>& shapes) {
+  for (const auto& [name, dims] : shapes) {
+    for (int64_t dim : dims) {
+      if (dim < 0 || dim > (int64_t{1} << 40)) {
+        return Invalid(option, absl::StrCat("'", name, "': dimension ", dim, " is out of range"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string ShapesText(const std::map<std::string, std::vector<int64_t>>& shapes) {
+  std::string text;
+  for (const auto& [name, dims] : shapes) {
+    // Lengths make the text unambiguous whatever bytes a name has.
+    absl::StrAppend(&text, name.size(), ":", name, "=", absl::StrJoin(dims, ","), ";");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::Status Options::Validate() const {
+  if (device != "cpu" && !Contains(cost::AnalyticDevices(), device)) {
+    return Invalid("device", absl::StrCat("'", device, "' is not one of: cpu, ",
+                                          absl::StrJoin(cost::AnalyticDevices(), ", ")));
+  }
+  if (!Contains(search::StrategyNames(), strategy)) {
+    return Invalid("strategy", absl::StrCat("'", strategy, "' is not one of: ",
+                                            absl::StrJoin(search::StrategyNames(), ", ")));
+  }
+  if (!(budget_seconds >= 0 && budget_seconds <= 86'400)) {
+    return Invalid("budget", "must be from 0 to 86400 seconds");
+  }
+  if (max_nodes < 1 || max_nodes > 10'000'000) {
+    return Invalid("max-nodes", "must be from 1 to 10000000");
+  }
+  if (threads < 0 || threads > 256) return Invalid("threads", "must be from 0 to 256");
+  if (max_opset < 0 || max_opset > 1000) return Invalid("max-opset", "must be from 0 to 1000");
+  if (verify_inputs < 1 || verify_inputs > 100) {
+    return Invalid("verify-inputs", "must be from 1 to 100");
+  }
+  QUOTIENT_RETURN_IF_ERROR(CheckShapes("shape", shapes));
+  return CheckShapes("measure-shape", measure_shapes);
+}
+
+std::string Options::CanonicalText() const {
+  std::string text = absl::StrCat("options-v1\ndevice=", device, "\nstrategy=", strategy,
+                                  "\nbudget=", absl::StrFormat("%.17g", budget_seconds),
+                                  "\nmax_nodes=", max_nodes, "\nthreads=", threads, "\nseed=", seed,
+                                  "\nmax_opset=", max_opset, "\nverify_inputs=", verify_inputs);
+  absl::StrAppend(&text, "\nshapes=", ShapesText(shapes));
+  absl::StrAppend(&text, "\nmeasure_shapes=", ShapesText(measure_shapes));
+  std::vector<std::string> disabled = disabled_rules;
+  std::sort(disabled.begin(), disabled.end());
+  absl::StrAppend(&text, "\ndisabled_rules=", absl::StrJoin(disabled, ","), "\n");
+  return text;
+}
+
+absl::Status ParseShapeOption(absl::string_view text,
+                              std::map<std::string, std::vector<int64_t>>* shapes) {
+  // Names may hold '=', dimensions never do.
+  const size_t equals = text.rfind('=');
+  if (equals == absl::string_view::npos || equals == 0) {
+    return Invalid("shape", absl::StrCat("'", text, "' is not NAME=DIM,DIM,..."));
+  }
+  std::vector<int64_t> dims;
+  const absl::string_view list = text.substr(equals + 1);
+  for (absl::string_view piece : absl::StrSplit(list, ',', absl::SkipEmpty())) {
+    int64_t dim;
+    if (!absl::SimpleAtoi(piece, &dim) || dim < 0) {
+      return Invalid("shape", absl::StrCat("'", piece, "' in '", text, "' is not a dimension"));
+    }
+    dims.push_back(dim);
+  }
+  (*shapes)[std::string(text.substr(0, equals))] = std::move(dims);
+  return absl::OkStatus();
+}
+
+absl::Status ParseDuration(absl::string_view text, double* seconds) {
+  double unit = 1;
+  absl::string_view number = text;
+  if (absl::ConsumeSuffix(&number, "ms")) {
+    unit = 1e-3;
+  } else if (absl::ConsumeSuffix(&number, "s")) {
+    unit = 1;
+  } else if (absl::ConsumeSuffix(&number, "m")) {
+    unit = 60;
+  } else if (absl::ConsumeSuffix(&number, "h")) {
+    unit = 3600;
+  }
+  double value;
+  if (!absl::SimpleAtod(number, &value) || !std::isfinite(value) || value < 0) {
+    return Invalid("duration", absl::StrCat("'", text, "' is not a time such as 30s, 2m or 500ms"));
+  }
+  *seconds = value * unit;
+  return absl::OkStatus();
+}
+
+}  // namespace quotient::optimize

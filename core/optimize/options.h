@@ -1,0 +1,67 @@
+#pragma once
+
+// What a user can ask of one optimization. A plain value: defaults beside the fields, canonical
+// text for cache keys, validation with messages that name the option.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace quotient::optimize {
+
+struct Options {
+  // What the costs are: "cpu" is measured on this machine; "model:NAME" (model:h200) comes from an
+  // analytic model alone, nothing is measured and the report says so.
+  std::string device = "cpu";
+
+  // The search that grows the e-graph. Known: "saturate".
+  std::string strategy = "saturate";
+
+  // Bounds the search alone, in seconds; checking and measuring come on top.
+  double budget_seconds = 30;
+
+  // The e-graph stops growing at this many e-nodes.
+  int64_t max_nodes = 50'000;
+
+  // Threads for kernels, checking and measuring; 0: one per core, at most 16.
+  int threads = 0;
+
+  // Seeds everything random: inputs of the check, ties.
+  uint64_t seed = 0;
+
+  // No rewrite may need a newer opset than this; 0: the model's own or 20, whichever is higher.
+  int max_opset = 0;
+
+  // Binds dimensions of inputs for good: input name -> dims. The result has these shapes.
+  std::map<std::string, std::vector<int64_t>> shapes;
+
+  // Binds dimensions for measuring and checking only; the result keeps its symbols.
+  std::map<std::string, std::vector<int64_t>> measure_shapes;
+
+  // Names of rules not to use.
+  std::vector<std::string> disabled_rules;
+
+  // Random inputs the result is compared on.
+  int verify_inputs = 2;
+
+  friend bool operator==(const Options&, const Options&) = default;
+
+  // OPTION_INVALID naming the first option that is out of range or unknown.
+  absl::Status Validate() const;
+
+  // All fields in a fixed order and form: equal options, equal text. Part of the job's key.
+  std::string CanonicalText() const;
+};
+
+// Reads "name=1,3,224,224" into a name and dims. OPTION_INVALID for any other text.
+absl::Status ParseShapeOption(absl::string_view text,
+                              std::map<std::string, std::vector<int64_t>>* shapes);
+
+// Reads "30s", "2m", "1500ms" or "12" (seconds). OPTION_INVALID for any other text.
+absl::Status ParseDuration(absl::string_view text, double* seconds);
+
+}  // namespace quotient::optimize

@@ -1,0 +1,40 @@
+#pragma once
+
+// Prepared: a model read from bytes and made ready to be checked, predicted and run.
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/stop.h"
+#include "core/model/graph.h"
+#include "core/onnx/reader.h"
+#include "core/optimize/measure_shapes.h"
+#include "core/optimize/optimize.h"
+#include "core/optimize/options.h"
+#include "core/verify/cut.h"
+
+namespace quotient::optimize {
+
+struct Prepared {
+  onnx::Model model;      // as read; its graph is what the writer starts from
+  model::Graph graph;     // types inferred, constants folded; symbols kept
+  model::Graph measured;  // the same ids, every symbol bound for measuring
+  verify::CutGraph cut;   // of `measured`, folded once more: what is evaluated and run
+  MeasureShapes shapes;
+  int64_t constant_bytes = 0;  // of `cut`
+};
+
+// Reads, binds options.shapes, infers, folds, binds for measuring, cuts. Errors as for Optimize.
+absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
+                                 const StopCondition& stop);
+
+// The same of a result of ours, with the shapes that the original was measured with.
+absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> result,
+                                       const MeasureShapes& shapes, int threads,
+                                       const StopCondition& stop);
+
+// Nodes of the main graph.
+int64_t NodeCount(const onnx::Model& model);
+
+}  // namespace quotient::optimize

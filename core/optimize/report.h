@@ -1,0 +1,113 @@
+#pragma once
+
+// The cost report: what changed, why, what it gained, how sure we are. The canonical JSON is the
+// master; the HTML page and the CLI's table are drawn from the same value.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace quotient::optimize {
+
+enum class Outcome { kImproved, kNoImprovement };
+absl::string_view OutcomeName(Outcome outcome);  // "improved", "no_improvement"
+
+// Microseconds of whole runs; all zero where nothing was measured.
+struct Measured {
+  double median_us = 0;
+  double p10_us = 0;
+  double p90_us = 0;
+  int runs = 0;
+};
+
+struct GraphFigures {
+  int64_t nodes = 0;        // ONNX nodes of the main graph
+  double predicted_us = 0;  // sum of kernel costs
+  Measured measured;
+};
+
+struct Verification {
+  bool passed = false;
+  double max_relative_error = 0;  // largest |difference| / largest |value|, over all outputs
+  double tolerance = 0;
+  int inputs = 0;  // random input sets compared
+};
+
+struct SearchFigures {
+  std::string strategy;
+  double seconds = 0;
+  int64_t enodes = 0;
+  int64_t eclasses = 0;
+  int64_t iterations = 0;
+  std::string stop_reason;
+  int64_t kernels_measured = 0;
+};
+
+// One application of a rule that the result uses.
+struct JournalEntry {
+  std::string rule;
+  std::string site;  // name of a node of the original that the rewrite replaced
+  std::string before;
+  std::string after;
+};
+
+// A node of the original (after_us missing: gone) or of the result (before_us missing: new).
+struct NodeCost {
+  std::string name;
+  std::string op;
+  std::optional<double> before_us;
+  std::optional<double> after_us;
+  double spread = 0;   // relative spread of the measurement
+  std::string source;  // "measured", "model", "free"
+};
+
+// A node or edge of the pictures drawn before/after.
+struct DrawnNode {
+  std::string name;
+  std::string op;
+  std::vector<int> inputs;  // indices of drawn nodes
+  bool changed = false;     // not in the other graph
+  double cost_us = 0;
+};
+
+struct Report {
+  Outcome outcome = Outcome::kNoImprovement;
+  std::string model_name;
+  std::string engine_version;
+  bool measured = false;    // false: every figure comes from an analytic model
+  std::string device;       // as asked for: "cpu", "model:h200"
+  std::string fingerprint;  // the device's canonical text
+  int threads = 0;
+  GraphFigures original;
+  GraphFigures optimized;
+  double speedup_percent = 0;  // (original - optimized) / original * 100, measured medians
+  double predicted_speedup_percent = 0;  // the same of the predictions
+  Verification verification;
+  SearchFigures search;
+  std::vector<JournalEntry> journal;
+  std::vector<NodeCost> nodes;
+  std::vector<DrawnNode> drawn_before;
+  std::vector<DrawnNode> drawn_after;
+  std::map<std::string, double> phase_seconds;  // read, baseline, search, verify, measure, package
+  std::vector<std::string>
+      notes;  // what a reader should know: symbols bound for measuring, cuts, ...
+};
+
+// Canonical JSON: fixed key order, numbers in shortest form, ends with a newline.
+std::string ToJson(const Report& report);
+
+// Reads what ToJson wrote; unknown keys are ignored. INVALID_ARGUMENT for anything else.
+absl::StatusOr<Report> ReportFromJson(absl::string_view json);
+
+// One self-contained page: no scripts or styles from elsewhere, every name escaped.
+std::string ToHtml(const Report& report);
+
+// The table the CLI prints.
+std::string ToTable(const Report& report);
+
+}  // namespace quotient::optimize

@@ -1,0 +1,225 @@
+// The report as one self-contained page: no scripts, nothing from elsewhere, every name escaped.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/optimize/html.h"
+#include "core/optimize/report.h"
+
+namespace quotient::optimize {
+namespace {
+
+constexpr size_t kMostBars = 60;
+constexpr size_t kMostJournalRows = 500;
+
+constexpr char kStyle[] = R"css(
+:root{--ink:#1c2430;--soft:#5b6675;--line:#d9dfe7;--paper:#fff;--ground:#f4f6f9;--old:#9aa8ba;--new:#1f8a5b;--warn:#b3541e;--mark:#dff3e8}
+@media(prefers-color-scheme:dark){:root{--ink:#e6ebf2;--soft:#9aa6b6;--line:#34404f;--paper:#1a212b;--ground:#12171e;--old:#66758a;--new:#4cc38a;--warn:#f0a06a;--mark:#1f3d30}}
+*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
+main{max-width:1180px;margin:0 auto;padding:28px 20px 60px}h1{font-size:24px;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:17px;margin:0 0 12px}
+section{background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:18px 20px;margin:16px 0}
+.soft{color:var(--soft)}.verdict{font-size:44px;font-weight:650;line-height:1.1;margin:10px 0 2px}.gain{color:var(--new)}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:14px}.card b{display:block;font-size:20px;font-weight:600}
+table{border-collapse:collapse;width:100%;font-size:14px}th{text-align:left;color:var(--soft);font-weight:500}th,td{padding:4px 8px;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+td.num,th.num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}code{font:13px ui-monospace,monospace}
+.bars td{border:0;padding:2px 8px}.bar{height:9px;border-radius:3px;margin:1px 0;min-width:1px}.before{background:var(--old)}.after{background:var(--new)}
+.draw{display:flex;gap:24px;overflow-x:auto}.draw h3{font-size:14px;margin:0 0 6px;color:var(--soft);font-weight:500}
+svg.graph text{font:12px system-ui,sans-serif;fill:var(--ink)}svg.graph .cost,svg.graph .bandlabel{text-anchor:end;fill:var(--soft);font-size:11px}svg.graph .bandlabel{text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:8px}
+svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:var(--mark);stroke:var(--new)}svg.graph .edge{fill:none;stroke:var(--old)}svg.graph .band{stroke:var(--line);stroke-dasharray:3 4}
+.note{color:var(--warn)}.range{position:relative;height:26px;background:var(--ground);border-radius:4px;margin:3px 0}.range i{position:absolute;top:8px;height:10px;border-radius:3px;opacity:.55}.range u{position:absolute;top:3px;width:3px;height:20px;border-radius:2px}
+)css";
+
+std::string Time(double us) {
+  if (us >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
+  return absl::StrFormat("%.1f µs", us);
+}
+
+std::string Card(absl::string_view label, absl::string_view value, absl::string_view more) {
+  return absl::StrCat("<div class=\"card\"><span class=\"soft\">", label, "</span><b>", value,
+                      "</b><span class=\"soft\">", more, "</span></div>");
+}
+
+std::string Verdict(const Report& report) {
+  const double percent =
+      report.measured ? report.speedup_percent : report.predicted_speedup_percent;
+  if (report.outcome == Outcome::kNoImprovement) {
+    return "<div class=\"verdict\">No improvement</div><div class=\"soft\">Nothing was faster, so "
+           "the model came back byte for byte.</div>";
+  }
+  return absl::StrFormat(
+      "<div class=\"verdict gain\">%.1f %% faster</div><div class=\"soft\">%s</div>", percent,
+      report.measured ? "measured end to end, both graphs interleaved in one process"
+                      : "predicted by an analytic model; nothing was measured");
+}
+
+std::string Summary(const Report& report) {
+  const Verification& check = report.verification;
+  const SearchFigures& search = report.search;
+  std::string cards;
+  if (report.measured) {
+    absl::StrAppend(&cards, Card("original", Time(report.original.measured.median_us),
+                                 absl::StrCat(report.original.measured.runs, " runs, median")));
+    absl::StrAppend(&cards, Card("optimized", Time(report.optimized.measured.median_us),
+                                 absl::StrCat(report.optimized.measured.runs, " runs, median")));
+  }
+  absl::StrAppend(&cards, Card("predicted",
+                               absl::StrCat(Time(report.original.predicted_us), " → ",
+                                            Time(report.optimized.predicted_us)),
+                               absl::StrFormat("%.1f %%", report.predicted_speedup_percent)));
+  absl::StrAppend(&cards,
+                  Card("nodes", absl::StrCat(report.original.nodes, " → ", report.optimized.nodes),
+                       absl::StrCat(report.journal.size(), " rewrites used")));
+  absl::StrAppend(&cards,
+                  Card("checked", check.passed ? "equal" : "NOT EQUAL",
+                       absl::StrFormat("%d random inputs, largest relative error %.2g (limit %.2g)",
+                                       check.inputs, check.max_relative_error, check.tolerance)));
+  absl::StrAppend(&cards, Card("search", HtmlEscaped(search.strategy),
+                               absl::StrFormat("%.1f s, %d e-nodes, ended by %s", search.seconds,
+                                               search.enodes, HtmlEscaped(search.stop_reason))));
+  return absl::StrCat("<section>", Verdict(report), "</section><section class=\"cards\">", cards,
+                      "</section>");
+}
+
+// p10..p90 as a stripe with the median as a mark, both graphs on one scale from zero.
+std::string HowSure(const Report& report) {
+  if (!report.measured) return "";
+  const double top =
+      1.05 * std::max(report.original.measured.p90_us, report.optimized.measured.p90_us);
+  if (!(top > 0)) return "";
+  const auto stripe = [top](absl::string_view label, const Measured& m, absl::string_view cls) {
+    return absl::StrFormat(
+        "<div class=\"soft\">%s: median %s, p10 %s, p90 %s</div><div class=\"range\"><i "
+        "class=\"%s\" "
+        "style=\"left:%.2f%%;width:%.2f%%\"></i><u class=\"%s\" style=\"left:%.2f%%\"></u></div>",
+        label, Time(m.median_us), Time(m.p10_us), Time(m.p90_us), cls, 100 * m.p10_us / top,
+        std::max(0.3, 100 * (m.p90_us - m.p10_us) / top), cls, 100 * m.median_us / top);
+  };
+  return absl::StrCat("<section><h2>How sure</h2>",
+                      stripe("original", report.original.measured, "before"),
+                      stripe("optimized", report.optimized.measured, "after"), "</section>");
+}
+
+std::string Bars(const Report& report) {
+  std::vector<const NodeCost*> nodes;
+  double largest = 0;
+  for (const NodeCost& node : report.nodes) {
+    const double cost = std::max(node.before_us.value_or(0), node.after_us.value_or(0));
+    largest = std::max(largest, cost);
+    if (cost > 0) nodes.push_back(&node);
+  }
+  std::stable_sort(nodes.begin(), nodes.end(), [](const NodeCost* a, const NodeCost* b) {
+    return std::max(a->before_us.value_or(0), a->after_us.value_or(0)) >
+           std::max(b->before_us.value_or(0), b->after_us.value_or(0));
+  });
+  if (nodes.empty()) return "";
+  std::string rows;
+  for (size_t i = 0; i < std::min(nodes.size(), kMostBars); ++i) {
+    const NodeCost& node = *nodes[i];
+    const auto bar = [largest](const std::optional<double>& us, absl::string_view cls) {
+      if (!us.has_value()) return std::string();
+      return absl::StrFormat("<div class=\"bar %s\" style=\"width:%.2f%%\"></div>", cls,
+                             100 * *us / largest);
+    };
+    const auto cell = [](const std::optional<double>& us) {
+      return us.has_value() ? Time(*us) : std::string("–");
+    };
+    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(node.name), "</td><td>", HtmlEscaped(node.op),
+                    "</td><td style=\"width:38%\">", bar(node.before_us, "before"),
+                    bar(node.after_us, "after"), "</td><td class=\"num\">", cell(node.before_us),
+                    "</td><td class=\"num\">", cell(node.after_us), "</td><td class=\"num soft\">",
+                    absl::StrFormat("±%.0f %%", 100 * node.spread), "</td><td class=\"soft\">",
+                    HtmlEscaped(node.source), "</td></tr>");
+  }
+  std::string more;
+  if (nodes.size() > kMostBars) {
+    more = absl::StrCat("<p class=\"soft\">and ", nodes.size() - kMostBars, " cheaper nodes</p>");
+  }
+  return absl::StrCat(
+      "<section><h2>Cost per node</h2><table class=\"bars\"><tr><th>node</th><th>operator</th><th>"
+      "before / after</th><th class=\"num\">before</th><th class=\"num\">after</th><th "
+      "class=\"num\">spread</th><th>source</th></tr>",
+      rows, "</table>", more, "</section>");
+}
+
+std::string Drawings(const Report& report) {
+  if (report.drawn_after.empty() || report.outcome == Outcome::kNoImprovement) return "";
+  return absl::StrCat("<section><h2>What changed</h2><div class=\"draw\"><div><h3>before</h3>",
+                      DrawGraph(report.drawn_before), "</div><div><h3>after</h3>",
+                      DrawGraph(report.drawn_after), "</div></div></section>");
+}
+
+std::string Journal(const Report& report) {
+  if (report.journal.empty()) return "";
+  std::string rows;
+  for (size_t i = 0; i < std::min(report.journal.size(), kMostJournalRows); ++i) {
+    const JournalEntry& entry = report.journal[i];
+    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(entry.rule), "</td><td>",
+                    HtmlEscaped(entry.site), "</td><td><code>", HtmlEscaped(entry.before),
+                    "</code></td><td><code>", HtmlEscaped(entry.after), "</code></td></tr>");
+  }
+  return absl::StrCat(
+      "<section><h2>Journal of rewrites</h2><table><tr><th>rule</th><th>site</th>"
+      "<th>before</th><th>after</th></tr>",
+      rows, "</table></section>");
+}
+
+std::string Circumstances(const Report& report) {
+  std::string notes;
+  for (const std::string& note : report.notes) {
+    absl::StrAppend(&notes, "<li class=\"note\">", HtmlEscaped(note), "</li>");
+  }
+  std::string phases;
+  for (const auto& [phase, seconds] : report.phase_seconds) {
+    absl::StrAppendFormat(&phases, "%s%s %.2f s", phases.empty() ? "" : ", ", HtmlEscaped(phase),
+                          seconds);
+  }
+  return absl::StrCat("<section><h2>Circumstances</h2><ul>", notes,
+                      "</ul><p class=\"soft\">Device: ", HtmlEscaped(report.device), ", ",
+                      report.threads, " threads<br><code>", HtmlEscaped(report.fingerprint),
+                      "</code><br>Phases: ", phases,
+                      "<br>Engine: ", HtmlEscaped(report.engine_version), "</p></section>");
+}
+
+}  // namespace
+
+std::string HtmlEscaped(absl::string_view text) {
+  std::string escaped;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c < 0x20 || c >= 0x7f ? '?' : static_cast<char>(c);
+    }
+  }
+  return escaped;
+}
+
+std::string ToHtml(const Report& report) {
+  return absl::StrCat(
+      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\"><title>Quotient: ",
+      HtmlEscaped(report.model_name), "</title><style>", kStyle, "</style></head><body><main><h1>",
+      HtmlEscaped(report.model_name), "</h1><div class=\"soft\">cost report by Quotient</div>",
+      Summary(report), HowSure(report), Drawings(report), Bars(report), Journal(report),
+      Circumstances(report), "</main></body></html>\n");
+}
+
+}  // namespace quotient::optimize

@@ -1,0 +1,108 @@
+// The report for a terminal.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/log.h"
+#include "core/optimize/report.h"
+
+namespace quotient::optimize {
+namespace {
+
+constexpr size_t kMostRows = 20;
+
+std::string Microseconds(double us) {
+  if (us >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
+  return absl::StrFormat("%.1f us", us);
+}
+
+std::string Cell(const std::optional<double>& us) { return us ? Microseconds(*us) : "-"; }
+
+void AppendFigures(const Report& report, std::string* out) {
+  const auto row = [out](absl::string_view label, absl::string_view before, absl::string_view after,
+                         absl::string_view gain) {
+    absl::StrAppendFormat(out, "  %-12s %14s %14s %10s\n", label, before, after, gain);
+  };
+  const GraphFigures &before = report.original, &after = report.optimized;
+  row("", "original", "optimized", "gain");
+  row("nodes", absl::StrCat(before.nodes), absl::StrCat(after.nodes), "");
+  row("predicted", Microseconds(before.predicted_us), Microseconds(after.predicted_us),
+      absl::StrFormat("%.1f %%", report.predicted_speedup_percent));
+  if (!report.measured) return;
+  row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
+      absl::StrFormat("%.1f %%", report.speedup_percent));
+  row("  p10..p90", absl::StrCat(Microseconds(before.measured.p10_us), ".."),
+      absl::StrCat(Microseconds(after.measured.p10_us), ".."), "");
+  row("", Microseconds(before.measured.p90_us), Microseconds(after.measured.p90_us), "");
+}
+
+// Nodes whose cost changed, largest change first.
+std::vector<const NodeCost*> ChangedNodes(const Report& report) {
+  std::vector<const NodeCost*> changed;
+  for (const NodeCost& node : report.nodes) {
+    if (node.before_us != node.after_us) changed.push_back(&node);
+  }
+  const auto change = [](const NodeCost* node) {
+    return std::abs(node->before_us.value_or(0) - node->after_us.value_or(0));
+  };
+  std::stable_sort(changed.begin(), changed.end(), [&change](const NodeCost* a, const NodeCost* b) {
+    return change(a) > change(b);
+  });
+  return changed;
+}
+
+void AppendNodes(const Report& report, std::string* out) {
+  const std::vector<const NodeCost*> changed = ChangedNodes(report);
+  if (changed.empty()) return;
+  absl::StrAppendFormat(out, "\n  %-40s %-20s %12s %12s\n", "node", "op", "before", "after");
+  for (size_t i = 0; i < std::min(changed.size(), kMostRows); ++i) {
+    const NodeCost& node = *changed[i];
+    absl::StrAppendFormat(out, "  %-40s %-20s %12s %12s\n", Escaped(node.name).substr(0, 40),
+                          Escaped(node.op).substr(0, 20), Cell(node.before_us),
+                          Cell(node.after_us));
+  }
+  if (changed.size() > kMostRows) {
+    absl::StrAppendFormat(out, "  ... and %d more\n", changed.size() - kMostRows);
+  }
+}
+
+void AppendRules(const Report& report, std::string* out) {
+  std::map<std::string, int> uses;
+  for (const JournalEntry& entry : report.journal) ++uses[entry.rule];
+  if (uses.empty()) return;
+  absl::StrAppend(out, "\n  rewrites:");
+  for (const auto& [rule, times] : uses) absl::StrAppend(out, " ", rule, " x", times);
+  absl::StrAppend(out, "\n");
+}
+
+}  // namespace
+
+std::string ToTable(const Report& report) {
+  std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
+                                 " on ", report.device, "\n\n");
+  AppendFigures(report, &out);
+  if (!report.measured) {
+    absl::StrAppend(&out, "  Nothing was measured: every cost comes from the analytic model ",
+                    report.device, ".\n");
+  }
+  AppendNodes(report, &out);
+  AppendRules(report, &out);
+  const Verification& check = report.verification;
+  absl::StrAppendFormat(
+      &out, "\n  checked: %s on %d random inputs, largest relative error %.2g (limit %.2g)\n",
+      check.passed ? "equal" : "NOT EQUAL", check.inputs, check.max_relative_error,
+      check.tolerance);
+  absl::StrAppendFormat(&out,
+                        "  search: %s, %.1f s, %d e-nodes, %d kernels measured, ended by %s\n",
+                        report.search.strategy, report.search.seconds, report.search.enodes,
+                        report.search.kernels_measured, report.search.stop_reason);
+  for (const std::string& note : report.notes) {
+    absl::StrAppend(&out, "  note: ", Escaped(note), "\n");
+  }
+  return out;
+}
+
+}  // namespace quotient::optimize

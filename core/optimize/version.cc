@@ -1,0 +1,7 @@
+#include "core/optimize/optimize.h"
+
+namespace quotient::optimize {
+
+absl::string_view EngineVersion() { return "0.1.0"; }
+
+}  // namespace quotient::optimize

@@ -1,0 +1,173 @@
+#include "core/optimize/optimize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/base/reason.h"
+#include "core/onnx/reader.h"
+#include "core/optimize/devices.h"
+#include "core/timing/store.h"
+#include "tests/support/networks/network_builder.h"
+#include "tests/support/networks/networks.h"
+
+namespace quotient::optimize {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+// Convolutions with normalization behind them: small enough for every flavour.
+std::string Normalized() {
+  networks::NetworkBuilder builder("normalized", 3);
+  std::string x = builder.Input("input", {"N", "8", "24", "24"});
+  for (int i = 0; i < 2; ++i) {
+    x = builder.Relu(builder.BatchNorm(builder.Conv(x, 8, 8, 3, {.pad = 1}), 8));
+  }
+  x = builder.Flatten(builder.GlobalAveragePool(x));
+  builder.Output(x, {"N", "8"});
+  return std::move(builder).Build().SerializeAsString();
+}
+
+// Four small convolutions side by side: on a GPU each is bound by its launch, so one is cheaper.
+std::string Branches() {
+  networks::NetworkBuilder builder("branches", 4);
+  const std::string x = builder.Input("input", {"N", "8", "24", "24"});
+  std::vector<std::string> branches;
+  for (int i = 0; i < 4; ++i) {
+    branches.push_back(builder.Relu(builder.Conv(x, 8, 8, 3, {.pad = 1})));
+  }
+  const std::string y = builder.GlobalAveragePool(builder.Concat(branches, 1));
+  builder.Output(builder.Flatten(y), {"N", "32"});
+  return std::move(builder).Build().SerializeAsString();
+}
+
+class OptimizeTest : public ::testing::Test {
+ protected:
+  OptimizeTest() {
+    options_.device = "model:h200";
+    options_.threads = 1;
+    options_.budget_seconds = 60;
+    environment_.devices = &devices_;
+  }
+
+  absl::StatusOr<Result> Run(const std::string& model) {
+    ModelFiles files;
+    files.name = "small.onnx";
+    files.model = model;
+    return Optimize(files, options_, environment_, StopCondition(&token_), nullptr);
+  }
+
+  std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
+  Devices devices_{store_.get()};
+  Environment environment_;
+  Options options_;
+  CancelToken token_;
+};
+
+TEST_F(OptimizeTest, MergesBranchesByTheModelAlone) {
+  const auto result = Run(Branches());
+  ASSERT_TRUE(result.ok()) << result.status();
+  const Report& report = result->report;
+  EXPECT_EQ(report.outcome, Outcome::kImproved);
+  EXPECT_FALSE(report.measured);
+  EXPECT_TRUE(report.verification.passed);
+  EXPECT_EQ(report.verification.inputs, options_.verify_inputs);
+  EXPECT_LT(report.optimized.nodes, report.original.nodes);
+  EXPECT_LT(report.optimized.predicted_us, report.original.predicted_us);
+  EXPECT_EQ(report.optimized.measured.runs, 0);
+  EXPECT_FALSE(report.journal.empty());
+  EXPECT_THAT(report.notes, Contains(HasSubstr("'N'")));
+  const auto written = onnx::Read(result->files.model, {}, onnx::Limits(), nullptr);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(written->op_counts.at("Conv"), 1);
+  EXPECT_EQ(model::ToString(written->graph.value(written->graph.inputs[0]).type),
+            "float32[N,8,24,24]");
+}
+
+TEST_F(OptimizeTest, SameInputSameBytes) {
+  const std::string model = Branches();
+  const auto first = Run(model), second = Run(model);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->files.model, second->files.model);
+}
+
+TEST_F(OptimizeTest, NothingToGainGivesTheInputBack) {
+  networks::NetworkBuilder builder("relu", 1);
+  builder.Output(builder.Relu(builder.Input("x", {"4"})), {"4"});
+  const std::string model = std::move(builder).Build().SerializeAsString();
+  const auto result = Run(model);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->report.outcome, Outcome::kNoImprovement);
+  EXPECT_EQ(result->files.model, model);
+  EXPECT_EQ(result->report.speedup_percent, 0);
+}
+
+TEST_F(OptimizeTest, ADisabledRuleIsNotUsed) {
+  const std::string model = Branches();
+  const auto before = Run(model);
+  ASSERT_TRUE(before.ok()) << before.status();
+  for (const JournalEntry& entry : before->report.journal) {
+    options_.disabled_rules.push_back(entry.rule);
+  }
+  const auto after = Run(model);
+  ASSERT_TRUE(after.ok()) << after.status();
+  for (const JournalEntry& entry : after->report.journal) {
+    EXPECT_THAT(options_.disabled_rules, testing::Not(Contains(entry.rule)));
+  }
+  options_.disabled_rules = {"no-such-rule"};
+  EXPECT_EQ(GetReason(Run(model).status()), Reason::kOptionInvalid);
+}
+
+TEST_F(OptimizeTest, ShapesBoundForGoodAreInTheResult) {
+  options_.shapes["input"] = {2, 8, 24, 24};
+  const auto result = Run(Branches());
+  ASSERT_TRUE(result.ok()) << result.status();
+  const auto written = onnx::Read(result->files.model, {}, onnx::Limits(), nullptr);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(model::ToString(written->graph.value(written->graph.inputs[0]).type),
+            "float32[2,8,24,24]");
+}
+
+TEST_F(OptimizeTest, MeasuresEndToEndOnTheCpu) {
+  options_.device = "cpu";
+  options_.budget_seconds = 20;
+  const auto result = Run(Normalized());
+  ASSERT_TRUE(result.ok()) << result.status();
+  const Report& report = result->report;
+  EXPECT_TRUE(report.measured);
+  EXPECT_GT(report.original.measured.runs, 0);
+  EXPECT_GT(report.original.measured.median_us, 0);
+  EXPECT_LE(report.original.measured.p10_us, report.original.measured.p90_us);
+  EXPECT_GT(report.search.kernels_measured, 0);
+  if (report.outcome == Outcome::kImproved) {
+    EXPECT_LT(report.optimized.measured.median_us, report.original.measured.median_us);
+  }
+}
+
+TEST_F(OptimizeTest, CancelledBeforeItBegan) {
+  token_.Cancel();
+  EXPECT_EQ(GetReason(Run(Normalized()).status()), Reason::kCancelled);
+}
+
+TEST_F(OptimizeTest, BadModelsAndOptionsHaveReasons) {
+  EXPECT_EQ(GetReason(Run("not a model").status()), Reason::kModelMalformed);
+  const std::string model = Normalized();
+  EXPECT_FALSE(Run(model.substr(0, model.size() / 2)).ok());
+  options_.device = "abacus";
+  EXPECT_EQ(GetReason(Run(model).status()), Reason::kOptionInvalid);
+}
+
+TEST_F(OptimizeTest, InspectTellsWhatAModelIs) {
+  const std::string model = Normalized();
+  ModelFiles files;
+  files.model = model;
+  const auto text = Inspect(files);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("\"Conv\": 2"));
+  EXPECT_THAT(*text, HasSubstr("float32[N,8,24,24]"));
+}
+
+}  // namespace
+}  // namespace quotient::optimize

@@ -1,0 +1,127 @@
+#include "core/optimize/report.h"
+
+#include <gtest/gtest.h>
+
+#include "core/optimize/html.h"
+
+namespace quotient::optimize {
+namespace {
+
+Report Example() {
+  Report report;
+  report.outcome = Outcome::kImproved;
+  report.model_name = "<script>alert(1)</script>\xff";
+  report.engine_version = "0.1.0";
+  report.measured = true;
+  report.device = "cpu";
+  report.fingerprint = "cpu: AMD & sons";
+  report.threads = 2;
+  report.original = {12, 100.5, {120, 119, 125, 40}};
+  report.optimized = {9, 80.25, {90, 89, 99, 40}};
+  report.speedup_percent = 25;
+  report.predicted_speedup_percent = 20.1;
+  report.verification = {true, 1e-7, 1e-4, 2};
+  report.search = {"saturate", 1.5, 1000, 400, 7, "saturated", 33};
+  report.journal = {{"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)"}};
+  report.nodes = {{"bn1", "BatchNormalization", 30.0, std::nullopt, 0.02, "measured"},
+                  {"conv1", "Conv", 70.5, 80.25, 0.01, "measured"}};
+  report.drawn_before = {{"conv1", "Conv", {}, false, 70.5},
+                         {"bn1", "BatchNormalization", {0}, true, 30}};
+  report.drawn_after = {{"conv1", "Conv", {}, true, 80.25}};
+  report.phase_seconds = {{"search", 1.5}};
+  report.notes = {"batch was taken as 1"};
+  return report;
+}
+
+TEST(ReportJsonTest, ReadsBackWhatItWrote) {
+  const std::string json = ToJson(Example());
+  const auto report = ReportFromJson(json);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(ToJson(*report), json);
+  EXPECT_EQ(report->nodes[0].after_us, std::nullopt);
+  EXPECT_EQ(report->drawn_before[1].inputs, (std::vector<int>{0}));
+}
+
+TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
+  const std::string json = ToJson(Example());
+  for (const char* key : {"\"outcome\": \"improved\"",
+                          "\"original\"",
+                          "\"optimized\"",
+                          "\"predicted_us\"",
+                          "\"measured_us\"",
+                          "\"median\"",
+                          "\"p10\"",
+                          "\"p90\"",
+                          "\"speedup_percent\": 25",
+                          "\"predicted_speedup_percent\"",
+                          "\"max_relative_error\"",
+                          "\"inputs\"",
+                          "\"strategy\"",
+                          "\"seconds\"",
+                          "\"enodes\"",
+                          "\"stop_reason\"",
+                          "\"device\"",
+                          "\"fingerprint\"",
+                          "\"journal\"",
+                          "\"rule\"",
+                          "\"site\"",
+                          "\"before\"",
+                          "\"after\"",
+                          "\"before_us\"",
+                          "\"after_us\"",
+                          "\"spread\"",
+                          "\"source\""}) {
+    EXPECT_NE(json.find(key), std::string::npos) << key;
+  }
+}
+
+TEST(ReportJsonTest, RefusesWhatIsNoReport) {
+  for (const char* text : {"", "[]", "{\"nodes\": 3}", "{\"outcome\": 3}", "{",
+                           "{\"original\": {\"nodes\": \"x\"}}"}) {
+    EXPECT_FALSE(ReportFromJson(text).ok()) << text;
+  }
+}
+
+TEST(ReportHtmlTest, EscapesEveryName) {
+  const std::string html = ToHtml(Example());
+  EXPECT_EQ(html.find("<script>"), std::string::npos);
+  EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
+  EXPECT_NE(html.find("25.0 % faster"), std::string::npos);
+  EXPECT_NE(html.find("AMD &amp; sons"), std::string::npos);
+  EXPECT_EQ(html.find("http"), std::string::npos) << "nothing from elsewhere";
+}
+
+TEST(ReportHtmlTest, NoImprovementSaysSo) {
+  Report report = Example();
+  report.outcome = Outcome::kNoImprovement;
+  EXPECT_NE(ToHtml(report).find("No improvement"), std::string::npos);
+}
+
+TEST(DrawGraphTest, FoldsWhatDidNotChange) {
+  std::vector<DrawnNode> chain;
+  for (int i = 0; i < 30; ++i) {
+    chain.push_back(
+        {"n", "Relu", i == 0 ? std::vector<int>{} : std::vector<int>{i - 1}, i == 15, 1});
+  }
+  const std::string svg = DrawGraph(chain);
+  EXPECT_NE(svg.find("14 unchanged nodes"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("13 unchanged nodes"), std::string::npos) << svg;
+}
+
+TEST(DrawGraphTest, SurvivesEmptyAndForwardEdges) {
+  EXPECT_NE(DrawGraph({}).find("<svg"), std::string::npos);
+  EXPECT_NE(DrawGraph({{"a", "Relu", {5, -1, 0}, true, 1}}).find("<rect"), std::string::npos);
+}
+
+TEST(ReportTableTest, SaysWhatWasMeasured) {
+  const std::string table = ToTable(Example());
+  EXPECT_NE(table.find("improved on cpu"), std::string::npos);
+  EXPECT_NE(table.find("bn-conv x1"), std::string::npos);
+  Report model = Example();
+  model.measured = false;
+  model.device = "model:h200";
+  EXPECT_NE(ToTable(model).find("Nothing was measured"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quotient::optimize
