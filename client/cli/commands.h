@@ -1,0 +1,22 @@
+#pragma once
+
+// The commands. Each prints its result on standard output and returns what the exit code is made
+// of; errors are printed by the caller.
+
+#include "absl/status/status.h"
+#include "client/cli/settings.h"
+#include "client/cpp/interrupt.h"
+
+namespace quotient::cli {
+
+absl::Status RunOptimize(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunSubmit(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunWatch(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunResult(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunCancel(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunJobs(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunInspect(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunVersion(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunCompletion(const Settings& settings, client::Interrupt* interrupt);
+
+}  // namespace quotient::cli

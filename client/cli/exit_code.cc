@@ -1,0 +1,57 @@
+#include "client/cli/exit_code.h"
+
+#include <optional>
+
+#include "core/base/reason.h"
+
+namespace quotient::cli {
+namespace {
+
+ExitCode OfReason(Reason reason) {
+  switch (reason) {
+    case Reason::kOptionInvalid:
+    case Reason::kJobNotFound:
+      return kExitUsage;
+    case Reason::kModelMalformed:
+    case Reason::kModelCyclic:
+    case Reason::kModelShape:
+    case Reason::kShapeMissing:
+    case Reason::kExternalDataPath:
+    case Reason::kExternalDataMissing:
+    case Reason::kLimitBytes:
+    case Reason::kLimitNodes:
+    case Reason::kLimitDims:
+    case Reason::kLimitDepth:
+    case Reason::kOpsetUnknown:
+      return kExitModelRefused;
+    case Reason::kJobNotFinished:
+    case Reason::kCancelled:
+    case Reason::kRunBudget:
+      return kExitNoResult;
+    case Reason::kBadDigest:
+    case Reason::kBadPageToken:
+    case Reason::kRequestIdReused:
+    case Reason::kBlobMissing:
+    case Reason::kBlobCorrupt:
+    case Reason::kUploadOffset:
+    case Reason::kQueueFull:
+    case Reason::kDraining:
+    case Reason::kStorageDown:
+    case Reason::kDeviceNotPresent:
+    case Reason::kPoisoned:
+    case Reason::kInternal:
+      return kExitServer;
+  }
+  return kExitServer;
+}
+
+}  // namespace
+
+ExitCode ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return kExitDone;
+  if (const std::optional<Reason> reason = GetReason(status)) return OfReason(*reason);
+  const bool stopped = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+  return stopped ? kExitNoResult : kExitServer;
+}
+
+}  // namespace quotient::cli

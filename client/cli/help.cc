@@ -1,0 +1,53 @@
+#include "client/cli/help.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace quotient::cli {
+namespace {
+
+std::string OptionText(const Option& option) {
+  std::string text = option.short_name == 0 ? absl::StrCat("    --", option.name)
+                                            : absl::StrCat("-", std::string(1, option.short_name),
+                                                           ", --", option.name);
+  if (option.value != nullptr) absl::StrAppend(&text, " ", option.value);
+  return text;
+}
+
+constexpr char kExitCodes[] =
+    "\nExit codes:\n"
+    "  0  done; optimize: a valid OUT.onnx was written, improved or not\n"
+    "  2  the command line\n"
+    "  3  the model was refused\n"
+    "  4  the server could not be reached, or failed\n"
+    "  5  deadline or cancellation before there was a result\n";
+
+}  // namespace
+
+std::string GeneralHelp() {
+  std::string help =
+      "Usage: quotient COMMAND [OPTION]...\n"
+      "Makes ONNX models faster, and proves it.\n\nCommands:\n";
+  for (const Command& command : Commands()) {
+    absl::StrAppendFormat(&help, "  %-11s %s\n", command.name, command.summary);
+  }
+  absl::StrAppend(&help, kExitCodes, "\n'quotient COMMAND --help' tells more.\n");
+  return help;
+}
+
+std::string CommandHelp(const Command& command) {
+  std::string help = absl::StrCat("Usage: quotient ", command.name);
+  if (command.positional_count > 0) absl::StrAppend(&help, " ", command.positional);
+  absl::StrAppend(&help, " [OPTION]...\n\n", command.description, "\n\nOptions:\n");
+  for (const Option& option : Options()) {
+    if ((option.commands & command.bit) == 0) continue;
+    absl::StrAppendFormat(&help, "  %-28s %s%s\n", OptionText(option), option.help,
+                          option.repeatable ? " (repeatable)" : "");
+  }
+  absl::StrAppend(&help, "\nExamples:\n");
+  for (const char* example : command.examples) absl::StrAppend(&help, "  ", example, "\n");
+  absl::StrAppend(&help, kExitCodes);
+  return help;
+}
+
+}  // namespace quotient::cli

@@ -1,0 +1,129 @@
+// quotient submit, watch, result, cancel, jobs: the commands that speak of jobs.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/commands.h"
+#include "client/cli/output.h"
+#include "client/cli/progress_view.h"
+#include "client/cli/remote.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "google/protobuf/util/json_util.h"
+#include "google/protobuf/util/time_util.h"
+
+namespace quotient::cli {
+namespace {
+
+constexpr int64_t kMaxLimit = 1'000'000;
+
+// One line of JSON; field names as in the .proto files.
+void PrintJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  if (google::protobuf::util::MessageToJsonString(message, &json, options).ok()) {
+    std::printf("%s\n", json.c_str());
+    std::fflush(stdout);
+  }
+}
+
+// "42s", "3m", "5h", "2d"
+std::string Age(const google::protobuf::Timestamp& time) {
+  const int64_t seconds = std::max<int64_t>(0, Clock::System().UnixMs() / 1000 - time.seconds());
+  if (seconds < 120) return absl::StrCat(seconds, "s");
+  if (seconds < 7200) return absl::StrCat(seconds / 60, "m");
+  if (seconds < 172800) return absl::StrCat(seconds / 3600, "h");
+  return absl::StrCat(seconds / 86400, "d");
+}
+
+void PrintJobLine(const v1::Job& job) {
+  std::printf("%-26s %-10s %5s  %s\n", job.name().c_str(), client::StateName(job.state()).c_str(),
+              Age(job.create_time()).c_str(), Escaped(job.model_name()).c_str());
+}
+
+absl::StatusOr<v1::JobState> ParseState(const std::string& name) {
+  if (name.empty()) return v1::JOB_STATE_UNSPECIFIED;
+  v1::JobState state;
+  if (v1::JobState_Parse(absl::StrCat("JOB_STATE_", absl::AsciiStrToUpper(name)), &state)) {
+    return state;
+  }
+  return MakeError(Reason::kOptionInvalid, absl::StrCat("--state: no state '", Escaped(name), "'"));
+}
+
+}  // namespace
+
+absl::Status RunSubmit(const Settings& settings, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
+                            client::LocalModel::Open(settings.positional[0]));
+  QUOTIENT_ASSIGN_OR_RETURN(Remote remote, Connect(settings, interrupt));
+  QUOTIENT_ASSIGN_OR_RETURN(const Submitted submitted, SubmitModel(model, settings, remote));
+  if (settings.json) {
+    PrintJson(submitted.job);
+  } else {
+    std::printf("%s\n", submitted.job.name().c_str());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunWatch(const Settings& settings, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(Remote remote, Connect(settings, interrupt));
+  const std::string& name = settings.positional[0];
+  if (settings.json) {
+    QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, remote.jobs->Watch(name, PrintJson));
+    return OutcomeOf(job);
+  }
+  ProgressView view(stderr, isatty(STDERR_FILENO) != 0, &Clock::System());
+  QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, WatchJob(name, remote, &view));
+  PrintJobLine(job);
+  return OutcomeOf(job);
+}
+
+absl::Status RunResult(const Settings& settings, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings));
+  QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
+  QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, remote.jobs->Get(settings.positional[0]));
+  QUOTIENT_RETURN_IF_ERROR(OutcomeOf(job));
+  return output.Write(*NewRemoteResult(&job.result(), remote.blobs.get()));
+}
+
+absl::Status RunCancel(const Settings& settings, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
+  QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job,
+                            remote.jobs->Cancel(settings.positional[0], /*request_id=*/""));
+  if (settings.json) {
+    PrintJson(job);
+  } else {
+    PrintJobLine(job);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunJobs(const Settings& settings, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(const v1::JobState state, ParseState(settings.state));
+  if (settings.limit < 1 || settings.limit > kMaxLimit) {
+    return MakeError(Reason::kOptionInvalid, "--limit: at least 1");
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs,
+                            remote.jobs->List(state, static_cast<int>(settings.limit)));
+  for (const v1::Job& job : jobs) {
+    if (settings.json) {
+      PrintJson(job);
+    } else {
+      PrintJobLine(job);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace quotient::cli

@@ -1,0 +1,79 @@
+#include "client/cli/local.h"
+
+#include <stdlib.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/base/stop.h"
+#include "core/optimize/devices.h"
+#include "core/optimize/optimize.h"
+#include "core/timing/store.h"
+#include "core/os/files.h"
+
+namespace quotient::cli {
+namespace {
+
+class LocalResult : public ResultSource {
+ public:
+  explicit LocalResult(optimize::Result result) : result_(std::move(result)) {}
+
+  absl::Status Model(Sink sink) override { return sink(result_.files.model); }
+  absl::Status ExternalData(Sink sink) override { return sink(result_.files.external_data); }
+  std::string external_location() const override { return result_.files.external_location; }
+  absl::StatusOr<std::string> ReportJson() override { return optimize::ToJson(result_.report); }
+  absl::StatusOr<std::string> ReportHtml() override { return optimize::ToHtml(result_.report); }
+
+ private:
+  const optimize::Result result_;
+};
+
+// "$XDG_CACHE_HOME/quotient", by default "~/.cache/quotient"; empty if there is no home.
+std::string CacheFolder() {
+  if (const char* cache = getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    return absl::StrCat(cache, "/quotient");
+  }
+  const char* home = getenv("HOME");
+  return home == nullptr ? "" : absl::StrCat(home, "/.cache/quotient");
+}
+
+absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings() {
+  const std::string folder = CacheFolder();
+  if (folder.empty()) return absl::NotFoundError("there is no home folder");
+  QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(folder));
+  return timing::OpenFileStore(folder + "/timings.db");
+}
+
+// Timings only save time: without a place to keep them the work goes on.
+std::unique_ptr<timing::TimingStore> OpenTimings() {
+  absl::StatusOr<std::unique_ptr<timing::TimingStore>> kept = OpenKeptTimings();
+  if (kept.ok()) return *std::move(kept);
+  Log().warn("timings are not kept: {}", std::string(kept.status().message()));
+  return timing::NewMemoryStore();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::LocalModel& model,
+                                                              const Settings& settings,
+                                                              client::Interrupt* interrupt,
+                                                              ProgressSink* progress) {
+  const std::unique_ptr<timing::TimingStore> timings = OpenTimings();
+  optimize::Devices devices(timings.get());
+  const optimize::Environment environment{.devices = &devices,
+                                          .external_location = ExternalLocation(settings.output)};
+  CancelToken token;
+  const client::Interrupt::Handler cancel(interrupt, [&token] { token.Cancel(); });
+  QUOTIENT_ASSIGN_OR_RETURN(optimize::Result result,
+                            optimize::Optimize(model.View(), settings.options, environment,
+                                               StopCondition(&token), progress));
+  return std::make_unique<LocalResult>(std::move(result));
+}
+
+absl::StatusOr<std::string> InspectLocally(const client::LocalModel& model) {
+  return optimize::Inspect(model.View());
+}
+
+}  // namespace quotient::cli

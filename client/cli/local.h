@@ -1,0 +1,25 @@
+#pragma once
+
+// Work in this process, without a server.
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/cli/output.h"
+#include "client/cli/settings.h"
+#include "client/cpp/interrupt.h"
+#include "client/cpp/model_files.h"
+#include "core/base/progress.h"
+
+namespace quotient::cli {
+
+// Blocks. Kernel timings are kept in the user's cache folder.
+absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::LocalModel& model,
+                                                              const Settings& settings,
+                                                              client::Interrupt* interrupt,
+                                                              ProgressSink* progress);
+
+absl::StatusOr<std::string> InspectLocally(const client::LocalModel& model);
+
+}  // namespace quotient::cli

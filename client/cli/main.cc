@@ -1,0 +1,143 @@
+// quotient: reads the command line, runs one command, makes the exit code.
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/command_table.h"
+#include "client/cli/commands.h"
+#include "client/cli/exit_code.h"
+#include "client/cli/help.h"
+#include "client/cli/parse.h"
+#include "client/cpp/interrupt.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/os/openmp_environment.h"
+
+namespace quotient::cli {
+namespace {
+
+using Run = absl::Status (*)(const Settings&, client::Interrupt*);
+
+Run RunOf(CommandBit command) {
+  switch (command) {
+    case kOptimize:
+      return &RunOptimize;
+    case kSubmit:
+      return &RunSubmit;
+    case kWatch:
+      return &RunWatch;
+    case kResult:
+      return &RunResult;
+    case kCancel:
+      return &RunCancel;
+    case kJobs:
+      return &RunJobs;
+    case kInspect:
+      return &RunInspect;
+    case kVersion:
+      return &RunVersion;
+    case kCompletion:
+      return &RunCompletion;
+  }
+  return nullptr;
+}
+
+// Turns SIGINT and SIGTERM into an interrupt; a second one kills. Blocks the signals in the calling
+// thread and in all that it starts.
+class SignalThread {
+ public:
+  explicit SignalThread(client::Interrupt* interrupt) {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, kStop);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+    thread_ = std::jthread([this, interrupt] { Wait(interrupt); });
+  }
+  ~SignalThread() { pthread_kill(thread_.native_handle(), kStop); }
+
+ private:
+  static constexpr int kStop = SIGUSR1;
+
+  void Wait(client::Interrupt* interrupt) {
+    int number = 0;
+    sigwait(&signals_, &number);
+    if (number == kStop) return;
+    interrupt->Trigger();
+    sigwait(&signals_, &number);
+    if (number == kStop) return;
+    signal(number, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+    raise(number);
+  }
+
+  sigset_t signals_;
+  std::jthread thread_;
+};
+
+// Messages quote models and servers; a terminal must not obey them.
+std::string Printable(absl::string_view text) {
+  std::string printable(text);
+  std::ranges::replace_if(
+      printable, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); }, '?');
+  return printable;
+}
+
+void PrintError(const absl::Status& status) {
+  const auto reason = GetReason(status);
+  const std::string name = reason.has_value() ? std::string(ReasonName(*reason))
+                                              : absl::StatusCodeToString(status.code());
+  std::fprintf(stderr, "quotient: %s: %s\n", name.c_str(), Printable(status.message()).c_str());
+}
+
+int UsageError(const absl::Status& status, absl::string_view command) {
+  PrintError(status);
+  const std::string topic = command.empty() ? "" : absl::StrCat(command, " ");
+  std::fprintf(stderr, "Try 'quotient %s--help'.\n", topic.c_str());
+  return kExitUsage;
+}
+
+int Main(std::span<const char* const> arguments) {
+  if (arguments.empty()) {
+    std::fputs(GeneralHelp().c_str(), stderr);
+    return kExitUsage;
+  }
+  const absl::string_view name = arguments[0];
+  if (name == "--help" || name == "-h" || name == "help") {
+    std::fputs(GeneralHelp().c_str(), stdout);
+    return kExitDone;
+  }
+  const Command* const command = FindCommand(name == "--version" ? "version" : name);
+  if (command == nullptr) {
+    return UsageError(
+        MakeError(Reason::kOptionInvalid, absl::StrCat("no command '", Escaped(name), "'")), "");
+  }
+  const absl::StatusOr<Settings> settings = ParseArguments(*command, arguments.subspan(1));
+  if (!settings.ok()) return UsageError(settings.status(), command->name);
+  if (settings->help) {
+    std::fputs(CommandHelp(*command).c_str(), stdout);
+    return kExitDone;
+  }
+  client::Interrupt interrupt;
+  const SignalThread signals(&interrupt);
+  const absl::Status status = RunOf(command->bit)(*settings, &interrupt);
+  if (!status.ok()) PrintError(status);
+  return ExitCodeOf(status);
+}
+
+}  // namespace
+}  // namespace quotient::cli
+
+int main(int argc, char** argv) {
+  quotient::os::EnsureOpenMpEnvironment(argv);
+  return quotient::cli::Main({argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0)});
+}

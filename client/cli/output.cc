@@ -1,0 +1,86 @@
+#include "client/cli/output.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/optimize/report.h"
+#include "core/os/files.h"
+
+namespace quotient::cli {
+namespace {
+
+absl::StatusOr<std::unique_ptr<os::AtomicFile>> Create(const std::string& path) {
+  if (path.empty()) return std::unique_ptr<os::AtomicFile>();
+  absl::StatusOr<std::unique_ptr<os::AtomicFile>> file = os::AtomicFile::Create(path);
+  if (!file.ok()) return MakeError(Reason::kOptionInvalid, file.status().message());
+  return file;
+}
+
+absl::Status AppendAndSeal(const std::string& bytes, os::AtomicFile& file) {
+  QUOTIENT_RETURN_IF_ERROR(file.Append(bytes));
+  return file.Seal();
+}
+
+// A server could answer anything; what it names is written next to the model or not at all.
+bool IsPlainName(absl::string_view name) {
+  return !name.empty() && name != "." && name != ".." && !absl::StrContains(name, '/') &&
+         !absl::StrContains(name, '\0');
+}
+
+}  // namespace
+
+std::string ExternalLocation(const std::string& output) {
+  return absl::StrCat(os::BaseName(output.empty() ? "model.onnx" : output), ".data");
+}
+
+absl::StatusOr<Output> Output::Prepare(const Settings& settings) {
+  Output output;
+  output.model_path_ = settings.output;
+  output.json_ = settings.json;
+  QUOTIENT_ASSIGN_OR_RETURN(output.model_, Create(settings.output));
+  QUOTIENT_ASSIGN_OR_RETURN(output.report_, Create(settings.report));
+  QUOTIENT_ASSIGN_OR_RETURN(output.html_, Create(settings.html));
+  return output;
+}
+
+absl::Status Output::WriteData(ResultSource& source) {
+  const std::string location = source.external_location();
+  if (!IsPlainName(location) || location == os::BaseName(model_path_)) {
+    return MakeError(Reason::kInternal,
+                     absl::StrCat("the result's data file is called '", Escaped(location), "'"));
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(
+      data_, os::AtomicFile::Create(absl::StrCat(os::DirectoryOf(model_path_), "/", location)));
+  QUOTIENT_RETURN_IF_ERROR(
+      source.ExternalData([this](absl::string_view bytes) { return data_->Append(bytes); }));
+  return data_->Seal();
+}
+
+absl::Status Output::Write(ResultSource& source) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string json, source.ReportJson());
+  QUOTIENT_ASSIGN_OR_RETURN(const optimize::Report report, optimize::ReportFromJson(json));
+  if (report_ != nullptr) QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(json, *report_));
+  if (html_ != nullptr) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::string html, source.ReportHtml());
+    QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(html, *html_));
+  }
+  if (model_ != nullptr) {
+    if (!source.external_location().empty()) QUOTIENT_RETURN_IF_ERROR(WriteData(source));
+    QUOTIENT_RETURN_IF_ERROR(
+        source.Model([this](absl::string_view bytes) { return model_->Append(bytes); }));
+    QUOTIENT_RETURN_IF_ERROR(model_->Seal());
+  }
+  // All bytes are on the disk. The model comes last: whoever sees it finds its weights.
+  for (os::AtomicFile* file : {report_.get(), html_.get(), data_.get(), model_.get()}) {
+    if (file != nullptr) QUOTIENT_RETURN_IF_ERROR(file->Commit());
+  }
+  std::fputs(json_ ? json.c_str() : optimize::ToTable(report).c_str(), stdout);
+  return absl::OkStatus();
+}
+
+}  // namespace quotient::cli

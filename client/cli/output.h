@@ -1,0 +1,54 @@
+#pragma once
+
+// The files a command was asked to write. They are opened before any work begins, so that a wrong
+// path is a mistake on the command line and not an hour lost; they appear only when all are whole.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/settings.h"
+#include "core/os/atomic_file.h"
+
+namespace quotient::cli {
+
+// The name that a result's external data gets: that of the model and ".data".
+std::string ExternalLocation(const std::string& output);
+
+// Where the bytes of a result come from: this process or a server.
+class ResultSource {
+ public:
+  using Sink = absl::FunctionRef<absl::Status(absl::string_view)>;
+
+  virtual ~ResultSource() = default;
+  virtual absl::Status Model(Sink sink) = 0;
+  virtual absl::Status ExternalData(Sink sink) = 0;
+  // Empty: the weights are inside the model.
+  virtual std::string external_location() const = 0;
+  virtual absl::StatusOr<std::string> ReportJson() = 0;
+  virtual absl::StatusOr<std::string> ReportHtml() = 0;
+};
+
+class Output {
+ public:
+  // OPTION_INVALID if one of the files asked for cannot be made.
+  static absl::StatusOr<Output> Prepare(const Settings& settings);
+
+  // Writes all files, the model last, and prints the report.
+  absl::Status Write(ResultSource& source);
+
+ private:
+  absl::Status WriteData(ResultSource& source);
+
+  std::string model_path_;
+  bool json_ = false;
+  std::unique_ptr<os::AtomicFile> model_;
+  std::unique_ptr<os::AtomicFile> data_;
+  std::unique_ptr<os::AtomicFile> report_;
+  std::unique_ptr<os::AtomicFile> html_;
+};
+
+}  // namespace quotient::cli

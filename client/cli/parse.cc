@@ -1,0 +1,108 @@
+#include "client/cli/parse.h"
+
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::cli {
+namespace {
+
+absl::Status Invalid(absl::string_view message) {
+  return MakeError(Reason::kOptionInvalid, message);
+}
+
+// The option an argument names, without its value.
+const Option* FindOption(const Command& command, absl::string_view argument) {
+  for (const Option& option : Options()) {
+    if ((option.commands & command.bit) == 0) continue;
+    if (argument == absl::StrCat("--", option.name)) return &option;
+    if (option.short_name != 0 &&
+        argument == absl::StrCat("-", std::string(1, option.short_name))) {
+      return &option;
+    }
+  }
+  return nullptr;
+}
+
+class Parser {
+ public:
+  Parser(const Command& command, std::span<const char* const> arguments)
+      : command_(command), arguments_(arguments) {}
+
+  absl::StatusOr<Settings> Parse() {
+    while (next_ < arguments_.size()) {
+      const absl::string_view argument = arguments_[next_++];
+      if (!only_positionals_ && argument == "--") {
+        only_positionals_ = true;
+      } else if (only_positionals_ || argument == "-" || !absl::StartsWith(argument, "-")) {
+        settings_.positional.emplace_back(argument);
+      } else {
+        QUOTIENT_RETURN_IF_ERROR(TakeOption(argument));
+      }
+    }
+    QUOTIENT_RETURN_IF_ERROR(CheckWhole());
+    return settings_;
+  }
+
+ private:
+  absl::Status TakeOption(absl::string_view argument) {
+    const size_t equals = argument.find('=');
+    const absl::string_view name = argument.substr(0, equals);
+    const Option* const option = FindOption(command_, name);
+    if (option == nullptr) {
+      return Invalid(absl::StrCat(Escaped(name), ": '", command_.name, "' has no such option"));
+    }
+    if (!seen_.insert(option).second && !option->repeatable) {
+      return Invalid(absl::StrCat("--", option->name, ": given twice"));
+    }
+    absl::string_view value;
+    const bool attached = equals != absl::string_view::npos;
+    if (option->value == nullptr) {
+      if (attached) return Invalid(absl::StrCat("--", option->name, ": takes no value"));
+    } else if (attached) {
+      value = argument.substr(equals + 1);
+    } else if (next_ < arguments_.size()) {
+      value = arguments_[next_++];
+    } else {
+      return Invalid(absl::StrCat("--", option->name, ": needs a value, ", option->value));
+    }
+    return Annotate(option->apply(value, &settings_), absl::StrCat("--", option->name));
+  }
+
+  absl::Status CheckWhole() const {
+    if (settings_.help) return absl::OkStatus();
+    if (static_cast<int>(settings_.positional.size()) < command_.positional_count) {
+      return Invalid(absl::StrCat("missing: ", command_.positional));
+    }
+    if (static_cast<int>(settings_.positional.size()) > command_.positional_count) {
+      return Invalid(absl::StrCat("unexpected '", Escaped(settings_.positional.back()), "'"));
+    }
+    if (settings_.local && !settings_.server.empty()) {
+      return Invalid("--local and --server exclude each other");
+    }
+    if (command_.bit == kOptimize && settings_.output.empty())
+      return Invalid("missing: -o OUT.onnx");
+    return settings_.options.Validate();
+  }
+
+  const Command& command_;
+  const std::span<const char* const> arguments_;
+  size_t next_ = 0;
+  bool only_positionals_ = false;
+  std::set<const Option*> seen_;
+  Settings settings_;
+};
+
+}  // namespace
+
+absl::StatusOr<Settings> ParseArguments(const Command& command,
+                                        std::span<const char* const> arguments) {
+  return Parser(command, arguments).Parse();
+}
+
+}  // namespace quotient::cli

@@ -1,0 +1,67 @@
+#include "client/cli/progress_view.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/log.h"
+
+namespace quotient::cli {
+namespace {
+
+// Terminals are hardly ever narrower, and a line that wraps cannot be taken back.
+constexpr size_t kLiveColumns = 79;
+
+std::string CostText(const Progress& progress) {
+  if (progress.best_cost_us <= 0) return "";
+  std::string text = absl::StrFormat("   %.1f us", progress.best_cost_us);
+  if (progress.original_cost_us > 0) {
+    const double change = progress.best_cost_us / progress.original_cost_us - 1;
+    absl::StrAppendFormat(&text, ", %+.1f %%", 100 * change);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ProgressLine(const Progress& progress) {
+  std::string line = absl::StrFormat("%-9s%6.1f s", progress.phase, progress.elapsed_seconds);
+  line += CostText(progress);
+  if (progress.enodes > 0) absl::StrAppend(&line, "   ", progress.enodes, " e-nodes");
+  if (!progress.detail.empty()) absl::StrAppend(&line, "   ", Escaped(progress.detail));
+  return line;
+}
+
+void ProgressView::Report(const Progress& progress) {
+  absl::MutexLock lock(&mutex_);
+  const std::string line = ProgressLine(progress);
+  if (live_) {
+    // Return to the line's start, write, erase what is left of the line before.
+    std::fprintf(out_, "\r%s\x1b[K", line.substr(0, kLiveColumns).c_str());
+    line_open_ = true;
+  } else if (progress.phase != phase_ || clock_.SecondsSince(last_ns_) >= kPlainIntervalSeconds) {
+    std::fprintf(out_, "%s\n", line.c_str());
+    phase_ = progress.phase;
+    last_ns_ = clock_.NowNs();
+  }
+  std::fflush(out_);
+}
+
+void ProgressView::Note(const std::string& line) {
+  absl::MutexLock lock(&mutex_);
+  ClearLocked();
+  std::fprintf(out_, "%s\n", line.c_str());
+  std::fflush(out_);
+}
+
+void ProgressView::Clear() {
+  absl::MutexLock lock(&mutex_);
+  ClearLocked();
+}
+
+void ProgressView::ClearLocked() {
+  if (!line_open_) return;
+  std::fputs("\r\x1b[K", out_);
+  std::fflush(out_);
+  line_open_ = false;
+}
+
+}  // namespace quotient::cli

@@ -1,0 +1,142 @@
+#include "client/cli/remote.h"
+
+#include <stdlib.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/command_table.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "google/protobuf/util/time_util.h"
+#include "proto/wire/options.h"
+#include "proto/wire/status.h"
+#include "core/os/random_id.h"
+
+namespace quotient::cli {
+namespace {
+
+std::string ServerAddress(const Settings& settings) {
+  if (!settings.server.empty()) return settings.server;
+  const char* variable = getenv(kServerVariable);
+  return variable != nullptr && *variable != '\0' ? variable : kDefaultServer;
+}
+
+class RemoteResult : public ResultSource {
+ public:
+  RemoteResult(const v1::JobResult* result, client::BlobClient* blobs)
+      : result_(*result), blobs_(*blobs) {}
+
+  absl::Status Model(Sink sink) override { return Fetch(result_.model(), sink); }
+  absl::Status ExternalData(Sink sink) override { return Fetch(result_.external_data(), sink); }
+  std::string external_location() const override { return result_.external_location(); }
+  absl::StatusOr<std::string> ReportJson() override { return Text(result_.report_json()); }
+  absl::StatusOr<std::string> ReportHtml() override { return Text(result_.report_html()); }
+
+ private:
+  absl::Status Fetch(const v1::Digest& digest, Sink sink) {
+    QUOTIENT_ASSIGN_OR_RETURN(const BlobId id, wire::FromProto(digest));
+    return blobs_.Download(id, sink);
+  }
+
+  absl::StatusOr<std::string> Text(const v1::Digest& digest) {
+    std::string text;
+    QUOTIENT_RETURN_IF_ERROR(Fetch(digest, [&text](absl::string_view bytes) {
+      absl::StrAppend(&text, bytes);
+      return absl::OkStatus();
+    }));
+    return text;
+  }
+
+  const v1::JobResult& result_;
+  client::BlobClient& blobs_;
+};
+
+absl::StatusOr<v1::Digest> UploadBlob(absl::string_view bytes, client::BlobClient& blobs) {
+  const BlobId id = BlobId::Of(bytes);
+  QUOTIENT_RETURN_IF_ERROR(blobs.Upload(id, bytes));
+  return wire::ToProto(id);
+}
+
+Progress FromProto(const v1::Progress& message) {
+  using google::protobuf::util::TimeUtil;
+  return {.phase = message.phase(),
+          .elapsed_seconds =
+              static_cast<double>(TimeUtil::DurationToMilliseconds(message.elapsed())) / 1000,
+          .fraction = message.fraction(),
+          .original_cost_us = message.original_cost_us(),
+          .best_cost_us = message.best_cost_us(),
+          .enodes = message.enodes(),
+          .detail = message.detail()};
+}
+
+void ShowEvent(const v1::WatchJobResponse& event, ProgressView* view) {
+  if (event.has_progress()) view->Report(FromProto(event.progress()));
+  if (event.has_transition()) {
+    const v1::Transition& transition = event.transition();
+    view->Note(absl::StrCat(client::StateName(transition.to()), " (", transition.reason(), ")"));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Remote> Connect(const Settings& settings, client::Interrupt* interrupt) {
+  Remote remote;
+  QUOTIENT_ASSIGN_OR_RETURN(
+      remote.connection,
+      client::Connection::Open({.address = ServerAddress(settings),
+                                .patience = absl::Seconds(settings.patience_seconds)},
+                               interrupt));
+  remote.blobs = std::make_unique<client::BlobClient>(remote.connection.get());
+  remote.jobs = std::make_unique<client::JobClient>(remote.connection.get());
+  return remote;
+}
+
+absl::StatusOr<v1::ModelManifest> UploadModel(const client::LocalModel& model, Remote& remote) {
+  v1::ModelManifest manifest;
+  QUOTIENT_ASSIGN_OR_RETURN(*manifest.mutable_graph(), UploadBlob(model.graph(), *remote.blobs));
+  for (const auto& [location, file] : model.external()) {
+    v1::ModelManifest::ExternalFile* entry = manifest.add_external_files();
+    entry->set_location(location);
+    QUOTIENT_ASSIGN_OR_RETURN(*entry->mutable_blob(), UploadBlob(file->bytes(), *remote.blobs));
+  }
+  return manifest;
+}
+
+absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Settings& settings,
+                                      Remote& remote) {
+  v1::SubmitJobRequest request;
+  request.set_request_id(os::RandomId());
+  QUOTIENT_ASSIGN_OR_RETURN(*request.mutable_model(), UploadModel(model, remote));
+  *request.mutable_options() = wire::ToProto(settings.options);
+  request.set_model_name(wire::Utf8(model.name()));
+  request.set_external_location(wire::Utf8(ExternalLocation(settings.output)));
+  request.set_skip_cache_lookup(settings.no_cache);
+  QUOTIENT_ASSIGN_OR_RETURN(v1::SubmitJobResponse response, remote.jobs->Submit(request));
+  return Submitted{request.request_id(), std::move(*response.mutable_job()),
+                   response.disposition()};
+}
+
+absl::StatusOr<v1::Job> WatchJob(const std::string& name, Remote& remote, ProgressView* view) {
+  absl::StatusOr<v1::Job> job = remote.jobs->Watch(
+      name, [view](const v1::WatchJobResponse& event) { ShowEvent(event, view); });
+  view->Clear();
+  return job;
+}
+
+absl::Status OutcomeOf(const v1::Job& job) {
+  if (job.state() == v1::JOB_STATE_SUCCEEDED) return absl::OkStatus();
+  if (job.state() == v1::JOB_STATE_FAILED) return wire::FromProto(job.error());
+  if (job.state() == v1::JOB_STATE_CANCELLED) {
+    return MakeError(Reason::kCancelled, absl::StrCat(job.name(), " was cancelled"));
+  }
+  return MakeError(Reason::kJobNotFinished,
+                   absl::StrCat(job.name(), " is ", client::StateName(job.state())));
+}
+
+std::unique_ptr<ResultSource> NewRemoteResult(const v1::JobResult* result,
+                                              client::BlobClient* blobs) {
+  return std::make_unique<RemoteResult>(result, blobs);
+}
+
+}  // namespace quotient::cli

@@ -1,0 +1,111 @@
+#include "client/cpp/job_client.h"
+
+#include <algorithm>
+
+#include "absl/strings/strip.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::client {
+
+absl::StatusOr<v1::SubmitJobResponse> JobClient::Submit(const v1::SubmitJobRequest& request) {
+  return connection_.Unary<v1::SubmitJobResponse>(
+      request, [this](auto* context, const auto& message, auto* response) {
+        return stub_->SubmitJob(context, message, response);
+      });
+}
+
+absl::StatusOr<v1::Job> JobClient::Get(const std::string& name) {
+  v1::GetJobRequest request;
+  request.set_name(name);
+  return connection_.Unary<v1::Job>(request,
+                                    [this](auto* context, const auto& message, auto* response) {
+                                      return stub_->GetJob(context, message, response);
+                                    });
+}
+
+absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& name, const std::string& request_id) {
+  v1::CancelJobRequest request;
+  request.set_name(name);
+  request.set_request_id(request_id);
+  return connection_.Unary<v1::Job>(request,
+                                    [this](auto* context, const auto& message, auto* response) {
+                                      return stub_->CancelJob(context, message, response);
+                                    });
+}
+
+absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::JobState state, int limit) {
+  std::vector<v1::Job> jobs;
+  v1::ListJobsRequest request;
+  request.set_state(state);
+  do {
+    request.set_page_size(limit - static_cast<int>(jobs.size()));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const auto page, (connection_.Unary<v1::ListJobsResponse>(
+                             request, [this](auto* context, const auto& message, auto* response) {
+                               return stub_->ListJobs(context, message, response);
+                             })));
+    jobs.insert(jobs.end(), page.jobs().begin(), page.jobs().end());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty() && static_cast<int>(jobs.size()) < limit);
+  return jobs;
+}
+
+absl::StatusOr<std::string> JobClient::Inspect(const v1::ModelManifest& model) {
+  v1::InspectModelRequest request;
+  *request.mutable_model() = model;
+  QUOTIENT_ASSIGN_OR_RETURN(auto response,
+                            (connection_.Unary<v1::InspectModelResponse>(
+                                request, [this](auto* context, const auto& message, auto* answer) {
+                                  return models_->InspectModel(context, message, answer);
+                                })));
+  return std::move(*response.mutable_summary_json());
+}
+
+absl::StatusOr<v1::Job> JobClient::Watch(const std::string& name, OnEvent on_event) {
+  Retry retry = connection_.NewRetry();
+  v1::Job job;
+  absl::Status status;
+  do {
+    status = ReadStream(name, on_event, &retry, &job);
+    if (status.ok() && !IsTerminal(job.state())) {
+      status = absl::UnavailableError("the stream ended before the job");
+    }
+  } while (retry.Again(status));
+  if (!status.ok()) return connection_.Annotated(status);
+  return job;
+}
+
+absl::Status JobClient::ReadStream(const std::string& name, OnEvent on_event, Retry* retry,
+                                   v1::Job* job) {
+  grpc::ClientContext context;
+  const Interrupt::Handler cancel(&connection_.interrupt(), [&context] { context.TryCancel(); });
+  v1::WatchJobRequest request;
+  request.set_name(name);
+  if (job->sequence() > 0) request.set_from_sequence(job->sequence());
+  const auto reader = stub_->WatchJob(&context, request);
+  v1::WatchJobResponse response;
+  while (reader->Read(&response)) {
+    retry->Progressed();
+    if (response.has_snapshot()) {
+      // Transitions we have missed come after the snapshot: do not skip them when attaching again.
+      const int64_t seen = request.has_from_sequence() ? job->sequence() : 0;
+      *job = response.snapshot();
+      if (seen > 0 && !IsTerminal(job->state())) job->set_sequence(seen);
+    }
+    if (response.has_transition()) job->set_sequence(response.transition().sequence());
+    on_event(response);
+  }
+  return FromGrpc(reader->Finish());
+}
+
+bool IsTerminal(v1::JobState state) {
+  return state == v1::JOB_STATE_SUCCEEDED || state == v1::JOB_STATE_FAILED ||
+         state == v1::JOB_STATE_CANCELLED;
+}
+
+std::string StateName(v1::JobState state) {
+  const std::string name = v1::JobState_Name(state);
+  return std::string(absl::StripPrefix(name, "JOB_STATE_"));
+}
+
+}  // namespace quotient::client

@@ -1,0 +1,32 @@
+#include "client/cpp/retry.h"
+
+#include <algorithm>
+
+namespace quotient::client {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(2);
+
+}  // namespace
+
+Retry::Retry(absl::Duration patience, const Interrupt* interrupt)
+    : patience_(patience), interrupt_(*interrupt) {
+  Progressed();
+}
+
+void Retry::Progressed() {
+  give_up_ = absl::Now() + patience_;
+  pause_ = kFirstPause;
+}
+
+bool Retry::Again(const absl::Status& status) {
+  if (!absl::IsUnavailable(status)) return false;
+  const absl::Duration left = give_up_ - absl::Now();
+  if (left <= absl::ZeroDuration()) return false;
+  const bool interrupted = interrupt_.WaitFor(std::min(pause_, left));
+  pause_ = std::min(pause_ * 2, kLongestPause);
+  return !interrupted;
+}
+
+}  // namespace quotient::client

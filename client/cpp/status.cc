@@ -1,0 +1,21 @@
+#include "client/cpp/status.h"
+
+#include "google/rpc/status.pb.h"
+#include "proto/wire/status.h"
+
+namespace quotient::client {
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  google::rpc::Status details;
+  if (!status.error_details().empty() && details.ParseFromString(status.error_details())) {
+    return wire::FromProto(details);
+  }
+  // Without details it does not come from the service but from gRPC.
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    return absl::UnavailableError("the server does not answer");
+  }
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+}  // namespace quotient::client

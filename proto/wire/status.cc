@@ -1,0 +1,108 @@
+#include "proto/wire/status.h"
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/base/reason.h"
+#include "google/rpc/error_details.pb.h"
+
+namespace quotient::wire {
+namespace {
+
+constexpr char kDomain[] = "quotient.dev";
+constexpr char kMissingUrl[] = "quotient.dev/missing";  // blobs, one per line
+constexpr int kMaxViolations = 16;                      // errors travel in headers, which are small
+constexpr int kRetryAfterSeconds = 1;
+
+std::string ReasonText(const absl::Status& status) {
+  if (const std::optional<Reason> reason = GetReason(status); reason.has_value()) {
+    return std::string(ReasonName(*reason));
+  }
+  return absl::StatusCodeToString(status.code());
+}
+
+void AddPreconditionFailure(const absl::Cord& missing, google::rpc::Status* message) {
+  google::rpc::PreconditionFailure failure;
+  const std::string lines(missing);
+  for (absl::string_view blob : absl::StrSplit(lines, '\n', absl::SkipEmpty())) {
+    if (failure.violations_size() == kMaxViolations) break;
+    auto* violation = failure.add_violations();
+    violation->set_type("MISSING");
+    violation->set_subject(absl::StrCat("blobs/", blob));
+  }
+  message->add_details()->PackFrom(failure);
+}
+
+// Length of the well-formed UTF-8 sequence at the front of `text`; 0 if there is none.
+size_t Utf8Length(absl::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates and numbers past U+10FFFF differ in the second byte.
+  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f)) return 0;
+  if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string Utf8(absl::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    if (length == 0) {
+      valid += '?';
+    } else {
+      absl::StrAppend(&valid, text.substr(0, length));
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return valid;
+}
+
+void AddMissingBlob(const BlobId& blob, absl::Status* status) {
+  absl::Cord lines = status->GetPayload(kMissingUrl).value_or(absl::Cord());
+  lines.Append(absl::StrCat(blob.Text(), "\n"));
+  status->SetPayload(kMissingUrl, lines);
+}
+
+google::rpc::Status ToProto(const absl::Status& status) {
+  google::rpc::Status message;
+  message.set_code(static_cast<int>(status.code()));
+  message.set_message(Utf8(status.message()));
+  if (status.ok()) return message;
+  google::rpc::ErrorInfo info;
+  info.set_reason(ReasonText(status));
+  info.set_domain(kDomain);
+  message.add_details()->PackFrom(info);
+  if (const auto missing = status.GetPayload(kMissingUrl))
+    AddPreconditionFailure(*missing, &message);
+  if (status.code() == absl::StatusCode::kUnavailable) {
+    google::rpc::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(kRetryAfterSeconds);
+    message.add_details()->PackFrom(retry);
+  }
+  return message;
+}
+
+absl::Status FromProto(const google::rpc::Status& message) {
+  if (message.code() == 0) return absl::OkStatus();
+  for (const google::protobuf::Any& detail : message.details()) {
+    google::rpc::ErrorInfo info;
+    if (!detail.Is<google::rpc::ErrorInfo>() || !detail.UnpackTo(&info)) continue;
+    if (const auto reason = ReasonFromName(info.reason())) {
+      return MakeError(*reason, message.message());
+    }
+  }
+  return absl::Status(static_cast<absl::StatusCode>(message.code()), message.message());
+}
+
+}  // namespace quotient::wire

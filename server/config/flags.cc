@@ -1,0 +1,117 @@
+#include "server/config/flags.h"
+
+#include <variant>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::config {
+namespace {
+
+using Field = std::variant<std::string ServerFlags::*, int64_t ServerFlags::*, bool ServerFlags::*>;
+
+struct Flag {
+  const char* name;
+  const char* value;  // what stands for the value in the help; nullptr for switches
+  Field field;
+  const char* help;
+};
+
+const Flag kFlags[] = {
+    {"listen", "HOST:PORT", &ServerFlags::listen, "where gRPC is served; port 0: any free one"},
+    {"allow-remote", nullptr, &ServerFlags::allow_remote,
+     "let --listen be an address that other machines can reach"},
+    {"data-dir", "DIR", &ServerFlags::data_dir, "where jobs, models and timings are kept"},
+    {"port-file", "FILE", &ServerFlags::port_file,
+     "write the address served to FILE once the server is ready"},
+    {"metrics-listen", "HOST:PORT", &ServerFlags::metrics_listen,
+     "serve Prometheus metrics at http://HOST:PORT/metrics; none if empty"},
+    {"workers", "N", &ServerFlags::workers, "jobs that run at once"},
+    {"log-level", "LEVEL", &ServerFlags::log_level, "debug, info, warn or error"},
+    {"max-queued-jobs", "N", &ServerFlags::max_queued_jobs, "more are turned away"},
+    {"max-blob-bytes", "N", &ServerFlags::max_blob_bytes, "largest file of a model"},
+    {"min-free-bytes", "N", &ServerFlags::min_free_bytes,
+     "take no uploads while the disk has less free than this"},
+    {"max-job-seconds", "N", &ServerFlags::max_job_seconds, "a job is stopped after this long"},
+    {"drain-seconds", "N", &ServerFlags::drain_seconds,
+     "at SIGTERM, calls in progress get this long to end"},
+    {"help", nullptr, &ServerFlags::help, "print this and exit"},
+    {"version", nullptr, &ServerFlags::version, "print the version and exit"},
+};
+
+const Flag* FindFlag(absl::string_view name) {
+  for (const Flag& flag : kFlags) {
+    if (name == flag.name) return &flag;
+  }
+  return nullptr;
+}
+
+absl::Status Invalid(absl::string_view argument, absl::string_view problem) {
+  return MakeError(Reason::kOptionInvalid, absl::StrCat("--", argument, ": ", problem));
+}
+
+absl::Status SetValue(const Flag& flag, absl::string_view text, ServerFlags* flags) {
+  if (const auto* field = std::get_if<std::string ServerFlags::*>(&flag.field)) {
+    flags->*(*field) = std::string(text);
+    return absl::OkStatus();
+  }
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number) || number < 0) return Invalid(flag.name, "not a number");
+  flags->*std::get<int64_t ServerFlags::*>(flag.field) = number;
+  return absl::OkStatus();
+}
+
+absl::Status Validate(const ServerFlags& flags) {
+  if (flags.workers < 1 || flags.workers > 64) return Invalid("workers", "1 to 64");
+  if (flags.data_dir.empty()) return Invalid("data-dir", "empty");
+  for (const char* level : {"debug", "info", "warn", "error"}) {
+    if (flags.log_level == level) return absl::OkStatus();
+  }
+  return Invalid("log-level", "debug, info, warn or error");
+}
+
+}  // namespace
+
+absl::StatusOr<ServerFlags> ParseFlags(std::span<const char* const> arguments) {
+  ServerFlags flags;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    absl::string_view argument = arguments[i];
+    if (!absl::ConsumePrefix(&argument, "--")) {
+      return MakeError(Reason::kOptionInvalid, absl::StrCat("unexpected '", arguments[i], "'"));
+    }
+    const size_t equals = argument.find('=');
+    const absl::string_view name = argument.substr(0, equals);
+    const Flag* const flag = FindFlag(name);
+    if (flag == nullptr) return Invalid(name, "no such option");
+    const bool has_value = equals != absl::string_view::npos;
+    if (const auto* field = std::get_if<bool ServerFlags::*>(&flag->field)) {
+      if (has_value) return Invalid(name, "takes no value");
+      flags.*(*field) = true;
+      continue;
+    }
+    if (!has_value && i + 1 == arguments.size()) return Invalid(name, "needs a value");
+    const absl::string_view value =
+        has_value ? argument.substr(equals + 1) : absl::string_view(arguments[++i]);
+    QUOTIENT_RETURN_IF_ERROR(SetValue(*flag, value, &flags));
+  }
+  QUOTIENT_RETURN_IF_ERROR(Validate(flags));
+  return flags;
+}
+
+std::string FlagsHelp() {
+  std::string help =
+      "Usage: quotientd [OPTION]...\n"
+      "Serves the optimization of ONNX models over gRPC.\n\n";
+  for (const Flag& flag : kFlags) {
+    const std::string left =
+        flag.value == nullptr ? flag.name : absl::StrCat(flag.name, " ", flag.value);
+    absl::StrAppendFormat(&help, "  --%-26s %s\n", left, flag.help);
+  }
+  return help;
+}
+
+}  // namespace quotient::config

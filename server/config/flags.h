@@ -1,0 +1,37 @@
+#pragma once
+
+// The command line of quotientd, and nothing else: read once, by main.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace quotient::config {
+
+struct ServerFlags {
+  std::string listen = "127.0.0.1:7070";
+  bool allow_remote = false;
+  std::string data_dir = "quotient-data";
+  std::string port_file;
+  std::string metrics_listen;
+  int64_t workers = 1;
+  std::string log_level = "info";
+  int64_t max_queued_jobs = 1000;
+  int64_t max_blob_bytes = int64_t{16} << 30;
+  int64_t min_free_bytes = int64_t{256} << 20;
+  int64_t max_job_seconds = 3600;
+  int64_t drain_seconds = 20;
+  bool help = false;
+  bool version = false;
+};
+
+// `arguments` without the program's name; "--name value" and "--name=value". OPTION_INVALID naming
+// the argument that is not understood.
+absl::StatusOr<ServerFlags> ParseFlags(std::span<const char* const> arguments);
+
+// What --help prints.
+std::string FlagsHelp();
+
+}  // namespace quotient::config

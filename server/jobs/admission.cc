@@ -1,0 +1,193 @@
+#include "server/jobs/admission.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/digest.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "proto/wire/status.h"
+#include "server/jobs/action_key.h"
+
+namespace quotient::jobs {
+namespace {
+
+constexpr size_t kMaxNameBytes = 4096;
+
+absl::Status CheckName(absl::string_view what, absl::string_view name) {
+  if (name.size() <= kMaxNameBytes && !absl::StrContains(name, '\0')) return absl::OkStatus();
+  return MakeError(Reason::kOptionInvalid, absl::StrCat(what, ": too long, or holds a NUL byte"));
+}
+
+// The name ends up in a model that clients write to disk, so it must stay a plain file name.
+absl::Status CheckExternalLocation(absl::string_view name) {
+  QUOTIENT_RETURN_IF_ERROR(CheckName("external_location", name));
+  if (!name.empty() && name != "." && name != ".." && !absl::StrContains(name, '/')) {
+    return absl::OkStatus();
+  }
+  return MakeError(Reason::kOptionInvalid, "external_location: not a plain file name");
+}
+
+// What was asked under a request id, so that another payload is noticed.
+std::string Payload(const SubmitRequest& request, absl::string_view action_key) {
+  return Digest::Of(absl::StrCat(action_key, " ", request.skip_cache_lookup, " ",
+                                 request.spec.external_location, "\n", request.spec.model_name))
+      .Hex();
+}
+
+// Refusals that depend on the model and the options alone are results as good as any.
+bool IsDeterministicRefusal(const absl::Status& error) {
+  return error.code() == absl::StatusCode::kInvalidArgument ||
+         error.code() == absl::StatusCode::kUnimplemented;
+}
+
+absl::Status JobNotFound(absl::string_view id) {
+  return MakeError(Reason::kJobNotFound, absl::StrCat("no job '", Escaped(id), "'"));
+}
+
+}  // namespace
+
+absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
+  if (draining_.load(std::memory_order_relaxed)) {
+    return MakeError(Reason::kDraining, "the server is shutting down");
+  }
+  QUOTIENT_RETURN_IF_ERROR(CheckSpec(request.spec));
+  QUOTIENT_RETURN_IF_ERROR(CheckName("request_id", request.request_id));
+  QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec.model));
+  Admitted admitted;
+  QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(admitted, Admit(edit, request));
+    edit.Submitted(admitted.job, admitted.disposition);
+    return absl::OkStatus();
+  }));
+  return admitted;
+}
+
+absl::Status Admission::CheckSpec(const JobSpec& spec) const {
+  QUOTIENT_RETURN_IF_ERROR(CheckName("model_name", spec.model_name));
+  QUOTIENT_RETURN_IF_ERROR(CheckExternalLocation(spec.external_location));
+  if (spec.model.external_files.size() > static_cast<size_t>(limits_.max_external_files)) {
+    return MakeError(Reason::kLimitNodes, "the model has too many external files");
+  }
+  for (const auto& [location, blob] : spec.model.external_files) {
+    QUOTIENT_RETURN_IF_ERROR(CheckName("external_files.location", location));
+  }
+  if (spec.model.TotalBytes() > limits_.max_model_bytes) {
+    return MakeError(Reason::kLimitBytes,
+                     absl::StrCat("the model has more than ", limits_.max_model_bytes, " bytes"));
+  }
+  return spec.options.Validate();
+}
+
+absl::Status Admission::CheckBlobs(const Manifest& model) const {
+  std::vector<BlobId> missing;
+  const auto check = [&](const BlobId& id) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Contains(id));
+    if (!present) missing.push_back(id);
+    return absl::OkStatus();
+  };
+  QUOTIENT_RETURN_IF_ERROR(check(model.graph));
+  for (const auto& [location, id] : model.external_files) QUOTIENT_RETURN_IF_ERROR(check(id));
+  if (missing.empty()) return absl::OkStatus();
+  absl::Status status =
+      MakeError(Reason::kBlobMissing, absl::StrCat(missing.size(),
+                                                   " of the model's blobs are not "
+                                                   "on the server, the first: ",
+                                                   missing[0].Text()));
+  for (const BlobId& id : missing) wire::AddMissingBlob(id, &status);
+  return status;
+}
+
+absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitRequest& request) const {
+  JobTransaction& store = edit.store();
+  std::string key = ActionKey(request.spec, dependencies_.engine_version);
+  const std::string payload = Payload(request, key);
+  if (!request.request_id.empty()) {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto earlier, store.FindSubmission(request.request_id));
+    if (earlier.has_value() && earlier->payload != payload) {
+      return MakeError(Reason::kRequestIdReused,
+                       "this request id was used for another request before");
+    }
+    if (earlier.has_value()) {
+      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(earlier->job_id));
+      if (!job.has_value()) return JobNotFound(earlier->job_id);
+      return Admitted{*std::move(job), Disposition::kJoined};
+    }
+  }
+  Admitted admitted;
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(key));
+  if (request.skip_cache_lookup) same.reset();
+  bool reusable = false;
+  if (same.has_value()) {
+    QUOTIENT_ASSIGN_OR_RETURN(reusable, HasReusableResult(*same));
+  }
+  if (reusable) {
+    admitted = {*std::move(same), Disposition::kCacheHit};
+  } else if (same.has_value() &&
+             (same->state == JobState::kQueued || same->state == JobState::kRunning)) {
+    admitted = {*std::move(same), Disposition::kJoined};
+  } else {
+    QUOTIENT_ASSIGN_OR_RETURN(admitted.job, AddJob(edit, request.spec, std::move(key)));
+  }
+  // Without an id of its own a submission still counts as a wish for the job.
+  const std::string id = request.request_id.empty() ? dependencies_.new_id() : request.request_id;
+  QUOTIENT_RETURN_IF_ERROR(
+      store.PutSubmission({id, payload, admitted.job.id, store.now_ms(), /*withdrawn=*/false}));
+  return admitted;
+}
+
+absl::StatusOr<bool> Admission::HasReusableResult(const Job& job) const {
+  if (job.state == JobState::kFailed) return IsDeterministicRefusal(job.error);
+  if (job.state != JobState::kSucceeded) return false;
+  std::vector<BlobId> needed = {job.result->model, job.result->report_json,
+                                job.result->report_html};
+  if (job.result->external_data.has_value()) needed.push_back(*job.result->external_data);
+  for (const BlobId& id : needed) {
+    QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Contains(id));
+    if (!present) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, const JobSpec& spec,
+                                      std::string key) const {
+  QUOTIENT_ASSIGN_OR_RETURN(const int queued, edit.store().CountQueued());
+  if (queued >= limits_.max_queued) {
+    return MakeError(Reason::kQueueFull, absl::StrCat(queued, " jobs are waiting already"));
+  }
+  Job job{.id = dependencies_.new_id(), .spec = spec, .action_key = std::move(key)};
+  QUOTIENT_RETURN_IF_ERROR(edit.Add(&job, "client"));
+  return job;
+}
+
+absl::StatusOr<Job> Admission::Cancel(absl::string_view job_id, absl::string_view request_id) {
+  Job job;
+  QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
+    JobTransaction& store = edit.store();
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> found, store.Find(job_id));
+    if (!found.has_value()) return JobNotFound(job_id);
+    job = *std::move(found);
+    if (!request_id.empty()) {
+      QUOTIENT_ASSIGN_OR_RETURN(auto submission, store.FindSubmission(request_id));
+      if (!submission.has_value() || submission->job_id != job_id) return JobNotFound(job_id);
+      submission->withdrawn = true;
+      QUOTIENT_RETURN_IF_ERROR(store.PutSubmission(*submission));
+      QUOTIENT_ASSIGN_OR_RETURN(const int wishes, store.CountWishes(job_id));
+      if (wishes > 0) return absl::OkStatus();
+    }
+    return edit.Move(&job, JobEvent::kCancel, "client", "cancel");
+  }));
+  return job;
+}
+
+absl::Status Admission::ForgetOldRequests() {
+  return dependencies_.ledger->Write([](Ledger::Edit& edit) {
+    return edit.store().ForgetSubmissions(edit.store().now_ms() - kRequestIdMs);
+  });
+}
+
+}  // namespace quotient::jobs

@@ -1,0 +1,188 @@
+#include "server/jobs/convert.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "google/protobuf/util/time_util.h"
+#include "proto/wire/options.h"
+#include "proto/wire/status.h"
+
+namespace quotient::jobs {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+constexpr char kNamePrefix[] = "jobs/";
+
+struct StateRow {
+  JobState state;
+  v1::JobState message;
+};
+
+constexpr StateRow kStates[] = {
+    {JobState::kQueued, v1::JOB_STATE_QUEUED},
+    {JobState::kRunning, v1::JOB_STATE_RUNNING},
+    {JobState::kCancelling, v1::JOB_STATE_CANCELLING},
+    {JobState::kSucceeded, v1::JOB_STATE_SUCCEEDED},
+    {JobState::kFailed, v1::JOB_STATE_FAILED},
+    {JobState::kCancelled, v1::JOB_STATE_CANCELLED},
+};
+
+}  // namespace
+
+v1::ModelManifest ToProto(const Manifest& manifest) {
+  v1::ModelManifest message;
+  *message.mutable_graph() = wire::ToProto(manifest.graph);
+  for (const auto& [location, blob] : manifest.external_files) {
+    v1::ModelManifest::ExternalFile* file = message.add_external_files();
+    file->set_location(location);
+    *file->mutable_blob() = wire::ToProto(blob);
+  }
+  return message;
+}
+
+absl::StatusOr<Manifest> FromProto(const v1::ModelManifest& message) {
+  Manifest manifest;
+  QUOTIENT_ASSIGN_OR_RETURN(manifest.graph, wire::FromProto(message.graph()));
+  for (const v1::ModelManifest::ExternalFile& file : message.external_files()) {
+    QUOTIENT_ASSIGN_OR_RETURN(const BlobId blob, wire::FromProto(file.blob()));
+    if (!manifest.external_files.emplace(file.location(), blob).second) {
+      return MakeError(
+          Reason::kModelMalformed,
+          absl::StrCat("external file '", Escaped(file.location()), "' is named twice"));
+    }
+  }
+  return manifest;
+}
+
+v1::JobResult ToProto(const JobResult& result) {
+  v1::JobResult message;
+  message.set_outcome(result.outcome == optimize::Outcome::kImproved
+                          ? v1::JobResult::IMPROVED
+                          : v1::JobResult::NO_IMPROVEMENT);
+  *message.mutable_model() = wire::ToProto(result.model);
+  if (result.external_data.has_value()) {
+    *message.mutable_external_data() = wire::ToProto(*result.external_data);
+    message.set_external_location(result.external_location);
+  }
+  *message.mutable_report_json() = wire::ToProto(result.report_json);
+  *message.mutable_report_html() = wire::ToProto(result.report_html);
+  message.set_engine_version(result.engine_version);
+  return message;
+}
+
+absl::StatusOr<JobResult> FromProto(const v1::JobResult& message) {
+  JobResult result;
+  result.outcome = message.outcome() == v1::JobResult::IMPROVED ? optimize::Outcome::kImproved
+                                                                : optimize::Outcome::kNoImprovement;
+  QUOTIENT_ASSIGN_OR_RETURN(result.model, wire::FromProto(message.model()));
+  if (message.has_external_data()) {
+    QUOTIENT_ASSIGN_OR_RETURN(result.external_data, wire::FromProto(message.external_data()));
+    result.external_location = message.external_location();
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(result.report_json, wire::FromProto(message.report_json()));
+  QUOTIENT_ASSIGN_OR_RETURN(result.report_html, wire::FromProto(message.report_html()));
+  result.engine_version = message.engine_version();
+  return result;
+}
+
+v1::JobState ToProto(JobState state) {
+  for (const StateRow& row : kStates) {
+    if (row.state == state) return row.message;
+  }
+  return v1::JOB_STATE_UNSPECIFIED;
+}
+
+std::optional<JobState> FromProto(v1::JobState state) {
+  for (const StateRow& row : kStates) {
+    if (row.message == state) return row.state;
+  }
+  return std::nullopt;
+}
+
+v1::Progress ToProto(const Progress& progress) {
+  v1::Progress message;
+  message.set_phase(progress.phase);
+  *message.mutable_elapsed() = TimeUtil::MillisecondsToDuration(
+      static_cast<int64_t>(std::llround(progress.elapsed_seconds * 1000)));
+  message.set_fraction(progress.fraction);
+  message.set_original_cost_us(progress.original_cost_us);
+  message.set_best_cost_us(progress.best_cost_us);
+  message.set_enodes(progress.enodes);
+  message.set_detail(wire::Utf8(progress.detail));
+  return message;
+}
+
+v1::Transition ToProto(const Transition& transition) {
+  v1::Transition message;
+  message.set_sequence(transition.sequence);
+  *message.mutable_time() = TimeUtil::MillisecondsToTimestamp(transition.time_ms);
+  message.set_from(ToProto(transition.from));
+  message.set_to(ToProto(transition.to));
+  message.set_actor(transition.actor);
+  message.set_reason(transition.reason);
+  return message;
+}
+
+v1::Job ToProto(const Job& job, const std::optional<Progress>& progress) {
+  v1::Job message;
+  message.set_name(JobName(job.id));
+  message.set_state(ToProto(job.state));
+  message.set_model_name(job.spec.model_name);
+  *message.mutable_model() = ToProto(job.spec.model);
+  *message.mutable_options() = wire::ToProto(job.spec.options);
+  message.set_external_location(job.spec.external_location);
+  message.set_action_key(job.action_key);
+  message.set_attempt(job.attempt);
+  *message.mutable_create_time() = TimeUtil::MillisecondsToTimestamp(job.create_ms);
+  if (job.start_ms > 0) {
+    *message.mutable_start_time() = TimeUtil::MillisecondsToTimestamp(job.start_ms);
+  }
+  if (job.end_ms > 0) *message.mutable_end_time() = TimeUtil::MillisecondsToTimestamp(job.end_ms);
+  message.set_sequence(job.sequence);
+  if (progress.has_value()) *message.mutable_progress() = ToProto(*progress);
+  if (job.result.has_value()) *message.mutable_result() = ToProto(*job.result);
+  if (!job.error.ok()) *message.mutable_error() = wire::ToProto(job.error);
+  return message;
+}
+
+absl::StatusOr<Job> FromProto(const v1::Job& message) {
+  Job job;
+  QUOTIENT_ASSIGN_OR_RETURN(job.id, JobIdFromName(message.name()));
+  const std::optional<JobState> state = FromProto(message.state());
+  if (!state.has_value()) return MakeError(Reason::kInternal, "a job without a state");
+  job.state = *state;
+  job.spec.model_name = message.model_name();
+  QUOTIENT_ASSIGN_OR_RETURN(job.spec.model, FromProto(message.model()));
+  job.spec.options = wire::FromProto(message.options());
+  job.spec.external_location = message.external_location();
+  job.action_key = message.action_key();
+  job.attempt = message.attempt();
+  job.sequence = message.sequence();
+  job.create_ms = TimeUtil::TimestampToMilliseconds(message.create_time());
+  job.start_ms = TimeUtil::TimestampToMilliseconds(message.start_time());
+  job.end_ms = TimeUtil::TimestampToMilliseconds(message.end_time());
+  if (message.has_result()) {
+    QUOTIENT_ASSIGN_OR_RETURN(job.result, FromProto(message.result()));
+  }
+  job.error = wire::FromProto(message.error());
+  return job;
+}
+
+std::string JobName(absl::string_view id) { return absl::StrCat(kNamePrefix, id); }
+
+absl::StatusOr<std::string> JobIdFromName(absl::string_view name) {
+  absl::string_view id = name;
+  if (!absl::ConsumePrefix(&id, kNamePrefix) || id.empty()) {
+    return MakeError(Reason::kJobNotFound,
+                     absl::StrCat("'", Escaped(name), "' is not the name of a job (jobs/<id>)"));
+  }
+  return std::string(id);
+}
+
+}  // namespace quotient::jobs

@@ -1,0 +1,142 @@
+#include "server/jobs/dispatch.h"
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::jobs {
+namespace {
+
+std::string ReasonText(const absl::Status& error) {
+  const std::optional<Reason> reason = GetReason(error);
+  return reason.has_value() ? std::string(ReasonName(*reason))
+                            : absl::StatusCodeToString(error.code());
+}
+
+}  // namespace
+
+Dispatch::Dispatch(Ledger* ledger) : ledger_(*ledger) { ledger_.AddObserver(this); }
+
+absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) {
+  {
+    // Cleared before looking: a job that arrives meanwhile sets it again.
+    absl::MutexLock lock(&mutex_);
+    work_ = false;
+  }
+  std::optional<Claimed> claimed;
+  QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    JobTransaction& store = edit.store();
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.OldestQueued());
+    if (!job.has_value()) return absl::OkStatus();
+    ++job->attempt;
+    ++job->lease_epoch;
+    job->start_ms = store.now_ms();
+    QUOTIENT_RETURN_IF_ERROR(edit.Move(&*job, JobEvent::kClaim, "worker", "claimed"));
+    Lease lease{job->id, std::string(owner), job->lease_epoch, store.now_ms() + kLeaseMs};
+    QUOTIENT_RETURN_IF_ERROR(store.PutLease(lease));
+    claimed = Claimed{*std::move(job), std::move(lease)};
+    return absl::OkStatus();
+  }));
+  if (claimed.has_value()) {
+    // There may be more; whoever waits next shall look.
+    absl::MutexLock lock(&mutex_);
+    work_ = true;
+  }
+  return claimed;
+}
+
+absl::StatusOr<Job> Dispatch::Fenced(JobTransaction& store, const Lease& lease) const {
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(lease.job_id));
+  if (!job.has_value() || job->lease_epoch != lease.epoch ||
+      (job->state != JobState::kRunning && job->state != JobState::kCancelling)) {
+    return absl::AbortedError(absl::StrCat("lease of job ", lease.job_id, " lost"));
+  }
+  return *std::move(job);
+}
+
+absl::StatusOr<JobState> Dispatch::Renew(const Lease& lease) {
+  JobState state = JobState::kRunning;
+  QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(const Job job, Fenced(edit.store(), lease));
+    state = job.state;
+    Lease renewed = lease;
+    renewed.until_ms = edit.store().now_ms() + kLeaseMs;
+    return edit.store().PutLease(renewed);
+  }));
+  return state;
+}
+
+absl::Status Dispatch::Finish(const Lease& lease, const absl::StatusOr<JobResult>& result) {
+  return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), lease));
+    const bool wanted = job.state == JobState::kRunning;
+    if (wanted && result.ok()) job.result = *result;
+    if (wanted && !result.ok()) job.error = result.status();
+    QUOTIENT_RETURN_IF_ERROR(edit.Move(&job, result.ok() ? JobEvent::kSucceed : JobEvent::kFail,
+                                       "worker",
+                                       result.ok() ? "finished" : ReasonText(result.status())));
+    return edit.store().RemoveLease(job.id);
+  });
+}
+
+absl::Status Dispatch::HandBack(const Lease& lease) {
+  return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), lease));
+    --job.attempt;
+    QUOTIENT_RETURN_IF_ERROR(edit.Move(&job, JobEvent::kHandBack, "worker", "drained"));
+    return edit.store().RemoveLease(job.id);
+  });
+}
+
+absl::StatusOr<int> Dispatch::RequeueLost() { return TakeBack(std::nullopt); }
+
+absl::StatusOr<int> Dispatch::RecoverAll() { return TakeBack(std::numeric_limits<int64_t>::max()); }
+
+absl::StatusOr<int> Dispatch::TakeBack(std::optional<int64_t> leases_until_ms) {
+  int taken = 0;
+  QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    JobTransaction& store = edit.store();
+    const int64_t until = leases_until_ms.value_or(store.now_ms());
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.LeasesUntil(until));
+    for (const Lease& lease : leases) {
+      QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(store, lease));
+      const bool poisoned = job.state == JobState::kRunning && job.attempt >= Ledger::kMaxAttempts;
+      if (poisoned) {
+        job.error = MakeError(Reason::kPoisoned, absl::StrCat("the worker died on each of ",
+                                                              job.attempt, " attempts"));
+      }
+      QUOTIENT_RETURN_IF_ERROR(
+          edit.Move(&job, JobEvent::kLose, "recovery", poisoned ? "POISONED" : "lease_lost"));
+      QUOTIENT_RETURN_IF_ERROR(store.RemoveLease(job.id));
+      ++taken;
+    }
+    return absl::OkStatus();
+  }));
+  return taken;
+}
+
+void Dispatch::WaitForWork(absl::Duration timeout) {
+  const auto ready = [this] {
+    mutex_.AssertReaderHeld();
+    return work_ || interrupted_;
+  };
+  mutex_.LockWhenWithTimeout(absl::Condition(&ready), timeout);
+  mutex_.Unlock();
+}
+
+void Dispatch::Interrupt() {
+  absl::MutexLock lock(&mutex_);
+  interrupted_ = true;
+}
+
+void Dispatch::OnTransition(const Job& /*job*/, const Transition& transition) {
+  if (transition.to != JobState::kQueued) return;
+  absl::MutexLock lock(&mutex_);
+  work_ = true;
+}
+
+}  // namespace quotient::jobs

@@ -1,0 +1,110 @@
+#pragma once
+
+// Brings news of jobs to those who watch: changes of state one by one, progress conflated to the
+// latest, a sign of life when nothing happens. A slow watcher costs one progress value and the few
+// transitions of one job, whatever its peer does.
+//
+//   auto watch = hub.Subscribe(job_id, options, [] { /* wake somebody who calls Next() */ });
+//   while (auto update = watch->Next()) Send(*update);
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/clock.h"
+#include "core/base/progress.h"
+#include "server/jobs/ledger.h"
+
+namespace quotient::jobs {
+
+struct Heartbeat {};
+using WatchUpdate = std::variant<Transition, Progress, Heartbeat>;
+
+struct WatchOptions {
+  int64_t min_interval_ms = 500;  // between two progress updates
+  int64_t heartbeat_ms = 15'000;  // of silence
+};
+
+class WatchHub;
+
+// One watcher's view of one job. Thread-safe. Once destroyed it wakes nobody; it must not be
+// destroyed from within its own wake function.
+class Watch {
+ public:
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // What is due, most important first; nothing if nothing is due now.
+  std::optional<WatchUpdate> Next();
+  // No more news will come: see WatchHub::Close.
+  bool closed() const;
+
+ private:
+  friend class WatchHub;
+  struct State;
+  Watch(WatchHub* hub, std::shared_ptr<State> state) : hub_(*hub), state_(std::move(state)) {}
+
+  WatchHub& hub_;
+  const std::shared_ptr<State> state_;
+};
+
+// Thread-safe.
+class WatchHub : public JobObserver {
+ public:
+  explicit WatchHub(const Clock* clock) : clock_(*clock) {}
+
+  // `wake` is called, by any thread, when Next may have something new; it may call Next.
+  std::unique_ptr<Watch> Subscribe(absl::string_view job_id, const WatchOptions& options,
+                                   std::function<void()> wake);
+
+  void PublishProgress(absl::string_view job_id, const Progress& progress);
+  // Of a running job that has reported.
+  std::optional<Progress> LatestProgress(absl::string_view job_id) const;
+
+  void OnTransition(const Job& job, const Transition& transition) override;
+
+  // Wakes those for whom something has become due by the passing of time. To be called a few times
+  // a second.
+  void Tick();
+
+  // Wakes all watchers, now and those to come, for the last time: the server is about to stop.
+  void Close();
+
+  int watchers() const;
+
+ private:
+  friend class Watch;
+  using States = std::vector<std::shared_ptr<Watch::State>>;
+
+  struct Topic {
+    std::optional<Progress> progress;
+    int64_t progress_version = 0;
+    States watches;
+  };
+
+  static void Wake(const States& states);
+  bool Due(const Topic& topic, const Watch::State& state, int64_t now_ms) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<WatchUpdate> Next(Watch::State& state);
+  void Remove(const std::shared_ptr<Watch::State>& state);
+  int64_t NowMs() const { return clock_.NowNs() / 1'000'000; }
+
+  const Clock& clock_;
+
+  mutable absl::Mutex mutex_;
+  // Jobs that are watched or have reported.
+  absl::flat_hash_map<std::string, Topic> topics_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace quotient::jobs

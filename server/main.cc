@@ -1,0 +1,303 @@
+// quotientd: makes the parts and connects them; see README.md for what each does.
+
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/optimize/devices.h"
+#include "core/optimize/optimize.h"
+#include "core/timing/store.h"
+#include "server/config/flags.h"
+#include "server/jobs/admission.h"
+#include "server/jobs/dispatch.h"
+#include "server/jobs/ledger.h"
+#include "server/jobs/watch_hub.h"
+#include "server/ops/collectors.h"
+#include "server/ops/exporter.h"
+#include "server/ops/grpc_metrics.h"
+#include "server/ops/metered.h"
+#include "server/ops/ticker.h"
+#include "core/os/atomic_file.h"
+#include "core/os/openmp_environment.h"
+#include "core/os/random_id.h"
+#include "server/rpc/blob_service.h"
+#include "server/rpc/capabilities_service.h"
+#include "server/rpc/model_service.h"
+#include "server/rpc/optimizer_service.h"
+#include "server/rpc/server.h"
+#include "server/store/disk/blob_store.h"
+#include "server/store/disk/data_directory.h"
+#include "server/store/disk/upload_store.h"
+#include "server/store/sqlite/job_store.h"
+#include "server/worker/core_runner.h"
+#include "server/worker/worker_pool.h"
+
+namespace quotient {
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr int64_t kUploadLifeMs = int64_t{24} * 3600 * 1000;
+
+// All that outlives a process, opened in the order in which the parts need each other.
+struct Stores {
+  std::unique_ptr<store::DataDirectory> directory;
+  std::unique_ptr<jobs::JobStore> jobs;
+  std::unique_ptr<store::DiskBlobStore> blobs;
+  std::unique_ptr<jobs::UploadStore> uploads;
+  std::unique_ptr<timing::TimingStore> timings;
+};
+
+absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics* metrics) {
+  const Clock& clock = Clock::System();
+  Stores stores;
+  QUOTIENT_ASSIGN_OR_RETURN(stores.directory, store::DataDirectory::Open(flags.data_dir));
+  QUOTIENT_ASSIGN_OR_RETURN(stores.jobs,
+                            store::OpenSqliteJobStore(stores.directory->database_path(), &clock));
+  stores.jobs = ops::NewMeteredJobStore(std::move(stores.jobs), &clock, metrics);
+  const store::DiskLimits limits{.max_blob_bytes = flags.max_blob_bytes,
+                                 .min_free_bytes = flags.min_free_bytes};
+  QUOTIENT_ASSIGN_OR_RETURN(stores.blobs,
+                            store::DiskBlobStore::Open(stores.directory->blobs_path(), limits));
+  QUOTIENT_ASSIGN_OR_RETURN(
+      stores.uploads,
+      store::DiskUploadStore::Open(stores.directory->uploads_path(), stores.blobs.get()));
+  stores.uploads = ops::NewMeteredUploadStore(std::move(stores.uploads), metrics);
+  QUOTIENT_ASSIGN_OR_RETURN(stores.timings,
+                            timing::OpenFileStore(stores.directory->timings_path()));
+  return stores;
+}
+
+// The queue and its two sides.
+struct Queue {
+  Queue(const config::ServerFlags& flags, const Stores& stores, ops::Metrics* metrics)
+      : limits{.max_queued = static_cast<int>(flags.max_queued_jobs)},
+        ledger(stores.jobs.get()),
+        hub(&Clock::System()),
+        meter(ops::NewJobMeter(metrics)),
+        dispatch(&ledger),
+        admission(limits, {.ledger = &ledger,
+                           .blobs = stores.blobs.get(),
+                           .engine_version = std::string(optimize::EngineVersion()),
+                           .new_id = &os::RandomId}) {
+    ledger.AddObserver(&hub);
+    ledger.AddObserver(meter.get());
+  }
+
+  const jobs::AdmissionLimits limits;
+  jobs::Ledger ledger;
+  jobs::WatchHub hub;
+  const std::unique_ptr<jobs::JobObserver> meter;
+  jobs::Dispatch dispatch;
+  jobs::Admission admission;
+};
+
+// The core, and the threads that run it.
+struct Workers {
+  Workers(const config::ServerFlags& flags, const Stores& stores, Queue* queue,
+          ops::Metrics* metrics)
+      : devices(stores.timings.get()),
+        core(worker::NewCoreRunner(stores.blobs.get(), &devices)),
+        runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
+        pool({.workers = static_cast<int>(flags.workers),
+              .owner = absl::StrCat("pid ", getpid()),
+              .max_job_seconds = static_cast<double>(flags.max_job_seconds)},
+             {.ledger = &queue->ledger,
+              .dispatch = &queue->dispatch,
+              .hub = &queue->hub,
+              .runner = runner.get(),
+              .clock = &Clock::System()}) {}
+
+  optimize::Devices devices;
+  const std::unique_ptr<worker::JobRunner> core;
+  const std::unique_ptr<worker::JobRunner> runner;
+  worker::WorkerPool pool;
+};
+
+v1::Capabilities MakeCapabilities(const config::ServerFlags& flags,
+                                  const rpc::BlobLimits& blob_limits,
+                                  const jobs::AdmissionLimits& job_limits) {
+  v1::Capabilities capabilities;
+  capabilities.set_server_version(QUOTIENT_VERSION);
+  capabilities.set_engine_version(std::string(optimize::EngineVersion()));
+  capabilities.set_max_chunk_bytes(blob_limits.max_chunk_bytes);
+  capabilities.set_max_blob_bytes(flags.max_blob_bytes);
+  capabilities.set_max_queued_jobs(job_limits.max_queued);
+  capabilities.set_max_external_files(job_limits.max_external_files);
+  capabilities.set_workers(static_cast<int>(flags.workers));
+  capabilities.add_digest_kinds("sha256");
+  capabilities.set_api_version_min("v1");
+  capabilities.set_api_version_max("v1");
+  return capabilities;
+}
+
+struct Services {
+  Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
+      : blobs(blob_limits, stores.blobs.get(), stores.uploads.get()),
+        models(workers->runner.get()),
+        optimizer(&queue->admission, stores.jobs.get(), &queue->hub),
+        capabilities(MakeCapabilities(flags, blob_limits, queue->limits)) {}
+
+  const rpc::BlobLimits blob_limits;
+  rpc::BlobService blobs;
+  rpc::ModelService models;
+  rpc::OptimizerService optimizer;
+  rpc::CapabilitiesService capabilities;
+};
+
+absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlags& flags,
+                                                        Services* services, ops::Metrics* metrics) {
+  rpc::GrpcServer::Interceptors interceptors;
+  interceptors.push_back(ops::NewGrpcMeter(&Clock::System(), metrics));
+  return rpc::GrpcServer::Start(
+      {.listen = flags.listen,
+       .allow_remote = flags.allow_remote,
+       .max_chunk_bytes = services->blob_limits.max_chunk_bytes},
+      {&services->blobs, &services->models, &services->optimizer, &services->capabilities},
+      std::move(interceptors));
+}
+
+// Null if no metrics are wanted.
+absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::ServerFlags& flags,
+                                                             const Stores& stores, Queue* queue,
+                                                             ops::Metrics* metrics) {
+  metrics->Set(ops::MetricId::kBuildInfo, {QUOTIENT_VERSION, optimize::EngineVersion()}, 1);
+  metrics->Set(ops::MetricId::kDraining, {}, 0);
+  metrics->Set(ops::MetricId::kReady, {}, 1);
+  if (flags.metrics_listen.empty()) return std::unique_ptr<ops::Exporter>();
+  QUOTIENT_ASSIGN_OR_RETURN(
+      auto exporter, ops::Exporter::Start(
+                         flags.metrics_listen,
+                         {metrics->registry(), ops::NewJobCollector(stores.jobs.get(), &queue->hub),
+                          ops::NewProcessCollector()}));
+  Log().info("metrics on http://{}/metrics", exporter->address());
+  return exporter;
+}
+
+void LogFailure(const char* what, const absl::Status& status) {
+  if (!status.ok()) Log().error("{}: {}", what, std::string(status.message()));
+}
+
+// What has to be done again and again.
+std::vector<ops::Ticker::Task> Chores(Queue* queue, jobs::UploadStore* uploads) {
+  return {
+      {absl::Milliseconds(200), [queue] { queue->hub.Tick(); }},
+      {absl::Seconds(5),
+       [queue] { LogFailure("lost jobs", queue->dispatch.RequeueLost().status()); }},
+      {absl::Hours(1),
+       [queue] { LogFailure("request ids", queue->admission.ForgetOldRequests()); }},
+      {absl::Hours(1),
+       [uploads] {
+         LogFailure("uploads", uploads->Expire(Clock::System().UnixMs() - kUploadLifeMs));
+       }},
+  };
+}
+
+// The signals that end the process are blocked in all threads and fetched by WaitForSignal.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+void WaitForSignal(const sigset_t& signals) {
+  int number = 0;
+  sigwait(&signals, &number);
+  // A second signal kills: whoever sends it does not want to wait for the drain.
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  Log().info("signal {}: draining", number);
+}
+
+absl::Status WritePortFile(const std::string& path, const std::string& address) {
+  if (path.empty()) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(const auto file, os::AtomicFile::Create(path));
+  QUOTIENT_RETURN_IF_ERROR(file->Append(absl::StrCat(address, "\n")));
+  return file->Commit();
+}
+
+void Drain(const config::ServerFlags& flags, Queue* queue, Workers* workers,
+           rpc::GrpcServer* server, ops::Metrics* metrics) {
+  metrics->Set(ops::MetricId::kReady, {}, 0);
+  metrics->Set(ops::MetricId::kDraining, {}, 1);
+  server->SetServing(false);
+  queue->admission.Drain();
+  workers->pool.Stop();
+  queue->hub.Close();
+  server->Shutdown(absl::Seconds(flags.drain_seconds));
+  if (!flags.port_file.empty()) unlink(flags.port_file.c_str());
+  Log().info("stopped");
+}
+
+absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
+  ops::Metrics metrics;
+  QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
+  Queue queue(flags, stores, &metrics);
+  // The folder is ours alone, so whoever ran jobs before is dead.
+  QUOTIENT_ASSIGN_OR_RETURN(const int recovered, queue.dispatch.RecoverAll());
+  if (recovered > 0) Log().info("{} interrupted jobs taken up again", recovered);
+
+  Workers workers(flags, stores, &queue, &metrics);
+  Services services(flags, stores, &queue, &workers);
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
+                            Listen(flags, &services, &metrics));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
+                            ExportMetrics(flags, stores, &queue, &metrics));
+  const ops::Ticker ticker(Chores(&queue, stores.uploads.get()));
+  workers.pool.Start();
+  server->SetServing(true);
+  Log().info("quotientd {} serves on {}", QUOTIENT_VERSION, server->address());
+  QUOTIENT_RETURN_IF_ERROR(WritePortFile(flags.port_file, server->address()));
+
+  WaitForSignal(signals);
+  Drain(flags, &queue, &workers, server.get(), &metrics);
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  const absl::StatusOr<config::ServerFlags> flags =
+      config::ParseFlags({argv + 1, static_cast<size_t>(argc - 1)});
+  if (!flags.ok()) {
+    std::fprintf(stderr, "quotientd: %s\nTry 'quotientd --help'.\n",
+                 std::string(flags.status().message()).c_str());
+    return kExitUsage;
+  }
+  if (flags->help) {
+    std::fputs(config::FlagsHelp().c_str(), stdout);
+    return EXIT_SUCCESS;
+  }
+  if (flags->version) {
+    std::printf("quotientd %s, engine %s\n", QUOTIENT_VERSION,
+                std::string(optimize::EngineVersion()).c_str());
+    return EXIT_SUCCESS;
+  }
+  Log().set_level(spdlog::level::from_str(flags->log_level));
+  Log().flush_on(spdlog::level::info);
+  const sigset_t signals = BlockSignals();
+  const absl::Status status = Serve(*flags, signals);
+  if (status.ok()) return EXIT_SUCCESS;
+  Log().critical("{}", std::string(status.message()));
+  return EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace quotient
+
+int main(int argc, char** argv) {
+  quotient::os::EnsureOpenMpEnvironment(argv);
+  return quotient::Main(argc, argv);
+}

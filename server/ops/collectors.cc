@@ -1,0 +1,129 @@
+#include "server/ops/collectors.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "server/ops/metrics.h"
+
+namespace quotient::ops {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+
+MetricFamily Family(MetricId id) {
+  const MetricSpec& spec = Spec(id);
+  MetricFamily family;
+  family.name = spec.name;
+  family.help = spec.help;
+  family.type = spec.type == MetricType::kCounter ? prometheus::MetricType::Counter
+                                                  : prometheus::MetricType::Gauge;
+  return family;
+}
+
+void AddValue(double value, LabelValues labels, MetricId id, MetricFamily* family) {
+  ClientMetric metric;
+  for (const auto& [name, text] : Labels(id, labels)) metric.label.push_back({name, text});
+  if (family->type == prometheus::MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  family->metric.push_back(std::move(metric));
+}
+
+MetricFamily Single(MetricId id, double value) {
+  MetricFamily family = Family(id);
+  AddValue(value, {}, id, &family);
+  return family;
+}
+
+class JobCollector : public prometheus::Collectable {
+ public:
+  JobCollector(jobs::JobStore* store, jobs::WatchHub* hub) : store_(*store), hub_(*hub) {}
+
+  std::vector<MetricFamily> Collect() const override {
+    std::vector<MetricFamily> families = {Single(MetricId::kWatchers, hub_.watchers())};
+    const auto counts = store_.CountByState();
+    if (!counts.ok()) return families;  // an absent series is an alert; a zero would be a lie
+    MetricFamily jobs = Family(MetricId::kJobs);
+    for (const jobs::JobState state :
+         {jobs::JobState::kQueued, jobs::JobState::kRunning, jobs::JobState::kCancelling,
+          jobs::JobState::kSucceeded, jobs::JobState::kFailed, jobs::JobState::kCancelled}) {
+      const auto count = counts->find(state);
+      AddValue(count == counts->end() ? 0.0 : static_cast<double>(count->second),
+               {absl::AsciiStrToLower(jobs::JobStateName(state))}, MetricId::kJobs, &jobs);
+    }
+    families.push_back(std::move(jobs));
+    return families;
+  }
+
+ private:
+  jobs::JobStore& store_;
+  jobs::WatchHub& hub_;
+};
+
+double CpuSeconds() {
+  struct timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double ResidentBytes() {
+  long pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%*s %ld", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+double OpenFds() {
+  int count = 0;
+  if (DIR* folder = opendir("/proc/self/fd")) {
+    while (readdir(folder) != nullptr) ++count;
+    closedir(folder);
+  }
+  return count - 3;  // ".", ".." and the folder itself
+}
+
+double MaxFds() {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<double>(limit.rlim_cur) : 0;
+}
+
+class ProcessCollector : public prometheus::Collectable {
+ public:
+  std::vector<MetricFamily> Collect() const override {
+    return {Single(MetricId::kProcessCpuSeconds, CpuSeconds()),
+            Single(MetricId::kProcessResidentBytes, ResidentBytes()),
+            Single(MetricId::kProcessOpenFds, OpenFds()),
+            Single(MetricId::kProcessMaxFds, MaxFds()),
+            Single(MetricId::kProcessStartTime, start_seconds_)};
+  }
+
+ private:
+  const double start_seconds_ =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+};
+
+}  // namespace
+
+std::shared_ptr<prometheus::Collectable> NewJobCollector(jobs::JobStore* store,
+                                                         jobs::WatchHub* hub) {
+  return std::make_shared<JobCollector>(store, hub);
+}
+
+std::shared_ptr<prometheus::Collectable> NewProcessCollector() {
+  return std::make_shared<ProcessCollector>();
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,129 @@
+// Meters of jobs: the observer and the runner.
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "core/base/reason.h"
+#include "core/optimize/report.h"
+#include "server/ops/metered.h"
+
+namespace quotient::ops {
+namespace {
+
+using jobs::JobState;
+
+absl::string_view DispositionName(jobs::Disposition disposition) {
+  switch (disposition) {
+    case jobs::Disposition::kNew:
+      return "new";
+    case jobs::Disposition::kJoined:
+      return "joined";
+    case jobs::Disposition::kCacheHit:
+      return "cache_hit";
+  }
+  return "new";
+}
+
+class JobMeter : public jobs::JobObserver {
+ public:
+  explicit JobMeter(Metrics* metrics) : metrics_(*metrics) {}
+
+  void OnTransition(const jobs::Job& job, const jobs::Transition& transition) override {
+    const bool first_claim = transition.to == JobState::kRunning && job.lease_epoch == 1;
+    if (first_claim) {
+      metrics_.Observe(MetricId::kJobQueueSeconds, {},
+                       static_cast<double>(job.start_ms - job.create_ms) / 1000);
+    }
+    const bool was_running =
+        transition.from == JobState::kRunning || transition.from == JobState::kCancelling;
+    if (was_running && transition.to != JobState::kCancelling) {
+      metrics_.Add(MetricId::kJobAttempts, {AttemptEnd(transition)});
+    }
+    if (IsTerminal(transition.to)) {
+      const std::optional<Reason> reason = GetReason(job.error);
+      metrics_.Add(MetricId::kJobsFinished, {absl::AsciiStrToLower(JobStateName(transition.to)),
+                                             reason.has_value() ? ReasonName(*reason) : ""});
+    }
+  }
+
+  void OnSubmission(const jobs::Job& /*job*/, jobs::Disposition disposition) override {
+    metrics_.Add(MetricId::kJobsSubmitted, {DispositionName(disposition)});
+  }
+
+ private:
+  static absl::string_view AttemptEnd(const jobs::Transition& transition) {
+    if (transition.actor == "recovery") return "lease_lost";
+    if (transition.to == JobState::kCancelled) return "cancelled";
+    return transition.to == JobState::kQueued ? "drained" : "finished";
+  }
+
+  Metrics& metrics_;
+};
+
+// Passes progress on and notes how long each phase took.
+class PhaseTimer : public ProgressSink {
+ public:
+  PhaseTimer(ProgressSink* sink, const Clock* clock, Metrics* metrics)
+      : sink_(*sink), clock_(*clock), metrics_(*metrics) {}
+  ~PhaseTimer() override { Enter(""); }
+
+  void Report(const Progress& progress) override {
+    if (progress.phase != phase_) Enter(progress.phase);
+    sink_.Report(progress);
+  }
+
+ private:
+  void Enter(const std::string& phase) {
+    if (!phase_.empty()) {
+      metrics_.Observe(MetricId::kJobRunSeconds, {phase_}, clock_.SecondsSince(start_ns_));
+    }
+    phase_ = phase;
+    start_ns_ = clock_.NowNs();
+  }
+
+  ProgressSink& sink_;
+  const Clock& clock_;
+  Metrics& metrics_;
+  std::string phase_;
+  int64_t start_ns_ = 0;
+};
+
+class MeteredRunner : public worker::JobRunner {
+ public:
+  MeteredRunner(worker::JobRunner* runner, const Clock* clock, Metrics* metrics)
+      : runner_(*runner), clock_(*clock), metrics_(*metrics) {}
+
+  absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
+                                      ProgressSink* progress) override {
+    PhaseTimer timer(progress, &clock_, &metrics_);
+    absl::StatusOr<jobs::JobResult> result = runner_.Run(job, stop, &timer);
+    if (result.ok()) {
+      metrics_.Add(MetricId::kJobResults, {optimize::OutcomeName(result->outcome)});
+    }
+    return result;
+  }
+
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model) override {
+    return runner_.Inspect(model);
+  }
+
+ private:
+  worker::JobRunner& runner_;
+  const Clock& clock_;
+  Metrics& metrics_;
+};
+
+}  // namespace
+
+std::unique_ptr<jobs::JobObserver> NewJobMeter(Metrics* metrics) {
+  return std::make_unique<JobMeter>(metrics);
+}
+
+std::unique_ptr<worker::JobRunner> NewMeteredRunner(worker::JobRunner* runner, const Clock* clock,
+                                                    Metrics* metrics) {
+  return std::make_unique<MeteredRunner>(runner, clock, metrics);
+}
+
+}  // namespace quotient::ops

@@ -1,0 +1,129 @@
+// Meters of the stores.
+
+#include <map>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "server/ops/metered.h"
+
+namespace quotient::ops {
+namespace {
+
+class MeteredJobStore : public jobs::JobStore {
+ public:
+  MeteredJobStore(std::unique_ptr<jobs::JobStore> store, const Clock* clock, Metrics* metrics)
+      : store_(std::move(store)), clock_(*clock), metrics_(*metrics) {}
+
+  absl::Status Write(WriteFunction write) override {
+    return Timed("write", [&] { return store_->Write(write); });
+  }
+  absl::StatusOr<std::optional<jobs::Job>> Get(absl::string_view id) override {
+    return Timed("read", [&] { return store_->Get(id); });
+  }
+  absl::StatusOr<std::vector<jobs::NumberedJob>> List(const jobs::ListQuery& query) override {
+    return Timed("read", [&] { return store_->List(query); });
+  }
+  absl::StatusOr<std::vector<jobs::Transition>> History(absl::string_view id,
+                                                        int64_t after_sequence) override {
+    return Timed("read", [&] { return store_->History(id, after_sequence); });
+  }
+  absl::StatusOr<std::map<jobs::JobState, int64_t>> CountByState() override {
+    return Timed("read", [&] { return store_->CountByState(); });
+  }
+
+ private:
+  static const absl::Status& StatusOf(const absl::Status& status) { return status; }
+  template <typename T>
+  static const absl::Status& StatusOf(const absl::StatusOr<T>& result) {
+    return result.status();
+  }
+
+  template <typename Operation>
+  std::invoke_result_t<Operation> Timed(absl::string_view op, Operation operation) {
+    const int64_t start_ns = clock_.NowNs();
+    std::invoke_result_t<Operation> result = operation();
+    metrics_.Observe(MetricId::kStoreOpSeconds, {op}, clock_.SecondsSince(start_ns));
+    // Other failures are refusals by the rules inside a write, not the store's.
+    if (GetReason(StatusOf(result)) == Reason::kStorageDown) {
+      metrics_.Add(MetricId::kStoreErrors, {op});
+    }
+    return result;
+  }
+
+  const std::unique_ptr<jobs::JobStore> store_;
+  const Clock& clock_;
+  Metrics& metrics_;
+};
+
+class MeteredUploadWriter : public jobs::UploadWriter {
+ public:
+  MeteredUploadWriter(std::unique_ptr<jobs::UploadWriter> writer, Metrics* metrics)
+      : writer_(std::move(writer)), metrics_(*metrics) {}
+
+  ~MeteredUploadWriter() override {
+    if (!finished_) metrics_.Add(MetricId::kUploads, {"interrupted"});
+  }
+
+  absl::Status Append(absl::string_view bytes) override {
+    metrics_.Add(MetricId::kUploadBytes, {}, static_cast<double>(bytes.size()));
+    return writer_->Append(bytes);
+  }
+  int64_t committed_offset() const override { return writer_->committed_offset(); }
+  absl::Status Flush() override { return writer_->Flush(); }
+  absl::Status Finish() override {
+    absl::Status status = writer_->Finish();
+    finished_ = status.ok() || GetReason(status) == Reason::kBadDigest;
+    if (finished_) {
+      metrics_.Add(MetricId::kUploads, {status.ok() ? "committed" : "digest_mismatch"});
+    }
+    return status;
+  }
+
+ private:
+  const std::unique_ptr<jobs::UploadWriter> writer_;
+  Metrics& metrics_;
+  bool finished_ = false;
+};
+
+class MeteredUploadStore : public jobs::UploadStore {
+ public:
+  MeteredUploadStore(std::unique_ptr<jobs::UploadStore> store, Metrics* metrics)
+      : store_(std::move(store)), metrics_(*metrics) {}
+
+  absl::StatusOr<jobs::UploadTicket> Start(const BlobId& blob) override {
+    absl::StatusOr<jobs::UploadTicket> ticket = store_->Start(blob);
+    if (ticket.ok() && ticket->done) metrics_.Add(MetricId::kUploads, {"deduplicated"});
+    return ticket;
+  }
+  absl::StatusOr<int64_t> CommittedOffset(absl::string_view upload_id) override {
+    return store_->CommittedOffset(upload_id);
+  }
+  absl::StatusOr<std::unique_ptr<jobs::UploadWriter>> Resume(absl::string_view upload_id,
+                                                             int64_t offset) override {
+    QUOTIENT_ASSIGN_OR_RETURN(auto writer, store_->Resume(upload_id, offset));
+    return std::make_unique<MeteredUploadWriter>(std::move(writer), &metrics_);
+  }
+  absl::Status Expire(int64_t unix_ms) override { return store_->Expire(unix_ms); }
+
+ private:
+  const std::unique_ptr<jobs::UploadStore> store_;
+  Metrics& metrics_;
+};
+
+}  // namespace
+
+std::unique_ptr<jobs::JobStore> NewMeteredJobStore(std::unique_ptr<jobs::JobStore> store,
+                                                   const Clock* clock, Metrics* metrics) {
+  return std::make_unique<MeteredJobStore>(std::move(store), clock, metrics);
+}
+
+std::unique_ptr<jobs::UploadStore> NewMeteredUploadStore(std::unique_ptr<jobs::UploadStore> store,
+                                                         Metrics* metrics) {
+  return std::make_unique<MeteredUploadStore>(std::move(store), metrics);
+}
+
+}  // namespace quotient::ops

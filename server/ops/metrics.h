@@ -1,0 +1,43 @@
+#pragma once
+
+// Live values of the metrics in the table.
+//
+//   metrics.Add(MetricId::kJobResults, {"improved"});
+//   metrics.Observe(MetricId::kJobQueueSeconds, {}, seconds);
+
+#include <prometheus/registry.h>
+
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "server/ops/metric_table.h"
+
+namespace quotient::ops {
+
+// Label values in the order of the table's labels.
+using LabelValues = std::initializer_list<absl::string_view>;
+
+std::map<std::string, std::string> Labels(MetricId id, LabelValues values);
+
+// Thread-safe.
+class Metrics {
+ public:
+  Metrics();
+
+  void Add(MetricId id, LabelValues labels, double amount = 1);
+  void Set(MetricId id, LabelValues labels, double value);
+  void Observe(MetricId id, LabelValues labels, double seconds);
+
+  const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
+
+ private:
+  const std::shared_ptr<prometheus::Registry> registry_;
+  std::map<MetricId, prometheus::Family<prometheus::Counter>*> counters_;
+  std::map<MetricId, prometheus::Family<prometheus::Gauge>*> gauges_;
+  std::map<MetricId, prometheus::Family<prometheus::Histogram>*> histograms_;
+};
+
+}  // namespace quotient::ops

@@ -1,0 +1,128 @@
+#include "server/rpc/blob_service.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "proto/wire/digest.h"
+#include "server/rpc/status.h"
+
+namespace quotient::rpc {
+namespace {
+
+constexpr int kMaxDigestsPerCall = 1000;
+
+absl::Status Malformed(absl::string_view message) { return absl::InvalidArgumentError(message); }
+
+absl::Status NoSlot() {
+  return MakeError(Reason::kQueueFull, "too many uploads and downloads at once");
+}
+
+}  // namespace
+
+grpc::Status BlobService::FindMissing(grpc::ServerContext* /*context*/,
+                                      const v1::FindMissingRequest* request,
+                                      v1::FindMissingResponse* response) {
+  return ToGrpc(Missing(*request, response));
+}
+
+absl::Status BlobService::Missing(const v1::FindMissingRequest& request,
+                                  v1::FindMissingResponse* response) {
+  if (request.blobs_size() > kMaxDigestsPerCall) return Malformed("more than 1000 digests");
+  for (const v1::Digest& digest : request.blobs()) {
+    QUOTIENT_ASSIGN_OR_RETURN(const BlobId id, wire::FromProto(digest));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(id));
+    if (!present) *response->add_missing() = digest;
+  }
+  return absl::OkStatus();
+}
+
+grpc::Status BlobService::StartUpload(grpc::ServerContext* /*context*/,
+                                      const v1::StartUploadRequest* request,
+                                      v1::StartUploadResponse* response) {
+  const absl::StatusOr<BlobId> id = wire::FromProto(request->blob());
+  if (!id.ok()) return ToGrpc(id.status());
+  const absl::StatusOr<jobs::UploadTicket> ticket = uploads_.Start(*id);
+  if (!ticket.ok()) return ToGrpc(ticket.status());
+  response->set_upload_id(ticket->upload_id);
+  response->set_committed_offset(ticket->committed_offset);
+  response->set_done(ticket->done);
+  return grpc::Status::OK;
+}
+
+grpc::Status BlobService::Upload(grpc::ServerContext* /*context*/,
+                                 grpc::ServerReader<v1::UploadRequest>* reader,
+                                 v1::UploadResponse* response) {
+  if (!slots_.TryTake()) return ToGrpc(NoSlot());
+  const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
+  return ToGrpc(Receive(*reader, response));
+}
+
+absl::Status BlobService::Receive(grpc::ServerReader<v1::UploadRequest>& reader,
+                                  v1::UploadResponse* response) {
+  v1::UploadRequest request;
+  if (!reader.Read(&request) || !request.has_header()) {
+    return Malformed("an upload begins with a header");
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const std::unique_ptr<jobs::UploadWriter> upload,
+      uploads_.Resume(request.header().upload_id(), request.header().offset()));
+  while (reader.Read(&request)) {
+    if (request.has_finish()) {
+      QUOTIENT_RETURN_IF_ERROR(upload->Finish());
+      response->set_committed_offset(upload->committed_offset());
+      response->set_done(true);
+      return absl::OkStatus();
+    }
+    if (!request.has_data()) return Malformed("after the header come data and finish");
+    if (static_cast<int64_t>(request.data().size()) > limits_.max_chunk_bytes) {
+      return MakeError(Reason::kLimitBytes, absl::StrCat("a chunk of ", request.data().size(),
+                                                         " bytes; see GetCapabilities"));
+    }
+    QUOTIENT_RETURN_IF_ERROR(upload->Append(request.data()));
+  }
+  // The stream has ended, or is lost, before the end: keep what there is.
+  QUOTIENT_RETURN_IF_ERROR(upload->Flush());
+  response->set_committed_offset(upload->committed_offset());
+  return absl::OkStatus();
+}
+
+grpc::Status BlobService::QueryUpload(grpc::ServerContext* /*context*/,
+                                      const v1::QueryUploadRequest* request,
+                                      v1::QueryUploadResponse* response) {
+  const absl::StatusOr<int64_t> offset = uploads_.CommittedOffset(request->upload_id());
+  if (!offset.ok()) return ToGrpc(offset.status());
+  response->set_committed_offset(*offset);
+  return grpc::Status::OK;
+}
+
+grpc::Status BlobService::Download(grpc::ServerContext* /*context*/,
+                                   const v1::DownloadRequest* request,
+                                   grpc::ServerWriter<v1::DownloadResponse>* writer) {
+  if (!slots_.TryTake()) return ToGrpc(NoSlot());
+  const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
+  return ToGrpc(Send(*request, *writer));
+}
+
+absl::Status BlobService::Send(const v1::DownloadRequest& request,
+                               grpc::ServerWriter<v1::DownloadResponse>& writer) {
+  QUOTIENT_ASSIGN_OR_RETURN(const BlobId id, wire::FromProto(request.blob()));
+  if (request.offset() < 0 || request.offset() > id.size_bytes) {
+    return absl::OutOfRangeError("offset outside of the blob");
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const jobs::Blob> blob, blobs_.Open(id));
+  absl::string_view rest = blob->bytes().substr(static_cast<size_t>(request.offset()));
+  v1::DownloadResponse response;
+  while (!rest.empty()) {
+    const absl::string_view chunk = rest.substr(0, static_cast<size_t>(limits_.max_chunk_bytes));
+    response.set_data(chunk.data(), chunk.size());
+    if (!writer.Write(response)) return absl::CancelledError("the client is gone");
+    rest.remove_prefix(chunk.size());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace quotient::rpc

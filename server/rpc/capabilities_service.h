@@ -1,0 +1,26 @@
+#pragma once
+
+#include <utility>
+
+#include "quotient/v1/capabilities.grpc.pb.h"
+
+namespace quotient::rpc {
+
+// quotient.v1.CapabilitiesService: tells what it was made with.
+class CapabilitiesService final : public v1::CapabilitiesService::Service {
+ public:
+  explicit CapabilitiesService(v1::Capabilities capabilities)
+      : capabilities_(std::move(capabilities)) {}
+
+  grpc::Status GetCapabilities(grpc::ServerContext* /*context*/,
+                               const v1::GetCapabilitiesRequest* /*request*/,
+                               v1::Capabilities* response) override {
+    *response = capabilities_;
+    return grpc::Status::OK;
+  }
+
+ private:
+  const v1::Capabilities capabilities_;
+};
+
+}  // namespace quotient::rpc

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "quotient/v1/optimizer.grpc.pb.h"
+#include "server/jobs/admission.h"
+#include "server/jobs/job_store.h"
+#include "server/jobs/watch_hub.h"
+
+namespace quotient::rpc {
+
+// quotient.v1.OptimizerService: translates, decides nothing. All borrowed. WatchJob uses the
+// callback interface, so that thousands of idle watchers cost no threads.
+class OptimizerService final
+    : public v1::OptimizerService::WithCallbackMethod_WatchJob<v1::OptimizerService::Service> {
+ public:
+  OptimizerService(jobs::Admission* admission, jobs::JobStore* store, jobs::WatchHub* hub)
+      : admission_(*admission), store_(*store), hub_(*hub) {}
+
+  grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
+                         v1::SubmitJobResponse* response) override;
+  grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                      v1::Job* response) override;
+  grpc::Status ListJobs(grpc::ServerContext* context, const v1::ListJobsRequest* request,
+                        v1::ListJobsResponse* response) override;
+  grpc::ServerWriteReactor<v1::WatchJobResponse>* WatchJob(
+      grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) override;
+  grpc::Status CancelJob(grpc::ServerContext* context, const v1::CancelJobRequest* request,
+                         v1::Job* response) override;
+
+ private:
+  absl::StatusOr<v1::SubmitJobResponse> Submit(const v1::SubmitJobRequest& request);
+  absl::StatusOr<v1::Job> Get(const v1::GetJobRequest& request);
+  absl::StatusOr<v1::ListJobsResponse> List(const v1::ListJobsRequest& request);
+  absl::StatusOr<v1::Job> Cancel(const v1::CancelJobRequest& request);
+
+  jobs::Admission& admission_;
+  jobs::JobStore& store_;
+  jobs::WatchHub& hub_;
+};
+
+}  // namespace quotient::rpc

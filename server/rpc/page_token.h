@@ -1,0 +1,21 @@
+#pragma once
+
+// The place in a list where the next page begins, bound to the filter of the list.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/jobs/job.h"
+
+namespace quotient::rpc {
+
+std::string MakePageToken(int64_t before_number, std::optional<jobs::JobState> filter);
+
+// BAD_PAGE_TOKEN for text that MakePageToken did not make for this filter.
+absl::StatusOr<int64_t> ReadPageToken(absl::string_view token,
+                                      std::optional<jobs::JobState> filter);
+
+}  // namespace quotient::rpc

@@ -1,0 +1,107 @@
+#include "server/rpc/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace quotient::rpc {
+namespace {
+
+// A message holds one chunk and little else.
+constexpr int64_t kMessageOverheadBytes = 64 << 10;
+
+// See "Transport" in README.md: clients use the same figures.
+constexpr int kKeepaliveTimeMs = 30'000;
+constexpr int kKeepaliveTimeoutMs = 10'000;
+constexpr int kMinClientPingIntervalMs = 10'000;
+constexpr int kMaxConnectionAgeMs = 30 * 60 * 1000;
+constexpr int kMaxConnectionAgeGraceMs = 5 * 60 * 1000;
+
+void SetTransport(const ServerSettings& settings, grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(
+      static_cast<int>(settings.max_chunk_bytes + kMessageOverheadBytes));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              kMinClientPingIntervalMs);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kMaxConnectionAgeMs);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kMaxConnectionAgeGraceMs);
+  // Two servers on one port would share the calls at random.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  grpc::ResourceQuota quota("quotient");
+  quota.Resize(static_cast<size_t>(settings.memory_quota_bytes));
+  quota.SetMaxThreads(settings.max_threads);
+  builder->SetResourceQuota(quota);
+}
+
+// Plug-ins of the process; they have to be there before the first builder.
+void EnablePlugins() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  });
+}
+
+std::string WithPort(const std::string& listen, int port) {
+  const size_t colon = listen.rfind(':');
+  if (absl::StartsWith(listen, "unix:") || colon == std::string::npos) return listen;
+  return absl::StrCat(listen.substr(0, colon), ":", port);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
+    const ServerSettings& settings, const std::vector<grpc::Service*>& services,
+    Interceptors interceptors) {
+  if (!settings.allow_remote && !IsLoopback(settings.listen)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(settings.listen, " can be reached from other machines, without encryption or",
+                     " authentication; --allow-remote says that this is meant"));
+  }
+  EnablePlugins();
+  grpc::ServerBuilder builder;
+  SetTransport(settings, &builder);
+  int port = 0;
+  builder.AddListeningPort(settings.listen, grpc::InsecureServerCredentials(), &port);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  std::unique_ptr<GrpcServer> server(new GrpcServer());
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr || (port == 0 && !absl::StartsWith(settings.listen, "unix:"))) {
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", settings.listen));
+  }
+  server->address_ = WithPort(settings.listen, port);
+  server->SetServing(false);
+  return server;
+}
+
+GrpcServer::~GrpcServer() {
+  if (server_ != nullptr) Shutdown(absl::ZeroDuration());
+}
+
+void GrpcServer::SetServing(bool serving) {
+  server_->GetHealthCheckService()->SetServingStatus(serving);
+}
+
+void GrpcServer::Shutdown(absl::Duration grace) {
+  server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+  server_->Wait();
+}
+
+bool IsLoopback(const std::string& address) {
+  absl::string_view host = address;
+  if (absl::ConsumePrefix(&host, "unix:")) return true;
+  host = host.substr(0, host.rfind(':'));
+  return host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.");
+}
+
+}  // namespace quotient::rpc

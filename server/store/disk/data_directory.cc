@@ -1,0 +1,44 @@
+#include "server/store/disk/data_directory.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/vfs.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::store {
+namespace {
+
+// Not in linux/magic.h.
+constexpr unsigned long kCifsMagic = 0xff534d42;
+
+absl::Status CheckLocal(const std::string& path) {
+  struct statfs status;
+  if (statfs(path.c_str(), &status) != 0) return os::ErrnoError("stat", path);
+  const auto type = static_cast<unsigned long>(status.f_type);
+  if (type == NFS_SUPER_MAGIC || type == SMB_SUPER_MAGIC || type == SMB2_SUPER_MAGIC ||
+      type == kCifsMagic || type == CEPH_SUPER_MAGIC) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is on a network file system; the data folder must be local"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DataDirectory>> DataDirectory::Open(const std::string& path) {
+  QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(path));
+  QUOTIENT_RETURN_IF_ERROR(CheckLocal(path));
+  QUOTIENT_ASSIGN_OR_RETURN(os::Fd lock, os::OpenFile(path + "/LOCK", O_RDWR | O_CREAT));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("another process uses the data folder ", path));
+  }
+  return std::unique_ptr<DataDirectory>(new DataDirectory(path, std::move(lock)));
+}
+
+}  // namespace quotient::store

@@ -1,0 +1,37 @@
+#pragma once
+
+// The folder that holds all of a server's state, owned by one process at a time.
+//
+//   LOCK           held (flock) by the process that owns the folder
+//   quotient.db    jobs
+//   blobs/         content, see blob_store.h
+//   uploads/       uploads in progress, see upload_store.h
+//   timings.db     kernel timings
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/os/files.h"
+
+namespace quotient::store {
+
+class DataDirectory {
+ public:
+  // Creates the folder if missing and takes the lock. FAILED_PRECONDITION if another process holds
+  // it, or if the folder is on a network file system, where neither locks nor SQLite are safe.
+  static absl::StatusOr<std::unique_ptr<DataDirectory>> Open(const std::string& path);
+
+  std::string database_path() const { return path_ + "/quotient.db"; }
+  std::string blobs_path() const { return path_ + "/blobs"; }
+  std::string uploads_path() const { return path_ + "/uploads"; }
+  std::string timings_path() const { return path_ + "/timings.db"; }
+
+ private:
+  DataDirectory(std::string path, os::Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+
+  const std::string path_;
+  const os::Fd lock_;
+};
+
+}  // namespace quotient::store

@@ -1,0 +1,207 @@
+#include "server/store/disk/upload_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/base/digest.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/os/files.h"
+#include "core/os/random_id.h"
+#include "server/store/disk/upload_state.h"
+
+namespace quotient::store {
+namespace {
+
+constexpr char kStateSuffix[] = ".state";
+
+std::string StatePath(absl::string_view path) { return absl::StrCat(path, kStateSuffix); }
+
+absl::Status NoSuchUpload() { return absl::NotFoundError("no such upload; start it again"); }
+
+}  // namespace
+
+class DiskUploadWriter : public jobs::UploadWriter {
+ public:
+  struct Where {
+    std::string upload_id;
+    std::string path;
+    std::shared_ptr<DiskUploadStore::Turn> turn;
+    int64_t number;  // of this writer's turn
+  };
+
+  DiskUploadWriter(DiskUploadStore* store, Where where, os::Fd fd, const UploadState& state,
+                   Digester digester)
+      : store_(*store),
+        where_(std::move(where)),
+        fd_(std::move(fd)),
+        state_(state),
+        written_(state.committed),
+        digester_(std::move(digester)) {}
+
+  ~DiskUploadWriter() override { Flush().IgnoreError(); }
+
+  absl::Status Append(absl::string_view bytes) override {
+    absl::MutexLock lock(&where_.turn->mutex);
+    QUOTIENT_RETURN_IF_ERROR(CheckTurn());
+    if (static_cast<int64_t>(bytes.size()) > state_.blob.size_bytes - written_) {
+      return MakeError(Reason::kLimitBytes,
+                       absl::StrCat("more bytes than the ", state_.blob.size_bytes, " announced"));
+    }
+    QUOTIENT_RETURN_IF_ERROR(os::WriteFully(fd_, bytes, where_.path));
+    digester_.Update(bytes);
+    written_ += static_cast<int64_t>(bytes.size());
+    if (written_ - state_.committed < DiskUploadStore::kCommitEveryBytes) return absl::OkStatus();
+    return Commit();
+  }
+
+  int64_t committed_offset() const override { return state_.committed; }
+
+  absl::Status Flush() override {
+    if (finished_ || written_ == state_.committed) return absl::OkStatus();
+    absl::MutexLock lock(&where_.turn->mutex);
+    QUOTIENT_RETURN_IF_ERROR(CheckTurn());
+    return Commit();
+  }
+
+  absl::Status Finish() override {
+    QUOTIENT_RETURN_IF_ERROR(Flush());
+    absl::MutexLock lock(&where_.turn->mutex);
+    QUOTIENT_RETURN_IF_ERROR(CheckTurn());
+    finished_ = true;
+    const BlobId received{digester_.Finish(), written_};
+    if (received != state_.blob) {
+      store_.Remove(where_.upload_id);
+      return MakeError(Reason::kBadDigest, absl::StrCat("received ", received.Text(),
+                                                        ", announced ", state_.blob.Text()));
+    }
+    QUOTIENT_RETURN_IF_ERROR(store_.blobs_.Adopt(where_.path, state_.blob));
+    store_.Remove(where_.upload_id);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status CheckTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(where_.turn->mutex) {
+    if (where_.turn->holder == where_.number) return absl::OkStatus();
+    return absl::AbortedError("another stream has taken this upload over");
+  }
+
+  // First the bytes, then the word that they are there.
+  absl::Status Commit() {
+    QUOTIENT_RETURN_IF_ERROR(os::Sync(fd_, where_.path));
+    const UploadState state{state_.blob, written_};
+    QUOTIENT_RETURN_IF_ERROR(WriteUploadState(StatePath(where_.path), state));
+    state_ = state;
+    return absl::OkStatus();
+  }
+
+  DiskUploadStore& store_;
+  const Where where_;
+  const os::Fd fd_;
+  UploadState state_;
+  int64_t written_;
+  Digester digester_;
+  bool finished_ = false;
+};
+
+absl::StatusOr<std::unique_ptr<DiskUploadStore>> DiskUploadStore::Open(const std::string& path,
+                                                                       DiskBlobStore* blobs) {
+  QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(path));
+  return std::unique_ptr<DiskUploadStore>(new DiskUploadStore(path, blobs));
+}
+
+// Ids are ours; anything else could be a path.
+absl::StatusOr<std::string> DiskUploadStore::PathOf(absl::string_view upload_id) const {
+  for (char c : upload_id) {
+    if (!absl::ascii_isdigit(c) && !(c >= 'a' && c <= 'f')) return NoSuchUpload();
+  }
+  if (upload_id.empty()) return NoSuchUpload();
+  return absl::StrCat(path_, "/", upload_id);
+}
+
+std::shared_ptr<DiskUploadStore::Turn> DiskUploadStore::TurnOf(absl::string_view upload_id) {
+  absl::MutexLock lock(&mutex_);
+  std::shared_ptr<Turn>& turn = turns_[upload_id];
+  if (turn == nullptr) turn = std::make_shared<Turn>();
+  return turn;
+}
+
+void DiskUploadStore::Remove(absl::string_view upload_id) {
+  const absl::StatusOr<std::string> path = PathOf(upload_id);
+  if (!path.ok()) return;
+  unlink(StatePath(*path).c_str());
+  unlink(path->c_str());
+  absl::MutexLock lock(&mutex_);
+  turns_.erase(upload_id);
+}
+
+absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob) {
+  QUOTIENT_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(blob));
+  if (present) return jobs::UploadTicket{.committed_offset = blob.size_bytes, .done = true};
+  QUOTIENT_RETURN_IF_ERROR(blobs_.CheckRoom(blob.size_bytes));
+  const std::string id = os::RandomId();
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string path, PathOf(id));
+  // The state first: it is what Expire looks for.
+  QUOTIENT_RETURN_IF_ERROR(WriteUploadState(StatePath(path), {blob, 0}));
+  QUOTIENT_RETURN_IF_ERROR(os::OpenFile(path, O_WRONLY | O_CREAT | O_EXCL).status());
+  QUOTIENT_RETURN_IF_ERROR(os::SyncDirectory(path_));
+  return jobs::UploadTicket{.upload_id = id};
+}
+
+absl::StatusOr<int64_t> DiskUploadStore::CommittedOffset(absl::string_view upload_id) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string path, PathOf(upload_id));
+  QUOTIENT_ASSIGN_OR_RETURN(const UploadState state, ReadUploadState(StatePath(path)));
+  // A crash between adopting the bytes and removing the state leaves the state alone.
+  if (access(path.c_str(), F_OK) != 0) return NoSuchUpload();
+  return state.committed;
+}
+
+absl::StatusOr<std::unique_ptr<jobs::UploadWriter>> DiskUploadStore::Resume(
+    absl::string_view upload_id, int64_t offset) {
+  QUOTIENT_RETURN_IF_ERROR(CommittedOffset(upload_id).status());
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string path, PathOf(upload_id));
+  DiskUploadWriter::Where where{std::string(upload_id), path, TurnOf(upload_id), 0};
+  absl::MutexLock lock(&where.turn->mutex);
+  QUOTIENT_ASSIGN_OR_RETURN(const UploadState state, ReadUploadState(StatePath(path)));
+  if (offset != state.committed) {
+    return MakeError(Reason::kUploadOffset,
+                     absl::StrCat("the upload stands at ", state.committed, ", not at ", offset));
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(os::Fd fd, os::OpenFile(path, O_RDWR));
+  if (ftruncate(fd.get(), state.committed) != 0) return os::ErrnoError("truncate", path);
+  Digester digester;
+  {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto earlier, os::MappedFile::Map(fd, path));
+    digester.Update(earlier->bytes());
+  }
+  if (lseek(fd.get(), state.committed, SEEK_SET) < 0) return os::ErrnoError("seek", path);
+  where.number = ++where.turn->holder;
+  return std::make_unique<DiskUploadWriter>(this, std::move(where), std::move(fd), state,
+                                            std::move(digester));
+}
+
+absl::Status DiskUploadStore::Expire(int64_t unix_ms) {
+  DIR* const folder = opendir(path_.c_str());
+  if (folder == nullptr) return os::ErrnoError("open", path_);
+  while (const dirent* entry = readdir(folder)) {
+    absl::string_view name = entry->d_name;
+    struct stat status;
+    if (!absl::ConsumeSuffix(&name, kStateSuffix) ||
+        fstatat(dirfd(folder), entry->d_name, &status, 0) != 0) {
+      continue;
+    }
+    if (int64_t{status.st_mtim.tv_sec} * 1000 < unix_ms) Remove(name);
+  }
+  closedir(folder);
+  return absl::OkStatus();
+}
+
+}  // namespace quotient::store

@@ -1,0 +1,63 @@
+#pragma once
+
+// Uploads in progress, as pairs of files that survive a crash:
+//
+//   uploads/<id>         the bytes so far
+//   uploads/<id>.state   "<sha256> <size> <committed>\n", fixed width, overwritten in place
+//
+// `committed` bytes were synced before the state says so. What lies beyond is cut off on
+// resumption.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/jobs/blob_store.h"
+#include "server/store/disk/blob_store.h"
+
+namespace quotient::store {
+
+// Thread-safe.
+class DiskUploadStore : public jobs::UploadStore {
+ public:
+  // Append makes bytes durable whenever this many are not.
+  static constexpr int64_t kCommitEveryBytes = int64_t{8} << 20;
+
+  // Finished uploads go to `blobs`, borrowed, on the same file system.
+  static absl::StatusOr<std::unique_ptr<DiskUploadStore>> Open(const std::string& path,
+                                                               DiskBlobStore* blobs);
+
+  absl::StatusOr<jobs::UploadTicket> Start(const BlobId& blob) override;
+  absl::StatusOr<int64_t> CommittedOffset(absl::string_view upload_id) override;
+  absl::StatusOr<std::unique_ptr<jobs::UploadWriter>> Resume(absl::string_view upload_id,
+                                                             int64_t offset) override;
+  absl::Status Expire(int64_t unix_ms) override;
+
+ private:
+  friend class DiskUploadWriter;
+
+  // The right to write to one upload: who has raised `holder` last. Held during each write, so that
+  // a successor begins when its predecessor's last write is over.
+  struct Turn {
+    absl::Mutex mutex;
+    int64_t holder ABSL_GUARDED_BY(mutex) = 0;
+  };
+
+  DiskUploadStore(std::string path, DiskBlobStore* blobs)
+      : path_(std::move(path)), blobs_(*blobs) {}
+  absl::StatusOr<std::string> PathOf(absl::string_view upload_id) const;
+  std::shared_ptr<Turn> TurnOf(absl::string_view upload_id);
+  void Remove(absl::string_view upload_id);
+
+  const std::string path_;
+  DiskBlobStore& blobs_;
+
+  absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Turn>> turns_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace quotient::store

@@ -1,0 +1,74 @@
+#pragma once
+
+// The one door to SQLite: a connection with its prepared statements.
+//
+//   db.Run("SELECT id FROM job WHERE state = ?", {"QUEUED"}, [&](const Row& row) {
+//     ids.push_back(row.Text(0));
+//     return absl::OkStatus();
+//   });
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace quotient::store {
+
+// Bytes, as opposed to text: strict tables tell them apart.
+struct Bytes {
+  absl::string_view value;
+};
+
+// Borrowed for the length of the call.
+using Parameter = std::variant<int64_t, absl::string_view, Bytes>;
+
+// A row of a result, valid within the callback.
+class Row {
+ public:
+  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
+  int64_t Int(int column) const;
+  std::string Text(int column) const;  // of bytes, too
+
+ private:
+  sqlite3_stmt* const statement_;
+};
+
+// Thread-compatible. Failures are STORAGE_DOWN.
+class Database {
+ public:
+  enum class Mode { kReadWrite, kReadOnly };
+
+  // Created if missing and opened for writing.
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, Mode mode);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // Statements without parameters or results, separated by semicolons.
+  absl::Status Execute(const char* script);
+
+  // One statement. `sql` must be a literal: it is prepared once and found again by address.
+  absl::Status Run(const char* sql, std::initializer_list<Parameter> parameters,
+                   absl::FunctionRef<absl::Status(const Row&)> on_row);
+  absl::Status Run(const char* sql, std::initializer_list<Parameter> parameters);
+
+ private:
+  explicit Database(sqlite3* handle) : handle_(handle) {}
+  absl::Status Failure(int code) const;
+  absl::StatusOr<sqlite3_stmt*> Prepared(const char* sql);
+
+  sqlite3* const handle_;
+  std::map<const char*, sqlite3_stmt*> statements_;
+};
+
+}  // namespace quotient::store

@@ -1,0 +1,241 @@
+#include "server/store/sqlite/job_store.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "server/store/sqlite/database.h"
+#include "server/store/sqlite/records.h"
+#include "server/store/sqlite/schema.h"
+
+namespace quotient::store {
+namespace {
+
+using jobs::Job;
+using jobs::JobState;
+using jobs::Lease;
+using jobs::Submission;
+using jobs::Transition;
+
+absl::StatusOr<std::optional<Job>> FindJob(Database& db, const char* sql,
+                                           std::initializer_list<Parameter> parameters) {
+  std::optional<Job> found;
+  QUOTIENT_RETURN_IF_ERROR(db.Run(sql, parameters, [&](const Row& row) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(found, ReadJob(row));
+    return absl::OkStatus();
+  }));
+  return found;
+}
+
+absl::StatusOr<int> Count(Database& db, const char* sql,
+                          std::initializer_list<Parameter> parameters) {
+  int count = 0;
+  QUOTIENT_RETURN_IF_ERROR(db.Run(sql, parameters, [&](const Row& row) {
+    count = static_cast<int>(row.Int(0));
+    return absl::OkStatus();
+  }));
+  return count;
+}
+
+class SqliteTransaction : public jobs::JobTransaction {
+ public:
+  SqliteTransaction(Database* db, int64_t now_ms) : db_(*db), now_ms_(now_ms) {}
+
+  int64_t now_ms() const override { return now_ms_; }
+
+  absl::StatusOr<std::optional<Job>> Find(absl::string_view id) override {
+    return FindJob(db_, "SELECT " QUOTIENT_JOB_COLUMNS " FROM job WHERE id = ?", {id});
+  }
+
+  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) override {
+    return FindJob(db_,
+                   "SELECT " QUOTIENT_JOB_COLUMNS
+                   " FROM job WHERE action_key = ? ORDER BY number DESC LIMIT 1",
+                   {key});
+  }
+
+  absl::StatusOr<std::optional<Job>> OldestQueued() override {
+    return FindJob(db_,
+                   "SELECT " QUOTIENT_JOB_COLUMNS
+                   " FROM job WHERE state = 'QUEUED' ORDER BY number LIMIT 1",
+                   {});
+  }
+
+  absl::StatusOr<int> CountQueued() override {
+    return Count(db_, "SELECT COUNT(*) FROM job WHERE state = 'QUEUED'", {});
+  }
+
+  absl::Status Put(const Job& job) override {
+    const std::string record = JobRecord(job);
+    return db_.Run(
+        "INSERT INTO job (id, state, action_key, lease_epoch, record) VALUES (?1, ?2, ?3, ?4, ?5)"
+        " ON CONFLICT (id) DO UPDATE SET state = ?2, lease_epoch = ?4, record = ?5",
+        {job.id, jobs::JobStateName(job.state), job.action_key, job.lease_epoch, Bytes{record}});
+  }
+
+  absl::Status Append(const Transition& transition) override {
+    return db_.Run("INSERT INTO job_transition (" QUOTIENT_TRANSITION_COLUMNS
+                   ") VALUES (?, ?, ?, ?, ?, ?, ?)",
+                   {transition.job_id, transition.sequence, transition.time_ms,
+                    jobs::JobStateName(transition.from), jobs::JobStateName(transition.to),
+                    transition.actor, transition.reason});
+  }
+
+  absl::StatusOr<std::vector<Lease>> LeasesUntil(int64_t until_ms) override {
+    std::vector<Lease> leases;
+    QUOTIENT_RETURN_IF_ERROR(
+        db_.Run("SELECT job_id, owner, epoch, until_ms FROM job_lease WHERE until_ms < ?"
+                " ORDER BY until_ms, job_id",
+                {until_ms}, [&](const Row& row) {
+                  leases.push_back(ReadLease(row));
+                  return absl::OkStatus();
+                }));
+    return leases;
+  }
+
+  absl::Status PutLease(const Lease& lease) override {
+    return db_.Run(
+        "INSERT OR REPLACE INTO job_lease (job_id, owner, epoch, until_ms) VALUES (?, ?, ?, ?)",
+        {lease.job_id, lease.owner, lease.epoch, lease.until_ms});
+  }
+
+  absl::Status RemoveLease(absl::string_view job_id) override {
+    return db_.Run("DELETE FROM job_lease WHERE job_id = ?", {job_id});
+  }
+
+  absl::StatusOr<std::optional<Submission>> FindSubmission(absl::string_view id) override {
+    std::optional<Submission> found;
+    QUOTIENT_RETURN_IF_ERROR(
+        db_.Run("SELECT request_id, payload, job_id, create_ms, withdrawn FROM submission"
+                " WHERE request_id = ?",
+                {id}, [&](const Row& row) {
+                  found = ReadSubmission(row);
+                  return absl::OkStatus();
+                }));
+    return found;
+  }
+
+  absl::Status PutSubmission(const Submission& submission) override {
+    return db_.Run(
+        "INSERT OR REPLACE INTO submission (request_id, payload, job_id, create_ms, withdrawn)"
+        " VALUES (?, ?, ?, ?, ?)",
+        {submission.request_id, submission.payload, submission.job_id, submission.create_ms,
+         int64_t{submission.withdrawn}});
+  }
+
+  absl::StatusOr<int> CountWishes(absl::string_view job_id) override {
+    return Count(db_, "SELECT COUNT(*) FROM submission WHERE job_id = ? AND withdrawn = 0",
+                 {job_id});
+  }
+
+  absl::Status ForgetSubmissions(int64_t create_ms) override {
+    return db_.Run(
+        "DELETE FROM submission WHERE create_ms < ? AND job_id IN"
+        " (SELECT id FROM job WHERE state IN ('SUCCEEDED', 'FAILED', 'CANCELLED'))",
+        {create_ms});
+  }
+
+ private:
+  Database& db_;
+  const int64_t now_ms_;
+};
+
+class SqliteJobStore : public jobs::JobStore {
+ public:
+  SqliteJobStore(std::unique_ptr<Database> writer, std::unique_ptr<Database> reader,
+                 const Clock* clock)
+      : clock_(*clock), writer_(std::move(writer)), reader_(std::move(reader)) {}
+
+  absl::Status Write(WriteFunction write) override {
+    absl::MutexLock lock(&write_mutex_);
+    QUOTIENT_RETURN_IF_ERROR(writer_->Execute("BEGIN IMMEDIATE"));
+    SqliteTransaction transaction(writer_.get(), clock_.UnixMs());
+    absl::Status status = write(transaction);
+    if (status.ok()) status = writer_->Execute("COMMIT");
+    // After a failed commit SQLite may or may not have rolled back by itself.
+    if (!status.ok()) writer_->Execute("ROLLBACK").IgnoreError();
+    return status;
+  }
+
+  absl::StatusOr<std::optional<Job>> Get(absl::string_view id) override {
+    absl::MutexLock lock(&read_mutex_);
+    return FindJob(*reader_, "SELECT " QUOTIENT_JOB_COLUMNS " FROM job WHERE id = ?", {id});
+  }
+
+  absl::StatusOr<std::vector<jobs::NumberedJob>> List(const jobs::ListQuery& query) override {
+    absl::MutexLock lock(&read_mutex_);
+    std::vector<jobs::NumberedJob> page;
+    const int64_t before = query.before_number > 0 ? query.before_number : INT64_MAX;
+    const auto read = [&](const Row& row) -> absl::Status {
+      QUOTIENT_ASSIGN_OR_RETURN(Job job, ReadJob(row));
+      page.push_back({row.Int(2), std::move(job)});
+      return absl::OkStatus();
+    };
+    if (query.state.has_value()) {
+      QUOTIENT_RETURN_IF_ERROR(reader_->Run(
+          "SELECT " QUOTIENT_JOB_COLUMNS
+          ", number FROM job WHERE state = ? AND number < ? ORDER BY number DESC LIMIT ?",
+          {jobs::JobStateName(*query.state), before, int64_t{query.limit}}, read));
+    } else {
+      QUOTIENT_RETURN_IF_ERROR(
+          reader_->Run("SELECT " QUOTIENT_JOB_COLUMNS
+                       ", number FROM job WHERE number < ? ORDER BY number DESC LIMIT ?",
+                       {before, int64_t{query.limit}}, read));
+    }
+    return page;
+  }
+
+  absl::StatusOr<std::vector<Transition>> History(absl::string_view id,
+                                                  int64_t after_sequence) override {
+    absl::MutexLock lock(&read_mutex_);
+    std::vector<Transition> history;
+    QUOTIENT_RETURN_IF_ERROR(
+        reader_->Run("SELECT " QUOTIENT_TRANSITION_COLUMNS
+                     " FROM job_transition WHERE job_id = ? AND sequence > ? ORDER BY sequence",
+                     {id, after_sequence}, [&](const Row& row) -> absl::Status {
+                       QUOTIENT_ASSIGN_OR_RETURN(Transition transition, ReadTransition(row));
+                       history.push_back(std::move(transition));
+                       return absl::OkStatus();
+                     }));
+    return history;
+  }
+
+  absl::StatusOr<std::map<JobState, int64_t>> CountByState() override {
+    absl::MutexLock lock(&read_mutex_);
+    std::map<JobState, int64_t> counts;
+    QUOTIENT_RETURN_IF_ERROR(reader_->Run(
+        "SELECT state, COUNT(*) FROM job GROUP BY state", {}, [&](const Row& row) -> absl::Status {
+          const std::optional<JobState> state = jobs::JobStateFromName(row.Text(0));
+          if (!state.has_value()) return MakeError(Reason::kInternal, "a job in an unknown state");
+          counts[*state] = row.Int(1);
+          return absl::OkStatus();
+        }));
+    return counts;
+  }
+
+ private:
+  const Clock& clock_;
+
+  absl::Mutex write_mutex_;
+  const std::unique_ptr<Database> writer_ ABSL_PT_GUARDED_BY(write_mutex_);
+  absl::Mutex read_mutex_;
+  const std::unique_ptr<Database> reader_ ABSL_PT_GUARDED_BY(read_mutex_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<jobs::JobStore>> OpenSqliteJobStore(const std::string& path,
+                                                                   const Clock* clock) {
+  QUOTIENT_ASSIGN_OR_RETURN(auto writer, Database::Open(path, Database::Mode::kReadWrite));
+  QUOTIENT_RETURN_IF_ERROR(PrepareSchema(*writer));
+  QUOTIENT_ASSIGN_OR_RETURN(auto reader, Database::Open(path, Database::Mode::kReadOnly));
+  return std::make_unique<SqliteJobStore>(std::move(writer), std::move(reader), clock);
+}
+
+}  // namespace quotient::store

@@ -1,0 +1,87 @@
+#include "server/worker/core_runner.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/optimize/optimize.h"
+#include "core/optimize/report.h"
+
+namespace quotient::worker {
+namespace {
+
+// A model's files with what keeps their bytes in memory.
+struct LoadedModel {
+  optimize::ModelFiles files;
+  std::vector<std::shared_ptr<const jobs::Blob>> blobs;
+};
+
+class CoreRunner : public JobRunner {
+ public:
+  CoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices)
+      : blobs_(*blobs), devices_(*devices) {}
+
+  absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
+                                      ProgressSink* progress) override {
+    QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
+    const optimize::Environment environment{.devices = &devices_,
+                                            .external_location = job.spec.external_location};
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const optimize::Result result,
+        optimize::Optimize(model.files, job.spec.options, environment, stop, progress));
+    return Store(result);
+  }
+
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest) override {
+    QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(manifest, "model"));
+    return optimize::Inspect(model.files);
+  }
+
+ private:
+  absl::StatusOr<LoadedModel> Load(const jobs::Manifest& manifest, const std::string& name) const {
+    LoadedModel model;
+    model.files.name = name;
+    QUOTIENT_ASSIGN_OR_RETURN(model.files.model, LoadBlob(manifest.graph, &model));
+    for (const auto& [location, id] : manifest.external_files) {
+      QUOTIENT_ASSIGN_OR_RETURN(model.files.external_data[location], LoadBlob(id, &model));
+    }
+    return model;
+  }
+
+  absl::StatusOr<absl::string_view> LoadBlob(const BlobId& id, LoadedModel* model) const {
+    absl::StatusOr<std::shared_ptr<const jobs::Blob>> blob = jobs::OpenVerified(blobs_, id);
+    if (absl::IsNotFound(blob.status())) {
+      return MakeError(Reason::kBlobMissing, blob.status().message());
+    }
+    QUOTIENT_RETURN_IF_ERROR(blob.status());
+    model->blobs.push_back(*std::move(blob));
+    return model->blobs.back()->bytes();
+  }
+
+  absl::StatusOr<jobs::JobResult> Store(const optimize::Result& result) const {
+    jobs::JobResult stored;
+    stored.outcome = result.report.outcome;
+    stored.engine_version = std::string(optimize::EngineVersion());
+    QUOTIENT_ASSIGN_OR_RETURN(stored.model, blobs_.Put(result.files.model));
+    if (!result.files.external_location.empty()) {
+      QUOTIENT_ASSIGN_OR_RETURN(stored.external_data, blobs_.Put(result.files.external_data));
+      stored.external_location = result.files.external_location;
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(stored.report_json, blobs_.Put(optimize::ToJson(result.report)));
+    QUOTIENT_ASSIGN_OR_RETURN(stored.report_html, blobs_.Put(optimize::ToHtml(result.report)));
+    return stored;
+  }
+
+  jobs::BlobStore& blobs_;
+  optimize::Devices& devices_;
+};
+
+}  // namespace
+
+std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices) {
+  return std::make_unique<CoreRunner>(blobs, devices);
+}
+
+}  // namespace quotient::worker

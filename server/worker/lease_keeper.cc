@@ -1,0 +1,51 @@
+#include "server/worker/lease_keeper.h"
+
+#include "core/base/log.h"
+
+namespace quotient::worker {
+
+LeaseKeeper::LeaseKeeper(jobs::Dispatch* dispatch, const jobs::Lease& lease,
+                         absl::Duration interval, CancelToken* token)
+    : dispatch_(*dispatch), lease_(lease), interval_(interval), token_(*token), thread_([this] {
+        Run();
+      }) {}
+
+LeaseKeeper::~LeaseKeeper() { Stop(); }
+
+bool LeaseKeeper::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stop_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+  absl::MutexLock lock(&mutex_);
+  return !lost_;
+}
+
+void LeaseKeeper::Run() {
+  while (RenewOnce()) {
+    absl::MutexLock lock(&mutex_);
+    if (mutex_.AwaitWithTimeout(absl::Condition(&stop_), interval_)) return;
+  }
+}
+
+bool LeaseKeeper::RenewOnce() {
+  const absl::StatusOr<jobs::JobState> state = dispatch_.Renew(lease_);
+  if (state.ok()) {
+    if (*state == jobs::JobState::kCancelling) token_.Cancel();
+    return true;
+  }
+  if (!absl::IsAborted(state.status())) {
+    // The store is in trouble. The lease may outlast that; if not, the next renewal says so.
+    Log().warn("job {}: lease not renewed: {}", lease_.job_id,
+               std::string(state.status().message()));
+    return true;
+  }
+  Log().warn("job {}: lease lost, stopping", lease_.job_id);
+  token_.Cancel();
+  absl::MutexLock lock(&mutex_);
+  lost_ = true;
+  return false;
+}
+
+}  // namespace quotient::worker

@@ -1,0 +1,129 @@
+#include "server/worker/worker_pool.h"
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "core/base/log.h"
+#include "server/worker/lease_keeper.h"
+
+namespace quotient::worker {
+namespace {
+
+// An idle worker looks for work this often even if nobody tells it to: a lost wake-up only delays.
+constexpr absl::Duration kPoll = absl::Seconds(5);
+// A result is worth this many attempts to keep it.
+constexpr int kMaxWrites = 20;
+
+}  // namespace
+
+class WorkerPool::Sink : public ProgressSink {
+ public:
+  Sink(jobs::WatchHub* hub, std::string job_id) : hub_(*hub), job_id_(std::move(job_id)) {}
+  void Report(const Progress& progress) override { hub_.PublishProgress(job_id_, progress); }
+
+ private:
+  jobs::WatchHub& hub_;
+  const std::string job_id_;
+};
+
+WorkerPool::WorkerPool(const PoolSettings& settings, const Dependencies& dependencies)
+    : settings_(settings), dependencies_(dependencies) {
+  dependencies_.ledger->AddObserver(this);
+}
+
+void WorkerPool::Start() {
+  for (int i = 0; i < settings_.workers; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+void WorkerPool::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    for (const auto& [job_id, token] : running_) token->Cancel();
+  }
+  dependencies_.dispatch->Interrupt();
+  threads_.clear();
+}
+
+void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& transition) {
+  if (transition.to != jobs::JobState::kCancelling) return;
+  absl::MutexLock lock(&mutex_);
+  const auto running = running_.find(job.id);
+  if (running != running_.end()) running->second->Cancel();
+}
+
+void WorkerPool::Work() {
+  while (!stopping()) {
+    const absl::StatusOr<std::optional<jobs::Claimed>> claimed =
+        dependencies_.dispatch->Claim(settings_.owner);
+    if (!claimed.ok()) {
+      Log().error("no job claimed: {}", std::string(claimed.status().message()));
+      Pause(settings_.retry_interval);
+    } else if (!claimed->has_value()) {
+      dependencies_.dispatch->WaitForWork(kPoll);
+    } else {
+      RunOne(**claimed);
+    }
+  }
+}
+
+void WorkerPool::RunOne(const jobs::Claimed& claimed) {
+  const jobs::Job& job = claimed.job;
+  Log().info("job {}: attempt {} of model '{}'", job.id, job.attempt, Escaped(job.spec.model_name));
+  const int64_t start_ns = dependencies_.clock->NowNs();
+  CancelToken token;
+  Register(job.id, &token);
+  // Renews at once and so sees a cancellation that came before Register.
+  LeaseKeeper keeper(dependencies_.dispatch, claimed.lease, settings_.renew_interval, &token);
+  Sink sink(dependencies_.hub, job.id);
+  const StopCondition stop =
+      StopCondition(&token).WithBudget(*dependencies_.clock, settings_.max_job_seconds);
+  const absl::StatusOr<jobs::JobResult> result = dependencies_.runner->Run(job, stop, &sink);
+  const bool ours = keeper.Stop();
+  Unregister(job.id);
+  Log().info("job {}: {} after {:.1f} s", job.id,
+             result.ok() ? "finished" : Escaped(result.status().message()),
+             dependencies_.clock->SecondsSince(start_ns));
+  if (ours) Settle(claimed.lease, result);
+}
+
+void WorkerPool::Settle(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result) {
+  if (stopping() && absl::IsCancelled(result.status())) {
+    WriteWithRetry(lease, [&] { return dependencies_.dispatch->HandBack(lease); });
+  } else {
+    WriteWithRetry(lease, [&] { return dependencies_.dispatch->Finish(lease, result); });
+  }
+}
+
+void WorkerPool::WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write) {
+  for (int i = 0; i < kMaxWrites; ++i) {
+    const absl::Status status = write();
+    if (status.ok()) return;
+    Log().error("job {}: {}", lease.job_id, std::string(status.message()));
+    // When nothing helps, the lease ends by itself and the job is done again.
+    if (!absl::IsUnavailable(status) || Pause(settings_.retry_interval)) return;
+  }
+}
+
+void WorkerPool::Register(const std::string& job_id, CancelToken* token) {
+  absl::MutexLock lock(&mutex_);
+  running_[job_id] = token;
+  if (stopping_) token->Cancel();
+}
+
+void WorkerPool::Unregister(const std::string& job_id) {
+  absl::MutexLock lock(&mutex_);
+  running_.erase(job_id);
+}
+
+bool WorkerPool::stopping() const {
+  absl::MutexLock lock(&mutex_);
+  return stopping_;
+}
+
+bool WorkerPool::Pause(absl::Duration duration) {
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(&stopping_), duration);
+}
+
+}  // namespace quotient::worker

@@ -1,0 +1,88 @@
+#include "client/cli/output.h"
+
+#include <filesystem>
+#include <string>
+
+#include "core/optimize/report.h"
+#include "core/os/files.h"
+#include "tests/server/support/temp_dir.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::cli {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::quotient::testing::StatusIs;
+using ::quotient::testing::TempDir;
+
+class FakeResult : public ResultSource {
+ public:
+  absl::Status Model(Sink sink) override {
+    QUOTIENT_RETURN_IF_ERROR(sink("mod"));
+    QUOTIENT_RETURN_IF_ERROR(sink("el"));
+    return model_status;
+  }
+  absl::Status ExternalData(Sink sink) override { return sink("data"); }
+  std::string external_location() const override { return location; }
+  absl::StatusOr<std::string> ReportJson() override { return optimize::ToJson(optimize::Report()); }
+  absl::StatusOr<std::string> ReportHtml() override { return std::string("<html>"); }
+
+  std::string location;
+  absl::Status model_status;
+};
+
+class OutputTest : public ::testing::Test {
+ protected:
+  absl::Status Write() {
+    Settings settings;
+    settings.json = true;
+    settings.output = dir_ / "out.onnx";
+    settings.report = dir_ / "r.json";
+    settings.html = dir_ / "r.html";
+    QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings));
+    return output.Write(result_);
+  }
+  bool Exists(const std::string& name) { return std::filesystem::exists(dir_ / name); }
+
+  TempDir dir_;
+  FakeResult result_;
+};
+
+TEST_F(OutputTest, WritesWhatWasAskedFor) {
+  result_.location = "out.onnx.data";
+  ASSERT_OK(Write());
+  ASSERT_OK_AND_ASSIGN(const std::string model, os::ReadFile(dir_ / "out.onnx"));
+  EXPECT_EQ(model, "model");
+  ASSERT_OK_AND_ASSIGN(const std::string data, os::ReadFile(dir_ / "out.onnx.data"));
+  EXPECT_EQ(data, "data");
+  EXPECT_TRUE(Exists("r.json") && Exists("r.html"));
+}
+
+TEST_F(OutputTest, AFailureLeavesNothing) {
+  result_.location = "out.onnx.data";
+  result_.model_status = absl::UnavailableError("gone");
+  EXPECT_THAT(Write(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
+}
+
+TEST_F(OutputTest, AServerCannotNameFilesElsewhere) {
+  for (const char* location : {"../x", "/tmp/x", "a/b", "..", "out.onnx"}) {
+    result_.location = location;
+    EXPECT_THAT(Write(), HasReason(Reason::kInternal)) << location;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
+}
+
+TEST(OutputPrepareTest, AFolderThatIsNotThereIsAMistakeOfTheUser) {
+  Settings settings;
+  settings.output = "/nonexistent/folder/out.onnx";
+  EXPECT_THAT(Output::Prepare(settings), HasReason(Reason::kOptionInvalid));
+}
+
+TEST(ExternalLocationTest, IsNamedAfterTheModel) {
+  EXPECT_EQ(ExternalLocation("a/b/out.onnx"), "out.onnx.data");
+  EXPECT_EQ(ExternalLocation(""), "model.onnx.data");
+}
+
+}  // namespace
+}  // namespace quotient::cli

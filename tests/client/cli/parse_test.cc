@@ -1,0 +1,120 @@
+#include "client/cli/parse.h"
+
+#include <vector>
+
+#include "client/cli/help.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::cli {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+absl::StatusOr<Settings> Parse(const char* command, const std::vector<const char*>& arguments) {
+  return ParseArguments(*FindCommand(command), arguments);
+}
+
+TEST(ParseTest, EveryOptionOfOptimize) {
+  ASSERT_OK_AND_ASSIGN(const Settings s, Parse("optimize", {"m.onnx",
+                                                            "-o",
+                                                            "out.onnx",
+                                                            "--server",
+                                                            "h:1",
+                                                            "--report",
+                                                            "r.json",
+                                                            "--html",
+                                                            "r.html",
+                                                            "--budget",
+                                                            "2m",
+                                                            "--max-nodes",
+                                                            "7",
+                                                            "--strategy",
+                                                            "saturate",
+                                                            "--device",
+                                                            "model:h200",
+                                                            "--threads",
+                                                            "2",
+                                                            "--seed",
+                                                            "9",
+                                                            "--max-opset",
+                                                            "17",
+                                                            "--shape",
+                                                            "x=1,3",
+                                                            "--shape=y=4",
+                                                            "--measure-shape",
+                                                            "z=5",
+                                                            "--disable-rule",
+                                                            "a",
+                                                            "--disable-rule",
+                                                            "b",
+                                                            "--json",
+                                                            "--no-cache",
+                                                            "--patience",
+                                                            "5s"}));
+  EXPECT_THAT(s.positional, ElementsAre("m.onnx"));
+  EXPECT_EQ(s.output, "out.onnx");
+  EXPECT_EQ(s.server, "h:1");
+  EXPECT_EQ(s.report, "r.json");
+  EXPECT_EQ(s.html, "r.html");
+  EXPECT_EQ(s.options.budget_seconds, 120);
+  EXPECT_EQ(s.options.max_nodes, 7);
+  EXPECT_EQ(s.options.device, "model:h200");
+  EXPECT_EQ(s.options.threads, 2);
+  EXPECT_EQ(s.options.seed, 9u);
+  EXPECT_EQ(s.options.max_opset, 17);
+  EXPECT_EQ(s.options.shapes.size(), 2u);
+  EXPECT_EQ(s.options.measure_shapes.size(), 1u);
+  EXPECT_THAT(s.options.disabled_rules, ElementsAre("a", "b"));
+  EXPECT_TRUE(s.json);
+  EXPECT_TRUE(s.no_cache);
+  EXPECT_EQ(s.patience_seconds, 5);
+}
+
+TEST(ParseTest, OptionsAndPositionalsMix) {
+  ASSERT_OK_AND_ASSIGN(const Settings s, Parse("optimize", {"--output=o", "--", "-weird.onnx"}));
+  EXPECT_THAT(s.positional, ElementsAre("-weird.onnx"));
+}
+
+TEST(ParseTest, MistakesAreNamed) {
+  const auto refused = [](const char* command, const std::vector<const char*>& arguments,
+                          const char* part) {
+    EXPECT_THAT(Parse(command, arguments), HasReason(Reason::kOptionInvalid, HasSubstr(part)));
+  };
+  refused("optimize", {"m", "-o", "o", "--budgte", "3s"}, "--budgte");
+  refused("optimize", {"m", "-o", "o", "--budget", "soon"}, "--budget");
+  refused("optimize", {"m", "-o", "o", "--threads", "x"}, "--threads");
+  refused("optimize", {"m", "-o", "o", "--shape", "x"}, "--shape");
+  refused("optimize", {"m", "-o", "o", "--device", "abacus"}, "device");
+  refused("optimize", {"m", "-o", "o", "--seed"}, "needs a value");
+  refused("optimize", {"m", "-o", "o", "-o", "p"}, "given twice");
+  refused("optimize", {"m", "-o", "o", "--json=1"}, "takes no value");
+  refused("optimize", {"m", "-o", "o", "--local", "--server", "h:1"}, "exclude");
+  refused("optimize", {"m"}, "-o OUT.onnx");
+  refused("optimize", {"-o", "o"}, "MODEL.onnx");
+  refused("optimize", {"m", "n", "-o", "o"}, "'n'");
+  refused("watch", {"job", "--budget", "3s"}, "no such option");
+}
+
+TEST(ParseTest, HelpNeedsNothingElse) {
+  for (const Command& command : Commands()) {
+    ASSERT_OK_AND_ASSIGN(const Settings s, Parse(command.name, {"--help"}));
+    EXPECT_TRUE(s.help);
+  }
+}
+
+TEST(HelpTest, EveryCommandHasItsOptionsAndExamples) {
+  for (const Command& command : Commands()) {
+    const std::string help = CommandHelp(command);
+    EXPECT_THAT(GeneralHelp(), HasSubstr(command.name));
+    EXPECT_FALSE(command.examples.empty());
+    for (const char* example : command.examples) EXPECT_THAT(help, HasSubstr(example));
+    for (const Option& option : Options()) {
+      if ((option.commands & command.bit) != 0) EXPECT_THAT(help, HasSubstr(option.name));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quotient::cli

@@ -1,0 +1,82 @@
+#include "client/cli/progress_view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/server/support/fake_clock.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::cli {
+namespace {
+
+using ::quotient::testing::FakeClock;
+
+// What is written to a file in memory.
+class Capture {
+ public:
+  Capture() : file_(open_memstream(&text_, &size_)) {}
+  ~Capture() {
+    fclose(file_);
+    free(text_);
+  }
+  FILE* file() { return file_; }
+  std::string text() {
+    fflush(file_);
+    return {text_, size_};
+  }
+
+ private:
+  char* text_ = nullptr;
+  size_t size_ = 0;
+  FILE* file_;
+};
+
+TEST(ProgressLineTest, SaysWhatIsKnown) {
+  EXPECT_EQ(ProgressLine({.phase = "read", .elapsed_seconds = 0.1}), "read        0.1 s");
+  EXPECT_EQ(ProgressLine({.phase = "search",
+                          .elapsed_seconds = 12.34,
+                          .original_cost_us = 200,
+                          .best_cost_us = 150,
+                          .enodes = 77,
+                          .detail = "rule x"}),
+            "search     12.3 s   150.0 us, -25.0 %   77 e-nodes   rule x");
+}
+
+TEST(ProgressLineTest, CannotControlTheTerminal) {
+  EXPECT_EQ(ProgressLine({.phase = "p", .detail = "\x1b[2J"}).find('\x1b'), std::string::npos);
+}
+
+TEST(ProgressViewTest, OnATerminalOneLineChanges) {
+  Capture capture;
+  FakeClock clock;
+  {
+    ProgressView view(capture.file(), /*live=*/true, &clock);
+    view.Report({.phase = "a"});
+    view.Report({.phase = "a", .detail = std::string(200, 'x')});
+    view.Note("note");
+  }
+  const std::string text = capture.text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  EXPECT_EQ(text.substr(0, 10), "\ra        ");
+  EXPECT_EQ(text.substr(text.size() - 9), "\r\x1b[Knote\n");
+  EXPECT_LT(text.size(), 150u);
+}
+
+TEST(ProgressViewTest, ElsewhereLinesAreFew) {
+  Capture capture;
+  FakeClock clock;
+  ProgressView view(capture.file(), /*live=*/false, &clock);
+  for (int i = 0; i < 100; ++i) {
+    view.Report({.phase = i < 50 ? "search" : "verify"});
+    clock.AdvanceMs(150);
+  }
+  const std::string text = capture.text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quotient::cli

@@ -1,0 +1,163 @@
+// The client library against a real server in this process.
+
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "client/cpp/blob_client.h"
+#include "client/cpp/connection.h"
+#include "client/cpp/job_client.h"
+#include "client/cpp/status.h"
+#include "tests/server/support/in_process_server.h"
+
+namespace quotient::client {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::quotient::testing::ServerTest;
+using ::quotient::testing::StatusIs;
+
+class ClientTest : public ServerTest {
+ protected:
+  ClientTest() {
+    auto connection = Connection::Open({.address = address()}, &interrupt_);
+    EXPECT_OK(connection);
+    connection_ = *std::move(connection);
+    blob_client_ = std::make_unique<BlobClient>(connection_.get());
+    job_client_ = std::make_unique<JobClient>(connection_.get());
+  }
+
+  v1::Job Submit(absl::string_view model) {
+    v1::SubmitJobRequest request;
+    const BlobId id = BlobId::Of(model);
+    EXPECT_OK(blob_client_->Upload(id, model));
+    *request.mutable_model()->mutable_graph() = wire::ToProto(id);
+    auto response = job_client_->Submit(request);
+    EXPECT_OK(response);
+    return response->job();
+  }
+
+  absl::StatusOr<std::string> Download(const BlobId& id) {
+    std::string bytes;
+    QUOTIENT_RETURN_IF_ERROR(blob_client_->Download(id, [&](absl::string_view chunk) {
+      absl::StrAppend(&bytes, chunk);
+      return absl::OkStatus();
+    }));
+    return bytes;
+  }
+
+  Interrupt interrupt_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<BlobClient> blob_client_;
+  std::unique_ptr<JobClient> job_client_;
+};
+
+TEST_F(ClientTest, BytesGoThereAndBack) {
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{5} << 20}) {
+    const std::string bytes(size, 'x');
+    const BlobId id = BlobId::Of(bytes);
+    ASSERT_OK(blob_client_->Upload(id, bytes));
+    ASSERT_OK(blob_client_->Upload(id, bytes));  // the second time there is nothing to do
+    ASSERT_OK_AND_ASSIGN(const std::string back, Download(id));
+    EXPECT_EQ(back == bytes, true) << size;
+  }
+}
+
+TEST_F(ClientTest, ABlobThatIsNotThereIsNotFound) {
+  EXPECT_THAT(Download(BlobId::Of("absent")), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(ClientTest, AJobIsFollowedToItsEnd) {
+  runner_.Release();
+  ASSERT_OK_AND_ASSIGN(const v1::Job job,
+                       job_client_->Watch(Submit("model").name(), [](const auto&) {}));
+  EXPECT_EQ(job.state(), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(ClientTest, AWatchOutlivesARestartOfTheServer) {
+  const v1::Job submitted = Submit("model");
+  bool restarted = false;
+  std::vector<v1::JobState> states;
+  absl::BlockingCounter progress(1);
+  std::jthread restarter([&] {
+    progress.Wait();
+    runner_.AwaitRuns(1);
+    RestartServer();
+    runner_.Release();
+  });
+  ASSERT_OK_AND_ASSIGN(const v1::Job job,
+                       job_client_->Watch(submitted.name(), [&](const v1::WatchJobResponse& event) {
+                         if (event.has_transition()) states.push_back(event.transition().to());
+                         if (event.has_progress() && !std::exchange(restarted, true)) {
+                           progress.DecrementCount();
+                         }
+                       }));
+  EXPECT_EQ(job.state(), v1::JOB_STATE_SUCCEEDED);
+  // Handed back, claimed again, done: none of it was missed.
+  EXPECT_THAT(states, ::testing::IsSupersetOf(
+                          {v1::JOB_STATE_QUEUED, v1::JOB_STATE_RUNNING, v1::JOB_STATE_SUCCEEDED}));
+}
+
+TEST_F(ClientTest, TheInterruptEndsAWatchAndLeavesTheJob) {
+  const v1::Job submitted = Submit("model");
+  std::jthread user([&] {
+    runner_.AwaitRuns(1);
+    interrupt_.Trigger();
+  });
+  EXPECT_THAT(job_client_->Watch(submitted.name(), [](const auto&) {}),
+              HasReason(Reason::kCancelled));
+  EXPECT_EQ(MustGet(submitted.name().substr(5)).state, jobs::JobState::kRunning);
+}
+
+TEST_F(ClientTest, ListsAcrossPages) {
+  for (const char* model : {"a", "b", "c"}) Submit(model);
+  ASSERT_OK_AND_ASSIGN(const auto jobs, job_client_->List(v1::JOB_STATE_UNSPECIFIED, 2));
+  EXPECT_EQ(jobs.size(), 2u);
+  ASSERT_OK_AND_ASSIGN(const auto failed, job_client_->List(v1::JOB_STATE_FAILED, 10));
+  EXPECT_TRUE(failed.empty());
+}
+
+TEST(ConnectionTest, NobodyThereIsUnavailableAndNamed) {
+  Interrupt interrupt;
+  // Port 9 is "discard", which nobody serves.
+  const auto connection = Connection::Open(
+      {.address = "127.0.0.1:9", .first_patience = absl::Milliseconds(50)}, &interrupt);
+  EXPECT_THAT(connection, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(std::string(connection.status().message()), ::testing::HasSubstr("127.0.0.1:9"));
+}
+
+TEST(RetryTest, OnlyUnavailableIsRepeatedAndOnlyForSoLong) {
+  Interrupt interrupt;
+  EXPECT_FALSE(Retry(absl::Hours(1), &interrupt).Again(absl::InternalError("")));
+  EXPECT_FALSE(Retry(absl::Hours(1), &interrupt).Again(absl::OkStatus()));
+  Retry retry(absl::Milliseconds(1), &interrupt);
+  while (retry.Again(absl::UnavailableError(""))) {
+  }
+  interrupt.Trigger();
+  EXPECT_FALSE(Retry(absl::Hours(1), &interrupt).Again(absl::UnavailableError("")));
+}
+
+TEST(InterruptTest, HandlersRunOnceAndNotAfterTheirEnd) {
+  Interrupt interrupt;
+  int calls = 0;
+  {
+    const Interrupt::Handler gone(&interrupt, [&] { ++calls; });
+  }
+  const Interrupt::Handler handler(&interrupt, [&] { ++calls; });
+  interrupt.Trigger();
+  interrupt.Trigger();
+  EXPECT_EQ(calls, 1);
+  const Interrupt::Handler late(&interrupt, [&] { ++calls; });
+  EXPECT_EQ(calls, 2);
+  EXPECT_TRUE(interrupt.WaitFor(absl::Hours(1)));
+}
+
+TEST(StatusTest, ASilentServerCountsAsAway) {
+  EXPECT_THAT(FromGrpc(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "late")),
+              StatusIs(absl::StatusCode::kUnavailable));
+}
+
+}  // namespace
+}  // namespace quotient::client

@@ -1,0 +1,135 @@
+"""Servers and clients that die: nothing acknowledged is lost, and everybody learns what happened."""
+
+import os
+import signal
+import subprocess
+import unittest
+
+import onnx
+
+import harness
+import models
+
+
+class FaultsTest(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        # Takes seconds on any machine, so that there is always a running job to disturb.
+        onnx.save(models.slow_to_time(), self.folder / "m.onnx")
+
+    def submit(self, name="m.onnx", *options):
+        result = self.quotient("submit", name, *options)
+        self.assert_code(result, 0)
+        return result.out.strip()
+
+    def test_a_job_survives_kill_and_its_watcher_sees_the_end(self):
+        server = self.serve()
+        job = self.submit("m.onnx")
+        with self.running("watch", job, "--json") as watcher:
+            harness.read_until(watcher.stdout, "progress")
+            server.kill()
+            server.start()
+            harness.read_until(watcher.stdout, "lease_lost")
+            harness.read_until(watcher.stdout, "JOB_STATE_SUCCEEDED")
+            self.assertEqual(watcher.wait(harness.PATIENCE_SECONDS), 0)
+        result = self.quotient("result", job, "-o", "out.onnx")
+        self.assert_code(result, 0)
+        onnx.checker.check_model(onnx.load(self.folder / "out.onnx"))
+
+    def test_jobs_that_wait_survive_kill(self):
+        server = self.serve()
+        jobs = []
+        for i, proto in enumerate(models.add_models(5)):
+            onnx.save(proto, self.folder / f"a{i}.onnx")
+            jobs.append(self.submit(f"a{i}.onnx", "--budget", "1s"))
+        server.kill()
+        server.start()
+        for job in jobs:
+            self.assert_code(self.quotient("watch", job), 0)
+
+    def test_optimize_rides_through_a_restart(self):
+        server = self.serve()
+        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+            harness.read_until(client.stderr, "RUNNING")
+            server.kill()
+            server.start()
+            self.assertEqual(client.wait(harness.PATIENCE_SECONDS), 0)
+        self.assertTrue((self.folder / "out.onnx").exists())
+
+    def test_a_server_that_stays_away_is_exit_4(self):
+        server = self.serve()
+        with self.running("optimize", "m.onnx", "-o", "out.onnx", "--patience", "1s") as client:
+            harness.read_until(client.stderr, "RUNNING")
+            server.kill()
+            self.assertEqual(client.wait(harness.PATIENCE_SECONDS), 4)
+            self.assertIn(server.address, client.stderr.read())
+        self.assertFalse((self.folder / "out.onnx").exists())
+
+    def test_a_client_that_dies_leaves_its_job_running(self):
+        self.serve()
+        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+            job = harness.read_until(client.stderr, "jobs/").strip()
+            client.kill()
+        self.assert_code(self.quotient("watch", job), 0)
+
+    def test_interrupting_optimize_cancels_the_job(self):
+        self.serve()
+        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+            job = harness.read_until(client.stderr, "jobs/").strip()
+            harness.read_until(client.stderr, "RUNNING")
+            client.send_signal(signal.SIGINT)
+            self.assertEqual(client.wait(harness.PATIENCE_SECONDS), 5)
+        self.assert_code(self.quotient("watch", job), 5, "CANCELLED")
+        self.assertFalse((self.folder / "out.onnx").exists())
+
+    def test_interrupting_one_of_two_leaves_the_job_to_the_other(self):
+        self.serve()
+        with self.running("optimize", "m.onnx", "-o", "a.onnx") as first:
+            harness.read_until(first.stderr, "RUNNING")
+            with self.running("optimize", "m.onnx", "-o", "b.onnx") as second:
+                harness.read_until(second.stderr, "jobs/")
+                second.send_signal(signal.SIGINT)
+                self.assertEqual(second.wait(harness.PATIENCE_SECONDS), 5)
+            self.assertEqual(first.wait(harness.PATIENCE_SECONDS), 0)
+
+    def test_interrupting_a_local_run(self):
+        with self.running("optimize", "m.onnx", "-o", "out.onnx", "--local") as client:
+            harness.read_until(client.stderr, "search")
+            client.send_signal(signal.SIGINT)
+            self.assertEqual(client.wait(harness.PATIENCE_SECONDS), 5)
+        self.assertFalse((self.folder / "out.onnx").exists())
+
+    def test_sigterm_hands_the_job_to_the_next_server(self):
+        server = self.serve()
+        job = self.submit("m.onnx")
+        with self.running("watch", job, "--json") as watcher:
+            harness.read_until(watcher.stdout, "progress")
+            self.assertEqual(server.stop(), 0)
+            server.start()
+            harness.read_until(watcher.stdout, "drained")
+            harness.read_until(watcher.stdout, "claimed")
+            self.assert_code(self.quotient("cancel", job), 0)
+            self.assertEqual(watcher.wait(harness.PATIENCE_SECONDS), 5)
+
+    def test_a_paused_server_goes_on(self):
+        server = self.serve()
+        job = self.submit("m.onnx")
+        os.kill(server.process.pid, signal.SIGSTOP)
+        with self.running("watch", job) as watcher:
+            with self.assertRaises(subprocess.TimeoutExpired):
+                watcher.wait(0.5)
+            os.kill(server.process.pid, signal.SIGCONT)
+            self.assertEqual(watcher.wait(harness.PATIENCE_SECONDS), 0)
+
+    def test_one_data_folder_has_one_server(self):
+        server = self.serve()
+        second = subprocess.run(
+            [harness.BIN / "quotientd", "--listen", "127.0.0.1:0", "--data-dir",
+             self.folder / "data"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertNotEqual(second.returncode, 0)
+        self.assertIn("another process", second.stderr)
+        self.assertIsNone(server.process.poll())
+
+
+if __name__ == "__main__":
+    unittest.main()

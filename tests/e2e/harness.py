@@ -1,0 +1,110 @@
+"""Real binaries for end-to-end tests: a server in a folder of its own, and the client's results."""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+BIN = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"])
+# Generous: sanitizers and busy machines are slow. Reached only when something is broken.
+PATIENCE_SECONDS = 240
+
+
+class Server:
+    """quotientd on a free port; the port stays the same when it is started again."""
+
+    def __init__(self, folder, *flags):
+        self.folder = pathlib.Path(folder)
+        self.flags = flags
+        self.address = "127.0.0.1:0"
+        self.process = None
+        self.log = self.folder / "server.log"
+        self.start()
+
+    def start(self):
+        port_file = self.folder / "address"
+        port_file.unlink(missing_ok=True)
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [BIN / "quotientd", "--listen", self.address, "--data-dir", self.folder / "data",
+                 "--port-file", port_file, *self.flags], stderr=log)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not port_file.exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("the server did not start:\n" + self.log.read_text())
+            time.sleep(0.02)
+        self.address = port_file.read_text().strip()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        """SIGTERM; returns the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_SECONDS)
+
+
+class Result:
+    def __init__(self, completed):
+        self.code = completed.returncode
+        self.out = completed.stdout
+        self.err = completed.stderr
+
+    def json(self):
+        return json.loads(self.out)
+
+    def __repr__(self):
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class TestCase(unittest.TestCase):
+    """Has a folder, and starts clients and servers in it."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        # Timings of --local runs are kept per user; tests have a user's folder of their own.
+        self.env = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+        self.env.pop("QUOTIENT_SERVER", None)
+
+    def serve(self, *flags):
+        server = Server(self.folder, *flags)
+        self.addCleanup(server.kill)
+        self.env["QUOTIENT_SERVER"] = server.address
+        return server
+
+    def quotient(self, *arguments):
+        return Result(subprocess.run(
+            [BIN / "quotient", *map(str, arguments)], capture_output=True, text=True, env=self.env,
+            cwd=self.folder, timeout=PATIENCE_SECONDS, check=False))
+
+    @contextlib.contextmanager
+    def running(self, *arguments):
+        """The client in the background; both of its streams are pipes."""
+        process = subprocess.Popen(
+            [BIN / "quotient", *map(str, arguments)], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=self.env, cwd=self.folder)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+    def assert_code(self, result, code, *words):
+        self.assertEqual(result.code, code, result)
+        for word in words:
+            self.assertIn(word, result.err, result)
+
+
+def read_until(stream, wanted):
+    """Reads lines until one contains `wanted` and returns it."""
+    for line in stream:
+        if wanted in line:
+            return line
+    raise AssertionError(f"the stream ended before '{wanted}'")

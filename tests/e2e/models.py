@@ -1,0 +1,68 @@
+"""Small ONNX models for end-to-end tests."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+def tensor(name, array):
+    return numpy_helper.from_array(np.asarray(array), name)
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17):
+    graph = helper.make_graph(nodes, "test", inputs, outputs, list(initializers))
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def value(name, shape, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def conv_bn_relu(blocks=3, channels=8, size=16):
+    """Convolutions with batch normalizations that can be folded away."""
+    random = np.random.default_rng(0)
+    nodes, weights, name = [], [], "x"
+    for i in range(blocks):
+        weights.append(tensor(f"w{i}", random.standard_normal(
+            (channels, channels, 3, 3), dtype=np.float32) * 0.1))
+        nodes.append(helper.make_node("Conv", [name, f"w{i}"], [f"c{i}"], pads=[1, 1, 1, 1],
+                                      name=f"conv{i}"))
+        for part in ("scale", "bias", "mean", "var"):
+            weights.append(tensor(f"{part}{i}", random.random(channels, dtype=np.float32) + 0.5))
+        nodes.append(helper.make_node(
+            "BatchNormalization",
+            [f"c{i}", f"scale{i}", f"bias{i}", f"mean{i}", f"var{i}"], [f"b{i}"], name=f"bn{i}"))
+        name = "y" if i == blocks - 1 else f"r{i}"
+        nodes.append(helper.make_node("Relu", [f"b{i}"], [name], name=f"relu{i}"))
+    shape = [1, channels, size, size]
+    return model(nodes, [value("x", shape)], [value("y", shape)], weights)
+
+
+def slow_to_time(layers=120, size=40):
+    """Convolutions of which no two are alike: each has to be timed, which takes a while."""
+    random = np.random.default_rng(0)
+    nodes, weights, name = [], [], "x"
+    for i in range(layers):
+        inputs, outputs = 16 + i, 17 + i
+        weights.append(tensor(f"w{i}", random.standard_normal(
+            (outputs, inputs, 3, 3), dtype=np.float32) * 0.05))
+        nodes.append(helper.make_node("Conv", [name, f"w{i}"], [f"c{i}"], pads=[1, 1, 1, 1],
+                                      name=f"conv{i}"))
+        name = f"r{i}"
+        nodes.append(helper.make_node("Relu", [f"c{i}"], [name], name=f"relu{i}"))
+    return model(nodes, [value("x", [1, 16, size, size])],
+                 [value(name, [1, 16 + layers, size, size])], weights)
+
+
+def add_models(count):
+    """`count` different models of one node each."""
+    for i in range(count):
+        yield model([helper.make_node("Add", ["x", "c"], ["y"])], [value("x", [4])],
+                    [value("y", [4])], [tensor("c", np.full(4, i, dtype=np.float32))])
+
+
+def with_external_data(proto, path, location):
+    """Saves the model with all weights in one file beside it."""
+    onnx.save_model(proto, path, save_as_external_data=True, all_tensors_to_one_file=True,
+                    location=location, size_threshold=0)

@@ -1,0 +1,105 @@
+"""What operators see: metrics that Prometheus accepts, addresses, start and stop."""
+
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import onnx
+
+import harness
+import models
+
+# prometheus and promtool are installed beside the tests' Python.
+TOOLS = pathlib.Path(os.environ["QUOTIENT_PYTHON"]).parent
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class OperationsTest(harness.TestCase):
+    def metrics(self, server):
+        with urllib.request.urlopen(self.metrics_url(server), timeout=30) as page:
+            return page.read().decode()
+
+    def metrics_url(self, server):
+        return re.search(r"metrics on (\S+)", server.log.read_text())[1]
+
+    def test_metrics_are_well_formed_and_count(self):
+        server = self.serve("--metrics-listen", "127.0.0.1:0")
+        onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")
+        self.assert_code(self.quotient("optimize", "m.onnx", "-o", "o.onnx", "--budget", "1s"), 0)
+        page = self.metrics(server)
+        check = subprocess.run([TOOLS / "promtool", "check", "metrics"], input=page, text=True,
+                               capture_output=True, timeout=60, check=False)
+        self.assertEqual((check.returncode, check.stdout + check.stderr), (0, ""))
+        for line in ('quotient_jobs_submitted_total{disposition="new"} 1',
+                     'quotient_jobs{state="succeeded"} 1',
+                     'quotient_uploads_total{outcome="committed"} 1',
+                     "quotient_ready 1"):
+            self.assertIn(line + "\n", page)
+        self.assertRegex(page, r'grpc_server_handled_total\{grpc_code="OK",[^}]*SubmitJob')
+        self.assertRegex(page, r'quotient_job_run_seconds_count\{phase="search"\} 1')
+        self.assertRegex(page, r"process_resident_memory_bytes \d")
+
+    def test_prometheus_scrapes_it(self):
+        server = self.serve("--metrics-listen", "127.0.0.1:0")
+        target = urllib.parse.urlparse(self.metrics_url(server)).netloc
+        config = {"global": {"scrape_interval": "1s"},
+                  "scrape_configs": [{"job_name": "quotient",
+                                      "static_configs": [{"targets": [target]}]}]}
+        (self.folder / "prometheus.yml").write_text(json.dumps(config))
+        address = f"127.0.0.1:{free_port()}"
+        with open(self.folder / "prometheus.log", "wb") as log:
+            prometheus = subprocess.Popen(
+                [TOOLS / "prometheus", f"--config.file={self.folder}/prometheus.yml",
+                 f"--storage.tsdb.path={self.folder}/tsdb", f"--web.listen-address={address}"],
+                stderr=log)
+        self.addCleanup(prometheus.wait)
+        self.addCleanup(prometheus.kill)
+        url = f"http://{address}/api/v1/query?query=quotient_ready"
+        deadline = time.monotonic() + harness.PATIENCE_SECONDS
+        samples = []
+        while not samples:
+            self.assertLess(time.monotonic(), deadline)
+            try:
+                with urllib.request.urlopen(url, timeout=30) as answer:
+                    samples = json.load(answer)["data"]["result"]
+            except (urllib.error.URLError, ConnectionError):
+                pass  # Prometheus is not up yet
+            time.sleep(0.2)
+        self.assertEqual(samples[0]["value"][1], "1")
+
+    def test_the_port_file_comes_and_goes(self):
+        server = self.serve()
+        self.assertRegex(server.address, r"^127\.0\.0\.1:\d+$")
+        self.assertEqual(server.stop(), 0)
+        self.assertFalse((self.folder / "address").exists())
+
+    def test_other_machines_are_not_let_in_by_accident(self):
+        refused = subprocess.run(
+            [harness.BIN / "quotientd", "--listen", "0.0.0.0:0", "--data-dir",
+             self.folder / "data"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("--allow-remote", refused.stderr)
+
+    def test_flags_that_are_not_understood_exit_2(self):
+        for flags in (["--lisen", "x"], ["--workers", "0"]):
+            refused = subprocess.run([harness.BIN / "quotientd", *flags], capture_output=True,
+                                     text=True, timeout=60, check=False)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(flags[0], refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

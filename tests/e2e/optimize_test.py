@@ -1,0 +1,153 @@
+"""The whole path with real binaries: what goes in, what comes out, and the exit codes."""
+
+import json
+import unittest
+
+import numpy as np
+import onnx
+import onnxruntime
+
+import harness
+import models
+
+BUDGET = ("--budget", "2s", "--threads", "1")
+
+
+def run_both(test, original, optimized):
+    """Runs both models in ONNX Runtime on random inputs and compares."""
+    random = np.random.default_rng(1)
+    feeds, results = {}, []
+    for path in (original, optimized):
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        for node in session.get_inputs():
+            feeds.setdefault(node.name, random.standard_normal(node.shape).astype(np.float32))
+        results.append(session.run(None, feeds))
+    for a, b in zip(*results):
+        limit = 1e-4 * max(1e-6, np.abs(a).max())
+        test.assertLessEqual(np.abs(a - b).max(), limit)
+
+
+class OptimizeTest(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "m.onnx"
+        onnx.save(models.conv_bn_relu(), self.model)
+
+    def check_outputs(self, result):
+        self.assert_code(result, 0)
+        run_both(self, self.model, self.folder / "out.onnx")
+        report = json.loads((self.folder / "r.json").read_text())
+        for key in ("outcome", "original", "optimized", "speedup_percent",
+                    "predicted_speedup_percent", "verification", "search", "device", "journal",
+                    "nodes"):
+            self.assertIn(key, report)
+        self.assertTrue(report["verification"]["passed"])
+        self.assertIn("<html", (self.folder / "r.html").read_text())
+        leftovers = [p.name for p in self.folder.iterdir() if p.name.endswith(".tmp")]
+        self.assertEqual(leftovers, [])
+        return report
+
+    def outputs(self):
+        return ("-o", "out.onnx", "--report", "r.json", "--html", "r.html", *BUDGET)
+
+    def test_through_a_server(self):
+        self.serve()
+        result = self.quotient("optimize", "m.onnx", *self.outputs())
+        self.check_outputs(result)
+        self.assertIn("SUCCEEDED", result.err)
+
+    def test_in_process(self):
+        result = self.quotient("optimize", "m.onnx", "--local", *self.outputs())
+        self.check_outputs(result)
+        self.assertTrue((self.folder / "cache/quotient/timings.db").exists())
+
+    def test_against_an_analytic_device_the_result_is_the_same_each_time(self):
+        arguments = ("optimize", "m.onnx", "--local", "--device", "model:h200", *self.outputs())
+        report = self.check_outputs(self.quotient(*arguments))
+        first = (self.folder / "out.onnx").read_bytes()
+        self.check_outputs(self.quotient(*arguments))
+        self.assertEqual(first, (self.folder / "out.onnx").read_bytes())
+        self.assertFalse(report["measured"])
+
+    def test_json_is_the_report(self):
+        result = self.quotient("optimize", "m.onnx", "--local", "--json", *self.outputs())
+        self.assertEqual(result.json(), json.loads((self.folder / "r.json").read_text()))
+
+    def test_equal_jobs_share_a_result_unless_told_otherwise(self):
+        self.serve()
+        self.quotient("optimize", "m.onnx", "-o", "a.onnx", *BUDGET)
+        again = self.quotient("optimize", "m.onnx", "-o", "b.onnx", *BUDGET)
+        self.assert_code(again, 0, "result of an equal job")
+        self.assertEqual((self.folder / "a.onnx").read_bytes(),
+                         (self.folder / "b.onnx").read_bytes())
+        fresh = self.quotient("optimize", "m.onnx", "-o", "c.onnx", "--no-cache", *BUDGET)
+        self.assertNotIn("equal job", fresh.err)
+
+    def test_external_data_goes_in_and_comes_out(self):
+        models.with_external_data(models.conv_bn_relu(), self.folder / "e.onnx", "weights.bin")
+        self.model = self.folder / "e.onnx"
+        self.serve()
+        for mode in ((), ("--local",)):
+            result = self.quotient("optimize", "e.onnx", *mode, *self.outputs())
+            self.check_outputs(result)
+            (self.folder / "out.onnx").unlink()
+
+    def test_the_commands_of_a_job(self):
+        self.serve()
+        job = self.quotient("submit", "m.onnx", *BUDGET).out.strip()
+        self.assertRegex(job, r"^jobs/[0-9a-f]{20}$")
+        watch = self.quotient("watch", job, "--json")
+        self.assert_code(watch, 0)
+        events = [json.loads(line) for line in watch.out.splitlines()]
+        self.assertIn("snapshot", events[0])
+        self.assertEqual(events[-1]["snapshot"]["state"], "JOB_STATE_SUCCEEDED")
+        result = self.quotient("result", job, "-o", "out.onnx", "--report", "r.json", "--html",
+                               "r.html")
+        self.check_outputs(result)
+        listed = self.quotient("jobs", "--state", "succeeded")
+        self.assertIn(job, listed.out)
+        self.assert_code(self.quotient("cancel", job), 0)  # too late, and harmless
+        self.assertIn(job, self.quotient("jobs", "--json").out)
+
+    def test_inspect(self):
+        self.serve()
+        for mode in ((), ("--local",)):
+            self.assert_code(self.quotient("inspect", "m.onnx", *mode), 0)
+        summary = self.quotient("inspect", "m.onnx", "--local").json()
+        self.assertIn("BatchNormalization", json.dumps(summary))
+
+
+class CommandLineTest(harness.TestCase):
+    def test_help_version_completion(self):
+        self.assertIn("optimize", self.quotient("--help").out)
+        for command in ("optimize", "submit", "watch", "result", "cancel", "jobs", "inspect",
+                        "version", "completion"):
+            text = self.quotient(command, "--help")
+            self.assert_code(text, 0)
+            self.assertIn("Examples:", text.out)
+        self.assertIn("quotient", self.quotient("version").out)
+        self.assertIn("engine", self.quotient("version", "--json").json())
+        self.assertIn("complete", self.quotient("completion", "bash").out)
+
+    def test_mistakes_exit_2(self):
+        onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")
+        for arguments in ((), ("dance",), ("optimize", "m.onnx"), ("optimize", "m.onnx", "-o"),
+                          ("optimize", "no.onnx", "-o", "o.onnx", "--local"),
+                          ("optimize", "m.onnx", "-o", "no/o.onnx", "--local"),
+                          ("optimize", "m.onnx", "-o", "o.onnx", "--device", "abacus"),
+                          ("completion", "tcsh")):
+            self.assert_code(self.quotient(*arguments), 2)
+
+    def test_no_server_exits_4(self):
+        onnx.save(models.conv_bn_relu(1), self.folder / "m.onnx")
+        result = self.quotient("optimize", "m.onnx", "-o", "o.onnx", "--server", "127.0.0.1:9")
+        self.assert_code(result, 4, "127.0.0.1:9")
+        self.assertFalse((self.folder / "o.onnx").exists())
+
+    def test_an_unknown_job_exits_2_and_an_unfinished_one_5(self):
+        self.serve()
+        self.assert_code(self.quotient("result", "jobs/none"), 2, "JOB_NOT_FOUND")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,79 @@
+// Any bytes are a model or a refusal; what is a model can be inferred, written, and read again.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/reason.h"
+#include "core/model/graph.h"
+#include "core/onnx/external.h"
+#include "core/onnx/reader.h"
+#include "core/onnx/writer.h"
+#include "core/ops/infer_graph.h"
+
+namespace {
+
+using namespace quotient;  // NOLINT: one file, one purpose
+
+// Small, so that no input is slow or large by right.
+onnx::Limits FuzzLimits() {
+  onnx::Limits limits;
+  limits.max_fields = 20'000;
+  limits.max_nodes = 1'000;
+  limits.max_tensor_bytes = int64_t{1} << 20;
+  return limits;
+}
+
+void Check(bool condition, const absl::Status& status = absl::OkStatus()) {
+  if (condition) return;
+  std::cerr << status << "\n";
+  std::abort();
+}
+
+// A refusal says why.
+template <typename T>
+bool IsModelOrRefusal(const absl::StatusOr<T>& result) {
+  if (!result.ok()) {
+    const auto reason = GetReason(result.status());
+    Check(reason.has_value() && reason != Reason::kInternal, result.status());
+    Check(!result.status().message().empty());
+  }
+  return result.ok();
+}
+
+void WriteAndReadAgain(const onnx::Model& model, const model::Graph& graph,
+                       const std::map<std::string, absl::string_view>& files) {
+  onnx::WriteOptions options;
+  options.external_location = "out.data";
+  const auto written = onnx::Write(model, graph, options);
+  if (!IsModelOrRefusal(written)) return;
+  auto again = files;
+  again["out.data"] = written->external_data;
+  const auto second = onnx::Read(written->bytes, again, FuzzLimits(), nullptr);
+  Check(second.ok(), second.status());
+  Check(second->graph.inputs.size() == graph.inputs.size());
+  Check(second->graph.outputs.size() == graph.outputs.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
+  // External tensors find data under two names.
+  const std::string file(4096, '\1');
+  const std::map<std::string, absl::string_view> files = {{"w.bin", file}, {"a/b", file}};
+
+  IsModelOrRefusal(onnx::ExternalLocations(bytes, FuzzLimits()));
+  absl::StatusOr<onnx::Model> model = onnx::Read(bytes, files, FuzzLimits(), nullptr);
+  if (!IsModelOrRefusal(model)) return 0;
+  Check(model::Validate(model->graph).ok());
+  WriteAndReadAgain(*model, model->graph, files);
+  if (!ops::InferTypes(model->graph).ok()) return 0;
+  WriteAndReadAgain(*model, model->graph, files);
+  return 0;
+}

@@ -1,0 +1,56 @@
+#include "proto/wire/options.h"
+
+#include <gtest/gtest.h>
+
+#include "proto/wire/digest.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::wire {
+namespace {
+
+using ::quotient::testing::HasReason;
+
+TEST(OptionsTest, UnsetFieldsHaveTheDefaultsOfTheCore) {
+  EXPECT_EQ(FromProto(v1::OptimizeOptions()), optimize::Options());
+}
+
+TEST(OptionsTest, EveryFieldSurvives) {
+  optimize::Options options;
+  options.device = "model:h200";
+  options.strategy = "other";
+  options.budget_seconds = 0.25;
+  options.max_nodes = 7;
+  options.threads = 3;
+  options.seed = ~uint64_t{0};
+  options.max_opset = 17;
+  options.shapes["x"] = {1, 2};
+  options.measure_shapes["y"] = {};
+  options.disabled_rules = {"r"};
+  options.verify_inputs = 5;
+  EXPECT_EQ(FromProto(ToProto(options)), options);
+  // A field that is added to the options and forgotten here would not change the text.
+  EXPECT_EQ(FromProto(ToProto(options)).CanonicalText(), options.CanonicalText());
+}
+
+TEST(OptionsTest, ZeroIsAValueAndNotAnUnsetField) {
+  v1::OptimizeOptions message;
+  message.set_budget_seconds(0);
+  message.set_verify_inputs(0);
+  EXPECT_EQ(FromProto(message).budget_seconds, 0);
+  EXPECT_EQ(FromProto(message).verify_inputs, 0);
+}
+
+TEST(DigestTest, RoundTripsAndRefuses) {
+  const BlobId id = BlobId::Of("hello");
+  ASSERT_OK_AND_ASSIGN(const BlobId back, FromProto(ToProto(id)));
+  EXPECT_EQ(back, id);
+  v1::Digest digest = ToProto(id);
+  digest.set_size_bytes(-1);
+  EXPECT_THAT(FromProto(digest), HasReason(Reason::kBadDigest));
+  digest.set_size_bytes(5);
+  digest.set_sha256("XYZ");
+  EXPECT_THAT(FromProto(digest), HasReason(Reason::kBadDigest));
+}
+
+}  // namespace
+}  // namespace quotient::wire

@@ -1,0 +1,51 @@
+#include "server/config/flags.h"
+
+#include <vector>
+
+#include "tests/support/status_matchers.h"
+
+namespace quotient::config {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::testing::HasSubstr;
+
+absl::StatusOr<ServerFlags> Parse(const std::vector<const char*>& arguments) {
+  return ParseFlags(arguments);
+}
+
+TEST(FlagsTest, HaveDefaults) {
+  ASSERT_OK_AND_ASSIGN(const ServerFlags flags, Parse({}));
+  EXPECT_EQ(flags.listen, "127.0.0.1:7070");
+  EXPECT_EQ(flags.workers, 1);
+  EXPECT_FALSE(flags.allow_remote);
+}
+
+TEST(FlagsTest, TakeValuesInBothForms) {
+  ASSERT_OK_AND_ASSIGN(const ServerFlags flags,
+                       Parse({"--listen", "[::1]:0", "--workers=3", "--allow-remote",
+                              "--data-dir=a=b", "--port-file="}));
+  EXPECT_EQ(flags.listen, "[::1]:0");
+  EXPECT_EQ(flags.workers, 3);
+  EXPECT_TRUE(flags.allow_remote);
+  EXPECT_EQ(flags.data_dir, "a=b");
+  EXPECT_EQ(flags.port_file, "");
+}
+
+TEST(FlagsTest, MistakesAreNamed) {
+  EXPECT_THAT(Parse({"--lisen", "x"}), HasReason(Reason::kOptionInvalid, HasSubstr("--lisen")));
+  EXPECT_THAT(Parse({"listen"}), HasReason(Reason::kOptionInvalid, HasSubstr("listen")));
+  EXPECT_THAT(Parse({"--listen"}), HasReason(Reason::kOptionInvalid, HasSubstr("needs a value")));
+  EXPECT_THAT(Parse({"--help=yes"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--workers", "many"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--workers", "0"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--max-blob-bytes", "-1"}), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Parse({"--log-level", "loud"}), HasReason(Reason::kOptionInvalid));
+}
+
+TEST(FlagsTest, HelpNamesEveryFlag) {
+  EXPECT_THAT(FlagsHelp(), HasSubstr("--metrics-listen HOST:PORT"));
+}
+
+}  // namespace
+}  // namespace quotient::config

@@ -1,0 +1,154 @@
+#include "server/jobs/admission.h"
+
+#include "tests/server/support/queue_fixture.h"
+
+namespace quotient::jobs {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::quotient::testing::QueueTest;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using AdmissionTest = QueueTest;
+
+TEST_F(AdmissionTest, ASubmittedJobIsQueuedAndKept) {
+  const Admitted admitted = MustSubmit(Request("model"));
+  EXPECT_EQ(admitted.disposition, Disposition::kNew);
+  EXPECT_EQ(MustGet(admitted.job.id), admitted.job);
+  EXPECT_EQ(admitted.job.state, JobState::kQueued);
+  EXPECT_EQ(admitted.job.sequence, 1);
+  EXPECT_THAT(log_.Take(), ElementsAre("QUEUED>QUEUED submitted", "submission 0"));
+}
+
+TEST_F(AdmissionTest, ARepeatedRequestReturnsTheSameJob) {
+  const SubmitRequest request = Request("model", "r1");
+  const Admitted first = MustSubmit(request);
+  EXPECT_EQ(MustSubmit(request).job.id, first.job.id);
+}
+
+TEST_F(AdmissionTest, ARequestIdWithAnotherPayloadIsRefused) {
+  MustSubmit(Request("model", "r1"));
+  EXPECT_THAT(admission_->Submit(Request("other", "r1")), HasReason(Reason::kRequestIdReused));
+}
+
+TEST_F(AdmissionTest, EqualContentJoinsTheWaitingAndTheRunningJob) {
+  const Admitted first = MustSubmit(Request("model"));
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kJoined);
+  MustClaim();
+  const Admitted third = MustSubmit(Request("model"));
+  EXPECT_EQ(third.disposition, Disposition::kJoined);
+  EXPECT_EQ(third.job.id, first.job.id);
+}
+
+TEST_F(AdmissionTest, EqualContentFindsTheResult) {
+  const Admitted first = MustSubmit(Request("model"));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  const Admitted second = MustSubmit(Request("model"));
+  EXPECT_EQ(second.disposition, Disposition::kCacheHit);
+  EXPECT_EQ(second.job.id, first.job.id);
+}
+
+TEST_F(AdmissionTest, SkippingTheCacheStartsAJobOfItsOwn) {
+  MustSubmit(Request("model"));
+  SubmitRequest request = Request("model");
+  request.skip_cache_lookup = true;
+  EXPECT_EQ(MustSubmit(request).disposition, Disposition::kNew);
+}
+
+TEST_F(AdmissionTest, ARefusedModelIsRefusedAgainWithoutRunning) {
+  MustSubmit(Request("model"));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, MakeError(Reason::kModelMalformed, "no")));
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kCacheHit);
+}
+
+TEST_F(AdmissionTest, AFailureOfOursIsTriedAgain) {
+  MustSubmit(Request("model"));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, MakeError(Reason::kInternal, "oops")));
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kNew);
+}
+
+TEST_F(AdmissionTest, ACancelledJobIsNotJoined) {
+  const Admitted first = MustSubmit(Request("model"));
+  ASSERT_OK(admission_->Cancel(first.job.id, ""));
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kNew);
+}
+
+TEST_F(AdmissionTest, AResultWhoseBlobsAreGoneIsMadeAnew) {
+  MustSubmit(Request("model"));
+  JobResult result = SomeResult();
+  result.model = BlobId::Of("never stored");
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, result));
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kNew);
+}
+
+TEST_F(AdmissionTest, MissingBlobsAreNamed) {
+  SubmitRequest request = Request("model");
+  const BlobId missing = BlobId::Of("not uploaded");
+  request.spec.model.external_files["w"] = missing;
+  EXPECT_THAT(admission_->Submit(request),
+              HasReason(Reason::kBlobMissing, HasSubstr(missing.Text())));
+}
+
+TEST_F(AdmissionTest, BadOptionsAreRefusedBeforeAnythingIsStored) {
+  SubmitRequest request = Request("model");
+  request.spec.options.strategy = "magic";
+  EXPECT_THAT(admission_->Submit(request),
+              HasReason(Reason::kOptionInvalid, HasSubstr("strategy")));
+  EXPECT_TRUE(log_.Take().empty());
+}
+
+TEST_F(AdmissionTest, AnExternalLocationMustBeAPlainName) {
+  for (const char* name : {"", ".", "..", "a/b", "/etc/passwd"}) {
+    SubmitRequest request = Request("model");
+    request.spec.external_location = name;
+    EXPECT_THAT(admission_->Submit(request), HasReason(Reason::kOptionInvalid)) << name;
+  }
+}
+
+TEST_F(AdmissionTest, AFullQueueTurnsJobsAway) {
+  for (const char* model : {"a", "b", "c"}) MustSubmit(Request(model));
+  EXPECT_THAT(admission_->Submit(Request("d")), HasReason(Reason::kQueueFull));
+  EXPECT_EQ(MustSubmit(Request("a")).disposition, Disposition::kJoined);
+}
+
+TEST_F(AdmissionTest, ADrainingServerTakesNothing) {
+  admission_->Drain();
+  EXPECT_THAT(admission_->Submit(Request("model")), HasReason(Reason::kDraining));
+}
+
+TEST_F(AdmissionTest, CancellingIsIdempotent) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  log_.Take();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK_AND_ASSIGN(const Job job, admission_->Cancel(id, ""));
+    EXPECT_EQ(job.state, JobState::kCancelled);
+  }
+  EXPECT_THAT(log_.Take(), ElementsAre("QUEUED>CANCELLED cancel"));
+  EXPECT_THAT(admission_->Cancel("nobody", ""), HasReason(Reason::kJobNotFound));
+}
+
+TEST_F(AdmissionTest, ASharedJobEndsWhenTheLastSubmissionIsWithdrawn) {
+  const std::string id = MustSubmit(Request("model", "r1")).job.id;
+  MustSubmit(Request("model", "r2"));
+  ASSERT_OK_AND_ASSIGN(Job job, admission_->Cancel(id, "r1"));
+  EXPECT_EQ(job.state, JobState::kQueued);
+  ASSERT_OK_AND_ASSIGN(job, admission_->Cancel(id, "r1"));  // a repeated call changes nothing
+  EXPECT_EQ(job.state, JobState::kQueued);
+  ASSERT_OK_AND_ASSIGN(job, admission_->Cancel(id, "r2"));
+  EXPECT_EQ(job.state, JobState::kCancelled);
+  EXPECT_THAT(admission_->Cancel(id, "r3"), HasReason(Reason::kJobNotFound));
+}
+
+TEST_F(AdmissionTest, RequestIdsAreForgottenAfterADayUnlessTheirJobGoesOn) {
+  MustSubmit(Request("done", "r1"));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  MustSubmit(Request("waiting", "r2"));
+  clock_.AdvanceMs(Admission::kRequestIdMs + 1);
+  ASSERT_OK(admission_->ForgetOldRequests());
+  EXPECT_OK(admission_->Submit(Request("another", "r1")));
+  EXPECT_THAT(admission_->Submit(Request("another", "r2")), HasReason(Reason::kRequestIdReused));
+}
+
+}  // namespace
+}  // namespace quotient::jobs

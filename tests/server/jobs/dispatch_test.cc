@@ -1,0 +1,133 @@
+#include "server/jobs/dispatch.h"
+
+#include <thread>
+
+#include "tests/server/support/queue_fixture.h"
+
+namespace quotient::jobs {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::quotient::testing::QueueTest;
+using ::quotient::testing::StatusIs;
+using ::testing::ElementsAre;
+
+using DispatchTest = QueueTest;
+
+TEST_F(DispatchTest, JobsAreClaimedInTheOrderOfSubmission) {
+  const std::string first = MustSubmit(Request("a")).job.id;
+  const std::string second = MustSubmit(Request("b")).job.id;
+  EXPECT_EQ(MustClaim().job.id, first);
+  EXPECT_EQ(MustClaim().job.id, second);
+  ASSERT_OK_AND_ASSIGN(const auto none, dispatch_->Claim("test"));
+  EXPECT_FALSE(none.has_value());
+}
+
+TEST_F(DispatchTest, AFinishedJobHasItsResult) {
+  const std::string id = MustSubmit(Request("a")).job.id;
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  const Job job = MustGet(id);
+  EXPECT_EQ(job.state, JobState::kSucceeded);
+  EXPECT_EQ(job.result, SomeResult());
+  EXPECT_EQ(job.end_ms, clock_.UnixMs());
+}
+
+TEST_F(DispatchTest, AFailedJobHasItsError) {
+  const std::string id = MustSubmit(Request("a")).job.id;
+  log_.Take();
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, MakeError(Reason::kLimitDims, "node 'n'")));
+  EXPECT_THAT(MustGet(id).error, HasReason(Reason::kLimitDims));
+  EXPECT_THAT(log_.Take(), ElementsAre("QUEUED>RUNNING claimed", "RUNNING>FAILED LIMIT_DIMS"));
+}
+
+TEST_F(DispatchTest, ALeaseThatIsRenewedHolds) {
+  MustSubmit(Request("a"));
+  const Claimed claimed = MustClaim();
+  for (int i = 0; i < 5; ++i) {
+    clock_.AdvanceMs(Dispatch::kLeaseMs - 1);
+    ASSERT_OK_AND_ASSIGN(const JobState state, dispatch_->Renew(claimed.lease));
+    EXPECT_EQ(state, JobState::kRunning);
+    ASSERT_OK_AND_ASSIGN(const int taken, dispatch_->RequeueLost());
+    EXPECT_EQ(taken, 0);
+  }
+}
+
+TEST_F(DispatchTest, AWorkerWhoseLeaseIsLostCanWriteNothing) {
+  const std::string id = MustSubmit(Request("a")).job.id;
+  const Claimed old = MustClaim();
+  clock_.AdvanceMs(Dispatch::kLeaseMs + 1);
+  ASSERT_OK_AND_ASSIGN(const int taken, dispatch_->RequeueLost());
+  EXPECT_EQ(taken, 1);
+  const Claimed current = MustClaim();
+  EXPECT_EQ(current.job.attempt, 2);
+  EXPECT_THAT(dispatch_->Renew(old.lease), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(dispatch_->Finish(old.lease, SomeResult()), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(dispatch_->HandBack(old.lease), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_OK(dispatch_->Finish(current.lease, SomeResult()));
+  EXPECT_EQ(MustGet(id).state, JobState::kSucceeded);
+}
+
+TEST_F(DispatchTest, AJobHandedBackHasLostNoAttempt) {
+  const std::string id = MustSubmit(Request("a")).job.id;
+  for (int i = 0; i < 5; ++i) ASSERT_OK(dispatch_->HandBack(MustClaim().lease));
+  EXPECT_EQ(MustGet(id).attempt, 0);
+  EXPECT_EQ(MustClaim().job.attempt, 1);
+}
+
+TEST_F(DispatchTest, ARestartTakesRunningJobsUpAgain) {
+  const std::string running = MustSubmit(Request("a")).job.id;
+  MustClaim();
+  const std::string waiting = MustSubmit(Request("b")).job.id;
+  Restart();
+  ASSERT_OK_AND_ASSIGN(const int recovered, dispatch_->RecoverAll());
+  EXPECT_EQ(recovered, 1);
+  EXPECT_EQ(MustClaim().job.id, running);
+  EXPECT_EQ(MustClaim().job.id, waiting);
+}
+
+TEST_F(DispatchTest, AJobThatKillsItsWorkerEachTimeIsGivenUp) {
+  const std::string id = MustSubmit(Request("a")).job.id;
+  for (int i = 0; i < Ledger::kMaxAttempts; ++i) {
+    EXPECT_EQ(MustGet(id).state, JobState::kQueued);
+    MustClaim();
+    Restart();
+    ASSERT_OK(dispatch_->RecoverAll());
+  }
+  EXPECT_EQ(MustGet(id).state, JobState::kFailed);
+  EXPECT_THAT(MustGet(id).error, HasReason(Reason::kPoisoned));
+}
+
+TEST_F(DispatchTest, ACancelledRunEndsAsCancelledWhateverTheWorkerSays) {
+  for (const bool succeeds : {true, false}) {
+    const std::string id = MustSubmit(Request(succeeds ? "a" : "b")).job.id;
+    const Claimed claimed = MustClaim();
+    ASSERT_OK_AND_ASSIGN(const Job job, admission_->Cancel(id, ""));
+    EXPECT_EQ(job.state, JobState::kCancelling);
+    ASSERT_OK_AND_ASSIGN(const JobState state, dispatch_->Renew(claimed.lease));
+    EXPECT_EQ(state, JobState::kCancelling);
+    if (succeeds) {
+      ASSERT_OK(dispatch_->Finish(claimed.lease, SomeResult()));
+    } else {
+      ASSERT_OK(dispatch_->Finish(claimed.lease, MakeError(Reason::kCancelled, "stopped")));
+    }
+    EXPECT_EQ(MustGet(id).state, JobState::kCancelled);
+    EXPECT_FALSE(MustGet(id).result.has_value());
+  }
+}
+
+TEST_F(DispatchTest, WaitingEndsWhenAJobArrives) {
+  ASSERT_OK(dispatch_->Claim("test"));
+  std::thread waiter([this] { dispatch_->WaitForWork(absl::InfiniteDuration()); });
+  MustSubmit(Request("a"));
+  waiter.join();
+}
+
+TEST_F(DispatchTest, WaitingEndsWhenInterrupted) {
+  ASSERT_OK(dispatch_->Claim("test"));
+  std::thread waiter([this] { dispatch_->WaitForWork(absl::InfiniteDuration()); });
+  dispatch_->Interrupt();
+  waiter.join();
+}
+
+}  // namespace
+}  // namespace quotient::jobs

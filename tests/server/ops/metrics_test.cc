@@ -1,0 +1,109 @@
+#include "server/ops/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "server/ops/collectors.h"
+#include "server/ops/exporter.h"
+#include "server/ops/metered.h"
+#include "tests/server/support/queue_fixture.h"
+
+namespace quotient::ops {
+namespace {
+
+using ::quotient::testing::QueueTest;
+using ::testing::HasSubstr;
+
+std::string Text(const prometheus::Collectable& collectable) {
+  return prometheus::TextSerializer().Serialize(collectable.Collect());
+}
+
+TEST(MetricTableTest, FollowsTheNamingRules) {
+  std::set<std::string> names;
+  for (const MetricSpec& spec : AllMetrics()) {
+    EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
+    EXPECT_EQ(absl::EndsWith(spec.name, "_total"), spec.type == MetricType::kCounter) << spec.name;
+    EXPECT_FALSE(absl::StrContains(spec.help, '\n')) << spec.name;
+    EXPECT_TRUE(absl::EndsWith(spec.help, ".")) << spec.name;
+  }
+}
+
+TEST(MetricTableTest, IdsAndRowsCorrespond) {
+  EXPECT_EQ(AllMetrics().size(), static_cast<size_t>(MetricId::kProcessStartTime) + 1);
+  EXPECT_STREQ(Spec(MetricId::kWatchers).name, "quotient_watchers");
+  EXPECT_STREQ(Spec(MetricId::kProcessStartTime).name, "process_start_time_seconds");
+}
+
+TEST(MetricsTest, ValuesShowUpUnderTheirLabels) {
+  Metrics metrics;
+  metrics.Add(MetricId::kJobsSubmitted, {"new"});
+  metrics.Add(MetricId::kJobsSubmitted, {"new"}, 2);
+  metrics.Set(MetricId::kReady, {}, 1);
+  metrics.Observe(MetricId::kJobRunSeconds, {"search"}, 0.3);
+  const std::string text = Text(*metrics.registry());
+  EXPECT_THAT(text, HasSubstr("quotient_jobs_submitted_total{disposition=\"new\"} 3"));
+  EXPECT_THAT(text, HasSubstr("quotient_ready 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_job_run_seconds_count{phase=\"search\"} 1"));
+}
+
+TEST(CollectorsTest, TheProcessIsDescribed) {
+  const std::string text = Text(*NewProcessCollector());
+  for (const char* name : {"process_cpu_seconds_total", "process_resident_memory_bytes",
+                           "process_open_fds", "process_max_fds", "process_start_time_seconds"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\n") + name + " "));
+  }
+}
+
+class JobMetricsTest : public QueueTest {
+ protected:
+  Metrics metrics_;
+};
+
+TEST_F(JobMetricsTest, JobsAreCountedByState) {
+  MustSubmit(Request("a"));
+  MustSubmit(Request("b"));
+  MustClaim();
+  const std::string text = Text(*NewJobCollector(store_.get(), hub_.get()));
+  EXPECT_THAT(text, HasSubstr("quotient_jobs{state=\"queued\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_jobs{state=\"running\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_jobs{state=\"failed\"} 0"));
+}
+
+TEST_F(JobMetricsTest, EndsAreCountedByReason) {
+  const auto meter = NewJobMeter(&metrics_);
+  ledger_->AddObserver(meter.get());
+  MustSubmit(Request("a"));
+  clock_.AdvanceMs(300);
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, MakeError(Reason::kLimitDims, "x")));
+  MustSubmit(Request("b"));
+  ASSERT_OK(dispatch_->HandBack(MustClaim().lease));
+  MustClaim();
+  ASSERT_OK(dispatch_->RecoverAll());
+  const std::string text = Text(*metrics_.registry());
+  EXPECT_THAT(text,
+              HasSubstr("quotient_jobs_finished_total{reason=\"LIMIT_DIMS\",state=\"failed\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"finished\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"drained\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"lease_lost\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_job_queue_seconds_count 2"));
+}
+
+TEST_F(JobMetricsTest, StoreFailuresAreCountedButRefusalsAreNot) {
+  const auto store = NewMeteredJobStore(store::NewMemoryJobStore(&clock_), &clock_, &metrics_);
+  EXPECT_FALSE(store->Write([](auto&) { return MakeError(Reason::kQueueFull, ""); }).ok());
+  EXPECT_FALSE(store->Write([](auto&) { return MakeError(Reason::kStorageDown, ""); }).ok());
+  const std::string text = Text(*metrics_.registry());
+  EXPECT_THAT(text, HasSubstr("quotient_storage_errors_total{op=\"write\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_storage_op_seconds_count{op=\"write\"} 2"));
+}
+
+TEST(ExporterTest, AnAddressInUseIsAnError) {
+  ASSERT_OK_AND_ASSIGN(const auto first, Exporter::Start("127.0.0.1:0", {}));
+  EXPECT_FALSE(Exporter::Start(first->address(), {}).ok());
+}
+
+}  // namespace
+}  // namespace quotient::ops

@@ -1,0 +1,311 @@
+// The services as clients see them: through gRPC.
+
+#include <google/protobuf/wrappers.pb.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/client_unary_call.h>
+
+#include <string>
+#include <vector>
+
+#include "google/rpc/error_details.pb.h"
+#include "proto/wire/status.h"
+#include "server/jobs/convert.h"
+#include "tests/server/support/in_process_server.h"
+
+namespace quotient::rpc {
+namespace {
+
+using ::quotient::testing::ServerTest;
+
+absl::Status Status(const grpc::Status& status) {
+  google::rpc::Status details;
+  details.ParseFromString(status.error_details());
+  return status.ok() ? absl::OkStatus() : wire::FromProto(details);
+}
+
+class ServicesTest : public ServerTest {
+ protected:
+  ServicesTest() {
+    const auto channel = grpc::CreateChannel(address(), grpc::InsecureChannelCredentials());
+    blobs_stub_ = v1::BlobService::NewStub(channel);
+    jobs_stub_ = v1::OptimizerService::NewStub(channel);
+    models_stub_ = v1::ModelService::NewStub(channel);
+  }
+
+  v1::SubmitJobRequest SubmitRequest(absl::string_view model) {
+    v1::SubmitJobRequest request;
+    *request.mutable_model()->mutable_graph() = wire::ToProto(*blobs_->Put(model));
+    return request;
+  }
+
+  v1::Job Submit(absl::string_view model) {
+    grpc::ClientContext context;
+    v1::SubmitJobResponse response;
+    EXPECT_OK(Status(jobs_stub_->SubmitJob(&context, SubmitRequest(model), &response)));
+    return response.job();
+  }
+
+  // All that a watcher sees, as words: "snapshot RUNNING", "to SUCCEEDED", "progress".
+  std::vector<std::string> WatchToTheEnd(const v1::WatchJobRequest& request) {
+    grpc::ClientContext context;
+    std::vector<std::string> seen;
+    const auto reader = jobs_stub_->WatchJob(&context, request);
+    v1::WatchJobResponse response;
+    while (reader->Read(&response)) {
+      if (response.has_snapshot()) {
+        seen.push_back("snapshot " + v1::JobState_Name(response.snapshot().state()).substr(10));
+      } else if (response.has_transition()) {
+        seen.push_back("to " + v1::JobState_Name(response.transition().to()).substr(10));
+      } else if (response.has_progress() && (seen.empty() || seen.back() != "progress")) {
+        seen.push_back("progress");
+      }
+      if (seen.back() == "progress") runner_.Release();
+    }
+    EXPECT_OK(Status(reader->Finish()));
+    return seen;
+  }
+
+  std::unique_ptr<v1::BlobService::Stub> blobs_stub_;
+  std::unique_ptr<v1::OptimizerService::Stub> jobs_stub_;
+  std::unique_ptr<v1::ModelService::Stub> models_stub_;
+};
+
+using ::quotient::testing::HasReason;
+using ::quotient::testing::StatusIs;
+using ::testing::ElementsAre;
+
+TEST_F(ServicesTest, AWatcherSeesEverythingFromSnapshotToResult) {
+  const v1::Job job = Submit("model");
+  runner_.AwaitRuns(1);
+  v1::WatchJobRequest request;
+  request.set_name(job.name());
+  EXPECT_THAT(WatchToTheEnd(request),
+              ElementsAre("snapshot RUNNING", "progress", "to SUCCEEDED", "snapshot SUCCEEDED"));
+}
+
+TEST_F(ServicesTest, AWatcherWhoComesBackIsToldWhatItMissed) {
+  runner_.Release();
+  v1::WatchJobRequest request;
+  request.set_name(Submit("model").name());
+  WatchToTheEnd(request);
+  request.set_from_sequence(1);
+  EXPECT_THAT(WatchToTheEnd(request), ElementsAre("snapshot SUCCEEDED", "to RUNNING",
+                                                  "to SUCCEEDED", "snapshot SUCCEEDED"));
+  request.clear_from_sequence();
+  EXPECT_THAT(WatchToTheEnd(request), ElementsAre("snapshot SUCCEEDED"));
+}
+
+TEST_F(ServicesTest, WatchingNothingIsNotFound) {
+  grpc::ClientContext context;
+  v1::WatchJobRequest request;
+  request.set_name("jobs/none");
+  const auto reader = jobs_stub_->WatchJob(&context, request);
+  v1::WatchJobResponse response;
+  EXPECT_FALSE(reader->Read(&response));
+  EXPECT_THAT(Status(reader->Finish()), HasReason(Reason::kJobNotFound));
+}
+
+TEST_F(ServicesTest, AWatcherThatLeavesHarmsNothing) {
+  const v1::Job job = Submit("model");
+  {
+    grpc::ClientContext context;
+    v1::WatchJobRequest request;
+    request.set_name(job.name());
+    const auto reader = jobs_stub_->WatchJob(&context, request);
+    v1::WatchJobResponse response;
+    ASSERT_TRUE(reader->Read(&response));
+    context.TryCancel();
+    EXPECT_FALSE(reader->Finish().ok());
+  }
+  v1::WatchJobRequest request;
+  request.set_name(job.name());
+  EXPECT_EQ(WatchToTheEnd(request).back(), "snapshot SUCCEEDED");
+}
+
+TEST_F(ServicesTest, AJobsFailureIsInTheJob) {
+  runner_.Release();
+  const v1::Job job = Submit("bad model");
+  v1::WatchJobRequest watch;
+  watch.set_name(job.name());
+  WatchToTheEnd(watch);
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_name(job.name());
+  v1::Job ended;
+  ASSERT_OK(Status(jobs_stub_->GetJob(&context, request, &ended)));
+  EXPECT_EQ(ended.state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(wire::FromProto(ended.error()), HasReason(Reason::kModelMalformed));
+}
+
+TEST_F(ServicesTest, MissingBlobsAreInTheDetails) {
+  v1::SubmitJobRequest request = SubmitRequest("model");
+  *request.mutable_model()->mutable_graph() = wire::ToProto(BlobId::Of("absent"));
+  grpc::ClientContext context;
+  v1::SubmitJobResponse response;
+  const grpc::Status status = jobs_stub_->SubmitJob(&context, request, &response);
+  EXPECT_THAT(Status(status), HasReason(Reason::kBlobMissing));
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  google::rpc::PreconditionFailure failure;
+  ASSERT_TRUE(details.details(1).UnpackTo(&failure));
+  EXPECT_EQ(failure.violations(0).subject(), "blobs/" + BlobId::Of("absent").Text());
+}
+
+TEST_F(ServicesTest, ListsPageByPageAndRefusesForeignTokens) {
+  for (const char* model : {"a", "b", "c"}) Submit(model);
+  v1::ListJobsRequest request;
+  request.set_page_size(2);
+  v1::ListJobsResponse page;
+  {
+    grpc::ClientContext context;
+    ASSERT_OK(Status(jobs_stub_->ListJobs(&context, request, &page)));
+  }
+  EXPECT_EQ(page.jobs_size(), 2);
+  request.set_page_token(page.next_page_token());
+  {
+    grpc::ClientContext context;
+    ASSERT_OK(Status(jobs_stub_->ListJobs(&context, request, &page)));
+  }
+  EXPECT_EQ(page.jobs_size(), 1);
+  EXPECT_EQ(page.next_page_token(), "");
+  request.set_state(v1::JOB_STATE_FAILED);
+  {
+    grpc::ClientContext context;
+    EXPECT_THAT(Status(jobs_stub_->ListJobs(&context, request, &page)),
+                HasReason(Reason::kBadPageToken));
+  }
+}
+
+TEST_F(ServicesTest, CancelEndsARunningJob) {
+  const v1::Job job = Submit("model");
+  runner_.AwaitRuns(1);
+  v1::CancelJobRequest request;
+  request.set_name(job.name());
+  v1::Job answer;
+  grpc::ClientContext context;
+  ASSERT_OK(Status(jobs_stub_->CancelJob(&context, request, &answer)));
+  v1::WatchJobRequest watch;
+  watch.set_name(job.name());
+  EXPECT_EQ(WatchToTheEnd(watch).back(), "snapshot CANCELLED");
+}
+
+TEST_F(ServicesTest, ModelsAreInspected) {
+  v1::InspectModelRequest request;
+  *request.mutable_model()->mutable_graph() = wire::ToProto(*blobs_->Put("model"));
+  v1::InspectModelResponse response;
+  grpc::ClientContext context;
+  ASSERT_OK(Status(models_stub_->InspectModel(&context, request, &response)));
+  EXPECT_EQ(response.summary_json(), "{\"fake\":true}\n");
+}
+
+// The bodies of grpc.health.v1 are not installed; wrappers of the same wire form take their place.
+TEST_F(ServicesTest, HealthFollowsTheServersReadiness) {
+  const auto check = [&] {
+    const auto channel = grpc::CreateChannel(address(), grpc::InsecureChannelCredentials());
+    grpc::ClientContext context;
+    google::protobuf::StringValue service;
+    google::protobuf::Int32Value serving;
+    const grpc::internal::RpcMethod method("/grpc.health.v1.Health/Check",
+                                           grpc::internal::RpcMethod::NORMAL_RPC);
+    grpc::internal::BlockingUnaryCallImpl<google::protobuf::MessageLite,
+                                          google::protobuf::MessageLite>
+        call(channel.get(), method, &context, service, &serving);
+    EXPECT_TRUE(call.status().ok()) << call.status().error_message();
+    return serving.value();
+  };
+  EXPECT_EQ(check(), 1);  // SERVING
+  server_->SetServing(false);
+  EXPECT_EQ(check(), 2);  // NOT_SERVING
+}
+
+TEST_F(ServicesTest, ReflectionIsThere) {
+  const auto channel = grpc::CreateChannel(address(), grpc::InsecureChannelCredentials());
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareCall(
+      &context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  grpc::Status status;
+  const auto next = [&queue] {
+    void* tag;
+    bool ok;
+    queue.Next(&tag, &ok);
+  };
+  call->StartCall(nullptr);
+  next();
+  call->WritesDone(nullptr);
+  next();
+  call->Finish(&status, nullptr);
+  next();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+// --- uploads that do not keep to the rules ---
+
+class UploadRulesTest : public ServicesTest {
+ protected:
+  std::string Start(absl::string_view content) {
+    v1::StartUploadRequest request;
+    *request.mutable_blob() = wire::ToProto(BlobId::Of(content));
+    v1::StartUploadResponse response;
+    grpc::ClientContext context;
+    EXPECT_OK(Status(blobs_stub_->StartUpload(&context, request, &response)));
+    return response.upload_id();
+  }
+
+  absl::Status Upload(const std::vector<v1::UploadRequest>& requests) {
+    grpc::ClientContext context;
+    v1::UploadResponse response;
+    const auto writer = blobs_stub_->Upload(&context, &response);
+    for (const v1::UploadRequest& request : requests) {
+      if (!writer->Write(request)) break;
+    }
+    writer->WritesDone();
+    return Status(writer->Finish());
+  }
+
+  static v1::UploadRequest Header(const std::string& id, int64_t offset) {
+    v1::UploadRequest request;
+    request.mutable_header()->set_upload_id(id);
+    request.mutable_header()->set_offset(offset);
+    return request;
+  }
+  static v1::UploadRequest Bytes(const std::string& bytes) {
+    v1::UploadRequest request;
+    request.set_data(bytes);
+    return request;
+  }
+  static v1::UploadRequest Finish() {
+    v1::UploadRequest request;
+    request.set_finish(true);
+    return request;
+  }
+};
+
+TEST_F(UploadRulesTest, AreEnforced) {
+  const std::string id = Start("hello");
+  EXPECT_THAT(Upload({}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(Upload({Bytes("hello")}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(Upload({Header("", 0)}), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(Upload({Header(id, 2)}), HasReason(Reason::kUploadOffset));
+  EXPECT_THAT(Upload({Header(id, 0), Bytes("hello!")}), HasReason(Reason::kLimitBytes));
+  EXPECT_THAT(Upload({Header(id, 0), Header(id, 0)}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(Upload({Header(id, 0), Bytes("jello"), Finish()}), HasReason(Reason::kBadDigest));
+  EXPECT_THAT(Upload({Header(id, 0)}), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(UploadRulesTest, ChunksAreBounded) {
+  const std::string big(static_cast<size_t>(blob_limits_.max_chunk_bytes) + 1, 'x');
+  EXPECT_THAT(Upload({Header(Start(big), 0), Bytes(big)}), HasReason(Reason::kLimitBytes));
+}
+
+TEST_F(UploadRulesTest, AStreamThatEndsEarlyKeepsItsBytes) {
+  const std::string id = Start("hello");
+  EXPECT_OK(Upload({Header(id, 0), Bytes("he")}));
+  EXPECT_OK(Upload({Header(id, 2), Bytes("llo"), Finish()}));
+  EXPECT_TRUE(*blobs_->Contains(BlobId::Of("hello")));
+}
+
+}  // namespace
+}  // namespace quotient::rpc

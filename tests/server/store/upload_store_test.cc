@@ -1,0 +1,147 @@
+#include "server/store/disk/upload_store.h"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "server/store/disk/blob_store.h"
+#include "tests/server/support/temp_dir.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::store {
+namespace {
+
+using testing::HasReason;
+using testing::StatusIs;
+using testing::TempDir;
+
+class UploadStoreTest : public ::testing::Test {
+ protected:
+  UploadStoreTest() { Restart(); }
+
+  void Restart() {
+    auto blobs = DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
+    ASSERT_OK(blobs);
+    blobs_ = *std::move(blobs);
+    auto uploads = DiskUploadStore::Open(dir_ / "uploads", blobs_.get());
+    ASSERT_OK(uploads);
+    uploads_ = *std::move(uploads);
+  }
+
+  std::unique_ptr<jobs::UploadWriter> MustResume(const std::string& id, int64_t offset) {
+    auto writer = uploads_->Resume(id, offset);
+    EXPECT_OK(writer);
+    return *std::move(writer);
+  }
+
+  std::string MustStart(absl::string_view content) {
+    auto ticket = uploads_->Start(BlobId::Of(content));
+    EXPECT_OK(ticket);
+    EXPECT_FALSE(ticket->done);
+    return ticket->upload_id;
+  }
+
+  bool Stored(absl::string_view content) { return *blobs_->Contains(BlobId::Of(content)); }
+
+  TempDir dir_;
+  std::unique_ptr<DiskBlobStore> blobs_;
+  std::unique_ptr<DiskUploadStore> uploads_;
+};
+
+TEST_F(UploadStoreTest, PiecesBecomeABlob) {
+  const std::string id = MustStart("hello world");
+  const auto writer = MustResume(id, 0);
+  ASSERT_OK(writer->Append("hello "));
+  ASSERT_OK(writer->Append("world"));
+  ASSERT_OK(writer->Finish());
+  EXPECT_TRUE(Stored("hello world"));
+  EXPECT_THAT(uploads_->CommittedOffset(id), StatusIs(absl::StatusCode::kNotFound));
+  ASSERT_OK_AND_ASSIGN(const auto ticket, uploads_->Start(BlobId::Of("hello world")));
+  EXPECT_TRUE(ticket.done);
+}
+
+TEST_F(UploadStoreTest, AnInterruptedUploadGoesOnAfterARestart) {
+  const std::string id = MustStart("hello world");
+  ASSERT_OK(MustResume(id, 0)->Append("hello "));
+  Restart();
+  ASSERT_OK_AND_ASSIGN(const int64_t offset, uploads_->CommittedOffset(id));
+  EXPECT_EQ(offset, 6);
+  const auto writer = MustResume(id, offset);
+  ASSERT_OK(writer->Append("world"));
+  ASSERT_OK(writer->Finish());
+  EXPECT_TRUE(Stored("hello world"));
+}
+
+TEST_F(UploadStoreTest, BytesThatWereNotAcknowledgedAreCutOff) {
+  const std::string id = MustStart("hello world");
+  ASSERT_OK(MustResume(id, 0)->Append("hello "));
+  // What a crash may leave behind the durable mark.
+  std::ofstream(dir_ / ("uploads/" + id), std::ios::app) << "garbage";
+  const auto writer = MustResume(id, 6);
+  ASSERT_OK(writer->Append("world"));
+  EXPECT_OK(writer->Finish());
+}
+
+TEST_F(UploadStoreTest, ManyBytesAreMadeDurableOnTheWay) {
+  const std::string content(DiskUploadStore::kCommitEveryBytes + 100, 'x');
+  const std::string id = MustStart(content);
+  const auto writer = MustResume(id, 0);
+  ASSERT_OK(writer->Append(absl::string_view(content).substr(0, 100)));
+  EXPECT_EQ(writer->committed_offset(), 0);
+  ASSERT_OK(writer->Append(absl::string_view(content).substr(100)));
+  EXPECT_EQ(writer->committed_offset(), static_cast<int64_t>(content.size()));
+}
+
+TEST_F(UploadStoreTest, ANewWriterTakesOver) {
+  const std::string id = MustStart("hello");
+  const auto old = MustResume(id, 0);
+  ASSERT_OK(old->Append("he"));
+  const auto current = MustResume(id, 0);
+  EXPECT_THAT(old->Append("llo"), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(old->Finish(), StatusIs(absl::StatusCode::kAborted));
+  ASSERT_OK(current->Append("hello"));
+  EXPECT_OK(current->Finish());
+}
+
+TEST_F(UploadStoreTest, AWrongOffsetIsRefused) {
+  const std::string id = MustStart("hello");
+  EXPECT_THAT(uploads_->Resume(id, 3), HasReason(Reason::kUploadOffset));
+}
+
+TEST_F(UploadStoreTest, WrongBytesAreRefusedAndForgotten) {
+  const std::string id = MustStart("hello");
+  const auto writer = MustResume(id, 0);
+  ASSERT_OK(writer->Append("jello"));
+  EXPECT_THAT(writer->Finish(), HasReason(Reason::kBadDigest));
+  EXPECT_FALSE(Stored("hello"));
+  EXPECT_FALSE(Stored("jello"));
+  EXPECT_THAT(uploads_->CommittedOffset(id), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(UploadStoreTest, TooFewAndTooManyBytesAreRefused) {
+  const auto few = MustResume(MustStart("hello"), 0);
+  ASSERT_OK(few->Append("hell"));
+  EXPECT_THAT(few->Finish(), HasReason(Reason::kBadDigest));
+  const auto many = MustResume(MustStart("hello"), 0);
+  EXPECT_THAT(many->Append("hello!"), HasReason(Reason::kLimitBytes));
+}
+
+TEST_F(UploadStoreTest, IdsAreNotPaths) {
+  for (const char* id : {"", "..", "../blobs", "a/b", "ABC", "0123.state"}) {
+    EXPECT_THAT(uploads_->Resume(id, 0), StatusIs(absl::StatusCode::kNotFound)) << id;
+  }
+}
+
+TEST_F(UploadStoreTest, OldUploadsExpire) {
+  const std::string id = MustStart("hello");
+  ASSERT_OK(uploads_->Expire(0));
+  EXPECT_OK(uploads_->CommittedOffset(id));
+  ASSERT_OK(uploads_->Expire(INT64_MAX));
+  EXPECT_THAT(uploads_->CommittedOffset(id), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_TRUE(std::filesystem::is_empty(dir_ / "uploads"));
+}
+
+}  // namespace
+}  // namespace quotient::store

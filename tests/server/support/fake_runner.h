@@ -1,0 +1,80 @@
+#pragma once
+
+// A runner that does what the test says, in place of the core.
+
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "server/jobs/blob_store.h"
+#include "server/worker/job_runner.h"
+
+namespace quotient::testing {
+
+// Reports one progress, waits until released or stopped, and then "optimizes" by copying the
+// model. A model that begins with "bad" is refused. Thread-safe.
+class FakeRunner : public worker::JobRunner {
+ public:
+  explicit FakeRunner(jobs::BlobStore* blobs) : blobs_(*blobs) {}
+
+  // Jobs run through from now on, or wait again.
+  void Release() {
+    absl::MutexLock lock(&mutex_);
+    released_ = true;
+  }
+  // Blocks until so many runs have begun.
+  void AwaitRuns(int count) {
+    absl::MutexLock lock(&mutex_);
+    const auto enough = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return runs_ >= count; };
+    mutex_.Await(absl::Condition(&enough));
+  }
+  int runs() const {
+    absl::MutexLock lock(&mutex_);
+    return runs_;
+  }
+
+  absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
+                                      ProgressSink* progress) override {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto model, blobs_.Open(job.spec.model.graph));
+    progress->Report({.phase = "search", .original_cost_us = 20, .best_cost_us = 10});
+    {
+      absl::MutexLock lock(&mutex_);
+      ++runs_;
+    }
+    QUOTIENT_RETURN_IF_ERROR(Wait(stop));
+    if (model->bytes().substr(0, 3) == "bad") {
+      return MakeError(Reason::kModelMalformed, "node 'x': bad");
+    }
+    jobs::JobResult result{.outcome = optimize::Outcome::kImproved, .engine_version = "fake"};
+    QUOTIENT_ASSIGN_OR_RETURN(result.model, blobs_.Put(model->bytes()));
+    QUOTIENT_ASSIGN_OR_RETURN(result.report_json, blobs_.Put("{}\n"));
+    QUOTIENT_ASSIGN_OR_RETURN(result.report_html, blobs_.Put("<html></html>\n"));
+    return result;
+  }
+
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model) override {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto graph, blobs_.Open(model.graph));
+    return std::string("{\"fake\":true}\n");
+  }
+
+ private:
+  // The token has no way of waking anybody, so it is looked at now and then.
+  absl::Status Wait(const StopCondition& stop) {
+    absl::MutexLock lock(&mutex_);
+    while (!released_) {
+      if (stop.ShouldStop()) return MakeError(Reason::kCancelled, "stopped");
+      mutex_.AwaitWithTimeout(absl::Condition(&released_), absl::Milliseconds(5));
+    }
+    return absl::OkStatus();
+  }
+
+  jobs::BlobStore& blobs_;
+  mutable absl::Mutex mutex_;
+  bool released_ ABSL_GUARDED_BY(mutex_) = false;
+  int runs_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace quotient::testing

@@ -1,0 +1,117 @@
+#pragma once
+
+// A whole queue over a store in memory or on disk, without workers and without gRPC.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/jobs/admission.h"
+#include "server/jobs/dispatch.h"
+#include "server/jobs/ledger.h"
+#include "server/jobs/watch_hub.h"
+#include "server/store/disk/blob_store.h"
+#include "server/store/memory/job_store.h"
+#include "tests/server/support/fake_clock.h"
+#include "tests/server/support/temp_dir.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::testing {
+
+// Remembers transitions as "QUEUED>RUNNING claimed".
+class TransitionLog : public jobs::JobObserver {
+ public:
+  void OnTransition(const jobs::Job& /*job*/, const jobs::Transition& transition) override {
+    lines_.push_back(absl::StrCat(JobStateName(transition.from), ">", JobStateName(transition.to),
+                                  " ", transition.reason));
+  }
+  void OnSubmission(const jobs::Job& /*job*/, jobs::Disposition disposition) override {
+    lines_.push_back(absl::StrCat("submission ", static_cast<int>(disposition)));
+  }
+  std::vector<std::string> Take() { return std::exchange(lines_, {}); }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+class QueueTest : public ::testing::Test {
+ protected:
+  QueueTest() {
+    auto blobs = store::DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
+    EXPECT_OK(blobs);
+    blobs_ = *std::move(blobs);
+    Restart();
+    log_.Take();
+  }
+
+  // As a new process would find things: the store is all that is left.
+  void Restart() {
+    ledger_ = std::make_unique<jobs::Ledger>(store_.get());
+    hub_ = std::make_unique<jobs::WatchHub>(&clock_);
+    ledger_->AddObserver(hub_.get());
+    ledger_->AddObserver(&log_);
+    dispatch_ = std::make_unique<jobs::Dispatch>(ledger_.get());
+    admission_ = std::make_unique<jobs::Admission>(
+        limits_,
+        jobs::Admission::Dependencies{.ledger = ledger_.get(),
+                                      .blobs = blobs_.get(),
+                                      .engine_version = "engine 1",
+                                      .new_id = [this] { return absl::StrCat("id", ++last_id_); }});
+  }
+
+  jobs::SubmitRequest Request(absl::string_view model, const std::string& request_id = "") {
+    auto graph = blobs_->Put(model);
+    EXPECT_OK(graph);
+    jobs::SubmitRequest request{.request_id = request_id};
+    request.spec.model_name = "m.onnx";
+    request.spec.model.graph = *graph;
+    return request;
+  }
+
+  jobs::Admitted MustSubmit(const jobs::SubmitRequest& request) {
+    auto admitted = admission_->Submit(request);
+    EXPECT_OK(admitted);
+    return *admitted;
+  }
+
+  jobs::Claimed MustClaim() {
+    auto claimed = dispatch_->Claim("test");
+    EXPECT_OK(claimed);
+    EXPECT_TRUE(claimed->has_value());
+    return **claimed;
+  }
+
+  jobs::Job MustGet(const std::string& id) {
+    auto job = store_->Get(id);
+    EXPECT_OK(job);
+    EXPECT_TRUE(job->has_value());
+    return **job;
+  }
+
+  // A result whose blobs are there.
+  jobs::JobResult SomeResult() {
+    const BlobId blob = *blobs_->Put("result");
+    return {.outcome = optimize::Outcome::kImproved,
+            .model = blob,
+            .report_json = blob,
+            .report_html = blob,
+            .engine_version = "engine 1"};
+  }
+
+  TempDir dir_;
+  FakeClock clock_;
+  TransitionLog log_;
+  int last_id_ = 0;
+  jobs::AdmissionLimits limits_{.max_queued = 3};
+  std::unique_ptr<store::DiskBlobStore> blobs_;
+  std::unique_ptr<jobs::JobStore> store_ = store::NewMemoryJobStore(&clock_);
+  std::unique_ptr<jobs::Ledger> ledger_;
+  std::unique_ptr<jobs::WatchHub> hub_;
+  std::unique_ptr<jobs::Dispatch> dispatch_;
+  std::unique_ptr<jobs::Admission> admission_;
+};
+
+}  // namespace quotient::testing

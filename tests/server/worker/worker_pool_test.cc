@@ -1,0 +1,105 @@
+#include "server/worker/worker_pool.h"
+
+#include "tests/server/support/fake_runner.h"
+#include "tests/server/support/queue_fixture.h"
+
+namespace quotient::worker {
+namespace {
+
+using jobs::JobState;
+using ::quotient::testing::FakeRunner;
+using ::quotient::testing::HasReason;
+using ::quotient::testing::QueueTest;
+
+class WorkerPoolTest : public QueueTest {
+ protected:
+  // Blocks until the job is in a state, without polling: the watch wakes us.
+  void AwaitState(const std::string& id, JobState state) {
+    absl::Mutex mutex;
+    bool reached = false;
+    const auto look = [&] {
+      const bool now = MustGet(id).state == state;
+      absl::MutexLock lock(&mutex);
+      reached |= now;
+    };
+    const auto watch = hub_->Subscribe(id, {}, look);
+    look();
+    absl::MutexLock lock(&mutex);
+    mutex.Await(absl::Condition(&reached));
+  }
+
+  std::unique_ptr<WorkerPool> StartPool(int workers = 1) {
+    auto pool = std::make_unique<WorkerPool>(
+        PoolSettings{.workers = workers, .renew_interval = absl::Milliseconds(10)},
+        WorkerPool::Dependencies{.ledger = ledger_.get(),
+                                 .dispatch = dispatch_.get(),
+                                 .hub = hub_.get(),
+                                 .runner = &runner_,
+                                 .clock = &clock_});
+    pool->Start();
+    return pool;
+  }
+
+  FakeRunner runner_{blobs_.get()};
+};
+
+TEST_F(WorkerPoolTest, RunsJobsToTheirEnd) {
+  runner_.Release();
+  const auto pool = StartPool(2);
+  const std::string good = MustSubmit(Request("model")).job.id;
+  const std::string bad = MustSubmit(Request("bad")).job.id;
+  AwaitState(good, JobState::kSucceeded);
+  AwaitState(bad, JobState::kFailed);
+  EXPECT_THAT(MustGet(bad).error, HasReason(Reason::kModelMalformed));
+}
+
+TEST_F(WorkerPoolTest, ACancelledJobStops) {
+  const auto pool = StartPool();
+  const std::string id = MustSubmit(Request("model")).job.id;
+  runner_.AwaitRuns(1);
+  ASSERT_OK(admission_->Cancel(id, ""));
+  AwaitState(id, JobState::kCancelled);
+}
+
+TEST_F(WorkerPoolTest, ProgressReachesTheHub) {
+  const auto pool = StartPool();
+  const std::string id = MustSubmit(Request("model")).job.id;
+  runner_.AwaitRuns(1);
+  ASSERT_TRUE(hub_->LatestProgress(id).has_value());
+  EXPECT_EQ(hub_->LatestProgress(id)->best_cost_us, 10);
+}
+
+TEST_F(WorkerPoolTest, AStoppedPoolHandsItsJobsBack) {
+  auto pool = StartPool();
+  const std::string id = MustSubmit(Request("model")).job.id;
+  runner_.AwaitRuns(1);
+  pool->Stop();
+  EXPECT_EQ(MustGet(id).state, JobState::kQueued);
+  EXPECT_EQ(MustGet(id).attempt, 0);
+}
+
+TEST_F(WorkerPoolTest, AnotherPoolFinishesWhatTheFirstHandedBack) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  auto first = StartPool();
+  runner_.AwaitRuns(1);
+  first.reset();
+  runner_.Release();
+  Restart();
+  const auto second = StartPool();
+  AwaitState(id, JobState::kSucceeded);
+}
+
+TEST_F(WorkerPoolTest, AWorkerThatHasLostItsLeaseStopsAndWritesNothing) {
+  const auto pool = StartPool();
+  const std::string id = MustSubmit(Request("model")).job.id;
+  runner_.AwaitRuns(1);
+  // As if the process had been paused for longer than a lease.
+  ASSERT_OK(dispatch_->RecoverAll());
+  runner_.AwaitRuns(2);  // the same pool claims it again, under a new epoch
+  runner_.Release();
+  AwaitState(id, JobState::kSucceeded);
+  EXPECT_EQ(MustGet(id).attempt, 2);
+}
+
+}  // namespace
+}  // namespace quotient::worker
