@@ -93,7 +93,7 @@ absl::Status RunResult(const Settings& settings, client::Interrupt* interrupt) {
   QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
   QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, remote.jobs->Get(settings.positional[0]));
   QUOTIENT_RETURN_IF_ERROR(OutcomeOf(job));
-  return output.Write(*NewRemoteResult(&job.result(), remote.blobs.get()));
+  return output.Write(*NewRemoteResult(&job.result(), remote.blobs.get()), nullptr);
 }
 
 absl::Status RunCancel(const Settings& settings, client::Interrupt* interrupt) {

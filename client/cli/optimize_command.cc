@@ -52,7 +52,7 @@ absl::Status OptimizeRemotely(const client::LocalModel& model, const Settings& s
       submitted.disposition == v1::SubmitJobResponse::CACHE_HIT ? ": result of an equal job" : ""));
   QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, WaitForJob(settings, submitted, remote, &view));
   QUOTIENT_RETURN_IF_ERROR(OutcomeOf(job));
-  return output->Write(*NewRemoteResult(&job.result(), remote.blobs.get()));
+  return output->Write(*NewRemoteResult(&job.result(), remote.blobs.get()), &model);
 }
 
 absl::Status OptimizeHere(const client::LocalModel& model, const Settings& settings,
@@ -61,7 +61,7 @@ absl::Status OptimizeHere(const client::LocalModel& model, const Settings& setti
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ResultSource> result,
                             OptimizeLocally(model, settings, interrupt, &view));
   view.Clear();
-  return output->Write(*result);
+  return output->Write(*result, &model);
 }
 
 absl::StatusOr<std::string> InspectRemotely(const client::LocalModel& model,

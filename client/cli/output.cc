@@ -55,13 +55,29 @@ absl::Status Output::WriteData(ResultSource& source) {
                      absl::StrCat("the result's data file is called '", Escaped(location), "'"));
   }
   QUOTIENT_ASSIGN_OR_RETURN(
-      data_, os::AtomicFile::Create(absl::StrCat(os::DirectoryOf(model_path_), "/", location)));
+      data_.emplace_back(),
+      os::AtomicFile::Create(absl::StrCat(os::DirectoryOf(model_path_), "/", location)));
+  os::AtomicFile& file = *data_.back();
   QUOTIENT_RETURN_IF_ERROR(
-      source.ExternalData([this](absl::string_view bytes) { return data_->Append(bytes); }));
-  return data_->Seal();
+      source.ExternalData([&file](absl::string_view bytes) { return file.Append(bytes); }));
+  return file.Seal();
 }
 
-absl::Status Output::Write(ResultSource& source) {
+absl::Status Output::CopyData(const client::LocalModel& original) {
+  const std::string folder = os::DirectoryOf(model_path_);
+  if (os::SameFile(folder, original.folder())) return absl::OkStatus();
+  for (const auto& [location, bytes] : original.external()) {
+    // The reader has checked the location: it is relative and does not climb.
+    const std::string path = absl::StrCat(folder, "/", location);
+    QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(os::DirectoryOf(path)));
+    QUOTIENT_ASSIGN_OR_RETURN(data_.emplace_back(), os::AtomicFile::Create(path));
+    QUOTIENT_RETURN_IF_ERROR(data_.back()->Append(bytes->bytes()));
+    QUOTIENT_RETURN_IF_ERROR(data_.back()->Seal());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Output::Write(ResultSource& source, const client::LocalModel* original) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string json, source.ReportJson());
   QUOTIENT_ASSIGN_OR_RETURN(const optimize::Report report, optimize::ReportFromJson(json));
   if (report_ != nullptr) QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(json, *report_));
@@ -70,16 +86,26 @@ absl::Status Output::Write(ResultSource& source) {
     QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(html, *html_));
   }
   if (model_ != nullptr) {
+    const bool is_original = report.outcome == optimize::Outcome::kNoImprovement;
     if (!source.external_location().empty()) QUOTIENT_RETURN_IF_ERROR(WriteData(source));
+    if (is_original && original != nullptr) QUOTIENT_RETURN_IF_ERROR(CopyData(*original));
     QUOTIENT_RETURN_IF_ERROR(
         source.Model([this](absl::string_view bytes) { return model_->Append(bytes); }));
     QUOTIENT_RETURN_IF_ERROR(model_->Seal());
   }
-  // All bytes are on the disk. The model comes last: whoever sees it finds its weights.
-  for (os::AtomicFile* file : {report_.get(), html_.get(), data_.get(), model_.get()}) {
+  QUOTIENT_RETURN_IF_ERROR(Commit());
+  std::fputs(json_ ? json.c_str() : optimize::ToTable(report).c_str(), stdout);
+  return absl::OkStatus();
+}
+
+// The model comes last: whoever sees it finds its weights.
+absl::Status Output::Commit() {
+  std::vector<os::AtomicFile*> files = {report_.get(), html_.get()};
+  for (const auto& file : data_) files.push_back(file.get());
+  files.push_back(model_.get());
+  for (os::AtomicFile* file : files) {
     if (file != nullptr) QUOTIENT_RETURN_IF_ERROR(file->Commit());
   }
-  std::fputs(json_ ? json.c_str() : optimize::ToTable(report).c_str(), stdout);
   return absl::OkStatus();
 }
 

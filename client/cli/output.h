@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/settings.h"
+#include "client/cpp/model_files.h"
 #include "core/os/atomic_file.h"
 
 namespace quotient::cli {
@@ -37,16 +39,20 @@ class Output {
   // OPTION_INVALID if one of the files asked for cannot be made.
   static absl::StatusOr<Output> Prepare(const Settings& settings);
 
-  // Writes all files, the model last, and prints the report.
-  absl::Status Write(ResultSource& source);
+  // Writes all files, the model last, and prints the report. `original`, if it is at hand: a result
+  // that is the original byte for byte needs the original's external data beside it.
+  absl::Status Write(ResultSource& source, const client::LocalModel* original);
 
  private:
   absl::Status WriteData(ResultSource& source);
+  absl::Status CopyData(const client::LocalModel& original);
+  // All bytes are on the disk: gives all files their names.
+  absl::Status Commit();
 
   std::string model_path_;
   bool json_ = false;
   std::unique_ptr<os::AtomicFile> model_;
-  std::unique_ptr<os::AtomicFile> data_;
+  std::vector<std::unique_ptr<os::AtomicFile>> data_;
   std::unique_ptr<os::AtomicFile> report_;
   std::unique_ptr<os::AtomicFile> html_;
 };

@@ -29,6 +29,7 @@ absl::StatusOr<std::unique_ptr<os::MappedFile>> MapTyped(const std::string& path
 absl::StatusOr<LocalModel> LocalModel::Open(const std::string& path) {
   LocalModel model;
   model.name_ = os::BaseName(path);
+  model.folder_ = os::DirectoryOf(path);
   QUOTIENT_ASSIGN_OR_RETURN(model.graph_, MapTyped(path));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> locations,
                             onnx::ExternalLocations(model.graph()));

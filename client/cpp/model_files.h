@@ -20,6 +20,8 @@ class LocalModel {
   static absl::StatusOr<LocalModel> Open(const std::string& path);
 
   const std::string& name() const { return name_; }
+  // The folder it lies in.
+  const std::string& folder() const { return folder_; }
   absl::string_view graph() const { return graph_->bytes(); }
   const std::map<std::string, std::unique_ptr<os::MappedFile>>& external() const {
     return external_;
@@ -30,6 +32,7 @@ class LocalModel {
 
  private:
   std::string name_;
+  std::string folder_;
   std::unique_ptr<os::MappedFile> graph_;
   std::map<std::string, std::unique_ptr<os::MappedFile>> external_;  // by location
 };

@@ -63,6 +63,9 @@ absl::Status SyncDirectory(const std::string& path);
 absl::Status MakeDirectories(const std::string& path);
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
+// Whether both paths lead to the same file or folder; false if one leads nowhere.
+bool SameFile(const std::string& a, const std::string& b);
+
 // "a/b" -> "a", "b" -> "."; and "a/b" -> "b".
 std::string DirectoryOf(absl::string_view path);
 std::string BaseName(absl::string_view path);

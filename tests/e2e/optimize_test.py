@@ -56,6 +56,16 @@ class OptimizeTest(harness.TestCase):
         self.check_outputs(result)
         self.assertIn("SUCCEEDED", result.err)
 
+    def test_a_model_that_stays_takes_its_external_data_along(self):
+        proto = next(models.add_models(1))
+        models.with_external_data(proto, self.model, "weights.bin")
+        (self.folder / "sub").mkdir()
+        result = self.quotient("optimize", "m.onnx", "--local", "-o", "sub/out.onnx", *BUDGET)
+        self.assert_code(result, 0)
+        self.assertIn("no_improvement", result.out)
+        self.assertEqual((self.folder / "sub/out.onnx").read_bytes(), self.model.read_bytes())
+        run_both(self, self.model, self.folder / "sub/out.onnx")
+
     def test_in_process(self):
         result = self.quotient("optimize", "m.onnx", "--local", *self.outputs())
         self.check_outputs(result)

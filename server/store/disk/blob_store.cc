@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "core/os/atomic_file.h"
 #include "core/os/files.h"
+#include "core/os/random_id.h"
 
 namespace quotient::store {
 namespace {

@@ -40,7 +40,7 @@ class OutputTest : public ::testing::Test {
     settings.report = dir_ / "r.json";
     settings.html = dir_ / "r.html";
     QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings));
-    return output.Write(result_);
+    return output.Write(result_, nullptr);
   }
   bool Exists(const std::string& name) { return std::filesystem::exists(dir_ / name); }
 

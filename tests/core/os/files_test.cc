@@ -69,6 +69,14 @@ TEST(FilesTest, OnlyRegularFilesAreMapped) {
   EXPECT_THAT(MappedFile::Map(zero, "zero"), HasReason(Reason::kStorageDown));
 }
 
+TEST(FilesTest, SameFileLooksAtWherePathsLead) {
+  TempDir dir;
+  ASSERT_OK(MakeDirectories(dir / "a/b"));
+  EXPECT_TRUE(SameFile(dir / "a", dir / "a/b/.."));
+  EXPECT_FALSE(SameFile(dir / "a", dir / "a/b"));
+  EXPECT_FALSE(SameFile(dir / "missing", dir / "missing"));
+}
+
 TEST(FilesTest, PathsAreTakenApart) {
   EXPECT_EQ(DirectoryOf("a/b"), "a");
   EXPECT_EQ(DirectoryOf("b"), ".");
