@@ -47,8 +47,9 @@ fi
 cmake --build --preset release --target quotientd quotient make_network
 
 if [ -z "$model" ]; then
+  # With normalization behind each convolution, as frameworks export what they trained that way.
   model=$out/squeezenet.onnx
-  "$bin/make_network" squeezenet -o "$model"
+  "$bin/make_network" squeezenet --batch-norm -o "$model"
 fi
 optimized=$out/$(basename "$model" .onnx).optimized.onnx
 

@@ -17,12 +17,21 @@ namespace {
 // A text cannot ask for more memory than this by random().
 constexpr int64_t kMostRandomBytes = int64_t{1} << 30;
 
+absl::Status NotANumber(absl::string_view text) {
+  return MakeError(Reason::kModelMalformed, absl::StrCat("not a number: '", text, "'"));
+}
+
 absl::StatusOr<double> ParseDouble(absl::string_view text) {
   double value;
-  if (text == "true") return 1.0;
-  if (text == "false") return 0.0;
-  if (absl::SimpleAtod(text, &value)) return value;
-  return MakeError(Reason::kModelMalformed, absl::StrCat("not a number: '", text, "'"));
+  if (!absl::SimpleAtod(text, &value)) return NotANumber(text);
+  return value;
+}
+
+absl::StatusOr<int64_t> ParseInteger(absl::string_view text) {
+  if (text == "true" || text == "false") return text == "true" ? 1 : 0;
+  int64_t value;
+  if (!absl::SimpleAtoi(text, &value)) return NotANumber(text);
+  return value;
 }
 
 class Parser {
@@ -253,15 +262,15 @@ class Parser {
     if (!absl::StripAsciiWhitespace(list).empty()) {
       for (absl::string_view piece : absl::StrSplit(list, ',')) {
         piece = absl::StripAsciiWhitespace(piece);
-        int64_t integer;
-        if (!IsFloat(type.dtype) && absl::SimpleAtoi(piece, &integer)) {
-          integers.push_back(integer);
-          continue;
+        if (IsFloat(type.dtype)) {
+          auto real = ParseDouble(piece);
+          if (!real.ok()) return lexer_.Error(where, real.status().message());
+          reals.push_back(*real);
+        } else {
+          auto integer = ParseInteger(piece);
+          if (!integer.ok()) return lexer_.Error(where, integer.status().message());
+          integers.push_back(*integer);
         }
-        auto real = ParseDouble(piece);
-        if (!real.ok()) return lexer_.Error(where, real.status().message());
-        reals.push_back(*real);
-        if (!IsFloat(type.dtype)) integers.push_back(*real != 0);
       }
     }
     const size_t count = IsFloat(type.dtype) ? reals.size() : integers.size();

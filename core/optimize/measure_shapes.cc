@@ -7,6 +7,10 @@
 namespace quotient::optimize {
 namespace {
 
+constexpr int64_t kBatch = 1;
+constexpr int64_t kLength = 128;
+constexpr int64_t kSide = 224;
+
 using model::Dim;
 using model::Graph;
 using model::ValueId;
@@ -71,27 +75,27 @@ class Chooser {
     if (!input.type.has_rank()) return Missing(input, "its rank is not known");
     std::vector<int64_t> dims;
     for (int axis = 0; axis < input.type.rank(); ++axis) {
-      QUOTIENT_ASSIGN_OR_RETURN(const int64_t number, Number(input, axis));
-      dims.push_back(number);
+      dims.push_back(Number(input, axis));
     }
     result_.shapes[input.name] = std::move(dims);
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int64_t> Number(const model::Value& input, int axis) {
+  int64_t Number(const model::Value& input, int axis) {
     const Dim& dim = input.type.dim(axis);
     if (dim.is_number()) return dim.number();
     if (const auto bound = symbols_.find(dim.symbol());
         dim.is_symbol() && bound != symbols_.end()) {
       return bound->second;
     }
-    const std::string label = dim.is_symbol() ? absl::StrCat("dimension '", dim.symbol(), "'")
-                                              : absl::StrCat("dimension ", axis);
-    if (axis != 0) return Missing(input, absl::StrCat(label, " (axis ", axis, ") has no number"));
-    if (dim.is_symbol()) symbols_[dim.symbol()] = 1;
-    result_.notes.push_back(
-        absl::StrCat(label, " of input '", input.name, "' was taken as 1 for measuring"));
-    return 1;
+    const int64_t assumed = axis == 0 ? kBatch : input.type.rank() < 4 ? kLength : kSide;
+    const std::string label =
+        dim.is_symbol() ? absl::StrCat("'", dim.symbol(), "'") : absl::StrCat(axis);
+    if (dim.is_symbol()) symbols_[dim.symbol()] = assumed;
+    result_.guessed |= axis != 0;
+    result_.notes.push_back(absl::StrCat("dimension ", label, " of input '", input.name,
+                                         "' was taken as ", assumed, " for measuring"));
+    return assumed;
   }
 
   const Graph& graph_;

@@ -1,5 +1,7 @@
 #include "core/optimize/prepared.h"
 
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/eval/fold.h"
 #include "core/ops/infer_graph.h"
@@ -46,7 +48,15 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
   QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(prepared.graph, {.threads = threads}, stop));
   QUOTIENT_ASSIGN_OR_RETURN(prepared.shapes,
                             ChooseMeasureShapes(prepared.graph, options.measure_shapes));
-  QUOTIENT_RETURN_IF_ERROR(BindAndCut(threads, stop, &prepared));
+  const absl::Status bound = BindAndCut(threads, stop, &prepared);
+  if (!bound.ok() && prepared.shapes.guessed) {
+    return MakeError(
+        Reason::kShapeMissing,
+        absl::StrCat("the model has dimensions without a number, and with those assumed "
+                     "for measuring it makes no sense (",
+                     bound.message(), "); bind them with --measure-shape NAME=DIMS"));
+  }
+  QUOTIENT_RETURN_IF_ERROR(bound);
   return prepared;
 }
 

@@ -41,8 +41,8 @@ CLIENT = """\
 
 GENERATOR = """\
     import pathlib, sys
-    assert sys.argv[1:3] == ["squeezenet", "-o"], sys.argv
-    pathlib.Path(sys.argv[3]).touch()
+    assert sys.argv[1:4] == ["squeezenet", "--batch-norm", "-o"], sys.argv
+    pathlib.Path(sys.argv[4]).touch()
 """
 
 

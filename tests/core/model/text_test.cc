@@ -58,6 +58,8 @@ TEST(TextTest, ErrorsHaveAPlace) {
       {"graph g {\n  input x float32[1]\n}", "line 2, column 11: expected ':'"},
       {"graph g { input x: float33[1] output x }", "not a tensor type"},
       {"graph g { const x: float32[2] = [1] output x }", "1 elements for float32[2]"},
+      {"graph g { const x: int64[1] = [99999999999999999999] output x }", "not a number"},
+      {"graph g { const x: int64[1] = [0.5] output x }", "not a number"},
       {"graph g { const x: float32[N] = [1] output x }", "static type"},
       {"graph g { const x: float32[99999999999,99999999999] = random(1) output x }", "too large"},
       {"graph g { input x: float32[1] y = Relu(x) {a=} output y }", "not an attribute"},

@@ -29,14 +29,22 @@ TEST(MeasureShapesTest, WhatTheUserBindsHoldsEverywhere) {
   EXPECT_TRUE(chosen->notes.empty());
 }
 
-TEST(MeasureShapesTest, OtherDimensionsMustBeBound) {
-  const auto chosen =
-      ChooseMeasureShapes(Parse("graph g { input x: float32[1,S] z = Relu(x) output z }"), {});
-  EXPECT_EQ(GetReason(chosen.status()), Reason::kShapeMissing);
-  EXPECT_NE(chosen.status().message().find("--measure-shape x"), absl::string_view::npos);
+TEST(MeasureShapesTest, OtherDimensionsAreAssumedAndNoted) {
+  const auto chosen = ChooseMeasureShapes(
+      Parse("graph g { input x: float32[1,S] input y: float32[N,3,H,?] z = Foo(x, y) output z }"),
+      {});
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  EXPECT_EQ(chosen->shapes.at("x"), (std::vector<int64_t>{1, 128}));
+  EXPECT_EQ(chosen->shapes.at("y"), (std::vector<int64_t>{1, 3, 224, 224}));
+  EXPECT_EQ(chosen->notes.size(), 4u);
+  EXPECT_TRUE(chosen->guessed);
+}
+
+TEST(MeasureShapesTest, AnUnknownRankIsRefused) {
   const auto unranked =
       ChooseMeasureShapes(Parse("graph g { input x: float32[*] z = Relu(x) output z }"), {});
   EXPECT_EQ(GetReason(unranked.status()), Reason::kShapeMissing);
+  EXPECT_NE(unranked.status().message().find("--measure-shape x"), absl::string_view::npos);
 }
 
 TEST(MeasureShapesTest, UnusedAndOpaqueInputsNeedNothing) {

@@ -159,6 +159,19 @@ TEST_F(OptimizeTest, BadModelsAndOptionsHaveReasons) {
   EXPECT_EQ(GetReason(Run(model).status()), Reason::kOptionInvalid);
 }
 
+TEST_F(OptimizeTest, AssumedDimensionsThatMakeNoSenseAskForOnes) {
+  networks::NetworkBuilder builder("contradiction", 1);
+  const std::string a = builder.Input("a", {"2", "length"});
+  const std::string b = builder.Input("b", {"2", "5"});
+  builder.Output(builder.Add(a, b), {"2", "5"});
+  const std::string model = std::move(builder).Build().SerializeAsString();
+  const absl::Status refused = Run(model).status();
+  EXPECT_EQ(GetReason(refused), Reason::kShapeMissing);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("--measure-shape"));
+  options_.measure_shapes["a"] = {2, 5};
+  EXPECT_TRUE(Run(model).ok());
+}
+
 TEST_F(OptimizeTest, InspectTellsWhatAModelIs) {
   const std::string model = Normalized();
   ModelFiles files;
