@@ -18,8 +18,10 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/onnx/external.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/time_util.h"
+#include "proto/wire/digest.h"
 
 namespace quotient::cli {
 namespace {
@@ -60,6 +62,20 @@ absl::StatusOr<v1::JobState> ParseState(const std::string& name) {
   return MakeError(Reason::kOptionInvalid, absl::StrCat("--state: no state '", Escaped(name), "'"));
 }
 
+// The data of the model that was submitted, from the server. Borrows the client.
+absl::StatusOr<OriginalData> DataOf(const v1::Job& job, client::BlobClient* blobs) {
+  OriginalData data;
+  for (const v1::ModelManifest::ExternalFile& file : job.model().external_files()) {
+    // A server could answer anything; what it names is written below the model or not at all.
+    QUOTIENT_RETURN_IF_ERROR(onnx::CheckExternalLocation(file.location(), job.name(), {}));
+    QUOTIENT_ASSIGN_OR_RETURN(const BlobId id, wire::FromProto(file.blob()));
+    data.files[file.location()] = [blobs, id](ResultSource::Sink sink) {
+      return blobs->Download(id, sink);
+    };
+  }
+  return data;
+}
+
 }  // namespace
 
 absl::Status RunSubmit(const Settings& settings, client::Interrupt* interrupt) {
@@ -93,7 +109,8 @@ absl::Status RunResult(const Settings& settings, client::Interrupt* interrupt) {
   QUOTIENT_ASSIGN_OR_RETURN(const Remote remote, Connect(settings, interrupt));
   QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, remote.jobs->Get(settings.positional[0]));
   QUOTIENT_RETURN_IF_ERROR(OutcomeOf(job));
-  return output.Write(*NewRemoteResult(&job.result(), remote.blobs.get()), nullptr);
+  QUOTIENT_ASSIGN_OR_RETURN(const OriginalData original, DataOf(job, remote.blobs.get()));
+  return output.Write(*NewRemoteResult(&job.result(), remote.blobs.get()), original);
 }
 
 absl::Status RunCancel(const Settings& settings, client::Interrupt* interrupt) {

@@ -18,6 +18,15 @@
 namespace quotient::cli {
 namespace {
 
+// Borrows the model.
+OriginalData DataOf(const client::LocalModel& model) {
+  OriginalData data{.folder = model.folder()};
+  for (const auto& [location, file] : model.external()) {
+    data.files[location] = [bytes = file->bytes()](ResultSource::Sink sink) { return sink(bytes); };
+  }
+  return data;
+}
+
 // With an interrupt of its own: the user's has gone off already.
 absl::Status Withdraw(const Settings& settings, const Submitted& submitted) {
   client::Interrupt interrupt;
@@ -52,7 +61,7 @@ absl::Status OptimizeRemotely(const client::LocalModel& model, const Settings& s
       submitted.disposition == v1::SubmitJobResponse::CACHE_HIT ? ": result of an equal job" : ""));
   QUOTIENT_ASSIGN_OR_RETURN(const v1::Job job, WaitForJob(settings, submitted, remote, &view));
   QUOTIENT_RETURN_IF_ERROR(OutcomeOf(job));
-  return output->Write(*NewRemoteResult(&job.result(), remote.blobs.get()), &model);
+  return output->Write(*NewRemoteResult(&job.result(), remote.blobs.get()), DataOf(model));
 }
 
 absl::Status OptimizeHere(const client::LocalModel& model, const Settings& settings,
@@ -61,7 +70,7 @@ absl::Status OptimizeHere(const client::LocalModel& model, const Settings& setti
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ResultSource> result,
                             OptimizeLocally(model, settings, interrupt, &view));
   view.Clear();
-  return output->Write(*result, &model);
+  return output->Write(*result, DataOf(model));
 }
 
 absl::StatusOr<std::string> InspectRemotely(const client::LocalModel& model,

@@ -63,21 +63,21 @@ absl::Status Output::WriteData(ResultSource& source) {
   return file.Seal();
 }
 
-absl::Status Output::CopyData(const client::LocalModel& original) {
+absl::Status Output::CopyData(const OriginalData& original) {
   const std::string folder = os::DirectoryOf(model_path_);
-  if (os::SameFile(folder, original.folder())) return absl::OkStatus();
-  for (const auto& [location, bytes] : original.external()) {
-    // The reader has checked the location: it is relative and does not climb.
+  if (os::SameFile(folder, original.folder)) return absl::OkStatus();
+  for (const auto& [location, read] : original.files) {
     const std::string path = absl::StrCat(folder, "/", location);
     QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(os::DirectoryOf(path)));
     QUOTIENT_ASSIGN_OR_RETURN(data_.emplace_back(), os::AtomicFile::Create(path));
-    QUOTIENT_RETURN_IF_ERROR(data_.back()->Append(bytes->bytes()));
-    QUOTIENT_RETURN_IF_ERROR(data_.back()->Seal());
+    os::AtomicFile& file = *data_.back();
+    QUOTIENT_RETURN_IF_ERROR(read([&file](absl::string_view bytes) { return file.Append(bytes); }));
+    QUOTIENT_RETURN_IF_ERROR(file.Seal());
   }
   return absl::OkStatus();
 }
 
-absl::Status Output::Write(ResultSource& source, const client::LocalModel* original) {
+absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string json, source.ReportJson());
   QUOTIENT_ASSIGN_OR_RETURN(const optimize::Report report, optimize::ReportFromJson(json));
   if (report_ != nullptr) QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(json, *report_));
@@ -88,7 +88,7 @@ absl::Status Output::Write(ResultSource& source, const client::LocalModel* origi
   if (model_ != nullptr) {
     const bool is_original = report.outcome == optimize::Outcome::kNoImprovement;
     if (!source.external_location().empty()) QUOTIENT_RETURN_IF_ERROR(WriteData(source));
-    if (is_original && original != nullptr) QUOTIENT_RETURN_IF_ERROR(CopyData(*original));
+    if (is_original) QUOTIENT_RETURN_IF_ERROR(CopyData(original));
     QUOTIENT_RETURN_IF_ERROR(
         source.Model([this](absl::string_view bytes) { return model_->Append(bytes); }));
     QUOTIENT_RETURN_IF_ERROR(model_->Seal());

@@ -4,6 +4,7 @@
 // path is a mistake on the command line and not an hour lost; they appear only when all are whole.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/settings.h"
-#include "client/cpp/model_files.h"
 #include "core/os/atomic_file.h"
 
 namespace quotient::cli {
@@ -34,18 +34,25 @@ class ResultSource {
   virtual absl::StatusOr<std::string> ReportHtml() = 0;
 };
 
+// The external data of the original, which a result that is the original byte for byte needs beside
+// it, under the names that the model uses.
+struct OriginalData {
+  std::string folder;  // where the files lie already; empty: they have to be fetched
+  // By location; relative and not climbing.
+  std::map<std::string, std::function<absl::Status(ResultSource::Sink)>> files;
+};
+
 class Output {
  public:
   // OPTION_INVALID if one of the files asked for cannot be made.
   static absl::StatusOr<Output> Prepare(const Settings& settings);
 
-  // Writes all files, the model last, and prints the report. `original`, if it is at hand: a result
-  // that is the original byte for byte needs the original's external data beside it.
-  absl::Status Write(ResultSource& source, const client::LocalModel* original);
+  // Writes all files, the model last, and prints the report.
+  absl::Status Write(ResultSource& source, const OriginalData& original);
 
  private:
   absl::Status WriteData(ResultSource& source);
-  absl::Status CopyData(const client::LocalModel& original);
+  absl::Status CopyData(const OriginalData& original);
   // All bytes are on the disk: gives all files their names.
   absl::Status Commit();
 

@@ -70,7 +70,9 @@ Progress FromProto(const v1::Progress& message) {
           .detail = message.detail()};
 }
 
+// A snapshot tells the state that the job had when the watching began: its way there is not told.
 void ShowEvent(const v1::WatchJobResponse& event, ProgressView* view) {
+  if (event.has_snapshot()) view->Note(client::StateName(event.snapshot().state()));
   if (event.has_progress()) view->Report(FromProto(event.progress()));
   if (event.has_transition()) {
     const v1::Transition& transition = event.transition();

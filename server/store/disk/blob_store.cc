@@ -15,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/os/atomic_file.h"
 #include "core/os/files.h"
 #include "core/os/random_id.h"
 

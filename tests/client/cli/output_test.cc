@@ -40,12 +40,13 @@ class OutputTest : public ::testing::Test {
     settings.report = dir_ / "r.json";
     settings.html = dir_ / "r.html";
     QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings));
-    return output.Write(result_, nullptr);
+    return output.Write(result_, original_);
   }
   bool Exists(const std::string& name) { return std::filesystem::exists(dir_ / name); }
 
   TempDir dir_;
   FakeResult result_;
+  OriginalData original_;
 };
 
 TEST_F(OutputTest, WritesWhatWasAskedFor) {
@@ -56,6 +57,17 @@ TEST_F(OutputTest, WritesWhatWasAskedFor) {
   ASSERT_OK_AND_ASSIGN(const std::string data, os::ReadFile(dir_ / "out.onnx.data"));
   EXPECT_EQ(data, "data");
   EXPECT_TRUE(Exists("r.json") && Exists("r.html"));
+}
+
+TEST_F(OutputTest, TheOriginalBringsItsDataAlongUnlessItLiesThere) {
+  original_.files["sub/weights"] = [](ResultSource::Sink sink) { return sink("bytes"); };
+  original_.folder = dir_.path();
+  ASSERT_OK(Write());
+  EXPECT_FALSE(Exists("sub"));
+  original_.folder = "";
+  ASSERT_OK(Write());
+  ASSERT_OK_AND_ASSIGN(const std::string bytes, os::ReadFile(dir_ / "sub/weights"));
+  EXPECT_EQ(bytes, "bytes");
 }
 
 TEST_F(OutputTest, AFailureLeavesNothing) {
