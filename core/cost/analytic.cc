@@ -18,6 +18,8 @@ class AnalyticCostModel : public CostModel {
   explicit AnalyticCostModel(const DeviceSheet& sheet)
       : sheet_(sheet), fingerprint_(absl::StrCat(sheet.name, "; data sheet ", kTableVersion)) {}
 
+  KernelCost Prior(const kernels::KernelSpec& spec) override { return Estimate(spec); }
+
   KernelCost Estimate(const kernels::KernelSpec& spec) override {
     if (spec.free) return {0, 0, CostSource::kFree};
     return {RooflineUs(spec, sheet_, sheet_.processors), 0, CostSource::kModel};

@@ -35,6 +35,9 @@ class CostModel {
   // optimistic (a roofline at what the device can do), so that a search tries what it does not
   // know. Asks for nothing, returns at once. Thread-safe; never fails.
   virtual KernelCost Estimate(const kernels::KernelSpec& spec) = 0;
+  // The prior alone, whatever was measured: what a search falls back on where a busy machine makes
+  // measurements wrong. Thread-safe; never fails.
+  virtual KernelCost Prior(const kernels::KernelSpec& spec) = 0;
   // Asks for a measurement, unless it was asked for before, and returns at once: kernels that a
   // promising graph uses. Thread-safe.
   virtual void Request(const kernels::KernelSpec& spec) = 0;

@@ -13,11 +13,16 @@ class MeasuredCostModel : public CostModel {
       : backend_(backend), service_(service) {}
 
   KernelCost Estimate(const kernels::KernelSpec& spec) override {
-    if (spec.free) return {0, 0, CostSource::kFree};
+    if (spec.free) return Prior(spec);
     const std::optional<timing::Timing> timing = service_->Find(spec);
     if (timing.has_value() && timing->has_time()) {
       return {timing->min_us, timing->relative_spread, CostSource::kMeasured};
     }
+    return Prior(spec);
+  }
+
+  KernelCost Prior(const kernels::KernelSpec& spec) override {
+    if (spec.free) return {0, 0, CostSource::kFree};
     return {RooflineUs(spec, CpuSheet(), spec.threads), 0, CostSource::kModel};
   }
 

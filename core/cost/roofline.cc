@@ -54,9 +54,9 @@ constexpr DeviceSheet kSheets[] = {
      .tiles = kGpuVectorTiles},
 };
 
-// One core with AVX-512, on the optimistic side: two 16-lane multiply-adds per cycle at 3.5 GHz, the
-// memory all to itself, activations in the second-level cache. A prior that is too high would keep
-// a search from ever trying a kernel.
+// One core with AVX-512, on the optimistic side: two 16-lane multiply-adds per cycle at 3.5 GHz,
+// the memory all to itself, activations in the second-level cache. A prior that is too high would
+// keep a search from ever trying a kernel.
 constexpr DeviceSheet kCpu = {.name = "cpu",
                               .processors = 1,
                               .product_flops = 224e9,

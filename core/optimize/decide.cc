@@ -29,7 +29,14 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
                             backend.CompileGraph(cut.graph));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> matched,
                             verify::MatchInputs(original, inputs, cut));
-  QUOTIENT_RETURN_IF_ERROR(executable->SetInputs(matched));
+  // An executable wants only the inputs that something reads.
+  std::vector<model::Tensor> wanted;
+  for (model::ValueId id : executable->input_values()) {
+    const auto at = std::find(cut.graph.inputs.begin(), cut.graph.inputs.end(), id);
+    if (at == cut.graph.inputs.end()) return absl::InternalError("an input that the cut has not");
+    wanted.push_back(matched[at - cut.graph.inputs.begin()]);
+  }
+  QUOTIENT_RETURN_IF_ERROR(executable->SetInputs(wanted));
   return executable;
 }
 

@@ -101,7 +101,7 @@ double ENodeCosts::ShareOf(ENodeId node, const ENodeDescription& description,
 double ENodeCosts::CostOf(const ENode& node) const {
   const cost::KernelCost& cost = kernels_[node.kernel].cost;
   const bool known = !model_.measures() || cost.source != cost::CostSource::kModel;
-  if (require_measured_ && !known && !node.original) {
+  if (basis_ == Basis::kMeasuredOnly && !known && !node.original) {
     return std::numeric_limits<double>::infinity();
   }
   return cost.us * node.share;
@@ -120,8 +120,16 @@ int ENodeCosts::Request(std::span<const ENodeId> nodes) {
   return fresh;
 }
 
+void ENodeCosts::SetBasis(Basis basis) {
+  basis_ = basis;
+  Update();
+}
+
 void ENodeCosts::Update() {
-  for (Kernel& kernel : kernels_) kernel.cost = model_.Estimate(kernel.spec);
+  for (Kernel& kernel : kernels_) {
+    kernel.cost =
+        basis_ == Basis::kPrior ? model_.Prior(kernel.spec) : model_.Estimate(kernel.spec);
+  }
   for (size_t node = 0; node < enodes_.size(); ++node) {
     if (enodes_[node].kernel >= 0) costs_[node] = CostOf(enodes_[node]);
   }

@@ -30,9 +30,13 @@ class ENodeCosts final : public extract::CostFunction {
   int Request(std::span<const egraph::ENodeId> nodes);
   // Takes over what the model knows by now.
   void Update();
-  // From here on (and after Update) e-nodes that are neither measured nor free nor part of the
-  // original graph must not be chosen.
-  void RequireMeasured() { require_measured_ = true; }
+  // What e-nodes are costed by.
+  enum class Basis {
+    kKnown,         // measurements, and the prior where there are none
+    kMeasuredOnly,  // what is neither measured nor free nor in the original must not be chosen
+    kPrior,         // the prior alone
+  };
+  void SetBasis(Basis basis);
 
  private:
   // Kernels of the e-graph, each once: many e-nodes share one.
@@ -58,7 +62,7 @@ class ENodeCosts final : public extract::CostFunction {
   cost::CostModel& model_;
   const int threads_;
   const int footprint_log2_;
-  bool require_measured_ = false;
+  Basis basis_ = Basis::kKnown;
   std::vector<double> costs_;  // by ENodeId
   std::vector<ENode> enodes_;  // by ENodeId
   std::vector<Kernel> kernels_;

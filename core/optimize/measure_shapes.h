@@ -22,8 +22,8 @@ struct MeasureShapes {
 // `asked`: dims the user gave. What they leave open: a symbol that they bind elsewhere has that
 // number; a first dimension is a batch and is 1; any other is a length (128) or, in tensors of four
 // and more dimensions, the side of a picture (224). Whatever was assumed is noted. SHAPE_MISSING,
-// naming the input, where not even the rank is known. Inputs that only opaque nodes read, or nobody,
-// are left alone.
+// naming the input, where not even the rank is known. Inputs that only opaque nodes read, or
+// nobody, are left alone.
 absl::StatusOr<MeasureShapes> ChooseMeasureShapes(
     const model::Graph& graph, const std::map<std::string, std::vector<int64_t>>& asked);
 
