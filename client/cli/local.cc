@@ -10,8 +10,8 @@
 #include "core/base/stop.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
-#include "core/timing/store.h"
 #include "core/os/files.h"
+#include "core/timing/store.h"
 
 namespace quotient::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include "client/cli/command_table.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/random_id.h"
 #include "google/protobuf/util/time_util.h"
 #include "proto/wire/options.h"
 #include "proto/wire/status.h"
-#include "core/os/random_id.h"
 
 namespace quotient::cli {
 namespace {

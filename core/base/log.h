@@ -17,7 +17,8 @@ namespace quotient {
 // library user hears nothing; servers raise the level.
 spdlog::logger& Log();
 
-// `text` with control characters, backslashes and bytes beyond ASCII escaped, at most 256 bytes of it.
+// `text` with control characters, backslashes and bytes beyond ASCII escaped, at most 256 bytes of
+// it.
 std::string Escaped(absl::string_view text);
 
 }  // namespace quotient

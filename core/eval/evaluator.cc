@@ -20,7 +20,10 @@ using model::ValueId;
 class Run {
  public:
   Run(const Graph& graph, int threads)
-      : graph_(graph), threads_(threads), needed_(graph.nodes.size()), uses_(graph.values.size()),
+      : graph_(graph),
+        threads_(threads),
+        needed_(graph.nodes.size()),
+        uses_(graph.values.size()),
         values_(graph.values.size()) {}
 
   // Takes a value from outside; the graph is cut there.
@@ -39,9 +42,9 @@ class Run {
 
   const Graph& graph_;
   const int threads_;
-  std::vector<bool> needed_;                     // by node
-  std::vector<int> uses_;                        // by value: reads to come
-  std::vector<std::optional<Tensor>> values_;    // by value
+  std::vector<bool> needed_;                   // by node
+  std::vector<int> uses_;                      // by value: reads to come
+  std::vector<std::optional<Tensor>> values_;  // by value
 };
 
 absl::Status Run::Give(ValueId id, const Tensor& tensor) {
@@ -50,9 +53,9 @@ absl::Status Run::Give(ValueId id, const Tensor& tensor) {
   }
   const model::Value& value = graph_.value(id);
   if (!model::Compatible(tensor.type(), value.type)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("value '", value.name, "' is ", model::ToString(value.type), ", but got ",
-                     model::ToString(tensor.type())));
+    return absl::InvalidArgumentError(absl::StrCat("value '", value.name, "' is ",
+                                                   model::ToString(value.type), ", but got ",
+                                                   model::ToString(tensor.type())));
   }
   values_[id.value()] = tensor;
   return absl::OkStatus();
@@ -77,9 +80,9 @@ absl::Status Run::NeedValue(ValueId id) {
   }
   const Node& node = graph_.node(value.producer);
   if (node.is_opaque()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "no value for '", value.name, "', which node '", node.name, "' (", node.opaque->op,
-        ") would compute"));
+    return absl::InvalidArgumentError(absl::StrCat("no value for '", value.name, "', which node '",
+                                                   node.name, "' (", node.opaque->op,
+                                                   ") would compute"));
   }
   needed_[value.producer.value()] = true;
   return absl::OkStatus();
@@ -106,17 +109,15 @@ absl::Status Run::EvaluateOne(const Node& node) {
   for (ValueId input : node.inputs) {
     inputs.push_back(input.valid() ? &*values_[input.value()] : nullptr);
   }
-  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Tensor> outputs,
-                            ops::EvaluateNode(node, inputs, threads_));
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, ops::EvaluateNode(node, inputs, threads_));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const ValueId id = node.outputs[i];
     if (!id.valid() || uses_[id.value()] == 0 || IsGiven(id)) continue;
     const model::Value& value = graph_.value(id);
     if (!model::Compatible(outputs[i].type(), value.type)) {
-      return MakeError(Reason::kModelShape,
-                       absl::StrCat("output '", value.name, "' should be ",
-                                    model::ToString(value.type), ", but is ",
-                                    model::ToString(outputs[i].type())));
+      return MakeError(Reason::kModelShape, absl::StrCat("output '", value.name, "' should be ",
+                                                         model::ToString(value.type), ", but is ",
+                                                         model::ToString(outputs[i].type())));
     }
     values_[id.value()] = std::move(outputs[i]);
   }

@@ -20,7 +20,8 @@ using ValueMap = std::map<model::ValueId, model::Tensor>;
 // holds every graph input that is needed (defaults fill in) and every output of an opaque node that
 // is needed: the graph is cut there. Returns the values in `wanted`. Memory: values are dropped
 // after their last use. Errors: INVALID_ARGUMENT for a missing input, a type that does not fit or
-// that is not static; those of the operators with the node's name; CANCELLED or RUN_BUDGET by `stop`.
+// that is not static; those of the operators with the node's name; CANCELLED or RUN_BUDGET by
+// `stop`.
 absl::StatusOr<ValueMap> Evaluate(const model::Graph& graph, const ValueMap& inputs,
                                   const std::vector<model::ValueId>& wanted, int threads,
                                   const StopCondition& stop = {});

@@ -72,7 +72,10 @@ std::optional<Tensor> FromElements(const ops::Elements& elements, const TensorTy
 class Folder {
  public:
   Folder(Graph& graph, const FoldLimits& limits)
-      : graph_(graph), limits_(limits), inference_(graph), forwarded_(graph.values.size()),
+      : graph_(graph),
+        limits_(limits),
+        inference_(graph),
+        forwarded_(graph.values.size()),
         scratch_(graph.values.size()) {}
 
   absl::Status Visit(NodeId id);
@@ -90,8 +93,8 @@ class Folder {
   Graph& graph_;
   const FoldLimits& limits_;
   ops::GraphInference inference_;
-  std::vector<ValueId> forwarded_;              // by value: what it is the same as, or invalid
-  std::vector<std::optional<Known>> scratch_;   // by value: computed, but too large to be stored
+  std::vector<ValueId> forwarded_;             // by value: what it is the same as, or invalid
+  std::vector<std::optional<Known>> scratch_;  // by value: computed, but too large to be stored
   int64_t scratch_bytes_ = 0;
 };
 

@@ -30,8 +30,8 @@ absl::Status CheckInputCount(const OpDef& op, const Node& node) {
     if (i < node.inputs.size() && node.inputs[i].valid()) continue;
     bool is_attribute = false;
     for (const Parameter& parameter : op.parameters) {
-      is_attribute |= parameter.input == static_cast<int>(i) &&
-                      node.attributes.Has(parameter.attribute);
+      is_attribute |=
+          parameter.input == static_cast<int>(i) && node.attributes.Has(parameter.attribute);
     }
     if (!is_attribute) {
       return MakeError(Reason::kModelMalformed,

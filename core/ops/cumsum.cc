@@ -71,11 +71,18 @@ absl::StatusOr<std::vector<Tensor>> EvaluateCumSum(const EvaluateContext& contex
 std::span<const OpDef> CumSumOps() {
   using Kind = AttributeDef::Kind;
   static const auto& rows = *new std::vector<OpDef>{
-      {.name = "CumSum", .op_class = OpClass::kMove, .min_inputs = 2, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 11, .parameters = {{1, "axis", Parameter::Kind::kInt}},
+      {.name = "CumSum",
+       .op_class = OpClass::kMove,
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 11,
+       .parameters = {{1, "axis", Parameter::Kind::kInt}},
        .attributes = {{"exclusive", Kind::kInt, Attribute(int64_t{0})},
                       {"reverse", Kind::kInt, Attribute(int64_t{0})}},
-       .axes = {"axis"}, .infer = InferCumSum, .evaluate = EvaluateCumSum},
+       .axes = {"axis"},
+       .infer = InferCumSum,
+       .evaluate = EvaluateCumSum},
   };
   return rows;
 }

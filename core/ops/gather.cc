@@ -40,14 +40,13 @@ void CopyBlocks(std::span<const std::byte> from, std::span<const int64_t> source
                 size_t block_bytes, std::span<std::byte> to, int threads) {
   if (block_bytes == 0) return;
   const int64_t grain = 1 + static_cast<int64_t>((size_t{1} << 18) / block_bytes);
-  ParallelFor(static_cast<int64_t>(sources.size()), grain, threads,
-              [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i) {
-                  std::memcpy(to.data() + static_cast<size_t>(i) * block_bytes,
-                              from.data() + static_cast<size_t>(sources[i]) * block_bytes,
-                              block_bytes);
-                }
-              });
+  ParallelFor(
+      static_cast<int64_t>(sources.size()), grain, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          std::memcpy(to.data() + static_cast<size_t>(i) * block_bytes,
+                      from.data() + static_cast<size_t>(sources[i]) * block_bytes, block_bytes);
+        }
+      });
 }
 
 // --- Gather ---
@@ -73,9 +72,8 @@ absl::StatusOr<InferResult> InferGather(const InferContext& context) {
   const Shape* data = ShapeAt(context, 0);
   const Shape* indices = ShapeAt(context, 1);
   if (data == nullptr || indices == nullptr) return result;
-  QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis,
-                            NormalizeAxis(context.attributes.GetInt("axis", 0),
-                                          static_cast<int64_t>(data->size())));
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(context.attributes.GetInt("axis", 0),
+                                                              static_cast<int64_t>(data->size())));
   Shape shape(data->begin(), data->begin() + axis);
   shape.insert(shape.end(), indices->begin(), indices->end());
   shape.insert(shape.end(), data->begin() + axis + 1, data->end());
@@ -114,9 +112,9 @@ absl::StatusOr<InferResult> InferGatherElements(const InferContext& context) {
     return ShapeError("GatherElements of rank ", data->size(), " with indices of rank ",
                       indices->size());
   }
-  QUOTIENT_RETURN_IF_ERROR(NormalizeAxis(context.attributes.GetInt("axis", 0),
-                                         static_cast<int64_t>(indices->size()))
-                               .status());
+  QUOTIENT_RETURN_IF_ERROR(
+      NormalizeAxis(context.attributes.GetInt("axis", 0), static_cast<int64_t>(indices->size()))
+          .status());
   result.types[0].shape = *indices;
   return result;
 }
@@ -179,8 +177,7 @@ absl::StatusOr<std::vector<int64_t>> NamedBlocks(const Tensor& data, const Tenso
   const std::vector<int64_t> values = indices.AsInts();
   const std::span<const int64_t> dims = data.dims();
   const int64_t batches = Count(dims.first(blocks.batch));
-  const int64_t tuples =
-      Count(std::span(indices.dims()).first(indices.dims().size() - 1));
+  const int64_t tuples = Count(std::span(indices.dims()).first(indices.dims().size() - 1));
   const int64_t per_batch = batches == 0 ? 0 : tuples / batches;
   std::vector<int64_t> named;
   named.reserve(static_cast<size_t>(tuples));
@@ -229,10 +226,9 @@ size_t BlockBytes(const Tensor& data, const BlockIndex& blocks) {
 absl::StatusOr<std::vector<Tensor>> EvaluateGatherNd(const EvaluateContext& context) {
   const Tensor& data = *context.inputs[0];
   const Tensor& indices = *context.inputs[1];
-  QUOTIENT_ASSIGN_OR_RETURN(
-      const BlockIndex blocks,
-      BlockIndexOf(data.dims().size(), *indices.type().shape,
-                   context.attributes.GetInt("batch_dims", 0)));
+  QUOTIENT_ASSIGN_OR_RETURN(const BlockIndex blocks,
+                            BlockIndexOf(data.dims().size(), *indices.type().shape,
+                                         context.attributes.GetInt("batch_dims", 0)));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<int64_t> sources, NamedBlocks(data, indices, blocks));
   NewTensor result(context.output_types[0]);
   CopyBlocks(data.bytes(), sources, BlockBytes(data, blocks), result.bytes, context.threads);
@@ -333,22 +329,45 @@ absl::StatusOr<std::vector<Tensor>> EvaluateScatterNd(const EvaluateContext& con
 std::span<const OpDef> GatherOps() {
   using Kind = AttributeDef::Kind;
   static const auto& rows = *new std::vector<OpDef>{
-      {.name = "Gather", .op_class = OpClass::kMove, .min_inputs = 2, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 1,
-       .attributes = {{"axis", Kind::kInt, Attribute(int64_t{0})}}, .axes = {"axis"},
-       .infer = InferGather, .evaluate = EvaluateGather},
-      {.name = "GatherElements", .op_class = OpClass::kMove, .min_inputs = 2, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 11,
-       .attributes = {{"axis", Kind::kInt, Attribute(int64_t{0})}}, .axes = {"axis"},
-       .infer = InferGatherElements, .evaluate = EvaluateGatherElements},
-      {.name = "GatherND", .op_class = OpClass::kMove, .min_inputs = 2, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 11,
-       .attributes = {{"batch_dims", Kind::kInt, Attribute(int64_t{0})}}, .infer = InferGatherNd,
+      {.name = "Gather",
+       .op_class = OpClass::kMove,
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 1,
+       .attributes = {{"axis", Kind::kInt, Attribute(int64_t{0})}},
+       .axes = {"axis"},
+       .infer = InferGather,
+       .evaluate = EvaluateGather},
+      {.name = "GatherElements",
+       .op_class = OpClass::kMove,
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 11,
+       .attributes = {{"axis", Kind::kInt, Attribute(int64_t{0})}},
+       .axes = {"axis"},
+       .infer = InferGatherElements,
+       .evaluate = EvaluateGatherElements},
+      {.name = "GatherND",
+       .op_class = OpClass::kMove,
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 11,
+       .attributes = {{"batch_dims", Kind::kInt, Attribute(int64_t{0})}},
+       .infer = InferGatherNd,
        .evaluate = EvaluateGatherNd},
-      {.name = "ScatterND", .op_class = OpClass::kMove, .min_inputs = 3, .max_inputs = 3,
-       .max_outputs = 1, .since_opset = 11,
+      {.name = "ScatterND",
+       .op_class = OpClass::kMove,
+       .min_inputs = 3,
+       .max_inputs = 3,
+       .max_outputs = 1,
+       .since_opset = 11,
        .attributes = {{"reduction", Kind::kString, Attribute(std::string("none"))}},
-       .infer = InferScatterNd, .evaluate = EvaluateScatterNd, .accepts = KnowsReduction},
+       .infer = InferScatterNd,
+       .evaluate = EvaluateScatterNd,
+       .accepts = KnowsReduction},
   };
   return rows;
 }

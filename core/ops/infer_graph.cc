@@ -34,9 +34,8 @@ using Bindings = std::map<std::string, int64_t>;
 absl::Status BindDim(absl::string_view input, size_t axis, int64_t number, Dim& dim,
                      Bindings& bindings) {
   if (number < 0 || (dim.is_number() && dim.number() != number)) {
-    return MakeError(Reason::kOptionInvalid,
-                     absl::StrCat("shape: dimension ", axis, " of input '", input,
-                                  "' cannot be ", number));
+    return MakeError(Reason::kOptionInvalid, absl::StrCat("shape: dimension ", axis, " of input '",
+                                                          input, "' cannot be ", number));
   }
   if (dim.is_symbol()) {
     const auto [bound, fresh] = bindings.emplace(dim.symbol(), number);
@@ -144,17 +143,17 @@ absl::Status GraphInference::SetTypes(const Node& node, InferResult result) {
         value.type = inferred;
         continue;
       }
-      return MakeError(Reason::kModelShape,
-                       absl::StrCat("output '", value.name, "' is declared as ",
-                                    model::ToString(value.type), ", but is ",
-                                    model::ToString(inferred)));
+      return MakeError(
+          Reason::kModelShape,
+          absl::StrCat("output '", value.name, "' is declared as ", model::ToString(value.type),
+                       ", but is ", model::ToString(inferred)));
     }
     // Our symbols go back to those of the inputs, which says more than a name made for one value;
     // yet what the model calls its own outputs is its interface.
     const uint32_t id = node.outputs[i].value();
     const bool is_output = id < is_output_.size() && is_output_[id];
-    value.type = is_output ? model::Refine(value.type, inferred)
-                           : model::Refine(inferred, value.type);
+    value.type =
+        is_output ? model::Refine(value.type, inferred) : model::Refine(inferred, value.type);
   }
   if (result.elements.has_value() && node.outputs[0].valid()) {
     elements_[node.outputs[0].value()] = *std::move(result.elements);

@@ -38,8 +38,8 @@ class GraphInference {
 
   model::Graph& graph_;
   const Declared declared_;
-  std::vector<bool> is_output_;                     // by value: an output of the graph
-  std::vector<std::optional<Elements>> elements_;   // by value
+  std::vector<bool> is_output_;                    // by value: an output of the graph
+  std::vector<std::optional<Elements>> elements_;  // by value
 };
 
 // Sets the type of every value from the inputs' types, in topological order, and puts nodes whose
@@ -48,11 +48,10 @@ class GraphInference {
 // the node's name. Values behind opaque nodes keep what is declared.
 absl::Status InferTypes(model::Graph& graph);
 
-// A copy whose inputs have these dims, types inferred anew; a declared inner type counts only as far
-// as inference does not know better.
-// `shapes`: input name -> dims. OPTION_INVALID for a name that is no input, a wrong rank, or a
-// contradiction to a declared number; equal symbols must get equal numbers everywhere, and a symbol
-// bound through one input is bound in all.
+// A copy whose inputs have these dims, types inferred anew; a declared inner type counts only as
+// far as inference does not know better. `shapes`: input name -> dims. OPTION_INVALID for a name
+// that is no input, a wrong rank, or a contradiction to a declared number; equal symbols must get
+// equal numbers everywhere, and a symbol bound through one input is bound in all.
 absl::StatusOr<model::Graph> BindShapes(const model::Graph& graph,
                                         const std::map<std::string, std::vector<int64_t>>& shapes);
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Copies the elements of a tensor to where an index map per axis says: Pad and Resize to the nearest.
+// Copies the elements of a tensor to where an index map per axis says: Pad and Resize to the
+// nearest.
 
 #include <cstddef>
 #include <cstdint>

@@ -14,8 +14,8 @@ namespace quotient::ops {
 namespace {
 
 using model::Attribute;
-using model::DType;
 using model::Dim;
+using model::DType;
 using model::Ints;
 using model::Node;
 using model::Shape;
@@ -139,8 +139,10 @@ absl::StatusOr<std::vector<Tensor>> EvaluateConcat(const EvaluateContext& contex
   const std::vector<int64_t> strides = RowMajorStrides(result.tensor.dims());
   int64_t offset = 0;
   for (const Tensor* input : context.inputs) {
-    Copy({.dims = input->dims(), .from_strides = RowMajorStrides(input->dims()),
-          .to_strides = strides, .to_offset = offset * strides[axis]},
+    Copy({.dims = input->dims(),
+          .from_strides = RowMajorStrides(input->dims()),
+          .to_strides = strides,
+          .to_offset = offset * strides[axis]},
          input->bytes(), result.bytes, ElementBytes(input->dtype()), context.threads);
     offset += input->dims()[axis];
   }
@@ -199,9 +201,8 @@ absl::StatusOr<InferResult> InferSplit(const InferContext& context) {
   result.types.resize(context.num_outputs, type);
   const Shape* data = ShapeAt(context, 0);
   if (data == nullptr) return result;
-  QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis,
-                            NormalizeAxis(context.attributes.GetInt("axis", 0),
-                                          static_cast<int64_t>(data->size())));
+  QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(context.attributes.GetInt("axis", 0),
+                                                              static_cast<int64_t>(data->size())));
   const Ints* split = context.attributes.FindInts("split");
   if (split != nullptr) QUOTIENT_RETURN_IF_ERROR(CheckParts(*split, context, (*data)[axis]));
   for (size_t i = 0; i < result.types.size(); ++i) {
@@ -220,7 +221,9 @@ absl::StatusOr<std::vector<Tensor>> EvaluateSplit(const EvaluateContext& context
   for (const TensorType& type : context.output_types) {
     NewTensor part(type);
     const std::vector<int64_t>& dims = part.tensor.dims();
-    Copy({.dims = dims, .from_strides = strides, .from_offset = offset * strides[axis],
+    Copy({.dims = dims,
+          .from_strides = strides,
+          .from_offset = offset * strides[axis],
           .to_strides = RowMajorStrides(dims)},
          input.bytes(), part.bytes, ElementBytes(input.dtype()), context.threads);
     offset += dims[axis];
@@ -299,7 +302,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateExpand(const EvaluateContext& contex
   const Tensor& input = *context.inputs[0];
   NewTensor result(context.output_types[0]);
   const std::vector<int64_t>& dims = result.tensor.dims();
-  Copy({.dims = dims, .from_strides = BroadcastStrides(input.dims(), dims),
+  Copy({.dims = dims,
+        .from_strides = BroadcastStrides(input.dims(), dims),
         .to_strides = RowMajorStrides(dims)},
        input.bytes(), result.bytes, ElementBytes(input.dtype()), context.threads);
   return One(std::move(result));
@@ -349,25 +353,57 @@ std::span<const OpDef> MoveOps() {
   using Kind = AttributeDef::Kind;
   using ParameterKind = Parameter::Kind;
   static const auto& rows = *new std::vector<OpDef>{
-      {.name = "Transpose", .op_class = OpClass::kMove, .min_inputs = 1, .max_inputs = 1,
-       .max_outputs = 1, .since_opset = 1, .attributes = {{"perm", Kind::kInts, {}}},
-       .infer = InferTranspose, .evaluate = EvaluateTranspose,
+      {.name = "Transpose",
+       .op_class = OpClass::kMove,
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .max_outputs = 1,
+       .since_opset = 1,
+       .attributes = {{"perm", Kind::kInts, {}}},
+       .infer = InferTranspose,
+       .evaluate = EvaluateTranspose,
        .canonicalize = CanonicalizeTranspose},
-      {.name = "Concat", .op_class = OpClass::kMove, .min_inputs = 1, .max_inputs = -1,
-       .max_outputs = 1, .since_opset = 4, .attributes = {{"axis", Kind::kInt, {}}},
-       .axes = {"axis"}, .infer = InferConcat, .evaluate = EvaluateConcat},
-      {.name = "Split", .op_class = OpClass::kMove, .min_inputs = 1, .max_inputs = 2,
-       .max_outputs = -1, .since_opset = 2, .parameters = {{1, "split", ParameterKind::kInts}},
-       .attributes = {{"axis", Kind::kInt, Attribute(int64_t{0})},
-                      {"num_outputs", Kind::kInt, {}}},
-       .axes = {"axis"}, .infer = InferSplit, .evaluate = EvaluateSplit,
+      {.name = "Concat",
+       .op_class = OpClass::kMove,
+       .min_inputs = 1,
+       .max_inputs = -1,
+       .max_outputs = 1,
+       .since_opset = 4,
+       .attributes = {{"axis", Kind::kInt, {}}},
+       .axes = {"axis"},
+       .infer = InferConcat,
+       .evaluate = EvaluateConcat},
+      {.name = "Split",
+       .op_class = OpClass::kMove,
+       .min_inputs = 1,
+       .max_inputs = 2,
+       .max_outputs = -1,
+       .since_opset = 2,
+       .parameters = {{1, "split", ParameterKind::kInts}},
+       .attributes = {{"axis", Kind::kInt, Attribute(int64_t{0})}, {"num_outputs", Kind::kInt, {}}},
+       .axes = {"axis"},
+       .infer = InferSplit,
+       .evaluate = EvaluateSplit,
        .canonicalize = CanonicalizeSplit},
-      {.name = "Expand", .op_class = OpClass::kMove, .min_inputs = 2, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 8, .parameters = {{1, "shape", ParameterKind::kInts}},
-       .infer = InferExpand, .evaluate = EvaluateExpand, .canonicalize = CanonicalizeExpand},
-      {.name = "Tile", .op_class = OpClass::kMove, .min_inputs = 2, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 6, .parameters = {{1, "repeats", ParameterKind::kInts}},
-       .infer = InferTile, .evaluate = EvaluateTile},
+      {.name = "Expand",
+       .op_class = OpClass::kMove,
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 8,
+       .parameters = {{1, "shape", ParameterKind::kInts}},
+       .infer = InferExpand,
+       .evaluate = EvaluateExpand,
+       .canonicalize = CanonicalizeExpand},
+      {.name = "Tile",
+       .op_class = OpClass::kMove,
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 6,
+       .parameters = {{1, "repeats", ParameterKind::kInts}},
+       .infer = InferTile,
+       .evaluate = EvaluateTile},
   };
   return rows;
 }

@@ -7,9 +7,9 @@
 // Canonical form. A node of the graph has the meaning of ONNX's default domain at kCanonicalOpset,
 // with one difference: an input that is a *parameter* (axes of Squeeze, shape of Reshape, pads of
 // Pad, ...; see OpDef::parameters) becomes an attribute of the parameter's name as soon as it is
-// constant, and the input slot is then left out (slots at the end are dropped). Attributes that have
-// their default value are absent; so equal operators have equal attribute maps. Negative axes are
-// made non-negative where the rank is known, and are absent where they name the default's axis.
+// constant, and the input slot is then left out (slots at the end are dropped). Attributes that
+// have their default value are absent; so equal operators have equal attribute maps. Negative axes
+// are made non-negative where the rank is known, and are absent where they name the default's axis.
 // Reshape to a fully static shape has that shape, without 0 and -1.
 // core/ops/README.md lists the remaining choices per operator.
 
@@ -35,8 +35,8 @@ inline constexpr int kCanonicalOpset = 20;
 
 // An input that becomes an attribute once it is constant.
 struct Parameter {
-  int input;                // position in ONNX's signature
-  const char* attribute;    // name of the attribute
+  int input;              // position in ONNX's signature
+  const char* attribute;  // name of the attribute
   // As an input again (the writer's matter): kInts int64[n], kInt int64[], kFloats float32[n],
   // kFloat a scalar of input 0's element type.
   enum class Kind { kInts, kFloats, kInt, kFloat } kind;
@@ -46,8 +46,8 @@ struct Parameter {
 // a symbol (which is not negative, being a dimension), or nothing.
 class Element {
  public:
-  Element() = default;                           // unknown
-  Element(int64_t number) : number_(number) {}   // NOLINT: a number is an element
+  Element() = default;                                      // unknown
+  Element(int64_t number) : number_(number) {}              // NOLINT: a number is an element
   Element(const model::Dim& dim) : symbol_(dim.symbol()) {  // NOLINT: a dimension is an element
     if (dim.is_number()) number_ = dim.number();
   }
@@ -55,8 +55,8 @@ class Element {
   bool is_number() const { return number_.has_value(); }
   bool is_symbol() const { return !symbol_.empty(); }
   bool is_unknown() const { return !is_number() && !is_symbol(); }
-  int64_t number() const { return *number_; }             // only if is_number()
-  const std::string& symbol() const { return symbol_; }   // empty unless is_symbol()
+  int64_t number() const { return *number_; }            // only if is_number()
+  const std::string& symbol() const { return symbol_; }  // empty unless is_symbol()
 
   bool Is(int64_t number) const { return number_ == number; }
   // The dimension of that size; unknown for negative numbers.
@@ -78,22 +78,22 @@ inline constexpr int64_t kMaxElements = 64;
 
 // How rules and cost see an operator.
 enum class OpClass {
-  kUnary,        // element-wise, one tensor input
-  kBinary,       // element-wise with broadcasting, two or more tensor inputs
-  kContraction,  // Conv, ConvTranspose, MatMul, Gemm
-  kReduction,    // Reduce*, GlobalAveragePool
+  kUnary,          // element-wise, one tensor input
+  kBinary,         // element-wise with broadcasting, two or more tensor inputs
+  kContraction,    // Conv, ConvTranspose, MatMul, Gemm
+  kReduction,      // Reduce*, GlobalAveragePool
   kNormalization,  // Softmax, LayerNormalization, ... along axes
-  kWindow,       // pools
-  kMove,         // moves elements: Transpose, Concat, Slice, Pad, Gather, Expand, ...
-  kView,         // Reshape, Flatten, Squeeze, Unsqueeze, Identity: same elements in the same order
-  kShape,        // Shape, Size: reads no elements
-  kSource,       // ConstantOfShape, Range
+  kWindow,         // pools
+  kMove,           // moves elements: Transpose, Concat, Slice, Pad, Gather, Expand, ...
+  kView,    // Reshape, Flatten, Squeeze, Unsqueeze, Identity: same elements in the same order
+  kShape,   // Shape, Size: reads no elements
+  kSource,  // ConstantOfShape, Range
 };
 
 // What inference sees of one node.
 struct InferInput {
-  const model::TensorType* type = nullptr;   // null: input left out
-  const model::Tensor* constant = nullptr;   // null: not constant
+  const model::TensorType* type = nullptr;  // null: input left out
+  const model::Tensor* constant = nullptr;  // null: not constant
   // For small int32, int64 and bool tensors whose elements are known up to symbols (constants,
   // Shape and arithmetic on it); null: not known.
   const Elements* elements = nullptr;
@@ -146,12 +146,12 @@ struct OpDef {
   const char* name;
   OpClass op_class;
   int min_inputs;
-  int max_inputs;             // -1: any number
-  int max_outputs;            // outputs that we understand, usually 1; -1: any number
-  int since_opset;            // lowest opset that has the operator in a form the writer can emit
+  int max_inputs;   // -1: any number
+  int max_outputs;  // outputs that we understand, usually 1; -1: any number
+  int since_opset;  // lowest opset that has the operator in a form the writer can emit
   std::vector<Parameter> parameters = {};
   std::vector<AttributeDef> attributes = {};
-  bool commutative = false;   // kBinary: exact under exchange of the two inputs
+  bool commutative = false;  // kBinary: exact under exchange of the two inputs
   // Names of kInt and kInts attributes (also those that parameters become) that count axes of
   // input 0.
   std::vector<const char*> axes = {};

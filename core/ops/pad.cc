@@ -146,14 +146,20 @@ std::span<const OpDef> PadOps() {
   using Kind = AttributeDef::Kind;
   using ParameterKind = Parameter::Kind;
   static const auto& rows = *new std::vector<OpDef>{
-      {.name = "Pad", .op_class = OpClass::kMove, .min_inputs = 2, .max_inputs = 4,
-       .max_outputs = 1, .since_opset = 2,
+      {.name = "Pad",
+       .op_class = OpClass::kMove,
+       .min_inputs = 2,
+       .max_inputs = 4,
+       .max_outputs = 1,
+       .since_opset = 2,
        .parameters = {{1, "pads", ParameterKind::kInts},
                       {2, "constant_value", ParameterKind::kFloat},
                       {3, "axes", ParameterKind::kInts}},
        .attributes = {{"mode", Kind::kString, Attribute(std::string("constant"))},
                       {"constant_value", Kind::kFloat, Attribute(0.0)}},
-       .infer = InferPad, .evaluate = EvaluatePad, .canonicalize = CanonicalizePad,
+       .infer = InferPad,
+       .evaluate = EvaluatePad,
+       .canonicalize = CanonicalizePad,
        .accepts = KnowsMode},
   };
   return rows;

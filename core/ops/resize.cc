@@ -23,9 +23,9 @@ using model::Shape;
 using model::Tensor;
 using model::TensorType;
 
-constexpr absl::string_view kTransformations[] = {
-    "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-    "align_corners", "asymmetric",           "tf_crop_and_resize"};
+constexpr absl::string_view kTransformations[] = {"half_pixel",         "half_pixel_symmetric",
+                                                  "pytorch_half_pixel", "align_corners",
+                                                  "asymmetric",         "tf_crop_and_resize"};
 constexpr absl::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                             "ceil"};
 constexpr absl::string_view kPolicies[] = {"stretch", "not_larger", "not_smaller"};
@@ -163,9 +163,7 @@ struct AxisGrid {
 };
 
 // floor(x + 1/2), as keep_aspect_ratio_policy rounds.
-int64_t RoundHalfUp(float x) {
-  return static_cast<int64_t>(std::floor(std::min(x, 9e18f) + 0.5f));
-}
+int64_t RoundHalfUp(float x) { return static_cast<int64_t>(std::floor(std::min(x, 9e18f) + 0.5f)); }
 
 // Sizes of an aspect-preserving policy: one scale for all axes that are resized.
 void KeepAspect(absl::string_view policy, const Ints& axes, std::vector<AxisGrid>& grids) {
@@ -272,7 +270,8 @@ int64_t Round(absl::string_view rounding, float x, int64_t size) {
   if (rounding == "floor") return static_cast<int64_t>(std::floor(x));
   if (rounding == "ceil") return static_cast<int64_t>(std::ceil(x));
   const bool tie = x - std::floor(x) == 0.5f;
-  if (tie) return static_cast<int64_t>(rounding == "round_prefer_ceil" ? std::ceil(x) : std::floor(x));
+  if (tie)
+    return static_cast<int64_t>(rounding == "round_prefer_ceil" ? std::ceil(x) : std::floor(x));
   return static_cast<int64_t>(std::round(x));
 }
 
@@ -343,8 +342,8 @@ std::vector<Sample> SamplesOf(const std::string& transformation, const AxisGrid&
     const double at = Coordinate<double>(transformation, grid, i);
     const double inside = std::clamp(at, 0.0, static_cast<double>(grid.in - 1));
     const int64_t lower = static_cast<int64_t>(inside);
-    samples.push_back({lower, std::min(lower + 1, grid.in - 1),
-                       inside - static_cast<double>(lower), IsOutside(transformation, grid, at)});
+    samples.push_back({lower, std::min(lower + 1, grid.in - 1), inside - static_cast<double>(lower),
+                       IsOutside(transformation, grid, at)});
   }
   return samples;
 }
@@ -371,9 +370,8 @@ std::vector<double> Interpolate(const std::vector<double>& values, std::span<con
       const double* lower = block + sample.lower * inner;
       const double* upper = block + sample.upper * inner;
       for (int64_t i = 0; i < inner; ++i) {
-        result.push_back(sample.outside
-                             ? border
-                             : lower[i] * (1 - sample.weight) + upper[i] * sample.weight);
+        result.push_back(
+            sample.outside ? border : lower[i] * (1 - sample.weight) + upper[i] * sample.weight);
       }
     }
   }
@@ -417,9 +415,14 @@ std::span<const OpDef> ResizeOps() {
   using Kind = AttributeDef::Kind;
   using ParameterKind = Parameter::Kind;
   static const auto& rows = *new std::vector<OpDef>{
-      {.name = "Resize", .op_class = OpClass::kMove, .min_inputs = 1, .max_inputs = 4,
-       .max_outputs = 1, .since_opset = 11,
-       .parameters = {{1, "roi", ParameterKind::kFloats}, {2, "scales", ParameterKind::kFloats},
+      {.name = "Resize",
+       .op_class = OpClass::kMove,
+       .min_inputs = 1,
+       .max_inputs = 4,
+       .max_outputs = 1,
+       .since_opset = 11,
+       .parameters = {{1, "roi", ParameterKind::kFloats},
+                      {2, "scales", ParameterKind::kFloats},
                       {3, "sizes", ParameterKind::kInts}},
        .attributes =
            {{"antialias", Kind::kInt, Attribute(int64_t{0})},
@@ -431,7 +434,9 @@ std::span<const OpDef> ResizeOps() {
             {"keep_aspect_ratio_policy", Kind::kString, Attribute(std::string("stretch"))},
             {"mode", Kind::kString, Attribute(std::string("nearest"))},
             {"nearest_mode", Kind::kString, Attribute(std::string("round_prefer_floor"))}},
-       .infer = InferResize, .evaluate = EvaluateResize, .canonicalize = CanonicalizeResize,
+       .infer = InferResize,
+       .evaluate = EvaluateResize,
+       .canonicalize = CanonicalizeResize,
        .accepts = KnowsResize},
   };
   return rows;

@@ -105,14 +105,25 @@ absl::StatusOr<std::vector<Tensor>> EvaluateTrilu(const EvaluateContext& context
 std::span<const OpDef> SelectOps() {
   using Kind = AttributeDef::Kind;
   static const auto& rows = *new std::vector<OpDef>{
-      {.name = "Where", .op_class = OpClass::kBinary, .min_inputs = 3, .max_inputs = 3,
-       .max_outputs = 1, .since_opset = 9, .infer = InferWhere, .evaluate = EvaluateWhere},
-      {.name = "Trilu", .op_class = OpClass::kMove, .min_inputs = 1, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 14,
+      {.name = "Where",
+       .op_class = OpClass::kBinary,
+       .min_inputs = 3,
+       .max_inputs = 3,
+       .max_outputs = 1,
+       .since_opset = 9,
+       .infer = InferWhere,
+       .evaluate = EvaluateWhere},
+      {.name = "Trilu",
+       .op_class = OpClass::kMove,
+       .min_inputs = 1,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 14,
        .parameters = {{1, "k", Parameter::Kind::kInt}},
        .attributes = {{"upper", Kind::kInt, Attribute(int64_t{1})},
                       {"k", Kind::kInt, Attribute(int64_t{0})}},
-       .infer = InferTrilu, .evaluate = EvaluateTrilu},
+       .infer = InferTrilu,
+       .evaluate = EvaluateTrilu},
   };
   return rows;
 }

@@ -43,14 +43,14 @@ std::optional<Elements> ParameterElements(const AttributeMap& attributes, const 
 
 // Axes or steps, which may be left out; nothing if they are there and not known.
 std::optional<Ints> ParameterInts(const AttributeMap& attributes, const char* name,
-                                  std::span<const InferInput> inputs, size_t slot,
-                                  Ints otherwise) {
+                                  std::span<const InferInput> inputs, size_t slot, Ints otherwise) {
   const std::optional<Elements> elements = ParameterElements(attributes, name, inputs, slot);
   if (elements.has_value()) return AllNumbers(*elements);
   return InputAt(inputs, slot).type != nullptr ? std::nullopt : std::optional(otherwise);
 }
 
-// What is sliced, by axis in increasing order. Nothing if it is not even known which axes and steps.
+// What is sliced, by axis in increasing order. Nothing if it is not even known which axes and
+// steps.
 absl::StatusOr<std::optional<std::vector<AxisSlice>>> SlicesOf(const AttributeMap& attributes,
                                                                std::span<const InferInput> inputs,
                                                                int64_t rank) {
@@ -102,8 +102,8 @@ Range RangeOf(const AxisSlice& slice, int64_t dim) {
   range.end = Position(slice.end.number(), dim, forward ? 0 : -1, forward ? dim : dim - 1);
   const int64_t distance = forward ? range.end - range.start : range.start - range.end;
   // The negated step would overflow for the smallest number.
-  const uint64_t step = forward ? static_cast<uint64_t>(slice.step)
-                                : uint64_t{0} - static_cast<uint64_t>(slice.step);
+  const uint64_t step =
+      forward ? static_cast<uint64_t>(slice.step) : uint64_t{0} - static_cast<uint64_t>(slice.step);
   range.count = distance <= 0 || dim == 0
                     ? 0
                     : static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / step + 1);
@@ -114,9 +114,9 @@ Range RangeOf(const AxisSlice& slice, int64_t dim) {
 bool IsWhole(const AxisSlice& slice, const Dim& dim) {
   if (slice.step != 1 || !slice.start.Is(0)) return false;
   if (slice.end.is_number() && slice.end.number() >= kLarge && !dim.is_number()) return true;
-  return dim.is_symbol() ? slice.end.symbol() == dim.symbol()
-                         : dim.is_number() && slice.end.is_number() &&
-                               slice.end.number() >= dim.number();
+  return dim.is_symbol()
+             ? slice.end.symbol() == dim.symbol()
+             : dim.is_number() && slice.end.is_number() && slice.end.number() >= dim.number();
 }
 
 void Normalize(AxisSlice& slice, const Dim& dim) {
@@ -131,7 +131,6 @@ void Normalize(AxisSlice& slice, const Dim& dim) {
   slice.start = range.start;
   slice.end = range.end < 0 ? -dim.number() - 1 : range.end;
 }
-
 
 // Whole slices of symbolic dimensions need no end that names the symbol.
 void DropWholeSlices(std::vector<AxisSlice>& slices, const Shape& data) {
@@ -191,9 +190,8 @@ absl::StatusOr<InferResult> InferSlice(const InferContext& context) {
   InferResult result = UnknownShape(DTypeAt(context, 0));
   const Shape* data = ShapeAt(context, 0);
   if (data == nullptr) return result;
-  QUOTIENT_ASSIGN_OR_RETURN(const auto slices,
-                            SlicesOf(context.attributes, context.inputs,
-                                     static_cast<int64_t>(data->size())));
+  QUOTIENT_ASSIGN_OR_RETURN(const auto slices, SlicesOf(context.attributes, context.inputs,
+                                                        static_cast<int64_t>(data->size())));
   if (!slices.has_value()) {
     result.types[0].shape = Shape(data->size());
     return result;
@@ -226,7 +224,9 @@ absl::StatusOr<std::vector<Tensor>> EvaluateSlice(const EvaluateContext& context
   }
   NewTensor result(context.output_types[0]);
   const std::vector<int64_t>& dims = result.tensor.dims();
-  Copy({.dims = dims, .from_strides = from, .from_offset = offset,
+  Copy({.dims = dims,
+        .from_strides = from,
+        .from_offset = offset,
         .to_strides = RowMajorStrides(dims)},
        input.bytes(), result.bytes, ElementBytes(input.dtype()), context.threads);
   return std::vector<Tensor>{std::move(result.tensor)};
@@ -237,11 +237,19 @@ absl::StatusOr<std::vector<Tensor>> EvaluateSlice(const EvaluateContext& context
 std::span<const OpDef> SliceOps() {
   using Kind = Parameter::Kind;
   static const auto& rows = *new std::vector<OpDef>{
-      {.name = "Slice", .op_class = OpClass::kMove, .min_inputs = 3, .max_inputs = 5,
-       .max_outputs = 1, .since_opset = 1,
-       .parameters = {{1, "starts", Kind::kInts}, {2, "ends", Kind::kInts},
-                      {3, "axes", Kind::kInts}, {4, "steps", Kind::kInts}},
-       .infer = InferSlice, .evaluate = EvaluateSlice, .canonicalize = CanonicalizeSlice},
+      {.name = "Slice",
+       .op_class = OpClass::kMove,
+       .min_inputs = 3,
+       .max_inputs = 5,
+       .max_outputs = 1,
+       .since_opset = 1,
+       .parameters = {{1, "starts", Kind::kInts},
+                      {2, "ends", Kind::kInts},
+                      {3, "axes", Kind::kInts},
+                      {4, "steps", Kind::kInts}},
+       .infer = InferSlice,
+       .evaluate = EvaluateSlice,
+       .canonicalize = CanonicalizeSlice},
   };
   return rows;
 }

@@ -18,8 +18,8 @@ namespace {
 
 using model::Attribute;
 using model::AttributeMap;
-using model::DType;
 using model::Dim;
+using model::DType;
 using model::Ints;
 using model::Node;
 using model::Shape;
@@ -96,7 +96,8 @@ const Tensor* FillValue(const AttributeMap& attributes) {
 absl::Status CanonicalizeConstantOfShape(Node& node, std::span<const InferInput>) {
   const Tensor* value = FillValue(node.attributes);
   if (value == nullptr) return absl::OkStatus();
-  if (value->elements() != 1) return ShapeError("ConstantOfShape of ", value->elements(), " values");
+  if (value->elements() != 1)
+    return ShapeError("ConstantOfShape of ", value->elements(), " values");
   node.attributes.Set("value", value->Reshaped({1}));
   return absl::OkStatus();
 }
@@ -217,21 +218,44 @@ std::span<const OpDef> SourceOps() {
   using Kind = AttributeDef::Kind;
   static constexpr float kZero = 0;
   static const auto& rows = *new std::vector<OpDef>{
-      {.name = "Shape", .op_class = OpClass::kShape, .min_inputs = 1, .max_inputs = 1,
-       .max_outputs = 1, .since_opset = 1,
+      {.name = "Shape",
+       .op_class = OpClass::kShape,
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .max_outputs = 1,
+       .since_opset = 1,
        .attributes = {{"start", Kind::kInt, Attribute(int64_t{0})}, {"end", Kind::kInt, {}}},
-       .infer = InferShape, .evaluate = EvaluateShape, .canonicalize = CanonicalizeShape},
-      {.name = "Size", .op_class = OpClass::kShape, .min_inputs = 1, .max_inputs = 1,
-       .max_outputs = 1, .since_opset = 1, .infer = InferSize, .evaluate = EvaluateSize},
-      {.name = "ConstantOfShape", .op_class = OpClass::kSource, .min_inputs = 1, .max_inputs = 1,
-       .max_outputs = 1, .since_opset = 9,
+       .infer = InferShape,
+       .evaluate = EvaluateShape,
+       .canonicalize = CanonicalizeShape},
+      {.name = "Size",
+       .op_class = OpClass::kShape,
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .max_outputs = 1,
+       .since_opset = 1,
+       .infer = InferSize,
+       .evaluate = EvaluateSize},
+      {.name = "ConstantOfShape",
+       .op_class = OpClass::kSource,
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .max_outputs = 1,
+       .since_opset = 9,
        .parameters = {{0, "shape", Parameter::Kind::kInts}},
        .attributes = {{"value", Kind::kTensor,
                        Attribute(Tensor::Floats({1}, std::span(&kZero, 1)))}},
-       .infer = InferConstantOfShape, .evaluate = EvaluateConstantOfShape,
+       .infer = InferConstantOfShape,
+       .evaluate = EvaluateConstantOfShape,
        .canonicalize = CanonicalizeConstantOfShape},
-      {.name = "Range", .op_class = OpClass::kSource, .min_inputs = 3, .max_inputs = 3,
-       .max_outputs = 1, .since_opset = 11, .infer = InferRange, .evaluate = EvaluateRange},
+      {.name = "Range",
+       .op_class = OpClass::kSource,
+       .min_inputs = 3,
+       .max_inputs = 3,
+       .max_outputs = 1,
+       .since_opset = 11,
+       .infer = InferRange,
+       .evaluate = EvaluateRange},
   };
   return rows;
 }

@@ -9,7 +9,8 @@
 namespace quotient::ops {
 namespace {
 
-// The axes of a copy, without those of size 1, neighbours joined where both sides are evenly spaced.
+// The axes of a copy, without those of size 1, neighbours joined where both sides are evenly
+// spaced.
 struct Axes {
   std::vector<int64_t> dims;
   std::vector<int64_t> from;
@@ -53,10 +54,14 @@ void CopyAnyRun(const std::byte* from, int64_t from_stride, std::byte* to, int64
     return;
   }
   switch (element_bytes) {
-    case 1: return CopyRun<1>(from, from_stride, to, to_stride, count);
-    case 2: return CopyRun<2>(from, from_stride, to, to_stride, count);
-    case 4: return CopyRun<4>(from, from_stride, to, to_stride, count);
-    default: return CopyRun<8>(from, from_stride, to, to_stride, count);
+    case 1:
+      return CopyRun<1>(from, from_stride, to, to_stride, count);
+    case 2:
+      return CopyRun<2>(from, from_stride, to, to_stride, count);
+    case 4:
+      return CopyRun<4>(from, from_stride, to, to_stride, count);
+    default:
+      return CopyRun<8>(from, from_stride, to, to_stride, count);
   }
 }
 

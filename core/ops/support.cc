@@ -9,8 +9,8 @@
 
 namespace quotient::ops {
 
-using model::DType;
 using model::Dim;
+using model::DType;
 using model::Ints;
 using model::Shape;
 using model::Tensor;
@@ -246,9 +246,7 @@ std::vector<int64_t> BroadcastStrides(std::span<const int64_t> dims, std::span<c
   return strides;
 }
 
-int64_t Count(std::span<const int64_t> dims) {
-  return CheckedProduct(dims).value_or(0);
-}
+int64_t Count(std::span<const int64_t> dims) { return CheckedProduct(dims).value_or(0); }
 
 BoxIndex::BoxIndex(std::span<const int64_t> dims, int64_t position) : BoxIndex(dims) {
   valid_ = position < Count(dims);

@@ -13,8 +13,8 @@ namespace quotient::ops {
 namespace {
 
 using model::Attribute;
-using model::DType;
 using model::Dim;
+using model::DType;
 using model::Ints;
 using model::Node;
 using model::Shape;
@@ -176,8 +176,8 @@ absl::StatusOr<InferResult> InferReshape(const InferContext& context) {
     return ViewOf(context, std::move(shape));
   }
   const std::optional<int64_t> rank = TargetRank(context, 1);
-  return ViewOf(context, rank.has_value() ? std::optional(Shape(static_cast<size_t>(*rank)))
-                                          : std::nullopt);
+  return ViewOf(context,
+                rank.has_value() ? std::optional(Shape(static_cast<size_t>(*rank))) : std::nullopt);
 }
 
 // --- Flatten ---
@@ -349,38 +349,90 @@ std::span<const OpDef> ViewOps() {
   using Kind = AttributeDef::Kind;
   using ParameterKind = Parameter::Kind;
   static const auto& rows = *new std::vector<OpDef>{
-      {.name = "Identity", .op_class = OpClass::kView, .min_inputs = 1, .max_inputs = 1,
-       .max_outputs = 1, .since_opset = 1, .infer = InferIdentity, .evaluate = EvaluateView},
-      {.name = "Dropout", .op_class = OpClass::kView, .min_inputs = 1, .max_inputs = 3,
-       .max_outputs = 1, .since_opset = 7,
+      {.name = "Identity",
+       .op_class = OpClass::kView,
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .max_outputs = 1,
+       .since_opset = 1,
+       .infer = InferIdentity,
+       .evaluate = EvaluateView},
+      {.name = "Dropout",
+       .op_class = OpClass::kView,
+       .min_inputs = 1,
+       .max_inputs = 3,
+       .max_outputs = 1,
+       .since_opset = 7,
        .parameters = {{2, "training_mode", ParameterKind::kInt}},
-       .attributes = {{"ratio", Kind::kFloat, {}}, {"seed", Kind::kInt, {}},
+       .attributes = {{"ratio", Kind::kFloat, {}},
+                      {"seed", Kind::kInt, {}},
                       {"training_mode", Kind::kInt, Attribute(int64_t{0})}},
-       .infer = InferIdentity, .evaluate = EvaluateView, .canonicalize = CanonicalizeDropout,
+       .infer = InferIdentity,
+       .evaluate = EvaluateView,
+       .canonicalize = CanonicalizeDropout,
        .accepts = IsInferenceDropout},
-      {.name = "Reshape", .op_class = OpClass::kView, .min_inputs = 2, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 5, .parameters = {{1, "shape", ParameterKind::kInts}},
+      {.name = "Reshape",
+       .op_class = OpClass::kView,
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 5,
+       .parameters = {{1, "shape", ParameterKind::kInts}},
        .attributes = {{"allowzero", Kind::kInt, Attribute(int64_t{0})}},
-       .infer = InferReshape, .evaluate = EvaluateView, .canonicalize = CanonicalizeReshape},
-      {.name = "Flatten", .op_class = OpClass::kView, .min_inputs = 1, .max_inputs = 1,
-       .max_outputs = 1, .since_opset = 1,
+       .infer = InferReshape,
+       .evaluate = EvaluateView,
+       .canonicalize = CanonicalizeReshape},
+      {.name = "Flatten",
+       .op_class = OpClass::kView,
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .max_outputs = 1,
+       .since_opset = 1,
        .attributes = {{"axis", Kind::kInt, Attribute(int64_t{1})}},
-       .infer = InferFlatten, .evaluate = EvaluateView, .canonicalize = CanonicalizeFlatten},
-      {.name = "Squeeze", .op_class = OpClass::kView, .min_inputs = 1, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 1, .parameters = {{1, "axes", ParameterKind::kInts}},
-       .axes = {"axes"}, .infer = InferSqueeze, .evaluate = EvaluateView,
+       .infer = InferFlatten,
+       .evaluate = EvaluateView,
+       .canonicalize = CanonicalizeFlatten},
+      {.name = "Squeeze",
+       .op_class = OpClass::kView,
+       .min_inputs = 1,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 1,
+       .parameters = {{1, "axes", ParameterKind::kInts}},
+       .axes = {"axes"},
+       .infer = InferSqueeze,
+       .evaluate = EvaluateView,
        .canonicalize = CanonicalizeSqueeze},
-      {.name = "Unsqueeze", .op_class = OpClass::kView, .min_inputs = 2, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 1, .parameters = {{1, "axes", ParameterKind::kInts}},
-       .infer = InferUnsqueeze, .evaluate = EvaluateView, .canonicalize = CanonicalizeUnsqueeze},
-      {.name = "Cast", .op_class = OpClass::kUnary, .min_inputs = 1, .max_inputs = 1,
-       .max_outputs = 1, .since_opset = 6,
+      {.name = "Unsqueeze",
+       .op_class = OpClass::kView,
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 1,
+       .parameters = {{1, "axes", ParameterKind::kInts}},
+       .infer = InferUnsqueeze,
+       .evaluate = EvaluateView,
+       .canonicalize = CanonicalizeUnsqueeze},
+      {.name = "Cast",
+       .op_class = OpClass::kUnary,
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .max_outputs = 1,
+       .since_opset = 6,
        .attributes = {{"to", Kind::kInt, {}}, {"saturate", Kind::kInt, Attribute(int64_t{1})}},
-       .infer = InferCast, .evaluate = EvaluateCast, .accepts = IsCastToComputable},
-      {.name = "CastLike", .op_class = OpClass::kUnary, .min_inputs = 2, .max_inputs = 2,
-       .max_outputs = 1, .since_opset = 15,
+       .infer = InferCast,
+       .evaluate = EvaluateCast,
+       .accepts = IsCastToComputable},
+      {.name = "CastLike",
+       .op_class = OpClass::kUnary,
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .max_outputs = 1,
+       .since_opset = 15,
        .attributes = {{"saturate", Kind::kInt, Attribute(int64_t{1})}},
-       .infer = InferCastLike, .evaluate = EvaluateCast, .canonicalize = CanonicalizeCastLike},
+       .infer = InferCastLike,
+       .evaluate = EvaluateCast,
+       .canonicalize = CanonicalizeCastLike},
   };
   return rows;
 }

@@ -53,7 +53,8 @@ NodeCase MakeCase(const CaseText& text) {
   std::string graph = "graph node_case {\n";
   std::vector<std::string> outputs;
   for (const auto& [name, tensor] : text.tensors) {
-    if (name[0] == 'x') absl::StrAppend(&graph, "input ", name, ": ", ToString(tensor.type()), "\n");
+    if (name[0] == 'x')
+      absl::StrAppend(&graph, "input ", name, ": ", ToString(tensor.type()), "\n");
     if (name[0] == 'y') outputs.push_back(name);
   }
   absl::StrAppend(&graph, text.node, "\n");
@@ -100,10 +101,14 @@ std::vector<NodeCase> ReadCases() {
 // were computed in it.
 double RelativeTolerance(model::DType dtype) {
   switch (dtype) {
-    case model::DType::kFloat16: return 4e-3;
-    case model::DType::kBfloat16: return 2e-2;
-    case model::DType::kFloat64: return 1e-7;
-    default: return 2e-5;
+    case model::DType::kFloat16:
+      return 4e-3;
+    case model::DType::kBfloat16:
+      return 2e-2;
+    case model::DType::kFloat64:
+      return 1e-7;
+    default:
+      return 2e-5;
   }
 }
 

@@ -13,9 +13,9 @@ namespace quotient::testing {
 struct NodeCase {
   std::string name;
   std::string op;
-  model::Graph graph;                   // one node; inputs x0, x1, ... of static types
-  std::vector<model::Tensor> inputs;    // parallel to graph.inputs
-  std::vector<model::Tensor> outputs;   // expected; parallel to graph.outputs
+  model::Graph graph;                  // one node; inputs x0, x1, ... of static types
+  std::vector<model::Tensor> inputs;   // parallel to graph.inputs
+  std::vector<model::Tensor> outputs;  // expected; parallel to graph.outputs
 };
 
 // All cases, in the order of the file; read once. Ends the program if the file is not what it

@@ -54,7 +54,7 @@ inline auto HasReason(Reason reason) { return HasReason(reason, ::testing::_); }
 
 #define ASSERT_OK_AND_ASSIGN(lhs, expr) \
   QUOTIENT_TEST_ASSIGN_INNER(QUOTIENT_CONCAT(quotient_status_or_, __LINE__), lhs, expr)
-#define QUOTIENT_TEST_ASSIGN_INNER(tmp, lhs, expr)      \
-  auto tmp = (expr);                                    \
-  ASSERT_THAT(tmp, ::quotient::testing::IsOk());        \
+#define QUOTIENT_TEST_ASSIGN_INNER(tmp, lhs, expr) \
+  auto tmp = (expr);                               \
+  ASSERT_THAT(tmp, ::quotient::testing::IsOk());   \
   lhs = *std::move(tmp)

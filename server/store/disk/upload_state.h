@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/wire/digest.h"
 #include "core/os/files.h"
+#include "proto/wire/digest.h"
 
 namespace quotient::store {
 

@@ -16,9 +16,9 @@ using model::Tensor;
 using model::ValueId;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::Floats;
 using testing::HasReason;
+using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::MustFind;
 using testing::MustParse;
@@ -46,7 +46,8 @@ TEST(EvaluateTest, ComputesInnerValuesOutputsAndInputs) {
     y = Mul(a, a)
     output y
   })");
-  ASSERT_OK_AND_ASSIGN(const auto values, EvaluateNamed(graph, {{"x", Floats({2}, {1, 2})}}, {"x", "a", "y"}));
+  ASSERT_OK_AND_ASSIGN(const auto values,
+                       EvaluateNamed(graph, {{"x", Floats({2}, {1, 2})}}, {"x", "a", "y"}));
   EXPECT_THAT(values, ElementsAre(ElementsAre(1, 2), ElementsAre(2, 3), ElementsAre(4, 9)));
 }
 
@@ -57,10 +58,12 @@ TEST(EvaluateTest, ADefaultFillsInAndAnInputOverridesIt) {
     y = Add(x, bias)
     output y
   })");
-  ASSERT_OK_AND_ASSIGN(const auto by_default, EvaluateNamed(graph, {{"x", Floats({1}, {1})}}, {"y"}));
+  ASSERT_OK_AND_ASSIGN(const auto by_default,
+                       EvaluateNamed(graph, {{"x", Floats({1}, {1})}}, {"y"}));
   EXPECT_THAT(by_default, ElementsAre(ElementsAre(11)));
-  ASSERT_OK_AND_ASSIGN(const auto given, EvaluateNamed(graph, {{"x", Floats({1}, {1})},
-                                                     {"bias", Floats({1}, {5})}}, {"y"}));
+  ASSERT_OK_AND_ASSIGN(
+      const auto given,
+      EvaluateNamed(graph, {{"x", Floats({1}, {1})}, {"bias", Floats({1}, {5})}}, {"y"}));
   EXPECT_THAT(given, ElementsAre(ElementsAre(6)));
 }
 
@@ -72,8 +75,9 @@ TEST(EvaluateTest, IsCutAtOpaqueNodes) {
     y = Neg(b)
     output y
   })");
-  ASSERT_OK_AND_ASSIGN(const auto values, EvaluateNamed(graph, {{"x", Floats({1}, {1})},
-                                                      {"b", Floats({1}, {7})}}, {"a", "y"}));
+  ASSERT_OK_AND_ASSIGN(
+      const auto values,
+      EvaluateNamed(graph, {{"x", Floats({1}, {1})}, {"b", Floats({1}, {7})}}, {"a", "y"}));
   EXPECT_THAT(values, ElementsAre(ElementsAre(-1), ElementsAre(-7)));
   EXPECT_THAT(EvaluateNamed(graph, {{"x", Floats({1}, {1})}}, {"y"}),
               StatusIs(absl::StatusCode::kInvalidArgument));
@@ -101,15 +105,18 @@ TEST(EvaluateTest, ParametersMayBeComputed) {
     output y, h
   })");
   ASSERT_OK_AND_ASSIGN(const auto values,
-                       EvaluateNamed(graph, {{"x", Floats({2, 3}, {1, 2, 3, 4, 5, 6})},
-                                   {"like", Floats({3, 2}, {0, 0, 0, 0, 0, 0})}}, {"h"}));
+                       EvaluateNamed(graph,
+                                     {{"x", Floats({2, 3}, {1, 2, 3, 4, 5, 6})},
+                                      {"like", Floats({3, 2}, {0, 0, 0, 0, 0, 0})}},
+                                     {"h"}));
   EXPECT_THAT(values, ElementsAre(ElementsAre(3, 2)));
 }
 
 TEST(EvaluateTest, SymbolsTakeTheInputsSizes) {
   Graph graph = MustParse("graph g {\ninput x: float32[N]\ny = Neg(x)\noutput y\n}");
   ASSERT_OK(ops::InferTypes(graph));
-  ASSERT_OK_AND_ASSIGN(const auto values, EvaluateNamed(graph, {{"x", Floats({3}, {1, 2, 3})}}, {"y"}));
+  ASSERT_OK_AND_ASSIGN(const auto values,
+                       EvaluateNamed(graph, {{"x", Floats({3}, {1, 2, 3})}}, {"y"}));
   EXPECT_THAT(values, ElementsAre(ElementsAre(-1, -2, -3)));
 }
 
@@ -128,7 +135,8 @@ TEST(EvaluateTest, ErrorsOfOperatorsNameTheNode) {
     output y
   })");
   const absl::Status status =
-      EvaluateNamed(graph, {{"x", Floats({2}, {1, 2})}, {"i", testing::Ints({1}, {2})}}, {"y"}).status();
+      EvaluateNamed(graph, {{"x", Floats({2}, {1, 2})}, {"i", testing::Ints({1}, {2})}}, {"y"})
+          .status();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("lookup"), HasSubstr("index 2")));
 }
@@ -140,7 +148,7 @@ TEST(EvaluateTest, StopsWhenTold) {
   EXPECT_THAT(EvaluateNamed(graph, {{"x", Floats({1}, {1})}}, {"y"}, StopCondition(&token)),
               HasReason(Reason::kCancelled));
   EXPECT_THAT(EvaluateNamed(graph, {{"x", Floats({1}, {1})}}, {"y"},
-                  StopCondition().WithBudget(Clock::System(), -1)),
+                            StopCondition().WithBudget(Clock::System(), -1)),
               HasReason(Reason::kRunBudget));
 }
 

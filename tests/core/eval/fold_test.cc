@@ -49,7 +49,8 @@ TEST(FoldTest, WhatDependsOnConstantsAloneBecomesOne) {
     half = Mul(sum, sum)
     y = Add(x, half)
     output y
-  })"), Text(R"(graph g {
+  })"),
+            Text(R"(graph g {
     input x: float32[2]
     const half: float32[2] = [16, 25]
     y = Add(x, half)
@@ -69,7 +70,8 @@ TEST(FoldTest, ShapesOfStaticTensorsAreConstants) {
     target = Concat(dim1, rest) {axis=0}
     y = Reshape(x, target)
     output y
-  })"), Text(R"(graph g {
+  })"),
+            Text(R"(graph g {
     input x: float32[2,3,4]
     y = Reshape(x) {shape=[3,8]}
     output y
@@ -106,7 +108,8 @@ TEST(FoldTest, ForwardsIdentityAndDropoutButKeepsTheNamesOfOutputs) {
     y = Relu(b)
     z = Identity(b)
     output y, z
-  })"), Text(R"(graph g {
+  })"),
+            Text(R"(graph g {
     input x: float32[2]
     y = Relu(x)
     z = Identity(x)
@@ -120,7 +123,8 @@ TEST(FoldTest, AnOpaqueNodeKeepsTheNamesItReads) {
     a = Identity(x)
     y = Opaque "com.acme.Foo" (a)
     output y
-  })"), Text(R"(graph g {
+  })"),
+            Text(R"(graph g {
     input x: float32[2]
     a = Identity(x)
     y = Opaque "com.acme.Foo" (a)
@@ -162,7 +166,9 @@ TEST(FoldTest, SeesThroughLargeValuesToSmallOnes) {
     sum = ReduceSum(big) {keepdims=0}
     y = Add(x, sum)
     output y
-  })", {.max_result_bytes = 1000}), ::testing::HasSubstr("[4096]"));
+  })",
+                     {.max_result_bytes = 1000}),
+              ::testing::HasSubstr("[4096]"));
 }
 
 TEST(FoldTest, AResultNoLargerThanItsConstantsIsFoldedWhateverItsSize) {
@@ -173,7 +179,9 @@ TEST(FoldTest, AResultNoLargerThanItsConstantsIsFoldedWhateverItsSize) {
     both = Concat(w, v) {axis=1}
     y = MatMul(x, both)
     output y
-  })", {.max_result_bytes = 10}), ::testing::Not(::testing::HasSubstr("Concat(")));
+  })",
+                     {.max_result_bytes = 10}),
+              ::testing::Not(::testing::HasSubstr("Concat(")));
 }
 
 TEST(FoldTest, SpendsNoMoreThanAllowedOnANode) {
@@ -194,7 +202,8 @@ TEST(FoldTest, ANodeThatCannotBeEvaluatedStays) {
     const i: int64[1] = [5]
     y = Gather(table, i)
     output y
-  })"), ::testing::HasSubstr("Gather("));
+  })"),
+              ::testing::HasSubstr("Gather("));
 }
 
 TEST(FoldTest, SymbolsSurvive) {
@@ -204,7 +213,8 @@ TEST(FoldTest, SymbolsSurvive) {
     y = Expand(x, shape)
     z = Shape(y)
     output y, z
-  })"), Text(R"(graph g {
+  })"),
+            Text(R"(graph g {
     input x: float32[N,4]
     y = Expand(x) {shape=[1,4]}
     z = Shape(y)

@@ -15,8 +15,8 @@
 namespace quotient::ops {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::HasReason;
+using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::MustParse;
 
@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"input x: float32[2,3,4]\ny = Transpose(x)",
              "Transpose(x){perm=[2,1,0]} float32[4,3,2]"},
-        Case{"input x: float32[2,3]\ny = Concat(x, x) {axis=-2}", "Concat(x, x){axis=0} float32[4,3]"},
+        Case{"input x: float32[2,3]\ny = Concat(x, x) {axis=-2}",
+             "Concat(x, x){axis=0} float32[4,3]"},
         Case{"input x: float32[5,3]\n(y, z) = Split(x) {num_outputs=2}",
              "Split(x){split=[3,2]} float32[3,3]"},
         Case{"input x: float32[N,3]\n(y, z) = Split(x)", "Split(x){num_outputs=2} float32[?,3]"},
@@ -106,13 +107,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Sources, CanonicalFormTest,
-    ::testing::Values(
-        Case{"input x: float32[2,3,4]\ny = Shape(x) {start=-2, end=9}", "Shape(x){start=1} int64[2]"},
-        Case{"const s: int64[2] = [2,3]\ny = ConstantOfShape(s)",
-             "ConstantOfShape(){shape=[2,3]} float32[2,3]"},
-        Case{"input x: float32[s]\nconst a: int64[] = [0]\nconst b: int64[] = [1]\n"
-             "h = Shape(x)\nn = Squeeze(h)\ny = Range(a, n, b)",
-             "Range(a, n, b) int64[s]"}));
+    ::testing::Values(Case{"input x: float32[2,3,4]\ny = Shape(x) {start=-2, end=9}",
+                           "Shape(x){start=1} int64[2]"},
+                      Case{"const s: int64[2] = [2,3]\ny = ConstantOfShape(s)",
+                           "ConstantOfShape(){shape=[2,3]} float32[2,3]"},
+                      Case{"input x: float32[s]\nconst a: int64[] = [0]\nconst b: int64[] = [1]\n"
+                           "h = Shape(x)\nn = Squeeze(h)\ny = Range(a, n, b)",
+                           "Range(a, n, b) int64[s]"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Resizes, CanonicalFormTest,

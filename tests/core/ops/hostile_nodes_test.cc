@@ -50,14 +50,29 @@ class Mutator {
 
  private:
   int64_t Int() {
-    constexpr int64_t kInts[] = {0, 1, 2, 3, 5, -1, -2, 1000, int64_t{1} << 31, int64_t{1} << 62,
+    constexpr int64_t kInts[] = {0,
+                                 1,
+                                 2,
+                                 3,
+                                 5,
+                                 -1,
+                                 -2,
+                                 1000,
+                                 int64_t{1} << 31,
+                                 int64_t{1} << 62,
                                  std::numeric_limits<int64_t>::max(),
                                  std::numeric_limits<int64_t>::min()};
     return kInts[rng_.Below(std::size(kInts))];
   }
 
   double Double() {
-    constexpr double kDoubles[] = {0, 1, 0.5, -1, 3, 1e-40, 1e30,
+    constexpr double kDoubles[] = {0,
+                                   1,
+                                   0.5,
+                                   -1,
+                                   3,
+                                   1e-40,
+                                   1e30,
                                    std::numeric_limits<double>::infinity(),
                                    std::numeric_limits<double>::quiet_NaN()};
     return kDoubles[rng_.Below(std::size(kDoubles))];
@@ -66,19 +81,25 @@ class Mutator {
   void MutateAttribute(const std::string& name, model::AttributeMap& attributes) {
     const Attribute* old = attributes.Find(name);
     switch (rng_.Below(4)) {
-      case 0: attributes.Erase(name); return;
-      case 1: attributes.Set(name, Int()); return;
+      case 0:
+        attributes.Erase(name);
+        return;
+      case 1:
+        attributes.Set(name, Int());
+        return;
       case 2: {
         model::Ints ints;
         for (uint64_t i = rng_.Below(6); i > 0; --i) ints.push_back(Int());
         attributes.Set(name, ints);
         return;
       }
-      default: break;
+      default:
+        break;
     }
     if (old == nullptr) {
       attributes.Set(name, Double());
-    } else if (const auto* ints = std::get_if<model::Ints>(old); ints != nullptr && !ints->empty()) {
+    } else if (const auto* ints = std::get_if<model::Ints>(old);
+               ints != nullptr && !ints->empty()) {
       model::Ints changed = *ints;
       changed[rng_.Below(changed.size())] = Int();
       attributes.Set(name, changed);

@@ -10,8 +10,8 @@ namespace quotient::ops {
 namespace {
 
 using model::Graph;
-using ::testing::HasSubstr;
 using testing::HasReason;
+using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::MustFind;
 using testing::MustParse;
@@ -95,7 +95,8 @@ TEST(BindShapesTest, AStaleDeclarationGivesWay) {
     a: float32[1,3] = Relu(h)
     r: float32[1,3] = Relu(x)
     output a, r
-  })"), {{"x", {2, 3}}}));
+  })"),
+                                                     {{"x", {2, 3}}}));
   EXPECT_EQ(TypeOf(graph, "r"), "float32[2,3]");
   EXPECT_EQ(TypeOf(graph, "a"), "float32[1,3]");
 }
@@ -128,7 +129,8 @@ TEST(BindShapesTest, OpaqueOutputsAreBoundToo) {
     h: float32[N,5] = Opaque "com.acme.Foo" (x)
     y = Relu(h)
     output y
-  })"), {{"x", {2, 3}}}));
+  })"),
+                                                     {{"x", {2, 3}}}));
   EXPECT_EQ(TypeOf(graph, "y"), "float32[2,5]");
 }
 
@@ -143,8 +145,7 @@ TEST(BindShapesTest, RefusesWhatDoesNotFit) {
       {{{"x", {2, 7, 4}}, {"mask", {3, 7}}}, "'N' cannot be both"},
   };
   for (const auto& [shapes, message] : cases) {
-    EXPECT_THAT(BindShapes(graph, shapes),
-                HasReason(Reason::kOptionInvalid, HasSubstr(message)));
+    EXPECT_THAT(BindShapes(graph, shapes), HasReason(Reason::kOptionInvalid, HasSubstr(message)));
   }
 }
 

@@ -1,6 +1,8 @@
 // All operators on the ONNX project's own cases: what they compute, and what inference says of them
 // when it knows everything, only the types, or only which dimensions are equal.
 
+#include "tests/support/node_cases.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +15,6 @@
 #include "core/model/graph.h"
 #include "core/ops/infer_graph.h"
 #include "core/ops/op.h"
-#include "tests/support/node_cases.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::ops {
@@ -86,7 +87,8 @@ bool Holds(const TensorType& inferred, const TensorType& expected) {
   if (!inferred.has_rank()) return true;
   for (int i = 0; i < expected.rank(); ++i) {
     const Dim& dim = inferred.dim(i);
-    if (dim.is_symbol() && dim.symbol() != absl::StrCat("d", expected.dim(i).number())) return false;
+    if (dim.is_symbol() && dim.symbol() != absl::StrCat("d", expected.dim(i).number()))
+      return false;
   }
   return true;
 }
@@ -98,8 +100,8 @@ class NodeCasesTest : public ::testing::TestWithParam<std::string> {
   void ForEachCase(Check check) {
     for (const NodeCase& node_case : AllNodeCases()) {
       if (node_case.op != GetParam()) continue;
-      SCOPED_TRACE(absl::StrCat(node_case.name, "\n", model::ToString(
-                                node_case.graph.nodes[0].attributes)));
+      SCOPED_TRACE(
+          absl::StrCat(node_case.name, "\n", model::ToString(node_case.graph.nodes[0].attributes)));
       ASSERT_NE(FindOp(node_case.op), nullptr);
       check(node_case);
     }

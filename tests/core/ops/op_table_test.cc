@@ -55,12 +55,24 @@ TEST(OpTableTest, DefaultsHaveTheirKind) {
       const model::Attribute& value = *attribute.default_value;
       SCOPED_TRACE(std::string(op->name) + "." + attribute.name);
       switch (attribute.kind) {
-        case Kind::kInt: EXPECT_TRUE(std::holds_alternative<int64_t>(value)); break;
-        case Kind::kFloat: EXPECT_TRUE(std::holds_alternative<double>(value)); break;
-        case Kind::kString: EXPECT_TRUE(std::holds_alternative<std::string>(value)); break;
-        case Kind::kInts: EXPECT_TRUE(std::holds_alternative<model::Ints>(value)); break;
-        case Kind::kFloats: EXPECT_TRUE(std::holds_alternative<model::Floats>(value)); break;
-        case Kind::kTensor: EXPECT_TRUE(std::holds_alternative<model::Tensor>(value)); break;
+        case Kind::kInt:
+          EXPECT_TRUE(std::holds_alternative<int64_t>(value));
+          break;
+        case Kind::kFloat:
+          EXPECT_TRUE(std::holds_alternative<double>(value));
+          break;
+        case Kind::kString:
+          EXPECT_TRUE(std::holds_alternative<std::string>(value));
+          break;
+        case Kind::kInts:
+          EXPECT_TRUE(std::holds_alternative<model::Ints>(value));
+          break;
+        case Kind::kFloats:
+          EXPECT_TRUE(std::holds_alternative<model::Floats>(value));
+          break;
+        case Kind::kTensor:
+          EXPECT_TRUE(std::holds_alternative<model::Tensor>(value));
+          break;
       }
     }
   }

@@ -36,7 +36,7 @@ TEST(DivideDimsTest, CancelsSymbolsAndDividesNumbers) {
   const Shape data = {S("N"), S("s"), 768};
   EXPECT_EQ(DivideDims(data, Shape{S("N"), 12, 64}), S("s"));
   EXPECT_EQ(DivideDims(data, Shape{S("s"), S("N")}), Dim(768));
-  EXPECT_EQ(DivideDims(data, Shape{S("N"), 64}), Dim());     // 12 s has no name
+  EXPECT_EQ(DivideDims(data, Shape{S("N"), 64}), Dim());  // 12 s has no name
   EXPECT_EQ(DivideDims(data, Shape{S("N"), S("N")}), Dim());
   EXPECT_EQ(DivideDims(data, Shape{S("N"), S("s"), 5}), Dim());
   EXPECT_EQ(DivideDims(data, Shape{S("N"), S("s"), 0}), Dim());
@@ -129,8 +129,11 @@ TEST(StridedCopyTest, EqualsTheNaiveLoop) {
     const Tensor from = Counting(dtype, from_dims);
     NewTensor to(model::StaticType(dtype, to_dims));
     NewTensor expected(model::StaticType(dtype, to_dims));
-    Copy({.dims = dims, .from_strides = from_strides, .from_offset = from_offset,
-          .to_strides = to_strides, .to_offset = to_offset},
+    Copy({.dims = dims,
+          .from_strides = from_strides,
+          .from_offset = from_offset,
+          .to_strides = to_strides,
+          .to_offset = to_offset},
          from.bytes(), to.bytes, ElementBytes(dtype), 2);
     for (BoxIndex i(dims); i.valid(); i.Next()) {
       const int64_t value = from.GetInt(from_offset + i.Offset(from_strides));
@@ -153,7 +156,8 @@ TEST(ElementwiseTest, DoesNotDependOnThreads) {
   const Tensor a = Counting(DType::kFloat32, {37, 1, 91});
   const Tensor b = Counting(DType::kFloat32, {53, 1});
   const std::vector<const Tensor*> inputs = {&a, &b};
-  const model::TensorType type = model::StaticType(DType::kFloat32, std::vector<int64_t>{37, 53, 91});
+  const model::TensorType type =
+      model::StaticType(DType::kFloat32, std::vector<int64_t>{37, 53, 91});
   const ChunkFn<double> quotient_of = [](std::span<const std::span<const double>> operands,
                                          std::span<double> out) {
     for (size_t i = 0; i < out.size(); ++i) out[i] = operands[0][i] / (operands[1][i] + 1);

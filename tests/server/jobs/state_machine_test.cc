@@ -14,12 +14,12 @@ constexpr JobState kStates[] = {JobState::kQueued,    JobState::kRunning, JobSta
 // The whole machine as a table; "-" is impossible, "=" means stay.
 //                         claim     succeed    fail       cancel      lose       hand back
 const std::map<JobState, std::string> kTable = {
-    {JobState::kQueued,     "RUNNING   -         -         CANCELLED  -         -        "},
-    {JobState::kRunning,    "-         SUCCEEDED FAILED    CANCELLING QUEUED    QUEUED   "},
+    {JobState::kQueued, "RUNNING   -         -         CANCELLED  -         -        "},
+    {JobState::kRunning, "-         SUCCEEDED FAILED    CANCELLING QUEUED    QUEUED   "},
     {JobState::kCancelling, "-         CANCELLED CANCELLED =          CANCELLED CANCELLED"},
-    {JobState::kSucceeded,  "-         -         -         =          -         -        "},
-    {JobState::kFailed,     "-         -         -         =          -         -        "},
-    {JobState::kCancelled,  "-         -         -         =          -         -        "},
+    {JobState::kSucceeded, "-         -         -         =          -         -        "},
+    {JobState::kFailed, "-         -         -         =          -         -        "},
+    {JobState::kCancelled, "-         -         -         =          -         -        "},
 };
 
 std::string Text(JobState from, std::optional<JobState> to) {

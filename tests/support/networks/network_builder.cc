@@ -45,7 +45,7 @@ void NetworkBuilder::Output(const std::string& value, const std::vector<std::str
 }
 
 ::onnx::NodeProto* NetworkBuilder::Node(const std::string& op,
-                                      const std::vector<std::string>& inputs) {
+                                        const std::vector<std::string>& inputs) {
   ::onnx::NodeProto* node = model_.mutable_graph()->add_node();
   const std::string name = absl::StrCat("/", op, "_", nodes_++);
   node->set_name(name);

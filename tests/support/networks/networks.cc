@@ -13,7 +13,7 @@ constexpr Row kNetworks[] = {{"squeezenet", SqueezeNet}};
 }  // namespace
 
 std::optional<::onnx::ModelProto> MakeNetwork(const std::string& name,
-                                            const NetworkOptions& options) {
+                                              const NetworkOptions& options) {
   for (const Row& row : kNetworks) {
     if (name == row.name) return row.make(options);
   }

@@ -21,7 +21,8 @@ struct NetworkOptions {
 ::onnx::ModelProto SqueezeNet(const NetworkOptions& options);
 
 // The network of that name; nothing for another name.
-std::optional<::onnx::ModelProto> MakeNetwork(const std::string& name, const NetworkOptions& options);
+std::optional<::onnx::ModelProto> MakeNetwork(const std::string& name,
+                                              const NetworkOptions& options);
 std::vector<std::string> NetworkNames();
 
 }  // namespace quotient::networks
