@@ -164,7 +164,10 @@ template <typename T>
 Tensor Tensor::Of(DType dtype, std::vector<int64_t> dims, std::span<const T> values) {
   std::span<std::byte> bytes;
   Tensor tensor = Allocate(dtype, std::move(dims), &bytes);
-  std::memcpy(bytes.data(), values.data(), std::min(bytes.size(), values.size_bytes()));
+  // An empty span may be null, which memcpy does not take even for no bytes.
+  if (!values.empty()) {
+    std::memcpy(bytes.data(), values.data(), std::min(bytes.size(), values.size_bytes()));
+  }
   return tensor;
 }
 
@@ -264,7 +267,7 @@ void Store(DType dtype, std::span<std::byte> buffer, int64_t begin,
 
 bool SameContent(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.dims() == b.dims() && a.bytes().size() == b.bytes().size() &&
-         (a.bytes().data() == b.bytes().data() ||
+         (a.bytes().data() == b.bytes().data() || a.bytes().empty() ||
           std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0);
 }
 

@@ -57,6 +57,15 @@ TEST(TensorTest, DigestSeesTypeDimsAndBytes) {
   EXPECT_FALSE(SameContent(a, a.Reshaped({1, 2})));
 }
 
+TEST(TensorTest, EmptyTensors) {
+  const Tensor made = Tensor::Ints({0}, {});
+  const Tensor borrowed(DType::kInt64, {0}, {}, nullptr);
+  EXPECT_EQ(made.elements(), 0);
+  EXPECT_TRUE(made.AsInts().empty());
+  EXPECT_TRUE(SameContent(made, borrowed));
+  EXPECT_EQ(made.digest(), borrowed.digest());
+}
+
 TEST(TensorTest, UnalignedBytesOfSomebodyElse) {
   const auto buffer = std::make_shared<std::vector<std::byte>>(9);
   const float value = 2.5f;
