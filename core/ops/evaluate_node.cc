@@ -1,5 +1,6 @@
 // Inference and evaluation of single nodes: what every operator needs around its own functions.
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -74,6 +75,17 @@ absl::StatusOr<std::vector<TensorType>> StaticOutputTypes(const OpDef& op, const
   return std::move(inferred.types);
 }
 
+bool HasNoElements(std::span<const TensorType> types) {
+  return std::all_of(types.begin(), types.end(),
+                     [](const TensorType& type) { return Count(type.dims()) == 0; });
+}
+
+std::vector<Tensor> EmptyTensors(std::span<const TensorType> types) {
+  std::vector<Tensor> tensors;
+  for (const TensorType& type : types) tensors.push_back(NewTensor(type).tensor);
+  return tensors;
+}
+
 }  // namespace
 
 std::optional<Elements> ElementsOf(const Tensor& tensor) {
@@ -127,6 +139,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node,
   }
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<TensorType> types,
                             StaticOutputTypes(*op, canonical, infer_inputs));
+  // Evaluators may do work per axis: an axis of an empty tensor can be as long as a number gets.
+  if (HasNoElements(types)) return EmptyTensors(types);
   return op->evaluate({canonical.attributes, tensors, types, threads});
 }
 

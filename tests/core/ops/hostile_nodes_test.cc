@@ -166,5 +166,29 @@ TEST(HostileNodesTest, NeverCrash) {
   EXPECT_GT(refused, 1000);
 }
 
+// An axis of a tensor without elements may be as long as a number gets: no evaluator may walk it.
+TEST(HostileNodesTest, AHugeAxisOfAnEmptyTensorCostsNothing) {
+  const model::ValueId x(0);
+  const Tensor empty =
+      NewTensor(model::StaticType(model::DType::kFloat32, model::Ints{0, 1})).tensor;
+  const Tensor* inputs[] = {&empty};
+  model::Node node;
+  node.inputs = {x};
+  node.outputs = {model::ValueId(1)};
+  const model::Ints huge = {0, int64_t{1} << 40};
+  for (const auto& [op, attributes] : std::vector<std::pair<std::string, model::AttributeMap>>{
+           {"Resize", {{"sizes", huge}, {"mode", std::string("linear")}}},
+           {"Resize", {{"sizes", huge}}},
+           {"Pad", {{"pads", model::Ints{0, 0, 0, (int64_t{1} << 40) - 1}}}},
+           {"Expand", {{"shape", huge}}},
+       }) {
+    node.op = op;
+    node.attributes = attributes;
+    const absl::StatusOr<std::vector<Tensor>> outputs = EvaluateNode(node, inputs, 1);
+    ASSERT_TRUE(outputs.ok()) << op << ": " << outputs.status();
+    EXPECT_EQ((*outputs)[0].dims(), huge);
+  }
+}
+
 }  // namespace
 }  // namespace quotient::ops
