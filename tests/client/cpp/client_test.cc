@@ -154,8 +154,10 @@ TEST(InterruptTest, HandlersRunOnceAndNotAfterTheirEnd) {
   EXPECT_TRUE(interrupt.WaitFor(absl::Hours(1)));
 }
 
-TEST(StatusTest, ASilentServerCountsAsAway) {
+TEST(StatusTest, AServerThatIsSilentOrHangsUpCountsAsAway) {
   EXPECT_THAT(FromGrpc(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "late")),
+              StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(FromGrpc(grpc::Status(grpc::StatusCode::CANCELLED, "")),
               StatusIs(absl::StatusCode::kUnavailable));
 }
 

@@ -125,6 +125,10 @@ TEST(WatchHubStressTest, SurvivesConcurrentUse) {
           ready = true;
           watch->Next();
         }
+        {
+          absl::MutexLock lock(&mutex);
+          ready = false;  // reset() clears the pointer before ~Watch waits for the last wake.
+        }
         watch.reset();
       }
     });
