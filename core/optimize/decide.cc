@@ -9,6 +9,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/timing/end_to_end.h"
+#include "core/timing/lane.h"
 #include "core/timing/probe.h"
 
 namespace quotient::optimize {
@@ -38,6 +39,28 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
   }
   QUOTIENT_RETURN_IF_ERROR(executable->SetInputs(wanted));
   return executable;
+}
+
+// The original and all candidates against each other; in the lane.
+absl::StatusOr<timing::EndToEndResult> RunAll(const Prepared& original,
+                                              const std::vector<model::Tensor>& inputs,
+                                              kernels::Backend& backend, int threads,
+                                              const StopCondition& stop,
+                                              const std::vector<Packaged>& candidates) {
+  std::vector<std::unique_ptr<kernels::Executable>> owned;
+  QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
+                            Compile(backend, original.cut, inputs, original.cut));
+  for (const Packaged& candidate : candidates) {
+    QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
+                              Compile(backend, original.cut, inputs, candidate.prepared.cut));
+  }
+  std::vector<kernels::Executable*> executables;
+  for (const auto& executable : owned) executables.push_back(executable.get());
+  timing::EndToEndOptions options;
+  // Alone there is nothing to decide: a figure for the report is enough.
+  if (candidates.empty()) options.budget_seconds = kAloneSeconds;
+  const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(threads);
+  return timing::MeasureEndToEnd(executables, options, *probe, stop);
 }
 
 // The candidate with the smallest ratio among those that are surely faster.
@@ -80,21 +103,9 @@ absl::StatusOr<Decision> DecideByRunning(const Prepared& original,
                                          kernels::Backend& backend, int threads,
                                          const StopCondition& stop,
                                          std::vector<Packaged>* candidates) {
-  std::vector<std::unique_ptr<kernels::Executable>> owned;
-  QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
-                            Compile(backend, original.cut, inputs, original.cut));
-  for (const Packaged& candidate : *candidates) {
-    QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
-                              Compile(backend, original.cut, inputs, candidate.prepared.cut));
-  }
-  std::vector<kernels::Executable*> executables;
-  for (const auto& executable : owned) executables.push_back(executable.get());
-  timing::EndToEndOptions options;
-  // Alone there is nothing to decide: a figure for the report is enough.
-  if (candidates->empty()) options.budget_seconds = kAloneSeconds;
-  const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(threads);
-  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
-                            timing::MeasureEndToEnd(executables, options, *probe, stop));
+  absl::StatusOr<timing::EndToEndResult> ran;
+  timing::RunInLane([&] { ran = RunAll(original, inputs, backend, threads, stop, *candidates); });
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result, std::move(ran));
   Decision decision;
   decision.original = ToMeasured(result.runs[0]);
   for (size_t i = 0; i < candidates->size(); ++i) {

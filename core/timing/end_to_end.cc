@@ -4,10 +4,8 @@
 #include <cmath>
 #include <optional>
 
-#include "absl/synchronization/mutex.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/timing/lane.h"
 
 namespace quotient::timing {
 namespace {
@@ -124,7 +122,6 @@ class Measurement {
 absl::StatusOr<EndToEndResult> MeasureEndToEnd(std::span<kernels::Executable* const> executables,
                                                const EndToEndOptions& options, Probe& probe,
                                                const StopCondition& stop) {
-  const absl::MutexLock lane(&Lane());
   Measurement measurement(executables, options, probe);
   QUOTIENT_RETURN_IF_ERROR(measurement.Calibrate());
   QUOTIENT_RETURN_IF_ERROR(measurement.TakeTurns(stop));

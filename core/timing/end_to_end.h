@@ -57,7 +57,7 @@ struct EndToEndResult {
   bool contaminated = false;
 };
 
-// Inputs must be set. Holds the lane meanwhile (lane.h). Errors: those of the executables;
+// Inputs must be set. To be called in the lane (lane.h). Errors: those of the executables;
 // CANCELLED if the token of `stop` is set; a deadline ends it early, after min_turns at the least.
 absl::StatusOr<EndToEndResult> MeasureEndToEnd(std::span<kernels::Executable* const> executables,
                                                const EndToEndOptions& options, Probe& probe,

@@ -1,10 +1,62 @@
 #include "core/timing/lane.h"
 
-namespace quotient::timing {
+#include <deque>
+#include <thread>
 
-absl::Mutex& Lane() {
-  static auto& lane = *new absl::Mutex;
-  return lane;
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+
+namespace quotient::timing {
+namespace {
+
+struct Task {
+  absl::FunctionRef<void()> work;
+  absl::Notification done;
+};
+
+class Lane {
+ public:
+  Lane() {
+    std::thread([this] { RunForEver(); }).detach();
+  }
+
+  void Run(absl::FunctionRef<void()> work) {
+    Task task{work, {}};
+    {
+      const absl::MutexLock lock(&mutex_);
+      tasks_.push_back(&task);
+    }
+    task.done.WaitForNotification();
+  }
+
+ private:
+  void RunForEver() {
+    while (true) {
+      Task* const task = Next();
+      task->work();
+      task->done.Notify();
+    }
+  }
+
+  Task* Next() {
+    const absl::MutexLock lock(&mutex_);
+    const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !tasks_.empty(); };
+    mutex_.Await(absl::Condition(&any));
+    Task* const task = tasks_.front();
+    tasks_.pop_front();
+    return task;
+  }
+
+  absl::Mutex mutex_;
+  std::deque<Task*> tasks_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+void RunInLane(absl::FunctionRef<void()> work) {
+  static Lane& lane = *new Lane;  // its thread ends with the process
+  lane.Run(work);
 }
 
 }  // namespace quotient::timing

@@ -130,27 +130,30 @@ class Service : public TimingService {
 
   void Measure(std::vector<Request>& batch, Probe& probe) {
     std::vector<Timing> timings(batch.size());
+    RunInLane([&] { TimeInLane(batch, probe, &timings); });
+    if (cancel_.cancelled()) std::fill(timings.begin(), timings.end(), Timing{});
+    Answer(batch, timings);
+  }
+
+  void TimeInLane(const std::vector<Request>& batch, Probe& probe, std::vector<Timing>* timings) {
     std::vector<std::unique_ptr<kernels::CompiledKernel>> compiled;
     std::vector<kernels::CompiledKernel*> kernels;
     std::vector<size_t> positions;  // in the batch, of each of `kernels`
     for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
       auto kernel = backend_->Compile(batch[i].spec);
       if (!kernel.ok()) {
-        if (absl::IsUnimplemented(kernel.status())) timings[i].state = TimingState::kUnsupported;
+        if (absl::IsUnimplemented(kernel.status())) {
+          (*timings)[i].state = TimingState::kUnsupported;
+        }
         continue;
       }
       compiled.push_back(*std::move(kernel));
       kernels.push_back(compiled.back().get());
       positions.push_back(i);
     }
-    std::vector<Timing> results;
-    {
-      const absl::MutexLock lane(&Lane());
-      results = TimeBatch(kernels, options_.protocol, probe, StopCondition(&cancel_));
-    }
-    for (size_t i = 0; i < results.size(); ++i) timings[positions[i]] = results[i];
-    if (cancel_.cancelled()) std::fill(timings.begin(), timings.end(), Timing{});
-    Answer(batch, timings);
+    const std::vector<Timing> results =
+        TimeBatch(kernels, options_.protocol, probe, StopCondition(&cancel_));
+    for (size_t i = 0; i < results.size(); ++i) (*timings)[positions[i]] = results[i];
   }
 
   void Answer(std::vector<Request>& batch, const std::vector<Timing>& timings) {

@@ -6,7 +6,7 @@
 //   service->Wait(stop);                                     // until everything asked for is
 //
 // One computation per key: whoever asks for a key that is under way gets the same future. Measuring
-// happens on the service's own thread, in batches, under the process's lane (lane.h).
+// happens in batches, in the process's lane (lane.h).
 
 #include <cstdint>
 #include <functional>
