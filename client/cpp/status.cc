@@ -15,7 +15,8 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return absl::UnavailableError("the server does not answer");
   }
-  // Not our interrupt, which whoever waits looks at first: a server that stops drops its streams so.
+  // Not our interrupt, which whoever waits looks at first: a server that stops drops its streams
+  // so.
   if (status.error_code() == grpc::StatusCode::CANCELLED) {
     return absl::UnavailableError("the server dropped the call");
   }

@@ -1,13 +1,13 @@
 // Resize: sampling on another grid, to the nearest element or linearly between neighbours.
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "core/base/status_macros.h"
 #include "core/ops/families.h"
 #include "core/ops/mapped_copy.h"
+#include "core/ops/resize_grid.h"
 #include "core/ops/support.h"
 
 namespace quotient::ops {
@@ -36,15 +36,9 @@ bool OneOf(const std::string& value, const absl::string_view (&known)[kCount]) {
   return std::find(std::begin(known), std::end(known), value) != std::end(known);
 }
 
-std::string Transformation(const AttributeMap& attributes) {
-  return attributes.GetString("coordinate_transformation_mode", "half_pixel");
-}
-std::string Policy(const AttributeMap& attributes) {
-  return attributes.GetString("keep_aspect_ratio_policy", "stretch");
-}
 // The one transformation that reads roi and extrapolation_value.
 bool IsCrop(const AttributeMap& attributes) {
-  return Transformation(attributes) == "tf_crop_and_resize";
+  return ResizeTransformation(attributes) == "tf_crop_and_resize";
 }
 bool IsNearest(const AttributeMap& attributes) {
   return attributes.GetString("mode", "nearest") == "nearest";
@@ -53,16 +47,10 @@ bool IsNearest(const AttributeMap& attributes) {
 bool KnowsResize(const Node& node) {
   const AttributeMap& attributes = node.attributes;
   return OneOf(attributes.GetString("mode", "nearest"), kModes) &&
-         OneOf(Transformation(attributes), kTransformations) &&
+         OneOf(ResizeTransformation(attributes), kTransformations) &&
          OneOf(attributes.GetString("nearest_mode", "round_prefer_floor"), kRoundings) &&
-         OneOf(Policy(attributes), kPolicies) && attributes.GetInt("antialias", 0) == 0 &&
+         OneOf(ResizePolicy(attributes), kPolicies) && attributes.GetInt("antialias", 0) == 0 &&
          attributes.GetInt("exclude_outside", 0) == 0;
-}
-
-// Null if absent or of another kind.
-const Floats* FindFloats(const AttributeMap& attributes, absl::string_view name) {
-  const Attribute* value = attributes.Find(name);
-  return value == nullptr ? nullptr : std::get_if<Floats>(value);
 }
 
 // --- Canonical form ---
@@ -110,7 +98,8 @@ absl::Status SpreadRoi(AttributeMap& attributes, const Ints& axes, size_t rank) 
 absl::Status SpreadAxes(AttributeMap& attributes, const Shape& data) {
   const Ints* given = attributes.FindInts("axes");
   const bool needs_roi = IsCrop(attributes) && !attributes.Has("roi");
-  if (given == nullptr || needs_roi || Policy(attributes) != "stretch") return absl::OkStatus();
+  if (given == nullptr || needs_roi || ResizePolicy(attributes) != "stretch")
+    return absl::OkStatus();
   const int64_t rank = static_cast<int64_t>(data.size());
   QUOTIENT_RETURN_IF_ERROR(NormalizeAxes(*given, rank).status());
   Ints axes = *given;
@@ -151,130 +140,6 @@ absl::Status CanonicalizeResize(Node& node, std::span<const InferInput> inputs) 
   return SpreadAxes(attributes, *data->shape);
 }
 
-// --- The grid ---
-
-// How one axis is sampled.
-struct AxisGrid {
-  int64_t in = 0;
-  int64_t out = 0;
-  float scale = 1;  // given, or out / in; a float as in ONNX: ties between elements depend on it
-  double roi_start = 0;
-  double roi_end = 1;
-};
-
-// floor(x + 1/2), as keep_aspect_ratio_policy rounds.
-int64_t RoundHalfUp(float x) { return static_cast<int64_t>(std::floor(std::min(x, 9e18f) + 0.5f)); }
-
-// Sizes of an aspect-preserving policy: one scale for all axes that are resized.
-void KeepAspect(absl::string_view policy, const Ints& axes, std::vector<AxisGrid>& grids) {
-  if (policy == "stretch" || axes.empty()) return;
-  float common = grids[static_cast<size_t>(axes[0])].scale;
-  for (int64_t axis : axes) {
-    const float scale = grids[static_cast<size_t>(axis)].scale;
-    common = policy == "not_larger" ? std::min(common, scale) : std::max(common, scale);
-  }
-  for (int64_t axis : axes) {
-    AxisGrid& grid = grids[static_cast<size_t>(axis)];
-    grid.scale = common;
-    grid.out = RoundHalfUp(common * static_cast<float>(grid.in));
-  }
-}
-
-// A region of interest makes no difference to the size, as ONNX's own shape inference and ONNX
-// Runtime have it.
-absl::Status SetScale(AxisGrid& grid, double scale) {
-  if (!(scale > 0)) return ShapeError("Resize with a scale of ", scale);
-  grid.scale = static_cast<float>(scale);
-  const float size = std::floor(static_cast<float>(grid.in) * grid.scale);
-  if (!(size >= 0 && size < 9e18f)) return ShapeError("Resize to ", size, " elements");
-  grid.out = static_cast<int64_t>(size);
-  return absl::OkStatus();
-}
-
-absl::Status SetSize(AxisGrid& grid, int64_t size) {
-  if (size < 0 || (size > 0 && grid.in == 0)) {
-    return ShapeError("Resize of ", grid.in, " elements to ", size);
-  }
-  grid.out = size;
-  grid.scale = grid.in == 0 ? 1.0f : static_cast<float>(size) / static_cast<float>(grid.in);
-  return absl::OkStatus();
-}
-
-// The grids of all axes; nothing while scales or sizes are not attributes.
-absl::StatusOr<std::optional<std::vector<AxisGrid>>> GridsOf(const AttributeMap& attributes,
-                                                             std::span<const int64_t> dims) {
-  const Floats* scales = FindFloats(attributes, "scales");
-  const Ints* sizes = attributes.FindInts("sizes");
-  if (scales == nullptr && sizes == nullptr) return std::nullopt;
-  const int64_t rank = static_cast<int64_t>(dims.size());
-  Ints axes = attributes.GetInts("axes");
-  if (!attributes.Has("axes")) {
-    for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
-  }
-  QUOTIENT_RETURN_IF_ERROR(NormalizeAxes(axes, rank).status());
-  const size_t count = scales != nullptr ? scales->size() : sizes->size();
-  // Absent where it has no meaning, and as long as it is not known: sizes do not depend on it.
-  const Floats* roi = FindFloats(attributes, "roi");
-  if (count != axes.size() || (roi != nullptr && roi->size() != 2 * count)) {
-    return ShapeError("Resize of ", axes.size(), " axes with ", count, " values");
-  }
-  std::vector<AxisGrid> grids(dims.size());
-  for (size_t i = 0; i < dims.size(); ++i) grids[i].in = grids[i].out = dims[i];
-  for (size_t i = 0; i < count; ++i) {
-    axes[i] += axes[i] < 0 ? rank : 0;
-    AxisGrid& grid = grids[static_cast<size_t>(axes[i])];
-    if (roi != nullptr) {
-      grid.roi_start = (*roi)[i];
-      grid.roi_end = (*roi)[count + i];
-    }
-    QUOTIENT_RETURN_IF_ERROR(scales != nullptr ? SetScale(grid, (*scales)[i])
-                                               : SetSize(grid, (*sizes)[i]));
-  }
-  if (scales == nullptr) KeepAspect(Policy(attributes), axes, grids);
-  return grids;
-}
-
-// Where the sample of an output index lies on the input's axis. T is float for the nearest
-// element, as in ONNX Runtime, so that ties fall alike; double for interpolation.
-template <typename T>
-T Coordinate(const std::string& transformation, const AxisGrid& grid, int64_t index) {
-  const T x = static_cast<T>(index);
-  const T in = static_cast<T>(grid.in);
-  const T out = static_cast<T>(grid.out);
-  const T scale = static_cast<T>(grid.scale);
-  const T half = static_cast<T>(0.5);
-  if (transformation == "asymmetric") return x / scale;
-  if (transformation == "align_corners") return grid.out == 1 ? 0 : x * (in - 1) / (out - 1);
-  if (transformation == "pytorch_half_pixel") return grid.out > 1 ? (x + half) / scale - half : 0;
-  if (transformation == "half_pixel_symmetric") {
-    const T adjustment = out / (scale * in);
-    return in / 2 * (1 - adjustment) + (x + half) / scale - half;
-  }
-  if (transformation == "tf_crop_and_resize") {
-    const T start = static_cast<T>(grid.roi_start);
-    const T end = static_cast<T>(grid.roi_end);
-    if (grid.out == 1) return half * (start + end) * (in - 1);
-    return start * (in - 1) + x * (end - start) * (in - 1) / (out - 1);
-  }
-  return (x + half) / scale - half;
-}
-
-bool IsOutside(const std::string& transformation, const AxisGrid& grid, double coordinate) {
-  return transformation == "tf_crop_and_resize" &&
-         !(coordinate >= 0 && coordinate <= static_cast<double>(grid.in - 1));  // also NaN
-}
-
-// The index nearest to x, which may lie far outside of [0, size).
-int64_t Round(absl::string_view rounding, float x, int64_t size) {
-  x = std::clamp(x, -1.0f, static_cast<float>(size));
-  if (rounding == "floor") return static_cast<int64_t>(std::floor(x));
-  if (rounding == "ceil") return static_cast<int64_t>(std::ceil(x));
-  const bool tie = x - std::floor(x) == 0.5f;
-  if (tie)
-    return static_cast<int64_t>(rounding == "round_prefer_ceil" ? std::ceil(x) : std::floor(x));
-  return static_cast<int64_t>(std::round(x));
-}
-
 // --- Inference ---
 
 absl::StatusOr<InferResult> InferResize(const InferContext& context) {
@@ -289,7 +154,7 @@ absl::StatusOr<InferResult> InferResize(const InferContext& context) {
   result.types[0].shape = Shape(data->size());
   if (!grids.has_value()) return result;
   const bool by_size = context.attributes.Has("sizes");
-  const bool stretch = Policy(context.attributes) == "stretch";
+  const bool stretch = ResizePolicy(context.attributes) == "stretch";
   const TensorType type(model::DType::kFloat32, *data);
   for (size_t i = 0; i < data->size(); ++i) {
     const AxisGrid& grid = (*grids)[i];
@@ -310,7 +175,7 @@ absl::StatusOr<InferResult> InferResize(const InferContext& context) {
 absl::StatusOr<std::vector<Tensor>> EvaluateNearest(const EvaluateContext& context,
                                                     std::span<const AxisGrid> grids) {
   const Tensor& input = *context.inputs[0];
-  const std::string transformation = Transformation(context.attributes);
+  const std::string transformation = ResizeTransformation(context.attributes);
   const std::string rounding = context.attributes.GetString("nearest_mode", "round_prefer_floor");
   std::vector<std::vector<int64_t>> maps;
   for (const AxisGrid& grid : grids) {
@@ -319,7 +184,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateNearest(const EvaluateContext& conte
       const float at = Coordinate<float>(transformation, grid, i);
       map.push_back(IsOutside(transformation, grid, at)
                         ? kBorder
-                        : std::clamp<int64_t>(Round(rounding, at, grid.in), 0, grid.in - 1));
+                        : std::clamp<int64_t>(RoundToIndex(rounding, at, grid.in), 0, grid.in - 1));
     }
   }
   const double value = context.attributes.GetFloat("extrapolation_value", 0);
@@ -381,7 +246,7 @@ std::vector<double> Interpolate(const std::vector<double>& values, std::span<con
 absl::StatusOr<std::vector<Tensor>> EvaluateLinear(const EvaluateContext& context,
                                                    std::span<const AxisGrid> grids) {
   const Tensor& input = *context.inputs[0];
-  const std::string transformation = Transformation(context.attributes);
+  const std::string transformation = ResizeTransformation(context.attributes);
   const double border = context.attributes.GetFloat("extrapolation_value", 0);
   std::vector<double> values = input.AsDoubles();
   std::vector<int64_t> dims = input.dims();

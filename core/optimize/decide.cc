@@ -17,7 +17,6 @@ namespace {
 
 // A gain below this is not worth changing a model for, however sure it is.
 constexpr double kLeastGain = 0.002;
-constexpr double kAloneSeconds = 1.5;
 
 Measured ToMeasured(const timing::RunStatistics& runs) {
   return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples};
@@ -56,20 +55,20 @@ absl::StatusOr<timing::EndToEndResult> RunAll(const Prepared& original,
   }
   std::vector<kernels::Executable*> executables;
   for (const auto& executable : owned) executables.push_back(executable.get());
-  timing::EndToEndOptions options;
-  // Alone there is nothing to decide: a figure for the report is enough.
-  if (candidates.empty()) options.budget_seconds = kAloneSeconds;
+  const timing::EndToEndOptions options{.least_gain = kLeastGain};
   const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(threads);
   return timing::MeasureEndToEnd(executables, options, *probe, stop);
 }
 
-// The candidate with the smallest ratio among those that are surely faster.
-std::optional<size_t> Fastest(const std::vector<timing::RatioStatistics>& ratios) {
+// The candidate with the smallest ratio among those that are surely faster, also by the medians
+// that the report shows.
+std::optional<size_t> Fastest(const timing::EndToEndResult& result) {
   std::optional<size_t> fastest;
-  for (size_t i = 1; i < ratios.size(); ++i) {
-    const timing::RatioStatistics& ratio = ratios[i];
-    if (ratio.interval.high >= 1 || ratio.median > 1 - kLeastGain) continue;
-    if (!fastest.has_value() || ratio.median < ratios[*fastest + 1].median) fastest = i - 1;
+  for (size_t i = 1; i < result.ratios.size(); ++i) {
+    const timing::RatioStatistics& ratio = result.ratios[i];
+    if (!ratio.surely_faster() || ratio.value > 1 - kLeastGain) continue;
+    if (result.runs[i].median_us >= result.runs[0].median_us) continue;
+    if (!fastest.has_value() || ratio.value < result.ratios[*fastest + 1].value) fastest = i - 1;
   }
   return fastest;
 }
@@ -111,15 +110,10 @@ absl::StatusOr<Decision> DecideByRunning(const Prepared& original,
   for (size_t i = 0; i < candidates->size(); ++i) {
     (*candidates)[i].measured = ToMeasured(result.runs[i + 1]);
     Log().info("candidate {}: {:.1f} us against {:.1f} us, ratio {:.4f} [{:.4f}, {:.4f}]", i,
-               result.runs[i + 1].median_us, result.runs[0].median_us, result.ratios[i + 1].median,
+               result.runs[i + 1].median_us, result.runs[0].median_us, result.ratios[i + 1].value,
                result.ratios[i + 1].interval.low, result.ratios[i + 1].interval.high);
   }
-  decision.winner = Fastest(result.ratios);
-  // The report's figures are medians; they have to say the same as the ratios of pairs.
-  if (decision.winner.has_value() &&
-      (*candidates)[*decision.winner].measured.median_us >= decision.original.median_us) {
-    decision.winner.reset();
-  }
+  decision.winner = Fastest(result);
   return decision;
 }
 

@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/partition.h"
 #include "core/onnx/writer.h"
 #include "core/optimize/candidates.h"
 #include "core/optimize/decide.h"
@@ -99,7 +100,7 @@ class Run {
     SearchSettings settings;
     settings.threads = threads_;
     settings.max_opset = MaxOpset();
-    settings.constant_footprint_log2 = kernels::FootprintLog2(original_.constant_bytes);
+    settings.constant_footprint_log2 = kernels::ConstantFootprintLog2(original_.cut.graph);
     const int64_t start = clock_.NowNs();
     const auto hook = [this, start](int64_t enodes, double best_cost_us) {
       progress_.enodes = enodes;

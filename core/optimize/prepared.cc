@@ -13,14 +13,6 @@ namespace {
 // hostile Tile or Expand from taking all memory.
 constexpr int64_t kMostFoldedBytes = int64_t{1} << 28;
 
-int64_t ConstantBytes(const model::Graph& graph) {
-  int64_t bytes = 0;
-  for (const model::Value& value : graph.values) {
-    if (value.constant.has_value()) bytes += static_cast<int64_t>(value.constant->bytes().size());
-  }
-  return bytes;
-}
-
 // From a model whose graph has its types: binds for measuring, folds what is constant then, cuts.
 absl::Status BindAndCut(int threads, const StopCondition& stop, Prepared* prepared) {
   QUOTIENT_ASSIGN_OR_RETURN(prepared->measured,
@@ -29,7 +21,6 @@ absl::Status BindAndCut(int threads, const StopCondition& stop, Prepared* prepar
   const eval::FoldLimits limits{.max_result_bytes = kMostFoldedBytes, .threads = threads};
   QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(folded, limits, stop));
   QUOTIENT_ASSIGN_OR_RETURN(prepared->cut, verify::Cut(folded));
-  prepared->constant_bytes = ConstantBytes(prepared->cut.graph);
   return absl::OkStatus();
 }
 

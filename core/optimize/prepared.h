@@ -22,7 +22,6 @@ struct Prepared {
   model::Graph measured;  // the same ids, every symbol bound for measuring
   verify::CutGraph cut;   // of `measured`, folded once more: what is evaluated and run
   MeasureShapes shapes;
-  int64_t constant_bytes = 0;  // of `cut`
 };
 
 // Reads, binds options.shapes, infers, folds, binds for measuring, cuts. Errors as for Optimize.

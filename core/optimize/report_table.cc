@@ -80,6 +80,13 @@ void AppendRules(const Report& report, std::string* out) {
 
 }  // namespace
 
+std::string CheckText(const Verification& check) {
+  if (check.inputs == 0) return "nothing to compare, the original came back";
+  return absl::StrFormat("%s on %d random inputs, largest relative error %.2g (limit %.2g)",
+                         check.passed ? "equal" : "NOT EQUAL", check.inputs,
+                         check.max_relative_error, check.tolerance);
+}
+
 std::string ToTable(const Report& report) {
   std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
                                  " on ", report.device, "\n\n");
@@ -90,11 +97,7 @@ std::string ToTable(const Report& report) {
   }
   AppendNodes(report, &out);
   AppendRules(report, &out);
-  const Verification& check = report.verification;
-  absl::StrAppendFormat(
-      &out, "\n  checked: %s on %d random inputs, largest relative error %.2g (limit %.2g)\n",
-      check.passed ? "equal" : "NOT EQUAL", check.inputs, check.max_relative_error,
-      check.tolerance);
+  absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");
   absl::StrAppendFormat(&out,
                         "  search: %s, %.1f s, %d e-nodes, %d kernels measured, ended by %s\n",
                         report.search.strategy, report.search.seconds, report.search.enodes,

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <numeric>
+#include <utility>
 
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -10,17 +11,23 @@
 namespace quotient::timing {
 namespace {
 
-// One executable's visit of one turn.
 struct Sample {
   double us = 0;
   bool clean = false;
+  bool taken = false;
 };
 
 class Measurement {
  public:
   Measurement(std::span<kernels::Executable* const> executables, const EndToEndOptions& options,
               Probe& probe)
-      : executables_(executables), options_(options), probe_(probe), runs_(executables.size(), 1) {}
+      : executables_(executables),
+        options_(options),
+        probe_(probe),
+        runs_(executables.size(), 1),
+        racing_(executables.size()) {
+    std::iota(racing_.begin(), racing_.end(), size_t{0});
+  }
 
   // First runs: touch all memory, and tell how long a run takes.
   absl::Status Calibrate() {
@@ -42,71 +49,109 @@ class Measurement {
 
   absl::Status TakeTurns(const StopCondition& stop) {
     const int64_t deadline = probe_.NowNs() + static_cast<int64_t>(options_.budget_seconds * 1e9);
+    int look = options_.first_look;
     for (int turn = 0; turn < options_.max_turns; ++turn) {
       if (stop.cancelled()) return MakeError(Reason::kCancelled, "cancelled while measuring");
       const bool late = probe_.NowNs() >= deadline || stop.ShouldStop();
       if (late && turn >= options_.min_turns) break;
-      std::vector<Sample>& samples = turns_.emplace_back(executables_.size());
-      for (size_t k = 0; k < executables_.size(); ++k) {
-        const size_t i = turn % 2 == 0 ? k : executables_.size() - 1 - k;
-        QUOTIENT_ASSIGN_OR_RETURN(samples[i], Visit(i));
+      if (turn == look) {
+        Look();
+        if (IsSettled()) break;
+        look *= 2;
       }
+      QUOTIENT_RETURN_IF_ERROR(TakeTurn(turn % 2 == 0));
     }
     return absl::OkStatus();
   }
 
   EndToEndResult Result() const {
+    const bool clean_only = MostlyClean();
     EndToEndResult result;
-    bool clean_only = true;
-    for (size_t i = 0; i < executables_.size(); ++i) {
-      clean_only &= static_cast<int>(Ratios(i, true).size()) >= options_.min_turns;
-    }
     result.contaminated = !clean_only;
     for (size_t i = 0; i < executables_.size(); ++i) {
       result.runs.push_back(RunsOf(i, clean_only));
-      result.ratios.push_back(RatiosOf(i, clean_only));
+      result.ratios.push_back(RatioOf(i, clean_only));
     }
     return result;
   }
 
  private:
+  absl::Status TakeTurn(bool forwards) {
+    const size_t first = samples_.size();
+    samples_.resize(first + (warm_ ? options_.samples_per_visit : 1),
+                    std::vector<Sample>(executables_.size()));
+    for (size_t k = 0; k < racing_.size(); ++k) {
+      const size_t i = racing_[forwards ? k : racing_.size() - 1 - k];
+      if (warm_) QUOTIENT_RETURN_IF_ERROR(executables_[i]->Run());
+      for (size_t row = first; row < samples_.size(); ++row) {
+        QUOTIENT_ASSIGN_OR_RETURN(samples_[row][i], TimeRuns(i, runs_[i]));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Sample> TimeRuns(size_t i, int runs) {
     const Stopwatch stopwatch(probe_);
     for (int run = 0; run < runs; ++run) QUOTIENT_RETURN_IF_ERROR(executables_[i]->Run());
     const Stopwatch::Reading reading = stopwatch.Stop();
-    return Sample{reading.us / runs, reading.clean};
+    return Sample{reading.us / runs, reading.clean, true};
   }
 
-  absl::StatusOr<Sample> Visit(size_t i) {
-    if (warm_) QUOTIENT_RETURN_IF_ERROR(executables_[i]->Run());
-    return TimeRuns(i, runs_[i]);
-  }
-
-  // Of the turns in which both samples are clean, or of all turns.
-  std::vector<double> Ratios(size_t i, bool clean_only) const {
-    std::vector<double> ratios;
-    for (const std::vector<Sample>& turn : turns_) {
-      if (clean_only && !(turn[0].clean && turn[i].clean)) continue;
-      if (turn[0].us > 0) ratios.push_back(turn[i].us / turn[0].us);
+  // Decides who races on.
+  void Look() {
+    const bool clean_only = MostlyClean();
+    std::vector<std::pair<double, size_t>> left;  // ratio, executable
+    for (size_t i : racing_) {
+      const RatioStatistics ratio = RatioOf(i, clean_only);
+      if (i > 0 && ratio.interval.low < 1 - options_.least_gain) left.push_back({ratio.value, i});
     }
-    return ratios;
+    std::sort(left.begin(), left.end());
+    left.resize((left.size() + 1) / 2);
+    racing_ = {0};
+    for (const auto& [ratio, i] : left) racing_.push_back(i);
+  }
+
+  bool IsSettled() const {
+    if (racing_.size() > 2) return false;
+    return racing_.size() == 1 || RatioOf(racing_[1], MostlyClean()).surely_faster();
+  }
+
+  // Enough samples are left of each executable if only those count that nothing interrupted.
+  bool MostlyClean() const {
+    for (size_t i = 0; i < executables_.size(); ++i) {
+      const auto taken = [i](const std::vector<Sample>& row) { return row[i].taken; };
+      const auto clean = [i](const std::vector<Sample>& row) {
+        return row[0].clean && row[i].clean;
+      };
+      if (2 * std::count_if(samples_.begin(), samples_.end(), clean) <
+          std::count_if(samples_.begin(), samples_.end(), taken)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   RunStatistics RunsOf(size_t i, bool clean_only) const {
     std::vector<double> samples;
-    for (const std::vector<Sample>& turn : turns_) {
-      if (!clean_only || turn[i].clean) samples.push_back(turn[i].us);
+    for (const std::vector<Sample>& row : samples_) {
+      if (row[i].taken && (row[i].clean || !clean_only)) samples.push_back(row[i].us);
     }
-    if (samples.empty()) return {};
     return {Median(samples), Quantile(samples, 0.1), Quantile(samples, 0.9),
             *std::min_element(samples.begin(), samples.end()), static_cast<int>(samples.size())};
   }
 
-  RatioStatistics RatiosOf(size_t i, bool clean_only) const {
-    const std::vector<double> ratios = Ratios(i, clean_only);
-    if (ratios.empty()) return {};
-    return {Median(ratios), BootstrapMedian(ratios, options_.confidence, options_.seed),
-            static_cast<int>(ratios.size())};
+  RatioStatistics RatioOf(size_t i, bool clean_only) const {
+    constexpr double kQuantile = 0.25;
+    std::vector<double> first;
+    std::vector<double> own;
+    for (const std::vector<Sample>& row : samples_) {
+      if (!row[i].taken || (clean_only && !(row[0].clean && row[i].clean))) continue;
+      first.push_back(row[0].us);
+      own.push_back(row[i].us);
+    }
+    return {Quantile(own, kQuantile) / Quantile(first, kQuantile),
+            BootstrapQuantileRatio(own, first, kQuantile, options_.confidence, options_.seed),
+            Median(own) / Median(first), static_cast<int>(own.size())};
   }
 
   const std::span<kernels::Executable* const> executables_;
@@ -114,7 +159,8 @@ class Measurement {
   Probe& probe_;
   std::vector<int> runs_;  // per sample, by executable
   bool warm_ = false;
-  std::vector<std::vector<Sample>> turns_;  // by turn, by executable
+  std::vector<size_t> racing_;                // executables that are still run; the first always
+  std::vector<std::vector<Sample>> samples_;  // rows of one sample of each, taken in one turn
 };
 
 }  // namespace

@@ -21,7 +21,7 @@
 
 namespace quotient::timing {
 
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
 struct Protocol {
   int warm_runs = 3;

@@ -18,17 +18,24 @@ double Quantile(std::vector<double> samples, double q) {
 
 double Median(std::vector<double> samples) { return Quantile(std::move(samples), 0.5); }
 
-Interval BootstrapMedian(const std::vector<double>& samples, double confidence, uint64_t seed) {
+Interval BootstrapQuantileRatio(const std::vector<double>& numerators,
+                                const std::vector<double>& denominators, double q,
+                                double confidence, uint64_t seed) {
   constexpr int kResamples = 1000;
   Rng rng(seed);
-  std::vector<double> medians;
-  std::vector<double> resample(samples.size());
+  std::vector<double> ratios;
+  std::vector<double> above(numerators.size());
+  std::vector<double> below(numerators.size());
   for (int i = 0; i < kResamples; ++i) {
-    for (double& value : resample) value = samples[rng.Below(samples.size())];
-    medians.push_back(Median(resample));
+    for (size_t k = 0; k < above.size(); ++k) {
+      const uint64_t pair = rng.Below(above.size());
+      above[k] = numerators[pair];
+      below[k] = denominators[pair];
+    }
+    ratios.push_back(Quantile(above, q) / Quantile(below, q));
   }
   const double tail = (1 - confidence) / 2;
-  return {Quantile(medians, tail), Quantile(medians, 1 - tail)};
+  return {Quantile(ratios, tail), Quantile(ratios, 1 - tail)};
 }
 
 }  // namespace quotient::timing

@@ -16,7 +16,11 @@ struct Interval {
   double high = 0;
 };
 
-// Percentile bootstrap (Efron) of the median at the given level of confidence. Deterministic.
-Interval BootstrapMedian(const std::vector<double>& samples, double confidence, uint64_t seed);
+// Percentile bootstrap (Efron) of Quantile(numerators, q) / Quantile(denominators, q) at the given
+// level of confidence. The samples are pairs, resampled as such: what slows both does not widen the
+// interval. Deterministic.
+Interval BootstrapQuantileRatio(const std::vector<double>& numerators,
+                                const std::vector<double>& denominators, double q,
+                                double confidence, uint64_t seed);
 
 }  // namespace quotient::timing

@@ -36,6 +36,8 @@ def session(path, threads):
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
     # Else DequantizeLinear + MatMul becomes an approximate kernel, 0.5 % off.
     options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    # Else the idle session's threads spin and keep the other's from their cores.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
     options.log_severity_level = 3
     return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 

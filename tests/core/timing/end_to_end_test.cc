@@ -36,17 +36,17 @@ TEST_F(EndToEndTest, RunsForwardsAndBackwards) {
   EXPECT_EQ(log_, "aabbabbaabba");  // two first runs each, then ABBA
   EXPECT_DOUBLE_EQ(result.runs[0].median_us, 60'000);
   EXPECT_DOUBLE_EQ(result.runs[1].median_us, 30'000);
-  EXPECT_DOUBLE_EQ(result.ratios[0].median, 1);
-  EXPECT_DOUBLE_EQ(result.ratios[1].median, 0.5);
+  EXPECT_DOUBLE_EQ(result.ratios[0].value, 1);
+  EXPECT_DOUBLE_EQ(result.ratios[1].value, 0.5);
   EXPECT_EQ(result.ratios[1].pairs, 4);
-  EXPECT_TRUE(result.ratios[1].significant());
-  EXPECT_FALSE(result.ratios[0].significant());
+  EXPECT_TRUE(result.ratios[1].surely_faster());
+  EXPECT_FALSE(result.ratios[0].surely_faster());
 }
 
 TEST_F(EndToEndTest, ShortRunsAreRepeatedAndWarmedUp) {
   const auto a = Make('a', [](int) { return 500; });
   ASSERT_OK(Measure({a.get()}));
-  EXPECT_EQ(log_.size(), 2u + 4 * (1 + 4));  // 2 ms per sample
+  EXPECT_EQ(log_.size(), 2u + 4 * (1 + 3 * 4));  // 2 ms per sample
 }
 
 TEST_F(EndToEndTest, SlowMachineSlowsBothSidesOfARatio) {
@@ -56,7 +56,7 @@ TEST_F(EndToEndTest, SlowMachineSlowsBothSidesOfARatio) {
   const auto a = Make('a', [&](int run) { return 10'000 * slow(run); });
   const auto b = Make('b', [&](int run) { return 9'000 * slow(run); });
   ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
-  EXPECT_NEAR(result.ratios[1].median, 0.9, 1e-9);
+  EXPECT_NEAR(result.ratios[1].value, 0.9, 1e-9);
   EXPECT_NEAR(result.ratios[1].interval.high, 0.9, 1e-9);
   EXPECT_GT(result.runs[0].p90_us, 15'000);
 }
@@ -74,7 +74,7 @@ TEST_F(EndToEndTest, InterruptedPairsAreDropped) {
   });
   ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
   EXPECT_EQ(result.ratios[1].pairs, 4);
-  EXPECT_DOUBLE_EQ(result.ratios[1].median, 1);
+  EXPECT_DOUBLE_EQ(result.ratios[1].value, 1);
   EXPECT_FALSE(result.contaminated);
 }
 
@@ -86,8 +86,8 @@ TEST_F(EndToEndTest, WithoutCleanPairsAllAreTakenAndItSaysSo) {
   const auto b = Make('b', [](int) { return 20'000; });
   ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
   EXPECT_TRUE(result.contaminated);
-  EXPECT_EQ(result.ratios[1].pairs, 4);
-  EXPECT_DOUBLE_EQ(result.ratios[1].median, 2);
+  EXPECT_EQ(result.ratios[1].pairs, 4 * 3);
+  EXPECT_DOUBLE_EQ(result.ratios[1].value, 2);
 }
 
 TEST_F(EndToEndTest, CpuTimeStandsInForInterruptedRuns) {
@@ -99,7 +99,7 @@ TEST_F(EndToEndTest, CpuTimeStandsInForInterruptedRuns) {
   const auto b = Make('b', [](int) { return 20'000; });
   ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
   EXPECT_TRUE(result.contaminated);
-  EXPECT_NEAR(result.ratios[1].median, 2, 1e-9);
+  EXPECT_NEAR(result.ratios[1].value, 2, 1e-9);
   EXPECT_NEAR(result.ratios[1].interval.high, 2, 1e-9);
 }
 
@@ -113,6 +113,39 @@ TEST_F(EndToEndTest, StaysWithinItsBudgetButTakesTheFewestTurns) {
   ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({slow.get()}));
   EXPECT_EQ(result.runs[0].samples, 3);
   EXPECT_EQ(clock_.NowNs() - start, 4 * 900'000'000LL);  // one first run is enough
+}
+
+TEST_F(EndToEndTest, HalfOfThoseThatAreFasterRaceOnUntilOneIsLeft) {
+  options_ = {.max_turns = 100, .warm_below_us = 0};
+  const auto a = Make('a', [](int) { return 10'000; }), b = Make('b', [](int) { return 7'000; });
+  const auto c = Make('c', [](int) { return 5'000; }), d = Make('d', [](int) { return 6'000; });
+  const auto slower = Make('s', [](int) { return 20'000; });
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult result,
+                       Measure({a.get(), b.get(), c.get(), d.get(), slower.get()}));
+  EXPECT_EQ(result.ratios[1].pairs, 16);  // left as the slower one of three
+  EXPECT_EQ(result.ratios[2].pairs, 32);
+  EXPECT_EQ(result.ratios[3].pairs, 32);
+  EXPECT_EQ(result.ratios[4].pairs, 16);  // left as surely slower
+  EXPECT_TRUE(result.ratios[2].surely_faster());
+  EXPECT_FALSE(result.ratios[4].surely_faster());
+  EXPECT_EQ(result.runs[1].samples, 16);
+}
+
+TEST_F(EndToEndTest, EqualOnesAreNotRunForLong) {
+  options_ = {.max_turns = 100, .warm_below_us = 0};
+  const auto a = Make('a', [](int) { return 10'000; }), b = Make('b', [](int) { return 10'000; });
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
+  EXPECT_EQ(result.ratios[1].pairs, options_.first_look);
+}
+
+TEST_F(EndToEndTest, GoesOnWhileMediansSayAnotherThing) {
+  options_ = {.max_turns = 100, .warm_below_us = 0};
+  const auto a = Make('a', [](int) { return 10'000; });
+  const auto b = Make('b', [](int run) { return run % 2 == 0 ? 9'000 : 11'000; });
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
+  EXPECT_EQ(result.ratios[1].pairs, 100);
+  EXPECT_LT(result.ratios[1].interval.high, 1);
+  EXPECT_FALSE(result.ratios[1].surely_faster());
 }
 
 TEST_F(EndToEndTest, CancelIsAnErrorAndSoIsAFailedRun) {

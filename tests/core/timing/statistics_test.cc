@@ -21,23 +21,37 @@ TEST(StatisticsTest, BootstrapIntervalHoldsTheTruthAboutAsOftenAsItSays) {
   int held = 0;
   constexpr int kTrials = 200;
   for (int trial = 0; trial < kTrials; ++trial) {
-    std::vector<double> samples;
-    for (int i = 0; i < 25; ++i) samples.push_back(rng.Uniform(0, 2));  // median 1
-    const Interval interval = BootstrapMedian(samples, 0.9, 7);
-    held += interval.low <= 1 && 1 <= interval.high ? 1 : 0;
+    std::vector<double> a, b;
+    for (int i = 0; i < 40; ++i) {
+      a.push_back(rng.Uniform(1, 2));
+      b.push_back(2 * rng.Uniform(1, 2));
+    }
+    const Interval interval = BootstrapQuantileRatio(a, b, 0.25, 0.9, 7);
+    held += interval.low <= 0.5 && 0.5 <= interval.high ? 1 : 0;
   }
   EXPECT_GE(held, kTrials * 82 / 100);
   EXPECT_LE(held, kTrials * 98 / 100);
 }
 
-TEST(StatisticsTest, BootstrapIsDeterministicAndExactForConstants) {
-  const std::vector<double> samples{1, 2, 3, 4, 5, 6};
-  const Interval a = BootstrapMedian(samples, 0.95, 1), b = BootstrapMedian(samples, 0.95, 1);
-  EXPECT_EQ(a.low, b.low);
-  EXPECT_EQ(a.high, b.high);
-  const Interval constant = BootstrapMedian({2, 2, 2}, 0.95, 1);
-  EXPECT_EQ(constant.low, 2);
-  EXPECT_EQ(constant.high, 2);
+TEST(StatisticsTest, BootstrapKeepsPairsTogether) {
+  Rng rng(3);
+  std::vector<double> a, b;
+  for (int i = 0; i < 20; ++i) {
+    b.push_back(rng.Uniform(1, 10));
+    a.push_back(0.5 * b.back());
+  }
+  const Interval interval = BootstrapQuantileRatio(a, b, 0.25, 0.95, 1);
+  EXPECT_DOUBLE_EQ(interval.low, 0.5);
+  EXPECT_DOUBLE_EQ(interval.high, 0.5);
+}
+
+TEST(StatisticsTest, BootstrapIsDeterministic) {
+  const std::vector<double> samples{1, 2, 3, 4, 5, 6}, others{2, 2, 3, 3, 4, 4};
+  const Interval first = BootstrapQuantileRatio(samples, others, 0.5, 0.95, 1);
+  const Interval second = BootstrapQuantileRatio(samples, others, 0.5, 0.95, 1);
+  EXPECT_EQ(first.low, second.low);
+  EXPECT_EQ(first.high, second.high);
+  EXPECT_LT(first.low, first.high);
 }
 
 }  // namespace
