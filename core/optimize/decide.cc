@@ -114,6 +114,10 @@ absl::StatusOr<Decision> DecideByRunning(const Prepared& original,
                result.ratios[i + 1].interval.low, result.ratios[i + 1].interval.high);
   }
   decision.winner = Fastest(result);
+  if (decision.winner.has_value()) {
+    const timing::Interval& ratio = result.ratios[*decision.winner + 1].interval;
+    decision.gain = PercentRange{100 * (1 - ratio.high), 100 * (1 - ratio.low)};
+  }
   return decision;
 }
 

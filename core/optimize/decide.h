@@ -27,6 +27,7 @@ absl::Status KeepVerified(const verify::Reference& reference, int threads,
 struct Decision {
   std::optional<size_t> winner;  // index; nothing: the original stays
   Measured original;
+  std::optional<PercentRange> gain;  // of the winner, where it was measured
 };
 
 // By running the original and all candidates end to end, interleaved, on `inputs` (those of

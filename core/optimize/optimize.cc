@@ -203,6 +203,7 @@ class Run {
     report_.optimized = {NodeCount(winner.prepared.model), winner.cost.total_us, winner.measured};
     report_.verification = {winner.verdict.passed, winner.verdict.max_relative_error,
                             winner.verdict.tolerance, winner.verdict.inputs};
+    report_.speedup_interval = decision_.gain;
     report_.journal = std::move(winner.journal);
     DescribeNodes({original_.cut.graph, original_cost_}, {winner.prepared.cut.graph, winner.cost},
                   &report_);

@@ -75,6 +75,11 @@ struct DrawnNode {
   double cost_us = 0;
 };
 
+struct PercentRange {
+  double low = 0;
+  double high = 0;
+};
+
 struct Report {
   Outcome outcome = Outcome::kNoImprovement;
   std::string model_name;
@@ -87,6 +92,9 @@ struct Report {
   GraphFigures optimized;
   double speedup_percent = 0;  // (original - optimized) / original * 100, measured medians
   double predicted_speedup_percent = 0;  // the same of the predictions
+  // Where the gain surely lies (99 %), by the ratio of the lower quartiles, which noise moves less
+  // than the medians. Nothing where nothing was compared.
+  std::optional<PercentRange> speedup_interval;
   Verification verification;
   SearchFigures search;
   std::vector<JournalEntry> journal;

@@ -94,7 +94,12 @@ std::string HowSure(const Report& report) {
         label, Time(m.median_us), Time(m.p10_us), Time(m.p90_us), cls, 100 * m.p10_us / top,
         std::max(0.3, 100 * (m.p90_us - m.p10_us) / top), cls, 100 * m.median_us / top);
   };
-  return absl::StrCat("<section><h2>How sure</h2>",
+  std::string gain;
+  if (report.speedup_interval.has_value()) {
+    gain = absl::StrFormat("<p>With 99 %% confidence between %.1f %% and %.1f %% faster.</p>",
+                           report.speedup_interval->low, report.speedup_interval->high);
+  }
+  return absl::StrCat("<section><h2>How sure</h2>", gain,
                       stripe("original", report.original.measured, "before"),
                       stripe("optimized", report.optimized.measured, "after"), "</section>");
 }

@@ -25,6 +25,11 @@ Json ToValue(const GraphFigures& figures) {
           {"measured_us", ToValue(figures.measured)}};
 }
 
+Json ToValue(const std::optional<PercentRange>& range) {
+  if (!range.has_value()) return nullptr;
+  return {{"low", range->low}, {"high", range->high}};
+}
+
 Json ToValue(const Verification& verification) {
   return {{"passed", verification.passed},
           {"max_relative_error", verification.max_relative_error},
@@ -97,6 +102,11 @@ void FromValue(const Json& json, GraphFigures* figures) {
   Read(json, "nodes", &figures->nodes);
   Read(json, "predicted_us", &figures->predicted_us);
   if (json.contains("measured_us")) FromValue(json["measured_us"], &figures->measured);
+}
+
+void FromValue(const Json& json, PercentRange* range) {
+  Read(json, "low", &range->low);
+  Read(json, "high", &range->high);
 }
 
 void FromValue(const Json& json, Verification* verification) {
@@ -172,6 +182,9 @@ Report FromValue(const Json& json) {
   ReadStruct(json, "optimized", &report.optimized);
   Read(json, "speedup_percent", &report.speedup_percent);
   Read(json, "predicted_speedup_percent", &report.predicted_speedup_percent);
+  if (json.contains("speedup_interval_percent") && !json["speedup_interval_percent"].is_null()) {
+    FromValue(json["speedup_interval_percent"], &report.speedup_interval.emplace());
+  }
   ReadStruct(json, "verification", &report.verification);
   ReadStruct(json, "search", &report.search);
   ReadList(json, "journal", &report.journal);
@@ -203,6 +216,7 @@ std::string ToJson(const Report& report) {
       {"original", ToValue(report.original)},
       {"optimized", ToValue(report.optimized)},
       {"speedup_percent", report.speedup_percent},
+      {"speedup_interval_percent", ToValue(report.speedup_interval)},
       {"predicted_speedup_percent", report.predicted_speedup_percent},
       {"verification", ToValue(report.verification)},
       {"search", ToValue(report.search)},

@@ -34,6 +34,11 @@ void AppendFigures(const Report& report, std::string* out) {
   if (!report.measured) return;
   row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
       absl::StrFormat("%.1f %%", report.speedup_percent));
+  if (report.speedup_interval.has_value()) {
+    row("  surely", "", "",
+        absl::StrFormat("%.1f to %.1f %%", report.speedup_interval->low,
+                        report.speedup_interval->high));
+  }
   row("  p10..p90", absl::StrCat(Microseconds(before.measured.p10_us), ".."),
       absl::StrCat(Microseconds(after.measured.p10_us), ".."), "");
   row("", Microseconds(before.measured.p90_us), Microseconds(after.measured.p90_us), "");

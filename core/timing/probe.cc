@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "core/timing/run_queue_wait.h"
+
 namespace quotient::timing {
 namespace {
 
@@ -15,6 +17,8 @@ class SystemProbe : public Probe {
     rusage usage;
     return getrusage(who_, &usage) == 0 ? usage.ru_nivcsw : 0;
   }
+  // One thread alone is woken by nobody: its switches say all.
+  int64_t WaitedNs() override { return who_ == RUSAGE_SELF ? waited_.TotalNs() : 0; }
   std::optional<int64_t> CpuNs() override {
     timespec time;
     if (who_ != RUSAGE_THREAD || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) {
@@ -25,6 +29,7 @@ class SystemProbe : public Probe {
 
  private:
   const decltype(RUSAGE_SELF) who_;
+  RunQueueWait waited_;
 };
 
 class ClockProbe : public Probe {
@@ -33,6 +38,7 @@ class ClockProbe : public Probe {
 
   int64_t NowNs() override { return clock_->NowNs(); }
   int64_t InvoluntarySwitches() override { return 0; }
+  int64_t WaitedNs() override { return 0; }
   std::optional<int64_t> CpuNs() override { return std::nullopt; }
 
  private:
@@ -52,13 +58,16 @@ std::unique_ptr<Probe> NewClockProbe(const Clock* clock) {
 Stopwatch::Stopwatch(Probe& probe)
     : probe_(probe),
       switches_(probe.InvoluntarySwitches()),
+      waited_ns_(probe.WaitedNs()),
       cpu_ns_(probe.CpuNs()),
       start_ns_(probe.NowNs()) {}
 
 Stopwatch::Reading Stopwatch::Stop() const {
   const int64_t wall_ns = probe_.NowNs() - start_ns_;
   const std::optional<int64_t> cpu_ns = probe_.CpuNs();
-  const bool clean = probe_.InvoluntarySwitches() == switches_;
+  const int64_t waited_ns = probe_.WaitedNs() - waited_ns_;  // negative: a thread has ended
+  const bool clean =
+      probe_.InvoluntarySwitches() == switches_ && waited_ns >= 0 && waited_ns <= wall_ns / 20;
   const bool by_cpu = !clean && cpu_ns.has_value() && cpu_ns_.has_value();
   return {static_cast<double>(by_cpu ? *cpu_ns - *cpu_ns_ : wall_ns) * 1e-3, clean};
 }

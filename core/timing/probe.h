@@ -18,6 +18,9 @@ class Probe {
   // How often the measured threads have been taken off their cores against their will, ever. A
   // sample over which this grows is contaminated.
   virtual int64_t InvoluntarySwitches() = 0;
+  // How long they have been ready to run without a core, ever. A sample over which this grows by
+  // more than a twentieth of it is contaminated.
+  virtual int64_t WaitedNs() = 0;
   // CPU time of the measured thread: what a contaminated sample would have taken alone, but for
   // the caches. Nothing where kernels use more threads, which spin while they wait.
   virtual std::optional<int64_t> CpuNs() = 0;
@@ -42,6 +45,7 @@ class Stopwatch {
  private:
   Probe& probe_;
   const int64_t switches_;
+  const int64_t waited_ns_;
   const std::optional<int64_t> cpu_ns_;
   const int64_t start_ns_;  // last: read last
 };

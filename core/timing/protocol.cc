@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/timing/statistics.h"
 
 namespace quotient::timing {
@@ -93,10 +95,9 @@ class Series {
   std::vector<double> clean_;
 };
 
-}  // namespace
-
-std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
-                              const Protocol& protocol, Probe& probe, const StopCondition& stop) {
+// One attempt at all of `kernels`.
+std::vector<Timing> TimeOnce(std::span<kernels::CompiledKernel* const> kernels,
+                             const Protocol& protocol, Probe& probe, const StopCondition& stop) {
   std::vector<Series> all;
   all.reserve(kernels.size());
   for (kernels::CompiledKernel* kernel : kernels) all.emplace_back(kernel, protocol, probe);
@@ -115,6 +116,36 @@ std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
   }
   std::vector<Timing> results;
   for (const Series& series : all) results.push_back(series.Result());
+  return results;
+}
+
+bool IsBetter(const Timing& a, const Timing& b) {
+  if ((a.state == TimingState::kOk) != (b.state == TimingState::kOk)) {
+    return a.state == TimingState::kOk;
+  }
+  return a.has_time() && a.min_us < b.min_us;
+}
+
+}  // namespace
+
+std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
+                              const Protocol& protocol, Probe& probe, const StopCondition& stop) {
+  std::vector<Timing> results = TimeOnce(kernels, protocol, probe, stop);
+  for (int chance = 0; chance < protocol.more_chances && !stop.ShouldStop(); ++chance) {
+    std::vector<kernels::CompiledKernel*> noisy;
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i].state != TimingState::kNoisy) continue;
+      noisy.push_back(kernels[i]);
+      positions.push_back(i);
+    }
+    if (noisy.empty()) break;
+    absl::SleepFor(absl::Microseconds(protocol.pause_us));
+    const std::vector<Timing> again = TimeOnce(noisy, protocol, probe, stop);
+    for (size_t i = 0; i < again.size(); ++i) {
+      if (IsBetter(again[i], results[positions[i]])) results[positions[i]] = again[i];
+    }
+  }
   return results;
 }
 

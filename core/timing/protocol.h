@@ -5,10 +5,11 @@
 //   * Every kernel of a batch is run warm, and a sample is given as many runs as make it 0.2 to
 //     1 ms long: short enough to fit between two interruptions on a busy machine.
 //   * Samples are taken round-robin over the batch, so that a slow second hits all alike.
-//   * A sample over which the thread was taken off its core is contaminated and does not count,
-//     unless there are too few clean ones: then its CPU time does.
+//   * A sample over which a thread was taken off its core, or waited for one, is contaminated and
+//     does not count, unless there are too few clean ones: then its CPU time does.
 //   * A kernel is done when its clean minimum has not improved by 1 % for some rounds and enough
 //     samples are clean; one that does not get there in the rounds allowed is noisy.
+//   * Noisy ones get more chances a little later: whoever disturbed them may have gone.
 
 #include <memory>
 #include <span>
@@ -36,6 +37,8 @@ struct Protocol {
   // fewer than this many.
   double budget_us = 60'000;
   int fewest_rounds = 3;
+  int more_chances = 3;  // of noisy kernels
+  double pause_us = 20'000;
 };
 
 // Times the kernels of a batch together; on the calling thread. The results are parallel to

@@ -20,6 +20,7 @@ Report Example() {
   report.optimized = {9, 80.25, {90, 89, 99, 40}};
   report.speedup_percent = 25;
   report.predicted_speedup_percent = 20.1;
+  report.speedup_interval = {23.5, 26.25};
   report.verification = {true, 1e-7, 1e-4, 2};
   report.search = {"saturate", 1.5, 1000, 400, 7, "saturated", 33};
   report.journal = {{"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)"}};
@@ -53,6 +54,9 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"p10\"",
                           "\"p90\"",
                           "\"speedup_percent\": 25",
+                          "\"speedup_interval_percent\"",
+                          "\"low\": 23.5",
+                          "\"high\": 26.25",
                           "\"predicted_speedup_percent\"",
                           "\"max_relative_error\"",
                           "\"inputs\"",

@@ -20,6 +20,7 @@ class ScriptedProbe : public Probe {
 
   int64_t NowNs() override { return clock_->NowNs(); }
   int64_t InvoluntarySwitches() override { return switches_; }
+  int64_t WaitedNs() override { return waited_ns_; }
   std::optional<int64_t> CpuNs() override {
     if (!has_cpu_time_) return std::nullopt;
     return clock_->NowNs() - stolen_ns_;
@@ -31,11 +32,17 @@ class ScriptedProbe : public Probe {
     clock->Advance(us);
     stolen_ns_ += static_cast<int64_t>(us * 1e3);
   }
+  // A thread waits for a core, unseen by whoever counts switches; the clock goes on.
+  void Wait(kernels::fake::FakeClock* clock, double us) {
+    clock->Advance(us);
+    waited_ns_ += static_cast<int64_t>(us * 1e3);
+  }
   void HaveCpuTime() { has_cpu_time_ = true; }
 
  private:
   const kernels::fake::FakeClock* clock_;
   int64_t switches_ = 0;
+  int64_t waited_ns_ = 0;
   int64_t stolen_ns_ = 0;
   bool has_cpu_time_ = false;
 };

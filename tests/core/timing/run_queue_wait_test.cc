@@ -1,0 +1,47 @@
+#include "core/timing/run_queue_wait.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/base/clock.h"
+
+namespace quotient::timing {
+namespace {
+
+void PinToCore(int core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(core, &cores);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(cores), &cores), 0);
+}
+
+TEST(RunQueueWaitTest, GrowsWhileTwoThreadsWantOneCore) {
+  if (access("/proc/self/schedstat", R_OK) != 0) GTEST_SKIP() << "no scheduler statistics here";
+  const int core = sched_getcpu();
+  RunQueueWait wait;
+  std::atomic<bool> end{false};
+  const int64_t before = wait.TotalNs();
+  int64_t after = before;
+  {
+    std::jthread busy([&] {
+      PinToCore(core);
+      while (!end.load()) {
+      }
+    });
+    std::jthread also_busy([&] {
+      PinToCore(core);
+      // Until it has been seen; whoever waits for ever has found a broken meter.
+      while ((after = wait.TotalNs()) < before + 1'000'000) {
+      }
+      end.store(true);
+    });
+  }
+  EXPECT_GE(after, before + 1'000'000);
+}
+
+}  // namespace
+}  // namespace quotient::timing
