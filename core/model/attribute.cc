@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
@@ -31,6 +32,12 @@ std::string StringText(absl::string_view value) {
   return absl::StrCat("\"", absl::CEscape(value), "\"");
 }
 
+bool HasNan(const Tensor& tensor) {
+  if (!IsFloat(tensor.dtype())) return false;
+  const std::vector<double> values = tensor.AsDoubles();
+  return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
 struct ToText {
   std::string operator()(int64_t value) const { return absl::StrCat(value); }
   std::string operator()(double value) const { return DoubleText(value); }
@@ -58,7 +65,9 @@ struct ToText {
                         "]");
   }
   std::string operator()(const Tensor& tensor) const {
-    return absl::StrCat(ToString(tensor.type()), " digest(", tensor.digest().Hex(), ")");
+    // Decimal numbers do not tell one NaN from another.
+    const int64_t most = HasNan(tensor) ? -1 : 16;
+    return absl::StrCat(ToString(tensor.type()), " ", ElementsText(tensor, most));
   }
 };
 

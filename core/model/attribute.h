@@ -52,8 +52,8 @@ class AttributeMap {
   std::vector<std::pair<std::string, Attribute>> entries_;  // sorted by name
 };
 
-// "{axis=1, pads=[0,0,1,1]}"; canonical: equal maps give equal text, and conversely (tensors show
-// their digest). Empty maps give "".
+// "{axis=1, pads=[0,0,1,1], value=int64[1] [7]}"; canonical: equal maps give equal text, and
+// conversely (large tensors show their digest). Empty maps give "".
 std::string ToString(const AttributeMap& attributes);
 
 }  // namespace quotient::model

@@ -188,6 +188,7 @@ class Parser {
       return ScalarAttribute(token);
     }
     if (token.text == "[") return ReadListAttribute();
+    if (DTypeFromName(token.text).has_value()) return TensorAttribute(token);
     if (token.text == "floats" || token.text == "strings") {
       QUOTIENT_RETURN_IF_ERROR(Expect("["));
       QUOTIENT_RETURN_IF_ERROR(Expect("]"));
@@ -203,6 +204,13 @@ class Parser {
     if (absl::SimpleAtoi(token.text, &integer)) return Attribute(integer);
     if (absl::SimpleAtod(token.text, &real)) return Attribute(real);
     return lexer_.Error(token.offset, absl::StrCat("not a number: '", token.text, "'"));
+  }
+
+  // "float32[2] [0.5, 1]", after the element type.
+  absl::StatusOr<Attribute> TensorAttribute(const Token& dtype) {
+    QUOTIENT_ASSIGN_OR_RETURN(const TensorType type, ReadDims(dtype));
+    QUOTIENT_ASSIGN_OR_RETURN(Tensor tensor, ReadTensor(type));
+    return Attribute(std::move(tensor));
   }
 
   absl::StatusOr<Attribute> ReadListAttribute() {
@@ -235,6 +243,10 @@ class Parser {
   absl::StatusOr<TensorType> ReadType() {
     QUOTIENT_RETURN_IF_ERROR(Expect(":"));
     QUOTIENT_ASSIGN_OR_RETURN(const Token dtype, lexer_.Next());
+    return ReadDims(dtype);
+  }
+
+  absl::StatusOr<TensorType> ReadDims(const Token& dtype) {
     QUOTIENT_RETURN_IF_ERROR(Expect("["));
     QUOTIENT_ASSIGN_OR_RETURN(const absl::string_view dims, lexer_.RestOfBrackets());
     auto type = ParseTensorType(absl::StrCat(dtype.text, "[", dims, "]"));

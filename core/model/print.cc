@@ -1,7 +1,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/model/text.h"
 
@@ -20,21 +19,6 @@ bool IsPlainName(absl::string_view name) {
 std::string NameText(absl::string_view name) {
   if (IsPlainName(name)) return std::string(name);
   return absl::StrCat("\"", absl::CEscape(name), "\"");
-}
-
-std::string TensorText(const Tensor& tensor, int64_t inline_elements) {
-  if (tensor.elements() > inline_elements || !IsComputable(tensor.dtype())) {
-    return absl::StrCat("digest(", tensor.digest().Hex(), ")");
-  }
-  if (IsFloat(tensor.dtype())) {
-    return absl::StrCat("[",
-                        absl::StrJoin(tensor.AsDoubles(), ", ",
-                                      [](std::string* out, double value) {
-                                        absl::StrAppend(out, absl::StrFormat("%.17g", value));
-                                      }),
-                        "]");
-  }
-  return absl::StrCat("[", absl::StrJoin(tensor.AsInts(), ", "), "]");
 }
 
 class Printer {
@@ -67,7 +51,7 @@ class Printer {
 
   void PrintTensor(absl::string_view keyword, const Value& value, const Tensor& tensor) {
     absl::StrAppend(&text_, "  ", keyword, " ", NameText(value.name), ": ", ToString(value.type),
-                    " = ", TensorText(tensor, inline_elements_), "\n");
+                    " = ", ElementsText(tensor, inline_elements_), "\n");
   }
 
   std::string Name(ValueId id) const { return id.valid() ? NameText(graph_.value(id).name) : "_"; }

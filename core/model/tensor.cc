@@ -9,6 +9,8 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "core/base/checked.h"
 #include "core/base/float16.h"
 
@@ -269,6 +271,19 @@ bool SameContent(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.dims() == b.dims() && a.bytes().size() == b.bytes().size() &&
          (a.bytes().data() == b.bytes().data() || a.bytes().empty() ||
           std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0);
+}
+
+std::string ElementsText(const Tensor& tensor, int64_t most) {
+  if (tensor.elements() > most || !IsComputable(tensor.dtype())) {
+    return absl::StrCat("digest(", tensor.digest().Hex(), ")");
+  }
+  if (!IsFloat(tensor.dtype())) {
+    return absl::StrCat("[", absl::StrJoin(tensor.AsInts(), ", "), "]");
+  }
+  const auto append = [](std::string* out, double value) {
+    absl::StrAppend(out, absl::StrFormat("%.17g", value));
+  };
+  return absl::StrCat("[", absl::StrJoin(tensor.AsDoubles(), ", ", append), "]");
 }
 
 }  // namespace quotient::model

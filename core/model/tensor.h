@@ -82,4 +82,8 @@ void Store(DType dtype, std::span<std::byte> buffer, int64_t begin,
 // Same type, dims and bytes.
 bool SameContent(const Tensor& a, const Tensor& b);
 
+// The elements as the text form of graphs has them, "[0, 1.5]"; "digest(hex)" where there are more
+// than `most`, and for types that are not computable.
+std::string ElementsText(const Tensor& tensor, int64_t most);
+
 }  // namespace quotient::model

@@ -13,6 +13,7 @@
 //     (a, b) = Split(c) {axis=1, split=[2,2]}
 //     y: float32[N,2,8,8] = Add(a, b)              # a declared type, optional
 //     z = Clip(y, _, s)                            # _: input left out
+//     o = ConstantOfShape(axes) {value=float32[1] [0.5]}
 //     m = Opaque "com.acme.Foo" (y)
 //     output z, m
 //   }

@@ -16,7 +16,7 @@ TEST(TextTest, PrintsWhatItParsed) {
   const flag: bool[2] = [1, 0]
   c: float32[N,3,8,8] = Conv(x, _, bias) {alpha=0.5, mode="a b", pads=[1,1,1,1]} @conv/1
   (a, _, b) = Split(c) {axis=1, names=["p","q"], scales=[1.0,0.1], none=[]}
-  m = Opaque "com.acme.Foo" (a, b, axes)
+  m = Opaque "com.acme.Foo" (a, b, axes) {empty=int64[0] [], value=float16[2,1] [0.5, -0]}
   "odd name" = Clip(m, s, flag)
   output "odd name", x
 }
@@ -31,6 +31,8 @@ TEST(TextTest, PrintsWhatItParsed) {
   EXPECT_NE(printed.find("c: float32[N,3,8,8] = Conv(x, _, bias) "
                          "{alpha=0.5, mode=\"a b\", pads=[1,1,1,1]} @conv/1"),
             std::string::npos)
+      << printed;
+  EXPECT_NE(printed.find("{empty=int64[0] [], value=float16[2,1] [0.5, -0]}"), std::string::npos)
       << printed;
 }
 
