@@ -1,8 +1,9 @@
 #pragma once
 
-// Conversions between float and the 16-bit formats, round half to even; NaN stays NaN.
+// Conversions between float, double and the 16-bit formats, round half to even; NaN stays NaN.
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace quotient {
@@ -42,6 +43,24 @@ inline uint16_t FloatToFloat16(float value) {
   }
   const uint32_t odd = (magnitude >> 13) & 1u;
   return static_cast<uint16_t>(sign | ((magnitude + 0xfffu + odd - 0x38000000u) >> 13));
+}
+
+// The float that equals `value`, else the one of its two neighbours whose last bit is set: so what
+// is not exactly half-way between two shorter numbers does not look so, and rounding the result to
+// a format of at most 22 bits is rounding `value` itself. (The nearest float may be half-way.)
+inline float DoubleToFloatByOdd(double value) {
+  const float nearest = static_cast<float>(value);
+  const uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  if (static_cast<double>(nearest) == value || std::isnan(value) || (bits & 1u) != 0) {
+    return nearest;
+  }
+  const bool is_beyond = std::fabs(static_cast<double>(nearest)) > std::fabs(value);
+  return std::bit_cast<float>(is_beyond ? bits - 1 : bits + 1);
+}
+
+inline uint16_t DoubleToFloat16(double value) { return FloatToFloat16(DoubleToFloatByOdd(value)); }
+inline uint16_t DoubleToBfloat16(double value) {
+  return FloatToBfloat16(DoubleToFloatByOdd(value));
 }
 
 }  // namespace quotient

@@ -36,9 +36,9 @@ double ToDouble(T value) {
 template <typename T>
 T FromDouble(double value) {
   if constexpr (std::is_same_v<T, Half>) {
-    return Half{FloatToFloat16(static_cast<float>(value))};
+    return Half{DoubleToFloat16(value)};
   } else if constexpr (std::is_same_v<T, Brain>) {
-    return Brain{FloatToBfloat16(static_cast<float>(value))};
+    return Brain{DoubleToBfloat16(value)};
   } else if constexpr (std::is_same_v<T, bool>) {
     return value != 0;
   } else if constexpr (std::is_floating_point_v<T>) {

@@ -99,6 +99,26 @@ TEST(Float16Test, BrainFloatRoundsHalfToEven) {
   EXPECT_TRUE(std::isnan(Bfloat16ToFloat(FloatToBfloat16(std::nanf("")))));
 }
 
+// 1 + 2^-11 is half-way between two halves, 1 + 2^-8 between two brain floats; a little more than
+// that is nearer to the upper one, and float cannot tell the little.
+TEST(Float16Test, DoublesRoundOnce) {
+  EXPECT_EQ(DoubleToFloat16(1 + 0x1p-11), 0x3c00);
+  EXPECT_EQ(DoubleToFloat16(1 + 0x1p-11 + 0x1p-40), 0x3c01);
+  EXPECT_EQ(DoubleToFloat16(-(1 + 0x1p-11 + 0x1p-40)), 0xbc01);
+  EXPECT_EQ(DoubleToFloat16(1 + 3 * 0x1p-11 - 0x1p-40), 0x3c01);
+  EXPECT_EQ(DoubleToFloat16(0x1p-25 + 0x1p-60), 0x0001);  // subnormal
+  EXPECT_EQ(DoubleToFloat16(1e-300), 0x0000);
+  EXPECT_EQ(DoubleToFloat16(65520 - 0x1p-30), 0x7bff);
+  EXPECT_EQ(DoubleToFloat16(-1e300), 0xfc00);
+  EXPECT_TRUE(std::isnan(Float16ToFloat(DoubleToFloat16(std::nan("")))));
+  EXPECT_EQ(DoubleToBfloat16(1 + 0x1p-8), 0x3f80);
+  EXPECT_EQ(DoubleToBfloat16(1 + 0x1p-8 + 0x1p-40), 0x3f81);
+  EXPECT_EQ(DoubleToBfloat16(1e300), 0x7f80);
+  for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
+    ASSERT_EQ(DoubleToFloat16(Float16ToFloat(static_cast<uint16_t>(bits))), bits);
+  }
+}
+
 TEST(RngTest, KnownStreamOnEveryMachine) {
   Rng a(1), b(1), other_stream(1, 1);
   const uint64_t first = a.Next();

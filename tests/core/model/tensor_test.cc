@@ -32,6 +32,15 @@ TEST(TensorTest, ConversionsSaturateTruncateAndWrap) {
   EXPECT_EQ(small.AsInts(), (std::vector<int64_t>{44, 127, 5, -128}));
 }
 
+TEST(TensorTest, HalvesAreRoundedOnceFromDouble) {
+  // Rounded to float first, this would be half-way between 1 and the next half, and become 1.
+  const double above_half_way = 1 + 0x1p-11 + 0x1p-40;
+  std::span<std::byte> bytes;
+  const Tensor half = Tensor::Allocate(DType::kFloat16, {1}, &bytes);
+  Store(DType::kFloat16, bytes, 0, std::span(&above_half_way, 1));
+  EXPECT_EQ(half.GetDouble(0), 1 + 0x1p-10);
+}
+
 TEST(TensorTest, LargeIntegersAreExact) {
   const int64_t big = (int64_t{1} << 60) + 1;
   const Tensor tensor = Tensor::IntScalar(big);
