@@ -183,27 +183,25 @@ class Parser {
 
   absl::StatusOr<Attribute> ReadAttribute() {
     QUOTIENT_ASSIGN_OR_RETURN(const Token token, lexer_.Next());
-    if (token.kind == Token::Kind::kString) return Attribute(token.text);
-    if (token.kind == Token::Kind::kNumber || token.text == "inf" || token.text == "nan") {
-      return ScalarAttribute(token);
-    }
-    if (token.text == "[") return ReadListAttribute();
-    if (DTypeFromName(token.text).has_value()) return TensorAttribute(token);
-    if (token.text == "floats" || token.text == "strings") {
+    if (token.kind == Token::Kind::kPunctuation && token.text == "[") return ReadListAttribute();
+    const bool is_name = token.kind == Token::Kind::kName;
+    if (is_name && DTypeFromName(token.text).has_value()) return TensorAttribute(token);
+    if (is_name && (token.text == "floats" || token.text == "strings")) {
       QUOTIENT_RETURN_IF_ERROR(Expect("["));
       QUOTIENT_RETURN_IF_ERROR(Expect("]"));
       if (token.text == "floats") return Attribute(Floats());
       return Attribute(Strings());
     }
-    return lexer_.Error(token.offset, absl::StrCat("not an attribute: '", token.text, "'"));
+    return ScalarAttribute(token);
   }
 
   absl::StatusOr<Attribute> ScalarAttribute(const Token& token) {
+    if (token.kind == Token::Kind::kString) return Attribute(token.text);
     int64_t integer;
     double real;
     if (absl::SimpleAtoi(token.text, &integer)) return Attribute(integer);
     if (absl::SimpleAtod(token.text, &real)) return Attribute(real);
-    return lexer_.Error(token.offset, absl::StrCat("not a number: '", token.text, "'"));
+    return lexer_.Error(token.offset, absl::StrCat("not an attribute: '", token.text, "'"));
   }
 
   // "float32[2] [0.5, 1]", after the element type.
@@ -213,11 +211,13 @@ class Parser {
     return Attribute(std::move(tensor));
   }
 
+  // Lists of lists are no attributes, so nothing recurses here.
   absl::StatusOr<Attribute> ReadListAttribute() {
     std::vector<Attribute> items;
     QUOTIENT_ASSIGN_OR_RETURN(bool done, Accept("]"));
     while (!done) {
-      QUOTIENT_ASSIGN_OR_RETURN(Attribute item, ReadAttribute());
+      QUOTIENT_ASSIGN_OR_RETURN(const Token token, lexer_.Next());
+      QUOTIENT_ASSIGN_OR_RETURN(Attribute item, ScalarAttribute(token));
       items.push_back(std::move(item));
       QUOTIENT_ASSIGN_OR_RETURN(const bool more, Accept(","));
       done = !more;

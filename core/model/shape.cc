@@ -44,6 +44,7 @@ std::vector<int64_t> TensorType::dims() const {
 }
 
 int64_t TensorType::elements() const {
+  if (std::any_of(shape->begin(), shape->end(), [](const Dim& d) { return d.Is(0); })) return 0;
   int64_t product = 1;
   for (const Dim& dim : *shape) product *= dim.number();
   return product;

@@ -61,8 +61,8 @@ struct TensorType {
   bool is_static() const;
   // The dimensions as numbers; only if is_static().
   std::vector<int64_t> dims() const;
-  // Product of the dimensions, and the bytes they take; only if is_static(). Never overflows for
-  // types that passed Validate.
+  // Product of the dimensions, and the bytes they take; only if is_static() and the bytes are known
+  // to be countable (Tensor::ByteSize). A type without elements may have dimensions of any length.
   int64_t elements() const;
   int64_t bytes() const;
 

@@ -65,5 +65,12 @@ TEST(DTypeTest, NumbersNamesAndBitsAgree) {
   EXPECT_EQ(DTypeBits(DType::kBfloat16), 16);
 }
 
+TEST(TensorTypeTest, NoElementsWhateverTheOtherDimensionsAre) {
+  const int64_t huge = int64_t{1} << 40;
+  const TensorType type = StaticType(DType::kFloat32, std::vector<int64_t>{huge, huge, 0});
+  EXPECT_EQ(type.elements(), 0);
+  EXPECT_EQ(type.bytes(), 0);
+}
+
 }  // namespace
 }  // namespace quotient::model

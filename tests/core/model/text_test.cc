@@ -51,7 +51,7 @@ TEST(TextTest, RandomConstantsAreReproducible) {
 
 TEST(TextTest, ErrorsHaveAPlace) {
   struct Case {
-    const char* text;
+    std::string text;
     const char* message;
   };
   const Case cases[] = {
@@ -65,6 +65,9 @@ TEST(TextTest, ErrorsHaveAPlace) {
       {"graph g { const x: float32[N] = [1] output x }", "static type"},
       {"graph g { const x: float32[99999999999,99999999999] = random(1) output x }", "too large"},
       {"graph g { input x: float32[1] y = Relu(x) {a=} output y }", "not an attribute"},
+      {absl::StrCat("graph g { input x: float32[1] y = Relu(x) {a=", std::string(1'000'000, '['),
+                    "} output y }"),
+       "not an attribute"},
       {"graph g { input x: float32[1] y = Relu(x) {a=[1,\"b\"]} output y }", "different kinds"},
       {"graph g { input x: float32[1] input x: float32[1] output x }", "defined twice"},
       {"graph \"g", "unterminated string"},
