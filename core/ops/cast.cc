@@ -18,17 +18,12 @@ using model::Shape;
 using model::Tensor;
 using model::TensorType;
 
-std::optional<Elements> CastElements(const Elements& elements, DType to) {
-  Elements result = elements;
-  for (Element& element : result) {
-    if (to == DType::kBool) {
-      element = element.is_number() ? Element(element.number() != 0) : Element();
-    } else if (to == DType::kInt32 && element.is_number() &&
-               element.number() != static_cast<int32_t>(element.number())) {
-      element = Element();
-    }
+Elements CastElements(Elements elements, DType to) {
+  if (to != DType::kBool) return elements;
+  for (Element& element : elements) {
+    element = element.is_number() ? Element(element.number() != 0) : Element();
   }
-  return result;
+  return elements;
 }
 
 InferResult InferCastTo(const InferContext& context, DType to) {

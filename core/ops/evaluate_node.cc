@@ -20,7 +20,14 @@ using model::TensorType;
 // A tensor that would take more is an error of the model rather than a reason to run out of memory.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 34;
 
+// Ranks add up (Gather), so that a few nodes could ask for one of millions.
+constexpr int kMaxRank = 64;
+
 absl::Status CheckSize(const TensorType& type) {
+  if (type.has_rank() && type.rank() > kMaxRank) {
+    return MakeError(Reason::kLimitDims,
+                     absl::StrCat("an output of rank ", type.rank(), ", the limit is ", kMaxRank));
+  }
   if (!type.is_static()) return absl::OkStatus();
   if (!Tensor::ByteSize(type.dtype, type.dims()).has_value()) {
     return MakeError(Reason::kLimitDims,
@@ -31,6 +38,13 @@ absl::Status CheckSize(const TensorType& type) {
 
 bool HoldsElements(const TensorType& type) {
   return type.dtype == DType::kInt64 || type.dtype == DType::kInt32 || type.dtype == DType::kBool;
+}
+
+// Whether an element of the type can have that value. Where arithmetic on numbers left the type,
+// the element wraps, and is better not known.
+bool Holds(DType dtype, int64_t number) {
+  if (dtype == DType::kBool) return number == 0 || number == 1;
+  return dtype != DType::kInt32 || number == static_cast<int32_t>(number);
 }
 
 absl::Status CheckComputable(const TensorType& type) {
@@ -104,6 +118,13 @@ absl::StatusOr<InferResult> InferNode(const OpDef& op, const InferContext& conte
                       HoldsElements(result.types[0]) &&
                       result.types[0].elements() == static_cast<int64_t>(result.elements->size());
     if (!fits || result.elements->size() > kMaxElements) result.elements.reset();
+  }
+  if (result.elements.has_value()) {
+    for (Element& element : *result.elements) {
+      if (element.is_number() && !Holds(result.types[0].dtype, element.number())) {
+        element = Element();
+      }
+    }
   }
   return result;
 }

@@ -139,6 +139,10 @@ Dim DivideDims(std::span<const Dim> dims, std::span<const Dim> divisors) {
 }
 
 Dim MinDim(const Dim& symbol, int64_t number) {
+  // A chain of slices would make a symbol as long as the chain, for each of them.
+  constexpr size_t kLongestSymbol = 4096;
+  if (number == 0) return 0;
+  if (symbol.symbol().size() > kLongestSymbol) return Dim();
   return Dim::Symbol(absl::StrCat("min(", symbol.symbol(), ",", number, ")"));
 }
 

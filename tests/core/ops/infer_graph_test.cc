@@ -149,5 +149,43 @@ TEST(BindShapesTest, RefusesWhatDoesNotFit) {
   }
 }
 
+// Gather's rank is the sum of two ranks: thirty nodes could ask for one of a billion.
+TEST(InferTypesTest, RanksAreBounded) {
+  std::string text = "graph g {\ninput r0: int64[1,1]\n";
+  for (int i = 1; i <= 30; ++i) {
+    absl::StrAppend(&text, "r", i, " = Gather(r", i - 1, ", r", i - 1, ")\n");
+  }
+  Graph graph = MustParse(absl::StrCat(text, "output r30\n}"));
+  EXPECT_THAT(InferTypes(graph),
+              HasReason(Reason::kLimitDims, HasSubstr("'r6': an output of rank 65")));
+}
+
+TEST(InferTypesTest, SymbolsDoNotGrowWithTheGraph) {
+  std::string text = "graph g {\ninput x: float32[N]\nconst zero: int64[1] = [0]\nv0 = Shape(x)\n";
+  for (int i = 1; i <= 2000; ++i) {
+    absl::StrAppend(&text, "const w", i, ": float32[9] = random(1)\ny", i, " = Slice(w", i,
+                    ", zero, v", i - 1, ")\nv", i, " = Shape(y", i, ")\n");
+  }
+  Graph graph = MustParse(absl::StrCat(text, "output v2000\n}"));
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "y2"), "float32[min(min(N,9),9)]");
+  EXPECT_LT(TypeOf(graph, "y2000").size(), 10'000u);
+}
+
+// 32-bit arithmetic wraps, so beyond its numbers nothing is known.
+TEST(InferTypesTest, ElementsThatLeaveTheirTypeAreNotKnown) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[1]
+    const big: int32[1] = [2147483647]
+    const one: int32[1] = [1]
+    sum = Add(big, one)
+    same = Add(sum, one)
+    y = Expand(x, same)
+    output y
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[?]");
+}
+
 }  // namespace
 }  // namespace quotient::ops

@@ -168,5 +168,10 @@ TEST(ElementwiseTest, DoesNotDependOnThreads) {
   EXPECT_EQ(one.GetDouble(1 * 53 * 91 + 2 * 91 + 3), static_cast<float>((91 + 3) / 3.0));
 }
 
+TEST(MinDimTest, IsZeroBesideZero) {
+  EXPECT_EQ(MinDim(S("N"), 5), S("min(N,5)"));
+  EXPECT_EQ(MinDim(S("N"), 0), Dim(0));
+}
+
 }  // namespace
 }  // namespace quotient::ops
