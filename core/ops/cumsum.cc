@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/status_macros.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
 
@@ -28,8 +29,8 @@ struct Lines {
   int64_t outer;
 };
 
-template <typename T, typename Add>
-Tensor RunningSums(const EvaluateContext& context, const Lines& lines, Add add) {
+template <typename T>
+Tensor RunningSums(const EvaluateContext& context, const Lines& lines) {
   const Tensor& input = *context.inputs[0];
   const bool exclusive = context.attributes.GetInt("exclusive", 0) != 0;
   const bool reverse = context.attributes.GetInt("reverse", 0) != 0;
@@ -40,7 +41,7 @@ Tensor RunningSums(const EvaluateContext& context, const Lines& lines, Add add) 
     T sum = 0;
     for (int64_t i = 0; i < lines.length; ++i) {
       T& value = values[start + (reverse ? lines.length - 1 - i : i) * lines.stride];
-      const T next = add(sum, value);
+      const T next = WrapAdd(sum, value);
       value = exclusive ? sum : next;
       sum = next;
     }
@@ -56,14 +57,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateCumSum(const EvaluateContext& contex
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis,
                             NormalizeAxis(context.attributes.GetInt("axis", 0), input.rank()));
   const Lines lines{dims[axis], Count(dims.subspan(axis + 1)), Count(dims.first(axis))};
-  if (model::IsFloat(input.dtype())) {
-    return std::vector<Tensor>{
-        RunningSums<double>(context, lines, [](double a, double b) { return a + b; })};
-  }
-  const auto wrapping = [](int64_t a, int64_t b) {
-    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  };
-  return std::vector<Tensor>{RunningSums<int64_t>(context, lines, wrapping)};
+  return std::vector<Tensor>{model::IsFloat(input.dtype()) ? RunningSums<double>(context, lines)
+                                                           : RunningSums<int64_t>(context, lines)};
 }
 
 }  // namespace

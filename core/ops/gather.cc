@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
 
@@ -267,37 +268,31 @@ absl::StatusOr<InferResult> InferScatterNd(const InferContext& context) {
   return result;
 }
 
-// Integers wrap, which only unsigned ones may do.
-double Sum(double a, double b) { return a + b; }
-double Product(double a, double b) { return a * b; }
-int64_t Sum(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-int64_t Product(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
-
 template <typename T>
 T Reduce(absl::string_view reduction, T a, T b) {
-  if (reduction == "add") return Sum(a, b);
-  if (reduction == "mul") return Product(a, b);
-  return reduction == "max" ? std::max(a, b) : std::min(a, b);
+  if (reduction == "add") return WrapAdd(a, b);
+  if (reduction == "mul") return WrapMul(a, b);
+  return reduction == "max" ? MaxOf(a, b) : MinOf(a, b);
 }
 
-// Blocks may be named several times, so all is done in order, and in T.
-template <typename T>
+// Blocks may be named several times, so all is done in order. Elements are stored as Storage
+// between the steps, which are made in T.
+template <typename Storage, typename T>
 void ReduceBlocks(absl::string_view reduction, const Tensor& updates,
                   std::span<const int64_t> blocks, const Tensor& data, std::span<std::byte> out) {
   const size_t block = blocks.empty() ? 0 : static_cast<size_t>(updates.elements()) / blocks.size();
-  std::vector<T> values(static_cast<size_t>(data.elements()));
+  std::vector<Storage> values(static_cast<size_t>(data.elements()));
   data.Load(0, std::span(values));
-  std::vector<T> update(block);
+  std::vector<Storage> update(block);
   for (size_t i = 0; i < blocks.size(); ++i) {
     updates.Load(static_cast<int64_t>(i * block), std::span(update));
-    T* target = values.data() + static_cast<size_t>(blocks[i]) * block;
-    for (size_t j = 0; j < block; ++j) target[j] = Reduce<T>(reduction, target[j], update[j]);
+    Storage* target = values.data() + static_cast<size_t>(blocks[i]) * block;
+    for (size_t j = 0; j < block; ++j) {
+      target[j] = static_cast<Storage>(
+          Reduce(reduction, static_cast<T>(target[j]), static_cast<T>(update[j])));
+    }
   }
-  model::Store(data.dtype(), out, 0, std::span<const T>(values));
+  model::Store(data.dtype(), out, 0, std::span<const Storage>(values));
 }
 
 absl::StatusOr<std::vector<Tensor>> EvaluateScatterNd(const EvaluateContext& context) {
@@ -317,9 +312,11 @@ absl::StatusOr<std::vector<Tensor>> EvaluateScatterNd(const EvaluateContext& con
                   updates.bytes().data() + i * bytes, bytes);
     }
   } else if (model::IsFloat(data.dtype())) {
-    ReduceBlocks<double>(reduction, updates, targets, data, result.bytes);
+    ReduceBlocks<double, double>(reduction, updates, targets, data, result.bytes);
+  } else if (data.dtype() == DType::kUint64) {
+    ReduceBlocks<int64_t, uint64_t>(reduction, updates, targets, data, result.bytes);
   } else {
-    ReduceBlocks<int64_t>(reduction, updates, targets, data, result.bytes);
+    ReduceBlocks<int64_t, int64_t>(reduction, updates, targets, data, result.bytes);
   }
   return std::vector<Tensor>{std::move(result.tensor)};
 }

@@ -4,14 +4,14 @@
 // inference, evaluation, folding, writing and rules all read this table; an operator that has no
 // row is opaque.
 //
-// Canonical form. A node of the graph has the meaning of ONNX's default domain at kCanonicalOpset,
-// with one difference: an input that is a *parameter* (axes of Squeeze, shape of Reshape, pads of
-// Pad, ...; see OpDef::parameters) becomes an attribute of the parameter's name as soon as it is
-// constant, and the input slot is then left out (slots at the end are dropped). Attributes that
-// have their default value are absent; so equal operators have equal attribute maps. Negative axes
-// are made non-negative where the rank is known, and are absent where they name the default's axis.
-// Reshape to a fully static shape has that shape, without 0 and -1.
-// core/ops/README.md lists the remaining choices per operator.
+// Canonical form. A node of the graph has the meaning that ONNX's default domain gives the operator
+// today, with one difference: an input that is a *parameter* (axes of Squeeze, shape of Reshape,
+// pads of Pad, ...; see OpDef::parameters) becomes an attribute of the parameter's name as soon as
+// it is constant, and the input slot is then left out (slots at the end are dropped). Attributes
+// that have their default value are absent; so equal operators have equal attribute maps. Negative
+// axes are made non-negative where the rank is known, and are absent where they name the default's
+// axis. Reshape to a fully static shape has that shape, without 0 and -1. core/ops/README.md lists
+// the remaining choices per operator.
 
 #include <cstdint>
 #include <functional>
@@ -30,15 +30,13 @@
 
 namespace quotient::ops {
 
-// Opset whose meaning the canonical form has.
-inline constexpr int kCanonicalOpset = 20;
-
 // An input that becomes an attribute once it is constant.
 struct Parameter {
   int input;              // position in ONNX's signature
   const char* attribute;  // name of the attribute
   // As an input again (the writer's matter): kInts int64[n], kInt int64[], kFloats float32[n],
-  // kFloat a scalar of input 0's element type.
+  // kFloat a scalar of input 0's element type (which stays an input where that is a 64-bit integer
+  // that no double says exactly).
   enum class Kind { kInts, kFloats, kInt, kFloat } kind;
 };
 
@@ -116,9 +114,9 @@ struct InferResult {
 using InferFn = absl::StatusOr<InferResult> (*)(const InferContext& context);
 
 // Outputs of one node from its inputs: the reference meaning. The node is canonical, with every
-// parameter an attribute. Inputs are static; `inputs` has at least min_inputs entries and
-// `inputs[i]` is null where an input was left out; result types are those of `output_types`, which
-// `infer` made and which are static. Accumulates in
+// parameter an attribute but for a kFloat one that no double says exactly. Inputs are static;
+// `inputs` has at least min_inputs entries and `inputs[i]` is null where an input was left out;
+// result types are those of `output_types`, which `infer` made and which are static. Accumulates in
 // double, rounds once per output element. Uses up to `threads` threads; the result does not depend
 // on how many. Thread-safe. FAILED_PRECONDITION if values make no sense (an index out of range).
 struct EvaluateContext {
@@ -179,7 +177,8 @@ absl::Status Canonicalize(model::Node& node, std::span<const InferInput> inputs)
 absl::Status Canonicalize(model::Node& node, std::span<const model::Tensor* const> constants,
                           std::span<const model::TensorType* const> input_types);
 
-// Runs a row's `infer`. Elements that do not fit the inferred type are dropped.
+// Runs a row's `infer`. Elements that do not fit the inferred type are dropped: all of them where
+// there are too many or too few, else each whose number the element type does not have.
 absl::StatusOr<InferResult> InferNode(const OpDef& op, const InferContext& context);
 
 // The elements of a small int32, int64 or bool tensor; nothing for all others.

@@ -178,11 +178,17 @@ bool AcceptsGelu(const model::Node& node) {
   return approximate == "none" || approximate == "tanh";
 }
 
-// A bound of Clip as a number of type T. Integer bounds saturate: 2^63 as a float is a bound too.
+// A bound of Clip as a number of type T, from the attribute or from the input that no attribute can
+// say. Integer bounds saturate: 2^63 as a float is a bound too.
 template <typename T>
-T Bound(const AttributeMap& attributes, absl::string_view name, T otherwise) {
-  if (!attributes.Has(name)) return otherwise;
-  const double value = attributes.GetFloat(name, 0);
+T Bound(const EvaluateContext& context, absl::string_view name, size_t input, T otherwise) {
+  if constexpr (std::is_integral_v<T>) {
+    if (input < context.inputs.size() && context.inputs[input] != nullptr) {
+      return static_cast<T>(context.inputs[input]->GetInt(0));
+    }
+  }
+  if (!context.attributes.Has(name)) return otherwise;
+  const double value = context.attributes.GetFloat(name, 0);
   if constexpr (std::is_integral_v<T>) {
     using Limits = std::numeric_limits<T>;
     if (value <= static_cast<double>(Limits::min())) return Limits::min();
@@ -195,8 +201,8 @@ template <typename T>
 Outputs ClipAs(const EvaluateContext& context) {
   const bool is_float = std::is_same_v<T, double>;
   using Limits = std::numeric_limits<T>;
-  const T low = Bound<T>(context.attributes, "min", is_float ? -Limits::infinity() : Limits::min());
-  const T high = Bound<T>(context.attributes, "max", is_float ? Limits::infinity() : Limits::max());
+  const T low = Bound<T>(context, "min", 1, is_float ? -Limits::infinity() : Limits::min());
+  const T high = Bound<T>(context, "max", 2, is_float ? Limits::infinity() : Limits::max());
   // Where the bounds cross, the upper one wins; NaN passes.
   return MapElements<1, T>(context, [low, high](T x) {
     const T raised = x < low ? low : x;

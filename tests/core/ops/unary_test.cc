@@ -162,5 +162,16 @@ TEST(Unary, AcceptsOnlyTheGeluItKnows) {
               testing::StatusIs(absl::StatusCode::kUnimplemented));
 }
 
+// Such a bound is no attribute, but an input for ever.
+TEST(Unary, ClipsAtIntegersThatNoDoubleSays) {
+  const absl::StatusOr<model::Tensor> y = Evaluated(R"(
+      const x: int64[3] = [9007199254740995, 0, -9007199254740995]
+      const low: int64[] = [-9007199254740993]
+      const high: int64[] = [9007199254740993]
+      y = Clip(x, low, high))");
+  ASSERT_OK(y);
+  EXPECT_THAT(y->AsInts(), ElementsAre(9007199254740993, 0, -9007199254740993));
+}
+
 }  // namespace
 }  // namespace quotient::ops
