@@ -263,6 +263,12 @@ absl::StatusOr<std::vector<Tensor>> EvaluateConvTranspose(const EvaluateContext&
       ReadTransposedWindow(context.attributes, SpatialDims(context.inputs[1]->dims()),
                            Shape(positions.begin(), positions.end())));
   const WindowTaps taps(t.window, SpatialDims(context.output_types[0].dims()), positions);
+  constexpr int64_t kMostProducts = int64_t{1} << 31;  // of one channel: 16 GiB
+  if (!(CheckedMul(taps.taps(), taps.positions()).value_or(kMostProducts) < kMostProducts)) {
+    return MakeError(Reason::kLimitBytes,
+                     absl::StrCat("a kernel of ", taps.taps(), " elements over ", taps.positions(),
+                                  " elements is too large"));
+  }
   return std::vector<Tensor>{TransposedConv(context, taps).Evaluate()};
 }
 

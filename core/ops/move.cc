@@ -153,7 +153,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateConcat(const EvaluateContext& contex
 
 // Equal parts, the last one smaller where that is not possible.
 Ints EqualParts(int64_t size, int64_t parts) {
-  const int64_t part = (size + parts - 1) / parts;
+  const int64_t part = size / parts + (size % parts != 0 ? 1 : 0);
   Ints split;
   for (int64_t i = 0; i < parts; ++i) {
     split.push_back(std::max<int64_t>(0, std::min(part, size - i * part)));

@@ -1,6 +1,7 @@
 // Pad: a border around a tensor, or (where a pad is negative) a part cut off.
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -55,8 +56,11 @@ absl::Status CanonicalizePad(Node& node, std::span<const InferInput> inputs) {
 }
 
 absl::StatusOr<Dim> PaddedDim(const Dim& dim, int64_t before, int64_t after) {
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();  // has no opposite
   const std::optional<int64_t> both = CheckedAdd(before, after);
-  if (!both.has_value()) return ShapeError("Pad by ", before, " and ", after);
+  if (!both.has_value() || before == kLowest || after == kLowest) {
+    return ShapeError("Pad by ", before, " and ", after);
+  }
   if (*both == 0) return dim;
   if (!dim.is_number()) return Dim();
   const std::optional<int64_t> size = CheckedAdd(dim.number(), *both);
@@ -105,7 +109,7 @@ absl::StatusOr<std::vector<int64_t>> SourceIndices(int64_t dim, int64_t before, 
                                                    absl::string_view mode) {
   const int64_t cut_before = std::max<int64_t>(0, -before);
   const int64_t size = dim - cut_before - std::max<int64_t>(0, -after);
-  const int64_t padded = dim + before + after;
+  const int64_t padded = dim + (before + after);
   if (size <= 0 && mode != "constant" && padded > 0) {
     return absl::FailedPreconditionError("Pad has nothing to repeat");
   }

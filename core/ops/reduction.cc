@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/checked.h"
 #include "core/base/parallel.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/support.h"
@@ -117,7 +118,8 @@ struct Layout {
       Ints& box = reduced ? reduced_dims : kept_dims;
       Ints& strides = reduced ? reduced_strides : kept_strides;
       if (axis > 0 && reduced == last_is_reduced) {
-        box.back() *= dims[axis];
+        // Overflows only where there are no elements, and then some dimension of the box is 0.
+        box.back() = CheckedMul(box.back(), dims[axis]).value_or(0);
         strides.back() = packed[axis];
       } else {
         box.push_back(dims[axis]);

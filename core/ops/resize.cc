@@ -1,6 +1,7 @@
 // Resize: sampling on another grid, to the nearest element or linearly between neighbours.
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -250,7 +251,12 @@ absl::StatusOr<std::vector<Tensor>> EvaluateLinear(const EvaluateContext& contex
   const double border = context.attributes.GetFloat("extrapolation_value", 0);
   std::vector<double> values = input.AsDoubles();
   std::vector<int64_t> dims = input.dims();
-  for (size_t axis = 0; axis < grids.size(); ++axis) {
+  // Axes that shrink go first: so nothing on the way is larger than both input and output.
+  std::vector<size_t> order(grids.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_partition(order.begin(), order.end(),
+                        [&](size_t axis) { return grids[axis].out <= grids[axis].in; });
+  for (size_t axis : order) {
     const std::vector<Sample> samples = SamplesOf(transformation, grids[axis]);
     if (IsIdentity(samples, dims[axis])) continue;
     values = Interpolate(values, dims, axis, samples, border);

@@ -98,7 +98,7 @@ struct Range {
 Range RangeOf(const AxisSlice& slice, int64_t dim) {
   const bool forward = slice.step > 0;
   Range range;
-  range.start = Position(slice.start.number(), dim, 0, forward ? dim : dim - 1);
+  range.start = Position(slice.start.number(), dim, 0, forward || dim == 0 ? dim : dim - 1);
   range.end = Position(slice.end.number(), dim, forward ? 0 : -1, forward ? dim : dim - 1);
   const int64_t distance = forward ? range.end - range.start : range.start - range.end;
   // The negated step would overflow for the smallest number.

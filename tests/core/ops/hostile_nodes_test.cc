@@ -190,5 +190,46 @@ TEST(HostileNodesTest, AHugeAxisOfAnEmptyTensorCostsNothing) {
   }
 }
 
+// One axis grows while another shrinks: both together would take 2^40 elements.
+TEST(HostileNodesTest, ResizeMakesNothingLargerThanItsInputAndOutput) {
+  constexpr int64_t kLong = int64_t{1} << 20;
+  const Tensor row =
+      NewTensor(model::StaticType(model::DType::kFloat32, model::Ints{1, kLong})).tensor;
+  const Tensor* inputs[] = {&row};
+  model::Node node;
+  node.op = "Resize";
+  node.inputs = {model::ValueId(0)};
+  node.outputs = {model::ValueId(1)};
+  node.attributes = {{"sizes", model::Ints{kLong, 1}}, {"mode", std::string("linear")}};
+  const absl::StatusOr<std::vector<Tensor>> outputs = EvaluateNode(node, inputs, 1);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0].dims(), (model::Ints{kLong, 1}));
+}
+
+TEST(HostileNodesTest, AConvTransposeThatNeedsTooMuchMemoryIsRefused) {
+  constexpr int64_t kLong = int64_t{1} << 20;
+  const Tensor x =
+      NewTensor(model::StaticType(model::DType::kFloat32, model::Ints{1, 1, kLong})).tensor;
+  const Tensor* inputs[] = {&x, &x};
+  model::Node node;
+  node.op = "ConvTranspose";
+  node.inputs = {model::ValueId(0), model::ValueId(0)};
+  node.outputs = {model::ValueId(1)};
+  EXPECT_EQ(GetReason(EvaluateNode(node, inputs, 1).status()), Reason::kLimitBytes);
+}
+
+// -2^63 has no opposite, so there is no part of that size to cut off.
+TEST(HostileNodesTest, APadThatCannotBeNegatedIsRefused) {
+  const Tensor x = NewTensor(model::StaticType(model::DType::kFloat32, model::Ints{5})).tensor;
+  const Tensor* inputs[] = {&x};
+  model::Node node;
+  node.op = "Pad";
+  node.inputs = {model::ValueId(0)};
+  node.outputs = {model::ValueId(1)};
+  node.attributes = {{"pads", model::Ints{std::numeric_limits<int64_t>::min(),
+                                          std::numeric_limits<int64_t>::max()}}};
+  EXPECT_EQ(GetReason(EvaluateNode(node, inputs, 1).status()), Reason::kModelShape);
+}
+
 }  // namespace
 }  // namespace quotient::ops
