@@ -28,6 +28,8 @@ class Run {
 
   // Takes a value from outside; the graph is cut there.
   absl::Status Give(ValueId id, const Tensor& tensor);
+  // What no value was given for has its default.
+  void GiveDefaults();
   // Marks what has to be computed for these values.
   absl::Status Need(const std::vector<ValueId>& wanted);
   absl::Status EvaluateAll(const StopCondition& stop);
@@ -61,6 +63,13 @@ absl::Status Run::Give(ValueId id, const Tensor& tensor) {
   return absl::OkStatus();
 }
 
+void Run::GiveDefaults() {
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    std::optional<Tensor>& value = values_[graph_.inputs[i].value()];
+    if (!value.has_value()) value = graph_.defaults[i];
+  }
+}
+
 absl::Status Run::NeedValue(ValueId id) {
   ++uses_[id.value()];
   const model::Value& value = graph_.value(id);
@@ -70,12 +79,6 @@ absl::Status Run::NeedValue(ValueId id) {
     return absl::OkStatus();
   }
   if (!value.producer.valid()) {
-    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
-      if (graph_.inputs[i] == id && graph_.defaults[i].has_value()) {
-        values_[id.value()] = graph_.defaults[i];
-        return absl::OkStatus();
-      }
-    }
     return absl::InvalidArgumentError(absl::StrCat("no value for input '", value.name, "'"));
   }
   const Node& node = graph_.node(value.producer);
@@ -145,6 +148,7 @@ absl::StatusOr<ValueMap> Evaluate(const Graph& graph, const ValueMap& inputs,
                                   const StopCondition& stop) {
   Run run(graph, threads);
   for (const auto& [id, tensor] : inputs) QUOTIENT_RETURN_IF_ERROR(run.Give(id, tensor));
+  run.GiveDefaults();
   QUOTIENT_RETURN_IF_ERROR(run.Need(wanted));
   QUOTIENT_RETURN_IF_ERROR(run.EvaluateAll(stop));
   ValueMap results;

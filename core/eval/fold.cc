@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "core/base/checked.h"
 #include "core/base/status_macros.h"
 #include "core/eval/stop_error.h"
@@ -23,34 +24,61 @@ using model::Tensor;
 using model::TensorType;
 using model::ValueId;
 
-// A constant that was computed, and the bytes of the model's constants it was computed from.
+// A constant, and how many bytes of the model's own constants it comes from.
 struct Known {
   Tensor tensor;
   int64_t origin_bytes;
 };
 
-// About how many multiply-adds a node takes, all types being static.
+// All that the model's own constants take.
+int64_t ConstantBytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const model::Value& value : graph.values) {
+    if (value.constant.has_value()) bytes += static_cast<int64_t>(value.constant->bytes().size());
+  }
+  return bytes;
+}
+
+int64_t Times(int64_t a, int64_t b) {
+  return CheckedMul(a, b).value_or(std::numeric_limits<int64_t>::max());
+}
+
+// How many elements of the first operand an output of a MatMul or Gemm sums over, at most.
+int64_t ContractionDepth(const TensorType& a) {
+  int64_t depth = 1;
+  for (const model::Dim& dim : *a.shape) depth = std::max(depth, dim.number());
+  return depth;
+}
+
+// The weights that one output channel of a Conv (input channel of a ConvTranspose) has.
+int64_t WeightsPerChannel(const TensorType& weights) {
+  return weights.dim(0).Is(0) ? 0 : weights.elements() / weights.dim(0).number();
+}
+
+// About how many multiply-adds (or elements looked at) a node takes, all types being static.
 int64_t Operations(const Graph& graph, const Node& node) {
   int64_t outputs = 0;
   int64_t inputs = 0;
+  const auto type = [&](size_t input) -> const TensorType& {
+    return graph.value(node.inputs[input]).type;
+  };
   for (ValueId id : node.outputs) {
     if (id.valid()) outputs = std::max(outputs, graph.value(id).type.elements());
   }
   for (ValueId id : node.inputs) {
     if (id.valid()) inputs = std::max(inputs, graph.value(id).type.elements());
   }
-  if (ops::FindOp(node.op)->op_class != ops::OpClass::kContraction) return outputs + inputs;
-  // Each output element sums over no more than one operand holds per row or channel.
-  const TensorType& a = graph.value(node.inputs[0]).type;
-  const TensorType& b = graph.value(node.inputs[1]).type;
-  const bool is_conv = node.op == "Conv" || node.op == "ConvTranspose";
-  int64_t depth = 1;
-  if (is_conv) {
-    depth = b.rank() == 0 || b.dim(0).Is(0) ? 0 : b.elements() / b.dim(0).number();
-  } else {
-    for (const model::Dim& dim : *a.shape) depth = std::max(depth, dim.number());
+  if (node.op == "Conv") return Times(outputs, WeightsPerChannel(type(1)));
+  if (node.op == "ConvTranspose") return Times(type(0).elements(), WeightsPerChannel(type(1)));
+  switch (ops::FindOp(node.op)->op_class) {
+    case ops::OpClass::kContraction:
+      return Times(outputs, ContractionDepth(type(0)));
+    case ops::OpClass::kWindow:
+      return Times(outputs, CheckedProduct(node.attributes.GetInts("kernel_shape"))
+                                .value_or(std::numeric_limits<int64_t>::max()));
+    default:
+      return outputs + inputs;
   }
-  return CheckedMul(outputs, depth).value_or(std::numeric_limits<int64_t>::max());
 }
 
 // The constant whose elements are all known; nothing if one is not.
@@ -76,17 +104,24 @@ class Folder {
         limits_(limits),
         inference_(graph),
         forwarded_(graph.values.size()),
-        scratch_(graph.values.size()) {}
+        scratch_(graph.values.size()),
+        origin_bytes_(graph.values.size()),
+        left_to_store_(kMostGrowth * ConstantBytes(graph) + limits.max_scratch_bytes) {}
 
   absl::Status Visit(NodeId id);
 
  private:
+  // Stored results take this many times the bytes of the model's own constants, at most: a weight
+  // that goes through several nodes is stored after each.
+  static constexpr int64_t kMostGrowth = 8;
+
   void RedirectInputs(Node& node);
   bool Forward(const Node& node);
   bool FoldElements(const Node& node);
   void FoldByEvaluation(const Node& node);
   bool IsWorthEvaluating(const Node& node, int64_t origin_bytes) const;
   std::optional<Known> KnownValue(ValueId id) const;
+  bool MayStore(int64_t bytes, int64_t origin_bytes) const;
   void Keep(ValueId id, Known known);
   void MakeConstant(ValueId id, Tensor tensor);
 
@@ -96,6 +131,8 @@ class Folder {
   std::vector<ValueId> forwarded_;             // by value: what it is the same as, or invalid
   std::vector<std::optional<Known>> scratch_;  // by value: computed, but too large to be stored
   int64_t scratch_bytes_ = 0;
+  std::vector<std::optional<int64_t>> origin_bytes_;  // by value: of results that were stored
+  int64_t left_to_store_;
 };
 
 absl::Status Folder::Visit(NodeId id) {
@@ -140,7 +177,12 @@ std::optional<Known> Folder::KnownValue(ValueId id) const {
   if (scratch_[id.value()].has_value()) return scratch_[id.value()];
   const std::optional<Tensor>& constant = graph_.value(id).constant;
   if (!constant.has_value()) return std::nullopt;
-  return Known{*constant, static_cast<int64_t>(constant->bytes().size())};
+  const auto own_bytes = static_cast<int64_t>(constant->bytes().size());
+  return Known{*constant, origin_bytes_[id.value()].value_or(own_bytes)};
+}
+
+bool Folder::MayStore(int64_t bytes, int64_t origin_bytes) const {
+  return bytes <= std::max(origin_bytes, limits_.max_result_bytes) && bytes <= left_to_store_;
 }
 
 bool Folder::IsWorthEvaluating(const Node& node, int64_t origin_bytes) const {
@@ -152,8 +194,8 @@ bool Folder::IsWorthEvaluating(const Node& node, int64_t origin_bytes) const {
     const std::optional<int64_t> size = Tensor::ByteSize(type.dtype, type.dims());
     if (!size.has_value() || __builtin_add_overflow(bytes, *size, &bytes)) return false;
   }
-  const bool can_be_kept = bytes <= std::max(origin_bytes, limits_.max_result_bytes) ||
-                           bytes <= limits_.max_scratch_bytes - scratch_bytes_;
+  const bool can_be_kept =
+      MayStore(bytes, origin_bytes) || bytes <= limits_.max_scratch_bytes - scratch_bytes_;
   return can_be_kept && Operations(graph_, node) <= limits_.max_operations;
 }
 
@@ -161,13 +203,14 @@ void Folder::FoldByEvaluation(const Node& node) {
   std::vector<Known> known;
   std::vector<const Tensor*> inputs;
   known.reserve(node.inputs.size());  // `inputs` points into it
+  absl::flat_hash_set<ValueId> origins;
   int64_t origin_bytes = 0;
   for (ValueId id : node.inputs) {
     inputs.push_back(nullptr);
     if (!id.valid()) continue;
     std::optional<Known> input = KnownValue(id);
     if (!input.has_value()) return;
-    origin_bytes += input->origin_bytes;
+    if (origins.insert(id).second) origin_bytes += input->origin_bytes;
     known.push_back(*std::move(input));
     inputs.back() = &known.back().tensor;
   }
@@ -181,7 +224,9 @@ void Folder::FoldByEvaluation(const Node& node) {
 
 void Folder::Keep(ValueId id, Known known) {
   const int64_t bytes = static_cast<int64_t>(known.tensor.bytes().size());
-  if (bytes <= std::max(known.origin_bytes, limits_.max_result_bytes)) {
+  if (MayStore(bytes, known.origin_bytes)) {
+    left_to_store_ -= bytes;
+    origin_bytes_[id.value()] = known.origin_bytes;
     MakeConstant(id, std::move(known.tensor));
   } else {
     scratch_bytes_ += bytes;

@@ -11,8 +11,10 @@
 namespace quotient::eval {
 
 struct FoldLimits {
-  // A result larger than this many bytes is not stored unless it is no larger than the constants it
-  // comes from (folding must not inflate a model). Enough for the masks that exporters compute.
+  // A result larger than this many bytes is not stored unless it is no larger than the model's
+  // constants that it comes from (folding must not inflate a model). Enough for the masks that
+  // exporters compute. All that is stored together is bounded by a multiple of the model's
+  // constants.
   int64_t max_result_bytes = int64_t{1} << 20;
   // Results that are not stored are still kept meanwhile, in case that what is computed from them
   // can be; this many bytes of them at most.

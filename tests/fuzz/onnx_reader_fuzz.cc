@@ -1,4 +1,5 @@
-// Any bytes are a model or a refusal; what is a model can be inferred, written, and read again.
+// Any bytes are a model or a refusal; what is a model can be inferred, folded, written, and read
+// again.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/reason.h"
+#include "core/eval/fold.h"
 #include "core/model/graph.h"
 #include "core/onnx/external.h"
 #include "core/onnx/reader.h"
@@ -33,6 +35,10 @@ void Check(bool condition, const absl::Status& status = absl::OkStatus()) {
   if (condition) return;
   std::cerr << status << "\n";
   std::abort();
+}
+
+eval::FoldLimits SmallFolds() {
+  return {.max_result_bytes = 1 << 14, .max_scratch_bytes = 1 << 20, .max_operations = 1 << 20};
 }
 
 // A refusal says why.
@@ -73,7 +79,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!IsModelOrRefusal(model)) return 0;
   Check(model::Validate(model->graph).ok());
   WriteAndReadAgain(*model, model->graph, files);
-  if (!ops::InferTypes(model->graph).ok()) return 0;
-  WriteAndReadAgain(*model, model->graph, files);
+  model::Graph graph = model->graph;
+  if (!ops::InferTypes(graph).ok()) return 0;
+  WriteAndReadAgain(*model, graph, files);
+  if (!eval::FoldConstants(graph, SmallFolds()).ok()) return 0;
+  Check(model::Validate(graph).ok());
+  WriteAndReadAgain(*model, graph, files);
   return 0;
 }

@@ -157,6 +157,22 @@ TEST(FoldTest, DoesNotInflateTheModel) {
               ::testing::Not(::testing::HasSubstr("Expand(")));
 }
 
+// Each of these reads what it doubles twice, so no constant of that size is behind it.
+TEST(FoldTest, ManyNodesDoNotInflateTheModelEither) {
+  std::string text = "graph g {\nconst v0: float32[100] = random(1)\n";
+  for (int i = 1; i <= 30; ++i) {
+    absl::StrAppend(&text, "n", i, " = Neg(v", i - 1, ")\nv", i, " = Concat(v", i - 1, ", n", i,
+                    ") {axis=0}\n");
+  }
+  Graph graph = MustParse(absl::StrCat(text, "output v30\n}"));
+  ASSERT_OK(FoldConstants(graph, {.max_result_bytes = 1000, .max_scratch_bytes = 10'000}));
+  int64_t bytes = 0;
+  for (const model::Value& value : graph.values) {
+    if (value.constant.has_value()) bytes += static_cast<int64_t>(value.constant->bytes().size());
+  }
+  EXPECT_LE(bytes, 8 * 400 + 10'000);
+}
+
 TEST(FoldTest, SeesThroughLargeValuesToSmallOnes) {
   EXPECT_THAT(Folded(R"(graph g {
     input x: float32[]
@@ -194,6 +210,29 @@ TEST(FoldTest, SpendsNoMoreThanAllowedOnANode) {
   EXPECT_THAT(Folded(kGraph, {.max_operations = 7999}), ::testing::HasSubstr("MatMul("));
   EXPECT_THAT(Folded(kGraph, {.max_operations = 8000}),
               ::testing::Not(::testing::HasSubstr("MatMul(")));
+}
+
+// 4 positions of a window with 16 taps; 4 input elements that each meet 2 x 3 weights.
+TEST(FoldTest, CountsWhatWindowsAndTransposedConvolutionsTake) {
+  const std::pair<const char*, int64_t> cases[] = {
+      {R"(graph g {
+    const x: float32[1,1,5,5] = random(1)
+    y = MaxPool(x) {kernel_shape=[4,4]}
+    output y
+  })",
+       64},
+      {R"(graph g {
+    const x: float32[1,2,2] = random(1)
+    const w: float32[2,2,3] = random(2)
+    y = ConvTranspose(x, w)
+    output y
+  })",
+       24},
+  };
+  for (const auto& [text, operations] : cases) {
+    EXPECT_EQ(MustParse(Folded(text, {.max_operations = operations - 1})).nodes.size(), 1u);
+    EXPECT_EQ(MustParse(Folded(text, {.max_operations = operations})).nodes.size(), 0u);
+  }
 }
 
 TEST(FoldTest, ANodeThatCannotBeEvaluatedStays) {
