@@ -1,7 +1,8 @@
-// Every kind of bad model: a reason, and a message that names the place.
+// Bad models: a reason, and a message that names the place. Those whose external data are bad are
+// in bad_external_data_test.cc, those whose functions or subgraphs are in bad_subgraph_test.cc.
 
-#include <functional>
-#include <ostream>
+#include "tests/core/onnx/bad_model.h"
+
 #include <string>
 
 #include "tests/core/onnx/onnx_text.h"
@@ -12,42 +13,22 @@ namespace {
 
 using ::onnx::ModelProto;
 using ::onnx::TensorProto;
+using ::quotient::testing::BadModel;
+using ::quotient::testing::BadModelName;
 using ::quotient::testing::HasReason;
 using ::quotient::testing::IsOk;
 using ::quotient::testing::ModelAtOpset;
-using ::quotient::testing::ModelFromText;
 using ::quotient::testing::ReadProto;
+using ::quotient::testing::Weight;
 using ::testing::HasSubstr;
-
-struct Case {
-  const char* name;
-  std::function<void(ModelProto&)> damage;
-  Reason reason;
-  const char* message;
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 ::onnx::NodeProto* Node(ModelProto& model, int index = 0) {
   return model.mutable_graph()->mutable_node(index);
 }
 
-TensorProto* Weight(ModelProto& model) { return model.mutable_graph()->mutable_initializer(0); }
-
 void SetDims(TensorProto* tensor, std::initializer_list<int64_t> dims) {
   tensor->clear_dims();
   for (int64_t dim : dims) tensor->add_dims(dim);
-}
-
-void SetExternal(TensorProto* tensor, const std::map<std::string, std::string>& entries) {
-  tensor->clear_raw_data();
-  tensor->clear_float_data();
-  tensor->set_data_location(TensorProto::EXTERNAL);
-  for (const auto& [key, value] : entries) {
-    auto* entry = tensor->add_external_data();
-    entry->set_key(key);
-    entry->set_value(value);
-  }
 }
 
 auto* InputDim(ModelProto& model) {
@@ -59,7 +40,7 @@ auto* InputDim(ModelProto& model) {
       ->mutable_dim(0);
 }
 
-class BadModelTest : public ::testing::TestWithParam<Case> {};
+class BadModelTest : public ::testing::TestWithParam<BadModel> {};
 
 TEST_P(BadModelTest, IsRefusedWithReasonAndPlace) {
   ModelProto model = ModelAtOpset(13, R"(
@@ -71,7 +52,7 @@ TEST_P(BadModelTest, IsRefusedWithReasonAndPlace) {
   EXPECT_THAT(ReadProto(model), HasReason(GetParam().reason, HasSubstr(GetParam().message)));
 }
 
-const Case kGraphCases[] = {
+const BadModel kGraphCases[] = {
     {"NoGraph", [](ModelProto& m) { m.clear_graph(); }, Reason::kModelMalformed, "no graph"},
     {"NoOutputs", [](ModelProto& m) { m.mutable_graph()->clear_output(); }, Reason::kModelMalformed,
      "no outputs"},
@@ -145,7 +126,7 @@ const Case kGraphCases[] = {
      Reason::kModelShape, "(Softmax)"},
 };
 
-const Case kVersionCases[] = {
+const BadModel kVersionCases[] = {
     {"OpsetTooNew", [](ModelProto& m) { m.mutable_opset_import(0)->set_version(999); },
      Reason::kOpsetUnknown, "opset 999"},
     {"OpsetTooOld", [](ModelProto& m) { m.mutable_opset_import(0)->set_version(6); },
@@ -168,7 +149,7 @@ const Case kVersionCases[] = {
      Reason::kModelMalformed, "'com.acme'"},
 };
 
-const Case kTensorCases[] = {
+const BadModel kTensorCases[] = {
     {"TooFewElements", [](ModelProto& m) { SetDims(Weight(m), {4}); }, Reason::kModelMalformed,
      "initializer 'w': typed data holds 3, its type and dimensions need 4"},
     {"TooFewBytes",
@@ -262,187 +243,9 @@ const Case kTensorCases[] = {
      Reason::kModelShape, "input 'x'"},
 };
 
-const Case kExternalCases[] = {
-    {"ClimbingPath",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "../secret"}});
-     },
-     Reason::kExternalDataPath, "'../secret'"},
-    {"ClimbingInTheMiddle",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "a/../../b"}});
-     },
-     Reason::kExternalDataPath, "leaves"},
-    {"ClimbingWithBackslash",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "a\\..\\b"}});
-     },
-     Reason::kExternalDataPath, "leaves"},
-    {"AbsolutePath",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "/etc/passwd"}});
-     },
-     Reason::kExternalDataPath, "absolute"},
-    {"Drive",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "C:x"}});
-     },
-     Reason::kExternalDataPath, "drive"},
-    {"NoLocation",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"offset", "0"}});
-     },
-     Reason::kExternalDataPath, "empty"},
-    {"NulInLocation",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", std::string("a\0b", 3)}});
-     },
-     Reason::kExternalDataPath, ""},
-    {"FileNotSent",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "other.bin"}});
-     },
-     Reason::kExternalDataMissing, "initializer 'w': its data is in 'other.bin'"},
-    {"OffsetPastEnd",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "w.bin"}, {"offset", "17"}});
-     },
-     Reason::kModelMalformed, "not inside"},
-    {"LengthPastEnd",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "w.bin"}, {"offset", "8"}, {"length", "12"}});
-     },
-     Reason::kModelMalformed, "not inside"},
-    {"OverflowingEnd",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "w.bin"},
-                               {"offset", "9223372036854775807"},
-                               {"length", "9223372036854775807"}});
-     },
-     Reason::kModelMalformed, "not inside"},
-    {"NegativeOffset",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "w.bin"}, {"offset", "-4"}});
-     },
-     Reason::kModelMalformed, "offset '-4'"},
-    {"OffsetIsNoNumber",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "w.bin"}, {"offset", "4x"}});
-     },
-     Reason::kModelMalformed, "offset '4x'"},
-    {"WrongLength",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "w.bin"}, {"length", "16"}});
-     },
-     Reason::kModelMalformed, "external data holds 16"},
-    {"UnknownKey",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "w.bin"}, {"length", "12"}, {"mode", "x"}});
-     },
-     Reason::kModelMalformed, "unknown entry 'mode'"},
-    {"InlineToo",
-     [](ModelProto& m) {
-       SetExternal(Weight(m), {{"location", "w.bin"}, {"length", "12"}});
-       Weight(m)->set_raw_data("123456789012");
-     },
-     Reason::kModelMalformed, "both external and inline"},
-};
-
-std::string CaseName(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
-
-INSTANTIATE_TEST_SUITE_P(Graph, BadModelTest, ::testing::ValuesIn(kGraphCases), CaseName);
-INSTANTIATE_TEST_SUITE_P(Version, BadModelTest, ::testing::ValuesIn(kVersionCases), CaseName);
-INSTANTIATE_TEST_SUITE_P(Tensor, BadModelTest, ::testing::ValuesIn(kTensorCases), CaseName);
-
-class BadExternalDataTest : public ::testing::TestWithParam<Case> {};
-
-TEST_P(BadExternalDataTest, IsRefusedWithReasonAndPlace) {
-  ModelProto model = ModelAtOpset(13, R"(
-      g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) })");
-  GetParam().damage(model);
-  const std::map<std::string, std::string> files = {{"w.bin", std::string(16, '\0')}};
-  EXPECT_THAT(ReadProto(model, files), HasReason(GetParam().reason, HasSubstr(GetParam().message)));
-}
-
-INSTANTIATE_TEST_SUITE_P(External, BadExternalDataTest, ::testing::ValuesIn(kExternalCases),
-                         CaseName);
-
-// --- Functions and subgraphs ---
-
-TEST(BadModelTest, FunctionsThatCallEachOther) {
-  const ModelProto model = ModelFromText(R"(
-      <ir_version: 8, opset_import: ["" : 13, "local" : 1]>
-      g (float[2] x) => (float[2] y) { y = local.f(x) }
-      <domain: "local", opset_import: ["" : 13, "local" : 1]> f (a) => (b) { b = local.h(a) }
-      <domain: "local", opset_import: ["" : 13, "local" : 1]> h (a) => (b) { b = local.f(a) })");
-  EXPECT_THAT(ReadProto(model), HasReason(Reason::kModelCyclic, HasSubstr("calls itself")));
-}
-
-// Each function calls the next one twice: harmless to check, deadly to expand.
-TEST(BadModelTest, FunctionsThatDoubleAreBoundedByDepthAlone) {
-  std::string text = R"(
-      <ir_version: 8, opset_import: ["" : 13, "local" : 1]>
-      g (float[2] x) => (float[2] y) { y = local.f0(x) })";
-  for (int i = 0; i < 40; ++i) {
-    const std::string next = absl::StrCat("local.f", i + 1);
-    absl::StrAppend(&text, R"(<domain: "local", opset_import: ["" : 13, "local" : 1]> f)", i,
-                    " (a) => (b) { c = ", next, "(a) b = ", next, "(c) }");
-  }
-  absl::StrAppend(&text, R"(<domain: "local", opset_import: ["" : 13]> f40 (a) => (b)
-                            { b = Relu(a) })");
-  EXPECT_THAT(ReadProto(ModelFromText(text)), IsOk());
-}
-
-TEST(BadModelTest, FunctionCallsNestedTooDeeply) {
-  std::string text = R"(
-      <ir_version: 8, opset_import: ["" : 13, "local" : 1]>
-      g (float[2] x) => (float[2] y) { y = local.f0(x) })";
-  for (int i = 99; i >= 0; --i) {
-    const std::string callee = i == 99 ? "Relu" : absl::StrCat("local.f", i + 1);
-    absl::StrAppend(&text, R"(<domain: "local", opset_import: ["" : 13, "local" : 1]> f)", i,
-                    " (a) => (b) { b = ", callee, "(a) }");
-  }
-  EXPECT_THAT(ReadProto(ModelFromText(text)), HasReason(Reason::kLimitDepth));
-}
-
-TEST(BadModelTest, SubgraphThatReadsWhatIsNowhere) {
-  const ModelProto model = ModelAtOpset(13, R"(
-      g (bool c, float[2] x) => (float[2] y) {
-        y = If (c) <then_branch = a () => (float[2] p) { p = Relu(x) },
-                    else_branch = b () => (float[2] q) { q = Relu(nowhere) }>
-      })");
-  EXPECT_THAT(ReadProto(model),
-              HasReason(Reason::kModelMalformed, HasSubstr("else_branch: node 0")));
-}
-
-TEST(BadModelTest, BranchesThatDisagree) {
-  const ModelProto model = ModelAtOpset(13, R"(
-      g (bool c, float[2] x) => (float[2] y) {
-        y = If (c) <then_branch = a () => (float[2] p) { p = Relu(x) },
-                    else_branch = b () => (float[2] q, float[2] r) { q = Relu(x) r = Abs(x) }>
-      })");
-  EXPECT_THAT(ReadProto(model), HasReason(Reason::kModelMalformed, HasSubstr("else_branch has 2")));
-}
-
-TEST(BadModelTest, CycleInsideOfASubgraph) {
-  const ModelProto model = ModelAtOpset(13, R"(
-      g (bool c, float[2] x) => (float[2] y) {
-        y = If (c) <then_branch = a () => (float[2] p) { q = Relu(p) p = Abs(q) },
-                    else_branch = b () => (float[2] r) { r = Relu(x) }>
-      })");
-  EXPECT_THAT(ReadProto(model), HasReason(Reason::kModelCyclic, HasSubstr("then_branch")));
-}
-
-// The value that the branch reads is computed from the branch's result.
-TEST(BadModelTest, CycleThroughACapture) {
-  const ModelProto model = ModelAtOpset(13, R"(
-      g (bool c, float[2] x) => (float[2] y) {
-        t = If (c) <then_branch = a () => (float[2] p) { p = Relu(y) },
-                    else_branch = b () => (float[2] q) { q = Relu(x) }>
-        y = Abs(t)
-      })");
-  EXPECT_THAT(ReadProto(model), HasReason(Reason::kModelCyclic));
-}
+INSTANTIATE_TEST_SUITE_P(Graph, BadModelTest, ::testing::ValuesIn(kGraphCases), BadModelName);
+INSTANTIATE_TEST_SUITE_P(Version, BadModelTest, ::testing::ValuesIn(kVersionCases), BadModelName);
+INSTANTIATE_TEST_SUITE_P(Tensor, BadModelTest, ::testing::ValuesIn(kTensorCases), BadModelName);
 
 }  // namespace
 }  // namespace quotient::onnx

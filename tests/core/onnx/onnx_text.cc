@@ -75,6 +75,20 @@ absl::StatusOr<onnx::Model> ReadProto(const ::onnx::ModelProto& proto,
   return ParseBytes(written->bytes);
 }
 
+absl::StatusOr<::onnx::ModelProto> WriteChanged(
+    const ::onnx::ModelProto& before, const std::function<void(model::Graph& graph)>& change,
+    const onnx::WriteOptions& options) {
+  QUOTIENT_ASSIGN_OR_RETURN(onnx::Model model, ReadProto(before));
+  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(model.graph));
+  model::Graph graph = model.graph;
+  change(graph);
+  graph = model::Compact(graph);
+  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(graph));
+  QUOTIENT_RETURN_IF_ERROR(model::Validate(graph));
+  QUOTIENT_ASSIGN_OR_RETURN(const onnx::WrittenModel written, onnx::Write(model, graph, options));
+  return ParseBytes(written.bytes);
+}
+
 std::string OpsOf(const ::onnx::ModelProto& proto) {
   return absl::StrJoin(proto.graph().node(), ",", [](std::string* out, const auto& node) {
     absl::StrAppend(out, node.op_type());

@@ -7,6 +7,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,6 +36,11 @@ absl::StatusOr<onnx::Model> ReadProto(const ::onnx::ModelProto& proto,
 // Reads, infers types, writes and parses again; all of it must succeed.
 ::onnx::ModelProto RoundTrip(const ::onnx::ModelProto& proto,
                              const onnx::WriteOptions& options = {});
+
+// Reads, lets `change` have the graph, drops what is dead then, and writes the graph.
+absl::StatusOr<::onnx::ModelProto> WriteChanged(
+    const ::onnx::ModelProto& before, const std::function<void(model::Graph& graph)>& change,
+    const onnx::WriteOptions& options = {});
 
 // "Conv,Relu,Conv": the operators of the main graph in order.
 std::string OpsOf(const ::onnx::ModelProto& proto);

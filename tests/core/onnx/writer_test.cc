@@ -22,27 +22,11 @@ using ::quotient::testing::ModelAtOpset;
 using ::quotient::testing::ModelFromText;
 using ::quotient::testing::MustFind;
 using ::quotient::testing::MustParse;
-using ::quotient::testing::OpsOf;
 using ::quotient::testing::ParseBytes;
 using ::quotient::testing::ReadProto;
 using ::quotient::testing::RoundTrip;
+using ::quotient::testing::WriteChanged;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-
-// Reads `before`, lets `change` have its graph, and writes that.
-template <typename Change>
-absl::StatusOr<ModelProto> WriteChanged(const ModelProto& before, const Change& change,
-                                        const WriteOptions& options = {}) {
-  QUOTIENT_ASSIGN_OR_RETURN(Model model, ReadProto(before));
-  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(model.graph));
-  Graph graph = model.graph;
-  change(graph);
-  graph = model::Compact(graph);
-  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(graph));
-  QUOTIENT_RETURN_IF_ERROR(model::Validate(graph));
-  QUOTIENT_ASSIGN_OR_RETURN(const WrittenModel written, Write(model, graph, options));
-  return ParseBytes(written.bytes);
-}
 
 std::vector<std::string> InitializerNames(const ModelProto& model) {
   std::vector<std::string> names;
@@ -127,6 +111,19 @@ TEST(WriterTest, SubgraphsComeOutByteForByte) {
   EXPECT_EQ(RoundTrip(before).SerializeAsString(), before.SerializeAsString());
 }
 
+::onnx::SparseTensorProto SparseVector(const char* name) {
+  ::onnx::SparseTensorProto sparse;
+  sparse.mutable_values()->set_name(name);
+  sparse.mutable_values()->set_data_type(::onnx::TensorProto::FLOAT);
+  sparse.mutable_values()->add_dims(1);
+  sparse.mutable_values()->add_float_data(2);
+  sparse.mutable_indices()->set_data_type(::onnx::TensorProto::INT64);
+  sparse.mutable_indices()->add_dims(1);
+  sparse.mutable_indices()->add_int64_data(3);
+  sparse.add_dims(4);
+  return sparse;
+}
+
 TEST(WriterTest, WhatNoTensorCanHoldComesOutByteForByte) {
   ModelProto before = ModelAtOpset(13, R"(
       g (float[4] x) => (string[1] a, float[4] b, float6e2m3[2048] c)
@@ -144,15 +141,7 @@ TEST(WriterTest, WhatNoTensorCanHoldComesOutByteForByte) {
   six->set_data_type(::onnx::TensorProto::FLOAT6E2M3);
   six->add_dims(2048);
   six->set_raw_data(std::string(1536, '6'));
-  auto* sparse = graph->add_sparse_initializer();
-  sparse->mutable_values()->set_name("sparse");
-  sparse->mutable_values()->set_data_type(::onnx::TensorProto::FLOAT);
-  sparse->mutable_values()->add_dims(1);
-  sparse->mutable_values()->add_float_data(2);
-  sparse->mutable_indices()->set_data_type(::onnx::TensorProto::INT64);
-  sparse->mutable_indices()->add_dims(1);
-  sparse->mutable_indices()->add_int64_data(3);
-  sparse->add_dims(4);
+  *graph->add_sparse_initializer() = SparseVector("sparse");
   EXPECT_EQ(RoundTrip(before).SerializeAsString(), before.SerializeAsString());
 }
 
@@ -357,70 +346,6 @@ TEST(WriterTest, RefusesAGraphOfAnotherModel) {
   const Graph other =
       MustParse("graph g { input a: float32[2] input b: float32[2] y = Add(a, b) output y }");
   EXPECT_THAT(Write(model, other, {}), HasReason(Reason::kInternal));
-}
-
-// --- Opsets ---
-
-ModelProto ModelWithOpaque(int opset, absl::string_view op) {
-  return ModelAtOpset(
-      opset, absl::StrCat("g (float[2,3] x) => (float[2,3] y) { t = ", op, "(x)  y = Relu(t) }"));
-}
-
-TEST(OpsetTest, OpaqueOperatorsBoundTheRise) {
-  const auto highest = [](const ModelProto& proto, int max_opset) {
-    const auto model = ReadProto(proto);
-    EXPECT_THAT(model, IsOk());
-    return HighestOpset(*model, max_opset);
-  };
-  // RandomNormalLike changed at 22, Hardmax at 13; a custom operator of the default domain may
-  // become known later: Gelu at 20.
-  EXPECT_EQ(highest(ModelWithOpaque(11, "RandomNormalLike"), 28), 21);
-  EXPECT_EQ(highest(ModelWithOpaque(11, "RandomNormalLike"), 15), 15);
-  EXPECT_EQ(highest(ModelWithOpaque(11, "Hardmax"), 28), 12);
-  EXPECT_EQ(highest(ModelWithOpaque(13, "Gelu"), 28), 19);
-  EXPECT_EQ(highest(ModelWithOpaque(13, "Fancy"), 28), 28);
-  EXPECT_EQ(highest(ModelWithOpaque(13, "Relu"), 0), 13);
-  EXPECT_EQ(highest(ModelWithOpaque(13, "Relu"), 9), 13);  // never lowered
-}
-
-TEST(OpsetTest, OperatorsInSubgraphsAndFunctionsCountToo) {
-  const ModelProto in_branch = ModelAtOpset(11, R"(
-      g (bool c, float[2] x) => (float[2] y) {
-        y = If (c) <then_branch = a () => (float[2] p) { p = Hardmax(x) },
-                    else_branch = b () => (float[2] q) { q = Neg(x) }>
-      })");
-  ASSERT_OK_AND_ASSIGN(const Model branch, ReadProto(in_branch));
-  EXPECT_EQ(HighestOpset(branch, 28), 12);
-
-  const ModelProto in_function = ModelFromText(R"(
-      <ir_version: 8, opset_import: ["" : 13, "local" : 1]>
-      g (float[2] x) => (float[2] y) { y = local.f(x) }
-      <domain: "local", opset_import: ["" : 13]> f (a) => (b) { b = Elu(a) })");
-  ASSERT_OK_AND_ASSIGN(const Model function, ReadProto(in_function));
-  EXPECT_EQ(HighestOpset(function, 28), 21);
-}
-
-TEST(OpsetTest, IsRaisedOnlyIfANodeNeedsItAndMayBe) {
-  const auto add_gelu = [](Graph& graph) {
-    graph.outputs[0] = graph.AddOp("Gelu", {MustFind(graph, "t")});
-  };
-  const ModelProto before = ModelAtOpset(
-      13, "g (float[2,3] x) => (float[2,1] y) { t = ReduceMean<axes = [1]>(x)  y = Relu(t) }");
-  WriteOptions options;
-  EXPECT_THAT(WriteChanged(before, add_gelu, options),
-              HasReason(Reason::kOpsetUnknown, HasSubstr("(Gelu): cannot be written")));
-  options.max_opset = 28;
-  ASSERT_OK_AND_ASSIGN(const ModelProto after, WriteChanged(before, add_gelu, options));
-  EXPECT_EQ(after.opset_import(0).version(), 20);
-  // What the newer opset says differently is said its way.
-  EXPECT_EQ(after.graph().node(0).attribute_size(), 0);
-  EXPECT_EQ(after.graph().node(0).input_size(), 2);
-  EXPECT_THAT(ReadProto(after), IsOk());
-
-  // Hardmax means something else from opset 13 on, so nothing may be raised past 12.
-  const ModelProto bounded =
-      ModelAtOpset(11, "g (float[2,3] x) => (float[2,3] y) { t = Hardmax(x)  y = Relu(t) }");
-  EXPECT_THAT(WriteChanged(bounded, add_gelu, options), HasReason(Reason::kOpsetUnknown));
 }
 
 }  // namespace
