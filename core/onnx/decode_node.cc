@@ -1,5 +1,6 @@
 #include "core/onnx/decode_node.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -153,6 +154,12 @@ absl::Status CanonicalizeNode(const NodeInputs& inputs, Node& node) {
   return ops::Canonicalize(node, constants, types);
 }
 
+// Where there may be any number of outputs (Split), one that is left out counts all the same.
+bool OmitsOneOfMany(const OpDef& op, const Node& node) {
+  return op.max_outputs < 0 && std::any_of(node.outputs.begin(), node.outputs.end(),
+                                           [](model::ValueId id) { return !id.valid(); });
+}
+
 // Trailing inputs and outputs that are left out say nothing.
 void TrimOmitted(std::vector<model::ValueId>& ids) {
   while (!ids.empty() && !ids.back().valid()) ids.pop_back();
@@ -182,11 +189,11 @@ absl::StatusOr<std::optional<Node>> DecodeNode(const NodeProto& proto, int opset
   } else if (!UpgradeNode({opset, inputs.constants}, node)) {
     return std::nullopt;
   }
+  const OpDef* op = ops::FindOp(node.op);
+  if (op == nullptr || OmitsOneOfMany(*op, node)) return std::nullopt;
   TrimOmitted(node.inputs);
   TrimOmitted(node.outputs);
-
-  const OpDef* op = ops::FindOp(node.op);
-  if (op == nullptr || !IsUnderstood(*op, node)) return std::nullopt;
+  if (!IsUnderstood(*op, node)) return std::nullopt;
   if (node.attributes.Has(kCoercedAxis)) return node;
   QUOTIENT_RETURN_IF_ERROR(CanonicalizeNode(inputs, node));
   op = ops::FindOp(node.op);

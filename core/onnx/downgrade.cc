@@ -16,8 +16,8 @@ bool AllOnes(const model::Ints& values) {
   return std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 1; });
 }
 
-// Before opset 8 the inputs did not broadcast.
-bool DowngradeMaxMin(const NewForm& form, Node&) {
+// Before opset 8 the inputs of these did not broadcast.
+bool DowngradeVariadic(const NewForm& form, Node&) {
   if (form.opset >= 8) return true;
   const TensorType& first = form.input_types[0];
   return std::all_of(
@@ -97,11 +97,10 @@ struct Downgrade {
 };
 
 constexpr Downgrade kDowngrades[] = {
-    {"LogSoftmax", DowngradeSoftmax}, {"Max", DowngradeMaxMin},
-    {"Min", DowngradeMaxMin},         {"Pad", DowngradePad},
-    {"Resize", DowngradeResize},      {"ScatterND", DowngradeScatterNd},
-    {"Slice", DowngradeSlice},        {"Softmax", DowngradeSoftmax},
-    {"Split", DowngradeSplit},
+    {"LogSoftmax", DowngradeSoftmax},  {"Max", DowngradeVariadic}, {"Mean", DowngradeVariadic},
+    {"Min", DowngradeVariadic},        {"Pad", DowngradePad},      {"Resize", DowngradeResize},
+    {"ScatterND", DowngradeScatterNd}, {"Slice", DowngradeSlice},  {"Softmax", DowngradeSoftmax},
+    {"Split", DowngradeSplit},         {"Sum", DowngradeVariadic},
 };
 
 }  // namespace

@@ -142,7 +142,7 @@ class StructureChecker {
     const auto check = [&](const GraphProto& graph) -> absl::Status {
       const std::string where = absl::StrCat(label, " ", Escaped(attribute.name()), ": ");
       QUOTIENT_RETURN_IF_ERROR(CheckGraph(graph, &scope, where).status());
-      const bool is_branch = node.op_type() == "If" && node.domain().empty();
+      const bool is_branch = node.op_type() == "If" && CanonicalDomain(node.domain()).empty();
       if (is_branch && graph.output_size() != node.output_size()) {
         return Malformed(label,
                          absl::StrCat("has ", node.output_size(), " outputs, its ",

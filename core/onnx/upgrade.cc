@@ -89,13 +89,6 @@ bool UpgradeRange(const OldForm&, Node& node) {
   return EraseIfInt(node.attributes, "stash_type", 1);
 }
 
-// An empty list of axes meant "all", like none.
-bool UpgradeReduce(const OldForm&, Node& node) {
-  const model::Ints* axes = node.attributes.FindInts("axes");
-  if (axes != nullptr && axes->empty()) node.attributes.Erase("axes");
-  return true;
-}
-
 // Opset 10 and Upsample: coordinates are asymmetric and nearest rounds down. (Runtimes round up
 // where an axis shrinks, and the text is silent, so only growing is converted.)
 bool UpgradeUpsample(const OldForm& form, Node& node) {
@@ -148,9 +141,6 @@ constexpr Upgrade kUpgrades[] = {
     {"MaxPool", UpgradeMaxPool},
     {"Pad", UpgradePad},
     {"Range", UpgradeRange},
-    {"ReduceMax", UpgradeReduce},
-    {"ReduceMean", UpgradeReduce},
-    {"ReduceSum", UpgradeReduce},
     {"Resize", UpgradeResize},
     {"Upsample", UpgradeUpsample},
 };

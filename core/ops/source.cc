@@ -102,6 +102,11 @@ absl::Status CanonicalizeConstantOfShape(Node& node, std::span<const InferInput>
   return absl::OkStatus();
 }
 
+bool FillsWithComputable(const Node& node) {
+  const Tensor* value = FillValue(node.attributes);
+  return value == nullptr || model::IsComputable(value->dtype());
+}
+
 absl::StatusOr<InferResult> InferConstantOfShape(const InferContext& context) {
   const Tensor* value = FillValue(context.attributes);
   InferResult result = UnknownShape(value == nullptr ? DType::kFloat32 : value->dtype());
@@ -123,8 +128,7 @@ absl::StatusOr<InferResult> InferConstantOfShape(const InferContext& context) {
     }
   }
   result.types[0].shape = AsShape(*target);
-  if (value != nullptr && !model::IsFloat(value->dtype()) && IsSmall(result.types[0]) &&
-      model::IsComputable(value->dtype())) {
+  if (value != nullptr && !model::IsFloat(value->dtype()) && IsSmall(result.types[0])) {
     result.elements = Elements(result.types[0].elements(), value->GetInt(0));
   }
   return result;
@@ -247,7 +251,8 @@ std::span<const OpDef> SourceOps() {
                        Attribute(Tensor::Floats({1}, std::span(&kZero, 1)))}},
        .infer = InferConstantOfShape,
        .evaluate = EvaluateConstantOfShape,
-       .canonicalize = CanonicalizeConstantOfShape},
+       .canonicalize = CanonicalizeConstantOfShape,
+       .accepts = FillsWithComputable},
       {.name = "Range",
        .op_class = OpClass::kSource,
        .min_inputs = 3,

@@ -72,6 +72,16 @@ TEST(BadSubgraphTest, BranchesThatDisagree) {
   EXPECT_THAT(ReadProto(model), HasReason(Reason::kModelMalformed, HasSubstr("else_branch has 2")));
 }
 
+TEST(BadSubgraphTest, TheDefaultDomainHasTwoNames) {
+  ModelProto model = ModelAtOpset(13, R"(
+      g (bool c, float[2] x) => (float[2] y) {
+        y = If (c) <then_branch = a () => (float[2] p) { p = Relu(x) },
+                    else_branch = b () => (float[2] q, float[2] r) { q = Relu(x) r = Abs(x) }>
+      })");
+  model.mutable_graph()->mutable_node(0)->set_domain("ai.onnx");
+  EXPECT_THAT(ReadProto(model), HasReason(Reason::kModelMalformed, HasSubstr("else_branch has 2")));
+}
+
 TEST(BadSubgraphTest, CycleInsideOfASubgraph) {
   const ModelProto model = ModelAtOpset(13, R"(
       g (bool c, float[2] x) => (float[2] y) {

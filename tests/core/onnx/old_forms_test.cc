@@ -275,5 +275,23 @@ TEST_P(OpaqueFormsTest, PassesThroughUntouched) {
 INSTANTIATE_TEST_SUITE_P(All, OpaqueFormsTest, ::testing::ValuesIn(kOpaqueForms),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// How many outputs there are decides what equal parts are, so a missing one is no detail.
+TEST(OpaqueFormsTest, ASplitWithAnOutputLeftOutStaysOpaque) {
+  ::onnx::ModelProto proto = ModelAtOpset(13, "g (float[4] x) => (float[2] a) { a, b = Split(x) }");
+  proto.mutable_graph()->mutable_node(0)->set_output(1, "");
+  ASSERT_OK_AND_ASSIGN(const Model model, ReadProto(proto));
+  EXPECT_EQ(OpsOf(model.graph), "Opaque:Split");
+}
+
+TEST(OpaqueFormsTest, AConstantOfATypeThatIsNotComputedWithStaysOpaque) {
+  ::onnx::ModelProto proto = ModelAtOpset(21, R"(
+      g (int64[1] s) => (float[N] y)
+      { t = ConstantOfShape<value = int8[1] {1}>(s)  y = Cast<to = 1>(t) })");
+  auto* value = proto.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_t();
+  value->set_data_type(::onnx::TensorProto::FLOAT8E4M3FN);
+  ASSERT_OK_AND_ASSIGN(const Model model, ReadProto(proto));
+  EXPECT_TRUE(model.graph.nodes[0].is_opaque());
+}
+
 }  // namespace
 }  // namespace quotient::onnx

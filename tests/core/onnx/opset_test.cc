@@ -63,6 +63,20 @@ TEST(OpsetTest, OperatorsInSubgraphsAndFunctionsCountToo) {
   EXPECT_EQ(HighestOpset(function, 28), 21);
 }
 
+// Before opset 8 the inputs of Sum had one shape.
+TEST(OpsetTest, SumBroadcastsFromOpset8On) {
+  const ModelProto before =
+      ModelAtOpset(7, "g (float[2,3] x, float[3] b) => (float[2,3] y) { y = Relu(x) }");
+  const auto add_sum = [](Graph& graph) {
+    graph.outputs[0] = graph.AddOp("Sum", {graph.inputs[0], graph.inputs[1]});
+  };
+  EXPECT_THAT(WriteChanged(before, add_sum), HasReason(Reason::kOpsetUnknown));
+  WriteOptions options;
+  options.max_opset = 20;
+  ASSERT_OK_AND_ASSIGN(const ModelProto after, WriteChanged(before, add_sum, options));
+  EXPECT_EQ(after.opset_import(0).version(), 8);
+}
+
 TEST(OpsetTest, IsRaisedOnlyIfANodeNeedsItAndMayBe) {
   const auto add_gelu = [](Graph& graph) {
     graph.outputs[0] = graph.AddOp("Gelu", {MustFind(graph, "t")});
