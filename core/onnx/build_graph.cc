@@ -153,7 +153,7 @@ class GraphBuilder {
     }
     for (const SparseTensorProto& sparse : proto_.sparse_initializer()) {
       const std::string& name = sparse.values().name();
-      if (values_.contains(name)) continue;  // the default of an input
+      if (values_.contains(name)) continue;  // the default of an input, which the writer keeps
       AddOpaqueInitializer(Opaque::Kind::kSparseInitializer, name, sparse.SerializeAsString());
     }
   }

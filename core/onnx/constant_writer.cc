@@ -65,6 +65,10 @@ void ConstantWriter::DefineOriginal(int initializer) {
   AddInitializer(proto, bytes, initializer);
 }
 
+void ConstantWriter::DefineSparse(const SparseTensorProto& sparse) {
+  if (defined_.insert(sparse.values().name()).second) *graph_->add_sparse_initializer() = sparse;
+}
+
 void ConstantWriter::DefineOpaque(TensorProto proto) {
   if (!defined_.insert(proto.name()).second) return;
   absl::string_view bytes;
@@ -73,6 +77,8 @@ void ConstantWriter::DefineOpaque(TensorProto proto) {
 }
 
 void ConstantWriter::AddInitializer(TensorProto proto, absl::string_view bytes, int original) {
+  // Where they were is a file that the result does not have.
+  if (IsExternal(proto)) ClearData(&proto);
   initializers_.push_back({std::move(proto), bytes, original});
 }
 

@@ -34,7 +34,8 @@ class ConstantWriter {
 
   // An initializer of the original, by index; once.
   void DefineOriginal(int initializer);
-  // One that model::Tensor cannot hold, from an opaque node.
+  // Those that model::Tensor cannot hold; once per name.
+  void DefineSparse(const SparseTensorProto& sparse);
   void DefineOpaque(TensorProto proto);
 
   bool IsDefined(absl::string_view name) const { return defined_.contains(name); }

@@ -5,21 +5,16 @@
 namespace quotient::onnx {
 
 int64_t DataFile::Place(absl::string_view bytes) {
-  for (size_t index : pieces_of_size_[bytes.size()]) {
-    const auto& [offset, piece] = pieces_[index];
-    if (piece.data() == bytes.data() || piece == bytes) return offset;
-  }
-  const int64_t offset = (size_ + kAlignment - 1) / kAlignment * kAlignment;
-  pieces_of_size_[bytes.size()].push_back(pieces_.size());
-  pieces_.emplace_back(offset, bytes);
-  size_ = offset + static_cast<int64_t>(bytes.size());
-  return offset;
+  const int64_t next = (size_ + kAlignment - 1) / kAlignment * kAlignment;
+  const auto [place, is_new] = offsets_.try_emplace(bytes, next);
+  if (is_new) size_ = next + static_cast<int64_t>(bytes.size());
+  return place->second;
 }
 
 std::string DataFile::Write() const {
   std::string file(static_cast<size_t>(size_), '\0');
-  for (const auto& [offset, piece] : pieces_) {
-    if (!piece.empty()) std::memcpy(&file[static_cast<size_t>(offset)], piece.data(), piece.size());
+  for (const auto& [bytes, offset] : offsets_) {
+    if (!bytes.empty()) std::memcpy(&file[static_cast<size_t>(offset)], bytes.data(), bytes.size());
   }
   return file;
 }

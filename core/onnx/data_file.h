@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
@@ -24,8 +22,7 @@ class DataFile {
 
  private:
   int64_t size_ = 0;
-  std::vector<std::pair<int64_t, absl::string_view>> pieces_;        // by offset
-  absl::flat_hash_map<size_t, std::vector<size_t>> pieces_of_size_;  // size -> indices
+  absl::flat_hash_map<absl::string_view, int64_t> offsets_;  // by the bytes that lie there
 };
 
 }  // namespace quotient::onnx

@@ -76,6 +76,9 @@ absl::flat_hash_set<std::string> NamesToKeep(const WrittenGraph& written, const 
   }
   if (!model.training_info().empty()) {
     for (const TensorProto& tensor : model.graph().initializer()) names.insert(tensor.name());
+    for (const SparseTensorProto& sparse : model.graph().sparse_initializer()) {
+      names.insert(sparse.values().name());
+    }
   }
   return names;
 }
@@ -108,6 +111,10 @@ void KeepDescriptions(const WrittenGraph& written, ConstantWriter& constants, Gr
   for (int i = 0; i < original.initializer_size(); ++i) {
     const std::string& name = original.initializer(i).name();
     if (keep.contains(name) && NameIsFree(written, name)) constants.DefineOriginal(i);
+  }
+  for (const SparseTensorProto& sparse : original.sparse_initializer()) {
+    const std::string& name = sparse.values().name();
+    if (keep.contains(name) && NameIsFree(written, name)) constants.DefineSparse(sparse);
   }
   KeepIf(out->mutable_value_info(),
          [&](const ValueInfoProto& info) { return IsDescribedRightly(written, constants, info); });

@@ -194,9 +194,10 @@ class ModelWriter {
       tensor.set_name(name);
       constants_.DefineOpaque(std::move(tensor));
     } else {
-      SparseTensorProto* sparse = out_.add_sparse_initializer();
-      if (!sparse->ParseFromString(node.opaque->proto)) return BadPayload(node);
-      sparse->mutable_values()->set_name(name);
+      SparseTensorProto sparse;
+      if (!sparse.ParseFromString(node.opaque->proto)) return BadPayload(node);
+      sparse.mutable_values()->set_name(name);
+      constants_.DefineSparse(sparse);
     }
     EmitAliases(node.outputs[0]);
     return absl::OkStatus();

@@ -160,6 +160,30 @@ TEST(WriteExternalTest, OneFileAlignedInOrderOfUseTiesKept) {
   EXPECT_EQ(Find(after, "tiny").raw_data(), FloatBytes(2, 9).substr(4));
 }
 
+// No bytes to move; but the file it named does not come along.
+TEST(WriteExternalTest, AnEmptyTensorNamesNoFileAnyMore) {
+  ModelProto model = ThreeWeights();
+  AddExternalWeight(&model, "empty", 0, "one.bin", 0);
+  auto* concat = model.mutable_graph()->add_node();
+  concat->set_op_type("Concat");
+  concat->add_input("empty");
+  concat->add_input("x");
+  concat->add_output("z");
+  auto* axis = concat->add_attribute();
+  axis->set_name("axis");
+  axis->set_type(::onnx::AttributeProto::INT);
+  axis->set_i(0);
+  *model.mutable_graph()->add_output() = model.graph().output(0);
+  model.mutable_graph()->mutable_output(1)->set_name("z");
+  WriteOptions options;
+  options.external_location = "out.data";
+  ASSERT_OK_AND_ASSIGN(const WrittenModel written,
+                       WriteUnchanged(model, FilesOfThreeWeights(), options));
+  const ModelProto after = ParseBytes(written.bytes);
+  EXPECT_EQ(Find(after, "empty").external_data_size(), 0);
+  EXPECT_THAT(ReadProto(after, {{"out.data", written.external_data}}), IsOk());
+}
+
 TEST(WriteExternalTest, NeedsALocation) {
   EXPECT_THAT(WriteUnchanged(ThreeWeights(), FilesOfThreeWeights(), WriteOptions()),
               HasReason(Reason::kOptionInvalid, HasSubstr("external_location")));

@@ -145,6 +145,13 @@ TEST(WriterTest, WhatNoTensorCanHoldComesOutByteForByte) {
   EXPECT_EQ(RoundTrip(before).SerializeAsString(), before.SerializeAsString());
 }
 
+TEST(WriterTest, AnInputKeepsItsSparseDefault) {
+  ModelProto before =
+      ModelAtOpset(13, "g (float[4] x, float[4] w) => (float[4] y) { y = Add(x, w) }");
+  *before.mutable_graph()->add_sparse_initializer() = SparseVector("w");
+  EXPECT_EQ(RoundTrip(before).SerializeAsString(), before.SerializeAsString());
+}
+
 TEST(WriterTest, TrainingInformationKeepsAllInitializers) {
   ModelProto before =
       ModelAtOpset(13, "g (float[2] x) => (float[2] y) <float[1] step = {1}> { y = Relu(x) }");
