@@ -172,6 +172,21 @@ TEST(InferTypesTest, SymbolsDoNotGrowWithTheGraph) {
   EXPECT_LT(TypeOf(graph, "y2000").size(), 10'000u);
 }
 
+// An axis without elements has no last one to begin at; one beside it can be as long as a number.
+TEST(InferTypesTest, EmptyTensorsAreSlicedAndSplitLikeOthers) {
+  Graph graph = MustParse(R"(graph g {
+    input none: float32[0]
+    input x: float32[0,9223372036854775807]
+    backwards = Slice(none) {starts=[-1], ends=[-9], axes=[0], steps=[-1]}
+    (a, b) = Split(x) {axis=1}
+    output backwards, a, b
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "backwards"), "float32[0]");
+  EXPECT_EQ(TypeOf(graph, "a"), "float32[0,4611686018427387904]");
+  EXPECT_EQ(TypeOf(graph, "b"), "float32[0,4611686018427387903]");
+}
+
 // 32-bit arithmetic wraps, so beyond its numbers nothing is known.
 TEST(InferTypesTest, ElementsThatLeaveTheirTypeAreNotKnown) {
   Graph graph = MustParse(R"(graph g {
