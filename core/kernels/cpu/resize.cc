@@ -1,16 +1,17 @@
 // Resize, one axis after the other: every pass is a sum of at most two rows per output row.
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <numeric>
-#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/kernels/cpu/kernels.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/layout.h"
 #include "core/kernels/storage.h"
+#include "core/ops/resize_grid.h"
 
 namespace quotient::kernels::cpu {
 namespace {
@@ -31,54 +32,62 @@ struct Pass {
   int64_t output_elements() const { return outer * static_cast<int64_t>(taps.size()) * inner; }
 };
 
-using Coordinate = double (*)(double x, double scale, double in, double out);
-
-Coordinate FindCoordinate(absl::string_view mode) {
-  if (mode == "half_pixel") {
-    return [](double x, double scale, double, double) { return (x + 0.5) / scale - 0.5; };
-  }
-  if (mode == "pytorch_half_pixel") {
-    return [](double x, double scale, double, double out) {
-      return out > 1 ? (x + 0.5) / scale - 0.5 : 0.0;
-    };
-  }
-  if (mode == "align_corners") {
-    return [](double x, double, double in, double out) {
-      return out > 1 ? x * (in - 1) / (out - 1) : 0.0;
-    };
-  }
-  if (mode == "asymmetric") return [](double x, double scale, double, double) { return x / scale; };
-  return nullptr;
-}
-
-using Rounding = double (*)(double x);
-
-Rounding FindRounding(absl::string_view mode) {
-  if (mode == "round_prefer_floor") return [](double x) { return std::ceil(x - 0.5); };
-  if (mode == "round_prefer_ceil") return [](double x) { return std::floor(x + 0.5); };
-  if (mode == "floor") return [](double x) { return std::floor(x); };
-  if (mode == "ceil") return [](double x) { return std::ceil(x); };
-  return nullptr;
-}
-
-std::vector<Tap> MakeTaps(int64_t in, int64_t out, double scale, Coordinate coordinate,
-                          Rounding rounding) {
+// What the reference evaluator samples, see core/ops/resize.cc.
+std::vector<Tap> MakeTaps(const model::AttributeMap& attributes, const ops::AxisGrid& grid) {
+  const std::string transformation = ops::ResizeTransformation(attributes);
+  const bool nearest = attributes.GetString("mode", "nearest") == "nearest";
+  const std::string rounding = attributes.GetString("nearest_mode", "round_prefer_floor");
+  const int64_t last = grid.in - 1;
   std::vector<Tap> taps;
-  const auto last = static_cast<double>(in - 1);
-  for (int64_t i = 0; i < out; ++i) {
-    const double x = coordinate(static_cast<double>(i), scale, static_cast<double>(in),
-                                static_cast<double>(out));
-    if (rounding != nullptr) {
-      const auto index = static_cast<int64_t>(std::clamp(rounding(x), 0.0, last));
+  for (int64_t i = 0; i < grid.out; ++i) {
+    if (nearest) {
+      const float x = ops::Coordinate<float>(transformation, grid, i);
+      const auto index = std::clamp<int64_t>(ops::RoundToIndex(rounding, x, grid.in), 0, last);
       taps.push_back({index, index, 0});
       continue;
     }
-    const double inside = std::clamp(x, 0.0, last);
+    const double inside = std::clamp(ops::Coordinate<double>(transformation, grid, i), 0.0,
+                                     static_cast<double>(last));
     const auto first = static_cast<int64_t>(inside);
-    taps.push_back({first, std::min(first + 1, in - 1),
+    taps.push_back({first, std::min(first + 1, last),
                     static_cast<float>(inside - static_cast<double>(first))});
   }
   return taps;
+}
+
+bool IsIdentity(const std::vector<Tap>& taps, int64_t in) {
+  if (static_cast<int64_t>(taps.size()) != in) return false;
+  for (int64_t i = 0; i < in; ++i) {
+    const Tap& tap = taps[static_cast<size_t>(i)];
+    if (tap.first != i || tap.weight != 0) return false;
+  }
+  return true;
+}
+
+// One pass for each axis that changes; what shrinks goes first, so that intermediates stay small.
+std::vector<Pass> MakePasses(const KernelSpec& spec, const std::vector<ops::AxisGrid>& grids) {
+  std::vector<int64_t> now = spec.inputs[0].type.dims();  // dims between the passes
+  const std::vector<int> order = PhysicalAxes(static_cast<int>(now.size()), spec.inputs[0].layout);
+  std::vector<size_t> places(order.size());  // in `order`
+  std::iota(places.begin(), places.end(), size_t{0});
+  const auto growth = [&](size_t place) {
+    const ops::AxisGrid& grid = grids[order[place]];
+    return static_cast<double>(grid.out) / static_cast<double>(grid.in);
+  };
+  std::stable_sort(places.begin(), places.end(),
+                   [&](size_t a, size_t b) { return growth(a) < growth(b); });
+  std::vector<Pass> passes;
+  for (const size_t place : places) {
+    const int axis = order[place];
+    Pass pass{.in = now[axis], .taps = MakeTaps(spec.attributes, grids[axis])};
+    if (IsIdentity(pass.taps, pass.in)) continue;
+    for (size_t k = 0; k < order.size(); ++k) {
+      if (k != place) (k < place ? pass.outer : pass.inner) *= now[order[k]];
+    }
+    now[axis] = grids[axis].out;
+    passes.push_back(std::move(pass));
+  }
+  return passes;
 }
 
 class ResizeKernel : public PlainKernel {
@@ -126,25 +135,6 @@ class ResizeKernel : public PlainKernel {
   int64_t half_ = 0;  // bytes of one intermediate
 };
 
-// The scale along every axis; nothing if the attributes say it in a way that is left to the
-// reference.
-std::optional<std::vector<double>> ScalesOf(const KernelSpec& spec) {
-  const std::vector<int64_t> in = spec.inputs[0].type.dims();
-  const std::vector<int64_t> out = spec.outputs[0].type.dims();
-  if (spec.attributes.Has("axes")) return std::nullopt;
-  if (const model::Attribute* given = spec.attributes.Find("scales")) {
-    const auto* scales = std::get_if<model::Floats>(given);
-    if (scales == nullptr || scales->size() != in.size()) return std::nullopt;
-    return *scales;
-  }
-  if (spec.attributes.FindInts("sizes") == nullptr) return std::nullopt;
-  std::vector<double> scales(in.size());
-  for (size_t i = 0; i < in.size(); ++i) {
-    scales[i] = static_cast<double>(out[i]) / static_cast<double>(in[i]);
-  }
-  return scales;
-}
-
 }  // namespace
 
 std::unique_ptr<Kernel> MakeResizeKernel(const KernelSpec& spec) {
@@ -156,31 +146,11 @@ std::unique_ptr<Kernel> MakeResizeKernel(const KernelSpec& spec) {
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
     if (spec.inputs[i].type.dtype != model::DType::kUndefined) return nullptr;
   }
-  const model::AttributeMap& attributes = spec.attributes;
-  if (attributes.GetString("keep_aspect_ratio_policy", "stretch") != "stretch") return nullptr;
-  const Coordinate coordinate =
-      FindCoordinate(attributes.GetString("coordinate_transformation_mode", "half_pixel"));
-  const bool nearest = attributes.GetString("mode", "nearest") == "nearest";
-  const Rounding rounding =
-      nearest ? FindRounding(attributes.GetString("nearest_mode", "round_prefer_floor")) : nullptr;
-  const auto scales = ScalesOf(spec);
-  if (coordinate == nullptr || (nearest && rounding == nullptr) || !scales) return nullptr;
-
-  std::vector<int64_t> now = spec.inputs[0].type.dims();  // dims between the passes
-  const std::vector<int64_t> out = spec.outputs[0].type.dims();
-  const std::vector<int> order = PhysicalAxes(static_cast<int>(now.size()), spec.inputs[0].layout);
-  std::vector<Pass> passes;
-  for (size_t i = 0; i < order.size(); ++i) {
-    const int axis = order[i];
-    if ((*scales)[axis] == 1) continue;
-    Pass pass{.in = now[axis],
-              .taps = MakeTaps(now[axis], out[axis], (*scales)[axis], coordinate, rounding)};
-    for (size_t k = 0; k < order.size(); ++k) {
-      if (k != i) (k < i ? pass.outer : pass.inner) *= now[order[k]];
-    }
-    now[axis] = out[axis];
-    passes.push_back(std::move(pass));
-  }
+  // Samples outside of the input take a value of their own there.
+  if (ops::ResizeTransformation(spec.attributes) == "tf_crop_and_resize") return nullptr;
+  const auto grids = ops::GridsOf(spec.attributes, spec.inputs[0].type.dims());
+  if (!grids.ok() || !grids->has_value()) return nullptr;
+  std::vector<Pass> passes = MakePasses(spec, **grids);
   if (passes.empty()) return nullptr;
   return std::make_unique<ResizeKernel>(spec, std::move(passes));
 }
