@@ -28,4 +28,6 @@ VOLUME /var/lib/quotient
 # gRPC and metrics.
 EXPOSE 8980 9464
 ENTRYPOINT ["quotientd"]
-CMD ["--listen", "0.0.0.0:8980", "--metrics-listen", "0.0.0.0:9464", "--data-dir", "/var/lib/quotient"]
+# What is published of the two ports is decided by who runs the container.
+CMD ["--listen", "0.0.0.0:8980", "--allow-remote", "--metrics-listen", "0.0.0.0:9464", \
+     "--data-dir", "/var/lib/quotient"]

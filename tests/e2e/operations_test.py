@@ -93,6 +93,17 @@ class OperationsTest(harness.TestCase):
         self.assertEqual(refused.returncode, 1)
         self.assertIn("--allow-remote", refused.stderr)
 
+    def test_the_image_starts_with_its_own_command_line(self):
+        dockerfile = (pathlib.Path(__file__).parents[2] / "Dockerfile").read_text()
+        command = re.search(r"^CMD (\[[^]]*\])$", dockerfile, re.MULTILINE)[1]
+        flags = json.loads(command.replace("\\\n", ""))
+        # Any free ports, and a folder of ours; all else as in the image.
+        flags = [re.sub(r":\d+$", ":0", flag) for flag in flags]
+        flags[flags.index("--data-dir") + 1] = str(self.folder / "data")
+        server = self.serve(*flags)
+        self.assertIn("quotient_ready 1\n", self.metrics(server))
+        self.assertEqual(server.stop(), 0)
+
     def test_flags_that_are_not_understood_exit_2(self):
         for flags in (["--lisen", "x"], ["--workers", "0"]):
             refused = subprocess.run([harness.BIN / "quotientd", *flags], capture_output=True,
