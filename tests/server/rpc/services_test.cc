@@ -4,6 +4,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/client_unary_call.h>
+#include <prometheus/text_serializer.h>
 
 #include <string>
 #include <vector>
@@ -66,6 +67,18 @@ class ServicesTest : public ServerTest {
     return seen;
   }
 
+  // Calls a method by its path, with an empty request.
+  grpc::Status Call(const char* path, google::protobuf::MessageLite* response) {
+    const auto channel = grpc::CreateChannel(address(), grpc::InsecureChannelCredentials());
+    grpc::ClientContext context;
+    const google::protobuf::StringValue request;
+    const grpc::internal::RpcMethod method(path, grpc::internal::RpcMethod::NORMAL_RPC);
+    return grpc::internal::BlockingUnaryCallImpl<google::protobuf::MessageLite,
+                                                 google::protobuf::MessageLite>(
+               channel.get(), method, &context, request, response)
+        .status();
+  }
+
   std::unique_ptr<v1::BlobService::Stub> blobs_stub_;
   std::unique_ptr<v1::OptimizerService::Stub> jobs_stub_;
   std::unique_ptr<v1::ModelService::Stub> models_stub_;
@@ -74,6 +87,8 @@ class ServicesTest : public ServerTest {
 using ::quotient::testing::HasReason;
 using ::quotient::testing::StatusIs;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(ServicesTest, AWatcherSeesEverythingFromSnapshotToResult) {
   const v1::Job job = Submit("model");
@@ -202,21 +217,26 @@ TEST_F(ServicesTest, ModelsAreInspected) {
 // The bodies of grpc.health.v1 are not installed; wrappers of the same wire form take their place.
 TEST_F(ServicesTest, HealthFollowsTheServersReadiness) {
   const auto check = [&] {
-    const auto channel = grpc::CreateChannel(address(), grpc::InsecureChannelCredentials());
-    grpc::ClientContext context;
-    google::protobuf::StringValue service;
     google::protobuf::Int32Value serving;
-    const grpc::internal::RpcMethod method("/grpc.health.v1.Health/Check",
-                                           grpc::internal::RpcMethod::NORMAL_RPC);
-    grpc::internal::BlockingUnaryCallImpl<google::protobuf::MessageLite,
-                                          google::protobuf::MessageLite>
-        call(channel.get(), method, &context, service, &serving);
-    EXPECT_TRUE(call.status().ok()) << call.status().error_message();
+    const grpc::Status status = Call("/grpc.health.v1.Health/Check", &serving);
+    EXPECT_TRUE(status.ok()) << status.error_message();
     return serving.value();
   };
   EXPECT_EQ(check(), 1);  // SERVING
   server_->SetServing(false);
   EXPECT_EQ(check(), 2);  // NOT_SERVING
+}
+
+TEST_F(ServicesTest, CallsAreCountedButTheirNamesAreNotTheCallersToChoose) {
+  google::protobuf::Int32Value response;
+  EXPECT_EQ(Call("/made.up/Method", &response).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(Call("/grpc.health.v1.Health/Check", &response).ok());
+  Submit("model");
+  const std::string text = prometheus::TextSerializer().Serialize(metrics_.registry()->Collect());
+  EXPECT_THAT(text, Not(HasSubstr("made.up")));
+  EXPECT_THAT(text, HasSubstr("grpc_server_started_total{grpc_method=\"SubmitJob\","
+                              "grpc_service=\"quotient.v1.OptimizerService\"} 1"));
+  EXPECT_THAT(text, HasSubstr("grpc_service=\"grpc.health.v1.Health\""));
 }
 
 TEST_F(ServicesTest, ReflectionIsThere) {

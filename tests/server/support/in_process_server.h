@@ -5,7 +5,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "server/ops/grpc_metrics.h"
+#include "server/ops/metrics.h"
 #include "server/ops/ticker.h"
 #include "server/rpc/blob_service.h"
 #include "server/rpc/capabilities_service.h"
@@ -50,11 +53,13 @@ class ServerTest : public QueueTest {
     v1::Capabilities capabilities;
     capabilities.set_max_chunk_bytes(blob_limits_.max_chunk_bytes);
     capabilities_service_ = std::make_unique<rpc::CapabilitiesService>(capabilities);
+    rpc::GrpcServer::Interceptors interceptors;
+    interceptors.push_back(ops::NewGrpcMeter(&clock_, &metrics_));
     auto server =
         rpc::GrpcServer::Start({.listen = listen, .max_chunk_bytes = blob_limits_.max_chunk_bytes},
                                {blob_service_.get(), model_service_.get(), optimizer_service_.get(),
                                 capabilities_service_.get()},
-                               {});
+                               std::move(interceptors));
     ASSERT_OK(server);
     server_ = *std::move(server);
     server_->SetServing(true);
@@ -89,6 +94,7 @@ class ServerTest : public QueueTest {
 
   const std::string& address() const { return server_->address(); }
 
+  ops::Metrics metrics_;
   rpc::BlobLimits blob_limits_;
   FakeRunner runner_{blobs_.get()};
   std::unique_ptr<jobs::UploadStore> uploads_;
