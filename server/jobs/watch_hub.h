@@ -30,7 +30,7 @@ struct Heartbeat {};
 using WatchUpdate = std::variant<Transition, Progress, Heartbeat>;
 
 struct WatchOptions {
-  int64_t min_interval_ms = 500;  // between two progress updates
+  int64_t min_interval_ms = 200;  // between two progress updates
   int64_t heartbeat_ms = 15'000;  // of silence
 };
 

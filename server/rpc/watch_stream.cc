@@ -16,16 +16,21 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "google/protobuf/util/time_util.h"
+#include "google/protobuf/duration.pb.h"
 #include "server/jobs/convert.h"
 #include "server/rpc/status.h"
 
 namespace quotient::rpc {
 namespace {
 
-using google::protobuf::util::TimeUtil;
-
 constexpr int64_t kMinIntervalMs = 200;
+constexpr int64_t kMaxIntervalMs = 3'600'000;
+
+// What the client asks for, made sane: any number can come, and times are added to it.
+int64_t IntervalMs(const google::protobuf::Duration& wanted) {
+  const int64_t seconds = std::clamp<int64_t>(wanted.seconds(), 0, kMaxIntervalMs / 1000);
+  return std::clamp(1000 * seconds + wanted.nanos() / 1'000'000, kMinIntervalMs, kMaxIntervalMs);
+}
 
 // Three kinds of threads come here: gRPC's (OnWriteDone, OnCancel, OnDone), whoever publishes news
 // (the hub's wake) and the one that starts the call. `mutex_` guards all state; while it is held
@@ -72,10 +77,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
   absl::Status Prepare(const v1::WatchJobRequest& request) ABSL_LOCKS_EXCLUDED(mutex_) {
     QUOTIENT_ASSIGN_OR_RETURN(job_id_, jobs::JobIdFromName(request.name()));
     jobs::WatchOptions options;
-    if (request.has_min_interval()) {
-      options.min_interval_ms =
-          std::max(kMinIntervalMs, TimeUtil::DurationToMilliseconds(request.min_interval()));
-    }
+    options.min_interval_ms = IntervalMs(request.min_interval());
     // Subscribed before the snapshot is read, so that nothing falls between them; what the snapshot
     // covers is left out later.
     watch_ = hub_.Subscribe(job_id_, options, [this] {

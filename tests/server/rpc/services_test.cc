@@ -138,6 +138,28 @@ TEST_F(ServicesTest, AWatcherThatLeavesHarmsNothing) {
   EXPECT_EQ(WatchToTheEnd(request).back(), "snapshot SUCCEEDED");
 }
 
+TEST_F(ServicesTest, AnIntervalBeyondAllBoundsStillBringsProgress) {
+  Submit("keeps the worker busy");
+  runner_.AwaitRuns(1);
+  const v1::Job job = Submit("waits");
+  grpc::ClientContext context;
+  v1::WatchJobRequest request;
+  request.set_name(job.name());
+  // In milliseconds just short of the largest number.
+  request.mutable_min_interval()->set_seconds(9'223'372'036'854'775);
+  const auto reader = jobs_stub_->WatchJob(&context, request);
+  v1::WatchJobResponse response;
+  ASSERT_TRUE(reader->Read(&response));
+  const int64_t before_ns = clock_.NowNs();
+  clock_.AdvanceMs(1000);
+  hub_->PublishProgress(job.name().substr(5), {.phase = "search"});
+  ASSERT_TRUE(reader->Read(&response));
+  EXPECT_TRUE(response.has_progress()) << response.ShortDebugString();
+  EXPECT_LT(clock_.SecondsSince(before_ns), 10);  // and not in a heartbeat's place
+  context.TryCancel();
+  EXPECT_FALSE(reader->Finish().ok());
+}
+
 TEST_F(ServicesTest, AJobsFailureIsInTheJob) {
   runner_.Release();
   const v1::Job job = Submit("bad model");
