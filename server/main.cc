@@ -144,7 +144,7 @@ v1::Capabilities MakeCapabilities(const config::ServerFlags& flags,
 
 struct Services {
   Services(const config::ServerFlags& flags, const Stores& stores, Queue* queue, Workers* workers)
-      : blobs(blob_limits, stores.blobs.get(), stores.uploads.get()),
+      : blobs(blob_limits, stores.blobs.get(), stores.uploads.get(), &Clock::System()),
         models(workers->runner.get()),
         optimizer(&queue->admission, stores.jobs.get(), &queue->hub),
         capabilities(MakeCapabilities(flags, blob_limits, queue->limits)) {}
@@ -190,11 +190,13 @@ void LogFailure(const char* what, const absl::Status& status) {
 }
 
 // What has to be done again and again.
-std::vector<ops::Ticker::Task> Chores(Queue* queue, jobs::UploadStore* uploads) {
+std::vector<ops::Ticker::Task> Chores(Queue* queue, jobs::UploadStore* uploads,
+                                      rpc::BlobService* blobs) {
   return {
       {absl::Milliseconds(200), [queue] { queue->hub.Tick(); }},
       {absl::Seconds(5),
        [queue] { LogFailure("lost jobs", queue->dispatch.RequeueLost().status()); }},
+      {absl::Seconds(5), [blobs] { blobs->CancelIdle(); }},
       {absl::Hours(1),
        [queue] { LogFailure("request ids", queue->admission.ForgetOldRequests()); }},
       {absl::Hours(1),
@@ -257,7 +259,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
                             Listen(flags, &services, &metrics));
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ops::Exporter> exporter,
                             ExportMetrics(flags, stores, &queue, &metrics));
-  const ops::Ticker ticker(Chores(&queue, stores.uploads.get()));
+  const ops::Ticker ticker(Chores(&queue, stores.uploads.get(), &services.blobs));
   workers.pool.Start();
   server->SetServing(true);
   Log().info("quotientd {} serves on {}", QUOTIENT_VERSION, server->address());

@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -53,24 +52,25 @@ grpc::Status BlobService::StartUpload(grpc::ServerContext* /*context*/,
   return grpc::Status::OK;
 }
 
-grpc::Status BlobService::Upload(grpc::ServerContext* /*context*/,
+grpc::Status BlobService::Upload(grpc::ServerContext* context,
                                  grpc::ServerReader<v1::UploadRequest>* reader,
                                  v1::UploadResponse* response) {
-  if (!slots_.TryTake()) return ToGrpc(NoSlot());
-  const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
-  return ToGrpc(Receive(*reader, response));
+  const auto slot = slots_.TryTake([context] { context->TryCancel(); });
+  if (slot == nullptr) return ToGrpc(NoSlot());
+  return ToGrpc(Receive(*reader, *slot, response));
 }
 
 absl::Status BlobService::Receive(grpc::ServerReader<v1::UploadRequest>& reader,
-                                  v1::UploadResponse* response) {
+                                  StreamSlots::Slot& slot, v1::UploadResponse* response) {
   v1::UploadRequest request;
-  if (!reader.Read(&request) || !request.has_header()) {
+  const auto read = [&] { return reader.Read(&request); };
+  if (!slot.AwaitPeer(read) || !request.has_header()) {
     return Malformed("an upload begins with a header");
   }
   QUOTIENT_ASSIGN_OR_RETURN(
       const std::unique_ptr<jobs::UploadWriter> upload,
       uploads_.Resume(request.header().upload_id(), request.header().offset()));
-  while (reader.Read(&request)) {
+  while (slot.AwaitPeer(read)) {
     if (request.has_finish()) {
       QUOTIENT_RETURN_IF_ERROR(upload->Finish());
       response->set_committed_offset(upload->committed_offset());
@@ -99,15 +99,14 @@ grpc::Status BlobService::QueryUpload(grpc::ServerContext* /*context*/,
   return grpc::Status::OK;
 }
 
-grpc::Status BlobService::Download(grpc::ServerContext* /*context*/,
-                                   const v1::DownloadRequest* request,
+grpc::Status BlobService::Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                                    grpc::ServerWriter<v1::DownloadResponse>* writer) {
-  if (!slots_.TryTake()) return ToGrpc(NoSlot());
-  const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
-  return ToGrpc(Send(*request, *writer));
+  const auto slot = slots_.TryTake([context] { context->TryCancel(); });
+  if (slot == nullptr) return ToGrpc(NoSlot());
+  return ToGrpc(Send(*request, *slot, *writer));
 }
 
-absl::Status BlobService::Send(const v1::DownloadRequest& request,
+absl::Status BlobService::Send(const v1::DownloadRequest& request, StreamSlots::Slot& slot,
                                grpc::ServerWriter<v1::DownloadResponse>& writer) {
   QUOTIENT_ASSIGN_OR_RETURN(const BlobId id, wire::FromProto(request.blob()));
   if (request.offset() < 0 || request.offset() > id.size_bytes) {
@@ -119,7 +118,9 @@ absl::Status BlobService::Send(const v1::DownloadRequest& request,
   while (!rest.empty()) {
     const absl::string_view chunk = rest.substr(0, static_cast<size_t>(limits_.max_chunk_bytes));
     response.set_data(chunk.data(), chunk.size());
-    if (!writer.Write(response)) return absl::CancelledError("the client is gone");
+    if (!slot.AwaitPeer([&] { return writer.Write(response); })) {
+      return absl::CancelledError("the client is gone");
+    }
     rest.remove_prefix(chunk.size());
   }
   return absl::OkStatus();

@@ -3,23 +3,31 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "core/base/clock.h"
 #include "quotient/v1/blob.grpc.pb.h"
 #include "server/jobs/blob_store.h"
-#include "server/rpc/call_slots.h"
+#include "server/rpc/stream_slots.h"
 
 namespace quotient::rpc {
 
 struct BlobLimits {
   int64_t max_chunk_bytes = int64_t{2} << 20;
   int max_streams = 64;  // uploads and downloads at once; more get QUEUE_FULL
+  // One that stands still for this long is cut off; the client may resume it.
+  int64_t max_idle_ms = 60'000;
 };
 
-// quotient.v1.BlobService over the blob and upload stores, borrowed. Synchronous: a stream's thread
-// waits for its peer and for the disk, which is all the flow control that is needed.
+// quotient.v1.BlobService over the blob and upload stores, borrowed like the clock. Synchronous: a
+// stream's thread waits for its peer and for the disk, which is all the flow control that is
+// needed.
 class BlobService final : public v1::BlobService::Service {
  public:
-  BlobService(const BlobLimits& limits, jobs::BlobStore* blobs, jobs::UploadStore* uploads)
-      : limits_(limits), blobs_(*blobs), uploads_(*uploads), slots_(limits.max_streams) {}
+  BlobService(const BlobLimits& limits, jobs::BlobStore* blobs, jobs::UploadStore* uploads,
+              const Clock* clock)
+      : limits_(limits), blobs_(*blobs), uploads_(*uploads), slots_(limits.max_streams, clock) {}
+
+  // Cuts off the streams that stand still. To be called every few seconds.
+  void CancelIdle() { slots_.CancelIdle(limits_.max_idle_ms); }
 
   grpc::Status FindMissing(grpc::ServerContext* context, const v1::FindMissingRequest* request,
                            v1::FindMissingResponse* response) override;
@@ -34,14 +42,15 @@ class BlobService final : public v1::BlobService::Service {
 
  private:
   absl::Status Missing(const v1::FindMissingRequest& request, v1::FindMissingResponse* response);
-  absl::Status Receive(grpc::ServerReader<v1::UploadRequest>& reader, v1::UploadResponse* response);
-  absl::Status Send(const v1::DownloadRequest& request,
+  absl::Status Receive(grpc::ServerReader<v1::UploadRequest>& reader, StreamSlots::Slot& slot,
+                       v1::UploadResponse* response);
+  absl::Status Send(const v1::DownloadRequest& request, StreamSlots::Slot& slot,
                     grpc::ServerWriter<v1::DownloadResponse>& writer);
 
   const BlobLimits limits_;
   jobs::BlobStore& blobs_;
   jobs::UploadStore& uploads_;
-  CallSlots slots_;
+  StreamSlots slots_;
 };
 
 }  // namespace quotient::rpc

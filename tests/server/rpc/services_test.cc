@@ -6,7 +6,9 @@
 #include <grpcpp/impl/client_unary_call.h>
 #include <prometheus/text_serializer.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "google/rpc/error_details.pb.h"
@@ -335,6 +337,24 @@ TEST_F(UploadRulesTest, AreEnforced) {
   EXPECT_THAT(Upload({Header(id, 0), Header(id, 0)}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(Upload({Header(id, 0), Bytes("jello"), Finish()}), HasReason(Reason::kBadDigest));
   EXPECT_THAT(Upload({Header(id, 0)}), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(UploadRulesTest, AStreamThatStandsStillIsCutOff) {
+  grpc::ClientContext context;
+  v1::UploadResponse response;
+  const auto writer = blobs_stub_->Upload(&context, &response);
+  ASSERT_TRUE(writer->Write(Header(Start("hello"), 0)));
+  std::atomic<bool> ended = false;
+  // Time flies while the client says nothing more.
+  std::jthread ticker([&] {
+    while (!ended) {
+      clock_.AdvanceMs(1000);
+      blob_service_->CancelIdle();
+      std::this_thread::yield();
+    }
+  });
+  EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  ended = true;
 }
 
 TEST_F(UploadRulesTest, ChunksAreBounded) {

@@ -46,7 +46,8 @@ class ServerTest : public QueueTest {
                                                                  .hub = hub_.get(),
                                                                  .runner = &runner_,
                                                                  .clock = &clock_});
-    blob_service_ = std::make_unique<rpc::BlobService>(blob_limits_, blobs_.get(), uploads_.get());
+    blob_service_ =
+        std::make_unique<rpc::BlobService>(blob_limits_, blobs_.get(), uploads_.get(), &clock_);
     model_service_ = std::make_unique<rpc::ModelService>(&runner_);
     optimizer_service_ =
         std::make_unique<rpc::OptimizerService>(admission_.get(), store_.get(), hub_.get());
