@@ -13,6 +13,22 @@ namespace {
 
 constexpr int64_t kChunkBytes = int64_t{1} << 20;
 
+// A server could answer anything; what makes no sense must not crash or stall us.
+absl::Status CheckOffset(int64_t offset, absl::string_view bytes) {
+  if (offset >= 0 && offset <= static_cast<int64_t>(bytes.size())) return absl::OkStatus();
+  return MakeError(Reason::kInternal, absl::StrCat("the server says that it has ", offset, " of ",
+                                                   bytes.size(), " bytes of an upload"));
+}
+
+absl::Status Damaged(const BlobId& id) {
+  return MakeError(Reason::kBlobCorrupt, absl::StrCat("blob ", id.Text(), " arrived damaged"));
+}
+
+int64_t ChunkBytes(const v1::Capabilities& capabilities) {
+  const int64_t most = capabilities.max_chunk_bytes();
+  return most > 0 ? std::min(kChunkBytes, most) : kChunkBytes;
+}
+
 }  // namespace
 
 // What is known of an upload from one attempt to the next.
@@ -61,6 +77,7 @@ absl::Status BlobClient::TryUpload(const BlobId& id, absl::string_view bytes,
                                   })));
     attempt->offset = response.committed_offset();
   }
+  QUOTIENT_RETURN_IF_ERROR(CheckOffset(attempt->offset, bytes));
   return SendFrom(bytes, *attempt);
 }
 
@@ -70,8 +87,7 @@ absl::Status BlobClient::SendFrom(absl::string_view bytes, const UploadAttempt& 
   v1::UploadResponse response;
   const std::unique_ptr<grpc::ClientWriter<v1::UploadRequest>> writer =
       stub_->Upload(&context, &response);
-  const auto chunk_bytes =
-      static_cast<size_t>(std::min(kChunkBytes, connection_.capabilities().max_chunk_bytes()));
+  const auto chunk_bytes = static_cast<size_t>(ChunkBytes(connection_.capabilities()));
   v1::UploadRequest request;
   request.mutable_header()->set_upload_id(attempt.upload_id);
   request.mutable_header()->set_offset(attempt.offset);
@@ -105,20 +121,23 @@ absl::Status BlobClient::Download(const BlobId& id,
     const auto reader = stub_->Download(&context, request);
     v1::DownloadResponse response;
     while (reader->Read(&response)) {
-      if (absl::Status written = sink(response.data()); !written.ok()) {
+      const absl::string_view chunk = response.data();
+      absl::Status taken =
+          static_cast<int64_t>(chunk.size()) > id.size_bytes - offset ? Damaged(id) : sink(chunk);
+      if (!taken.ok()) {
         context.TryCancel();
         reader->Finish();
-        return written;
+        return taken;
       }
-      digester.Update(absl::string_view(response.data()));
-      offset += static_cast<int64_t>(response.data().size());
+      digester.Update(chunk);
+      offset += static_cast<int64_t>(chunk.size());
       retry.Progressed();
     }
     status = FromGrpc(reader->Finish());
   } while (retry.Again(status));
   if (!status.ok()) return connection_.Annotated(status);
   if (BlobId{digester.Finish(), offset} == id) return absl::OkStatus();
-  return MakeError(Reason::kBlobCorrupt, absl::StrCat("blob ", id.Text(), " arrived damaged"));
+  return Damaged(id);
 }
 
 }  // namespace quotient::client

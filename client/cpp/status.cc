@@ -8,7 +8,8 @@ namespace quotient::client {
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   google::rpc::Status details;
-  if (!status.error_details().empty() && details.ParseFromString(status.error_details())) {
+  if (!status.error_details().empty() && details.ParseFromString(status.error_details()) &&
+      details.code() != 0) {
     return wire::FromProto(details);
   }
   // Without details it does not come from the service but from gRPC.

@@ -1,5 +1,6 @@
 // The client library against a real server in this process.
 
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "client/cpp/connection.h"
 #include "client/cpp/job_client.h"
 #include "client/cpp/status.h"
+#include "google/rpc/status.pb.h"
 #include "tests/server/support/in_process_server.h"
 
 namespace quotient::client {
@@ -119,6 +121,85 @@ TEST_F(ClientTest, ListsAcrossPages) {
   EXPECT_TRUE(failed.empty());
 }
 
+// --- a server that answers anything ---
+
+class LyingServer : public v1::BlobService::Service {
+ public:
+  LyingServer() : capabilities_(v1::Capabilities()) {
+    server_ = *rpc::GrpcServer::Start({.listen = "127.0.0.1:0"}, {this, &capabilities_}, {});
+  }
+  const std::string& address() const { return server_->address(); }
+
+  grpc::Status StartUpload(grpc::ServerContext* /*context*/,
+                           const v1::StartUploadRequest* /*request*/,
+                           v1::StartUploadResponse* response) override {
+    response->set_upload_id("id");
+    response->set_committed_offset(committed_offset);
+    return grpc::Status::OK;
+  }
+  grpc::Status Upload(grpc::ServerContext* /*context*/,
+                      grpc::ServerReader<v1::UploadRequest>* reader,
+                      v1::UploadResponse* response) override {
+    v1::UploadRequest request;
+    while (reader->Read(&request)) received += request.data();
+    response->set_done(true);
+    return grpc::Status::OK;
+  }
+  grpc::Status Download(grpc::ServerContext* /*context*/, const v1::DownloadRequest* /*request*/,
+                        grpc::ServerWriter<v1::DownloadResponse>* writer) override {
+    v1::DownloadResponse response;
+    response.set_data("more and more");
+    while (writer->Write(response)) {
+    }
+    return grpc::Status::OK;
+  }
+
+  int64_t committed_offset = 0;
+  std::string received;
+
+ private:
+  rpc::CapabilitiesService capabilities_;  // chunks of at most 0 bytes
+  std::unique_ptr<rpc::GrpcServer> server_;
+};
+
+class LyingServerTest : public ::testing::Test {
+ protected:
+  LyingServerTest() {
+    auto connection = Connection::Open({.address = server_.address()}, &interrupt_);
+    EXPECT_OK(connection);
+    connection_ = *std::move(connection);
+    blobs_ = std::make_unique<BlobClient>(connection_.get());
+  }
+
+  LyingServer server_;
+  Interrupt interrupt_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<BlobClient> blobs_;
+};
+
+TEST_F(LyingServerTest, AnOffsetOutsideOfTheBytesIsAnError) {
+  for (const int64_t offset : {int64_t{-1}, int64_t{6}, std::numeric_limits<int64_t>::max()}) {
+    server_.committed_offset = offset;
+    EXPECT_THAT(blobs_->Upload(BlobId::Of("hello"), "hello"), HasReason(Reason::kInternal));
+  }
+}
+
+TEST_F(LyingServerTest, ABoundOfNoBytesPerChunkIsNoBound) {
+  EXPECT_OK(blobs_->Upload(BlobId::Of("hello"), "hello"));
+  EXPECT_EQ(server_.received, "hello");
+}
+
+TEST_F(LyingServerTest, ADownloadEndsWhereTheBlobShould) {
+  size_t taken = 0;
+  EXPECT_THAT(blobs_->Download(BlobId::Of(std::string(100, 'x')),
+                               [&](absl::string_view bytes) {
+                                 taken += bytes.size();
+                                 return absl::OkStatus();
+                               }),
+              HasReason(Reason::kBlobCorrupt));
+  EXPECT_LE(taken, 100u);
+}
+
 TEST(ConnectionTest, NobodyThereIsUnavailableAndNamed) {
   Interrupt interrupt;
   // Port 9 is "discard", which nobody serves.
@@ -159,6 +240,13 @@ TEST(StatusTest, AServerThatIsSilentOrHangsUpCountsAsAway) {
               StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(FromGrpc(grpc::Status(grpc::StatusCode::CANCELLED, "")),
               StatusIs(absl::StatusCode::kUnavailable));
+}
+
+TEST(StatusTest, AFailureIsAFailureWhateverItsDetailsSay) {
+  google::rpc::Status details;
+  details.set_message("all is well");
+  EXPECT_THAT(FromGrpc(grpc::Status(grpc::StatusCode::INTERNAL, "", details.SerializeAsString())),
+              StatusIs(absl::StatusCode::kInternal));
 }
 
 }  // namespace
