@@ -49,8 +49,9 @@ std::string Age(const google::protobuf::Timestamp& time) {
 }
 
 void PrintJobLine(const v1::Job& job) {
-  std::printf("%-26s %-10s %5s  %s\n", job.name().c_str(), client::StateName(job.state()).c_str(),
-              Age(job.create_time()).c_str(), Escaped(job.model_name()).c_str());
+  std::printf("%-26s %-10s %5s  %s\n", Escaped(job.name()).c_str(),
+              client::StateName(job.state()).c_str(), Age(job.create_time()).c_str(),
+              Escaped(job.model_name()).c_str());
 }
 
 absl::StatusOr<v1::JobState> ParseState(const std::string& name) {
@@ -86,7 +87,7 @@ absl::Status RunSubmit(const Settings& settings, client::Interrupt* interrupt) {
   if (settings.json) {
     PrintJson(submitted.job);
   } else {
-    std::printf("%s\n", submitted.job.name().c_str());
+    std::printf("%s\n", Escaped(submitted.job.name()).c_str());
   }
   return absl::OkStatus();
 }

@@ -3,19 +3,18 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <span>
 #include <string>
 #include <thread>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/command_table.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_code.h"
 #include "client/cli/help.h"
 #include "client/cli/parse.h"
+#include "client/cli/printable.h"
 #include "client/cpp/interrupt.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -83,14 +82,6 @@ class SignalThread {
   sigset_t signals_;
   std::jthread thread_;
 };
-
-// Messages quote models and servers; a terminal must not obey them.
-std::string Printable(absl::string_view text) {
-  std::string printable(text);
-  std::ranges::replace_if(
-      printable, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); }, '?');
-  return printable;
-}
 
 void PrintError(const absl::Status& status) {
   const auto reason = GetReason(status);

@@ -10,6 +10,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/local.h"
 #include "client/cli/output.h"
+#include "client/cli/printable.h"
 #include "client/cli/progress_view.h"
 #include "client/cli/remote.h"
 #include "core/base/reason.h"
@@ -97,7 +98,7 @@ absl::Status RunInspect(const Settings& settings, client::Interrupt* interrupt) 
   QUOTIENT_ASSIGN_OR_RETURN(
       const std::string summary,
       settings.local ? InspectLocally(model) : InspectRemotely(model, settings, interrupt));
-  std::fputs(summary.c_str(), stdout);
+  std::fputs(Printable(summary).c_str(), stdout);
   return absl::OkStatus();
 }
 

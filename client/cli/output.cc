@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/printable.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -94,7 +95,7 @@ absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
     QUOTIENT_RETURN_IF_ERROR(model_->Seal());
   }
   QUOTIENT_RETURN_IF_ERROR(Commit());
-  std::fputs(json_ ? json.c_str() : optimize::ToTable(report).c_str(), stdout);
+  std::fputs((json_ ? json : Printable(optimize::ToTable(report))).c_str(), stdout);
   return absl::OkStatus();
 }
 

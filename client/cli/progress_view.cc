@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/printable.h"
 #include "core/base/log.h"
 
 namespace quotient::cli {
@@ -23,7 +24,8 @@ std::string CostText(const Progress& progress) {
 }  // namespace
 
 std::string ProgressLine(const Progress& progress) {
-  std::string line = absl::StrFormat("%-9s%6.1f s", progress.phase, progress.elapsed_seconds);
+  std::string line =
+      absl::StrFormat("%-9s%6.1f s", Escaped(progress.phase), progress.elapsed_seconds);
   line += CostText(progress);
   if (progress.enodes > 0) absl::StrAppend(&line, "   ", progress.enodes, " e-nodes");
   if (!progress.detail.empty()) absl::StrAppend(&line, "   ", Escaped(progress.detail));
@@ -48,7 +50,7 @@ void ProgressView::Report(const Progress& progress) {
 void ProgressView::Note(const std::string& line) {
   absl::MutexLock lock(&mutex_);
   ClearLocked();
-  std::fprintf(out_, "%s\n", line.c_str());
+  std::fprintf(out_, "%s\n", Printable(line).c_str());
   std::fflush(out_);
 }
 

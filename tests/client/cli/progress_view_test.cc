@@ -46,7 +46,12 @@ TEST(ProgressLineTest, SaysWhatIsKnown) {
 }
 
 TEST(ProgressLineTest, CannotControlTheTerminal) {
-  EXPECT_EQ(ProgressLine({.phase = "p", .detail = "\x1b[2J"}).find('\x1b'), std::string::npos);
+  EXPECT_EQ(ProgressLine({.phase = "\x1b[2J", .detail = "\x1b[2J"}).find('\x1b'),
+            std::string::npos);
+  Capture capture;
+  FakeClock clock;
+  ProgressView(capture.file(), /*live=*/false, &clock).Note("to FAILED (\x1b[2J)");
+  EXPECT_EQ(capture.text(), "to FAILED (?[2J)\n");
 }
 
 TEST(ProgressViewTest, OnATerminalOneLineChanges) {

@@ -1,0 +1,18 @@
+#include "client/cli/printable.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+
+namespace quotient::cli {
+
+std::string Printable(absl::string_view text) {
+  std::string printable(text);
+  const auto commands_terminal = [](char c) {
+    return c != '\n' && c != '\t' && absl::ascii_iscntrl(static_cast<unsigned char>(c));
+  };
+  std::ranges::replace_if(printable, commands_terminal, '?');
+  return printable;
+}
+
+}  // namespace quotient::cli
