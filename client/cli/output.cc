@@ -1,6 +1,9 @@
 #include "client/cli/output.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -15,11 +18,32 @@
 namespace quotient::cli {
 namespace {
 
+// A folder, where the file could not be put after all the work; or a device such as /dev/null, in
+// whose place it would be put.
+bool IsTakenBySomethingElse(const std::string& path) {
+  std::error_code failure;
+  const std::filesystem::file_status status = std::filesystem::status(path, failure);
+  return absl::EndsWith(path, "/") ||
+         (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));
+}
+
 absl::StatusOr<std::unique_ptr<os::AtomicFile>> Create(const std::string& path) {
   if (path.empty()) return std::unique_ptr<os::AtomicFile>();
+  if (IsTakenBySomethingElse(path)) {
+    return MakeError(Reason::kOptionInvalid, absl::StrCat(path, " is not a regular file"));
+  }
   absl::StatusOr<std::unique_ptr<os::AtomicFile>> file = os::AtomicFile::Create(path);
   if (!file.ok()) return MakeError(Reason::kOptionInvalid, file.status().message());
   return file;
+}
+
+// Two outputs of one name: the second would take the place of the first.
+absl::Status CheckDistinct(std::vector<std::string> paths) {
+  std::erase(paths, "");
+  std::ranges::sort(paths);
+  const auto twice = std::ranges::adjacent_find(paths);
+  if (twice == paths.end()) return absl::OkStatus();
+  return MakeError(Reason::kOptionInvalid, absl::StrCat(*twice, " is asked for twice"));
 }
 
 absl::Status AppendAndSeal(const std::string& bytes, os::AtomicFile& file) {
@@ -43,6 +67,7 @@ absl::StatusOr<Output> Output::Prepare(const Settings& settings) {
   Output output;
   output.model_path_ = settings.output;
   output.json_ = settings.json;
+  QUOTIENT_RETURN_IF_ERROR(CheckDistinct({settings.output, settings.report, settings.html}));
   QUOTIENT_ASSIGN_OR_RETURN(output.model_, Create(settings.output));
   QUOTIENT_ASSIGN_OR_RETURN(output.report_, Create(settings.report));
   QUOTIENT_ASSIGN_OR_RETURN(output.html_, Create(settings.html));

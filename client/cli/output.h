@@ -44,7 +44,7 @@ struct OriginalData {
 
 class Output {
  public:
-  // OPTION_INVALID if one of the files asked for cannot be made.
+  // OPTION_INVALID if one of the files asked for cannot be made, or is asked for twice.
   static absl::StatusOr<Output> Prepare(const Settings& settings);
 
   // Writes all files, the model last, and prints the report.

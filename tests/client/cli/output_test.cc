@@ -91,6 +91,26 @@ TEST(OutputPrepareTest, AFolderThatIsNotThereIsAMistakeOfTheUser) {
   EXPECT_THAT(Output::Prepare(settings), HasReason(Reason::kOptionInvalid));
 }
 
+TEST(OutputPrepareTest, OnlyRegularFilesAreReplaced) {
+  TempDir dir;
+  Settings settings;
+  for (const std::string& path : {dir.path(), dir.path() + "/", std::string("/dev/null")}) {
+    settings.output = path;
+    EXPECT_THAT(Output::Prepare(settings), HasReason(Reason::kOptionInvalid)) << path;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+TEST(OutputPrepareTest, OneFileCannotBeTwoOutputs) {
+  TempDir dir;
+  Settings settings;
+  settings.output = dir / "out";
+  settings.html = dir / "out";
+  EXPECT_THAT(Output::Prepare(settings), HasReason(Reason::kOptionInvalid));
+  settings.html = dir / "out.html";
+  EXPECT_OK(Output::Prepare(settings));
+}
+
 TEST(ExternalLocationTest, IsNamedAfterTheModel) {
   EXPECT_EQ(ExternalLocation("a/b/out.onnx"), "out.onnx.data");
   EXPECT_EQ(ExternalLocation(""), "model.onnx.data");
