@@ -150,7 +150,14 @@ std::string ZshScript() {
     }
     absl::StrAppend(&script, "      ;;\n");
   }
-  absl::StrAppend(&script, "  esac\n}\ncompdef _quotient quotient\n");
+  // From a folder of $fpath the file is read when completion is first asked for, and has to answer.
+  absl::StrAppend(&script,
+                  "  esac\n}\n"
+                  "if [[ ${funcstack[1]} == _quotient ]]; then\n"
+                  "  _quotient \"$@\"\n"
+                  "else\n"
+                  "  compdef _quotient quotient\n"
+                  "fi\n");
   return script;
 }
 
