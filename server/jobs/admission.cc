@@ -32,10 +32,12 @@ absl::Status CheckExternalLocation(absl::string_view name) {
   return MakeError(Reason::kOptionInvalid, "external_location: not a plain file name");
 }
 
-// What was asked under a request id, so that another payload is noticed.
-std::string Payload(const SubmitRequest& request, absl::string_view action_key) {
-  return Digest::Of(absl::StrCat(action_key, " ", request.skip_cache_lookup, " ",
-                                 request.spec.external_location, "\n", request.spec.model_name))
+// What was asked under a request id, so that another payload is noticed. The engine is no part of
+// it: a request that is repeated after the server was replaced by a newer one is the same request.
+std::string Payload(const SubmitRequest& request) {
+  return Digest::Of(absl::StrCat(ActionKey(request.spec, /*engine_version=*/""), " ",
+                                 request.skip_cache_lookup, " ", request.spec.external_location,
+                                 "\n", request.spec.model_name))
       .Hex();
 }
 
@@ -105,7 +107,7 @@ absl::Status Admission::CheckBlobs(const Manifest& model) const {
 absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitRequest& request) const {
   JobTransaction& store = edit.store();
   std::string key = ActionKey(request.spec, dependencies_.engine_version);
-  const std::string payload = Payload(request, key);
+  const std::string payload = Payload(request);
   if (!request.request_id.empty()) {
     QUOTIENT_ASSIGN_OR_RETURN(const auto earlier, store.FindSubmission(request.request_id));
     if (earlier.has_value() && earlier->payload != payload) {

@@ -27,6 +27,14 @@ TEST_F(AdmissionTest, ARepeatedRequestReturnsTheSameJob) {
   EXPECT_EQ(MustSubmit(request).job.id, first.job.id);
 }
 
+TEST_F(AdmissionTest, ARepeatedRequestReturnsTheSameJobFromANewerEngineToo) {
+  const SubmitRequest request = Request("model", "r1");
+  const Admitted first = MustSubmit(request);
+  engine_version_ = "engine 2";
+  Restart();
+  EXPECT_EQ(MustSubmit(request).job.id, first.job.id);
+}
+
 TEST_F(AdmissionTest, ARequestIdWithAnotherPayloadIsRefused) {
   MustSubmit(Request("model", "r1"));
   EXPECT_THAT(admission_->Submit(Request("other", "r1")), HasReason(Reason::kRequestIdReused));

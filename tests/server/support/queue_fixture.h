@@ -58,7 +58,7 @@ class QueueTest : public ::testing::Test {
         limits_,
         jobs::Admission::Dependencies{.ledger = ledger_.get(),
                                       .blobs = blobs_.get(),
-                                      .engine_version = "engine 1",
+                                      .engine_version = engine_version_,
                                       .new_id = [this] { return absl::StrCat("id", ++last_id_); }});
   }
 
@@ -105,6 +105,7 @@ class QueueTest : public ::testing::Test {
   FakeClock clock_;
   TransitionLog log_;
   int last_id_ = 0;
+  std::string engine_version_ = "engine 1";
   jobs::AdmissionLimits limits_{.max_queued = 3};
   std::unique_ptr<store::DiskBlobStore> blobs_;
   std::unique_ptr<jobs::JobStore> store_ = store::NewMemoryJobStore(&clock_);
