@@ -1,5 +1,6 @@
 #include "server/config/flags.h"
 
+#include <limits>
 #include <variant>
 
 #include "absl/strings/numbers.h"
@@ -68,6 +69,9 @@ absl::Status SetValue(const Flag& flag, absl::string_view text, ServerFlags* fla
 absl::Status Validate(const ServerFlags& flags) {
   if (flags.workers < 1 || flags.workers > 64) return Invalid("workers", "1 to 64");
   if (flags.data_dir.empty()) return Invalid("data-dir", "empty");
+  if (flags.max_queued_jobs > std::numeric_limits<int>::max()) {
+    return Invalid("max-queued-jobs", "too large");
+  }
   for (const char* level : {"debug", "info", "warn", "error"}) {
     if (flags.log_level == level) return absl::OkStatus();
   }

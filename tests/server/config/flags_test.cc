@@ -40,6 +40,8 @@ TEST(FlagsTest, MistakesAreNamed) {
   EXPECT_THAT(Parse({"--workers", "many"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--workers", "0"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--max-blob-bytes", "-1"}), HasReason(Reason::kOptionInvalid));
+  // Would be none at all as a 32-bit number.
+  EXPECT_THAT(Parse({"--max-queued-jobs", "4294967296"}), HasReason(Reason::kOptionInvalid));
   EXPECT_THAT(Parse({"--log-level", "loud"}), HasReason(Reason::kOptionInvalid));
 }
 
