@@ -137,8 +137,9 @@ std::shared_ptr<DiskUploadStore::Turn> DiskUploadStore::TurnOf(absl::string_view
 void DiskUploadStore::Remove(absl::string_view upload_id) {
   const absl::StatusOr<std::string> path = PathOf(upload_id);
   if (!path.ok()) return;
-  unlink(StatePath(*path).c_str());
+  // The state last: bytes without a state would be found by nobody.
   unlink(path->c_str());
+  unlink(StatePath(*path).c_str());
   absl::MutexLock lock(&mutex_);
   turns_.erase(upload_id);
 }
