@@ -26,7 +26,7 @@ class BlobStore {
   virtual ~BlobStore() = default;
 
   virtual absl::StatusOr<bool> Contains(const BlobId& id) = 0;
-  // NOT_FOUND if it is not there. Does not check the digest: see ReadVerified.
+  // NOT_FOUND if it is not there. Does not check the digest: see OpenVerified.
   virtual absl::StatusOr<std::shared_ptr<const Blob>> Open(const BlobId& id) = 0;
   // Durable when this returns.
   virtual absl::StatusOr<BlobId> Put(absl::string_view bytes) = 0;

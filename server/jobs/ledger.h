@@ -67,7 +67,7 @@ class Ledger {
 
   explicit Ledger(JobStore* store) : store_(*store) {}
 
-  // Before the first write. Borrowed; must outlive the ledger's last write.
+  // Hears of the writes from now on. Borrowed; must outlive the ledger's last write.
   void AddObserver(JobObserver* observer);
 
   absl::Status Write(absl::FunctionRef<absl::Status(Edit&)> write) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -157,6 +157,9 @@ class CommandLineTest(harness.TestCase):
     def test_an_unknown_job_exits_2_and_an_unfinished_one_5(self):
         self.serve()
         self.assert_code(self.quotient("result", "jobs/none"), 2, "JOB_NOT_FOUND")
+        onnx.save(models.slow_to_time(), self.folder / "m.onnx")
+        job = self.quotient("submit", "m.onnx").out.strip()
+        self.assert_code(self.quotient("result", job), 5, "JOB_NOT_FINISHED")
 
 
 if __name__ == "__main__":
