@@ -41,7 +41,7 @@ std::string CommandHelp(const Command& command) {
   absl::StrAppend(&help, " [OPTION]...\n\n", command.description, "\n\nOptions:\n");
   for (const Option& option : Options()) {
     if ((option.commands & command.bit) == 0) continue;
-    absl::StrAppendFormat(&help, "  %-28s %s%s\n", OptionText(option), option.help,
+    absl::StrAppendFormat(&help, "  %-30s %s%s\n", OptionText(option), option.help,
                           option.repeatable ? " (repeatable)" : "");
   }
   absl::StrAppend(&help, "\nExamples:\n");

@@ -70,13 +70,17 @@ Progress FromProto(const v1::Progress& message) {
           .detail = message.detail()};
 }
 
-// A snapshot tells the state that the job had when the watching began: its way there is not told.
-void ShowEvent(const v1::WatchJobResponse& event, ProgressView* view) {
-  if (event.has_snapshot()) view->Note(client::StateName(event.snapshot().state()));
+// A snapshot tells a state whose cause is not told; `shown` is the state that was shown last.
+void ShowEvent(const v1::WatchJobResponse& event, v1::JobState* shown, ProgressView* view) {
   if (event.has_progress()) view->Report(FromProto(event.progress()));
+  if (event.has_snapshot() && event.snapshot().state() != *shown) {
+    *shown = event.snapshot().state();
+    view->Note(client::StateName(*shown));
+  }
   if (event.has_transition()) {
     const v1::Transition& transition = event.transition();
-    view->Note(absl::StrCat(client::StateName(transition.to()), " (", transition.reason(), ")"));
+    *shown = transition.to();
+    view->Note(absl::StrCat(client::StateName(*shown), " (", transition.reason(), ")"));
   }
 }
 
@@ -120,8 +124,9 @@ absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Set
 }
 
 absl::StatusOr<v1::Job> WatchJob(const std::string& name, Remote& remote, ProgressView* view) {
+  v1::JobState shown = v1::JOB_STATE_UNSPECIFIED;
   absl::StatusOr<v1::Job> job = remote.jobs->Watch(
-      name, [view](const v1::WatchJobResponse& event) { ShowEvent(event, view); });
+      name, [&shown, view](const v1::WatchJobResponse& event) { ShowEvent(event, &shown, view); });
   view->Clear();
   return job;
 }
