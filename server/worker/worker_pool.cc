@@ -39,7 +39,7 @@ void WorkerPool::Stop() {
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
-    for (const auto& [job_id, token] : running_) token->Cancel();
+    for (const auto& [token, job_id] : running_) token->Cancel();
   }
   dependencies_.dispatch->Interrupt();
   threads_.clear();
@@ -48,8 +48,9 @@ void WorkerPool::Stop() {
 void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& transition) {
   if (transition.to != jobs::JobState::kCancelling) return;
   absl::MutexLock lock(&mutex_);
-  const auto running = running_.find(job.id);
-  if (running != running_.end()) running->second->Cancel();
+  for (const auto& [token, job_id] : running_) {
+    if (job_id == job.id) token->Cancel();
+  }
 }
 
 void WorkerPool::Work() {
@@ -72,7 +73,7 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   Log().info("job {}: attempt {} of model '{}'", job.id, job.attempt, Escaped(job.spec.model_name));
   const int64_t start_ns = dependencies_.clock->NowNs();
   CancelToken token;
-  Register(job.id, &token);
+  Register(&token, job.id);
   // Renews at once and so sees a cancellation that came before Register.
   LeaseKeeper keeper(dependencies_.dispatch, claimed.lease, settings_.renew_interval, &token);
   Sink sink(dependencies_.hub, job.id);
@@ -80,7 +81,7 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
       StopCondition(&token).WithBudget(*dependencies_.clock, settings_.max_job_seconds);
   const absl::StatusOr<jobs::JobResult> result = dependencies_.runner->Run(job, stop, &sink);
   const bool ours = keeper.Stop();
-  Unregister(job.id);
+  Unregister(&token);
   Log().info("job {}: {} after {:.1f} s", job.id,
              result.ok() ? "finished" : Escaped(result.status().message()),
              dependencies_.clock->SecondsSince(start_ns));
@@ -105,15 +106,15 @@ void WorkerPool::WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl
   }
 }
 
-void WorkerPool::Register(const std::string& job_id, CancelToken* token) {
+void WorkerPool::Register(CancelToken* token, const std::string& job_id) {
   absl::MutexLock lock(&mutex_);
-  running_[job_id] = token;
+  running_[token] = job_id;
   if (stopping_) token->Cancel();
 }
 
-void WorkerPool::Unregister(const std::string& job_id) {
+void WorkerPool::Unregister(CancelToken* token) {
   absl::MutexLock lock(&mutex_);
-  running_.erase(job_id);
+  running_.erase(token);
 }
 
 bool WorkerPool::stopping() const {

@@ -57,8 +57,8 @@ class WorkerPool : public jobs::JobObserver {
   void Settle(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result);
   // Repeats `write` while the store is down and the pool is not stopping.
   void WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write);
-  void Register(const std::string& job_id, CancelToken* token) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Unregister(const std::string& job_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Register(CancelToken* token, const std::string& job_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Unregister(CancelToken* token) ABSL_LOCKS_EXCLUDED(mutex_);
   bool stopping() const ABSL_LOCKS_EXCLUDED(mutex_);
   // True if the pool stopped meanwhile.
   bool Pause(absl::Duration duration) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -68,7 +68,9 @@ class WorkerPool : public jobs::JobObserver {
 
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::flat_hash_map<std::string, CancelToken*> running_ ABSL_GUARDED_BY(mutex_);
+  // The job of each run. Two runs can have one job for a while: the one that lost the lease has to
+  // notice first.
+  absl::flat_hash_map<CancelToken*, std::string> running_ ABSL_GUARDED_BY(mutex_);
 
   std::vector<std::jthread> threads_;
 };

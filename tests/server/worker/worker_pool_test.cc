@@ -101,5 +101,18 @@ TEST_F(WorkerPoolTest, AWorkerThatHasLostItsLeaseStopsAndWritesNothing) {
   EXPECT_EQ(MustGet(id).attempt, 2);
 }
 
+TEST_F(WorkerPoolTest, ARunThatHasLostItsLeaseDoesNotHideItsSuccessor) {
+  auto pool = StartPool(2);
+  const std::string id = MustSubmit(Request("model")).job.id;
+  runner_.AwaitRuns(1);
+  ASSERT_OK(dispatch_->RecoverAll());
+  runner_.AwaitRuns(2);  // by the second worker, while the first has yet to notice
+  const std::string other = MustSubmit(Request("other")).job.id;
+  runner_.AwaitRuns(3);  // by the first worker, now free
+  pool->Stop();
+  EXPECT_EQ(MustGet(id).state, JobState::kQueued);
+  EXPECT_EQ(MustGet(other).state, JobState::kQueued);
+}
+
 }  // namespace
 }  // namespace quotient::worker
