@@ -83,7 +83,8 @@ class Importer {
   absl::Status ImportNode(model::NodeId id) {
     const model::Node& node = graph_.node(id);
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<ClassId> operands, Operands(node));
-    if (!node.is_opaque() && ops::FindOp(node.op) != nullptr) {
+    // What cannot be computed cannot be checked, nor its cost be known: it stays as it is.
+    if (model::IsComputable(measured_, measured_.node(id)) && ops::FindOp(node.op) != nullptr) {
       if (node.op == "Split") {
         if (const auto sizes = SplitSizes(node)) return ImportSplit(id, operands[0], *sizes);
       } else if (OnlyFirstOutputUsed(node) && ImportOperator(id, operands).ok()) {

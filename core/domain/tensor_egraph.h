@@ -8,8 +8,8 @@
 //
 // Split becomes one Slice e-node per output (Slice along one axis is the one form of a view into a
 // tensor); ToGraph makes Splits again of Slices that tile an axis. Nodes that cannot be looked into
-// (opaque ones, those whose further outputs are used) become opaque e-nodes: they depend on their
-// inputs like all others, but no rule knows them.
+// (opaque ones, those behind them whose shapes nobody knows, those whose further outputs are used)
+// become opaque e-nodes: they depend on their inputs like all others, but no rule knows them.
 
 #include <memory>
 #include <span>
@@ -79,7 +79,7 @@ struct Rewrite {
   ClassId cls;         // whose value is computed another way
   std::string site;    // name of the original node that computed it, or the nearest one after
   std::string before;  // what the original node computes, as text
-  std::string after;   // what does now
+  std::string after;   // what does now; for a node that vanished, the value that it was equal to
 };
 // In the order of the graph, deterministic; e-nodes that one rule made together are one rewrite.
 std::vector<Rewrite> RewritesOf(const TensorEGraph& tensors, std::span<const ENodeId> choice);

@@ -1,5 +1,6 @@
 #include "core/model/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -87,6 +88,14 @@ std::vector<bool> LiveNodes(const Graph& graph) {
     }
   }
   return live;
+}
+
+bool IsComputable(const Graph& graph, const Node& node) {
+  const auto computable = [&graph](ValueId id) {
+    return !id.valid() || IsComputable(graph.value(id).type);
+  };
+  return !node.is_opaque() && std::all_of(node.inputs.begin(), node.inputs.end(), computable) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), computable);
 }
 
 Graph Compact(const Graph& graph) {

@@ -97,6 +97,10 @@ std::vector<std::vector<NodeId>> Consumers(const Graph& graph);
 // For each node whether an output of the graph depends on it.
 std::vector<bool> LiveNodes(const Graph& graph);
 
+// Whether the reference evaluator can run the node: it is not opaque, and all that it reads and
+// produces is computable. Where it cannot, nothing can be checked.
+bool IsComputable(const Graph& graph, const Node& node);
+
 // A copy without dead nodes and without values that nothing names; inputs all stay. Ids change.
 Graph Compact(const Graph& graph);
 

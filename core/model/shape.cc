@@ -85,6 +85,8 @@ absl::StatusOr<TensorType> ParseTensorType(absl::string_view text) {
   return type;
 }
 
+bool IsComputable(const TensorType& type) { return type.is_static() && IsComputable(type.dtype); }
+
 TensorType StaticType(DType dtype, std::span<const int64_t> dims) {
   return TensorType(dtype, Shape(dims.begin(), dims.end()));
 }

@@ -74,6 +74,9 @@ std::string ToString(const TensorType& type);
 std::string ToString(const Shape& shape);
 absl::StatusOr<TensorType> ParseTensorType(absl::string_view text);
 
+// Whether the reference evaluator can hold such a value: static, and elements that are numbers.
+bool IsComputable(const TensorType& type);
+
 // Types with numbers only.
 TensorType StaticType(DType dtype, std::span<const int64_t> dims);
 

@@ -1,7 +1,5 @@
 #include "core/verify/cut.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -12,20 +10,6 @@ namespace {
 using model::Graph;
 using model::Node;
 using model::ValueId;
-
-bool IsComputableValue(const Graph& graph, ValueId id) {
-  const model::TensorType& type = graph.value(id).type;
-  return type.is_static() && model::IsComputable(type.dtype);
-}
-
-bool IsComputableNode(const Graph& graph, const Node& node) {
-  if (node.is_opaque()) return false;
-  const auto computable = [&graph](ValueId id) {
-    return !id.valid() || IsComputableValue(graph, id);
-  };
-  return std::all_of(node.inputs.begin(), node.inputs.end(), computable) &&
-         std::all_of(node.outputs.begin(), node.outputs.end(), computable);
-}
 
 // A node's identity across rewriting: the name of its first output. Rewrites never touch nodes that
 // are cut out, so it stays.
@@ -60,7 +44,7 @@ class Cutter {
   void MarkNeeded() {
     kept_.resize(graph_.nodes.size());
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      kept_[n] = live_[n] && IsComputableNode(graph_, graph_.nodes[n]);
+      kept_[n] = live_[n] && model::IsComputable(graph_, graph_.nodes[n]);
     }
     read_.resize(graph_.values.size(), false);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -76,7 +60,7 @@ class Cutter {
     copy_.resize(graph_.values.size());
     result_.graph.name = graph_.name;
     for (ValueId id : graph_.inputs) {
-      if (!IsComputableValue(graph_, id)) continue;
+      if (!model::IsComputable(graph_.value(id).type)) continue;
       AddInput(id, absl::StrCat("input ", graph_.value(id).name));
     }
     for (uint32_t v = 0; v < graph_.values.size(); ++v) {
@@ -122,7 +106,8 @@ class Cutter {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId id = node.outputs[i];
       // Only what somebody reads: the rest would be drawn and copied for nothing.
-      if (!id.valid() || !read_[id.value()] || !IsComputableValue(graph_, id)) continue;
+      if (!id.valid() || !read_[id.value()] || !model::IsComputable(graph_.value(id).type))
+        continue;
       AddInput(id, absl::StrCat("node ", key, " output ", i));
     }
   }

@@ -106,6 +106,22 @@ TEST(FromGraph, SplitOfASymbolStaysWhole) {
   EXPECT_EQ(ToString(data.measured), "float32[2,2]");
 }
 
+TEST(FromGraph, BehindUnknownShapesNothingIsForRules) {
+  const TensorEGraph tensors = Imported(Parsed(R"(graph g {
+    input x: float32[4]
+    found: float32[?] = Opaque "Foo" (x)
+    same = Identity(found)
+    known = Identity(x)
+    output same, known
+  })"));
+  const auto sort_of = [&](absl::string_view value) {
+    const ENodeId enode = tensors.egraph->nodes(ClassNamed(tensors, value)).front();
+    return tensors.domain->word(tensors.egraph->node(enode).op).sort;
+  };
+  EXPECT_EQ(sort_of("same"), OpWord::Sort::kOutput) << "nobody could check what a rule makes of it";
+  EXPECT_EQ(sort_of("known"), OpWord::Sort::kOperator);
+}
+
 TEST(FromGraph, RefusesAMeasuredGraphThatDiffers) {
   const model::Graph graph = Parsed("graph g {\n input x: float32[2]\n a = Relu(x)\n output a\n}");
   EXPECT_THAT(FromGraph(graph, model::Graph()), testing::HasReason(Reason::kInternal));
