@@ -1,5 +1,7 @@
 // The journal of a choice: which rules it uses, where, and what they changed.
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -14,10 +16,55 @@ namespace {
 // Terms in the journal are cut off below this depth.
 constexpr int kMaxDepth = 4;
 
+// Which union made two classes equal. Sets are joined smaller to larger and paths are not
+// shortened, so that each link knows its union and those on the way to a root get ever younger.
+class Unions {
+ public:
+  explicit Unions(const EGraph& graph)
+      : unions_(graph.unions()),
+        parent_(graph.class_bound()),
+        link_(graph.class_bound(), kRoot),
+        size_(graph.class_bound(), 1) {
+    for (uint32_t i = 0; i < parent_.size(); ++i) parent_[i] = i;
+    for (size_t i = 0; i < unions_.size(); ++i) {
+      uint32_t kept = RootOf(unions_[i].a), joined = RootOf(unions_[i].b);
+      if (kept == joined) continue;
+      if (size_[kept] < size_[joined]) std::swap(kept, joined);
+      size_[kept] += size_[joined];
+      parent_[joined] = kept;
+      link_[joined] = i;
+    }
+  }
+
+  // The two are different, and equal by now.
+  egraph::Origin OriginOf(ClassId a, ClassId b) const {
+    size_t last = 0;
+    for (uint32_t low = a.value(), high = b.value(); low != high; low = parent_[low]) {
+      if (link_[low] > link_[high]) std::swap(low, high);
+      last = link_[low];
+    }
+    return unions_[last].origin;
+  }
+
+ private:
+  static constexpr size_t kRoot = std::numeric_limits<size_t>::max();
+
+  uint32_t RootOf(ClassId id) const {
+    uint32_t at = id.value();
+    while (parent_[at] != at) at = parent_[at];
+    return at;
+  }
+
+  const std::vector<egraph::UnionRecord>& unions_;
+  std::vector<uint32_t> parent_;  // by ClassId, as the rest
+  std::vector<size_t> link_;      // the union that made the link to the parent
+  std::vector<uint32_t> size_;
+};
+
 class Journal {
  public:
   Journal(const TensorEGraph& tensors, std::span<const ENodeId> choice)
-      : tensors_(tensors), graph_(*tensors.egraph), choice_(choice) {
+      : tensors_(tensors), graph_(*tensors.egraph), choice_(choice), unions_(graph_) {
     const auto order = ChosenClasses(tensors, choice);
     if (!order.ok()) return;  // ToGraph says what is wrong
     order_ = *order;
@@ -32,7 +79,10 @@ class Journal {
     for (size_t i = order_.size(); i-- > 0;) {
       const ClassId cls = order_[i];
       const ENodeId enode = choice_[cls.value()];
-      if (!IsNew(enode)) continue;
+      if (!IsNew(enode)) {
+        TellVanished(cls, rewrites);
+        continue;
+      }
       const egraph::Origin origin = graph_.origin(enode);
       for (const ClassId child : graph_.node(enode).children) {
         const ENodeId made = choice_[graph_.Find(child).value()];
@@ -54,12 +104,53 @@ class Journal {
 
   void NameClasses() {
     names_.resize(graph_.class_bound());
-    for (size_t i = 0; i < tensors_.class_of_value.size(); ++i) {
+    values_.resize(graph_.class_bound());
+    for (uint32_t i = 0; i < tensors_.class_of_value.size(); ++i) {
       const ClassId cls = tensors_.class_of_value[i];
       if (!cls.valid()) continue;
+      values_[graph_.Find(cls).value()].push_back(model::ValueId(i));
       std::string& name = names_[graph_.Find(cls).value()];
       if (name.empty()) name = tensors_.original.values[i].name;
     }
+  }
+
+  // The class holds several values of the original and one of them is computed as it was: the nodes
+  // of the others are gone.
+  void TellVanished(ClassId cls, std::vector<Rewrite>& rewrites) const {
+    const model::ValueId kept = KeptValue(cls);
+    if (!kept.valid()) return;
+    const std::vector<model::ValueId>& values = values_[cls.value()];
+    for (size_t i = values.size(); i-- > 0;) {
+      const ClassId was = tensors_.class_of_value[values[i].value()];
+      const ClassId stays = tensors_.class_of_value[kept.value()];
+      const model::NodeId site = tensors_.original.value(values[i]).producer;
+      // Equal nodes are one from the beginning, and an output that equals another value is named by
+      // an Identity all the same.
+      if (was == stays || !site.valid() || IsNamingOutput(values[i])) continue;
+      const egraph::Origin origin = unions_.OriginOf(was, stays);
+      if (origin == egraph::kCongruence) continue;  // told where its operands became equal
+      rewrites.push_back({.origin = origin,
+                          .cls = cls,
+                          .site = SiteName(tensors_, site),
+                          .before = NodeText(tensors_.original.node(site)),
+                          .after = tensors_.original.value(kept).name});
+    }
+  }
+
+  // The original's value that the chosen e-node, one of the original, computes.
+  model::ValueId KeptValue(ClassId cls) const {
+    const OriginalRef ref = tensors_.Original(choice_[cls.value()]);
+    if (ref.node.valid()) return tensors_.original.node(ref.node).outputs[ref.output];
+    for (const model::ValueId value : values_[cls.value()]) {
+      if (!tensors_.original.value(value).producer.valid()) return value;
+    }
+    return model::ValueId();
+  }
+
+  bool IsNamingOutput(model::ValueId value) const {
+    const model::Graph& original = tensors_.original;
+    return original.node(original.value(value).producer).op == "Identity" &&
+           std::ranges::find(original.outputs, value) != original.outputs.end();
   }
 
   Rewrite Describe(ClassId cls, ENodeId enode) const {
@@ -108,9 +199,11 @@ class Journal {
   const TensorEGraph& tensors_;
   const EGraph& graph_;
   const std::span<const ENodeId> choice_;
+  const Unions unions_;
   std::vector<ClassId> order_;
-  std::vector<model::NodeId> sites_;  // by ClassId
-  std::vector<std::string> names_;    // by ClassId: an original value, or empty
+  std::vector<model::NodeId> sites_;                 // by ClassId
+  std::vector<std::vector<model::ValueId>> values_;  // by ClassId: the original's values in it
+  std::vector<std::string> names_;                   // by ClassId: the first of them, or empty
 };
 
 }  // namespace

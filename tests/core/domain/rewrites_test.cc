@@ -56,5 +56,37 @@ TEST(RewritesOf, SeveralRulesAreSeveralRewrites) {
   EXPECT_EQ(rewrites[1].after, "Erf(a)");
 }
 
+// Nothing is computed in a new way, but a node is gone.
+TEST(RewritesOf, TellsOfANodeThatVanished) {
+  TensorEGraph tensors = Imported(Parsed(R"(graph g {
+    input x: float32[2]
+    a = Relu(x) @first
+    b = Relu(a) @second
+    c = Relu(b) @third
+    d = Tanh(c) @last
+    output d
+  })"));
+  ASSERT_OK(tensors.egraph->Union(ClassNamed(tensors, "b"), ClassNamed(tensors, "a"), 3));
+  ASSERT_OK(tensors.egraph->Rebuild());  // so c = b by congruence
+  const std::vector<Rewrite> rewrites = RewritesOf(tensors, Choose(tensors, false));
+  ASSERT_EQ(rewrites.size(), 1);
+  EXPECT_EQ(rewrites[0].origin, 3);
+  EXPECT_EQ(rewrites[0].site, "second");
+  EXPECT_EQ(rewrites[0].before, "Relu(a)");
+  EXPECT_EQ(rewrites[0].after, "a");
+}
+
+TEST(RewritesOf, AnOutputThatIsNamedByAnIdentityIsNoRewrite) {
+  TensorEGraph tensors = Imported(Parsed(R"(graph g {
+    input x: float32[2]
+    a = Relu(x)
+    b = Identity(a)
+    output a, b
+  })"));
+  ASSERT_OK(tensors.egraph->Union(ClassNamed(tensors, "b"), ClassNamed(tensors, "a"), 3));
+  ASSERT_OK(tensors.egraph->Rebuild());
+  EXPECT_TRUE(RewritesOf(tensors, Choose(tensors, false)).empty());
+}
+
 }  // namespace
 }  // namespace quotient::domain
