@@ -7,14 +7,17 @@
 namespace quotient::extract {
 namespace {
 
-// What waits to be settled. Ties: shallower first, then the older e-node.
+// What waits to be settled. Ties: with fewer e-nodes that rules made first, then shallower, then
+// the older e-node.
 struct Candidate {
   double value;
+  double rewritten;  // in the whole tree: as many as 2^depth
   uint32_t depth;
   Node node;
 
   friend bool operator>(const Candidate& a, const Candidate& b) {
-    return std::tie(a.value, a.depth, a.node) > std::tie(b.value, b.depth, b.node);
+    return std::tie(a.value, a.rewritten, a.depth, a.node) >
+           std::tie(b.value, b.rewritten, b.depth, b.node);
   }
 };
 
@@ -25,18 +28,21 @@ BottomUpResult Settle(const Instance& instance, const Join& join, const Charge& 
   BottomUpResult result;
   result.choice.resize(instance.num_classes());
   result.value.resize(instance.num_classes());
+  std::vector<double> rewritten(instance.num_classes(), 0);
   std::vector<uint32_t> depth(instance.num_classes(), 0);
   std::vector<uint32_t> missing(instance.num_nodes());
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
 
   const auto offer = [&](Node node) {
-    Candidate candidate = {instance.cost[node.value()], 0, node};
+    Candidate candidate = {instance.cost[node.value()],
+                           static_cast<double>(instance.rewritten[node.value()]), 0, node};
     const std::span<const Class> children = instance.children[node.value()];
     const std::span<const uint32_t> times = instance.multiplicity[node.value()];
     for (size_t i = 0; i < children.size(); ++i) {
       const uint32_t child = children[i].value();
       candidate.value =
           join(instance.cost[node.value()], candidate.value, result.value[child], times[i]);
+      candidate.rewritten += rewritten[child] * times[i];
       candidate.depth = std::max(candidate.depth, depth[child] + 1);
     }
     queue.push(candidate);
@@ -52,6 +58,7 @@ BottomUpResult Settle(const Instance& instance, const Join& join, const Charge& 
     if (result.choice[id.value()].valid()) continue;
     result.choice[id.value()] = best.node;
     result.value[id.value()] = charge(id, best.value);
+    rewritten[id.value()] = best.rewritten;
     depth[id.value()] = best.depth;
     for (Node parent : instance.parents[id.value()]) {
       const bool settled = result.choice[instance.class_of[parent.value()].value()].valid();

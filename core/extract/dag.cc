@@ -59,7 +59,7 @@ absl::StatusOr<Selection> DagExtractor::Extract(const Problem& problem,
         std::make_unique<SharedSelection>(instance, MinimizeSharedCost(instance, uses).choice);
     LocalSearch(instance, *next, stop).Run();
     ++fruitless;
-    if (next->cost() >= best->cost()) continue;
+    if (next->cost() >= best->cost() * (1 - kRelativeTolerance)) continue;
     best = std::move(next);
     fruitless = 0;
   }

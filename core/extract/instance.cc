@@ -118,6 +118,7 @@ absl::StatusOr<Instance> MakeInstance(const Problem& problem) {
       instance.cost.push_back(derivable.cost(node));
       instance.class_of.push_back(Class(static_cast<uint32_t>(i)));
       instance.enode.push_back(node);
+      instance.rewritten.push_back(graph.origin(node) != egraph::kInputOrigin);
       for (ClassId child : graph.node(node).children) numbering.Of(child);
     }
   }

@@ -23,6 +23,7 @@ struct Instance {
   std::vector<double> cost;
   std::vector<Class> class_of;
   std::vector<ENodeId> enode;
+  std::vector<uint8_t> rewritten;       // 1 for those that a rule made, else 0
   egraph::GroupedList<Class> children;  // each once, in order of occurrence
   // How often each of them occurs: parallel to children. Tree costs count so.
   egraph::GroupedList<uint32_t> multiplicity;

@@ -5,8 +5,6 @@
 namespace quotient::extract {
 namespace {
 
-// Costs that differ by less, relatively to the start, are equal: sums in different orders.
-constexpr double kRelativeTolerance = 1e-12;
 // Rounds of moves between equals before giving up on getting off a plateau.
 constexpr int kSidewaysRounds = 2;
 // Classes that an adoption looks upwards from.
@@ -42,7 +40,8 @@ void LocalSearch::Run() {
 
 bool LocalSearch::Better(const Score& a, const Score& b) const {
   if (std::abs(a.cost - b.cost) > tolerance_) return a.cost < b.cost;
-  return a.num_live < b.num_live;
+  if (a.num_live != b.num_live) return a.num_live < b.num_live;
+  return a.num_rewritten < b.num_rewritten;
 }
 
 bool LocalSearch::SwitchPass(Sideways sideways) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Hill climbing on the cost of a SharedSelection; among equal costs fewer classes are better.
+// Hill climbing on the cost of a SharedSelection; among equal costs fewer classes are better, then
+// fewer e-nodes that rules made: a rewrite that gains nothing is none.
 //
 // Moves: switch(c): another e-node for one live class. adopt(X): every live class that has an
 // alternative e-node with child X switches to it at once; those that do not pay switch back; kept
@@ -16,6 +17,9 @@
 
 namespace quotient::extract {
 
+// Costs that differ by less, relatively, are equal: sums in different orders.
+inline constexpr double kRelativeTolerance = 1e-12;
+
 class LocalSearch {
  public:
   // Borrows all.
@@ -28,10 +32,13 @@ class LocalSearch {
   struct Score {
     double cost;
     int64_t num_live;
+    int64_t num_rewritten;
   };
   enum class Sideways { kRefuse, kTake };
 
-  Score Now() const { return {selection_.cost(), selection_.num_live()}; }
+  Score Now() const {
+    return {selection_.cost(), selection_.num_live(), selection_.num_rewritten()};
+  }
   bool Better(const Score& a, const Score& b) const;
   bool Equal(const Score& a, const Score& b) const { return !Better(a, b) && !Better(b, a); }
 

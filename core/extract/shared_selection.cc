@@ -33,6 +33,7 @@ void SharedSelection::UndoTo(size_t mark) {
 void SharedSelection::Switch(Class id, Node old_node, Node node) {
   if (!live(id)) return;
   cost_ += instance_.cost[node.value()] - instance_.cost[old_node.value()];
+  num_rewritten_ += instance_.rewritten[node.value()] - instance_.rewritten[old_node.value()];
   // New uses first, so that what both share does not go and come back.
   for (Class child : instance_.children[node.value()]) Use(child);
   for (Class child : instance_.children[old_node.value()]) Drop(child);
@@ -47,6 +48,7 @@ void SharedSelection::Use(Class id) {
     const Node node = order_.choice(next);
     ++num_live_;
     cost_ += instance_.cost[node.value()];
+    num_rewritten_ += instance_.rewritten[node.value()];
     for (Class child : instance_.children[node.value()]) stack_.push_back(child);
   }
 }
@@ -60,6 +62,7 @@ void SharedSelection::Drop(Class id) {
     const Node node = order_.choice(next);
     --num_live_;
     cost_ -= instance_.cost[node.value()];
+    num_rewritten_ -= instance_.rewritten[node.value()];
     for (Class child : instance_.children[node.value()]) stack_.push_back(child);
   }
 }

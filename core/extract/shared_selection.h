@@ -34,6 +34,8 @@ class SharedSelection {
 
   double cost() const { return cost_; }
   int64_t num_live() const { return num_live_; }
+  // Live choices that a rule made.
+  int64_t num_rewritten() const { return num_rewritten_; }
   // Sums the cost anew: additions and subtractions leave rounding behind.
   void RecomputeCost();
 
@@ -47,6 +49,7 @@ class SharedSelection {
   std::vector<uint32_t> uses_;
   double cost_ = 0;
   int64_t num_live_ = 0;
+  int64_t num_rewritten_ = 0;
   std::vector<Node> journal_;  // choices replaced, oldest first
   std::vector<Class> stack_;
 };

@@ -83,6 +83,25 @@ TEST(DagExtractor, EqualCostsPreferFewerClasses) {
   EXPECT_FALSE(dag.of(example.id(1)).valid());
 }
 
+// Two spellings of one chain. The younger is chosen where it is cheaper, and nowhere else.
+TEST(Extractors, WhatDoesNotPayStaysAsItWas) {
+  constexpr size_t kInput = 0, kA = 1, kOtherA = 2, kB = 3;
+  for (const double cost_of_rewrite : {0.0, 1.0, 2.0}) {
+    const ExtractionCase example(4,
+                                 {{kInput, 0, {}},
+                                  {kOtherA, 0, {kInput}, 5},
+                                  {kB, cost_of_rewrite, {kOtherA}, 5},
+                                  {kA, 0, {kInput}},
+                                  {kB, 1, {kA}}},
+                                 {kB});
+    for (const Extractor* extractor : AllExtractors()) {
+      const Selection selection = *extractor->Extract(example.problem(), {});
+      EXPECT_EQ(selection.of(example.id(kOtherA)).valid(), cost_of_rewrite < 1)
+          << extractor->name() << " at " << cost_of_rewrite;
+    }
+  }
+}
+
 TEST(DagExtractor, StoppedItStillAnswers) {
   CancelToken token;
   token.Cancel();

@@ -25,7 +25,7 @@ ExtractionCase::ExtractionCase(size_t num_classes, const std::vector<CaseNode>& 
   for (size_t i = 0; i < nodes.size(); ++i) {
     std::vector<ClassId> children;
     for (size_t child : nodes[i].children) children.push_back(classes_[child]);
-    const ClassId id = *graph_->Add(table_->Op(absl::StrCat("node", i)), children);
+    const ClassId id = *graph_->Add(table_->Op(absl::StrCat("node", i)), children, nodes[i].origin);
     cost_by_op_.push_back(nodes[i].cost);
     graph_->Union(classes_[nodes[i].of], id).IgnoreError();
   }

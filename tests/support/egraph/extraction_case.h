@@ -15,6 +15,7 @@ struct CaseNode {
   size_t of;  // the class
   double cost;
   std::vector<size_t> children;
+  egraph::Origin origin = egraph::kInputOrigin;
 };
 
 class ExtractionCase : public extract::CostFunction {
