@@ -43,7 +43,7 @@ div-constant: Div(?x, ?c)
   => Mul(?x, Reciprocal(?c)) if invertible(?c) and activation(?x) and float(?x)
 # x / y = x * (1 / y), y smaller than x
 div-small: Div(?x, ?y) => Mul(?x, Reciprocal(?y))
-  if float(?x) and activation(?x) and activation(?y) and spread(?y, ?x)
+  if reaches_far(?x) and activation(?x) and activation(?y) and spread(?y, ?x)
 # x * (1 / y) = x / y
 mul-reciprocal: Mul(?x, Reciprocal(?y)) => Div(?x, ?y) if float(?x) and activation(?y)
 mul-reciprocal: Mul(Reciprocal(?y), ?x) => Div(?x, ?y) if float(?x) and activation(?y)
@@ -61,9 +61,9 @@ add-pairs: Add(Add(?x, ?c), Add(?y, ?d)) => Add(Add(?x, ?y), Add(?c, ?d))
   if weight(?c) and weight(?d) and activation(?x) and activation(?y) and float(?x) and same(?x, ?y)
 # (x * c) * y = (x * y) * c: constants go last
 mul-rotate: Mul(Mul(?x, ?c), ?y) => Mul(Mul(?x, ?y), ?c)
-  if weight(?c) and activation(?x) and activation(?y) and float(?x) and scalar(?c, ?x)
+  if weight(?c) and activation(?x) and activation(?y) and reaches_far(?x) and scalar(?c, ?x)
 mul-rotate: Mul(?y, Mul(?x, ?c)) => Mul(Mul(?y, ?x), ?c)
-  if weight(?c) and activation(?x) and activation(?y) and float(?x) and scalar(?c, ?x)
+  if weight(?c) and activation(?x) and activation(?y) and reaches_far(?x) and scalar(?c, ?x)
 # (x + c) * d = x * d + c * d
 mul-over-add: Mul(Add(?x, ?c), ?d) => Add(Mul(?x, ?d), Mul(?c, ?d))
   if weight(?c) and weight(?d) and activation(?x) and float(?x)

@@ -10,10 +10,6 @@
 namespace quotient::rules {
 namespace {
 
-bool IsUnary(const OpWord& word) {
-  return word.sort == OpWord::Sort::kOperator && word.def->op_class == ops::OpClass::kUnary;
-}
-
 // Whether a part of a Concat is a contraction that nobody else reads: what is applied to the Concat
 // can then join it.
 bool CanTakeMore(const View& view, ClassId cls) {
@@ -25,10 +21,6 @@ bool CanTakeMore(const View& view, ClassId cls) {
     }
   }
   return false;
-}
-
-std::vector<ClassId> PartsOf(const SiteMatch& match) {
-  return {match.classes.begin() + 1, match.classes.end()};
 }
 
 // --- Element-wise operators of one input ---

@@ -16,6 +16,10 @@ std::optional<SliceRange> Range(const OpWord& word, const TensorType& input) {
   return domain::ReadSlice(word.attributes, input);
 }
 
+std::vector<ClassId> PartsOf(const SiteMatch& match) {
+  return {match.classes.begin() + 1, match.classes.end()};
+}
+
 int64_t ConcatAxis(const OpWord& word, const TensorType& part) {
   const int64_t axis = word.attributes.GetInt("axis", 0);
   if (axis >= 0) return axis;
@@ -53,10 +57,6 @@ std::optional<ENodeId> NodeOf(const View& view, ClassId cls,
 }
 
 namespace {
-
-std::vector<ClassId> PartsOf(const SiteMatch& match) {
-  return {match.classes.begin() + 1, match.classes.end()};
-}
 
 // --- concat-concat: Concat(.., Concat(y..), ..) = Concat(.., y.., ..) ---
 
@@ -103,7 +103,9 @@ std::optional<Piece> PieceOf(const View& view, ClassId part, int64_t axis) {
     const auto node = view.graph().node(enode);
     if (!IsOperator(view.word(enode), "Slice") || node.children.size() != 1) continue;
     const auto range = Range(view.word(enode), view.type(node.children[0]));
-    if (range && range->axis == axis) return Piece{view.graph().Find(node.children[0]), *range};
+    // Nothing at all is no piece: [0, 0) stands for the whole of a part.
+    if (range && range->axis == axis && range->size() > 0)
+      return Piece{view.graph().Find(node.children[0]), *range};
   }
   return std::nullopt;
 }

@@ -21,6 +21,9 @@ bool IsOperator(const OpWord& word, absl::string_view name);
 // The range of a Slice of a tensor of that type; nothing if the word is no such Slice.
 std::optional<SliceRange> Range(const OpWord& word, const TensorType& input);
 
+// All classes of a match but its root.
+std::vector<ClassId> PartsOf(const SiteMatch& match);
+
 // The axis of a Concat, from the type of one of its parts; -1 if it is not known which.
 int64_t ConcatAxis(const OpWord& word, const TensorType& part);
 

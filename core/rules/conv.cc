@@ -39,10 +39,6 @@ conv-chain: Conv[?d](Conv[?c](?x, ?a, ?p...), ?b, ?q...) => conv_chain(?c, ?d, ?
   if weight(?a) and weight(?b)
 )";
 
-std::optional<ClassId> Optional(std::span<const ClassId> list) {
-  return list.empty() ? std::nullopt : std::optional<ClassId>(list[0]);
-}
-
 bool IsConstantOrAbsent(Terms& terms, std::optional<ClassId> bias) {
   return !bias || terms.data(*bias).weight_only;
 }

@@ -70,10 +70,6 @@ struct Contraction {
   int64_t channels = 0;
 };
 
-std::optional<ClassId> Optional(std::span<const ClassId> list) {
-  return list.empty() ? std::nullopt : std::optional<ClassId>(list[0]);
-}
-
 // Conv and ConvTranspose have their channels on axis 1, Gemm too (its last).
 std::optional<Contraction> ReadContraction(Terms& terms, OpId op, ClassId x, ClassId weight,
                                            std::span<const ClassId> bias) {

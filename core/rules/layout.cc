@@ -71,8 +71,9 @@ transpose-mul-constant: Mul(Transpose[?p](?x), ?c)
 reshape-mul-scalar: ?y = Mul(Reshape(?x), ?c) => reshape_to(Mul(?x, ?c), ?y)
   if weight(?c) and activation(?x) and scalar(?c, ?x) and scalar(?c, ?y)
 # Reshape(x) + c = Reshape(x + c), c along the last axis, which stays
-reshape-add-vector: ?y = Add(Reshape(?x), ?c) => reshape_to(Add(?x, last_axis(?c, ?x, ?y)), ?y)
-  if weight(?c) and activation(?x)
+reshape-add-vector: ?y = Add(Reshape[?r](?x), ?c)
+  => reshape_to(Add(?x, last_axis(?c, ?x, ?y)), ?y)
+  if weight(?c) and activation(?x) and keeps_last(?r, ?x)
 # Reshape(x + c) = Reshape(x) + c, c along the last axis, which stays
 add-vector-reshape: ?y = Reshape(Add(?x, ?c)) => Add(reshape_to(?x, ?y), last_axis(?c, ?x, ?y))
   if weight(?c) and activation(?x) and keeps(?x, ?c)
@@ -141,6 +142,25 @@ ClassId LastAxis(Terms& terms, std::span<const Binding> args) {
   return terms.Vector(args[0].id, rank, rank - 1, *size);
 }
 
+// A Reshape of x to a last axis that is certainly as long as x's. Else c might be broadcast along
+// an axis of 1, and the sum be larger than x.
+bool KeepsLastAxis(const OpWord& reshape, const TensorType& x) {
+  const Ints* shape = reshape.attributes.FindInts("shape");
+  const std::optional<int64_t> size = NumberAt(x, -1);
+  if (shape == nullptr || shape->empty() || !size || *size == 0) return false;
+  if (shape->back() >= 0) {
+    const bool copied = shape->back() == 0 && static_cast<int>(shape->size()) == x.rank();
+    return copied || shape->back() == *size;
+  }
+  if (!x.is_static()) return false;
+  int64_t others = 1;
+  for (size_t i = 0; i + 1 < shape->size(); ++i) {
+    const bool copied = (*shape)[i] == 0 && static_cast<int>(i) < x.rank();
+    others *= copied ? x.dim(static_cast<int>(i)).number() : (*shape)[i];
+  }
+  return others * *size == x.elements();
+}
+
 ClassId UngroupedTranspose(Terms& terms, std::span<const Binding> args) {
   const std::optional<Ints> perm = Perm(terms.word(args[0].op));
   const Ints* grouped = terms.word(args[1].op).attributes.FindInts("shape");
@@ -180,6 +200,9 @@ void AddWords(Words& words) {
     return pads != nullptr &&
            std::count(pads->begin(), pads->end(), 0) == static_cast<std::ptrdiff_t>(pads->size());
   });
+  words.Guard("keeps_last", "oc", [](const View& view, auto args) {
+    return KeepsLastAxis(view.word(args[0].op), view.type(args[1].id));
+  });
   words.Guard("same_rank", "cc", [](const View& view, auto args) {
     const TensorType& x = view.type(args[0].id);
     const TensorType& y = view.type(args[1].id);
@@ -215,10 +238,6 @@ void AddWords(Words& words) {
 }
 
 // --- Unary operators through Transpose and Reshape ---
-
-bool IsUnary(const OpWord& word) {
-  return word.sort == OpWord::Sort::kOperator && word.def->op_class == ops::OpClass::kUnary;
-}
 
 // f(g(x)) for a unary f and a g that moves, or the other way round. Match: {f(g(x)), x}, {f, g}.
 void SearchUnaryMove(const View& view, TensorDomain* domain, bool unary_outside,

@@ -14,23 +14,27 @@ namespace {
 constexpr char kText[] = R"(
 # (x W) s = x (W s), s along the columns
 matmul-scale-columns: Mul(MatMul(?x, ?w), ?s) => MatMul(?x, Mul(?w, columns(?s, MatMul(?x, ?w))))
-  if weight(?w) and weight(?s) and activation(?x) and float(?x)
+  if weight(?w) and weight(?s) and activation(?x) and float(?x) and wide(?w)
 # (x s) W = x (s W), s along the rows
 matmul-scale-rows: MatMul(Mul(?x, ?s), ?w) => MatMul(?x, Mul(?w, rows(?s, ?x)))
-  if weight(?w) and weight(?s) and activation(?x) and float(?x) and keeps(?x, ?s)
+  if weight(?w) and weight(?s) and activation(?x) and float(?x) and keeps(?x, ?s) and wide(?w)
 # (x + c) W = x W + c W, c along the rows
 matmul-shift-rows: MatMul(Add(?x, ?c), ?w) => Add(MatMul(?x, ?w), MatMul(columns(?c, ?x), ?w))
   if weight(?w) and weight(?c) and activation(?x) and float(?x) and keeps(?x, ?c)
     and has_rank(?w, 2)
 # (x c) y = (x y) c = x (y c), c a scalar
 matmul-scalar-out: MatMul(Mul(?x, ?c), ?y) => Mul(MatMul(?x, ?y), ?c)
-  if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and float(?x) and wide(?x)
+  if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and reaches_far(?x)
+    and wide(?x) and wide(?y)
 matmul-scalar-out: MatMul(?x, Mul(?y, ?c)) => Mul(MatMul(?x, ?y), ?c)
-  if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and float(?x) and wide(?x)
+  if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and reaches_far(?x)
+    and wide(?x) and wide(?y)
 matmul-scalar-left: Mul(MatMul(?x, ?y), ?c) => MatMul(Mul(?x, ?c), ?y)
-  if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and float(?x) and wide(?x)
+  if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and float(?x)
+    and wide(?x) and wide(?y)
 matmul-scalar-right: Mul(MatMul(?x, ?y), ?c) => MatMul(?x, Mul(?y, ?c))
-  if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and float(?x) and wide(?x)
+  if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and float(?x)
+    and wide(?x) and wide(?y)
 
 # (x A) B = x (A B), if A B is smaller than A and B together
 matmul-chain: MatMul(MatMul(?x, ?a), ?b) => MatMul(?x, MatMul(?a, ?b))
@@ -60,12 +64,11 @@ transpose-matmul: Transpose[?p](MatMul(?x, ?y))
   if swaps_last_two(?p) and made_by(?y, Transpose)
 
 # x W + b = Gemm(x, W, b), two dimensions
-gemm-of-matmul: ?y = Add(MatMul(?x, ?w), ?b) => gemm(?x, ?w, ?b)
-  if weight(?w) and weight(?b) and has_rank(?x, 2) and has_rank(?w, 2) and has_rank(?y, 2)
-    and float(?x)
-    and keeps(?y, ?b) and at_most_columns(?b, ?w)
+gemm-of-matmul: Add(MatMul(?x, ?w), ?b) => gemm(?x, ?w, ?b)
+  if weight(?w) and weight(?b) and float(?x) and keeps_product(?x, ?w, ?b)
 # Gemm(x, W, b) = x W' + b, two dimensions
-matmul-of-gemm: Gemm[?g](?x, ?w, ?b...) => matmul_add(?g, ?x, ?w, ?b) if weight(?w)
+matmul-of-gemm: Gemm[?g](?x, ?w, ?b...) => matmul_add(?g, ?x, ?w, ?b)
+  if weight(?w) and float(?x)
 # Gemm(x', W) = Gemm(x, W) with the other transA; the same for W
 gemm-transpose-a: Gemm[?g](Transpose[?p](?x), ?w, ?b...)
   => gemm_flipped(?g, transA, ?x, ?w, ?b) if swaps_last_two(?p)
@@ -174,11 +177,12 @@ void AddGuards(Words& words) {
   });
   words.Guard("swaps_last_two", "o",
               [](const View& view, auto args) { return SwapsLastTwo(view.word(args[0].op)); });
-  // b has no more columns than the product with w: it does not broadcast it.
-  words.Guard("at_most_columns", "cc", [](const View& view, auto args) {
-    const auto b = NumberAt(view.type(args[0].id), -1);
-    const auto w = NumberAt(view.type(args[1].id), 1);
-    return w && (view.type(args[0].id).rank() == 0 || (b && (*b == 1 || *b == *w)));
+  // x and w are matrices, and broadcasting b against x w leaves its shape as it is.
+  words.Guard("keeps_product", "ccc", [](const View& view, auto args) {
+    const TensorType& x = view.type(args[0].id);
+    const TensorType& w = view.type(args[1].id);
+    if (!x.has_rank() || !w.has_rank() || x.rank() != 2 || w.rank() != 2) return false;
+    return KeepsShape(TensorType(x.dtype, {x.dim(0), w.dim(1)}), view.type(args[2].id));
   });
 }
 

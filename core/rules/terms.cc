@@ -34,6 +34,10 @@ std::optional<Ints> ReshapeAttribute(const TensorType& from, const TensorType& t
 
 }  // namespace
 
+bool IsUnary(const OpWord& word) {
+  return word.sort == OpWord::Sort::kOperator && word.def->op_class == ops::OpClass::kUnary;
+}
+
 bool View::HasOperator(ClassId id, absl::string_view name) const {
   for (const ENodeId enode : graph_.nodes(graph_.Find(id))) {
     const OpWord& word = this->word(enode);

@@ -4,6 +4,7 @@
 // every function, so that a right side is written as one expression and checked once at its end.
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,14 @@ using egraph::OpId;
 using model::AttributeMap;
 using model::Ints;
 using model::TensorType;
+
+// An element-wise operator of one tensor.
+bool IsUnary(const OpWord& word);
+
+// The only class of a list that may be empty: an input that may be left out.
+inline std::optional<ClassId> Optional(std::span<const ClassId> list) {
+  return list.empty() ? std::nullopt : std::optional<ClassId>(list[0]);
+}
 
 // Reading a graph while rules search.
 class View {

@@ -66,7 +66,7 @@ cube: Pow(?x, ?three) => Mul(Mul(?x, ?x), ?x) if is(?three, 3) and float(?x) and
 cube-order: Mul(?x, Mul(?x, ?x)) => Mul(Mul(?x, ?x), ?x) if activation(?x) and float(?x)
 # (a x) x x = ((x x) x) a
 cube-scaled: Mul(Mul(Mul(?x, ?a), ?x), ?x) => Mul(Mul(Mul(?x, ?x), ?x), ?a)
-  if constant(?a) and activation(?x) and float(?x) and scalar(?a, ?x)
+  if constant(?a) and activation(?x) and reaches_far(?x) and scalar(?a, ?x)
 
 # x HardSigmoid(x; 1/6, 1/2) = HardSwish(x)
 hardswish: Mul(?x, HardSigmoid[?h](?x)) => HardSwish(?x) if swish_slope(?h)
@@ -88,9 +88,8 @@ hardsigmoid: Mul(Clip[?c](Add(?x, ?three)), ?sixth) => hardsigmoid(?x)
 
 # Where(IsNaN(x), 0, x) = x, x finite
 nan-guard: ?y = Where(IsNaN(?x), ?z, ?x) => ?x if finite(?x) and same(?y, ?x)
-# Softmax(x + c) = Softmax(x), c the same all along the axis
-softmax-shift: Softmax[?s](Add(?x, ?c))
-  => softmax_unshifted(?s, ?x, ?c) if weight(?c) and finite(?c)
+# Softmax(x + c) = Softmax(x), c the same all along the axis and small
+softmax-shift: Softmax[?s](Add(?x, ?c)) => softmax_unshifted(?s, ?x, ?c) if small(?c)
 )";
 
 // The axes that a ReduceMean takes away, if they are the last axis alone and stay as 1.
@@ -115,7 +114,24 @@ ClassId LayerNorm(Terms& terms, std::span<const Binding> args) {
   return terms.Op("LayerNormalization", {x, ones}, {{"axis", int64_t{-1}}, {"epsilon", value}});
 }
 
+// Elements that leave most digits of what they are added to: behind a summand such as the -3e38 of
+// a mask nothing is left of x, and to drop it changes more than the rounding.
+bool IsSmall(const ClassData& data) {
+  constexpr int64_t kMaxRead = 1 << 16;
+  if (!data.constant || !model::IsFloat(data.constant->dtype()) ||
+      data.constant->elements() > kMaxRead) {
+    return false;
+  }
+  const double limit = model::DTypeBits(data.constant->dtype()) < 32 ? 8 : 1000;
+  for (int64_t i = 0; i < data.constant->elements(); ++i) {
+    if (!(std::abs(data.constant->GetDouble(i)) <= limit)) return false;
+  }
+  return true;
+}
+
 void AddWords(Words& words) {
+  words.Guard("small", "c",
+              [](const View& view, auto args) { return IsSmall(view.data(args[0].id)); });
   words.Guard("scalars", "cccc", [](const View& view, auto args) {
     const TensorType& x = view.type(args[0].id);
     if (!x.has_rank() || !model::IsFloat(x.dtype)) return false;

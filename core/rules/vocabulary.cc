@@ -82,6 +82,11 @@ void AddCommonWords(Words& words) {
   words.Guard("float", "c", [](const View& view, auto args) {
     return model::IsFloat(view.type(args[0].id).dtype);
   });
+  words.Guard("reaches_far", "c", [](const View& view, auto args) {
+    const model::DType dtype = view.type(args[0].id).dtype;
+    return dtype == model::DType::kFloat32 || dtype == model::DType::kFloat64 ||
+           dtype == model::DType::kBfloat16;
+  });
   words.Guard("weight", "c",
               [](const View& view, auto args) { return view.data(args[0].id).weight_only; });
   words.Guard("activation", "c", [](const View& view, auto args) {

@@ -35,17 +35,23 @@ class Words {
 };
 
 // The words that every family may use:
-//   float(?x)            the element type is a floating-point type
+//
+//   float(?x)            the element type is a floating-point type, and
+//   reaches_far(?x)      it reaches at least as far as float32: what is scaled down later on does
+//                        not overflow before
 //   weight(?x)           can be computed from constants alone, and
 //   activation(?x)       cannot
 //   constant(?x)         the value itself is known
 //   is(?x, 0.5)          all elements of a known constant are that number, up to rounding to its
-//   type same(?x, ?y)         certainly the same type keeps(?x, ?c)        broadcasting c against x
-//   leaves x's shape as it is scalar(?c, ?x)       one element, and of no higher rank than x
+//                        type
+//   same(?x, ?y)         certainly the same type
+//   keeps(?x, ?c)        broadcasting c against x leaves x's shape as it is
+//   scalar(?c, ?x)       one element, and of no higher rank than x
 //   has_rank(?x, 2)      of that rank
 //   nonnegative(?x), finite(?x)   facts of domain/facts.h
 //   made_by(?x, Conv)    some e-node of the class is of that operator
 //   reshape_to(?x, ?y)   (term) x in the shape of y
+//
 void AddCommonWords(Words& words);
 
 }  // namespace quotient::rules
