@@ -71,6 +71,7 @@ class Service : public TimingService {
     const std::shared_future<Timing> future = request.promise.get_future().share();
     futures_[key] = future;
     queue_.push_back(std::move(request));
+    ++asked_;
     return future;
   }
 
@@ -78,10 +79,11 @@ class Service : public TimingService {
     const absl::Duration step = absl::Milliseconds(20);
     const absl::MutexLock lock(&mutex_);
     ++waiting_;
-    const auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return queue_.empty() && under_way_ == 0;
-    };
-    while (!stop.ShouldStop() && !mutex_.AwaitWithTimeout(absl::Condition(&idle), step)) {
+    // Requests are answered in the order they came: what others ask for later on is not waited for.
+    const int64_t wanted = asked_;
+    const auto done = [this, wanted]()
+                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return answered_ >= wanted; };
+    while (!stop.ShouldStop() && !mutex_.AwaitWithTimeout(absl::Condition(&done), step)) {
     }
     --waiting_;
   }
@@ -116,6 +118,7 @@ class Service : public TimingService {
     mutex_.AwaitWithTimeout(absl::Condition(&enough), absl::Milliseconds(options_.batch_ms));
     if (ending_) {
       for (Request& request : queue_) request.promise.set_value(Timing{});
+      answered_ += static_cast<int64_t>(queue_.size());
       queue_.clear();
       return {};
     }
@@ -124,7 +127,6 @@ class Service : public TimingService {
       batch.push_back(std::move(queue_.front()));
       queue_.pop_front();
     }
-    under_way_ = static_cast<int>(batch.size());
     return batch;
   }
 
@@ -163,7 +165,7 @@ class Service : public TimingService {
     }
     const absl::MutexLock lock(&mutex_);
     measurements_ += static_cast<int64_t>(batch.size());
-    under_way_ = 0;
+    answered_ += static_cast<int64_t>(batch.size());
   }
 
   void Remember(const std::string& key, const Timing& timing) {
@@ -183,8 +185,9 @@ class Service : public TimingService {
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_future<Timing>> futures_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
-  int under_way_ ABSL_GUARDED_BY(mutex_) = 0;  // keys of the batch being measured
-  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;    // callers inside Wait
+  int64_t asked_ ABSL_GUARDED_BY(mutex_) = 0;     // keys ever put into the queue
+  int64_t answered_ ABSL_GUARDED_BY(mutex_) = 0;  // of those, in the same order
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;       // callers inside Wait
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t measurements_ ABSL_GUARDED_BY(mutex_) = 0;
 

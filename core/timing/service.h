@@ -46,7 +46,7 @@ class TimingService {
   virtual std::optional<Timing> Find(const kernels::KernelSpec& spec) const = 0;
   // Never blocks on a measurement. Failures are timings (kUnsupported, kFailed), not errors.
   virtual std::shared_future<Timing> Get(const kernels::KernelSpec& spec) = 0;
-  // Blocks until all that was asked for is measured, or `stop`.
+  // Blocks until all that was asked for before the call is measured, or `stop`.
   virtual void Wait(const StopCondition& stop) = 0;
   // Keys measured so far; those answered by the store do not count.
   virtual int64_t measurements() const = 0;

@@ -134,6 +134,28 @@ TEST_F(ServiceTest, NobodyIsLeftWaitingWhenTheServiceEnds) {
   }
 }
 
+// Whenever a kernel is run, somebody asks for another one.
+class InsatiableServiceTest : public ServiceTest {
+ protected:
+  absl::StatusOr<double> Cost(const KernelSpec& spec) override {
+    if (service_ != nullptr) service_->Get(Relu(++next_));
+    return ServiceTest::Cost(spec);
+  }
+
+  TimingService* service_ = nullptr;
+  int64_t next_ = 1000;
+};
+
+TEST_F(InsatiableServiceTest, WhatOthersAskForLaterIsNotWaitedFor) {
+  const auto service = Service({.batch_keys = 4});
+  service_ = service.get();
+  const auto first = service->Get(Relu(10));
+  const StopCondition patience = StopCondition().WithBudget(Clock::System(), 60);
+  service->Wait(patience);
+  EXPECT_FALSE(patience.ShouldStop());
+  EXPECT_TRUE(IsReady(first));
+}
+
 class FailingServiceTest : public ServiceTest {
  protected:
   absl::StatusOr<double> Cost(const KernelSpec& spec) override {
