@@ -86,8 +86,7 @@ absl::Status KeepVerified(const verify::Reference& reference, int threads,
     if (!verdict.ok()) {
       failures->push_back(std::string(verdict.status().message()));
     } else if (!verdict->passed) {
-      failures->push_back(absl::StrCat(verdict->worst_output, " is off by ",
-                                       verdict->max_relative_error, " of its largest value"));
+      failures->push_back(verdict->failure);
     } else {
       candidate.verdict = *std::move(verdict);
       kept.push_back(std::move(candidate));

@@ -19,11 +19,17 @@ using model::Tensor;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kChunk = 4096;
 
+// Numbers that stand for an infinity, as the -3e38 of masks: beside one as the largest value every
+// difference would be small. They are compared one by one.
+bool IsHuge(double value, model::DType dtype) {
+  return std::abs(value) > (dtype == model::DType::kFloat16 ? 6e4 : 1e30);
+}
+
 bool SameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
 Difference CompareFloats(const Tensor& original, const Tensor& other) {
   std::vector<double> a(kChunk), b(kChunk);
-  double largest = 0, difference = 0;
+  double largest = 0, difference = 0, of_huge = 0;
   Difference result;
   for (int64_t begin = 0; begin < original.elements(); begin += kChunk) {
     const size_t count = static_cast<size_t>(std::min(kChunk, original.elements() - begin));
@@ -35,6 +41,11 @@ Difference CompareFloats(const Tensor& original, const Tensor& other) {
         if (!SameSpecial(a[i], b[i])) return {kInfinity, index};
         continue;
       }
+      ++result.finite;
+      if (IsHuge(a[i], original.dtype())) {
+        of_huge = std::max(of_huge, std::abs(a[i] - b[i]) / std::abs(a[i]));
+        continue;
+      }
       largest = std::max(largest, std::abs(a[i]));
       if (std::abs(a[i] - b[i]) > difference) {
         difference = std::abs(a[i] - b[i]);
@@ -43,14 +54,14 @@ Difference CompareFloats(const Tensor& original, const Tensor& other) {
     }
   }
   // All zero in the original: the difference itself counts, against 1.
-  result.relative_error = difference / (largest > 0 ? largest : 1);
+  result.relative_error = std::max(of_huge, difference / (largest > 0 ? largest : 1));
   return result;
 }
 
 Difference CompareIntegers(const Tensor& original, const Tensor& other) {
   const std::vector<int64_t> a = original.AsInts(), b = other.AsInts();
   const auto [at, unused] = std::mismatch(a.begin(), a.end(), b.begin());
-  if (at == a.end()) return {};
+  if (at == a.end()) return {.finite = original.elements()};
   return {kInfinity, at - a.begin()};
 }
 
@@ -143,11 +154,13 @@ absl::StatusOr<Verdict> Reference::Check(const CutGraph& candidate, int threads,
   const auto original_outputs = Positions(original_->output_keys);
   for (const std::string& key : original_->output_keys) {
     if (absl::StartsWith(key, "output ") && !candidate_outputs.contains(key)) {
-      verdict.worst_output = key;
       verdict.max_relative_error = kInfinity;
+      verdict.failure = absl::StrCat(key, " is missing");
       return verdict;
     }
   }
+  std::vector<bool> told(candidate.output_keys.size(), false);  // a finite or an empty value
+  std::string worst;
   for (size_t set = 0; set < inputs_.size(); ++set) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
                               MatchInputs(*original_, inputs_[set], candidate));
@@ -155,16 +168,25 @@ absl::StatusOr<Verdict> Reference::Check(const CutGraph& candidate, int threads,
                               EvaluateOutputs(candidate, inputs, threads, stop));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto found = original_outputs.find(candidate.output_keys[i]);
-      const double error = found == original_outputs.end()
-                               ? kInfinity
-                               : Compare(outputs_[set][found->second], outputs[i]).relative_error;
-      if (error <= verdict.max_relative_error && !verdict.worst_output.empty()) continue;
-      verdict.max_relative_error = std::max(verdict.max_relative_error, error);
-      verdict.worst_output = candidate.output_keys[i];
+      const Difference difference = found == original_outputs.end()
+                                        ? Difference{.relative_error = kInfinity}
+                                        : Compare(outputs_[set][found->second], outputs[i]);
+      if (difference.finite > 0 || outputs[i].elements() == 0) told[i] = true;
+      if (difference.relative_error <= verdict.max_relative_error) continue;
+      verdict.max_relative_error = difference.relative_error;
+      worst = candidate.output_keys[i];
     }
     ++verdict.inputs;
   }
-  verdict.passed = verdict.max_relative_error <= verdict.tolerance;
+  const auto untold = std::find(told.begin(), told.end(), false);
+  if (verdict.max_relative_error > verdict.tolerance) {
+    verdict.failure =
+        absl::StrCat(worst, " is off by ", verdict.max_relative_error, " of its largest value");
+  } else if (untold != told.end()) {
+    verdict.failure = absl::StrCat(candidate.output_keys[untold - told.begin()],
+                                   " holds no finite number, so nothing was compared");
+  }
+  verdict.passed = verdict.failure.empty();
   return verdict;
 }
 

@@ -16,9 +16,11 @@ namespace quotient::verify {
 // How two tensors differ.
 struct Difference {
   // Largest |a - b| over largest |a| of finite elements; infinite where one is NaN or infinite and
-  // the other is not the same, or where integers differ.
+  // the other is not the same, or where integers differ. Elements that stand for an infinity
+  // (masks) are compared with themselves alone.
   double relative_error = 0;
   int64_t index = -1;  // where the largest difference is; -1: none
+  int64_t finite = 0;  // elements that are finite in both: only they tell something
 };
 
 // Types and shapes must be equal, else the difference is infinite.
@@ -32,8 +34,8 @@ struct Verdict {
   bool passed = false;
   double max_relative_error = 0;
   double tolerance = 0;
-  int inputs = 0;            // input sets compared
-  std::string worst_output;  // key of the output with the largest error
+  int inputs = 0;       // input sets compared
+  std::string failure;  // why not passed
 };
 
 // The reference side, evaluated once and compared with any number of candidates.
@@ -45,8 +47,9 @@ class Reference {
                                           int threads, const StopCondition& stop);
 
   // Compares all outputs that `candidate` has; its inputs and outputs must be among the original's
-  // and every "output NAME" of the original must be there, else the verdict is "not passed". The
-  // same errors as Create.
+  // and every "output NAME" of the original must be there, else the verdict is "not passed". Nor is
+  // it where an output is NaN or infinite throughout: nothing was compared then. The same errors as
+  // Create.
   absl::StatusOr<Verdict> Check(const CutGraph& candidate, int threads,
                                 const StopCondition& stop) const;
 

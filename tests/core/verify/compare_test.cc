@@ -1,5 +1,6 @@
 #include "core/verify/compare.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,6 +32,13 @@ TEST(CompareTest, SpecialValuesMustAgree) {
   EXPECT_TRUE(std::isinf(Compare(Floats({nan, 1}), Floats({0, 1})).relative_error));
   EXPECT_TRUE(std::isinf(Compare(Floats({1, 1}), Floats({nan, 1})).relative_error));
   EXPECT_TRUE(std::isinf(Compare(Floats({inf, 1}), Floats({-inf, 1})).relative_error));
+}
+
+// Relative to the mask every difference would be small.
+TEST(CompareTest, AMaskIsNoMeasureForTheOthers) {
+  EXPECT_NEAR(Compare(Floats({1, -3e38f}), Floats({2, -3e38f})).relative_error, 1, 1e-9);
+  EXPECT_NEAR(Compare(Floats({1, -3e38f}), Floats({1, -1.5e38f})).relative_error, 0.5, 1e-6);
+  EXPECT_GT(Compare(Floats({1, 1}), Floats({1, 3e38f})).relative_error, 1e30);
 }
 
 TEST(CompareTest, IntegersAndTypesMustBeEqual) {
@@ -76,7 +84,22 @@ TEST(ReferenceTest, FindsAWrongGraphWrong) {
                                         1, {});
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_FALSE(verdict->passed);
-  EXPECT_EQ(verdict->worst_output, "output y");
+  EXPECT_THAT(verdict->failure, ::testing::HasSubstr("output y is off by"));
+}
+
+TEST(ReferenceTest, NothingFiniteIsNothingCompared) {
+  const CutGraph original = CutOf(R"(graph g {
+      input a: float32[2]
+      const zero: float32[] = [0]
+      z: float32[2] = Div(a, zero)
+      y: float32[2] = Sub(z, z)
+      output y })");
+  const auto reference = Reference::Create(original, 2, 0, 1, {});
+  ASSERT_TRUE(reference.ok()) << reference.status();
+  const auto verdict = reference->Check(original, 1, {});
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_FALSE(verdict->passed);
+  EXPECT_THAT(verdict->failure, ::testing::HasSubstr("no finite number"));
 }
 
 TEST(ReferenceTest, AnOutputThatVanishedIsWrong) {
