@@ -12,6 +12,7 @@ using domain::OpWord;
 using egraph::ENodeId;
 
 constexpr double kEpilogueShare = 0.1;
+constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 std::vector<kernels::Operand> Operands(const ENodeDescription& description) {
   std::vector<kernels::Operand> operands;
@@ -61,15 +62,25 @@ void ENodeCosts::AddENode(ENodeId node) {
   const ENodeDescription description = domain::Describe(tensors_, node);
   if (description.free || description.word->sort != OpWord::Sort::kOperator) return;
   std::vector<kernels::Operand> operands = Operands(description);
-  // Behind opaque nodes types may be unknown. Nothing is rewritten there, so there is no choice
-  // that a cost could decide.
-  if (!AllStatic(operands, description.output.measured)) return;
   ENode& info = enodes_[node.value()];
+  info.original = tensors_.Original(node).node.valid();
+  if (!AllStatic(operands, description.output.measured)) {
+    // A node of the original whose types nobody knows is an opaque e-node. A rule that makes one
+    // has nothing to offer.
+    if (!info.original) costs_[node.value()] = kImpossible;
+    return;
+  }
   info.share = ShareOf(node, description, operands);
   DropBias(description.word->name, &operands);
-  info.original = tensors_.Original(node).node.valid();
+  model::AttributeMap attributes = description.word->attributes;
+  if (operands.size() == 2) {
+    const domain::ClassData& second =
+        tensors_.domain->data(*tensors_.egraph, tensors_.egraph->node(node).children[1]);
+    kernels::NoteExponent(description.word->name, second.constant ? &*second.constant : nullptr,
+                          &attributes);
+  }
   kernels::KernelSpec spec =
-      kernels::MakeSpec(description.word->name, description.word->attributes, std::move(operands),
+      kernels::MakeSpec(description.word->name, attributes, std::move(operands),
                         {description.output.measured}, threads_, footprint_log2_);
   if (!spec.free) info.kernel = KernelIndex(std::move(spec));
 }
@@ -102,7 +113,7 @@ double ENodeCosts::CostOf(const ENode& node) const {
   const cost::KernelCost& cost = kernels_[node.kernel].cost;
   const bool known = !model_.measures() || cost.source != cost::CostSource::kModel;
   if (basis_ == Basis::kMeasuredOnly && !known && !node.original) {
-    return std::numeric_limits<double>::infinity();
+    return kImpossible;
   }
   return cost.us * node.share;
 }
