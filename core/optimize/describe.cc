@@ -61,6 +61,9 @@ void AddLayoutRow(const CostedGraph& before, const CostedGraph& after, Report* r
   row.source = report->measured ? "measured" : "model";
 }
 
+// ONNX does not forbid two nodes of one name: their row has what both take.
+void AddTo(std::optional<double>& sum, double us) { sum = sum.value_or(0) + us; }
+
 void AddRows(const CostedGraph& before, const CostedGraph& after, Report* report) {
   absl::flat_hash_map<std::string, size_t> row_of;
   const std::vector<CostOfNode> costs_before = CostsOf(before), costs_after = CostsOf(after);
@@ -72,10 +75,10 @@ void AddRows(const CostedGraph& before, const CostedGraph& after, Report* report
     return report->nodes[entry->second];
   };
   for (size_t n = 0; n < before.graph.nodes.size(); ++n) {
-    row(before.graph, before.graph.nodes[n], costs_before[n]).before_us = costs_before[n].us;
+    AddTo(row(before.graph, before.graph.nodes[n], costs_before[n]).before_us, costs_before[n].us);
   }
   for (size_t n = 0; n < after.graph.nodes.size(); ++n) {
-    row(after.graph, after.graph.nodes[n], costs_after[n]).after_us = costs_after[n].us;
+    AddTo(row(after.graph, after.graph.nodes[n], costs_after[n]).after_us, costs_after[n].us);
   }
 }
 

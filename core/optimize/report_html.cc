@@ -46,8 +46,11 @@ std::string Verdict(const Report& report) {
   const double percent =
       report.measured ? report.speedup_percent : report.predicted_speedup_percent;
   if (report.outcome == Outcome::kNoImprovement) {
-    return "<div class=\"verdict\">No improvement</div><div class=\"soft\">Nothing was faster, so "
-           "the model came back byte for byte.</div>";
+    return absl::StrCat("<div class=\"verdict\">No improvement</div><div class=\"soft\">",
+                        report.measured ? "Nothing was faster"
+                                        : "Nothing is cheaper by the analytic model (nothing was "
+                                          "measured)",
+                        ", so the model came back byte for byte.</div>");
   }
   return absl::StrFormat(
       "<div class=\"verdict gain\">%.1f %% faster</div><div class=\"soft\">%s</div>", percent,

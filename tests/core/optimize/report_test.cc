@@ -99,6 +99,9 @@ TEST(ReportHtmlTest, NoImprovementSaysSo) {
   Report report = Example();
   report.outcome = Outcome::kNoImprovement;
   EXPECT_NE(ToHtml(report).find("No improvement"), std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("nothing was measured"), std::string::npos);
+  report.measured = false;
+  EXPECT_NE(ToHtml(report).find("nothing was measured"), std::string::npos);
 }
 
 TEST(DrawGraphTest, FoldsWhatDidNotChange) {
