@@ -69,6 +69,9 @@ class StopCondition {
     return StopCondition(token_, clock, deadline);
   }
 
+  // The same token and no deadline.
+  StopCondition WithoutDeadline() const { return StopCondition(token_); }
+
   // kNone, kCancelled or kDeadline.
   StopReason Check() const {
     if (token_ != nullptr && token_->cancelled()) return StopReason::kCancelled;

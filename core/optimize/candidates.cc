@@ -77,8 +77,8 @@ class Searcher {
       costs.SetBasis(ENodeCosts::Basis::kMeasuredOnly);
     }
     // What is known is chosen from even when time is up: extraction is quick, and an answer that is
-    // late by a moment beats none.
-    const StopCondition last = StopCondition().WithBudget(Clock::System(), 5.0);
+    // late by a moment beats none. Only who cancels wants no answer.
+    const StopCondition last = stop_.WithoutDeadline().WithBudget(Clock::System(), 5.0);
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, dag, last));
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, *extract::FindExtractor("tree"), last));
     if (!model_.measures()) return absl::OkStatus();
@@ -109,11 +109,14 @@ class Searcher {
     QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
     if (result_.candidates.empty()) hook_(tensors_.egraph->num_enodes(), cost);
     const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors_, selection.choice);
-    if (rewrites.empty()) return absl::OkStatus();  // the original itself
     Candidate candidate;
     candidate.cost_us = cost;
     QUOTIENT_ASSIGN_OR_RETURN(candidate.graph,
                               domain::ToGraph(tensors_, selection.choice, rules_.rules()));
+    // Without a rewrite all that can have changed is that equal nodes are one.
+    if (rewrites.empty() && candidate.graph.nodes.size() >= NodesOfOriginal()) {
+      return absl::OkStatus();
+    }
     QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, {.threads = settings_.threads}));
     if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
     for (const domain::Rewrite& rewrite : rewrites) {
@@ -130,6 +133,11 @@ class Searcher {
       if (tensors_.original_of_enode[i].node.valid()) nodes.push_back(ENodeId(i));
     }
     return nodes;
+  }
+
+  size_t NodesOfOriginal() const {
+    const std::vector<bool> live = model::LiveNodes(tensors_.original);
+    return std::count(live.begin(), live.end(), true);
   }
 
   static std::vector<ENodeId> Chosen(const extract::Selection& selection) {

@@ -123,8 +123,8 @@ class Run {
     return absl::OkStatus();
   }
 
-  // A broken invariant of ours must not cost the user the answer that is safe: the original. It
-  // must not go unseen either.
+  // What goes wrong here must not cost the user the answer that is safe: the original. It must not
+  // go unseen either.
   void NoteFailure(absl::string_view what, const absl::Status& status) {
     Log().error("{}: {}", std::string(what), Escaped(status.message()));
     report_.notes.push_back(absl::StrCat(what, " (please report this model): ", status.message()));
@@ -151,9 +151,16 @@ class Run {
 
   absl::Status Verify() {
     if (packaged_.empty()) return absl::OkStatus();
-    QUOTIENT_ASSIGN_OR_RETURN(
-        reference_, verify::Reference::Create(original_.cut, options_.verify_inputs, options_.seed,
-                                              threads_, stop_));
+    absl::StatusOr<verify::Reference> reference = verify::Reference::Create(
+        original_.cut, options_.verify_inputs, options_.seed, threads_, stop_);
+    if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+    if (!reference.ok()) {
+      NoteFailure("no candidate could be checked: the model does not take random inputs",
+                  reference.status());
+      packaged_.clear();
+      return absl::OkStatus();
+    }
+    reference_ = *std::move(reference);
     std::vector<std::string> failures;
     QUOTIENT_RETURN_IF_ERROR(KeepVerified(*reference_, threads_, stop_, &packaged_, &failures));
     for (const std::string& failure : failures) {
@@ -171,8 +178,14 @@ class Run {
     const std::vector<model::Tensor> inputs =
         reference_.has_value() ? reference_->inputs(0)
                                : verify::RandomInputs(original_.cut.graph, options_.seed);
-    QUOTIENT_ASSIGN_OR_RETURN(decision_, DecideByRunning(original_, inputs, *device_->backend(),
-                                                         threads_, stop_, &packaged_));
+    absl::StatusOr<Decision> decision =
+        DecideByRunning(original_, inputs, *device_->backend(), threads_, stop_, &packaged_);
+    if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+    if (decision.ok()) {
+      decision_ = *std::move(decision);
+    } else {
+      NoteFailure("nothing could be measured, so the original stays", decision.status());
+    }
     return absl::OkStatus();
   }
 

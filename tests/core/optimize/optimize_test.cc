@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
 
 #include <vector>
 
@@ -102,6 +103,53 @@ TEST_F(OptimizeTest, NothingToGainGivesTheInputBack) {
   EXPECT_EQ(result->report.outcome, Outcome::kNoImprovement);
   EXPECT_EQ(result->files.model, model);
   EXPECT_EQ(result->report.speedup_percent, 0);
+}
+
+// No rule makes anything new here, yet a kernel less runs.
+TEST_F(OptimizeTest, ANodeThatVanishesIsAnImprovement) {
+  networks::NetworkBuilder builder("joined alone", 1);
+  const std::string x = builder.Relu(builder.Input("x", {"1", "8", "24", "24"}));
+  builder.Output(builder.GlobalAveragePool(builder.Concat({x}, 1)), {"1", "8", "1", "1"});
+  const auto result = Run(std::move(builder).Build().SerializeAsString());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.optimized.nodes, 2);
+  ASSERT_EQ(result->report.journal.size(), 1);
+  EXPECT_EQ(result->report.journal[0].rule, "concat-single");
+}
+
+// An index that is computed and out of range whatever is drawn: a good model all the same.
+TEST_F(OptimizeTest, AModelThatTakesNoRandomInputsComesBack) {
+  networks::NetworkBuilder builder("far", 1);
+  const std::string rows = builder.Concat({builder.Relu(builder.Input("x", {"4", "3"}))}, 0);
+  builder.Output("picked", {"2", "3"});
+  ::onnx::ModelProto proto = std::move(builder).Build();
+  ::onnx::GraphProto& graph = *proto.mutable_graph();
+  ::onnx::ValueInfoProto& index = *graph.add_input();
+  index.set_name("index");
+  index.mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::INT64);
+  index.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(2);
+  ::onnx::TensorProto& hundred = *graph.add_initializer();
+  hundred.set_name("hundred");
+  hundred.set_data_type(::onnx::TensorProto::INT64);
+  hundred.add_int64_data(100);
+  const auto add_node = [&](const char* op, std::vector<std::string> inputs, const char* output) {
+    ::onnx::NodeProto& node = *graph.add_node();
+    node.set_op_type(op);
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(output);
+  };
+  add_node("Add", {"index", "hundred"}, "far");
+  add_node("Gather", {rows, "far"}, "picked");
+  const std::string model = proto.SerializeAsString();
+  for (const char* device : {"model:h200", "cpu"}) {
+    options_.device = device;
+    const auto result = Run(model);
+    ASSERT_TRUE(result.ok()) << device << ": " << result.status();
+    EXPECT_EQ(result->report.outcome, Outcome::kNoImprovement);
+    EXPECT_EQ(result->files.model, model);
+    EXPECT_THAT(result->report.notes, Contains(HasSubstr("random inputs")));
+  }
 }
 
 TEST_F(OptimizeTest, ADisabledRuleIsNotUsed) {
