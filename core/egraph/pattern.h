@@ -11,16 +11,18 @@
 //                     let ?m = MatMul(?x, join(?a, ?b)) if before(?a, ?b) and constant(?a)
 //
 // Terms, `Op(x, y)` or `(Op x y)`, freely mixed (`Op(` without a blank is the first form):
-//   ?x          a class. The same variable twice: the same class.
-//   Op(..)      left: any operator word of that kind. Right: the word without attributes.
-//   Op[?c](..)  left: binds the whole operator word; bound already: that very word. Right: that
-//   word. Op[text](..)        that very operator word, resolved by the vocabulary once:
-//   Flatten[axis=1]. Op[f(?p, ..)](..)   right only: the word that OpBuilder `f` makes. word a
-//   leaf: the operator word `word` without children (1, -1, true, x). ?xs...      left, as last
-//   child: binds the remaining children (perhaps none) as a list.
-//               Right: spliced in. `term...` on the right: `term` once for each element of the
-//               lists in it, which must be equally long.
-//   f(..)       right only, if `f` is a TermBuilder of the vocabulary: the class that it makes.
+//   ?x             a class. The same variable twice: the same class.
+//   Op(..)         left: any operator word of that kind. Right: the word without attributes.
+//   Op[?c](..)     left: binds the whole operator word; bound already: that very word.
+//                  Right: that word.
+//   Op[text](..)   that very operator word, resolved by the vocabulary once: Flatten[axis=1].
+//   Op[f(?p)](..)  right only: the word that OpBuilder `f` makes.
+//   word           a leaf: the operator word `word` without children (1, -1, true, x).
+//   ?xs...         left, as last child: binds the remaining children (perhaps none) as a list.
+//                  Right: spliced in. `term...` on the right: `term` once for each element of the
+//                  lists in it, which must be equally long.
+//   f(..)          right only, if `f` is a TermBuilder of the vocabulary: the class that it makes.
+//
 // A left side may equate terms: `?y = Relu(?x)` names the class, `true = (& ?a ?b)` demands one.
 //
 // The i-th right side becomes equal to the i-th left side. Several left sides must hang together by
