@@ -59,7 +59,7 @@ def add_models(count):
     """`count` different models of one node each."""
     for i in range(count):
         yield model([helper.make_node("Add", ["x", "c"], ["y"])], [value("x", [4])],
-                    [value("y", [4])], [tensor("c", np.full(4, i, dtype=np.float32))])
+                    [value("y", [4])], [tensor("c", np.full(4, i + 1, dtype=np.float32))])
 
 
 def with_external_data(proto, path, location):
