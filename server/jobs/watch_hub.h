@@ -62,6 +62,8 @@ class Watch {
 class WatchHub : public JobObserver {
  public:
   explicit WatchHub(const Clock* clock) : clock_(*clock) {}
+  // All watches must be gone, though the thread that removed the last one may still be inside.
+  ~WatchHub() override { absl::MutexLock lock(&mutex_); }
 
   // `wake` is called, by any thread, when Next may have something new; it may call Next.
   std::unique_ptr<Watch> Subscribe(absl::string_view job_id, const WatchOptions& options,

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 // libgomp's own interface (its manual, "The libgomp ABI"), not `#pragma omp`: clang would bring in
 // LLVM's runtime, a second pool beside the one that the kernel library uses.
 extern "C" {
@@ -20,14 +24,32 @@ struct Work {
   int64_t grain;
 };
 
-void RunShare(void* data) {
-  const Work& work = *static_cast<const Work*>(data);
+// libgomp is not instrumented: these tell the thread sanitizer that what came before a fork is seen
+// by all shares, and what the shares did by whoever joins them.
+void BeforeForkOrJoin([[maybe_unused]] void* work) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_release(work);
+#endif
+}
+void AfterForkOrJoin([[maybe_unused]] void* work) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_acquire(work);
+#endif
+}
+
+void RunShareOf(const Work& work) {
   const int64_t threads = omp_get_num_threads();
   const int64_t chunks = (work.count + work.grain - 1) / work.grain;
   const int64_t first = chunks * omp_get_thread_num() / threads;
   const int64_t last = chunks * (omp_get_thread_num() + 1) / threads;
   if (first >= last) return;
   (*work.body)(first * work.grain, std::min(work.count, last * work.grain));
+}
+
+void RunShare(void* data) {
+  AfterForkOrJoin(data);
+  RunShareOf(*static_cast<const Work*>(data));
+  BeforeForkOrJoin(data);
 }
 
 }  // namespace
@@ -45,7 +67,9 @@ void ParallelRanges(int64_t count, int64_t grain, int threads,
     return;
   }
   Work work{&body, count, grain};
+  BeforeForkOrJoin(&work);
   GOMP_parallel(RunShare, &work, static_cast<unsigned>(used), 0);
+  AfterForkOrJoin(&work);
 }
 
 }  // namespace quotient::kernels::cpu

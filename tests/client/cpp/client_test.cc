@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/mutex.h"
 #include "client/cpp/blob_client.h"
 #include "client/cpp/connection.h"
 #include "client/cpp/job_client.h"
@@ -134,14 +135,18 @@ class LyingServer : public v1::BlobService::Service {
                            const v1::StartUploadRequest* /*request*/,
                            v1::StartUploadResponse* response) override {
     response->set_upload_id("id");
-    response->set_committed_offset(committed_offset);
+    absl::MutexLock lock(&mutex_);
+    response->set_committed_offset(committed_offset_);
     return grpc::Status::OK;
   }
   grpc::Status Upload(grpc::ServerContext* /*context*/,
                       grpc::ServerReader<v1::UploadRequest>* reader,
                       v1::UploadResponse* response) override {
     v1::UploadRequest request;
-    while (reader->Read(&request)) received += request.data();
+    while (reader->Read(&request)) {
+      absl::MutexLock lock(&mutex_);
+      received_ += request.data();
+    }
     response->set_done(true);
     return grpc::Status::OK;
   }
@@ -154,10 +159,19 @@ class LyingServer : public v1::BlobService::Service {
     return grpc::Status::OK;
   }
 
-  int64_t committed_offset = 0;
-  std::string received;
+  void SetCommittedOffset(int64_t offset) {
+    absl::MutexLock lock(&mutex_);
+    committed_offset_ = offset;
+  }
+  std::string received() const {
+    absl::MutexLock lock(&mutex_);
+    return received_;
+  }
 
  private:
+  mutable absl::Mutex mutex_;
+  int64_t committed_offset_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string received_ ABSL_GUARDED_BY(mutex_);
   rpc::CapabilitiesService capabilities_;  // chunks of at most 0 bytes
   std::unique_ptr<rpc::GrpcServer> server_;
 };
@@ -179,14 +193,14 @@ class LyingServerTest : public ::testing::Test {
 
 TEST_F(LyingServerTest, AnOffsetOutsideOfTheBytesIsAnError) {
   for (const int64_t offset : {int64_t{-1}, int64_t{6}, std::numeric_limits<int64_t>::max()}) {
-    server_.committed_offset = offset;
+    server_.SetCommittedOffset(offset);
     EXPECT_THAT(blobs_->Upload(BlobId::Of("hello"), "hello"), HasReason(Reason::kInternal));
   }
 }
 
 TEST_F(LyingServerTest, ABoundOfNoBytesPerChunkIsNoBound) {
   EXPECT_OK(blobs_->Upload(BlobId::Of("hello"), "hello"));
-  EXPECT_EQ(server_.received, "hello");
+  EXPECT_EQ(server_.received(), "hello");
 }
 
 TEST_F(LyingServerTest, ADownloadEndsWhereTheBlobShould) {
