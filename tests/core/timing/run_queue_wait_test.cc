@@ -20,9 +20,12 @@ void PinToCore(int core) {
 }
 
 TEST(RunQueueWaitTest, GrowsWhileTwoThreadsWantOneCore) {
-  if (access("/proc/self/schedstat", R_OK) != 0) GTEST_SKIP() << "no scheduler statistics here";
-  const int core = sched_getcpu();
   RunQueueWait wait;
+  if (access("/proc/self/schedstat", R_OK) != 0) {  // a kernel without the statistics
+    EXPECT_EQ(wait.TotalNs(), 0);
+    return;
+  }
+  const int core = sched_getcpu();
   std::atomic<bool> end{false};
   const int64_t before = wait.TotalNs();
   int64_t after = before;
