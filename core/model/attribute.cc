@@ -66,8 +66,10 @@ struct ToText {
   }
   std::string operator()(const Tensor& tensor) const {
     // Decimal numbers do not tell one NaN from another.
-    const int64_t most = HasNan(tensor) ? -1 : 16;
-    return absl::StrCat(ToString(tensor.type()), " ", ElementsText(tensor, most));
+    constexpr int64_t kMost = 16;
+    const bool in_decimal = tensor.elements() <= kMost && !HasNan(tensor);
+    return absl::StrCat(ToString(tensor.type()), " ",
+                        ElementsText(tensor, in_decimal ? kMost : -1));
   }
 };
 

@@ -40,19 +40,26 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
   return executable;
 }
 
-// The original and all candidates against each other; in the lane.
+// The original and all candidates against each other; in the lane. Candidates that cannot be
+// compiled leave.
 absl::StatusOr<timing::EndToEndResult> RunAll(const Prepared& original,
                                               const std::vector<model::Tensor>& inputs,
                                               kernels::Backend& backend, int threads,
                                               const StopCondition& stop,
-                                              const std::vector<Packaged>& candidates) {
+                                              std::vector<Packaged>* candidates,
+                                              std::vector<std::string>* failures) {
   std::vector<std::unique_ptr<kernels::Executable>> owned;
   QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
                             Compile(backend, original.cut, inputs, original.cut));
-  for (const Packaged& candidate : candidates) {
-    QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
-                              Compile(backend, original.cut, inputs, candidate.prepared.cut));
-  }
+  std::erase_if(*candidates, [&](const Packaged& candidate) {
+    auto compiled = Compile(backend, original.cut, inputs, candidate.prepared.cut);
+    if (compiled.ok()) {
+      owned.push_back(*std::move(compiled));
+    } else {
+      failures->push_back(std::string(compiled.status().message()));
+    }
+    return !compiled.ok();
+  });
   std::vector<kernels::Executable*> executables;
   for (const auto& executable : owned) executables.push_back(executable.get());
   const timing::EndToEndOptions options{.least_gain = kLeastGain};
@@ -100,11 +107,14 @@ absl::StatusOr<Decision> DecideByRunning(const Prepared& original,
                                          const std::vector<model::Tensor>& inputs,
                                          kernels::Backend& backend, int threads,
                                          const StopCondition& stop,
-                                         std::vector<Packaged>* candidates) {
+                                         std::vector<Packaged>* candidates,
+                                         std::vector<std::string>* failures) {
   absl::StatusOr<timing::EndToEndResult> ran;
-  timing::RunInLane([&] { ran = RunAll(original, inputs, backend, threads, stop, *candidates); });
+  timing::RunInLane(
+      [&] { ran = RunAll(original, inputs, backend, threads, stop, candidates, failures); });
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result, std::move(ran));
   Decision decision;
+  decision.disturbed = result.contaminated;
   decision.original = ToMeasured(result.runs[0]);
   for (size_t i = 0; i < candidates->size(); ++i) {
     (*candidates)[i].measured = ToMeasured(result.runs[i + 1]);

@@ -28,15 +28,18 @@ struct Decision {
   std::optional<size_t> winner;  // index; nothing: the original stays
   Measured original;
   std::optional<PercentRange> gain;  // of the winner, where it was measured
+  bool disturbed = false;            // most runs were interrupted by other work on the machine
 };
 
 // By running the original and all candidates end to end, interleaved, on `inputs` (those of
 // original.cut). Fills in `measured` of all. Without candidates the original is measured alone.
+// Candidates that the backend cannot run are thrown away; `failures` gets a line for each.
 absl::StatusOr<Decision> DecideByRunning(const Prepared& original,
                                          const std::vector<model::Tensor>& inputs,
                                          kernels::Backend& backend, int threads,
                                          const StopCondition& stop,
-                                         std::vector<Packaged>* candidates);
+                                         std::vector<Packaged>* candidates,
+                                         std::vector<std::string>* failures);
 
 // By predicted cost: for devices that are only a model.
 Decision DecideByModel(double original_cost_us, const std::vector<Packaged>& candidates);

@@ -178,11 +178,19 @@ class Run {
     const std::vector<model::Tensor> inputs =
         reference_.has_value() ? reference_->inputs(0)
                                : verify::RandomInputs(original_.cut.graph, options_.seed);
-    absl::StatusOr<Decision> decision =
-        DecideByRunning(original_, inputs, *device_->backend(), threads_, stop_, &packaged_);
+    std::vector<std::string> failures;
+    absl::StatusOr<Decision> decision = DecideByRunning(original_, inputs, *device_->backend(),
+                                                        threads_, stop_, &packaged_, &failures);
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+    for (const std::string& failure : failures) {
+      NoteFailure("a candidate could not be run and was thrown away", absl::InternalError(failure));
+    }
     if (decision.ok()) {
       decision_ = *std::move(decision);
+      if (decision_.disturbed) {
+        report_.notes.push_back(
+            "other work on this machine interrupted most runs: the times say less than usual");
+      }
     } else {
       NoteFailure("nothing could be measured, so the original stays", decision.status());
     }

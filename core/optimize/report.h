@@ -17,7 +17,7 @@ namespace quotient::optimize {
 enum class Outcome { kImproved, kNoImprovement };
 absl::string_view OutcomeName(Outcome outcome);  // "improved", "no_improvement"
 
-// Microseconds of whole runs; all zero where nothing was measured.
+// Microseconds of whole runs; all zero where nothing was run.
 struct Measured {
   double median_us = 0;
   double p10_us = 0;
@@ -84,7 +84,7 @@ struct Report {
   Outcome outcome = Outcome::kNoImprovement;
   std::string model_name;
   std::string engine_version;
-  bool measured = false;    // false: every figure comes from an analytic model
+  bool measured = false;    // false: costs come from an analytic model, and nothing was run
   std::string device;       // as asked for: "cpu", "model:h200"
   std::string fingerprint;  // the device's canonical text
   int threads = 0;
@@ -104,6 +104,10 @@ struct Report {
   std::map<std::string, double> phase_seconds;  // read, baseline, search, verify, measure, package
   std::vector<std::string>
       notes;  // what a reader should know: symbols bound for measuring, cuts, ...
+
+  // The original was run, and the candidates against it. Not so on a device that is only a model,
+  // or if running failed; a note says which.
+  bool ran() const { return original.measured.runs > 0; }
 };
 
 // Canonical JSON: fixed key order, numbers in shortest form, ends with a newline.

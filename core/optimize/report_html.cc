@@ -42,16 +42,18 @@ std::string Card(absl::string_view label, absl::string_view value, absl::string_
                       "</b><span class=\"soft\">", more, "</span></div>");
 }
 
+absl::string_view WhyNoImprovement(const Report& report) {
+  if (!report.measured) return "Nothing is cheaper by the analytic model (nothing was measured)";
+  return report.ran() ? "Nothing was faster" : "Nothing could be run (see the notes)";
+}
+
 std::string Verdict(const Report& report) {
-  const double percent =
-      report.measured ? report.speedup_percent : report.predicted_speedup_percent;
   if (report.outcome == Outcome::kNoImprovement) {
     return absl::StrCat("<div class=\"verdict\">No improvement</div><div class=\"soft\">",
-                        report.measured ? "Nothing was faster"
-                                        : "Nothing is cheaper by the analytic model (nothing was "
-                                          "measured)",
-                        ", so the model came back byte for byte.</div>");
+                        WhyNoImprovement(report), ", so the model came back byte for byte.</div>");
   }
+  const double percent =
+      report.measured ? report.speedup_percent : report.predicted_speedup_percent;
   return absl::StrFormat(
       "<div class=\"verdict gain\">%.1f %% faster</div><div class=\"soft\">%s</div>", percent,
       report.measured ? "measured end to end, both graphs interleaved in one process"
@@ -62,7 +64,7 @@ std::string Summary(const Report& report) {
   const Verification& check = report.verification;
   const SearchFigures& search = report.search;
   std::string cards;
-  if (report.measured) {
+  if (report.ran()) {
     absl::StrAppend(&cards, Card("original", Time(report.original.measured.median_us),
                                  absl::StrCat(report.original.measured.runs, " runs, median")));
     absl::StrAppend(&cards, Card("optimized", Time(report.optimized.measured.median_us),
@@ -85,7 +87,7 @@ std::string Summary(const Report& report) {
 
 // p10..p90 as a stripe with the median as a mark, both graphs on one scale from zero.
 std::string HowSure(const Report& report) {
-  if (!report.measured) return "";
+  if (!report.ran()) return "";
   const double top =
       1.05 * std::max(report.original.measured.p90_us, report.optimized.measured.p90_us);
   if (!(top > 0)) return "";

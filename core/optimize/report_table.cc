@@ -31,7 +31,7 @@ void AppendFigures(const Report& report, std::string* out) {
   row("nodes", absl::StrCat(before.nodes), absl::StrCat(after.nodes), "");
   row("predicted", Microseconds(before.predicted_us), Microseconds(after.predicted_us),
       absl::StrFormat("%.1f %%", report.predicted_speedup_percent));
-  if (!report.measured) return;
+  if (!report.ran()) return;
   row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
       absl::StrFormat("%.1f %%", report.speedup_percent));
   if (report.speedup_interval.has_value()) {

@@ -37,8 +37,8 @@ struct Protocol {
   // fewer than this many.
   double budget_us = 60'000;
   int fewest_rounds = 3;
-  int more_chances = 3;  // of noisy kernels
-  double pause_us = 20'000;
+  int more_chances = 3;      // of noisy kernels
+  double pause_us = 20'000;  // before each of them: what disturbs may be over by then
 };
 
 // Times the kernels of a batch together; on the calling thread. The results are parallel to

@@ -90,6 +90,20 @@ absl::flat_hash_map<std::string, size_t> Positions(const std::vector<std::string
   return positions;
 }
 
+// Of results that went through values of a type.
+double Tolerance(model::DType dtype) {
+  switch (dtype) {
+    case model::DType::kFloat32:
+      return 1e-4;
+    case model::DType::kFloat16:
+      return 1e-2;
+    case model::DType::kBfloat16:
+      return 2e-2;
+    default:
+      return 1e-9;
+  }
+}
+
 }  // namespace
 
 Difference Compare(const Tensor& original, const Tensor& other) {
@@ -100,21 +114,16 @@ Difference Compare(const Tensor& original, const Tensor& other) {
 
 double Tolerance(const model::Graph& graph) {
   double tolerance = 1e-9;
-  for (const model::Value& value : graph.values) {
-    switch (value.type.dtype) {
-      case model::DType::kFloat32:
-        tolerance = std::max(tolerance, 1e-4);
-        break;
-      case model::DType::kFloat16:
-        tolerance = std::max(tolerance, 1e-2);
-        break;
-      case model::DType::kBfloat16:
-        tolerance = std::max(tolerance, 2e-2);
-        break;
-      default:
-        break;
+  const auto widen = [&](const std::vector<model::ValueId>& ids) {
+    for (model::ValueId id : ids) {
+      if (id.valid()) tolerance = std::max(tolerance, Tolerance(graph.value(id).type.dtype));
     }
+  };
+  for (const model::Node& node : graph.nodes) {
+    widen(node.inputs);
+    widen(node.outputs);
   }
+  widen(graph.outputs);
   return tolerance;
 }
 

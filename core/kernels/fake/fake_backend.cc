@@ -103,6 +103,9 @@ class FakeBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(
       const model::Graph& graph) const override {
     QUOTIENT_ASSIGN_OR_RETURN(std::vector<KernelGroup> groups, Partition(graph));
+    for (const KernelGroup& group : groups) {
+      if (!group.spec.free) QUOTIENT_RETURN_IF_ERROR(options_.run_us(group.spec, 0).status());
+    }
     return std::make_unique<FakeExecutable>(clock_, options_, graph, std::move(groups));
   }
 

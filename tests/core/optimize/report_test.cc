@@ -104,6 +104,17 @@ TEST(ReportHtmlTest, NoImprovementSaysSo) {
   EXPECT_NE(ToHtml(report).find("nothing was measured"), std::string::npos);
 }
 
+// Costs were measured, but running whole graphs failed.
+TEST(ReportTest, NoTimesOfRunsThatNeverWere) {
+  Report report = Example();
+  report.outcome = Outcome::kNoImprovement;
+  report.original.measured = report.optimized.measured = {};
+  EXPECT_NE(ToHtml(report).find("Nothing could be run"), std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("runs, median"), std::string::npos);
+  EXPECT_EQ(ToTable(report).find("\n  measured "), std::string::npos);
+  EXPECT_NE(ToTable(Example()).find("\n  measured "), std::string::npos);
+}
+
 TEST(DrawGraphTest, FoldsWhatDidNotChange) {
   std::vector<DrawnNode> chain;
   for (int i = 0; i < 30; ++i) {

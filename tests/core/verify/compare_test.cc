@@ -122,5 +122,11 @@ TEST(ToleranceTest, TheNarrowestTypeDecides) {
             1e-2);
 }
 
+TEST(ToleranceTest, AValueThatNothingUsesDoesNotWidenIt) {
+  model::Graph graph = *model::ParseGraph(kOriginal);
+  graph.values.push_back({"unused", {model::DType::kFloat16, {}}});
+  EXPECT_EQ(Tolerance(graph), 1e-4);
+}
+
 }  // namespace
 }  // namespace quotient::verify

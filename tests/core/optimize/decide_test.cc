@@ -1,0 +1,65 @@
+#include "core/optimize/decide.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "core/kernels/fake/fake_backend.h"
+#include "core/model/text.h"
+#include "core/verify/random_inputs.h"
+
+namespace quotient::optimize {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Prepared PreparedFrom(absl::string_view nodes) {
+  Prepared prepared;
+  prepared.cut = *verify::Cut(*model::ParseGraph(
+      absl::StrCat("graph g { input x: float32[4096]\n", nodes, "\noutput y }")));
+  return prepared;
+}
+
+class DecideByRunningTest : public testing::Test {
+ protected:
+  // A device without a kernel for Tanh.
+  static absl::StatusOr<double> RunUs(const kernels::KernelSpec& spec, int) {
+    if (spec.op == "Tanh") return absl::UnimplementedError("no kernel for Tanh");
+    return kernels::fake::FakeCostUs(spec);
+  }
+
+  absl::StatusOr<Decision> Decide() {
+    return DecideByRunning(original_, verify::RandomInputs(original_.cut.graph, 1), *backend_, 1,
+                           StopCondition(&token_), &candidates_, &failures_);
+  }
+
+  kernels::fake::FakeClock clock_;
+  std::unique_ptr<kernels::Backend> backend_ =
+      kernels::fake::NewFakeBackend(&clock_, {.run_us = RunUs});
+  Prepared original_ = PreparedFrom(R"(a: float32[4096] = Erf(x)
+                                       b: float32[4096] = Erf(a)
+                                       y: float32[4096] = Erf(b))");
+  CancelToken token_;
+  std::vector<Packaged> candidates_;
+  std::vector<std::string> failures_;
+};
+
+TEST_F(DecideByRunningTest, ACandidateThatCannotRunLeavesTheOthers) {
+  candidates_.emplace_back().prepared = PreparedFrom("y: float32[4096] = Tanh(x)");
+  candidates_.emplace_back().prepared = PreparedFrom("y: float32[4096] = Neg(x)");
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_THAT(failures_, ElementsAre(HasSubstr("Tanh")));
+  ASSERT_EQ(candidates_.size(), 1);
+  EXPECT_EQ(candidates_[0].prepared.cut.graph.nodes[0].op, "Neg");
+  EXPECT_GT(decision->original.runs, 0);
+}
+
+TEST_F(DecideByRunningTest, AnOriginalThatCannotRunIsAnError) {
+  original_ = PreparedFrom("y: float32[4096] = Tanh(x)");
+  EXPECT_EQ(Decide().status().code(), absl::StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace quotient::optimize
