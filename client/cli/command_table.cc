@@ -214,8 +214,9 @@ const Option kOptions[] = {
      kRun,
      false,
      Completion::kChoices,
-     {"cpu", "model:h200"},
-     "what to optimize for: cpu is measured, model:h200 is an analytic model",
+     {"cpu", "model:h200", "model:h200-strict32"},
+     "what to optimize for: cpu is measured, model:h200 is an analytic model; with -strict32 its "
+     "float32 stays float32 instead of tf32",
      [](V value, S* s) { return SetText(value, &s->options.device); }},
     {"threads",
      0,

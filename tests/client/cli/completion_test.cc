@@ -59,7 +59,7 @@ TEST_F(CompletionTest, BashOffersTheOptionsOfTheCommand) {
 }
 
 TEST_F(CompletionTest, BashOffersValues) {
-  EXPECT_EQ(Bash("quotient optimize --device m", 4), "model:h200\n");
+  EXPECT_EQ(Bash("quotient optimize --device m", 4), "model:h200 model:h200-strict32\n");
   EXPECT_EQ(Bash("quotient completion f", 3), "fish\n");
   std::ofstream(dir_ / "net.onnx") << "";
   std::ofstream(dir_ / "net.txt") << "";
@@ -79,7 +79,7 @@ TEST_F(CompletionTest, QuotesDoNotBreakTheScripts) {
   ASSERT_OK_AND_ASSIGN(const std::string zsh, CompletionScript("zsh"));
   EXPECT_THAT(zsh, HasSubstr("say what is in a model, without optimizing it"));
   ASSERT_OK_AND_ASSIGN(const std::string fish, CompletionScript("fish"));
-  EXPECT_THAT(fish, HasSubstr("-l device -x -a 'cpu model:h200'"));
+  EXPECT_THAT(fish, HasSubstr("-l device -x -a 'cpu model:h200 model:h200-strict32'"));
 }
 
 TEST_F(CompletionTest, OtherShellsAreRefused) {
