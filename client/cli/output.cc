@@ -57,6 +57,14 @@ bool IsPlainName(absl::string_view name) {
          !absl::StrContains(name, '\0');
 }
 
+// Links among the folders could lead anywhere.
+bool StaysInside(const std::string& folder, const std::string& inner) {
+  std::error_code failure;
+  const std::filesystem::path outside = std::filesystem::weakly_canonical(folder, failure);
+  const std::filesystem::path inside = std::filesystem::weakly_canonical(inner, failure);
+  return !failure && std::ranges::mismatch(outside, inside).in1 == outside.end();
+}
+
 }  // namespace
 
 std::string ExternalLocation(const std::string& output) {
@@ -80,27 +88,38 @@ absl::Status Output::WriteData(ResultSource& source) {
     return MakeError(Reason::kInternal,
                      absl::StrCat("the result's data file is called '", Escaped(location), "'"));
   }
-  QUOTIENT_ASSIGN_OR_RETURN(
-      data_.emplace_back(),
-      os::AtomicFile::Create(absl::StrCat(os::DirectoryOf(model_path_), "/", location)));
-  os::AtomicFile& file = *data_.back();
-  QUOTIENT_RETURN_IF_ERROR(
-      source.ExternalData([&file](absl::string_view bytes) { return file.Append(bytes); }));
-  return file.Seal();
+  return WriteBeside(location, [&](ResultSource::Sink sink) { return source.ExternalData(sink); });
 }
 
 absl::Status Output::CopyData(const OriginalData& original) {
-  const std::string folder = os::DirectoryOf(model_path_);
-  if (os::SameFile(folder, original.folder)) return absl::OkStatus();
+  if (os::SameFile(os::DirectoryOf(model_path_), original.folder)) return absl::OkStatus();
   for (const auto& [location, read] : original.files) {
-    const std::string path = absl::StrCat(folder, "/", location);
-    QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(os::DirectoryOf(path)));
-    QUOTIENT_ASSIGN_OR_RETURN(data_.emplace_back(), os::AtomicFile::Create(path));
-    os::AtomicFile& file = *data_.back();
-    QUOTIENT_RETURN_IF_ERROR(read([&file](absl::string_view bytes) { return file.Append(bytes); }));
-    QUOTIENT_RETURN_IF_ERROR(file.Seal());
+    QUOTIENT_RETURN_IF_ERROR(WriteBeside(location, read));
   }
   return absl::OkStatus();
+}
+
+// The model says what its data files are called. Those names are nobody's choice but for that which
+// follows from the output's: what has them already, as the weights of another model, stays.
+absl::Status Output::WriteBeside(const std::string& location, const Reader& read) {
+  const std::string folder = os::DirectoryOf(model_path_);
+  const std::string path = absl::StrCat(folder, "/", location);
+  if (!StaysInside(folder, os::DirectoryOf(path))) {
+    return MakeError(Reason::kOptionInvalid,
+                     absl::StrCat(Escaped(path), " leads out of the folder of ", model_path_));
+  }
+  QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(os::DirectoryOf(path)));
+  QUOTIENT_ASSIGN_OR_RETURN(data_.emplace_back(), os::AtomicFile::Create(path));
+  os::AtomicFile& file = *data_.back();
+  QUOTIENT_RETURN_IF_ERROR(read([&file](absl::string_view bytes) { return file.Append(bytes); }));
+  QUOTIENT_RETURN_IF_ERROR(file.Seal());
+  if (location == ExternalLocation(model_path_)) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(const bool replaces, file.WouldReplaceOther());
+  if (!replaces) return absl::OkStatus();
+  return MakeError(Reason::kOptionInvalid,
+                   absl::StrCat(Escaped(path),
+                                " is there with other content, and the model needs "
+                                "its weights under that name: choose another folder with -o"));
 }
 
 absl::Status Output::Write(ResultSource& source, const OriginalData& original) {

@@ -53,6 +53,8 @@ class Output {
  private:
   absl::Status WriteData(ResultSource& source);
   absl::Status CopyData(const OriginalData& original);
+  using Reader = std::function<absl::Status(ResultSource::Sink)>;
+  absl::Status WriteBeside(const std::string& location, const Reader& read);
   // All bytes are on the disk: gives all files their names.
   absl::Status Commit();
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -18,15 +20,25 @@ void ParallelFor(int64_t count, int64_t grain, int threads,
     return;
   }
   std::atomic<int64_t> next{0};
+  std::once_flag once;
+  std::exception_ptr thrown;
   const auto work = [&] {
-    for (int64_t chunk; (chunk = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) {
-      body(chunk * grain, std::min(count, (chunk + 1) * grain));
+    try {
+      for (int64_t chunk; (chunk = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) {
+        body(chunk * grain, std::min(count, (chunk + 1) * grain));
+      }
+    } catch (...) {
+      std::call_once(once, [&thrown] { thrown = std::current_exception(); });
+      next = chunks;  // nobody goes on
     }
   };
-  std::vector<std::jthread> helpers;
-  helpers.reserve(workers - 1);
-  for (int i = 1; i < workers; ++i) helpers.emplace_back(work);
-  work();
+  {
+    std::vector<std::jthread> helpers;
+    helpers.reserve(workers - 1);
+    for (int i = 1; i < workers; ++i) helpers.emplace_back(work);
+    work();
+  }
+  if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
 }  // namespace quotient

@@ -11,7 +11,7 @@ namespace quotient {
 // threads (the caller's among them), and returns when all have ended. Ranges hold at least `grain`
 // items but for the last. How the work is cut depends on count, grain and threads only through
 // the ranges, so a body whose items are independent gives the same result for any thread count.
-// The body must not throw.
+// What a body throws (as bad_alloc) ends the loop early and is thrown again here.
 void ParallelFor(int64_t count, int64_t grain, int threads,
                  const std::function<void(int64_t begin, int64_t end)>& body);
 

@@ -61,6 +61,9 @@ void ConstantWriter::DefineOriginal(int initializer) {
   if (const auto constant = skeleton_.constants.find(proto.name());
       constant != skeleton_.constants.end()) {
     bytes = BytesOf(constant->second.tensor);
+  } else if (IsExternal(proto)) {
+    // The default of an input, which is no constant of the graph.
+    bytes = ExternalBytes(proto, "", skeleton_.weights()).value_or("");
   }
   AddInitializer(proto, bytes, initializer);
 }

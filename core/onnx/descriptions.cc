@@ -46,8 +46,12 @@ void KeepIf(Messages* messages, const Keep& keep) {
 }
 
 void BindType(const TensorType& type, TypeProto* proto) {
-  if (!type.has_rank() || !proto->has_tensor_type() || !proto->tensor_type().has_shape()) return;
+  if (!type.has_rank() || !proto->has_tensor_type()) return;
+  const bool had_rank = proto->tensor_type().has_shape();
   auto& dims = *proto->mutable_tensor_type()->mutable_shape()->mutable_dim();
+  if (!had_rank) {
+    for (int axis = 0; axis < type.rank(); ++axis) dims.Add();
+  }
   if (dims.size() != type.rank()) return;
   for (int axis = 0; axis < type.rank(); ++axis) {
     if (type.dim(axis).is_number()) dims[axis].set_dim_value(type.dim(axis).number());

@@ -92,7 +92,7 @@ class Searcher {
                       ENodeCosts& costs, const StopCondition& stop) {
     for (int round = 0; round < kMostRounds; ++round) {
       QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, dag.Extract(problem, stop));
-      hook_(tensors_.egraph->num_enodes(), selection.cost);
+      hook_(tensors_.egraph->num_enodes(), ShareOfOriginal(selection.cost, costs));
       const int fresh = costs.Request(Chosen(selection));
       result_.figures.kernels_measured += fresh;
       if (stop.ShouldStop()) break;
@@ -107,7 +107,9 @@ class Searcher {
                             const StopCondition& stop) {
     QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, extractor.Extract(problem, stop));
     QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
-    if (result_.candidates.empty()) hook_(tensors_.egraph->num_enodes(), cost);
+    if (result_.candidates.empty()) {
+      hook_(tensors_.egraph->num_enodes(), ShareOfOriginal(cost, problem.cost));
+    }
     const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors_, selection.choice);
     Candidate candidate;
     candidate.cost_us = cost;
@@ -133,6 +135,12 @@ class Searcher {
       if (tensors_.original_of_enode[i].node.valid()) nodes.push_back(ENodeId(i));
     }
     return nodes;
+  }
+
+  double ShareOfOriginal(double cost_us, const extract::CostFunction& costs) const {
+    double original_us = 0;
+    for (ENodeId node : OriginalENodes()) original_us += costs.Cost(node);
+    return original_us > 0 ? cost_us / original_us : 1;
   }
 
   size_t NodesOfOriginal() const {

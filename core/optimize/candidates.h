@@ -37,8 +37,10 @@ struct SearchSettings {
   int constant_footprint_log2 = 0;  // of the model
 };
 
-// Called a few times a second with the size of the e-graph and the best cost so far (0: not known).
-using SearchHook = std::function<void(int64_t enodes, double best_cost_us)>;
+// Called a few times a second with the size of the e-graph and the best cost so far, as a share of
+// the original's (0: not known). Both by the costs of e-nodes, which know less of fusion than the
+// prediction of a whole graph: only their ratio says something.
+using SearchHook = std::function<void(int64_t enodes, double best_share)>;
 
 // `measured` is `graph` with every symbol bound (equal ids). Blocking; ends at
 // options.budget_seconds or `stop`; that it was stopped is no error. OPTION_INVALID for an unknown

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -16,8 +17,10 @@
 #include "core/optimize/decide.h"
 #include "core/optimize/describe.h"
 #include "core/optimize/devices.h"
+#include "core/optimize/footprint.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
+#include "core/os/memory.h"
 #include "core/verify/compare.h"
 #include "core/verify/random_inputs.h"
 
@@ -69,7 +72,14 @@ class Run {
     progress_.detail.clear();
     ReportProgress(0);
     const int64_t start = clock_.NowNs();
-    const absl::Status status = body();
+    absl::Status status;
+    try {
+      status = body();
+    } catch (const std::bad_alloc&) {
+      // Sizes that add up are looked at before (RunFits); this is for the rest of a crowded
+      // machine.
+      status = MakeError(Reason::kLimitBytes, "no memory is left");
+    }
     report_.phase_seconds[std::string(name)] = clock_.SecondsSince(start);
     ReportProgress(1);
     Log().info("phase {} took {:.2f} s", progress_.phase, clock_.SecondsSince(start));
@@ -102,9 +112,9 @@ class Run {
     settings.max_opset = MaxOpset();
     settings.constant_footprint_log2 = kernels::ConstantFootprintLog2(original_.cut.graph);
     const int64_t start = clock_.NowNs();
-    const auto hook = [this, start](int64_t enodes, double best_cost_us) {
+    const auto hook = [this, start](int64_t enodes, double best_share) {
       progress_.enodes = enodes;
-      if (best_cost_us > 0) progress_.best_cost_us = best_cost_us;
+      if (best_share > 0) progress_.best_cost_us = best_share * original_cost_.total_us;
       ReportProgress(
           std::min(1.0, clock_.SecondsSince(start) / std::max(options_.budget_seconds, 1e-3)));
     };
@@ -149,7 +159,22 @@ class Run {
     return absl::OkStatus();
   }
 
+  // Whether there is memory to check and measure at the sizes that the model has or was given; the
+  // original stays if not.
+  bool RunFits() {
+    constexpr double kShare = 0.5;
+    const int64_t bytes = BytesToRun(original_.cut.graph, options_.verify_inputs);
+    if (static_cast<double>(bytes) <= kShare * static_cast<double>(os::MemoryBytes())) return true;
+    report_.notes.push_back(absl::StrCat(
+        "checking and measuring would take about ", bytes >> 20,
+        " MiB, more than half of what is "
+        "here, so the original stays; --measure-shape can give symbolic dimensions less"));
+    return false;
+  }
+
   absl::Status Verify() {
+    run_fits_ = RunFits();
+    if (!run_fits_) packaged_.clear();
     if (packaged_.empty()) return absl::OkStatus();
     absl::StatusOr<verify::Reference> reference = verify::Reference::Create(
         original_.cut, options_.verify_inputs, options_.seed, threads_, stop_);
@@ -175,6 +200,7 @@ class Run {
       decision_ = DecideByModel(original_cost_.total_us, packaged_);
       return absl::OkStatus();
     }
+    if (!run_fits_) return absl::OkStatus();
     const std::vector<model::Tensor> inputs =
         reference_.has_value() ? reference_->inputs(0)
                                : verify::RandomInputs(original_.cut.graph, options_.seed);
@@ -234,6 +260,10 @@ class Run {
   // Byte for byte what came in; the files of its external data are the caller's already.
   void KeepOriginal(Result* result) {
     report_.outcome = Outcome::kNoImprovement;
+    if (!options_.shapes.empty()) {
+      report_.notes.push_back(
+          "the model came back as it was, so the shapes that were asked for are not written in it");
+    }
     report_.optimized = report_.original;
     report_.verification = {true, 0, verify::Tolerance(original_.cut.graph), 0};
     DescribeNodes({original_.cut.graph, original_cost_}, {original_.cut.graph, original_cost_},
@@ -270,6 +300,7 @@ class Run {
   cost::GraphCost original_cost_;
   std::vector<Candidate> candidates_;
   std::vector<Packaged> packaged_;
+  bool run_fits_ = true;
   std::optional<verify::Reference> reference_;
   Decision decision_;
   Report report_;

@@ -31,6 +31,15 @@ absl::Status AtomicFile::Seal() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> AtomicFile::WouldReplaceOther() const {
+  if (access(path_.c_str(), F_OK) != 0) return false;
+  QUOTIENT_ASSIGN_OR_RETURN(const Fd there, OpenFile(path_, O_RDONLY));
+  QUOTIENT_ASSIGN_OR_RETURN(const Fd here, OpenFile(temporary_, O_RDONLY));
+  QUOTIENT_ASSIGN_OR_RETURN(const auto old_bytes, MappedFile::Map(there, path_));
+  QUOTIENT_ASSIGN_OR_RETURN(const auto new_bytes, MappedFile::Map(here, temporary_));
+  return old_bytes->bytes() != new_bytes->bytes();
+}
+
 absl::Status AtomicFile::Commit() {
   QUOTIENT_RETURN_IF_ERROR(Seal());
   if (rename(temporary_.c_str(), path_.c_str()) != 0) return ErrnoError("rename to", path_);

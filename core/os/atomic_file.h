@@ -27,6 +27,8 @@ class AtomicFile {
   absl::Status Append(absl::string_view bytes);
   // Makes the bytes durable under the temporary name; Commit then only renames.
   absl::Status Seal();
+  // Whether a file with other bytes has the name. Of a sealed file.
+  absl::StatusOr<bool> WouldReplaceOther() const;
   // Replaces whatever has the name.
   absl::Status Commit();
 

@@ -1,6 +1,7 @@
 #include "core/timing/lane.h"
 
 #include <deque>
+#include <exception>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -12,6 +13,7 @@ namespace {
 
 struct Task {
   absl::FunctionRef<void()> work;
+  std::exception_ptr thrown;  // of a library: as if thrown where it was called
   absl::Notification done;
 };
 
@@ -22,19 +24,24 @@ class Lane {
   }
 
   void Run(absl::FunctionRef<void()> work) {
-    Task task{work, {}};
+    Task task{work, nullptr, {}};
     {
       const absl::MutexLock lock(&mutex_);
       tasks_.push_back(&task);
     }
     task.done.WaitForNotification();
+    if (task.thrown != nullptr) std::rethrow_exception(task.thrown);
   }
 
  private:
   void RunForEver() {
     while (true) {
       Task* const task = Next();
-      task->work();
+      try {
+        task->work();
+      } catch (...) {
+        task->thrown = std::current_exception();
+      }
       task->done.Notify();
     }
   }

@@ -12,8 +12,8 @@
 
 namespace quotient::timing {
 
-// Calls `work` on the lane's thread, in order of arrival, and returns when it has returned. Not to
-// be called from within the lane. Thread-safe.
+// Calls `work` on the lane's thread, in order of arrival, and returns when it has returned; throws
+// what it has thrown. Not to be called from within the lane. Thread-safe.
 void RunInLane(absl::FunctionRef<void()> work);
 
 }  // namespace quotient::timing

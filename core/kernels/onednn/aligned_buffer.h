@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/os/memory.h"
+
 namespace quotient::kernels::onednn {
 
 struct FreeDeleter {
@@ -16,11 +18,12 @@ struct FreeDeleter {
 };
 using AlignedBuffer = std::unique_ptr<std::byte, FreeDeleter>;
 
-// Not initialised; null if there is no memory. Large ones may get huge pages, as the weights of a
-// serving process would.
+// Not initialised; null if there is no memory, or not twice as much. Large ones may get huge pages,
+// as the weights of a serving process would.
 inline AlignedBuffer AllocateAligned(int64_t bytes) {
   constexpr size_t kLine = 64;
   constexpr size_t kHugePage = size_t{1} << 21;
+  if (bytes > os::MemoryBytes() / 2) return nullptr;
   const auto wanted = static_cast<size_t>(bytes < 1 ? 1 : bytes);
   const size_t alignment = wanted >= kHugePage ? kHugePage : kLine;
   const size_t rounded = (wanted + alignment - 1) / alignment * alignment;

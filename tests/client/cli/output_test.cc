@@ -1,6 +1,9 @@
 #include "client/cli/output.h"
 
+#include <gmock/gmock.h>
+
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "core/optimize/report.h"
@@ -14,6 +17,7 @@ namespace {
 using ::quotient::testing::HasReason;
 using ::quotient::testing::StatusIs;
 using ::quotient::testing::TempDir;
+using ::testing::HasSubstr;
 
 class FakeResult : public ResultSource {
  public:
@@ -68,6 +72,42 @@ TEST_F(OutputTest, TheOriginalBringsItsDataAlongUnlessItLiesThere) {
   ASSERT_OK(Write());
   ASSERT_OK_AND_ASSIGN(const std::string bytes, os::ReadFile(dir_ / "sub/weights"));
   EXPECT_EQ(bytes, "bytes");
+}
+
+// Two results whose submitters named no output: both call their weights model.onnx.data.
+TEST_F(OutputTest, WeightsOfAnotherModelStay) {
+  for (const bool original : {false, true}) {
+    const std::string name = "model.onnx.data";
+    std::ofstream(dir_ / name) << "other";
+    result_.location = original ? "" : name;
+    original_.files.clear();
+    if (original) {
+      original_.files[name] = [](ResultSource::Sink sink) { return sink("data"); };
+    }
+    EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid, HasSubstr(name)));
+    ASSERT_OK_AND_ASSIGN(const std::string there, os::ReadFile(dir_ / name));
+    EXPECT_EQ(there, "other");
+    EXPECT_FALSE(Exists("out.onnx"));
+    std::ofstream(dir_ / name) << "data";  // the same bytes: nothing is lost
+    EXPECT_OK(Write());
+    std::filesystem::remove(dir_ / "out.onnx");
+  }
+}
+
+TEST_F(OutputTest, TheDataOfAnEarlierRunIsReplaced) {
+  std::ofstream(dir_ / "out.onnx.data") << "earlier";
+  result_.location = "out.onnx.data";
+  ASSERT_OK(Write());
+  ASSERT_OK_AND_ASSIGN(const std::string data, os::ReadFile(dir_ / "out.onnx.data"));
+  EXPECT_EQ(data, "data");
+}
+
+TEST_F(OutputTest, LinksDoNotLeadDataElsewhere) {
+  TempDir elsewhere;
+  std::filesystem::create_directory_symlink(elsewhere.path(), dir_ / "sub");
+  original_.files["sub/weights"] = [](ResultSource::Sink sink) { return sink("bytes"); };
+  EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid));
+  EXPECT_TRUE(std::filesystem::is_empty(elsewhere.path()));
 }
 
 TEST_F(OutputTest, AFailureLeavesNothing) {

@@ -160,6 +160,21 @@ TEST(WriteExternalTest, OneFileAlignedInOrderOfUseTiesKept) {
   EXPECT_EQ(Find(after, "tiny").raw_data(), FloatBytes(2, 9).substr(4));
 }
 
+// It is an input and no constant of the graph; its bytes come along all the same.
+TEST(WriteExternalTest, ADefaultOfAnInputComesAlong) {
+  ModelProto model = ThreeWeights();
+  auto* input = model.mutable_graph()->add_input();
+  *input = model.graph().input(0);
+  input->set_name("a");
+  WriteOptions options;
+  options.external_location = "out.data";
+  ASSERT_OK_AND_ASSIGN(const WrittenModel written,
+                       WriteUnchanged(model, FilesOfThreeWeights(), options));
+  const ModelProto after = ParseBytes(written.bytes);
+  EXPECT_EQ(BytesIn(Find(after, "a"), written.external_data), FloatBytes(512, 1));
+  EXPECT_THAT(ReadProto(after, {{"out.data", written.external_data}}), IsOk());
+}
+
 // No bytes to move; but the file it named does not come along.
 TEST(WriteExternalTest, AnEmptyTensorNamesNoFileAnyMore) {
   ModelProto model = ThreeWeights();

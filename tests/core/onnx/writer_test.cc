@@ -346,6 +346,25 @@ TEST(WriterTest, BoundShapesAreWrittenOnlyWhenAskedFor) {
   }
 }
 
+TEST(WriterTest, WhereNotEvenTheRankWasKnownBoundShapesAreWrittenToo) {
+  ModelProto before = ModelAtOpset(13, "g (float[3] x) => (float[3] y) { y = Relu(x) }");
+  for (auto* info :
+       {before.mutable_graph()->mutable_input(0), before.mutable_graph()->mutable_output(0)}) {
+    info->mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  ASSERT_OK_AND_ASSIGN(Model model, ReadProto(before));
+  ASSERT_OK_AND_ASSIGN(const Graph bound, ops::BindShapes(model.graph, {{"x", {3, 4}}}));
+  WriteOptions options;
+  options.bind_types = true;
+  ASSERT_OK_AND_ASSIGN(const WrittenModel written, Write(model, bound, options));
+  const ModelProto after = ParseBytes(written.bytes);
+  for (const auto* info : {&after.graph().input(0), &after.graph().output(0)}) {
+    const auto& shape = info->type().tensor_type().shape();
+    ASSERT_EQ(shape.dim_size(), 2) << info->name();
+    EXPECT_EQ(shape.dim(1).dim_value(), 4) << info->name();
+  }
+}
+
 TEST(WriterTest, RefusesAGraphOfAnotherModel) {
   ASSERT_OK_AND_ASSIGN(
       const Model model,

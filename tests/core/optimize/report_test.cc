@@ -115,6 +115,13 @@ TEST(ReportTest, NoTimesOfRunsThatNeverWere) {
   EXPECT_NE(ToTable(Example()).find("\n  measured "), std::string::npos);
 }
 
+TEST(ReportHtmlTest, WhatNeedsNoCheckWasNotChecked) {
+  Report report = Example();
+  report.outcome = Outcome::kNoImprovement;
+  report.verification = {true, 0, 1e-4, 0};
+  EXPECT_NE(ToHtml(report).find("not needed"), std::string::npos);
+}
+
 TEST(DrawGraphTest, FoldsWhatDidNotChange) {
   std::vector<DrawnNode> chain;
   for (int i = 0; i < 30; ++i) {
