@@ -78,6 +78,19 @@ absl::Status Validate(const ServerFlags& flags) {
   return Invalid("log-level", "debug, info, warn or error");
 }
 
+// ", default 1"; empty for switches and what is empty.
+std::string DefaultText(const Flag& flag) {
+  const ServerFlags defaults;
+  if (const auto* field = std::get_if<std::string ServerFlags::*>(&flag.field)) {
+    const std::string& text = defaults.*(*field);
+    return text.empty() ? "" : absl::StrCat(", default ", text);
+  }
+  if (const auto* field = std::get_if<int64_t ServerFlags::*>(&flag.field)) {
+    return absl::StrCat(", default ", defaults.*(*field));
+  }
+  return "";
+}
+
 }  // namespace
 
 absl::StatusOr<ServerFlags> ParseFlags(std::span<const char* const> arguments) {
@@ -113,7 +126,7 @@ std::string FlagsHelp() {
   for (const Flag& flag : kFlags) {
     const std::string left =
         flag.value == nullptr ? flag.name : absl::StrCat(flag.name, " ", flag.value);
-    absl::StrAppendFormat(&help, "  --%-26s %s\n", left, flag.help);
+    absl::StrAppendFormat(&help, "  --%-26s %s%s\n", left, flag.help, DefaultText(flag));
   }
   return help;
 }

@@ -47,6 +47,8 @@ TEST(FlagsTest, MistakesAreNamed) {
 
 TEST(FlagsTest, HelpNamesEveryFlag) {
   EXPECT_THAT(FlagsHelp(), HasSubstr("--metrics-listen HOST:PORT"));
+  EXPECT_THAT(FlagsHelp(), HasSubstr("default 127.0.0.1:7070\n"));
+  EXPECT_THAT(FlagsHelp(), HasSubstr("at once, default 1\n"));
 }
 
 }  // namespace
