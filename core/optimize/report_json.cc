@@ -12,10 +12,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Nothing was run: no number, least of all zero.
+Json IfRun(bool ran, double value) { return ran ? Json(value) : Json(nullptr); }
+
 Json ToValue(const Measured& measured) {
-  return {{"median", measured.median_us},
-          {"p10", measured.p10_us},
-          {"p90", measured.p90_us},
+  const bool ran = measured.runs > 0;
+  return {{"median", IfRun(ran, measured.median_us)},
+          {"p10", IfRun(ran, measured.p10_us)},
+          {"p90", IfRun(ran, measured.p90_us)},
           {"runs", measured.runs}};
 }
 
@@ -78,11 +82,11 @@ Json ToList(const std::vector<T>& items) {
   return list;
 }
 
-// Reads `json[key]` into `field` if it is there; a value of another kind throws, which
+// Reads `json[key]` into `field` if it is there and not null; a value of another kind throws, which
 // ReportFromJson turns into a status.
 template <typename T>
 void Read(const Json& json, const char* key, T* field) {
-  if (const auto at = json.find(key); at != json.end()) *field = at->get<T>();
+  if (const auto at = json.find(key); at != json.end() && !at->is_null()) *field = at->get<T>();
 }
 
 void Read(const Json& json, const char* key, std::optional<double>* field) {
@@ -215,7 +219,7 @@ std::string ToJson(const Report& report) {
        {{"name", report.device}, {"fingerprint", report.fingerprint}, {"threads", report.threads}}},
       {"original", ToValue(report.original)},
       {"optimized", ToValue(report.optimized)},
-      {"speedup_percent", report.speedup_percent},
+      {"speedup_percent", IfRun(report.ran(), report.speedup_percent)},
       {"speedup_interval_percent", ToValue(report.speedup_interval)},
       {"predicted_speedup_percent", report.predicted_speedup_percent},
       {"verification", ToValue(report.verification)},

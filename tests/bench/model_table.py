@@ -147,6 +147,11 @@ def passed(row):
     return row["interface"] and row["ort_difference"] <= LIMITS[row["kind"]]
 
 
+def number(value):
+    """Of a report; what was not measured is null there."""
+    return float("nan") if value is None else value
+
+
 def run_model(path, options):
     out = options.out / path.name
     inputs = load_inputs(path.with_suffix(".inputs"), onnx.load(path, load_external_data=False).graph)
@@ -157,9 +162,9 @@ def run_model(path, options):
         return row
     report = json.loads(out.with_suffix(".json").read_text())
     row.update(outcome=report["outcome"],
-               before_ms=report["original"]["measured_us"]["median"] / 1e3,
-               after_ms=report["optimized"]["measured_us"]["median"] / 1e3,
-               speedup=report["speedup_percent"], predicted=report["predicted_speedup_percent"],
+               before_ms=number(report["original"]["measured_us"]["median"]) / 1e3,
+               after_ms=number(report["optimized"]["measured_us"]["median"]) / 1e3,
+               speedup=number(report["speedup_percent"]), predicted=report["predicted_speedup_percent"],
                search_s=report["search"]["seconds"], rewrites=len(report["journal"]))
     row.update(judge(path, out, inputs, options.threads, options.ort_seconds))
     return row

@@ -79,6 +79,18 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
   }
 }
 
+TEST(ReportJsonTest, WhatWasNotMeasuredIsNull) {
+  Report report = Example();
+  report.original.measured = report.optimized.measured = {};
+  report.speedup_percent = 0;
+  const std::string json = ToJson(report);
+  EXPECT_NE(json.find("\"median\": null"), std::string::npos);
+  EXPECT_NE(json.find("\"speedup_percent\": null"), std::string::npos);
+  const auto back = ReportFromJson(json);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(ToJson(*back), json);
+}
+
 TEST(ReportJsonTest, RefusesWhatIsNoReport) {
   for (const char* text : {"", "[]", "{\"nodes\": 3}", "{\"outcome\": 3}", "{",
                            "{\"original\": {\"nodes\": \"x\"}}"}) {
