@@ -1,6 +1,7 @@
 """Real binaries for end-to-end tests: a server in a folder of its own, and the client's results."""
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -13,6 +14,12 @@ import unittest
 BIN = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"])
 # Generous: sanitizers and busy machines are slow. Reached only when something is broken.
 PATIENCE_SECONDS = 240
+
+
+def die_with_parent():
+    """In a child: so that a test that is killed leaves nothing behind that others wait for."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Server:
@@ -32,7 +39,8 @@ class Server:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [BIN / "quotientd", "--listen", self.address, "--data-dir", self.folder / "data",
-                 "--port-file", port_file, *self.flags], stderr=log)
+                 "--port-file", port_file, *self.flags],
+                stdout=log, stderr=log, preexec_fn=die_with_parent)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not port_file.exists():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -89,7 +97,8 @@ class TestCase(unittest.TestCase):
         """The client in the background; both of its streams are pipes."""
         process = subprocess.Popen(
             [BIN / "quotient", *map(str, arguments)], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env=self.env, cwd=self.folder)
+            stderr=subprocess.PIPE, text=True, env=self.env, cwd=self.folder,
+            preexec_fn=die_with_parent)
         try:
             yield process
         finally:
