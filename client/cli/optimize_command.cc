@@ -21,7 +21,7 @@ namespace {
 
 // Borrows the model.
 OriginalData DataOf(const client::LocalModel& model) {
-  OriginalData data{.folder = model.folder()};
+  OriginalData data{.folder = model.folder(), .name = model.name()};
   for (const auto& [location, file] : model.external()) {
     data.files[location] = [bytes = file->bytes()](ResultSource::Sink sink) { return sink(bytes); };
   }

@@ -61,6 +61,7 @@ bool IsPlainName(absl::string_view name) {
 bool StaysInside(const std::string& folder, const std::string& inner) {
   std::error_code failure;
   const std::filesystem::path outside = std::filesystem::weakly_canonical(folder, failure);
+  if (failure) return false;
   const std::filesystem::path inside = std::filesystem::weakly_canonical(inner, failure);
   return !failure && std::ranges::mismatch(outside, inside).in1 == outside.end();
 }
@@ -82,28 +83,40 @@ absl::StatusOr<Output> Output::Prepare(const Settings& settings) {
   return output;
 }
 
-absl::Status Output::WriteData(ResultSource& source) {
+absl::Status Output::WriteData(ResultSource& source, const OriginalData& original) {
   const std::string location = source.external_location();
   if (!IsPlainName(location) || location == os::BaseName(model_path_)) {
     return MakeError(Reason::kInternal,
                      absl::StrCat("the result's data file is called '", Escaped(location), "'"));
   }
-  return WriteBeside(location, [&](ResultSource::Sink sink) { return source.ExternalData(sink); });
+  // Named after the output, it is what an earlier run left; unless the input still needs it.
+  const bool needed = original.files.contains(location) &&
+                      original.name != os::BaseName(model_path_) &&
+                      os::SameFile(os::DirectoryOf(model_path_), original.folder);
+  const bool may_replace = location == ExternalLocation(model_path_) && !needed;
+  return WriteBeside(location, may_replace,
+                     [&](ResultSource::Sink sink) { return source.ExternalData(sink); });
 }
 
 absl::Status Output::CopyData(const OriginalData& original) {
   if (os::SameFile(os::DirectoryOf(model_path_), original.folder)) return absl::OkStatus();
   for (const auto& [location, read] : original.files) {
-    QUOTIENT_RETURN_IF_ERROR(WriteBeside(location, read));
+    const bool may_replace = location == ExternalLocation(model_path_);
+    QUOTIENT_RETURN_IF_ERROR(WriteBeside(location, may_replace, read));
   }
   return absl::OkStatus();
 }
 
-// The model says what its data files are called. Those names are nobody's choice but for that which
-// follows from the output's: what has them already, as the weights of another model, stays.
-absl::Status Output::WriteBeside(const std::string& location, const Reader& read) {
+// The model says what its data files are called, not the user: what has such a name already, as the
+// weights of another model, stays.
+absl::Status Output::WriteBeside(const std::string& location, bool may_replace,
+                                 const Reader& read) {
   const std::string folder = os::DirectoryOf(model_path_);
   const std::string path = absl::StrCat(folder, "/", location);
+  if (location == os::BaseName(model_path_)) {
+    return MakeError(Reason::kOptionInvalid,
+                     absl::StrCat(model_path_, " is what the model calls its weights"));
+  }
   if (!StaysInside(folder, os::DirectoryOf(path))) {
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat(Escaped(path), " leads out of the folder of ", model_path_));
@@ -113,7 +126,7 @@ absl::Status Output::WriteBeside(const std::string& location, const Reader& read
   os::AtomicFile& file = *data_.back();
   QUOTIENT_RETURN_IF_ERROR(read([&file](absl::string_view bytes) { return file.Append(bytes); }));
   QUOTIENT_RETURN_IF_ERROR(file.Seal());
-  if (location == ExternalLocation(model_path_)) return absl::OkStatus();
+  if (may_replace) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const bool replaces, file.WouldReplaceOther());
   if (!replaces) return absl::OkStatus();
   return MakeError(Reason::kOptionInvalid,
@@ -132,7 +145,7 @@ absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
   }
   if (model_ != nullptr) {
     const bool is_original = report.outcome == optimize::Outcome::kNoImprovement;
-    if (!source.external_location().empty()) QUOTIENT_RETURN_IF_ERROR(WriteData(source));
+    if (!source.external_location().empty()) QUOTIENT_RETURN_IF_ERROR(WriteData(source, original));
     if (is_original) QUOTIENT_RETURN_IF_ERROR(CopyData(original));
     QUOTIENT_RETURN_IF_ERROR(
         source.Model([this](absl::string_view bytes) { return model_->Append(bytes); }));

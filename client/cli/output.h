@@ -38,6 +38,7 @@ class ResultSource {
 // it, under the names that the model uses.
 struct OriginalData {
   std::string folder;  // where the files lie already; empty: they have to be fetched
+  std::string name;    // of the model, in that folder
   // By location; relative and not climbing.
   std::map<std::string, std::function<absl::Status(ResultSource::Sink)>> files;
 };
@@ -51,10 +52,10 @@ class Output {
   absl::Status Write(ResultSource& source, const OriginalData& original);
 
  private:
-  absl::Status WriteData(ResultSource& source);
+  absl::Status WriteData(ResultSource& source, const OriginalData& original);
   absl::Status CopyData(const OriginalData& original);
   using Reader = std::function<absl::Status(ResultSource::Sink)>;
-  absl::Status WriteBeside(const std::string& location, const Reader& read);
+  absl::Status WriteBeside(const std::string& location, bool may_replace, const Reader& read);
   // All bytes are on the disk: gives all files their names.
   absl::Status Commit();
 

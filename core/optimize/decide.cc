@@ -41,7 +41,7 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
 }
 
 // The original and all candidates against each other; in the lane. Candidates that cannot be
-// compiled leave.
+// compiled, or run once, leave.
 absl::StatusOr<timing::EndToEndResult> RunAll(const Prepared& original,
                                               const std::vector<model::Tensor>& inputs,
                                               kernels::Backend& backend, int threads,
@@ -51,15 +51,18 @@ absl::StatusOr<timing::EndToEndResult> RunAll(const Prepared& original,
   std::vector<std::unique_ptr<kernels::Executable>> owned;
   QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
                             Compile(backend, original.cut, inputs, original.cut));
-  std::erase_if(*candidates, [&](const Packaged& candidate) {
+  std::vector<Packaged> kept;
+  for (Packaged& candidate : *candidates) {
     auto compiled = Compile(backend, original.cut, inputs, candidate.prepared.cut);
-    if (compiled.ok()) {
+    const absl::Status ran = compiled.ok() ? (*compiled)->Run() : compiled.status();
+    if (ran.ok()) {
       owned.push_back(*std::move(compiled));
+      kept.push_back(std::move(candidate));
     } else {
-      failures->push_back(std::string(compiled.status().message()));
+      failures->push_back(std::string(ran.message()));
     }
-    return !compiled.ok();
-  });
+  }
+  *candidates = std::move(kept);
   std::vector<kernels::Executable*> executables;
   for (const auto& executable : owned) executables.push_back(executable.get());
   const timing::EndToEndOptions options{.least_gain = kLeastGain};

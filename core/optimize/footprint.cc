@@ -1,6 +1,9 @@
 #include "core/optimize/footprint.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/model/tensor.h"
@@ -10,44 +13,59 @@ namespace {
 
 using model::ValueId;
 
-int64_t BytesOf(const model::Graph& graph, ValueId id) {
-  const model::TensorType& type = graph.value(id).type;
+double BytesOf(const model::TensorType& type) {
   if (!type.is_static()) return 0;
-  return model::Tensor::ByteSize(type.dtype, type.dims()).value_or(0);
+  const std::optional<int64_t> bytes = model::Tensor::ByteSize(type.dtype, type.dims());
+  return bytes ? static_cast<double>(*bytes) : std::numeric_limits<double>::infinity();
+}
+
+double BytesOf(const model::Graph& graph, std::span<const ValueId> ids) {
+  double bytes = 0;
+  for (ValueId id : ids) bytes += id.valid() ? BytesOf(graph.value(id).type) : 0;
+  return bytes;
 }
 
 // What the nodes produce, from when it is made until its last reader has run.
-int64_t PeakBytes(const model::Graph& graph) {
-  constexpr size_t kNever = ~size_t{0};
-  std::vector<size_t> last_reader(graph.values.size(), kNever);
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    for (ValueId id : graph.nodes[n].inputs) {
-      if (id.valid() && graph.value(id).producer.valid()) last_reader[id.value()] = n;
-    }
+double PeakBytes(const model::Graph& graph) {
+  std::vector<int> readers(graph.values.size(), 0);
+  for (const model::Node& node : graph.nodes) {
+    for (ValueId id : node.inputs) readers[id.valid() ? id.value() : 0] += id.valid() ? 1 : 0;
   }
-  for (ValueId id : graph.outputs) last_reader[id.value()] = kNever;
-  int64_t live = 0, peak = 0;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    for (ValueId id : graph.nodes[n].outputs) {
-      if (id.valid()) live += BytesOf(graph, id);
-    }
+  for (ValueId id : graph.outputs) ++readers[id.value()];  // to the end
+  double live = 0, peak = 0;
+  const auto free_unread = [&](ValueId id) {
+    if (id.valid() && readers[id.value()] == 0) live -= BytesOf(graph.value(id).type);
+  };
+  for (const model::Node& node : graph.nodes) {
+    live += BytesOf(graph, node.outputs);
     peak = std::max(peak, live);
-    for (ValueId id : graph.nodes[n].inputs) {
-      if (!id.valid() || last_reader[id.value()] != n) continue;
-      live -= BytesOf(graph, id);
-      last_reader[id.value()] = kNever;  // it may be an input twice
+    for (ValueId id : node.outputs) free_unread(id);
+    for (ValueId id : node.inputs) {
+      if (!id.valid() || !graph.value(id).producer.valid()) continue;
+      --readers[id.value()];
+      free_unread(id);
     }
   }
   return peak;
 }
 
+double ConstantBytes(const model::Graph& graph) {
+  double bytes = 0;
+  for (const model::Value& value : graph.values) {
+    if (value.constant.has_value()) bytes += BytesOf(value.type);
+  }
+  return bytes;
+}
+
 }  // namespace
 
-int64_t BytesToRun(const model::Graph& graph, int input_sets) {
-  int64_t inputs = 0;
-  for (ValueId id : graph.inputs) inputs += BytesOf(graph, id);
-  constexpr int64_t kForms = 3;  // as they are, as doubles (two times)
-  return inputs * (input_sets + kForms) + PeakBytes(graph) * kForms;
+double BytesToRun(const model::Graph& graph, int input_sets, int executables) {
+  const double inputs = BytesOf(graph, graph.inputs), outputs = BytesOf(graph, graph.outputs);
+  const double peak = PeakBytes(graph);
+  constexpr double kWide = 2;  // the evaluator's numbers are doubles
+  const double checking = input_sets * (inputs + outputs) + kWide * (inputs + peak);
+  const double running = executables * (ConstantBytes(graph) + inputs + peak);
+  return checking + running;
 }
 
 }  // namespace quotient::optimize

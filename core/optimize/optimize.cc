@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -86,8 +87,36 @@ class Run {
     return status;
   }
 
+  // Sizes are looked at in Read; this is for a machine that others crowd. The original stays.
+  absl::Status OutOfMemory(absl::string_view phase) {
+    if (device_ == nullptr || original_cost_.total_us == 0) {
+      return MakeError(Reason::kLimitBytes, "no memory is left");
+    }
+    candidates_.clear();
+    packaged_.clear();
+    NoteFailure(absl::StrCat("no candidate is left: memory ran out in the phase ", phase),
+                absl::OkStatus());
+    return absl::OkStatus();
+  }
+
+  // What could only be tried at the price of the whole process is not tried.
+  absl::Status CheckFits() const {
+    constexpr int kExecutables = 4;  // the original and the candidates that Search makes at most
+    constexpr double kShare = 0.75;
+    const double bytes = BytesToRun(original_.cut.graph, options_.verify_inputs, kExecutables);
+    const auto memory = static_cast<double>(os::MemoryBytes());
+    if (bytes <= kShare * memory) return absl::OkStatus();
+    return MakeError(
+        Reason::kLimitBytes,
+        absl::StrFormat(
+            "checking and measuring would take about %.1f GiB, too much for a memory of "
+            "%.1f GiB (--measure-shape can give symbolic dimensions less)",
+            bytes / (1 << 30), memory / (1 << 30)));
+  }
+
   absl::Status Read() {
     QUOTIENT_ASSIGN_OR_RETURN(original_, Prepare(files_, options_, threads_, stop_));
+    QUOTIENT_RETURN_IF_ERROR(CheckFits());
     report_.notes = original_.shapes.notes;
     if (original_.cut.cut_nodes > 0) {
       report_.notes.push_back(absl::StrCat(
@@ -159,22 +188,7 @@ class Run {
     return absl::OkStatus();
   }
 
-  // Whether there is memory to check and measure at the sizes that the model has or was given; the
-  // original stays if not.
-  bool RunFits() {
-    constexpr double kShare = 0.5;
-    const int64_t bytes = BytesToRun(original_.cut.graph, options_.verify_inputs);
-    if (static_cast<double>(bytes) <= kShare * static_cast<double>(os::MemoryBytes())) return true;
-    report_.notes.push_back(absl::StrCat(
-        "checking and measuring would take about ", bytes >> 20,
-        " MiB, more than half of what is "
-        "here, so the original stays; --measure-shape can give symbolic dimensions less"));
-    return false;
-  }
-
   absl::Status Verify() {
-    run_fits_ = RunFits();
-    if (!run_fits_) packaged_.clear();
     if (packaged_.empty()) return absl::OkStatus();
     absl::StatusOr<verify::Reference> reference = verify::Reference::Create(
         original_.cut, options_.verify_inputs, options_.seed, threads_, stop_);
@@ -200,7 +214,6 @@ class Run {
       decision_ = DecideByModel(original_cost_.total_us, packaged_);
       return absl::OkStatus();
     }
-    if (!run_fits_) return absl::OkStatus();
     const std::vector<model::Tensor> inputs =
         reference_.has_value() ? reference_->inputs(0)
                                : verify::RandomInputs(original_.cut.graph, options_.seed);
@@ -300,7 +313,6 @@ class Run {
   cost::GraphCost original_cost_;
   std::vector<Candidate> candidates_;
   std::vector<Packaged> packaged_;
-  bool run_fits_ = true;
   std::optional<verify::Reference> reference_;
   Decision decision_;
   Report report_;

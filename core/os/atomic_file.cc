@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -32,7 +33,10 @@ absl::Status AtomicFile::Seal() {
 }
 
 absl::StatusOr<bool> AtomicFile::WouldReplaceOther() const {
-  if (access(path_.c_str(), F_OK) != 0) return false;
+  struct stat old_file, new_file;
+  if (stat(path_.c_str(), &old_file) != 0) return false;
+  if (stat(temporary_.c_str(), &new_file) != 0) return ErrnoError("look at", temporary_);
+  if (!S_ISREG(old_file.st_mode) || old_file.st_size != new_file.st_size) return true;
   QUOTIENT_ASSIGN_OR_RETURN(const Fd there, OpenFile(path_, O_RDONLY));
   QUOTIENT_ASSIGN_OR_RETURN(const Fd here, OpenFile(temporary_, O_RDONLY));
   QUOTIENT_ASSIGN_OR_RETURN(const auto old_bytes, MappedFile::Map(there, path_));

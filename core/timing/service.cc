@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -132,7 +133,12 @@ class Service : public TimingService {
 
   void Measure(std::vector<Request>& batch, Probe& probe) {
     std::vector<Timing> timings(batch.size());
-    RunInLane([&] { TimeInLane(batch, probe, &timings); });
+    try {
+      RunInLane([&] { TimeInLane(batch, probe, &timings); });
+    } catch (const std::bad_alloc&) {
+      // Whoever waits is answered all the same: what has no time by now failed.
+      Log().warn("no memory is left to time kernels with");
+    }
     if (cancel_.cancelled()) std::fill(timings.begin(), timings.end(), Timing{});
     Answer(batch, timings);
   }

@@ -108,8 +108,10 @@ class FaultsTest(harness.TestCase):
             server.start()
             harness.read_until(watcher.stdout, "drained")
             harness.read_until(watcher.stdout, "claimed")
+            # Handed over; what is left of it need not be waited for. On a slow machine it may end
+            # before the cancellation arrives.
             self.assert_code(self.quotient("cancel", job), 0)
-            self.assertEqual(watcher.wait(harness.PATIENCE_SECONDS), 5)
+            self.assertIn(watcher.wait(harness.PATIENCE_SECONDS), (0, 5))
 
     def test_a_paused_server_goes_on(self):
         server = self.serve()

@@ -28,9 +28,10 @@ class FakeResult : public ResultSource {
   }
   absl::Status ExternalData(Sink sink) override { return sink("data"); }
   std::string external_location() const override { return location; }
-  absl::StatusOr<std::string> ReportJson() override { return optimize::ToJson(optimize::Report()); }
+  absl::StatusOr<std::string> ReportJson() override { return optimize::ToJson(report); }
   absl::StatusOr<std::string> ReportHtml() override { return std::string("<html>"); }
 
+  optimize::Report report;
   std::string location;
   absl::Status model_status;
 };
@@ -100,6 +101,21 @@ TEST_F(OutputTest, TheDataOfAnEarlierRunIsReplaced) {
   ASSERT_OK(Write());
   ASSERT_OK_AND_ASSIGN(const std::string data, os::ReadFile(dir_ / "out.onnx.data"));
   EXPECT_EQ(data, "data");
+}
+
+// The input was renamed, its weights were not.
+TEST_F(OutputTest, TheDataThatTheInputNeedsStays) {
+  std::ofstream(dir_ / "out.onnx.data") << "input's";
+  result_.location = "out.onnx.data";
+  original_.folder = dir_.path();
+  original_.name = "in.onnx";
+  original_.files["out.onnx.data"] = [](ResultSource::Sink sink) { return sink("input's"); };
+  result_.report.outcome = optimize::Outcome::kImproved;
+  EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid));
+  ASSERT_OK_AND_ASSIGN(const std::string data, os::ReadFile(dir_ / "out.onnx.data"));
+  EXPECT_EQ(data, "input's");
+  original_.name = "out.onnx";  // in place
+  EXPECT_OK(Write());
 }
 
 TEST_F(OutputTest, LinksDoNotLeadDataElsewhere) {

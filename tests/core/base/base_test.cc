@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <set>
 #include <vector>
 
@@ -152,6 +153,16 @@ TEST(StopTest, NestedBudgetNeverExtends) {
   const StopCondition inner = outer.WithBudget(clock, 5.0);
   clock.now_ns = 1'000'000'000;
   EXPECT_TRUE(inner.ShouldStop());
+}
+
+TEST(ParallelForTest, WhatABodyThrowsIsThrownHere) {
+  for (int threads : {1, 4}) {
+    EXPECT_THROW(ParallelFor(100, 1, threads,
+                             [](int64_t begin, int64_t) {
+                               if (begin % 10 == 0) throw std::bad_alloc();
+                             }),
+                 std::bad_alloc);
+  }
 }
 
 TEST(ParallelForTest, CoversEveryItemOnceForAnyThreadCount) {

@@ -54,6 +54,7 @@ TEST_F(DecideByRunningTest, ACandidateThatCannotRunLeavesTheOthers) {
   ASSERT_EQ(candidates_.size(), 1);
   EXPECT_EQ(candidates_[0].prepared.cut.graph.nodes[0].op, "Neg");
   EXPECT_GT(decision->original.runs, 0);
+  EXPECT_GT(candidates_[0].measured.runs, 0);
 }
 
 TEST_F(DecideByRunningTest, AnOriginalThatCannotRunIsAnError) {

@@ -1,5 +1,6 @@
 #include "core/timing/lane.h"
 
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -31,6 +32,13 @@ TEST(LaneTest, AllWorkRunsOnOneThreadOneAfterTheOther) {
     }
   }
   EXPECT_EQ(runs, 1000);
+}
+
+TEST(LaneTest, WhatIsThrownThereIsThrownHere) {
+  EXPECT_THROW(RunInLane([] { throw std::bad_alloc(); }), std::bad_alloc);
+  bool ran = false;
+  RunInLane([&ran] { ran = true; });
+  EXPECT_TRUE(ran);
 }
 
 }  // namespace
