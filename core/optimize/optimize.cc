@@ -77,9 +77,7 @@ class Run {
     try {
       status = body();
     } catch (const std::bad_alloc&) {
-      // Sizes that add up are looked at before (RunFits); this is for the rest of a crowded
-      // machine.
-      status = MakeError(Reason::kLimitBytes, "no memory is left");
+      status = OutOfMemory(name);
     }
     report_.phase_seconds[std::string(name)] = clock_.SecondsSince(start);
     ReportProgress(1);
@@ -94,8 +92,9 @@ class Run {
     }
     candidates_.clear();
     packaged_.clear();
-    NoteFailure(absl::StrCat("no candidate is left: memory ran out in the phase ", phase),
-                absl::OkStatus());
+    report_.notes.push_back(
+        absl::StrCat("memory ran out in the phase ", phase, ", so no candidate is left"));
+    Log().warn("{}", report_.notes.back());
     return absl::OkStatus();
   }
 

@@ -205,6 +205,29 @@ TEST_F(OptimizeTest, AModelThatMemoryCannotHoldIsRefused) {
   }
 }
 
+// Memory runs out where the sink is told of a phase for the second time: inside of it.
+class FullSink : public ProgressSink {
+ public:
+  explicit FullSink(std::string phase) : phase_(std::move(phase)) {}
+  void Report(const Progress& progress) override {
+    if (progress.phase == phase_ && ++told_ == 2) throw std::bad_alloc();
+  }
+
+ private:
+  const std::string phase_;
+  int told_ = 0;
+};
+
+TEST_F(OptimizeTest, MemoryThatRunsOutCostsTheCandidatesOnly) {
+  FullSink sink("search");
+  const std::string model = Branches();
+  const ModelFiles files{.name = "m", .model = model};
+  const auto result = Optimize(files, options_, environment_, StopCondition(&token_), &sink);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->files.model, model);
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("memory ran out in the phase search")));
+}
+
 TEST_F(OptimizeTest, CancelledBeforeItBegan) {
   token_.Cancel();
   EXPECT_EQ(GetReason(Run(Normalized()).status()), Reason::kCancelled);
