@@ -1,54 +1,84 @@
-// Classes, e-nodes and deferred congruence. A union only links the classes and remembers the
-// parents of the absorbed one; Rebuild re-keys those parents, finds which became congruent, unites
-// their classes, and so on. Keeping the class with more parents bounds that work: an e-node is
-// re-keyed at most log(n) times for each child.
+// E-nodes and classes: adding, uniting, looking up, and the state as a whole. What restores
+// congruence is in rebuild.cc.
 
 #include "core/egraph/egraph.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "core/base/status_macros.h"
+#include "core/egraph/hash.h"
 
 namespace quotient::egraph {
-namespace {
-
-uint32_t HashOf(OpId op, std::span<const ClassId> children) {
-  uint64_t hash = op.value() * 0x9e3779b97f4a7c15u;
-  for (ClassId child : children) {
-    hash = (hash ^ child.value()) * 0xbf58476d1ce4e5b9u;
-    hash ^= hash >> 29;
-  }
-  return static_cast<uint32_t>((hash * 0x94d049bb133111ebu) >> 32);
-}
-
-// Whether children[i] did not occur before i.
-bool FirstOccurrence(std::span<const ClassId> children, size_t i) {
-  for (size_t j = 0; j < i; ++j) {
-    if (children[j] == children[i]) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 EGraph::EGraph(const OpTable* table, Analysis* analysis)
-    : table_(table), analysis_(analysis), child_begin_(1, 0) {}
+    : table_(table),
+      analysis_(analysis),
+      rows_(&trail_),
+      origin_(&trail_),
+      list_children_(&trail_),
+      hash_cons_(&trail_),
+      union_find_(&trail_),
+      classes_(&trail_),
+      lists_(&trail_),
+      kinds_(&trail_),
+      unions_(&trail_),
+      changes_(&trail_) {}
 
 ENodeId EGraph::FindNode(uint32_t hash, OpId op, std::span<const ClassId> children) const {
+  const uint32_t key = Row::Key(op, children.size());
+  if (children.size() > 2) {
+    return hash_cons_.Find(hash, [&](ENodeId candidate) {
+      return rows_[candidate.value()].key() == key &&
+             std::ranges::equal(ChildrenOf(candidate), children);
+    });
+  }
+  const ClassId first = children.empty() ? ClassId() : children[0];
+  const ClassId second = children.size() < 2 ? ClassId() : children[1];
   return hash_cons_.Find(hash, [&](ENodeId candidate) {
-    return op_[candidate.value()] == op && std::ranges::equal(ChildrenOf(candidate), children);
+    const Row& row = rows_[candidate.value()];
+    return row.child[0] == first && row.child[1] == second && row.key() == key;
   });
 }
 
-std::optional<ClassId> EGraph::Lookup(OpId op, std::span<const ClassId> children) const {
+ENodeId EGraph::LookupNode(OpId op, std::span<const ClassId> children) const {
   absl::InlinedVector<ClassId, 8> canonical(children.begin(), children.end());
   for (ClassId& child : canonical) child = Find(child);
-  const ENodeId found = FindNode(HashOf(op, canonical), op, canonical);
+  return FindNode(HashOf(op, canonical), op, canonical);
+}
+
+std::optional<ClassId> EGraph::Lookup(OpId op, std::span<const ClassId> children) const {
+  const ENodeId found = LookupNode(op, children);
   if (!found.valid()) return std::nullopt;
   return class_of(found);
+}
+
+EGraph::Probe EGraph::StartProbe(OpId op, std::span<const ClassId> children) const {
+  Probe probe = {0, op, static_cast<uint32_t>(children.size()), {}};
+  for (size_t i = 0; i < children.size(); ++i) probe.children[i] = Find(children[i]);
+  probe.hash = HashOf(op, {probe.children, children.size()});
+  hash_cons_.Prefetch(probe.hash);
+  return probe;
+}
+
+void EGraph::LookAt(const Probe& probe) const {
+  const ENodeId candidate = hash_cons_.Find(probe.hash, [](ENodeId) { return true; });
+  if (candidate.valid()) __builtin_prefetch(&rows_[candidate.value()]);
+}
+
+absl::StatusOr<ClassId> EGraph::AddProbed(const Probe& probe, Origin origin) {
+  const std::span<const ClassId> children(probe.children, probe.num_children);
+  const ENodeId found = FindNode(probe.hash, probe.op, children);
+  if (found.valid()) return class_of(found);
+  return Insert(probe.hash, probe.op, children, origin);
+}
+
+absl::StatusOr<bool> EGraph::AddProbedTo(ClassId id, const Probe& probe, Origin origin) {
+  const std::span<const ClassId> children(probe.children, probe.num_children);
+  const ENodeId found = FindNode(probe.hash, probe.op, children);
+  if (found.valid()) return Union(id, class_of(found), origin);
+  return InsertTo(id, probe.hash, probe.op, children, origin);
 }
 
 absl::StatusOr<ClassId> EGraph::Add(OpId op, std::span<const ClassId> children, Origin origin) {
@@ -60,57 +90,181 @@ absl::StatusOr<ClassId> EGraph::Add(OpId op, std::span<const ClassId> children, 
   return Insert(hash, op, scratch_, origin);
 }
 
-absl::StatusOr<ClassId> EGraph::Insert(uint32_t hash, OpId op, std::span<const ClassId> children,
-                                       Origin origin) {
-  // One below the largest value: that one is the invalid id and the end of chains. An e-node has
-  // at most as many parent links as children, and there are no more classes than e-nodes.
-  constexpr size_t kMaxIds = std::numeric_limits<uint32_t>::max() - 1;
-  if (op_.size() >= kMaxIds || children_.size() + children.size() >= kMaxIds) {
+absl::StatusOr<bool> EGraph::AddTo(ClassId id, OpId op, std::span<const ClassId> children,
+                                   Origin origin) {
+  scratch_.assign(children.begin(), children.end());
+  for (ClassId& child : scratch_) child = Find(child);
+  const uint32_t hash = HashOf(op, scratch_);
+  const ENodeId found = FindNode(hash, op, scratch_);
+  if (found.valid()) return Union(id, class_of(found), origin);
+  return InsertTo(id, hash, op, scratch_, origin);
+}
+
+absl::StatusOr<bool> EGraph::InsertTo(ClassId id, uint32_t hash, OpId op,
+                                      std::span<const ClassId> children, Origin origin) {
+  if (analysis_ != nullptr) {
+    QUOTIENT_ASSIGN_OR_RETURN(const ClassId fresh, Insert(hash, op, children, origin));
+    QUOTIENT_RETURN_IF_ERROR(Union(id, fresh, origin).status());
+    return true;
+  }
+  QUOTIENT_RETURN_IF_ERROR(CheckRoom(op, children.size()));
+  const ClassId root = Find(id);
+  InsertNode(hash, op, children, root, origin);
+  if (classes_[root.value()].leaves_only != 0) to_prune_.push_back(root);
+  return true;
+}
+
+absl::Status EGraph::CheckRoom(OpId op, size_t num_children) const {
+  constexpr uint32_t kMaxSlots = 1u << 30;  // chunks of lists are addressed by slot
+  if (op.value() >> Row::kOpBits != 0 || rows_.size() >= ParentEntry::kMaxENodes ||
+      lists_.chunks().size() >= kMaxSlots - num_children - 3 ||
+      list_children_.size() >= 0xfffffff0u - num_children) {
     return absl::ResourceExhaustedError("e-graph: no ids left");
   }
-  const ClassId fresh(union_find_.size());
-  if (analysis_ != nullptr) {
-    QUOTIENT_RETURN_IF_ERROR(analysis_->Make(*this, op, children, fresh));
-  }
-  union_find_.MakeSet();
-  parents_.emplace_back();
-  leaves_only_.push_back(false);
+  return absl::OkStatus();
+}
 
-  const ENodeId node(enode_bound());
-  op_.push_back(op);
-  class_.push_back(fresh);
-  origin_.push_back(origin);
-  duplicate_.push_back(false);
-  children_.insert(children_.end(), children.begin(), children.end());
-  child_begin_.push_back(static_cast<uint32_t>(children_.size()));
-  for (size_t i = 0; i < children.size(); ++i) {
-    if (FirstOccurrence(children, i)) AddParent(children[i], node);
+absl::StatusOr<ClassId> EGraph::Insert(uint32_t hash, OpId op, std::span<const ClassId> children,
+                                       Origin origin) {
+  QUOTIENT_RETURN_IF_ERROR(CheckRoom(op, children.size()));
+  if (analysis_ != nullptr) {
+    const ClassId fresh(union_find_.size());
+    QUOTIENT_RETURN_IF_ERROR(analysis_->Make(*this, op, children, fresh));
+    to_modify_.push_back(fresh);
   }
-  hash_cons_.Insert(hash, node);
-  if (analysis_ != nullptr) to_modify_.push_back(fresh);
-  dirty_ = true;
+  const ClassId fresh = MakeClass();
+  InsertNode(hash, op, children, fresh, origin);
   return fresh;
 }
 
-void EGraph::AddParent(ClassId child, ENodeId node) {
-  const uint32_t link = static_cast<uint32_t>(parent_links_.size());
-  parent_links_.push_back({node, kNoLink});
-  ParentChain& chain = parents_[child.value()];
-  if (chain.size == 0) {
-    chain.head = link;
+ClassId EGraph::MakeClass() {
+  classes_.push_back(ClassRow());
+  ++num_classes_;
+  return union_find_.MakeSet();
+}
+
+ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> children, ClassId id,
+                           Origin origin) {
+  const ENodeId node(rows_.size());
+  if (hash_cons_.full()) Rehash();
+  Row row = {Row::Key(op, children.size()) | Row::kChanged, id, {}};
+  if (row.listed()) {
+    row.child[0] = ClassId(list_children_.size());
+    row.child[1] = ClassId(static_cast<uint32_t>(children.size()));
+    for (ClassId child : children) list_children_.push_back(child);
   } else {
-    parent_links_[chain.tail].next = link;
+    std::ranges::copy(children, row.child);
   }
-  chain.tail = link;
-  ++chain.size;
+  rows_.push_back(row);
+  origin_.push_back({origin});
+  hash_cons_.Insert(hash, node);
+  RememberKind(op);
+  ++num_enodes_;
+  dirty_ = true;
+  return node;
+}
+
+// Puts new e-nodes into the lists of their class, their children and their kind. Done for many at
+// once: what one of them needs is asked for while others are worked on. Those whose children or
+// class were united with others since have to be repaired.
+void EGraph::IndexNewNodes() {
+  constexpr uint32_t kAhead = 8;
+  const uint32_t end = rows_.size();
+  const auto prefetch_classes = [this](uint32_t row) {
+    __builtin_prefetch(&classes_[rows_[row].cls.value()], 1);
+    for (ClassId child : ChildrenOf(ENodeId(row))) __builtin_prefetch(&classes_[child.value()], 1);
+  };
+  const auto prefetch_lists = [this](uint32_t row) {
+    lists_.Prefetch(classes_[rows_[row].cls.value()].members);
+    for (ClassId child : ChildrenOf(ENodeId(row))) {
+      lists_.Prefetch(classes_[child.value()].parents);
+    }
+  };
+  for (; indexed_rows_ < end; ++indexed_rows_) {
+    const uint32_t i = indexed_rows_;
+    if (i + 2 * kAhead < end) prefetch_classes(i + 2 * kAhead);
+    if (i + kAhead < end) prefetch_lists(i + kAhead);
+    const ENodeId node(i);
+    const ClassId id = Find(rows_[i].cls);
+    if (id != rows_[i].cls) rows_.Write(i, &Row::cls, id);
+    AppendMember(id, node);
+    AddParents(node);
+    const uint32_t kind = kind_of_op_[rows_[i].op().value()].value();
+    kinds_.Extend(kind + 1, EntryLists::List());
+    kinds_.Write(kind, lists_.Append(kinds_[kind], i));
+    const auto stale = [this](ClassId child) { return Find(child) != child; };
+    if (std::ranges::any_of(ChildrenOf(node), stale)) repair_queue_.push_back(node);
+  }
+}
+
+void EGraph::AppendMember(ClassId id, ENodeId node) {
+  const EntryLists::List list = lists_.Append(classes_[id.value()].members, node.value());
+  classes_.Write(id.value(), &ClassRow::members, list);
+}
+
+KindId EGraph::RememberKind(OpId op) {
+  if (op.value() >= kind_of_op_.size()) kind_of_op_.resize(op.value() + 1);
+  KindId& kind = kind_of_op_[op.value()];
+  if (!kind.valid()) kind = table_->Kind(op);
+  return kind;
+}
+
+void EGraph::AddParents(ENodeId node) {
+  const std::span<const ClassId> children = ChildrenOf(node);
+  for (size_t i = 0; i < children.size(); ++i) {
+    if (i > ParentEntry::kLast) {
+      const auto tail = children.subspan(ParentEntry::kLast, i - ParentEntry::kLast);
+      if (std::ranges::find(tail, children[i]) != tail.end()) continue;
+    }
+    const uint32_t child = Find(children[i]).value();
+    const EntryLists::List list =
+        lists_.Append(classes_[child].parents, ParentEntry::Pack(node, i));
+    classes_.Write(child, &ClassRow::parents, list);
+  }
+}
+
+void EGraph::Rehash() {
+  uint32_t count = 0;
+  for (const Row& row : rows_.span()) count += row.duplicate() ? 0 : 1;
+  hash_cons_.Rehash(count);
+  // A few at a time, so that several cache misses are under way.
+  constexpr uint32_t kBatch = 16;
+  uint32_t hashes[kBatch];
+  for (uint32_t begin = 0; begin < rows_.size(); begin += kBatch) {
+    const uint32_t end = std::min(begin + kBatch, rows_.size());
+    for (uint32_t i = begin; i < end; ++i) {
+      hashes[i - begin] = HashOf(rows_[i].op(), ChildrenOf(ENodeId(i)));
+      hash_cons_.Prefetch(hashes[i - begin]);
+    }
+    for (uint32_t i = begin; i < end; ++i) {
+      if (!rows_[i].duplicate()) hash_cons_.Insert(hashes[i - begin], ENodeId(i));
+    }
+  }
+}
+
+void EGraph::MarkChanged(ENodeId id) {
+  if (rows_[id.value()].changed()) return;
+  SetHead(id, Row::kChanged);
+  changes_.push_back(id);
+}
+
+void EGraph::AcknowledgeChanges() {
+  ForEachChange([this](ENodeId id) {
+    rows_.Write(id.value(), &Row::head, rows_[id.value()].head & ~Row::kChanged);
+  });
+  if (!trail_.active()) changes_.Clear();
+  seen_rows_ = rows_.size();
+  seen_changes_ = changes_.size();
 }
 
 absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   ClassId kept = Find(a);
   ClassId absorbed = Find(b);
   if (kept == absorbed) return false;
-  // More parents win, then age: the smaller id.
-  const auto weight = [this](ClassId id) { return parents_[id.value()].size; };
+  // What Rebuild has to touch of a class; the one with more of it stays, then the older.
+  const auto weight = [this](ClassId id) {
+    return classes_[id.value()].parents.count + classes_[id.value()].members.count;
+  };
   if (weight(kept) < weight(absorbed) || (weight(kept) == weight(absorbed) && absorbed < kept)) {
     std::swap(kept, absorbed);
   }
@@ -120,140 +274,101 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   }
   union_find_.Absorb(kept, absorbed);
   unions_.push_back({a, b, origin});
-  if (leaves_only_[absorbed.value()]) leaves_only_[kept.value()] = true;
-  const ParentChain moved = std::exchange(parents_[absorbed.value()], ParentChain());
-  if (moved.size != 0) {
-    ParentChain& chain = parents_[kept.value()];  // not empty: it has at least as many
-    parent_links_[chain.tail].next = moved.head;
-    chain.tail = moved.tail;
-    chain.size += moved.size;
-    to_repair_.push_back(moved);
-  }
+  --num_classes_;
+  const ClassRow from = classes_[absorbed.value()];
+  ClassRow to = classes_[kept.value()];
+  to.parents = lists_.Join(to.parents, from.parents);
+  to.members = lists_.Join(to.members, from.members);
+  to.leaves_only |= from.leaves_only;
+  classes_.Write(kept.value(), to);
+  if (to.leaves_only != 0) to_prune_.push_back(kept);
+  to_repair_.push_back({from.parents, from.members});
   dirty_ = true;
   return true;
 }
 
 void EGraph::PruneToLeaves(ClassId id) {
-  leaves_only_[Find(id).value()] = true;
+  const ClassId root = Find(id);
+  if (classes_[root.value()].leaves_only != 0) return;
+  classes_.Write(root.value(), &ClassRow::leaves_only, uint32_t{1});
+  to_prune_.push_back(root);
   dirty_ = true;
 }
 
-absl::Status EGraph::Rebuild() {
-  if (!dirty_) return absl::OkStatus();
-  while (!to_repair_.empty() || !to_modify_.empty()) {
-    QUOTIENT_RETURN_IF_ERROR(RestoreCongruence());
-    if (analysis_ != nullptr) QUOTIENT_RETURN_IF_ERROR(RunAnalysis());
-  }
-  union_find_.Flatten();
-  for (ClassId& id : class_) id = Find(id);
-  BuildIndex();
+void EGraph::Mark() {
+  counts_at_mark_.push_back({num_enodes_, num_classes_, seen_rows_, seen_changes_});
+  trail_.Mark();
+  if (analysis_ != nullptr) analysis_->Mark();
+}
+
+void EGraph::Rollback() {
+  trail_.Rollback();
+  const Counts counts = counts_at_mark_.back();
+  counts_at_mark_.pop_back();
+  num_enodes_ = counts.num_enodes;
+  num_classes_ = counts.num_classes;
+  seen_rows_ = counts.seen_rows;
+  seen_changes_ = counts.seen_changes;
+  indexed_rows_ = rows_.size();
+  to_repair_.clear();
+  repair_queue_.clear();
+  to_modify_.clear();
+  to_prune_.clear();
   dirty_ = false;
-  return absl::OkStatus();
+  if (analysis_ != nullptr) analysis_->Rollback(*this);
 }
 
-absl::Status EGraph::RestoreCongruence() {
-  while (!to_repair_.empty()) {
-    const ParentChain chain = to_repair_.back();
-    to_repair_.pop_back();
-    // The chain may have been continued since by another; its own part ends at its tail.
-    for (uint32_t link = chain.head;; link = parent_links_[link].next) {
-      QUOTIENT_RETURN_IF_ERROR(RepairNode(parent_links_[link].node));
-      if (link == chain.tail) break;
-    }
-  }
-  return absl::OkStatus();
+void EGraph::Forget() {
+  trail_.Forget();
+  counts_at_mark_.pop_back();
+  if (analysis_ != nullptr) analysis_->Forget();
 }
 
-absl::Status EGraph::RepairNode(ENodeId id) {
-  if (duplicate_[id.value()]) return absl::OkStatus();
-  const auto stale = [this](ClassId child) { return Find(child) != child; };
-  const std::span<const ClassId> children = ChildrenOf(id);
-  if (std::ranges::none_of(children, stale)) return absl::OkStatus();
-
-  const OpId op = op_[id.value()];
-  hash_cons_.Erase(HashOf(op, children), id);
-  const uint32_t begin = child_begin_[id.value()];
-  for (size_t i = 0; i < children.size(); ++i) children_[begin + i] = Find(children[i]);
-
-  const uint32_t hash = HashOf(op, children);
-  const ENodeId congruent = FindNode(hash, op, children);
-  if (!congruent.valid()) {
-    hash_cons_.Insert(hash, id);
-    return absl::OkStatus();
-  }
-  // The older one stays: it keeps its origin, and order of creation stays what it was.
-  if (id < congruent) hash_cons_.Replace(hash, congruent, id);
-  duplicate_[std::max(id, congruent).value()] = true;
-  return Union(class_[id.value()], class_[congruent.value()], kCongruence).status();
+template <typename Self, typename Visit>
+void EGraph::VisitArrays(Self& self, const Visit& visit) {
+  visit(self.rows_);
+  visit(self.origin_);
+  visit(self.list_children_);
+  HashCons::VisitArrays(self.hash_cons_, visit);
+  visit(self.union_find_.parents());
+  visit(self.classes_);
+  visit(self.lists_.chunks());
+  visit(self.kinds_);
+  visit(self.unions_);
+  visit(self.changes_);
 }
 
-void EGraph::MakeCanonical(std::vector<ClassId>& ids) const {
-  for (ClassId& id : ids) id = Find(id);
-  std::ranges::sort(ids);
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+// The image: four counts, then of each array its number of words and the words.
+std::vector<uint32_t> EGraph::Save() const {
+  size_t words = 4;
+  VisitArrays(*this, [&words](const auto& array) { words += 1 + array.words().size(); });
+  std::vector<uint32_t> image;
+  image.reserve(words);
+  image.push_back(static_cast<uint32_t>(num_enodes_));
+  image.push_back(static_cast<uint32_t>(num_classes_));
+  image.push_back(seen_rows_);
+  image.push_back(seen_changes_);
+  VisitArrays(*this, [&image](const auto& array) {
+    image.push_back(static_cast<uint32_t>(array.words().size()));
+    image.insert(image.end(), array.words().begin(), array.words().end());
+  });
+  return image;
 }
 
-absl::Status EGraph::RunAnalysis() {
-  for (std::vector<ClassId> changed = analysis_->TakeChanged(); !changed.empty();
-       changed = analysis_->TakeChanged()) {
-    MakeCanonical(changed);
-    for (ClassId id : changed) QUOTIENT_RETURN_IF_ERROR(UpdateParentsOf(id));
-    to_modify_.insert(to_modify_.end(), changed.begin(), changed.end());
-  }
-  std::vector<ClassId> ids = std::exchange(to_modify_, {});
-  MakeCanonical(ids);
-  for (ClassId id : ids) QUOTIENT_RETURN_IF_ERROR(analysis_->Modify(*this, Find(id)));
-  return absl::OkStatus();
-}
-
-absl::Status EGraph::UpdateParentsOf(ClassId id) {
-  for (uint32_t link = parents_[id.value()].head; link != kNoLink;
-       link = parent_links_[link].next) {
-    const ENodeId node = parent_links_[link].node;
-    if (duplicate_[node.value()]) continue;
-    QUOTIENT_RETURN_IF_ERROR(analysis_->Update(*this, node));
-  }
-  return absl::OkStatus();
-}
-
-void EGraph::BuildIndex() {
-  classes_.clear();
-  for (uint32_t i = 0; i < class_bound(); ++i) {
-    if (Find(ClassId(i)) == ClassId(i)) classes_.push_back(ClassId(i));
-  }
-  uint32_t num_kinds = 0;
-  for (uint32_t i = 0; i < enode_bound(); ++i) {
-    const uint32_t op = op_[i].value();
-    if (op >= kind_of_op_.size()) kind_of_op_.resize(op + 1);
-    if (!kind_of_op_[op].valid()) kind_of_op_[op] = table_->Kind(op_[i]);
-    num_kinds = std::max(num_kinds, kind_of_op_[op].value() + 1);
-  }
-  // The lists are filled in two passes over the same pairs.
-  const auto for_each_pair = [this](const auto& of_class, const auto& of_kind,
-                                    const auto& of_child) {
-    for (uint32_t i = 0; i < enode_bound(); ++i) {
-      if (!live(i)) continue;
-      of_class(class_[i].value(), ENodeId(i));
-      of_kind(kind_of_op_[op_[i].value()].value(), ENodeId(i));
-      const std::span<const ClassId> children = ChildrenOf(ENodeId(i));
-      for (size_t j = 0; j < children.size(); ++j) {
-        if (FirstOccurrence(children, j)) of_child(children[j].value(), ENodeId(i));
-      }
-    }
-  };
-  nodes_of_class_ = GroupedList<ENodeId>(class_bound());
-  parents_of_class_ = GroupedList<ENodeId>(class_bound());
-  nodes_of_kind_ = GroupedList<ENodeId>(num_kinds);
-  num_enodes_ = 0;
-  for_each_pair([this](uint32_t key, ENodeId) { nodes_of_class_.Count(key), ++num_enodes_; },
-                [this](uint32_t key, ENodeId) { nodes_of_kind_.Count(key); },
-                [this](uint32_t key, ENodeId) { parents_of_class_.Count(key); });
-  nodes_of_class_.Allocate();
-  nodes_of_kind_.Allocate();
-  parents_of_class_.Allocate();
-  for_each_pair([this](uint32_t key, ENodeId id) { nodes_of_class_.Append(key, id); },
-                [this](uint32_t key, ENodeId id) { nodes_of_kind_.Append(key, id); },
-                [this](uint32_t key, ENodeId id) { parents_of_class_.Append(key, id); });
+void EGraph::Load(std::span<const uint32_t> image) {
+  num_enodes_ = image[0];
+  num_classes_ = image[1];
+  seen_rows_ = image[2];
+  seen_changes_ = image[3];
+  image = image.subspan(4);
+  VisitArrays(*this, [&image](auto& array) {
+    const size_t words = image[0];
+    array.Assign(image.subspan(1, words));
+    image = image.subspan(1 + words);
+  });
+  for (const Row& row : rows_.span()) RememberKind(row.op());
+  indexed_rows_ = rows_.size();
+  dirty_ = false;
 }
 
 }  // namespace quotient::egraph

@@ -24,9 +24,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/egraph/grouped_list.h"
+#include "core/egraph/entry_lists.h"
+#include "core/egraph/flat_array.h"
 #include "core/egraph/hash_cons.h"
 #include "core/egraph/ids.h"
+#include "core/egraph/row.h"
+#include "core/egraph/trail.h"
 #include "core/egraph/union_find.h"
 
 namespace quotient::egraph {
@@ -43,6 +46,13 @@ class OpTable {
 };
 
 class EGraph;
+class ClassRange;
+template <typename Filter>
+class FilteredRange;
+class RowFilter;
+class ParentFilter;
+using ENodeRange = FilteredRange<RowFilter>;
+using ParentRange = FilteredRange<ParentFilter>;
 
 // What is known about each class: stored by the analysis, indexed by ClassId.
 class Analysis {
@@ -69,6 +79,13 @@ class Analysis {
   // A class is fresh, was merged or changed its data: may Add and Union what follows, as the leaf
   // of a known constant. Called by Rebuild.
   virtual absl::Status Modify(EGraph& /*graph*/, ClassId /*id*/) { return absl::OkStatus(); }
+
+  // The e-graph's marks (see EGraph::Mark): the data of all classes comes back as it was at the
+  // last mark, of which there are as many as of the e-graph's. Analyses whose e-graphs are never
+  // marked leave the defaults.
+  virtual void Mark() {}
+  virtual void Rollback(const EGraph& /*graph*/) {}
+  virtual void Forget() {}
 };
 
 struct ENodeView {
@@ -91,120 +108,214 @@ class EGraph {
   EGraph& operator=(const EGraph&) = delete;
 
   // The class of op(children), a new one if the e-node is new. Errors are the analysis's, and
-  // RESOURCE_EXHAUSTED when ids run out (2^32). `children` may point into this graph.
+  // RESOURCE_EXHAUSTED when ids run out (2^29 e-nodes, 2^24 operator words). `children` may point
+  // into this graph.
   absl::StatusOr<ClassId> Add(OpId op, std::span<const ClassId> children,
                               Origin origin = kInputOrigin);
+  // The same as Add and Union with `id`, but a new e-node does without a class of its own, if
+  // there is no analysis. True if the graph changed.
+  absl::StatusOr<bool> AddTo(ClassId id, OpId op, std::span<const ClassId> children,
+                             Origin origin = kInputOrigin);
   // The class of op(children) if that e-node exists. In a dirty graph it may be missed.
   std::optional<ClassId> Lookup(OpId op, std::span<const ClassId> children) const;
+  ENodeId LookupNode(OpId op, std::span<const ClassId> children) const;
 
   // Makes both classes one; true if they were not yet. Dirty afterwards.
   absl::StatusOr<bool> Union(ClassId a, ClassId b, Origin origin = kInputOrigin);
-  // Restores congruence. A union it implies may be refused by the analysis: that error, and the
-  // graph must no longer be used.
+  // Restores congruence in time proportional to what changed. A union it implies may be refused by
+  // the analysis: that error, and the graph must no longer be used unless it is rolled back.
   absl::Status Rebuild();
   bool dirty() const { return dirty_; }
   // From the next Rebuild on, of this class and of what it is merged into only e-nodes without
   // children are live. The others still take part in congruence and are found by Add.
   void PruneToLeaves(ClassId id);
 
-  // The canonical class; constant time in a clean graph, logarithmic otherwise.
+  // Time travel, in time proportional to what changed. Marks nest; a clean graph only.
+  void Mark();
+  // To the state at the last mark, which is gone; also from a dirty graph and after an error.
+  void Rollback();
+  // Drops the last mark and keeps the changes.
+  void Forget();
+  size_t num_marks() const { return trail_.num_marks(); }
+  // Everything as one flat image, without the analysis. Load wants no marks and an image of a
+  // graph over the same operator words. Clean graphs only.
+  std::vector<uint32_t> Save() const;
+  void Load(std::span<const uint32_t> image);
+
+  // The canonical class; logarithmic time.
   ClassId Find(ClassId id) const { return union_find_.Find(id); }
 
   // E-nodes and classes that are live (canonical, congruence-closed). Clean graphs only.
   int64_t num_enodes() const { return num_enodes_; }
-  int64_t num_classes() const { return static_cast<int64_t>(classes_.size()); }
+  int64_t num_classes() const { return num_classes_; }
   // One more than the largest ClassId ever given out: size for side tables.
   uint32_t class_bound() const { return union_find_.size(); }
-  uint32_t enode_bound() const { return static_cast<uint32_t>(op_.size()); }
+  uint32_t enode_bound() const { return rows_.size(); }
 
-  // Canonical classes in increasing order of id. Clean graphs only.
-  const std::vector<ClassId>& classes() const { return classes_; }
-  // E-nodes of a class, live ones, in order of creation. Clean graphs only.
-  std::span<const ENodeId> nodes(ClassId id) const { return nodes_of_class_[Find(id).value()]; }
-  // Live e-nodes that have this class as a child, each once. Clean graphs only.
-  std::span<const ENodeId> parents(ClassId id) const { return parents_of_class_[Find(id).value()]; }
-  // Live e-nodes of a kind, in order of creation. Clean graphs only.
-  std::span<const ENodeId> nodes_of_kind(KindId kind) const { return nodes_of_kind_[kind.value()]; }
+  // Ranges of a clean graph, valid until it changes; see ranges.h. Their size() walks through them.
+  //
+  // Canonical classes in increasing order of id.
+  ClassRange classes() const;
+  // Live e-nodes of a class: those of the class that was kept come first.
+  ENodeRange nodes(ClassId id) const;
+  // Live e-nodes that have this class as a child, each once.
+  ParentRange parents(ClassId id) const;
+  // Live e-nodes of a kind, in order of creation.
+  ENodeRange nodes_of_kind(KindId kind) const;
 
   // Valid until the next Add, Union or Rebuild.
-  ENodeView node(ENodeId id) const { return {op_[id.value()], ChildrenOf(id)}; }
-  ClassId class_of(ENodeId id) const { return Find(class_[id.value()]); }
-  // Clean graphs only.
-  KindId kind(ENodeId id) const { return kind_of_op_[op_[id.value()].value()]; }
-  Origin origin(ENodeId id) const { return origin_[id.value()]; }
-  // All unions so far, oldest first.
-  const std::vector<UnionRecord>& unions() const { return unions_; }
+  ENodeView node(ENodeId id) const { return {rows_[id.value()].op(), ChildrenOf(id)}; }
+  ClassId class_of(ENodeId id) const { return Find(rows_[id.value()].cls); }
+  KindId kind(ENodeId id) const { return kind_of_op_[rows_[id.value()].op().value()]; }
+  Origin origin(ENodeId id) const { return origin_[id.value()].value; }
+  bool live(ENodeId id) const { return rows_[id.value()].live(); }
+  // All unions so far but those that AddTo spared, oldest first.
+  std::span<const UnionRecord> unions() const { return unions_.span(); }
+
+  // What incremental matching starts from: e-nodes that are new, or whose children or class became
+  // others, since the changes were last acknowledged. Some may not be live. Clean graphs only.
+  template <typename Visit>
+  void ForEachChange(const Visit& visit) const {
+    for (uint32_t i = seen_rows_; i < rows_.size(); ++i) visit(ENodeId(i));
+    for (size_t i = seen_changes_; i < changes_.size(); ++i) visit(changes_[i]);
+  }
+  bool has_changes() const { return seen_rows_ < rows_.size() || seen_changes_ < changes_.size(); }
+  // Whether it is one of them.
+  bool changed(ENodeId id) const { return rows_[id.value()].changed(); }
+  void AcknowledgeChanges();
+
+  // For loops that run millions of times. Of a canonical class: visit(e-node) for its e-nodes,
+  // visit(e-node, position) for those that have it as a child, once per position (positions from
+  // ParentEntry::kLast on are one); also e-nodes that are not live.
+  template <typename Visit>
+  void ForEachMember(ClassId id, const Visit& visit) const {
+    lists_.ForEach(classes_[id.value()].members, [&](uint32_t entry) { visit(ENodeId(entry)); });
+  }
+  template <typename Visit>
+  void ForEachUse(ClassId id, const Visit& visit) const {
+    lists_.ForEach(classes_[id.value()].parents, [&](uint32_t entry) {
+      if (entry == ParentEntry::kRemoved) return;
+      visit(ParentEntry::Node(entry), ParentEntry::Position(entry));
+    });
+  }
+  const Row& row(ENodeId id) const { return rows_[id.value()]; }
+
+  // Add and AddTo in phases, so that a caller who has many e-nodes to add can have their cache
+  // misses under way together: first the key of each, then a look at each, then each is added. In
+  // between others may be added and classes united. At most two children.
+  struct Probe {
+    uint32_t hash;
+    OpId op;
+    uint32_t num_children;
+    ClassId children[2];
+  };
+  Probe StartProbe(OpId op, std::span<const ClassId> children) const;
+  void LookAt(const Probe& probe) const;
+  absl::StatusOr<ClassId> AddProbed(const Probe& probe, Origin origin);
+  absl::StatusOr<bool> AddProbedTo(ClassId id, const Probe& probe, Origin origin);
 
   const OpTable& table() const { return *table_; }
 
  private:
-  // The e-nodes that have a class as a child: a chain through parent_links_. Chains concatenate in
-  // constant time.
-  struct ParentChain {
-    uint32_t head = kNoLink;
-    uint32_t tail = kNoLink;
-    uint32_t size = 0;
-  };
-  struct ParentLink {
-    ENodeId node;
-    uint32_t next = kNoLink;
-  };
-  static constexpr uint32_t kNoLink = 0xffffffffu;
+  friend class RowFilter;
+  friend class ParentFilter;
 
+  void IndexNewNodes();
+  void AddParents(ENodeId node);
+  void AppendMember(ClassId id, ENodeId node);
   std::span<const ClassId> ChildrenOf(ENodeId id) const {
-    const uint32_t begin = child_begin_[id.value()];
-    return std::span<const ClassId>(children_).subspan(begin, child_begin_[id.value() + 1] - begin);
-  }
-  bool live(uint32_t node) const {
-    return !duplicate_[node] &&
-           !(leaves_only_[class_[node].value()] && child_begin_[node] != child_begin_[node + 1]);
+    const Row& row = rows_[id.value()];
+    if (!row.listed()) return {row.child, row.arity()};
+    return list_children_.span().subspan(row.child[0].value(), row.child[1].value());
   }
   ENodeId FindNode(uint32_t hash, OpId op, std::span<const ClassId> children) const;
+  absl::Status CheckRoom(OpId op, size_t num_children) const;
+  // The e-node must be new; `children` canonical.
+  ENodeId InsertNode(uint32_t hash, OpId op, std::span<const ClassId> children, ClassId id,
+                     Origin origin);
+  ClassId MakeClass();
+  absl::StatusOr<bool> InsertTo(ClassId id, uint32_t hash, OpId op,
+                                std::span<const ClassId> children, Origin origin);
   absl::StatusOr<ClassId> Insert(uint32_t hash, OpId op, std::span<const ClassId> children,
                                  Origin origin);
-  void AddParent(ClassId child, ENodeId node);
+  void Rehash();
+  KindId RememberKind(OpId op);
+  void MarkChanged(ENodeId id);
+  void SetHead(ENodeId id, uint32_t bits) {
+    rows_.Write(id.value(), &Row::head, rows_[id.value()].head | bits);
+  }
 
   absl::Status RestoreCongruence();
-  absl::Status RepairNode(ENodeId id);
+  void MoveMembers(EntryLists::List members);
+  absl::Status RepairNodes();
+  bool Canonicalize(ENodeId id);
+  absl::Status Rekey(ENodeId id, uint32_t hash);
+  void DropRepeatedEntries(ENodeId id);
   absl::Status UpdateParentsOf(ClassId id);
   absl::Status RunAnalysis();
+  void HidePruned();
   // Sorted, canonical, each once.
   void MakeCanonical(std::vector<ClassId>& ids) const;
-  void BuildIndex();
+  // Calls visit on every array, in one order.
+  template <typename Self, typename Visit>
+  static void VisitArrays(Self& self, const Visit& visit);
+
+  struct Word {
+    uint32_t value;
+  };
+  struct ClassRow {
+    EntryLists::List parents;  // of (e-node, position) pairs; see ParentEntry
+    EntryLists::List members;  // of e-nodes
+    uint32_t leaves_only = 0;
+  };
+  // Scalars of a clean graph, kept for each mark.
+  struct Counts {
+    int64_t num_enodes;
+    int64_t num_classes;
+    uint32_t seen_rows;
+    uint32_t seen_changes;
+  };
+  // What a class brought into the one that absorbed it.
+  struct Absorbed {
+    EntryLists::List parents;
+    EntryLists::List members;
+  };
 
   const OpTable* table_;
   Analysis* analysis_;
+  Trail trail_;
 
   // E-nodes, by ENodeId.
-  std::vector<OpId> op_;
-  std::vector<ClassId> class_;         // canonical when clean
-  std::vector<uint32_t> child_begin_;  // into children_; one more than there are e-nodes
-  std::vector<ClassId> children_;      // canonical when clean
-  std::vector<Origin> origin_;
-  std::vector<bool> duplicate_;  // congruent to an older e-node, which stands for it
+  FlatArray<Row> rows_;
+  FlatArray<Word> origin_;
+  FlatArray<ClassId> list_children_;  // of e-nodes with more than two
   HashCons hash_cons_;
 
   // Classes, by ClassId; of the canonical ones if not said otherwise.
   UnionFind union_find_;  // all
-  std::vector<ParentChain> parents_;
-  std::vector<bool> leaves_only_;
-  std::vector<ParentLink> parent_links_;
-  std::vector<UnionRecord> unions_;
+  FlatArray<ClassRow> classes_;
+  EntryLists lists_;
+  FlatArray<EntryLists::List> kinds_;  // e-nodes by KindId
+  FlatArray<UnionRecord> unions_;
+  FlatArray<ENodeId> changes_;  // of e-nodes that were there
+  uint32_t seen_rows_ = 0;      // acknowledged
+  uint32_t seen_changes_ = 0;   // of changes_, acknowledged
+  int64_t num_enodes_ = 0;
+  int64_t num_classes_ = 0;
+  std::vector<Counts> counts_at_mark_;
 
-  // What Rebuild has to look at.
-  std::vector<ParentChain> to_repair_;  // parents of absorbed classes
+  // What Rebuild has to look at; nothing in a clean graph.
+  uint32_t indexed_rows_ = 0;  // those behind are in no list yet
+  std::vector<Absorbed> to_repair_;
+  std::vector<ENodeId> repair_queue_;
   std::vector<ClassId> to_modify_;
+  std::vector<ClassId> to_prune_;
   bool dirty_ = false;
 
-  // Index of a clean graph.
-  int64_t num_enodes_ = 0;
-  std::vector<ClassId> classes_;
-  GroupedList<ENodeId> nodes_of_class_;
-  GroupedList<ENodeId> parents_of_class_;
-  GroupedList<ENodeId> nodes_of_kind_;
   std::vector<KindId> kind_of_op_;  // by OpId; invalid: not asked yet
-
-  std::vector<ClassId> scratch_;  // canonical children of what Add is asked for
+  std::vector<ClassId> scratch_;    // canonical children of what Add is asked for
 };
 
 }  // namespace quotient::egraph
+
+#include "core/egraph/ranges.h"

@@ -17,11 +17,6 @@
 namespace quotient::egraph {
 namespace {
 
-// An e-node that the analysis refuses means that the rule does not apply; these mean trouble.
-bool IsTrouble(const absl::Status& status) {
-  return absl::IsInternal(status) || absl::IsResourceExhausted(status);
-}
-
 // Builds right sides under the variables of one match. Nothing as a result: does not apply.
 class Builder {
  public:
@@ -58,8 +53,8 @@ Builder::Builder(const Program& program, EGraph& graph, const Match& match, Orig
     classes = classes.subspan(count);
     return front;
   };
-  roots_ = take(program.root_registers.size());
-  const std::span<const ClassId> variables = take(program.variable_registers.size());
+  roots_ = take(program.search.root_registers.size());
+  const std::span<const ClassId> variables = take(program.search.variable_registers.size());
   variables_.assign(variables.begin(), variables.end());
   ops_ = match.ops;
   for (uint32_t i = 0; i < program.num_lists; ++i) {
@@ -184,6 +179,7 @@ class PatternRule : public Rule {
 
   const std::string& name() const override { return program_.name; }
   const std::string& equation() const override { return program_.equation; }
+  const Program* program() const override { return &program_; }
   void Search(const EGraph& graph, MatchSink& sink) const override {
     FindMatches(program_, graph, sink);
   }

@@ -64,6 +64,9 @@ struct Binding {
 struct Guard {
   std::string signature;
   std::function<bool(const EGraph& graph, std::span<const Binding> arguments)> holds;
+  // It looks at nothing but which ids its arguments are, so that it cannot come to hold while none
+  // of them changes. Rules with other guards are searched from scratch each time.
+  bool of_ids = false;
 };
 
 // Makes an operator word; nothing: the rule does not apply here.

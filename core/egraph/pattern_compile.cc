@@ -34,6 +34,13 @@ char VariableNames::SortOf(absl::string_view name) const {
   return found == variables_.end() ? '\0' : found->second.first;
 }
 
+uint32_t VariableNames::Renumbered(const VariableNames& from, char sort, uint32_t index) const {
+  const auto named = std::ranges::find_if(from.variables_, [&](const auto& variable) {
+    return variable.second == std::make_pair(sort, index);
+  });
+  return variables_.at(named->first).second;
+}
+
 uint32_t VariableNames::count(char sort) const {
   return static_cast<uint32_t>(
       std::count_if(variables_.begin(), variables_.end(),
@@ -44,13 +51,19 @@ namespace {
 
 class LeftCompiler {
  public:
-  LeftCompiler(const RuleText& text, const Vocabulary& vocabulary, Program& program)
-      : text_(text), vocabulary_(vocabulary), program_(program) {}
+  LeftCompiler(const RuleText& text, const Vocabulary& vocabulary)
+      : text_(text), vocabulary_(vocabulary) {}
 
   absl::Status Compile();
-  VariableNames TakeNames() { return std::move(names_); }
+  // A delta: starts at atoms[seed], those before it must not have changed.
+  absl::Status CompileDelta(std::span<const Term* const> atoms, size_t seed);
+  absl::StatusOr<std::vector<CompiledGuard>> CompileGuards() const;
+
+  Plan TakePlan() { return std::move(program_); }
+  const VariableNames& names() const { return names_; }
 
  private:
+  absl::Status CompileRoots();
   absl::Status CompileRoot(size_t root);
   absl::StatusOr<uint32_t> Anchor(const std::vector<Term>& equated, size_t& used);
   absl::Status MatchInClass(const Term& term, uint32_t class_register);
@@ -60,9 +73,13 @@ class LeftCompiler {
   absl::Status Children(const Term& term, uint32_t first_child, size_t except);
   absl::Status MatchVariable(const Term& term, uint32_t class_register);
   absl::StatusOr<uint32_t> LeafRegister(const Term& term);
-  absl::Status AddGuards();
   void EmitReadyGuards();
 
+  bool IsOld(const Term& term) const { return std::ranges::find(old_, &term) != old_.end(); }
+  bool HasSeed(const Term& term) const {
+    return &term == seed_ ||
+           std::ranges::any_of(term.children, [this](const Term& child) { return HasSeed(child); });
+  }
   bool HasBoundVariable(const Term& term) const;
   bool IsBound(const Term& term) const {
     return term.sort == Term::Sort::kVariable && names_.SortOf(term.name) == 'c';
@@ -75,19 +92,47 @@ class LeftCompiler {
 
   const RuleText& text_;
   const Vocabulary& vocabulary_;
-  Program& program_;
+  Plan program_;
   VariableNames names_;
   std::vector<const GuardText*> waiting_;  // guards that still lack a variable
+  const Term* seed_ = nullptr;             // found already, with its class in a register
+  uint32_t seed_register_ = kNoIndex;
+  std::span<const Term* const> old_;  // atoms that must not have changed
 };
 
 absl::Status LeftCompiler::Compile() {
   for (const GuardText& guard : text_.guards) waiting_.push_back(&guard);
+  return CompileRoots();
+}
+
+absl::Status LeftCompiler::CompileDelta(std::span<const Term* const> atoms, size_t seed) {
+  for (const GuardText& guard : text_.guards) waiting_.push_back(&guard);
+  old_ = atoms.first(seed);
+  const Term& term = *atoms[seed];
+  if (term.sort == Term::Sort::kWord) {
+    Instruction scan;
+    QUOTIENT_ASSIGN_OR_RETURN(scan.op, vocabulary_.op(term.name, ""));
+    scan.node_class = NewRegisters(1);
+    program_.code.push_back(scan);
+    // Other occurrences of the word find it there.
+    program_.leaves.push_back({scan.op, scan.node_class});
+    seed_register_ = scan.node_class;
+  } else {
+    QUOTIENT_ASSIGN_OR_RETURN(seed_register_, Scan(term));
+  }
+  seed_ = &term;
+  QUOTIENT_RETURN_IF_ERROR(CompileRoots());
+  if (term.sort == Term::Sort::kWord) program_.leaves.erase(program_.leaves.begin());
+  return absl::OkStatus();
+}
+
+absl::Status LeftCompiler::CompileRoots() {
   program_.root_registers.assign(text_.left.size(), kNoIndex);
   std::vector<size_t> roots;
   for (size_t i = 0; i < text_.left.size(); ++i) roots.push_back(i);
   while (!roots.empty()) {
     // The first root that can be reached; at the very start, the first of all.
-    const bool start = roots.size() == text_.left.size();
+    const bool start = roots.size() == text_.left.size() && seed_ == nullptr;
     const auto next = std::ranges::find_if(roots, [&](size_t root) {
       return start || std::ranges::any_of(text_.left[root], [this](const Term& term) {
                return HasBoundVariable(term);
@@ -99,7 +144,8 @@ absl::Status LeftCompiler::Compile() {
     QUOTIENT_RETURN_IF_ERROR(CompileRoot(*next));
     roots.erase(next);
   }
-  return AddGuards();
+  EmitReadyGuards();
+  return absl::OkStatus();
 }
 
 absl::Status LeftCompiler::CompileRoot(size_t root) {
@@ -123,6 +169,7 @@ absl::StatusOr<uint32_t> LeftCompiler::Anchor(const std::vector<Term>& equated, 
     used = static_cast<size_t>(std::ranges::find_if(equated, condition) - equated.begin());
     return used < equated.size();
   };
+  if (find([this](const Term& term) { return HasSeed(term); })) return Climb(equated[used]);
   if (find([this](const Term& term) { return IsBound(term); })) {
     QUOTIENT_ASSIGN_OR_RETURN(const uint32_t variable, names_.Find(equated[used].name, 'c'));
     return program_.variable_registers[variable];
@@ -156,8 +203,13 @@ absl::StatusOr<uint32_t> LeftCompiler::Scan(const Term& term) {
 
 // The register of the class of `term`, which contains a bound variable: from there upwards.
 absl::StatusOr<uint32_t> LeftCompiler::Climb(const Term& term) {
-  const auto child = std::ranges::find_if(
-      term.children, [this](const Term& each) { return HasBoundVariable(each); });
+  if (&term == seed_) return seed_register_;
+  auto child =
+      std::ranges::find_if(term.children, [this](const Term& each) { return HasSeed(each); });
+  if (child == term.children.end()) {
+    child = std::ranges::find_if(term.children,
+                                 [this](const Term& each) { return HasBoundVariable(each); });
+  }
   const size_t position = static_cast<size_t>(child - term.children.begin());
   uint32_t from;
   if (child->sort == Term::Sort::kVariable) {
@@ -177,6 +229,14 @@ absl::StatusOr<uint32_t> LeftCompiler::Climb(const Term& term) {
 }
 
 absl::Status LeftCompiler::MatchInClass(const Term& term, uint32_t class_register) {
+  if (&term == seed_) {
+    Instruction same;
+    same.code = Instruction::Code::kSameClass;
+    same.input = class_register;
+    same.other = seed_register_;
+    program_.code.push_back(same);
+    return absl::OkStatus();
+  }
   if (term.sort == Term::Sort::kVariable) return MatchVariable(term, class_register);
   Instruction step;
   if (term.sort == Term::Sort::kWord) {
@@ -196,6 +256,7 @@ absl::Status LeftCompiler::MatchInClass(const Term& term, uint32_t class_registe
 // Which e-nodes fit `term`, and where their children go.
 absl::StatusOr<Instruction> LeftCompiler::NodeInstruction(const Term& term) {
   Instruction step;
+  step.unchanged = IsOld(term);
   QUOTIENT_ASSIGN_OR_RETURN(step.kind, vocabulary_.kind(term.name));
   switch (term.brackets) {
     case Term::Brackets::kNone:
@@ -264,17 +325,20 @@ absl::Status LeftCompiler::MatchVariable(const Term& term, uint32_t class_regist
 
 absl::StatusOr<uint32_t> LeftCompiler::LeafRegister(const Term& term) {
   QUOTIENT_ASSIGN_OR_RETURN(const OpId op, vocabulary_.op(term.name, ""));
-  for (const Program::Leaf& leaf : program_.leaves) {
+  for (const Plan::Leaf& leaf : program_.leaves) {
     if (leaf.op == op) return leaf.class_register;
   }
-  program_.leaves.push_back({op, NewRegisters(1)});
+  const bool old = std::ranges::any_of(old_, [&term](const Term* atom) {
+    return atom->sort == Term::Sort::kWord && atom->name == term.name;
+  });
+  program_.leaves.push_back({op, NewRegisters(1), old});
   return program_.leaves.back().class_register;
 }
 
 bool LeftCompiler::HasBoundVariable(const Term& term) const {
-  return IsBound(term) || std::ranges::any_of(term.children, [this](const Term& child) {
-           return HasBoundVariable(child);
-         });
+  return &term == seed_ || IsBound(term) ||
+         std::ranges::any_of(term.children,
+                             [this](const Term& child) { return HasBoundVariable(child); });
 }
 
 void LeftCompiler::EmitReadyGuards() {
@@ -292,8 +356,8 @@ void LeftCompiler::EmitReadyGuards() {
 }
 
 // The functions and arguments of the guards, once all variables are known.
-absl::Status LeftCompiler::AddGuards() {
-  EmitReadyGuards();
+absl::StatusOr<std::vector<CompiledGuard>> LeftCompiler::CompileGuards() const {
+  std::vector<CompiledGuard> guards;
   for (const GuardText& text : text_.guards) {
     const auto guard = vocabulary_.guards.find(text.name);
     if (guard == vocabulary_.guards.end()) {
@@ -305,7 +369,60 @@ absl::Status LeftCompiler::AddGuards() {
       return absl::InvalidArgumentError(
           absl::StrCat("guard ", text.name, ": ", arguments.status().message()));
     }
-    program_.guards.push_back({guard->second, text.negated, *std::move(arguments)});
+    guards.push_back({guard->second, text.negated, *std::move(arguments)});
+  }
+  return guards;
+}
+
+// The e-nodes of a left side, each word once.
+void CollectAtoms(const Term& term, std::vector<const Term*>& atoms) {
+  if (term.sort == Term::Sort::kVariable) return;
+  const bool known =
+      term.sort == Term::Sort::kWord && std::ranges::any_of(atoms, [&term](const Term* atom) {
+        return atom->sort == Term::Sort::kWord && atom->name == term.name;
+      });
+  if (!known) atoms.push_back(&term);
+  for (const Term& child : term.children) CollectAtoms(child, atoms);
+}
+
+// Numbers the variables of `plan` as `to` does.
+void Renumber(const VariableNames& from, const VariableNames& to, Plan& plan) {
+  const auto renumber = [&](uint32_t& index, char sort) {
+    if (index != kNoIndex) index = to.Renumbered(from, sort, index);
+  };
+  for (Instruction& step : plan.code) {
+    renumber(step.op_variable, 'o');
+    renumber(step.list, 'l');
+  }
+  std::vector<uint32_t> registers(plan.variable_registers.size());
+  for (uint32_t i = 0; i < registers.size(); ++i) {
+    registers[to.Renumbered(from, 'c', i)] = plan.variable_registers[i];
+  }
+  plan.variable_registers = std::move(registers);
+}
+
+bool ChangesTell(const RuleText& text, const Program& program) {
+  const auto has_atom = [](const std::vector<Term>& root) {
+    return std::ranges::any_of(root,
+                               [](const Term& term) { return term.sort != Term::Sort::kVariable; });
+  };
+  return std::ranges::all_of(text.left, has_atom) &&
+         std::ranges::all_of(program.guards,
+                             [](const CompiledGuard& guard) { return guard.guard.of_ids; });
+}
+
+absl::Status CompileDeltas(const RuleText& text, const Vocabulary& vocabulary,
+                           const VariableNames& names, Program& program) {
+  std::vector<const Term*> atoms;
+  for (const std::vector<Term>& root : text.left) {
+    for (const Term& term : root) CollectAtoms(term, atoms);
+  }
+  for (size_t i = 0; i < atoms.size(); ++i) {
+    LeftCompiler compiler(text, vocabulary);
+    QUOTIENT_RETURN_IF_ERROR(compiler.CompileDelta(atoms, i));
+    Plan plan = compiler.TakePlan();
+    Renumber(compiler.names(), names, plan);
+    program.deltas.push_back(std::move(plan));
   }
   return absl::OkStatus();
 }
@@ -313,12 +430,16 @@ absl::Status LeftCompiler::AddGuards() {
 // Guards that need nothing of a domain.
 Vocabulary WithBuiltInGuards(const Vocabulary& vocabulary) {
   Vocabulary all = vocabulary;
-  all.guards["distinct"] = {"cc", [](const EGraph& graph, std::span<const Binding> arguments) {
+  all.guards["distinct"] = {"cc",
+                            [](const EGraph& graph, std::span<const Binding> arguments) {
                               return graph.Find(arguments[0].id) != graph.Find(arguments[1].id);
-                            }};
-  all.guards["before"] = {"cc", [](const EGraph& graph, std::span<const Binding> arguments) {
+                            },
+                            true};
+  all.guards["before"] = {"cc",
+                          [](const EGraph& graph, std::span<const Binding> arguments) {
                             return graph.Find(arguments[0].id) < graph.Find(arguments[1].id);
-                          }};
+                          },
+                          true};
   return all;
 }
 
@@ -333,12 +454,17 @@ absl::StatusOr<Program> CompileProgram(const RuleText& text, const Vocabulary& v
   Program program;
   program.name = text.name;
   program.equation = text.equation;
-  LeftCompiler left(text, all, program);
+  LeftCompiler left(text, all);
   QUOTIENT_RETURN_IF_ERROR(left.Compile());
-  VariableNames names = left.TakeNames();
+  QUOTIENT_ASSIGN_OR_RETURN(program.guards, left.CompileGuards());
+  program.search = left.TakePlan();
+  const VariableNames& names = left.names();
+  if (ChangesTell(text, program)) {
+    QUOTIENT_RETURN_IF_ERROR(CompileDeltas(text, all, names, program));
+  }
   program.num_op_variables = names.count('o');
   program.num_lists = names.count('l');
-  QUOTIENT_RETURN_IF_ERROR(CompileRightSides(text, all, std::move(names), program));
+  QUOTIENT_RETURN_IF_ERROR(CompileRightSides(text, all, names, program));
   return program;
 }
 

@@ -25,6 +25,8 @@ class VariableNames {
   // 0 for an unknown name.
   char SortOf(absl::string_view name) const;
   uint32_t count(char sort) const;
+  // The number here of a variable whose number there is `index`.
+  uint32_t Renumbered(const VariableNames& from, char sort, uint32_t index) const;
 
  private:
   absl::flat_hash_map<std::string, std::pair<char, uint32_t>> variables_;

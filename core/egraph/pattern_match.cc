@@ -15,12 +15,12 @@ class Machine {
       : program_(program),
         graph_(graph),
         sink_(sink),
-        registers_(program.num_registers),
+        registers_(program.search.num_registers),
         ops_(program.num_op_variables),
         lists_(program.num_lists) {}
 
   void Run() {
-    for (const Program::Leaf& leaf : program_.leaves) {
+    for (const Plan::Leaf& leaf : program_.search.leaves) {
       const std::optional<ClassId> id = graph_.Lookup(leaf.op, {});
       if (!id.has_value()) return;
       registers_[leaf.class_register] = *id;
@@ -31,7 +31,8 @@ class Machine {
  private:
   // Runs the program from instruction `at`; false when the sink wants no more.
   bool Step(size_t at);
-  bool TryNodes(std::span<const ENodeId> nodes, size_t at);
+  template <typename Range>
+  bool TryNodes(const Range& nodes, size_t at);
   bool Load(const Instruction& step, ENodeId id);
   bool Holds(const CompiledGuard& guard) const;
   bool Report() const;
@@ -45,8 +46,8 @@ class Machine {
 };
 
 bool Machine::Step(size_t at) {
-  if (at == program_.code.size()) return Report();
-  const Instruction& step = program_.code[at];
+  if (at == program_.search.code.size()) return Report();
+  const Instruction& step = program_.search.code[at];
   switch (step.code) {
     case Instruction::Code::kScan:
       return TryNodes(graph_.nodes_of_kind(step.kind), at);
@@ -70,8 +71,9 @@ bool Machine::Step(size_t at) {
   return true;
 }
 
-bool Machine::TryNodes(std::span<const ENodeId> nodes, size_t at) {
-  const Instruction& step = program_.code[at];
+template <typename Range>
+bool Machine::TryNodes(const Range& nodes, size_t at) {
+  const Instruction& step = program_.search.code[at];
   for (ENodeId id : nodes) {
     if (Load(step, id) && !Step(at + 1)) return false;
   }
@@ -107,7 +109,7 @@ bool Machine::Holds(const CompiledGuard& guard) const {
     Binding& binding = bindings.emplace_back();
     switch (argument.sort) {
       case 'c':
-        binding.id = registers_[program_.variable_registers[argument.variable]];
+        binding.id = registers_[program_.search.variable_registers[argument.variable]];
         break;
       case 'o':
         binding.op = ops_[argument.variable];
@@ -124,9 +126,10 @@ bool Machine::Holds(const CompiledGuard& guard) const {
 
 bool Machine::Report() const {
   Match match;
-  match.classes.reserve(program_.root_registers.size() + program_.variable_registers.size());
-  for (uint32_t root : program_.root_registers) match.classes.push_back(registers_[root]);
-  for (uint32_t variable : program_.variable_registers) {
+  match.classes.reserve(program_.search.root_registers.size() +
+                        program_.search.variable_registers.size());
+  for (uint32_t root : program_.search.root_registers) match.classes.push_back(registers_[root]);
+  for (uint32_t variable : program_.search.variable_registers) {
     match.classes.push_back(registers_[variable]);
   }
   match.ops = ops_;

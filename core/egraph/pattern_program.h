@@ -53,7 +53,7 @@ struct RightTerm {
 // registers.
 struct Instruction {
   enum class Code : uint8_t {
-    kScan,         // e-nodes of a kind in the whole graph
+    kScan,         // e-nodes of a kind in the whole graph; at the start of a delta: the changed one
     kScanClasses,  // classes of the graph
     kDown,         // e-nodes in the class of `input`
     kUp,           // e-nodes that have the class of `input` as child `position`
@@ -76,6 +76,26 @@ struct Instruction {
   uint32_t first_child = kNoIndex;
 
   uint32_t guard = kNoIndex;
+
+  // In a delta: the e-node must not have changed, else an earlier delta has the match.
+  bool unchanged = false;
+
+  friend bool operator==(const Instruction&, const Instruction&) = default;
+};
+
+// One order in which a left side can be found.
+struct Plan {
+  std::vector<Instruction> code;
+  uint32_t num_registers = 0;
+  // Leaves of the left side: their classes are in the registers before the machine starts.
+  struct Leaf {
+    OpId op;
+    uint32_t class_register;
+    bool unchanged = false;  // as in Instruction
+  };
+  std::vector<Leaf> leaves;
+  std::vector<uint32_t> root_registers;
+  std::vector<uint32_t> variable_registers;  // by class variable of the left side
 };
 
 struct CompiledGuard {
@@ -87,17 +107,13 @@ struct CompiledGuard {
 struct Program {
   std::string name;
   std::string equation;
-  std::vector<Instruction> code;
   std::vector<CompiledGuard> guards;
-  uint32_t num_registers = 0;
-  // Leaves of the left side: their classes are in the registers before the machine starts.
-  struct Leaf {
-    OpId op;
-    uint32_t class_register;
-  };
-  std::vector<Leaf> leaves;
-  std::vector<uint32_t> root_registers;
-  std::vector<uint32_t> variable_registers;  // by class variable of the left side
+  Plan search;  // finds all matches
+  // For each e-node of the left side: finds the matches in which this one changed, and none before
+  // it did. Together they find each match that is new since the changes were last acknowledged,
+  // once. Empty if changes of e-nodes do not tell: a guard looks at more than ids, or a root is
+  // nothing but a variable.
+  std::vector<Plan> deltas;
   uint32_t num_op_variables = 0;
   uint32_t num_lists = 0;
 
@@ -105,6 +121,11 @@ struct Program {
   std::vector<RightTerm> lets;
   std::vector<RightTerm> right;
 };
+
+// An e-node that the analysis refuses means that the rule does not apply; these mean trouble.
+inline bool IsTrouble(const absl::Status& status) {
+  return absl::IsInternal(status) || absl::IsResourceExhausted(status);
+}
 
 absl::StatusOr<Program> CompileProgram(const RuleText& text, const Vocabulary& vocabulary);
 

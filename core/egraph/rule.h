@@ -38,6 +38,10 @@ class Rule {
   // The equation for people: "Relu(Concat(x, y)) = Concat(Relu(x), Relu(y))".
   virtual const std::string& equation() const = 0;
 
+  // The pattern that the rule is, if it is nothing else: such rules can be matched together and
+  // incrementally (matcher.h).
+  virtual const struct Program* program() const { return nullptr; }
+
   // Reports all matches in a clean graph, in a deterministic order. Does not change the graph.
   virtual void Search(const EGraph& graph, MatchSink& sink) const = 0;
 

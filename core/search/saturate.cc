@@ -1,5 +1,8 @@
 // One iteration: all rules search the same clean graph, then their new matches are applied one of
-// each rule in turn (so that none uses up the room alone), then the graph is rebuilt.
+// each rule in turn (so that none uses up the room alone), then the graph is rebuilt. Patterns are
+// matched together and incrementally: what a banned rule has found waits in its queue. The others
+// (guards that look at more than ids, rules written by hand) search from scratch, and a memory
+// drops what they found before.
 
 #include "core/search/saturate.h"
 
@@ -7,6 +10,7 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "core/egraph/matcher.h"
 #include "core/search/backoff.h"
 #include "core/search/match_memory.h"
 
@@ -60,6 +64,7 @@ class Saturation {
         limits_(limits),
         stop_(stop),
         hook_(hook),
+        matcher_(graph.table(), rules),
         backoff_(rules.size()) {
     outcome_.applied_by_rule.assign(rules.size(), 0);
   }
@@ -67,9 +72,18 @@ class Saturation {
   absl::StatusOr<Outcome> ToEnd();
 
  private:
+  // What a rule brings to an iteration: `count` of those that wait in the matcher's queue, or the
+  // matches themselves.
+  struct Found {
+    size_t count = 0;
+    std::vector<Match> matches;
+  };
+
   StopReason Limit() const;
-  std::vector<std::vector<Match>> Search();
-  absl::Status Apply(const std::vector<std::vector<Match>>& found);
+  std::vector<Found> Search();
+  Found SearchAlone(size_t rule, size_t limit);
+  absl::StatusOr<bool> ApplyOne(size_t rule, const Found& found, size_t round);
+  absl::Status Apply(const std::vector<Found>& found);
   absl::StatusOr<bool> MakeRoom();
 
   EGraph& graph_;
@@ -78,7 +92,8 @@ class Saturation {
   const StopCondition& stop_;
   const IterationHook& hook_;
 
-  MatchMemory memory_;
+  egraph::Matcher matcher_;
+  MatchMemory memory_;  // of the rules that the matcher does not take
   Backoff backoff_;
   int64_t turn_ = 0;  // as iterations, but skips those in which all rules with work are banned
   Outcome outcome_;
@@ -100,10 +115,10 @@ absl::StatusOr<Outcome> Saturation::ToEnd() {
   while (true) {
     outcome_.reason = Limit();
     if (outcome_.reason != StopReason::kNone) return outcome_;
-    const std::vector<std::vector<Match>> found = Search();
+    const std::vector<Found> found = Search();
     outcome_.reason = stop_.Check();
     if (outcome_.reason != StopReason::kNone) return outcome_;
-    if (std::ranges::all_of(found, [](const auto& matches) { return matches.empty(); })) {
+    if (std::ranges::all_of(found, [](const Found& each) { return each.count == 0; })) {
       const int64_t release = backoff_.NextRelease(turn_);
       if (release == Backoff::kNothingBanned) {
         outcome_.reason = StopReason::kSaturated;
@@ -128,28 +143,47 @@ StopReason Saturation::Limit() const {
   return StopReason::kNone;
 }
 
-std::vector<std::vector<Match>> Saturation::Search() {
-  std::vector<std::vector<Match>> found(rules_.size());
+std::vector<Saturation::Found> Saturation::Search() {
+  std::vector<Found> found(rules_.size());
   const size_t limit = static_cast<size_t>(std::max<int64_t>(limits_.max_matches_per_rule, 1));
+  matcher_.Search(graph_);
   for (size_t i = 0; i < rules_.size(); ++i) {
     if (backoff_.banned(i, turn_)) continue;
     if (stop_.ShouldStop()) break;
-    NewMatches sink(i, limit, stop_, memory_);
-    rules_[i]->Search(graph_, sink);
-    if (sink.overflowed()) backoff_.Ban(i, turn_);
-    found[i] = sink.Take();
+    if (!matcher_.takes(i)) {
+      found[i] = SearchAlone(i, limit);
+      continue;
+    }
+    const size_t waiting = matcher_.num_waiting(i);
+    if (waiting > limit) backoff_.Ban(i, turn_);
+    found[i].count = std::min(waiting, limit);
   }
   return found;
 }
 
+Saturation::Found Saturation::SearchAlone(size_t rule, size_t limit) {
+  NewMatches sink(rule, limit, stop_, memory_);
+  rules_[rule]->Search(graph_, sink);
+  if (sink.overflowed()) backoff_.Ban(rule, turn_);
+  Found found;
+  found.matches = sink.Take();
+  found.count = found.matches.size();
+  return found;
+}
+
+absl::StatusOr<bool> Saturation::ApplyOne(size_t rule, const Found& found, size_t round) {
+  if (matcher_.takes(rule)) return matcher_.ApplyNext(graph_, rule);
+  return rules_[rule]->Apply(graph_, found.matches[round], static_cast<Origin>(rule + 1));
+}
+
 // Sets the outcome's reason if the iteration had to end early.
-absl::Status Saturation::Apply(const std::vector<std::vector<Match>>& found) {
+absl::Status Saturation::Apply(const std::vector<Found>& found) {
   size_t rounds = 0;
-  for (const std::vector<Match>& matches : found) rounds = std::max(rounds, matches.size());
+  for (const Found& each : found) rounds = std::max(rounds, each.count);
   int64_t steps = 0;
   for (size_t round = 0; round < rounds; ++round) {
     for (size_t rule = 0; rule < rules_.size(); ++rule) {
-      if (round >= found[rule].size()) continue;
+      if (round >= found[rule].count) continue;
       if (enodes_at_most() >= limits_.max_enodes) {
         QUOTIENT_ASSIGN_OR_RETURN(const bool room, MakeRoom());
         if (!room) {
@@ -161,9 +195,7 @@ absl::Status Saturation::Apply(const std::vector<std::vector<Match>>& found) {
         outcome_.reason = stop_.Check();
         if (outcome_.reason != StopReason::kNone) return absl::OkStatus();
       }
-      const Origin origin = static_cast<Origin>(rule + 1);
-      QUOTIENT_ASSIGN_OR_RETURN(const bool changed,
-                                rules_[rule]->Apply(graph_, found[rule][round], origin));
+      QUOTIENT_ASSIGN_OR_RETURN(const bool changed, ApplyOne(rule, found[rule], round));
       if (!changed) continue;
       ++outcome_.matches_applied;
       ++outcome_.applied_by_rule[rule];

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,7 +39,8 @@ inline std::vector<ENodeId> Choose(const TensorEGraph& tensors, bool youngest) {
   std::vector<ENodeId> choice(tensors.egraph->class_bound());
   for (const ClassId cls : tensors.egraph->classes()) {
     const auto nodes = tensors.egraph->nodes(cls);
-    choice[cls.value()] = youngest ? nodes.back() : nodes.front();
+    choice[cls.value()] = youngest ? *std::max_element(nodes.begin(), nodes.end())
+                                   : *std::min_element(nodes.begin(), nodes.end());
   }
   return choice;
 }

@@ -1,0 +1,287 @@
+// The trie of all deltas and the machine that runs it. A trie node is one instruction; two deltas
+// share it if they are equal up to there, which is why registers are numbered in the order in which
+// instructions set them. Leaves have registers of their own, the same for all rules.
+
+#include "core/egraph/matcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+
+namespace quotient::egraph {
+namespace {
+
+// Registers of leaves begin here, those of patterns are below.
+constexpr uint32_t kFirstLeaf = 1024;
+
+using Code = Instruction::Code;
+
+// Instructions that look at the same e-nodes, one after the other.
+bool SameWalk(const Instruction& a, const Instruction& b) {
+  return a.code == b.code && a.input == b.input && (a.code == Code::kDown || a.code == Code::kUp);
+}
+
+}  // namespace
+
+Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules) {
+  rules_.resize(rules.size());
+  nodes_.emplace_back();
+  for (uint32_t i = 0; i < rules.size(); ++i) {
+    const Program* const program = rules[i]->program();
+    if (program == nullptr || program->deltas.empty()) continue;
+    const auto small = [](const Plan& plan) { return plan.num_registers < kFirstLeaf; };
+    if (!std::ranges::all_of(program->deltas, small)) continue;
+    rules_[i].right = RightProgram::Make(*program);
+    if (!takes(i)) continue;
+    ops_.resize(std::max<size_t>(ops_.size(), program->num_op_variables));
+    for (const Plan& plan : program->deltas) AddPlan(table, i, *program, plan);
+  }
+  for (const uint32_t seed : nodes_[0].children) {
+    const KindId kind = nodes_[seed].step.kind;
+    if (kind.value() >= seeds_.size()) seeds_.resize(kind.value() + 1);
+    seeds_[kind.value()].push_back(seed);
+  }
+  registers_.resize(kFirstLeaf + leaves_.size());
+}
+
+uint32_t Matcher::LeafIndex(OpId op) {
+  const auto known =
+      std::ranges::find_if(leaves_, [op](const Leaf& leaf) { return leaf.op == op; });
+  if (known == leaves_.end()) {
+    leaves_.push_back({op, ENodeId()});
+    return static_cast<uint32_t>(leaves_.size() - 1);
+  }
+  return static_cast<uint32_t>(known - leaves_.begin());
+}
+
+void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& program,
+                      const Plan& plan) {
+  std::vector<uint32_t> renumbered(plan.num_registers, kNoIndex);
+  Emission emission;
+  emission.rule = rule;
+  for (const Plan::Leaf& leaf : plan.leaves) {
+    const uint32_t index = LeafIndex(leaf.op);
+    renumbered[leaf.class_register] = kFirstLeaf + index;
+    emission.leaves.push_back(index);
+    if (leaf.unchanged) emission.old_leaves.push_back(index);
+  }
+  uint32_t next = 0;
+  uint32_t at = 0;
+  for (Instruction step : plan.code) {
+    if (step.node_class != kNoIndex) {
+      step.node_class = renumbered[step.node_class] = next++;
+    }
+    if (step.input != kNoIndex) step.input = renumbered[step.input];
+    if (step.other != kNoIndex) step.other = renumbered[step.other];
+    if (step.first_child != kNoIndex) {
+      for (uint32_t i = 0; i < step.num_children; ++i) {
+        renumbered[step.first_child + i] = next + i;
+      }
+      step.first_child = next;
+      next += step.num_children;
+    }
+    const CompiledGuard* guard = nullptr;
+    std::vector<uint32_t> guard_registers;
+    if (step.code == Code::kGuard) {
+      guard = &program.guards[step.guard];
+      for (const Argument& argument : guard->arguments) {
+        const bool is_class = argument.sort == 'c';
+        guard_registers.push_back(is_class ? renumbered[plan.variable_registers[argument.variable]]
+                                           : argument.variable);
+      }
+    }
+    if (step.op.valid()) step.kind = table.Kind(step.op);
+    at = ChildFor(at, step, guard, std::move(guard_registers));
+  }
+  for (uint32_t root : plan.root_registers) emission.registers.push_back(renumbered[root]);
+  for (uint32_t variable : plan.variable_registers) {
+    emission.registers.push_back(renumbered[variable]);
+  }
+  for (uint32_t i = 0; i < program.num_op_variables; ++i) emission.op_registers.push_back(i);
+  nodes_[at].emissions.push_back(std::move(emission));
+}
+
+uint32_t Matcher::ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
+                           std::vector<uint32_t> guard_registers) {
+  for (const uint32_t child : nodes_[parent].children) {
+    if (nodes_[child].guard == guard && nodes_[child].step == step) return child;
+  }
+  const uint32_t fresh = static_cast<uint32_t>(nodes_.size());
+  TrieNode& node = nodes_.emplace_back();
+  node.step = step;
+  node.guard = guard;
+  node.guard_registers = std::move(guard_registers);
+  std::vector<uint32_t>& siblings = nodes_[parent].children;
+  // Behind the last that walks through the same e-nodes.
+  const auto same = std::find_if(siblings.rbegin(), siblings.rend(), [&](uint32_t sibling) {
+    return SameWalk(nodes_[sibling].step, step);
+  });
+  siblings.insert(same == siblings.rend() ? siblings.end() : same.base(), fresh);
+  return fresh;
+}
+
+void Matcher::LookUpLeaves(const EGraph& graph) {
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    leaves_[i].node = graph.LookupNode(leaves_[i].op, {});
+    if (leaves_[i].node.valid()) {
+      registers_[kFirstLeaf + i] = graph.class_of(leaves_[i].node).value();
+    }
+  }
+}
+
+// Leaves that are not there, or changed where an earlier delta has the match, switch off what
+// needs them.
+bool Matcher::Enable(uint32_t node, const EGraph& graph) {
+  bool enabled = false;
+  for (const Emission& emission : nodes_[node].emissions) {
+    const auto there = [this](uint32_t leaf) { return leaves_[leaf].node.valid(); };
+    const auto old = [&](uint32_t leaf) { return !graph.changed(leaves_[leaf].node); };
+    enabled |= std::ranges::all_of(emission.leaves, there) &&
+               std::ranges::all_of(emission.old_leaves, old);
+  }
+  for (const uint32_t child : nodes_[node].children) enabled |= Enable(child, graph);
+  return nodes_[node].enabled = enabled;
+}
+
+void Matcher::Search(EGraph& graph) {
+  if (graph.has_changes()) {
+    LookUpLeaves(graph);
+    Enable(0, graph);
+    graph.ForEachChange([&](ENodeId id) {
+      const Row& row = graph.row(id);
+      const KindId kind = graph.kind(id);
+      if (!row.live() || kind.value() >= seeds_.size()) return;
+      for (const uint32_t seed : seeds_[kind.value()]) {
+        const TrieNode& node = nodes_[seed];
+        if (node.enabled && Load(graph, node.step, id, row)) RunChildren(graph, node);
+      }
+    });
+  }
+  graph.AcknowledgeChanges();
+}
+
+void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
+  for (const Emission& emission : node.emissions) {
+    const auto fits = [&](uint32_t leaf) { return !graph.changed(leaves_[leaf].node); };
+    const auto there = [this](uint32_t leaf) { return leaves_[leaf].node.valid(); };
+    if (std::ranges::all_of(emission.leaves, there) &&
+        std::ranges::all_of(emission.old_leaves, fits)) {
+      Emit(emission);
+    }
+  }
+  const std::span<const uint32_t> children = node.children;
+  for (size_t begin = 0; begin < children.size();) {
+    const Instruction& first = nodes_[children[begin]].step;
+    size_t end = begin + 1;
+    while (end < children.size() && SameWalk(first, nodes_[children[end]].step)) ++end;
+    const std::span<const uint32_t> group = children.subspan(begin, end - begin);
+    begin = end;
+    if (first.code == Code::kSameClass || first.code == Code::kGuard) {
+      RunOne(graph, nodes_[group[0]]);
+      continue;
+    }
+    const ClassId input(registers_[first.input]);
+    if (first.code == Code::kDown) {
+      graph.ForEachMember(input, [&](ENodeId id) {
+        const Row& row = graph.row(id);
+        if (!row.live()) return;
+        for (const uint32_t child : group) {
+          const TrieNode& next = nodes_[child];
+          if (next.enabled && Load(graph, next.step, id, row)) RunChildren(graph, next);
+        }
+      });
+      continue;
+    }
+    graph.ForEachUse(input, [&](ENodeId id, uint32_t position) {
+      const Row* row = nullptr;
+      for (const uint32_t child : group) {
+        const TrieNode& next = nodes_[child];
+        if (!next.enabled || position != std::min(next.step.position, ParentEntry::kLast)) continue;
+        if (row == nullptr) row = &graph.row(id);
+        if (row->live() && Load(graph, next.step, id, *row)) RunChildren(graph, next);
+      }
+    });
+  }
+}
+
+void Matcher::RunOne(const EGraph& graph, const TrieNode& child) {
+  if (!child.enabled) return;
+  const bool passes = child.step.code == Code::kGuard
+                          ? Holds(graph, child)
+                          : registers_[child.step.input] == registers_[child.step.other];
+  if (passes) RunChildren(graph, child);
+}
+
+// Whether the e-node fits; if so, its parts are in the registers.
+bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row) {
+  const OpId op = row.op();
+  if (step.op.valid() ? op != step.op : graph.kind(id) != step.kind) return false;
+  if (step.unchanged && row.changed()) return false;
+  const std::span<const ClassId> children = graph.node(id).children;
+  if (step.list == kNoIndex ? children.size() != step.num_children
+                            : children.size() < step.num_children) {
+    return false;
+  }
+  if (step.code == Code::kUp && children[step.position].value() != registers_[step.input]) {
+    return false;
+  }
+  if (step.op_variable != kNoIndex) {
+    if (step.op_bound && ops_[step.op_variable] != op.value()) return false;
+    ops_[step.op_variable] = op.value();
+  }
+  if (step.node_class != kNoIndex) registers_[step.node_class] = row.cls.value();
+  for (uint32_t i = 0; i < step.num_children; ++i) {
+    registers_[step.first_child + i] = children[i].value();
+  }
+  return true;
+}
+
+bool Matcher::Holds(const EGraph& graph, const TrieNode& node) const {
+  absl::InlinedVector<Binding, 4> bindings;
+  for (size_t i = 0; i < node.guard_registers.size(); ++i) {
+    const Argument& argument = node.guard->arguments[i];
+    Binding& binding = bindings.emplace_back();
+    if (argument.sort == 'c') binding.id = ClassId(registers_[node.guard_registers[i]]);
+    if (argument.sort == 'o') binding.op = OpId(ops_[node.guard_registers[i]]);
+    if (argument.sort == 't') binding.text = argument.text;
+  }
+  return node.guard->guard.holds(graph, bindings) != node.guard->negated;
+}
+
+void Matcher::Emit(const Emission& emission) {
+  std::vector<uint32_t>& queue = rules_[emission.rule].queue;
+  for (const uint32_t index : emission.registers) queue.push_back(registers_[index]);
+  for (const uint32_t index : emission.op_registers) queue.push_back(ops_[index]);
+}
+
+size_t Matcher::num_waiting(size_t rule) const {
+  const RuleState& state = rules_[rule];
+  if (!state.right.has_value()) return 0;
+  return (state.queue.size() - state.next) / state.right->match_size();
+}
+
+absl::StatusOr<bool> Matcher::ApplyNext(EGraph& graph, size_t rule) {
+  RuleState& state = rules_[rule];
+  const size_t words = state.right->match_size();
+  const std::span<const uint32_t> match = std::span(state.queue).subspan(state.next, words);
+  state.next += words;
+  return state.right->Apply(graph, match, static_cast<Origin>(rule + 1));
+}
+
+void Matcher::Mark() {
+  std::vector<QueueMark>& mark = marks_.emplace_back();
+  for (const RuleState& rule : rules_) mark.push_back({rule.queue.size(), rule.next});
+}
+
+void Matcher::Rollback() {
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    rules_[i].queue.resize(marks_.back()[i].size);
+    rules_[i].next = marks_.back()[i].next;
+  }
+  marks_.pop_back();
+}
+
+void Matcher::Forget() { marks_.pop_back(); }
+
+}  // namespace quotient::egraph

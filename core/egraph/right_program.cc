@@ -1,0 +1,141 @@
+#include "core/egraph/right_program.h"
+
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::egraph {
+
+std::optional<RightProgram> RightProgram::Make(const Program& program) {
+  if (program.num_lists != 0) return std::nullopt;
+  RightProgram right;
+  right.num_roots_ = static_cast<uint32_t>(program.search.root_registers.size());
+  right.num_variables_ = static_cast<uint32_t>(program.search.variable_registers.size());
+  right.num_ops_ = program.num_op_variables;
+  for (const RightTerm& let : program.lets) {
+    const std::optional<uint32_t> made = right.Flatten(let);
+    if (!made.has_value()) return std::nullopt;
+    right.lets_.push_back(*made);
+  }
+  for (const RightTerm& side : program.right) {
+    const std::optional<uint32_t> made = right.Flatten(side);
+    if (!made.has_value()) return std::nullopt;
+    right.rights_.push_back(*made);
+  }
+  return right;
+}
+
+std::optional<uint32_t> RightProgram::Flatten(const RightTerm& term) {
+  if (term.repeated) return std::nullopt;
+  if (term.sort == RightTerm::Sort::kVariable) {
+    return term.variable < num_variables_ ? term.variable : lets_[term.variable - num_variables_];
+  }
+  if (term.sort != RightTerm::Sort::kApply) return std::nullopt;
+  if (!term.op.valid() && term.op_variable == kNoIndex) return std::nullopt;
+  Step step;
+  step.op = term.op;
+  step.op_variable = term.op_variable;
+  std::vector<uint32_t> arguments;
+  for (const RightTerm& child : term.children) {
+    const std::optional<uint32_t> argument = Flatten(child);
+    if (!argument.has_value()) return std::nullopt;
+    arguments.push_back(*argument);
+  }
+  step.first_argument = static_cast<uint32_t>(arguments_.size());
+  step.num_arguments = static_cast<uint32_t>(arguments.size());
+  arguments_.insert(arguments_.end(), arguments.begin(), arguments.end());
+  max_arguments_ = std::max(max_arguments_, arguments.size());
+  steps_.push_back(step);
+  return num_variables_ + static_cast<uint32_t>(steps_.size()) - 1;
+}
+
+absl::Status RightProgram::ApplyBatch(EGraph& graph, std::span<const uint32_t> matches,
+                                      Origin origin) const {
+  const size_t words = match_size();
+  const size_t count = matches.size() / words;
+  const auto match = [&](size_t i) { return matches.subspan(i * words, words); };
+  if (!fits_batch()) {
+    for (size_t i = 0; i < count; ++i) {
+      QUOTIENT_RETURN_IF_ERROR(Apply(graph, match(i), origin).status());
+    }
+    return absl::OkStatus();
+  }
+  ClassId values[kMaxBatch][kMaxBatchValues];
+  EGraph::Probe probes[kMaxBatch];
+  bool applies[kMaxBatch];
+  for (size_t i = 0; i < count; ++i) {
+    applies[i] = true;
+    for (uint32_t v = 0; v < num_variables_; ++v) values[i][v] = ClassId(match(i)[num_roots_ + v]);
+  }
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    for (size_t i = 0; i < count; ++i) {
+      if (!applies[i]) continue;
+      ClassId children[2];
+      for (uint32_t a = 0; a < step.num_arguments; ++a) {
+        children[a] = values[i][arguments_[step.first_argument + a]];
+      }
+      probes[i] = graph.StartProbe(Operator(step, match(i)), {children, step.num_arguments});
+    }
+    for (size_t i = 0; i < count; ++i) {
+      if (applies[i]) graph.LookAt(probes[i]);
+    }
+    const bool last = s + 1 == steps_.size();
+    for (size_t i = 0; i < count; ++i) {
+      if (!applies[i]) continue;
+      absl::Status status;
+      if (last) {
+        status = graph.AddProbedTo(ClassId(match(i)[0]), probes[i], origin).status();
+      } else {
+        const absl::StatusOr<ClassId> made = graph.AddProbed(probes[i], origin);
+        if (made.ok()) values[i][num_variables_ + s] = *made;
+        status = made.status();
+      }
+      if (IsTrouble(status)) return status;
+      applies[i] = status.ok();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> RightProgram::Apply(EGraph& graph, std::span<const uint32_t> match,
+                                         Origin origin) const {
+  absl::InlinedVector<ClassId, 16> values;
+  for (uint32_t i = 0; i < num_variables_; ++i) values.push_back(ClassId(match[num_roots_ + i]));
+  const uint32_t nodes_before = graph.enode_bound();
+  absl::InlinedVector<ClassId, 4> children;
+  const auto load = [&](const Step& step) {
+    children.clear();
+    for (uint32_t i = 0; i < step.num_arguments; ++i) {
+      children.push_back(values[arguments_[step.first_argument + i]]);
+    }
+  };
+  const size_t count = direct() ? steps_.size() - 1 : steps_.size();
+  for (size_t i = 0; i < count; ++i) {
+    load(steps_[i]);
+    const absl::StatusOr<ClassId> made = graph.Add(Operator(steps_[i], match), children, origin);
+    if (!made.ok()) {
+      if (IsTrouble(made.status())) return made.status();
+      return false;
+    }
+    values.push_back(*made);
+  }
+  bool changed = graph.enode_bound() != nodes_before;
+  if (direct()) {
+    load(steps_.back());
+    const absl::StatusOr<bool> added =
+        graph.AddTo(ClassId(match[0]), Operator(steps_.back(), match), children, origin);
+    if (added.ok()) return changed || *added;
+    if (IsTrouble(added.status())) return added.status();
+    return false;
+  }
+  for (size_t i = 0; i < rights_.size(); ++i) {
+    QUOTIENT_ASSIGN_OR_RETURN(const bool united,
+                              graph.Union(ClassId(match[i]), values[rights_[i]], origin));
+    changed |= united;
+  }
+  return changed;
+}
+
+}  // namespace quotient::egraph
