@@ -114,6 +114,7 @@ OpId TensorDomain::OpaqueOutput(uint32_t node, uint32_t output, TypePair types) 
 
 void TensorDomain::Declare(const EGraph& graph, ClassId id, const TypePair& types) {
   ClassData& data = data_[graph.Find(id).value()];
+  log_.Save(graph.Find(id), data);
   if (!model::Compatible(data.type, types.type) ||
       !model::Compatible(data.measured, types.measured)) {
     return;
@@ -285,6 +286,8 @@ absl::StatusOr<bool> TensorDomain::Join(ClassData& kept, const ClassData& other)
 
 absl::Status TensorDomain::Merge(const EGraph&, ClassId kept, ClassId absorbed) {
   const ClassData before = data_[kept.value()];
+  log_.Save(kept, before);
+  log_.Save(absorbed, data_[absorbed.value()]);
   const absl::StatusOr<bool> changed = Join(data_[kept.value()], data_[absorbed.value()]);
   if (!changed.ok()) {
     ++refused_unions_;
@@ -305,6 +308,7 @@ absl::Status TensorDomain::Update(const EGraph& graph, ENodeId enode) {
   // that is for the rule that brought them to answer for, and the oracle of the tests to find.
   if (!MakeOperator(graph, word, node.children, news).ok()) return absl::OkStatus();
   const ClassId cls = graph.class_of(enode);
+  log_.Save(cls, data_[cls.value()]);
   const absl::StatusOr<bool> changed = Join(data_[cls.value()], news);
   if (changed.ok() && *changed) changed_.push_back(cls);
   return absl::OkStatus();

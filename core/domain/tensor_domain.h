@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/domain/facts.h"
+#include "core/egraph/class_log.h"
 #include "core/egraph/egraph.h"
 #include "core/model/attribute.h"
 #include "core/model/graph.h"
@@ -126,6 +127,12 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   absl::Status Merge(const EGraph& graph, ClassId kept, ClassId absorbed) override;
   std::vector<ClassId> TakeChanged() override { return std::exchange(changed_, {}); }
   absl::Status Update(const EGraph& graph, ENodeId enode) override;
+  void Mark() override { log_.Mark(); }
+  void Rollback(const EGraph& graph) override {
+    log_.Rollback(data_, graph.class_bound());
+    changed_.clear();
+  }
+  void Forget() override { log_.Forget(); }
 
  private:
   OpId Intern(std::string key, OpWord word);
@@ -140,7 +147,8 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   absl::flat_hash_map<std::string, OpId> word_by_key_;
   absl::flat_hash_map<std::string, KindId> kind_by_name_;
   absl::flat_hash_map<std::string, bool> used_by_model_;
-  std::deque<ClassData> data_;    // by ClassId; references survive growth
+  std::deque<ClassData> data_;  // by ClassId; references survive growth
+  egraph::ClassLog<ClassData> log_;
   std::vector<ClassId> changed_;  // since the last TakeChanged
   int max_opset_ = 1 << 20;
   int64_t refused_unions_ = 0;

@@ -54,6 +54,19 @@ std::optional<ClassId> EGraph::Lookup(OpId op, std::span<const ClassId> children
   return class_of(found);
 }
 
+void EGraph::PrefetchAround(ENodeId id) const {
+  constexpr uint32_t kAhead = 8;
+  const uint32_t far = id.value() + 2 * kAhead;
+  if (far >= rows_.size()) return;
+  __builtin_prefetch(&classes_[rows_[far].cls.value()]);
+  for (ClassId child : ChildrenOf(ENodeId(far))) __builtin_prefetch(&classes_[child.value()]);
+  const uint32_t near = id.value() + kAhead;
+  lists_.PrefetchHead(classes_[rows_[near].cls.value()].parents);
+  for (ClassId child : ChildrenOf(ENodeId(near))) {
+    lists_.PrefetchHead(classes_[child.value()].members);
+  }
+}
+
 EGraph::Probe EGraph::StartProbe(OpId op, std::span<const ClassId> children) const {
   Probe probe = {0, op, static_cast<uint32_t>(children.size()), {}};
   for (size_t i = 0; i < children.size(); ++i) probe.children[i] = Find(children[i]);
@@ -175,9 +188,9 @@ void EGraph::IndexNewNodes() {
     for (ClassId child : ChildrenOf(ENodeId(row))) __builtin_prefetch(&classes_[child.value()], 1);
   };
   const auto prefetch_lists = [this](uint32_t row) {
-    lists_.Prefetch(classes_[rows_[row].cls.value()].members);
+    lists_.PrefetchTail(classes_[rows_[row].cls.value()].members);
     for (ClassId child : ChildrenOf(ENodeId(row))) {
-      lists_.Prefetch(classes_[child.value()].parents);
+      lists_.PrefetchTail(classes_[child.value()].parents);
     }
   };
   for (; indexed_rows_ < end; ++indexed_rows_) {

@@ -199,6 +199,9 @@ class EGraph {
     });
   }
   const Row& row(ENodeId id) const { return rows_[id.value()]; }
+  // Asks for what a walk through all e-nodes will look at soon: the lists around those that come
+  // after this one.
+  void PrefetchAround(ENodeId id) const;
 
   // Add and AddTo in phases, so that a caller who has many e-nodes to add can have their cache
   // misses under way together: first the key of each, then a look at each, then each is added. In

@@ -87,7 +87,11 @@ class EntryLists {
     }
   }
 
-  void Prefetch(List list) const {
+  void PrefetchHead(List list) const {
+    if (list.head != kNone) __builtin_prefetch(&chunks_.data()[list.head]);
+  }
+  // Where the next entry goes.
+  void PrefetchTail(List list) const {
     if (list.head != kNone) __builtin_prefetch(&chunks_.data()[list.tail / 4], 1);
   }
 

@@ -22,8 +22,11 @@ namespace quotient::egraph {
 class WordMemory {
  public:
   WordMemory() = default;
-  WordMemory(const WordMemory&) = delete;
-  WordMemory& operator=(const WordMemory&) = delete;
+  WordMemory(WordMemory&& other) noexcept { Swap(other); }
+  WordMemory& operator=(WordMemory&& other) noexcept {
+    Swap(other);
+    return *this;
+  }
   ~WordMemory() { Free(); }
 
   void* data() const { return data_; }

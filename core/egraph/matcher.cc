@@ -149,6 +149,7 @@ void Matcher::Search(EGraph& graph) {
     LookUpLeaves(graph);
     Enable(0, graph);
     graph.ForEachChange([&](ENodeId id) {
+      graph.PrefetchAround(id);
       const Row& row = graph.row(id);
       const KindId kind = graph.kind(id);
       if (!row.live() || kind.value() >= seeds_.size()) return;
@@ -250,7 +251,7 @@ bool Matcher::Holds(const EGraph& graph, const TrieNode& node) const {
 }
 
 void Matcher::Emit(const Emission& emission) {
-  std::vector<uint32_t>& queue = rules_[emission.rule].queue;
+  WordQueue& queue = rules_[emission.rule].queue;
   for (const uint32_t index : emission.registers) queue.push_back(registers_[index]);
   for (const uint32_t index : emission.op_registers) queue.push_back(ops_[index]);
 }
@@ -264,7 +265,7 @@ size_t Matcher::num_waiting(size_t rule) const {
 absl::StatusOr<bool> Matcher::ApplyNext(EGraph& graph, size_t rule) {
   RuleState& state = rules_[rule];
   const size_t words = state.right->match_size();
-  const std::span<const uint32_t> match = std::span(state.queue).subspan(state.next, words);
+  const std::span<const uint32_t> match = state.queue.words().subspan(state.next, words);
   state.next += words;
   return state.right->Apply(graph, match, static_cast<Origin>(rule + 1));
 }
@@ -276,7 +277,7 @@ void Matcher::Mark() {
 
 void Matcher::Rollback() {
   for (size_t i = 0; i < rules_.size(); ++i) {
-    rules_[i].queue.resize(marks_.back()[i].size);
+    rules_[i].queue.Truncate(marks_.back()[i].size);
     rules_[i].next = marks_.back()[i].next;
   }
   marks_.pop_back();

@@ -24,6 +24,7 @@
 #include "core/egraph/pattern_program.h"
 #include "core/egraph/right_program.h"
 #include "core/egraph/rule.h"
+#include "core/egraph/word_queue.h"
 
 namespace quotient::egraph {
 
@@ -54,8 +55,8 @@ class Matcher {
  private:
   struct RuleState {
     std::optional<RightProgram> right;
-    std::vector<uint32_t> queue;  // tuples of right->match_size() words
-    size_t next = 0;              // word where the oldest waiting match begins
+    WordQueue queue;  // tuples of right->match_size() words
+    size_t next = 0;  // word where the oldest waiting match begins
   };
   // What a trie node reports: registers in the order of a match.
   struct Emission {
@@ -113,14 +114,14 @@ absl::Status Matcher::ApplyAll(EGraph& graph, const MayGoOn& may_go_on) {
       if (!may_go_on()) return absl::OkStatus();
       const size_t count =
           std::min((rule.queue.size() - rule.next) / words, RightProgram::kMaxBatch);
-      const auto matches = std::span<const uint32_t>(rule.queue).subspan(rule.next, count * words);
+      const auto matches = rule.queue.words().subspan(rule.next, count * words);
       rule.next += count * words;
       const absl::Status status =
           rule.right->ApplyBatch(graph, matches, static_cast<Origin>(i + 1));
       if (!status.ok()) return status;
     }
     if (marks_.empty()) {
-      rule.queue = {};  // gives the memory back
+      rule.queue.Release();
       rule.next = 0;
     }
   }

@@ -131,6 +131,21 @@ TEST_F(TensorDomainTest, UnionKeepsWhatEitherSideKnows) {
   ASSERT_OK(graph_.Rebuild());
 }
 
+TEST_F(TensorDomainTest, RollbackBringsBackWhatWasKnown) {
+  const ClassId vague = Input(0, TensorType(DType::kFloat32, {Dim(), 3}));
+  const ClassId known = Input(1, TensorType(DType::kFloat32, {8, 3}));
+  ASSERT_OK_AND_ASSIGN(const ClassId above, Add("Relu", {vague}));
+  ASSERT_OK(graph_.Rebuild());
+  const std::string before = ToString(Data(above).type);
+  graph_.Mark();
+  ASSERT_OK(graph_.Union(vague, known));
+  ASSERT_OK(graph_.Rebuild());
+  EXPECT_EQ(ToString(Data(above).type), "float32[8,3]");
+  graph_.Rollback();
+  EXPECT_EQ(ToString(Data(above).type), before);
+  EXPECT_NE(graph_.Find(vague), graph_.Find(known));
+}
+
 TEST_F(TensorDomainTest, OpsetLimitSparesWhatTheModelUses) {
   const ClassId x = Input(0, TensorType(DType::kFloat32, {2}));
   domain_.LimitOpset(13);

@@ -216,6 +216,23 @@ TEST_F(AlgebraTest, WhatAMergeTeachesTravelsUpwards) {
   EXPECT_EQ(graph_.Find(product), graph_.Find(Add("16")));
 }
 
+TEST_F(AlgebraTest, RollbackForgetsWhatWasLearnt) {
+  const ClassId x = Add("x");
+  const ClassId product = Add("(* 2 (+ (- x 1) 5))");
+  ASSERT_TRUE(graph_.Rebuild().ok());
+  const std::vector<uint32_t> before = graph_.Save();
+  for (int i = 0; i < 2; ++i) {
+    graph_.Mark();
+    ASSERT_TRUE(graph_.Union(x, Add("4")).ok());
+    ASSERT_TRUE(graph_.Rebuild().ok());
+    EXPECT_EQ(domain_.value(graph_.Find(product)), 16);
+    graph_.Rollback();
+    EXPECT_EQ(graph_.Save(), before);
+    EXPECT_EQ(domain_.value(graph_.Find(product)), std::nullopt);
+    EXPECT_EQ(domain_.value(graph_.Find(x)), std::nullopt);
+  }
+}
+
 TEST_F(AlgebraTest, PrunedClassesKeepLeavesOnlyButTheirTermsAreStillFound) {
   const ClassId sum = Add("(+ 2 3)");
   ASSERT_TRUE(graph_.Rebuild().ok());

@@ -83,7 +83,10 @@ absl::Status AlgebraDomain::Merge(const EGraph& /*graph*/, ClassId kept, ClassId
   }
   // What was not known of one of them is now known to its users.
   if (value.has_value() != other.has_value()) changed_.push_back(kept);
-  if (!value.has_value()) value = other;
+  if (!value.has_value()) {
+    log_.Save(kept, value);
+    value = other;
+  }
   return absl::OkStatus();
 }
 
@@ -92,6 +95,7 @@ std::vector<ClassId> AlgebraDomain::TakeChanged() { return std::exchange(changed
 absl::Status AlgebraDomain::Update(const EGraph& graph, ENodeId node) {
   const ClassId id = graph.class_of(node);
   if (values_[id.value()].has_value()) return absl::OkStatus();
+  log_.Save(id, std::nullopt);
   values_[id.value()] = Fold(graph, graph.node(node).op, graph.node(node).children);
   if (values_[id.value()].has_value()) changed_.push_back(id);
   return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/egraph/class_log.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/pattern.h"
 #include "tests/support/egraph/symbol_domain.h"
@@ -36,6 +37,12 @@ class AlgebraDomain : public egraph::Analysis {
   std::vector<egraph::ClassId> TakeChanged() override;
   absl::Status Update(const egraph::EGraph& graph, egraph::ENodeId node) override;
   absl::Status Modify(egraph::EGraph& graph, egraph::ClassId id) override;
+  void Mark() override { log_.Mark(); }
+  void Rollback(const egraph::EGraph& graph) override {
+    log_.Rollback(values_, graph.class_bound());
+    changed_.clear();
+  }
+  void Forget() override { log_.Forget(); }
 
   SymbolTable& table() { return table_; }
   // With the guards nz, const, sym, indep of the rule files.
@@ -53,6 +60,7 @@ class AlgebraDomain : public egraph::Analysis {
   const Algebra algebra_;
   SymbolTable table_;
   std::vector<std::optional<double>> values_;  // by ClassId
+  egraph::ClassLog<std::optional<double>> log_;
   std::vector<egraph::ClassId> changed_;
 };
 
