@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -55,7 +56,7 @@ class Unions {
     return at;
   }
 
-  const std::vector<egraph::UnionRecord>& unions_;
+  std::span<const egraph::UnionRecord> unions_;
   std::vector<uint32_t> parent_;  // by ClassId, as the rest
   std::vector<size_t> link_;      // the union that made the link to the parent
   std::vector<uint32_t> size_;
