@@ -18,10 +18,10 @@ EGraph::EGraph(const OpTable* table, Analysis* analysis)
       rows_(&trail_),
       origin_(&trail_),
       list_children_(&trail_),
+      list_uses_(&trail_),
       hash_cons_(&trail_),
       union_find_(&trail_),
       classes_(&trail_),
-      lists_(&trail_),
       kinds_(&trail_),
       unions_(&trail_),
       changes_(&trail_) {}
@@ -61,27 +61,42 @@ void EGraph::PrefetchAround(ENodeId id) const {
   __builtin_prefetch(&classes_[rows_[far].cls.value()]);
   for (ClassId child : ChildrenOf(ENodeId(far))) __builtin_prefetch(&classes_[child.value()]);
   const uint32_t near = id.value() + kAhead;
-  lists_.PrefetchHead(classes_[rows_[near].cls.value()].parents);
+  const UseId use = classes_[rows_[near].cls.value()].first_use;
+  if (use.valid() && !use.listed()) __builtin_prefetch(&rows_[use.node().value()]);
   for (ClassId child : ChildrenOf(ENodeId(near))) {
-    lists_.PrefetchHead(classes_[child.value()].members);
+    __builtin_prefetch(&rows_[classes_[child.value()].first_member.value()]);
   }
 }
 
-EGraph::Probe EGraph::StartProbe(OpId op, std::span<const ClassId> children) const {
-  Probe probe = {0, op, static_cast<uint32_t>(children.size()), {}};
+void EGraph::StartProbe(OpId op, std::span<const ClassId> children, Probe& probe) const {
+  probe.op = op;
+  probe.num_children = static_cast<uint32_t>(children.size());
   for (size_t i = 0; i < children.size(); ++i) probe.children[i] = Find(children[i]);
   probe.hash = HashOf(op, {probe.children, children.size()});
   hash_cons_.Prefetch(probe.hash);
-  return probe;
 }
 
 void EGraph::LookAt(const Probe& probe) const {
   const ENodeId candidate = hash_cons_.Find(probe.hash, [](ENodeId) { return true; });
-  if (candidate.valid()) __builtin_prefetch(&rows_[candidate.value()]);
+  if (candidate.valid()) {
+    __builtin_prefetch(&rows_[candidate.value()]);
+    return;
+  }
+  for (uint32_t i = 0; i < probe.num_children; ++i) {
+    __builtin_prefetch(&classes_[probe.children[i].value()], 1);
+  }
+}
+
+bool EGraph::Outdated(const Probe& probe) const {
+  for (uint32_t i = 0; i < probe.num_children; ++i) {
+    if (Find(probe.children[i]) != probe.children[i]) return true;
+  }
+  return false;
 }
 
 absl::StatusOr<ClassId> EGraph::AddProbed(const Probe& probe, Origin origin) {
   const std::span<const ClassId> children(probe.children, probe.num_children);
+  if (Outdated(probe)) return Add(probe.op, children, origin);
   const ENodeId found = FindNode(probe.hash, probe.op, children);
   if (found.valid()) return class_of(found);
   return Insert(probe.hash, probe.op, children, origin);
@@ -89,6 +104,7 @@ absl::StatusOr<ClassId> EGraph::AddProbed(const Probe& probe, Origin origin) {
 
 absl::StatusOr<bool> EGraph::AddProbedTo(ClassId id, const Probe& probe, Origin origin) {
   const std::span<const ClassId> children(probe.children, probe.num_children);
+  if (Outdated(probe)) return AddTo(id, probe.op, children, origin);
   const ENodeId found = FindNode(probe.hash, probe.op, children);
   if (found.valid()) return Union(id, class_of(found), origin);
   return InsertTo(id, probe.hash, probe.op, children, origin);
@@ -123,15 +139,13 @@ absl::StatusOr<bool> EGraph::InsertTo(ClassId id, uint32_t hash, OpId op,
   QUOTIENT_RETURN_IF_ERROR(CheckRoom(op, children.size()));
   const ClassId root = Find(id);
   InsertNode(hash, op, children, root, origin);
-  if (classes_[root.value()].leaves_only != 0) to_prune_.push_back(root);
+  if (classes_[root.value()].leaves_only()) to_prune_.push_back(root);
   return true;
 }
 
 absl::Status EGraph::CheckRoom(OpId op, size_t num_children) const {
-  constexpr uint32_t kMaxSlots = 1u << 30;  // chunks of lists are addressed by slot
-  if (op.value() >> Row::kOpBits != 0 || rows_.size() >= ParentEntry::kMaxENodes ||
-      lists_.chunks().size() >= kMaxSlots - num_children - 3 ||
-      list_children_.size() >= 0xfffffff0u - num_children) {
+  if (op.value() >> Row::kOpBits != 0 || rows_.size() >= Row::kMaxRows ||
+      list_children_.size() + num_children >= UseId::kListed - 1) {
     return absl::ResourceExhaustedError("e-graph: no ids left");
   }
   return absl::OkStatus();
@@ -159,60 +173,74 @@ ClassId EGraph::MakeClass() {
 ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> children, ClassId id,
                            Origin origin) {
   const ENodeId node(rows_.size());
-  if (hash_cons_.full()) Rehash();
-  Row row = {Row::Key(op, children.size()) | Row::kChanged, id, {}};
+  if (hash_cons_.full()) MakeRoomInHashCons();
+  const KindId kind = RememberKind(op);
+  // Written in place, a word at a time: reading it back at once as a whole would have to wait.
+  Row& row = rows_.Append();
+  row.head = Row::Key(op, children.size()) | Row::kChanged;
+  row.cls = id;
+  row.child[0] = row.child[1] = ClassId();
+  row.next_use[0] = row.next_use[1] = UseId();
+  row.next_of_kind = ENodeId();
+  row.next_member = LinkMember(id, kind, node);
   if (row.listed()) {
     row.child[0] = ClassId(list_children_.size());
     row.child[1] = ClassId(static_cast<uint32_t>(children.size()));
-    for (ClassId child : children) list_children_.push_back(child);
+    for (size_t i = 0; i < children.size(); ++i) {
+      const UseId next = LinkUse(children[i], kind, i, UseId::InList(list_children_.size()));
+      list_children_.push_back(children[i]);
+      list_uses_.push_back({node, next});
+    }
   } else {
-    std::ranges::copy(children, row.child);
+    for (size_t i = 0; i < children.size(); ++i) {
+      row.child[i] = children[i];
+      row.next_use[i] = LinkUse(children[i], kind, i, UseId::InRow(node, i));
+    }
   }
-  rows_.push_back(row);
   origin_.push_back({origin});
   hash_cons_.Insert(hash, node);
-  RememberKind(op);
+  LinkKind(kind, node);
   ++num_enodes_;
   dirty_ = true;
   return node;
 }
 
-// Puts new e-nodes into the lists of their class, their children and their kind. Done for many at
-// once: what one of them needs is asked for while others are worked on. Those whose children or
-// class were united with others since have to be repaired.
-void EGraph::IndexNewNodes() {
-  constexpr uint32_t kAhead = 8;
-  const uint32_t end = rows_.size();
-  const auto prefetch_classes = [this](uint32_t row) {
-    __builtin_prefetch(&classes_[rows_[row].cls.value()], 1);
-    for (ClassId child : ChildrenOf(ENodeId(row))) __builtin_prefetch(&classes_[child.value()], 1);
-  };
-  const auto prefetch_lists = [this](uint32_t row) {
-    lists_.PrefetchTail(classes_[rows_[row].cls.value()].members);
-    for (ClassId child : ChildrenOf(ENodeId(row))) {
-      lists_.PrefetchTail(classes_[child.value()].parents);
-    }
-  };
-  for (; indexed_rows_ < end; ++indexed_rows_) {
-    const uint32_t i = indexed_rows_;
-    if (i + 2 * kAhead < end) prefetch_classes(i + 2 * kAhead);
-    if (i + kAhead < end) prefetch_lists(i + kAhead);
-    const ENodeId node(i);
-    const ClassId id = Find(rows_[i].cls);
-    if (id != rows_[i].cls) rows_.Write(i, &Row::cls, id);
-    AppendMember(id, node);
-    AddParents(node);
-    const uint32_t kind = kind_of_op_[rows_[i].op().value()].value();
-    kinds_.Extend(kind + 1, EntryLists::List());
-    kinds_.Write(kind, lists_.Append(kinds_[kind], i));
-    const auto stale = [this](ClassId child) { return Find(child) != child; };
-    if (std::ranges::any_of(ChildrenOf(node), stale)) repair_queue_.push_back(node);
-  }
+// Puts the e-node before the others of its class; what was first.
+ENodeId EGraph::LinkMember(ClassId id, KindId kind, ENodeId node) {
+  const uint32_t at = id.value();
+  const ENodeId next = classes_[at].first_member;
+  classes_.Write(at, &ClassRow::first_member, node);
+  if (!next.valid()) classes_.Write(at, &ClassRow::last_member, node);
+  classes_.Write(at, &ClassRow::weight_and_flags, classes_[at].weight_and_flags + 1);
+  classes_.Write(at, &ClassRow::member_kinds,
+                 classes_[at].member_kinds | ClassRow::MemberBit(kind));
+  return next;
 }
 
-void EGraph::AppendMember(ClassId id, ENodeId node) {
-  const EntryLists::List list = lists_.Append(classes_[id.value()].members, node.value());
-  classes_.Write(id.value(), &ClassRow::members, list);
+UseId EGraph::LinkUse(ClassId child, KindId kind, size_t position, UseId use) {
+  const uint32_t at = child.value();
+  const UseId next = classes_[at].first_use;
+  classes_.Write(at, &ClassRow::first_use, use);
+  if (!next.valid()) classes_.Write(at, &ClassRow::last_use, use);
+  classes_.Write(at, &ClassRow::weight_and_flags, classes_[at].weight_and_flags + 1);
+  classes_.Write(at, &ClassRow::use_kinds,
+                 classes_[at].use_kinds | ClassRow::UseBit(kind, position));
+  return next;
+}
+
+void EGraph::LinkKind(KindId kind, ENodeId node) {
+  kinds_.Extend(kind.value() + 1, KindRow());
+  const KindRow chain = kinds_[kind.value()];
+  kinds_.Write(kind.value(), {chain.first.valid() ? chain.first : node, node});
+  if (chain.last.valid()) rows_.Write(chain.last.value(), &Row::next_of_kind, node);
+}
+
+void EGraph::SetNextUse(UseId use, UseId next) {
+  if (use.listed()) {
+    list_uses_.Write(use.place(), &ListedUse::next, next);
+  } else {
+    rows_.Write(use.node().value(), &Row::next_use, use.position(), next);
+  }
 }
 
 KindId EGraph::RememberKind(OpId op) {
@@ -222,24 +250,14 @@ KindId EGraph::RememberKind(OpId op) {
   return kind;
 }
 
-void EGraph::AddParents(ENodeId node) {
-  const std::span<const ClassId> children = ChildrenOf(node);
-  for (size_t i = 0; i < children.size(); ++i) {
-    if (i > ParentEntry::kLast) {
-      const auto tail = children.subspan(ParentEntry::kLast, i - ParentEntry::kLast);
-      if (std::ranges::find(tail, children[i]) != tail.end()) continue;
-    }
-    const uint32_t child = Find(children[i]).value();
-    const EntryLists::List list =
-        lists_.Append(classes_[child].parents, ParentEntry::Pack(node, i));
-    classes_.Write(child, &ClassRow::parents, list);
+void EGraph::MakeRoomInHashCons() {
+  if (!hash_cons_.worth_cleaning()) {
+    hash_cons_.Double();
+    return;
   }
-}
-
-void EGraph::Rehash() {
   uint32_t count = 0;
   for (const Row& row : rows_.span()) count += row.duplicate() ? 0 : 1;
-  hash_cons_.Rehash(count);
+  hash_cons_.Clean(count);
   // A few at a time, so that several cache misses are under way.
   constexpr uint32_t kBatch = 16;
   uint32_t hashes[kBatch];
@@ -274,10 +292,8 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   ClassId kept = Find(a);
   ClassId absorbed = Find(b);
   if (kept == absorbed) return false;
-  // What Rebuild has to touch of a class; the one with more of it stays, then the older.
-  const auto weight = [this](ClassId id) {
-    return classes_[id.value()].parents.count + classes_[id.value()].members.count;
-  };
+  // The one with more to touch stays, then the older.
+  const auto weight = [this](ClassId id) { return classes_[id.value()].weight(); };
   if (weight(kept) < weight(absorbed) || (weight(kept) == weight(absorbed) && absorbed < kept)) {
     std::swap(kept, absorbed);
   }
@@ -289,21 +305,42 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   unions_.push_back({a, b, origin});
   --num_classes_;
   const ClassRow from = classes_[absorbed.value()];
-  ClassRow to = classes_[kept.value()];
-  to.parents = lists_.Join(to.parents, from.parents);
-  to.members = lists_.Join(to.members, from.members);
-  to.leaves_only |= from.leaves_only;
-  classes_.Write(kept.value(), to);
-  if (to.leaves_only != 0) to_prune_.push_back(kept);
-  to_repair_.push_back({from.parents, from.members});
+  JoinChains(kept, from);
+  if (classes_[kept.value()].leaves_only()) to_prune_.push_back(kept);
+  to_repair_.push_back(from);
   dirty_ = true;
   return true;
 }
 
+void EGraph::JoinChains(ClassId kept, const ClassRow& from) {
+  ClassRow to = classes_[kept.value()];
+  if (!to.last_member.valid()) {
+    to.first_member = from.first_member;
+    to.last_member = from.last_member;
+  } else if (from.last_member.valid()) {
+    rows_.Write(to.last_member.value(), &Row::next_member, from.first_member);
+    to.last_member = from.last_member;
+  }
+  if (!to.last_use.valid()) {
+    to.first_use = from.first_use;
+    to.last_use = from.last_use;
+  } else if (from.last_use.valid()) {
+    SetNextUse(to.last_use, from.first_use);
+    to.last_use = from.last_use;
+  }
+  to.weight_and_flags += from.weight();
+  to.weight_and_flags |= from.weight_and_flags & ClassRow::kLeavesOnly;
+  to.member_kinds |= from.member_kinds;
+  to.use_kinds |= from.use_kinds;
+  classes_.Write(kept.value(), to);
+}
+
 void EGraph::PruneToLeaves(ClassId id) {
   const ClassId root = Find(id);
-  if (classes_[root.value()].leaves_only != 0) return;
-  classes_.Write(root.value(), &ClassRow::leaves_only, uint32_t{1});
+  const ClassRow& row = classes_[root.value()];
+  if (row.leaves_only()) return;
+  classes_.Write(root.value(), &ClassRow::weight_and_flags,
+                 row.weight_and_flags | ClassRow::kLeavesOnly);
   to_prune_.push_back(root);
   dirty_ = true;
 }
@@ -322,7 +359,6 @@ void EGraph::Rollback() {
   num_classes_ = counts.num_classes;
   seen_rows_ = counts.seen_rows;
   seen_changes_ = counts.seen_changes;
-  indexed_rows_ = rows_.size();
   to_repair_.clear();
   repair_queue_.clear();
   to_modify_.clear();
@@ -342,10 +378,10 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   visit(self.rows_);
   visit(self.origin_);
   visit(self.list_children_);
+  visit(self.list_uses_);
   HashCons::VisitArrays(self.hash_cons_, visit);
   visit(self.union_find_.parents());
   visit(self.classes_);
-  visit(self.lists_.chunks());
   visit(self.kinds_);
   visit(self.unions_);
   visit(self.changes_);
@@ -380,7 +416,6 @@ void EGraph::Load(std::span<const uint32_t> image) {
     image = image.subspan(1 + words);
   });
   for (const Row& row : rows_.span()) RememberKind(row.op());
-  indexed_rows_ = rows_.size();
   dirty_ = false;
 }
 

@@ -24,7 +24,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/egraph/entry_lists.h"
 #include "core/egraph/flat_array.h"
 #include "core/egraph/hash_cons.h"
 #include "core/egraph/ids.h"
@@ -47,12 +46,14 @@ class OpTable {
 
 class EGraph;
 class ClassRange;
-template <typename Filter>
-class FilteredRange;
-class RowFilter;
-class ParentFilter;
-using ENodeRange = FilteredRange<RowFilter>;
-using ParentRange = FilteredRange<ParentFilter>;
+template <typename Chain>
+class ChainRange;
+class MemberChain;
+class KindChain;
+class UseChain;
+using MemberRange = ChainRange<MemberChain>;
+using KindRange = ChainRange<KindChain>;
+using ParentRange = ChainRange<UseChain>;
 
 // What is known about each class: stored by the analysis, indexed by ClassId.
 class Analysis {
@@ -108,7 +109,7 @@ class EGraph {
   EGraph& operator=(const EGraph&) = delete;
 
   // The class of op(children), a new one if the e-node is new. Errors are the analysis's, and
-  // RESOURCE_EXHAUSTED when ids run out (2^29 e-nodes, 2^24 operator words). `children` may point
+  // RESOURCE_EXHAUSTED when ids run out (2^30 e-nodes, 2^24 operator words). `children` may point
   // into this graph.
   absl::StatusOr<ClassId> Add(OpId op, std::span<const ClassId> children,
                               Origin origin = kInputOrigin);
@@ -156,12 +157,12 @@ class EGraph {
   //
   // Canonical classes in increasing order of id.
   ClassRange classes() const;
-  // Live e-nodes of a class: those of the class that was kept come first.
-  ENodeRange nodes(ClassId id) const;
+  // Live e-nodes of a class, the newest first, those of the class that was kept before others.
+  MemberRange nodes(ClassId id) const;
   // Live e-nodes that have this class as a child, each once.
   ParentRange parents(ClassId id) const;
   // Live e-nodes of a kind, in order of creation.
-  ENodeRange nodes_of_kind(KindId kind) const;
+  KindRange nodes_of_kind(KindId kind) const;
 
   // Valid until the next Add, Union or Rebuild.
   ENodeView node(ENodeId id) const { return {rows_[id.value()].op(), ChildrenOf(id)}; }
@@ -185,20 +186,29 @@ class EGraph {
   void AcknowledgeChanges();
 
   // For loops that run millions of times. Of a canonical class: visit(e-node) for its e-nodes,
-  // visit(e-node, position) for those that have it as a child, once per position (positions from
-  // ParentEntry::kLast on are one); also e-nodes that are not live.
+  // visit(e-node, position) for those that have it as a child, once per position; also e-nodes that
+  // are not live.
   template <typename Visit>
   void ForEachMember(ClassId id, const Visit& visit) const {
-    lists_.ForEach(classes_[id.value()].members, [&](uint32_t entry) { visit(ENodeId(entry)); });
+    for (ENodeId at = classes_[id.value()].first_member; at.valid();) {
+      const ENodeId next = rows_[at.value()].next_member;
+      if (next.valid()) __builtin_prefetch(&rows_[next.value()]);
+      visit(at);
+      at = next;
+    }
   }
   template <typename Visit>
   void ForEachUse(ClassId id, const Visit& visit) const {
-    lists_.ForEach(classes_[id.value()].parents, [&](uint32_t entry) {
-      if (entry == ParentEntry::kRemoved) return;
-      visit(ParentEntry::Node(entry), ParentEntry::Position(entry));
-    });
+    for (UseId at = classes_[id.value()].first_use; at.valid();) {
+      const UseId next = NextUse(at);
+      if (next.valid() && !next.listed()) __builtin_prefetch(&rows_[next.node().value()]);
+      visit(NodeOf(at), PositionOf(at));
+      at = next;
+    }
   }
   const Row& row(ENodeId id) const { return rows_[id.value()]; }
+  // Of a canonical class; for what its sets of kinds rule out.
+  const ClassRow& class_row(ClassId id) const { return classes_[id.value()]; }
   // Asks for what a walk through all e-nodes will look at soon: the lists around those that come
   // after this one.
   void PrefetchAround(ENodeId id) const;
@@ -212,7 +222,7 @@ class EGraph {
     uint32_t num_children;
     ClassId children[2];
   };
-  Probe StartProbe(OpId op, std::span<const ClassId> children) const;
+  void StartProbe(OpId op, std::span<const ClassId> children, Probe& probe) const;
   void LookAt(const Probe& probe) const;
   absl::StatusOr<ClassId> AddProbed(const Probe& probe, Origin origin);
   absl::StatusOr<bool> AddProbedTo(ClassId id, const Probe& probe, Origin origin);
@@ -220,20 +230,41 @@ class EGraph {
   const OpTable& table() const { return *table_; }
 
  private:
-  friend class RowFilter;
-  friend class ParentFilter;
+  friend class MemberChain;
+  friend class KindChain;
+  friend class UseChain;
 
-  void IndexNewNodes();
-  void AddParents(ENodeId node);
-  void AppendMember(ClassId id, ENodeId node);
+  ENodeId NodeOf(UseId use) const {
+    return use.listed() ? list_uses_[use.place()].node : use.node();
+  }
+  uint32_t PositionOf(UseId use) const {
+    if (!use.listed()) return use.position();
+    return use.place() - rows_[list_uses_[use.place()].node.value()].child[0].value();
+  }
+  UseId NextUse(UseId use) const {
+    return use.listed() ? list_uses_[use.place()].next
+                        : rows_[use.node().value()].next_use[use.position()];
+  }
+  void SetNextUse(UseId use, UseId next);
+  // Calls visit(use) for what begins and ends there.
+  template <typename Visit>
+  void ForEachUseBetween(UseId first, UseId last, const Visit& visit) const {
+    for (UseId at = first; at.valid(); at = at == last ? UseId() : NextUse(at)) visit(at);
+  }
+
+  ENodeId LinkMember(ClassId id, KindId kind, ENodeId node);
+  UseId LinkUse(ClassId child, KindId kind, size_t position, UseId use);
+  void LinkKind(KindId kind, ENodeId node);
+  void JoinChains(ClassId kept, const ClassRow& from);
   std::span<const ClassId> ChildrenOf(ENodeId id) const {
     const Row& row = rows_[id.value()];
     if (!row.listed()) return {row.child, row.arity()};
     return list_children_.span().subspan(row.child[0].value(), row.child[1].value());
   }
+  bool Outdated(const Probe& probe) const;
   ENodeId FindNode(uint32_t hash, OpId op, std::span<const ClassId> children) const;
   absl::Status CheckRoom(OpId op, size_t num_children) const;
-  // The e-node must be new; `children` canonical.
+  // The e-node must be new; `children` and the class canonical.
   ENodeId InsertNode(uint32_t hash, OpId op, std::span<const ClassId> children, ClassId id,
                      Origin origin);
   ClassId MakeClass();
@@ -241,7 +272,7 @@ class EGraph {
                                 std::span<const ClassId> children, Origin origin);
   absl::StatusOr<ClassId> Insert(uint32_t hash, OpId op, std::span<const ClassId> children,
                                  Origin origin);
-  void Rehash();
+  void MakeRoomInHashCons();
   KindId RememberKind(OpId op);
   void MarkChanged(ENodeId id);
   void SetHead(ENodeId id, uint32_t bits) {
@@ -249,11 +280,10 @@ class EGraph {
   }
 
   absl::Status RestoreCongruence();
-  void MoveMembers(EntryLists::List members);
+  void MoveMembers(const ClassRow& absorbed);
   absl::Status RepairNodes();
   bool Canonicalize(ENodeId id);
   absl::Status Rekey(ENodeId id, uint32_t hash);
-  void DropRepeatedEntries(ENodeId id);
   absl::Status UpdateParentsOf(ClassId id);
   absl::Status RunAnalysis();
   void HidePruned();
@@ -266,10 +296,9 @@ class EGraph {
   struct Word {
     uint32_t value;
   };
-  struct ClassRow {
-    EntryLists::List parents;  // of (e-node, position) pairs; see ParentEntry
-    EntryLists::List members;  // of e-nodes
-    uint32_t leaves_only = 0;
+  struct KindRow {
+    ENodeId first;
+    ENodeId last;
   };
   // Scalars of a clean graph, kept for each mark.
   struct Counts {
@@ -278,12 +307,6 @@ class EGraph {
     uint32_t seen_rows;
     uint32_t seen_changes;
   };
-  // What a class brought into the one that absorbed it.
-  struct Absorbed {
-    EntryLists::List parents;
-    EntryLists::List members;
-  };
-
   const OpTable* table_;
   Analysis* analysis_;
   Trail trail_;
@@ -292,13 +315,13 @@ class EGraph {
   FlatArray<Row> rows_;
   FlatArray<Word> origin_;
   FlatArray<ClassId> list_children_;  // of e-nodes with more than two
+  FlatArray<ListedUse> list_uses_;    // parallel
   HashCons hash_cons_;
 
   // Classes, by ClassId; of the canonical ones if not said otherwise.
   UnionFind union_find_;  // all
   FlatArray<ClassRow> classes_;
-  EntryLists lists_;
-  FlatArray<EntryLists::List> kinds_;  // e-nodes by KindId
+  FlatArray<KindRow> kinds_;  // by KindId
   FlatArray<UnionRecord> unions_;
   FlatArray<ENodeId> changes_;  // of e-nodes that were there
   uint32_t seen_rows_ = 0;      // acknowledged
@@ -308,8 +331,7 @@ class EGraph {
   std::vector<Counts> counts_at_mark_;
 
   // What Rebuild has to look at; nothing in a clean graph.
-  uint32_t indexed_rows_ = 0;  // those behind are in no list yet
-  std::vector<Absorbed> to_repair_;
+  std::vector<ClassRow> to_repair_;  // what absorbed classes brought, which stays one piece
   std::vector<ENodeId> repair_queue_;
   std::vector<ClassId> to_modify_;
   std::vector<ClassId> to_prune_;

@@ -101,6 +101,12 @@ class FlatArray {
     ++array_.size;
   }
 
+  // One more, whose content is the caller's to write.
+  T& Append() {
+    if (array_.size == capacity_) Reserve(capacity_ + 1);
+    return reinterpret_cast<T*>(array_.words)[array_.size++];
+  }
+
   // Fills up with `value`; never shrinks.
   void Extend(uint32_t size, const T& value) {
     while (array_.size < size) push_back(value);
@@ -114,8 +120,11 @@ class FlatArray {
     WriteWords(reinterpret_cast<const uint32_t*>(&place) - array_.words, value);
   }
 
-  // The word-th of all words.
-  void WriteWord(size_t word, uint32_t value) { WriteWords(word, value); }
+  template <typename F, size_t N>
+  void Write(size_t i, F (T::*field)[N], size_t at, const F& value) {
+    const F& place = (data()[i].*field)[at];
+    WriteWords(reinterpret_cast<const uint32_t*>(&place) - array_.words, value);
+  }
 
   // Only without marks: what was there is gone.
   void Clear() { array_.size = 0; }

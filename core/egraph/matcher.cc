@@ -17,11 +17,6 @@ constexpr uint32_t kFirstLeaf = 1024;
 
 using Code = Instruction::Code;
 
-// Instructions that look at the same e-nodes, one after the other.
-bool SameWalk(const Instruction& a, const Instruction& b) {
-  return a.code == b.code && a.input == b.input && (a.code == Code::kDown || a.code == Code::kUp);
-}
-
 }  // namespace
 
 Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules) {
@@ -49,7 +44,7 @@ uint32_t Matcher::LeafIndex(OpId op) {
   const auto known =
       std::ranges::find_if(leaves_, [op](const Leaf& leaf) { return leaf.op == op; });
   if (known == leaves_.end()) {
-    leaves_.push_back({op, ENodeId()});
+    leaves_.push_back({op});
     return static_cast<uint32_t>(leaves_.size() - 1);
   }
   return static_cast<uint32_t>(known - leaves_.begin());
@@ -112,42 +107,62 @@ uint32_t Matcher::ChildFor(uint32_t parent, const Instruction& step, const Compi
   node.step = step;
   node.guard = guard;
   node.guard_registers = std::move(guard_registers);
-  std::vector<uint32_t>& siblings = nodes_[parent].children;
-  // Behind the last that walks through the same e-nodes.
-  const auto same = std::find_if(siblings.rbegin(), siblings.rend(), [&](uint32_t sibling) {
-    return SameWalk(nodes_[sibling].step, step);
-  });
-  siblings.insert(same == siblings.rend() ? siblings.end() : same.base(), fresh);
+  nodes_[parent].children.push_back(fresh);
   return fresh;
 }
 
-void Matcher::LookUpLeaves(const EGraph& graph) {
+// True if something is not as it was.
+bool Matcher::LookUpLeaves(const EGraph& graph) {
+  bool differs = false;
   for (size_t i = 0; i < leaves_.size(); ++i) {
-    leaves_[i].node = graph.LookupNode(leaves_[i].op, {});
-    if (leaves_[i].node.valid()) {
-      registers_[kFirstLeaf + i] = graph.class_of(leaves_[i].node).value();
-    }
+    const ENodeId node = graph.LookupNode(leaves_[i].op, {});
+    if (node.valid()) registers_[kFirstLeaf + i] = graph.class_of(node).value();
+    const Leaf now = {leaves_[i].op, node.valid(), node.valid() && graph.changed(node)};
+    differs |= now.there != leaves_[i].there || now.changed != leaves_[i].changed;
+    leaves_[i] = now;
   }
+  return differs;
 }
 
 // Leaves that are not there, or changed where an earlier delta has the match, switch off what
 // needs them.
-bool Matcher::Enable(uint32_t node, const EGraph& graph) {
-  bool enabled = false;
-  for (const Emission& emission : nodes_[node].emissions) {
-    const auto there = [this](uint32_t leaf) { return leaves_[leaf].node.valid(); };
-    const auto old = [&](uint32_t leaf) { return !graph.changed(leaves_[leaf].node); };
-    enabled |= std::ranges::all_of(emission.leaves, there) &&
-               std::ranges::all_of(emission.old_leaves, old);
+bool Matcher::Enable(uint32_t index) {
+  TrieNode& node = nodes_[index];
+  node.enabled = false;
+  for (Emission& emission : node.emissions) {
+    const auto there = [this](uint32_t leaf) { return leaves_[leaf].there; };
+    const auto old = [this](uint32_t leaf) { return !leaves_[leaf].changed; };
+    emission.enabled = std::ranges::all_of(emission.leaves, there) &&
+                       std::ranges::all_of(emission.old_leaves, old);
+    node.enabled |= emission.enabled;
   }
-  for (const uint32_t child : nodes_[node].children) enabled |= Enable(child, graph);
-  return nodes_[node].enabled = enabled;
+  node.walks.clear();
+  for (const uint32_t child : node.children) {
+    if (Enable(child)) AddToWalks(child, node.walks);
+  }
+  return node.enabled |= !node.walks.empty();
+}
+
+void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
+  const Instruction& step = nodes_[child].step;
+  uint32_t kinds = 0;
+  if (step.code == Code::kDown) kinds = ClassRow::MemberBit(step.kind);
+  if (step.code == Code::kUp) kinds = ClassRow::UseBit(step.kind, step.position);
+  const auto same = std::ranges::find_if(walks, [&](const Walk& walk) {
+    return kinds != 0 && walk.code == step.code && walk.input == step.input;
+  });
+  if (same == walks.end()) {
+    walks.push_back({step.code, step.input, kinds, {child}});
+  } else {
+    same->kinds |= kinds;
+    same->nodes.push_back(child);
+  }
 }
 
 void Matcher::Search(EGraph& graph) {
   if (graph.has_changes()) {
-    LookUpLeaves(graph);
-    Enable(0, graph);
+    if (LookUpLeaves(graph) || !enabled_once_) Enable(0);
+    enabled_once_ = true;
     graph.ForEachChange([&](ENodeId id) {
       graph.PrefetchAround(id);
       const Row& row = graph.row(id);
@@ -155,7 +170,7 @@ void Matcher::Search(EGraph& graph) {
       if (!row.live() || kind.value() >= seeds_.size()) return;
       for (const uint32_t seed : seeds_[kind.value()]) {
         const TrieNode& node = nodes_[seed];
-        if (node.enabled && Load(graph, node.step, id, row)) RunChildren(graph, node);
+        if (node.enabled && Load(graph, node.step, id, row, kind)) RunChildren(graph, node);
       }
     });
   }
@@ -164,50 +179,44 @@ void Matcher::Search(EGraph& graph) {
 
 void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
   for (const Emission& emission : node.emissions) {
-    const auto fits = [&](uint32_t leaf) { return !graph.changed(leaves_[leaf].node); };
-    const auto there = [this](uint32_t leaf) { return leaves_[leaf].node.valid(); };
-    if (std::ranges::all_of(emission.leaves, there) &&
-        std::ranges::all_of(emission.old_leaves, fits)) {
-      Emit(emission);
-    }
+    if (emission.enabled) Emit(emission);
   }
-  const std::span<const uint32_t> children = node.children;
-  for (size_t begin = 0; begin < children.size();) {
-    const Instruction& first = nodes_[children[begin]].step;
-    size_t end = begin + 1;
-    while (end < children.size() && SameWalk(first, nodes_[children[end]].step)) ++end;
-    const std::span<const uint32_t> group = children.subspan(begin, end - begin);
-    begin = end;
-    if (first.code == Code::kSameClass || first.code == Code::kGuard) {
-      RunOne(graph, nodes_[group[0]]);
+  for (const Walk& walk : node.walks) {
+    if (walk.kinds == 0) {
+      RunOne(graph, nodes_[walk.nodes[0]]);
       continue;
     }
-    const ClassId input(registers_[first.input]);
-    if (first.code == Code::kDown) {
+    const ClassId input(registers_[walk.input]);
+    const ClassRow& cls = graph.class_row(input);
+    if (walk.code == Code::kDown) {
+      if ((cls.member_kinds & walk.kinds) == 0) continue;
       graph.ForEachMember(input, [&](ENodeId id) {
         const Row& row = graph.row(id);
         if (!row.live()) return;
-        for (const uint32_t child : group) {
+        const KindId kind = graph.kind(id);
+        for (const uint32_t child : walk.nodes) {
           const TrieNode& next = nodes_[child];
-          if (next.enabled && Load(graph, next.step, id, row)) RunChildren(graph, next);
+          if (Load(graph, next.step, id, row, kind)) RunChildren(graph, next);
         }
       });
       continue;
     }
+    if ((cls.use_kinds & walk.kinds) == 0) continue;
     graph.ForEachUse(input, [&](ENodeId id, uint32_t position) {
-      const Row* row = nullptr;
-      for (const uint32_t child : group) {
+      const Row& row = graph.row(id);
+      if (!row.live()) return;
+      const KindId kind = graph.kind(id);
+      for (const uint32_t child : walk.nodes) {
         const TrieNode& next = nodes_[child];
-        if (!next.enabled || position != std::min(next.step.position, ParentEntry::kLast)) continue;
-        if (row == nullptr) row = &graph.row(id);
-        if (row->live() && Load(graph, next.step, id, *row)) RunChildren(graph, next);
+        if (position == next.step.position && Load(graph, next.step, id, row, kind)) {
+          RunChildren(graph, next);
+        }
       }
     });
   }
 }
 
 void Matcher::RunOne(const EGraph& graph, const TrieNode& child) {
-  if (!child.enabled) return;
   const bool passes = child.step.code == Code::kGuard
                           ? Holds(graph, child)
                           : registers_[child.step.input] == registers_[child.step.other];
@@ -215,16 +224,14 @@ void Matcher::RunOne(const EGraph& graph, const TrieNode& child) {
 }
 
 // Whether the e-node fits; if so, its parts are in the registers.
-bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row) {
+bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row,
+                   KindId kind) {
   const OpId op = row.op();
-  if (step.op.valid() ? op != step.op : graph.kind(id) != step.kind) return false;
+  if (step.op.valid() ? op != step.op : kind != step.kind) return false;
   if (step.unchanged && row.changed()) return false;
   const std::span<const ClassId> children = graph.node(id).children;
   if (step.list == kNoIndex ? children.size() != step.num_children
                             : children.size() < step.num_children) {
-    return false;
-  }
-  if (step.code == Code::kUp && children[step.position].value() != registers_[step.input]) {
     return false;
   }
   if (step.op_variable != kNoIndex) {

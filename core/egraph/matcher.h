@@ -65,18 +65,30 @@ class Matcher {
     std::vector<uint32_t> op_registers;
     std::vector<uint32_t> old_leaves;  // leaves that must not have changed
     std::vector<uint32_t> leaves;      // that must be there
+    bool enabled = false;
+  };
+  // Children of a trie node that look at the same e-nodes: those along one chain. Comparisons and
+  // guards are alone.
+  struct Walk {
+    Instruction::Code code;
+    uint32_t input;
+    uint32_t kinds;  // bits of ClassRow: without one of them there is nothing to find
+    std::vector<uint32_t> nodes;
   };
   struct TrieNode {
     Instruction step;
     const CompiledGuard* guard = nullptr;
     std::vector<uint32_t> guard_registers;
-    std::vector<uint32_t> children;  // ordered so that those of one walk are neighbours
+    std::vector<uint32_t> children;
     std::vector<Emission> emissions;
-    bool enabled = false;  // something below can be reported
+    // As the leaves are now:
+    bool enabled = false;     // something here or below can be reported
+    std::vector<Walk> walks;  // of the children that are enabled
   };
   struct Leaf {
     OpId op;
-    ENodeId node;  // invalid: not in the graph
+    bool there = false;
+    bool changed = false;
   };
   struct QueueMark {
     size_t size;
@@ -87,11 +99,12 @@ class Matcher {
   uint32_t ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
                     std::vector<uint32_t> guard_registers);
   uint32_t LeafIndex(OpId op);
-  void LookUpLeaves(const EGraph& graph);
-  bool Enable(uint32_t node, const EGraph& graph);
+  bool LookUpLeaves(const EGraph& graph);
+  bool Enable(uint32_t node);
+  void AddToWalks(uint32_t child, std::vector<Walk>& walks) const;
   void RunChildren(const EGraph& graph, const TrieNode& node);
   void RunOne(const EGraph& graph, const TrieNode& child);
-  bool Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row);
+  bool Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row, KindId kind);
   bool Holds(const EGraph& graph, const TrieNode& node) const;
   void Emit(const Emission& emission);
 
@@ -99,6 +112,7 @@ class Matcher {
   std::vector<TrieNode> nodes_;
   std::vector<std::vector<uint32_t>> seeds_;  // by KindId: trie nodes
   std::vector<Leaf> leaves_;                  // in registers from kFirstLeaf on
+  bool enabled_once_ = false;
   std::vector<uint32_t> registers_;
   std::vector<uint32_t> ops_;
   std::vector<std::vector<QueueMark>> marks_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What there is in an e-graph, as ranges to loop over. They walk through the e-graph's lists and
+// What there is in an e-graph, as ranges to loop over. They walk along the e-graph's chains and
 // skip what is no longer live. Included by egraph.h.
 
 #include <cstddef>
@@ -10,33 +10,46 @@
 
 namespace quotient::egraph {
 
-// Entries that are e-nodes.
-class RowFilter {
+// A chain has a type of links, of which an invalid one is the end, Next(link), and Node(link): the
+// e-node there, invalid if it is to be skipped.
+class MemberChain {
  public:
-  RowFilter() = default;
-  explicit RowFilter(const EGraph* graph) : graph_(graph) {}
-  // Invalid: skip.
-  ENodeId operator()(uint32_t entry) const {
-    const ENodeId node(entry);
-    return graph_->live(node) ? node : ENodeId();
-  }
+  using Link = ENodeId;
+
+  explicit MemberChain(const EGraph* graph = nullptr) : graph_(graph) {}
+  Link Next(Link link) const { return graph_->row(link).next_member; }
+  ENodeId Node(Link link) const { return graph_->live(link) ? link : ENodeId(); }
 
  private:
-  const EGraph* graph_ = nullptr;
+  const EGraph* graph_;
 };
 
-// Entries that are parents of a class. An e-node that has the class as several children is there
-// several times, since classes may have become one; it counts where the class is first.
-class ParentFilter {
+class KindChain {
  public:
-  ParentFilter() = default;
-  ParentFilter(const EGraph* graph, ClassId id) : graph_(graph), id_(id) {}
-  ENodeId operator()(uint32_t entry) const {
-    if (entry == ParentEntry::kRemoved) return ENodeId();
-    const ENodeId node = ParentEntry::Node(entry);
+  using Link = ENodeId;
+
+  explicit KindChain(const EGraph* graph = nullptr) : graph_(graph) {}
+  Link Next(Link link) const { return graph_->row(link).next_of_kind; }
+  ENodeId Node(Link link) const { return graph_->live(link) ? link : ENodeId(); }
+
+ private:
+  const EGraph* graph_;
+};
+
+// An e-node that has the class as several children is there several times; it counts where the
+// class is first.
+class UseChain {
+ public:
+  using Link = UseId;
+
+  UseChain() = default;
+  UseChain(const EGraph* graph, ClassId id) : graph_(graph), id_(id) {}
+  Link Next(Link link) const { return graph_->NextUse(link); }
+  ENodeId Node(Link link) const {
+    const ENodeId node = graph_->NodeOf(link);
     if (!graph_->live(node)) return ENodeId();
     const std::span<const ClassId> children = graph_->ChildrenOf(node);
-    for (uint32_t i = 0; i < ParentEntry::Position(entry); ++i) {
+    for (uint32_t i = 0; i < graph_->PositionOf(link); ++i) {
       if (children[i] == id_) return ENodeId();
     }
     return node;
@@ -47,9 +60,11 @@ class ParentFilter {
   ClassId id_;
 };
 
-template <typename Filter>
-class FilteredRange {
+template <typename Chain>
+class ChainRange {
  public:
+  using Link = typename Chain::Link;
+
   class Iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -59,13 +74,10 @@ class FilteredRange {
     using reference = ENodeId;
 
     Iterator() = default;
-    Iterator(const EntryLists* lists, Filter filter, uint32_t slot)
-        : lists_(lists), filter_(filter), slot_(slot) {
-      Settle();
-    }
+    Iterator(Chain chain, Link link) : chain_(chain), link_(link) { Settle(); }
     ENodeId operator*() const { return node_; }
     Iterator& operator++() {
-      slot_ = lists_->NextSlot(slot_ + 1);
+      link_ = chain_.Next(link_);
       Settle();
       return *this;
     }
@@ -74,29 +86,25 @@ class FilteredRange {
       ++*this;
       return before;
     }
-    friend bool operator==(const Iterator& a, const Iterator& b) { return a.slot_ == b.slot_; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.link_ == b.link_; }
 
    private:
     void Settle() {
-      while (slot_ != EntryLists::kNone && !(node_ = filter_(lists_->entry(slot_))).valid()) {
-        slot_ = lists_->NextSlot(slot_ + 1);
-      }
+      while (link_.valid() && !(node_ = chain_.Node(link_)).valid()) link_ = chain_.Next(link_);
     }
 
-    const EntryLists* lists_ = nullptr;
-    Filter filter_;
-    uint32_t slot_ = EntryLists::kNone;
+    Chain chain_;
+    Link link_;
     ENodeId node_;
   };
   using iterator = Iterator;
   using const_iterator = Iterator;
   using value_type = ENodeId;
 
-  FilteredRange(const EntryLists* lists, EntryLists::List list, Filter filter)
-      : lists_(lists), list_(list), filter_(filter) {}
+  ChainRange(Chain chain, Link first) : chain_(chain), first_(first) {}
 
-  Iterator begin() const { return {lists_, filter_, lists_->FirstSlot(list_)}; }
-  Iterator end() const { return {lists_, filter_, EntryLists::kNone}; }
+  Iterator begin() const { return {chain_, first_}; }
+  Iterator end() const { return {chain_, Link()}; }
   bool empty() const { return begin() == end(); }
   size_t size() const { return static_cast<size_t>(std::distance(begin(), end())); }
   // Of a range that is not empty.
@@ -105,9 +113,8 @@ class FilteredRange {
   ENodeId operator[](size_t i) const { return *std::next(begin(), static_cast<ptrdiff_t>(i)); }
 
  private:
-  const EntryLists* lists_;
-  EntryLists::List list_;
-  Filter filter_;
+  Chain chain_;
+  Link first_;
 };
 
 // The canonical classes.
@@ -159,17 +166,15 @@ class ClassRange {
 };
 
 inline ClassRange EGraph::classes() const { return ClassRange(this); }
-inline ENodeRange EGraph::nodes(ClassId id) const {
-  return {&lists_, classes_[Find(id).value()].members, RowFilter(this)};
+inline MemberRange EGraph::nodes(ClassId id) const {
+  return {MemberChain(this), classes_[Find(id).value()].first_member};
 }
 inline ParentRange EGraph::parents(ClassId id) const {
   const ClassId root = Find(id);
-  return {&lists_, classes_[root.value()].parents, ParentFilter(this, root)};
+  return {UseChain(this, root), classes_[root.value()].first_use};
 }
-inline ENodeRange EGraph::nodes_of_kind(KindId kind) const {
-  const EntryLists::List list =
-      kind.value() < kinds_.size() ? kinds_[kind.value()] : EntryLists::List();
-  return {&lists_, list, RowFilter(this)};
+inline KindRange EGraph::nodes_of_kind(KindId kind) const {
+  return {KindChain(this), kind.value() < kinds_.size() ? kinds_[kind.value()].first : ENodeId()};
 }
 
 }  // namespace quotient::egraph

@@ -16,20 +16,10 @@ namespace {
 
 constexpr size_t kBatch = 16;
 
-size_t NumDistinct(std::span<const ClassId> ids) {
-  size_t count = 0;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const auto before = ids.first(i);
-    if (std::ranges::find(before, ids[i]) == before.end()) ++count;
-  }
-  return count;
-}
-
 }  // namespace
 
 absl::Status EGraph::Rebuild() {
   if (!dirty_) return absl::OkStatus();
-  IndexNewNodes();
   while (!to_repair_.empty() || !repair_queue_.empty() || !to_modify_.empty()) {
     QUOTIENT_RETURN_IF_ERROR(RestoreCongruence());
     if (analysis_ != nullptr) QUOTIENT_RETURN_IF_ERROR(RunAnalysis());
@@ -40,13 +30,11 @@ absl::Status EGraph::Rebuild() {
 }
 
 absl::Status EGraph::RestoreCongruence() {
-  IndexNewNodes();
   while (!to_repair_.empty() || !repair_queue_.empty()) {
-    for (const Absorbed& absorbed : to_repair_) {
-      MoveMembers(absorbed.members);
-      lists_.ForEach(absorbed.parents, [this](uint32_t entry) {
-        if (entry != ParentEntry::kRemoved) repair_queue_.push_back(ParentEntry::Node(entry));
-      });
+    for (const ClassRow& absorbed : to_repair_) {
+      MoveMembers(absorbed);
+      ForEachUseBetween(absorbed.first_use, absorbed.last_use,
+                        [this](UseId use) { repair_queue_.push_back(NodeOf(use)); });
     }
     to_repair_.clear();
     QUOTIENT_RETURN_IF_ERROR(RepairNodes());
@@ -54,14 +42,17 @@ absl::Status EGraph::RestoreCongruence() {
   return absl::OkStatus();
 }
 
-void EGraph::MoveMembers(EntryLists::List members) {
-  lists_.ForEach(members, [this](uint32_t entry) {
-    const ENodeId node(entry);
-    const ClassId id = Find(rows_[entry].cls);
-    if (rows_[entry].cls == id) return;
-    rows_.Write(entry, &Row::cls, id);
-    if (!rows_[entry].duplicate()) MarkChanged(node);
-  });
+void EGraph::MoveMembers(const ClassRow& absorbed) {
+  if (!absorbed.first_member.valid()) return;
+  for (ENodeId at = absorbed.first_member;; at = rows_[at.value()].next_member) {
+    const Row& row = rows_[at.value()];
+    const ClassId id = Find(row.cls);
+    if (row.cls != id) {
+      rows_.Write(at.value(), &Row::cls, id);
+      if (!row.duplicate()) MarkChanged(at);
+    }
+    if (at == absorbed.last_member) return;
+  }
 }
 
 absl::Status EGraph::RepairNodes() {
@@ -99,52 +90,30 @@ bool EGraph::Canonicalize(ENodeId id) {
   const std::span<const ClassId> children = ChildrenOf(id);
   if (std::ranges::none_of(children, stale)) return false;
   if (!row.listed()) {
-    ClassId canonical[2] = {row.child[0], row.child[1]};
-    for (uint32_t i = 0; i < row.arity(); ++i) canonical[i] = Find(canonical[i]);
-    rows_.Write(id.value(), Row{row.head, row.cls, {canonical[0], canonical[1]}});
+    for (uint32_t i = 0; i < row.arity(); ++i) {
+      rows_.Write(id.value(), &Row::child, i, Find(row.child[i]));
+    }
   } else {
-    const size_t before = children.size() > ParentEntry::kLast
-                              ? NumDistinct(children.subspan(ParentEntry::kLast))
-                              : 0;
     for (size_t i = 0; i < children.size(); ++i) {
       list_children_.Write(row.child[0].value() + i, Find(children[i]));
     }
-    if (before != 0 && NumDistinct(children.subspan(ParentEntry::kLast)) != before) {
-      DropRepeatedEntries(id);
-    }
   }
+  hash_cons_.CountOutdated();
   MarkChanged(id);
   return true;
-}
-
-// Two classes at late positions of the e-node became one, whose parents now hold it twice.
-void EGraph::DropRepeatedEntries(ENodeId id) {
-  const std::span<const ClassId> late = ChildrenOf(id).subspan(ParentEntry::kLast);
-  const uint32_t entry = ParentEntry::Pack(id, ParentEntry::kLast);
-  for (size_t i = 0; i < late.size(); ++i) {
-    bool seen = false;
-    const EntryLists::List parents = classes_[late[i].value()].parents;
-    for (uint32_t slot = lists_.FirstSlot(parents); slot != EntryLists::kNone;
-         slot = lists_.NextSlot(slot + 1)) {
-      if (lists_.entry(slot) != entry) continue;
-      if (seen) lists_.Replace(slot, ParentEntry::kRemoved);
-      seen = true;
-    }
-  }
 }
 
 absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
   const Row row = rows_[id.value()];
   if (row.duplicate()) return absl::OkStatus();
-  const auto congruent_to = [&] { return FindNode(hash, row.op(), ChildrenOf(id)); };
-  ENodeId congruent = congruent_to();
+  ENodeId congruent = FindNode(hash, row.op(), ChildrenOf(id));
+  if (!congruent.valid() && hash_cons_.full()) {
+    MakeRoomInHashCons();  // which may take in this one, too
+    congruent = FindNode(hash, row.op(), ChildrenOf(id));
+  }
   if (!congruent.valid()) {
-    if (!hash_cons_.full()) {
-      hash_cons_.Insert(hash, id);
-      return absl::OkStatus();
-    }
-    Rehash();  // takes in this one, too
-    congruent = congruent_to();
+    hash_cons_.Insert(hash, id);
+    return absl::OkStatus();
   }
   if (congruent == id) return absl::OkStatus();
   // The older one stays: it keeps its origin, and order of creation stays what it was.
@@ -175,12 +144,8 @@ absl::Status EGraph::RunAnalysis() {
 }
 
 absl::Status EGraph::UpdateParentsOf(ClassId id) {
-  const EntryLists::List parents = classes_[id.value()].parents;
-  for (uint32_t slot = lists_.FirstSlot(parents); slot != EntryLists::kNone;
-       slot = lists_.NextSlot(slot + 1)) {
-    const uint32_t entry = lists_.entry(slot);
-    if (entry == ParentEntry::kRemoved) continue;
-    const ENodeId node = ParentEntry::Node(entry);
+  for (UseId at = classes_[id.value()].first_use; at.valid(); at = NextUse(at)) {
+    const ENodeId node = NodeOf(at);
     if (rows_[node.value()].duplicate()) continue;
     QUOTIENT_RETURN_IF_ERROR(analysis_->Update(*this, node));
   }
@@ -191,8 +156,7 @@ absl::Status EGraph::UpdateParentsOf(ClassId id) {
 void EGraph::HidePruned() {
   MakeCanonical(to_prune_);
   for (ClassId id : to_prune_) {
-    lists_.ForEach(classes_[id.value()].members, [this](uint32_t entry) {
-      const ENodeId node(entry);
+    ForEachMember(id, [this](ENodeId node) {
       if (!live(node) || ChildrenOf(node).empty()) return;
       SetHead(node, Row::kHidden);
       --num_enodes_;

@@ -76,7 +76,7 @@ absl::Status RightProgram::ApplyBatch(EGraph& graph, std::span<const uint32_t> m
       for (uint32_t a = 0; a < step.num_arguments; ++a) {
         children[a] = values[i][arguments_[step.first_argument + a]];
       }
-      probes[i] = graph.StartProbe(Operator(step, match(i)), {children, step.num_arguments});
+      graph.StartProbe(Operator(step, match(i)), {children, step.num_arguments}, probes[i]);
     }
     for (size_t i = 0; i < count; ++i) {
       if (applies[i]) graph.LookAt(probes[i]);
@@ -92,8 +92,8 @@ absl::Status RightProgram::ApplyBatch(EGraph& graph, std::span<const uint32_t> m
         if (made.ok()) values[i][num_variables_ + s] = *made;
         status = made.status();
       }
-      if (IsTrouble(status)) return status;
       applies[i] = status.ok();
+      if (!status.ok() && IsTrouble(status)) return status;
     }
   }
   return absl::OkStatus();

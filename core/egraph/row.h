@@ -1,16 +1,51 @@
 #pragma once
 
-// Row: an e-node in 16 bytes. Up to two children are in the row, more of them in a list elsewhere.
+// Row: an e-node in 32 bytes. Up to two children are in the row, more of them in a list elsewhere.
 //
 //   head: [duplicate 1][hidden 1][changed 1][..][arity 2][operator word 24]
 //   cls:  the class
 //   child[2]: the children; or, if the arity says "listed", where their list begins and its length
+//   next_member, next_use[2], next_of_kind: chains that the e-node is a link of; see below
+//
+// The e-nodes of a class, those of a kind and the uses of a class (e-nodes that have it as a child)
+// are chains through the rows themselves: whoever walks through them looks at the rows anyway.
 
 #include <cstdint>
 
 #include "core/egraph/ids.h"
 
 namespace quotient::egraph {
+
+// A child of an e-node, in one word: the e-node and the position; for e-nodes with more than two
+// children the place in the array of all such children.
+class UseId {
+ public:
+  static constexpr uint32_t kListed = 1u << 31;
+
+  constexpr UseId() = default;  // invalid
+  static constexpr UseId InRow(ENodeId node, size_t position) {
+    return UseId(node.value() << 1 | static_cast<uint32_t>(position));
+  }
+  static constexpr UseId InList(size_t place) {
+    return UseId(kListed | static_cast<uint32_t>(place));
+  }
+  static constexpr UseId OfWord(uint32_t word) { return UseId(word); }
+
+  constexpr uint32_t word() const { return word_; }
+  constexpr bool valid() const { return word_ != kInvalid; }
+  constexpr bool listed() const { return (word_ & kListed) != 0; }
+  constexpr uint32_t place() const { return word_ & ~kListed; }
+  // Of those that are not listed.
+  constexpr ENodeId node() const { return ENodeId(word_ >> 1); }
+  constexpr uint32_t position() const { return word_ & 1; }
+
+  friend constexpr bool operator==(UseId, UseId) = default;
+
+ private:
+  constexpr explicit UseId(uint32_t word) : word_(word) {}
+  static constexpr uint32_t kInvalid = 0xffffffffu;
+  uint32_t word_ = kInvalid;
+};
 
 struct Row {
   static constexpr uint32_t kOpBits = 24;
@@ -19,10 +54,14 @@ struct Row {
   static constexpr uint32_t kChanged = 1u << 29;    // among the changes not acknowledged yet
   static constexpr uint32_t kHidden = 1u << 30;     // its class keeps leaves only
   static constexpr uint32_t kDuplicate = 1u << 31;  // congruent to another, which stands for it
+  static constexpr uint32_t kMaxRows = 1u << 30;    // those that a UseId can name
 
   uint32_t head;
   ClassId cls;
   ClassId child[2];
+  ENodeId next_member;
+  UseId next_use[2];  // not of listed children
+  ENodeId next_of_kind;
 
   // Operator word and arity: equal for e-nodes that can be equal.
   static uint32_t Key(OpId op, size_t arity) {
@@ -38,22 +77,36 @@ struct Row {
   bool changed() const { return (head & kChanged) != 0; }
   bool live() const { return (head & (kDuplicate | kHidden)) == 0; }
 };
+static_assert(sizeof(Row) == 32);
 
-// An e-node that has a class as its child number `position`, packed. Positions from kLast on are
-// one: of those there is one entry for each e-node and class.
-struct ParentEntry {
-  static constexpr uint32_t kPositionBits = 3;
-  static constexpr uint32_t kLast = (1u << kPositionBits) - 1;
-  // In the place of an entry that is gone.
-  static constexpr uint32_t kRemoved = 0xfffffffeu;
-  static constexpr uint32_t kMaxENodes = (1u << (32 - kPositionBits)) - 1;
+// What goes with a listed child.
+struct ListedUse {
+  ENodeId node;
+  UseId next;
+};
 
-  static uint32_t Pack(ENodeId node, size_t position) {
-    return node.value() << kPositionBits |
-           (position < kLast ? static_cast<uint32_t>(position) : kLast);
+// The heads of a class's chains. Ends are kept, too, so that chains join in constant time.
+//
+// The sets of kinds tell most walks along a chain beforehand that there is nothing to find: one bit
+// for several kinds, and bits of what was there once may stay.
+struct ClassRow {
+  ENodeId first_member;
+  ENodeId last_member;
+  UseId first_use;
+  UseId last_use;
+  // Members and uses, and kLeavesOnly. What Rebuild has to touch when the class is absorbed.
+  uint32_t weight_and_flags = 0;
+  uint32_t member_kinds = 0;
+  uint32_t use_kinds = 0;
+
+  static uint32_t MemberBit(KindId kind) { return 1u << kind.value() % 32; }
+  static uint32_t UseBit(KindId kind, size_t position) {
+    return 1u << (kind.value() + (position == 0 ? 0 : 16)) % 32;
   }
-  static ENodeId Node(uint32_t entry) { return ENodeId(entry >> kPositionBits); }
-  static uint32_t Position(uint32_t entry) { return entry & kLast; }
+
+  static constexpr uint32_t kLeavesOnly = 1u << 31;
+  uint32_t weight() const { return weight_and_flags & ~kLeavesOnly; }
+  bool leaves_only() const { return (weight_and_flags & kLeavesOnly) != 0; }
 };
 
 }  // namespace quotient::egraph
