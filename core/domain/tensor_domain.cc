@@ -295,7 +295,8 @@ absl::Status TensorDomain::Merge(const EGraph&, ClassId kept, ClassId absorbed) 
   }
   // News to the parents of either side.
   const absl::StatusOr<bool> other = Join(data_[absorbed.value()], before);
-  if (*changed || (other.ok() && *other)) changed_.push_back(kept);
+  if (*changed) changed_.push_back(kept);
+  if (other.ok() && *other) changed_.push_back(absorbed);
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include "core/egraph/egraph.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -17,6 +18,7 @@ EGraph::EGraph(const OpTable* table, Analysis* analysis)
       analysis_(analysis),
       rows_(&trail_),
       origin_(&trail_),
+      changed_at_(&trail_),
       list_children_(&trail_),
       list_uses_(&trail_),
       hash_cons_(&trail_),
@@ -182,7 +184,8 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
   row.child[0] = row.child[1] = ClassId();
   row.next_use[0] = row.next_use[1] = UseId();
   row.next_of_kind = ENodeId();
-  row.next_member = LinkMember(id, kind, node);
+  row.next_member =
+      LinkMember(id, children.empty() ? ClassRow::kLeafBit : ClassRow::MemberBit(kind), node);
   if (row.listed()) {
     row.child[0] = ClassId(list_children_.size());
     row.child[1] = ClassId(static_cast<uint32_t>(children.size()));
@@ -198,6 +201,7 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
     }
   }
   origin_.push_back({origin});
+  changed_at_.push_back({epoch_});
   hash_cons_.Insert(hash, node);
   LinkKind(kind, node);
   ++num_enodes_;
@@ -206,14 +210,13 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
 }
 
 // Puts the e-node before the others of its class; what was first.
-ENodeId EGraph::LinkMember(ClassId id, KindId kind, ENodeId node) {
+ENodeId EGraph::LinkMember(ClassId id, uint32_t kind_bit, ENodeId node) {
   const uint32_t at = id.value();
   const ENodeId next = classes_[at].first_member;
   classes_.Write(at, &ClassRow::first_member, node);
   if (!next.valid()) classes_.Write(at, &ClassRow::last_member, node);
   classes_.Write(at, &ClassRow::weight_and_flags, classes_[at].weight_and_flags + 1);
-  classes_.Write(at, &ClassRow::member_kinds,
-                 classes_[at].member_kinds | ClassRow::MemberBit(kind));
+  classes_.Write(at, &ClassRow::member_kinds, classes_[at].member_kinds | kind_bit);
   return next;
 }
 
@@ -277,15 +280,28 @@ void EGraph::MarkChanged(ENodeId id) {
   if (rows_[id.value()].changed()) return;
   SetHead(id, Row::kChanged);
   changes_.push_back(id);
+  changed_at_.Write(id.value(), {epoch_});
 }
 
-void EGraph::AcknowledgeChanges() {
+void EGraph::AcknowledgeChanges(bool keep) {
   ForEachChange([this](ENodeId id) {
     rows_.Write(id.value(), &Row::head, rows_[id.value()].head & ~Row::kChanged);
   });
-  if (!trail_.active()) changes_.Clear();
+  if (!trail_.active() && !keep) changes_.Clear();
   seen_rows_ = rows_.size();
   seen_changes_ = changes_.size();
+  ++epoch_;
+}
+
+std::vector<ENodeId> EGraph::ChangesSince(const Frontier& frontier) const {
+  std::vector<ENodeId> changes;
+  for (uint32_t i = frontier.rows; i < rows_.size(); ++i) changes.push_back(ENodeId(i));
+  const std::span<const ENodeId> log = changes_.span().subspan(frontier.changes);
+  const auto before = [&frontier](ENodeId id) { return id.value() < frontier.rows; };
+  std::ranges::copy_if(log, std::back_inserter(changes), before);
+  std::ranges::sort(changes);
+  changes.erase(std::unique(changes.begin(), changes.end()), changes.end());
+  return changes;
 }
 
 absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
@@ -346,7 +362,7 @@ void EGraph::PruneToLeaves(ClassId id) {
 }
 
 void EGraph::Mark() {
-  counts_at_mark_.push_back({num_enodes_, num_classes_, seen_rows_, seen_changes_});
+  counts_at_mark_.push_back({num_enodes_, num_classes_, seen_rows_, seen_changes_, epoch_});
   trail_.Mark();
   if (analysis_ != nullptr) analysis_->Mark();
 }
@@ -359,6 +375,7 @@ void EGraph::Rollback() {
   num_classes_ = counts.num_classes;
   seen_rows_ = counts.seen_rows;
   seen_changes_ = counts.seen_changes;
+  epoch_ = counts.epoch;
   to_repair_.clear();
   repair_queue_.clear();
   to_modify_.clear();
@@ -377,6 +394,7 @@ template <typename Self, typename Visit>
 void EGraph::VisitArrays(Self& self, const Visit& visit) {
   visit(self.rows_);
   visit(self.origin_);
+  visit(self.changed_at_);
   visit(self.list_children_);
   visit(self.list_uses_);
   HashCons::VisitArrays(self.hash_cons_, visit);
@@ -387,21 +405,21 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   visit(self.changes_);
 }
 
-// The image: four counts, then of each array its number of words and the words.
-std::vector<uint32_t> EGraph::Save() const {
-  size_t words = 4;
+// The image: five counts, then of each array its number of words and the words.
+void EGraph::Save(std::vector<uint32_t>& image) const {
+  size_t words = 5;
   VisitArrays(*this, [&words](const auto& array) { words += 1 + array.words().size(); });
-  std::vector<uint32_t> image;
-  image.reserve(words);
-  image.push_back(static_cast<uint32_t>(num_enodes_));
-  image.push_back(static_cast<uint32_t>(num_classes_));
-  image.push_back(seen_rows_);
-  image.push_back(seen_changes_);
-  VisitArrays(*this, [&image](const auto& array) {
-    image.push_back(static_cast<uint32_t>(array.words().size()));
-    image.insert(image.end(), array.words().begin(), array.words().end());
+  image.resize(words);
+  uint32_t* to = image.data();
+  *to++ = static_cast<uint32_t>(num_enodes_);
+  *to++ = static_cast<uint32_t>(num_classes_);
+  *to++ = seen_rows_;
+  *to++ = seen_changes_;
+  *to++ = epoch_;
+  VisitArrays(*this, [&to](const auto& array) {
+    *to++ = static_cast<uint32_t>(array.words().size());
+    to = std::ranges::copy(array.words(), to).out;
   });
-  return image;
 }
 
 void EGraph::Load(std::span<const uint32_t> image) {
@@ -409,7 +427,8 @@ void EGraph::Load(std::span<const uint32_t> image) {
   num_classes_ = image[1];
   seen_rows_ = image[2];
   seen_changes_ = image[3];
-  image = image.subspan(4);
+  epoch_ = image[4];
+  image = image.subspan(5);
   VisitArrays(*this, [&image](auto& array) {
     const size_t words = image[0];
     array.Assign(image.subspan(1, words));

@@ -70,7 +70,9 @@ class Analysis {
   // The rest is for domains where a merge can teach something new about a class (a constant
   // became known), which its parents and the graph itself may then use.
 
-  // Classes whose data a Merge or an Update changed since the last call.
+  // Classes whose data a Merge or an Update changed since the last call. One that a Merge absorbed
+  // is named if the class that was kept knows more than it did. E-nodes of the others and those
+  // that have them as children count as changed, for guards that look at the data.
   virtual std::vector<ClassId> TakeChanged() { return {}; }
   // The data of one of the e-node's children changed: join what the e-node now says into the data
   // of its class. Called by Rebuild until TakeChanged has nothing left.
@@ -140,7 +142,13 @@ class EGraph {
   size_t num_marks() const { return trail_.num_marks(); }
   // Everything as one flat image, without the analysis. Load wants no marks and an image of a
   // graph over the same operator words. Clean graphs only.
-  std::vector<uint32_t> Save() const;
+  std::vector<uint32_t> Save() const {
+    std::vector<uint32_t> image;
+    Save(image);
+    return image;
+  }
+  // Into memory that is there already; what was in `image` is gone.
+  void Save(std::vector<uint32_t>& image) const;
   void Load(std::span<const uint32_t> image);
 
   // The canonical class; logarithmic time.
@@ -183,7 +191,20 @@ class EGraph {
   bool has_changes() const { return seen_rows_ < rows_.size() || seen_changes_ < changes_.size(); }
   // Whether it is one of them.
   bool changed(ENodeId id) const { return rows_[id.value()].changed(); }
-  void AcknowledgeChanges();
+  // `keep`: somebody will ask for changes since a frontier from before.
+  void AcknowledgeChanges(bool keep = false);
+
+  // The same since an earlier acknowledgement than the last: take the frontier right after it.
+  struct Frontier {
+    uint32_t rows;
+    uint32_t changes;
+    uint32_t epoch;
+  };
+  Frontier frontier() const { return {seen_rows_, seen_changes_, epoch_}; }
+  std::vector<ENodeId> ChangesSince(const Frontier& frontier) const;
+  bool ChangedSince(const Frontier& frontier, ENodeId id) const {
+    return changed_at_[id.value()].value >= frontier.epoch;
+  }
 
   // For loops that run millions of times. Of a canonical class: visit(e-node) for its e-nodes,
   // visit(e-node, position) for those that have it as a child, once per position; also e-nodes that
@@ -252,7 +273,7 @@ class EGraph {
     for (UseId at = first; at.valid(); at = at == last ? UseId() : NextUse(at)) visit(at);
   }
 
-  ENodeId LinkMember(ClassId id, KindId kind, ENodeId node);
+  ENodeId LinkMember(ClassId id, uint32_t kind_bit, ENodeId node);
   UseId LinkUse(ClassId child, KindId kind, size_t position, UseId use);
   void LinkKind(KindId kind, ENodeId node);
   void JoinChains(ClassId kept, const ClassRow& from);
@@ -285,6 +306,7 @@ class EGraph {
   bool Canonicalize(ENodeId id);
   absl::Status Rekey(ENodeId id, uint32_t hash);
   absl::Status UpdateParentsOf(ClassId id);
+  void MarkChangedAround(ClassId id);
   absl::Status RunAnalysis();
   void HidePruned();
   // Sorted, canonical, each once.
@@ -306,7 +328,9 @@ class EGraph {
     int64_t num_classes;
     uint32_t seen_rows;
     uint32_t seen_changes;
+    uint32_t epoch;
   };
+
   const OpTable* table_;
   Analysis* analysis_;
   Trail trail_;
@@ -314,6 +338,7 @@ class EGraph {
   // E-nodes, by ENodeId.
   FlatArray<Row> rows_;
   FlatArray<Word> origin_;
+  FlatArray<Word> changed_at_;        // epoch of the last change
   FlatArray<ClassId> list_children_;  // of e-nodes with more than two
   FlatArray<ListedUse> list_uses_;    // parallel
   HashCons hash_cons_;
@@ -326,6 +351,7 @@ class EGraph {
   FlatArray<ENodeId> changes_;  // of e-nodes that were there
   uint32_t seen_rows_ = 0;      // acknowledged
   uint32_t seen_changes_ = 0;   // of changes_, acknowledged
+  uint32_t epoch_ = 0;          // acknowledgements so far
   int64_t num_enodes_ = 0;
   int64_t num_classes_ = 0;
   std::vector<Counts> counts_at_mark_;

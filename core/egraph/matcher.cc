@@ -33,6 +33,10 @@ Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules) {
     for (const Plan& plan : program->deltas) AddPlan(table, i, *program, plan);
   }
   for (const uint32_t seed : nodes_[0].children) {
+    if (nodes_[seed].step.code == Code::kScanClasses) {
+      class_seeds_.push_back(seed);
+      continue;
+    }
     const KindId kind = nodes_[seed].step.kind;
     if (kind.value() >= seeds_.size()) seeds_.resize(kind.value() + 1);
     seeds_[kind.value()].push_back(seed);
@@ -117,7 +121,7 @@ bool Matcher::LookUpLeaves(const EGraph& graph) {
   for (size_t i = 0; i < leaves_.size(); ++i) {
     const ENodeId node = graph.LookupNode(leaves_[i].op, {});
     if (node.valid()) registers_[kFirstLeaf + i] = graph.class_of(node).value();
-    const Leaf now = {leaves_[i].op, node.valid(), node.valid() && graph.changed(node)};
+    const Leaf now = {leaves_[i].op, node.valid(), node.valid() && Changed(graph, node)};
     differs |= now.there != leaves_[i].there || now.changed != leaves_[i].changed;
     leaves_[i] = now;
   }
@@ -126,19 +130,20 @@ bool Matcher::LookUpLeaves(const EGraph& graph) {
 
 // Leaves that are not there, or changed where an earlier delta has the match, switch off what
 // needs them.
-bool Matcher::Enable(uint32_t index) {
+template <typename Searched>
+bool Matcher::Enable(uint32_t index, const Searched& searched) {
   TrieNode& node = nodes_[index];
   node.enabled = false;
   for (Emission& emission : node.emissions) {
     const auto there = [this](uint32_t leaf) { return leaves_[leaf].there; };
     const auto old = [this](uint32_t leaf) { return !leaves_[leaf].changed; };
-    emission.enabled = std::ranges::all_of(emission.leaves, there) &&
+    emission.enabled = searched(emission.rule) && std::ranges::all_of(emission.leaves, there) &&
                        std::ranges::all_of(emission.old_leaves, old);
     node.enabled |= emission.enabled;
   }
   node.walks.clear();
   for (const uint32_t child : node.children) {
-    if (Enable(child)) AddToWalks(child, node.walks);
+    if (Enable(child, searched)) AddToWalks(child, node.walks);
   }
   return node.enabled |= !node.walks.empty();
 }
@@ -146,7 +151,10 @@ bool Matcher::Enable(uint32_t index) {
 void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
   const Instruction& step = nodes_[child].step;
   uint32_t kinds = 0;
-  if (step.code == Code::kDown) kinds = ClassRow::MemberBit(step.kind);
+  if (step.code == Code::kDown) {
+    if (step.num_children != 0 || step.list != kNoIndex) kinds |= ClassRow::MemberBit(step.kind);
+    if (step.num_children == 0) kinds |= ClassRow::kLeafBit;
+  }
   if (step.code == Code::kUp) kinds = ClassRow::UseBit(step.kind, step.position);
   const auto same = std::ranges::find_if(walks, [&](const Walk& walk) {
     return kinds != 0 && walk.code == step.code && walk.input == step.input;
@@ -159,22 +167,78 @@ void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
   }
 }
 
-void Matcher::Search(EGraph& graph) {
-  if (graph.has_changes()) {
-    if (LookUpLeaves(graph) || !enabled_once_) Enable(0);
-    enabled_once_ = true;
-    graph.ForEachChange([&](ENodeId id) {
-      graph.PrefetchAround(id);
-      const Row& row = graph.row(id);
-      const KindId kind = graph.kind(id);
-      if (!row.live() || kind.value() >= seeds_.size()) return;
-      for (const uint32_t seed : seeds_[kind.value()]) {
-        const TrieNode& node = nodes_[seed];
-        if (node.enabled && Load(graph, node.step, id, row, kind)) RunChildren(graph, node);
-      }
-    });
+void Matcher::Search(EGraph& graph, const std::vector<bool>& left_out) {
+  bool behind = false;
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (!takes(i) || left_out.empty() || !left_out[i]) continue;
+    LeaveOut(graph, i);
+    behind = true;
   }
-  graph.AcknowledgeChanges();
+  if (graph.has_changes()) SearchNew(graph);
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (rules_[i].behind && (left_out.empty() || !left_out[i])) CatchUp(graph, i);
+  }
+  graph.AcknowledgeChanges(behind);
+}
+
+void Matcher::LeaveOut(const EGraph& graph, size_t rule) {
+  RuleState& state = rules_[rule];
+  if (state.behind) return;
+  state.behind = true;
+  state.frontier = graph.frontier();
+  enabled_is_current_ = false;
+}
+
+void Matcher::SearchNew(const EGraph& graph) {
+  if (LookUpLeaves(graph) || !enabled_is_current_) {
+    Enable(0, [this](uint32_t rule) { return !rules_[rule].behind; });
+    enabled_is_current_ = true;
+  }
+  graph.ForEachChange([&](ENodeId id) {
+    graph.PrefetchAround(id);
+    RunSeeds(graph, id);
+  });
+}
+
+void Matcher::CatchUp(const EGraph& graph, size_t rule) {
+  since_ = &rules_[rule].frontier;
+  LookUpLeaves(graph);
+  Enable(0, [rule](uint32_t other) { return other == rule; });
+  for (const ENodeId id : graph.ChangesSince(*since_)) RunSeeds(graph, id);
+  since_ = nullptr;
+  rules_[rule].behind = false;
+  enabled_is_current_ = false;
+}
+
+void Matcher::RunSeeds(const EGraph& graph, ENodeId id) {
+  const Row& row = graph.row(id);
+  if (!row.live()) return;
+  if (!class_seeds_.empty() && IsNewClassAt(graph, id)) {
+    for (const uint32_t seed : class_seeds_) {
+      registers_[nodes_[seed].step.node_class] = row.cls.value();
+      if (nodes_[seed].enabled) RunChildren(graph, nodes_[seed]);
+    }
+  }
+  const KindId kind = graph.kind(id);
+  if (kind.value() >= seeds_.size()) return;
+  for (const uint32_t seed : seeds_[kind.value()]) {
+    const TrieNode& node = nodes_[seed];
+    if (node.enabled && Load(graph, node.step, id, row, kind)) RunChildren(graph, node);
+  }
+}
+
+// Whether all of the e-node's class is changed, and it comes first: at one e-node of each class
+// that no search has seen.
+bool Matcher::IsNewClassAt(const EGraph& graph, ENodeId id) const {
+  bool first = true;
+  for (ENodeId at = graph.class_row(graph.row(id).cls).first_member; at.valid();
+       at = graph.row(at).next_member) {
+    const Row& row = graph.row(at);
+    if (!row.live()) continue;
+    if (!Changed(graph, at) || (first && at != id)) return false;
+    first = false;
+  }
+  return true;
 }
 
 void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
@@ -228,7 +292,7 @@ bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, con
                    KindId kind) {
   const OpId op = row.op();
   if (step.op.valid() ? op != step.op : kind != step.kind) return false;
-  if (step.unchanged && row.changed()) return false;
+  if (step.unchanged && Changed(graph, id)) return false;
   const std::span<const ClassId> children = graph.node(id).children;
   if (step.list == kNoIndex ? children.size() != step.num_children
                             : children.size() < step.num_children) {
@@ -269,25 +333,35 @@ size_t Matcher::num_waiting(size_t rule) const {
   return (state.queue.size() - state.next) / state.right->match_size();
 }
 
-absl::StatusOr<bool> Matcher::ApplyNext(EGraph& graph, size_t rule) {
+absl::StatusOr<int64_t> Matcher::ApplyNext(EGraph& graph, size_t rule, size_t count) {
   RuleState& state = rules_[rule];
-  const size_t words = state.right->match_size();
-  const std::span<const uint32_t> match = state.queue.words().subspan(state.next, words);
+  const size_t words = count * state.right->match_size();
+  const std::span<const uint32_t> matches = state.queue.words().subspan(state.next, words);
   state.next += words;
-  return state.right->Apply(graph, match, static_cast<Origin>(rule + 1));
+  const absl::StatusOr<int64_t> changed =
+      state.right->ApplyBatch(graph, matches, static_cast<Origin>(rule + 1));
+  if (state.next == state.queue.size() && marks_.empty()) {
+    state.queue.Truncate(0);
+    state.next = 0;
+  }
+  return changed;
 }
 
 void Matcher::Mark() {
   std::vector<QueueMark>& mark = marks_.emplace_back();
-  for (const RuleState& rule : rules_) mark.push_back({rule.queue.size(), rule.next});
+  for (const RuleState& rule : rules_)
+    mark.push_back({rule.queue.size(), rule.next, rule.behind, rule.frontier});
 }
 
 void Matcher::Rollback() {
   for (size_t i = 0; i < rules_.size(); ++i) {
     rules_[i].queue.Truncate(marks_.back()[i].size);
     rules_[i].next = marks_.back()[i].next;
+    rules_[i].behind = marks_.back()[i].behind;
+    rules_[i].frontier = marks_.back()[i].frontier;
   }
   marks_.pop_back();
+  enabled_is_current_ = false;
 }
 
 void Matcher::Forget() { marks_.pop_back(); }

@@ -35,13 +35,15 @@ class Matcher {
 
   bool takes(size_t rule) const { return rules_[rule].right.has_value(); }
 
-  // Queues what is new in a clean graph and acknowledges its changes.
-  void Search(EGraph& graph);
+  // Queues what is new in a clean graph and acknowledges its changes. Rules in `left_out` (by
+  // index; none if empty) are not searched; the next time they are, they catch up.
+  void Search(EGraph& graph, const std::vector<bool>& left_out = {});
 
   // Matches that wait in the queue of a rule.
   size_t num_waiting(size_t rule) const;
-  // Applies the oldest that waits and takes it out of the queue. True if the graph changed.
-  absl::StatusOr<bool> ApplyNext(EGraph& graph, size_t rule);
+  // Applies the `count` oldest that wait and takes them out of the queue; at most
+  // RightProgram::kMaxBatch. How many of them changed the graph.
+  absl::StatusOr<int64_t> ApplyNext(EGraph& graph, size_t rule, size_t count);
   // Applies all that wait, rule by rule, until an error or until `may_go_on` says no, which is
   // asked every few matches.
   template <typename MayGoOn>
@@ -55,8 +57,10 @@ class Matcher {
  private:
   struct RuleState {
     std::optional<RightProgram> right;
-    WordQueue queue;  // tuples of right->match_size() words
-    size_t next = 0;  // word where the oldest waiting match begins
+    WordQueue queue;                 // tuples of right->match_size() words
+    size_t next = 0;                 // word where the oldest waiting match begins
+    bool behind = false;             // was left out of a search; then
+    EGraph::Frontier frontier = {};  // what it has seen
   };
   // What a trie node reports: registers in the order of a match.
   struct Emission {
@@ -93,14 +97,25 @@ class Matcher {
   struct QueueMark {
     size_t size;
     size_t next;
+    bool behind;
+    EGraph::Frontier frontier;
   };
 
   void AddPlan(const OpTable& table, uint32_t rule, const Program& program, const Plan& plan);
   uint32_t ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
                     std::vector<uint32_t> guard_registers);
   uint32_t LeafIndex(OpId op);
+  void LeaveOut(const EGraph& graph, size_t rule);
+  void SearchNew(const EGraph& graph);
+  void CatchUp(const EGraph& graph, size_t rule);
   bool LookUpLeaves(const EGraph& graph);
-  bool Enable(uint32_t node);
+  bool Changed(const EGraph& graph, ENodeId id) const {
+    return since_ == nullptr ? graph.changed(id) : graph.ChangedSince(*since_, id);
+  }
+  template <typename Searched>
+  bool Enable(uint32_t node, const Searched& searched);
+  void RunSeeds(const EGraph& graph, ENodeId id);
+  bool IsNewClassAt(const EGraph& graph, ENodeId id) const;
   void AddToWalks(uint32_t child, std::vector<Walk>& walks) const;
   void RunChildren(const EGraph& graph, const TrieNode& node);
   void RunOne(const EGraph& graph, const TrieNode& child);
@@ -111,8 +126,10 @@ class Matcher {
   std::vector<RuleState> rules_;
   std::vector<TrieNode> nodes_;
   std::vector<std::vector<uint32_t>> seeds_;  // by KindId: trie nodes
+  std::vector<uint32_t> class_seeds_;         // trie nodes that begin with a class
   std::vector<Leaf> leaves_;                  // in registers from kFirstLeaf on
-  bool enabled_once_ = false;
+  bool enabled_is_current_ = false;           // for the rules that are not behind
+  const EGraph::Frontier* since_ = nullptr;   // of the rule that catches up
   std::vector<uint32_t> registers_;
   std::vector<uint32_t> ops_;
   std::vector<std::vector<QueueMark>> marks_;
@@ -123,16 +140,11 @@ absl::Status Matcher::ApplyAll(EGraph& graph, const MayGoOn& may_go_on) {
   for (size_t i = 0; i < rules_.size(); ++i) {
     RuleState& rule = rules_[i];
     if (!rule.right.has_value()) continue;
-    const size_t words = rule.right->match_size();
-    while (rule.next < rule.queue.size()) {
+    while (const size_t waiting = num_waiting(i)) {
       if (!may_go_on()) return absl::OkStatus();
-      const size_t count =
-          std::min((rule.queue.size() - rule.next) / words, RightProgram::kMaxBatch);
-      const auto matches = rule.queue.words().subspan(rule.next, count * words);
-      rule.next += count * words;
-      const absl::Status status =
-          rule.right->ApplyBatch(graph, matches, static_cast<Origin>(i + 1));
-      if (!status.ok()) return status;
+      const absl::StatusOr<int64_t> changed =
+          ApplyNext(graph, i, std::min(waiting, RightProgram::kMaxBatch));
+      if (!changed.ok()) return changed.status();
     }
     if (marks_.empty()) {
       rule.queue.Release();

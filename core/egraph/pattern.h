@@ -64,9 +64,10 @@ struct Binding {
 struct Guard {
   std::string signature;
   std::function<bool(const EGraph& graph, std::span<const Binding> arguments)> holds;
-  // It looks at nothing but which ids its arguments are, so that it cannot come to hold while none
-  // of them changes. Rules with other guards are searched from scratch each time.
-  bool of_ids = false;
+  // It cannot come to hold while neither one of its arguments becomes another class nor the
+  // analysis says that the data of one changed (Analysis::TakeChanged); and what it held of may be
+  // applied later, without asking again. Rules with other guards are searched from scratch.
+  bool of_data = false;
 };
 
 // Makes an operator word; nothing: the rule does not apply here.

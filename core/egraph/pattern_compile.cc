@@ -401,18 +401,26 @@ void Renumber(const VariableNames& from, const VariableNames& to, Plan& plan) {
   plan.variable_registers = std::move(registers);
 }
 
+bool HasAtom(const std::vector<Term>& root) {
+  return std::ranges::any_of(root,
+                             [](const Term& term) { return term.sort != Term::Sort::kVariable; });
+}
+
+// Every class is a match.
+bool IsAnyClass(const RuleText& text) { return text.left.size() == 1 && !HasAtom(text.left[0]); }
+
 bool ChangesTell(const RuleText& text, const Program& program) {
-  const auto has_atom = [](const std::vector<Term>& root) {
-    return std::ranges::any_of(root,
-                               [](const Term& term) { return term.sort != Term::Sort::kVariable; });
-  };
-  return std::ranges::all_of(text.left, has_atom) &&
+  return (IsAnyClass(text) || std::ranges::all_of(text.left, HasAtom)) &&
          std::ranges::all_of(program.guards,
-                             [](const CompiledGuard& guard) { return guard.guard.of_ids; });
+                             [](const CompiledGuard& guard) { return guard.guard.of_data; });
 }
 
 absl::Status CompileDeltas(const RuleText& text, const Vocabulary& vocabulary,
                            const VariableNames& names, Program& program) {
+  if (IsAnyClass(text)) {
+    program.deltas.push_back(program.search);
+    return absl::OkStatus();
+  }
   std::vector<const Term*> atoms;
   for (const std::vector<Term>& root : text.left) {
     for (const Term& term : root) CollectAtoms(term, atoms);

@@ -133,8 +133,13 @@ void EGraph::MakeCanonical(std::vector<ClassId>& ids) const {
 absl::Status EGraph::RunAnalysis() {
   for (std::vector<ClassId> changed = analysis_->TakeChanged(); !changed.empty();
        changed = analysis_->TakeChanged()) {
-    MakeCanonical(changed);
-    for (ClassId id : changed) QUOTIENT_RETURN_IF_ERROR(UpdateParentsOf(id));
+    std::ranges::sort(changed);
+    changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+    for (ClassId id : changed) {
+      // What was absorbed counts as changed already.
+      if (Find(id) == id) MarkChangedAround(id);
+      QUOTIENT_RETURN_IF_ERROR(UpdateParentsOf(id));
+    }
     to_modify_.insert(to_modify_.end(), changed.begin(), changed.end());
   }
   std::vector<ClassId> ids = std::exchange(to_modify_, {});
@@ -143,13 +148,23 @@ absl::Status EGraph::RunAnalysis() {
   return absl::OkStatus();
 }
 
+void EGraph::MarkChangedAround(ClassId id) {
+  const auto mark = [this](ENodeId node) {
+    if (!rows_[node.value()].duplicate()) MarkChanged(node);
+  };
+  ForEachMember(id, mark);
+  ForEachUse(id, [&mark](ENodeId node, uint32_t) { mark(node); });
+}
+
+// Of an absorbed class: those that it brought.
 absl::Status EGraph::UpdateParentsOf(ClassId id) {
-  for (UseId at = classes_[id.value()].first_use; at.valid(); at = NextUse(at)) {
-    const ENodeId node = NodeOf(at);
-    if (rows_[node.value()].duplicate()) continue;
-    QUOTIENT_RETURN_IF_ERROR(analysis_->Update(*this, node));
-  }
-  return absl::OkStatus();
+  const ClassRow row = classes_[id.value()];
+  absl::Status status;
+  ForEachUseBetween(row.first_use, row.last_use, [&](UseId use) {
+    const ENodeId node = NodeOf(use);
+    if (status.ok() && !rows_[node.value()].duplicate()) status = analysis_->Update(*this, node);
+  });
+  return status;
 }
 
 // E-nodes with children in classes that keep leaves only are no longer live.
@@ -161,6 +176,7 @@ void EGraph::HidePruned() {
       SetHead(node, Row::kHidden);
       --num_enodes_;
     });
+    classes_.Write(id.value(), &ClassRow::member_kinds, ClassRow::kLeafBit);
   }
   to_prune_.clear();
 }

@@ -50,22 +50,26 @@ std::optional<uint32_t> RightProgram::Flatten(const RightTerm& term) {
   return num_variables_ + static_cast<uint32_t>(steps_.size()) - 1;
 }
 
-absl::Status RightProgram::ApplyBatch(EGraph& graph, std::span<const uint32_t> matches,
-                                      Origin origin) const {
+absl::StatusOr<int64_t> RightProgram::ApplyBatch(EGraph& graph, std::span<const uint32_t> matches,
+                                                 Origin origin) const {
   const size_t words = match_size();
   const size_t count = matches.size() / words;
   const auto match = [&](size_t i) { return matches.subspan(i * words, words); };
   if (!fits_batch()) {
+    int64_t num_changed = 0;
     for (size_t i = 0; i < count; ++i) {
-      QUOTIENT_RETURN_IF_ERROR(Apply(graph, match(i), origin).status());
+      QUOTIENT_ASSIGN_OR_RETURN(const bool changed, Apply(graph, match(i), origin));
+      num_changed += changed;
     }
-    return absl::OkStatus();
+    return num_changed;
   }
   ClassId values[kMaxBatch][kMaxBatchValues];
   EGraph::Probe probes[kMaxBatch];
   bool applies[kMaxBatch];
+  bool changed[kMaxBatch];
   for (size_t i = 0; i < count; ++i) {
     applies[i] = true;
+    changed[i] = false;
     for (uint32_t v = 0; v < num_variables_; ++v) values[i][v] = ClassId(match(i)[num_roots_ + v]);
   }
   for (size_t s = 0; s < steps_.size(); ++s) {
@@ -86,17 +90,25 @@ absl::Status RightProgram::ApplyBatch(EGraph& graph, std::span<const uint32_t> m
       if (!applies[i]) continue;
       absl::Status status;
       if (last) {
-        status = graph.AddProbedTo(ClassId(match(i)[0]), probes[i], origin).status();
+        const absl::StatusOr<bool> added =
+            graph.AddProbedTo(ClassId(match(i)[0]), probes[i], origin);
+        if (added.ok()) changed[i] |= *added;
+        status = added.status();
       } else {
+        const uint32_t nodes_before = graph.enode_bound();
         const absl::StatusOr<ClassId> made = graph.AddProbed(probes[i], origin);
         if (made.ok()) values[i][num_variables_ + s] = *made;
         status = made.status();
+        changed[i] |= graph.enode_bound() != nodes_before;
       }
       applies[i] = status.ok();
       if (!status.ok() && IsTrouble(status)) return status;
     }
   }
-  return absl::OkStatus();
+  // What was added for a right side that turned out not to apply does not count.
+  int64_t num_changed = 0;
+  for (size_t i = 0; i < count; ++i) num_changed += applies[i] && changed[i];
+  return num_changed;
 }
 
 absl::StatusOr<bool> RightProgram::Apply(EGraph& graph, std::span<const uint32_t> match,

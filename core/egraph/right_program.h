@@ -24,9 +24,11 @@ class RightProgram {
   absl::StatusOr<bool> Apply(EGraph& graph, std::span<const uint32_t> match, Origin origin) const;
 
   // The same for several matches, one behind the other, at most kMaxBatch: a step of all of them
-  // before the next step, so that their cache misses are under way together.
+  // before the next step, so that their cache misses are under way together. How many of them
+  // changed the graph.
   static constexpr size_t kMaxBatch = 32;
-  absl::Status ApplyBatch(EGraph& graph, std::span<const uint32_t> matches, Origin origin) const;
+  absl::StatusOr<int64_t> ApplyBatch(EGraph& graph, std::span<const uint32_t> matches,
+                                     Origin origin) const;
 
   size_t match_size() const { return num_roots_ + num_variables_ + num_ops_; }
 

@@ -99,7 +99,9 @@ struct ClassRow {
   uint32_t member_kinds = 0;
   uint32_t use_kinds = 0;
 
-  static uint32_t MemberBit(KindId kind) { return 1u << kind.value() % 32; }
+  // E-nodes without children have a bit for themselves: they are all that is left of some classes.
+  static constexpr uint32_t kLeafBit = 1u << 31;
+  static uint32_t MemberBit(KindId kind) { return 1u << kind.value() % 31; }
   static uint32_t UseBit(KindId kind, size_t position) {
     return 1u << (kind.value() + (position == 0 ? 0 : 16)) % 32;
   }

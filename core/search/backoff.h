@@ -2,9 +2,11 @@
 
 // Which rules sit out the next iterations: one that found more matches than an iteration takes is
 // banned for a while, each time twice as long, so that explosive rules (associativity) leave room
-// for the others. As egg's scheduler, but nothing that was found is thrown away.
+// for the others; when it comes back, an iteration takes twice as many of it as the last time. As
+// egg's scheduler, but nothing that was found is thrown away.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -19,6 +21,12 @@ class Backoff {
 
   bool banned(size_t rule, int64_t iteration) const {
     return iteration < rules_[rule].banned_until;
+  }
+
+  // How many matches of the rule an iteration takes, of which it takes `limit` at first.
+  size_t Scaled(size_t rule, size_t limit) const {
+    const int doublings = std::min(rules_[rule].times, kMaxDoublings);
+    return std::min(limit, std::numeric_limits<size_t>::max() >> doublings) << doublings;
   }
 
   // The rule had more to offer than `iteration` took.

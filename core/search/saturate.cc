@@ -1,7 +1,7 @@
-// One iteration: all rules search the same clean graph, then their new matches are applied one of
+// One iteration: all rules search the same clean graph, then their new matches are applied some of
 // each rule in turn (so that none uses up the room alone), then the graph is rebuilt. Patterns are
 // matched together and incrementally: what a banned rule has found waits in its queue. The others
-// (guards that look at more than ids, rules written by hand) search from scratch, and a memory
+// (guards that look at the graph, rules written by hand) search from scratch, and a memory
 // drops what they found before.
 
 #include "core/search/saturate.h"
@@ -82,7 +82,7 @@ class Saturation {
   StopReason Limit() const;
   std::vector<Found> Search();
   Found SearchAlone(size_t rule, size_t limit);
-  absl::StatusOr<bool> ApplyOne(size_t rule, const Found& found, size_t round);
+  absl::StatusOr<size_t> ApplySome(size_t rule, const Found& found, size_t done);
   absl::Status Apply(const std::vector<Found>& found);
   absl::StatusOr<bool> MakeRoom();
 
@@ -146,17 +146,23 @@ StopReason Saturation::Limit() const {
 std::vector<Saturation::Found> Saturation::Search() {
   std::vector<Found> found(rules_.size());
   const size_t limit = static_cast<size_t>(std::max<int64_t>(limits_.max_matches_per_rule, 1));
-  matcher_.Search(graph_);
+  // A rule that is not asked for more, now, need not look for more.
+  std::vector<bool> left_out(rules_.size(), false);
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    left_out[i] = backoff_.banned(i, turn_) ||
+                  (matcher_.takes(i) && matcher_.num_waiting(i) > backoff_.Scaled(i, limit));
+  }
+  matcher_.Search(graph_, left_out);
   for (size_t i = 0; i < rules_.size(); ++i) {
     if (backoff_.banned(i, turn_)) continue;
     if (stop_.ShouldStop()) break;
     if (!matcher_.takes(i)) {
-      found[i] = SearchAlone(i, limit);
+      found[i] = SearchAlone(i, backoff_.Scaled(i, limit));
       continue;
     }
     const size_t waiting = matcher_.num_waiting(i);
-    if (waiting > limit) backoff_.Ban(i, turn_);
-    found[i].count = std::min(waiting, limit);
+    found[i].count = std::min(waiting, backoff_.Scaled(i, limit));
+    if (waiting > found[i].count) backoff_.Ban(i, turn_);
   }
   return found;
 }
@@ -171,19 +177,35 @@ Saturation::Found Saturation::SearchAlone(size_t rule, size_t limit) {
   return found;
 }
 
-absl::StatusOr<bool> Saturation::ApplyOne(size_t rule, const Found& found, size_t round) {
-  if (matcher_.takes(rule)) return matcher_.ApplyNext(graph_, rule);
-  return rules_[rule]->Apply(graph_, found.matches[round], static_cast<Origin>(rule + 1));
+// Applies the next matches of the rule: as many as leave all rules room for as many, at least one.
+// How many.
+absl::StatusOr<size_t> Saturation::ApplySome(size_t rule, const Found& found, size_t done) {
+  constexpr size_t kENodesPerMatch = 16;  // more than most right sides have
+  size_t count = 1;
+  int64_t changed = 0;
+  if (matcher_.takes(rule)) {
+    const size_t room = static_cast<size_t>(limits_.max_enodes - enodes_at_most());
+    count = std::clamp<size_t>(room / (kENodesPerMatch * rules_.size()), 1,
+                               egraph::RightProgram::kMaxBatch);
+    count = std::min(count, found.count - done);
+    QUOTIENT_ASSIGN_OR_RETURN(changed, matcher_.ApplyNext(graph_, rule, count));
+  } else {
+    QUOTIENT_ASSIGN_OR_RETURN(
+        changed, rules_[rule]->Apply(graph_, found.matches[done], static_cast<Origin>(rule + 1)));
+  }
+  outcome_.matches_applied += changed;
+  outcome_.applied_by_rule[rule] += changed;
+  return count;
 }
 
 // Sets the outcome's reason if the iteration had to end early.
 absl::Status Saturation::Apply(const std::vector<Found>& found) {
-  size_t rounds = 0;
-  for (const Found& each : found) rounds = std::max(rounds, each.count);
+  std::vector<size_t> done(rules_.size(), 0);
   int64_t steps = 0;
-  for (size_t round = 0; round < rounds; ++round) {
+  for (bool more = true; more;) {
+    more = false;
     for (size_t rule = 0; rule < rules_.size(); ++rule) {
-      if (round >= found[rule].count) continue;
+      if (done[rule] == found[rule].count) continue;
       if (enodes_at_most() >= limits_.max_enodes) {
         QUOTIENT_ASSIGN_OR_RETURN(const bool room, MakeRoom());
         if (!room) {
@@ -195,10 +217,9 @@ absl::Status Saturation::Apply(const std::vector<Found>& found) {
         outcome_.reason = stop_.Check();
         if (outcome_.reason != StopReason::kNone) return absl::OkStatus();
       }
-      QUOTIENT_ASSIGN_OR_RETURN(const bool changed, ApplyOne(rule, found[rule], round));
-      if (!changed) continue;
-      ++outcome_.matches_applied;
-      ++outcome_.applied_by_rule[rule];
+      QUOTIENT_ASSIGN_OR_RETURN(const size_t applied, ApplySome(rule, found[rule], done[rule]));
+      done[rule] += applied;
+      more |= done[rule] < found[rule].count;
     }
   }
   return absl::OkStatus();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace quotient::search {
 namespace {
 
@@ -38,6 +40,16 @@ TEST(Backoff, NeverOverflows) {
     backoff.Ban(0, now);
     EXPECT_TRUE(backoff.banned(0, now + 1));
   }
+}
+
+TEST(Backoff, EachBanDoublesWhatAnIterationTakes) {
+  Backoff backoff(1);
+  EXPECT_EQ(backoff.Scaled(0, 7), 7u);
+  backoff.Ban(0, 0);
+  EXPECT_EQ(backoff.Scaled(0, 7), 14u);
+  backoff.Ban(0, 3);
+  EXPECT_EQ(backoff.Scaled(0, 7), 28u);
+  EXPECT_GE(backoff.Scaled(0, std::numeric_limits<size_t>::max()), size_t{1} << 60);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ std::optional<double> AlgebraDomain::Fold(const EGraph& graph, OpId op,
   if (children.empty()) return algebra_.parse_leaf(table_.Name(op));
   std::vector<double> values;
   for (ClassId child : children) {
-    const std::optional<double> value = values_[graph.Find(child).value()];
+    const std::optional<double> value = known_[graph.Find(child).value()].value;
     if (!value.has_value()) return std::nullopt;
     values.push_back(*value);
   }
@@ -69,24 +69,29 @@ std::optional<double> AlgebraDomain::Fold(const EGraph& graph, OpId op,
 
 absl::Status AlgebraDomain::Make(const EGraph& graph, OpId op, std::span<const ClassId> children,
                                  ClassId fresh) {
-  values_.resize(fresh.value());
-  values_.push_back(Fold(graph, op, children));
+  known_.resize(fresh.value());
+  const std::optional<double> value = Fold(graph, op, children);
+  known_.push_back({value, children.empty() && !value.has_value()});
   return absl::OkStatus();
 }
 
 absl::Status AlgebraDomain::Merge(const EGraph& /*graph*/, ClassId kept, ClassId absorbed) {
-  std::optional<double>& value = values_[kept.value()];
-  const std::optional<double> other = values_[absorbed.value()];
-  if (value.has_value() && other.has_value() &&
-      std::abs(*value - *other) > 1e-6 * (1 + std::abs(*value))) {
-    return absl::InternalError(absl::StrFormat("contradiction: %g = %g", *value, *other));
+  Known& known = known_[kept.value()];
+  const Known other = known_[absorbed.value()];
+  if (known.value.has_value() && other.value.has_value() &&
+      std::abs(*known.value - *other.value) > 1e-6 * (1 + std::abs(*known.value))) {
+    return absl::InternalError(
+        absl::StrFormat("contradiction: %g = %g", *known.value, *other.value));
   }
-  // What was not known of one of them is now known to its users.
-  if (value.has_value() != other.has_value()) changed_.push_back(kept);
-  if (!value.has_value()) {
-    log_.Save(kept, value);
-    value = other;
-  }
+  const auto knows_more = [](const Known& a, const Known& b) {
+    return a.value.has_value() > b.value.has_value() || a.symbol > b.symbol;
+  };
+  if (knows_more(known, other)) changed_.push_back(absorbed);
+  if (!knows_more(other, known)) return absl::OkStatus();
+  changed_.push_back(kept);
+  log_.Save(kept, known);
+  if (!known.value.has_value()) known.value = other.value;
+  known.symbol |= other.symbol;
   return absl::OkStatus();
 }
 
@@ -94,15 +99,17 @@ std::vector<ClassId> AlgebraDomain::TakeChanged() { return std::exchange(changed
 
 absl::Status AlgebraDomain::Update(const EGraph& graph, ENodeId node) {
   const ClassId id = graph.class_of(node);
-  if (values_[id.value()].has_value()) return absl::OkStatus();
-  log_.Save(id, std::nullopt);
-  values_[id.value()] = Fold(graph, graph.node(node).op, graph.node(node).children);
-  if (values_[id.value()].has_value()) changed_.push_back(id);
+  if (known_[id.value()].value.has_value()) return absl::OkStatus();
+  const std::optional<double> value = Fold(graph, graph.node(node).op, graph.node(node).children);
+  if (!value.has_value()) return absl::OkStatus();
+  log_.Save(id, known_[id.value()]);
+  known_[id.value()].value = value;
+  changed_.push_back(id);
   return absl::OkStatus();
 }
 
 absl::Status AlgebraDomain::Modify(EGraph& graph, ClassId id) {
-  const std::optional<double> value = values_[id.value()];
+  const std::optional<double> value = known_[id.value()].value;
   if (!value.has_value()) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const ClassId leaf,
                             graph.Add(table_.Op(algebra_.print_leaf(*value)), {}));
@@ -111,32 +118,23 @@ absl::Status AlgebraDomain::Modify(EGraph& graph, ClassId id) {
   return absl::OkStatus();
 }
 
-bool AlgebraDomain::IsSymbol(const EGraph& graph, ClassId id) const {
-  return std::ranges::any_of(graph.nodes(id), [&](ENodeId node) {
-    const ENodeView view = graph.node(node);
-    return view.children.empty() && !algebra_.parse_leaf(table_.Name(view.op)).has_value();
-  });
-}
-
 egraph::Vocabulary AlgebraDomain::vocabulary() {
   egraph::Vocabulary vocabulary = SymbolVocabulary(table_);
-  const auto known = [this](const EGraph& graph, ClassId id) {
-    return values_[graph.Find(id).value()];
+  const auto guard = [&](absl::string_view name, absl::string_view signature, auto holds) {
+    vocabulary.guards[name] = {std::string(signature),
+                               [this, holds](const EGraph& graph, std::span<const Binding> a) {
+                                 const ClassId first = graph.Find(a[0].id);
+                                 return holds(known_[first.value()], first,
+                                              graph.Find(a.back().id));
+                               },
+                               true};
   };
-  vocabulary.guards["nz"] = {"c", [known](const EGraph& graph, std::span<const Binding> a) {
-                               return known(graph, a[0].id) != 0.0;
-                             }};
-  vocabulary.guards["const"] = {"c", [known](const EGraph& graph, std::span<const Binding> a) {
-                                  return known(graph, a[0].id).has_value();
-                                }};
-  vocabulary.guards["sym"] = {"c", [this](const EGraph& graph, std::span<const Binding> a) {
-                                return IsSymbol(graph, a[0].id);
-                              }};
-  vocabulary.guards["indep"] = {
-      "cc", [this, known](const EGraph& graph, std::span<const Binding> a) {
-        return graph.Find(a[0].id) != graph.Find(a[1].id) &&
-               (known(graph, a[0].id).has_value() || IsSymbol(graph, a[0].id));
-      }};
+  guard("nz", "c", [](const Known& a, ClassId, ClassId) { return a.value != 0.0; });
+  guard("const", "c", [](const Known& a, ClassId, ClassId) { return a.value.has_value(); });
+  guard("sym", "c", [](const Known& a, ClassId, ClassId) { return a.symbol; });
+  guard("indep", "cc", [](const Known& a, ClassId first, ClassId second) {
+    return first != second && (a.value.has_value() || a.symbol);
+  });
   return vocabulary;
 }
 

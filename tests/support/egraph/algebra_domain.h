@@ -39,7 +39,7 @@ class AlgebraDomain : public egraph::Analysis {
   absl::Status Modify(egraph::EGraph& graph, egraph::ClassId id) override;
   void Mark() override { log_.Mark(); }
   void Rollback(const egraph::EGraph& graph) override {
-    log_.Rollback(values_, graph.class_bound());
+    log_.Rollback(known_, graph.class_bound());
     changed_.clear();
   }
   void Forget() override { log_.Forget(); }
@@ -49,18 +49,21 @@ class AlgebraDomain : public egraph::Analysis {
   egraph::Vocabulary vocabulary();
   std::string word(egraph::OpId op) const { return table_.Name(op); }
   std::optional<double> value(egraph::ClassId canonical) const {
-    return values_[canonical.value()];
+    return known_[canonical.value()].value;
   }
 
  private:
   std::optional<double> Fold(const egraph::EGraph& graph, egraph::OpId op,
                              std::span<const egraph::ClassId> children) const;
-  bool IsSymbol(const egraph::EGraph& graph, egraph::ClassId id) const;
 
   const Algebra algebra_;
   SymbolTable table_;
-  std::vector<std::optional<double>> values_;  // by ClassId
-  egraph::ClassLog<std::optional<double>> log_;
+  struct Known {
+    std::optional<double> value;
+    bool symbol = false;  // has a leaf that is no value
+  };
+  std::vector<Known> known_;  // by ClassId
+  egraph::ClassLog<Known> log_;
   std::vector<egraph::ClassId> changed_;
 };
 
