@@ -93,5 +93,48 @@ void BM_SmallStep(benchmark::State& state) {
 }
 BENCHMARK(BM_SmallStep)->Arg(2'000)->Arg(10'000)->Iterations(2'000);
 
+// An action of a search and its undo: 100 new e-nodes, of which 10 are united with classes that
+// were there, then congruence, then back.
+void BM_ActionAndUndo(benchmark::State& state) {
+  testing::SymbolTable table;
+  EGraph graph(&table, nullptr);
+  Grow(graph, table, state.range(0));
+  graph.Rebuild().IgnoreError();
+  const OpId h = table.Op("h");
+  Rng rng(5);
+  for (auto _ : state) {
+    graph.Mark();
+    const uint32_t before = graph.class_bound();
+    ClassId last(static_cast<uint32_t>(rng.Below(before)));
+    for (int i = 0; i < 100; ++i) {
+      const ClassId other(static_cast<uint32_t>(rng.Below(before)));
+      const ClassId children[] = {other, last};
+      if (i % 10 == 9) {
+        graph.AddTo(other, h, children).IgnoreError();
+      } else {
+        last = *graph.Add(h, children);
+      }
+    }
+    graph.Rebuild().IgnoreError();
+    graph.Rollback();
+  }
+}
+BENCHMARK(BM_ActionAndUndo)->Arg(2'000)->Arg(10'000)->Unit(benchmark::kMicrosecond);
+
+// The state as one image, and back from it: how a graph goes to another thread.
+void BM_SaveAndLoad(benchmark::State& state) {
+  testing::SymbolTable table;
+  EGraph graph(&table, nullptr);
+  Grow(graph, table, state.range(0));
+  graph.Rebuild().IgnoreError();
+  std::vector<uint32_t> image;
+  for (auto _ : state) {
+    graph.Save(image);
+    graph.Load(image);
+  }
+  state.counters["bytes"] = static_cast<double>(image.size() * sizeof(uint32_t));
+}
+BENCHMARK(BM_SaveAndLoad)->Arg(2'000)->Arg(10'000)->Unit(benchmark::kMicrosecond);
+
 }  // namespace
 }  // namespace quotient::egraph
