@@ -56,6 +56,7 @@ std::optional<ClassId> EGraph::Lookup(OpId op, std::span<const ClassId> children
   return class_of(found);
 }
 
+// The heads of chains first, then the rows where they begin, then the second rows.
 void EGraph::PrefetchAround(ENodeId id) const {
   constexpr uint32_t kAhead = 8;
   const uint32_t far = id.value() + 2 * kAhead;
@@ -67,6 +68,16 @@ void EGraph::PrefetchAround(ENodeId id) const {
   if (use.valid() && !use.listed()) __builtin_prefetch(&rows_[use.node().value()]);
   for (ClassId child : ChildrenOf(ENodeId(near))) {
     __builtin_prefetch(&rows_[classes_[child.value()].first_member.value()]);
+  }
+  const uint32_t next = id.value() + kAhead / 2;
+  const UseId first = classes_[rows_[next].cls.value()].first_use;
+  if (first.valid() && !first.listed()) {
+    const UseId second = NextUse(first);
+    if (second.valid() && !second.listed()) __builtin_prefetch(&rows_[second.node().value()]);
+  }
+  for (ClassId child : ChildrenOf(ENodeId(next))) {
+    const ENodeId member = rows_[classes_[child.value()].first_member.value()].next_member;
+    if (member.valid()) __builtin_prefetch(&rows_[member.value()]);
   }
 }
 
@@ -295,12 +306,12 @@ void EGraph::AcknowledgeChanges(bool keep) {
 
 std::vector<ENodeId> EGraph::ChangesSince(const Frontier& frontier) const {
   std::vector<ENodeId> changes;
-  for (uint32_t i = frontier.rows; i < rows_.size(); ++i) changes.push_back(ENodeId(i));
   const std::span<const ENodeId> log = changes_.span().subspan(frontier.changes);
   const auto before = [&frontier](ENodeId id) { return id.value() < frontier.rows; };
   std::ranges::copy_if(log, std::back_inserter(changes), before);
   std::ranges::sort(changes);
   changes.erase(std::unique(changes.begin(), changes.end()), changes.end());
+  for (uint32_t i = frontier.rows; i < rows_.size(); ++i) changes.push_back(ENodeId(i));
   return changes;
 }
 

@@ -1,6 +1,5 @@
-// The trie of all deltas and the machine that runs it. A trie node is one instruction; two deltas
-// share it if they are equal up to there, which is why registers are numbered in the order in which
-// instructions set them. Leaves have registers of their own, the same for all rules.
+// The machine that runs the trie: from each changed e-node depth-first along the chains of the
+// e-graph. How the trie is made is in matcher_trie.cc.
 
 #include "core/egraph/matcher.h"
 
@@ -10,164 +9,11 @@
 #include "absl/container/inlined_vector.h"
 
 namespace quotient::egraph {
-namespace {
-
-// Registers of leaves begin here, those of patterns are below.
-constexpr uint32_t kFirstLeaf = 1024;
 
 using Code = Instruction::Code;
 
-}  // namespace
-
-Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules) {
-  rules_.resize(rules.size());
-  nodes_.emplace_back();
-  for (uint32_t i = 0; i < rules.size(); ++i) {
-    const Program* const program = rules[i]->program();
-    if (program == nullptr || program->deltas.empty()) continue;
-    const auto small = [](const Plan& plan) { return plan.num_registers < kFirstLeaf; };
-    if (!std::ranges::all_of(program->deltas, small)) continue;
-    rules_[i].right = RightProgram::Make(*program);
-    if (!takes(i)) continue;
-    ops_.resize(std::max<size_t>(ops_.size(), program->num_op_variables));
-    for (const Plan& plan : program->deltas) AddPlan(table, i, *program, plan);
-  }
-  for (const uint32_t seed : nodes_[0].children) {
-    if (nodes_[seed].step.code == Code::kScanClasses) {
-      class_seeds_.push_back(seed);
-      continue;
-    }
-    const KindId kind = nodes_[seed].step.kind;
-    if (kind.value() >= seeds_.size()) seeds_.resize(kind.value() + 1);
-    seeds_[kind.value()].push_back(seed);
-  }
-  registers_.resize(kFirstLeaf + leaves_.size());
-}
-
-uint32_t Matcher::LeafIndex(OpId op) {
-  const auto known =
-      std::ranges::find_if(leaves_, [op](const Leaf& leaf) { return leaf.op == op; });
-  if (known == leaves_.end()) {
-    leaves_.push_back({op});
-    return static_cast<uint32_t>(leaves_.size() - 1);
-  }
-  return static_cast<uint32_t>(known - leaves_.begin());
-}
-
-void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& program,
-                      const Plan& plan) {
-  std::vector<uint32_t> renumbered(plan.num_registers, kNoIndex);
-  Emission emission;
-  emission.rule = rule;
-  for (const Plan::Leaf& leaf : plan.leaves) {
-    const uint32_t index = LeafIndex(leaf.op);
-    renumbered[leaf.class_register] = kFirstLeaf + index;
-    emission.leaves.push_back(index);
-    if (leaf.unchanged) emission.old_leaves.push_back(index);
-  }
-  uint32_t next = 0;
-  uint32_t at = 0;
-  for (Instruction step : plan.code) {
-    if (step.node_class != kNoIndex) {
-      step.node_class = renumbered[step.node_class] = next++;
-    }
-    if (step.input != kNoIndex) step.input = renumbered[step.input];
-    if (step.other != kNoIndex) step.other = renumbered[step.other];
-    if (step.first_child != kNoIndex) {
-      for (uint32_t i = 0; i < step.num_children; ++i) {
-        renumbered[step.first_child + i] = next + i;
-      }
-      step.first_child = next;
-      next += step.num_children;
-    }
-    const CompiledGuard* guard = nullptr;
-    std::vector<uint32_t> guard_registers;
-    if (step.code == Code::kGuard) {
-      guard = &program.guards[step.guard];
-      for (const Argument& argument : guard->arguments) {
-        const bool is_class = argument.sort == 'c';
-        guard_registers.push_back(is_class ? renumbered[plan.variable_registers[argument.variable]]
-                                           : argument.variable);
-      }
-    }
-    if (step.op.valid()) step.kind = table.Kind(step.op);
-    at = ChildFor(at, step, guard, std::move(guard_registers));
-  }
-  for (uint32_t root : plan.root_registers) emission.registers.push_back(renumbered[root]);
-  for (uint32_t variable : plan.variable_registers) {
-    emission.registers.push_back(renumbered[variable]);
-  }
-  for (uint32_t i = 0; i < program.num_op_variables; ++i) emission.op_registers.push_back(i);
-  nodes_[at].emissions.push_back(std::move(emission));
-}
-
-uint32_t Matcher::ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
-                           std::vector<uint32_t> guard_registers) {
-  for (const uint32_t child : nodes_[parent].children) {
-    if (nodes_[child].guard == guard && nodes_[child].step == step) return child;
-  }
-  const uint32_t fresh = static_cast<uint32_t>(nodes_.size());
-  TrieNode& node = nodes_.emplace_back();
-  node.step = step;
-  node.guard = guard;
-  node.guard_registers = std::move(guard_registers);
-  nodes_[parent].children.push_back(fresh);
-  return fresh;
-}
-
-// True if something is not as it was.
-bool Matcher::LookUpLeaves(const EGraph& graph) {
-  bool differs = false;
-  for (size_t i = 0; i < leaves_.size(); ++i) {
-    const ENodeId node = graph.LookupNode(leaves_[i].op, {});
-    if (node.valid()) registers_[kFirstLeaf + i] = graph.class_of(node).value();
-    const Leaf now = {leaves_[i].op, node.valid(), node.valid() && Changed(graph, node)};
-    differs |= now.there != leaves_[i].there || now.changed != leaves_[i].changed;
-    leaves_[i] = now;
-  }
-  return differs;
-}
-
-// Leaves that are not there, or changed where an earlier delta has the match, switch off what
-// needs them.
-template <typename Searched>
-bool Matcher::Enable(uint32_t index, const Searched& searched) {
-  TrieNode& node = nodes_[index];
-  node.enabled = false;
-  for (Emission& emission : node.emissions) {
-    const auto there = [this](uint32_t leaf) { return leaves_[leaf].there; };
-    const auto old = [this](uint32_t leaf) { return !leaves_[leaf].changed; };
-    emission.enabled = searched(emission.rule) && std::ranges::all_of(emission.leaves, there) &&
-                       std::ranges::all_of(emission.old_leaves, old);
-    node.enabled |= emission.enabled;
-  }
-  node.walks.clear();
-  for (const uint32_t child : node.children) {
-    if (Enable(child, searched)) AddToWalks(child, node.walks);
-  }
-  return node.enabled |= !node.walks.empty();
-}
-
-void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
-  const Instruction& step = nodes_[child].step;
-  uint32_t kinds = 0;
-  if (step.code == Code::kDown) {
-    if (step.num_children != 0 || step.list != kNoIndex) kinds |= ClassRow::MemberBit(step.kind);
-    if (step.num_children == 0) kinds |= ClassRow::kLeafBit;
-  }
-  if (step.code == Code::kUp) kinds = ClassRow::UseBit(step.kind, step.position);
-  const auto same = std::ranges::find_if(walks, [&](const Walk& walk) {
-    return kinds != 0 && walk.code == step.code && walk.input == step.input;
-  });
-  if (same == walks.end()) {
-    walks.push_back({step.code, step.input, kinds, {child}});
-  } else {
-    same->kinds |= kinds;
-    same->nodes.push_back(child);
-  }
-}
-
 void Matcher::Search(EGraph& graph, const std::vector<bool>& left_out) {
+  ++searches_;
   bool behind = false;
   for (size_t i = 0; i < rules_.size(); ++i) {
     if (!takes(i) || left_out.empty() || !left_out[i]) continue;
@@ -250,6 +96,10 @@ void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
       RunOne(graph, nodes_[walk.nodes[0]]);
       continue;
     }
+    if (walk.known != kNoIndex) {
+      RunJoin(graph, walk);
+      continue;
+    }
     const ClassId input(registers_[walk.input]);
     const ClassRow& cls = graph.class_row(input);
     if (walk.code == Code::kDown) {
@@ -278,6 +128,41 @@ void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
       }
     });
   }
+}
+
+// Whoever comes here for one known child mostly comes for the next right after (two sums of
+// products: each product of the one with each of the other), so what fits is listed once and then
+// compared without going along the chain.
+void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
+  const ClassId input(registers_[walk.input]);
+  const ClassId known(registers_[walk.known]);
+  TrieNode& next = nodes_[walk.nodes[0]];
+  const uint32_t use = ClassRow::UseBit(next.step.kind, walk.position);
+  if ((graph.class_row(input).member_kinds & walk.kinds) == 0) return;
+  if ((graph.class_row(known).use_kinds & use) == 0) return;
+  if (next.listed_class != input || next.listed_in != searches_) {
+    ListForJoin(graph, input, walk, next);
+  }
+  for (size_t i = 0; i < next.listed_children.size(); ++i) {
+    if (next.listed_children[i] != known) continue;
+    const ENodeId id = next.listed_nodes[i];
+    if (Load(graph, next.step, id, graph.row(id), next.step.kind)) RunChildren(graph, next);
+  }
+}
+
+void Matcher::ListForJoin(const EGraph& graph, ClassId input, const Walk& walk,
+                          TrieNode& node) const {
+  node.listed_class = input;
+  node.listed_in = searches_;
+  node.listed_children.clear();
+  node.listed_nodes.clear();
+  graph.ForEachMember(input, [&](ENodeId id) {
+    const Row& row = graph.row(id);
+    if (!row.live() || graph.kind(id) != node.step.kind || row.listed()) return;
+    if (row.arity() != node.step.num_children) return;
+    node.listed_children.push_back(row.child[walk.position]);
+    node.listed_nodes.push_back(id);
+  });
 }
 
 void Matcher::RunOne(const EGraph& graph, const TrieNode& child) {

@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/pattern_program.h"
@@ -55,6 +56,9 @@ class Matcher {
   void Forget();
 
  private:
+  // Registers of leaves begin here, those of patterns are below.
+  static constexpr uint32_t kFirstLeaf = 1024;
+
   struct RuleState {
     std::optional<RightProgram> right;
     WordQueue queue;                 // tuples of right->match_size() words
@@ -72,12 +76,15 @@ class Matcher {
     bool enabled = false;
   };
   // Children of a trie node that look at the same e-nodes: those along one chain. Comparisons and
-  // guards are alone.
+  // guards are alone, and so are joins: e-nodes of a class of which a child is known, too.
   struct Walk {
     Instruction::Code code;
     uint32_t input;
     uint32_t kinds;  // bits of ClassRow: without one of them there is nothing to find
     std::vector<uint32_t> nodes;
+    // Joins only: the register of the known child, and where it is.
+    uint32_t known = kNoIndex;
+    uint32_t position = 0;
   };
   struct TrieNode {
     Instruction step;
@@ -85,6 +92,12 @@ class Matcher {
     std::vector<uint32_t> guard_registers;
     std::vector<uint32_t> children;
     std::vector<Emission> emissions;
+    // If it is a join: e-nodes of the class that it was last run for in this search, with the
+    // child that is compared.
+    ClassId listed_class;
+    uint32_t listed_in = 0;  // number of the search
+    std::vector<ClassId> listed_children;
+    std::vector<ENodeId> listed_nodes;
     // As the leaves are now:
     bool enabled = false;     // something here or below can be reported
     std::vector<Walk> walks;  // of the children that are enabled
@@ -112,11 +125,13 @@ class Matcher {
   bool Changed(const EGraph& graph, ENodeId id) const {
     return since_ == nullptr ? graph.changed(id) : graph.ChangedSince(*since_, id);
   }
-  template <typename Searched>
-  bool Enable(uint32_t node, const Searched& searched);
+  bool Enable(uint32_t node, absl::FunctionRef<bool(uint32_t rule)> searched);
   void RunSeeds(const EGraph& graph, ENodeId id);
   bool IsNewClassAt(const EGraph& graph, ENodeId id) const;
   void AddToWalks(uint32_t child, std::vector<Walk>& walks) const;
+  std::optional<Walk> Join(uint32_t child) const;
+  void RunJoin(const EGraph& graph, const Walk& walk);
+  void ListForJoin(const EGraph& graph, ClassId input, const Walk& walk, TrieNode& node) const;
   void RunChildren(const EGraph& graph, const TrieNode& node);
   void RunOne(const EGraph& graph, const TrieNode& child);
   bool Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row, KindId kind);
@@ -128,8 +143,9 @@ class Matcher {
   std::vector<std::vector<uint32_t>> seeds_;  // by KindId: trie nodes
   std::vector<uint32_t> class_seeds_;         // trie nodes that begin with a class
   std::vector<Leaf> leaves_;                  // in registers from kFirstLeaf on
-  bool enabled_is_current_ = false;           // for the rules that are not behind
-  const EGraph::Frontier* since_ = nullptr;   // of the rule that catches up
+  uint32_t searches_ = 0;
+  bool enabled_is_current_ = false;          // for the rules that are not behind
+  const EGraph::Frontier* since_ = nullptr;  // of the rule that catches up
   std::vector<uint32_t> registers_;
   std::vector<uint32_t> ops_;
   std::vector<std::vector<QueueMark>> marks_;

@@ -1,0 +1,184 @@
+// The trie of all deltas. A trie node is one instruction; two deltas share it if they are equal up
+// to there, which is why registers are numbered in the order in which instructions set them. Leaves
+// have registers of their own, the same for all rules.
+
+#include <algorithm>
+#include <utility>
+
+#include "core/egraph/matcher.h"
+
+namespace quotient::egraph {
+
+using Code = Instruction::Code;
+
+Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules) {
+  rules_.resize(rules.size());
+  nodes_.emplace_back();
+  for (uint32_t i = 0; i < rules.size(); ++i) {
+    const Program* const program = rules[i]->program();
+    if (program == nullptr || program->deltas.empty()) continue;
+    const auto small = [](const Plan& plan) { return plan.num_registers < kFirstLeaf; };
+    if (!std::ranges::all_of(program->deltas, small)) continue;
+    rules_[i].right = RightProgram::Make(*program);
+    if (!takes(i)) continue;
+    ops_.resize(std::max<size_t>(ops_.size(), program->num_op_variables));
+    for (const Plan& plan : program->deltas) AddPlan(table, i, *program, plan);
+  }
+  for (const uint32_t seed : nodes_[0].children) {
+    if (nodes_[seed].step.code == Code::kScanClasses) {
+      class_seeds_.push_back(seed);
+      continue;
+    }
+    const KindId kind = nodes_[seed].step.kind;
+    if (kind.value() >= seeds_.size()) seeds_.resize(kind.value() + 1);
+    seeds_[kind.value()].push_back(seed);
+  }
+  registers_.resize(kFirstLeaf + leaves_.size());
+}
+
+uint32_t Matcher::LeafIndex(OpId op) {
+  const auto known =
+      std::ranges::find_if(leaves_, [op](const Leaf& leaf) { return leaf.op == op; });
+  if (known == leaves_.end()) {
+    leaves_.push_back({op});
+    return static_cast<uint32_t>(leaves_.size() - 1);
+  }
+  return static_cast<uint32_t>(known - leaves_.begin());
+}
+
+void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& program,
+                      const Plan& plan) {
+  std::vector<uint32_t> renumbered(plan.num_registers, kNoIndex);
+  Emission emission;
+  emission.rule = rule;
+  for (const Plan::Leaf& leaf : plan.leaves) {
+    const uint32_t index = LeafIndex(leaf.op);
+    renumbered[leaf.class_register] = kFirstLeaf + index;
+    emission.leaves.push_back(index);
+    if (leaf.unchanged) emission.old_leaves.push_back(index);
+  }
+  uint32_t next = 0;
+  uint32_t at = 0;
+  for (Instruction step : plan.code) {
+    if (step.node_class != kNoIndex) {
+      step.node_class = renumbered[step.node_class] = next++;
+    }
+    if (step.input != kNoIndex) step.input = renumbered[step.input];
+    if (step.other != kNoIndex) step.other = renumbered[step.other];
+    if (step.first_child != kNoIndex) {
+      for (uint32_t i = 0; i < step.num_children; ++i) {
+        renumbered[step.first_child + i] = next + i;
+      }
+      step.first_child = next;
+      next += step.num_children;
+    }
+    const CompiledGuard* guard = nullptr;
+    std::vector<uint32_t> guard_registers;
+    if (step.code == Code::kGuard) {
+      guard = &program.guards[step.guard];
+      for (const Argument& argument : guard->arguments) {
+        const bool is_class = argument.sort == 'c';
+        guard_registers.push_back(is_class ? renumbered[plan.variable_registers[argument.variable]]
+                                           : argument.variable);
+      }
+    }
+    if (step.op.valid()) step.kind = table.Kind(step.op);
+    at = ChildFor(at, step, guard, std::move(guard_registers));
+  }
+  for (uint32_t root : plan.root_registers) emission.registers.push_back(renumbered[root]);
+  for (uint32_t variable : plan.variable_registers) {
+    emission.registers.push_back(renumbered[variable]);
+  }
+  for (uint32_t i = 0; i < program.num_op_variables; ++i) emission.op_registers.push_back(i);
+  nodes_[at].emissions.push_back(std::move(emission));
+}
+
+uint32_t Matcher::ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
+                           std::vector<uint32_t> guard_registers) {
+  for (const uint32_t child : nodes_[parent].children) {
+    if (nodes_[child].guard == guard && nodes_[child].step == step) return child;
+  }
+  const uint32_t fresh = static_cast<uint32_t>(nodes_.size());
+  TrieNode& node = nodes_.emplace_back();
+  node.step = step;
+  node.guard = guard;
+  node.guard_registers = std::move(guard_registers);
+  nodes_[parent].children.push_back(fresh);
+  return fresh;
+}
+
+// True if something is not as it was.
+bool Matcher::LookUpLeaves(const EGraph& graph) {
+  bool differs = false;
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    const ENodeId node = graph.LookupNode(leaves_[i].op, {});
+    if (node.valid()) registers_[kFirstLeaf + i] = graph.class_of(node).value();
+    const Leaf now = {leaves_[i].op, node.valid(), node.valid() && Changed(graph, node)};
+    differs |= now.there != leaves_[i].there || now.changed != leaves_[i].changed;
+    leaves_[i] = now;
+  }
+  return differs;
+}
+
+// Leaves that are not there, or changed where an earlier delta has the match, switch off what
+// needs them.
+bool Matcher::Enable(uint32_t index, absl::FunctionRef<bool(uint32_t rule)> searched) {
+  TrieNode& node = nodes_[index];
+  node.enabled = false;
+  for (Emission& emission : node.emissions) {
+    const auto there = [this](uint32_t leaf) { return leaves_[leaf].there; };
+    const auto old = [this](uint32_t leaf) { return !leaves_[leaf].changed; };
+    emission.enabled = searched(emission.rule) && std::ranges::all_of(emission.leaves, there) &&
+                       std::ranges::all_of(emission.old_leaves, old);
+    node.enabled |= emission.enabled;
+  }
+  node.walks.clear();
+  for (const uint32_t child : node.children) {
+    if (Enable(child, searched)) AddToWalks(child, node.walks);
+  }
+  return node.enabled |= !node.walks.empty();
+}
+
+// The trie node as a join, if all that comes after it begins with a comparison of one of its
+// e-node's children to something known before.
+std::optional<Matcher::Walk> Matcher::Join(uint32_t child) const {
+  const TrieNode& node = nodes_[child];
+  const Instruction& step = node.step;
+  if (step.code != Code::kDown || step.list != kNoIndex || step.num_children > 2 ||
+      node.children.size() != 1 || !node.emissions.empty()) {
+    return std::nullopt;
+  }
+  const Instruction& next = nodes_[node.children[0]].step;
+  if (next.code != Code::kSameClass) return std::nullopt;
+  const uint32_t position = next.input - step.first_child;
+  const bool is_child = next.input >= step.first_child && position < step.num_children;
+  const bool is_known = next.other < step.first_child || next.other >= kFirstLeaf;
+  if (!is_child || !is_known) return std::nullopt;
+  return Walk{step.code, step.input, ClassRow::MemberBit(step.kind), {child}, next.other, position};
+}
+
+void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
+  if (std::optional<Walk> join = Join(child)) {
+    walks.push_back(*std::move(join));
+    return;
+  }
+  const Instruction& step = nodes_[child].step;
+  uint32_t kinds = 0;
+  if (step.code == Code::kDown) {
+    if (step.num_children != 0 || step.list != kNoIndex) kinds |= ClassRow::MemberBit(step.kind);
+    if (step.num_children == 0) kinds |= ClassRow::kLeafBit;
+  }
+  if (step.code == Code::kUp) kinds = ClassRow::UseBit(step.kind, step.position);
+  const auto same = std::ranges::find_if(walks, [&](const Walk& walk) {
+    return kinds != 0 && walk.code == step.code && walk.input == step.input &&
+           walk.known == kNoIndex;
+  });
+  if (same == walks.end()) {
+    walks.push_back({step.code, step.input, kinds, {child}});
+  } else {
+    same->kinds |= kinds;
+    same->nodes.push_back(child);
+  }
+}
+
+}  // namespace quotient::egraph
