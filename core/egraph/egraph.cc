@@ -357,6 +357,7 @@ void EGraph::JoinChains(ClassId kept, const ClassRow& from) {
   }
   to.weight_and_flags += from.weight();
   to.weight_and_flags |= from.weight_and_flags & ClassRow::kLeavesOnly;
+  to.duplicates += from.duplicates;
   to.member_kinds |= from.member_kinds;
   to.use_kinds |= from.use_kinds;
   classes_.Write(kept.value(), to);
@@ -391,6 +392,7 @@ void EGraph::Rollback() {
   repair_queue_.clear();
   to_modify_.clear();
   to_prune_.clear();
+  to_thin_out_.clear();
   dirty_ = false;
   if (analysis_ != nullptr) analysis_->Rollback(*this);
 }

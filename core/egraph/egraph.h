@@ -309,6 +309,9 @@ class EGraph {
   void MarkChangedAround(ClassId id);
   absl::Status RunAnalysis();
   void HidePruned();
+  void CountDuplicate(ENodeId id);
+  void DropDuplicates();
+  void DropDuplicatesOf(ClassId id);
   // Sorted, canonical, each once.
   void MakeCanonical(std::vector<ClassId>& ids) const;
   // Calls visit on every array, in one order.
@@ -361,6 +364,7 @@ class EGraph {
   std::vector<ENodeId> repair_queue_;
   std::vector<ClassId> to_modify_;
   std::vector<ClassId> to_prune_;
+  std::vector<ClassId> to_thin_out_;  // chains with many duplicates
   bool dirty_ = false;
 
   std::vector<KindId> kind_of_op_;  // by OpId; invalid: not asked yet

@@ -25,6 +25,7 @@ absl::Status EGraph::Rebuild() {
     if (analysis_ != nullptr) QUOTIENT_RETURN_IF_ERROR(RunAnalysis());
   }
   HidePruned();
+  DropDuplicates();
   dirty_ = false;
   return absl::OkStatus();
 }
@@ -121,6 +122,7 @@ absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
   const ENodeId duplicate = std::max(id, congruent);
   if (rows_[duplicate.value()].live()) --num_enodes_;
   SetHead(duplicate, Row::kDuplicate);
+  CountDuplicate(duplicate);
   return Union(row.cls, rows_[congruent.value()].cls, kCongruence).status();
 }
 
@@ -179,6 +181,59 @@ void EGraph::HidePruned() {
     classes_.Write(id.value(), &ClassRow::member_kinds, ClassRow::kLeafBit);
   }
   to_prune_.clear();
+}
+
+void EGraph::CountDuplicate(ENodeId id) {
+  constexpr uint32_t kWorthIt = 8;
+  const auto count = [this](ClassId of) {
+    const ClassId root = Find(of);
+    const ClassRow& row = classes_[root.value()];
+    classes_.Write(root.value(), &ClassRow::duplicates, row.duplicates + 1);
+    if (row.duplicates >= kWorthIt && row.duplicates > row.weight() / 2) {
+      to_thin_out_.push_back(root);
+    }
+  };
+  count(rows_[id.value()].cls);
+  for (const ClassId child : ChildrenOf(id)) count(child);
+}
+
+// Where half of what there ever was are duplicates, they go: whoever walks along the chains looks
+// at one in vain each time. Costs no more than making them did.
+void EGraph::DropDuplicates() {
+  MakeCanonical(to_thin_out_);
+  for (const ClassId id : to_thin_out_) DropDuplicatesOf(id);
+  to_thin_out_.clear();
+}
+
+void EGraph::DropDuplicatesOf(ClassId id) {
+  ClassRow row = classes_[id.value()];
+  ENodeId last_member;
+  for (ENodeId at = row.first_member; at.valid(); at = rows_[at.value()].next_member) {
+    if (rows_[at.value()].duplicate()) continue;
+    if (last_member.valid()) {
+      rows_.Write(last_member.value(), &Row::next_member, at);
+    } else {
+      row.first_member = at;
+    }
+    last_member = at;
+  }
+  row.last_member = last_member;
+  if (last_member.valid()) rows_.Write(last_member.value(), &Row::next_member, ENodeId());
+  UseId last_use;
+  const UseId first_use = std::exchange(row.first_use, UseId());
+  for (UseId at = first_use; at.valid(); at = NextUse(at)) {
+    if (rows_[NodeOf(at).value()].duplicate()) continue;
+    if (last_use.valid()) {
+      SetNextUse(last_use, at);
+    } else {
+      row.first_use = at;
+    }
+    last_use = at;
+  }
+  row.last_use = last_use;
+  if (last_use.valid()) SetNextUse(last_use, UseId());
+  row.duplicates = 0;
+  classes_.Write(id.value(), row);
 }
 
 }  // namespace quotient::egraph

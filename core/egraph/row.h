@@ -94,8 +94,10 @@ struct ClassRow {
   ENodeId last_member;
   UseId first_use;
   UseId last_use;
-  // Members and uses, and kLeavesOnly. What Rebuild has to touch when the class is absorbed.
+  // Members and uses there ever were, and kLeavesOnly. What Rebuild has to touch, at most, when
+  // the class is absorbed.
   uint32_t weight_and_flags = 0;
+  uint32_t duplicates = 0;  // links of both chains, at most; see EGraph::DropDuplicates
   uint32_t member_kinds = 0;
   uint32_t use_kinds = 0;
 
