@@ -26,7 +26,9 @@ EGraph::EGraph(const OpTable* table, Analysis* analysis)
       classes_(&trail_),
       kinds_(&trail_),
       unions_(&trail_),
-      changes_(&trail_) {}
+      changes_(&trail_),
+      born_children_(&trail_),
+      applications_(&trail_) {}
 
 ENodeId EGraph::FindNode(uint32_t hash, OpId op, std::span<const ClassId> children) const {
   const uint32_t key = Row::Key(op, children.size());
@@ -144,7 +146,7 @@ absl::StatusOr<bool> EGraph::AddTo(ClassId id, OpId op, std::span<const ClassId>
 
 absl::StatusOr<bool> EGraph::InsertTo(ClassId id, uint32_t hash, OpId op,
                                       std::span<const ClassId> children, Origin origin) {
-  if (analysis_ != nullptr) {
+  if (analysis_ != nullptr || records_proofs_) {
     QUOTIENT_ASSIGN_OR_RETURN(const ClassId fresh, Insert(hash, op, children, origin));
     QUOTIENT_RETURN_IF_ERROR(Union(id, fresh, origin).status());
     return true;
@@ -210,6 +212,9 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
       row.child[i] = children[i];
       row.next_use[i] = LinkUse(children[i], kind, i, UseId::InRow(node, i));
     }
+  }
+  if (records_proofs_) {
+    for (ClassId child : children) born_children_.push_back(child);
   }
   origin_.push_back({origin});
   changed_at_.push_back({epoch_});
@@ -373,6 +378,17 @@ void EGraph::PruneToLeaves(ClassId id) {
   dirty_ = true;
 }
 
+void EGraph::RecordApplication(Origin origin, std::span<const uint32_t> classes,
+                               std::span<const uint32_t> ops) {
+  if (!records_proofs_) return;
+  for (const uint32_t word : {origin, unions_.size(), static_cast<uint32_t>(classes.size()),
+                              static_cast<uint32_t>(ops.size())}) {
+    applications_.push_back({word});
+  }
+  for (const uint32_t id : classes) applications_.push_back({id});
+  for (const uint32_t op : ops) applications_.push_back({op});
+}
+
 void EGraph::Mark() {
   counts_at_mark_.push_back({num_enodes_, num_classes_, seen_rows_, seen_changes_, epoch_});
   trail_.Mark();
@@ -416,6 +432,8 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   visit(self.kinds_);
   visit(self.unions_);
   visit(self.changes_);
+  visit(self.born_children_);
+  visit(self.applications_);
 }
 
 // The image: five counts, then of each array its number of words and the words.

@@ -116,7 +116,7 @@ class EGraph {
   absl::StatusOr<ClassId> Add(OpId op, std::span<const ClassId> children,
                               Origin origin = kInputOrigin);
   // The same as Add and Union with `id`, but a new e-node does without a class of its own, if
-  // there is no analysis. True if the graph changed.
+  // neither an analysis nor the record of proofs wants one. True if the graph changed.
   absl::StatusOr<bool> AddTo(ClassId id, OpId op, std::span<const ClassId> children,
                              Origin origin = kInputOrigin);
   // The class of op(children) if that e-node exists. In a dirty graph it may be missed.
@@ -132,6 +132,14 @@ class EGraph {
   // From the next Rebuild on, of this class and of what it is merged into only e-nodes without
   // children are live. The others still take part in congruence and are found by Add.
   void PruneToLeaves(ClassId id);
+
+  // From now on what explanations need is recorded (explain.h). Before the first Add.
+  void RecordProofs() { records_proofs_ = true; }
+  bool records_proofs() const { return records_proofs_; }
+  // A rule's match is about to change the graph: its classes and operator words, as they were
+  // found. Rules call it before they unite.
+  void RecordApplication(Origin origin, std::span<const uint32_t> classes,
+                         std::span<const uint32_t> ops);
 
   // Time travel, in time proportional to what changed. Marks nest; a clean graph only.
   void Mark();
@@ -180,6 +188,34 @@ class EGraph {
   bool live(ENodeId id) const { return rows_[id.value()].live(); }
   // All unions so far but those that AddTo spared, oldest first.
   std::span<const UnionRecord> unions() const { return unions_.span(); }
+
+  // What was recorded, oldest first.
+  struct Application {
+    Origin origin;
+    size_t unions_before;  // how many of unions() are older
+    std::span<const uint32_t> classes;
+    std::span<const uint32_t> ops;
+  };
+  template <typename Visit>
+  void ForEachApplication(const Visit& visit) const {
+    const std::span<const uint32_t> words = applications_.words();
+    for (size_t i = 0; i < words.size();) {
+      const size_t classes = words[i + 2], ops = words[i + 3];
+      visit(Application{words[i], words[i + 1], words.subspan(i + 4, classes),
+                        words.subspan(i + 4 + classes, ops)});
+      i += 4 + classes + ops;
+    }
+  }
+  // Visits each e-node by the children that it was added with.
+  template <typename Visit>
+  void ForEachBirth(const Visit& visit) const {
+    size_t first = 0;
+    for (const Row& row : rows_.span()) {
+      const size_t count = row.listed() ? row.child[1].value() : row.arity();
+      visit(row.op(), born_children_.span().subspan(first, count));
+      first += count;
+    }
+  }
 
   // What incremental matching starts from: e-nodes that are new, or whose children or class became
   // others, since the changes were last acknowledged. Some may not be live. Clean graphs only.
@@ -355,6 +391,9 @@ class EGraph {
   uint32_t seen_rows_ = 0;      // acknowledged
   uint32_t seen_changes_ = 0;   // of changes_, acknowledged
   uint32_t epoch_ = 0;          // acknowledgements so far
+  FlatArray<ClassId> born_children_;  // of all e-nodes; with the next one, the record of proofs
+  FlatArray<Word> applications_;      // origin, unions before, numbers of classes and ops, both
+  bool records_proofs_ = false;
   int64_t num_enodes_ = 0;
   int64_t num_classes_ = 0;
   std::vector<Counts> counts_at_mark_;

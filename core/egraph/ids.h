@@ -19,5 +19,7 @@ using Origin = uint32_t;
 inline constexpr Origin kInputOrigin = 0;
 // A union that follows from congruence alone.
 inline constexpr Origin kCongruence = 0xffffffffu;
+// One that the analysis made, as of what folds with its value.
+inline constexpr Origin kAnalysis = 0xfffffffeu;
 
 }  // namespace quotient::egraph

@@ -25,6 +25,7 @@ class Builder {
   absl::StatusOr<bool> Apply();
 
  private:
+  void Record() const;
   using MaybeClass = absl::StatusOr<std::optional<ClassId>>;
 
   MaybeClass Build(const RightTerm& term, size_t element);
@@ -38,6 +39,7 @@ class Builder {
 
   const Program& program_;
   EGraph& graph_;
+  const Match& match_;
   const Origin origin_;
   std::span<const ClassId> roots_;
   absl::InlinedVector<ClassId, 8> variables_;
@@ -46,7 +48,7 @@ class Builder {
 };
 
 Builder::Builder(const Program& program, EGraph& graph, const Match& match, Origin origin)
-    : program_(program), graph_(graph), origin_(origin) {
+    : program_(program), graph_(graph), match_(match), origin_(origin) {
   std::span<const ClassId> classes = match.classes;
   const auto take = [&classes](size_t count) {
     const std::span<const ClassId> front = classes.first(count);
@@ -76,11 +78,20 @@ absl::StatusOr<bool> Builder::Apply() {
     rights.push_back(*id);
   }
   bool changed = graph_.enode_bound() != nodes_before;
+  Record();
   for (size_t i = 0; i < rights.size(); ++i) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool united, graph_.Union(roots_[i], rights[i], origin_));
     changed |= united;
   }
   return changed;
+}
+
+void Builder::Record() const {
+  if (!graph_.records_proofs()) return;
+  std::vector<uint32_t> classes, ops;
+  for (const ClassId id : match_.classes) classes.push_back(id.value());
+  for (const OpId op : match_.ops) ops.push_back(op.value());
+  graph_.RecordApplication(origin_, classes, ops);
 }
 
 Builder::MaybeClass Builder::Build(const RightTerm& term, size_t element) {

@@ -472,7 +472,7 @@ absl::StatusOr<Program> CompileProgram(const RuleText& text, const Vocabulary& v
   }
   program.num_op_variables = names.count('o');
   program.num_lists = names.count('l');
-  QUOTIENT_RETURN_IF_ERROR(CompileRightSides(text, all, names, program));
+  QUOTIENT_RETURN_IF_ERROR(CompileTerms(text, all, names, program));
   return program;
 }
 

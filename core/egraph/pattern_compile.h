@@ -37,8 +37,9 @@ absl::StatusOr<std::vector<Argument>> CompileGuardArguments(const std::vector<Te
                                                             absl::string_view signature,
                                                             const VariableNames& names);
 
-// The lets and right sides of `text` into `program`; `names` are the variables of the left side.
-absl::Status CompileRightSides(const RuleText& text, const Vocabulary& vocabulary,
-                               VariableNames names, Program& program);
+// The left sides as terms to build, the lets and the right sides of `text` into `program`; `names`
+// are the variables of the left side.
+absl::Status CompileTerms(const RuleText& text, const Vocabulary& vocabulary, VariableNames names,
+                          Program& program);
 
 }  // namespace quotient::egraph

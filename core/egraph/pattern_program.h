@@ -4,6 +4,7 @@
 // trees that build the right sides. Names are gone; variables are numbered per sort.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,9 @@ struct Program {
   uint32_t num_op_variables = 0;
   uint32_t num_lists = 0;
 
+  // What a match looks like, one term for each root. A word without attributes, which matches any
+  // of that name, is the one that has none; nothing where there is no such word.
+  std::vector<std::optional<RightTerm>> left;
   // Right side: class variables continue with one for each `let`.
   std::vector<RightTerm> lets;
   std::vector<RightTerm> right;

@@ -203,9 +203,15 @@ absl::StatusOr<std::vector<Argument>> CompileGuardArguments(const std::vector<Te
   return arguments;
 }
 
-absl::Status CompileRightSides(const RuleText& text, const Vocabulary& vocabulary,
-                               VariableNames names, Program& program) {
+absl::Status CompileTerms(const RuleText& text, const Vocabulary& vocabulary, VariableNames names,
+                          Program& program) {
   RightCompiler compiler(vocabulary, names);
+  for (const std::vector<Term>& equated : text.left) {
+    const auto node = std::ranges::find(equated, Term::Sort::kApply, &Term::sort);
+    const Term& shown = node == equated.end() ? equated.front() : *node;
+    absl::StatusOr<RightTerm> term = compiler.Compile(shown, nullptr);
+    program.left.push_back(term.ok() ? std::optional(*std::move(term)) : std::nullopt);
+  }
   for (const LetText& let : text.lets) {
     if (names.SortOf(let.variable) != '\0') {
       return absl::InvalidArgumentError(absl::StrCat("?", let.variable, " is bound already"));

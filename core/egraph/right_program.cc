@@ -90,6 +90,7 @@ absl::StatusOr<int64_t> RightProgram::ApplyBatch(EGraph& graph, std::span<const 
       if (!applies[i]) continue;
       absl::Status status;
       if (last) {
+        Record(graph, match(i), origin);
         const absl::StatusOr<bool> added =
             graph.AddProbedTo(ClassId(match(i)[0]), probes[i], origin);
         if (added.ok()) changed[i] |= *added;
@@ -134,6 +135,7 @@ absl::StatusOr<bool> RightProgram::Apply(EGraph& graph, std::span<const uint32_t
     values.push_back(*made);
   }
   bool changed = graph.enode_bound() != nodes_before;
+  Record(graph, match, origin);
   if (direct()) {
     load(steps_.back());
     const absl::StatusOr<bool> added =

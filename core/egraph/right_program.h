@@ -54,6 +54,10 @@ class RightProgram {
   }
   // What stands for `term` as an argument; nothing if it cannot be a step.
   std::optional<uint32_t> Flatten(const RightTerm& term);
+  void Record(EGraph& graph, std::span<const uint32_t> match, Origin origin) const {
+    const size_t classes = num_roots_ + num_variables_;
+    graph.RecordApplication(origin, match.first(classes), match.subspan(classes));
+  }
   OpId Operator(const Step& step, std::span<const uint32_t> match) const {
     if (step.op_variable == kNoIndex) return step.op;
     return OpId(match[num_roots_ + num_variables_ + step.op_variable]);

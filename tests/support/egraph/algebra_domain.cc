@@ -111,9 +111,9 @@ absl::Status AlgebraDomain::Update(const EGraph& graph, ENodeId node) {
 absl::Status AlgebraDomain::Modify(EGraph& graph, ClassId id) {
   const std::optional<double> value = known_[id.value()].value;
   if (!value.has_value()) return absl::OkStatus();
-  QUOTIENT_ASSIGN_OR_RETURN(const ClassId leaf,
-                            graph.Add(table_.Op(algebra_.print_leaf(*value)), {}));
-  QUOTIENT_RETURN_IF_ERROR(graph.Union(id, leaf).status());
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const ClassId leaf, graph.Add(table_.Op(algebra_.print_leaf(*value)), {}, egraph::kAnalysis));
+  QUOTIENT_RETURN_IF_ERROR(graph.Union(id, leaf, egraph::kAnalysis).status());
   graph.PruneToLeaves(id);
   return absl::OkStatus();
 }
