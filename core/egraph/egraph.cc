@@ -28,7 +28,8 @@ EGraph::EGraph(const OpTable* table, Analysis* analysis)
       unions_(&trail_),
       changes_(&trail_),
       born_children_(&trail_),
-      applications_(&trail_) {}
+      applications_(&trail_),
+      levels_(&trail_) {}
 
 ENodeId EGraph::FindNode(uint32_t hash, OpId op, std::span<const ClassId> children) const {
   const uint32_t key = Row::Key(op, children.size());
@@ -146,7 +147,7 @@ absl::StatusOr<bool> EGraph::AddTo(ClassId id, OpId op, std::span<const ClassId>
 
 absl::StatusOr<bool> EGraph::InsertTo(ClassId id, uint32_t hash, OpId op,
                                       std::span<const ClassId> children, Origin origin) {
-  if (analysis_ != nullptr || records_proofs_) {
+  if (analysis_ != nullptr || records_proofs_ || cycles_ != Cycles::kAllowed) {
     QUOTIENT_ASSIGN_OR_RETURN(const ClassId fresh, Insert(hash, op, children, origin));
     QUOTIENT_RETURN_IF_ERROR(Union(id, fresh, origin).status());
     return true;
@@ -175,6 +176,7 @@ absl::StatusOr<ClassId> EGraph::Insert(uint32_t hash, OpId op, std::span<const C
     to_modify_.push_back(fresh);
   }
   const ClassId fresh = MakeClass();
+  if (cycles_ != Cycles::kAllowed) levels_.push_back({LevelAbove(children)});
   InsertNode(hash, op, children, fresh, origin);
   return fresh;
 }
@@ -300,9 +302,7 @@ void EGraph::MarkChanged(ENodeId id) {
 }
 
 void EGraph::AcknowledgeChanges(bool keep) {
-  ForEachChange([this](ENodeId id) {
-    rows_.Write(id.value(), &Row::head, rows_[id.value()].head & ~Row::kChanged);
-  });
+  ForEachChange([this](ENodeId id) { ClearHead(id, Row::kChanged); });
   if (!trail_.active() && !keep) changes_.Clear();
   seen_rows_ = rows_.size();
   seen_changes_ = changes_.size();
@@ -329,6 +329,7 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   if (weight(kept) < weight(absorbed) || (weight(kept) == weight(absorbed) && absorbed < kept)) {
     std::swap(kept, absorbed);
   }
+  if (cycles_ != Cycles::kAllowed) QUOTIENT_RETURN_IF_ERROR(KeepOrder(kept, absorbed));
   if (analysis_ != nullptr) {
     QUOTIENT_RETURN_IF_ERROR(analysis_->Merge(*this, kept, absorbed));
     to_modify_.push_back(kept);
@@ -434,6 +435,7 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   visit(self.changes_);
   visit(self.born_children_);
   visit(self.applications_);
+  visit(self.levels_);
 }
 
 // The image: five counts, then of each array its number of words and the words.

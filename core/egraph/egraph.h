@@ -103,6 +103,16 @@ struct UnionRecord {
   Origin origin;
 };
 
+// What to do about a class that would contain itself: a term of it is a proper part of another.
+enum class Cycles {
+  kAllowed,
+  // E-nodes through which it would are marked. The others never close a cycle, and every class has
+  // some of them.
+  kMarked,
+  // The union is refused. One that congruence implies makes Rebuild fail: roll back.
+  kRefused,
+};
+
 class EGraph {
  public:
   // Borrows both; `analysis` may be null.
@@ -116,14 +126,15 @@ class EGraph {
   absl::StatusOr<ClassId> Add(OpId op, std::span<const ClassId> children,
                               Origin origin = kInputOrigin);
   // The same as Add and Union with `id`, but a new e-node does without a class of its own, if
-  // neither an analysis nor the record of proofs wants one. True if the graph changed.
+  // nothing wants one (analysis, proofs, cycles). True if the graph changed.
   absl::StatusOr<bool> AddTo(ClassId id, OpId op, std::span<const ClassId> children,
                              Origin origin = kInputOrigin);
   // The class of op(children) if that e-node exists. In a dirty graph it may be missed.
   std::optional<ClassId> Lookup(OpId op, std::span<const ClassId> children) const;
   ENodeId LookupNode(OpId op, std::span<const ClassId> children) const;
 
-  // Makes both classes one; true if they were not yet. Dirty afterwards.
+  // Makes both classes one; true if they were not yet. Dirty afterwards. Errors leave the graph as
+  // it was: the analysis's, and FAILED_PRECONDITION for a cycle that is refused.
   absl::StatusOr<bool> Union(ClassId a, ClassId b, Origin origin = kInputOrigin);
   // Restores congruence in time proportional to what changed. A union it implies may be refused by
   // the analysis: that error, and the graph must no longer be used unless it is rolled back.
@@ -132,6 +143,14 @@ class EGraph {
   // From the next Rebuild on, of this class and of what it is merged into only e-nodes without
   // children are live. The others still take part in congruence and are found by Add.
   void PruneToLeaves(ClassId id);
+
+  // Before the first Add. Detection is exact and its cost local: see cycles.cc.
+  void WatchCycles(Cycles policy) { cycles_ = policy; }
+  // Whether the e-node was marked.
+  bool on_cycle(ENodeId id) const { return rows_[id.value()].on_cycle(); }
+  // A number above that of the children of all e-nodes of the class that are not marked. Needs
+  // WatchCycles.
+  uint32_t level(ClassId id) const { return levels_[Find(id).value()].value; }
 
   // From now on what explanations need is recorded (explain.h). Before the first Add.
   void RecordProofs() { records_proofs_ = true; }
@@ -335,6 +354,17 @@ class EGraph {
   void SetHead(ENodeId id, uint32_t bits) {
     rows_.Write(id.value(), &Row::head, rows_[id.value()].head | bits);
   }
+  void ClearHead(ENodeId id, uint32_t bits) {
+    rows_.Write(id.value(), &Row::head, rows_[id.value()].head & ~bits);
+  }
+
+  bool IsOrdered(ENodeId id) const;
+  template <typename Visit>
+  void ForEachOrderedParent(ClassId id, const Visit& visit) const;
+  uint32_t LevelAbove(std::span<const ClassId> children) const;
+  bool Raise(ClassId id, uint32_t level, ClassId forbidden);
+  void MarkCycles(ClassId below, ClassId above);
+  absl::Status KeepOrder(ClassId a, ClassId b);
 
   absl::Status RestoreCongruence();
   void MoveMembers(const ClassRow& absorbed);
@@ -394,6 +424,8 @@ class EGraph {
   FlatArray<ClassId> born_children_;  // of all e-nodes; with the next one, the record of proofs
   FlatArray<Word> applications_;      // origin, unions before, numbers of classes and ops, both
   bool records_proofs_ = false;
+  Cycles cycles_ = Cycles::kAllowed;
+  FlatArray<Word> levels_;  // by ClassId; none if cycles are allowed
   int64_t num_enodes_ = 0;
   int64_t num_classes_ = 0;
   std::vector<Counts> counts_at_mark_;

@@ -119,11 +119,14 @@ absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
   if (congruent == id) return absl::OkStatus();
   // The older one stays: it keeps its origin, and order of creation stays what it was.
   if (id < congruent) hash_cons_.Replace(hash, congruent, id);
-  const ENodeId duplicate = std::max(id, congruent);
+  const auto [oldest, duplicate] = std::minmax(id, congruent);
+  QUOTIENT_RETURN_IF_ERROR(Union(row.cls, rows_[congruent.value()].cls, kCongruence).status());
   if (rows_[duplicate.value()].live()) --num_enodes_;
   SetHead(duplicate, Row::kDuplicate);
   CountDuplicate(duplicate);
-  return Union(row.cls, rows_[congruent.value()].cls, kCongruence).status();
+  // If one of them closes no cycle, neither does the other.
+  if (!rows_[duplicate.value()].on_cycle()) ClearHead(oldest, Row::kOnCycle);
+  return absl::OkStatus();
 }
 
 void EGraph::MakeCanonical(std::vector<ClassId>& ids) const {

@@ -2,7 +2,7 @@
 
 // Row: an e-node in 32 bytes. Up to two children are in the row, more of them in a list elsewhere.
 //
-//   head: [duplicate 1][hidden 1][changed 1][..][arity 2][operator word 24]
+//   head: [duplicate 1][hidden 1][changed 1][on cycle 1][..][arity 2][operator word 24]
 //   cls:  the class
 //   child[2]: the children; or, if the arity says "listed", where their list begins and its length
 //   next_member, next_use[2], next_of_kind: chains that the e-node is a link of; see below
@@ -51,6 +51,7 @@ struct Row {
   static constexpr uint32_t kOpBits = 24;
   static constexpr uint32_t kListed = 3;
   static constexpr uint32_t kKeyMask = (1u << (kOpBits + 2)) - 1;
+  static constexpr uint32_t kOnCycle = 1u << 28;    // its class contains itself through it
   static constexpr uint32_t kChanged = 1u << 29;    // among the changes not acknowledged yet
   static constexpr uint32_t kHidden = 1u << 30;     // its class keeps leaves only
   static constexpr uint32_t kDuplicate = 1u << 31;  // congruent to another, which stands for it
@@ -74,6 +75,7 @@ struct Row {
   // Of rows that are not listed.
   uint32_t arity() const { return (head >> kOpBits) & 3; }
   bool duplicate() const { return (head & kDuplicate) != 0; }
+  bool on_cycle() const { return (head & kOnCycle) != 0; }
   bool changed() const { return (head & kChanged) != 0; }
   bool live() const { return (head & (kDuplicate | kHidden)) == 0; }
 };
