@@ -222,6 +222,7 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
   changed_at_.push_back({epoch_});
   hash_cons_.Insert(hash, node);
   LinkKind(kind, node);
+  Touch(node);
   ++num_enodes_;
   dirty_ = true;
   return node;
@@ -295,6 +296,7 @@ void EGraph::MakeRoomInHashCons() {
 }
 
 void EGraph::MarkChanged(ENodeId id) {
+  Touch(id);
   if (rows_[id.value()].changed()) return;
   SetHead(id, Row::kChanged);
   changes_.push_back(id);
@@ -334,6 +336,7 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
     QUOTIENT_RETURN_IF_ERROR(analysis_->Merge(*this, kept, absorbed));
     to_modify_.push_back(kept);
   }
+  if (state_hash_ != nullptr) state_hash_->Unite(*this, kept, absorbed);
   union_find_.Absorb(kept, absorbed);
   unions_.push_back({a, b, origin});
   --num_classes_;
@@ -410,6 +413,7 @@ void EGraph::Rollback() {
   to_modify_.clear();
   to_prune_.clear();
   to_thin_out_.clear();
+  touched_.clear();
   dirty_ = false;
   if (analysis_ != nullptr) analysis_->Rollback(*this);
 }
@@ -436,6 +440,7 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   visit(self.born_children_);
   visit(self.applications_);
   visit(self.levels_);
+  if (self.state_hash_ != nullptr) StateHash::VisitArrays(*self.state_hash_, visit);
 }
 
 // The image: five counts, then of each array its number of words and the words.

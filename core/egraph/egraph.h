@@ -16,6 +16,7 @@
 // References: Willsey et al., "egg: Fast and extensible equality saturation", POPL'21.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,7 @@
 #include "core/egraph/hash_cons.h"
 #include "core/egraph/ids.h"
 #include "core/egraph/row.h"
+#include "core/egraph/state_hash.h"
 #include "core/egraph/trail.h"
 #include "core/egraph/union_find.h"
 
@@ -151,6 +153,11 @@ class EGraph {
   // A number above that of the children of all e-nodes of the class that are not marked. Needs
   // WatchCycles.
   uint32_t level(ClassId id) const { return levels_[Find(id).value()].value; }
+
+  // Keeps a number that tells states apart, see state_hash.h. Before the first Add.
+  void KeepHash() { state_hash_ = std::make_unique<StateHash>(&trail_); }
+  // Of a clean graph that keeps it.
+  uint64_t state_hash() const { return state_hash_->value(); }
 
   // From now on what explanations need is recorded (explain.h). Before the first Add.
   void RecordProofs() { records_proofs_ = true; }
@@ -351,6 +358,9 @@ class EGraph {
   void MakeRoomInHashCons();
   KindId RememberKind(OpId op);
   void MarkChanged(ENodeId id);
+  void Touch(ENodeId id) {
+    if (state_hash_ != nullptr) touched_.push_back(id);
+  }
   void SetHead(ENodeId id, uint32_t bits) {
     rows_.Write(id.value(), &Row::head, rows_[id.value()].head | bits);
   }
@@ -424,6 +434,8 @@ class EGraph {
   FlatArray<ClassId> born_children_;  // of all e-nodes; with the next one, the record of proofs
   FlatArray<Word> applications_;      // origin, unions before, numbers of classes and ops, both
   bool records_proofs_ = false;
+  std::unique_ptr<StateHash> state_hash_;  // null: not wanted
+  std::vector<ENodeId> touched_;           // since the last Rebuild, if it is
   Cycles cycles_ = Cycles::kAllowed;
   FlatArray<Word> levels_;  // by ClassId; none if cycles are allowed
   int64_t num_enodes_ = 0;

@@ -27,6 +27,7 @@ absl::Status EGraph::Rebuild() {
   HidePruned();
   DropDuplicates();
   dirty_ = false;
+  if (state_hash_ != nullptr) state_hash_->Update(*this, std::exchange(touched_, {}));
   return absl::OkStatus();
 }
 
@@ -124,6 +125,7 @@ absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
   if (rows_[duplicate.value()].live()) --num_enodes_;
   SetHead(duplicate, Row::kDuplicate);
   CountDuplicate(duplicate);
+  Touch(duplicate);
   // If one of them closes no cycle, neither does the other.
   if (!rows_[duplicate.value()].on_cycle()) ClearHead(oldest, Row::kOnCycle);
   return absl::OkStatus();
@@ -179,6 +181,7 @@ void EGraph::HidePruned() {
     ForEachMember(id, [this](ENodeId node) {
       if (!live(node) || ChildrenOf(node).empty()) return;
       SetHead(node, Row::kHidden);
+      Touch(node);
       --num_enodes_;
     });
     classes_.Write(id.value(), &ClassRow::member_kinds, ClassRow::kLeafBit);

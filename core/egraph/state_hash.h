@@ -1,0 +1,77 @@
+#pragma once
+
+// StateHash: one number for all that an e-graph knows, whatever order it was learnt in. Two graphs
+// get the same number if they hold the same e-nodes in the same classes, however their ids differ
+// (and else, but for collisions of 64 bits, different ones). So a search recognises a state that it
+// reaches again in another order of rules.
+//
+// A class is named by its flattest term: of all terms of least height in it, the one of least hash.
+// That is well-founded, for the children of such a term are flatter, and no two classes have a term
+// in common. The number is the sum over live e-nodes of a hash of operator word, children's names
+// and class's name; it is kept up by what Rebuild changed.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/egraph/flat_array.h"
+#include "core/egraph/ids.h"
+
+namespace quotient::egraph {
+
+class EGraph;
+
+class StateHash {
+ public:
+  explicit StateHash(Trail* trail) : names_(trail), rows_(trail), total_(trail) {
+    total_.push_back({});
+  }
+
+  // Of the graph as it was at the last Update.
+  uint64_t value() const { return total_[0].get(); }
+
+  // Two classes of a graph become one. So that heights never rise: what rises along a cycle of
+  // classes would rise for long.
+  void Unite(const EGraph& graph, ClassId kept, ClassId absorbed);
+
+  // The graph is clean; e-nodes that are new or no longer live, or whose class or children became
+  // others, are among `touched`.
+  void Update(const EGraph& graph, std::span<const ENodeId> touched);
+
+  // For images of the whole.
+  template <typename Self, typename Visit>
+  static void VisitArrays(Self& self, const Visit& visit) {
+    visit(self.names_);
+    visit(self.rows_);
+    visit(self.total_);
+  }
+
+ private:
+  // 64 bits as two words.
+  struct Bits {
+    uint32_t low = 0;
+    uint32_t high = 0;
+    Bits() = default;
+    explicit Bits(uint64_t bits)
+        : low(static_cast<uint32_t>(bits)), high(static_cast<uint32_t>(bits >> 32)) {}
+    uint64_t get() const { return uint64_t{high} << 32 | low; }
+    friend bool operator==(const Bits&, const Bits&) = default;
+  };
+  // At least the height, and of a clean graph exactly.
+  struct ClassName {
+    uint32_t height = 0xffffffffu;  // not known yet
+    Bits hash;
+    friend bool operator==(const ClassName&, const ClassName&) = default;
+  };
+
+  uint64_t HashOfWord(const EGraph& graph, OpId op);
+  uint64_t HashOfTerm(const EGraph& graph, ENodeId node);
+  ClassName NameOf(const EGraph& graph, ClassId id);
+
+  FlatArray<ClassName> names_;         // by ClassId, of canonical classes
+  FlatArray<Bits> rows_;               // by ENodeId: what it adds to the total
+  FlatArray<Bits> total_;              // one element
+  std::vector<uint64_t> word_hashes_;  // by OpId; 0: not known yet
+};
+
+}  // namespace quotient::egraph
