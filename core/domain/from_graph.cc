@@ -16,6 +16,7 @@ class Importer {
     result_.original = graph;
     result_.domain = std::make_unique<TensorDomain>();
     result_.egraph = std::make_unique<EGraph>(result_.domain.get(), result_.domain.get());
+    result_.egraph->RecordProofs();
     result_.class_of_value.resize(graph.values.size());
   }
 

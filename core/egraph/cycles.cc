@@ -22,7 +22,7 @@ namespace quotient::egraph {
 // E-nodes that hold their class above their children.
 bool EGraph::IsOrdered(ENodeId id) const {
   const Row& row = rows_[id.value()];
-  return !row.duplicate() && !row.on_cycle() && classes_[Find(row.cls).value()].leaves_only == 0;
+  return !row.duplicate() && !row.on_cycle() && !classes_[Find(row.cls).value()].leaves_only();
 }
 
 template <typename Visit>
@@ -88,7 +88,6 @@ void EGraph::MarkCycles(ClassId below, ClassId above) {
 
 // Before two classes become one.
 absl::Status EGraph::KeepOrder(ClassId a, ClassId b) {
-  IndexNewNodes();  // their children have to know them as parents
   ClassId low = a, high = b;
   if (levels_[low.value()].value > levels_[high.value()].value) std::swap(low, high);
   const uint32_t level = levels_[high.value()].value;

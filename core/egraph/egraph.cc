@@ -148,8 +148,12 @@ absl::StatusOr<bool> EGraph::AddTo(ClassId id, OpId op, std::span<const ClassId>
 absl::StatusOr<bool> EGraph::InsertTo(ClassId id, uint32_t hash, OpId op,
                                       std::span<const ClassId> children, Origin origin) {
   if (analysis_ != nullptr || records_proofs_ || cycles_ != Cycles::kAllowed) {
-    QUOTIENT_ASSIGN_OR_RETURN(const ClassId fresh, Insert(hash, op, children, origin));
-    QUOTIENT_RETURN_IF_ERROR(Union(id, fresh, origin).status());
+    const absl::StatusOr<ClassId> fresh = Insert(hash, op, children, origin);
+    if (!fresh.ok()) {
+      VoidApplication(origin);
+      return fresh.status();
+    }
+    QUOTIENT_RETURN_IF_ERROR(Union(id, *fresh, origin).status());
     return true;
   }
   QUOTIENT_RETURN_IF_ERROR(CheckRoom(op, children.size()));
@@ -331,9 +335,18 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   if (weight(kept) < weight(absorbed) || (weight(kept) == weight(absorbed) && absorbed < kept)) {
     std::swap(kept, absorbed);
   }
-  if (cycles_ != Cycles::kAllowed) QUOTIENT_RETURN_IF_ERROR(KeepOrder(kept, absorbed));
+  if (cycles_ != Cycles::kAllowed) {
+    if (absl::Status status = KeepOrder(kept, absorbed); !status.ok()) {
+      VoidApplication(origin);
+      return status;
+    }
+  }
   if (analysis_ != nullptr) {
-    QUOTIENT_RETURN_IF_ERROR(analysis_->Merge(*this, kept, absorbed));
+    if (absl::Status status = analysis_->Merge(*this, kept, absorbed); !status.ok()) {
+      refused_union_ = UnionRecord{a, b, origin};
+      VoidApplication(origin);
+      return status;
+    }
     to_modify_.push_back(kept);
   }
   if (state_hash_ != nullptr) state_hash_->Unite(*this, kept, absorbed);
@@ -385,12 +398,20 @@ void EGraph::PruneToLeaves(ClassId id) {
 void EGraph::RecordApplication(Origin origin, std::span<const uint32_t> classes,
                                std::span<const uint32_t> ops) {
   if (!records_proofs_) return;
+  last_application_ = applications_.size();
   for (const uint32_t word : {origin, unions_.size(), static_cast<uint32_t>(classes.size()),
                               static_cast<uint32_t>(ops.size())}) {
     applications_.push_back({word});
   }
   for (const uint32_t id : classes) applications_.push_back({id});
   for (const uint32_t op : ops) applications_.push_back({op});
+}
+
+// A match that did not make its two sides equal must not explain anything.
+void EGraph::VoidApplication(Origin origin) {
+  if (last_application_ >= applications_.size()) return;
+  if (applications_[last_application_].value != origin) return;
+  applications_.Write(last_application_, {kVoidOrigin});
 }
 
 void EGraph::Mark() {

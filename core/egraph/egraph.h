@@ -103,6 +103,7 @@ struct UnionRecord {
   ClassId a;
   ClassId b;
   Origin origin;
+  friend bool operator==(const UnionRecord&, const UnionRecord&) = default;
 };
 
 // What to do about a class that would contain itself: a term of it is a proper part of another.
@@ -138,6 +139,9 @@ class EGraph {
   // Makes both classes one; true if they were not yet. Dirty afterwards. Errors leave the graph as
   // it was: the analysis's, and FAILED_PRECONDITION for a cycle that is refused.
   absl::StatusOr<bool> Union(ClassId a, ClassId b, Origin origin = kInputOrigin);
+  // The last union that the analysis refused: which rule is wrong, and of what. See explain.h.
+  const std::optional<UnionRecord>& refused_union() const { return refused_union_; }
+  void ForgetRefusedUnion() { refused_union_.reset(); }
   // Restores congruence in time proportional to what changed. A union it implies may be refused by
   // the analysis: that error, and the graph must no longer be used unless it is rolled back.
   absl::Status Rebuild();
@@ -227,8 +231,10 @@ class EGraph {
     const std::span<const uint32_t> words = applications_.words();
     for (size_t i = 0; i < words.size();) {
       const size_t classes = words[i + 2], ops = words[i + 3];
-      visit(Application{words[i], words[i + 1], words.subspan(i + 4, classes),
-                        words.subspan(i + 4 + classes, ops)});
+      if (words[i] != kVoidOrigin) {
+        visit(Application{words[i], words[i + 1], words.subspan(i + 4, classes),
+                          words.subspan(i + 4 + classes, ops)});
+      }
       i += 4 + classes + ops;
     }
   }
@@ -339,6 +345,10 @@ class EGraph {
   UseId LinkUse(ClassId child, KindId kind, size_t position, UseId use);
   void LinkKind(KindId kind, ENodeId node);
   void JoinChains(ClassId kept, const ClassRow& from);
+  // Of an application that was refused.
+  static constexpr Origin kVoidOrigin = 0xffffffffu;
+  void VoidApplication(Origin origin);
+
   std::span<const ClassId> ChildrenOf(ENodeId id) const {
     const Row& row = rows_[id.value()];
     if (!row.listed()) return {row.child, row.arity()};
@@ -450,6 +460,8 @@ class EGraph {
   std::vector<ClassId> to_thin_out_;  // chains with many duplicates
   bool dirty_ = false;
 
+  std::optional<UnionRecord> refused_union_;
+  uint32_t last_application_ = 0;   // word in applications_
   std::vector<KindId> kind_of_op_;  // by OpId; invalid: not asked yet
   std::vector<ClassId> scratch_;    // canonical children of what Add is asked for
 };

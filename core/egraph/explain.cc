@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/egraph/pattern_program.h"
 
 namespace quotient::egraph {
@@ -100,6 +103,7 @@ void Explainer::Replay(const EGraph& graph, std::span<const Rule* const> rules) 
   };
   graph.ForEachApplication([&](const EGraph::Application& application) {
     unite_before(application.unions_before);
+    if (application.origin > rules.size()) return;
     const Program* const program = rules[application.origin - 1]->program();
     if (program == nullptr) return;
     Instance instance(*program, application, term_of_row_, terms_);
@@ -204,6 +208,46 @@ std::optional<std::vector<ChainLink>> Explainer::Expand(TermId from, TermId to, 
     if (chain.size() > max_links) return std::nullopt;
   }
   return chain.Take();
+}
+
+namespace {
+
+std::string RuleName(std::span<const Rule* const> rules, Origin origin) {
+  if (origin == kInputOrigin) return "the input";
+  if (origin == kAnalysis) return "folding";
+  return origin <= rules.size() ? rules[origin - 1]->name() : absl::StrCat("rule ", origin);
+}
+
+std::string DerivationText(const EGraph& graph, const Explainer& explainer,
+                           std::span<const Rule* const> rules, ClassId id) {
+  constexpr int kMaxDepth = 3;
+  const auto text = [&](TermId term) {
+    return explainer.terms().Text(term, graph.table(), kMaxDepth);
+  };
+  const TermId made = explainer.TermOf(id);
+  for (uint32_t i = 0; i < graph.enode_bound(); ++i) {
+    const TermId given = explainer.TermOf(ENodeId(i));
+    if (graph.origin(ENodeId(i)) != kInputOrigin || !explainer.Equal(given, made)) continue;
+    std::vector<std::string> names;
+    for (const RewriteStep& step : explainer.Explain(given, made)) {
+      names.push_back(RuleName(rules, step.origin));
+    }
+    if (names.empty()) return absl::StrCat(text(made), ", of the input");
+    return absl::StrCat(text(made), ", from ", text(given), " of the input by ",
+                        absl::StrJoin(names, ", "));
+  }
+  return absl::StrCat(text(made), ", added by ",
+                      RuleName(rules, graph.origin(ENodeId(id.value()))));
+}
+
+}  // namespace
+
+std::string RefusalText(const EGraph& graph, std::span<const Rule* const> rules,
+                        const UnionRecord& refused) {
+  const Explainer explainer(graph, rules);
+  return absl::StrCat(RuleName(rules, refused.origin), " would unite\n  ",
+                      DerivationText(graph, explainer, rules, refused.a), "\n  ",
+                      DerivationText(graph, explainer, rules, refused.b));
 }
 
 }  // namespace quotient::egraph

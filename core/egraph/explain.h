@@ -19,6 +19,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/egraph/egraph.h"
@@ -42,13 +43,22 @@ struct ChainLink {
   RewriteStep step;
 };
 
+// How both classes of a union that the analysis refused came to be what they are: for each the term
+// it was made with, the term of the input that this is equal to, and the rules that lead there.
+// One line each. `rules` as below; the graph, which may be dirty, must record proofs.
+std::string RefusalText(const EGraph& graph, std::span<const Rule* const> rules,
+                        const UnionRecord& refused);
+
 class Explainer {
  public:
-  // The graph must record proofs. `rules`: those whose matches were applied, by origin - 1.
+  // The graph must record proofs. `rules`: those whose matches were applied, by origin - 1; of those
+  // that are left out only the terms of classes are shown.
   Explainer(const EGraph& graph, std::span<const Rule* const> rules);
 
   // The term with which an e-node was added.
   TermId TermOf(ENodeId node) const { return term_of_row_[node.value()]; }
+  // The term whose e-node made a class.
+  TermId TermOf(ClassId id) const { return term_of_row_[id.value()]; }
   // Any term: it may be equal to some of the graph without being in it.
   TermId Add(OpId op, std::span<const TermId> children);
   const TermTable& terms() const { return terms_; }

@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/egraph/explain.h"
 #include "core/egraph/matcher.h"
 #include "core/search/backoff.h"
 #include "core/search/match_memory.h"
@@ -83,6 +86,7 @@ class Saturation {
   std::vector<Found> Search();
   Found SearchAlone(size_t rule, size_t limit);
   absl::StatusOr<size_t> ApplySome(size_t rule, const Found& found, size_t done);
+  absl::Status Told(const absl::Status& status);
   absl::Status Apply(const std::vector<Found>& found);
   absl::StatusOr<bool> MakeRoom();
 
@@ -103,7 +107,7 @@ class Saturation {
   uint32_t clean_bound_ = 0;
   int64_t enodes_at_most() const { return clean_enodes_ + (graph_.enode_bound() - clean_bound_); }
   absl::Status Rebuild() {
-    QUOTIENT_RETURN_IF_ERROR(graph_.Rebuild());
+    QUOTIENT_RETURN_IF_ERROR(Told(graph_.Rebuild()));
     clean_enodes_ = graph_.num_enodes();
     clean_bound_ = graph_.enode_bound();
     return absl::OkStatus();
@@ -182,20 +186,33 @@ Saturation::Found Saturation::SearchAlone(size_t rule, size_t limit) {
 absl::StatusOr<size_t> Saturation::ApplySome(size_t rule, const Found& found, size_t done) {
   constexpr size_t kENodesPerMatch = 16;  // more than most right sides have
   size_t count = 1;
-  int64_t changed = 0;
+  absl::StatusOr<int64_t> changed;
   if (matcher_.takes(rule)) {
     const size_t room = static_cast<size_t>(limits_.max_enodes - enodes_at_most());
     count = std::clamp<size_t>(room / (kENodesPerMatch * rules_.size()), 1,
                                egraph::RightProgram::kMaxBatch);
     count = std::min(count, found.count - done);
-    QUOTIENT_ASSIGN_OR_RETURN(changed, matcher_.ApplyNext(graph_, rule, count));
+    changed = matcher_.ApplyNext(graph_, rule, count);
   } else {
-    QUOTIENT_ASSIGN_OR_RETURN(
-        changed, rules_[rule]->Apply(graph_, found.matches[done], static_cast<Origin>(rule + 1)));
+    changed = rules_[rule]->Apply(graph_, found.matches[done], static_cast<Origin>(rule + 1));
   }
-  outcome_.matches_applied += changed;
-  outcome_.applied_by_rule[rule] += changed;
+  QUOTIENT_RETURN_IF_ERROR(Told(changed.status()));
+  outcome_.matches_applied += *changed;
+  outcome_.applied_by_rule[rule] += *changed;
   return count;
+}
+
+// A union that the analysis refuses means that a rule is wrong. It is told with what led to it,
+// even if the rule takes it for one that did not fire.
+absl::Status Saturation::Told(const absl::Status& status) {
+  if (!graph_.refused_union().has_value()) return status;
+  const egraph::UnionRecord refused = *graph_.refused_union();
+  graph_.ForgetRefusedUnion();
+  if (!graph_.records_proofs()) return status;
+  const std::string text = egraph::RefusalText(graph_, rules_, refused);
+  Log().error("{}", Escaped(text));
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(status.message(), ": ", text));
 }
 
 // Sets the outcome's reason if the iteration had to end early.

@@ -120,6 +120,49 @@ TEST(ExplainTest, WhatTheAnalysisMadeEqualIsSaid) {
   EXPECT_EQ(steps[0].origin, kAnalysis);
 }
 
+TEST(ExplainTest, ARefusedUnionIsToldWithBothDerivations) {
+  testing::AlgebraDomain domain(testing::MathAlgebra());
+  EGraph graph(&domain.table(), &domain);
+  graph.RecordProofs();
+  const Vocabulary vocabulary = domain.vocabulary();
+  const auto rules = CompileRules("twice: (f ?x) => (+ ?x ?x)\nwrong: (f ?x) => 5", vocabulary);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  ASSERT_TRUE(AddTerm(graph, "(f 1)", vocabulary).ok());
+  ASSERT_TRUE(graph.Rebuild().ok());
+  const std::vector<const Rule*> pointers = {(*rules)[0].get(), (*rules)[1].get()};
+  Matcher matcher(domain.table(), pointers);
+  matcher.Search(graph);
+  EXPECT_EQ(graph.refused_union(), std::nullopt);
+  absl::Status status = matcher.ApplyAll(graph, [] { return true; });
+  if (status.ok()) status = graph.Rebuild();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  ASSERT_TRUE(graph.refused_union().has_value());
+  EXPECT_EQ(RefusalText(graph, pointers, *graph.refused_union()),
+            "wrong would unite\n  (f 1), of the input\n  5, added by wrong");
+}
+
+// It would put the class of x into itself, which is refused here; no other union explains it.
+TEST(ExplainTest, WhatWasRefusedExplainsNothing) {
+  testing::SymbolTable table;
+  const Vocabulary vocabulary = testing::SymbolVocabulary(table);
+  EGraph graph(&table, nullptr);
+  graph.RecordProofs();
+  graph.WatchCycles(Cycles::kRefused);
+  const auto rules = CompileRules("grow: (f ?x) => (f (f ?x))\nname: (f ?x) => (g ?x)", vocabulary);
+  ASSERT_TRUE(rules.ok() && AddTerm(graph, "(f x)", vocabulary).ok());
+  ASSERT_TRUE(graph.Rebuild().ok());
+  const std::vector<const Rule*> pointers = {(*rules)[0].get(), (*rules)[1].get()};
+  Matcher matcher(table, pointers);
+  matcher.Search(graph);
+  ASSERT_TRUE(matcher.ApplyAll(graph, [] { return true; }).ok());
+  ASSERT_TRUE(graph.Rebuild().ok());
+  Explainer explainer(graph, pointers);
+  const TermId x = explainer.Add(table.Op("x"), {});
+  const TermId fx = explainer.Add(table.Op("f"), std::vector<TermId>{x});
+  EXPECT_FALSE(explainer.Equal(fx, explainer.Add(table.Op("f"), std::vector<TermId>{fx})));
+  EXPECT_TRUE(explainer.Equal(fx, explainer.Add(table.Op("g"), std::vector<TermId>{x})));
+}
+
 // Whether `id` is `pattern` under the bindings, which grow.
 bool IsInstance(const Recorded& graph, const TermTable& terms, const Term& pattern, TermId id,
                 std::map<std::string, TermId>& bindings) {

@@ -20,7 +20,9 @@ namespace {
 using egraph::ClassId;
 using egraph::EGraph;
 using egraph::Rule;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<const Rule*> Pointers(const std::vector<std::unique_ptr<Rule>>& rules) {
   std::vector<const Rule*> pointers;
@@ -200,6 +202,19 @@ class ErrorRule : public Rule {
  private:
   const std::string name_ = "error";
 };
+
+TEST_F(SaturateTest, AWrongRuleIsToldWithItsDerivations) {
+  testing::AlgebraDomain domain(testing::MathAlgebra());
+  EGraph graph(&domain.table(), &domain);
+  graph.RecordProofs();
+  const auto rules =
+      egraph::CompileRules("twice: (f ?x) => (+ ?x ?x)\nwrong: (f ?x) => 5", domain.vocabulary());
+  ASSERT_TRUE(rules.ok() && egraph::AddTerm(graph, "(f 1)", domain.vocabulary()).ok());
+  const auto outcome = FindStrategy("saturate")->Run(graph, Pointers(*rules), {}, {}, {});
+  EXPECT_EQ(outcome.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(outcome.status().message()),
+              AllOf(HasSubstr("contradiction"), HasSubstr("(f 1), of the input")));
+}
 
 TEST_F(SaturateTest, ABrokenRuleIsAnError) {
   Start("", "a");
