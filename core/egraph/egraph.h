@@ -437,10 +437,10 @@ class EGraph {
   FlatArray<ClassRow> classes_;
   FlatArray<KindRow> kinds_;  // by KindId
   FlatArray<UnionRecord> unions_;
-  FlatArray<ENodeId> changes_;  // of e-nodes that were there
-  uint32_t seen_rows_ = 0;      // acknowledged
-  uint32_t seen_changes_ = 0;   // of changes_, acknowledged
-  uint32_t epoch_ = 0;          // acknowledgements so far
+  FlatArray<ENodeId> changes_;        // of e-nodes that were there
+  uint32_t seen_rows_ = 0;            // acknowledged
+  uint32_t seen_changes_ = 0;         // of changes_, acknowledged
+  uint32_t epoch_ = 0;                // acknowledgements so far
   FlatArray<ClassId> born_children_;  // of all e-nodes; with the next one, the record of proofs
   FlatArray<Word> applications_;      // origin, unions before, numbers of classes and ops, both
   bool records_proofs_ = false;
