@@ -18,7 +18,6 @@ EGraph::EGraph(const OpTable* table, Analysis* analysis)
       analysis_(analysis),
       rows_(&trail_),
       origin_(&trail_),
-      changed_at_(&trail_),
       list_children_(&trail_),
       list_uses_(&trail_),
       hash_cons_(&trail_),
@@ -223,7 +222,7 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
     for (ClassId child : children) born_children_.push_back(child);
   }
   origin_.push_back({origin});
-  changed_at_.push_back({epoch_});
+  changes_.AddNode();
   hash_cons_.Insert(hash, node);
   LinkKind(kind, node);
   Touch(node);
@@ -303,27 +302,15 @@ void EGraph::MarkChanged(ENodeId id) {
   Touch(id);
   if (rows_[id.value()].changed()) return;
   SetHead(id, Row::kChanged);
-  changes_.push_back(id);
-  changed_at_.Write(id.value(), {epoch_});
+  changes_.Add(id);
 }
 
 void EGraph::AcknowledgeChanges(bool keep) {
-  ForEachChange([this](ENodeId id) { ClearHead(id, Row::kChanged); });
-  if (!trail_.active() && !keep) changes_.Clear();
-  seen_rows_ = rows_.size();
-  seen_changes_ = changes_.size();
-  ++epoch_;
-}
-
-std::vector<ENodeId> EGraph::ChangesSince(const Frontier& frontier) const {
-  std::vector<ENodeId> changes;
-  const std::span<const ENodeId> log = changes_.span().subspan(frontier.changes);
-  const auto before = [&frontier](ENodeId id) { return id.value() < frontier.rows; };
-  std::ranges::copy_if(log, std::back_inserter(changes), before);
-  std::ranges::sort(changes);
-  changes.erase(std::unique(changes.begin(), changes.end()), changes.end());
-  for (uint32_t i = frontier.rows; i < rows_.size(); ++i) changes.push_back(ENodeId(i));
-  return changes;
+  changes_.ForEachSince(changes_.begin(), [this](ENodeId id, ChangeLog::Position) {
+    ClearHead(id, Row::kChanged);
+    return true;
+  });
+  changes_.Acknowledge(keep);
 }
 
 absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
@@ -415,7 +402,7 @@ void EGraph::VoidApplication(Origin origin) {
 }
 
 void EGraph::Mark() {
-  counts_at_mark_.push_back({num_enodes_, num_classes_, seen_rows_, seen_changes_, epoch_});
+  counts_at_mark_.push_back({num_enodes_, num_classes_, changes_.counts()});
   trail_.Mark();
   if (analysis_ != nullptr) analysis_->Mark();
 }
@@ -426,9 +413,7 @@ void EGraph::Rollback() {
   counts_at_mark_.pop_back();
   num_enodes_ = counts.num_enodes;
   num_classes_ = counts.num_classes;
-  seen_rows_ = counts.seen_rows;
-  seen_changes_ = counts.seen_changes;
-  epoch_ = counts.epoch;
+  changes_.SetCounts(counts.changes);
   to_repair_.clear();
   repair_queue_.clear();
   to_modify_.clear();
@@ -449,7 +434,6 @@ template <typename Self, typename Visit>
 void EGraph::VisitArrays(Self& self, const Visit& visit) {
   visit(self.rows_);
   visit(self.origin_);
-  visit(self.changed_at_);
   visit(self.list_children_);
   visit(self.list_uses_);
   HashCons::VisitArrays(self.hash_cons_, visit);
@@ -457,7 +441,7 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   visit(self.classes_);
   visit(self.kinds_);
   visit(self.unions_);
-  visit(self.changes_);
+  ChangeLog::VisitArrays(self.changes_, visit);
   visit(self.born_children_);
   visit(self.applications_);
   visit(self.levels_);
@@ -472,9 +456,9 @@ void EGraph::Save(std::vector<uint32_t>& image) const {
   uint32_t* to = image.data();
   *to++ = static_cast<uint32_t>(num_enodes_);
   *to++ = static_cast<uint32_t>(num_classes_);
-  *to++ = seen_rows_;
-  *to++ = seen_changes_;
-  *to++ = epoch_;
+  *to++ = changes_.counts().epoch;
+  *to++ = changes_.counts().nodes;
+  *to++ = changes_.counts().changes;
   VisitArrays(*this, [&to](const auto& array) {
     *to++ = static_cast<uint32_t>(array.words().size());
     to = std::ranges::copy(array.words(), to).out;
@@ -484,9 +468,7 @@ void EGraph::Save(std::vector<uint32_t>& image) const {
 void EGraph::Load(std::span<const uint32_t> image) {
   num_enodes_ = image[0];
   num_classes_ = image[1];
-  seen_rows_ = image[2];
-  seen_changes_ = image[3];
-  epoch_ = image[4];
+  changes_.SetCounts({image[2], image[3], image[4]});
   image = image.subspan(5);
   VisitArrays(*this, [&image](auto& array) {
     const size_t words = image[0];

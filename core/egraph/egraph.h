@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/egraph/change_log.h"
 #include "core/egraph/flat_array.h"
 #include "core/egraph/hash_cons.h"
 #include "core/egraph/ids.h"
@@ -250,29 +251,14 @@ class EGraph {
   }
 
   // What incremental matching starts from: e-nodes that are new, or whose children or class became
-  // others, since the changes were last acknowledged. Some may not be live. Clean graphs only.
-  template <typename Visit>
-  void ForEachChange(const Visit& visit) const {
-    for (uint32_t i = seen_rows_; i < rows_.size(); ++i) visit(ENodeId(i));
-    for (size_t i = seen_changes_; i < changes_.size(); ++i) visit(changes_[i]);
-  }
-  bool has_changes() const { return seen_rows_ < rows_.size() || seen_changes_ < changes_.size(); }
-  // Whether it is one of them.
+  // others, in the order of change_log.h. Some may not be live. Clean graphs only.
+  const ChangeLog& changes() const { return changes_; }
+  // Whether it is one of those since the changes were last acknowledged.
   bool changed(ENodeId id) const { return rows_[id.value()].changed(); }
-  // `keep`: somebody will ask for changes since a frontier from before.
+  // Puts those in order.
+  void SortChanges() { changes_.Sort(); }
+  // `keep`: somebody will ask for changes from before.
   void AcknowledgeChanges(bool keep = false);
-
-  // The same since an earlier acknowledgement than the last: take the frontier right after it.
-  struct Frontier {
-    uint32_t rows;
-    uint32_t changes;
-    uint32_t epoch;
-  };
-  Frontier frontier() const { return {seen_rows_, seen_changes_, epoch_}; }
-  std::vector<ENodeId> ChangesSince(const Frontier& frontier) const;
-  bool ChangedSince(const Frontier& frontier, ENodeId id) const {
-    return changed_at_[id.value()].value >= frontier.epoch;
-  }
 
   // For loops that run millions of times. Of a canonical class: visit(e-node) for its e-nodes,
   // visit(e-node, position) for those that have it as a child, once per position; also e-nodes that
@@ -415,9 +401,7 @@ class EGraph {
   struct Counts {
     int64_t num_enodes;
     int64_t num_classes;
-    uint32_t seen_rows;
-    uint32_t seen_changes;
-    uint32_t epoch;
+    ChangeLog::Counts changes;
   };
 
   const OpTable* table_;
@@ -427,7 +411,6 @@ class EGraph {
   // E-nodes, by ENodeId.
   FlatArray<Row> rows_;
   FlatArray<Word> origin_;
-  FlatArray<Word> changed_at_;        // epoch of the last change
   FlatArray<ClassId> list_children_;  // of e-nodes with more than two
   FlatArray<ListedUse> list_uses_;    // parallel
   HashCons hash_cons_;
@@ -437,10 +420,7 @@ class EGraph {
   FlatArray<ClassRow> classes_;
   FlatArray<KindRow> kinds_;  // by KindId
   FlatArray<UnionRecord> unions_;
-  FlatArray<ENodeId> changes_;        // of e-nodes that were there
-  uint32_t seen_rows_ = 0;            // acknowledged
-  uint32_t seen_changes_ = 0;         // of changes_, acknowledged
-  uint32_t epoch_ = 0;                // acknowledgements so far
+  ChangeLog changes_;
   FlatArray<ClassId> born_children_;  // of all e-nodes; with the next one, the record of proofs
   FlatArray<Word> applications_;      // origin, unions before, numbers of classes and ops, both
   bool records_proofs_ = false;

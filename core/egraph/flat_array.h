@@ -126,6 +126,8 @@ class FlatArray {
     WriteWords(reinterpret_cast<const uint32_t*>(&place) - array_.words, value);
   }
 
+  // Whether there is a mark.
+  bool guarded() const { return trail_->active(); }
   // Only without marks: what was there is gone.
   void Clear() { array_.size = 0; }
   void Assign(std::span<const uint32_t> words) {

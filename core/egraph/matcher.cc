@@ -4,6 +4,7 @@
 #include "core/egraph/matcher.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -12,48 +13,78 @@ namespace quotient::egraph {
 
 using Code = Instruction::Code;
 
-void Matcher::Search(EGraph& graph, const std::vector<bool>& left_out) {
+namespace {
+
+constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
+
+}  // namespace
+
+void Matcher::Search(EGraph& graph, const Bounds& bounds) {
   ++searches_;
-  bool behind = false;
+  stopped_ = false;
+  may_go_on_ = bounds.may_go_on;
+  // Only who may stop on the way needs an order.
+  if (!bounds.waiting.empty() || bounds.may_go_on) graph.SortChanges();
   for (size_t i = 0; i < rules_.size(); ++i) {
-    if (!takes(i) || left_out.empty() || !left_out[i]) continue;
-    LeaveOut(graph, i);
-    behind = true;
+    RuleState& rule = rules_[i];
+    const size_t bound = i < bounds.waiting.size() ? bounds.waiting[i] : kNoBound;
+    const size_t words = takes(i) ? rule.right->match_size() : 1;
+    rule.enough = bound < (kNoBound - rule.next) / words ? rule.next + bound * words : kNoBound;
   }
-  if (graph.has_changes()) SearchNew(graph);
+  const auto wants_more = [this](size_t i) {
+    return takes(i) && rules_[i].queue.size() < rules_[i].enough;
+  };
+  // Who is behind catches up alone; the others go together.
+  const ChangeLog::Position present = graph.changes().begin();
   for (size_t i = 0; i < rules_.size(); ++i) {
-    if (rules_[i].behind && (left_out.empty() || !left_out[i])) CatchUp(graph, i);
+    if (rules_[i].seen >= present || !wants_more(i)) continue;
+    rules_[i].searched = true;
+    SearchRules(graph, rules_[i].seen);
   }
-  graph.AcknowledgeChanges(behind);
-}
-
-void Matcher::LeaveOut(const EGraph& graph, size_t rule) {
-  RuleState& state = rules_[rule];
-  if (state.behind) return;
-  state.behind = true;
-  state.frontier = graph.frontier();
-  enabled_is_current_ = false;
-}
-
-void Matcher::SearchNew(const EGraph& graph) {
-  if (LookUpLeaves(graph) || !enabled_is_current_) {
-    Enable(0, [this](uint32_t rule) { return !rules_[rule].behind; });
-    enabled_is_current_ = true;
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    rules_[i].searched = rules_[i].seen == present && wants_more(i);
   }
-  graph.ForEachChange([&](ENodeId id) {
-    graph.PrefetchAround(id);
-    RunSeeds(graph, id);
-  });
+  SearchRules(graph, present);
+  const ChangeLog::Position end = {present.epoch + 1, 0};
+  graph.AcknowledgeChanges(std::ranges::any_of(rules_, [&end](const RuleState& rule) {
+    return rule.right.has_value() && rule.seen < end;
+  }));
 }
 
-void Matcher::CatchUp(const EGraph& graph, size_t rule) {
-  since_ = &rules_[rule].frontier;
-  LookUpLeaves(graph);
-  Enable(0, [rule](uint32_t other) { return other == rule; });
-  for (const ENodeId id : graph.ChangesSince(*since_)) RunSeeds(graph, id);
-  since_ = nullptr;
-  rules_[rule].behind = false;
-  enabled_is_current_ = false;
+// The rules that are `searched`, all of which have seen what changed before `from`.
+void Matcher::SearchRules(const EGraph& graph, ChangeLog::Position from) {
+  const uint32_t present = graph.changes().begin().epoch;
+  if (!stopped_ && EnableSearched(LookUpLeaves(graph, from))) {
+    graph.changes().ForEachSince(from, [&](ENodeId id, ChangeLog::Position at) {
+      at_ = at;
+      at_present_ = at.epoch == present;
+      graph.PrefetchAround(id);
+      RunSeeds(graph, id);
+      return (!stopped_ && !some_have_enough_) || StopSome();
+    });
+  }
+  for (RuleState& rule : rules_) {
+    if (rule.searched && !stopped_) rule.seen = {present + 1, 0};
+    rule.searched = false;
+  }
+}
+
+// False if no rule goes on.
+bool Matcher::StopSome() {
+  some_have_enough_ = false;
+  for (RuleState& rule : rules_) {
+    if (!rule.searched || (!stopped_ && rule.queue.size() < rule.enough)) continue;
+    rule.seen = {at_.epoch, stopped_ ? at_.node : at_.node + 1};
+    rule.searched = false;
+  }
+  return !stopped_ && EnableSearched(false);
+}
+
+// Asked at each step of the walk, so that one e-node with many matches cannot take for ever.
+bool Matcher::MustStop() {
+  constexpr uint32_t kPeriod = 1024;
+  if (++steps_ % kPeriod == 0 && may_go_on_ && !may_go_on_()) stopped_ = true;
+  return stopped_;
 }
 
 void Matcher::RunSeeds(const EGraph& graph, ENodeId id) {
@@ -73,23 +104,21 @@ void Matcher::RunSeeds(const EGraph& graph, ENodeId id) {
   }
 }
 
-// Whether all of the e-node's class is changed, and it comes first: at one e-node of each class
-// that no search has seen.
+// Whether no e-node of the class changed before this one: at one e-node of each class that no
+// search has seen.
 bool Matcher::IsNewClassAt(const EGraph& graph, ENodeId id) const {
-  bool first = true;
   for (ENodeId at = graph.class_row(graph.row(id).cls).first_member; at.valid();
        at = graph.row(at).next_member) {
     const Row& row = graph.row(at);
-    if (!row.live()) continue;
-    if (!Changed(graph, at) || (first && at != id)) return false;
-    first = false;
+    if (row.live() && IsBefore(graph, at, row)) return false;
   }
   return true;
 }
 
 void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
+  if (MustStop()) return;
   for (const Emission& emission : node.emissions) {
-    if (emission.enabled) Emit(emission);
+    if (emission.enabled) Emit(graph, emission);
   }
   for (const Walk& walk : node.walks) {
     if (walk.kinds == 0) {
@@ -177,7 +206,7 @@ bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, con
                    KindId kind) {
   const OpId op = row.op();
   if (step.op.valid() ? op != step.op : kind != step.kind) return false;
-  if (step.unchanged && Changed(graph, id)) return false;
+  if (step.unchanged ? !IsBefore(graph, id, row) : IsAfter(graph, id, row)) return false;
   const std::span<const ClassId> children = graph.node(id).children;
   if (step.list == kNoIndex ? children.size() != step.num_children
                             : children.size() < step.num_children) {
@@ -206,10 +235,20 @@ bool Matcher::Holds(const EGraph& graph, const TrieNode& node) const {
   return node.guard->guard.holds(graph, bindings) != node.guard->negated;
 }
 
-void Matcher::Emit(const Emission& emission) {
-  WordQueue& queue = rules_[emission.rule].queue;
-  for (const uint32_t index : emission.registers) queue.push_back(registers_[index]);
-  for (const uint32_t index : emission.op_registers) queue.push_back(ops_[index]);
+void Matcher::Emit(const EGraph& graph, const Emission& emission) {
+  if (emission.looks_at_leaves && !LeavesFit(graph, emission)) return;
+  RuleState& rule = rules_[emission.rule];
+  for (const uint32_t index : emission.registers) rule.queue.push_back(registers_[index]);
+  for (const uint32_t index : emission.op_registers) rule.queue.push_back(ops_[index]);
+  some_have_enough_ |= rule.queue.size() >= rule.enough;
+}
+
+bool Matcher::LeavesFit(const EGraph& graph, const Emission& emission) const {
+  return std::ranges::all_of(emission.leaves, [&](const LeafUse& use) {
+    const ENodeId node = leaves_[use.leaf].node;
+    const Row& row = graph.row(node);
+    return use.unchanged ? IsBefore(graph, node, row) : !IsAfter(graph, node, row);
+  });
 }
 
 size_t Matcher::num_waiting(size_t rule) const {
@@ -235,18 +274,16 @@ absl::StatusOr<int64_t> Matcher::ApplyNext(EGraph& graph, size_t rule, size_t co
 void Matcher::Mark() {
   std::vector<QueueMark>& mark = marks_.emplace_back();
   for (const RuleState& rule : rules_)
-    mark.push_back({rule.queue.size(), rule.next, rule.behind, rule.frontier});
+    mark.push_back({rule.queue.size(), rule.next, rule.seen});
 }
 
 void Matcher::Rollback() {
   for (size_t i = 0; i < rules_.size(); ++i) {
     rules_[i].queue.Truncate(marks_.back()[i].size);
     rules_[i].next = marks_.back()[i].next;
-    rules_[i].behind = marks_.back()[i].behind;
-    rules_[i].frontier = marks_.back()[i].frontier;
+    rules_[i].seen = marks_.back()[i].seen;
   }
   marks_.pop_back();
-  enabled_is_current_ = false;
 }
 
 void Matcher::Forget() { marks_.pop_back(); }

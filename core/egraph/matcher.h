@@ -16,10 +16,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/pattern_program.h"
@@ -36,9 +36,18 @@ class Matcher {
 
   bool takes(size_t rule) const { return rules_[rule].right.has_value(); }
 
-  // Queues what is new in a clean graph and acknowledges its changes. Rules in `left_out` (by
-  // index; none if empty) are not searched; the next time they are, they catch up.
-  void Search(EGraph& graph, const std::vector<bool>& left_out = {});
+  // How far a search goes. A rule that stops early goes on from there the next time.
+  struct Bounds {
+    // By rule: it stops at the first changed e-node after which so many matches wait in its queue.
+    // Rules beyond the end have no bound.
+    std::vector<size_t> waiting;
+    // Asked every now and then; all rules stop where it says no. What was found around the last
+    // e-node is then found once more the next time.
+    std::function<bool()> may_go_on;
+  };
+
+  // Queues what is new in a clean graph and acknowledges its changes.
+  void Search(EGraph& graph, const Bounds& bounds = {});
 
   // Matches that wait in the queue of a rule.
   size_t num_waiting(size_t rule) const;
@@ -61,19 +70,24 @@ class Matcher {
 
   struct RuleState {
     std::optional<RightProgram> right;
-    WordQueue queue;                 // tuples of right->match_size() words
-    size_t next = 0;                 // word where the oldest waiting match begins
-    bool behind = false;             // was left out of a search; then
-    EGraph::Frontier frontier = {};  // what it has seen
+    WordQueue queue;             // tuples of right->match_size() words
+    size_t next = 0;             // word where the oldest waiting match begins
+    ChangeLog::Position seen;    // what changed before was searched
+    size_t enough = 0;           // size of the queue at which the rule stops
+    bool searched = false;       // by the present search
+  };
+  struct LeafUse {
+    uint32_t leaf;   // index in leaves_
+    bool unchanged;  // as in Instruction
   };
   // What a trie node reports: registers in the order of a match.
   struct Emission {
     uint32_t rule;
     std::vector<uint32_t> registers;
     std::vector<uint32_t> op_registers;
-    std::vector<uint32_t> old_leaves;  // leaves that must not have changed
-    std::vector<uint32_t> leaves;      // that must be there
+    std::vector<LeafUse> leaves;     // that must be there
     bool enabled = false;
+    bool looks_at_leaves = false;    // some of them changed, too
   };
   // Children of a trie node that look at the same e-nodes: those along one chain. Comparisons and
   // guards are alone, and so are joins: e-nodes of a class of which a child is known, too.
@@ -104,28 +118,34 @@ class Matcher {
   };
   struct Leaf {
     OpId op;
-    bool there = false;
-    bool changed = false;
+    ENodeId node;          // invalid: not there
+    bool changed = false;  // in what is searched
   };
   struct QueueMark {
     size_t size;
     size_t next;
-    bool behind;
-    EGraph::Frontier frontier;
+    ChangeLog::Position seen;
   };
 
   void AddPlan(const OpTable& table, uint32_t rule, const Program& program, const Plan& plan);
   uint32_t ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
                     std::vector<uint32_t> guard_registers);
   uint32_t LeafIndex(OpId op);
-  void LeaveOut(const EGraph& graph, size_t rule);
-  void SearchNew(const EGraph& graph);
-  void CatchUp(const EGraph& graph, size_t rule);
-  bool LookUpLeaves(const EGraph& graph);
-  bool Changed(const EGraph& graph, ENodeId id) const {
-    return since_ == nullptr ? graph.changed(id) : graph.ChangedSince(*since_, id);
+  void SearchRules(const EGraph& graph, ChangeLog::Position from);
+  bool StopSome();
+  bool MustStop();
+  bool LookUpLeaves(const EGraph& graph, ChangeLog::Position from);
+  bool EnableSearched(bool leaves_differ);
+  // Whether the e-node changed before, or after, the one that the search is at.
+  bool IsBefore(const EGraph& graph, ENodeId id, const Row& row) const {
+    if (at_present_) return !row.changed() || id.value() < at_.node;
+    return graph.changes().position(id) < at_;
   }
-  bool Enable(uint32_t node, absl::FunctionRef<bool(uint32_t rule)> searched);
+  bool IsAfter(const EGraph& graph, ENodeId id, const Row& row) const {
+    if (at_present_) return row.changed() && id.value() > at_.node;
+    return graph.changes().position(id) > at_;
+  }
+  bool Enable(uint32_t node);
   void RunSeeds(const EGraph& graph, ENodeId id);
   bool IsNewClassAt(const EGraph& graph, ENodeId id) const;
   void AddToWalks(uint32_t child, std::vector<Walk>& walks) const;
@@ -136,7 +156,8 @@ class Matcher {
   void RunOne(const EGraph& graph, const TrieNode& child);
   bool Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row, KindId kind);
   bool Holds(const EGraph& graph, const TrieNode& node) const;
-  void Emit(const Emission& emission);
+  void Emit(const EGraph& graph, const Emission& emission);
+  bool LeavesFit(const EGraph& graph, const Emission& emission) const;
 
   std::vector<RuleState> rules_;
   std::vector<TrieNode> nodes_;
@@ -144,8 +165,13 @@ class Matcher {
   std::vector<uint32_t> class_seeds_;         // trie nodes that begin with a class
   std::vector<Leaf> leaves_;                  // in registers from kFirstLeaf on
   uint32_t searches_ = 0;
-  bool enabled_is_current_ = false;          // for the rules that are not behind
-  const EGraph::Frontier* since_ = nullptr;  // of the rule that catches up
+  ChangeLog::Position at_;     // of the e-node that is searched around
+  bool at_present_ = false;    // whether that is in the present epoch
+  bool some_have_enough_ = false;
+  std::vector<bool> enabled_for_;  // rules; empty: unknown
+  std::function<bool()> may_go_on_;
+  bool stopped_ = false;  // by it
+  uint32_t steps_ = 0;    // since some time
   std::vector<uint32_t> registers_;
   std::vector<uint32_t> ops_;
   std::vector<std::vector<QueueMark>> marks_;

@@ -40,7 +40,7 @@ uint32_t Matcher::LeafIndex(OpId op) {
   const auto known =
       std::ranges::find_if(leaves_, [op](const Leaf& leaf) { return leaf.op == op; });
   if (known == leaves_.end()) {
-    leaves_.push_back({op});
+    leaves_.push_back({op, ENodeId()});
     return static_cast<uint32_t>(leaves_.size() - 1);
   }
   return static_cast<uint32_t>(known - leaves_.begin());
@@ -54,8 +54,7 @@ void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& progra
   for (const Plan::Leaf& leaf : plan.leaves) {
     const uint32_t index = LeafIndex(leaf.op);
     renumbered[leaf.class_register] = kFirstLeaf + index;
-    emission.leaves.push_back(index);
-    if (leaf.unchanged) emission.old_leaves.push_back(index);
+    emission.leaves.push_back({index, leaf.unchanged});
   }
   uint32_t next = 0;
   uint32_t at = 0;
@@ -108,33 +107,44 @@ uint32_t Matcher::ChildFor(uint32_t parent, const Instruction& step, const Compi
 }
 
 // True if something is not as it was.
-bool Matcher::LookUpLeaves(const EGraph& graph) {
+bool Matcher::LookUpLeaves(const EGraph& graph, ChangeLog::Position from) {
   bool differs = false;
   for (size_t i = 0; i < leaves_.size(); ++i) {
     const ENodeId node = graph.LookupNode(leaves_[i].op, {});
     if (node.valid()) registers_[kFirstLeaf + i] = graph.class_of(node).value();
-    const Leaf now = {leaves_[i].op, node.valid(), node.valid() && Changed(graph, node)};
-    differs |= now.there != leaves_[i].there || now.changed != leaves_[i].changed;
-    leaves_[i] = now;
+    const bool changed = node.valid() && graph.changes().position(node) >= from;
+    differs |= node != leaves_[i].node || changed != leaves_[i].changed;
+    leaves_[i].node = node;
+    leaves_[i].changed = changed;
   }
   return differs;
 }
 
-// Leaves that are not there, or changed where an earlier delta has the match, switch off what
-// needs them.
-bool Matcher::Enable(uint32_t index, absl::FunctionRef<bool(uint32_t rule)> searched) {
+// Switches on what the rules that are `searched` need. False if nothing can be found.
+bool Matcher::EnableSearched(bool leaves_differ) {
+  std::vector<bool> searched;
+  for (const RuleState& rule : rules_) searched.push_back(rule.searched);
+  if (leaves_differ || searched != enabled_for_) {
+    Enable(0);
+    enabled_for_ = std::move(searched);
+  }
+  return nodes_[0].enabled;
+}
+
+bool Matcher::Enable(uint32_t index) {
   TrieNode& node = nodes_[index];
   node.enabled = false;
   for (Emission& emission : node.emissions) {
-    const auto there = [this](uint32_t leaf) { return leaves_[leaf].there; };
-    const auto old = [this](uint32_t leaf) { return !leaves_[leaf].changed; };
-    emission.enabled = searched(emission.rule) && std::ranges::all_of(emission.leaves, there) &&
-                       std::ranges::all_of(emission.old_leaves, old);
+    const auto there = [this](const LeafUse& use) { return leaves_[use.leaf].node.valid(); };
+    const auto changed = [this](const LeafUse& use) { return leaves_[use.leaf].changed; };
+    emission.enabled =
+        rules_[emission.rule].searched && std::ranges::all_of(emission.leaves, there);
+    emission.looks_at_leaves = std::ranges::any_of(emission.leaves, changed);
     node.enabled |= emission.enabled;
   }
   node.walks.clear();
   for (const uint32_t child : node.children) {
-    if (Enable(child, searched)) AddToWalks(child, node.walks);
+    if (Enable(child)) AddToWalks(child, node.walks);
   }
   return node.enabled |= !node.walks.empty();
 }

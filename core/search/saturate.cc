@@ -150,13 +150,13 @@ StopReason Saturation::Limit() const {
 std::vector<Saturation::Found> Saturation::Search() {
   std::vector<Found> found(rules_.size());
   const size_t limit = static_cast<size_t>(std::max<int64_t>(limits_.max_matches_per_rule, 1));
-  // A rule that is not asked for more, now, need not look for more.
-  std::vector<bool> left_out(rules_.size(), false);
+  // One match more than the iteration takes tells that there are more.
+  egraph::Matcher::Bounds bounds;
   for (size_t i = 0; i < rules_.size(); ++i) {
-    left_out[i] = backoff_.banned(i, turn_) ||
-                  (matcher_.takes(i) && matcher_.num_waiting(i) > backoff_.Scaled(i, limit));
+    bounds.waiting.push_back(backoff_.banned(i, turn_) ? 0 : backoff_.Scaled(i, limit) + 1);
   }
-  matcher_.Search(graph_, left_out);
+  bounds.may_go_on = [this] { return !stop_.ShouldStop(); };
+  matcher_.Search(graph_, bounds);
   for (size_t i = 0; i < rules_.size(); ++i) {
     if (backoff_.banned(i, turn_)) continue;
     if (stop_.ShouldStop()) break;

@@ -98,11 +98,12 @@ class Twins {
     oracle_.Step(parsed_);
   }
 
-  // Of the e-graph alone: some rules are not searched.
+  // Of the e-graph alone: some rules are not searched, or not to the end.
   void StepLeavingOut(Rng& rng) {
-    std::vector<bool> left_out;
-    for (size_t i = 0; i < rules_.size(); ++i) left_out.push_back(rng.Below(2) == 0);
-    matcher_->Search(graph_, left_out);
+    Matcher::Bounds bounds;
+    for (size_t i = 0; i < rules_.size(); ++i) bounds.waiting.push_back(rng.Below(6));
+    if (rng.Below(4) == 0) bounds.may_go_on = [&rng] { return rng.Below(4) != 0; };
+    matcher_->Search(graph_, bounds);
     ASSERT_TRUE(matcher_->ApplyAll(graph_, [] { return true; }).ok());
     ASSERT_TRUE(graph_.Rebuild().ok());
   }

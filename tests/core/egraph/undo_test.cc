@@ -61,9 +61,9 @@ class Walk {
 
   void Change() {
     if (rng_.Below(2) == 0) Grow();
-    std::vector<bool> left_out;
-    for (size_t i = 0; i < rules_.size(); ++i) left_out.push_back(rng_.Below(3) == 0);
-    matcher_->Search(graph_, left_out);
+    Matcher::Bounds bounds;
+    for (size_t i = 0; i < rules_.size(); ++i) bounds.waiting.push_back(rng_.Below(6));
+    matcher_->Search(graph_, bounds);
     int left = 20;
     ASSERT_TRUE(matcher_->ApplyAll(graph_, [&left] { return --left > 0; }).ok());
     ASSERT_TRUE(graph_.Rebuild().ok());

@@ -1,0 +1,113 @@
+#pragma once
+
+// ChangeLog: in which order e-nodes changed, for those who look at changes only and at different
+// times. Each e-node has a position, that of its last change: by epoch, which ends when changes
+// are acknowledged, and within an epoch by id. Who has come to some position has seen the e-nodes
+// before it as they are, and need only look at the rest. One thread to change.
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <ranges>
+#include <span>
+
+#include "core/egraph/flat_array.h"
+#include "core/egraph/ids.h"
+
+namespace quotient::egraph {
+
+class ChangeLog {
+ public:
+  struct Position {
+    uint32_t epoch = 0;
+    uint32_t node = 0;
+    friend auto operator<=>(const Position&, const Position&) = default;
+  };
+  // The rest of the state, which does not lie in arrays.
+  struct Counts {
+    uint32_t epoch = 0;    // acknowledgements so far
+    uint32_t nodes = 0;    // that were there at the last one
+    uint32_t changes = 0;  // length of the log then
+  };
+
+  explicit ChangeLog(Trail* trail) : changed_at_(trail), changes_(trail), epochs_(trail) {}
+
+  const Counts& counts() const { return counts_; }
+  void SetCounts(const Counts& counts) { counts_ = counts; }
+
+  // The next e-node is there, and has changed.
+  void AddNode() { changed_at_.push_back({counts_.epoch}); }
+  // An e-node changed, for the first time in this epoch.
+  void Add(ENodeId id) {
+    changes_.push_back(id);
+    changed_at_.Write(id.value(), {counts_.epoch});
+  }
+
+  Position position(ENodeId id) const { return {changed_at_[id.value()].epoch, id.value()}; }
+  // Where the present epoch begins.
+  Position begin() const { return {counts_.epoch, 0}; }
+  bool empty() const {
+    return counts_.nodes == changed_at_.size() && counts_.changes == changes_.size();
+  }
+
+  // Puts the present epoch in order; until then its e-nodes are visited as they come.
+  void Sort();
+
+  // Calls visit(e-node, its position) in order, from `from` on, until it says false.
+  template <typename Visit>
+  void ForEachSince(Position from, const Visit& visit) const {
+    const auto first =
+        std::ranges::lower_bound(epochs_.span(), from.epoch, {}, [](const Epoch& e) { return e.id; });
+    for (const Epoch& epoch : std::span(first, epochs_.span().end())) {
+      if (!VisitEpoch(epoch, from, visit)) return;
+    }
+    VisitEpoch(Present(), from, visit);
+  }
+
+  // Begins another epoch. Those before it can be visited later only if all of them are kept.
+  void Acknowledge(bool keep);
+
+  template <typename Self, typename Visit>
+  static void VisitArrays(Self& self, const Visit& visit) {
+    visit(self.changed_at_);
+    visit(self.changes_);
+    visit(self.epochs_);
+  }
+
+ private:
+  struct ChangedAt {
+    uint32_t epoch;
+  };
+  struct Epoch {
+    uint32_t id;
+    uint32_t nodes_begin;
+    uint32_t nodes_end;
+    uint32_t changes_begin;
+    uint32_t changes_end;
+  };
+
+  Epoch Present() const {
+    return {counts_.epoch, counts_.nodes, changed_at_.size(), counts_.changes, changes_.size()};
+  }
+
+  template <typename Visit>
+  bool VisitEpoch(const Epoch& epoch, Position from, const Visit& visit) const {
+    const auto changes =
+        changes_.span().subspan(epoch.changes_begin, epoch.changes_end - epoch.changes_begin);
+    const auto meet = [&](ENodeId id) {
+      const Position position = this->position(id);
+      // One that changed again since is met there.
+      return position.epoch != epoch.id || position < from || visit(id, position);
+    };
+    return std::ranges::all_of(changes, meet) &&
+           std::ranges::all_of(std::views::iota(epoch.nodes_begin, epoch.nodes_end),
+                               [&](uint32_t i) { return meet(ENodeId(i)); });
+  }
+
+  FlatArray<ChangedAt> changed_at_;  // by ENodeId
+  FlatArray<ENodeId> changes_;       // of e-nodes that were there when their epoch began
+  FlatArray<Epoch> epochs_;          // past ones that are kept
+  Counts counts_;
+};
+
+}  // namespace quotient::egraph
