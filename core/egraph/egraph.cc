@@ -58,26 +58,26 @@ std::optional<ClassId> EGraph::Lookup(OpId op, std::span<const ClassId> children
   return class_of(found);
 }
 
-// The heads of chains first, then the rows where they begin, then the second rows.
-void EGraph::PrefetchAround(ENodeId id) const {
-  constexpr uint32_t kAhead = 8;
-  const uint32_t far = id.value() + 2 * kAhead;
-  if (far >= rows_.size()) return;
-  __builtin_prefetch(&classes_[rows_[far].cls.value()]);
-  for (ClassId child : ChildrenOf(ENodeId(far))) __builtin_prefetch(&classes_[child.value()]);
-  const uint32_t near = id.value() + kAhead;
-  const UseId use = classes_[rows_[near].cls.value()].first_use;
+void EGraph::PrefetchHeads(ENodeId id) const {
+  __builtin_prefetch(&classes_[rows_[id.value()].cls.value()]);
+  for (ClassId child : ChildrenOf(id)) __builtin_prefetch(&classes_[child.value()]);
+}
+
+void EGraph::PrefetchFirst(ENodeId id) const {
+  const UseId use = classes_[rows_[id.value()].cls.value()].first_use;
   if (use.valid() && !use.listed()) __builtin_prefetch(&rows_[use.node().value()]);
-  for (ClassId child : ChildrenOf(ENodeId(near))) {
+  for (ClassId child : ChildrenOf(id)) {
     __builtin_prefetch(&rows_[classes_[child.value()].first_member.value()]);
   }
-  const uint32_t next = id.value() + kAhead / 2;
-  const UseId first = classes_[rows_[next].cls.value()].first_use;
+}
+
+void EGraph::PrefetchSecond(ENodeId id) const {
+  const UseId first = classes_[rows_[id.value()].cls.value()].first_use;
   if (first.valid() && !first.listed()) {
     const UseId second = NextUse(first);
     if (second.valid() && !second.listed()) __builtin_prefetch(&rows_[second.node().value()]);
   }
-  for (ClassId child : ChildrenOf(ENodeId(next))) {
+  for (ClassId child : ChildrenOf(id)) {
     const ENodeId member = rows_[classes_[child.value()].first_member.value()].next_member;
     if (member.valid()) __builtin_prefetch(&rows_[member.value()]);
   }
@@ -146,7 +146,8 @@ absl::StatusOr<bool> EGraph::AddTo(ClassId id, OpId op, std::span<const ClassId>
 
 absl::StatusOr<bool> EGraph::InsertTo(ClassId id, uint32_t hash, OpId op,
                                       std::span<const ClassId> children, Origin origin) {
-  if (analysis_ != nullptr || records_proofs_ || cycles_ != Cycles::kAllowed) {
+  const bool wants_class = analysis_ != nullptr && !analysis_->update_is_complete();
+  if (wants_class || records_proofs_ || cycles_ != Cycles::kAllowed) {
     const absl::StatusOr<ClassId> fresh = Insert(hash, op, children, origin);
     if (!fresh.ok()) {
       VoidApplication(origin);
@@ -157,8 +158,9 @@ absl::StatusOr<bool> EGraph::InsertTo(ClassId id, uint32_t hash, OpId op,
   }
   QUOTIENT_RETURN_IF_ERROR(CheckRoom(op, children.size()));
   const ClassId root = Find(id);
-  InsertNode(hash, op, children, root, origin);
+  const ENodeId node = InsertNode(hash, op, children, root, origin);
   if (classes_[root.value()].leaves_only()) to_prune_.push_back(root);
+  if (analysis_ != nullptr) QUOTIENT_RETURN_IF_ERROR(analysis_->Update(*this, node));
   return true;
 }
 
@@ -275,9 +277,14 @@ KindId EGraph::RememberKind(OpId op) {
   return kind;
 }
 
+void EGraph::ExpectNodes(size_t count) {
+  if (trail_.active()) return;  // all that moves would be logged
+  hash_cons_.Grow(static_cast<uint32_t>(std::min<size_t>(rows_.size() + count, Row::kMaxRows)));
+}
+
 void EGraph::MakeRoomInHashCons() {
   if (!hash_cons_.worth_cleaning()) {
-    hash_cons_.Double();
+    hash_cons_.Grow(hash_cons_.used() + 1);
     return;
   }
   uint32_t count = 0;
@@ -338,7 +345,7 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   }
   if (state_hash_ != nullptr) state_hash_->Unite(*this, kept, absorbed);
   union_find_.Absorb(kept, absorbed);
-  unions_.push_back({a, b, origin});
+  if (records_proofs_) unions_.push_back({a, b, origin});
   --num_classes_;
   const ClassRow from = classes_[absorbed.value()];
   JoinChains(kept, from);

@@ -82,6 +82,9 @@ class Analysis {
   virtual absl::Status Update(const EGraph& /*graph*/, ENodeId /*node*/) {
     return absl::OkStatus();
   }
+  // Whether Update joins all that Make and Merge would of a class of the e-node's own. Then an
+  // e-node that is added to a class goes straight into it (EGraph::AddTo).
+  virtual bool update_is_complete() const { return false; }
   // A class is fresh, was merged or changed its data: may Add and Union what follows, as the leaf
   // of a known constant. Called by Rebuild.
   virtual absl::Status Modify(EGraph& /*graph*/, ClassId /*id*/) { return absl::OkStatus(); }
@@ -193,6 +196,9 @@ class EGraph {
   // The canonical class; logarithmic time.
   ClassId Find(ClassId id) const { return union_find_.Find(id); }
 
+  // About so many e-nodes are coming: saves growing bit by bit.
+  void ExpectNodes(size_t count);
+
   // E-nodes and classes that are live (canonical, congruence-closed). Clean graphs only.
   int64_t num_enodes() const { return num_enodes_; }
   int64_t num_classes() const { return num_classes_; }
@@ -217,7 +223,7 @@ class EGraph {
   KindId kind(ENodeId id) const { return kind_of_op_[rows_[id.value()].op().value()]; }
   Origin origin(ENodeId id) const { return origin_[id.value()].value; }
   bool live(ENodeId id) const { return rows_[id.value()].live(); }
-  // All unions so far but those that AddTo spared, oldest first.
+  // All unions so far, oldest first. Needs RecordProofs.
   std::span<const UnionRecord> unions() const { return unions_.span(); }
 
   // What was recorded, oldest first.
@@ -281,12 +287,27 @@ class EGraph {
       at = next;
     }
   }
+  // Of a link in the chain of a class's uses.
+  ENodeId NodeOf(UseId use) const {
+    return use.listed() ? list_uses_[use.place()].node : use.node();
+  }
+  uint32_t PositionOf(UseId use) const {
+    if (!use.listed()) return use.position();
+    return use.place() - rows_[list_uses_[use.place()].node.value()].child[0].value();
+  }
+  UseId NextUse(UseId use) const {
+    return use.listed() ? list_uses_[use.place()].next
+                        : rows_[use.node().value()].next_use[use.position()];
+  }
   const Row& row(ENodeId id) const { return rows_[id.value()]; }
   // Of a canonical class; for what its sets of kinds rule out.
   const ClassRow& class_row(ClassId id) const { return classes_[id.value()]; }
-  // Asks for what a walk through all e-nodes will look at soon: the lists around those that come
-  // after this one.
-  void PrefetchAround(ENodeId id) const;
+  // Asks for what a walk around the e-node will look at: the heads of chains, where they begin, and
+  // what comes second, each of which needs the one before.
+  void PrefetchHeads(ENodeId id) const;
+  void PrefetchFirst(ENodeId id) const;
+  void PrefetchSecond(ENodeId id) const;
+  void PrefetchClass(ClassId id) const { __builtin_prefetch(&classes_[Find(id).value()], 1); }
 
   // Add and AddTo in phases, so that a caller who has many e-nodes to add can have their cache
   // misses under way together: first the key of each, then a look at each, then each is added. In
@@ -309,17 +330,6 @@ class EGraph {
   friend class KindChain;
   friend class UseChain;
 
-  ENodeId NodeOf(UseId use) const {
-    return use.listed() ? list_uses_[use.place()].node : use.node();
-  }
-  uint32_t PositionOf(UseId use) const {
-    if (!use.listed()) return use.position();
-    return use.place() - rows_[list_uses_[use.place()].node.value()].child[0].value();
-  }
-  UseId NextUse(UseId use) const {
-    return use.listed() ? list_uses_[use.place()].next
-                        : rows_[use.node().value()].next_use[use.position()];
-  }
   void SetNextUse(UseId use, UseId next);
   // Calls visit(use) for what begins and ends there.
   template <typename Visit>

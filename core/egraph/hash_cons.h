@@ -38,7 +38,7 @@ class HashCons {
 
   void Prefetch(uint32_t hash) const { __builtin_prefetch(slots_.data() + (hash & mask())); }
 
-  // Whether to Double or Clean before the next Insert.
+  // Whether to Grow or Clean before the next Insert.
   bool full() const { return (size_t{used()} + 1) * 3 > size_t{slots_.size()} * 2; }
   bool worth_cleaning() const { return counts_[0].outdated > used() / 4; }
 
@@ -67,13 +67,14 @@ class HashCons {
     counts_.Write(0, Counts());
   }
 
-  // Twice the size, all entries kept. An entry's place is then the same or as far behind the
-  // middle, so one pass in order of place does it in place: what it puts somewhere stays there, and
-  // what it has not come to yet is never in the way. Only entries at the beginning may have come
-  // around from the end; they are taken out first and go in last.
-  void Double() {
+  // Room for `count` entries, all that are there kept. An entry's place is then the same or behind
+  // all that was there, so one pass in order of place does it in place: what it puts somewhere
+  // stays there, and what it has not come to yet is never in the way. Only entries at the beginning
+  // may have come around from the end; they are taken out first and go in last.
+  void Grow(uint32_t count) {
     const uint32_t before = slots_.size();
-    slots_.Extend(2 * before, Slot());
+    slots_.Extend(std::max(before, std::bit_ceil(count + count / 2 + 1)), Slot());
+    if (slots_.size() == before) return;
     std::vector<Slot> taken_out;
     uint32_t first = 0;
     for (; slots_[first].node.valid(); ++first) {

@@ -15,12 +15,13 @@ using Code = Instruction::Code;
 
 namespace {
 
+constexpr size_t kBatch = 64;
 constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
 
 }  // namespace
 
 void Matcher::Search(EGraph& graph, const Bounds& bounds) {
-  ++searches_;
+  lists_.NextSearch();
   stopped_ = false;
   may_go_on_ = bounds.may_go_on;
   // Only who may stop on the way needs an order.
@@ -31,42 +32,82 @@ void Matcher::Search(EGraph& graph, const Bounds& bounds) {
     const size_t words = takes(i) ? rule.right->match_size() : 1;
     rule.enough = bound < (kNoBound - rule.next) / words ? rule.next + bound * words : kNoBound;
   }
-  const auto wants_more = [this](size_t i) {
-    return takes(i) && rules_[i].queue.size() < rules_[i].enough;
+  const auto wants_more = [this](const RuleState& rule) {
+    return rule.right.has_value() && rule.queue.size() < rule.enough;
   };
-  // Who is behind catches up alone; the others go together.
   const ChangeLog::Position present = graph.changes().begin();
-  for (size_t i = 0; i < rules_.size(); ++i) {
-    if (rules_[i].seen >= present || !wants_more(i)) continue;
-    rules_[i].searched = true;
-    SearchRules(graph, rules_[i].seen);
-  }
-  for (size_t i = 0; i < rules_.size(); ++i) {
-    rules_[i].searched = rules_[i].seen == present && wants_more(i);
-  }
-  SearchRules(graph, present);
   const ChangeLog::Position end = {present.epoch + 1, 0};
+  // Who is behind catches up alone; the others go together.
+  for (RuleState& rule : rules_) {
+    if (rule.of_classes) {
+      if (wants_more(rule)) SearchClasses(graph, rule);
+      rule.seen = end;
+    } else if (rule.seen < present && wants_more(rule)) {
+      rule.searched = true;
+      SearchRules(graph, rule.seen);
+    }
+  }
+  for (RuleState& rule : rules_) rule.searched = rule.seen == present && wants_more(rule);
+  SearchRules(graph, present);
   graph.AcknowledgeChanges(std::ranges::any_of(rules_, [&end](const RuleState& rule) {
     return rule.right.has_value() && rule.seen < end;
   }));
+}
+
+// A class that was there and is canonical still was canonical then, so new ones are all to look at.
+void Matcher::SearchClasses(const EGraph& graph, RuleState& rule) {
+  for (; rule.seen_classes < graph.class_bound() && rule.queue.size() < rule.enough;
+       ++rule.seen_classes) {
+    const ClassId id(rule.seen_classes);
+    if (graph.Find(id) != id) continue;
+    for (size_t i = 0; i < rule.right->match_size(); ++i) rule.queue.push_back(id.value());
+  }
 }
 
 // The rules that are `searched`, all of which have seen what changed before `from`.
 void Matcher::SearchRules(const EGraph& graph, ChangeLog::Position from) {
   const uint32_t present = graph.changes().begin().epoch;
   if (!stopped_ && EnableSearched(LookUpLeaves(graph, from))) {
+    ENodeId batch[kBatch];
+    size_t size = 0;
+    bool goes_on = true;
     graph.changes().ForEachSince(from, [&](ENodeId id, ChangeLog::Position at) {
-      at_ = at;
+      // A batch is of one epoch.
+      if (at.epoch != at_.epoch || size == kBatch) {
+        goes_on = RunBatch(graph, {batch, std::exchange(size, 0)});
+      }
+      at_.epoch = at.epoch;
       at_present_ = at.epoch == present;
-      graph.PrefetchAround(id);
-      RunSeeds(graph, id);
-      return (!stopped_ && !some_have_enough_) || StopSome();
+      if (Wants(graph, id)) batch[size++] = id;
+      return goes_on;
     });
+    if (goes_on) RunBatch(graph, {batch, size});
   }
   for (RuleState& rule : rules_) {
     if (rule.searched && !stopped_) rule.seen = {present + 1, 0};
     rule.searched = false;
   }
+}
+
+bool Matcher::Wants(const EGraph& graph, ENodeId id) const {
+  const KindId kind = graph.kind(id);
+  return kind.value() < wanted_.size() && wanted_[kind.value()];
+}
+
+// False if no rule goes on.
+bool Matcher::RunBatch(const EGraph& graph, std::span<const ENodeId> batch) {
+  constexpr size_t kAhead = 8;
+  for (size_t i = 0; i < batch.size() + 2 * kAhead; ++i) {
+    if (i < batch.size()) graph.PrefetchHeads(batch[i]);
+    if (const size_t at = i - kAhead; at < batch.size()) graph.PrefetchFirst(batch[at]);
+    if (const size_t at = i - kAhead * 3 / 2; at < batch.size()) graph.PrefetchSecond(batch[at]);
+    const size_t at = i - 2 * kAhead;
+    if (at >= batch.size()) continue;
+    at_.node = batch[at].value();
+    RunSeeds(graph, batch[at]);
+    if ((stopped_ || some_have_enough_) && !StopSome()) return false;
+  }
+  return true;
 }
 
 // False if no rule goes on.
@@ -90,29 +131,12 @@ bool Matcher::MustStop() {
 void Matcher::RunSeeds(const EGraph& graph, ENodeId id) {
   const Row& row = graph.row(id);
   if (!row.live()) return;
-  if (!class_seeds_.empty() && IsNewClassAt(graph, id)) {
-    for (const uint32_t seed : class_seeds_) {
-      registers_[nodes_[seed].step.node_class] = row.cls.value();
-      if (nodes_[seed].enabled) RunChildren(graph, nodes_[seed]);
-    }
-  }
   const KindId kind = graph.kind(id);
   if (kind.value() >= seeds_.size()) return;
   for (const uint32_t seed : seeds_[kind.value()]) {
     const TrieNode& node = nodes_[seed];
     if (node.enabled && Load(graph, node.step, id, row, kind)) RunChildren(graph, node);
   }
-}
-
-// Whether no e-node of the class changed before this one: at one e-node of each class that no
-// search has seen.
-bool Matcher::IsNewClassAt(const EGraph& graph, ENodeId id) const {
-  for (ENodeId at = graph.class_row(graph.row(id).cls).first_member; at.valid();
-       at = graph.row(at).next_member) {
-    const Row& row = graph.row(at);
-    if (row.live() && IsBefore(graph, at, row)) return false;
-  }
-  return true;
 }
 
 void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
@@ -123,74 +147,94 @@ void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
   for (const Walk& walk : node.walks) {
     if (walk.kinds == 0) {
       RunOne(graph, nodes_[walk.nodes[0]]);
-      continue;
-    }
-    if (walk.known != kNoIndex) {
+    } else if (walk.known != kNoIndex) {
       RunJoin(graph, walk);
-      continue;
+    } else if (walk.code == Code::kDown) {
+      RunDown(graph, walk);
+    } else {
+      RunUp(graph, walk);
     }
-    const ClassId input(registers_[walk.input]);
-    const ClassRow& cls = graph.class_row(input);
-    if (walk.code == Code::kDown) {
-      if ((cls.member_kinds & walk.kinds) == 0) continue;
-      graph.ForEachMember(input, [&](ENodeId id) {
-        const Row& row = graph.row(id);
-        if (!row.live()) return;
-        const KindId kind = graph.kind(id);
-        for (const uint32_t child : walk.nodes) {
-          const TrieNode& next = nodes_[child];
-          if (Load(graph, next.step, id, row, kind)) RunChildren(graph, next);
-        }
-      });
-      continue;
-    }
-    if ((cls.use_kinds & walk.kinds) == 0) continue;
-    graph.ForEachUse(input, [&](ENodeId id, uint32_t position) {
-      const Row& row = graph.row(id);
-      if (!row.live()) return;
-      const KindId kind = graph.kind(id);
-      for (const uint32_t child : walk.nodes) {
-        const TrieNode& next = nodes_[child];
-        if (position == next.step.position && Load(graph, next.step, id, row, kind)) {
-          RunChildren(graph, next);
-        }
-      }
-    });
   }
 }
 
-// Whoever comes here for one known child mostly comes for the next right after (two sums of
-// products: each product of the one with each of the other), so what fits is listed once and then
-// compared without going along the chain.
+void Matcher::TryAt(const EGraph& graph, const TrieNode& next, ENodeId id) {
+  const Row& row = graph.row(id);
+  if (row.live() && Load(graph, next.step, id, row, next.step.kind)) RunChildren(graph, next);
+}
+
+void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
+  const ClassId input(registers_[walk.input]);
+  const ClassRow& cls = graph.class_row(input);
+  if ((cls.member_kinds & walk.kinds) == 0) return;
+  if (ClassLists::IsLarge(cls)) {
+    for (const uint32_t child : walk.nodes) {
+      const TrieNode& next = nodes_[child];
+      for (const ENodeId id : lists_.Members(graph, input, next.step.kind)) {
+        TryAt(graph, next, id);
+      }
+    }
+    return;
+  }
+  graph.ForEachMember(input, [&](ENodeId id) {
+    const Row& row = graph.row(id);
+    if (!row.live()) return;
+    const KindId kind = graph.kind(id);
+    for (const uint32_t child : walk.nodes) {
+      const TrieNode& next = nodes_[child];
+      if (Load(graph, next.step, id, row, kind)) RunChildren(graph, next);
+    }
+  });
+}
+
+void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
+  const ClassId input(registers_[walk.input]);
+  const ClassRow& cls = graph.class_row(input);
+  if ((cls.use_kinds & walk.kinds) == 0) return;
+  if (ClassLists::IsLarge(cls)) {
+    for (const uint32_t child : walk.nodes) {
+      const TrieNode& next = nodes_[child];
+      for (const ENodeId id : lists_.Uses(graph, input, next.step.kind, next.step.position)) {
+        TryAt(graph, next, id);
+      }
+    }
+    return;
+  }
+  graph.ForEachUse(input, [&](ENodeId id, uint32_t position) {
+    const Row& row = graph.row(id);
+    if (!row.live()) return;
+    const KindId kind = graph.kind(id);
+    for (const uint32_t child : walk.nodes) {
+      const TrieNode& next = nodes_[child];
+      if (position == next.step.position && Load(graph, next.step, id, row, kind)) {
+        RunChildren(graph, next);
+      }
+    }
+  });
+}
+
+// Down to e-nodes of which a child is known.
 void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
   const ClassId input(registers_[walk.input]);
   const ClassId known(registers_[walk.known]);
-  TrieNode& next = nodes_[walk.nodes[0]];
-  const uint32_t use = ClassRow::UseBit(next.step.kind, walk.position);
-  if ((graph.class_row(input).member_kinds & walk.kinds) == 0) return;
-  if ((graph.class_row(known).use_kinds & use) == 0) return;
-  if (next.listed_class != input || next.listed_in != searches_) {
-    ListForJoin(graph, input, walk, next);
+  const TrieNode& next = nodes_[walk.nodes[0]];
+  const ClassRow& cls = graph.class_row(input);
+  if ((cls.member_kinds & walk.kinds) == 0) return;
+  if ((graph.class_row(known).use_kinds & ClassRow::UseBit(next.step.kind, walk.position)) == 0) {
+    return;
   }
-  for (size_t i = 0; i < next.listed_children.size(); ++i) {
-    if (next.listed_children[i] != known) continue;
-    const ENodeId id = next.listed_nodes[i];
-    if (Load(graph, next.step, id, graph.row(id), next.step.kind)) RunChildren(graph, next);
+  if (ClassLists::IsLarge(cls)) {
+    const std::span<const ENodeId> members = lists_.Members(graph, input, next.step.kind);
+    const std::span<const ClassId> children =
+        lists_.ChildrenOfMembers(graph, input, next.step.kind, walk.position);
+    for (size_t i = 0; i < children.size(); ++i) {
+      if (children[i] == known) TryAt(graph, next, members[i]);
+    }
+    return;
   }
-}
-
-void Matcher::ListForJoin(const EGraph& graph, ClassId input, const Walk& walk,
-                          TrieNode& node) const {
-  node.listed_class = input;
-  node.listed_in = searches_;
-  node.listed_children.clear();
-  node.listed_nodes.clear();
   graph.ForEachMember(input, [&](ENodeId id) {
     const Row& row = graph.row(id);
-    if (!row.live() || graph.kind(id) != node.step.kind || row.listed()) return;
-    if (row.arity() != node.step.num_children) return;
-    node.listed_children.push_back(row.child[walk.position]);
-    node.listed_nodes.push_back(id);
+    if (!row.live() || row.listed() || row.child[walk.position] != known) return;
+    if (Load(graph, next.step, id, row, graph.kind(id))) RunChildren(graph, next);
   });
 }
 
@@ -272,20 +316,26 @@ absl::StatusOr<int64_t> Matcher::ApplyNext(EGraph& graph, size_t rule, size_t co
 }
 
 void Matcher::Mark() {
+  lists_.Mark();
   std::vector<QueueMark>& mark = marks_.emplace_back();
   for (const RuleState& rule : rules_)
-    mark.push_back({rule.queue.size(), rule.next, rule.seen});
+    mark.push_back({rule.queue.size(), rule.next, rule.seen, rule.seen_classes});
 }
 
 void Matcher::Rollback() {
+  lists_.Rollback();
   for (size_t i = 0; i < rules_.size(); ++i) {
     rules_[i].queue.Truncate(marks_.back()[i].size);
     rules_[i].next = marks_.back()[i].next;
     rules_[i].seen = marks_.back()[i].seen;
+    rules_[i].seen_classes = marks_.back()[i].seen_classes;
   }
   marks_.pop_back();
 }
 
-void Matcher::Forget() { marks_.pop_back(); }
+void Matcher::Forget() {
+  lists_.Forget();
+  marks_.pop_back();
+}
 
 }  // namespace quotient::egraph

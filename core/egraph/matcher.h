@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/egraph/class_lists.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/pattern_program.h"
 #include "core/egraph/right_program.h"
@@ -73,6 +74,8 @@ class Matcher {
     WordQueue queue;             // tuples of right->match_size() words
     size_t next = 0;             // word where the oldest waiting match begins
     ChangeLog::Position seen;    // what changed before was searched
+    bool of_classes = false;     // each class is a match
+    uint32_t seen_classes = 0;   // if so; those with lower ids have been seen
     size_t enough = 0;           // size of the queue at which the rule stops
     bool searched = false;       // by the present search
   };
@@ -106,12 +109,6 @@ class Matcher {
     std::vector<uint32_t> guard_registers;
     std::vector<uint32_t> children;
     std::vector<Emission> emissions;
-    // If it is a join: e-nodes of the class that it was last run for in this search, with the
-    // child that is compared.
-    ClassId listed_class;
-    uint32_t listed_in = 0;  // number of the search
-    std::vector<ClassId> listed_children;
-    std::vector<ENodeId> listed_nodes;
     // As the leaves are now:
     bool enabled = false;     // something here or below can be reported
     std::vector<Walk> walks;  // of the children that are enabled
@@ -125,13 +122,17 @@ class Matcher {
     size_t size;
     size_t next;
     ChangeLog::Position seen;
+    uint32_t seen_classes;
   };
 
   void AddPlan(const OpTable& table, uint32_t rule, const Program& program, const Plan& plan);
   uint32_t ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
                     std::vector<uint32_t> guard_registers);
   uint32_t LeafIndex(OpId op);
+  void SearchClasses(const EGraph& graph, RuleState& rule);
   void SearchRules(const EGraph& graph, ChangeLog::Position from);
+  bool Wants(const EGraph& graph, ENodeId id) const;
+  bool RunBatch(const EGraph& graph, std::span<const ENodeId> batch);
   bool StopSome();
   bool MustStop();
   bool LookUpLeaves(const EGraph& graph, ChangeLog::Position from);
@@ -147,11 +148,12 @@ class Matcher {
   }
   bool Enable(uint32_t node);
   void RunSeeds(const EGraph& graph, ENodeId id);
-  bool IsNewClassAt(const EGraph& graph, ENodeId id) const;
   void AddToWalks(uint32_t child, std::vector<Walk>& walks) const;
   std::optional<Walk> Join(uint32_t child) const;
+  void RunDown(const EGraph& graph, const Walk& walk);
+  void RunUp(const EGraph& graph, const Walk& walk);
   void RunJoin(const EGraph& graph, const Walk& walk);
-  void ListForJoin(const EGraph& graph, ClassId input, const Walk& walk, TrieNode& node) const;
+  void TryAt(const EGraph& graph, const TrieNode& next, ENodeId id);
   void RunChildren(const EGraph& graph, const TrieNode& node);
   void RunOne(const EGraph& graph, const TrieNode& child);
   bool Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row, KindId kind);
@@ -162,9 +164,9 @@ class Matcher {
   std::vector<RuleState> rules_;
   std::vector<TrieNode> nodes_;
   std::vector<std::vector<uint32_t>> seeds_;  // by KindId: trie nodes
-  std::vector<uint32_t> class_seeds_;         // trie nodes that begin with a class
+  std::vector<bool> wanted_;                  // by KindId: some seed is enabled
   std::vector<Leaf> leaves_;                  // in registers from kFirstLeaf on
-  uint32_t searches_ = 0;
+  ClassLists lists_;                          // of the present search
   ChangeLog::Position at_;     // of the e-node that is searched around
   bool at_present_ = false;    // whether that is in the present epoch
   bool some_have_enough_ = false;
@@ -179,6 +181,9 @@ class Matcher {
 
 template <typename MayGoOn>
 absl::Status Matcher::ApplyAll(EGraph& graph, const MayGoOn& may_go_on) {
+  size_t all = 0;
+  for (size_t i = 0; i < rules_.size(); ++i) all += num_waiting(i);
+  graph.ExpectNodes(all);
   for (size_t i = 0; i < rules_.size(); ++i) {
     RuleState& rule = rules_[i];
     if (!rule.right.has_value()) continue;

@@ -16,7 +16,9 @@ Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules) {
   nodes_.emplace_back();
   for (uint32_t i = 0; i < rules.size(); ++i) {
     const Program* const program = rules[i]->program();
-    if (program == nullptr || program->deltas.empty()) continue;
+    if (program == nullptr) continue;
+    rules_[i].of_classes = program->is_any_class;
+    if (program->deltas.empty() && !program->is_any_class) continue;
     const auto small = [](const Plan& plan) { return plan.num_registers < kFirstLeaf; };
     if (!std::ranges::all_of(program->deltas, small)) continue;
     rules_[i].right = RightProgram::Make(*program);
@@ -25,10 +27,6 @@ Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules) {
     for (const Plan& plan : program->deltas) AddPlan(table, i, *program, plan);
   }
   for (const uint32_t seed : nodes_[0].children) {
-    if (nodes_[seed].step.code == Code::kScanClasses) {
-      class_seeds_.push_back(seed);
-      continue;
-    }
     const KindId kind = nodes_[seed].step.kind;
     if (kind.value() >= seeds_.size()) seeds_.resize(kind.value() + 1);
     seeds_[kind.value()].push_back(seed);
@@ -127,6 +125,9 @@ bool Matcher::EnableSearched(bool leaves_differ) {
   if (leaves_differ || searched != enabled_for_) {
     Enable(0);
     enabled_for_ = std::move(searched);
+    const auto enabled = [this](uint32_t node) { return nodes_[node].enabled; };
+    wanted_.clear();
+    for (const auto& seeds : seeds_) wanted_.push_back(std::ranges::any_of(seeds, enabled));
   }
   return nodes_[0].enabled;
 }

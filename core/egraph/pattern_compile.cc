@@ -406,21 +406,18 @@ bool HasAtom(const std::vector<Term>& root) {
                              [](const Term& term) { return term.sort != Term::Sort::kVariable; });
 }
 
-// Every class is a match.
-bool IsAnyClass(const RuleText& text) { return text.left.size() == 1 && !HasAtom(text.left[0]); }
+bool IsAnyClass(const RuleText& text, const Program& program) {
+  return text.left.size() == 1 && !HasAtom(text.left[0]) && program.guards.empty();
+}
 
 bool ChangesTell(const RuleText& text, const Program& program) {
-  return (IsAnyClass(text) || std::ranges::all_of(text.left, HasAtom)) &&
+  return std::ranges::all_of(text.left, HasAtom) &&
          std::ranges::all_of(program.guards,
                              [](const CompiledGuard& guard) { return guard.guard.of_data; });
 }
 
 absl::Status CompileDeltas(const RuleText& text, const Vocabulary& vocabulary,
                            const VariableNames& names, Program& program) {
-  if (IsAnyClass(text)) {
-    program.deltas.push_back(program.search);
-    return absl::OkStatus();
-  }
   std::vector<const Term*> atoms;
   for (const std::vector<Term>& root : text.left) {
     for (const Term& term : root) CollectAtoms(term, atoms);
@@ -467,6 +464,7 @@ absl::StatusOr<Program> CompileProgram(const RuleText& text, const Vocabulary& v
   QUOTIENT_ASSIGN_OR_RETURN(program.guards, left.CompileGuards());
   program.search = left.TakePlan();
   const VariableNames& names = left.names();
+  program.is_any_class = IsAnyClass(text, program);
   if (ChangesTell(text, program)) {
     QUOTIENT_RETURN_IF_ERROR(CompileDeltas(text, all, names, program));
   }

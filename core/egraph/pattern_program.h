@@ -112,10 +112,12 @@ struct Program {
   Plan search;  // finds all matches
   // For each e-node of the left side: finds the matches in which this one changed, and none before
   // it did. Together they find each match that is new since the changes were last acknowledged,
-  // once (and, where the data of a class changed, what was found around it before). If the left
-  // side is a variable alone, one that begins with the class. Empty if changes of e-nodes do not
-  // tell: a guard looks at more than data, or one of several roots is nothing but a variable.
+  // once (and, where the data of a class changed, what was found around it before). Empty if
+  // changes of e-nodes do not tell: a guard looks at more than data, or a root is nothing but a
+  // variable.
   std::vector<Plan> deltas;
+  // The left side is a variable, without guards: each class is a match.
+  bool is_any_class = false;
   uint32_t num_op_variables = 0;
   uint32_t num_lists = 0;
 

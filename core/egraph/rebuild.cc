@@ -20,10 +20,10 @@ constexpr size_t kBatch = 16;
 
 absl::Status EGraph::Rebuild() {
   if (!dirty_) return absl::OkStatus();
-  while (!to_repair_.empty() || !repair_queue_.empty() || !to_modify_.empty()) {
+  do {
     QUOTIENT_RETURN_IF_ERROR(RestoreCongruence());
     if (analysis_ != nullptr) QUOTIENT_RETURN_IF_ERROR(RunAnalysis());
-  }
+  } while (!to_repair_.empty() || !to_modify_.empty());
   HidePruned();
   DropDuplicates();
   dirty_ = false;

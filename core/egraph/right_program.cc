@@ -82,10 +82,12 @@ absl::StatusOr<int64_t> RightProgram::ApplyBatch(EGraph& graph, std::span<const 
       }
       graph.StartProbe(Operator(step, match(i)), {children, step.num_arguments}, probes[i]);
     }
-    for (size_t i = 0; i < count; ++i) {
-      if (applies[i]) graph.LookAt(probes[i]);
-    }
     const bool last = s + 1 == steps_.size();
+    for (size_t i = 0; i < count; ++i) {
+      if (!applies[i]) continue;
+      graph.LookAt(probes[i]);
+      if (last) graph.PrefetchClass(ClassId(match(i)[0]));
+    }
     for (size_t i = 0; i < count; ++i) {
       if (!applies[i]) continue;
       absl::Status status;

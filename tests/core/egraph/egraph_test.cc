@@ -115,6 +115,7 @@ TEST_F(EGraphTest, AddTakesChildrenThatPointIntoTheGraph) {
 }
 
 TEST_F(EGraphTest, UnionsAreRecordedWithTheirOrigin) {
+  graph_.RecordProofs();
   const ClassId a = Add("a");
   const ClassId b = Add("b");
   Add("f", {a});

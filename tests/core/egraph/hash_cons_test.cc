@@ -11,9 +11,13 @@ namespace {
 
 constexpr auto kAny = [](ENodeId) { return true; };
 
-void MakeRoom(HashCons& table, const std::map<ENodeId, uint32_t>& content, bool clean) {
+void MakeRoom(HashCons& table, const std::map<ENodeId, uint32_t>& content, Rng& rng) {
   if (!table.full()) return;
-  if (!clean) return table.Double();
+  if (rng.Below(2) == 0) {
+    table.Grow(table.used() + 1 + static_cast<uint32_t>(rng.Below(4 * table.used())));
+    ASSERT_FALSE(table.full());
+    return;
+  }
   table.Clean(static_cast<uint32_t>(content.size()));
   for (const auto& [id, hash] : content) table.Insert(hash, id);
 }
@@ -57,7 +61,7 @@ TEST(HashCons, AgreesWithAMapUnderRandomInsertsAndRollbacks) {
           at_mark = expected;
         }
       }
-      MakeRoom(table, expected, rng.Below(2) == 0);
+      MakeRoom(table, expected, rng);
       const uint32_t hash = hash_at + static_cast<uint32_t>(rng.Below(8));
       table.Insert(hash, ENodeId(i));
       expected[ENodeId(i)] = hash;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
@@ -58,7 +59,7 @@ Algebra PropAlgebra() {
 std::optional<double> AlgebraDomain::Fold(const EGraph& graph, OpId op,
                                           std::span<const ClassId> children) const {
   if (children.empty()) return algebra_.parse_leaf(table_.Name(op));
-  std::vector<double> values;
+  absl::InlinedVector<double, 2> values;
   for (ClassId child : children) {
     const std::optional<double> value = known_[graph.Find(child).value()].value;
     if (!value.has_value()) return std::nullopt;
@@ -67,29 +68,35 @@ std::optional<double> AlgebraDomain::Fold(const EGraph& graph, OpId op,
   return algebra_.fold(table_.Name(op), values);
 }
 
+AlgebraDomain::Known AlgebraDomain::WhatItSays(const EGraph& graph, OpId op,
+                                               std::span<const ClassId> children) const {
+  const std::optional<double> value = Fold(graph, op, children);
+  return {value, children.empty() && !value.has_value()};
+}
+
 absl::Status AlgebraDomain::Make(const EGraph& graph, OpId op, std::span<const ClassId> children,
                                  ClassId fresh) {
   known_.resize(fresh.value());
-  const std::optional<double> value = Fold(graph, op, children);
-  known_.push_back({value, children.empty() && !value.has_value()});
+  known_.push_back(WhatItSays(graph, op, children));
   return absl::OkStatus();
 }
 
 absl::Status AlgebraDomain::Merge(const EGraph& /*graph*/, ClassId kept, ClassId absorbed) {
-  Known& known = known_[kept.value()];
   const Known other = known_[absorbed.value()];
+  if (known_[kept.value()].more_than(other)) changed_.push_back(absorbed);
+  return Learn(kept, other);
+}
+
+absl::Status AlgebraDomain::Learn(ClassId id, const Known& other) {
+  Known& known = known_[id.value()];
   if (known.value.has_value() && other.value.has_value() &&
       std::abs(*known.value - *other.value) > 1e-6 * (1 + std::abs(*known.value))) {
     return absl::InternalError(
         absl::StrFormat("contradiction: %g = %g", *known.value, *other.value));
   }
-  const auto knows_more = [](const Known& a, const Known& b) {
-    return a.value.has_value() > b.value.has_value() || a.symbol > b.symbol;
-  };
-  if (knows_more(known, other)) changed_.push_back(absorbed);
-  if (!knows_more(other, known)) return absl::OkStatus();
-  changed_.push_back(kept);
-  log_.Save(kept, known);
+  if (!other.more_than(known)) return absl::OkStatus();
+  changed_.push_back(id);
+  log_.Save(id, known);
   if (!known.value.has_value()) known.value = other.value;
   known.symbol |= other.symbol;
   return absl::OkStatus();
@@ -98,14 +105,8 @@ absl::Status AlgebraDomain::Merge(const EGraph& /*graph*/, ClassId kept, ClassId
 std::vector<ClassId> AlgebraDomain::TakeChanged() { return std::exchange(changed_, {}); }
 
 absl::Status AlgebraDomain::Update(const EGraph& graph, ENodeId node) {
-  const ClassId id = graph.class_of(node);
-  if (known_[id.value()].value.has_value()) return absl::OkStatus();
-  const std::optional<double> value = Fold(graph, graph.node(node).op, graph.node(node).children);
-  if (!value.has_value()) return absl::OkStatus();
-  log_.Save(id, known_[id.value()]);
-  known_[id.value()].value = value;
-  changed_.push_back(id);
-  return absl::OkStatus();
+  const ENodeView view = graph.node(node);
+  return Learn(graph.class_of(node), WhatItSays(graph, view.op, view.children));
 }
 
 absl::Status AlgebraDomain::Modify(EGraph& graph, ClassId id) {

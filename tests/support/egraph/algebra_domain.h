@@ -36,6 +36,7 @@ class AlgebraDomain : public egraph::Analysis {
                      egraph::ClassId absorbed) override;
   std::vector<egraph::ClassId> TakeChanged() override;
   absl::Status Update(const egraph::EGraph& graph, egraph::ENodeId node) override;
+  bool update_is_complete() const override { return true; }
   absl::Status Modify(egraph::EGraph& graph, egraph::ClassId id) override;
   void Mark() override { log_.Mark(); }
   void Rollback(const egraph::EGraph& graph) override {
@@ -53,15 +54,22 @@ class AlgebraDomain : public egraph::Analysis {
   }
 
  private:
-  std::optional<double> Fold(const egraph::EGraph& graph, egraph::OpId op,
-                             std::span<const egraph::ClassId> children) const;
-
-  const Algebra algebra_;
-  SymbolTable table_;
   struct Known {
     std::optional<double> value;
     bool symbol = false;  // has a leaf that is no value
+
+    bool more_than(const Known& other) const {
+      return value.has_value() > other.value.has_value() || symbol > other.symbol;
+    }
   };
+  Known WhatItSays(const egraph::EGraph& graph, egraph::OpId op,
+                   std::span<const egraph::ClassId> children) const;
+  std::optional<double> Fold(const egraph::EGraph& graph, egraph::OpId op,
+                             std::span<const egraph::ClassId> children) const;
+  absl::Status Learn(egraph::ClassId id, const Known& other);
+
+  const Algebra algebra_;
+  SymbolTable table_;
   std::vector<Known> known_;  // by ClassId
   egraph::ClassLog<Known> log_;
   std::vector<egraph::ClassId> changed_;
