@@ -19,7 +19,7 @@ namespace quotient::egraph {
 class ClassLists {
  public:
   // Smaller classes are walked through sooner than looked up here.
-  static bool IsLarge(const ClassRow& row) { return row.weight() > 32; }
+  static bool IsLarge(const ClassRow& row) { return row.weight() > 64; }
 
   // E-nodes of a kind in a class, some of them perhaps no longer live, and those of a kind whose
   // child `position` the class is; in order of id. The class must be canonical, the graph clean.

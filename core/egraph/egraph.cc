@@ -350,7 +350,7 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   const ClassRow from = classes_[absorbed.value()];
   JoinChains(kept, from);
   if (classes_[kept.value()].leaves_only()) to_prune_.push_back(kept);
-  to_repair_.push_back(from);
+  to_repair_.push_back(absorbed);
   dirty_ = true;
   return true;
 }

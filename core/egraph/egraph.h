@@ -443,7 +443,7 @@ class EGraph {
   std::vector<Counts> counts_at_mark_;
 
   // What Rebuild has to look at; nothing in a clean graph.
-  std::vector<ClassRow> to_repair_;  // what absorbed classes brought, which stays one piece
+  std::vector<ClassId> to_repair_;  // absorbed; what they brought stays one piece of the chains
   std::vector<ENodeId> repair_queue_;
   std::vector<ClassId> to_modify_;
   std::vector<ClassId> to_prune_;

@@ -33,7 +33,8 @@ absl::Status EGraph::Rebuild() {
 
 absl::Status EGraph::RestoreCongruence() {
   while (!to_repair_.empty() || !repair_queue_.empty()) {
-    for (const ClassRow& absorbed : to_repair_) {
+    for (const ClassId id : to_repair_) {
+      const ClassRow& absorbed = classes_[id.value()];
       MoveMembers(absorbed);
       ForEachUseBetween(absorbed.first_use, absorbed.last_use,
                         [this](UseId use) { repair_queue_.push_back(NodeOf(use)); });
