@@ -30,22 +30,6 @@ EGraph::EGraph(const OpTable* table, Analysis* analysis)
       applications_(&trail_),
       levels_(&trail_) {}
 
-ENodeId EGraph::FindNode(uint32_t hash, OpId op, std::span<const ClassId> children) const {
-  const uint32_t key = Row::Key(op, children.size());
-  if (children.size() > 2) {
-    return hash_cons_.Find(hash, [&](ENodeId candidate) {
-      return rows_[candidate.value()].key() == key &&
-             std::ranges::equal(ChildrenOf(candidate), children);
-    });
-  }
-  const ClassId first = children.empty() ? ClassId() : children[0];
-  const ClassId second = children.size() < 2 ? ClassId() : children[1];
-  return hash_cons_.Find(hash, [&](ENodeId candidate) {
-    const Row& row = rows_[candidate.value()];
-    return row.child[0] == first && row.child[1] == second && row.key() == key;
-  });
-}
-
 ENodeId EGraph::LookupNode(OpId op, std::span<const ClassId> children) const {
   absl::InlinedVector<ClassId, 8> canonical(children.begin(), children.end());
   for (ClassId& child : canonical) child = Find(child);
@@ -287,9 +271,9 @@ void EGraph::MakeRoomInHashCons() {
     hash_cons_.Grow(hash_cons_.used() + 1);
     return;
   }
-  uint32_t count = 0;
-  for (const Row& row : rows_.span()) count += row.duplicate() ? 0 : 1;
-  hash_cons_.Clean(count);
+  const auto duplicate = [](const Row& row) { return row.duplicate(); };
+  const size_t entries = rows_.size() - std::ranges::count_if(rows_.span(), duplicate);
+  hash_cons_.Clean(static_cast<uint32_t>(entries));
   // A few at a time, so that several cache misses are under way.
   constexpr uint32_t kBatch = 16;
   uint32_t hashes[kBatch];

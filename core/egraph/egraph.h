@@ -15,6 +15,7 @@
 // E-nodes are never moved or renumbered; one that congruence made a duplicate is no longer live.
 // References: Willsey et al., "egg: Fast and extensible equality saturation", POPL'21.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -351,7 +352,13 @@ class EGraph {
     return list_children_.span().subspan(row.child[0].value(), row.child[1].value());
   }
   bool Outdated(const Probe& probe) const;
-  ENodeId FindNode(uint32_t hash, OpId op, std::span<const ClassId> children) const;
+  // The e-node of this content for which accept(id) holds.
+  template <typename Accept>
+  ENodeId FindNode(uint32_t hash, OpId op, std::span<const ClassId> children,
+                   const Accept& accept) const;
+  ENodeId FindNode(uint32_t hash, OpId op, std::span<const ClassId> children) const {
+    return FindNode(hash, op, children, [](ENodeId) { return true; });
+  }
   absl::Status CheckRoom(OpId op, size_t num_children) const;
   // The e-node must be new; `children` and the class canonical.
   ENodeId InsertNode(uint32_t hash, OpId op, std::span<const ClassId> children, ClassId id,
@@ -455,6 +462,25 @@ class EGraph {
   std::vector<KindId> kind_of_op_;  // by OpId; invalid: not asked yet
   std::vector<ClassId> scratch_;    // canonical children of what Add is asked for
 };
+
+template <typename Accept>
+ENodeId EGraph::FindNode(uint32_t hash, OpId op, std::span<const ClassId> children,
+                         const Accept& accept) const {
+  const uint32_t key = Row::Key(op, children.size());
+  if (children.size() > 2) {
+    return hash_cons_.Find(hash, [&](ENodeId candidate) {
+      return rows_[candidate.value()].key() == key &&
+             std::ranges::equal(ChildrenOf(candidate), children) && accept(candidate);
+    });
+  }
+  const ClassId first = children.empty() ? ClassId() : children[0];
+  const ClassId second = children.size() < 2 ? ClassId() : children[1];
+  return hash_cons_.Find(hash, [&](ENodeId candidate) {
+    const Row& row = rows_[candidate.value()];
+    return row.child[0] == first && row.child[1] == second && row.key() == key &&
+           accept(candidate);
+  });
+}
 
 }  // namespace quotient::egraph
 

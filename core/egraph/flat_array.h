@@ -109,7 +109,12 @@ class FlatArray {
 
   // Fills up with `value`; never shrinks.
   void Extend(uint32_t size, const T& value) {
-    while (array_.size < size) push_back(value);
+    if (size <= array_.size) return;
+    const T copy = value;  // it may lie in this array
+    Reserve(size);
+    T* const elements = reinterpret_cast<T*>(array_.words);
+    std::fill(elements + array_.size, elements + size, copy);
+    array_.size = size;
   }
 
   void Write(size_t i, const T& value) { WriteWords(i * (sizeof(T) / 4), value); }

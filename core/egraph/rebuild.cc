@@ -109,16 +109,20 @@ bool EGraph::Canonicalize(ENodeId id) {
 absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
   const Row row = rows_[id.value()];
   if (row.duplicate()) return absl::OkStatus();
-  ENodeId congruent = FindNode(hash, row.op(), ChildrenOf(id));
-  if (!congruent.valid() && hash_cons_.full()) {
-    MakeRoomInHashCons();  // which may take in this one, too
-    congruent = FindNode(hash, row.op(), ChildrenOf(id));
-  }
+  bool is_there = false;  // since the table was filled anew
+  const ENodeId congruent = FindNode(hash, row.op(), ChildrenOf(id), [&](ENodeId found) {
+    is_there |= found == id;
+    return found != id;
+  });
   if (!congruent.valid()) {
-    hash_cons_.Insert(hash, id);
+    if (is_there) return absl::OkStatus();
+    if (hash_cons_.full()) {
+      MakeRoomInHashCons();  // takes this one in, too
+    } else {
+      hash_cons_.Insert(hash, id);
+    }
     return absl::OkStatus();
   }
-  if (congruent == id) return absl::OkStatus();
   // The older one stays: it keeps its origin, and order of creation stays what it was.
   if (id < congruent) hash_cons_.Replace(hash, congruent, id);
   const auto [oldest, duplicate] = std::minmax(id, congruent);

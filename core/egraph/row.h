@@ -64,13 +64,13 @@ struct Row {
   UseId next_use[2];  // not of listed children
   ENodeId next_of_kind;
 
-  // Operator word and arity: equal for e-nodes that can be equal.
+  // Operator word and arity: equal for e-nodes that can be equal. A duplicate equals none.
   static uint32_t Key(OpId op, size_t arity) {
     return op.value() | (arity > 2 ? kListed : static_cast<uint32_t>(arity)) << kOpBits;
   }
 
   OpId op() const { return OpId(head & ((1u << kOpBits) - 1)); }
-  uint32_t key() const { return head & kKeyMask; }
+  uint32_t key() const { return head & (kKeyMask | kDuplicate); }
   bool listed() const { return arity() == kListed; }
   // Of rows that are not listed.
   uint32_t arity() const { return (head >> kOpBits) & 3; }
