@@ -19,7 +19,7 @@ void ChangeLog::Acknowledge(bool keep) {
     changes_.Clear();
     epochs_.Clear();
   }
-  counts_ = {counts_.epoch + 1, changed_at_.size(), changes_.size()};
+  counts_ = {counts_.epoch + 1, rows_->size(), changes_.size()};
 }
 
 }  // namespace quotient::egraph

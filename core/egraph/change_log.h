@@ -1,8 +1,8 @@
 #pragma once
 
 // ChangeLog: in which order e-nodes changed, for those who look at changes only and at different
-// times. Each e-node has a position, that of its last change: by epoch, which ends when changes
-// are acknowledged, and within an epoch by id. Who has come to some position has seen the e-nodes
+// times. Each e-node has a position, that of its last change: by epoch (Row::changed_at), which
+// ends when changes are acknowledged, and within an epoch by id. Who has come to some position has seen the e-nodes
 // before it as they are, and need only look at the rest. One thread to change.
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 
 #include "core/egraph/flat_array.h"
 #include "core/egraph/ids.h"
+#include "core/egraph/row.h"
 
 namespace quotient::egraph {
 
@@ -30,24 +31,22 @@ class ChangeLog {
     uint32_t changes = 0;  // length of the log then
   };
 
-  explicit ChangeLog(Trail* trail) : changed_at_(trail), changes_(trail), epochs_(trail) {}
+  // Borrows the e-nodes.
+  ChangeLog(Trail* trail, const FlatArray<Row>* rows)
+      : rows_(rows), changes_(trail), epochs_(trail) {}
 
   const Counts& counts() const { return counts_; }
   void SetCounts(const Counts& counts) { counts_ = counts; }
 
-  // The next e-node is there, and has changed.
-  void AddNode() { changed_at_.push_back({counts_.epoch}); }
-  // An e-node changed, for the first time in this epoch.
-  void Add(ENodeId id) {
-    changes_.push_back(id);
-    changed_at_.Write(id.value(), {counts_.epoch});
-  }
+  uint32_t epoch() const { return counts_.epoch; }
+  // An e-node that was there before this epoch changed, for the first time in it.
+  void Add(ENodeId id) { changes_.push_back(id); }
 
-  Position position(ENodeId id) const { return {changed_at_[id.value()].epoch, id.value()}; }
+  Position position(ENodeId id) const { return {(*rows_)[id.value()].changed_at, id.value()}; }
   // Where the present epoch begins.
   Position begin() const { return {counts_.epoch, 0}; }
   bool empty() const {
-    return counts_.nodes == changed_at_.size() && counts_.changes == changes_.size();
+    return counts_.nodes == rows_->size() && counts_.changes == changes_.size();
   }
 
   // Puts the present epoch in order; until then its e-nodes are visited as they come.
@@ -69,15 +68,11 @@ class ChangeLog {
 
   template <typename Self, typename Visit>
   static void VisitArrays(Self& self, const Visit& visit) {
-    visit(self.changed_at_);
     visit(self.changes_);
     visit(self.epochs_);
   }
 
  private:
-  struct ChangedAt {
-    uint32_t epoch;
-  };
   struct Epoch {
     uint32_t id;
     uint32_t nodes_begin;
@@ -87,7 +82,7 @@ class ChangeLog {
   };
 
   Epoch Present() const {
-    return {counts_.epoch, counts_.nodes, changed_at_.size(), counts_.changes, changes_.size()};
+    return {counts_.epoch, counts_.nodes, rows_->size(), counts_.changes, changes_.size()};
   }
 
   template <typename Visit>
@@ -104,9 +99,9 @@ class ChangeLog {
                                [&](uint32_t i) { return meet(ENodeId(i)); });
   }
 
-  FlatArray<ChangedAt> changed_at_;  // by ENodeId
-  FlatArray<ENodeId> changes_;       // of e-nodes that were there when their epoch began
-  FlatArray<Epoch> epochs_;          // past ones that are kept
+  const FlatArray<Row>* const rows_;
+  FlatArray<ENodeId> changes_;  // of e-nodes that were there when their epoch began
+  FlatArray<Epoch> epochs_;     // past ones that are kept
   Counts counts_;
 };
 

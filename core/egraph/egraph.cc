@@ -23,9 +23,8 @@ EGraph::EGraph(const OpTable* table, Analysis* analysis)
       hash_cons_(&trail_),
       union_find_(&trail_),
       classes_(&trail_),
-      kinds_(&trail_),
       unions_(&trail_),
-      changes_(&trail_),
+      changes_(&trail_, &rows_),
       born_children_(&trail_),
       applications_(&trail_),
       levels_(&trail_) {}
@@ -183,11 +182,11 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
   const KindId kind = RememberKind(op);
   // Written in place, a word at a time: reading it back at once as a whole would have to wait.
   Row& row = rows_.Append();
-  row.head = Row::Key(op, children.size()) | Row::kChanged;
+  row.head = Row::Key(op, children.size());
   row.cls = id;
   row.child[0] = row.child[1] = ClassId();
   row.next_use[0] = row.next_use[1] = UseId();
-  row.next_of_kind = ENodeId();
+  row.changed_at = changes_.epoch();
   row.next_member =
       LinkMember(id, children.empty() ? ClassRow::kLeafBit : ClassRow::MemberBit(kind), node);
   if (row.listed()) {
@@ -208,9 +207,7 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
     for (ClassId child : children) born_children_.push_back(child);
   }
   origin_.push_back({origin});
-  changes_.AddNode();
   hash_cons_.Insert(hash, node);
-  LinkKind(kind, node);
   Touch(node);
   ++num_enodes_;
   dirty_ = true;
@@ -237,13 +234,6 @@ UseId EGraph::LinkUse(ClassId child, KindId kind, size_t position, UseId use) {
   classes_.Write(at, &ClassRow::use_kinds,
                  classes_[at].use_kinds | ClassRow::UseBit(kind, position));
   return next;
-}
-
-void EGraph::LinkKind(KindId kind, ENodeId node) {
-  kinds_.Extend(kind.value() + 1, KindRow());
-  const KindRow chain = kinds_[kind.value()];
-  kinds_.Write(kind.value(), {chain.first.valid() ? chain.first : node, node});
-  if (chain.last.valid()) rows_.Write(chain.last.value(), &Row::next_of_kind, node);
 }
 
 void EGraph::SetNextUse(UseId use, UseId next) {
@@ -291,17 +281,9 @@ void EGraph::MakeRoomInHashCons() {
 
 void EGraph::MarkChanged(ENodeId id) {
   Touch(id);
-  if (rows_[id.value()].changed()) return;
-  SetHead(id, Row::kChanged);
+  if (rows_[id.value()].changed_at == changes_.epoch()) return;
+  rows_.Write(id.value(), &Row::changed_at, changes_.epoch());
   changes_.Add(id);
-}
-
-void EGraph::AcknowledgeChanges(bool keep) {
-  changes_.ForEachSince(changes_.begin(), [this](ENodeId id, ChangeLog::Position) {
-    ClearHead(id, Row::kChanged);
-    return true;
-  });
-  changes_.Acknowledge(keep);
 }
 
 absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
@@ -430,7 +412,6 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   HashCons::VisitArrays(self.hash_cons_, visit);
   visit(self.union_find_.parents());
   visit(self.classes_);
-  visit(self.kinds_);
   visit(self.unions_);
   ChangeLog::VisitArrays(self.changes_, visit);
   visit(self.born_children_);

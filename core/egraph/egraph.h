@@ -215,7 +215,7 @@ class EGraph {
   MemberRange nodes(ClassId id) const;
   // Live e-nodes that have this class as a child, each once.
   ParentRange parents(ClassId id) const;
-  // Live e-nodes of a kind, in order of creation.
+  // Live e-nodes of a kind, in order of creation. Looks at all e-nodes.
   KindRange nodes_of_kind(KindId kind) const;
 
   // Valid until the next Add, Union or Rebuild.
@@ -260,12 +260,10 @@ class EGraph {
   // What incremental matching starts from: e-nodes that are new, or whose children or class became
   // others, in the order of change_log.h. Some may not be live. Clean graphs only.
   const ChangeLog& changes() const { return changes_; }
-  // Whether it is one of those since the changes were last acknowledged.
-  bool changed(ENodeId id) const { return rows_[id.value()].changed(); }
-  // Puts those in order.
+  // Puts those since the last acknowledgement in order.
   void SortChanges() { changes_.Sort(); }
   // `keep`: somebody will ask for changes from before.
-  void AcknowledgeChanges(bool keep = false);
+  void AcknowledgeChanges(bool keep = false) { changes_.Acknowledge(keep); }
 
   // For loops that run millions of times. Of a canonical class: visit(e-node) for its e-nodes,
   // visit(e-node, position) for those that have it as a child, once per position; also e-nodes that
@@ -328,7 +326,6 @@ class EGraph {
 
  private:
   friend class MemberChain;
-  friend class KindChain;
   friend class UseChain;
 
   void SetNextUse(UseId use, UseId next);
@@ -340,7 +337,6 @@ class EGraph {
 
   ENodeId LinkMember(ClassId id, uint32_t kind_bit, ENodeId node);
   UseId LinkUse(ClassId child, KindId kind, size_t position, UseId use);
-  void LinkKind(KindId kind, ENodeId node);
   void JoinChains(ClassId kept, const ClassRow& from);
   // Of an application that was refused.
   static constexpr Origin kVoidOrigin = 0xffffffffu;
@@ -410,10 +406,6 @@ class EGraph {
   struct Word {
     uint32_t value;
   };
-  struct KindRow {
-    ENodeId first;
-    ENodeId last;
-  };
   // Scalars of a clean graph, kept for each mark.
   struct Counts {
     int64_t num_enodes;
@@ -435,7 +427,6 @@ class EGraph {
   // Classes, by ClassId; of the canonical ones if not said otherwise.
   UnionFind union_find_;  // all
   FlatArray<ClassRow> classes_;
-  FlatArray<KindRow> kinds_;  // by KindId
   FlatArray<UnionRecord> unions_;
   ChangeLog changes_;
   FlatArray<ClassId> born_children_;  // of all e-nodes; with the next one, the record of proofs

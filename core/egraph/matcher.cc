@@ -77,7 +77,6 @@ void Matcher::SearchRules(const EGraph& graph, ChangeLog::Position from) {
         goes_on = RunBatch(graph, {batch, std::exchange(size, 0)});
       }
       at_.epoch = at.epoch;
-      at_present_ = at.epoch == present;
       if (Wants(graph, id)) batch[size++] = id;
       return goes_on;
     });
@@ -250,7 +249,7 @@ bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, con
                    KindId kind) {
   const OpId op = row.op();
   if (step.op.valid() ? op != step.op : kind != step.kind) return false;
-  if (step.unchanged ? !IsBefore(graph, id, row) : IsAfter(graph, id, row)) return false;
+  if (step.unchanged ? !IsBefore(id, row) : IsAfter(id, row)) return false;
   const std::span<const ClassId> children = graph.node(id).children;
   if (step.list == kNoIndex ? children.size() != step.num_children
                             : children.size() < step.num_children) {
@@ -291,7 +290,7 @@ bool Matcher::LeavesFit(const EGraph& graph, const Emission& emission) const {
   return std::ranges::all_of(emission.leaves, [&](const LeafUse& use) {
     const ENodeId node = leaves_[use.leaf].node;
     const Row& row = graph.row(node);
-    return use.unchanged ? IsBefore(graph, node, row) : !IsAfter(graph, node, row);
+    return use.unchanged ? IsBefore(node, row) : !IsAfter(node, row);
   });
 }
 

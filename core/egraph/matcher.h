@@ -138,13 +138,11 @@ class Matcher {
   bool LookUpLeaves(const EGraph& graph, ChangeLog::Position from);
   bool EnableSearched(bool leaves_differ);
   // Whether the e-node changed before, or after, the one that the search is at.
-  bool IsBefore(const EGraph& graph, ENodeId id, const Row& row) const {
-    if (at_present_) return !row.changed() || id.value() < at_.node;
-    return graph.changes().position(id) < at_;
+  bool IsBefore(ENodeId id, const Row& row) const {
+    return ChangeLog::Position{row.changed_at, id.value()} < at_;
   }
-  bool IsAfter(const EGraph& graph, ENodeId id, const Row& row) const {
-    if (at_present_) return row.changed() && id.value() > at_.node;
-    return graph.changes().position(id) > at_;
+  bool IsAfter(ENodeId id, const Row& row) const {
+    return ChangeLog::Position{row.changed_at, id.value()} > at_;
   }
   bool Enable(uint32_t node);
   void RunSeeds(const EGraph& graph, ENodeId id);
@@ -168,7 +166,6 @@ class Matcher {
   std::vector<Leaf> leaves_;                  // in registers from kFirstLeaf on
   ClassLists lists_;                          // of the present search
   ChangeLog::Position at_;     // of the e-node that is searched around
-  bool at_present_ = false;    // whether that is in the present epoch
   bool some_have_enough_ = false;
   std::vector<bool> enabled_for_;  // rules; empty: unknown
   std::function<bool()> may_go_on_;

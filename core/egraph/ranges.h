@@ -24,16 +24,24 @@ class MemberChain {
   const EGraph* graph_;
 };
 
+// All e-nodes one after the other, those of other kinds are skipped.
 class KindChain {
  public:
   using Link = ENodeId;
 
-  explicit KindChain(const EGraph* graph = nullptr) : graph_(graph) {}
-  Link Next(Link link) const { return graph_->row(link).next_of_kind; }
-  ENodeId Node(Link link) const { return graph_->live(link) ? link : ENodeId(); }
+  KindChain() = default;
+  KindChain(const EGraph* graph, KindId kind) : graph_(graph), kind_(kind) {}
+  Link Next(Link link) const {
+    const uint32_t next = link.value() + 1;
+    return next < graph_->enode_bound() ? ENodeId(next) : ENodeId();
+  }
+  ENodeId Node(Link link) const {
+    return graph_->live(link) && graph_->kind(link) == kind_ ? link : ENodeId();
+  }
 
  private:
-  const EGraph* graph_;
+  const EGraph* graph_ = nullptr;
+  KindId kind_;
 };
 
 // An e-node that has the class as several children is there several times; it counts where the
@@ -174,7 +182,7 @@ inline ParentRange EGraph::parents(ClassId id) const {
   return {UseChain(this, root), classes_[root.value()].first_use};
 }
 inline KindRange EGraph::nodes_of_kind(KindId kind) const {
-  return {KindChain(this), kind.value() < kinds_.size() ? kinds_[kind.value()].first : ENodeId()};
+  return {KindChain(this, kind), enode_bound() > 0 ? ENodeId(0) : ENodeId()};
 }
 
 }  // namespace quotient::egraph

@@ -2,13 +2,14 @@
 
 // Row: an e-node in 32 bytes. Up to two children are in the row, more of them in a list elsewhere.
 //
-//   head: [duplicate 1][hidden 1][changed 1][on cycle 1][..][arity 2][operator word 24]
+//   head: [duplicate 1][hidden 1][on cycle 1][..][arity 2][operator word 24]
 //   cls:  the class
 //   child[2]: the children; or, if the arity says "listed", where their list begins and its length
-//   next_member, next_use[2], next_of_kind: chains that the e-node is a link of; see below
+//   next_member, next_use[2]: chains that the e-node is a link of; see below
+//   changed_at: epoch of the last change, see change_log.h
 //
-// The e-nodes of a class, those of a kind and the uses of a class (e-nodes that have it as a child)
-// are chains through the rows themselves: whoever walks through them looks at the rows anyway.
+// The e-nodes of a class and its uses (e-nodes that have it as a child) are chains through the rows
+// themselves: whoever walks through them looks at the rows anyway.
 
 #include <cstdint>
 
@@ -51,8 +52,7 @@ struct Row {
   static constexpr uint32_t kOpBits = 24;
   static constexpr uint32_t kListed = 3;
   static constexpr uint32_t kKeyMask = (1u << (kOpBits + 2)) - 1;
-  static constexpr uint32_t kOnCycle = 1u << 28;    // its class contains itself through it
-  static constexpr uint32_t kChanged = 1u << 29;    // among the changes not acknowledged yet
+  static constexpr uint32_t kOnCycle = 1u << 29;    // its class contains itself through it
   static constexpr uint32_t kHidden = 1u << 30;     // its class keeps leaves only
   static constexpr uint32_t kDuplicate = 1u << 31;  // congruent to another, which stands for it
   static constexpr uint32_t kMaxRows = 1u << 30;    // those that a UseId can name
@@ -62,7 +62,7 @@ struct Row {
   ClassId child[2];
   ENodeId next_member;
   UseId next_use[2];  // not of listed children
-  ENodeId next_of_kind;
+  uint32_t changed_at;
 
   // Operator word and arity: equal for e-nodes that can be equal. A duplicate equals none.
   static uint32_t Key(OpId op, size_t arity) {
@@ -76,7 +76,6 @@ struct Row {
   uint32_t arity() const { return (head >> kOpBits) & 3; }
   bool duplicate() const { return (head & kDuplicate) != 0; }
   bool on_cycle() const { return (head & kOnCycle) != 0; }
-  bool changed() const { return (head & kChanged) != 0; }
   bool live() const { return (head & (kDuplicate | kHidden)) == 0; }
 };
 static_assert(sizeof(Row) == 32);
