@@ -1,7 +1,7 @@
 // The journal of a choice: which rules it uses, where, and what they changed.
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "core/domain/selection.h"
 #include "core/domain/tensor_egraph.h"
+#include "core/egraph/explain.h"
 
 namespace quotient::domain {
 namespace {
@@ -17,55 +18,10 @@ namespace {
 // Terms in the journal are cut off below this depth.
 constexpr int kMaxDepth = 4;
 
-// Which union made two classes equal. Sets are joined smaller to larger and paths are not
-// shortened, so that each link knows its union and those on the way to a root get ever younger.
-class Unions {
- public:
-  explicit Unions(const EGraph& graph)
-      : unions_(graph.unions()),
-        parent_(graph.class_bound()),
-        link_(graph.class_bound(), kRoot),
-        size_(graph.class_bound(), 1) {
-    for (uint32_t i = 0; i < parent_.size(); ++i) parent_[i] = i;
-    for (size_t i = 0; i < unions_.size(); ++i) {
-      uint32_t kept = RootOf(unions_[i].a), joined = RootOf(unions_[i].b);
-      if (kept == joined) continue;
-      if (size_[kept] < size_[joined]) std::swap(kept, joined);
-      size_[kept] += size_[joined];
-      parent_[joined] = kept;
-      link_[joined] = i;
-    }
-  }
-
-  // The two are different, and equal by now.
-  egraph::Origin OriginOf(ClassId a, ClassId b) const {
-    size_t last = 0;
-    for (uint32_t low = a.value(), high = b.value(); low != high; low = parent_[low]) {
-      if (link_[low] > link_[high]) std::swap(low, high);
-      last = link_[low];
-    }
-    return unions_[last].origin;
-  }
-
- private:
-  static constexpr size_t kRoot = std::numeric_limits<size_t>::max();
-
-  uint32_t RootOf(ClassId id) const {
-    uint32_t at = id.value();
-    while (parent_[at] != at) at = parent_[at];
-    return at;
-  }
-
-  std::span<const egraph::UnionRecord> unions_;
-  std::vector<uint32_t> parent_;  // by ClassId, as the rest
-  std::vector<size_t> link_;      // the union that made the link to the parent
-  std::vector<uint32_t> size_;
-};
-
 class Journal {
  public:
   Journal(const TensorEGraph& tensors, std::span<const ENodeId> choice)
-      : tensors_(tensors), graph_(*tensors.egraph), choice_(choice), unions_(graph_) {
+      : tensors_(tensors), graph_(*tensors.egraph), choice_(choice), explainer_(graph_, {}) {
     const auto order = ChosenClasses(tensors, choice);
     if (!order.ok()) return;  // ToGraph says what is wrong
     order_ = *order;
@@ -106,6 +62,7 @@ class Journal {
   void NameClasses() {
     names_.resize(graph_.class_bound());
     values_.resize(graph_.class_bound());
+    chosen_terms_.resize(graph_.class_bound());
     for (uint32_t i = 0; i < tensors_.class_of_value.size(); ++i) {
       const ClassId cls = tensors_.class_of_value[i];
       if (!cls.valid()) continue;
@@ -128,13 +85,16 @@ class Journal {
       // Equal nodes are one from the beginning, and an output that equals another value is named by
       // an Identity all the same.
       if (was == stays || !site.valid() || IsNamingOutput(values[i])) continue;
-      const egraph::Origin origin = unions_.OriginOf(was, stays);
-      if (origin == egraph::kCongruence) continue;  // told where its operands became equal
-      rewrites.push_back({.origin = origin,
+      const std::vector<egraph::RewriteStep> steps = Steps(was, explainer_.TermOf(stays));
+      // What rewrites the operands alone is told where these became equal.
+      const auto whole = std::ranges::find(steps, explainer_.TermOf(was), &egraph::RewriteStep::before);
+      if (whole == steps.end()) continue;
+      rewrites.push_back({.origin = whole->origin,
                           .cls = cls,
                           .site = SiteName(tensors_, site),
                           .before = NodeText(tensors_.original.node(site)),
-                          .after = tensors_.original.value(kept).name});
+                          .after = tensors_.original.value(kept).name,
+                          .steps = OriginsOf(steps)});
     }
   }
 
@@ -154,13 +114,53 @@ class Journal {
            std::ranges::find(original.outputs, value) != original.outputs.end();
   }
 
-  Rewrite Describe(ClassId cls, ENodeId enode) const {
+  Rewrite Describe(ClassId cls, ENodeId enode) {
     const model::NodeId site = sites_[cls.value()];
-    return Rewrite{.origin = graph_.origin(enode),
-                   .cls = cls,
-                   .site = SiteName(tensors_, site),
-                   .before = site.valid() ? NodeText(tensors_.original.node(site)) : "",
-                   .after = Term(cls, graph_.origin(enode), kMaxDepth)};
+    Rewrite rewrite{.origin = graph_.origin(enode),
+                    .cls = cls,
+                    .site = SiteName(tensors_, site),
+                    .before = site.valid() ? NodeText(tensors_.original.node(site)) : "",
+                    .after = Term(cls, graph_.origin(enode), kMaxDepth)};
+    if (!values_[cls.value()].empty()) {
+      rewrite.steps = OriginsOf(Steps(ClassOfFirstValue(cls), ChosenTerm(cls)));
+    }
+    return rewrite;
+  }
+
+  // Of a class that holds values of the original: the class that the first was read into.
+  ClassId ClassOfFirstValue(ClassId cls) const {
+    return tensors_.class_of_value[values_[cls.value()].front().value()];
+  }
+
+  // What was chosen for a class, over the original's values.
+  egraph::TermId ChosenTerm(ClassId cls) {
+    std::optional<egraph::TermId>& known = chosen_terms_[cls.value()];
+    if (known.has_value()) return *known;
+    const egraph::ENodeView node = graph_.node(choice_[cls.value()]);
+    std::vector<egraph::TermId> children;
+    for (const ClassId id : node.children) {
+      const ClassId child = graph_.Find(id);
+      children.push_back(values_[child.value()].empty()
+                             ? ChosenTerm(child)
+                             : explainer_.TermOf(ClassOfFirstValue(child)));
+    }
+    return *(known = explainer_.Add(node.op, children));
+  }
+
+  std::vector<egraph::RewriteStep> Steps(ClassId original, egraph::TermId to) const {
+    const egraph::TermId from = explainer_.TermOf(original);
+    if (!explainer_.Equal(from, to)) return {};
+    return explainer_.Explain(from, to);
+  }
+
+  static std::vector<egraph::Origin> OriginsOf(const std::vector<egraph::RewriteStep>& steps) {
+    std::vector<egraph::Origin> origins;
+    for (const egraph::RewriteStep& step : steps) {
+      if (step.origin != egraph::kInputOrigin && step.origin != egraph::kAnalysis) {
+        origins.push_back(step.origin);
+      }
+    }
+    return origins;
   }
 
   std::string NodeText(const model::Node& node) const {
@@ -200,7 +200,8 @@ class Journal {
   const TensorEGraph& tensors_;
   const EGraph& graph_;
   const std::span<const ENodeId> choice_;
-  const Unions unions_;
+  egraph::Explainer explainer_;
+  std::vector<std::optional<egraph::TermId>> chosen_terms_;  // by ClassId
   std::vector<ClassId> order_;
   std::vector<model::NodeId> sites_;                 // by ClassId
   std::vector<std::vector<model::ValueId>> values_;  // by ClassId: the original's values in it

@@ -80,6 +80,9 @@ struct Rewrite {
   std::string site;    // name of the original node that computed it, or the nearest one after
   std::string before;  // what the original node computes, as text
   std::string after;   // what does now; for a node that vanished, the value that it was equal to
+  // The rules whose applications, each told once, lead from the one to the other, in order; none
+  // where it is part of another rewrite.
+  std::vector<egraph::Origin> steps = {};
 };
 // In the order of the graph, deterministic; e-nodes that one rule made together are one rewrite.
 std::vector<Rewrite> RewritesOf(const TensorEGraph& tensors, std::span<const ENodeId> choice);

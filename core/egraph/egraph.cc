@@ -447,7 +447,11 @@ void EGraph::Load(std::span<const uint32_t> image) {
     array.Assign(image.subspan(1, words));
     image = image.subspan(1 + words);
   });
-  for (const Row& row : rows_.span()) RememberKind(row.op());
+  uint32_t ops = 0;
+  for (const Row& row : rows_.span()) ops = std::max(ops, row.op().value() + 1);
+  for (uint32_t op = static_cast<uint32_t>(kind_of_op_.size()); op < ops; ++op) {
+    RememberKind(OpId(op));
+  }
   dirty_ = false;
 }
 

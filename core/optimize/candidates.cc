@@ -122,8 +122,14 @@ class Searcher {
     QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, {.threads = settings_.threads}));
     if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
     for (const domain::Rewrite& rewrite : rewrites) {
-      candidate.journal.push_back({rules_.rules()[rewrite.origin - 1]->name(), rewrite.site,
-                                   rewrite.before, rewrite.after});
+      JournalEntry& entry = candidate.journal.emplace_back();
+      entry.rule = rules_.rules()[rewrite.origin - 1]->name();
+      entry.site = rewrite.site;
+      entry.before = rewrite.before;
+      entry.after = rewrite.after;
+      for (const egraph::Origin step : rewrite.steps) {
+        entry.steps.push_back(rules_.rules()[step - 1]->name());
+      }
     }
     result_.candidates.push_back(std::move(candidate));
     return absl::OkStatus();

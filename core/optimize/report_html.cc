@@ -5,6 +5,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_format.h"
 #include "core/optimize/html.h"
 #include "core/optimize/report.h"
@@ -170,11 +171,12 @@ std::string Journal(const Report& report) {
     const JournalEntry& entry = report.journal[i];
     absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(entry.rule), "</td><td>",
                     HtmlEscaped(entry.site), "</td><td><code>", HtmlEscaped(entry.before),
-                    "</code></td><td><code>", HtmlEscaped(entry.after), "</code></td></tr>");
+                    "</code></td><td><code>", HtmlEscaped(entry.after), "</code></td><td>",
+                    HtmlEscaped(absl::StrJoin(entry.steps, ", ")), "</td></tr>");
   }
   return absl::StrCat(
       "<section><h2>Journal of rewrites</h2><table><tr><th>rule</th><th>site</th>"
-      "<th>before</th><th>after</th></tr>",
+      "<th>before</th><th>after</th><th>by</th></tr>",
       rows, "</table></section>");
 }
 

@@ -52,8 +52,11 @@ Json ToValue(const SearchFigures& search) {
 }
 
 Json ToValue(const JournalEntry& entry) {
-  return {
-      {"rule", entry.rule}, {"site", entry.site}, {"before", entry.before}, {"after", entry.after}};
+  return {{"rule", entry.rule},
+          {"site", entry.site},
+          {"before", entry.before},
+          {"after", entry.after},
+          {"steps", entry.steps}};
 }
 
 Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -135,6 +138,7 @@ void FromValue(const Json& json, JournalEntry* entry) {
   Read(json, "site", &entry->site);
   Read(json, "before", &entry->before);
   Read(json, "after", &entry->after);
+  Read(json, "steps", &entry->steps);
 }
 
 void FromValue(const Json& json, NodeCost* node) {

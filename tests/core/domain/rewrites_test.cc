@@ -1,9 +1,12 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/core/domain/choices.h"
 
 namespace quotient::domain {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST(RewritesOf, TellsSiteBeforeAndAfter) {
   TensorEGraph tensors = Imported(Parsed(R"(graph g {
@@ -32,6 +35,7 @@ TEST(RewritesOf, TellsSiteBeforeAndAfter) {
   EXPECT_EQ(rewrites[0].site, "scale");
   EXPECT_EQ(rewrites[0].before, "Mul(a, s)");
   EXPECT_EQ(rewrites[0].after, "MatMul(x, Mul(w, s))");
+  EXPECT_THAT(rewrites[0].steps, ElementsAre(7));
 }
 
 TEST(RewritesOf, SeveralRulesAreSeveralRewrites) {
@@ -54,6 +58,8 @@ TEST(RewritesOf, SeveralRulesAreSeveralRewrites) {
   EXPECT_EQ(rewrites[0].after, "Abs(x)");
   EXPECT_EQ(rewrites[1].site, "second");
   EXPECT_EQ(rewrites[1].after, "Erf(a)");
+  EXPECT_THAT(rewrites[0].steps, ElementsAre(1));
+  EXPECT_THAT(rewrites[1].steps, ElementsAre(2));
 }
 
 // Nothing is computed in a new way, but a node is gone.
@@ -74,6 +80,7 @@ TEST(RewritesOf, TellsOfANodeThatVanished) {
   EXPECT_EQ(rewrites[0].site, "second");
   EXPECT_EQ(rewrites[0].before, "Relu(a)");
   EXPECT_EQ(rewrites[0].after, "a");
+  EXPECT_THAT(rewrites[0].steps, ElementsAre(3));
 }
 
 TEST(RewritesOf, AnOutputThatIsNamedByAnIdentityIsNoRewrite) {
