@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "core/egraph/matcher.h"
@@ -18,27 +20,94 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(MathWorkload, HasTheKnownNumbersOfENodes) {
-  testing::SymbolTable table;
-  const Vocabulary vocabulary = testing::SymbolVocabulary(table);
-  const auto rules = CompileRules(testing::ReadRewritingFile("math/rules.txt"), vocabulary);
-  ASSERT_TRUE(rules.ok()) << rules.status();
-  EGraph graph(&table, nullptr);
-  for (const std::string& line : testing::ReadRewritingLines("math/expressions.txt")) {
-    ASSERT_TRUE(AddTerm(graph, line, vocabulary).ok());
+// The e-graph of the start expressions and its rules.
+class Workload {
+ public:
+  Workload() : vocabulary_(testing::SymbolVocabulary(table_)), graph_(&table_, nullptr) {
+    rules_ = *CompileRules(testing::ReadRewritingFile("math/rules.txt"), vocabulary_);
+    std::vector<const Rule*> pointers;
+    for (const auto& rule : rules_) pointers.push_back(rule.get());
+    matcher_ = std::make_unique<Matcher>(table_, pointers);
+    for (const std::string& line : testing::ReadRewritingLines("math/expressions.txt")) {
+      EXPECT_TRUE(AddTerm(graph_, line, vocabulary_).ok());
+    }
+    EXPECT_TRUE(graph_.Rebuild().ok());
   }
-  ASSERT_TRUE(graph.Rebuild().ok());
-  std::vector<const Rule*> pointers;
-  for (const auto& rule : *rules) pointers.push_back(rule.get());
-  Matcher matcher(table, pointers);
-  std::vector<int64_t> counts = {graph.num_enodes()};
+
+  EGraph& graph() { return graph_; }
+  Matcher& matcher() { return *matcher_; }
+
+  void Apply() {
+    ASSERT_TRUE(matcher_->ApplyAll(graph_, [] { return true; }).ok());
+    ASSERT_TRUE(graph_.Rebuild().ok());
+  }
+
+  // Little by little; true if that was all.
+  bool SearchUpTo(size_t waiting) {
+    Matcher::Bounds bounds;
+    bounds.waiting.assign(rules_.size(), waiting);
+    matcher_->Search(graph_, bounds);
+    bool all = true;
+    for (size_t i = 0; i < rules_.size(); ++i) all &= matcher_->num_waiting(i) < waiting;
+    return all;
+  }
+
+ private:
+  testing::SymbolTable table_;
+  const Vocabulary vocabulary_;
+  EGraph graph_;
+  std::vector<std::unique_ptr<Rule>> rules_;
+  std::unique_ptr<Matcher> matcher_;
+};
+
+TEST(MathWorkload, HasTheKnownNumbersOfENodes) {
+  Workload workload;
+  std::vector<int64_t> counts = {workload.graph().num_enodes()};
   for (int step = 1; step <= 10; ++step) {
-    matcher.Search(graph);
-    ASSERT_TRUE(matcher.ApplyAll(graph, [] { return true; }).ok());
-    ASSERT_TRUE(graph.Rebuild().ok());
-    counts.push_back(graph.num_enodes());
+    workload.matcher().Search(workload.graph());
+    workload.Apply();
+    counts.push_back(workload.graph().num_enodes());
   }
   EXPECT_THAT(counts, ElementsAre(35, 69, 118, 208, 389, 784, 1576, 3160, 8113, 28303, 136446));
+}
+
+TEST(MathWorkload, SearchesThatStopAndGoOnFindTheSame) {
+  Workload workload;
+  std::vector<int64_t> counts = {workload.graph().num_enodes()};
+  for (int step = 1; step <= 9; ++step) {
+    for (size_t waiting = 1; !workload.SearchUpTo(waiting);) waiting += 1 + waiting / 4;
+    workload.Apply();
+    counts.push_back(workload.graph().num_enodes());
+  }
+  EXPECT_THAT(counts, ElementsAre(35, 69, 118, 208, 389, 784, 1576, 3160, 8113, 28303));
+}
+
+// With classes that are large enough for lists by kind.
+TEST(MathWorkload, StepsTakenBackLeaveNoTrace) {
+  Workload workload;
+  EGraph& graph = workload.graph();
+  std::vector<int64_t> counts = {graph.num_enodes()};
+  for (int step = 1; step <= 9; ++step) {
+    const std::vector<uint32_t> before = graph.Save();
+    std::vector<uint32_t> after;
+    for (const size_t waiting : {30, 200, 200, 30}) {
+      graph.Mark();
+      workload.matcher().Mark();
+      workload.SearchUpTo(waiting);
+      workload.Apply();
+      if (waiting == 200) {
+        if (after.empty()) after = graph.Save();
+        EXPECT_EQ(graph.Save(), after) << "the same again has the same outcome";
+      }
+      graph.Rollback();
+      workload.matcher().Rollback();
+      ASSERT_EQ(graph.Save(), before);
+    }
+    workload.matcher().Search(graph);
+    workload.Apply();
+    counts.push_back(graph.num_enodes());
+  }
+  EXPECT_THAT(counts, ElementsAre(35, 69, 118, 208, 389, 784, 1576, 3160, 8113, 28303));
 }
 
 class AllMatches : public MatchSink {
