@@ -216,23 +216,26 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
 
 // Puts the e-node before the others of its class; what was first.
 ENodeId EGraph::LinkMember(ClassId id, uint32_t kind_bit, ENodeId node) {
-  const uint32_t at = id.value();
-  const ENodeId next = classes_[at].first_member;
-  classes_.Write(at, &ClassRow::first_member, node);
-  if (!next.valid()) classes_.Write(at, &ClassRow::last_member, node);
-  classes_.Write(at, &ClassRow::weight_and_flags, classes_[at].weight_and_flags + 1);
-  classes_.Write(at, &ClassRow::member_kinds, classes_[at].member_kinds | kind_bit);
+  ENodeId next;
+  classes_.Edit(id.value(), [&](ClassRow& row) {
+    next = row.first_member;
+    row.first_member = node;
+    if (!next.valid()) row.last_member = node;
+    ++row.weight_and_flags;
+    row.member_kinds |= kind_bit;
+  });
   return next;
 }
 
 UseId EGraph::LinkUse(ClassId child, KindId kind, size_t position, UseId use) {
-  const uint32_t at = child.value();
-  const UseId next = classes_[at].first_use;
-  classes_.Write(at, &ClassRow::first_use, use);
-  if (!next.valid()) classes_.Write(at, &ClassRow::last_use, use);
-  classes_.Write(at, &ClassRow::weight_and_flags, classes_[at].weight_and_flags + 1);
-  classes_.Write(at, &ClassRow::use_kinds,
-                 classes_[at].use_kinds | ClassRow::UseBit(kind, position));
+  UseId next;
+  classes_.Edit(child.value(), [&](ClassRow& row) {
+    next = row.first_use;
+    row.first_use = use;
+    if (!next.valid()) row.last_use = use;
+    ++row.weight_and_flags;
+    row.use_kinds |= ClassRow::UseBit(kind, position);
+  });
   return next;
 }
 
@@ -322,27 +325,27 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
 }
 
 void EGraph::JoinChains(ClassId kept, const ClassRow& from) {
-  ClassRow to = classes_[kept.value()];
-  if (!to.last_member.valid()) {
-    to.first_member = from.first_member;
-    to.last_member = from.last_member;
-  } else if (from.last_member.valid()) {
-    rows_.Write(to.last_member.value(), &Row::next_member, from.first_member);
-    to.last_member = from.last_member;
-  }
-  if (!to.last_use.valid()) {
-    to.first_use = from.first_use;
-    to.last_use = from.last_use;
-  } else if (from.last_use.valid()) {
-    SetNextUse(to.last_use, from.first_use);
-    to.last_use = from.last_use;
-  }
-  to.weight_and_flags += from.weight();
-  to.weight_and_flags |= from.weight_and_flags & ClassRow::kLeavesOnly;
-  to.duplicates += from.duplicates;
-  to.member_kinds |= from.member_kinds;
-  to.use_kinds |= from.use_kinds;
-  classes_.Write(kept.value(), to);
+  classes_.Edit(kept.value(), [&](ClassRow& to) {
+    if (!to.last_member.valid()) {
+      to.first_member = from.first_member;
+      to.last_member = from.last_member;
+    } else if (from.last_member.valid()) {
+      rows_.Write(to.last_member.value(), &Row::next_member, from.first_member);
+      to.last_member = from.last_member;
+    }
+    if (!to.last_use.valid()) {
+      to.first_use = from.first_use;
+      to.last_use = from.last_use;
+    } else if (from.last_use.valid()) {
+      SetNextUse(to.last_use, from.first_use);
+      to.last_use = from.last_use;
+    }
+    to.weight_and_flags += from.weight();
+    to.weight_and_flags |= from.weight_and_flags & ClassRow::kLeavesOnly;
+    to.duplicates += from.duplicates;
+    to.member_kinds |= from.member_kinds;
+    to.use_kinds |= from.use_kinds;
+  });
 }
 
 void EGraph::PruneToLeaves(ClassId id) {

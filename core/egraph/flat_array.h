@@ -83,7 +83,7 @@ class FlatArray {
 
  public:
   explicit FlatArray(Trail* trail) : trail_(trail), id_(trail->Register(&array_)) {
-    array_.stride = sizeof(T) / 4;
+    array_.stride = kStride;
   }
   FlatArray(const FlatArray&) = delete;
   FlatArray& operator=(const FlatArray&) = delete;
@@ -92,12 +92,12 @@ class FlatArray {
   const T& operator[](size_t i) const { return data()[i]; }
   const T* data() const { return reinterpret_cast<const T*>(array_.words); }
   std::span<const T> span() const { return {data(), size()}; }
-  std::span<const uint32_t> words() const { return {array_.words, size_t{size()} * sizeof(T) / 4}; }
+  std::span<const uint32_t> words() const { return {array_.words, size_t{size()} * kStride}; }
 
   void push_back(const T& value) {
     if (array_.size == capacity_) Reserve(capacity_ + 1);
     const T copy = value;  // it may lie in this array
-    std::memcpy(array_.words + size_t{array_.size} * (sizeof(T) / 4), &copy, sizeof(T));
+    std::memcpy(array_.words + size_t{array_.size} * kStride, &copy, sizeof(T));
     ++array_.size;
   }
 
@@ -117,7 +117,7 @@ class FlatArray {
     array_.size = size;
   }
 
-  void Write(size_t i, const T& value) { WriteWords(i * (sizeof(T) / 4), value); }
+  void Write(size_t i, const T& value) { WriteWords(i * kStride, value); }
 
   template <typename F>
   void Write(size_t i, F T::*field, const F& value) {
@@ -129,6 +129,21 @@ class FlatArray {
   void Write(size_t i, F (T::*field)[N], size_t at, const F& value) {
     const F& place = (data()[i].*field)[at];
     WriteWords(reinterpret_cast<const uint32_t*>(&place) - array_.words, value);
+  }
+
+  // Lets change(element) change one in place.
+  template <typename Change>
+  void Edit(size_t i, const Change& change) {
+    uint32_t* const words = array_.words + i * kStride;
+    T& element = *reinterpret_cast<T*>(words);
+    if (i * kStride >= array_.logged_below) return change(element);
+    uint32_t before[kStride];
+    std::memcpy(before, words, sizeof(T));
+    change(element);
+    for (size_t word = 0; word < kStride; ++word) {
+      if (words[word] == before[word]) continue;
+      trail_->Log(id_, static_cast<uint32_t>(i * kStride + word), before[word]);
+    }
   }
 
   // Whether there is a mark.
@@ -156,6 +171,8 @@ class FlatArray {
   }
 
  private:
+  static constexpr size_t kStride = sizeof(T) / 4;  // words of an element
+
   template <typename V>
   void WriteWords(size_t at, const V& value) {
     static_assert(sizeof(V) % 4 == 0);

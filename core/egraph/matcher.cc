@@ -60,7 +60,8 @@ void Matcher::SearchClasses(const EGraph& graph, RuleState& rule) {
        ++rule.seen_classes) {
     const ClassId id(rule.seen_classes);
     if (graph.Find(id) != id) continue;
-    for (size_t i = 0; i < rule.right->match_size(); ++i) rule.queue.push_back(id.value());
+    const size_t words = rule.right->match_size();
+    std::fill_n(rule.queue.Append(words), words, id.value());
   }
 }
 
@@ -249,7 +250,7 @@ bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, con
                    KindId kind) {
   const OpId op = row.op();
   if (step.op.valid() ? op != step.op : kind != step.kind) return false;
-  if (step.unchanged ? !IsBefore(id, row) : IsAfter(id, row)) return false;
+  if (step.earlier ? !IsBefore(id, row) : IsAfter(id, row)) return false;
   const std::span<const ClassId> children = graph.node(id).children;
   if (step.list == kNoIndex ? children.size() != step.num_children
                             : children.size() < step.num_children) {
@@ -281,8 +282,9 @@ bool Matcher::Holds(const EGraph& graph, const TrieNode& node) const {
 void Matcher::Emit(const EGraph& graph, const Emission& emission) {
   if (emission.looks_at_leaves && !LeavesFit(graph, emission)) return;
   RuleState& rule = rules_[emission.rule];
-  for (const uint32_t index : emission.registers) rule.queue.push_back(registers_[index]);
-  for (const uint32_t index : emission.op_registers) rule.queue.push_back(ops_[index]);
+  uint32_t* word = rule.queue.Append(emission.registers.size() + emission.op_registers.size());
+  for (const uint32_t index : emission.registers) *word++ = registers_[index];
+  for (const uint32_t index : emission.op_registers) *word++ = ops_[index];
   some_have_enough_ |= rule.queue.size() >= rule.enough;
 }
 
@@ -290,7 +292,7 @@ bool Matcher::LeavesFit(const EGraph& graph, const Emission& emission) const {
   return std::ranges::all_of(emission.leaves, [&](const LeafUse& use) {
     const ENodeId node = leaves_[use.leaf].node;
     const Row& row = graph.row(node);
-    return use.unchanged ? IsBefore(node, row) : !IsAfter(node, row);
+    return use.earlier ? IsBefore(node, row) : !IsAfter(node, row);
   });
 }
 

@@ -81,7 +81,7 @@ class Matcher {
   };
   struct LeafUse {
     uint32_t leaf;   // index in leaves_
-    bool unchanged;  // as in Instruction
+    bool earlier;  // as in Instruction
   };
   // What a trie node reports: registers in the order of a match.
   struct Emission {

@@ -52,7 +52,7 @@ void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& progra
   for (const Plan::Leaf& leaf : plan.leaves) {
     const uint32_t index = LeafIndex(leaf.op);
     renumbered[leaf.class_register] = kFirstLeaf + index;
-    emission.leaves.push_back({index, leaf.unchanged});
+    emission.leaves.push_back({index, leaf.earlier});
   }
   uint32_t next = 0;
   uint32_t at = 0;

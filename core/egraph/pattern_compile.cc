@@ -256,7 +256,7 @@ absl::Status LeftCompiler::MatchInClass(const Term& term, uint32_t class_registe
 // Which e-nodes fit `term`, and where their children go.
 absl::StatusOr<Instruction> LeftCompiler::NodeInstruction(const Term& term) {
   Instruction step;
-  step.unchanged = IsOld(term);
+  step.earlier = IsOld(term);
   QUOTIENT_ASSIGN_OR_RETURN(step.kind, vocabulary_.kind(term.name));
   switch (term.brackets) {
     case Term::Brackets::kNone:

@@ -78,8 +78,9 @@ struct Instruction {
 
   uint32_t guard = kNoIndex;
 
-  // In a delta: the e-node must not have changed, else an earlier delta has the match.
-  bool unchanged = false;
+  // In a delta: the e-node must have changed before the one that the delta starts at, else another
+  // delta has the match. Others must not have changed after it.
+  bool earlier = false;
 
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
@@ -92,7 +93,7 @@ struct Plan {
   struct Leaf {
     OpId op;
     uint32_t class_register;
-    bool unchanged = false;  // as in Instruction
+    bool earlier = false;  // as in Instruction
   };
   std::vector<Leaf> leaves;
   std::vector<uint32_t> root_registers;
@@ -110,9 +111,9 @@ struct Program {
   std::string equation;
   std::vector<CompiledGuard> guards;
   Plan search;  // finds all matches
-  // For each e-node of the left side: finds the matches in which this one changed, and none before
-  // it did. Together they find each match that is new since the changes were last acknowledged,
-  // once (and, where the data of a class changed, what was found around it before). Empty if
+  // For each e-node of the left side: finds the matches in which this one changed last (or at the
+  // same time as others behind it). Started from all e-nodes that changed, they find each match that
+  // is new once (and, where the data of a class changed, what was found around it before). Empty if
   // changes of e-nodes do not tell: a guard looks at more than data, or a root is nothing but a
   // variable.
   std::vector<Plan> deltas;

@@ -17,11 +17,15 @@ class WordQueue {
   size_t size() const { return size_; }
   std::span<const uint32_t> words() const { return {data(), size_}; }
 
-  void push_back(uint32_t word) {
-    if (size_ * sizeof(word) == memory_.bytes()) {
-      memory_.Grow(std::max<size_t>(kInitialBytes, memory_.bytes() * 2));
+  // So many more, for the caller to write.
+  uint32_t* Append(size_t count) {
+    const size_t bytes = (size_ + count) * sizeof(uint32_t);
+    if (bytes > memory_.bytes()) {
+      memory_.Grow(std::max({kInitialBytes, bytes, memory_.bytes() * 2}));
     }
-    data()[size_++] = word;
+    uint32_t* const words = data() + size_;
+    size_ += count;
+    return words;
   }
 
   // To a size that it had.
