@@ -85,17 +85,24 @@ class Journal {
       // Equal nodes are one from the beginning, and an output that equals another value is named by
       // an Identity all the same.
       if (was == stays || !site.valid() || IsNamingOutput(values[i])) continue;
-      const std::vector<egraph::RewriteStep> steps = Steps(was, explainer_.TermOf(stays));
-      // What rewrites the operands alone is told where these became equal.
-      const auto whole = std::ranges::find(steps, explainer_.TermOf(was), &egraph::RewriteStep::before);
-      if (whole == steps.end()) continue;
-      rewrites.push_back({.origin = whole->origin,
+      const egraph::TermId from = explainer_.TermOf(was), to = explainer_.TermOf(stays);
+      const auto step = explainer_.FirstWholeStep(from, to);
+      // What made its operands equal, or another value to which it is then equal, is told there.
+      if (!step.has_value() || (step->before != from && IsOriginal(cls, step->before))) continue;
+      rewrites.push_back({.origin = step->origin,
                           .cls = cls,
                           .site = SiteName(tensors_, site),
                           .before = NodeText(tensors_.original.node(site)),
                           .after = tensors_.original.value(kept).name,
-                          .steps = OriginsOf(steps)});
+                          .steps = OriginsOf(explainer_.Explain(from, to))});
     }
+  }
+
+  // Whether it is the term of one of the original's values in the class.
+  bool IsOriginal(ClassId cls, egraph::TermId term) const {
+    return std::ranges::any_of(values_[cls.value()], [&](model::ValueId value) {
+      return explainer_.TermOf(tensors_.class_of_value[value.value()]) == term;
+    });
   }
 
   // The original's value that the chosen e-node, one of the original, computes.

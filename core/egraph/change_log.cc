@@ -19,7 +19,18 @@ void ChangeLog::Acknowledge(bool keep) {
     changes_.Clear();
     epochs_.Clear();
   }
-  counts_ = {counts_.epoch + 1, rows_->size(), changes_.size()};
+  counts_ = {counts_.epoch + 1, rows_->size(), changes_.size(),
+             keep ? counts_.complete_from : counts_.epoch + 1};
+}
+
+std::vector<ChangeLog::Position> ChangeLog::AllSince(Position from) const {
+  std::vector<Position> all;
+  for (uint32_t i = 0; i < rows_->size(); ++i) {
+    const Position position = this->position(ENodeId(i));
+    if (position >= from) all.push_back(position);
+  }
+  std::ranges::sort(all);
+  return all;
 }
 
 }  // namespace quotient::egraph

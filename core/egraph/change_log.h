@@ -2,14 +2,15 @@
 
 // ChangeLog: in which order e-nodes changed, for those who look at changes only and at different
 // times. Each e-node has a position, that of its last change: by epoch (Row::changed_at), which
-// ends when changes are acknowledged, and within an epoch by id. Who has come to some position has seen the e-nodes
-// before it as they are, and need only look at the rest. One thread to change.
+// ends when changes are acknowledged, and within an epoch by id. Who has come to some position has
+// seen the e-nodes before it as they are, and need only look at the rest. One thread to change.
 
 #include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <ranges>
 #include <span>
+#include <vector>
 
 #include "core/egraph/flat_array.h"
 #include "core/egraph/ids.h"
@@ -26,9 +27,10 @@ class ChangeLog {
   };
   // The rest of the state, which does not lie in arrays.
   struct Counts {
-    uint32_t epoch = 0;    // acknowledgements so far
-    uint32_t nodes = 0;    // that were there at the last one
-    uint32_t changes = 0;  // length of the log then
+    uint32_t epoch = 0;          // acknowledgements so far
+    uint32_t nodes = 0;          // that were there at the last one
+    uint32_t changes = 0;        // length of the log then
+    uint32_t complete_from = 0;  // the first epoch since which all are kept
   };
 
   // Borrows the e-nodes.
@@ -45,9 +47,6 @@ class ChangeLog {
   Position position(ENodeId id) const { return {(*rows_)[id.value()].changed_at, id.value()}; }
   // Where the present epoch begins.
   Position begin() const { return {counts_.epoch, 0}; }
-  bool empty() const {
-    return counts_.nodes == rows_->size() && counts_.changes == changes_.size();
-  }
 
   // Puts the present epoch in order; until then its e-nodes are visited as they come.
   void Sort();
@@ -55,15 +54,21 @@ class ChangeLog {
   // Calls visit(e-node, its position) in order, from `from` on, until it says false.
   template <typename Visit>
   void ForEachSince(Position from, const Visit& visit) const {
-    const auto first =
-        std::ranges::lower_bound(epochs_.span(), from.epoch, {}, [](const Epoch& e) { return e.id; });
+    if (from.epoch < counts_.complete_from) {
+      for (const Position position : AllSince(from)) {
+        if (!visit(ENodeId(position.node), position)) return;
+      }
+      return;
+    }
+    const auto first = std::ranges::lower_bound(epochs_.span(), from.epoch, {},
+                                                [](const Epoch& e) { return e.id; });
     for (const Epoch& epoch : std::span(first, epochs_.span().end())) {
       if (!VisitEpoch(epoch, from, visit)) return;
     }
     VisitEpoch(Present(), from, visit);
   }
 
-  // Begins another epoch. Those before it can be visited later only if all of them are kept.
+  // Begins another epoch. Without `keep`, who asks for those before it has to look at all e-nodes.
   void Acknowledge(bool keep);
 
   template <typename Self, typename Visit>
@@ -81,6 +86,10 @@ class ChangeLog {
     uint32_t changes_end;
   };
 
+  bool empty() const {
+    return counts_.nodes == rows_->size() && counts_.changes == changes_.size();
+  }
+  std::vector<Position> AllSince(Position from) const;
   Epoch Present() const {
     return {counts_.epoch, counts_.nodes, rows_->size(), counts_.changes, changes_.size()};
   }

@@ -46,9 +46,11 @@ ClassLists::Lists<typename Links::Link>& ClassLists::UpToDate(const Links& links
   const Link old_first = anew ? Link() : lists.first;
   const Link behind = anew ? Link() : links.Next(lists.last);
   if (anew) lists = {.search = search_};
+  bool changed = anew;
   bool at_front = true;
   const auto take = [&](Link link) {
     if (duplicate(link)) return;
+    changed = true;
     if (std::exchange(at_front, false)) lists.first = link;
     if (links.graph.live(links.Node(link))) added_.emplace_back(links.Key(link), links.Node(link));
     if (anew) lists.last = link;
@@ -60,7 +62,7 @@ ClassLists::Lists<typename Links::Link>& ClassLists::UpToDate(const Links& links
     take(at);
     if (!duplicate(at)) lists.last = at;
   }
-  if (!marks_.empty()) touched_.push_back(id);
+  if (changed && !marks_.empty()) touched_.push_back(id);
   Append(lists.groups);
   return lists;
 }

@@ -18,8 +18,11 @@ namespace quotient::egraph {
 
 class ClassLists {
  public:
-  // Smaller classes are walked through sooner than looked up here.
-  static bool IsLarge(const ClassRow& row) { return row.weight() > 64; }
+  // For classes of more weight than `large`: smaller ones are walked through sooner than looked up
+  // here.
+  static constexpr uint32_t kLarge = 64;
+  explicit ClassLists(uint32_t large) : large_(large) {}
+  bool IsLarge(const ClassRow& row) const { return row.weight() > large_; }
 
   // E-nodes of a kind in a class, some of them perhaps no longer live, and those of a kind whose
   // child `position` the class is; in order of id. The class must be canonical, the graph clean.
@@ -65,6 +68,7 @@ class ClassLists {
   // Takes what is in added_.
   void Append(std::vector<Group>& groups);
 
+  const uint32_t large_;
   Table<ENodeId> members_;
   Table<UseId> uses_;
   uint32_t search_ = 1;

@@ -259,10 +259,11 @@ void EGraph::ExpectNodes(size_t count) {
   hash_cons_.Grow(static_cast<uint32_t>(std::min<size_t>(rows_.size() + count, Row::kMaxRows)));
 }
 
-void EGraph::MakeRoomInHashCons() {
+// True if the table was filled anew, with all rows as they are now.
+bool EGraph::MakeRoomInHashCons() {
   if (!hash_cons_.worth_cleaning()) {
     hash_cons_.Grow(hash_cons_.used() + 1);
-    return;
+    return false;
   }
   const auto duplicate = [](const Row& row) { return row.duplicate(); };
   const size_t entries = rows_.size() - std::ranges::count_if(rows_.span(), duplicate);
@@ -280,6 +281,7 @@ void EGraph::MakeRoomInHashCons() {
       if (!rows_[i].duplicate()) hash_cons_.Insert(hashes[i - begin], ENodeId(i));
     }
   }
+  return true;
 }
 
 void EGraph::MarkChanged(ENodeId id) {
@@ -298,7 +300,7 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   if (weight(kept) < weight(absorbed) || (weight(kept) == weight(absorbed) && absorbed < kept)) {
     std::swap(kept, absorbed);
   }
-  if (cycles_ != Cycles::kAllowed) {
+  if (cycles_ == Cycles::kRefused) {
     if (absl::Status status = KeepOrder(kept, absorbed); !status.ok()) {
       VoidApplication(origin);
       return status;
@@ -312,6 +314,8 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
     }
     to_modify_.push_back(kept);
   }
+  // Marks what it must, and so cannot fail.
+  if (cycles_ == Cycles::kMarked) QUOTIENT_RETURN_IF_ERROR(KeepOrder(kept, absorbed));
   if (state_hash_ != nullptr) state_hash_->Unite(*this, kept, absorbed);
   union_find_.Absorb(kept, absorbed);
   if (records_proofs_) unions_.push_back({a, b, origin});
@@ -390,14 +394,20 @@ void EGraph::Rollback() {
   num_enodes_ = counts.num_enodes;
   num_classes_ = counts.num_classes;
   changes_.SetCounts(counts.changes);
+  ForgetWork();
+  if (analysis_ != nullptr) analysis_->Rollback(*this);
+}
+
+void EGraph::ForgetWork() {
   to_repair_.clear();
   repair_queue_.clear();
   to_modify_.clear();
   to_prune_.clear();
   to_thin_out_.clear();
   touched_.clear();
+  refused_union_.reset();
+  last_application_ = static_cast<uint32_t>(applications_.size());
   dirty_ = false;
-  if (analysis_ != nullptr) analysis_->Rollback(*this);
 }
 
 void EGraph::Forget() {
@@ -423,9 +433,9 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   if (self.state_hash_ != nullptr) StateHash::VisitArrays(*self.state_hash_, visit);
 }
 
-// The image: five counts, then of each array its number of words and the words.
+// The image: six counts, then of each array its number of words and the words.
 void EGraph::Save(std::vector<uint32_t>& image) const {
-  size_t words = 5;
+  size_t words = 6;
   VisitArrays(*this, [&words](const auto& array) { words += 1 + array.words().size(); });
   image.resize(words);
   uint32_t* to = image.data();
@@ -434,6 +444,7 @@ void EGraph::Save(std::vector<uint32_t>& image) const {
   *to++ = changes_.counts().epoch;
   *to++ = changes_.counts().nodes;
   *to++ = changes_.counts().changes;
+  *to++ = changes_.counts().complete_from;
   VisitArrays(*this, [&to](const auto& array) {
     *to++ = static_cast<uint32_t>(array.words().size());
     to = std::ranges::copy(array.words(), to).out;
@@ -443,8 +454,8 @@ void EGraph::Save(std::vector<uint32_t>& image) const {
 void EGraph::Load(std::span<const uint32_t> image) {
   num_enodes_ = image[0];
   num_classes_ = image[1];
-  changes_.SetCounts({image[2], image[3], image[4]});
-  image = image.subspan(5);
+  changes_.SetCounts({image[2], image[3], image[4], image[5]});
+  image = image.subspan(6);
   VisitArrays(*this, [&image](auto& array) {
     const size_t words = image[0];
     array.Assign(image.subspan(1, words));
@@ -452,10 +463,8 @@ void EGraph::Load(std::span<const uint32_t> image) {
   });
   uint32_t ops = 0;
   for (const Row& row : rows_.span()) ops = std::max(ops, row.op().value() + 1);
-  for (uint32_t op = static_cast<uint32_t>(kind_of_op_.size()); op < ops; ++op) {
-    RememberKind(OpId(op));
-  }
-  dirty_ = false;
+  for (uint32_t op = 0; op < ops; ++op) RememberKind(OpId(op));
+  ForgetWork();
 }
 
 }  // namespace quotient::egraph

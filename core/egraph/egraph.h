@@ -10,10 +10,11 @@
 //   graph.Union(fx, x, origin);
 //   graph.Rebuild();                       // now f(f(x)) = x too
 //
-// After Union, and after an Add that made an e-node, the graph is *dirty*: only Find, Add, Lookup
-// and Union are allowed until Rebuild. Changes from one thread; a clean graph may be read by many.
-// E-nodes are never moved or renumbered; one that congruence made a duplicate is no longer live.
-// References: Willsey et al., "egg: Fast and extensible equality saturation", POPL'21.
+// After Union, and after an Add that made an e-node, the graph is *dirty*: only Find, Lookup and
+// what adds, unites or prunes are allowed until Rebuild. Changes from one thread; a clean graph may
+// be read by many. E-nodes are never moved or renumbered; one that congruence made a duplicate is
+// no longer live. References: Willsey et al., "egg: Fast and extensible equality saturation",
+// POPL'21.
 
 #include <algorithm>
 #include <cstdint>
@@ -83,16 +84,18 @@ class Analysis {
   virtual absl::Status Update(const EGraph& /*graph*/, ENodeId /*node*/) {
     return absl::OkStatus();
   }
-  // Whether Update joins all that Make and Merge would of a class of the e-node's own. Then an
-  // e-node that is added to a class goes straight into it (EGraph::AddTo).
+  // Whether Update joins all that Make and Merge would of a class of the e-node's own, Make never
+  // refuses, and an error of Update is INTERNAL. Then an e-node that is added to a class goes
+  // straight into it (EGraph::AddTo).
   virtual bool update_is_complete() const { return false; }
   // A class is fresh, was merged or changed its data: may Add and Union what follows, as the leaf
-  // of a known constant. Called by Rebuild.
+  // of a known constant, but not AddTo. Called by Rebuild.
   virtual absl::Status Modify(EGraph& /*graph*/, ClassId /*id*/) { return absl::OkStatus(); }
 
   // The e-graph's marks (see EGraph::Mark): the data of all classes comes back as it was at the
   // last mark, of which there are as many as of the e-graph's. Analyses whose e-graphs are never
   // marked leave the defaults.
+  // Nothing is left for TakeChanged after a Rollback.
   virtual void Mark() {}
   virtual void Rollback(const EGraph& /*graph*/) {}
   virtual void Forget() {}
@@ -129,7 +132,7 @@ class EGraph {
   EGraph& operator=(const EGraph&) = delete;
 
   // The class of op(children), a new one if the e-node is new. Errors are the analysis's, and
-  // RESOURCE_EXHAUSTED when ids run out (2^30 e-nodes, 2^24 operator words). `children` may point
+  // RESOURCE_EXHAUSTED when ids run out (2^28 e-nodes, 2^24 operator words). `children` may point
   // into this graph.
   absl::StatusOr<ClassId> Add(OpId op, std::span<const ClassId> children,
                               Origin origin = kInputOrigin);
@@ -142,7 +145,7 @@ class EGraph {
   ENodeId LookupNode(OpId op, std::span<const ClassId> children) const;
 
   // Makes both classes one; true if they were not yet. Dirty afterwards. Errors leave the graph as
-  // it was: the analysis's, and FAILED_PRECONDITION for a cycle that is refused.
+  // it was, but for levels: the analysis's, and FAILED_PRECONDITION for a cycle that is refused.
   absl::StatusOr<bool> Union(ClassId a, ClassId b, Origin origin = kInputOrigin);
   // The last union that the analysis refused: which rule is wrong, and of what. See explain.h.
   const std::optional<UnionRecord>& refused_union() const { return refused_union_; }
@@ -152,7 +155,8 @@ class EGraph {
   absl::Status Rebuild();
   bool dirty() const { return dirty_; }
   // From the next Rebuild on, of this class and of what it is merged into only e-nodes without
-  // children are live. The others still take part in congruence and are found by Add.
+  // children are live, of which it must have one. The others still take part in congruence and are
+  // found by Add.
   void PruneToLeaves(ClassId id);
 
   // Before the first Add. Detection is exact and its cost local: see cycles.cc.
@@ -183,8 +187,9 @@ class EGraph {
   // Drops the last mark and keeps the changes.
   void Forget();
   size_t num_marks() const { return trail_.num_marks(); }
-  // Everything as one flat image, without the analysis. Load wants no marks and an image of a
-  // graph over the same operator words. Clean graphs only.
+  // Everything as one flat image, without the analysis. Load wants no marks and an image of a graph
+  // over the same operator words of which the same is kept (hash, levels, proofs); its matchers
+  // begin anew. Clean graphs only.
   std::vector<uint32_t> Save() const {
     std::vector<uint32_t> image;
     Save(image);
@@ -260,7 +265,8 @@ class EGraph {
   // What incremental matching starts from: e-nodes that are new, or whose children or class became
   // others, in the order of change_log.h. Some may not be live. Clean graphs only.
   const ChangeLog& changes() const { return changes_; }
-  // Puts those since the last acknowledgement in order.
+  // For the one who matches incrementally (Matcher): puts those since the last acknowledgement in
+  // order.
   void SortChanges() { changes_.Sort(); }
   // `keep`: somebody will ask for changes from before.
   void AcknowledgeChanges(bool keep = false) { changes_.Acknowledge(keep); }
@@ -325,7 +331,6 @@ class EGraph {
   const OpTable& table() const { return *table_; }
 
  private:
-  friend class MemberChain;
   friend class UseChain;
 
   void SetNextUse(UseId use, UseId next);
@@ -364,7 +369,8 @@ class EGraph {
                                 std::span<const ClassId> children, Origin origin);
   absl::StatusOr<ClassId> Insert(uint32_t hash, OpId op, std::span<const ClassId> children,
                                  Origin origin);
-  void MakeRoomInHashCons();
+  bool MakeRoomInHashCons();
+  void ForgetWork();
   KindId RememberKind(OpId op);
   void MarkChanged(ENodeId id);
   void Touch(ENodeId id) {
@@ -468,8 +474,7 @@ ENodeId EGraph::FindNode(uint32_t hash, OpId op, std::span<const ClassId> childr
   const ClassId second = children.size() < 2 ? ClassId() : children[1];
   return hash_cons_.Find(hash, [&](ENodeId candidate) {
     const Row& row = rows_[candidate.value()];
-    return row.child[0] == first && row.child[1] == second && row.key() == key &&
-           accept(candidate);
+    return row.child[0] == first && row.child[1] == second && row.key() == key && accept(candidate);
   });
 }
 

@@ -103,7 +103,7 @@ void Explainer::Replay(const EGraph& graph, std::span<const Rule* const> rules) 
   };
   graph.ForEachApplication([&](const EGraph::Application& application) {
     unite_before(application.unions_before);
-    if (application.origin > rules.size()) return;
+    if (application.origin == kInputOrigin || application.origin > rules.size()) return;
     const Program* const program = rules[application.origin - 1]->program();
     if (program == nullptr) return;
     Instance instance(*program, application, term_of_row_, terms_);
@@ -124,6 +124,14 @@ TermId Explainer::Add(OpId op, std::span<const TermId> children) {
   const TermId id = terms_.Add(op, children);
   forest_.TakeInTerms();
   return id;
+}
+
+std::optional<RewriteStep> Explainer::FirstWholeStep(TermId from, TermId to) const {
+  for (const ProofForest::Step& step : forest_.Path(from, to)) {
+    if (step.origin == kCongruence) continue;
+    return RewriteStep{step.origin, step.forward, step.from, step.to};
+  }
+  return std::nullopt;
 }
 
 // By a stack of its own: terms may be deeper than the machine's stack.

@@ -51,8 +51,8 @@ std::string RefusalText(const EGraph& graph, std::span<const Rule* const> rules,
 
 class Explainer {
  public:
-  // The graph must record proofs. `rules`: those whose matches were applied, by origin - 1; of those
-  // that are left out only the terms of classes are shown.
+  // The graph must record proofs. `rules`: those whose matches were applied, by origin - 1; of
+  // those that are left out only the terms of classes are shown.
   Explainer(const EGraph& graph, std::span<const Rule* const> rules);
 
   // The term with which an e-node was added.
@@ -68,6 +68,9 @@ class Explainer {
   // For equal terms: the steps that make one the other, each once even if it is needed in several
   // places, in the order in which they come first.
   std::vector<RewriteStep> Explain(TermId from, TermId to) const;
+
+  // The first of them that rewrites a whole term, no part of one.
+  std::optional<RewriteStep> FirstWholeStep(TermId from, TermId to) const;
 
   // The same as terms in which one place at a time is rewritten, from the one that follows `from`
   // to `to`, without coming twice to the same term. Nothing if there would be more than `max_links`

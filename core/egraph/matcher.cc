@@ -16,6 +16,7 @@ using Code = Instruction::Code;
 namespace {
 
 constexpr size_t kBatch = 64;
+constexpr ChangeLog::Position kNowhere = {0xffffffffu, 0xffffffffu};
 constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
 
 }  // namespace
@@ -30,6 +31,7 @@ void Matcher::Search(EGraph& graph, const Bounds& bounds) {
     RuleState& rule = rules_[i];
     const size_t bound = i < bounds.waiting.size() ? bounds.waiting[i] : kNoBound;
     const size_t words = takes(i) ? rule.right->match_size() : 1;
+    rule.found_at = kNowhere;
     rule.enough = bound < (kNoBound - rule.next) / words ? rule.next + bound * words : kNoBound;
   }
   const auto wants_more = [this](const RuleState& rule) {
@@ -49,9 +51,8 @@ void Matcher::Search(EGraph& graph, const Bounds& bounds) {
   }
   for (RuleState& rule : rules_) rule.searched = rule.seen == present && wants_more(rule);
   SearchRules(graph, present);
-  graph.AcknowledgeChanges(std::ranges::any_of(rules_, [&end](const RuleState& rule) {
-    return rule.right.has_value() && rule.seen < end;
-  }));
+  graph.AcknowledgeChanges(std::ranges::any_of(
+      rules_, [&end](const RuleState& rule) { return rule.right.has_value() && rule.seen < end; }));
 }
 
 // A class that was there and is canonical still was canonical then, so new ones are all to look at.
@@ -116,6 +117,7 @@ bool Matcher::StopSome() {
   for (RuleState& rule : rules_) {
     if (!rule.searched || (!stopped_ && rule.queue.size() < rule.enough)) continue;
     rule.seen = {at_.epoch, stopped_ ? at_.node : at_.node + 1};
+    if (stopped_ && rule.found_at == at_) rule.queue.Truncate(rule.before_it);
     rule.searched = false;
   }
   return !stopped_ && EnableSearched(false);
@@ -166,7 +168,7 @@ void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
   const ClassId input(registers_[walk.input]);
   const ClassRow& cls = graph.class_row(input);
   if ((cls.member_kinds & walk.kinds) == 0) return;
-  if (ClassLists::IsLarge(cls)) {
+  if (lists_.IsLarge(cls)) {
     for (const uint32_t child : walk.nodes) {
       const TrieNode& next = nodes_[child];
       for (const ENodeId id : lists_.Members(graph, input, next.step.kind)) {
@@ -190,7 +192,7 @@ void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
   const ClassId input(registers_[walk.input]);
   const ClassRow& cls = graph.class_row(input);
   if ((cls.use_kinds & walk.kinds) == 0) return;
-  if (ClassLists::IsLarge(cls)) {
+  if (lists_.IsLarge(cls)) {
     for (const uint32_t child : walk.nodes) {
       const TrieNode& next = nodes_[child];
       for (const ENodeId id : lists_.Uses(graph, input, next.step.kind, next.step.position)) {
@@ -222,7 +224,7 @@ void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
   if ((graph.class_row(known).use_kinds & ClassRow::UseBit(next.step.kind, walk.position)) == 0) {
     return;
   }
-  if (ClassLists::IsLarge(cls)) {
+  if (lists_.IsLarge(cls)) {
     const std::span<const ENodeId> members = lists_.Members(graph, input, next.step.kind);
     const std::span<const ClassId> children =
         lists_.ChildrenOfMembers(graph, input, next.step.kind, walk.position);
@@ -282,9 +284,14 @@ bool Matcher::Holds(const EGraph& graph, const TrieNode& node) const {
 void Matcher::Emit(const EGraph& graph, const Emission& emission) {
   if (emission.looks_at_leaves && !LeavesFit(graph, emission)) return;
   RuleState& rule = rules_[emission.rule];
-  uint32_t* word = rule.queue.Append(emission.registers.size() + emission.op_registers.size());
-  for (const uint32_t index : emission.registers) *word++ = registers_[index];
-  for (const uint32_t index : emission.op_registers) *word++ = ops_[index];
+  if (rule.found_at != at_) {
+    rule.found_at = at_;
+    rule.before_it = rule.queue.size();
+  }
+  uint32_t* const words = rule.queue.Append(emission.registers.size() + emission.num_ops);
+  for (size_t i = 0; i < emission.registers.size(); ++i)
+    words[i] = registers_[emission.registers[i]];
+  std::copy_n(ops_.begin(), emission.num_ops, words + emission.registers.size());
   some_have_enough_ |= rule.queue.size() >= rule.enough;
 }
 

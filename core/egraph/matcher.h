@@ -11,8 +11,10 @@
 // The orders in which left sides can be found (Program::deltas) of all rules form one trie: what
 // several begin with is done once, and e-nodes that several look for in one place are looked
 // through once. Matches are flat tuples of words, one queue per rule; found once each, in a
-// deterministic order, in time proportional to the changes and what hangs together with them.
-// One thread.
+// deterministic order, in time proportional to the changes and what hangs together with them. An
+// e-node that changed brings its matches again, even those that are as they were. The changes of an
+// e-graph are one matcher's: another one, or one of an e-graph that was loaded, finds all. One
+// thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +35,9 @@ namespace quotient::egraph {
 class Matcher {
  public:
   // Borrows both. Rules that cannot be matched so are left to their own Search: see takes().
-  Matcher(const OpTable& table, std::span<const Rule* const> rules);
+  // `large`: see class_lists.h.
+  Matcher(const OpTable& table, std::span<const Rule* const> rules,
+          uint32_t large = ClassLists::kLarge);
 
   bool takes(size_t rule) const { return rules_[rule].right.has_value(); }
 
@@ -42,8 +46,8 @@ class Matcher {
     // By rule: it stops at the first changed e-node after which so many matches wait in its queue.
     // Rules beyond the end have no bound.
     std::vector<size_t> waiting;
-    // Asked every now and then; all rules stop where it says no. What was found around the last
-    // e-node is then found once more the next time.
+    // Asked every now and then; all rules stop where it says no, before the e-node at which they
+    // are. So it must leave time for what hangs together with one.
     std::function<bool()> may_go_on;
   };
 
@@ -71,26 +75,28 @@ class Matcher {
 
   struct RuleState {
     std::optional<RightProgram> right;
-    WordQueue queue;             // tuples of right->match_size() words
-    size_t next = 0;             // word where the oldest waiting match begins
-    ChangeLog::Position seen;    // what changed before was searched
-    bool of_classes = false;     // each class is a match
-    uint32_t seen_classes = 0;   // if so; those with lower ids have been seen
-    size_t enough = 0;           // size of the queue at which the rule stops
-    bool searched = false;       // by the present search
+    WordQueue queue;               // tuples of right->match_size() words
+    size_t next = 0;               // word where the oldest waiting match begins
+    ChangeLog::Position seen;      // what changed before was searched
+    bool of_classes = false;       // each class is a match
+    uint32_t seen_classes = 0;     // if so; those with lower ids have been seen
+    size_t enough = 0;             // size of the queue at which the rule stops
+    ChangeLog::Position found_at;  // where the last match was found
+    size_t before_it = 0;          // size of the queue before the matches found there
+    bool searched = false;         // by the present search
   };
   struct LeafUse {
-    uint32_t leaf;   // index in leaves_
-    bool earlier;  // as in Instruction
+    uint32_t leaf;  // index in leaves_
+    bool earlier;   // as in Instruction
   };
   // What a trie node reports: registers in the order of a match.
   struct Emission {
     uint32_t rule;
     std::vector<uint32_t> registers;
-    std::vector<uint32_t> op_registers;
-    std::vector<LeafUse> leaves;     // that must be there
+    uint32_t num_ops = 0;         // the first operator variables
+    std::vector<LeafUse> leaves;  // that must be there
     bool enabled = false;
-    bool looks_at_leaves = false;    // some of them changed, too
+    bool looks_at_leaves = false;  // some of them changed, too
   };
   // Children of a trie node that look at the same e-nodes: those along one chain. Comparisons and
   // guards are alone, and so are joins: e-nodes of a class of which a child is known, too.
@@ -164,8 +170,8 @@ class Matcher {
   std::vector<std::vector<uint32_t>> seeds_;  // by KindId: trie nodes
   std::vector<bool> wanted_;                  // by KindId: some seed is enabled
   std::vector<Leaf> leaves_;                  // in registers from kFirstLeaf on
-  ClassLists lists_;                          // of the present search
-  ChangeLog::Position at_;     // of the e-node that is searched around
+  ClassLists lists_;
+  ChangeLog::Position at_;  // of the e-node that is searched around
   bool some_have_enough_ = false;
   std::vector<bool> enabled_for_;  // rules; empty: unknown
   std::function<bool()> may_go_on_;

@@ -11,7 +11,8 @@ namespace quotient::egraph {
 
 using Code = Instruction::Code;
 
-Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules) {
+Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules, uint32_t large)
+    : lists_(large) {
   rules_.resize(rules.size());
   nodes_.emplace_back();
   for (uint32_t i = 0; i < rules.size(); ++i) {
@@ -86,14 +87,17 @@ void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& progra
   for (uint32_t variable : plan.variable_registers) {
     emission.registers.push_back(renumbered[variable]);
   }
-  for (uint32_t i = 0; i < program.num_op_variables; ++i) emission.op_registers.push_back(i);
+  emission.num_ops = program.num_op_variables;
   nodes_[at].emissions.push_back(std::move(emission));
 }
 
 uint32_t Matcher::ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
                            std::vector<uint32_t> guard_registers) {
   for (const uint32_t child : nodes_[parent].children) {
-    if (nodes_[child].guard == guard && nodes_[child].step == step) return child;
+    if (nodes_[child].guard == guard && nodes_[child].guard_registers == guard_registers &&
+        nodes_[child].step == step) {
+      return child;
+    }
   }
   const uint32_t fresh = static_cast<uint32_t>(nodes_.size());
   TrieNode& node = nodes_.emplace_back();

@@ -64,7 +64,7 @@ struct Binding {
 struct Guard {
   std::string signature;
   std::function<bool(const EGraph& graph, std::span<const Binding> arguments)> holds;
-  // It cannot come to hold while neither one of its arguments becomes another class nor the
+  // Its answer stays the same while neither one of its arguments becomes another class nor the
   // analysis says that the data of one changed (Analysis::TakeChanged); and what it held of may be
   // applied later, without asking again. Rules with other guards are searched from scratch.
   bool of_data = false;

@@ -55,7 +55,7 @@ class LeftCompiler {
       : text_(text), vocabulary_(vocabulary) {}
 
   absl::Status Compile();
-  // A delta: starts at atoms[seed], those before it must not have changed.
+  // A delta: starts at atoms[seed], those before it must have changed earlier.
   absl::Status CompileDelta(std::span<const Term* const> atoms, size_t seed);
   absl::StatusOr<std::vector<CompiledGuard>> CompileGuards() const;
 
@@ -75,7 +75,9 @@ class LeftCompiler {
   absl::StatusOr<uint32_t> LeafRegister(const Term& term);
   void EmitReadyGuards();
 
-  bool IsOld(const Term& term) const { return std::ranges::find(old_, &term) != old_.end(); }
+  bool IsEarlier(const Term& term) const {
+    return std::ranges::find(earlier_, &term) != earlier_.end();
+  }
   bool HasSeed(const Term& term) const {
     return &term == seed_ ||
            std::ranges::any_of(term.children, [this](const Term& child) { return HasSeed(child); });
@@ -97,7 +99,7 @@ class LeftCompiler {
   std::vector<const GuardText*> waiting_;  // guards that still lack a variable
   const Term* seed_ = nullptr;             // found already, with its class in a register
   uint32_t seed_register_ = kNoIndex;
-  std::span<const Term* const> old_;  // atoms that must not have changed
+  std::span<const Term* const> earlier_;  // atoms that must have changed before the seed
 };
 
 absl::Status LeftCompiler::Compile() {
@@ -107,7 +109,7 @@ absl::Status LeftCompiler::Compile() {
 
 absl::Status LeftCompiler::CompileDelta(std::span<const Term* const> atoms, size_t seed) {
   for (const GuardText& guard : text_.guards) waiting_.push_back(&guard);
-  old_ = atoms.first(seed);
+  earlier_ = atoms.first(seed);
   const Term& term = *atoms[seed];
   if (term.sort == Term::Sort::kWord) {
     Instruction scan;
@@ -256,7 +258,7 @@ absl::Status LeftCompiler::MatchInClass(const Term& term, uint32_t class_registe
 // Which e-nodes fit `term`, and where their children go.
 absl::StatusOr<Instruction> LeftCompiler::NodeInstruction(const Term& term) {
   Instruction step;
-  step.earlier = IsOld(term);
+  step.earlier = IsEarlier(term);
   QUOTIENT_ASSIGN_OR_RETURN(step.kind, vocabulary_.kind(term.name));
   switch (term.brackets) {
     case Term::Brackets::kNone:
@@ -328,7 +330,7 @@ absl::StatusOr<uint32_t> LeftCompiler::LeafRegister(const Term& term) {
   for (const Plan::Leaf& leaf : program_.leaves) {
     if (leaf.op == op) return leaf.class_register;
   }
-  const bool old = std::ranges::any_of(old_, [&term](const Term* atom) {
+  const bool old = std::ranges::any_of(earlier_, [&term](const Term* atom) {
     return atom->sort == Term::Sort::kWord && atom->name == term.name;
   });
   program_.leaves.push_back({op, NewRegisters(1), old});

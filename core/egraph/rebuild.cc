@@ -116,11 +116,8 @@ absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
   });
   if (!congruent.valid()) {
     if (is_there) return absl::OkStatus();
-    if (hash_cons_.full()) {
-      MakeRoomInHashCons();  // takes this one in, too
-    } else {
-      hash_cons_.Insert(hash, id);
-    }
+    const bool taken_in = hash_cons_.full() && MakeRoomInHashCons();
+    if (!taken_in) hash_cons_.Insert(hash, id);
     return absl::OkStatus();
   }
   // The older one stays: it keeps its origin, and order of creation stays what it was.

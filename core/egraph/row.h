@@ -30,9 +30,7 @@ class UseId {
   static constexpr UseId InList(size_t place) {
     return UseId(kListed | static_cast<uint32_t>(place));
   }
-  static constexpr UseId OfWord(uint32_t word) { return UseId(word); }
 
-  constexpr uint32_t word() const { return word_; }
   constexpr bool valid() const { return word_ != kInvalid; }
   constexpr bool listed() const { return (word_ & kListed) != 0; }
   constexpr uint32_t place() const { return word_ & ~kListed; }
@@ -55,7 +53,7 @@ struct Row {
   static constexpr uint32_t kOnCycle = 1u << 29;    // its class contains itself through it
   static constexpr uint32_t kHidden = 1u << 30;     // its class keeps leaves only
   static constexpr uint32_t kDuplicate = 1u << 31;  // congruent to another, which stands for it
-  static constexpr uint32_t kMaxRows = 1u << 30;    // those that a UseId can name
+  static constexpr uint32_t kMaxRows = 1u << 28;    // whose words 32 bits can count
 
   uint32_t head;
   ClassId cls;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/egraph/algebra_domain.h"
 #include "tests/support/egraph/symbol_domain.h"
 
@@ -112,6 +113,21 @@ TEST_F(EGraphTest, AddTakesChildrenThatPointIntoTheGraph) {
   }
   Rebuild();
   EXPECT_THAT(graph_.node(graph_.nodes(top)[0]).children, ElementsAre(ClassId(0), ClassId(1)));
+}
+
+// An e-node that gets a new key just when the table of keys is full.
+TEST_F(EGraphTest, ARekeyedENodeIsFoundWhereverTheTableOfKeysGrows) {
+  for (int leaves = 2; leaves < 200; ++leaves) {
+    EGraph graph(&table_, nullptr);
+    std::vector<ClassId> x;
+    for (int i = 0; i < leaves; ++i) x.push_back(*graph.Add(table_.Op(absl::StrCat("x", i)), {}));
+    const ClassId f = *graph.Add(table_.Op("f"), std::vector<ClassId>{x[0]});
+    const ClassId g = *graph.Add(table_.Op("g"), std::vector<ClassId>{x[1]});
+    ASSERT_TRUE(graph.Union(x[0], x[1]).ok());
+    ASSERT_TRUE(graph.Rebuild().ok());
+    ASSERT_EQ(graph.Lookup(table_.Op("f"), std::vector<ClassId>{x[1]}), f) << leaves;
+    ASSERT_EQ(graph.Lookup(table_.Op("g"), std::vector<ClassId>{x[0]}), g) << leaves;
+  }
 }
 
 TEST_F(EGraphTest, UnionsAreRecordedWithTheirOrigin) {

@@ -55,7 +55,8 @@ class Twins {
     oracle_.Close();
   }
 
-  void Use(const std::vector<std::string>& texts) {
+  // `large`: as of the matcher; 0 gives all classes lists by kind.
+  void Use(const std::vector<std::string>& texts, uint32_t large = ClassLists::kLarge) {
     std::vector<const Rule*> pointers;
     for (const std::string& text : texts) {
       absl::StatusOr<std::unique_ptr<Rule>> rule = CompileRule(text, vocabulary_);
@@ -64,7 +65,7 @@ class Twins {
       parsed_.push_back(*ParseRuleText(text));
       pointers.push_back(rules_.back().get());
     }
-    matcher_ = std::make_unique<Matcher>(table_, pointers);
+    matcher_ = std::make_unique<Matcher>(table_, pointers, large);
   }
 
   // The oracle applies all matches, the e-graph those that are new where the matcher takes the
@@ -193,7 +194,7 @@ void RunRandomRules(uint64_t seed, bool incremental) {
   twins.GrowAtRandom(rng, 8, static_cast<int>(rng.Below(3)));
   std::vector<std::string> rules;
   for (uint64_t i = 1 + rng.Below(3); i > 0; --i) rules.push_back(testing::MakeRandomRule(rng));
-  twins.Use(rules);
+  twins.Use(rules, seed % 2 == 0 ? 0 : ClassLists::kLarge);
   for (int step = 0; step < 4 && twins.size() < 40; ++step) {
     if (incremental) {
       twins.Step();
@@ -226,7 +227,7 @@ TEST(EGraphOracle, RulesThatWereLeftOutCatchUp) {
     std::vector<std::string> rules;
     for (uint64_t i = 1 + rng.Below(3); i > 0; --i) rules.push_back(testing::MakeRandomRule(rng));
     if (rng.Below(3) == 0) rules.push_back("?x => f(?x)");
-    twins.Use(rules);
+    twins.Use(rules, seed % 2 == 0 ? 0 : ClassLists::kLarge);
     for (int step = 0; step < 5 && twins.size() < 100; ++step) {
       twins.StepLeavingOut(rng);
       if (rng.Below(2) == 0) twins.GrowAtRandom(rng, 2, static_cast<int>(rng.Below(3)));

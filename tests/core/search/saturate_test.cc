@@ -79,6 +79,19 @@ TEST_F(SaturateTest, FindsEverythingAndSaysSo) {
   EXPECT_EQ(outcome.applied_by_rule[0] + outcome.applied_by_rule[1], outcome.matches_applied);
 }
 
+// What waited or was not searched when the first run ended.
+TEST_F(SaturateTest, ASecondRunGoesOnWhereTheFirstEnded) {
+  Start(kSums, "(+ a (+ b (+ c d)))");
+  Limits limits;
+  limits.max_iterations = 1;
+  EXPECT_EQ(Run(limits).reason, StopReason::kIterations);
+  limits.max_iterations = 2;
+  limits.max_matches_per_rule = 1;
+  EXPECT_EQ(Run(limits).reason, StopReason::kIterations);
+  EXPECT_EQ(Run().reason, StopReason::kSaturated);
+  EXPECT_EQ(graph_.num_classes(), 15);  // subsets of {a, b, c, d} but the empty one
+}
+
 TEST_F(SaturateTest, NothingToDoIsSaturated) {
   Start(kSums, "a");
   const Outcome outcome = Run();

@@ -1,0 +1,160 @@
+// What a matcher finds, counted: each match once, however the search is cut into pieces, and as
+// many as searching each rule from scratch.
+
+#include "core/egraph/matcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/egraph/pattern.h"
+#include "tests/support/egraph/rewriting_data.h"
+#include "tests/support/egraph/symbol_domain.h"
+
+namespace quotient::egraph {
+namespace {
+
+using ::testing::Each;
+using ::testing::Eq;
+
+class CountMatches : public MatchSink {
+ public:
+  bool Add(Match /*match*/) override {
+    ++count;
+    return true;
+  }
+  size_t count = 0;
+};
+
+class MatcherTest : public ::testing::Test {
+ protected:
+  // Guards first: they are part of what rule text may say.
+  void Use(absl::string_view rules) {
+    auto compiled = CompileRules(rules, vocabulary_);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    rules_ = *std::move(compiled);
+    for (const auto& rule : rules_) pointers_.push_back(rule.get());
+  }
+
+  ClassId Term(absl::string_view text) { return *AddTerm(graph_, text, vocabulary_); }
+
+  void Step(Matcher& matcher) {
+    matcher.Search(graph_);
+    ASSERT_TRUE(matcher.ApplyAll(graph_, [] { return true; }).ok());
+    ASSERT_TRUE(graph_.Rebuild().ok());
+  }
+
+  // The math workload after some steps.
+  void Grow(int steps) {
+    Use(testing::ReadRewritingFile("math/rules.txt"));
+    for (const std::string& line : testing::ReadRewritingLines("math/expressions.txt")) Term(line);
+    ASSERT_TRUE(graph_.Rebuild().ok());
+    Matcher matcher(table_, pointers_);
+    for (int i = 0; i < steps; ++i) Step(matcher);
+  }
+
+  std::vector<size_t> Waiting(const Matcher& matcher) const {
+    std::vector<size_t> waiting;
+    for (size_t i = 0; i < rules_.size(); ++i) waiting.push_back(matcher.num_waiting(i));
+    return waiting;
+  }
+  std::vector<size_t> FromScratch() const {
+    std::vector<size_t> found;
+    for (const auto& rule : rules_) {
+      CountMatches sink;
+      rule->Search(graph_, sink);
+      found.push_back(sink.count);
+    }
+    return found;
+  }
+
+  testing::SymbolTable table_;
+  Vocabulary vocabulary_ = testing::SymbolVocabulary(table_);
+  EGraph graph_{&table_, nullptr};
+  std::vector<std::unique_ptr<Rule>> rules_;
+  std::vector<const Rule*> pointers_;
+};
+
+// Also where the changes have been acknowledged: by another matcher, which has its own queues.
+TEST_F(MatcherTest, ANewOneFindsAllThatThereIs) {
+  Grow(7);
+  Matcher matcher(table_, pointers_);
+  matcher.Search(graph_);
+  EXPECT_EQ(Waiting(matcher), FromScratch());
+  matcher.Search(graph_);
+  EXPECT_EQ(Waiting(matcher), FromScratch()) << "nothing changed";
+}
+
+TEST_F(MatcherTest, ALoadedGraphHasAllMatches) {
+  Grow(6);
+  const std::vector<uint32_t> image = graph_.Save();
+  EGraph other(&table_, nullptr);
+  ASSERT_TRUE(
+      other.Add(table_.Op("sqrt"), std::vector<ClassId>{*other.Add(table_.Op("z"), {})}).ok());
+  other.Load(image);
+  EXPECT_EQ(other.Save(), image);
+  Matcher matcher(table_, pointers_);
+  matcher.Search(other);
+  EXPECT_EQ(Waiting(matcher), FromScratch());
+}
+
+TEST_F(MatcherTest, SearchesByAndByFindEachMatchOnce) {
+  Grow(7);
+  Matcher matcher(table_, pointers_);
+  Matcher::Bounds bounds;
+  int searches = 0;
+  for (size_t waiting = 1; waiting < 5'000; waiting += 1 + waiting / 3, ++searches) {
+    bounds.waiting.assign(rules_.size(), waiting);
+    matcher.Search(graph_, bounds);
+  }
+  EXPECT_GT(searches, 20);
+  EXPECT_EQ(Waiting(matcher), FromScratch());
+}
+
+TEST_F(MatcherTest, SearchesThatAreStoppedFindEachMatchOnce) {
+  Grow(8);
+  const std::vector<size_t> expected = FromScratch();
+  Matcher matcher(table_, pointers_);
+  int asked = 0, stops = 0;
+  Matcher::Bounds bounds;
+  bounds.may_go_on = [&] {
+    const bool stop = ++asked % 3 == 0;
+    stops += stop;
+    return !stop;
+  };
+  for (int i = 0; i < 1'000 && Waiting(matcher) != expected; ++i) matcher.Search(graph_, bounds);
+  EXPECT_GT(stops, 3);
+  EXPECT_EQ(Waiting(matcher), expected);
+  matcher.Search(graph_);
+  EXPECT_EQ(Waiting(matcher), expected);
+}
+
+// Two orders of one rule may begin alike and have the guard's variable in other places.
+TEST_F(MatcherTest, GuardsLookAtTheirOwnVariables) {
+  vocabulary_.guards["is_x"] = {"c",
+                                [this](const EGraph& graph, std::span<const Binding> arguments) {
+                                  return graph.Lookup(table_.Op("x"), {}) ==
+                                         graph.Find(arguments[0].id);
+                                },
+                                true};
+  Use("found: (+ (* ?a ?b) (* ?c ?a)) => (found ?a) if is_x(?a)");
+  Term("(+ (* x y) z)");
+  Term("(+ (* y x) w)");
+  ASSERT_TRUE(graph_.Rebuild().ok());
+  Matcher matcher(table_, pointers_);
+  ASSERT_TRUE(matcher.takes(0));
+  Step(matcher);
+  // Now z = (* v x) and w = (* x y): the former makes a match, the latter one of which a is y.
+  ASSERT_TRUE(graph_.Union(Term("z"), Term("(* v x)")).ok());
+  ASSERT_TRUE(graph_.Union(Term("w"), Term("(* x y)")).ok());
+  ASSERT_TRUE(graph_.Rebuild().ok());
+  matcher.Search(graph_);
+  EXPECT_EQ(Waiting(matcher), FromScratch());
+  EXPECT_THAT(Waiting(matcher), Each(Eq(1)));
+}
+
+}  // namespace
+}  // namespace quotient::egraph
