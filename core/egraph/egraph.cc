@@ -180,6 +180,7 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
   const ENodeId node(rows_.size());
   if (hash_cons_.full()) MakeRoomInHashCons();
   const KindId kind = RememberKind(op);
+  op_bound_ = std::max(op_bound_, op.value() + 1);
   // Written in place, a word at a time: reading it back at once as a whole would have to wait.
   Row& row = rows_.Append();
   row.head = Row::Key(op, children.size());
@@ -382,7 +383,7 @@ void EGraph::VoidApplication(Origin origin) {
 }
 
 void EGraph::Mark() {
-  counts_at_mark_.push_back({num_enodes_, num_classes_, changes_.counts()});
+  counts_at_mark_.push_back({num_enodes_, num_classes_, op_bound_, changes_.counts()});
   trail_.Mark();
   if (analysis_ != nullptr) analysis_->Mark();
 }
@@ -393,6 +394,7 @@ void EGraph::Rollback() {
   counts_at_mark_.pop_back();
   num_enodes_ = counts.num_enodes;
   num_classes_ = counts.num_classes;
+  op_bound_ = counts.op_bound;
   changes_.SetCounts(counts.changes);
   ForgetWork();
   if (analysis_ != nullptr) analysis_->Rollback(*this);
@@ -433,9 +435,9 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   if (self.state_hash_ != nullptr) StateHash::VisitArrays(*self.state_hash_, visit);
 }
 
-// The image: six counts, then of each array its number of words and the words.
+// The image: seven counts, then of each array its number of words and the words.
 void EGraph::Save(std::vector<uint32_t>& image) const {
-  size_t words = 6;
+  size_t words = 7;
   VisitArrays(*this, [&words](const auto& array) { words += 1 + array.words().size(); });
   image.resize(words);
   uint32_t* to = image.data();
@@ -445,9 +447,11 @@ void EGraph::Save(std::vector<uint32_t>& image) const {
   *to++ = changes_.counts().nodes;
   *to++ = changes_.counts().changes;
   *to++ = changes_.counts().complete_from;
+  *to++ = op_bound_;
   VisitArrays(*this, [&to](const auto& array) {
-    *to++ = static_cast<uint32_t>(array.words().size());
-    to = std::ranges::copy(array.words(), to).out;
+    const std::span<const uint32_t> words = array.words();
+    *to++ = static_cast<uint32_t>(words.size());
+    to = std::copy_n(words.data(), words.size(), to);  // pointers: copied as a block
   });
 }
 
@@ -455,15 +459,14 @@ void EGraph::Load(std::span<const uint32_t> image) {
   num_enodes_ = image[0];
   num_classes_ = image[1];
   changes_.SetCounts({image[2], image[3], image[4], image[5]});
-  image = image.subspan(6);
+  op_bound_ = image[6];
+  image = image.subspan(7);
   VisitArrays(*this, [&image](auto& array) {
     const size_t words = image[0];
     array.Assign(image.subspan(1, words));
     image = image.subspan(1 + words);
   });
-  uint32_t ops = 0;
-  for (const Row& row : rows_.span()) ops = std::max(ops, row.op().value() + 1);
-  for (uint32_t op = 0; op < ops; ++op) RememberKind(OpId(op));
+  for (uint32_t op = 0; op < op_bound_; ++op) RememberKind(OpId(op));
   ForgetWork();
 }
 

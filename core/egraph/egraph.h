@@ -416,6 +416,7 @@ class EGraph {
   struct Counts {
     int64_t num_enodes;
     int64_t num_classes;
+    uint32_t op_bound;
     ChangeLog::Counts changes;
   };
 
@@ -444,6 +445,7 @@ class EGraph {
   FlatArray<Word> levels_;  // by ClassId; none if cycles are allowed
   int64_t num_enodes_ = 0;
   int64_t num_classes_ = 0;
+  uint32_t op_bound_ = 0;  // operator words of e-nodes are below it
   std::vector<Counts> counts_at_mark_;
 
   // What Rebuild has to look at; nothing in a clean graph.

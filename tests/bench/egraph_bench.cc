@@ -51,7 +51,7 @@ struct Options {
   bool fold = false;
   bool backoff = false;
   int64_t nodes = 10'000;
-  int64_t matches = 1'000;
+  int64_t matches = 1'000;  // as egg's scheduler
 };
 
 bool ParseOptions(int argc, char** argv, Options& options) {
