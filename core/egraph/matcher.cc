@@ -254,10 +254,7 @@ bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, con
   if (step.op.valid() ? op != step.op : kind != step.kind) return false;
   if (step.earlier ? !IsBefore(id, row) : IsAfter(id, row)) return false;
   const std::span<const ClassId> children = graph.node(id).children;
-  if (step.list == kNoIndex ? children.size() != step.num_children
-                            : children.size() < step.num_children) {
-    return false;
-  }
+  if (children.size() != step.num_children) return false;
   if (step.op_variable != kNoIndex) {
     if (step.op_bound && ops_[step.op_variable] != op.value()) return false;
     ops_[step.op_variable] = op.value();

@@ -159,8 +159,8 @@ bool Matcher::Enable(uint32_t index) {
 std::optional<Matcher::Walk> Matcher::Join(uint32_t child) const {
   const TrieNode& node = nodes_[child];
   const Instruction& step = node.step;
-  if (step.code != Code::kDown || step.list != kNoIndex || step.num_children > 2 ||
-      node.children.size() != 1 || !node.emissions.empty()) {
+  if (step.code != Code::kDown || step.num_children > 2 || node.children.size() != 1 ||
+      !node.emissions.empty()) {
     return std::nullopt;
   }
   const Instruction& next = nodes_[node.children[0]].step;
@@ -180,8 +180,7 @@ void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
   const Instruction& step = nodes_[child].step;
   uint32_t kinds = 0;
   if (step.code == Code::kDown) {
-    if (step.num_children != 0 || step.list != kNoIndex) kinds |= ClassRow::MemberBit(step.kind);
-    if (step.num_children == 0) kinds |= ClassRow::kLeafBit;
+    kinds = step.num_children == 0 ? ClassRow::kLeafBit : ClassRow::MemberBit(step.kind);
   }
   if (step.code == Code::kUp) kinds = ClassRow::UseBit(step.kind, step.position);
   const auto same = std::ranges::find_if(walks, [&](const Walk& walk) {
