@@ -86,9 +86,11 @@ class Journal {
       // an Identity all the same.
       if (was == stays || !site.valid() || IsNamingOutput(values[i])) continue;
       const egraph::TermId from = explainer_.TermOf(was), to = explainer_.TermOf(stays);
+      if (!explainer_.Equal(from, to)) continue;
       const auto step = explainer_.FirstWholeStep(from, to);
       // What made its operands equal, or another value to which it is then equal, is told there.
-      if (!step.has_value() || (step->before != from && IsOriginal(cls, step->before))) continue;
+      if (!step.has_value() || !IsRule(step->origin)) continue;
+      if (step->before != from && IsOriginal(cls, step->before)) continue;
       rewrites.push_back({.origin = step->origin,
                           .cls = cls,
                           .site = SiteName(tensors_, site),
@@ -160,12 +162,14 @@ class Journal {
     return explainer_.Explain(from, to);
   }
 
+  static bool IsRule(egraph::Origin origin) {
+    return origin != egraph::kInputOrigin && origin != egraph::kAnalysis;
+  }
+
   static std::vector<egraph::Origin> OriginsOf(const std::vector<egraph::RewriteStep>& steps) {
     std::vector<egraph::Origin> origins;
     for (const egraph::RewriteStep& step : steps) {
-      if (step.origin != egraph::kInputOrigin && step.origin != egraph::kAnalysis) {
-        origins.push_back(step.origin);
-      }
+      if (IsRule(step.origin)) origins.push_back(step.origin);
     }
     return origins;
   }

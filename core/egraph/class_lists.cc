@@ -47,21 +47,23 @@ ClassLists::Lists<typename Links::Link>& ClassLists::UpToDate(const Links& links
   const Link behind = anew ? Link() : links.Next(lists.last);
   if (anew) lists = {.search = search_};
   bool changed = anew;
-  bool at_front = true;
-  const auto take = [&](Link link) {
-    if (duplicate(link)) return;
-    changed = true;
-    if (std::exchange(at_front, false)) lists.first = link;
-    if (links.graph.live(links.Node(link))) added_.emplace_back(links.Key(link), links.Node(link));
-    if (anew) lists.last = link;
+  Link first, last;  // of what is new in the part that is walked through
+  const auto take_until = [&](Link at, Link end) {
+    first = last = Link();
+    for (; at.valid() && at != end; at = links.Next(at)) {
+      if (duplicate(at)) continue;
+      if (!first.valid()) first = at;
+      last = at;
+      const ENodeId node = links.Node(at);
+      if (links.graph.live(node)) added_.emplace_back(links.Key(at), node);
+    }
+    changed |= first.valid();
   };
-  Link at = links.First(links.graph.class_row(id));
-  for (; at.valid() && at != old_first; at = links.Next(at)) take(at);
-  at_front = false;
-  for (at = behind; at.valid(); at = links.Next(at)) {
-    take(at);
-    if (!duplicate(at)) lists.last = at;
-  }
+  take_until(links.First(links.graph.class_row(id)), old_first);
+  if (first.valid()) lists.first = first;
+  if (anew) lists.last = last;
+  take_until(behind, Link());
+  if (last.valid()) lists.last = last;
   if (changed && !marks_.empty()) touched_.push_back(id);
   Append(lists.groups);
   return lists;

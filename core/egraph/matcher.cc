@@ -286,8 +286,9 @@ void Matcher::Emit(const EGraph& graph, const Emission& emission) {
     rule.before_it = rule.queue.size();
   }
   uint32_t* const words = rule.queue.Append(emission.registers.size() + emission.num_ops);
-  for (size_t i = 0; i < emission.registers.size(); ++i)
+  for (size_t i = 0; i < emission.registers.size(); ++i) {
     words[i] = registers_[emission.registers[i]];
+  }
   std::copy_n(ops_.begin(), emission.num_ops, words + emission.registers.size());
   some_have_enough_ |= rule.queue.size() >= rule.enough;
 }
@@ -323,8 +324,9 @@ absl::StatusOr<int64_t> Matcher::ApplyNext(EGraph& graph, size_t rule, size_t co
 void Matcher::Mark() {
   lists_.Mark();
   std::vector<QueueMark>& mark = marks_.emplace_back();
-  for (const RuleState& rule : rules_)
+  for (const RuleState& rule : rules_) {
     mark.push_back({rule.queue.size(), rule.next, rule.seen, rule.seen_classes});
+  }
 }
 
 void Matcher::Rollback() {

@@ -4,21 +4,21 @@
 //
 //   Matcher matcher(graph.table(), rules);
 //   matcher.Search(graph);                       // all matches
-//   for (..) matcher.Apply(graph, rule, match);
+//   matcher.ApplyAll(graph, [] { return true; });
 //   graph.Rebuild();
 //   matcher.Search(graph);                       // those that were not there before
 //
 // The orders in which left sides can be found (Program::deltas) of all rules form one trie: what
 // several begin with is done once, and e-nodes that several look for in one place are looked
-// through once. Matches are flat tuples of words, one queue per rule; found once each, in a
-// deterministic order, in time proportional to the changes and what hangs together with them. An
-// e-node that changed brings its matches again, even those that are as they were. The changes of an
-// e-graph are one matcher's: another one, or one of an e-graph that was loaded, finds all. One
-// thread.
+// through once. Matches are flat tuples of words, one queue per rule, in a deterministic order and
+// in time proportional to the changes and what hangs together with them. Each is found once, and
+// again when an e-node of it changed. The changes of an e-graph are one matcher's: another one, or
+// one of an e-graph that was loaded, finds all. One thread.
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 

@@ -1,8 +1,8 @@
 // One iteration: all rules search the same clean graph, then their new matches are applied some of
 // each rule in turn (so that none uses up the room alone), then the graph is rebuilt. Patterns are
-// matched together and incrementally: what a banned rule has found waits in its queue. The others
-// (guards that look at the graph, rules written by hand) search from scratch, and a memory
-// drops what they found before.
+// matched together and incrementally, each no further than the iteration takes of it; a banned rule
+// is not searched. The others (guards that look at the graph, rules written by hand) search from
+// scratch, and a memory drops what they found before.
 
 #include "core/search/saturate.h"
 
