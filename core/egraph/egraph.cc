@@ -12,6 +12,11 @@
 #include "core/egraph/hash.h"
 
 namespace quotient::egraph {
+namespace {
+
+absl::Status NoRoom() { return absl::ResourceExhaustedError("e-graph: no ids left"); }
+
+}  // namespace
 
 EGraph::EGraph(const OpTable* table, Analysis* analysis)
     : table_(table),
@@ -66,44 +71,54 @@ void EGraph::PrefetchSecond(ENodeId id) const {
   }
 }
 
-void EGraph::StartProbe(OpId op, std::span<const ClassId> children, Probe& probe) const {
-  probe.op = op;
-  probe.num_children = static_cast<uint32_t>(children.size());
-  for (size_t i = 0; i < children.size(); ++i) probe.children[i] = Find(children[i]);
-  probe.hash = HashOf(op, {probe.children, children.size()});
-  hash_cons_.Prefetch(probe.hash);
-}
-
-void EGraph::LookAt(const Probe& probe) const {
-  const ENodeId candidate = hash_cons_.Find(probe.hash, [](ENodeId) { return true; });
-  if (candidate.valid()) {
-    __builtin_prefetch(&rows_[candidate.value()]);
-    return;
+void EGraph::Prepare(std::span<Probe> probes) const {
+  const uint32_t unions = num_unions();
+  for (Probe& probe : probes) {
+    if (probe.num_children > 0) probe.children[0] = Find(probe.children[0]);
+    if (probe.num_children > 1) probe.children[1] = Find(probe.children[1]);
+    probe.hash = HashOf(probe.op, probe.children[0], probe.children[1]);
+    probe.unions = unions;
+    hash_cons_.Prefetch(probe.hash);
   }
-  for (uint32_t i = 0; i < probe.num_children; ++i) {
-    __builtin_prefetch(&classes_[probe.children[i].value()], 1);
+  for (const Probe& probe : probes) {
+    const ENodeId candidate = hash_cons_.Find(probe.hash, [](ENodeId) { return true; });
+    if (candidate.valid()) {
+      __builtin_prefetch(&rows_[candidate.value()]);
+      continue;
+    }
+    for (uint32_t i = 0; i < probe.num_children; ++i) {
+      __builtin_prefetch(&classes_[probe.children[i].value()], 1);
+    }
   }
 }
 
 bool EGraph::Outdated(const Probe& probe) const {
+  if (probe.unions == num_unions()) return false;
   for (uint32_t i = 0; i < probe.num_children; ++i) {
     if (Find(probe.children[i]) != probe.children[i]) return true;
   }
   return false;
 }
 
-absl::StatusOr<ClassId> EGraph::AddProbed(const Probe& probe, Origin origin) {
+inline ENodeId EGraph::FindPrepared(const Probe& probe) const {
+  const uint32_t key = Row::Key(probe.op, probe.num_children);
+  return hash_cons_.Find(probe.hash, [&](ENodeId candidate) {
+    return rows_[candidate.value()].Holds(key, probe.children[0], probe.children[1]);
+  });
+}
+
+absl::StatusOr<ClassId> EGraph::AddPrepared(const Probe& probe, Origin origin) {
   const std::span<const ClassId> children(probe.children, probe.num_children);
   if (Outdated(probe)) return Add(probe.op, children, origin);
-  const ENodeId found = FindNode(probe.hash, probe.op, children);
+  const ENodeId found = FindPrepared(probe);
   if (found.valid()) return class_of(found);
   return Insert(probe.hash, probe.op, children, origin);
 }
 
-absl::StatusOr<bool> EGraph::AddProbedTo(ClassId id, const Probe& probe, Origin origin) {
+absl::StatusOr<bool> EGraph::AddPreparedTo(ClassId id, const Probe& probe, Origin origin) {
   const std::span<const ClassId> children(probe.children, probe.num_children);
   if (Outdated(probe)) return AddTo(id, probe.op, children, origin);
-  const ENodeId found = FindNode(probe.hash, probe.op, children);
+  const ENodeId found = FindPrepared(probe);
   if (found.valid()) return Union(id, class_of(found), origin);
   return InsertTo(id, probe.hash, probe.op, children, origin);
 }
@@ -129,6 +144,16 @@ absl::StatusOr<bool> EGraph::AddTo(ClassId id, OpId op, std::span<const ClassId>
 
 absl::StatusOr<bool> EGraph::InsertTo(ClassId id, uint32_t hash, OpId op,
                                       std::span<const ClassId> children, Origin origin) {
+  if (analysis_ != nullptr || records_proofs_ || cycles_ != Cycles::kAllowed) {
+    return InsertObserved(id, hash, op, children, origin);
+  }
+  if (!HasRoom(op, children.size())) return NoRoom();
+  InsertInto(id, hash, op, children, origin);
+  return true;
+}
+
+absl::StatusOr<bool> EGraph::InsertObserved(ClassId id, uint32_t hash, OpId op,
+                                            std::span<const ClassId> children, Origin origin) {
   const bool wants_class = analysis_ != nullptr && !analysis_->update_is_complete();
   if (wants_class || records_proofs_ || cycles_ != Cycles::kAllowed) {
     const absl::StatusOr<ClassId> fresh = Insert(hash, op, children, origin);
@@ -139,25 +164,29 @@ absl::StatusOr<bool> EGraph::InsertTo(ClassId id, uint32_t hash, OpId op,
     QUOTIENT_RETURN_IF_ERROR(Union(id, *fresh, origin).status());
     return true;
   }
-  QUOTIENT_RETURN_IF_ERROR(CheckRoom(op, children.size()));
-  const ClassId root = Find(id);
-  const ENodeId node = InsertNode(hash, op, children, root, origin);
-  if (classes_[root.value()].leaves_only()) to_prune_.push_back(root);
-  if (analysis_ != nullptr) QUOTIENT_RETURN_IF_ERROR(analysis_->Update(*this, node));
+  if (!HasRoom(op, children.size())) return NoRoom();
+  const ENodeId node = InsertInto(id, hash, op, children, origin);
+  QUOTIENT_RETURN_IF_ERROR(analysis_->Update(*this, node));
   return true;
 }
 
-absl::Status EGraph::CheckRoom(OpId op, size_t num_children) const {
-  if (op.value() >> Row::kOpBits != 0 || rows_.size() >= Row::kMaxRows ||
-      list_children_.size() + num_children >= UseId::kListed - 1) {
-    return absl::ResourceExhaustedError("e-graph: no ids left");
-  }
-  return absl::OkStatus();
+// Without a class of its own.
+inline ENodeId EGraph::InsertInto(ClassId id, uint32_t hash, OpId op,
+                                  std::span<const ClassId> children, Origin origin) {
+  const ClassId root = Find(id);
+  const ENodeId node = InsertNode(hash, op, children, root, origin);
+  if (classes_[root.value()].leaves_only()) to_prune_.push_back(root);
+  return node;
+}
+
+bool EGraph::HasRoom(OpId op, size_t num_children) const {
+  return op.value() >> Row::kOpBits == 0 && rows_.size() < Row::kMaxRows &&
+         list_children_.size() + num_children < UseId::kListed - 1;
 }
 
 absl::StatusOr<ClassId> EGraph::Insert(uint32_t hash, OpId op, std::span<const ClassId> children,
                                        Origin origin) {
-  QUOTIENT_RETURN_IF_ERROR(CheckRoom(op, children.size()));
+  if (!HasRoom(op, children.size())) return NoRoom();
   if (analysis_ != nullptr) {
     const ClassId fresh(union_find_.size());
     QUOTIENT_RETURN_IF_ERROR(analysis_->Make(*this, op, children, fresh));
@@ -175,48 +204,8 @@ ClassId EGraph::MakeClass() {
   return union_find_.MakeSet();
 }
 
-ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> children, ClassId id,
-                           Origin origin) {
-  const ENodeId node(rows_.size());
-  if (hash_cons_.full()) MakeRoomInHashCons();
-  const KindId kind = RememberKind(op);
-  op_bound_ = std::max(op_bound_, op.value() + 1);
-  // Written in place, a word at a time: reading it back at once as a whole would have to wait.
-  Row& row = rows_.Append();
-  row.head = Row::Key(op, children.size());
-  row.cls = id;
-  row.child[0] = row.child[1] = ClassId();
-  row.next_use[0] = row.next_use[1] = UseId();
-  row.changed_at = changes_.epoch();
-  row.next_member =
-      LinkMember(id, children.empty() ? ClassRow::kLeafBit : ClassRow::MemberBit(kind), node);
-  if (row.listed()) {
-    row.child[0] = ClassId(list_children_.size());
-    row.child[1] = ClassId(static_cast<uint32_t>(children.size()));
-    for (size_t i = 0; i < children.size(); ++i) {
-      const UseId next = LinkUse(children[i], kind, i, UseId::InList(list_children_.size()));
-      list_children_.push_back(children[i]);
-      list_uses_.push_back({node, next});
-    }
-  } else {
-    for (size_t i = 0; i < children.size(); ++i) {
-      row.child[i] = children[i];
-      row.next_use[i] = LinkUse(children[i], kind, i, UseId::InRow(node, i));
-    }
-  }
-  if (records_proofs_) {
-    for (ClassId child : children) born_children_.push_back(child);
-  }
-  origin_.push_back({origin});
-  hash_cons_.Insert(hash, node);
-  Touch(node);
-  ++num_enodes_;
-  dirty_ = true;
-  return node;
-}
-
 // Puts the e-node before the others of its class; what was first.
-ENodeId EGraph::LinkMember(ClassId id, uint32_t kind_bit, ENodeId node) {
+inline ENodeId EGraph::LinkMember(ClassId id, uint32_t kind_bit, ENodeId node) {
   ENodeId next;
   classes_.Edit(id.value(), [&](ClassRow& row) {
     next = row.first_member;
@@ -228,7 +217,7 @@ ENodeId EGraph::LinkMember(ClassId id, uint32_t kind_bit, ENodeId node) {
   return next;
 }
 
-UseId EGraph::LinkUse(ClassId child, KindId kind, size_t position, UseId use) {
+inline UseId EGraph::LinkUse(ClassId child, KindId kind, size_t position, UseId use) {
   UseId next;
   classes_.Edit(child.value(), [&](ClassRow& row) {
     next = row.first_use;
@@ -238,6 +227,52 @@ UseId EGraph::LinkUse(ClassId child, KindId kind, size_t position, UseId use) {
     row.use_kinds |= ClassRow::UseBit(kind, position);
   });
   return next;
+}
+
+ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> children, ClassId id,
+                           Origin origin) {
+  const ENodeId node(rows_.size());
+  if (hash_cons_.full()) MakeRoomInHashCons();
+  const KindId kind = KindOf(op);
+  op_bound_ = std::max(op_bound_, op.value() + 1);
+  // Written in place, a word at a time: reading it back at once as a whole would have to wait.
+  Row& row = rows_.Append();
+  row.head = Row::Key(op, children.size());
+  row.cls = id;
+  row.child[0] = row.child[1] = ClassId();
+  row.next_use[0] = row.next_use[1] = UseId();
+  row.changed_at = changes_.epoch();
+  row.next_member =
+      LinkMember(id, children.empty() ? ClassRow::kLeafBit : ClassRow::MemberBit(kind), node);
+  if (children.size() > 2) {
+    LinkList(row, kind, children, node);
+  } else {
+    for (size_t i = 0; i < children.size(); ++i) {
+      row.child[i] = children[i];
+      row.next_use[i] = LinkUse(children[i], kind, i, UseId::InRow(node, i));
+    }
+  }
+  if (records_proofs_) RememberBirth(children);
+  origin_.push_back({origin});
+  hash_cons_.Insert(hash, node);
+  Touch(node);
+  ++num_enodes_;
+  dirty_ = true;
+  return node;
+}
+
+void EGraph::LinkList(Row& row, KindId kind, std::span<const ClassId> children, ENodeId node) {
+  row.child[0] = ClassId(list_children_.size());
+  row.child[1] = ClassId(static_cast<uint32_t>(children.size()));
+  for (size_t i = 0; i < children.size(); ++i) {
+    const UseId next = LinkUse(children[i], kind, i, UseId::InList(list_children_.size()));
+    list_children_.push_back(children[i]);
+    list_uses_.push_back({node, next});
+  }
+}
+
+void EGraph::RememberBirth(std::span<const ClassId> children) {
+  for (ClassId child : children) born_children_.push_back(child);
 }
 
 void EGraph::SetNextUse(UseId use, UseId next) {
@@ -250,9 +285,7 @@ void EGraph::SetNextUse(UseId use, UseId next) {
 
 KindId EGraph::RememberKind(OpId op) {
   if (op.value() >= kind_of_op_.size()) kind_of_op_.resize(op.value() + 1);
-  KindId& kind = kind_of_op_[op.value()];
-  if (!kind.valid()) kind = table_->Kind(op);
-  return kind;
+  return kind_of_op_[op.value()] = table_->Kind(op);
 }
 
 void EGraph::ExpectNodes(size_t count) {

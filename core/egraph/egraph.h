@@ -260,19 +260,20 @@ class EGraph {
   void PrefetchSecond(ENodeId id) const;
   void PrefetchClass(ClassId id) const { __builtin_prefetch(&classes_[Find(id).value()], 1); }
 
-  // Add and AddTo in phases, so that a caller who has many e-nodes to add can have their cache
-  // misses under way together: first the key of each, then a look at each, then each is added. In
-  // between others may be added and classes united. At most two children.
+  // Add and AddTo for a caller who has many e-nodes to add, of at most two children: Prepare has
+  // the cache misses of all of them under way together, then each is added. In between others may
+  // be added and classes united.
   struct Probe {
-    uint32_t hash;
     OpId op;
     uint32_t num_children;
-    ClassId children[2];
+    ClassId children[2];  // invalid where there is none
+    // What Prepare finds out: the key, and how many unions there were.
+    uint32_t hash;
+    uint32_t unions;
   };
-  void StartProbe(OpId op, std::span<const ClassId> children, Probe& probe) const;
-  void LookAt(const Probe& probe) const;
-  absl::StatusOr<ClassId> AddProbed(const Probe& probe, Origin origin);
-  absl::StatusOr<bool> AddProbedTo(ClassId id, const Probe& probe, Origin origin);
+  void Prepare(std::span<Probe> probes) const;
+  absl::StatusOr<ClassId> AddPrepared(const Probe& probe, Origin origin);
+  absl::StatusOr<bool> AddPreparedTo(ClassId id, const Probe& probe, Origin origin);
 
   const OpTable& table() const { return *table_; }
 
@@ -288,6 +289,8 @@ class EGraph {
 
   ENodeId LinkMember(ClassId id, uint32_t kind_bit, ENodeId node);
   UseId LinkUse(ClassId child, KindId kind, size_t position, UseId use);
+  void LinkList(Row& row, KindId kind, std::span<const ClassId> children, ENodeId node);
+  void RememberBirth(std::span<const ClassId> children);
   void JoinChains(ClassId kept, const ClassRow& from);
   // Of an application that was refused.
   static constexpr Origin kVoidOrigin = 0xffffffffu;
@@ -298,7 +301,9 @@ class EGraph {
     if (!row.listed()) return {row.child, row.arity()};
     return list_children_.span().subspan(row.child[0].value(), row.child[1].value());
   }
+  uint32_t num_unions() const { return union_find_.size() - static_cast<uint32_t>(num_classes_); }
   bool Outdated(const Probe& probe) const;
+  ENodeId FindPrepared(const Probe& probe) const;
   // The e-node of this content for which accept(id) holds.
   template <typename Accept>
   ENodeId FindNode(uint32_t hash, OpId op, std::span<const ClassId> children,
@@ -306,17 +311,25 @@ class EGraph {
   ENodeId FindNode(uint32_t hash, OpId op, std::span<const ClassId> children) const {
     return FindNode(hash, op, children, [](ENodeId) { return true; });
   }
-  absl::Status CheckRoom(OpId op, size_t num_children) const;
+  bool HasRoom(OpId op, size_t num_children) const;
   // The e-node must be new; `children` and the class canonical.
   ENodeId InsertNode(uint32_t hash, OpId op, std::span<const ClassId> children, ClassId id,
                      Origin origin);
   ClassId MakeClass();
   absl::StatusOr<bool> InsertTo(ClassId id, uint32_t hash, OpId op,
                                 std::span<const ClassId> children, Origin origin);
+  absl::StatusOr<bool> InsertObserved(ClassId id, uint32_t hash, OpId op,
+                                      std::span<const ClassId> children, Origin origin);
+  ENodeId InsertInto(ClassId id, uint32_t hash, OpId op, std::span<const ClassId> children,
+                     Origin origin);
   absl::StatusOr<ClassId> Insert(uint32_t hash, OpId op, std::span<const ClassId> children,
                                  Origin origin);
   bool MakeRoomInHashCons();
   void ForgetWork();
+  KindId KindOf(OpId op) {
+    const bool known = op.value() < kind_of_op_.size() && kind_of_op_[op.value()].valid();
+    return known ? kind_of_op_[op.value()] : RememberKind(op);
+  }
   KindId RememberKind(OpId op);
   void MarkChanged(ENodeId id);
   void Touch(ENodeId id) {
@@ -421,8 +434,7 @@ ENodeId EGraph::FindNode(uint32_t hash, OpId op, std::span<const ClassId> childr
   const ClassId first = children.empty() ? ClassId() : children[0];
   const ClassId second = children.size() < 2 ? ClassId() : children[1];
   return hash_cons_.Find(hash, [&](ENodeId candidate) {
-    const Row& row = rows_[candidate.value()];
-    return row.child[0] == first && row.child[1] == second && row.key() == key && accept(candidate);
+    return rows_[candidate.value()].Holds(key, first, second) && accept(candidate);
   });
 }
 

@@ -137,7 +137,7 @@ void Matcher::RunSeeds(const EGraph& graph, ENodeId id) {
   if (kind.value() >= seeds_.size()) return;
   for (const uint32_t seed : seeds_[kind.value()]) {
     const TrieNode& node = nodes_[seed];
-    if (node.enabled && Load(graph, node.step, id, row, kind)) RunChildren(graph, node);
+    if (node.enabled && Load(graph, node.step, id, row)) RunChildren(graph, node);
   }
 }
 
@@ -148,7 +148,7 @@ void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
   }
   for (const Walk& walk : node.walks) {
     if (walk.kinds == 0) {
-      RunOne(graph, nodes_[walk.nodes[0]]);
+      RunOne(graph, nodes_[walk.branches[0].node]);
     } else if (walk.known != kNoIndex) {
       RunJoin(graph, walk);
     } else if (walk.code == Code::kDown) {
@@ -161,7 +161,7 @@ void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
 
 void Matcher::TryAt(const EGraph& graph, const TrieNode& next, ENodeId id) {
   const Row& row = graph.row(id);
-  if (row.live() && Load(graph, next.step, id, row, next.step.kind)) RunChildren(graph, next);
+  if (row.live() && Load(graph, next.step, id, row)) RunChildren(graph, next);
 }
 
 void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
@@ -169,8 +169,8 @@ void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
   const ClassRow& cls = graph.class_row(input);
   if ((cls.member_kinds & walk.kinds) == 0) return;
   if (lists_.IsLarge(cls)) {
-    for (const uint32_t child : walk.nodes) {
-      const TrieNode& next = nodes_[child];
+    for (const Walk::Branch& branch : walk.branches) {
+      const TrieNode& next = nodes_[branch.node];
       for (const ENodeId id : lists_.Members(graph, input, next.step.kind)) {
         TryAt(graph, next, id);
       }
@@ -180,10 +180,11 @@ void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
   graph.ForEachMember(input, [&](ENodeId id) {
     const Row& row = graph.row(id);
     if (!row.live()) return;
-    const KindId kind = graph.kind(id);
-    for (const uint32_t child : walk.nodes) {
-      const TrieNode& next = nodes_[child];
-      if (Load(graph, next.step, id, row, kind)) RunChildren(graph, next);
+    const uint64_t here = Wanted(graph.kind(id), 0);
+    for (const Walk::Branch& branch : walk.branches) {
+      if (branch.wanted != here) continue;
+      const TrieNode& next = nodes_[branch.node];
+      if (Load(graph, next.step, id, row)) RunChildren(graph, next);
     }
   });
 }
@@ -193,8 +194,8 @@ void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
   const ClassRow& cls = graph.class_row(input);
   if ((cls.use_kinds & walk.kinds) == 0) return;
   if (lists_.IsLarge(cls)) {
-    for (const uint32_t child : walk.nodes) {
-      const TrieNode& next = nodes_[child];
+    for (const Walk::Branch& branch : walk.branches) {
+      const TrieNode& next = nodes_[branch.node];
       for (const ENodeId id : lists_.Uses(graph, input, next.step.kind, next.step.position)) {
         TryAt(graph, next, id);
       }
@@ -204,12 +205,11 @@ void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
   graph.ForEachUse(input, [&](ENodeId id, uint32_t position) {
     const Row& row = graph.row(id);
     if (!row.live()) return;
-    const KindId kind = graph.kind(id);
-    for (const uint32_t child : walk.nodes) {
-      const TrieNode& next = nodes_[child];
-      if (position == next.step.position && Load(graph, next.step, id, row, kind)) {
-        RunChildren(graph, next);
-      }
+    const uint64_t here = Wanted(graph.kind(id), position);
+    for (const Walk::Branch& branch : walk.branches) {
+      if (branch.wanted != here) continue;
+      const TrieNode& next = nodes_[branch.node];
+      if (Load(graph, next.step, id, row)) RunChildren(graph, next);
     }
   });
 }
@@ -218,7 +218,7 @@ void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
 void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
   const ClassId input(registers_[walk.input]);
   const ClassId known(registers_[walk.known]);
-  const TrieNode& next = nodes_[walk.nodes[0]];
+  const TrieNode& next = nodes_[walk.branches[0].node];
   const ClassRow& cls = graph.class_row(input);
   if ((cls.member_kinds & walk.kinds) == 0) return;
   if ((graph.class_row(known).use_kinds & ClassRow::UseBit(next.step.kind, walk.position)) == 0) {
@@ -236,7 +236,8 @@ void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
   graph.ForEachMember(input, [&](ENodeId id) {
     const Row& row = graph.row(id);
     if (!row.live() || row.listed() || row.child[walk.position] != known) return;
-    if (Load(graph, next.step, id, row, graph.kind(id))) RunChildren(graph, next);
+    if (graph.kind(id) != next.step.kind) return;
+    if (Load(graph, next.step, id, row)) RunChildren(graph, next);
   });
 }
 
@@ -247,22 +248,22 @@ void Matcher::RunOne(const EGraph& graph, const TrieNode& child) {
   if (passes) RunChildren(graph, child);
 }
 
-// Whether the e-node fits; if so, its parts are in the registers.
-bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row,
-                   KindId kind) {
+// Whether the e-node, of the step's kind, fits; if so, its parts are in the registers.
+bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row) {
   const OpId op = row.op();
-  if (step.op.valid() ? op != step.op : kind != step.kind) return false;
+  if (step.op.valid() && op != step.op) return false;
   if (step.earlier ? !IsBefore(id, row) : IsAfter(id, row)) return false;
-  const std::span<const ClassId> children = graph.node(id).children;
+  const std::span<const ClassId> children =
+      row.listed() ? graph.node(id).children : std::span<const ClassId>(row.child, row.arity());
   if (children.size() != step.num_children) return false;
   if (step.op_variable != kNoIndex) {
     if (step.op_bound && ops_[step.op_variable] != op.value()) return false;
     ops_[step.op_variable] = op.value();
   }
-  if (step.node_class != kNoIndex) registers_[step.node_class] = row.cls.value();
-  for (uint32_t i = 0; i < step.num_children; ++i) {
-    registers_[step.first_child + i] = children[i].value();
-  }
+  uint32_t* const registers = registers_.data();
+  if (step.node_class != kNoIndex) registers[step.node_class] = row.cls.value();
+  for (size_t i = 0; i < children.size(); ++i)
+    registers[step.first_child + i] = children[i].value();
   return true;
 }
 
@@ -285,11 +286,10 @@ void Matcher::Emit(const EGraph& graph, const Emission& emission) {
     rule.found_at = at_;
     rule.before_it = rule.queue.size();
   }
-  uint32_t* const words = rule.queue.Append(emission.registers.size() + emission.num_ops);
-  for (size_t i = 0; i < emission.registers.size(); ++i) {
-    words[i] = registers_[emission.registers[i]];
-  }
-  std::copy_n(ops_.begin(), emission.num_ops, words + emission.registers.size());
+  uint32_t* words = rule.queue.Append(emission.registers.size() + emission.num_ops);
+  const uint32_t* const registers = registers_.data();
+  for (const uint32_t index : emission.registers) *words++ = registers[index];
+  std::copy_n(ops_.begin(), emission.num_ops, words);
   some_have_enough_ |= rule.queue.size() >= rule.enough;
 }
 

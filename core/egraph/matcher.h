@@ -101,10 +101,15 @@ class Matcher {
   // Children of a trie node that look at the same e-nodes: those along one chain. Comparisons and
   // guards are alone, and so are joins: e-nodes of a class of which a child is known, too.
   struct Walk {
+    // A child, and which e-nodes it looks at.
+    struct Branch {
+      uint32_t node;
+      uint64_t wanted;
+    };
     Instruction::Code code;
     uint32_t input;
     uint32_t kinds;  // bits of ClassRow: without one of them there is nothing to find
-    std::vector<uint32_t> nodes;
+    std::vector<Branch> branches;
     // Joins only: the register of the known child, and where it is.
     uint32_t known = kNoIndex;
     uint32_t position = 0;
@@ -160,7 +165,11 @@ class Matcher {
   void TryAt(const EGraph& graph, const TrieNode& next, ENodeId id);
   void RunChildren(const EGraph& graph, const TrieNode& node);
   void RunOne(const EGraph& graph, const TrieNode& child);
-  bool Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row, KindId kind);
+  // E-nodes of a kind, or the uses of a class by them as that child.
+  static uint64_t Wanted(KindId kind, uint32_t position) {
+    return uint64_t{kind.value()} << 32 | position;
+  }
+  bool Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row);
   bool Holds(const EGraph& graph, const TrieNode& node) const;
   void Emit(const EGraph& graph, const Emission& emission);
   bool LeavesFit(const EGraph& graph, const Emission& emission) const;

@@ -169,7 +169,9 @@ std::optional<Matcher::Walk> Matcher::Join(uint32_t child) const {
   const bool is_child = next.input >= step.first_child && position < step.num_children;
   const bool is_known = next.other < step.first_child || next.other >= kFirstLeaf;
   if (!is_child || !is_known) return std::nullopt;
-  return Walk{step.code, step.input, ClassRow::MemberBit(step.kind), {child}, next.other, position};
+  return Walk{
+      step.code,  step.input, ClassRow::MemberBit(step.kind), {{child, Wanted(step.kind, 0)}},
+      next.other, position};
 }
 
 void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
@@ -178,6 +180,8 @@ void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
     return;
   }
   const Instruction& step = nodes_[child].step;
+  const uint32_t position = step.code == Code::kUp ? step.position : 0;
+  const Walk::Branch branch = {child, Wanted(step.kind, position)};
   uint32_t kinds = 0;
   if (step.code == Code::kDown) {
     kinds = step.num_children == 0 ? ClassRow::kLeafBit : ClassRow::MemberBit(step.kind);
@@ -188,10 +192,10 @@ void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
            walk.known == kNoIndex;
   });
   if (same == walks.end()) {
-    walks.push_back({step.code, step.input, kinds, {child}});
+    walks.push_back({step.code, step.input, kinds, {branch}});
   } else {
     same->kinds |= kinds;
-    same->nodes.push_back(child);
+    same->branches.push_back(branch);
   }
 }
 

@@ -112,10 +112,10 @@ struct Program {
   std::vector<CompiledGuard> guards;
   Plan search;  // finds all matches
   // For each e-node of the left side: finds the matches in which this one changed last (or at the
-  // same time as others behind it). Started from all e-nodes that changed, they find each match that
-  // is new once (and, where the data of a class changed, what was found around it before). Empty if
-  // changes of e-nodes do not tell: a guard looks at more than data, or a root is nothing but a
-  // variable.
+  // same time as others behind it). Started from all e-nodes that changed, they find each match
+  // that is new once (and, where the data of a class changed, what was found around it before).
+  // Empty if changes of e-nodes do not tell: a guard looks at more than data, or a root is nothing
+  // but a variable.
   std::vector<Plan> deltas;
   // The left side is a variable, without guards: each class is a match.
   bool is_any_class = false;

@@ -50,68 +50,103 @@ std::optional<uint32_t> RightProgram::Flatten(const RightTerm& term) {
   return num_variables_ + static_cast<uint32_t>(steps_.size()) - 1;
 }
 
+// Several matches on their way through the steps. Values lie by value, then match.
+struct RightProgram::Batch {
+  std::span<const uint32_t> matches;
+  size_t words;  // of a match
+  size_t count;
+  ClassId values[kMaxBatchValues][kMaxBatch];
+  EGraph::Probe probes[kMaxBatch];
+  bool applies[kMaxBatch];
+  bool changed[kMaxBatch];
+
+  std::span<const uint32_t> match(size_t i) const { return matches.subspan(i * words, words); }
+  ClassId root(size_t i) const { return ClassId(matches[i * words]); }
+};
+
 absl::StatusOr<int64_t> RightProgram::ApplyBatch(EGraph& graph, std::span<const uint32_t> matches,
                                                  Origin origin) const {
   const size_t words = match_size();
   const size_t count = matches.size() / words;
-  const auto match = [&](size_t i) { return matches.subspan(i * words, words); };
   if (!fits_batch()) {
     int64_t num_changed = 0;
     for (size_t i = 0; i < count; ++i) {
-      QUOTIENT_ASSIGN_OR_RETURN(const bool changed, Apply(graph, match(i), origin));
+      QUOTIENT_ASSIGN_OR_RETURN(const bool changed,
+                                Apply(graph, matches.subspan(i * words, words), origin));
       num_changed += changed;
     }
     return num_changed;
   }
-  ClassId values[kMaxBatch][kMaxBatchValues];
-  EGraph::Probe probes[kMaxBatch];
-  bool applies[kMaxBatch];
-  bool changed[kMaxBatch];
+  Batch batch{matches, words, count};
   for (size_t i = 0; i < count; ++i) {
-    applies[i] = true;
-    changed[i] = false;
-    for (uint32_t v = 0; v < num_variables_; ++v) values[i][v] = ClassId(match(i)[num_roots_ + v]);
+    batch.applies[i] = true;
+    batch.changed[i] = false;
   }
-  for (size_t s = 0; s < steps_.size(); ++s) {
-    const Step& step = steps_[s];
+  for (uint32_t v = 0; v < num_variables_; ++v) {
     for (size_t i = 0; i < count; ++i) {
-      if (!applies[i]) continue;
-      ClassId children[2];
-      for (uint32_t a = 0; a < step.num_arguments; ++a) {
-        children[a] = values[i][arguments_[step.first_argument + a]];
-      }
-      graph.StartProbe(Operator(step, match(i)), {children, step.num_arguments}, probes[i]);
-    }
-    const bool last = s + 1 == steps_.size();
-    for (size_t i = 0; i < count; ++i) {
-      if (!applies[i]) continue;
-      graph.LookAt(probes[i]);
-      if (last) graph.PrefetchClass(ClassId(match(i)[0]));
-    }
-    for (size_t i = 0; i < count; ++i) {
-      if (!applies[i]) continue;
-      absl::Status status;
-      if (last) {
-        Record(graph, match(i), origin);
-        const absl::StatusOr<bool> added =
-            graph.AddProbedTo(ClassId(match(i)[0]), probes[i], origin);
-        if (added.ok()) changed[i] |= *added;
-        status = added.status();
-      } else {
-        const uint32_t nodes_before = graph.enode_bound();
-        const absl::StatusOr<ClassId> made = graph.AddProbed(probes[i], origin);
-        if (made.ok()) values[i][num_variables_ + s] = *made;
-        status = made.status();
-        changed[i] |= graph.enode_bound() != nodes_before;
-      }
-      applies[i] = status.ok();
-      if (!status.ok() && IsTrouble(status)) return status;
+      batch.values[v][i] = ClassId(batch.match(i)[num_roots_ + v]);
     }
   }
+  const size_t last = steps_.size() - 1;
+  for (size_t s = 0; s < last; ++s) {
+    Prepare(graph, steps_[s], batch);
+    QUOTIENT_RETURN_IF_ERROR(AddStep(graph, s, origin, batch));
+  }
+  Prepare(graph, steps_[last], batch);
+  QUOTIENT_RETURN_IF_ERROR(AddLast(graph, origin, batch));
   // What was added for a right side that turned out not to apply does not count.
   int64_t num_changed = 0;
-  for (size_t i = 0; i < count; ++i) num_changed += applies[i] && changed[i];
+  for (size_t i = 0; i < count; ++i) num_changed += batch.applies[i] && batch.changed[i];
   return num_changed;
+}
+
+void RightProgram::Prepare(const EGraph& graph, const Step& step, Batch& batch) const {
+  for (size_t i = 0; i < batch.count; ++i) {
+    batch.probes[i].op = Operator(step, batch.match(i));
+    batch.probes[i].num_children = step.num_arguments;
+  }
+  for (size_t a = 0; a < 2; ++a) {
+    const bool there = a < step.num_arguments;
+    const ClassId* const from = there ? batch.values[arguments_[step.first_argument + a]] : nullptr;
+    for (size_t i = 0; i < batch.count; ++i) {
+      batch.probes[i].children[a] = there ? from[i] : ClassId();
+    }
+  }
+  graph.Prepare({batch.probes, batch.count});
+}
+
+absl::Status RightProgram::AddStep(EGraph& graph, size_t step, Origin origin, Batch& batch) const {
+  ClassId* const values = batch.values[num_variables_ + step];
+  for (size_t i = 0; i < batch.count; ++i) {
+    if (!batch.applies[i]) continue;
+    const uint32_t nodes_before = graph.enode_bound();
+    const absl::StatusOr<ClassId> made = graph.AddPrepared(batch.probes[i], origin);
+    if (made.ok()) {
+      values[i] = *made;
+      batch.changed[i] |= graph.enode_bound() != nodes_before;
+      continue;
+    }
+    if (IsTrouble(made.status())) return made.status();
+    batch.applies[i] = false;
+    values[i] = batch.root(i);  // any class: later steps are prepared, but not added
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RightProgram::AddLast(EGraph& graph, Origin origin, Batch& batch) const {
+  for (size_t i = 0; i < batch.count; ++i) graph.PrefetchClass(batch.root(i));
+  for (size_t i = 0; i < batch.count; ++i) {
+    if (!batch.applies[i]) continue;
+    Record(graph, batch.match(i), origin);
+    const absl::StatusOr<bool> added = graph.AddPreparedTo(batch.root(i), batch.probes[i], origin);
+    if (added.ok()) {
+      batch.changed[i] |= *added;
+      continue;
+    }
+    if (IsTrouble(added.status())) return added.status();
+    batch.applies[i] = false;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> RightProgram::Apply(EGraph& graph, std::span<const uint32_t> match,

@@ -43,6 +43,7 @@ class RightProgram {
   };
 
   static constexpr size_t kMaxBatchValues = 16;
+  struct Batch;
 
   // Whether the only root's right side is the last step, which then goes straight into its class.
   bool direct() const {
@@ -52,9 +53,14 @@ class RightProgram {
   bool fits_batch() const {
     return direct() && num_variables_ + steps_.size() <= kMaxBatchValues && max_arguments_ <= 2;
   }
+  void Prepare(const EGraph& graph, const Step& step, Batch& batch) const;
+  // The e-nodes of a step but the last; those of the last, into the classes of the roots.
+  absl::Status AddStep(EGraph& graph, size_t step, Origin origin, Batch& batch) const;
+  absl::Status AddLast(EGraph& graph, Origin origin, Batch& batch) const;
   // What stands for `term` as an argument; nothing if it cannot be a step.
   std::optional<uint32_t> Flatten(const RightTerm& term);
   void Record(EGraph& graph, std::span<const uint32_t> match, Origin origin) const {
+    if (!graph.records_proofs()) return;
     const size_t classes = num_roots_ + num_variables_;
     graph.RecordApplication(origin, match.first(classes), match.subspan(classes));
   }

@@ -11,6 +11,7 @@
 // The e-nodes of a class and its uses (e-nodes that have it as a child) are chains through the rows
 // themselves: whoever walks through them looks at the rows anyway.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/egraph/ids.h"
@@ -69,6 +70,10 @@ struct Row {
 
   OpId op() const { return OpId(head & ((1u << kOpBits) - 1)); }
   uint32_t key() const { return head & (kKeyMask | kDuplicate); }
+  // Of at most two children, the content; invalid where there is no child.
+  bool Holds(uint32_t key, ClassId first, ClassId second) const {
+    return child[0] == first && child[1] == second && this->key() == key;
+  }
   bool listed() const { return arity() == kListed; }
   // Of rows that are not listed.
   uint32_t arity() const { return (head >> kOpBits) & 3; }
@@ -102,7 +107,7 @@ struct ClassRow {
 
   // E-nodes without children have a bit for themselves: they are all that is left of some classes.
   static constexpr uint32_t kLeafBit = 1u << 31;
-  static uint32_t MemberBit(KindId kind) { return 1u << kind.value() % 31; }
+  static uint32_t MemberBit(KindId kind) { return 1u << std::min(kind.value() % 32, 30u); }
   static uint32_t UseBit(KindId kind, size_t position) {
     return 1u << (kind.value() + (position == 0 ? 0 : 16)) % 32;
   }

@@ -92,7 +92,7 @@ void EGraph::Load(std::span<const uint32_t> image) {
     array.Assign(image.subspan(1, words));
     image = image.subspan(1 + words);
   });
-  for (uint32_t op = 0; op < op_bound_; ++op) RememberKind(OpId(op));
+  for (uint32_t op = 0; op < op_bound_; ++op) KindOf(OpId(op));
   ForgetWork();
 }
 
