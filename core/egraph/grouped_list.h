@@ -1,13 +1,14 @@
 #pragma once
 
 // GroupedList: for each key a list of values, all in two flat arrays. Filled in two passes over the
-// same pairs, first Count, then Append; lists keep the order of Append.
+// same pairs, first Count, then Append; lists keep the order of Append. Or, if pairs come in the
+// order of their keys, in one.
 //
-//   GroupedList<ENodeId> list(num_keys);
-//   for (..) list.Count(key);
-//   list.Allocate();
-//   for (..) list.Append(key, value);
-//   list[key]
+//   GroupedList<ENodeId> list(num_keys);      GroupedList<ENodeId> list;
+//   for (..) list.Count(key);                 for (key..) {
+//   list.Allocate();                            for (..) list.Push(value);
+//   for (..) list.Append(key, value);           list.EndKey();
+//   list[key]                                 }
 
 #include <cstdint>
 #include <span>
@@ -33,12 +34,17 @@ class GroupedList {
 
   void Append(uint32_t key, Value value) { values_[end_[key]++] = value; }
 
+  void Push(Value value) { values_.push_back(value); }
+  void EndKey() { end_.push_back(static_cast<uint32_t>(values_.size())); }
+
   // Empty for keys beyond the last.
   std::span<const Value> operator[](uint32_t key) const {
     if (key >= end_.size()) return {};
     const uint32_t begin = key == 0 ? 0 : end_[key - 1];
     return std::span<const Value>(values_).subspan(begin, end_[key] - begin);
   }
+  // All lists, one behind the other.
+  std::span<const Value> values() const { return values_; }
 
  private:
   std::vector<uint32_t> end_;

@@ -7,6 +7,7 @@
 
 #include "core/base/status_macros.h"
 #include "core/extract/bottom_up.h"
+#include "core/extract/components.h"
 #include "core/extract/local_search.h"
 #include "core/extract/lower_bound.h"
 #include "core/extract/shared_selection.h"
@@ -46,24 +47,31 @@ std::vector<double> ExpectedUses(const Instance& instance, const SharedSelection
 
 }  // namespace
 
-absl::StatusOr<Selection> DagExtractor::Extract(const Problem& problem,
-                                                const StopCondition& stop) const {
-  QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
-  auto best = std::make_unique<SharedSelection>(instance, MinimizeTreeCost(instance).choice);
+std::vector<Node> SearchLocally(const Instance& instance, const StopCondition& stop) {
+  const std::vector<uint32_t> components = StrongComponents(instance);
+  const auto start = [&](const BottomUpResult& from) {
+    return std::make_unique<SharedSelection>(instance, components, from.choice);
+  };
+  auto best = start(MinimizeTreeCost(instance));
   LocalSearch(instance, *best, stop).Run();
   int fruitless = 0;
   for (int i = 0; i < kRestarts && fruitless < kMaxFruitless && !stop.ShouldStop(); ++i) {
     const double optimism = static_cast<double>(i) / (kRestarts - 1);
     const std::vector<double> uses = ExpectedUses(instance, *best, optimism);
-    auto next =
-        std::make_unique<SharedSelection>(instance, MinimizeSharedCost(instance, uses).choice);
+    auto next = start(MinimizeSharedCost(instance, uses));
     LocalSearch(instance, *next, stop).Run();
     ++fruitless;
     if (next->cost() >= best->cost() * (1 - kRelativeTolerance)) continue;
     best = std::move(next);
     fruitless = 0;
   }
-  Selection selection = ToSelection(instance, best->choices());
+  return best->choices();
+}
+
+absl::StatusOr<Selection> DagExtractor::Extract(const Problem& problem,
+                                                const StopCondition& stop) const {
+  QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
+  Selection selection = ToSelection(instance, SearchLocally(instance, stop));
   selection.lower_bound = LowerBound(instance);
   return selection;
 }

@@ -11,66 +11,24 @@ namespace {
 
 bool Usable(double cost) { return cost >= 0 && cost < std::numeric_limits<double>::infinity(); }
 
-// Which e-nodes of the whole graph can be part of an acyclic choice of finite cost: those whose
-// children are all derivable, found bottom-up by counting the children still missing.
-class Derivable {
+egraph::GroupedList<Node> ParentsOf(const Instance& instance) {
+  egraph::GroupedList<Node> parents(instance.num_classes());
+  for (const Class child : instance.children.values()) parents.Count(child.value());
+  parents.Allocate();
+  for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
+    for (const Class child : instance.children[i]) parents.Append(child.value(), Node(i));
+  }
+  return parents;
+}
+
+// Builds an instance class by class, in the order of a breadth-first walk from the roots. `Id` is
+// what classes are called where it comes from.
+template <typename Id>
+class Builder {
  public:
-  explicit Derivable(const Problem& problem)
-      : graph_(problem.graph),
-        cost_(graph_.enode_bound(), std::numeric_limits<double>::infinity()),
-        missing_(graph_.enode_bound(), 0),
-        class_derivable_(graph_.class_bound(), false) {
-    std::vector<ClassId> ready;
-    for (ClassId id : graph_.classes()) {
-      for (ENodeId node : graph_.nodes(id)) {
-        cost_[node.value()] = problem.cost.Cost(node);
-        missing_[node.value()] = CountDistinct(graph_.node(node).children);
-        if (Usable(node) && missing_[node.value()] == 0) MarkClass(id, ready);
-      }
-    }
-    while (!ready.empty()) {
-      const ClassId id = ready.back();
-      ready.pop_back();
-      for (ENodeId parent : graph_.parents(id)) {
-        if (--missing_[parent.value()] == 0 && Usable(parent)) {
-          MarkClass(graph_.class_of(parent), ready);
-        }
-      }
-    }
-  }
+  explicit Builder(size_t num_ids) : number_(num_ids) {}
 
-  bool has(ClassId id) const { return class_derivable_[id.value()]; }
-  bool has(ENodeId node) const { return missing_[node.value()] == 0 && Usable(node); }
-  double cost(ENodeId node) const { return cost_[node.value()]; }
-
- private:
-  bool Usable(ENodeId node) const { return extract::Usable(cost_[node.value()]); }
-  void MarkClass(ClassId id, std::vector<ClassId>& ready) {
-    if (class_derivable_[id.value()]) return;
-    class_derivable_[id.value()] = true;
-    ready.push_back(id);
-  }
-  static uint32_t CountDistinct(std::span<const ClassId> children) {
-    uint32_t count = 0;
-    for (size_t i = 0; i < children.size(); ++i) {
-      count +=
-          std::find(children.begin(), children.begin() + i, children[i]) == children.begin() + i;
-    }
-    return count;
-  }
-
-  const EGraph& graph_;
-  std::vector<double> cost_;
-  std::vector<uint32_t> missing_;
-  std::vector<bool> class_derivable_;
-};
-
-// Classes in the order of a breadth-first walk from the roots.
-class Numbering {
- public:
-  explicit Numbering(uint32_t class_bound) : number_(class_bound) {}
-
-  Class Of(ClassId id) {
+  Class NumberOf(Id id) {
     Class& number = number_[id.value()];
     if (!number.valid()) {
       number = Class(static_cast<uint32_t>(ids_.size()));
@@ -78,77 +36,146 @@ class Numbering {
     }
     return number;
   }
-  const std::vector<ClassId>& ids() const { return ids_; }
+  // The next class to add e-nodes to, if there is one; those of the class before are complete.
+  bool NextClass(Id& id) {
+    if (num_begun_ > 0) instance.nodes.EndKey();
+    if (num_begun_ == ids_.size()) return false;
+    id = ids_[num_begun_++];
+    return true;
+  }
+  // An e-node of the class; its children follow.
+  void AddNode(double cost, ENodeId enode, uint8_t rewritten) {
+    instance.nodes.Push(Node(static_cast<uint32_t>(instance.num_nodes())));
+    instance.cost.push_back(cost);
+    instance.class_of.push_back(Class(num_begun_ - 1));
+    instance.enode.push_back(enode);
+    instance.rewritten.push_back(rewritten);
+  }
+  void AddChild(Id id, uint32_t times) {
+    instance.children.Push(NumberOf(id));
+    instance.multiplicity.Push(times);
+  }
+  void EndNode() {
+    instance.children.EndKey();
+    instance.multiplicity.EndKey();
+  }
+  void AddRoot(Id id) {
+    const Class root = NumberOf(id);
+    if (std::ranges::find(instance.roots, root) == instance.roots.end()) {
+      instance.roots.push_back(root);
+    }
+  }
+
+  Instance instance;
 
  private:
   std::vector<Class> number_;
-  std::vector<ClassId> ids_;
+  std::vector<Id> ids_;
+  uint32_t num_begun_ = 0;
 };
 
-template <typename ForEachPair, typename Value>
-void Fill(egraph::GroupedList<Value>& list, size_t num_keys, const ForEachPair& for_each_pair) {
-  list = egraph::GroupedList<Value>(num_keys);
-  for_each_pair([&list](uint32_t key, Value) { list.Count(key); });
-  list.Allocate();
-  for_each_pair([&list](uint32_t key, Value value) { list.Append(key, value); });
+// What the roots can reach, with e-nodes that cannot be chosen.
+Instance Reachable(const Problem& problem) {
+  const EGraph& graph = problem.graph;
+  Builder<ClassId> builder(graph.class_bound());
+  for (const ClassId root : problem.roots) builder.AddRoot(graph.Find(root));
+  std::vector<ENodeId> members;
+  for (ClassId id; builder.NextClass(id);) {
+    builder.instance.class_id.push_back(id);
+    members.clear();
+    for (const ENodeId node : graph.nodes(id)) members.push_back(node);
+    std::ranges::sort(members);
+    for (const ENodeId node : members) {
+      builder.AddNode(problem.cost.Cost(node), node, graph.origin(node) != egraph::kInputOrigin);
+      const std::span<const ClassId> children = graph.node(node).children;
+      for (auto it = children.begin(); it != children.end(); ++it) {
+        if (std::find(children.begin(), it, *it) != it) continue;
+        builder.AddChild(*it, static_cast<uint32_t>(std::count(it, children.end(), *it)));
+      }
+      builder.EndNode();
+    }
+  }
+  builder.instance.class_bound = graph.class_bound();
+  builder.instance.parents = ParentsOf(builder.instance);
+  return std::move(builder.instance);
+}
+
+// Which e-nodes, of those to keep, can be part of an acyclic choice: all their children are
+// derivable, found bottom-up by counting the children still missing.
+class Derivable {
+ public:
+  Derivable(const Instance& instance, const std::vector<bool>& keep)
+      : missing_(instance.num_nodes()), class_derivable_(instance.num_classes(), false) {
+    std::vector<Class> ready;
+    const auto settle = [&](uint32_t node) {
+      ++num_nodes_;
+      const Class id = instance.class_of[node];
+      if (!class_derivable_[id.value()]) ready.push_back(id);
+      class_derivable_[id.value()] = true;
+    };
+    for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
+      // What is not to be kept misses one child for ever.
+      missing_[i] = static_cast<uint32_t>(instance.children[i].size()) + (keep[i] ? 0 : 1);
+      if (missing_[i] == 0) settle(i);
+    }
+    while (!ready.empty()) {
+      const Class id = ready.back();
+      ready.pop_back();
+      for (const Node parent : instance.parents[id.value()]) {
+        if (--missing_[parent.value()] == 0) settle(parent.value());
+      }
+    }
+  }
+
+  bool has(Class id) const { return class_derivable_[id.value()]; }
+  bool has(Node node) const { return missing_[node.value()] == 0; }
+  size_t num_nodes() const { return num_nodes_; }
+
+ private:
+  std::vector<uint32_t> missing_;
+  std::vector<bool> class_derivable_;
+  size_t num_nodes_ = 0;
+};
+
+// Without the e-nodes that are not derivable, and what cannot be reached without them.
+Instance Compact(const Instance& from, const Derivable& derivable) {
+  Builder<Class> builder(from.num_classes());
+  for (const Class root : from.roots) builder.AddRoot(root);
+  for (Class id; builder.NextClass(id);) {
+    builder.instance.class_id.push_back(from.class_id[id.value()]);
+    for (const Node node : from.nodes[id.value()]) {
+      if (!derivable.has(node)) continue;
+      const uint32_t i = node.value();
+      builder.AddNode(from.cost[i], from.enode[i], from.rewritten[i]);
+      for (size_t at = 0; at < from.children[i].size(); ++at) {
+        builder.AddChild(from.children[i][at], from.multiplicity[i][at]);
+      }
+      builder.EndNode();
+    }
+  }
+  builder.instance.class_bound = from.class_bound;
+  builder.instance.parents = ParentsOf(builder.instance);
+  return std::move(builder.instance);
 }
 
 }  // namespace
 
 absl::StatusOr<Instance> MakeInstance(const Problem& problem) {
-  const EGraph& graph = problem.graph;
-  const Derivable derivable(problem);
-  Numbering numbering(graph.class_bound());
-  Instance instance;
-  instance.class_bound = graph.class_bound();
-  for (ClassId root : problem.roots) {
-    if (!derivable.has(graph.Find(root))) {
-      return absl::NotFoundError(
-          absl::StrCat("class ", root.value(), " has no finite, acyclic selection"));
-    }
-    const Class id = numbering.Of(graph.Find(root));
-    if (std::ranges::find(instance.roots, id) == instance.roots.end()) {
-      instance.roots.push_back(id);
-    }
-  }
-  for (size_t i = 0; i < numbering.ids().size(); ++i) {
-    const ClassId id = numbering.ids()[i];
-    for (ENodeId node : graph.nodes(id)) {
-      if (!derivable.has(node)) continue;
-      instance.cost.push_back(derivable.cost(node));
-      instance.class_of.push_back(Class(static_cast<uint32_t>(i)));
-      instance.enode.push_back(node);
-      instance.rewritten.push_back(graph.origin(node) != egraph::kInputOrigin);
-      for (ClassId child : graph.node(node).children) numbering.Of(child);
-    }
-  }
-  instance.class_id = numbering.ids();
+  Instance instance = Reachable(problem);
+  std::vector<bool> usable(instance.num_nodes());
+  for (size_t i = 0; i < usable.size(); ++i) usable[i] = Usable(instance.cost[i]);
+  return Restrict(std::move(instance), usable);
+}
 
-  const auto for_each_child = [&](const auto& visit) {  // (node, child, first, multiplicity)
-    for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
-      const std::span<const ClassId> children = graph.node(instance.enode[i]).children;
-      for (auto it = children.begin(); it != children.end(); ++it) {
-        if (std::find(children.begin(), it, *it) != it) continue;
-        visit(i, numbering.Of(*it), static_cast<uint32_t>(std::count(it, children.end(), *it)));
-      }
-    }
-  };
-  Fill(instance.children, instance.num_nodes(), [&](const auto& add) {
-    for_each_child([&add](uint32_t node, Class child, uint32_t) { add(node, child); });
-  });
-  Fill(instance.multiplicity, instance.num_nodes(), [&](const auto& add) {
-    for_each_child([&add](uint32_t node, Class, uint32_t times) { add(node, times); });
-  });
-  Fill(instance.parents, instance.num_classes(), [&](const auto& add) {
-    for_each_child(
-        [&add](uint32_t node, Class child, uint32_t) { add(child.value(), Node(node)); });
-  });
-  Fill(instance.nodes, instance.num_classes(), [&](const auto& add) {
-    for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
-      add(instance.class_of[i].value(), Node(i));
-    }
-  });
-  return instance;
+absl::StatusOr<Instance> Restrict(Instance instance, const std::vector<bool>& keep) {
+  const Derivable derivable(instance, keep);
+  for (const Class root : instance.roots) {
+    if (derivable.has(root)) continue;
+    return absl::NotFoundError(absl::StrCat("class ", instance.class_id[root.value()].value(),
+                                            " has no finite, acyclic selection"));
+  }
+  if (derivable.num_nodes() == instance.num_nodes()) return instance;
+  return Compact(instance, derivable);
 }
 
 Selection ToSelection(const Instance& instance, std::span<const Node> choice) {

@@ -43,6 +43,9 @@ struct Instance {
 // NOT_FOUND if there is no finite selection.
 absl::StatusOr<Instance> MakeInstance(const Problem& problem);
 
+// The same with some e-nodes only. NOT_FOUND if there is no acyclic selection of them.
+absl::StatusOr<Instance> Restrict(Instance instance, const std::vector<bool>& keep);
+
 // As a Selection: what the roots need of a choice for each class.
 Selection ToSelection(const Instance& instance, std::span<const Node> choice);
 

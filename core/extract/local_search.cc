@@ -1,5 +1,6 @@
 #include "core/extract/local_search.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace quotient::extract {
@@ -18,17 +19,18 @@ LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection,
       selection_(selection),
       stop_(stop),
       tolerance_(selection.cost() * kRelativeTolerance),
-      taken_in_(instance.num_classes(), 0) {}
+      taken_in_(instance.num_classes(), 0),
+      kept_in_(instance.num_classes(), 0) {}
 
 void LocalSearch::Run() {
   for (int sideways_left = kSidewaysRounds; !stop_.ShouldStop();) {
     selection_.RecomputeCost();
-    const Score before = Now();
+    const Score before = selection_.score();
     while (SwitchPass(Sideways::kRefuse)) {
     }
     while (AdoptPass()) {
     }
-    if (Better(Now(), before)) {
+    if (Better(selection_.score(), before)) {
       sideways_left = kSidewaysRounds;
       continue;
     }
@@ -47,31 +49,32 @@ bool LocalSearch::Better(const Score& a, const Score& b) const {
 bool LocalSearch::SwitchPass(Sideways sideways) {
   bool improved = false;
   for (uint32_t i = 0; i < instance_.num_classes(); ++i) {
+    if (!selection_.live(Class(i)) || instance_.nodes[i].size() < 2) continue;
     if (stop_.ShouldStop()) return false;
-    if (selection_.live(Class(i))) improved |= SwitchClass(Class(i), sideways);
+    improved |= SwitchClass(Class(i), sideways);
   }
   return improved;
 }
 
+// Takes the best that closes no cycle.
 bool LocalSearch::SwitchClass(Class id, Sideways sideways) {
-  bool improved = false;
-  for (Node node : instance_.nodes[id.value()]) {
-    if (node == selection_.choice(id)) continue;
-    const Score before = Now();
-    const size_t mark = selection_.Mark();
-    if (!selection_.Choose(node)) continue;
-    if (Better(Now(), before)) {
-      improved = true;
-    } else if (sideways == Sideways::kTake && Equal(Now(), before)) {
-      return improved;  // one step sideways for each class is enough
-    } else {
-      selection_.UndoTo(mark);
-    }
+  const Score now = selection_.score();
+  candidates_.clear();
+  selection_.ForEachSwitch(id, now.cost + tolerance_, [&](Node node, const Score& score) {
+    const bool equal = sideways == Sideways::kTake && Equal(score, now);
+    if (equal || Better(score, now)) candidates_.push_back({node, score});
+  });
+  std::ranges::stable_sort(candidates_, [this](const Candidate& a, const Candidate& b) {
+    return Better(a.score, b.score);
+  });
+  for (const Candidate& candidate : candidates_) {
+    if (selection_.Choose(candidate.node)) return Better(selection_.score(), now);
   }
-  return improved;
+  return false;
 }
 
 bool LocalSearch::AdoptPass() {
+  shares_ = selection_.Shares();
   bool improved = false;
   for (uint32_t i = 0; i < instance_.num_classes(); ++i) {
     if (stop_.ShouldStop()) return false;
@@ -82,8 +85,8 @@ bool LocalSearch::AdoptPass() {
 
 bool LocalSearch::Adopt(Class adopted) {
   CollectAlternatives(adopted);
-  if (alternatives_.size() < 2) return false;  // a switch
-  const Score before = Now();
+  if (alternatives_.size() < 2 || !MayPay(adopted)) return false;  // one alone is a switch
+  const Score before = selection_.score();
   const size_t mark = selection_.Mark();
   replaced_.clear();
   for (Node node : alternatives_) {
@@ -91,7 +94,7 @@ bool LocalSearch::Adopt(Class adopted) {
     if (selection_.Choose(node)) replaced_.push_back(old);
   }
   DropWhatDoesNotPay();
-  if (Better(Now(), before)) return true;
+  if (Better(selection_.score(), before)) return true;
   selection_.UndoTo(mark);
   return false;
 }
@@ -118,11 +121,37 @@ void LocalSearch::CollectAlternatives(Class adopted) {
   }
 }
 
+// No more is freed than the current e-nodes and the shares of those of their children that the new
+// ones do not keep. First roughly, since that tells how far to walk.
+bool LocalSearch::MayPay(Class adopted) {
+  double hope = 0;
+  for (const Node node : alternatives_) {
+    const double share = shares_[instance_.class_of[node.value()].value()];
+    hope += std::max(0.0, share - instance_.cost[node.value()]);
+  }
+  if (hope <= tolerance_) return false;
+  double gain =
+      -selection_.WalkCone(adopted, hope, [this](Class id) { kept_in_[id.value()] = adoption_; });
+  if (gain < -hope) return false;
+  for (const Node node : alternatives_) {
+    const std::span<const Class> children = instance_.children[node.value()];
+    const Node current = selection_.choice(instance_.class_of[node.value()]);
+    double freed = instance_.cost[current.value()];
+    for (const Class child : instance_.children[current.value()]) {
+      if (kept_in_[child.value()] == adoption_) continue;
+      if (std::ranges::find(children, child) != children.end()) continue;
+      freed += shares_[child.value()] / selection_.uses(child);
+    }
+    gain += std::max(0.0, freed - instance_.cost[node.value()]);
+  }
+  return gain > tolerance_;
+}
+
 void LocalSearch::DropWhatDoesNotPay() {
   for (Node old : replaced_) {
-    const Score before = Now();
+    const Score before = selection_.score();
     const size_t mark = selection_.Mark();
-    if (selection_.Choose(old) && !Better(Now(), before)) selection_.UndoTo(mark);
+    if (selection_.Choose(old) && !Better(selection_.score(), before)) selection_.UndoTo(mark);
   }
 }
 

@@ -4,16 +4,20 @@
 
 namespace quotient::extract {
 
-SharedSelection::SharedSelection(const Instance& instance, std::vector<Node> choice)
-    : instance_(instance), order_(instance, std::move(choice)), uses_(instance.num_classes(), 0) {
+SharedSelection::SharedSelection(const Instance& instance, std::span<const uint32_t> components,
+                                 std::vector<Node> choice)
+    : instance_(instance),
+      choice_(instance, components, std::move(choice)),
+      uses_(instance.num_classes(), 0),
+      seen_in_(instance.num_classes(), 0) {
   for (Class root : instance.roots) Use(root);
 }
 
 bool SharedSelection::Choose(Node node) {
   const Class id = instance_.class_of[node.value()];
-  const Node old = order_.choice(id);
+  const Node old = choice(id);
   if (old == node) return true;
-  if (!order_.Choose(node)) return false;
+  if (!choice_.Choose(node)) return false;
   journal_.push_back(old);
   Switch(id, old, node);
   return true;
@@ -24,16 +28,21 @@ void SharedSelection::UndoTo(size_t mark) {
     const Node old = journal_.back();
     journal_.pop_back();
     const Class id = instance_.class_of[old.value()];
-    const Node replaced = order_.choice(id);
-    order_.Choose(old);  // cannot fail: the choices are those of before
+    const Node replaced = choice(id);
+    choice_.Restore(old);
     Switch(id, replaced, old);
   }
 }
 
+void SharedSelection::Pay(Node node, int sign) {
+  score_.cost += sign * instance_.cost[node.value()];
+  score_.num_rewritten += sign * instance_.rewritten[node.value()];
+}
+
 void SharedSelection::Switch(Class id, Node old_node, Node node) {
   if (!live(id)) return;
-  cost_ += instance_.cost[node.value()] - instance_.cost[old_node.value()];
-  num_rewritten_ += instance_.rewritten[node.value()] - instance_.rewritten[old_node.value()];
+  Pay(node, 1);
+  Pay(old_node, -1);
   // New uses first, so that what both share does not go and come back.
   for (Class child : instance_.children[node.value()]) Use(child);
   for (Class child : instance_.children[old_node.value()]) Drop(child);
@@ -45,10 +54,9 @@ void SharedSelection::Use(Class id) {
     const Class next = stack_.back();
     stack_.pop_back();
     if (uses_[next.value()]++ > 0) continue;
-    const Node node = order_.choice(next);
-    ++num_live_;
-    cost_ += instance_.cost[node.value()];
-    num_rewritten_ += instance_.rewritten[node.value()];
+    const Node node = choice(next);
+    ++score_.num_live;
+    Pay(node, 1);
     for (Class child : instance_.children[node.value()]) stack_.push_back(child);
   }
 }
@@ -59,18 +67,39 @@ void SharedSelection::Drop(Class id) {
     const Class next = stack_.back();
     stack_.pop_back();
     if (--uses_[next.value()] > 0) continue;
-    const Node node = order_.choice(next);
-    --num_live_;
-    cost_ -= instance_.cost[node.value()];
-    num_rewritten_ -= instance_.rewritten[node.value()];
+    const Node node = choice(next);
+    --score_.num_live;
+    Pay(node, -1);
     for (Class child : instance_.children[node.value()]) stack_.push_back(child);
   }
 }
 
+std::vector<double> SharedSelection::Shares() const {
+  std::vector<double> shares(uses_.size(), 0);
+  std::vector<Class> order = instance_.roots;  // users before what they use
+  std::vector<uint32_t> waiting = uses_;
+  for (const Class root : order) --waiting[root.value()];
+  std::erase_if(order, [&](Class root) { return waiting[root.value()] > 0; });
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const Class child : instance_.children[choice(order[i]).value()]) {
+      if (--waiting[child.value()] == 0) order.push_back(child);
+    }
+  }
+  for (size_t i = order.size(); i-- > 0;) {
+    const Node node = choice(order[i]);
+    double& share = shares[order[i].value()];
+    share = instance_.cost[node.value()];
+    for (const Class child : instance_.children[node.value()]) {
+      share += shares[child.value()] / uses(child);
+    }
+  }
+  return shares;
+}
+
 void SharedSelection::RecomputeCost() {
-  cost_ = 0;
+  score_.cost = 0;
   for (uint32_t i = 0; i < uses_.size(); ++i) {
-    if (uses_[i] > 0) cost_ += instance_.cost[order_.choice(Class(i)).value()];
+    if (uses_[i] > 0) score_.cost += instance_.cost[choice(Class(i)).value()];
   }
 }
 

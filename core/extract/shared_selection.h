@@ -5,17 +5,30 @@
 // the cost in time proportional to the part of the graph that comes or goes.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "core/extract/choice_order.h"
+#include "core/extract/acyclic_choice.h"
 #include "core/extract/instance.h"
 
 namespace quotient::extract {
 
+// Costs that differ by less, relatively, are equal: sums in different orders.
+inline constexpr double kRelativeTolerance = 1e-12;
+
+// How good a selection is. Among equal costs fewer classes are better, then fewer e-nodes that
+// rules made: a rewrite that gains nothing is none.
+struct Score {
+  double cost;
+  int64_t num_live;
+  int64_t num_rewritten;
+};
+
 class SharedSelection {
  public:
-  // `choice` must be acyclic; it stays so.
-  SharedSelection(const Instance& instance, std::vector<Node> choice);
+  // `choice` must be acyclic; it stays so. Borrows the others (see components.h).
+  SharedSelection(const Instance& instance, std::span<const uint32_t> components,
+                  std::vector<Node> choice);
 
   // Chooses `node` for its class; false, and nothing changed, if that would close a cycle.
   bool Choose(Node node);
@@ -26,16 +39,28 @@ class SharedSelection {
   // Forgets how to undo.
   void Commit() { journal_.clear(); }
 
-  Node choice(Class id) const { return order_.choice(id); }
-  const std::vector<Node>& choices() const { return order_.choices(); }
+  // What other e-nodes of a live class would make of it, cycles or not: calls visit(e-node, score)
+  // for those that would cost `limit` at most. Nothing changes.
+  template <typename Visit>
+  void ForEachSwitch(Class id, double limit, const Visit& visit);
+
+  // What it would cost to make the class live, or more than `limit` if it is more than that. Calls
+  // visit(live class) for those that it would use, itself if it is live.
+  template <typename Visit>
+  double WalkCone(Class id, double limit, const Visit& visit);
+
+  Node choice(Class id) const { return choice_.of(id); }
+  const std::vector<Node>& choices() const { return choice_.all(); }
   // How many live choices, and roots, use the class; live are those with at least one use.
   uint32_t uses(Class id) const { return uses_[id.value()]; }
   bool live(Class id) const { return uses_[id.value()] > 0; }
+  // What each class pays for itself and, where several share a class, its share of that: by Class,
+  // 0 for those that are not live. Classes that give up their choices together free no more than
+  // the sum of theirs.
+  std::vector<double> Shares() const;
 
-  double cost() const { return cost_; }
-  int64_t num_live() const { return num_live_; }
-  // Live choices that a rule made.
-  int64_t num_rewritten() const { return num_rewritten_; }
+  Score score() const { return score_; }
+  double cost() const { return score_.cost; }
   // Sums the cost anew: additions and subtractions leave rounding behind.
   void RecomputeCost();
 
@@ -43,15 +68,62 @@ class SharedSelection {
   void Switch(Class id, Node old_node, Node node);
   void Use(Class id);
   void Drop(Class id);
+  void Pay(Node node, int sign);
 
   const Instance& instance_;
-  ChoiceOrder order_;
+  AcyclicChoice choice_;
   std::vector<uint32_t> uses_;
-  double cost_ = 0;
-  int64_t num_live_ = 0;
-  int64_t num_rewritten_ = 0;
+  Score score_ = {0, 0, 0};
   std::vector<Node> journal_;  // choices replaced, oldest first
   std::vector<Class> stack_;
+  std::vector<uint32_t> seen_in_;  // by Class: the walk that was there last
+  uint32_t walk_ = 0;
 };
+
+template <typename Visit>
+void SharedSelection::ForEachSwitch(Class id, double limit, const Visit& visit) {
+  const Score now = score_;
+  const Node current = choice(id);
+  Pay(current, -1);
+  for (const Class child : instance_.children[current.value()]) Drop(child);
+  const Score without = score_;
+  for (const Node node : instance_.nodes[id.value()]) {
+    if (node == current) continue;
+    score_ = without;
+    Pay(node, 1);
+    const std::span<const Class> children = instance_.children[node.value()];
+    size_t used = 0;
+    while (used < children.size() && score_.cost <= limit) Use(children[used++]);
+    const Score score = score_;
+    while (used > 0) Drop(children[--used]);
+    if (score.cost <= limit) visit(node, score);
+  }
+  for (const Class child : instance_.children[current.value()]) Use(child);
+  score_ = now;
+}
+
+template <typename Visit>
+double SharedSelection::WalkCone(Class id, double limit, const Visit& visit) {
+  double cost = 0;
+  ++walk_;
+  seen_in_[id.value()] = walk_;
+  stack_.assign(1, id);
+  while (!stack_.empty() && cost <= limit) {
+    const Class next = stack_.back();
+    stack_.pop_back();
+    if (live(next)) {
+      visit(next);
+      continue;
+    }
+    const Node node = choice(next);
+    cost += instance_.cost[node.value()];
+    for (const Class child : instance_.children[node.value()]) {
+      if (seen_in_[child.value()] == walk_) continue;
+      seen_in_[child.value()] = walk_;
+      stack_.push_back(child);
+    }
+  }
+  return cost;
+}
 
 }  // namespace quotient::extract

@@ -54,7 +54,8 @@ struct JournalEntry {
   std::string site;  // name of a node of the original that the rewrite replaced
   std::string before;
   std::string after;
-  // The rules that lead from the one to the other, in order; none where it is part of another entry.
+  // The rules that lead from the one to the other, in order; none where it is part of another
+  // entry.
   std::vector<std::string> steps = {};
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/base/rng.h"
 #include "core/extract/bottom_up.h"
+#include "core/extract/components.h"
 #include "tests/support/egraph/extraction_case.h"
 
 namespace quotient::extract {
@@ -18,7 +19,8 @@ TEST(SharedSelection, KnowsItsCostAfterAnyMovesAndUndoes) {
     const auto example = testing::ExtractionCase::Random(rng, 12);
     const absl::StatusOr<Instance> instance = MakeInstance(example.problem());
     if (!instance.ok()) continue;
-    SharedSelection selection(*instance, MinimizeTreeCost(*instance).choice);
+    const std::vector<uint32_t> components = StrongComponents(*instance);
+    SharedSelection selection(*instance, components, MinimizeTreeCost(*instance).choice);
     std::vector<Node> before = selection.choices();
     size_t mark = selection.Mark();
     for (int i = 0; i < 40; ++i) {
@@ -40,7 +42,7 @@ TEST(SharedSelection, KnowsItsCostAfterAnyMovesAndUndoes) {
         ASSERT_EQ(selection.live(Class(id)), needed);
         live += needed;
       }
-      ASSERT_EQ(selection.num_live(), live);
+      ASSERT_EQ(selection.score().num_live, live);
     }
     selection.RecomputeCost();
     EXPECT_EQ(selection.cost(), ToSelection(*instance, selection.choices()).cost);

@@ -23,7 +23,8 @@ Report Example() {
   report.speedup_interval = {23.5, 26.25};
   report.verification = {true, 1e-7, 1e-4, 2};
   report.search = {"saturate", 1.5, 1000, 400, 7, "saturated", 33};
-  report.journal = {{"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)", {"bn-conv", "fold"}}};
+  report.journal = {
+      {"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)", {"bn-conv", "fold"}}};
   report.nodes = {{"bn1", "BatchNormalization", 30.0, std::nullopt, 0.02, "measured"},
                   {"conv1", "Conv", 70.5, 80.25, 0.01, "measured"}};
   report.drawn_before = {{"conv1", "Conv", {}, false, 70.5},
