@@ -2,7 +2,8 @@
 #
 #   absl::*  gRPC::grpc++  protobuf::libprotobuf  SQLite::SQLite3  OpenSSL::Crypto
 #   prometheus-cpp::core  prometheus-cpp::pull  spdlog::spdlog  nlohmann_json::nlohmann_json
-#   ONNX::onnx  DNNL::dnnl  GTest::gtest  GTest::gmock  benchmark::benchmark  Threads::Threads
+#   ONNX::onnx  DNNL::dnnl  GTest::gtest  GTest::gmock  benchmark::benchmark  ZLIB::ZLIB
+#   Threads::Threads
 
 if(DEFINED ENV{QUOTIENT_DEPS})
   set(quotient_deps $ENV{QUOTIENT_DEPS})
@@ -38,4 +39,5 @@ find_package(dnnl CONFIG REQUIRED)
 if(QUOTIENT_TESTS)
   find_package(GTest CONFIG REQUIRED)
   find_package(benchmark CONFIG REQUIRED)
+  find_package(ZLIB REQUIRED)
 endif()
