@@ -10,14 +10,14 @@ namespace {
 // What waits to be settled. Ties: with fewer e-nodes that rules made first, then shallower, then
 // the older e-node.
 struct Candidate {
-  double value;
-  double rewritten;  // in the whole tree: as many as 2^depth
-  uint32_t depth;
+  double value = 0;
+  double rewritten = 0;  // in the whole tree: as many as 2^depth
+  uint32_t depth = 0;
   Node node;
 
   friend bool operator>(const Candidate& a, const Candidate& b) {
-    return std::tie(a.value, a.rewritten, a.depth, a.node) >
-           std::tie(b.value, b.rewritten, b.depth, b.node);
+    if (a.value != b.value) return a.value > b.value;
+    return std::tie(a.rewritten, a.depth, a.node) > std::tie(b.rewritten, b.depth, b.node);
   }
 };
 
@@ -31,6 +31,7 @@ BottomUpResult Settle(const Instance& instance, const Join& join, const Charge& 
   std::vector<double> rewritten(instance.num_classes(), 0);
   std::vector<uint32_t> depth(instance.num_classes(), 0);
   std::vector<uint32_t> missing(instance.num_nodes());
+  std::vector<Candidate> offered(instance.num_classes());  // the best so far
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
 
   const auto offer = [&](Node node) {
@@ -45,6 +46,9 @@ BottomUpResult Settle(const Instance& instance, const Join& join, const Charge& 
       candidate.rewritten += rewritten[child] * times[i];
       candidate.depth = std::max(candidate.depth, depth[child] + 1);
     }
+    Candidate& best = offered[instance.class_of[node.value()].value()];
+    if (best.node.valid() && !(best > candidate)) return;
+    best = candidate;
     queue.push(candidate);
   };
   for (uint32_t i = 0; i < instance.num_nodes(); ++i) {

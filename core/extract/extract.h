@@ -55,8 +55,7 @@ class Extractor {
                                             const StopCondition& stop) const = 0;
 };
 
-// All extractors: "tree" (Knuth's generalisation of Dijkstra's algorithm), "dag" (local search on
-// the exact DAG cost).
+// All extractors; README.md has the table.
 std::span<const Extractor* const> AllExtractors();
 const Extractor* FindExtractor(absl::string_view name);
 

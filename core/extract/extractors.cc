@@ -2,6 +2,7 @@
 
 #include "core/extract/dag.h"
 #include "core/extract/extract.h"
+#include "core/extract/history.h"
 #include "core/extract/tree.h"
 
 namespace quotient::extract {
@@ -9,7 +10,8 @@ namespace quotient::extract {
 std::span<const Extractor* const> AllExtractors() {
   static const TreeExtractor tree;
   static const DagExtractor dag;
-  static const Extractor* const all[] = {&tree, &dag};
+  static const HistoryExtractor history;
+  static const Extractor* const all[] = {&tree, &history, &dag};
   return all;
 }
 

@@ -74,19 +74,33 @@ class Builder {
   uint32_t num_begun_ = 0;
 };
 
-// What the roots can reach, with e-nodes that cannot be chosen.
+// Live e-nodes by class, in the order of their ids. Reads them in that order, too: along the chain
+// of a class each would be a cache miss.
+egraph::GroupedList<ENodeId> MembersOf(const EGraph& graph) {
+  egraph::GroupedList<ENodeId> members(graph.class_bound());
+  const auto for_each = [&graph](const auto& visit) {
+    for (uint32_t i = 0; i < graph.enode_bound(); ++i) {
+      if (graph.live(ENodeId(i))) visit(graph.class_of(ENodeId(i)).value(), ENodeId(i));
+    }
+  };
+  for_each([&members](uint32_t id, ENodeId) { members.Count(id); });
+  members.Allocate();
+  for_each([&members](uint32_t id, ENodeId node) { members.Append(id, node); });
+  return members;
+}
+
+// What the roots can reach through e-nodes of finite cost.
 Instance Reachable(const Problem& problem) {
   const EGraph& graph = problem.graph;
+  const egraph::GroupedList<ENodeId> members = MembersOf(graph);
   Builder<ClassId> builder(graph.class_bound());
   for (const ClassId root : problem.roots) builder.AddRoot(graph.Find(root));
-  std::vector<ENodeId> members;
   for (ClassId id; builder.NextClass(id);) {
     builder.instance.class_id.push_back(id);
-    members.clear();
-    for (const ENodeId node : graph.nodes(id)) members.push_back(node);
-    std::ranges::sort(members);
-    for (const ENodeId node : members) {
-      builder.AddNode(problem.cost.Cost(node), node, graph.origin(node) != egraph::kInputOrigin);
+    for (const ENodeId node : members[id.value()]) {
+      const double cost = problem.cost.Cost(node);
+      if (!Usable(cost)) continue;
+      builder.AddNode(cost, node, graph.origin(node) != egraph::kInputOrigin);
       const std::span<const ClassId> children = graph.node(node).children;
       for (auto it = children.begin(); it != children.end(); ++it) {
         if (std::find(children.begin(), it, *it) != it) continue;
@@ -162,9 +176,8 @@ Instance Compact(const Instance& from, const Derivable& derivable) {
 
 absl::StatusOr<Instance> MakeInstance(const Problem& problem) {
   Instance instance = Reachable(problem);
-  std::vector<bool> usable(instance.num_nodes());
-  for (size_t i = 0; i < usable.size(); ++i) usable[i] = Usable(instance.cost[i]);
-  return Restrict(std::move(instance), usable);
+  const std::vector<bool> all(instance.num_nodes(), true);
+  return Restrict(std::move(instance), all);
 }
 
 absl::StatusOr<Instance> Restrict(Instance instance, const std::vector<bool>& keep) {

@@ -28,14 +28,16 @@ void LocalSearch::Run() {
     const Score before = selection_.score();
     while (SwitchPass(Sideways::kRefuse)) {
     }
-    while (AdoptPass()) {
+    while (moves_ != moves_at_last_adoptions_ && AdoptPass()) {
     }
     if (Better(selection_.score(), before)) {
       sideways_left = kSidewaysRounds;
       continue;
     }
     if (sideways_left-- == 0) break;
+    const int64_t moves_before = moves_;
     SwitchPass(Sideways::kTake);
+    if (moves_ == moves_before) break;
   }
   selection_.Commit();
 }
@@ -68,7 +70,9 @@ bool LocalSearch::SwitchClass(Class id, Sideways sideways) {
     return Better(a.score, b.score);
   });
   for (const Candidate& candidate : candidates_) {
-    if (selection_.Choose(candidate.node)) return Better(selection_.score(), now);
+    if (!selection_.Choose(candidate.node)) continue;
+    ++moves_;
+    return Better(selection_.score(), now);
   }
   return false;
 }
@@ -80,6 +84,7 @@ bool LocalSearch::AdoptPass() {
     if (stop_.ShouldStop()) return false;
     improved |= Adopt(Class(i));
   }
+  if (!improved) moves_at_last_adoptions_ = moves_;
   return improved;
 }
 
@@ -94,7 +99,10 @@ bool LocalSearch::Adopt(Class adopted) {
     if (selection_.Choose(node)) replaced_.push_back(old);
   }
   DropWhatDoesNotPay();
-  if (Better(selection_.score(), before)) return true;
+  if (Better(selection_.score(), before)) {
+    ++moves_;
+    return true;
+  }
   selection_.UndoTo(mark);
   return false;
 }

@@ -9,6 +9,7 @@
 // or reshape in between) count, too. Most adoptions are ruled out beforehand: what the classes
 // could free together, at most, is compared with what X costs.
 
+#include <cstdint>
 #include <vector>
 
 #include "core/base/stop.h"
@@ -47,6 +48,9 @@ class LocalSearch {
   SharedSelection& selection_;
   const StopCondition& stop_;
   const double tolerance_;
+
+  int64_t moves_ = 0;
+  int64_t moves_at_last_adoptions_ = -1;  // when a whole pass of them found nothing
 
   std::vector<Candidate> candidates_;  // of one SwitchClass
 

@@ -2,16 +2,13 @@
 
 #include "core/base/status_macros.h"
 #include "core/extract/bottom_up.h"
-#include "core/extract/lower_bound.h"
 
 namespace quotient::extract {
 
 absl::StatusOr<Selection> TreeExtractor::Extract(const Problem& problem,
                                                  const StopCondition& /*stop*/) const {
   QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
-  Selection selection = ToSelection(instance, MinimizeTreeCost(instance).choice);
-  selection.lower_bound = LowerBound(instance);
-  return selection;
+  return ToSelection(instance, MinimizeTreeCost(instance).choice);
 }
 
 }  // namespace quotient::extract

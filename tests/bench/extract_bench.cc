@@ -1,10 +1,13 @@
-// Extractors on e-graphs of others: files of the extraction-gym form, compressed with gzip or not.
+// Extractors on e-graphs of others, files of the extraction-gym form, compressed with gzip or not,
+// and on those of ONNX models (FILE.onnx), saturated with all rules.
 //
-//   extract_bench FILE... [--extractor NAME] [--seconds S] [--repeat N]
+//   extract_bench FILE... [--extractor NAME] [--seconds S] [--repeat N] [--device D] [--nodes N]
 //
 //   --extractor NAME     only this one; all if not said
 //   --seconds S          an extraction is asked to stop after so long, 60 if not said
 //   --repeat N           milliseconds are the median of N extractions, 1 if not said
+//   --device D           whose costs the e-nodes of models have, model:h200 if not said
+//   --nodes N            at which the e-graphs of models stop growing, 50000 if not said
 //
 // A line per file and extractor: the cost of its answer, the bound that it proved, what part of the
 // cost lies between them, and the wall clock time of the extraction alone. Every answer is checked;
@@ -22,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/extract/extract.h"
+#include "tests/bench/model_problem.h"
 #include "tests/support/egraph/gym_file.h"
 
 namespace quotient {
@@ -35,6 +39,8 @@ struct Options {
   const Extractor* extractor = nullptr;  // null: all
   double seconds = 60;
   int repeat = 1;
+  std::string device = "model:h200";
+  int64_t nodes = 50'000;
 };
 
 bool ParseFlag(const std::string& flag, const std::string& value, Options& options) {
@@ -43,6 +49,8 @@ bool ParseFlag(const std::string& flag, const std::string& value, Options& optio
     return options.extractor != nullptr;
   }
   if (flag == "--seconds") return absl::SimpleAtod(value, &options.seconds) && options.seconds > 0;
+  if (flag == "--device") return !(options.device = value).empty();
+  if (flag == "--nodes") return absl::SimpleAtoi(value, &options.nodes) && options.nodes > 0;
   if (flag == "--repeat") return absl::SimpleAtoi(value, &options.repeat) && options.repeat > 0;
   return false;
 }
@@ -64,8 +72,10 @@ void PrintUsage(const char* program) {
   for (const Extractor* extractor : extract::AllExtractors()) {
     absl::StrAppend(&names, names.empty() ? "" : "|", extractor->name());
   }
-  std::fprintf(stderr, "usage: %s FILE... [--extractor %s] [--seconds S] [--repeat N]\n", program,
-               names.c_str());
+  std::fprintf(stderr,
+               "usage: %s FILE... [--extractor %s] [--seconds S] [--repeat N]\n"
+               "       [--device model:NAME] [--nodes N]\n",
+               program, names.c_str());
 }
 
 struct Measured {
@@ -73,7 +83,9 @@ struct Measured {
   double lower_bound;
   double milliseconds;
 
-  double gap_percent() const { return cost > 0 ? 100 * ((cost - lower_bound) / cost) : 0; }
+  double gap_percent() const {
+    return cost > lower_bound ? 100 * ((cost - lower_bound) / cost) : 0;
+  }
 };
 
 // Costs are added in different orders.
@@ -126,19 +138,31 @@ bool RunExtractor(const std::string& name, const extract::Problem& problem,
   return true;
 }
 
-bool RunFile(const std::string& path, std::span<const Extractor* const> extractors,
-             const Options& options) {
-  const auto file = testing::ReadGymFile(path);
-  if (!file.ok()) {
-    std::fprintf(stderr, "%s\n", file.status().ToString().c_str());
-    return false;
-  }
+bool RunProblem(const std::string& path, const extract::Problem& problem,
+                std::span<const Extractor* const> extractors, const Options& options) {
   const std::string name = std::filesystem::path(path).filename();
   bool all_right = true;
   for (const Extractor* extractor : extractors) {
-    all_right &= RunExtractor(name, file->problem(), *extractor, options);
+    all_right &= RunExtractor(name, problem, *extractor, options);
   }
   return all_right;
+}
+
+bool Unreadable(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return false;
+}
+
+bool RunFile(const std::string& path, std::span<const Extractor* const> extractors,
+             const Options& options) {
+  if (path.ends_with(".onnx")) {
+    const auto model = ModelProblem::Make(path, options.device, options.nodes);
+    if (!model.ok()) return Unreadable(model.status());
+    return RunProblem(path, (*model)->problem(), extractors, options);
+  }
+  const auto file = testing::ReadGymFile(path);
+  if (!file.ok()) return Unreadable(file.status());
+  return RunProblem(path, file->problem(), extractors, options);
 }
 
 bool Run(const Options& options) {

@@ -1,0 +1,42 @@
+#include "tests/bench/model_problem.h"
+
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "core/kernels/partition.h"
+#include "core/optimize/prepared.h"
+#include "core/search/strategy.h"
+
+namespace quotient {
+namespace {
+
+constexpr int kThreads = 2;
+constexpr int kMaxOpset = 20;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ModelProblem>> ModelProblem::Make(const std::string& path,
+                                                                 const std::string& device,
+                                                                 int64_t max_nodes) {
+  std::unique_ptr<ModelProblem> made(new ModelProblem);
+  QUOTIENT_ASSIGN_OR_RETURN(client::LocalModel files, client::LocalModel::Open(path));
+  made->files_ = std::make_unique<client::LocalModel>(std::move(files));
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const optimize::Prepared prepared,
+      optimize::Prepare(made->files_->View(), optimize::Options(), kThreads, StopCondition()));
+  QUOTIENT_ASSIGN_OR_RETURN(made->tensors_, domain::FromGraph(prepared.graph, prepared.measured));
+  QUOTIENT_ASSIGN_OR_RETURN(made->rules_,
+                            rules::BuildRules(made->tensors_.domain.get(), kMaxOpset, {}));
+  search::Limits limits;
+  limits.max_enodes = max_nodes;
+  QUOTIENT_RETURN_IF_ERROR(search::FindStrategy("saturate")
+                               ->Run(*made->tensors_.egraph, made->rules_.rules(), limits, {}, {})
+                               .status());
+  QUOTIENT_ASSIGN_OR_RETURN(made->model_, cost::NewAnalyticCostModel(device));
+  made->costs_ = std::make_unique<optimize::ENodeCosts>(
+      made->tensors_, *made->model_, kThreads, kernels::ConstantFootprintLog2(prepared.cut.graph));
+  made->roots_ = made->tensors_.CanonicalRoots();
+  return made;
+}
+
+}  // namespace quotient
