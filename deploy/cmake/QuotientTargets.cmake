@@ -74,7 +74,7 @@ function(quotient_bench name)
   quotient_binary(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} benchmark::benchmark_main)
 endfunction()
 
-# quotient_fuzzer(NAME [SOURCES a_fuzzer.cc...] [DEPS target...] [CORPUS folder])
+# quotient_fuzzer(NAME [SOURCES a_fuzz.cc...] [DEPS target...] [CORPUS folder])
 # A libFuzzer program under the preset fuzz; under the others a program that runs
 # LLVMFuzzerTestOneInput on each file of CORPUS, as a CTest entry, so that old finds stay found.
 function(quotient_fuzzer name)

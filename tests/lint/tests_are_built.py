@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import sys
 
-CXX = ("*_test.cc", "*_bench.cc", "*_fuzzer.cc")
+CXX = ("*_test.cc", "*_bench.cc", "*_fuzz.cc")
 PYTHON = ("*_test.py", "test_*.py")
 
 

@@ -13,10 +13,12 @@ class TestsAreBuiltTest(unittest.TestCase):
             root = pathlib.Path(directory).resolve()
             folder = root / "tests" / "core"
             folder.mkdir(parents=True)
-            for name in ("built_test.cc", "lost_test.cc", "helper.cc", "run_test.py", "lost_test.py"):
+            for name in ("built_test.cc", "lost_test.cc", "lost_fuzz.cc", "helper.cc", "run_test.py",
+                         "lost_test.py"):
                 (folder / name).touch()
             lost = list(tests_are_built.forgotten(root, {folder / "built_test.cc"}, {"run_test.py"}))
-        self.assertEqual(["tests/core/lost_test.cc: no CMakeLists.txt builds this",
+        self.assertEqual(["tests/core/lost_fuzz.cc: no CMakeLists.txt builds this",
+                          "tests/core/lost_test.cc: no CMakeLists.txt builds this",
                           "tests/core/lost_test.py: no CTest entry runs this"], lost)
 
 
