@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -103,9 +102,11 @@ class ChangeLog {
       // One that changed again since is met there.
       return position.epoch != epoch.id || position < from || visit(id, position);
     };
-    return std::ranges::all_of(changes, meet) &&
-           std::ranges::all_of(std::views::iota(epoch.nodes_begin, epoch.nodes_end),
-                               [&](uint32_t i) { return meet(ENodeId(i)); });
+    if (!std::ranges::all_of(changes, meet)) return false;
+    for (uint32_t i = epoch.nodes_begin; i < epoch.nodes_end; ++i) {
+      if (!meet(ENodeId(i))) return false;
+    }
+    return true;
   }
 
   const FlatArray<Row>* const rows_;
