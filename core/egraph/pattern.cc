@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/egraph/pattern_program.h"
 #include "core/egraph/pattern_text.h"
@@ -207,7 +205,8 @@ absl::StatusOr<std::unique_ptr<Rule>> CompileNamed(absl::string_view text,
                                                    absl::string_view equation,
                                                    const Vocabulary& vocabulary) {
   const auto error = [](absl::string_view name, const absl::Status& status) {
-    return absl::InvalidArgumentError(absl::StrCat("rule ", name, ": ", status.message()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("rule ", Escaped(name), ": ", Escaped(status.message())));
   };
   absl::StatusOr<RuleText> parsed = ParseRuleText(text);
   if (!parsed.ok()) return error(text.substr(0, text.find(':')), parsed.status());
@@ -222,7 +221,8 @@ absl::StatusOr<ClassId> AddGround(EGraph& graph, const Term& term, const Vocabul
                                   Origin origin) {
   if (term.sort == Term::Sort::kVariable || term.repeated ||
       (term.brackets != Term::Brackets::kNone && term.brackets != Term::Brackets::kText)) {
-    return absl::InvalidArgumentError(absl::StrCat(term.name, ": not a term without variables"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(term.name), ": not a term without variables"));
   }
   std::vector<ClassId> children;
   for (const Term& child : term.children) {
@@ -241,34 +241,17 @@ absl::StatusOr<std::unique_ptr<Rule>> CompileRule(absl::string_view text,
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Rule>>> CompileRules(absl::string_view text,
-                                                                const Vocabulary& vocabulary) {
-  // Lines of one rule, joined; and the comment right above it.
-  struct Entry {
-    std::string text;
-    std::string equation;
-  };
-  std::vector<Entry> entries;
-  absl::string_view comment;
-  bool inside = false;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    const absl::string_view content = absl::StripAsciiWhitespace(line);
-    if (content.empty() || content[0] == '#') {
-      comment = content.empty() ? content : absl::StripAsciiWhitespace(content.substr(1));
-      inside = false;
-    } else if (inside && absl::ascii_isspace(static_cast<unsigned char>(line[0]))) {
-      absl::StrAppend(&entries.back().text, " ", content);
-    } else {
-      entries.push_back({std::string(content), std::string(comment)});
-      comment = "";
-      inside = true;
-    }
-  }
+                                                                const Vocabulary& vocabulary,
+                                                                absl::string_view source) {
   std::vector<std::unique_ptr<Rule>> rules;
-  for (const Entry& entry : entries) {
-    QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Rule> rule,
-                              CompileNamed(entry.text, absl::StrCat("rule-", rules.size() + 1),
-                                           entry.equation, vocabulary));
-    rules.push_back(std::move(rule));
+  for (const RuleLine& line : SplitRules(text)) {
+    absl::StatusOr<std::unique_ptr<Rule>> rule =
+        CompileNamed(line.text, absl::StrCat("rule-", rules.size() + 1), line.equation, vocabulary);
+    if (!rule.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(source, ":", line.number, ": ", rule.status().message()));
+    }
+    rules.push_back(*std::move(rule));
   }
   return rules;
 }

@@ -102,9 +102,11 @@ struct Vocabulary {
 absl::StatusOr<std::unique_ptr<Rule>> CompileRule(absl::string_view text,
                                                   const Vocabulary& vocabulary);
 
-// A file of rules; rules without a name are called "rule-1", "rule-2", .. by their position.
+// A file of rules; rules without a name are called "rule-1", "rule-2", .. by their position. Errors
+// begin with `source`, what the file is called, and the line: "rules.txt:3: rule comm-add: ..".
 absl::StatusOr<std::vector<std::unique_ptr<Rule>>> CompileRules(absl::string_view text,
-                                                                const Vocabulary& vocabulary);
+                                                                const Vocabulary& vocabulary,
+                                                                absl::string_view source = "rules");
 
 // Adds a term without variables and builders, as "(+ x (cos x))", and returns its class.
 absl::StatusOr<ClassId> AddTerm(EGraph& graph, absl::string_view text, const Vocabulary& vocabulary,

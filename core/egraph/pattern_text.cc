@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
 
 namespace quotient::egraph {
@@ -249,6 +250,28 @@ absl::StatusOr<Term> Parser::WholeTerm() {
 }
 
 }  // namespace
+
+std::vector<RuleLine> SplitRules(absl::string_view file) {
+  std::vector<RuleLine> rules;
+  absl::string_view comment;
+  bool inside = false;
+  size_t number = 0;
+  for (absl::string_view line : absl::StrSplit(file, '\n')) {
+    ++number;
+    const absl::string_view content = absl::StripAsciiWhitespace(line);
+    if (content.empty() || content[0] == '#') {
+      comment = content.empty() ? content : absl::StripAsciiWhitespace(content.substr(1));
+      inside = false;
+    } else if (inside && absl::ascii_isspace(static_cast<unsigned char>(line[0]))) {
+      absl::StrAppend(&rules.back().text, " ", content);
+    } else {
+      rules.push_back({number, std::string(content), std::string(comment)});
+      comment = "";
+      inside = true;
+    }
+  }
+  return rules;
+}
 
 absl::StatusOr<RuleText> ParseRuleText(absl::string_view text) { return Parser(text).Rule(); }
 

@@ -49,6 +49,14 @@ struct RuleText {
   std::vector<GuardText> guards;
 };
 
+// A rule of a file, as said in pattern.h.
+struct RuleLine {
+  size_t number = 0;     // of the line on which it begins, from 1
+  std::string text;      // continuation lines joined
+  std::string equation;  // the comment directly above, or empty
+};
+std::vector<RuleLine> SplitRules(absl::string_view file);
+
 // INVALID_ARGUMENT naming the place. Terms nest at most 200 deep.
 absl::StatusOr<RuleText> ParseRuleText(absl::string_view text);
 absl::StatusOr<Term> ParseTerm(absl::string_view text);

@@ -84,11 +84,9 @@ absl::StatusOr<RuleList> CompileFamily(TensorDomain* domain, const Family& famil
   Words words(domain);
   AddCommonWords(words);
   if (family.add_words != nullptr) family.add_words(words);
-  auto compiled = egraph::CompileRules(family.text, words.vocabulary());
-  if (!compiled.ok()) {
-    return MakeError(Reason::kInternal,
-                     absl::StrCat("family ", family.name, ": ", compiled.status().message()));
-  }
+  auto compiled =
+      egraph::CompileRules(family.text, words.vocabulary(), absl::StrCat("family ", family.name));
+  if (!compiled.ok()) return MakeError(Reason::kInternal, compiled.status().message());
   RuleList rules = *std::move(compiled);
   if (family.add_rules != nullptr) family.add_rules(domain, rules);
   return JoinByName(domain, std::move(rules));

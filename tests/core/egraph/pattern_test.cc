@@ -307,6 +307,22 @@ TEST_F(PatternTest, AFileOfRules) {
       lines, ElementsAre("one | f(?x) => ?x", "two | two of the same", "rule-3 | h(?x, ?y) => ?y"));
 }
 
+TEST_F(PatternTest, ErrorsInAFileNameItAndTheLine) {
+  const auto error = [this](absl::string_view text) {
+    return std::string(CompileRules(text, vocabulary_, "my.txt").status().message());
+  };
+  EXPECT_EQ(error("# two lines\n\none: f(?x)\n  => ?x\n\ntwo: f(?x) => ?y\n"),
+            "my.txt:6: rule two: ?y is not bound");
+  EXPECT_EQ(error("f(?x)\n  => ?y"), "my.txt:1: rule rule-1: ?y is not bound");
+}
+
+TEST_F(PatternTest, ErrorsAreShortAndPrintable) {
+  const std::string binary = Error(std::string("\x01\xff(\0", 4));
+  EXPECT_THAT(binary, HasSubstr("rule \\x01\\xff(\\x00: expected"));
+  EXPECT_LT(Error(std::string(100'000, 'f')).size(), 400u);
+  EXPECT_LT(Error(absl::StrCat("n: f(?x) => ?", std::string(100'000, 'y'))).size(), 400u);
+}
+
 TEST_F(PatternTest, TermsWithVariablesCannotBeAdded) {
   EXPECT_FALSE(AddTerm(graph_, "(f ?x)", vocabulary_).ok());
   EXPECT_FALSE(AddTerm(graph_, "f(a...)", vocabulary_).ok());
