@@ -34,7 +34,7 @@ void Matcher::Search(EGraph& graph, const Bounds& bounds) {
     rule.found_at = kNowhere;
     rule.enough = bound < (kNoBound - rule.next) / words ? rule.next + bound * words : kNoBound;
   }
-  const auto wants_more = [this](const RuleState& rule) {
+  const auto wants_more = [](const RuleState& rule) {
     return rule.right.has_value() && rule.queue.size() < rule.enough;
   };
   const ChangeLog::Position present = graph.changes().begin();
