@@ -20,6 +20,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
+// The last step makes a million e-nodes: too long under a sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kSteps = 10;
+#else
+constexpr int kSteps = 11;
+#endif
+
 // The e-graph of the start expressions and its rules.
 class Workload {
  public:
@@ -63,12 +70,15 @@ class Workload {
 TEST(MathWorkload, HasTheKnownNumbersOfENodes) {
   Workload workload;
   std::vector<int64_t> counts = {workload.graph().num_enodes()};
-  for (int step = 1; step <= 10; ++step) {
+  for (int step = 1; step <= kSteps; ++step) {
     workload.matcher().Search(workload.graph());
     workload.Apply();
     counts.push_back(workload.graph().num_enodes());
   }
-  EXPECT_THAT(counts, ElementsAre(35, 69, 118, 208, 389, 784, 1576, 3160, 8113, 28303, 136446));
+  std::vector<int64_t> known = {35,   69,   118,  208,   389,    784,
+                                1576, 3160, 8113, 28303, 136446, 1047896};
+  known.resize(kSteps + 1);
+  EXPECT_EQ(counts, known);
 }
 
 TEST(MathWorkload, SearchesThatStopAndGoOnFindTheSame) {
