@@ -8,25 +8,26 @@
 //       Each expression (a line) by itself, with the scheduler of core/search until N e-nodes, then
 //       the smallest tree is taken out. A line per expression.
 //
-//   --domain math|prop   what folds with --fold, "math" if not said
-//   --fold               constants fold, as the rules with guards need it; then e-node counts are
-//                        not comparable with engines that do not fold
-//   --matches N          backoff: matches of a rule per iteration before it is banned
+// README.md says with which files. With --help it lists its options.
 
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/matcher.h"
@@ -34,6 +35,7 @@
 #include "core/extract/extract.h"
 #include "core/search/strategy.h"
 #include "tests/support/egraph/algebra_domain.h"
+#include "tests/support/egraph/rewriting_files.h"
 
 namespace quotient {
 namespace {
@@ -43,49 +45,99 @@ using egraph::EGraph;
 using egraph::ENodeId;
 using egraph::Match;
 
+constexpr char kUsage[] =
+    R"(usage: egraph_bench [--rules FILE] [--expressions FILE] [--fold] [--domain math|prop]
+                    ([--steps N] | --schedule backoff [--nodes N] [--matches N])
+
+  --rules FILE         one rule a line; variables are ?x, or bare in a file without any '?': then a
+                       leaf that begins with a lower-case letter is one, but for true and false
+  --expressions FILE   one a line; empty lines and # comments are skipped
+  --fold               constants fold, as the rules with guards need it; then e-node counts are not
+                       comparable with engines that do not fold. Only the domain's operators
+  --domain math|prop   what folds with --fold (math)
+  --steps N            all expressions in one e-graph; each step applies all rules (9)
+  --schedule backoff   each expression by itself, with the scheduler, then the smallest tree
+  --nodes N            until so many e-nodes (10000)
+  --matches N          of a rule per iteration, before it is banned (1000)
+)";
+
 struct Options {
   std::string domain = "math";
   std::string rules = "tests/data/rewriting/math/rules.txt";
   std::string expressions = "tests/data/rewriting/math/expressions.txt";
-  int steps = 9;
   bool fold = false;
   bool backoff = false;
-  int64_t nodes = 10'000;
-  int64_t matches = 1'000;  // as egg's scheduler
+  bool help = false;
+  std::optional<int64_t> steps;
+  std::optional<int64_t> nodes;
+  std::optional<int64_t> matches;
 };
 
-bool ParseOptions(int argc, char** argv, Options& options) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--fold") {
-      options.fold = true;
-      continue;
-    }
-    if (i + 1 == argc) return false;
-    const std::string value = argv[++i];
-    const auto number = [&](const char* name, auto& place) {
-      return flag == name && absl::SimpleAtoi(value, &place);
-    };
-    if (flag == "--domain" && (value == "math" || value == "prop")) {
-      options.domain = value;
-    } else if (flag == "--rules") {
-      options.rules = value;
-    } else if (flag == "--expressions") {
-      options.expressions = value;
-    } else if (flag == "--schedule" && value == "backoff") {
-      options.backoff = true;
-    } else if (!number("--steps", options.steps) && !number("--nodes", options.nodes) &&
-               !number("--matches", options.matches)) {
-      return false;
-    }
-  }
-  return true;
+absl::Status WrongArgument(absl::string_view flag, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", what));
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return absl::NotFoundError(path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+absl::Status ParseNumber(absl::string_view flag, absl::string_view value, int64_t least,
+                         std::optional<int64_t>& place) {
+  int64_t number;
+  if (!absl::SimpleAtoi(value, &number) || number < least) {
+    return WrongArgument(flag, absl::StrCat("wants a number from ", least, " on, not ", value));
+  }
+  place = number;
+  return absl::OkStatus();
+}
+
+absl::Status ParseWord(absl::string_view flag, absl::string_view value,
+                       std::initializer_list<absl::string_view> words) {
+  if (std::ranges::find(words, value) != words.end()) return absl::OkStatus();
+  return WrongArgument(flag, absl::StrCat("wants ", absl::StrJoin(words, " or "), ", not ", value));
+}
+
+absl::Status ParseFlag(absl::string_view flag, absl::string_view value, Options& options) {
+  if (flag == "--steps") return ParseNumber(flag, value, 0, options.steps);
+  if (flag == "--nodes") return ParseNumber(flag, value, 1, options.nodes);
+  if (flag == "--matches") return ParseNumber(flag, value, 1, options.matches);
+  if (flag == "--schedule") {
+    options.backoff = true;
+    return ParseWord(flag, value, {"backoff"});
+  }
+  std::string& place = flag == "--rules"         ? options.rules
+                       : flag == "--expressions" ? options.expressions
+                                                 : options.domain;
+  place = std::string(value);
+  return flag == "--domain" ? ParseWord(flag, value, {"math", "prop"}) : absl::OkStatus();
+}
+
+absl::Status ParseFlags(std::span<const char* const> words, Options& options) {
+  constexpr absl::string_view kWithValue[] = {"--rules",    "--expressions", "--domain", "--steps",
+                                              "--schedule", "--nodes",       "--matches"};
+  for (size_t i = 0; i < words.size(); ++i) {
+    const absl::string_view flag = words[i];
+    if (flag == "--fold") {
+      options.fold = true;
+    } else if (flag == "--help") {
+      options.help = true;
+    } else if (std::ranges::find(kWithValue, flag) == std::end(kWithValue)) {
+      return WrongArgument(flag, "unknown argument");
+    } else if (i + 1 == words.size()) {
+      return WrongArgument(flag, "wants a value");
+    } else {
+      QUOTIENT_RETURN_IF_ERROR(ParseFlag(flag, words[++i], options));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
+  Options options;
+  QUOTIENT_RETURN_IF_ERROR(ParseFlags(words, options));
+  if (options.backoff && options.steps) {
+    return WrongArgument("--steps", "not with --schedule, which goes on until there are --nodes");
+  }
+  if (!options.backoff && (options.nodes || options.matches)) {
+    return WrongArgument(options.nodes ? "--nodes" : "--matches", "only with --schedule backoff");
+  }
+  return options;
 }
 
 double PeakMb() {
@@ -104,22 +156,55 @@ class Stopwatch {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+testing::Algebra AlgebraOf(const Options& options) {
+  return options.domain == "math" ? testing::MathAlgebra() : testing::PropAlgebra();
+}
+
+// What the files say.
+struct Input {
+  std::string rules;
+  std::vector<testing::Expression> expressions;
+};
+
+absl::StatusOr<Input> ReadInput(const Options& options) {
+  Input input;
+  testing::OperatorCheck operators(options.fold ? std::optional(AlgebraOf(options).arities)
+                                                : std::nullopt);
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string rules, testing::ReadTextFile(options.rules));
+  QUOTIENT_ASSIGN_OR_RETURN(input.rules, testing::CheckedRules(rules, options.rules, operators));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string text, testing::ReadTextFile(options.expressions));
+  QUOTIENT_ASSIGN_OR_RETURN(input.expressions,
+                            testing::CheckedExpressions(text, options.expressions, operators));
+  return input;
+}
+
 // An empty e-graph and its rules.
 class Workload {
  public:
   explicit Workload(const Options& options)
-      : domain_(options.domain == "math" ? testing::MathAlgebra() : testing::PropAlgebra()),
+      : options_(options),
+        domain_(AlgebraOf(options)),
         vocabulary_(options.fold ? domain_.vocabulary()
                                  : testing::SymbolVocabulary(domain_.table())),
         graph_(&domain_.table(), options.fold ? &domain_ : nullptr) {}
 
   absl::Status Use(absl::string_view rules) {
-    QUOTIENT_ASSIGN_OR_RETURN(rules_, egraph::CompileRules(rules, vocabulary_));
+    auto compiled = egraph::CompileRules(rules, vocabulary_, options_.rules);
+    if (!compiled.ok()) {
+      const absl::string_view message = compiled.status().message();
+      const bool guard = absl::StrContains(message, "unknown guard") && !options_.fold;
+      return absl::InvalidArgumentError(
+          absl::StrCat(message, guard ? "; the domains' guards need --fold" : ""));
+    }
+    rules_ = *std::move(compiled);
     for (const auto& rule : rules_) pointers_.push_back(rule.get());
     return absl::OkStatus();
   }
-  absl::StatusOr<ClassId> Add(absl::string_view expression) {
-    return egraph::AddTerm(graph_, expression, vocabulary_);
+  absl::StatusOr<ClassId> Add(const testing::Expression& expression) {
+    absl::StatusOr<ClassId> added = egraph::AddTerm(graph_, expression.text, vocabulary_);
+    if (added.ok()) return added;
+    return absl::InvalidArgumentError(
+        absl::StrCat(expression.place, ": ", added.status().message()));
   }
 
   const egraph::OpTable& table() { return domain_.table(); }
@@ -127,6 +212,7 @@ class Workload {
   std::span<const egraph::Rule* const> rules() const { return pointers_; }
 
  private:
+  const Options& options_;
   testing::AlgebraDomain domain_;
   const egraph::Vocabulary vocabulary_;
   EGraph graph_;
@@ -161,24 +247,23 @@ absl::Status Step(EGraph& graph, std::span<const egraph::Rule* const> rules,
   return graph.Rebuild();
 }
 
-absl::Status RunSteps(const Options& options, absl::string_view rules,
-                      const std::vector<std::string>& expressions) {
+absl::Status RunSteps(const Options& options, const Input& input) {
   Workload workload(options);
-  QUOTIENT_RETURN_IF_ERROR(workload.Use(rules));
-  for (const std::string& line : expressions) {
-    QUOTIENT_RETURN_IF_ERROR(workload.Add(line).status());
+  QUOTIENT_RETURN_IF_ERROR(workload.Use(input.rules));
+  for (const testing::Expression& expression : input.expressions) {
+    QUOTIENT_RETURN_IF_ERROR(workload.Add(expression).status());
   }
   EGraph& graph = workload.graph();
   QUOTIENT_RETURN_IF_ERROR(graph.Rebuild());
   egraph::Matcher matcher(workload.table(), workload.rules());
   std::printf("step    e-nodes    seconds   ns/e-node   peak MB\n");
   const Stopwatch watch;
-  for (int step = 0; step <= options.steps; ++step) {
+  for (int64_t step = 0; step <= options.steps.value_or(9); ++step) {
     if (step > 0) QUOTIENT_RETURN_IF_ERROR(Step(graph, workload.rules(), matcher));
     const double seconds = watch.seconds();
     const double nodes = static_cast<double>(graph.num_enodes());
-    std::printf("%4d %10.0f %10.4f %11.1f %9.1f\n", step, nodes, seconds, seconds / nodes * 1e9,
-                PeakMb());
+    std::printf("%4lld %10.0f %10.4f %11.1f %9.1f\n", static_cast<long long>(step), nodes, seconds,
+                seconds / nodes * 1e9, PeakMb());
     std::fflush(stdout);
   }
   return absl::OkStatus();
@@ -202,20 +287,19 @@ double TreeCost(const EGraph& graph, const extract::Selection& selection, ClassI
   return cost;
 }
 
-absl::Status RunScheduled(const Options& options, absl::string_view rules,
-                          const std::vector<std::string>& expressions) {
+absl::Status RunScheduled(const Options& options, const Input& input) {
   search::Limits limits;
-  limits.max_enodes = options.nodes;
+  limits.max_enodes = options.nodes.value_or(10'000);
   limits.max_iterations = std::numeric_limits<int64_t>::max();
-  limits.max_matches_per_rule = options.matches;
+  limits.max_matches_per_rule = options.matches.value_or(1'000);  // as egg's scheduler
   std::printf("expression    e-nodes iterations    seconds  extraction   peak MB   size\n");
   double total = 0;
-  for (size_t i = 0; i < expressions.size(); ++i) {
+  for (size_t i = 0; i < input.expressions.size(); ++i) {
     Workload workload(options);
-    QUOTIENT_RETURN_IF_ERROR(workload.Use(rules));
+    QUOTIENT_RETURN_IF_ERROR(workload.Use(input.rules));
     EGraph& graph = workload.graph();
     const Stopwatch watch;
-    QUOTIENT_ASSIGN_OR_RETURN(const ClassId root, workload.Add(expressions[i]));
+    QUOTIENT_ASSIGN_OR_RETURN(const ClassId root, workload.Add(input.expressions[i]));
     QUOTIENT_ASSIGN_OR_RETURN(
         const search::Outcome outcome,
         search::FindStrategy("saturate")->Run(graph, workload.rules(), limits, {}, {}));
@@ -239,26 +323,30 @@ absl::Status RunScheduled(const Options& options, absl::string_view rules,
 }
 
 absl::Status Run(const Options& options) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::string rules, ReadFile(options.rules));
-  QUOTIENT_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.expressions));
-  const std::vector<std::string> expressions = absl::StrSplit(text, '\n', absl::SkipWhitespace());
-  return options.backoff ? RunScheduled(options, rules, expressions)
-                         : RunSteps(options, rules, expressions);
+  QUOTIENT_ASSIGN_OR_RETURN(const Input input, ReadInput(options));
+  return options.backoff ? RunScheduled(options, input) : RunSteps(options, input);
+}
+
+int Main(std::span<const char* const> words) {
+  const absl::StatusOr<Options> options = ParseOptions(words);
+  if (!options.ok()) {
+    std::fprintf(stderr, "egraph_bench: %s\n%s", std::string(options.status().message()).c_str(),
+                 kUsage);
+    return 2;
+  }
+  if (options->help) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  const absl::Status ran = Run(*options);
+  if (ran.ok()) return 0;
+  std::fprintf(stderr, "egraph_bench: %s\n", std::string(ran.message()).c_str());
+  return 1;
 }
 
 }  // namespace
 }  // namespace quotient
 
 int main(int argc, char** argv) {
-  quotient::Options options;
-  if (!quotient::ParseOptions(argc, argv, options)) {
-    std::fprintf(stderr,
-                 "usage: %s [--domain math|prop] --rules FILE --expressions FILE [--fold]\n"
-                 "       (--steps N | --schedule backoff --nodes N [--matches N])\n",
-                 argv[0]);
-    return 2;
-  }
-  const absl::Status status = quotient::Run(options);
-  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
-  return status.ok() ? 0 : 1;
+  return quotient::Main({argv + 1, static_cast<size_t>(argc - 1)});
 }

@@ -20,6 +20,8 @@ using egraph::OpId;
 
 Algebra MathAlgebra() {
   Algebra algebra;
+  algebra.arities = {{"+", 2}, {"-", 2},  {"*", 2},    {"/", 2},   {"pow", 2}, {"d", 2},
+                     {"i", 2}, {"ln", 1}, {"sqrt", 1}, {"sin", 1}, {"cos", 1}};
   algebra.parse_leaf = [](absl::string_view word) -> std::optional<double> {
     double value;
     if (!absl::SimpleAtod(word, &value)) return std::nullopt;
@@ -39,6 +41,7 @@ Algebra MathAlgebra() {
 
 Algebra PropAlgebra() {
   Algebra algebra;
+  algebra.arities = {{"~", 1}, {"&", 2}, {"|", 2}, {"->", 2}};
   algebra.parse_leaf = [](absl::string_view word) -> std::optional<double> {
     if (word == "true") return 1;
     if (word == "false") return 0;

@@ -12,12 +12,14 @@
 #include "core/egraph/class_log.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/pattern.h"
+#include "tests/support/egraph/rewriting_files.h"
 #include "tests/support/egraph/symbol_domain.h"
 
 namespace quotient::testing {
 
 // Truth values are 0 and 1.
 struct Algebra {
+  Arities arities;  // of all operators, those that do not fold, too
   std::function<std::optional<double>(absl::string_view word)> parse_leaf;
   std::function<std::string(double value)> print_leaf;
   // Nothing if the operator does not fold.
