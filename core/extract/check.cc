@@ -1,6 +1,8 @@
 // The check of a selection, on the e-graph itself: it shares no code with the extractors.
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +25,7 @@ class Checker {
     for (ClassId root : problem_.roots) {
       QUOTIENT_RETURN_IF_ERROR(Walk(problem_.graph.Find(root)));
     }
-    return cost_;
+    return cost_ - Savings();
   }
 
  private:
@@ -64,6 +66,48 @@ class Checker {
     mark_[id.value()] = Mark::kOpen;
     stack.push_back({id, 0});
     return absl::OkStatus();
+  }
+
+  // Consumer by consumer: what is saved with children that are nobody else's.
+  double Savings() const {
+    std::map<ENodeId, std::vector<Fusion>> by_consumer;
+    for (const Fusion& fusion : problem_.cost.Fusions()) {
+      if (Chosen(fusion.consumer)) by_consumer[fusion.consumer].push_back(fusion);
+    }
+    if (by_consumer.empty()) return 0;
+    const std::vector<int> users = CountUsers();
+    double savings = 0;
+    for (const auto& [consumer, fusions] : by_consumer) {
+      double best_epilogue = 0;
+      for (const Fusion& fusion : fusions) {
+        if (!Chosen(fusion.producer)) continue;
+        if (users[problem_.graph.class_of(fusion.producer).value()] != 1) continue;
+        if (fusion.kind == Fusion::Kind::kInPlace) savings += std::max(0.0, fusion.saving);
+        if (fusion.kind == Fusion::Kind::kEpilogue) {
+          best_epilogue = std::max(best_epilogue, fusion.saving);
+        }
+      }
+      savings += best_epilogue;
+    }
+    return savings;
+  }
+
+  bool Chosen(ENodeId node) const {
+    const ClassId id = problem_.graph.class_of(node);
+    return mark_[id.value()] == Mark::kDone && selection_.of(id) == node;
+  }
+
+  // Roots and children, as often as they occur.
+  std::vector<int> CountUsers() const {
+    std::vector<int> users(mark_.size(), 0);
+    for (const ClassId root : problem_.roots) ++users[problem_.graph.Find(root).value()];
+    for (uint32_t i = 0; i < mark_.size(); ++i) {
+      if (mark_[i] != Mark::kDone) continue;
+      for (const ClassId child : problem_.graph.node(selection_.choice[i]).children) {
+        ++users[problem_.graph.Find(child).value()];
+      }
+    }
+    return users;
   }
 
   static absl::Status Error(ClassId id, absl::string_view what) {

@@ -11,6 +11,7 @@
 #include "core/extract/local_search.h"
 #include "core/extract/lower_bound.h"
 #include "core/extract/shared_selection.h"
+#include "core/extract/to_selection.h"
 
 namespace quotient::extract {
 namespace {
@@ -71,8 +72,8 @@ std::vector<Node> SearchLocally(const Instance& instance, const StopCondition& s
 absl::StatusOr<Selection> DagExtractor::Extract(const Problem& problem,
                                                 const StopCondition& stop) const {
   QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
-  Selection selection = ToSelection(instance, SearchLocally(instance, stop));
-  selection.lower_bound = LowerBound(instance);
+  Selection selection = ToSelection(problem, instance, SearchLocally(instance, stop));
+  if (instance.has_all_fusions) selection.lower_bound = LowerBound(instance);
   return selection;
 }
 

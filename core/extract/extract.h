@@ -20,18 +20,33 @@ using egraph::ClassId;
 using egraph::EGraph;
 using egraph::ENodeId;
 
+// An e-node and one of its children that can be one kernel, if nothing else uses the child.
+struct Fusion {
+  enum class Kind {
+    kEpilogue,  // the kernel of the producer does the consumer's work, too: one producer at most
+    kInPlace,   // one reads or writes where the other's tensor lies: any number of producers
+  };
+  ENodeId consumer;
+  ENodeId producer;
+  double saving;  // of the sum of both costs, at most that sum
+  Kind kind = Kind::kEpilogue;
+};
+
 // Cost of e-nodes in microseconds, >= 0, each counted once however often its class is used.
+// Deterministic during one extraction.
 class CostFunction {
  public:
   virtual ~CostFunction() = default;
-  // Infinity: the e-node must not be chosen. Deterministic during one extraction.
+  // Of the e-node as a kernel of its own. Infinity: it must not be chosen.
   virtual double Cost(ENodeId node) const = 0;
+  // What makes the cost of a selection less than the sum of its e-nodes' costs.
+  virtual std::vector<Fusion> Fusions() const { return {}; }
 };
 
 // For every class that the roots need, the chosen e-node; acyclic.
 struct Selection {
   std::vector<ENodeId> choice;  // by ClassId value; invalid where not needed
-  double cost = 0;              // sum over needed classes, each once
+  double cost = 0;              // sum over needed classes, each once, less what fusions save
   // No selection can be cheaper than this; 0 where nothing is known.
   double lower_bound = 0;
 

@@ -10,7 +10,7 @@
 #include "core/extract/acyclic_choice.h"
 #include "core/extract/bottom_up.h"
 #include "core/extract/components.h"
-#include "core/extract/instance.h"
+#include "core/extract/to_selection.h"
 
 namespace quotient::extract {
 namespace {
@@ -94,7 +94,7 @@ absl::StatusOr<Selection> HistoryExtractor::Extract(const Problem& problem,
   for (const Node node : histories.choice()) {
     if (node.valid()) choice.Choose(node);
   }
-  return ToSelection(instance, choice.all());
+  return ToSelection(problem, instance, choice.all());
 }
 
 }  // namespace quotient::extract

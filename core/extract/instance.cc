@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/extract/fused.h"
 
 namespace quotient::extract {
 namespace {
@@ -55,9 +56,18 @@ class Builder {
     instance.children.Push(NumberOf(id));
     instance.multiplicity.Push(times);
   }
-  void EndNode() {
+  // Children one by one, as often as they occur.
+  void AddChildren(std::span<const Id> ids) {
+    for (auto it = ids.begin(); it != ids.end(); ++it) {
+      if (std::find(ids.begin(), it, *it) != it) continue;
+      AddChild(*it, static_cast<uint32_t>(std::count(it, ids.end(), *it)));
+    }
+  }
+  void EndNode(std::span<const ENodeId> fused_with = {}) {
     instance.children.EndKey();
     instance.multiplicity.EndKey();
+    for (const ENodeId node : fused_with) instance.fused_with.Push(node);
+    instance.fused_with.EndKey();
   }
   void AddRoot(Id id) {
     const Class root = NumberOf(id);
@@ -93,23 +103,29 @@ egraph::GroupedList<ENodeId> MembersOf(const EGraph& graph) {
 Instance Reachable(const Problem& problem) {
   const EGraph& graph = problem.graph;
   const egraph::GroupedList<ENodeId> members = MembersOf(graph);
+  const FusedNodes fusions(problem);
   Builder<ClassId> builder(graph.class_bound());
+  builder.instance.has_all_fusions = fusions.complete();
   for (const ClassId root : problem.roots) builder.AddRoot(graph.Find(root));
+  const auto rewritten = [&graph](ENodeId node) {
+    return graph.origin(node) != egraph::kInputOrigin;
+  };
   for (ClassId id; builder.NextClass(id);) {
     builder.instance.class_id.push_back(id);
     for (const ENodeId node : members[id.value()]) {
       const double cost = problem.cost.Cost(node);
       if (!Usable(cost)) continue;
-      builder.AddNode(cost, node, graph.origin(node) != egraph::kInputOrigin);
-      const std::span<const ClassId> children = graph.node(node).children;
-      for (auto it = children.begin(); it != children.end(); ++it) {
-        if (std::find(children.begin(), it, *it) != it) continue;
-        builder.AddChild(*it, static_cast<uint32_t>(std::count(it, children.end(), *it)));
-      }
+      builder.AddNode(cost, node, rewritten(node));
+      builder.AddChildren(graph.node(node).children);
       builder.EndNode();
+      for (const FusedNode& fused : fusions.of(node)) {
+        const auto count = std::ranges::count_if(fused.parts, rewritten);
+        builder.AddNode(fused.cost, node, static_cast<uint8_t>(count));
+        builder.AddChildren(fused.children);
+        builder.EndNode(std::span(fused.parts).subspan(1));
+      }
     }
   }
-  builder.instance.class_bound = graph.class_bound();
   builder.instance.parents = ParentsOf(builder.instance);
   return std::move(builder.instance);
 }
@@ -164,10 +180,10 @@ Instance Compact(const Instance& from, const Derivable& derivable) {
       for (size_t at = 0; at < from.children[i].size(); ++at) {
         builder.AddChild(from.children[i][at], from.multiplicity[i][at]);
       }
-      builder.EndNode();
+      builder.EndNode(from.fused_with[i]);
     }
   }
-  builder.instance.class_bound = from.class_bound;
+  builder.instance.has_all_fusions = from.has_all_fusions;
   builder.instance.parents = ParentsOf(builder.instance);
   return std::move(builder.instance);
 }
@@ -189,25 +205,6 @@ absl::StatusOr<Instance> Restrict(Instance instance, const std::vector<bool>& ke
   }
   if (derivable.num_nodes() == instance.num_nodes()) return instance;
   return Compact(instance, derivable);
-}
-
-Selection ToSelection(const Instance& instance, std::span<const Node> choice) {
-  Selection selection;
-  selection.choice.resize(instance.class_bound);
-  std::vector<Class> needed;
-  std::vector<bool> seen(instance.num_classes(), false);
-  const auto need = [&](Class id) {
-    if (!seen[id.value()]) needed.push_back(id);
-    seen[id.value()] = true;
-  };
-  for (Class root : instance.roots) need(root);
-  for (size_t i = 0; i < needed.size(); ++i) {
-    const Node node = choice[needed[i].value()];
-    selection.choice[instance.class_id[needed[i].value()].value()] = instance.enode[node.value()];
-    selection.cost += instance.cost[node.value()];
-    for (Class child : instance.children[node.value()]) need(child);
-  }
-  return selection;
 }
 
 }  // namespace quotient::extract

@@ -2,7 +2,8 @@
 
 // Instance: the part of an extraction problem that matters, renumbered without gaps, in flat
 // arrays. Only classes that the roots can reach through e-nodes of finite cost; classes and e-nodes
-// that no finite, acyclic choice exists for are left out. Immutable.
+// that no finite, acyclic choice exists for are left out. Nodes are e-nodes and their fusions with
+// others (fused.h). Immutable.
 
 #include <cstdint>
 #include <span>
@@ -23,8 +24,9 @@ struct Instance {
   std::vector<double> cost;
   std::vector<Class> class_of;
   std::vector<ENodeId> enode;
-  std::vector<uint8_t> rewritten;       // 1 for those that a rule made, else 0
-  egraph::GroupedList<Class> children;  // each once, in order of occurrence
+  egraph::GroupedList<ENodeId> fused_with;  // of other classes; none for most
+  std::vector<uint8_t> rewritten;           // how many of these a rule made
+  egraph::GroupedList<Class> children;      // each once, in order of occurrence
   // How often each of them occurs: parallel to children. Tree costs count so.
   egraph::GroupedList<uint32_t> multiplicity;
 
@@ -33,8 +35,8 @@ struct Instance {
   egraph::GroupedList<Node> nodes;    // never empty
   egraph::GroupedList<Node> parents;  // e-nodes that have the class as a child
 
-  std::vector<Class> roots;  // each once
-  uint32_t class_bound = 0;  // of the e-graph
+  std::vector<Class> roots;     // each once
+  bool has_all_fusions = true;  // if not, its optimum is no bound
 
   size_t num_classes() const { return class_id.size(); }
   size_t num_nodes() const { return cost.size(); }
@@ -45,8 +47,5 @@ absl::StatusOr<Instance> MakeInstance(const Problem& problem);
 
 // The same with some e-nodes only. NOT_FOUND if there is no acyclic selection of them.
 absl::StatusOr<Instance> Restrict(Instance instance, const std::vector<bool>& keep);
-
-// As a Selection: what the roots need of a choice for each class.
-Selection ToSelection(const Instance& instance, std::span<const Node> choice);
 
 }  // namespace quotient::extract

@@ -7,6 +7,7 @@
 #include "core/base/rng.h"
 #include "core/extract/bottom_up.h"
 #include "core/extract/components.h"
+#include "core/extract/to_selection.h"
 #include "tests/support/egraph/extraction_case.h"
 
 namespace quotient::extract {
@@ -34,7 +35,7 @@ TEST(SharedSelection, KnowsItsCostAfterAnyMovesAndUndoes) {
         selection.Choose(Node(static_cast<uint32_t>(rng.Below(instance->num_nodes()))));
       }
       // Costs are small integers: sums are exact.
-      const Selection fresh = ToSelection(*instance, selection.choices());
+      const Selection fresh = ToSelection(example.problem(), *instance, selection.choices());
       ASSERT_EQ(selection.cost(), fresh.cost);
       int64_t live = 0;
       for (uint32_t id = 0; id < instance->num_classes(); ++id) {
@@ -45,7 +46,8 @@ TEST(SharedSelection, KnowsItsCostAfterAnyMovesAndUndoes) {
       ASSERT_EQ(selection.score().num_live, live);
     }
     selection.RecomputeCost();
-    EXPECT_EQ(selection.cost(), ToSelection(*instance, selection.choices()).cost);
+    EXPECT_EQ(selection.cost(),
+              ToSelection(example.problem(), *instance, selection.choices()).cost);
   }
 }
 

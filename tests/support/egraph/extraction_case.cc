@@ -14,7 +14,8 @@ using egraph::ClassId;
 using egraph::ENodeId;
 
 ExtractionCase::ExtractionCase(size_t num_classes, const std::vector<CaseNode>& nodes,
-                               const std::vector<size_t>& roots)
+                               const std::vector<size_t>& roots,
+                               const std::vector<CaseFusion>& fusions)
     : table_(std::make_unique<SymbolTable>()),
       graph_(std::make_unique<egraph::EGraph>(table_.get(), nullptr)) {
   // A leaf of infinite cost stands for each class until its e-nodes are there.
@@ -31,24 +32,67 @@ ExtractionCase::ExtractionCase(size_t num_classes, const std::vector<CaseNode>& 
   }
   graph_->Rebuild().IgnoreError();
   for (size_t root : roots) roots_.push_back(classes_[root]);
+  const auto enode = [&](size_t i) {
+    std::vector<ClassId> children;
+    for (size_t child : nodes[i].children) children.push_back(classes_[child]);
+    return graph_->LookupNode(table_->Op(absl::StrCat("node", i)), children);
+  };
+  for (const CaseFusion& fusion : fusions) {
+    fusions_.push_back(
+        {enode(fusion.consumer), enode(fusion.producer), fusion.saving, fusion.kind});
+  }
 }
 
-ExtractionCase ExtractionCase::Random(Rng& rng, size_t max_classes) {
-  const size_t num_classes = 2 + rng.Below(max_classes - 1);
+namespace {
+
+struct Parts {
+  size_t num_classes;
   std::vector<CaseNode> nodes;
-  for (size_t i = 0; i < num_classes; ++i) {
+  std::vector<size_t> roots;
+};
+
+Parts RandomParts(Rng& rng, size_t max_classes) {
+  Parts parts;
+  parts.num_classes = 2 + rng.Below(max_classes - 1);
+  for (size_t i = 0; i < parts.num_classes; ++i) {
     for (uint64_t n = 1 + rng.Below(3); n > 0; --n) {
       CaseNode node = {i, static_cast<double>(rng.Below(8)), {}};
       // Mostly downwards, so that most cases have a solution.
       for (uint64_t c = rng.Below(4); c > 0; --c) {
-        node.children.push_back(i > 0 && rng.Below(6) > 0 ? rng.Below(i) : rng.Below(num_classes));
+        node.children.push_back(i > 0 && rng.Below(6) > 0 ? rng.Below(i)
+                                                          : rng.Below(parts.num_classes));
       }
-      nodes.push_back(std::move(node));
+      parts.nodes.push_back(std::move(node));
     }
   }
-  std::vector<size_t> roots = {num_classes - 1};
-  if (rng.Below(3) == 0) roots.push_back(rng.Below(num_classes));
-  return ExtractionCase(num_classes, nodes, roots);
+  parts.roots = {parts.num_classes - 1};
+  if (rng.Below(3) == 0) parts.roots.push_back(rng.Below(parts.num_classes));
+  return parts;
+}
+
+}  // namespace
+
+ExtractionCase ExtractionCase::Random(Rng& rng, size_t max_classes) {
+  const Parts parts = RandomParts(rng, max_classes);
+  return ExtractionCase(parts.num_classes, parts.nodes, parts.roots);
+}
+
+ExtractionCase ExtractionCase::RandomWithFusions(Rng& rng, size_t max_classes) {
+  const Parts parts = RandomParts(rng, max_classes);
+  std::vector<CaseFusion> fusions;
+  for (size_t consumer = 0; consumer < parts.nodes.size(); ++consumer) {
+    const std::vector<size_t>& children = parts.nodes[consumer].children;
+    for (size_t producer = 0; producer < parts.nodes.size(); ++producer) {
+      const bool is_child = std::ranges::find(children, parts.nodes[producer].of) != children.end();
+      if (!is_child || rng.Below(3) > 0) continue;
+      // As element-wise epilogues: no more than the consumer costs.
+      const double saving = parts.nodes[consumer].cost / 2;
+      const auto kind =
+          rng.Below(2) == 0 ? extract::Fusion::Kind::kEpilogue : extract::Fusion::Kind::kInPlace;
+      fusions.push_back({consumer, producer, saving / (1 + rng.Below(3)), kind});
+    }
+  }
+  return ExtractionCase(parts.num_classes, parts.nodes, parts.roots, fusions);
 }
 
 namespace {
@@ -87,8 +131,10 @@ class Enumeration {
       if (!cost.has_value()) return;
       tree += *cost;
     }
-    double dag = 0;
-    for (const auto& [id, node] : choice_) dag += problem_.cost.Cost(node);
+    extract::Selection selection;
+    selection.choice.resize(problem_.graph.class_bound());
+    for (const auto& [id, node] : choice_) selection.choice[id.value()] = node;
+    const double dag = *extract::CheckSelection(problem_, selection);
     if (!optimum.has_value()) optimum = {dag, tree};
     optimum->dag_cost = std::min(optimum->dag_cost, dag);
     optimum->tree_cost = std::min(optimum->tree_cost, tree);

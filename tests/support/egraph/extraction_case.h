@@ -18,19 +18,30 @@ struct CaseNode {
   egraph::Origin origin = egraph::kInputOrigin;
 };
 
+// E-nodes by their number.
+struct CaseFusion {
+  size_t consumer;
+  size_t producer;
+  double saving;
+  extract::Fusion::Kind kind = extract::Fusion::Kind::kEpilogue;
+};
+
 class ExtractionCase : public extract::CostFunction {
  public:
   // All e-nodes are different.
   ExtractionCase(size_t num_classes, const std::vector<CaseNode>& nodes,
-                 const std::vector<size_t>& roots);
+                 const std::vector<size_t>& roots, const std::vector<CaseFusion>& fusions = {});
 
   // Up to `max_classes` classes of one to three e-nodes each; cycles, zero costs, shared children.
   static ExtractionCase Random(Rng& rng, size_t max_classes);
+  // The same with fusions of some e-nodes with their children.
+  static ExtractionCase RandomWithFusions(Rng& rng, size_t max_classes);
 
   extract::Problem problem() const { return {*graph_, *this, roots_}; }
   double Cost(egraph::ENodeId node) const override {
     return cost_by_op_[graph_->node(node).op.value()];
   }
+  std::vector<extract::Fusion> Fusions() const override { return fusions_; }
   egraph::ClassId id(size_t case_class) const { return graph_->Find(classes_[case_class]); }
 
  private:
@@ -39,6 +50,7 @@ class ExtractionCase : public extract::CostFunction {
   std::vector<double> cost_by_op_;
   std::vector<egraph::ClassId> classes_;
   std::vector<egraph::ClassId> roots_;
+  std::vector<extract::Fusion> fusions_;
 };
 
 // The best acyclic selections by trying all; nothing if there is none.

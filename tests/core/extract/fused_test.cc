@@ -1,0 +1,106 @@
+#include "core/extract/fused.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "core/base/rng.h"
+#include "tests/support/egraph/extraction_case.h"
+
+namespace quotient::extract {
+namespace {
+
+using ::quotient::testing::ExhaustiveOptimum;
+using ::quotient::testing::ExtractionCase;
+using ::quotient::testing::Optimum;
+
+Selection Extract(const char* extractor, const ExtractionCase& example) {
+  return *FindExtractor(extractor)->Extract(example.problem(), StopCondition());
+}
+
+// conv -> relu, and a dearer convolution that does without relu.
+TEST(Fusions, AnEpilogueIsPaidForWhereItCannotFuse) {
+  constexpr size_t kInput = 0, kConv = 1, kOut = 2;
+  const std::vector<testing::CaseNode> nodes = {
+      {kInput, 0, {}}, {kConv, 10, {kInput}}, {kOut, 5, {kConv}}, {kOut, 13, {kInput}}};
+  EXPECT_EQ(Extract("dag", ExtractionCase(3, nodes, {kOut})).cost, 13);
+  EXPECT_EQ(Extract("dag", ExtractionCase(3, nodes, {kOut}, {{2, 1, 4}})).cost, 11);
+  // Somebody else wants the convolution's result: nothing fuses.
+  EXPECT_EQ(Extract("dag", ExtractionCase(3, nodes, {kOut, kConv}, {{2, 1, 4}})).cost, 15);
+}
+
+// conv -> add -> relu is one kernel; a sum of two convolutions is the epilogue of one of them.
+TEST(Fusions, ChainsFuseAndAnEpilogueHasOneProducer) {
+  const std::vector<testing::CaseNode> nodes = {
+      {0, 0, {}}, {1, 10, {0}}, {2, 10, {0}}, {3, 4, {1, 2}}, {4, 4, {3}}};
+  const std::vector<testing::CaseFusion> fusions = {{3, 1, 3}, {3, 2, 2}, {4, 3, 3}};
+  const ExtractionCase example(5, nodes, {4}, fusions);
+  EXPECT_EQ(Extract("tree", example).cost, 28 - 3 - 3);
+  EXPECT_EQ(*CheckSelection(example.problem(), Extract("dag", example)), 28 - 3 - 3);
+}
+
+// A concatenation whose inputs are written where they belong pays for the others only.
+TEST(Fusions, AnyNumberOfProducersWorkInPlace) {
+  using Kind = Fusion::Kind;
+  const std::vector<testing::CaseNode> nodes = {
+      {0, 0, {}}, {1, 10, {0}}, {2, 10, {0}}, {3, 4, {1, 2}}};
+  const std::vector<testing::CaseFusion> fusions = {{3, 1, 2, Kind::kInPlace},
+                                                    {3, 2, 2, Kind::kInPlace}};
+  EXPECT_EQ(Extract("dag", ExtractionCase(4, nodes, {3}, fusions)).cost, 20);
+  EXPECT_EQ(Extract("dag", ExtractionCase(4, nodes, {3, 1}, fusions)).cost, 22);
+}
+
+TEST(Fusions, WhatAClassIsFusedWithMayNotBeAboveIt) {
+  // Class 1 is made by e-node 1, or from class 2 (e-node 2), whose e-node 3 fuses with e-node 1.
+  const std::vector<testing::CaseNode> nodes = {{0, 0, {}},  {1, 10, {0}}, {1, 1, {2}},
+                                                {2, 5, {1}}, {2, 12, {0}}, {3, 0, {1, 2}}};
+  const ExtractionCase example(4, nodes, {3}, {{3, 1, 4}});
+  const Selection selection = Extract("dag", example);
+  EXPECT_EQ(*CheckSelection(example.problem(), selection), selection.cost);
+  EXPECT_EQ(selection.cost, 13);
+}
+
+TEST(Fusions, LongChainsTakeNoStackAndEndSomewhere) {
+  constexpr size_t kLength = 20'000;
+  std::vector<testing::CaseNode> nodes = {{0, 1, {}}};
+  std::vector<testing::CaseFusion> fusions;
+  for (size_t i = 1; i < kLength; ++i) {
+    nodes.push_back({i, 1, {i - 1}});
+    fusions.push_back({i, i - 1, 0.5});
+  }
+  const ExtractionCase example(kLength, nodes, {kLength - 1}, fusions);
+  const Selection selection = Extract("tree", example);
+  EXPECT_EQ(*CheckSelection(example.problem(), selection), selection.cost);
+  // Every e-node is chosen, so all that can be saved is.
+  EXPECT_EQ(selection.cost, kLength - 0.5 * (kLength - 1));
+}
+
+TEST(Fusions, AllExtractorsSayWhatTheirAnswersCost) {
+  int solvable = 0;
+  int missed = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const ExtractionCase example = ExtractionCase::RandomWithFusions(rng, 7);
+    const std::optional<Optimum> optimum = ExhaustiveOptimum(example.problem());
+    for (const Extractor* extractor : AllExtractors()) {
+      SCOPED_TRACE(extractor->name());
+      const auto selection = extractor->Extract(example.problem(), StopCondition());
+      ASSERT_EQ(selection.ok(), optimum.has_value()) << selection.status();
+      if (!optimum.has_value()) continue;
+      const absl::StatusOr<double> cost = CheckSelection(example.problem(), *selection);
+      ASSERT_TRUE(cost.ok()) << cost.status();
+      EXPECT_NEAR(*cost, selection->cost, 1e-9);
+      EXPECT_GE(selection->cost, optimum->dag_cost - 1e-9);
+      EXPECT_LE(selection->lower_bound, optimum->dag_cost + 1e-9);
+      if (absl::string_view(extractor->name()) != "dag") continue;
+      ++solvable;
+      missed += selection->cost > optimum->dag_cost + 1e-9;
+    }
+  }
+  EXPECT_GT(solvable, 1200);
+  EXPECT_LE(missed, solvable / 50) << missed;
+}
+
+}  // namespace
+}  // namespace quotient::extract
