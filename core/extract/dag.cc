@@ -73,7 +73,7 @@ absl::StatusOr<Selection> DagExtractor::Extract(const Problem& problem,
                                                 const StopCondition& stop) const {
   QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
   Selection selection = ToSelection(problem, instance, SearchLocally(instance, stop));
-  if (instance.has_all_fusions) selection.lower_bound = LowerBound(instance);
+  selection.lower_bound = LowerBound(instance);
   return selection;
 }
 

@@ -4,8 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "core/extract/fused.h"
+#include "core/extract/fusions.h"
 
 namespace quotient::extract {
 namespace {
@@ -22,15 +23,15 @@ egraph::GroupedList<Node> ParentsOf(const Instance& instance) {
   return parents;
 }
 
-// Builds an instance class by class, in the order of a breadth-first walk from the roots. `Id` is
+// Builds an instance class by class, in the order of a breadth-first walk from the roots. Ids are
 // what classes are called where it comes from.
-template <typename Id>
 class Builder {
  public:
   explicit Builder(size_t num_ids) : number_(num_ids) {}
 
-  Class NumberOf(Id id) {
-    Class& number = number_[id.value()];
+  Class NumberOf(uint32_t id) {
+    if (id >= number_.size()) number_.resize(id + 1);
+    Class& number = number_[id];
     if (!number.valid()) {
       number = Class(static_cast<uint32_t>(ids_.size()));
       ids_.push_back(id);
@@ -38,11 +39,15 @@ class Builder {
     return number;
   }
   // The next class to add e-nodes to, if there is one; those of the class before are complete.
-  bool NextClass(Id& id) {
+  bool NextClass(uint32_t& id) {
     if (num_begun_ > 0) instance.nodes.EndKey();
     if (num_begun_ == ids_.size()) return false;
     id = ids_[num_begun_++];
     return true;
+  }
+  void DescribeClass(ClassId id, bool inside) {
+    instance.class_id.push_back(id);
+    instance.inside.push_back(inside);
   }
   // An e-node of the class; its children follow.
   void AddNode(double cost, ENodeId enode, uint8_t rewritten) {
@@ -52,24 +57,15 @@ class Builder {
     instance.enode.push_back(enode);
     instance.rewritten.push_back(rewritten);
   }
-  void AddChild(Id id, uint32_t times) {
+  void AddChild(uint32_t id, uint32_t times) {
     instance.children.Push(NumberOf(id));
     instance.multiplicity.Push(times);
   }
-  // Children one by one, as often as they occur.
-  void AddChildren(std::span<const Id> ids) {
-    for (auto it = ids.begin(); it != ids.end(); ++it) {
-      if (std::find(ids.begin(), it, *it) != it) continue;
-      AddChild(*it, static_cast<uint32_t>(std::count(it, ids.end(), *it)));
-    }
-  }
-  void EndNode(std::span<const ENodeId> fused_with = {}) {
+  void EndNode() {
     instance.children.EndKey();
     instance.multiplicity.EndKey();
-    for (const ENodeId node : fused_with) instance.fused_with.Push(node);
-    instance.fused_with.EndKey();
   }
-  void AddRoot(Id id) {
+  void AddRoot(uint32_t id) {
     const Class root = NumberOf(id);
     if (std::ranges::find(instance.roots, root) == instance.roots.end()) {
       instance.roots.push_back(root);
@@ -80,7 +76,7 @@ class Builder {
 
  private:
   std::vector<Class> number_;
-  std::vector<Id> ids_;
+  std::vector<uint32_t> ids_;
   uint32_t num_begun_ = 0;
 };
 
@@ -99,36 +95,94 @@ egraph::GroupedList<ENodeId> MembersOf(const EGraph& graph) {
   return members;
 }
 
-// What the roots can reach through e-nodes of finite cost.
-Instance Reachable(const Problem& problem) {
-  const EGraph& graph = problem.graph;
-  const egraph::GroupedList<ENodeId> members = MembersOf(graph);
-  const FusedNodes fusions(problem);
-  Builder<ClassId> builder(graph.class_bound());
-  builder.instance.has_all_fusions = fusions.complete();
-  for (const ClassId root : problem.roots) builder.AddRoot(graph.Find(root));
-  const auto rewritten = [&graph](ENodeId node) {
-    return graph.origin(node) != egraph::kInputOrigin;
-  };
-  for (ClassId id; builder.NextClass(id);) {
-    builder.instance.class_id.push_back(id);
-    for (const ENodeId node : members[id.value()]) {
-      const double cost = problem.cost.Cost(node);
-      if (!Usable(cost)) continue;
-      builder.AddNode(cost, node, rewritten(node));
-      builder.AddChildren(graph.node(node).children);
-      builder.EndNode();
-      for (const FusedNode& fused : fusions.of(node)) {
-        const auto count = std::ranges::count_if(fused.parts, rewritten);
-        builder.AddNode(fused.cost, node, static_cast<uint8_t>(count));
-        builder.AddChildren(fused.children);
-        builder.EndNode(std::span(fused.parts).subspan(1));
+// What the roots can reach through e-nodes of finite cost. Classes of the e-graph keep their ids,
+// what is computed inside of consumers has ids behind them.
+class Reachable {
+ public:
+  explicit Reachable(const Problem& problem)
+      : graph_(problem.graph),
+        cost_(problem.cost),
+        fusions_(problem),
+        builder_(graph_.class_bound()) {
+    const egraph::GroupedList<ENodeId> members = MembersOf(graph_);
+    for (const ClassId root : problem.roots) builder_.AddRoot(graph_.Find(root).value());
+    for (uint32_t id; builder_.NextClass(id);) {
+      if (id >= graph_.class_bound()) {
+        AddInside(insides_[id - graph_.class_bound()]);
+        continue;
       }
+      builder_.DescribeClass(ClassId(id), false);
+      for (const ENodeId node : members[id]) AddAlternatives(node, 0);
+    }
+    builder_.instance.parents = ParentsOf(builder_.instance);
+  }
+
+  Instance Take() { return std::move(builder_.instance); }
+
+ private:
+  void AddInside(const FusedChild* fused) {
+    builder_.DescribeClass(fused->child, true);
+    if (fused->kind == Fusion::Kind::kInPlace) {
+      // Or not: nothing is saved.
+      builder_.AddNode(fused->most, ENodeId(), 0);
+      builder_.AddChild(fused->child.value(), 1);
+      builder_.EndNode();
+    }
+    for (const FusedChild::Producer& producer : fused->producers) {
+      AddAlternatives(producer.node, fused->most - producer.saving);
     }
   }
-  builder.instance.parents = ParentsOf(builder.instance);
-  return std::move(builder.instance);
-}
+
+  // The e-node alone, and as the epilogue of each child that it can be one of.
+  void AddAlternatives(ENodeId node, double extra) {
+    const double cost = cost_.Cost(node);
+    if (!Usable(cost)) return;
+    const std::span<const FusedChild> fused = fusions_.of(node);
+    for (const FusedChild& child : fused) {
+      if (child.kind == Fusion::Kind::kInPlace) extra -= child.most;
+    }
+    AddAlternative(node, cost + extra, fused, nullptr);
+    for (const FusedChild& child : fused) {
+      if (child.kind != Fusion::Kind::kEpilogue) continue;
+      AddAlternative(node, cost + extra - child.most, fused, &child);
+    }
+  }
+
+  void AddAlternative(ENodeId node, double cost, std::span<const FusedChild> fused,
+                      const FusedChild* epilogue) {
+    const bool rewritten = graph_.origin(node) != egraph::kInputOrigin;
+    builder_.AddNode(std::max(cost, 0.0), node, rewritten);
+    const std::span<const ClassId> children = graph_.node(node).children;
+    for (auto it = children.begin(); it != children.end(); ++it) {
+      if (std::find(children.begin(), it, *it) != it) continue;
+      builder_.AddChild(IdOf(*it, fused, epilogue),
+                        static_cast<uint32_t>(std::count(it, children.end(), *it)));
+    }
+    builder_.EndNode();
+  }
+
+  // What stands for the child.
+  uint32_t IdOf(ClassId child, std::span<const FusedChild> fused, const FusedChild* epilogue) {
+    if (epilogue != nullptr && epilogue->child == child) return IdOf(epilogue);
+    for (const FusedChild& each : fused) {
+      if (each.child == child && each.kind == Fusion::Kind::kInPlace) return IdOf(&each);
+    }
+    return child.value();
+  }
+  uint32_t IdOf(const FusedChild* fused) {
+    const auto [known, fresh] = inside_id_.try_emplace(
+        fused, graph_.class_bound() + static_cast<uint32_t>(insides_.size()));
+    if (fresh) insides_.push_back(fused);
+    return known->second;
+  }
+
+  const EGraph& graph_;
+  const CostFunction& cost_;
+  const FusionTable fusions_;
+  Builder builder_;
+  std::vector<const FusedChild*> insides_;
+  absl::flat_hash_map<const FusedChild*, uint32_t> inside_id_;
+};
 
 // Which e-nodes, of those to keep, can be part of an acyclic choice: all their children are
 // derivable, found bottom-up by counting the children still missing.
@@ -169,21 +223,20 @@ class Derivable {
 
 // Without the e-nodes that are not derivable, and what cannot be reached without them.
 Instance Compact(const Instance& from, const Derivable& derivable) {
-  Builder<Class> builder(from.num_classes());
-  for (const Class root : from.roots) builder.AddRoot(root);
-  for (Class id; builder.NextClass(id);) {
-    builder.instance.class_id.push_back(from.class_id[id.value()]);
-    for (const Node node : from.nodes[id.value()]) {
+  Builder builder(from.num_classes());
+  for (const Class root : from.roots) builder.AddRoot(root.value());
+  for (uint32_t id; builder.NextClass(id);) {
+    builder.DescribeClass(from.class_id[id], from.inside[id]);
+    for (const Node node : from.nodes[id]) {
       if (!derivable.has(node)) continue;
       const uint32_t i = node.value();
       builder.AddNode(from.cost[i], from.enode[i], from.rewritten[i]);
       for (size_t at = 0; at < from.children[i].size(); ++at) {
-        builder.AddChild(from.children[i][at], from.multiplicity[i][at]);
+        builder.AddChild(from.children[i][at].value(), from.multiplicity[i][at]);
       }
-      builder.EndNode(from.fused_with[i]);
+      builder.EndNode();
     }
   }
-  builder.instance.has_all_fusions = from.has_all_fusions;
   builder.instance.parents = ParentsOf(builder.instance);
   return std::move(builder.instance);
 }
@@ -191,7 +244,7 @@ Instance Compact(const Instance& from, const Derivable& derivable) {
 }  // namespace
 
 absl::StatusOr<Instance> MakeInstance(const Problem& problem) {
-  Instance instance = Reachable(problem);
+  Instance instance = Reachable(problem).Take();
   const std::vector<bool> all(instance.num_nodes(), true);
   return Restrict(std::move(instance), all);
 }

@@ -2,8 +2,8 @@
 
 // Instance: the part of an extraction problem that matters, renumbered without gaps, in flat
 // arrays. Only classes that the roots can reach through e-nodes of finite cost; classes and e-nodes
-// that no finite, acyclic choice exists for are left out. Nodes are e-nodes and their fusions with
-// others (fused.h). Immutable.
+// that no finite, acyclic choice exists for are left out. What fuses has classes and nodes of its
+// own (fusions.h). Immutable.
 
 #include <cstdint>
 #include <span>
@@ -23,20 +23,19 @@ struct Instance {
   // By Node, in the order of their ENodeId within a class.
   std::vector<double> cost;
   std::vector<Class> class_of;
-  std::vector<ENodeId> enode;
-  egraph::GroupedList<ENodeId> fused_with;  // of other classes; none for most
-  std::vector<uint8_t> rewritten;           // how many of these a rule made
-  egraph::GroupedList<Class> children;      // each once, in order of occurrence
+  std::vector<ENodeId> enode;           // invalid: the class's value, computed for its own sake
+  std::vector<uint8_t> rewritten;       // 1 for those that a rule made, else 0
+  egraph::GroupedList<Class> children;  // each once, in order of occurrence
   // How often each of them occurs: parallel to children. Tree costs count so.
   egraph::GroupedList<uint32_t> multiplicity;
 
   // By Class.
   std::vector<ClassId> class_id;
+  std::vector<bool> inside;           // of a consumer: its e-nodes are for that one only
   egraph::GroupedList<Node> nodes;    // never empty
   egraph::GroupedList<Node> parents;  // e-nodes that have the class as a child
 
-  std::vector<Class> roots;     // each once
-  bool has_all_fusions = true;  // if not, its optimum is no bound
+  std::vector<Class> roots;  // each once
 
   size_t num_classes() const { return class_id.size(); }
   size_t num_nodes() const { return cost.size(); }

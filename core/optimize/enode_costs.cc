@@ -70,7 +70,7 @@ void ENodeCosts::AddENode(ENodeId node) {
     if (!info.original) costs_[node.value()] = kImpossible;
     return;
   }
-  info.share = ShareOf(node, description, operands);
+  AddEpilogues(node, description, operands);
   DropBias(description.word->name, &operands);
   model::AttributeMap attributes = description.word->attributes;
   if (operands.size() == 2) {
@@ -92,21 +92,30 @@ int ENodeCosts::KernelIndex(kernels::KernelSpec spec) {
   return entry->second;
 }
 
-double ENodeCosts::ShareOf(ENodeId node, const ENodeDescription& description,
-                           const std::vector<kernels::Operand>& operands) const {
+void ENodeCosts::AddEpilogues(ENodeId node, const ENodeDescription& description,
+                              const std::vector<kernels::Operand>& operands) {
   const egraph::EGraph& graph = *tensors_.egraph;
   const std::span<const egraph::ClassId> children = graph.node(node).children;
   for (size_t i = 0; i < children.size(); ++i) {
+    const kernels::ElementwiseNode fused{description.word->name, description.word->attributes,
+                                         operands, description.output.measured,
+                                         static_cast<int>(i)};
     for (ENodeId producer : graph.nodes(graph.Find(children[i]))) {
       const OpWord& word = tensors_.domain->word(graph.node(producer).op);
-      if (word.sort != OpWord::Sort::kOperator || !kernels::IsContraction(word.name)) continue;
-      const kernels::ElementwiseNode fused{description.word->name, description.word->attributes,
-                                           operands, description.output.measured,
-                                           static_cast<int>(i)};
-      if (kernels::FusesAsEpilogue(word.name, fused)) return kEpilogueShare;
+      if (word.sort != OpWord::Sort::kOperator) continue;
+      if (kernels::FusesAsEpilogue(word.name, fused)) epilogues_.push_back({node, producer});
     }
   }
-  return 1;
+}
+
+std::vector<extract::Fusion> ENodeCosts::Fusions() const {
+  std::vector<extract::Fusion> fusions;
+  for (const Epilogue& epilogue : epilogues_) {
+    const double cost = Cost(epilogue.node);
+    if (cost == kImpossible || Cost(epilogue.producer) == kImpossible) continue;
+    fusions.push_back({epilogue.node, epilogue.producer, (1 - kEpilogueShare) * cost});
+  }
+  return fusions;
 }
 
 double ENodeCosts::CostOf(const ENode& node) const {
@@ -115,7 +124,7 @@ double ENodeCosts::CostOf(const ENode& node) const {
   if (basis_ == Basis::kMeasuredOnly && !known && !node.original) {
     return kImpossible;
   }
-  return cost.us * node.share;
+  return cost.us;
 }
 
 int ENodeCosts::Request(std::span<const ENodeId> nodes) {

@@ -15,9 +15,9 @@ namespace quotient::optimize {
 
 // Costs of a clean e-graph; it must not grow meanwhile. One thread.
 //
-// An element-wise e-node that may run as the epilogue of a contraction among its children is
-// charged kEpilogueShare of its stand-alone cost: fused, it costs next to nothing, and how much
-// exactly only the end-to-end run can say.
+// An element-wise e-node that runs as the epilogue of one of its children is charged kEpilogueShare
+// of its stand-alone cost: fused, it costs next to nothing, and how much exactly only the end-to-end
+// run can say.
 class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows both. `constant_footprint_log2` and `threads` go into every kernel's spec.
@@ -25,6 +25,7 @@ class ENodeCosts final : public extract::CostFunction {
              int constant_footprint_log2);
 
   double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
+  std::vector<extract::Fusion> Fusions() const override;
 
   // Asks for measurements of the kernels of these e-nodes; how many had none so far.
   int Request(std::span<const egraph::ENodeId> nodes);
@@ -47,16 +48,15 @@ class ENodeCosts final : public extract::CostFunction {
   };
   struct ENode {
     int kernel = -1;        // -1: nothing runs
-    double share = 1;       // of the kernel's cost
     bool original = false;  // a node of the original graph
   };
 
   void AddENode(egraph::ENodeId node);
   int KernelIndex(kernels::KernelSpec spec);
   double CostOf(const ENode& node) const;
-  // kEpilogueShare or 1.
-  double ShareOf(egraph::ENodeId node, const domain::ENodeDescription& description,
-                 const std::vector<kernels::Operand>& operands) const;
+  // Notes whose epilogue the e-node can be.
+  void AddEpilogues(egraph::ENodeId node, const domain::ENodeDescription& description,
+                    const std::vector<kernels::Operand>& operands);
 
   const domain::TensorEGraph& tensors_;
   cost::CostModel& model_;
@@ -65,6 +65,11 @@ class ENodeCosts final : public extract::CostFunction {
   Basis basis_ = Basis::kKnown;
   std::vector<double> costs_;  // by ENodeId
   std::vector<ENode> enodes_;  // by ENodeId
+  struct Epilogue {
+    egraph::ENodeId node;
+    egraph::ENodeId producer;
+  };
+  std::vector<Epilogue> epilogues_;
   std::vector<Kernel> kernels_;
   absl::flat_hash_map<std::string, int> kernel_by_key_;
 };

@@ -1,4 +1,4 @@
-#include "core/extract/fused.h"
+#include "core/extract/fusions.h"
 
 #include <gtest/gtest.h>
 

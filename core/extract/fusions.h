@@ -1,0 +1,49 @@
+#pragma once
+
+// Fusions as part of a plain sum, so that every extractor weighs them without knowing of them. What
+// a consumer fuses with gets a class of its own, "this child, computed inside of that consumer",
+// which has the child's e-nodes that fuse; an alternative of the consumer uses it instead of the
+// child and costs as much less as is saved:
+//
+//   relu(C), C = {conv(x), ...}        becomes       relu(C) | relu'(I), I = {conv(x)}
+//
+// A selection of such alternatives stands for one of e-nodes that costs no more, unless the child
+// is wanted elsewhere, too: then it is computed once and fused with nobody, which may cost more.
+// What selections are said to cost is what they do cost (SelectionCost), and bounds are right in
+// any case: the cheapest selection has its alternatives.
+
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/extract/extract.h"
+
+namespace quotient::extract {
+
+// A child that a consumer can fuse with.
+struct FusedChild {
+  struct Producer {
+    ENodeId node;
+    double saving;
+  };
+  ClassId child;
+  Fusion::Kind kind;
+  double most = 0;  // of the producers' savings, but together no more than the consumer's cost
+  std::vector<Producer> producers;
+};
+
+class FusionTable {
+ public:
+  explicit FusionTable(const Problem& problem);
+
+  std::span<const FusedChild> of(ENodeId consumer) const;
+
+ private:
+  absl::flat_hash_map<ENodeId, std::vector<FusedChild>> children_;
+};
+
+// The sum of the costs of what is needed, less savings: a consumer has those of all kInPlace, and
+// the largest of kEpilogue, among the producers that it alone uses.
+double SelectionCost(const Problem& problem, const Selection& selection);
+
+}  // namespace quotient::extract
