@@ -3,7 +3,7 @@
 #   absl::*  gRPC::grpc++  protobuf::libprotobuf  SQLite::SQLite3  OpenSSL::Crypto
 #   prometheus-cpp::core  prometheus-cpp::pull  spdlog::spdlog  nlohmann_json::nlohmann_json
 #   ONNX::onnx  DNNL::dnnl  GTest::gtest  GTest::gmock  benchmark::benchmark  ZLIB::ZLIB
-#   Threads::Threads
+#   Threads::Threads  PkgConfig::CBC
 
 if(DEFINED ENV{QUOTIENT_DEPS})
   set(quotient_deps $ENV{QUOTIENT_DEPS})
@@ -36,6 +36,8 @@ find_package(spdlog CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(ONNX CONFIG REQUIRED)
 find_package(dnnl CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)
 if(QUOTIENT_TESTS)
   find_package(GTest CONFIG REQUIRED)
   find_package(benchmark CONFIG REQUIRED)
