@@ -23,25 +23,31 @@ std::vector<Class> CommonChildren(const Instance& instance, Class id) {
 }
 
 double CostOfForcedClasses(const Instance& instance) {
-  std::vector<Class> forced = instance.roots;
-  std::vector<bool> seen(instance.num_classes(), false);
-  for (Class root : forced) seen[root.value()] = true;
   double sum = 0;
-  for (size_t i = 0; i < forced.size(); ++i) {
+  for (Class id : ForcedClasses(instance)) {
     double cheapest = std::numeric_limits<double>::infinity();
-    for (Node node : instance.nodes[forced[i].value()]) {
+    for (Node node : instance.nodes[id.value()]) {
       cheapest = std::min(cheapest, instance.cost[node.value()]);
     }
     sum += cheapest;
-    for (Class child : CommonChildren(instance, forced[i])) {
-      if (!seen[child.value()]) forced.push_back(child);
-      seen[child.value()] = true;
-    }
   }
   return sum;
 }
 
 }  // namespace
+
+std::vector<Class> ForcedClasses(const Instance& instance) {
+  std::vector<Class> forced = instance.roots;
+  std::vector<bool> seen(instance.num_classes(), false);
+  for (Class root : forced) seen[root.value()] = true;
+  for (size_t i = 0; i < forced.size(); ++i) {
+    for (Class child : CommonChildren(instance, forced[i])) {
+      if (!seen[child.value()]) forced.push_back(child);
+      seen[child.value()] = true;
+    }
+  }
+  return forced;
+}
 
 double LowerBound(const Instance& instance) {
   double bound = CostOfForcedClasses(instance);
