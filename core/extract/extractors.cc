@@ -1,17 +1,21 @@
 // The table of extractors.
 
 #include "core/extract/dag.h"
+#include "core/extract/exact.h"
 #include "core/extract/extract.h"
 #include "core/extract/history.h"
+#include "core/extract/ilp.h"
 #include "core/extract/tree.h"
 
 namespace quotient::extract {
 
 std::span<const Extractor* const> AllExtractors() {
   static const TreeExtractor tree;
-  static const DagExtractor dag;
   static const HistoryExtractor history;
-  static const Extractor* const all[] = {&tree, &history, &dag};
+  static const DagExtractor dag;
+  static const IlpExtractor ilp;
+  static const ExactExtractor exact;
+  static const Extractor* const all[] = {&tree, &history, &dag, &ilp, &exact};
   return all;
 }
 

@@ -125,6 +125,7 @@ TEST(DagExtractor, DeepChainsTakeNoStack) {
 TEST(Extractors, AreFoundByName) {
   EXPECT_STREQ(FindExtractor("tree")->optimal_for(), "tree");
   EXPECT_STREQ(FindExtractor("dag")->optimal_for(), "nothing");
+  EXPECT_STREQ(FindExtractor("ilp")->optimal_for(), "dag");
   EXPECT_EQ(FindExtractor("no such"), nullptr);
 }
 

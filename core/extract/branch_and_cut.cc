@@ -1,0 +1,289 @@
+#include "core/extract/branch_and_cut.h"
+
+#include <CbcEventHandler.hpp>
+#include <CbcModel.hpp>
+#include <CglCutGenerator.hpp>
+#include <CglGomory.hpp>
+#include <CglProbing.hpp>
+#include <CglZeroHalf.hpp>
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "core/extract/bottom_up.h"
+#include "core/extract/components.h"
+#include "core/extract/flow_separator.h"
+#include "core/extract/ilp_model.h"
+#include "core/extract/local_search.h"
+#include "core/extract/loop_separator.h"
+#include "core/extract/lower_bound.h"
+#include "core/extract/relaxation.h"
+#include "core/extract/requirements.h"
+#include "core/extract/shared_selection.h"
+#include "core/extract/use_separator.h"
+
+namespace quotient::extract {
+namespace {
+
+// Costs are scaled so that the cutoff lies between this and its double: the solver's tolerances are
+// absolute.
+constexpr double kScaledCutoff = 1024;
+// Relative error that the solver's bounds are granted.
+constexpr double kBoundTolerance = 1e-7;
+// Solutions that are not cheaper by this, relatively, are not looked for.
+constexpr double kCutoffTolerance = 1e-9;
+// The rounds of cuts at the root end when so many together have gained less than this part of the
+// gap.
+constexpr size_t kStallRounds = 10;
+constexpr double kMinGain = 1e-3;
+
+// The right to use CBC, whose globals allow one user at a time.
+class SolverLock {
+ public:
+  // Waits; not owned if `stop` came first.
+  explicit SolverLock(const StopCondition& stop) {
+    while (!owned_ && !stop.ShouldStop()) {
+      owned_ = mutex_.LockWhenWithTimeout(absl::Condition(&free_), absl::Milliseconds(50));
+      if (owned_) free_ = false;
+      mutex_.Unlock();
+    }
+  }
+  SolverLock(const SolverLock&) = delete;
+  ~SolverLock() {
+    const absl::MutexLock lock(&mutex_);
+    if (owned_) free_ = true;
+  }
+  bool owned() const { return owned_; }
+
+ private:
+  static inline absl::Mutex mutex_{absl::kConstInit};
+  static inline bool free_ ABSL_GUARDED_BY(mutex_) = true;
+  bool owned_ = false;
+};
+
+// By Class.
+std::vector<bool> FindForced(const Instance& instance,
+                             const std::optional<Requirements>& requirements) {
+  std::vector<bool> forced(instance.num_classes(), false);
+  for (Class id : ForcedClasses(instance)) forced[id.value()] = true;
+  if (requirements.has_value()) {
+    Requirements::ForEach(requirements->OfRoots(), [&](Class id) { forced[id.value()] = true; });
+  }
+  return forced;
+}
+
+class Search {
+ public:
+  Search(const Instance& instance, double cutoff, const StopCondition& stop)
+      : instance_(instance),
+        stop_(stop),
+        requirements_(Requirements::Compute(instance, stop)),
+        model_(instance, FindForced(instance, requirements_)),
+        loops_(instance),
+        flows_(instance),
+        scale_(std::exp2(std::ceil(std::log2(kScaledCutoff / cutoff)))),
+        relaxation_(model_, scale_, stop),
+        components_(StrongComponents(instance)),
+        guided_(instance),
+        cutoff_(cutoff) {
+    if (requirements_.has_value()) uses_.emplace(instance, *requirements_);
+  }
+
+  BranchAndCutResult Run() {
+    if (model_.objective().empty()) {  // one selection only
+      Round(nullptr);
+      RaiseBound(0);
+    } else if (SolveRoot()) {
+      while (Branch()) {
+      }
+    }
+    return {std::move(best_), cutoff_, bound_};
+  }
+
+  // Rows that a solution of the relaxation breaks.
+  std::vector<IlpModel::Row> Separate(const double* solution) {
+    const std::vector<double> node_value = model_.NodeValues(Columns(solution));
+    const std::vector<double> class_value = model_.ClassValues(Columns(solution));
+    std::vector<IlpModel::Row> rows;
+    const auto add = [&](const auto& inequalities) {
+      for (const auto& inequality : inequalities) rows.push_back(model_.ToRow(inequality));
+    };
+    if (uses_.has_value()) add(uses_->Separate(node_value, class_value));
+    add(loops_.Separate(node_value, class_value, stop_));
+    add(flows_.Separate(node_value, class_value, stop_));
+    return rows;
+  }
+
+  // Makes a choice of a solution of the relaxation, whole or not: the best by tree cost where
+  // what the solution takes is free, improved by local search. So a whole solution without cycles
+  // is met or beaten.
+  void Round(const double* solution) {
+    const std::vector<double> node_value = model_.NodeValues(Columns(solution));
+    for (size_t i = 0; i < node_value.size(); ++i) {
+      guided_.cost[i] = instance_.cost[i] * std::clamp(1 - node_value[i], 0.0, 1.0);
+    }
+    SharedSelection selection(instance_, components_, MinimizeTreeCost(guided_).choice);
+    LocalSearch(instance_, selection, stop_).Run();
+    if (selection.cost() >= cutoff_ * (1 - kCutoffTolerance)) return;
+    cutoff_ = selection.cost();
+    best_ = selection.choices();
+  }
+
+  // To a lower bound of the solver's.
+  void RaiseBound(double scaled) {
+    const double bound = std::min(scaled / scale_ + model_.constant(), cutoff_);
+    bound_ = std::max(bound_, bound * (1 - kBoundTolerance));
+  }
+  // What the solver is to be cheaper than.
+  double ScaledCutoff() const {
+    return (cutoff_ * (1 - kCutoffTolerance) - model_.constant()) * scale_;
+  }
+  bool stopped() const { return stop_.ShouldStop(); }
+
+ private:
+  std::span<const double> Columns(const double* solution) const {
+    return {solution, model_.objective().size()};
+  }
+
+  // True if there is something left to branch on.
+  bool SolveRoot() {
+    OsiClpSolverInterface& solver = relaxation_.solver();
+    std::vector<double> history;
+    for (solver.initialSolve(); Evaluate(); solver.resolve()) {
+      Round(solver.getColSolution());
+      if (solver.getObjValue() >= ScaledCutoff()) continue;  // evaluated with the new cutoff
+      history.push_back(solver.getObjValue());
+      if (Stalls(history)) return true;
+      relaxation_.FixByReducedCost(ScaledCutoff());
+      const std::vector<IlpModel::Row> cuts = Separate(solver.getColSolution());
+      if (cuts.empty()) return true;
+      relaxation_.DropSlackCuts();
+      relaxation_.AddRows(cuts);
+    }
+    return false;
+  }
+
+  // Reads what a solve of the relaxation says; true if it leaves room below the cutoff.
+  bool Evaluate() {
+    const OsiClpSolverInterface& solver = relaxation_.solver();
+    if (stopped()) return false;  // whatever it says, it was not at its end
+    if (solver.isProvenPrimalInfeasible()) {
+      RaiseBound(ScaledCutoff());
+      return false;
+    }
+    if (!solver.isProvenOptimal()) return false;
+    RaiseBound(solver.getObjValue());
+    return solver.getObjValue() < ScaledCutoff();
+  }
+
+  bool Stalls(const std::vector<double>& history) const {
+    if (history.size() <= kStallRounds) return false;
+    const double gain = history.back() - history[history.size() - 1 - kStallRounds];
+    return gain < kMinGain * (ScaledCutoff() - history.back());
+  }
+
+  bool Branch();
+
+  const Instance& instance_;
+  const StopCondition& stop_;
+  const std::optional<Requirements> requirements_;
+  const IlpModel model_;
+  std::optional<UseSeparator> uses_;
+  LoopSeparator loops_;
+  FlowSeparator flows_;
+  const double scale_;
+  Relaxation relaxation_;
+  const std::vector<uint32_t> components_;
+  Instance guided_;  // with costs that a solution makes lower
+  double cutoff_;    // the cost of best_, if there is one
+  std::optional<std::vector<Node>> best_;
+  double bound_ = 0;
+};
+
+// --- the search's hooks in CBC ---
+
+class Separation : public CglCutGenerator {
+ public:
+  explicit Separation(Search& search) : search_(&search) {}
+  void generateCuts(const OsiSolverInterface& solver, OsiCuts& cuts,
+                    const CglTreeInfo /*info*/) override {
+    if (search_->stopped()) return;
+    for (const IlpModel::Row& row : search_->Separate(solver.getColSolution())) {
+      OsiRowCut cut;
+      cut.setRow(static_cast<int>(row.columns.size()), row.columns.data(), row.coefficients.data());
+      cut.setLb(row.lower);
+      cut.setUb(solver.getInfinity());
+      cut.setGloballyValid(true);
+      cuts.insert(cut);
+    }
+  }
+  CglCutGenerator* clone() const override { return new Separation(*this); }
+
+ private:
+  Search* search_;
+};
+
+class Events : public CbcEventHandler {
+ public:
+  explicit Events(Search& search) : search_(&search) {}
+  CbcAction event(CbcEvent which) override {
+    if (search_->stopped()) return stop;
+    if (which == solution || which == heuristicSolution) search_->Round(model_->bestSolution());
+    // At the cutoff or above it says nothing: CBC has values of that size for "not known yet".
+    const double bound = model_->getBestPossibleObjValue();
+    if (which == node && bound < search_->ScaledCutoff()) search_->RaiseBound(bound);
+    return noAction;
+  }
+  CbcEventHandler* clone() const override { return new Events(*this); }
+
+ private:
+  Search* search_;
+};
+
+// One run of CBC. True if another is needed: its solution has cycles, which CBC does not promise to
+// ask the separation about, and cuts against them are in the relaxation now. Its bound is right in
+// any case. Without CBC's preprocessing and heuristics, which ignore limits.
+bool Search::Branch() {
+  CbcModel cbc(relaxation_.solver());
+  cbc.passInMessageHandler(&relaxation_.silent());
+  cbc.setLogLevel(0);
+  cbc.setCutoff(ScaledCutoff());
+  Separation separation(*this);
+  cbc.addCutGenerator(&separation, 1, "separation", /*normal=*/true, /*atSolution=*/true);
+  constexpr int kAtRootOnly = -99;
+  CglProbing probing;
+  probing.setMaxProbe(50);
+  cbc.addCutGenerator(&probing, kAtRootOnly, "probing");
+  CglGomory gomory;
+  cbc.addCutGenerator(&gomory, kAtRootOnly, "gomory");
+  CglZeroHalf zero_half;
+  cbc.addCutGenerator(&zero_half, kAtRootOnly, "zero-half");
+  Events events(*this);
+  cbc.passInEventHandler(&events);
+  cbc.branchAndBound();
+  if (stopped() || cbc.status() != 0) return false;
+  if (cbc.bestSolution() == nullptr) {
+    RaiseBound(ScaledCutoff());
+    return false;
+  }
+  Round(cbc.bestSolution());
+  RaiseBound(cbc.getObjValue());
+  const std::vector<IlpModel::Row> cuts = Separate(cbc.bestSolution());
+  relaxation_.AddRows(cuts);
+  return !cuts.empty();
+}
+
+}  // namespace
+
+BranchAndCutResult BranchAndCut(const Instance& instance, double cutoff,
+                                const StopCondition& stop) {
+  const SolverLock lock(stop);
+  if (!lock.owned()) return {};
+  return Search(instance, cutoff, stop).Run();
+}
+
+}  // namespace quotient::extract

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/extract/extract.h"
+
+namespace quotient::extract {
+
+// Integer linear programming, from the answer of `dag`: optimal if it ends before `stop` does it,
+// else the best found with a bound. Takes seconds to minutes on e-graphs of thousands of e-nodes.
+// Thread-safe; one at a time in a process works, others wait (branch_and_cut.h). Deterministic
+// unless stopped.
+class IlpExtractor : public Extractor {
+ public:
+  const char* name() const override { return "ilp"; }
+  const char* optimal_for() const override { return "dag"; }
+  absl::StatusOr<Selection> Extract(const Problem& problem,
+                                    const StopCondition& stop) const override;
+};
+
+}  // namespace quotient::extract

@@ -1,0 +1,42 @@
+#pragma once
+
+// Finds rows of the linear program that say more than those for children: a class that e-nodes
+// require, be it through others, is needed as much as they are chosen, all those of one class
+// together. Without them a relaxation that chooses alternatives by halves needs what all of them
+// lead to by a half only.
+
+#include <span>
+#include <vector>
+
+#include "core/extract/ilp_model.h"
+#include "core/extract/instance.h"
+#include "core/extract/requirements.h"
+
+namespace quotient::extract {
+
+class UseSeparator {
+ public:
+  // Borrows both.
+  UseSeparator(const Instance& instance, const Requirements& requirements);
+
+  // For each class the inequality that the solution violates most.
+  std::vector<UseInequality> Separate(std::span<const double> node_value,
+                                      std::span<const double> class_value);
+
+ private:
+  struct Worst {
+    double violation = 0;
+    Class user;
+  };
+
+  void AddUses(Class user, std::span<const double> node_value);
+  UseInequality MakeInequality(Class needed, Class user) const;
+
+  const Instance& instance_;
+  const Requirements& requirements_;
+  // Of one user: by Class, how much of it is chosen with e-nodes that require the class.
+  std::vector<double> use_;
+  std::vector<Class> used_;
+};
+
+}  // namespace quotient::extract
