@@ -36,6 +36,15 @@ bool Expand(const Problem& problem, const Instance& instance, std::span<const No
   return all_fused;
 }
 
+// There is a selection: what is computed inside of a consumer can be computed for its own sake.
+Instance WithoutFusions(Instance instance) {
+  std::vector<bool> keep(instance.num_nodes());
+  for (uint32_t i = 0; i < keep.size(); ++i) {
+    keep[i] = !instance.inside[instance.class_of[i].value()] || !instance.enode[i].valid();
+  }
+  return *Restrict(std::move(instance), keep);
+}
+
 }  // namespace
 
 Selection ToSelection(const Problem& problem, const Instance& instance,
@@ -43,12 +52,8 @@ Selection ToSelection(const Problem& problem, const Instance& instance,
   Selection selection;
   if (!Expand(problem, instance, choice, selection) && !CheckSelection(problem, selection).ok()) {
     // What was chosen for its own sake is above the consumer that was to be fused with another.
-    std::vector<bool> plain(instance.num_nodes());
-    for (uint32_t i = 0; i < plain.size(); ++i) {
-      plain[i] = !instance.inside[instance.class_of[i].value()] || !instance.enode[i].valid();
-    }
-    const Instance without = *Restrict(instance, plain);
-    Expand(problem, without, SearchLocally(without, StopCondition()), selection);
+    const Instance plain = WithoutFusions(*MakeInstance(problem));
+    Expand(problem, plain, SearchLocally(plain, StopCondition()), selection);
   }
   selection.cost = SelectionCost(problem, selection);
   return selection;
