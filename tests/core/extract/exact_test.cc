@@ -1,0 +1,86 @@
+#include "core/extract/exact.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/rng.h"
+#include "tests/support/egraph/extraction_case.h"
+
+namespace quotient::extract {
+namespace {
+
+using ::quotient::testing::ExhaustiveOptimum;
+using ::quotient::testing::ExtractionCase;
+using ::quotient::testing::Optimum;
+
+TEST(ExactExtractor, EqualsExhaustiveEnumeration) {
+  int solvable = 0;
+  for (uint64_t seed = 0; seed < 10'000; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed + 1'000'000);
+    const ExtractionCase example = ExtractionCase::Random(rng, 7);
+    const std::optional<Optimum> optimum = ExhaustiveOptimum(example.problem());
+    const auto selection = ExactExtractor().Extract(example.problem(), StopCondition());
+    ASSERT_EQ(selection.ok(), optimum.has_value()) << selection.status();
+    if (!optimum.has_value()) continue;
+    ++solvable;
+    EXPECT_NEAR(selection->cost, optimum->dag_cost, 1e-9);
+    EXPECT_NEAR(selection->lower_bound, optimum->dag_cost, 1e-6 * optimum->dag_cost);
+    EXPECT_LE(selection->lower_bound, optimum->dag_cost);
+  }
+  EXPECT_GT(solvable, 7000);
+}
+
+// Where a fusion's producer is wanted twice, it may have to leave a gap; it says so.
+TEST(ExactExtractor, BoundsWhatFuses) {
+  int solvable = 0;
+  int optimal = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const ExtractionCase example = ExtractionCase::RandomWithFusions(rng, 7);
+    const std::optional<Optimum> optimum = ExhaustiveOptimum(example.problem());
+    if (!optimum.has_value()) continue;
+    const Selection selection = *ExactExtractor().Extract(example.problem(), StopCondition());
+    EXPECT_LE(selection.lower_bound, optimum->dag_cost + 1e-9);
+    ++solvable;
+    optimal += selection.cost < optimum->dag_cost + 1e-9;
+  }
+  EXPECT_GT(optimal, solvable * 99 / 100) << optimal << " of " << solvable;
+}
+
+TEST(ExactExtractor, LocalSearchComesWithinAPercent) {
+  int cases = 0;
+  double sum_of_gaps = 0;
+  for (uint64_t seed = 0; cases < 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const ExtractionCase example = ExtractionCase::Random(rng, 120);
+    const auto exact = ExactExtractor().Extract(example.problem(), StopCondition());
+    if (!exact.ok() || exact->cost == 0) continue;
+    ASSERT_NEAR(exact->lower_bound, exact->cost, 1e-6 * exact->cost);
+    const Selection dag = *FindExtractor("dag")->Extract(example.problem(), StopCondition());
+    ASSERT_TRUE(CheckSelection(example.problem(), *exact).ok());
+    sum_of_gaps += dag.cost / exact->cost - 1;
+    ++cases;
+  }
+  EXPECT_GE(sum_of_gaps, 0);
+  EXPECT_LT(sum_of_gaps / cases, 0.01);
+  RecordProperty("mean_gap_ppm", static_cast<int>(sum_of_gaps / cases * 1e6));
+}
+
+TEST(ExactExtractor, CancelledItStillAnswers) {
+  CancelToken token;
+  token.Cancel();
+  Rng rng(7);
+  const ExtractionCase example = ExtractionCase::Random(rng, 60);
+  const auto selection = ExactExtractor().Extract(example.problem(), StopCondition(&token));
+  ASSERT_TRUE(selection.ok());
+  EXPECT_EQ(*CheckSelection(example.problem(), *selection), selection->cost);
+  EXPECT_LE(selection->lower_bound, selection->cost);
+}
+
+}  // namespace
+}  // namespace quotient::extract
