@@ -94,7 +94,9 @@ class Search {
   }
 
   BranchAndCutResult Run() {
-    if (model_.objective().empty()) {  // one selection only
+    if (!model_.feasible()) {
+      RaiseBound(ScaledCutoff());
+    } else if (model_.objective().empty()) {  // one selection only
       Round(nullptr);
       RaiseBound(0);
     } else if (SolveRoot()) {
@@ -119,15 +121,18 @@ class Search {
   }
 
   // Makes a choice of a solution of the relaxation, whole or not: the best by tree cost where
-  // what the solution takes is free, improved by local search. So a whole solution without cycles
-  // is met or beaten.
+  // what the solution takes is free and nothing else, improved by local search. So a whole solution
+  // without cycles is met or beaten.
   void Round(const double* solution) {
     const std::vector<double> node_value = model_.NodeValues(Columns(solution));
     for (size_t i = 0; i < node_value.size(); ++i) {
-      guided_.cost[i] = instance_.cost[i] * std::clamp(1 - node_value[i], 0.0, 1.0);
+      constexpr double kNotTaken = 1e-3;  // in units of the cutoff
+      const double not_taken = std::clamp(1 - node_value[i], 0.0, 1.0);
+      guided_.cost[i] = (instance_.cost[i] + kNotTaken * cutoff_) * not_taken;
     }
     SharedSelection selection(instance_, components_, MinimizeTreeCost(guided_).choice);
     LocalSearch(instance_, selection, stop_).Run();
+    if (selection.score().num_recomputed > 0) return;
     if (selection.cost() >= cutoff_ * (1 - kCutoffTolerance)) return;
     cutoff_ = selection.cost();
     best_ = selection.choices();

@@ -46,6 +46,11 @@ std::vector<double> ExpectedUses(const Instance& instance, const SharedSelection
   return uses;
 }
 
+bool Improves(const Score& next, const Score& best) {
+  if (next.num_recomputed != best.num_recomputed) return next.num_recomputed < best.num_recomputed;
+  return next.cost < best.cost * (1 - kRelativeTolerance);
+}
+
 }  // namespace
 
 std::vector<Node> SearchLocally(const Instance& instance, const StopCondition& stop) {
@@ -62,7 +67,7 @@ std::vector<Node> SearchLocally(const Instance& instance, const StopCondition& s
     auto next = start(MinimizeSharedCost(instance, uses));
     LocalSearch(instance, *next, stop).Run();
     ++fruitless;
-    if (next->cost() >= best->cost() * (1 - kRelativeTolerance)) continue;
+    if (!Improves(next->score(), best->score())) continue;
     best = std::move(next);
     fruitless = 0;
   }

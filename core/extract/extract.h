@@ -20,7 +20,8 @@ using egraph::ClassId;
 using egraph::EGraph;
 using egraph::ENodeId;
 
-// An e-node and one of its children that can be one kernel, if nothing else uses the child.
+// An e-node and one of its children that can be one kernel, if nothing else uses the child. Of one
+// consumer and one class all are of one kind.
 struct Fusion {
   enum class Kind {
     kEpilogue,  // the kernel of the producer does the consumer's work, too: one producer at most

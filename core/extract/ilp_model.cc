@@ -20,6 +20,7 @@ IlpModel::IlpModel(const Instance& instance, const std::vector<bool>& forced)
     AddChoiceRow(Class(i));
     AddChildRows(Class(i));
   }
+  AddComputationRows();
 }
 
 void IlpModel::AddColumns(const std::vector<bool>& forced) {
@@ -79,6 +80,18 @@ void IlpModel::AddChildRows(Class id) {
   }
 }
 
+void IlpModel::AddComputationRows() {
+  std::vector<Row> rows(instance_.num_computed, Row{{}, {}, -kUnbounded, 1});
+  for (uint32_t i = 0; i < instance_.computes.size(); ++i) {
+    const uint32_t computation = instance_.computes[i];
+    if (computation != Instance::kComputesAlone) AddTerm(rows[computation], node_column_[i], 1);
+  }
+  for (Row& row : rows) {
+    if (row.upper < 0) feasible_ = false;  // forced in two places
+    if (static_cast<double>(row.columns.size()) > row.upper) rows_.push_back(std::move(row));
+  }
+}
+
 IlpModel::Row IlpModel::ToRow(const LoopInequality& inequality) const {
   Row row = {{}, {}, 0, kUnbounded};
   for (Node node : inequality.exits) AddTerm(row, node_column_[node.value()], 1);
@@ -95,8 +108,8 @@ IlpModel::Row IlpModel::ToRow(const UseInequality& inequality) const {
 
 void IlpModel::AddTerm(Row& row, int column, double coefficient) {
   if (column == kOne) {
-    row.lower -= coefficient;
-    row.upper -= coefficient;
+    if (row.lower > -kUnbounded) row.lower -= coefficient;
+    if (row.upper < kUnbounded) row.upper -= coefficient;
     return;
   }
   row.columns.push_back(column);

@@ -7,6 +7,7 @@
 //   subject to Σ x(n) = y(c)                  over the e-nodes of class c; y(c) = 1: c is needed
 //              Σ x(n) <= y(d)                 over the e-nodes of class c with child d
 //              y(c) = 1                       for classes that every selection needs
+//              Σ x(n) <= 1                    over all that compute one class of the e-graph
 //
 // What is left out is that choices must not close cycles. Those rows are added where a solution
 // breaks them (loop_separator.h), with others that it is to obey (flow_separator.h,
@@ -45,6 +46,8 @@ class IlpModel {
   // needs it. Borrows `instance`.
   IlpModel(const Instance& instance, const std::vector<bool>& forced);
 
+  // False if no choice can do, whatever the columns are.
+  bool feasible() const { return feasible_; }
   const std::vector<double>& objective() const { return objective_; }  // by column
   double constant() const { return constant_; }  // cost of what is chosen in any case
   const std::vector<Row>& rows() const { return rows_; }
@@ -61,6 +64,7 @@ class IlpModel {
   void AddColumns(const std::vector<bool>& forced);
   void AddChoiceRow(Class id);
   void AddChildRows(Class id);
+  void AddComputationRows();
   int AddColumn(double cost);
   static void AddTerm(Row& row, int column, double coefficient);
   static std::vector<double> Values(const std::vector<int>& columns,
@@ -72,6 +76,7 @@ class IlpModel {
   std::vector<double> objective_;
   double constant_ = 0;
   std::vector<Row> rows_;
+  bool feasible_ = true;
   std::vector<std::vector<Node>> users_;  // by Class, of one call of AddChildRows; else empty
 };
 

@@ -90,10 +90,18 @@ class RequirementFilter {
     for (const Candidate& candidate : candidates_) {
       const auto stands_in = [&](const Candidate& other) {
         return keep[other.node.value()] && other.node != candidate.node &&
-               other.cost <= candidate.cost && NeedsNoMore(id, other, candidate);
+               other.cost <= candidate.cost && ComputesNoMore(other, candidate) &&
+               NeedsNoMore(id, other, candidate);
       };
       if (std::ranges::any_of(candidates_, stands_in)) keep[candidate.node.value()] = false;
     }
+  }
+
+  // Does `a` compute nothing that may be computed elsewhere in a selection with `b`?
+  bool ComputesNoMore(const Candidate& a, const Candidate& b) const {
+    if (instance_.computes.empty()) return true;
+    const uint32_t computed = instance_.computes[a.node.value()];
+    return computed == Instance::kComputesAlone || computed == instance_.computes[b.node.value()];
   }
 
   // Are the children of `a` in every selection with `b`, and where they close no cycle: below `b`,

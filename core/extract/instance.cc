@@ -23,6 +23,22 @@ egraph::GroupedList<Node> ParentsOf(const Instance& instance) {
   return parents;
 }
 
+// Numbers what is computed in several places.
+void NumberComputations(Instance& instance) {
+  absl::flat_hash_map<ClassId, uint32_t> number;
+  for (uint32_t id = 0; id < instance.num_classes(); ++id) {
+    if (!instance.inside[id]) continue;
+    number.emplace(instance.class_id[id], static_cast<uint32_t>(number.size()));
+  }
+  if (number.empty()) return;
+  instance.num_computed = static_cast<uint32_t>(number.size());
+  instance.computes.assign(instance.num_nodes(), Instance::kComputesAlone);
+  for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
+    const auto found = number.find(instance.class_id[instance.class_of[i].value()]);
+    if (found != number.end() && instance.enode[i].valid()) instance.computes[i] = found->second;
+  }
+}
+
 // Builds an instance class by class, in the order of a breadth-first walk from the roots. Ids are
 // what classes are called where it comes from.
 class Builder {
@@ -72,6 +88,11 @@ class Builder {
     }
   }
 
+  void Finish() {
+    instance.parents = ParentsOf(instance);
+    NumberComputations(instance);
+  }
+
   Instance instance;
 
  private:
@@ -114,7 +135,7 @@ class Reachable {
       builder_.DescribeClass(ClassId(id), false);
       for (const ENodeId node : members[id]) AddAlternatives(node, 0);
     }
-    builder_.instance.parents = ParentsOf(builder_.instance);
+    builder_.Finish();
   }
 
   Instance Take() { return std::move(builder_.instance); }
@@ -237,7 +258,7 @@ Instance Compact(const Instance& from, const Derivable& derivable) {
       builder.EndNode();
     }
   }
-  builder.instance.parents = ParentsOf(builder.instance);
+  builder.Finish();
   return std::move(builder.instance);
 }
 

@@ -37,6 +37,13 @@ struct Instance {
 
   std::vector<Class> roots;  // each once
 
+  // By Node, if something fuses: which classes of the e-graph it computes, numbered. Of the nodes
+  // with the same number a selection has one, although costs alone might favour computing a class
+  // anew for each that it fuses with.
+  std::vector<uint32_t> computes;
+  static constexpr uint32_t kComputesAlone = 0xffffffffu;  // nothing else computes it
+  uint32_t num_computed = 0;
+
   size_t num_classes() const { return class_id.size(); }
   size_t num_nodes() const { return cost.size(); }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace quotient::extract {
 namespace {
@@ -43,6 +44,7 @@ void LocalSearch::Run() {
 }
 
 bool LocalSearch::Better(const Score& a, const Score& b) const {
+  if (a.num_recomputed != b.num_recomputed) return a.num_recomputed < b.num_recomputed;
   if (std::abs(a.cost - b.cost) > tolerance_) return a.cost < b.cost;
   if (a.num_live != b.num_live) return a.num_live < b.num_live;
   return a.num_rewritten < b.num_rewritten;
@@ -62,7 +64,9 @@ bool LocalSearch::SwitchPass(Sideways sideways) {
 bool LocalSearch::SwitchClass(Class id, Sideways sideways) {
   const Score now = selection_.score();
   candidates_.clear();
-  selection_.ForEachSwitch(id, now.cost + tolerance_, [&](Node node, const Score& score) {
+  const double limit =
+      now.num_recomputed > 0 ? std::numeric_limits<double>::infinity() : now.cost + tolerance_;
+  selection_.ForEachSwitch(id, limit, [&](Node node, const Score& score) {
     const bool equal = sideways == Sideways::kTake && Equal(score, now);
     if (equal || Better(score, now)) candidates_.push_back({node, score});
   });

@@ -10,6 +10,7 @@ SharedSelection::SharedSelection(const Instance& instance, std::span<const uint3
       choice_(instance, components, std::move(choice)),
       uses_(instance.num_classes(), 0),
       seen_in_(instance.num_classes(), 0) {
+  if (!instance.computes.empty()) computed_.assign(instance.num_computed, 0);
   for (Class root : instance.roots) Use(root);
 }
 
@@ -37,6 +38,16 @@ void SharedSelection::UndoTo(size_t mark) {
 void SharedSelection::Pay(Node node, int sign) {
   score_.cost += sign * instance_.cost[node.value()];
   score_.num_rewritten += sign * instance_.rewritten[node.value()];
+  if (!computed_.empty()) CountComputation(node, sign);
+}
+
+void SharedSelection::CountComputation(Node node, int sign) {
+  const uint32_t computation = instance_.computes[node.value()];
+  if (computation == Instance::kComputesAlone) return;
+  uint32_t& count = computed_[computation];
+  if (sign < 0) --count;
+  if (count > 0) score_.num_recomputed += sign;
+  if (sign > 0) ++count;
 }
 
 void SharedSelection::Switch(Class id, Node old_node, Node node) {

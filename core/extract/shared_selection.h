@@ -2,7 +2,8 @@
 
 // A choice for every class together with what it costs where each class is paid for once: the
 // classes that the roots need are counted by their users, so that a change of one choice changes
-// the cost in time proportional to the part of the graph that comes or goes.
+// the cost in time proportional to the part of the graph that comes or goes. To compute a class
+// of the e-graph in several places is no selection; how often that happens is counted.
 
 #include <cstdint>
 #include <span>
@@ -16,9 +17,11 @@ namespace quotient::extract {
 // Costs that differ by less, relatively, are equal: sums in different orders.
 inline constexpr double kRelativeTolerance = 1e-12;
 
-// How good a selection is. Among equal costs fewer classes are better, then fewer e-nodes that
-// rules made: a rewrite that gains nothing is none.
+// How good a selection is: first by what it computes once too often, which nothing should be; then
+// by cost. Among equal costs fewer classes are better, then fewer e-nodes that rules made: a
+// rewrite that gains nothing is none.
 struct Score {
+  int64_t num_recomputed;
   double cost;
   int64_t num_live;
   int64_t num_rewritten;
@@ -69,12 +72,14 @@ class SharedSelection {
   void Use(Class id);
   void Drop(Class id);
   void Pay(Node node, int sign);
+  void CountComputation(Node node, int sign);
 
   const Instance& instance_;
   AcyclicChoice choice_;
   std::vector<uint32_t> uses_;
-  Score score_ = {0, 0, 0};
-  std::vector<Node> journal_;  // choices replaced, oldest first
+  Score score_ = {0, 0, 0, 0};
+  std::vector<uint32_t> computed_;  // by number, see Instance: in how many live classes
+  std::vector<Node> journal_;       // choices replaced, oldest first
   std::vector<Class> stack_;
   std::vector<uint32_t> seen_in_;  // by Class: the walk that was there last
   uint32_t walk_ = 0;
@@ -96,10 +101,12 @@ void SharedSelection::ForEachSwitch(Class id, double limit, const Visit& visit) 
     while (used < children.size() && score_.cost <= limit) Use(children[used++]);
     const Score score = score_;
     while (used > 0) Drop(children[--used]);
+    Pay(node, -1);
     if (score.cost <= limit) visit(node, score);
   }
   for (const Class child : instance_.children[current.value()]) Use(child);
-  score_ = now;
+  Pay(current, 1);
+  score_ = now;  // as it was, without rounding
 }
 
 template <typename Visit>

@@ -33,10 +33,8 @@ TEST(ExactExtractor, EqualsExhaustiveEnumeration) {
   EXPECT_GT(solvable, 7000);
 }
 
-// Where a fusion's producer is wanted twice, it may have to leave a gap; it says so.
-TEST(ExactExtractor, BoundsWhatFuses) {
+TEST(ExactExtractor, KnowsThatNothingIsComputedTwiceToFuse) {
   int solvable = 0;
-  int optimal = 0;
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
@@ -44,11 +42,12 @@ TEST(ExactExtractor, BoundsWhatFuses) {
     const std::optional<Optimum> optimum = ExhaustiveOptimum(example.problem());
     if (!optimum.has_value()) continue;
     const Selection selection = *ExactExtractor().Extract(example.problem(), StopCondition());
+    EXPECT_NEAR(selection.cost, optimum->dag_cost, 1e-9);
     EXPECT_LE(selection.lower_bound, optimum->dag_cost + 1e-9);
+    EXPECT_NEAR(selection.lower_bound, optimum->dag_cost, 1e-6 * optimum->dag_cost + 1e-9);
     ++solvable;
-    optimal += selection.cost < optimum->dag_cost + 1e-9;
   }
-  EXPECT_GT(optimal, solvable * 99 / 100) << optimal << " of " << solvable;
+  EXPECT_GT(solvable, 1200);
 }
 
 TEST(ExactExtractor, LocalSearchComesWithinAPercent) {

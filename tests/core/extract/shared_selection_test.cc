@@ -51,5 +51,40 @@ TEST(SharedSelection, KnowsItsCostAfterAnyMovesAndUndoes) {
   }
 }
 
+// What a switch would make of it is what Choose makes of it.
+TEST(SharedSelection, ForeseesSwitches) {
+  int switches = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const auto example = testing::ExtractionCase::RandomWithFusions(rng, 10);
+    const absl::StatusOr<Instance> instance = MakeInstance(example.problem());
+    if (!instance.ok()) continue;
+    const std::vector<uint32_t> components = StrongComponents(*instance);
+    SharedSelection selection(*instance, components, MinimizeTreeCost(*instance).choice);
+    for (uint32_t id = 0; id < instance->num_classes(); ++id) {
+      if (!selection.live(Class(id))) continue;
+      std::vector<std::pair<Node, Score>> foreseen;
+      selection.ForEachSwitch(Class(id), 1e9, [&](Node node, const Score& score) {
+        foreseen.emplace_back(node, score);
+      });
+      for (const auto& [node, score] : foreseen) {
+        const size_t mark = selection.Mark();
+        if (!selection.Choose(node)) continue;
+        ++switches;
+        const SharedSelection fresh(*instance, components, selection.choices());
+        for (const Score& real : {selection.score(), fresh.score()}) {
+          EXPECT_NEAR(real.cost, score.cost, 1e-9);
+          EXPECT_EQ(real.num_recomputed, score.num_recomputed);
+          EXPECT_EQ(real.num_live, score.num_live);
+          EXPECT_EQ(real.num_rewritten, score.num_rewritten);
+        }
+        selection.UndoTo(mark);
+      }
+    }
+  }
+  EXPECT_GT(switches, 500);
+}
+
 }  // namespace
 }  // namespace quotient::extract

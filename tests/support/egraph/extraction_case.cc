@@ -82,14 +82,16 @@ ExtractionCase ExtractionCase::RandomWithFusions(Rng& rng, size_t max_classes) {
   std::vector<CaseFusion> fusions;
   for (size_t consumer = 0; consumer < parts.nodes.size(); ++consumer) {
     const std::vector<size_t>& children = parts.nodes[consumer].children;
-    for (size_t producer = 0; producer < parts.nodes.size(); ++producer) {
-      const bool is_child = std::ranges::find(children, parts.nodes[producer].of) != children.end();
-      if (!is_child || rng.Below(3) > 0) continue;
-      // As element-wise epilogues: no more than the consumer costs.
-      const double saving = parts.nodes[consumer].cost / 2;
+    const std::set<size_t> classes(children.begin(), children.end());
+    for (const size_t child : classes) {
       const auto kind =
           rng.Below(2) == 0 ? extract::Fusion::Kind::kEpilogue : extract::Fusion::Kind::kInPlace;
-      fusions.push_back({consumer, producer, saving / (1 + rng.Below(3)), kind});
+      // Together no more than the consumer costs.
+      const double most = parts.nodes[consumer].cost / static_cast<double>(classes.size());
+      for (size_t producer = 0; producer < parts.nodes.size(); ++producer) {
+        if (parts.nodes[producer].of != child || rng.Below(3) > 0) continue;
+        fusions.push_back({consumer, producer, most / static_cast<double>(1 + rng.Below(3)), kind});
+      }
     }
   }
   return ExtractionCase(parts.num_classes, parts.nodes, parts.roots, fusions);
