@@ -70,6 +70,10 @@ void ENodeCosts::AddENode(ENodeId node) {
     if (!info.original) costs_[node.value()] = kImpossible;
     return;
   }
+  const absl::string_view op = description.word->name;
+  info.main =
+      kernels::IsContraction(op) || kernels::IsChainNode({op, description.word->attributes,
+                                                          operands, description.output.measured});
   AddEpilogues(node, description, operands);
   DropBias(description.word->name, &operands);
   model::AttributeMap attributes = description.word->attributes;
@@ -112,6 +116,7 @@ std::vector<extract::Fusion> ENodeCosts::Fusions() const {
   std::vector<extract::Fusion> fusions;
   for (const Epilogue& epilogue : epilogues_) {
     const double cost = Cost(epilogue.node);
+    if (!enodes_[epilogue.producer.value()].main) continue;
     if (cost == kImpossible || Cost(epilogue.producer) == kImpossible) continue;
     fusions.push_back({epilogue.node, epilogue.producer, (1 - kEpilogueShare) * cost});
   }

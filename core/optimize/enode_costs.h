@@ -49,6 +49,7 @@ class ENodeCosts final : public extract::CostFunction {
   struct ENode {
     int kernel = -1;        // -1: nothing runs
     bool original = false;  // a node of the original graph
+    bool main = false;      // may have an epilogue
   };
 
   void AddENode(egraph::ENodeId node);
