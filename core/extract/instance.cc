@@ -264,8 +264,15 @@ Instance Compact(const Instance& from, const Derivable& derivable) {
 
 }  // namespace
 
+Instance MakeReachableInstance(const Problem& problem) { return Reachable(problem).Take(); }
+
+absl::Status NoSelection(const Instance& instance, Class root) {
+  return absl::NotFoundError(absl::StrCat("class ", instance.class_id[root.value()].value(),
+                                          " has no finite, acyclic selection"));
+}
+
 absl::StatusOr<Instance> MakeInstance(const Problem& problem) {
-  Instance instance = Reachable(problem).Take();
+  Instance instance = MakeReachableInstance(problem);
   const std::vector<bool> all(instance.num_nodes(), true);
   return Restrict(std::move(instance), all);
 }
@@ -273,9 +280,7 @@ absl::StatusOr<Instance> MakeInstance(const Problem& problem) {
 absl::StatusOr<Instance> Restrict(Instance instance, const std::vector<bool>& keep) {
   const Derivable derivable(instance, keep);
   for (const Class root : instance.roots) {
-    if (derivable.has(root)) continue;
-    return absl::NotFoundError(absl::StrCat("class ", instance.class_id[root.value()].value(),
-                                            " has no finite, acyclic selection"));
+    if (!derivable.has(root)) return NoSelection(instance, root);
   }
   if (derivable.num_nodes() == instance.num_nodes()) return instance;
   return Compact(instance, derivable);

@@ -51,6 +51,11 @@ struct Instance {
 // NOT_FOUND if there is no finite selection.
 absl::StatusOr<Instance> MakeInstance(const Problem& problem);
 
+// The same with classes and e-nodes that no acyclic choice exists for.
+Instance MakeReachableInstance(const Problem& problem);
+// The error of a root that is one of them.
+absl::Status NoSelection(const Instance& instance, Class root);
+
 // The same with some e-nodes only. NOT_FOUND if there is no acyclic selection of them.
 absl::StatusOr<Instance> Restrict(Instance instance, const std::vector<bool>& keep);
 

@@ -1,6 +1,5 @@
 #include "core/extract/tree.h"
 
-#include "core/base/status_macros.h"
 #include "core/extract/bottom_up.h"
 #include "core/extract/to_selection.h"
 
@@ -8,8 +7,13 @@ namespace quotient::extract {
 
 absl::StatusOr<Selection> TreeExtractor::Extract(const Problem& problem,
                                                  const StopCondition& /*stop*/) const {
-  QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
-  return ToSelection(problem, instance, MinimizeTreeCost(instance).choice);
+  // What cannot be derived is never settled.
+  const Instance instance = MakeReachableInstance(problem);
+  const BottomUpResult result = MinimizeTreeCost(instance);
+  for (const Class root : instance.roots) {
+    if (!result.choice[root.value()].valid()) return NoSelection(instance, root);
+  }
+  return ToSelection(problem, instance, result.choice);
 }
 
 }  // namespace quotient::extract
