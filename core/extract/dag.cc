@@ -74,8 +74,8 @@ std::vector<Node> SearchLocally(const Instance& instance, const StopCondition& s
   return best->choices();
 }
 
-absl::StatusOr<Selection> DagExtractor::Extract(const Problem& problem,
-                                                const StopCondition& stop) const {
+absl::StatusOr<Selection> DagExtractor::Choose(const Problem& problem,
+                                               const StopCondition& stop) const {
   QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
   Selection selection = ToSelection(problem, instance, SearchLocally(instance, stop));
   selection.lower_bound = LowerBound(instance);

@@ -17,8 +17,10 @@ class DagExtractor : public Extractor {
  public:
   const char* name() const override { return "dag"; }
   const char* optimal_for() const override { return "nothing"; }
-  absl::StatusOr<Selection> Extract(const Problem& problem,
-                                    const StopCondition& stop) const override;
+
+ private:
+  absl::StatusOr<Selection> Choose(const Problem& problem,
+                                   const StopCondition& stop) const override;
 };
 
 }  // namespace quotient::extract

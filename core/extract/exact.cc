@@ -82,8 +82,8 @@ class Reduction {
 
 }  // namespace
 
-absl::StatusOr<Selection> ExactExtractor::Extract(const Problem& problem,
-                                                  const StopCondition& stop) const {
+absl::StatusOr<Selection> ExactExtractor::Choose(const Problem& problem,
+                                                 const StopCondition& stop) const {
   QUOTIENT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(problem));
   return Reduction(problem, std::move(instance), stop).Run();
 }

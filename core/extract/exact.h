@@ -13,8 +13,10 @@ class ExactExtractor : public Extractor {
  public:
   const char* name() const override { return "exact"; }
   const char* optimal_for() const override { return "dag"; }
-  absl::StatusOr<Selection> Extract(const Problem& problem,
-                                    const StopCondition& stop) const override;
+
+ private:
+  absl::StatusOr<Selection> Choose(const Problem& problem,
+                                   const StopCondition& stop) const override;
 };
 
 }  // namespace quotient::extract

@@ -66,9 +66,13 @@ class Extractor {
   virtual const char* name() const = 0;
   // What its answer is optimal for: "tree", "dag" or "nothing".
   virtual const char* optimal_for() const = 0;
-  // Anytime: returns its best when `stop` says so. NOT_FOUND if no finite selection exists.
-  virtual absl::StatusOr<Selection> Extract(const Problem& problem,
-                                            const StopCondition& stop) const = 0;
+  // Anytime: returns its best when `stop` says so. NOT_FOUND if no finite selection exists. Debug
+  // builds check every answer: INTERNAL if it is wrong.
+  absl::StatusOr<Selection> Extract(const Problem& problem, const StopCondition& stop) const;
+
+ private:
+  virtual absl::StatusOr<Selection> Choose(const Problem& problem,
+                                           const StopCondition& stop) const = 0;
 };
 
 // All extractors; README.md has the table.

@@ -1,5 +1,10 @@
 // The table of extractors.
 
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
 #include "core/extract/dag.h"
 #include "core/extract/exact.h"
 #include "core/extract/extract.h"
@@ -8,6 +13,25 @@
 #include "core/extract/tree.h"
 
 namespace quotient::extract {
+
+absl::StatusOr<Selection> Extractor::Extract(const Problem& problem,
+                                             const StopCondition& stop) const {
+  absl::StatusOr<Selection> selection = Choose(problem, stop);
+#ifndef NDEBUG
+  if (selection.ok()) {
+    const absl::StatusOr<double> cost = CheckSelection(problem, *selection);
+    if (!cost.ok()) return cost.status();
+    const double tolerance = 1e-6 * std::max(*cost, 1e-3);
+    if (std::abs(*cost - selection->cost) > tolerance ||
+        selection->lower_bound > *cost + tolerance) {
+      return MakeError(Reason::kInternal,
+                       absl::StrCat(name(), " says ", selection->cost, ", at least ",
+                                    selection->lower_bound, "; it costs ", *cost));
+    }
+  }
+#endif
+  return selection;
+}
 
 std::span<const Extractor* const> AllExtractors() {
   static const TreeExtractor tree;

@@ -82,8 +82,8 @@ class Histories {
 
 }  // namespace
 
-absl::StatusOr<Selection> HistoryExtractor::Extract(const Problem& problem,
-                                                    const StopCondition& stop) const {
+absl::StatusOr<Selection> HistoryExtractor::Choose(const Problem& problem,
+                                                   const StopCondition& stop) const {
   QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
   Histories histories(instance);
   // Sums without subtractions would settle in as many passes; with them nothing says when.

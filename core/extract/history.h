@@ -14,8 +14,10 @@ class HistoryExtractor : public Extractor {
  public:
   const char* name() const override { return "history"; }
   const char* optimal_for() const override { return "nothing"; }
-  absl::StatusOr<Selection> Extract(const Problem& problem,
-                                    const StopCondition& stop) const override;
+
+ private:
+  absl::StatusOr<Selection> Choose(const Problem& problem,
+                                   const StopCondition& stop) const override;
 };
 
 }  // namespace quotient::extract

@@ -19,8 +19,8 @@ constexpr double kTolerance = 1e-9;
 
 }  // namespace
 
-absl::StatusOr<Selection> IlpExtractor::Extract(const Problem& problem,
-                                                const StopCondition& stop) const {
+absl::StatusOr<Selection> IlpExtractor::Choose(const Problem& problem,
+                                               const StopCondition& stop) const {
   QUOTIENT_ASSIGN_OR_RETURN(Selection best, DagExtractor().Extract(problem, stop));
   const double cutoff = best.cost * (1 - kTolerance);
   if (best.lower_bound >= cutoff || stop.ShouldStop()) return best;

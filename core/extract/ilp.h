@@ -12,8 +12,10 @@ class IlpExtractor : public Extractor {
  public:
   const char* name() const override { return "ilp"; }
   const char* optimal_for() const override { return "dag"; }
-  absl::StatusOr<Selection> Extract(const Problem& problem,
-                                    const StopCondition& stop) const override;
+
+ private:
+  absl::StatusOr<Selection> Choose(const Problem& problem,
+                                   const StopCondition& stop) const override;
 };
 
 }  // namespace quotient::extract

@@ -5,8 +5,8 @@
 
 namespace quotient::extract {
 
-absl::StatusOr<Selection> TreeExtractor::Extract(const Problem& problem,
-                                                 const StopCondition& /*stop*/) const {
+absl::StatusOr<Selection> TreeExtractor::Choose(const Problem& problem,
+                                                const StopCondition& /*stop*/) const {
   // What cannot be derived is never settled.
   const Instance instance = MakeReachableInstance(problem);
   const BottomUpResult result = MinimizeTreeCost(instance);

@@ -9,8 +9,10 @@ class TreeExtractor : public Extractor {
  public:
   const char* name() const override { return "tree"; }
   const char* optimal_for() const override { return "tree"; }
-  absl::StatusOr<Selection> Extract(const Problem& problem,
-                                    const StopCondition& stop) const override;
+
+ private:
+  absl::StatusOr<Selection> Choose(const Problem& problem,
+                                   const StopCondition& stop) const override;
 };
 
 }  // namespace quotient::extract
