@@ -16,8 +16,8 @@ struct BranchAndCutResult {
   // By Class; acyclic; cheaper than the cutoff. Nothing if no such choice was found.
   std::optional<std::vector<Node>> choice;
   double cost = 0;  // of `choice`
-  // No selection that is cheaper than the cutoff is cheaper than this. At least the cutoff, or the
-  // cost of `choice`, if the search came to its end.
+  // No selection that is cheaper than the cutoff is cheaper than this. If the search came to its
+  // end, the cutoff or the cost of `choice`, less the solver's tolerance, a relative 1e-7.
   double lower_bound = 0;
 };
 

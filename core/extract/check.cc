@@ -25,6 +25,11 @@ class Checker {
     for (ClassId root : problem_.roots) {
       QUOTIENT_RETURN_IF_ERROR(Walk(problem_.graph.Find(root)));
     }
+    for (uint32_t i = 0; i < mark_.size(); ++i) {
+      if (mark_[i] == Mark::kNew && selection_.choice[i].valid()) {
+        return Error(ClassId(i), "has a choice and is not needed");
+      }
+    }
     return cost_ - Savings();
   }
 

@@ -10,7 +10,7 @@
 namespace quotient::extract {
 namespace {
 
-// A reduced cost of less than this, relative to all costs, is rounding.
+// A reduced cost of less than this, relative to the largest, is rounding, and taken for 0.
 constexpr double kRounding = 1e-12;
 
 class Ascent {
@@ -25,18 +25,22 @@ class Ascent {
       if (each < std::numeric_limits<double>::infinity()) largest = std::max(largest, each);
     }
     rounding_ = largest * kRounding;
+    for (double& each : dual_.reduced_cost) RoundOff(each);
+    for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
+      if (instance.children[i].empty()) childless_.push_back(Node(i));
+    }
   }
 
-  DualBound Run(const StopCondition& stop) {
+  DualBound Run(const StopCondition& stop, std::vector<std::vector<Node>>* landmarks) {
     SupportCosts costs(instance_, dual_.reduced_cost);
     while (!stop.ShouldStop()) {
       const Class goal = DearestRoot(costs);
-      if (costs.of(goal) <= rounding_) break;
+      if (costs.of(goal) == 0) break;
       ++round_;
       const std::vector<Node> landmark = Cut(costs, goal);
-      Charge(landmark);
+      if (!Charge(landmark)) break;
       costs.Lower(landmark);
-      dual_.landmarks.push_back(landmark);
+      if (landmarks != nullptr) landmarks->push_back(landmark);
     }
     return std::move(dual_);
   }
@@ -63,9 +67,7 @@ class Ascent {
         queue_.push_back(id);
       }
     };
-    for (uint32_t i = 0; i < instance_.num_nodes(); ++i) {
-      if (!costs.support(Node(i)).valid()) reach(Node(i));
-    }
+    for (const Node node : childless_) reach(node);
     for (size_t i = 0; i < queue_.size(); ++i) {
       for (const Node parent : instance_.parents[queue_[i].value()]) {
         if (costs.support(parent) == queue_[i]) reach(parent);
@@ -80,7 +82,7 @@ class Ascent {
     for (size_t i = 0; i < queue_.size(); ++i) {
       for (const Node node : instance_.nodes[queue_[i].value()]) {
         const Class support = costs.support(node);
-        if (dual_.reduced_cost[node.value()] > rounding_ || !support.valid()) continue;
+        if (dual_.reduced_cost[node.value()] > 0 || !support.valid()) continue;
         if (in_zone_[support.value()] == round_) continue;
         in_zone_[support.value()] = round_;
         queue_.push_back(support);
@@ -88,18 +90,32 @@ class Ascent {
     }
   }
 
-  void Charge(std::span<const Node> landmark) {
+  // False if it is free. That cannot be while the goal costs something: all of the zone costs as
+  // much, and what leads into it is not free.
+  bool Charge(std::span<const Node> landmark) {
     double charge = std::numeric_limits<double>::infinity();
     for (const Node node : landmark) {
       charge = std::min(charge, dual_.reduced_cost[node.value()]);
     }
-    for (const Node node : landmark) dual_.reduced_cost[node.value()] -= charge;
+    if (landmark.empty() || charge <= 0) return false;
+    for (const Node node : landmark) {
+      double& cost = dual_.reduced_cost[node.value()];
+      cost -= charge;
+      RoundOff(cost);
+    }
     dual_.bound += charge;
+    return true;
+  }
+
+  // Downwards: bounds stay bounds.
+  void RoundOff(double& cost) const {
+    if (cost <= rounding_) cost = 0;
   }
 
   const Instance& instance_;
   double rounding_ = 0;
   DualBound dual_;
+  std::vector<Node> childless_;
   // By class: the round in which it was.
   std::vector<uint32_t> in_zone_;
   std::vector<uint32_t> reached_;
@@ -133,9 +149,9 @@ std::vector<double> CostsAbove(const Instance& instance, std::span<const double>
 
 }  // namespace
 
-DualBound AscendDual(const Instance& instance, std::vector<double> cost,
-                     const StopCondition& stop) {
-  return Ascent(instance, std::move(cost)).Run(stop);
+DualBound AscendDual(const Instance& instance, std::vector<double> cost, const StopCondition& stop,
+                     std::vector<std::vector<Node>>* landmarks) {
+  return Ascent(instance, std::move(cost)).Run(stop, landmarks);
 }
 
 // A selection with the e-node has a path of e-nodes up to a root and one down from it, whose

@@ -24,12 +24,12 @@ struct DualBound {
   // Each e-node's cost less what was charged for landmarks with it. Sum over a selection: at most
   // its cost less `bound`.
   std::vector<double> reduced_cost;
-  std::vector<std::vector<Node>> landmarks;
 };
 
 // Charges for landmarks until no more are found or `stop` says so; what it has is valid then, too.
-// `cost`, by e-node, may be any costs >= 0.
-DualBound AscendDual(const Instance& instance, std::vector<double> cost, const StopCondition& stop);
+// `cost`, by e-node, may be any costs >= 0. The landmarks go to `landmarks`, if it is not null.
+DualBound AscendDual(const Instance& instance, std::vector<double> cost, const StopCondition& stop,
+                     std::vector<std::vector<Node>>* landmarks = nullptr);
 
 // By e-node, false for those that no selection cheaper than `limit` has.
 std::vector<bool> CanBeCheaper(const Instance& instance, const DualBound& dual, double limit);

@@ -29,7 +29,7 @@ struct Fusion {
   };
   ENodeId consumer;
   ENodeId producer;
-  double saving;  // of the sum of both costs, at most that sum
+  double saving;  // at most the consumer's cost; of all kInPlace of a consumer together
   Kind kind = Kind::kEpilogue;
 };
 

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace quotient::extract {
 namespace {
 
 // Rounds of moves between equals before giving up on getting off a plateau.
 constexpr int kSidewaysRounds = 2;
+// More than ever are needed. "Equal but for rounding" is no equivalence, so that climbing could go
+// round in circles.
+constexpr int kMaxRounds = 1000;
 // Classes that an adoption looks upwards from.
 constexpr size_t kMaxReached = 64;
 
@@ -24,10 +28,11 @@ LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection,
       kept_in_(instance.num_classes(), 0) {}
 
 void LocalSearch::Run() {
-  for (int sideways_left = kSidewaysRounds; !stop_.ShouldStop();) {
+  int rounds_left = kMaxRounds;
+  for (int sideways_left = kSidewaysRounds; rounds_left-- > 0 && !stop_.ShouldStop();) {
     selection_.RecomputeCost();
     const Score before = selection_.score();
-    while (SwitchPass(Sideways::kRefuse)) {
+    for (int passes = kMaxRounds; passes > 0 && SwitchPass(Sideways::kRefuse); --passes) {
     }
     while (moves_ != moves_at_last_adoptions_ && AdoptPass()) {
     }
@@ -70,8 +75,9 @@ bool LocalSearch::SwitchClass(Class id, Sideways sideways) {
     const bool equal = sideways == Sideways::kTake && Equal(score, now);
     if (equal || Better(score, now)) candidates_.push_back({node, score});
   });
-  std::ranges::stable_sort(candidates_, [this](const Candidate& a, const Candidate& b) {
-    return Better(a.score, b.score);
+  std::ranges::stable_sort(candidates_, {}, [](const Candidate& candidate) {
+    const Score& score = candidate.score;
+    return std::tuple(score.num_recomputed, score.cost, score.num_live, score.num_rewritten);
   });
   for (const Candidate& candidate : candidates_) {
     if (!selection_.Choose(candidate.node)) continue;
@@ -146,6 +152,7 @@ bool LocalSearch::MayPay(Class adopted) {
       -selection_.WalkCone(adopted, hope, [this](Class id) { kept_in_[id.value()] = adoption_; });
   if (gain < -hope) return false;
   for (const Node node : alternatives_) {
+    if (!selection_.live(instance_.class_of[node.value()])) continue;  // nothing to free
     const std::span<const Class> children = instance_.children[node.value()];
     const Node current = selection_.choice(instance_.class_of[node.value()]);
     double freed = instance_.cost[current.value()];

@@ -68,6 +68,7 @@ class Walk {
     SharedSelection selection(instance_, components_, state.choice);
     std::vector<Switch> switches;
     for (uint32_t i = 0; i < instance_.num_classes(); ++i) {
+      if (stop_.ShouldStop()) return;
       if (!selection.live(Class(i)) || instance_.nodes[i].size() < 2) continue;
       selection.ForEachSwitch(Class(i), std::numeric_limits<double>::infinity(),
                               [&](Node node, const Score& score) {

@@ -3,11 +3,30 @@
 #include <utility>
 #include <vector>
 
-#include "core/extract/dag.h"
+#include "core/extract/bottom_up.h"
 #include "core/extract/fusions.h"
 
 namespace quotient::extract {
 namespace {
+
+// What only a producer needed that stayed out after all.
+void DropUnneeded(const Problem& problem, Selection& selection) {
+  std::vector<bool> needed(selection.choice.size(), false);
+  std::vector<ClassId> open;
+  const auto need = [&](ClassId id) {
+    if (!needed[id.value()]) open.push_back(id);
+    needed[id.value()] = true;
+  };
+  for (const ClassId root : problem.roots) need(problem.graph.Find(root));
+  while (!open.empty()) {
+    const ENodeId node = selection.of(open.back());
+    open.pop_back();
+    for (const ClassId child : problem.graph.node(node).children) need(problem.graph.Find(child));
+  }
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) selection.choice[i] = ENodeId();
+  }
+}
 
 // Writes what the roots need of `choice`. What is computed inside of a consumer goes where nothing
 // else is chosen: false if somewhere something was, for its own sake.
@@ -33,6 +52,7 @@ bool Expand(const Problem& problem, const Instance& instance, std::span<const No
       if (!chosen.valid()) chosen = node;
     }
   }
+  if (!all_fused) DropUnneeded(problem, selection);
   return all_fused;
 }
 
@@ -53,7 +73,7 @@ Selection ToSelection(const Problem& problem, const Instance& instance,
   if (!Expand(problem, instance, choice, selection) && !CheckSelection(problem, selection).ok()) {
     // What was chosen for its own sake is above the consumer that was to be fused with another.
     const Instance plain = WithoutFusions(*MakeInstance(problem));
-    Expand(problem, plain, SearchLocally(plain, StopCondition()), selection);
+    Expand(problem, plain, MinimizeTreeCost(plain).choice, selection);
   }
   selection.cost = SelectionCost(problem, selection);
   return selection;

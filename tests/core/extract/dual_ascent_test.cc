@@ -91,8 +91,9 @@ TEST(DualAscent, BoundsTheOptimumAndIsOftenTight) {
 // Every landmark's e-nodes together are needed: without them there is no selection.
 TEST(DualAscent, LandmarksCannotBeAvoided) {
   ForRandomInstances(300, [](Rng&, const Instance& instance, const Optimum&) {
-    const DualBound dual = AscendDual(instance, instance.cost, StopCondition());
-    for (const std::vector<Node>& landmark : dual.landmarks) {
+    std::vector<std::vector<Node>> landmarks;
+    AscendDual(instance, instance.cost, StopCondition(), &landmarks);
+    for (const std::vector<Node>& landmark : landmarks) {
       std::vector<bool> keep(instance.num_nodes(), true);
       for (const Node node : landmark) keep[node.value()] = false;
       EXPECT_FALSE(Restrict(instance, keep).ok());
@@ -115,6 +116,14 @@ TEST(DualAscent, WhatIsTakenOutIsInNothingCheaper) {
     EXPECT_FALSE(Restrict(instance, none).ok());
   });
   EXPECT_GT(removed, 1000);
+}
+
+// Costs that are nothing next to others, and together more than rounding.
+TEST(DualAscent, EndsWhateverCostsThereAre) {
+  const ExtractionCase example(
+      5, {{0, 0, {}}, {1, 0.9e-12, {0}}, {2, 0.9e-12, {1}}, {3, 1, {}}, {4, 0, {2, 3}}}, {4});
+  const Instance instance = *MakeInstance(example.problem());
+  EXPECT_NEAR(AscendDual(instance, instance.cost, StopCondition()).bound, 1, 1e-9);
 }
 
 TEST(DualAscent, IsABoundWhenStopped) {
