@@ -59,7 +59,7 @@ class WordMemory {
 
  private:
   static constexpr size_t kHugePage = size_t{2} << 20;
-  static constexpr size_t kMapAbove = size_t{1} << 20;
+  static constexpr size_t kMapAbove = size_t{1} << 18;
 
   bool mapped() const { return bytes_ >= kMapAbove; }
   static void* Map(size_t bytes) {
