@@ -16,8 +16,8 @@ namespace quotient::optimize {
 // Costs of a clean e-graph; it must not grow meanwhile. One thread.
 //
 // An element-wise e-node that runs as the epilogue of one of its children is charged kEpilogueShare
-// of its stand-alone cost: fused, it costs next to nothing, and how much exactly only the end-to-end
-// run can say.
+// of its stand-alone cost: fused, it costs next to nothing, and how much exactly only the
+// end-to-end run can say.
 class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows both. `constant_footprint_log2` and `threads` go into every kernel's spec.
