@@ -29,7 +29,8 @@ struct Fusion {
   };
   ENodeId consumer;
   ENodeId producer;
-  double saving;  // at most the consumer's cost; of all kInPlace of a consumer together
+  // All kInPlace of a consumer and any one kEpilogue save at most its cost together.
+  double saving;
   Kind kind = Kind::kEpilogue;
 };
 

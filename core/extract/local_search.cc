@@ -32,9 +32,11 @@ void LocalSearch::Run() {
   for (int sideways_left = kSidewaysRounds; rounds_left-- > 0 && !stop_.ShouldStop();) {
     selection_.RecomputeCost();
     const Score before = selection_.score();
-    for (int passes = kMaxRounds; passes > 0 && SwitchPass(Sideways::kRefuse); --passes) {
+    for (int left = kMaxRounds; left > 0 && SwitchPass(Sideways::kRefuse); --left) {
     }
-    while (moves_ != moves_at_last_adoptions_ && AdoptPass()) {
+    if (moves_ != moves_at_last_adoptions_) {
+      for (int left = kMaxRounds; left > 0 && AdoptPass(); --left) {
+      }
     }
     if (Better(selection_.score(), before)) {
       sideways_left = kSidewaysRounds;

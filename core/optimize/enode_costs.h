@@ -51,6 +51,10 @@ class ENodeCosts final : public extract::CostFunction {
     bool original = false;  // a node of the original graph
     bool main = false;      // may have an epilogue
   };
+  struct Epilogue {
+    egraph::ENodeId node;
+    egraph::ENodeId producer;
+  };
 
   void AddENode(egraph::ENodeId node);
   int KernelIndex(kernels::KernelSpec spec);
@@ -66,10 +70,6 @@ class ENodeCosts final : public extract::CostFunction {
   Basis basis_ = Basis::kKnown;
   std::vector<double> costs_;  // by ENodeId
   std::vector<ENode> enodes_;  // by ENodeId
-  struct Epilogue {
-    egraph::ENodeId node;
-    egraph::ENodeId producer;
-  };
   std::vector<Epilogue> epilogues_;
   std::vector<Kernel> kernels_;
   absl::flat_hash_map<std::string, int> kernel_by_key_;
