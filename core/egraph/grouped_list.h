@@ -34,6 +34,10 @@ class GroupedList {
 
   void Append(uint32_t key, Value value) { values_[end_[key]++] = value; }
 
+  void Reserve(size_t num_keys, size_t num_values) {
+    end_.reserve(num_keys);
+    values_.reserve(num_values);
+  }
   void Push(Value value) { values_.push_back(value); }
   void EndKey() { end_.push_back(static_cast<uint32_t>(values_.size())); }
 

@@ -183,7 +183,7 @@ void EGraph::HidePruned() {
     ForEachMember(id, [this](ENodeId node) {
       if (!live(node) || ChildrenOf(node).empty()) return;
       SetHead(node, Row::kHidden);
-      Touch(node);
+      MarkChanged(node);
       --num_enodes_;
     });
     classes_.Write(id.value(), &ClassRow::member_kinds, ClassRow::kLeafBit);

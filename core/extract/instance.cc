@@ -43,7 +43,16 @@ void NumberComputations(Instance& instance) {
 // what classes are called where it comes from.
 class Builder {
  public:
-  explicit Builder(size_t num_ids) : number_(num_ids) {}
+  // About so many e-nodes are coming.
+  Builder(size_t num_ids, size_t num_nodes) : number_(num_ids) {
+    instance.cost.reserve(num_nodes);
+    instance.class_of.reserve(num_nodes);
+    instance.enode.reserve(num_nodes);
+    instance.rewritten.reserve(num_nodes);
+    instance.children.Reserve(num_nodes, 2 * num_nodes);
+    instance.multiplicity.Reserve(num_nodes, 2 * num_nodes);
+    instance.nodes.Reserve(num_ids, num_nodes);
+  }
 
   Class NumberOf(uint32_t id) {
     if (id >= number_.size()) number_.resize(id + 1);
@@ -124,7 +133,7 @@ class Reachable {
       : graph_(problem.graph),
         cost_(problem.cost),
         fusions_(problem),
-        builder_(graph_.class_bound()) {
+        builder_(graph_.class_bound(), graph_.num_enodes()) {
     const egraph::GroupedList<ENodeId> members = MembersOf(graph_);
     for (const ClassId root : problem.roots) builder_.AddRoot(graph_.Find(root).value());
     for (uint32_t id; builder_.NextClass(id);) {
@@ -244,7 +253,7 @@ class Derivable {
 
 // Without the e-nodes that are not derivable, and what cannot be reached without them.
 Instance Compact(const Instance& from, const Derivable& derivable) {
-  Builder builder(from.num_classes());
+  Builder builder(from.num_classes(), derivable.num_nodes());
   for (const Class root : from.roots) builder.AddRoot(root.value());
   for (uint32_t id; builder.NextClass(id);) {
     builder.DescribeClass(from.class_id[id], from.inside[id]);

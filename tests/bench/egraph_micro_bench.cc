@@ -8,6 +8,7 @@
 #include "core/base/rng.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/pattern.h"
+#include "core/extract/incremental_tree.h"
 #include "tests/support/egraph/symbol_domain.h"
 
 namespace quotient::egraph {
@@ -93,8 +94,23 @@ void BM_SmallStep(benchmark::State& state) {
 }
 BENCHMARK(BM_SmallStep)->Arg(2'000)->Arg(10'000)->Iterations(2'000);
 
-// An action of a search and its undo: 100 new e-nodes, of which 10 are united with classes that
-// were there, then congruence, then back.
+// An action of a search: 100 new e-nodes, of which 10 are united with classes that were there, then
+// congruence.
+void Act(EGraph& graph, OpId h, Rng& rng) {
+  const uint32_t before = graph.class_bound();
+  ClassId last(static_cast<uint32_t>(rng.Below(before)));
+  for (int i = 0; i < 100; ++i) {
+    const ClassId other(static_cast<uint32_t>(rng.Below(before)));
+    const ClassId children[] = {other, last};
+    if (i % 10 == 9) {
+      graph.AddTo(other, h, children).IgnoreError();
+    } else {
+      last = *graph.Add(h, children);
+    }
+  }
+  graph.Rebuild().IgnoreError();
+}
+
 void BM_ActionAndUndo(benchmark::State& state) {
   testing::SymbolTable table;
   EGraph graph(&table, nullptr);
@@ -104,22 +120,35 @@ void BM_ActionAndUndo(benchmark::State& state) {
   Rng rng(5);
   for (auto _ : state) {
     graph.Mark();
-    const uint32_t before = graph.class_bound();
-    ClassId last(static_cast<uint32_t>(rng.Below(before)));
-    for (int i = 0; i < 100; ++i) {
-      const ClassId other(static_cast<uint32_t>(rng.Below(before)));
-      const ClassId children[] = {other, last};
-      if (i % 10 == 9) {
-        graph.AddTo(other, h, children).IgnoreError();
-      } else {
-        last = *graph.Add(h, children);
-      }
-    }
-    graph.Rebuild().IgnoreError();
+    Act(graph, h, rng);
     graph.Rollback();
   }
 }
 BENCHMARK(BM_ActionAndUndo)->Arg(2'000)->Arg(10'000)->Unit(benchmark::kMicrosecond);
+
+// The same with the cheapest tree of every class kept: the number of e-nodes.
+void BM_ActionAndUndoWithTree(benchmark::State& state) {
+  testing::SymbolTable table;
+  EGraph graph(&table, nullptr);
+  Grow(graph, table, state.range(0));
+  graph.Rebuild().IgnoreError();
+  class : public extract::CostFunction {
+    double Cost(ENodeId) const override { return 1; }
+  } costs;
+  extract::IncrementalTree tree(&costs);
+  tree.Update(graph);
+  const OpId h = table.Op("h");
+  Rng rng(5);
+  for (auto _ : state) {
+    graph.Mark();
+    tree.Mark();
+    Act(graph, h, rng);
+    tree.Update(graph);
+    graph.Rollback();
+    tree.Rollback(graph);
+  }
+}
+BENCHMARK(BM_ActionAndUndoWithTree)->Arg(2'000)->Arg(10'000)->Unit(benchmark::kMicrosecond);
 
 // The state as one image, and back from it: how a graph goes to another thread.
 void BM_SaveAndLoad(benchmark::State& state) {
