@@ -1,4 +1,5 @@
-// make_network NAME -o FILE.onnx [--batch-norm] [--batch N]: writes a network of networks.h.
+// make_network NAME -o FILE.onnx [--paper | --batch-norm] [--batch NUMBER|SYMBOL]: writes a network
+// of networks.h.
 
 #include <fstream>
 #include <iostream>
@@ -10,7 +11,10 @@
 namespace {
 
 int Usage() {
-  std::cerr << "usage: make_network NAME -o FILE.onnx [--batch-norm] [--batch NUMBER|SYMBOL]\n"
+  std::cerr << "usage: make_network NAME -o FILE.onnx [--paper | --batch-norm] "
+               "[--batch NUMBER|SYMBOL]\n"
+               "--paper: as the papers had it; --batch-norm: squeezenet and vgg19; --batch: not "
+               "bert of the papers\n"
             << "networks: " << absl::StrJoin(quotient::networks::NetworkNames(), " ") << "\n";
   return 2;
 }
@@ -25,6 +29,8 @@ int main(int argc, char** argv) {
     const bool has_value = i + 1 < argc;
     if (argument == "--batch-norm") {
       options.batch_norm = true;
+    } else if (argument == "--paper") {
+      options.variant = quotient::networks::Variant::kPaper;
     } else if (argument == "-o" && has_value) {
       out = argv[++i];
     } else if (argument == "--batch" && has_value) {

@@ -1,6 +1,8 @@
 #include "tests/support/networks/network_builder.h"
 
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -22,6 +24,23 @@ void SetType(onnx::ValueInfoProto* value, const std::string& name,
       shape->add_dim()->set_dim_param(dim);
     }
   }
+}
+
+::onnx::AttributeProto* AddAttribute(::onnx::NodeProto* node, const std::string& name,
+                                     ::onnx::AttributeProto::AttributeType type) {
+  ::onnx::AttributeProto* attribute = node->add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(type);
+  return attribute;
+}
+
+void SetInts(::onnx::NodeProto* node, const std::string& name, const std::vector<int64_t>& values) {
+  ::onnx::AttributeProto* attribute = AddAttribute(node, name, ::onnx::AttributeProto::INTS);
+  for (int64_t value : values) attribute->add_ints(value);
+}
+
+void SetInt(::onnx::NodeProto* node, const std::string& name, int64_t value) {
+  AddAttribute(node, name, ::onnx::AttributeProto::INT)->set_i(value);
 }
 
 }  // namespace
@@ -55,83 +74,185 @@ void NetworkBuilder::Output(const std::string& value, const std::vector<std::str
   return node;
 }
 
-void NetworkBuilder::SetInts(::onnx::NodeProto* node, const std::string& name,
-                             const std::vector<int64_t>& values) {
-  ::onnx::AttributeProto* attribute = node->add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(::onnx::AttributeProto::INTS);
-  for (int64_t value : values) attribute->add_ints(value);
-}
+// --- constants ---
 
-void NetworkBuilder::SetInt(::onnx::NodeProto* node, const std::string& name, int64_t value) {
-  ::onnx::AttributeProto* attribute = node->add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(::onnx::AttributeProto::INT);
-  attribute->set_i(value);
-}
-
-std::string NetworkBuilder::Weight(const std::string& name, const std::vector<int64_t>& dims,
-                                   double low, double high) {
+::onnx::TensorProto* NetworkBuilder::Initializer(const std::string& name, int32_t type,
+                                                 const std::vector<int64_t>& dims) {
   ::onnx::TensorProto* tensor = model_.mutable_graph()->add_initializer();
   tensor->set_name(name);
-  tensor->set_data_type(::onnx::TensorProto::FLOAT);
-  int64_t elements = 1;
-  for (int64_t dim : dims) {
-    tensor->add_dims(dim);
-    elements *= dim;
-  }
-  std::string* raw = tensor->mutable_raw_data();
-  raw->reserve(static_cast<size_t>(elements) * sizeof(float));
-  for (int64_t i = 0; i < elements; ++i) {
-    const float value = static_cast<float>(rng_.Uniform(low, high));
-    raw->append(reinterpret_cast<const char*>(&value), sizeof(value));
+  tensor->set_data_type(type);
+  for (int64_t dim : dims) tensor->add_dims(dim);
+  return tensor;
+}
+
+// Two elements of 24 random bits from each random number: VGG-19 has 144 million.
+std::string NetworkBuilder::Drawn(const std::string& name, const std::vector<int64_t>& dims,
+                                  float low, float high) {
+  size_t elements = 1;
+  for (int64_t dim : dims) elements *= static_cast<size_t>(dim);
+  std::string* raw = Initializer(name, ::onnx::TensorProto::FLOAT, dims)->mutable_raw_data();
+  raw->resize(elements * sizeof(float));
+  const float step = (high - low) * 0x1.0p-24f;
+  const auto set = [&](size_t index, uint64_t bits) {
+    const float value = low + step * static_cast<float>(bits >> 40);
+    std::memcpy(raw->data() + index * sizeof(float), &value, sizeof(float));
+  };
+  for (size_t i = 0; i < elements; i += 2) {
+    const uint64_t bits = rng_.Next();
+    set(i, bits);
+    if (i + 1 < elements) set(i + 1, bits << 24);
   }
   return name;
 }
 
+std::string NetworkBuilder::Weight(const std::string& name, const std::vector<int64_t>& dims,
+                                   int64_t fan_in, double gain) {
+  const auto limit = static_cast<float>(std::sqrt(3 * gain / static_cast<double>(fan_in)));
+  return Drawn(name, dims, -limit, limit);
+}
+
+std::string NetworkBuilder::Bias(const std::string& name, int64_t elements) {
+  return Drawn(name, {elements}, -0.1f, 0.1f);
+}
+
+std::string NetworkBuilder::Scalar(const std::string& name, float value) {
+  Initializer(name, ::onnx::TensorProto::FLOAT, {})->add_float_data(value);
+  return name;
+}
+
+std::string NetworkBuilder::Ints(const std::string& name, const std::vector<int64_t>& values) {
+  ::onnx::TensorProto* tensor =
+      Initializer(name, ::onnx::TensorProto::INT64, {static_cast<int64_t>(values.size())});
+  for (int64_t value : values) tensor->add_int64_data(value);
+  return name;
+}
+
+// --- nodes with weights ---
+
 std::string NetworkBuilder::Conv(const std::string& x, int64_t in_channels, int64_t out_channels,
-                                 int64_t kernel, const ConvOptions& options) {
+                                 Size kernel, const ConvOptions& options) {
   ::onnx::NodeProto* node = Node("Conv", {x});
-  const int64_t fan_in = in_channels / options.groups * kernel * kernel;
-  const double limit = std::sqrt(6.0 / static_cast<double>(fan_in));
-  node->add_input(Weight(absl::StrCat(node->name(), ".weight"),
-                         {out_channels, in_channels / options.groups, kernel, kernel}, -limit,
-                         limit));
-  node->add_input(Weight(absl::StrCat(node->name(), ".bias"), {out_channels}, -0.1, 0.1));
-  SetInts(node, "kernel_shape", {kernel, kernel});
+  const std::string name = node->name();
+  const int64_t group_channels = in_channels / options.groups;
+  node->add_input(Weight(name + ".weight",
+                         {out_channels, group_channels, kernel.height, kernel.width},
+                         group_channels * kernel.height * kernel.width, options.gain));
+  if (options.bias) node->add_input(Bias(name + ".bias", out_channels));
+  const Size pad = options.pad;
+  SetInts(node, "kernel_shape", {kernel.height, kernel.width});
   SetInts(node, "strides", {options.stride, options.stride});
-  SetInts(node, "pads", {options.pad, options.pad, options.pad, options.pad});
+  SetInts(node, "pads", {pad.height, pad.width, pad.height, pad.width});
   if (options.groups != 1) SetInt(node, "group", options.groups);
+  return node->output(0);
+}
+
+std::string NetworkBuilder::Project(const std::string& x, int64_t in, int64_t out, double gain) {
+  ::onnx::NodeProto* node = Node("MatMul", {x});
+  node->add_input(Weight(node->name() + ".weight", {in, out}, in, gain));
+  return node->output(0);
+}
+
+std::string NetworkBuilder::Gemm(const std::string& x, int64_t in, int64_t out, double gain) {
+  ::onnx::NodeProto* node = Node("Gemm", {x});
+  node->add_input(Weight(node->name() + ".weight", {out, in}, in, gain));
+  node->add_input(Bias(node->name() + ".bias", out));
+  SetInt(node, "transB", 1);
+  return node->output(0);
+}
+
+std::string NetworkBuilder::AddBias(const std::string& x, int64_t elements) {
+  ::onnx::NodeProto* node = Node("Add", {x});
+  node->add_input(Bias(node->name() + ".bias", elements));
   return node->output(0);
 }
 
 std::string NetworkBuilder::BatchNorm(const std::string& x, int64_t channels) {
   ::onnx::NodeProto* node = Node("BatchNormalization", {x});
   const std::string name = node->name();
-  node->add_input(Weight(name + ".scale", {channels}, 0.8, 1.2));
-  node->add_input(Weight(name + ".bias", {channels}, -0.1, 0.1));
-  node->add_input(Weight(name + ".mean", {channels}, -0.1, 0.1));
-  node->add_input(Weight(name + ".var", {channels}, 0.8, 1.2));
+  node->add_input(Drawn(name + ".scale", {channels}, 0.8f, 1.2f));
+  node->add_input(Bias(name + ".bias", channels));
+  node->add_input(Bias(name + ".mean", channels));
+  node->add_input(Drawn(name + ".var", {channels}, 0.8f, 1.2f));
   return node->output(0);
 }
 
-std::string NetworkBuilder::Relu(const std::string& x) { return Node("Relu", {x})->output(0); }
+std::string NetworkBuilder::LayerNorm(const std::string& x, int64_t elements) {
+  ::onnx::NodeProto* node = Node("LayerNormalization", {x});
+  node->add_input(Drawn(node->name() + ".scale", {elements}, 0.8f, 1.2f));
+  node->add_input(Bias(node->name() + ".bias", elements));
+  SetInt(node, "axis", -1);
+  return node->output(0);
+}
 
-std::string NetworkBuilder::MaxPool(const std::string& x, int64_t kernel, int64_t stride) {
-  ::onnx::NodeProto* node = Node("MaxPool", {x});
+// --- nodes without ---
+
+::onnx::NodeProto* NetworkBuilder::Pool(const std::string& op, const std::string& x, int64_t kernel,
+                                        const PoolOptions& options) {
+  ::onnx::NodeProto* node = Node(op, {x});
   SetInts(node, "kernel_shape", {kernel, kernel});
-  SetInts(node, "strides", {stride, stride});
-  SetInt(node, "ceil_mode", 1);
+  SetInts(node, "strides", {options.stride, options.stride});
+  SetInts(node, "pads", {options.pad, options.pad, options.pad, options.pad});
+  return node;
+}
+
+std::string NetworkBuilder::MaxPool(const std::string& x, int64_t kernel,
+                                    const PoolOptions& options) {
+  return Pool("MaxPool", x, kernel, options)->output(0);
+}
+
+std::string NetworkBuilder::AveragePool(const std::string& x, int64_t kernel,
+                                        const PoolOptions& options) {
+  ::onnx::NodeProto* node = Pool("AveragePool", x, kernel, options);
+  SetInt(node, "count_include_pad", 0);
   return node->output(0);
 }
 
-std::string NetworkBuilder::GlobalAveragePool(const std::string& x) {
-  return Node("GlobalAveragePool", {x})->output(0);
+std::string NetworkBuilder::Clip(const std::string& x, float low, float high) {
+  ::onnx::NodeProto* node = Node("Clip", {x});
+  node->add_input(Scalar(node->name() + ".min", low));
+  node->add_input(Scalar(node->name() + ".max", high));
+  return node->output(0);
+}
+
+std::string NetworkBuilder::Reshape(const std::string& x, const std::vector<int64_t>& shape) {
+  ::onnx::NodeProto* node = Node("Reshape", {x});
+  node->add_input(Ints(node->name() + ".shape", shape));
+  return node->output(0);
+}
+
+std::string NetworkBuilder::Transpose(const std::string& x,
+                                      const std::vector<int64_t>& permutation) {
+  ::onnx::NodeProto* node = Node("Transpose", {x});
+  SetInts(node, "perm", permutation);
+  return node->output(0);
 }
 
 std::string NetworkBuilder::Concat(const std::vector<std::string>& xs, int64_t axis) {
   ::onnx::NodeProto* node = Node("Concat", xs);
   SetInt(node, "axis", axis);
+  return node->output(0);
+}
+
+std::vector<std::string> NetworkBuilder::Split(const std::string& x, int parts, int64_t axis) {
+  ::onnx::NodeProto* node = Node("Split", {x});
+  SetInt(node, "axis", axis);
+  for (int i = 1; i < parts; ++i) node->add_output(absl::StrCat(node->name(), "_output_", i));
+  return {node->output().begin(), node->output().end()};
+}
+
+std::string NetworkBuilder::Pad(const std::string& x, const std::vector<int64_t>& pads) {
+  ::onnx::NodeProto* node = Node("Pad", {x});
+  std::vector<int64_t> both(pads.size(), 0);
+  both.insert(both.end(), pads.begin(), pads.end());
+  node->add_input(Ints(node->name() + ".pads", both));
+  return node->output(0);
+}
+
+std::string NetworkBuilder::SliceFrom(const std::string& x, const std::vector<int64_t>& starts) {
+  ::onnx::NodeProto* node = Node("Slice", {x});
+  node->add_input(Ints(node->name() + ".starts", starts));
+  const std::vector<int64_t> ends(starts.size(), std::numeric_limits<int64_t>::max());
+  node->add_input(Ints(node->name() + ".ends", ends));
   return node->output(0);
 }
 
@@ -145,10 +266,6 @@ std::string NetworkBuilder::Softmax(const std::string& x, int64_t axis) {
   ::onnx::NodeProto* node = Node("Softmax", {x});
   SetInt(node, "axis", axis);
   return node->output(0);
-}
-
-std::string NetworkBuilder::Add(const std::string& a, const std::string& b) {
-  return Node("Add", {a, b})->output(0);
 }
 
 }  // namespace quotient::networks

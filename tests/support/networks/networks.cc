@@ -6,16 +6,33 @@ namespace {
 struct Row {
   const char* name;
   ::onnx::ModelProto (*make)(const NetworkOptions&);
+  bool takes_batch_norm = false;
+  bool paper_takes_batch = true;
 };
 
-constexpr Row kNetworks[] = {{"squeezenet", SqueezeNet}};
+constexpr Row kNetworks[] = {
+    {.name = "bert", .make = Bert, .paper_takes_batch = false},
+    {.name = "nasrnn", .make = NasRnn},
+    {.name = "resnet50", .make = ResNet50},
+    {.name = "resnext50", .make = ResNeXt50},
+    {.name = "nasnet", .make = NasNet},
+    {.name = "inception_v3", .make = InceptionV3},
+    {.name = "mobilenet_v2", .make = MobileNetV2},
+    {.name = "squeezenet", .make = SqueezeNet, .takes_batch_norm = true},
+    {.name = "vgg19", .make = Vgg19, .takes_batch_norm = true},
+};
+
+bool Takes(const Row& row, const NetworkOptions& options) {
+  if (options.batch_norm && (options.paper() || !row.takes_batch_norm)) return false;
+  return !options.paper() || row.paper_takes_batch || options.batch == "1";
+}
 
 }  // namespace
 
 std::optional<::onnx::ModelProto> MakeNetwork(const std::string& name,
                                               const NetworkOptions& options) {
   for (const Row& row : kNetworks) {
-    if (name == row.name) return row.make(options);
+    if (name == row.name && Takes(row, options)) return row.make(options);
   }
   return std::nullopt;
 }

@@ -1,52 +1,58 @@
-#include "tests/support/networks/network_builder.h"
+#include "tests/support/networks/conv_net.h"
 #include "tests/support/networks/networks.h"
 
 namespace quotient::networks {
 namespace {
 
+constexpr WindowOptions kHalve = {.stride = 2, .padding = Padding::kValid};
+
 class SqueezeNetBuilder {
  public:
   explicit SqueezeNetBuilder(const NetworkOptions& options)
-      : options_(options), builder_("squeezenet1_1", 11) {}
+      : paper_(options.paper()),
+        net_("squeezenet1_1", 11, options.batch, {"input", 3, 224},
+             {.bias = !paper_, .batch_norm = options.batch_norm}) {}
 
   ::onnx::ModelProto Build() && {
-    std::string x = builder_.Input("input", {options_.batch, "3", "224", "224"});
-    x = ConvRelu(x, 3, 64, 3, {.stride = 2});
-    x = builder_.MaxPool(x, 3, 2);
-    x = Fire(x, 64, 16, 64);
-    x = Fire(x, 128, 16, 64);
-    x = builder_.MaxPool(x, 3, 2);
-    x = Fire(x, 128, 32, 128);
-    x = Fire(x, 256, 32, 128);
-    x = builder_.MaxPool(x, 3, 2);
-    x = Fire(x, 256, 48, 192);
-    x = Fire(x, 384, 48, 192);
-    x = Fire(x, 384, 64, 256);
-    x = Fire(x, 512, 64, 256);
-    x = ConvRelu(x, 512, 1000, 1, {});
-    x = builder_.Softmax(builder_.Flatten(builder_.GlobalAveragePool(x)), 1);
-    builder_.Output(x, {options_.batch, "1000"});
-    return std::move(builder_).Build();
+    Image x = net_.MaxPool(net_.ConvRelu(net_.input(), 64, 3, kHalve), 3, kHalve);
+    x = Fire(Fire(x, 16, 64), 16, 64);
+    x = net_.MaxPool(x, 3, kHalve);
+    x = Fire(Fire(x, 32, 128), 32, 128);
+    x = net_.MaxPool(x, 3, kHalve);
+    x = Fire(Fire(x, 48, 192), 48, 192);
+    x = Fire(Fire(x, 64, 256), 64, 256);
+    if (paper_) {
+      PaperHead(x);
+    } else {
+      Head(x);
+    }
+    return std::move(net_).Build();
   }
 
  private:
-  std::string ConvRelu(const std::string& x, int64_t in, int64_t out, int64_t kernel,
-                       const ConvOptions& conv) {
-    std::string y = builder_.Conv(x, in, out, kernel, conv);
-    if (options_.batch_norm) y = builder_.BatchNorm(y, out);
-    return builder_.Relu(y);
-  }
-
   // Squeeze by a 1x1 convolution, expand by 1x1 and 3x3 side by side.
-  std::string Fire(const std::string& x, int64_t in, int64_t squeeze, int64_t expand) {
-    const std::string s = ConvRelu(x, in, squeeze, 1, {});
-    const std::string one = ConvRelu(s, squeeze, expand, 1, {});
-    const std::string three = ConvRelu(s, squeeze, expand, 3, {.pad = 1});
-    return builder_.Concat({one, three}, 1);
+  Image Fire(const Image& x, int64_t squeeze, int64_t expand) {
+    const Image s = net_.ConvRelu(x, squeeze, 1);
+    return net_.Concat({net_.ConvRelu(s, expand, 1), net_.ConvRelu(s, expand, 3)});
   }
 
-  const NetworkOptions options_;
-  NetworkBuilder builder_;
+  void Head(const Image& x) {
+    NetworkBuilder& builder = net_.builder();
+    const Image scores = net_.ConvRelu(x, 1000, 1);
+    const std::string logits = builder.Flatten(builder.GlobalAveragePool(scores.value));
+    net_.OutputClasses(builder.Softmax(logits, 1), 1000);
+  }
+
+  void PaperHead(Image x) {
+    NetworkBuilder& builder = net_.builder();
+    x.value = builder.Dropout(x.value);
+    x = net_.ConvRelu(x, 1000, 1);
+    x = net_.AveragePool(x, x.size, {.padding = Padding::kValid});
+    net_.OutputClasses(builder.Reshape(x.value, {0, 1000}), 1000);
+  }
+
+  const bool paper_;
+  ConvNet net_;
 };
 
 }  // namespace
