@@ -87,9 +87,9 @@ class PaperBertBuilder {
   }
 
  private:
-  // q, k and v are small, so that their product is not large: with a mean square of 1/16 each, and
-  // twice that many in x (a standard normal input, behind its Relu), each element of the sum of 64
-  // sums of 64 products has one of 1.
+  // q, k and v are small, so that their product is not large: x, a standard normal input behind its
+  // Relu, has a mean square of 1/2, each of the three 1/16, and their two products in a row, of 64
+  // terms each, 64 * 64 / 16^3 = 1.
   std::string Heads(const std::string& x) {
     const std::string projected = builder_.Project(x, kHidden, kHidden, 1.0 / 8);
     return builder_.Transpose(builder_.Reshape(projected, {64, kHeads, kHeadSize}), {1, 0, 2});

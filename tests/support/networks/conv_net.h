@@ -1,7 +1,7 @@
 #pragma once
 
-// Builds image networks of one batch of square NCHW images: NetworkBuilder plus channels and sizes,
-// which follow from layer to layer, and what stands behind each convolution.
+// Builds networks on square NCHW images: NetworkBuilder plus channels and sizes, which follow from
+// layer to layer, and what stands behind each convolution.
 
 #include <onnx/onnx_pb.h>
 
@@ -45,6 +45,7 @@ class ConvNet {
 
   const Image& input() const { return input_; }
 
+  // Kernels that are not square only with kSame and stride 1, which keep the image square.
   Image Conv(const Image& x, int64_t channels, Size kernel, const WindowOptions& options = {});
   Image ConvRelu(const Image& x, int64_t channels, Size kernel, const WindowOptions& options = {}) {
     return Relu(Conv(x, channels, kernel, options));

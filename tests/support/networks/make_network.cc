@@ -44,8 +44,7 @@ int main(int argc, char** argv) {
   const auto model = quotient::networks::MakeNetwork(name, options);
   if (!model.has_value() || out.empty()) return Usage();
   std::ofstream file(out, std::ios::binary);
-  model->SerializeToOstream(&file);
-  if (!file.flush()) {
+  if (!model->SerializeToOstream(&file) || !file.flush()) {
     std::cerr << "make_network: cannot write " << out << "\n";
     return 1;
   }

@@ -10,8 +10,8 @@ struct Block {
   int64_t channels;
 };
 
-// Where the image shrinks and the channels grow, the papers' model (the ONNX model zoo's) goes
-// other ways than the publication, and it expands in the first block too.
+// The papers' model, from the ONNX model zoo, shrinks the image in other blocks than the
+// publication, and it expands in the first block too.
 constexpr Block kPaperBlocks[] = {
     {32, 1, 16},  {96, 2, 24},   {144, 1, 24},  {144, 2, 32},  {192, 1, 32},  {192, 1, 32},
     {192, 1, 64}, {384, 1, 64},  {384, 1, 64},  {384, 1, 64},  {384, 2, 96},  {576, 1, 96},

@@ -42,8 +42,8 @@ struct NetworkOptions {
 ::onnx::ModelProto ResNet50(const NetworkOptions& options);
 ::onnx::ModelProto ResNeXt50(const NetworkOptions& options);
 
-// NASNet-A (Zoph et al., arXiv 1707.07012): 4 @ 1056 for mobile devices, and the papers' own, of
-// four times the work and without its stem.
+// NASNet-A (Zoph et al., arXiv 1707.07012): 4 @ 1056, the one for 224 x 224 images; of the papers:
+// their own, with 27 times the work.
 ::onnx::ModelProto NasNet(const NetworkOptions& options);
 
 // Inception-v3 (Szegedy et al., arXiv 1512.00567), 299 x 299 input, no auxiliary classifier.
