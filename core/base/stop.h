@@ -79,6 +79,11 @@ class StopCondition {
     return StopReason::kNone;
   }
   bool ShouldStop() const { return Check() != StopReason::kNone; }
+  // How long until the deadline; a billion or more where there is none.
+  double SecondsLeft() const {
+    if (deadline_ns_ == kNever) return 1e9;
+    return static_cast<double>(deadline_ns_ - clock_->NowNs()) * 1e-9;
+  }
   bool cancelled() const { return token_ != nullptr && token_->cancelled(); }
 
  private:

@@ -17,6 +17,7 @@ class Importer {
     result_.domain = std::make_unique<TensorDomain>();
     result_.egraph = std::make_unique<EGraph>(result_.domain.get(), result_.domain.get());
     result_.egraph->RecordProofs();
+    result_.egraph->KeepHash();
     result_.class_of_value.resize(graph.values.size());
   }
 

@@ -116,7 +116,7 @@ class EGraph {
   // Keeps a number that tells states apart, see state_hash.h. Before the first Add.
   void KeepHash() { state_hash_ = std::make_unique<StateHash>(&trail_); }
   // Of a clean graph that keeps it.
-  uint64_t state_hash() const { return state_hash_->value(); }
+  uint64_t state_hash() { return state_hash_->ValueOf(*this); }
 
   // From now on what explanations need is recorded (explain.h). Before the first Add.
   void RecordProofs() { records_proofs_ = true; }
@@ -333,7 +333,7 @@ class EGraph {
   KindId RememberKind(OpId op);
   void MarkChanged(ENodeId id);
   void Touch(ENodeId id) {
-    if (state_hash_ != nullptr) touched_.push_back(id);
+    if (state_hash_ != nullptr) state_hash_->Touch(id);
   }
   void SetHead(ENodeId id, uint32_t bits) {
     rows_.Write(id.value(), &Row::head, rows_[id.value()].head | bits);
@@ -399,7 +399,6 @@ class EGraph {
   FlatArray<Word> applications_;      // origin, unions before, numbers of classes and ops, both
   bool records_proofs_ = false;
   std::unique_ptr<StateHash> state_hash_;  // null: not wanted
-  std::vector<ENodeId> touched_;           // since the last Rebuild, if it is
   Cycles cycles_ = Cycles::kAllowed;
   FlatArray<Word> levels_;  // by ClassId; none if cycles are allowed
   int64_t num_enodes_ = 0;

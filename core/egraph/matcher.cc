@@ -321,6 +321,16 @@ absl::StatusOr<int64_t> Matcher::ApplyNext(EGraph& graph, size_t rule, size_t co
   return changed;
 }
 
+std::span<const uint32_t> Matcher::Waiting(size_t rule, size_t index) const {
+  const RuleState& state = rules_[rule];
+  const size_t words = state.right->match_size();
+  return state.queue.words().subspan(state.next + index * words, words);
+}
+
+absl::StatusOr<bool> Matcher::ApplyWaiting(EGraph& graph, size_t rule, size_t index) const {
+  return rules_[rule].right->Apply(graph, Waiting(rule, index), static_cast<Origin>(rule + 1));
+}
+
 void Matcher::Mark() {
   lists_.Mark();
   std::vector<QueueMark>& mark = marks_.emplace_back();

@@ -59,6 +59,11 @@ class Matcher {
   // Applies the `count` oldest that wait and takes them out of the queue; at most
   // RightProgram::kMaxBatch. How many of them changed the graph.
   absl::StatusOr<int64_t> ApplyNext(EGraph& graph, size_t rule, size_t count);
+  // One that waits, of num_waiting(rule), the oldest first: root classes, class variables, operator
+  // variables, as words. Valid until the next search.
+  std::span<const uint32_t> Waiting(size_t rule, size_t index) const;
+  // Applies it, and leaves it where it is. True if the graph changed.
+  absl::StatusOr<bool> ApplyWaiting(EGraph& graph, size_t rule, size_t index) const;
   // Applies all that wait, rule by rule, until an error or until `may_go_on` says no, which is
   // asked every few matches.
   template <typename MayGoOn>

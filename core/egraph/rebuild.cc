@@ -27,7 +27,6 @@ absl::Status EGraph::Rebuild() {
   HidePruned();
   DropDuplicates();
   dirty_ = false;
-  if (state_hash_ != nullptr) state_hash_->Update(*this, std::exchange(touched_, {}));
   return absl::OkStatus();
 }
 

@@ -32,7 +32,6 @@ void EGraph::ForgetWork() {
   to_modify_.clear();
   to_prune_.clear();
   to_thin_out_.clear();
-  touched_.clear();
   refused_union_.reset();
   last_application_ = static_cast<uint32_t>(applications_.size());
   dirty_ = false;

@@ -68,6 +68,15 @@ void StateHash::Unite(const EGraph& graph, ClassId kept, ClassId absorbed) {
   }
 }
 
+uint64_t StateHash::ValueOf(const EGraph& graph) {
+  if (total_[0].seen < touched_.size()) {
+    Update(graph, touched_.span().subspan(total_[0].seen));
+    if (!touched_.guarded()) touched_.Clear();
+    total_.Write(0, &Total::seen, touched_.size());
+  }
+  return total_[0].bits.get();
+}
+
 void StateHash::Update(const EGraph& graph, std::span<const ENodeId> touched) {
   names_.Extend(graph.class_bound(), ClassName());
   rows_.Extend(graph.enode_bound(), Bits());
@@ -93,7 +102,7 @@ void StateHash::Update(const EGraph& graph, std::span<const ENodeId> touched) {
     graph.ForEachMember(id, [&](ENodeId node) { rows.insert(node); });
     graph.ForEachUse(id, [&](ENodeId node, uint32_t) { enqueue(node); });
   }
-  uint64_t total = value();
+  uint64_t total = total_[0].bits.get();
   for (ENodeId node : rows) {
     const Bits before = rows_[node.value()];
     Bits now;
@@ -103,7 +112,7 @@ void StateHash::Update(const EGraph& graph, std::span<const ENodeId> touched) {
     total += now.get() - before.get();
     if (!(now == before)) rows_.Write(node.value(), now);
   }
-  total_.Write(0, Bits(total));
+  total_.Write(0, &Total::bits, Bits(total));
 }
 
 }  // namespace quotient::egraph

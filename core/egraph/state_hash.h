@@ -8,7 +8,7 @@
 // A class is named by its flattest term: of all terms of least height in it, the one of least hash.
 // That is well-founded, for the children of such a term are flatter, and no two classes have a term
 // in common. The number is the sum over live e-nodes of a hash of operator word, children's names
-// and class's name; it is kept up by what Rebuild changed.
+// and class's name. Who asks for it pays for what changed since it was asked for last.
 
 #include <cstdint>
 #include <span>
@@ -23,26 +23,26 @@ class EGraph;
 
 class StateHash {
  public:
-  explicit StateHash(Trail* trail) : names_(trail), rows_(trail), total_(trail) {
+  explicit StateHash(Trail* trail) : names_(trail), rows_(trail), touched_(trail), total_(trail) {
     total_.push_back({});
   }
 
-  // Of the graph as it was at the last Update.
-  uint64_t value() const { return total_[0].get(); }
+  // Of a clean graph.
+  uint64_t ValueOf(const EGraph& graph);
+
+  // The e-node is new or no longer live, or its class or children became others.
+  void Touch(ENodeId id) { touched_.push_back(id); }
 
   // Two classes of a graph become one. So that heights never rise: what rises along a cycle of
   // classes would rise for long.
   void Unite(const EGraph& graph, ClassId kept, ClassId absorbed);
-
-  // The graph is clean; e-nodes that are new or no longer live, or whose class or children became
-  // others, are among `touched`.
-  void Update(const EGraph& graph, std::span<const ENodeId> touched);
 
   // For images of the whole.
   template <typename Self, typename Visit>
   static void VisitArrays(Self& self, const Visit& visit) {
     visit(self.names_);
     visit(self.rows_);
+    visit(self.touched_);
     visit(self.total_);
   }
 
@@ -57,7 +57,7 @@ class StateHash {
     uint64_t get() const { return uint64_t{high} << 32 | low; }
     friend bool operator==(const Bits&, const Bits&) = default;
   };
-  // At least the height, and of a clean graph exactly.
+  // At least the height; exactly it when the value was just asked for.
   struct ClassName {
     uint32_t height = 0xffffffffu;  // not known yet
     Bits hash;
@@ -67,10 +67,17 @@ class StateHash {
   uint64_t HashOfWord(const EGraph& graph, OpId op);
   uint64_t HashOfTerm(const EGraph& graph, ENodeId node);
   ClassName NameOf(const EGraph& graph, ClassId id);
+  void Update(const EGraph& graph, std::span<const ENodeId> touched);
 
-  FlatArray<ClassName> names_;         // by ClassId, of canonical classes
-  FlatArray<Bits> rows_;               // by ENodeId: what it adds to the total
-  FlatArray<Bits> total_;              // one element
+  FlatArray<ClassName> names_;  // by ClassId, of canonical classes
+  FlatArray<Bits> rows_;        // by ENodeId: what it adds to the total
+  FlatArray<ENodeId> touched_;
+  // One element.
+  struct Total {
+    Bits bits;
+    uint32_t seen = 0;  // of touched_
+  };
+  FlatArray<Total> total_;
   std::vector<uint64_t> word_hashes_;  // by OpId; 0: not known yet
 };
 

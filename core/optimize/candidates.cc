@@ -9,7 +9,7 @@
 #include "core/eval/fold.h"
 #include "core/extract/extract.h"
 #include "core/optimize/enode_costs.h"
-#include "core/rules/rule_set.h"
+#include "core/optimize/tensor_workspace.h"
 #include "core/search/strategy.h"
 
 namespace quotient::optimize {
@@ -31,10 +31,15 @@ class Searcher {
       : options_(options), settings_(settings), model_(model), stop_(stop), hook_(hook) {}
 
   absl::StatusOr<SearchResult> Run(const model::Graph& graph, const model::Graph& measured) {
-    QUOTIENT_ASSIGN_OR_RETURN(tensors_, domain::FromGraph(graph, measured));
-    QUOTIENT_ASSIGN_OR_RETURN(rules_, rules::BuildRules(tensors_.domain.get(), settings_.max_opset,
-                                                        options_.disabled_rules));
-    QUOTIENT_RETURN_IF_ERROR(Grow());
+    const TensorWorkspace::Settings settings = {
+        .max_opset = settings_.max_opset,
+        .disabled_rules = options_.disabled_rules,
+        .threads = settings_.threads,
+        .constant_footprint_log2 = settings_.constant_footprint_log2,
+    };
+    const auto make = [&] { return TensorWorkspace::Make(graph, measured, settings, model_); };
+    QUOTIENT_ASSIGN_OR_RETURN(workspace_, make());
+    QUOTIENT_RETURN_IF_ERROR(Grow(make));
     QUOTIENT_RETURN_IF_ERROR(Choose());
     const Clock& clock = Clock::System();
     result_.figures.seconds = clock.SecondsSince(start_ns_);
@@ -42,22 +47,25 @@ class Searcher {
   }
 
  private:
-  absl::Status Grow() {
-    const search::Strategy* strategy = search::FindStrategy(options_.strategy);
-    search::Limits limits;
-    limits.max_enodes = options_.max_nodes;
-    const StopCondition stop =
-        stop_.WithBudget(Clock::System(), kGrowShare * options_.budget_seconds);
-    const auto progress = [this](const egraph::EGraph& graph, const search::Outcome&) {
+  domain::TensorEGraph& tensors() const { return workspace_->tensors(); }
+
+  template <typename Make>
+  absl::Status Grow(const Make& make_workspace) {
+    search::Task task;
+    task.limits.max_enodes = options_.max_nodes;
+    task.stop = stop_.WithBudget(Clock::System(), kGrowShare * options_.budget_seconds);
+    task.hook = [this](const egraph::EGraph& graph, const search::Outcome&) {
       hook_(graph.num_enodes(), 0);
     };
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const search::Outcome outcome,
-        strategy->Run(*tensors_.egraph, rules_.rules(), limits, stop, progress));
+    task.seed = options_.seed;
+    task.workers = settings_.threads;
+    task.make_workspace = make_workspace;
+    QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome,
+                              search::FindStrategy(options_.strategy)->Run(*workspace_, task));
     result_.figures.strategy = options_.strategy;
     result_.figures.iterations = outcome.iterations;
-    result_.figures.enodes = tensors_.egraph->num_enodes();
-    result_.figures.eclasses = tensors_.egraph->num_classes();
+    result_.figures.enodes = workspace_->graph().num_enodes();
+    result_.figures.eclasses = workspace_->graph().num_classes();
     result_.figures.stop_reason = std::string(StopReasonName(outcome.reason));
     return absl::OkStatus();
   }
@@ -65,9 +73,10 @@ class Searcher {
   // Chooses by what is known, measures what was chosen, and again, until a choice is made of
   // measured kernels alone.
   absl::Status Choose() {
-    ENodeCosts costs(tensors_, model_, settings_.threads, settings_.constant_footprint_log2);
-    const std::vector<egraph::ClassId> roots = tensors_.CanonicalRoots();
-    const extract::Problem problem{*tensors_.egraph, costs, roots};
+    ENodeCosts& costs = workspace_->costs();
+    costs.Refresh();
+    const std::vector<egraph::ClassId> roots = tensors().CanonicalRoots();
+    const extract::Problem problem{workspace_->graph(), costs, roots};
     const extract::Extractor& dag = *extract::FindExtractor("dag");
     const double left = options_.budget_seconds - Clock::System().SecondsSince(start_ns_);
     const StopCondition stop = stop_.WithBudget(Clock::System(), std::max(0.0, left));
@@ -92,7 +101,7 @@ class Searcher {
                       ENodeCosts& costs, const StopCondition& stop) {
     for (int round = 0; round < kMostRounds; ++round) {
       QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, dag.Extract(problem, stop));
-      hook_(tensors_.egraph->num_enodes(), ShareOfOriginal(selection.cost, costs));
+      hook_(workspace_->graph().num_enodes(), ShareOfOriginal(selection.cost, costs));
       const int fresh = costs.Request(Chosen(selection));
       result_.figures.kernels_measured += fresh;
       if (stop.ShouldStop()) break;
@@ -108,13 +117,13 @@ class Searcher {
     QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, extractor.Extract(problem, stop));
     QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
     if (result_.candidates.empty()) {
-      hook_(tensors_.egraph->num_enodes(), ShareOfOriginal(cost, problem.cost));
+      hook_(workspace_->graph().num_enodes(), ShareOfOriginal(cost, problem.cost));
     }
-    const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors_, selection.choice);
+    const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors(), selection.choice);
     Candidate candidate;
     candidate.cost_us = cost;
     QUOTIENT_ASSIGN_OR_RETURN(candidate.graph,
-                              domain::ToGraph(tensors_, selection.choice, rules_.rules()));
+                              domain::ToGraph(tensors(), selection.choice, workspace_->rules()));
     // Without a rewrite all that can have changed is that equal nodes are one.
     if (rewrites.empty() && candidate.graph.nodes.size() >= NodesOfOriginal()) {
       return absl::OkStatus();
@@ -123,12 +132,12 @@ class Searcher {
     if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
     for (const domain::Rewrite& rewrite : rewrites) {
       JournalEntry& entry = candidate.journal.emplace_back();
-      entry.rule = rules_.rules()[rewrite.origin - 1]->name();
+      entry.rule = workspace_->rules()[rewrite.origin - 1]->name();
       entry.site = rewrite.site;
       entry.before = rewrite.before;
       entry.after = rewrite.after;
       for (const egraph::Origin step : rewrite.steps) {
-        entry.steps.push_back(rules_.rules()[step - 1]->name());
+        entry.steps.push_back(workspace_->rules()[step - 1]->name());
       }
     }
     result_.candidates.push_back(std::move(candidate));
@@ -137,8 +146,8 @@ class Searcher {
 
   std::vector<ENodeId> OriginalENodes() const {
     std::vector<ENodeId> nodes;
-    for (uint32_t i = 0; i < tensors_.original_of_enode.size(); ++i) {
-      if (tensors_.original_of_enode[i].node.valid()) nodes.push_back(ENodeId(i));
+    for (uint32_t i = 0; i < tensors().original_of_enode.size(); ++i) {
+      if (tensors().original_of_enode[i].node.valid()) nodes.push_back(ENodeId(i));
     }
     return nodes;
   }
@@ -150,7 +159,7 @@ class Searcher {
   }
 
   size_t NodesOfOriginal() const {
-    const std::vector<bool> live = model::LiveNodes(tensors_.original);
+    const std::vector<bool> live = model::LiveNodes(tensors().original);
     return std::count(live.begin(), live.end(), true);
   }
 
@@ -168,8 +177,7 @@ class Searcher {
   const StopCondition& stop_;
   const SearchHook& hook_;
   const int64_t start_ns_ = Clock::System().NowNs();
-  domain::TensorEGraph tensors_;
-  rules::RuleSet rules_;
+  std::unique_ptr<TensorWorkspace> workspace_;
   absl::flat_hash_set<Digest> digests_;
   SearchResult result_;
 };

@@ -1,7 +1,9 @@
 #include "core/optimize/enode_costs.h"
 
 #include <limits>
+#include <utility>
 
+#include "absl/base/casts.h"
 #include "core/kernels/fusion.h"
 
 namespace quotient::optimize {
@@ -12,6 +14,7 @@ using domain::OpWord;
 using egraph::ENodeId;
 
 constexpr double kEpilogueShare = 0.1;
+constexpr uint64_t kNoNumber = ~uint64_t{0};
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 std::vector<kernels::Operand> Operands(const ENodeDescription& description) {
@@ -49,67 +52,124 @@ ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, cost::CostModel& mod
       model_(model),
       threads_(threads),
       footprint_log2_(constant_footprint_log2) {
+  Refresh();
+}
+
+void ENodeCosts::Refresh() {
   const egraph::EGraph& graph = *tensors_.egraph;
-  costs_.resize(graph.enode_bound(), 0);
-  enodes_.resize(graph.enode_bound());
+  costs_.assign(graph.enode_bound(), 0);
+  enodes_.assign(graph.enode_bound(), ENode());
+  epilogues_.clear();
   for (egraph::ClassId cls : graph.classes()) {
     for (ENodeId node : graph.nodes(cls)) AddENode(node);
   }
-  Update();
 }
 
 void ENodeCosts::AddENode(ENodeId node) {
-  const ENodeDescription description = domain::Describe(tensors_, node);
-  if (description.free || description.word->sort != OpWord::Sort::kOperator) return;
-  std::vector<kernels::Operand> operands = Operands(description);
+  const OpWord& word = tensors_.domain->word(tensors_.egraph->node(node).op);
+  if (word.sort != OpWord::Sort::kOperator) return;
+  const Fingerprint fingerprint = FingerprintOf(node);
+  const auto [known, fresh] = contents_.try_emplace(fingerprint.value());
+  if (fresh) known->second = ContentOf(node);
+  const Content content = known->second;
   ENode& info = enodes_[node.value()];
-  info.original = tensors_.Original(node).node.valid();
-  if (!AllStatic(operands, description.output.measured)) {
+  info = {content.kernel, tensors_.Original(node).node.valid(), content.main};
+  if (content.kernel >= 0) {
+    costs_[node.value()] = CostOf(info);
+  } else if (!content.is_static && !info.original) {
     // A node of the original whose types nobody knows is an opaque e-node. A rule that makes one
     // has nothing to offer.
-    if (!info.original) costs_[node.value()] = kImpossible;
-    return;
+    costs_[node.value()] = kImpossible;
   }
+  if (content.elementwise) AddEpilogues(node, fingerprint);
+}
+
+// Of all that ContentOf looks at.
+Fingerprint ENodeCosts::FingerprintOf(ENodeId node) const {
+  const egraph::EGraph& graph = *tensors_.egraph;
+  const egraph::ENodeView view = graph.node(node);
+  Fingerprint fingerprint;
+  fingerprint.Add(view.op.value());
+  const auto add = [&](const domain::ClassData& data) {
+    fingerprint.Add(uint64_t{data.absent} | uint64_t{data.weight_only} << 1 |
+                    uint64_t{data.constant.has_value()} << 2 |
+                    static_cast<uint64_t>(data.measured.dtype) << 8 |
+                    uint64_t{data.measured.has_rank()} << 7);
+    if (!data.measured.has_rank()) return;
+    fingerprint.Add(data.measured.shape->size());
+    for (const model::Dim& dim : *data.measured.shape) {
+      fingerprint.Add(dim.is_number() ? static_cast<uint64_t>(dim.number()) : kNoNumber);
+    }
+  };
+  for (const egraph::ClassId child : view.children) add(tensors_.domain->data(graph, child));
+  add(tensors_.domain->data(graph, graph.class_of(node)));
+  // The one value that kernels know: NoteExponent.
+  if (tensors_.domain->word(view.op).name == "Pow" && view.children.size() == 2) {
+    const domain::ClassData& second = tensors_.domain->data(graph, view.children[1]);
+    if (second.constant.has_value() && second.constant->elements() == 1) {
+      fingerprint.Add(absl::bit_cast<uint64_t>(second.constant->GetDouble(0)));
+    }
+  }
+  return fingerprint;
+}
+
+ENodeCosts::Content ENodeCosts::ContentOf(ENodeId node) {
+  const ENodeDescription description = domain::Describe(tensors_, node);
+  Content content;
+  if (description.free) return content;
+  std::vector<kernels::Operand> operands = Operands(description);
+  content.is_static = AllStatic(operands, description.output.measured);
+  if (!content.is_static) return content;
   const absl::string_view op = description.word->name;
-  info.main =
-      kernels::IsContraction(op) || kernels::IsChainNode({op, description.word->attributes,
-                                                          operands, description.output.measured});
-  AddEpilogues(node, description, operands);
-  DropBias(description.word->name, &operands);
+  content.elementwise = kernels::IsChainNode(
+      {op, description.word->attributes, operands, description.output.measured});
+  content.main = kernels::IsContraction(op) || content.elementwise;
+  DropBias(op, &operands);
   model::AttributeMap attributes = description.word->attributes;
   if (operands.size() == 2) {
     const domain::ClassData& second =
         tensors_.domain->data(*tensors_.egraph, tensors_.egraph->node(node).children[1]);
-    kernels::NoteExponent(description.word->name, second.constant ? &*second.constant : nullptr,
-                          &attributes);
+    kernels::NoteExponent(op, second.constant ? &*second.constant : nullptr, &attributes);
   }
   kernels::KernelSpec spec =
-      kernels::MakeSpec(description.word->name, attributes, std::move(operands),
-                        {description.output.measured}, threads_, footprint_log2_);
-  if (!spec.free) info.kernel = KernelIndex(std::move(spec));
+      kernels::MakeSpec(op, attributes, std::move(operands), {description.output.measured},
+                        threads_, footprint_log2_);
+  if (!spec.free) content.kernel = KernelIndex(std::move(spec));
+  return content;
 }
 
 int ENodeCosts::KernelIndex(kernels::KernelSpec spec) {
   const auto [entry, fresh] =
       kernel_by_key_.emplace(kernels::KernelKey(spec), static_cast<int>(kernels_.size()));
-  if (fresh) kernels_.push_back({std::move(spec), false, {}});
+  if (fresh) {
+    kernels_.push_back({std::move(spec), false, {}});
+    kernels_.back().cost = Known(kernels_.back().spec);
+  }
   return entry->second;
 }
 
-void ENodeCosts::AddEpilogues(ENodeId node, const ENodeDescription& description,
-                              const std::vector<kernels::Operand>& operands) {
+void ENodeCosts::AddEpilogues(ENodeId node, const Fingerprint& content) {
   const egraph::EGraph& graph = *tensors_.egraph;
   const std::span<const egraph::ClassId> children = graph.node(node).children;
   for (size_t i = 0; i < children.size(); ++i) {
-    const kernels::ElementwiseNode fused{description.word->name, description.word->attributes,
-                                         operands, description.output.measured,
-                                         static_cast<int>(i)};
     for (ENodeId producer : graph.nodes(graph.Find(children[i]))) {
       const OpWord& word = tensors_.domain->word(graph.node(producer).op);
       if (word.sort != OpWord::Sort::kOperator) continue;
-      if (kernels::FusesAsEpilogue(word.name, fused)) epilogues_.push_back({node, producer});
+      Fingerprint pair = content;
+      pair.Add(i);
+      pair.Add(word.kind.value());
+      const auto [known, fresh] = can_fuse_.try_emplace(pair.value());
+      if (fresh) known->second = CanFuse(node, static_cast<int>(i), word.name);
+      if (known->second) epilogues_.push_back({node, producer});
     }
   }
+}
+
+bool ENodeCosts::CanFuse(ENodeId node, int running, absl::string_view main_op) const {
+  const ENodeDescription description = domain::Describe(tensors_, node);
+  const std::vector<kernels::Operand> operands = Operands(description);
+  return kernels::FusesAsEpilogue(main_op, {description.word->name, description.word->attributes,
+                                            operands, description.output.measured, running});
 }
 
 std::vector<extract::Fusion> ENodeCosts::Fusions() const {
@@ -150,11 +210,12 @@ void ENodeCosts::SetBasis(Basis basis) {
   Update();
 }
 
+cost::KernelCost ENodeCosts::Known(const kernels::KernelSpec& spec) const {
+  return basis_ == Basis::kPrior ? model_.Prior(spec) : model_.Estimate(spec);
+}
+
 void ENodeCosts::Update() {
-  for (Kernel& kernel : kernels_) {
-    kernel.cost =
-        basis_ == Basis::kPrior ? model_.Prior(kernel.spec) : model_.Estimate(kernel.spec);
-  }
+  for (Kernel& kernel : kernels_) kernel.cost = Known(kernel.spec);
   for (size_t node = 0; node < enodes_.size(); ++node) {
     if (enodes_[node].kernel >= 0) costs_[node] = CostOf(enodes_[node]);
   }

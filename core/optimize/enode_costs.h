@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/fingerprint.h"
 #include "core/cost/cost_model.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/extract/extract.h"
 
 namespace quotient::optimize {
 
-// Costs of a clean e-graph; it must not grow meanwhile. One thread.
+// Costs of a clean e-graph as it was at the last Refresh. One thread.
 //
 // An element-wise e-node that runs as the epilogue of one of its children is charged kEpilogueShare
 // of its stand-alone cost: fused, it costs next to nothing, and how much exactly only the
@@ -26,6 +27,9 @@ class ENodeCosts final : public extract::CostFunction {
 
   double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
   std::vector<extract::Fusion> Fusions() const override;
+
+  // The e-graph changed. What is known of e-nodes of the same content is remembered.
+  void Refresh();
 
   // Asks for measurements of the kernels of these e-nodes; how many had none so far.
   int Request(std::span<const egraph::ENodeId> nodes);
@@ -46,10 +50,17 @@ class ENodeCosts final : public extract::CostFunction {
     bool requested = false;
     cost::KernelCost cost;
   };
+  // What the content of an e-node says: its word, and the types of children and class.
+  struct Content {
+    int kernel = -1;           // -1: nothing runs
+    bool is_static = true;     // else it has no cost
+    bool main = false;         // may have an epilogue
+    bool elementwise = false;  // may be one
+  };
   struct ENode {
-    int kernel = -1;        // -1: nothing runs
+    int kernel = -1;
     bool original = false;  // a node of the original graph
-    bool main = false;      // may have an epilogue
+    bool main = false;
   };
   struct Epilogue {
     egraph::ENodeId node;
@@ -57,11 +68,14 @@ class ENodeCosts final : public extract::CostFunction {
   };
 
   void AddENode(egraph::ENodeId node);
+  Fingerprint FingerprintOf(egraph::ENodeId node) const;
+  Content ContentOf(egraph::ENodeId node);
   int KernelIndex(kernels::KernelSpec spec);
+  cost::KernelCost Known(const kernels::KernelSpec& spec) const;
   double CostOf(const ENode& node) const;
   // Notes whose epilogue the e-node can be.
-  void AddEpilogues(egraph::ENodeId node, const domain::ENodeDescription& description,
-                    const std::vector<kernels::Operand>& operands);
+  void AddEpilogues(egraph::ENodeId node, const Fingerprint& content);
+  bool CanFuse(egraph::ENodeId node, int running, absl::string_view main_op) const;
 
   const domain::TensorEGraph& tensors_;
   cost::CostModel& model_;
@@ -73,6 +87,9 @@ class ENodeCosts final : public extract::CostFunction {
   std::vector<Epilogue> epilogues_;
   std::vector<Kernel> kernels_;
   absl::flat_hash_map<std::string, int> kernel_by_key_;
+  absl::flat_hash_map<Fingerprint::Value, Content> contents_;
+  // By content, position of the running value and kind of the main operator.
+  absl::flat_hash_map<Fingerprint::Value, bool> can_fuse_;
 };
 
 }  // namespace quotient::optimize

@@ -1,5 +1,6 @@
 // The table of strategies.
 
+#include "core/search/mcts.h"
 #include "core/search/saturate.h"
 #include "core/search/strategy.h"
 
@@ -7,8 +8,9 @@ namespace quotient::search {
 namespace {
 
 std::span<const Strategy* const> All() {
-  static const Saturate saturate;
-  static const Strategy* const all[] = {&saturate};
+  static const MctsStrategy mcts;
+  static const SaturateStrategy saturate;
+  static const Strategy* const all[] = {&mcts, &saturate};
   return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,32 +22,74 @@ struct Limits {
   int64_t max_enodes = 50'000;  // within an iteration, too, but for the last match's own
   int64_t max_iterations = 1'000;
   int64_t max_matches_per_rule = 10'000;  // per iteration, before the scheduler bans the rule
+  // Steps of a strategy that tries one thing after the other.
+  int64_t max_simulations = std::numeric_limits<int64_t>::max();
+};
+
+// What a search works on: an e-graph, the rules that may grow it, and what its states are worth.
+// One thread.
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
+  virtual egraph::EGraph& graph() = 0;
+  virtual std::span<const egraph::Rule* const> rules() const = 0;
+
+  // What a search brings down: the cost of the best that can be taken out of the clean graph, as
+  // far as it can be told quickly. A function of the state and of how it was come to.
+  virtual double Cost() = 0;
+  // The classes that this best one is made of, as of the last call of Cost.
+  virtual void ForEachBest(const std::function<void(egraph::ClassId)>& visit) = 0;
+  // Together with the graph's marks, which others set.
+  virtual void Mark() = 0;
+  virtual void Rollback() = 0;
+  virtual void Forget() = 0;
+};
+
+// The best cost so far came down.
+struct Improvement {
+  double seconds = 0;  // since the start
+  int64_t simulations = 0;
+  double cost = 0;
 };
 
 struct Outcome {
   StopReason reason = StopReason::kNone;
   int64_t iterations = 0;
-  // Matches that changed the graph.
+  // Matches that changed the graph, of what led to the final one.
   int64_t matches_applied = 0;
   std::vector<int64_t> applied_by_rule;  // parallel to the rules
+
+  // Of strategies that try one thing after the other.
+  int64_t simulations = 0;
+  int64_t states = 0;  // different ones that are remembered
+  std::vector<Improvement> improvements;
 };
 
-// Called between iterations with the clean graph.
-using IterationHook = std::function<void(const egraph::EGraph& graph, const Outcome& so_far)>;
+// Called now and then with a clean graph; by `saturate` after each iteration.
+using ProgressHook = std::function<void(const egraph::EGraph& graph, const Outcome& so_far)>;
+
+struct Task {
+  Limits limits;
+  StopCondition stop;
+  ProgressHook hook;
+  uint64_t seed = 0;
+  // Threads that search. More than one need `make_workspace`: another workspace in the state in
+  // which the first one is. Thread-safe.
+  int workers = 1;
+  std::function<absl::StatusOr<std::unique_ptr<Workspace>>()> make_workspace;
+};
 
 class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual const char* name() const = 0;
-  // Grows a clean graph by the rules until `stop`, the limits or saturation; blocking; leaves it
-  // clean. Deterministic unless stopped by time. Origins are index in `rules` + 1.
-  virtual absl::StatusOr<Outcome> Run(egraph::EGraph& graph,
-                                      std::span<const egraph::Rule* const> rules,
-                                      const Limits& limits, const StopCondition& stop,
-                                      const IterationHook& hook) const = 0;
+  // Grows a clean graph without marks by the rules until the task's end or until there is nothing
+  // left to do; blocking; leaves it clean, in the best state that was seen. Deterministic unless
+  // stopped by time, whatever the number of workers. Origins are index in the rules + 1.
+  virtual absl::StatusOr<Outcome> Run(Workspace& workspace, const Task& task) const = 0;
 };
 
-// One row per strategy; today "saturate". Null for an unknown name.
+// One row per strategy. Null for an unknown name.
 const Strategy* FindStrategy(absl::string_view name);
 std::vector<std::string> StrategyNames();
 

@@ -33,7 +33,7 @@
 #include "core/egraph/matcher.h"
 #include "core/egraph/pattern.h"
 #include "core/extract/extract.h"
-#include "core/search/strategy.h"
+#include "core/search/saturate.h"
 #include "tests/support/egraph/algebra_domain.h"
 #include "tests/support/egraph/rewriting_files.h"
 
@@ -300,9 +300,9 @@ absl::Status RunScheduled(const Options& options, const Input& input) {
     EGraph& graph = workload.graph();
     const Stopwatch watch;
     QUOTIENT_ASSIGN_OR_RETURN(const ClassId root, workload.Add(input.expressions[i]));
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const search::Outcome outcome,
-        search::FindStrategy("saturate")->Run(graph, workload.rules(), limits, {}, {}));
+    search::Rewriter rewriter(&graph, workload.rules());
+    QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome,
+                              search::Saturate(rewriter, limits, {}, {}));
     const double saturated = watch.seconds();
     const TreeSize cost;
     const ClassId roots[] = {graph.Find(root)};

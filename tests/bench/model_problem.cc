@@ -5,7 +5,7 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/partition.h"
 #include "core/optimize/prepared.h"
-#include "core/search/strategy.h"
+#include "core/search/saturate.h"
 
 namespace quotient {
 namespace {
@@ -29,9 +29,8 @@ absl::StatusOr<std::unique_ptr<ModelProblem>> ModelProblem::Make(const std::stri
                             rules::BuildRules(made->tensors_.domain.get(), kMaxOpset, {}));
   search::Limits limits;
   limits.max_enodes = max_nodes;
-  QUOTIENT_RETURN_IF_ERROR(search::FindStrategy("saturate")
-                               ->Run(*made->tensors_.egraph, made->rules_.rules(), limits, {}, {})
-                               .status());
+  search::Rewriter rewriter(made->tensors_.egraph.get(), made->rules_.rules());
+  QUOTIENT_RETURN_IF_ERROR(search::Saturate(rewriter, limits, {}, {}).status());
   QUOTIENT_ASSIGN_OR_RETURN(made->model_, cost::NewAnalyticCostModel(device));
   made->costs_ = std::make_unique<optimize::ENodeCosts>(
       made->tensors_, *made->model_, kThreads, kernels::ConstantFootprintLog2(prepared.cut.graph));

@@ -1,3 +1,5 @@
+#include "core/search/saturate.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/egraph/pattern.h"
 #include "core/extract/extract.h"
-#include "core/search/strategy.h"
 #include "tests/support/egraph/algebra_domain.h"
+#include "tests/support/egraph/graph_text.h"
 #include "tests/support/egraph/rewriting_data.h"
 #include "tests/support/egraph/symbol_domain.h"
 
@@ -39,9 +41,10 @@ class SaturateTest : public ::testing::Test {
     root_ = *egraph::AddTerm(graph_, term, vocabulary_);
   }
   Outcome Run(const Limits& limits = {}, const StopCondition& stop = {},
-              const IterationHook& hook = {}) {
-    absl::StatusOr<Outcome> outcome =
-        FindStrategy("saturate")->Run(graph_, Pointers(rules_), limits, stop, hook);
+              const ProgressHook& hook = {}) {
+    const std::vector<const Rule*> rules = Pointers(rules_);
+    Rewriter rewriter(&graph_, rules);
+    const absl::StatusOr<Outcome> outcome = Saturate(rewriter, limits, stop, hook);
     EXPECT_TRUE(outcome.ok()) << outcome.status();
     EXPECT_FALSE(graph_.dirty());
     return *outcome;
@@ -189,15 +192,10 @@ TEST_F(SaturateTest, IsDeterministic) {
     Limits limits;
     limits.max_enodes = 3000;
     limits.max_matches_per_rule = 100;
-    ASSERT_TRUE(FindStrategy("saturate")->Run(graph, Pointers(rules), limits, {}, {}).ok());
-    std::string& text = runs.emplace_back();
-    for (ClassId id : graph.classes()) {
-      for (egraph::ENodeId node : graph.nodes(id)) {
-        absl::StrAppend(&text, id.value(), ":", node.value(), "=", table.Name(graph.node(node).op));
-        for (ClassId child : graph.node(node).children) absl::StrAppend(&text, ",", child.value());
-        absl::StrAppend(&text, "/", graph.origin(node), "\n");
-      }
-    }
+    const std::vector<const Rule*> pointers = Pointers(rules);
+    Rewriter rewriter(&graph, pointers);
+    ASSERT_TRUE(Saturate(rewriter, limits, {}, {}).ok());
+    runs.push_back(testing::TextOf(graph));
   }
   EXPECT_GT(runs[0].size(), 10'000u);
   EXPECT_EQ(runs[0], runs[1]);
@@ -223,7 +221,9 @@ TEST_F(SaturateTest, AWrongRuleIsToldWithItsDerivations) {
   const auto rules =
       egraph::CompileRules("twice: (f ?x) => (+ ?x ?x)\nwrong: (f ?x) => 5", domain.vocabulary());
   ASSERT_TRUE(rules.ok() && egraph::AddTerm(graph, "(f 1)", domain.vocabulary()).ok());
-  const auto outcome = FindStrategy("saturate")->Run(graph, Pointers(*rules), {}, {}, {});
+  const std::vector<const Rule*> pointers = Pointers(*rules);
+  Rewriter rewriter(&graph, pointers);
+  const auto outcome = Saturate(rewriter, {}, {}, {});
   EXPECT_EQ(outcome.status().code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(outcome.status().message()),
               AllOf(HasSubstr("contradiction"), HasSubstr("(f 1), of the input")));
@@ -233,12 +233,13 @@ TEST_F(SaturateTest, ABrokenRuleIsAnError) {
   Start("", "a");
   const ErrorRule error;
   const Rule* const rules[] = {&error};
-  const auto outcome = FindStrategy("saturate")->Run(graph_, rules, {}, {}, {});
+  Rewriter rewriter(&graph_, rules);
+  const auto outcome = Saturate(rewriter, {}, {}, {});
   EXPECT_EQ(outcome.status().code(), absl::StatusCode::kInternal);
 }
 
 TEST(Strategies, AreFoundByName) {
-  EXPECT_THAT(StrategyNames(), ElementsAre("saturate"));
+  EXPECT_THAT(StrategyNames(), ElementsAre("mcts", "saturate"));
   EXPECT_STREQ(FindStrategy("saturate")->name(), "saturate");
   EXPECT_EQ(FindStrategy("no such"), nullptr);
 }
@@ -293,7 +294,9 @@ TEST(SaturateProp, FormulasBecomeSmallAndKeepTheirMeaning) {
     const Meaning before = smallest();
     Limits limits;
     limits.max_enodes = 2000;
-    const auto outcome = FindStrategy("saturate")->Run(graph, Pointers(rules), limits, {}, {});
+    const std::vector<const Rule*> pointers = Pointers(rules);
+    Rewriter rewriter(&graph, pointers);
+    const auto outcome = Saturate(rewriter, limits, {}, {});
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     const Meaning after = smallest();
     EXPECT_EQ(after.values, before.values);

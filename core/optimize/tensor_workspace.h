@@ -1,0 +1,60 @@
+#pragma once
+
+// A model's e-graph as a search sees it: what counts is the cost of the best graph that extraction
+// finds in it, by what is known of kernels so far.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/cost/cost_model.h"
+#include "core/domain/tensor_egraph.h"
+#include "core/extract/extract.h"
+#include "core/model/graph.h"
+#include "core/optimize/enode_costs.h"
+#include "core/rules/rule_set.h"
+#include "core/search/strategy.h"
+
+namespace quotient::optimize {
+
+class TensorWorkspace final : public search::Workspace {
+ public:
+  struct Settings {
+    int max_opset = 0;  // no rewrite may need more
+    std::vector<std::string> disabled_rules;
+    int threads = 1;  // of a kernel
+    int constant_footprint_log2 = 0;
+  };
+
+  // `measured` is `graph` with every symbol bound (equal ids). Borrows the model. OPTION_INVALID
+  // for an unknown rule name. Thread-safe.
+  static absl::StatusOr<std::unique_ptr<TensorWorkspace>> Make(const model::Graph& graph,
+                                                               const model::Graph& measured,
+                                                               const Settings& settings,
+                                                               cost::CostModel& model);
+
+  domain::TensorEGraph& tensors() { return tensors_; }
+  // Of the e-graph as it was at the last Refresh.
+  ENodeCosts& costs() { return *costs_; }
+
+  egraph::EGraph& graph() override { return *tensors_.egraph; }
+  std::span<const egraph::Rule* const> rules() const override { return rules_.rules(); }
+  double Cost() override;
+  void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
+  // Nothing is kept from state to state.
+  void Mark() override {}
+  void Rollback() override {}
+  void Forget() override {}
+
+ private:
+  TensorWorkspace() = default;
+
+  domain::TensorEGraph tensors_;
+  rules::RuleSet rules_;
+  std::unique_ptr<ENodeCosts> costs_;
+  extract::Selection best_;
+};
+
+}  // namespace quotient::optimize

@@ -1,0 +1,195 @@
+#include "core/search/mcts.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/search/priors.h"
+#include "core/search/search_tree.h"
+#include "core/search/walk.h"
+
+namespace quotient::search {
+namespace {
+
+class Search {
+ public:
+  Search(Workspace& workspace, const Task& task)
+      : task_(task),
+        walk_(&workspace, &task.limits),
+        priors_(workspace.rules().size()),
+        tree_(&priors_) {}
+
+  absl::StatusOr<Outcome> ToEnd();
+
+ private:
+  // A simulation: at number % kWindow.
+  struct Slot {
+    bool used = false;  // there was something to try
+    bool done = false;
+    SearchTree::Leaf leaf;
+    State state;
+    double seconds = 0;  // that it takes to come there
+  };
+
+  void Work(Walk& walk);
+  void WorkElsewhere();
+  void Report() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The next simulation; null when the search is at its end.
+  Slot* Begin();
+  void End(Slot& slot, absl::StatusOr<State> state, const Walk& walk);
+  bool CanBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StopReason CheckEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeIn(Slot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Fail(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  void NoteCost(double cost, const std::vector<Action>& path, double seconds)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Task& task_;
+  const int64_t start_ns_ = Clock::System().NowNs();
+
+  Walk walk_;  // of the calling thread
+  absl::Mutex mutex_;
+  Priors priors_ ABSL_GUARDED_BY(mutex_);
+  SearchTree tree_ ABSL_GUARDED_BY(mutex_);
+  std::array<Slot, MctsStrategy::kWindow> slots_;  // what is not done is its worker's
+  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;       // simulation
+  std::vector<Action> best_path_ ABSL_GUARDED_BY(mutex_);
+  double seconds_to_best_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<double> cut_short_ ABSL_GUARDED_BY(mutex_);  // cost of where walk_ is, if so
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  Outcome outcome_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::StatusOr<Outcome> Search::ToEnd() {
+  QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, task_.stop));
+  {
+    absl::MutexLock lock(&mutex_);
+    tree_.Reset(root);
+    NoteCost(root.cost, {}, 0);
+  }
+  std::vector<std::thread> others;
+  for (int i = 1; i < std::min<int64_t>(task_.workers, MctsStrategy::kWindow); ++i) {
+    others.emplace_back([this] { WorkElsewhere(); });
+  }
+  Work(walk_);
+  for (std::thread& other : others) other.join();
+  absl::MutexLock lock(&mutex_);
+  QUOTIENT_RETURN_IF_ERROR(status_);
+  for (int64_t i = std::max<int64_t>(0, next_ - MctsStrategy::kWindow); i < next_; ++i) {
+    TakeIn(slots_[i % MctsStrategy::kWindow]);
+  }
+  // What was cut short is where nobody comes again, but may be the best.
+  if (!cut_short_.has_value() || *cut_short_ >= outcome_.improvements.back().cost) {
+    QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(best_path_, task_.stop.WithoutDeadline()).status());
+  } else {
+    NoteCost(*cut_short_, {}, 0);
+  }
+  outcome_.applied_by_rule = walk_.AppliedByRule();
+  walk_.Settle();
+  for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
+  outcome_.states = static_cast<int64_t>(tree_.num_states());
+  return outcome_;
+}
+
+void Search::WorkElsewhere() {
+  const absl::StatusOr<std::unique_ptr<Workspace>> workspace = task_.make_workspace();
+  if (!workspace.ok()) return Fail(workspace.status());
+  Walk walk(workspace->get(), &task_.limits);
+  Work(walk);
+}
+
+void Search::Work(Walk& walk) {
+  while (Slot* const slot = Begin()) {
+    absl::StatusOr<State> state = State();
+    if (slot->used) state = walk.GoTo(slot->leaf.path, task_.stop);
+    End(*slot, std::move(state), walk);
+    if (&walk == &walk_ && task_.hook) Report();
+  }
+}
+
+void Search::Report() {
+  mutex_.Lock();
+  const Outcome so_far = outcome_;
+  mutex_.Unlock();
+  task_.hook(walk_.graph(), so_far);
+}
+
+bool Search::CanBegin() const {
+  return outcome_.reason != StopReason::kNone || slots_[next_ % MctsStrategy::kWindow].done ||
+         next_ < MctsStrategy::kWindow;
+}
+
+Search::Slot* Search::Begin() {
+  absl::MutexLock lock(&mutex_, absl::Condition(this, &Search::CanBegin));
+  if (outcome_.reason == StopReason::kNone) outcome_.reason = CheckEnd();
+  if (outcome_.reason != StopReason::kNone) return nullptr;
+  Slot& slot = slots_[next_ % MctsStrategy::kWindow];
+  if (next_ >= MctsStrategy::kWindow) TakeIn(slot);
+  // What was taken in may have been the last that was missing.
+  if (outcome_.reason != StopReason::kNone) return nullptr;
+  ++next_;
+  slot.used = tree_.Select(&slot.leaf);
+  if (slot.used) ++outcome_.simulations;
+  return &slot;
+}
+
+StopReason Search::CheckEnd() {
+  if (const StopReason reason = task_.stop.Check(); reason != StopReason::kNone) return reason;
+  // The way back to the best state is part of the search.
+  if (task_.stop.SecondsLeft() < seconds_to_best_) return StopReason::kDeadline;
+  if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
+  if (tree_.exhausted()) return StopReason::kSaturated;
+  return StopReason::kNone;
+}
+
+void Search::TakeIn(Slot& slot) {
+  if (!slot.done) return;
+  slot.done = false;
+  if (!slot.used) return;
+  tree_.Observe(slot.leaf, slot.state);
+  NoteCost(slot.state.cost, slot.leaf.path, slot.seconds);
+  // All that there is is in this state.
+  if (slot.state.saturated) outcome_.reason = StopReason::kSaturated;
+}
+
+void Search::End(Slot& slot, absl::StatusOr<State> state, const Walk& walk) {
+  if (!state.ok()) return Fail(state.status());
+  absl::MutexLock lock(&mutex_);
+  if (task_.stop.ShouldStop()) {
+    if (&walk == &walk_) cut_short_ = state->cost;
+    return;
+  }
+  slot.seconds = walk.seconds();
+  slot.state = *std::move(state);
+  slot.done = true;
+}
+
+void Search::NoteCost(double cost, const std::vector<Action>& path, double seconds) {
+  if (!outcome_.improvements.empty() && cost >= outcome_.improvements.back().cost) return;
+  best_path_ = path;
+  seconds_to_best_ = seconds;
+  outcome_.improvements.push_back(
+      {Clock::System().SecondsSince(start_ns_), outcome_.simulations, cost});
+}
+
+void Search::Fail(const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  if (status_.ok()) status_ = status;
+  outcome_.reason = StopReason::kCancelled;
+}
+
+}  // namespace
+
+absl::StatusOr<Outcome> MctsStrategy::Run(Workspace& workspace, const Task& task) const {
+  return Search(workspace, task).ToEnd();
+}
+
+}  // namespace quotient::search

@@ -1,0 +1,98 @@
+#pragma once
+
+// SearchTree: what a tree search knows of the states that it has seen, and which it wants to see
+// next. A state that is come to in several ways is one node: a graph search (transpositions).
+//
+// A simulation goes down from the root: at each node to the edge of greatest
+//
+//   Q + c P sqrt(N) / (1 + n)            PUCT, Silver et al., "Mastering the game of Go without
+//   human knowledge", Nature 550
+//
+// among the first k of its edges in the order of their priors P (progressive widening,
+// k = ceil(w sqrt(N)): Coulom, "Computing Elo ratings", 2007), until it comes to an edge that
+// nobody has taken: that one is to be tried. N and n count visits of the node and of the edge,
+// those under way included (unobserved samples: Liu et al., "Watch the unobserved: WU-UCT",
+// ICLR'20). Q is how far the best cost below has come from the root's cost to the best known one, 0
+// to 1: what is sought is one good state and nothing in the way there is left to chance, so the
+// best counts, not the mean.
+//
+// Not thread-safe.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/ids.h"
+#include "core/search/priors.h"
+#include "core/search/walk.h"
+
+namespace quotient::search {
+
+class SearchTree {
+ public:
+  using NodeId = StrongId<struct TreeNodeTag>;
+  // An edge that is to be tried, and how to come there from the root.
+  struct Leaf {
+    std::vector<NodeId> nodes;    // from the root on
+    std::vector<uint32_t> edges;  // of each of them; the last one leads to the new state
+    std::vector<Action> path;
+  };
+
+  // Borrows the priors.
+  explicit SearchTree(Priors* priors) : priors_(*priors) {}
+
+  // Begins anew at a state.
+  void Reset(const State& root);
+  bool empty() const { return nodes_.empty(); }
+  size_t num_states() const { return nodes_.size(); }
+  // Nothing is left to try.
+  bool exhausted() const { return nodes_[root_.value()].exhausted; }
+
+  // The next edge to try, counted as under way until Observe. There is none if the rest of what can
+  // be tried is under way.
+  bool Select(Leaf* leaf);
+  // What the edge leads to.
+  void Observe(const Leaf& leaf, const State& state);
+
+  double root_cost() const { return nodes_[root_.value()].cost; }
+  // Of the whole tree.
+  double best_cost() const { return best_cost_; }
+
+ private:
+  struct Edge {
+    Action action;
+    float prior = 0;
+    uint32_t visits = 0;
+    uint32_t under_way = 0;
+    NodeId child;          // invalid: not tried
+    bool nowhere = false;  // changes nothing
+  };
+  struct Node {
+    double cost = 0;
+    double best = 0;  // of the states here and below
+    uint32_t visits = 0;
+    bool exhausted = false;
+    std::vector<Action> untried;  // not among the edges yet
+    std::vector<Edge> edges;
+  };
+
+  NodeId MakeNode(const State& state);
+  // Leads nowhere else, or to where nothing is left to try.
+  bool Finished(const Edge& edge) const {
+    return edge.nowhere || (edge.child.valid() && nodes_[edge.child.value()].exhausted);
+  }
+  void Begin(const Leaf& leaf);
+  void UpdateExhausted(Node& node);
+  void Widen(Node& node);
+  uint32_t BestEdge(const Node& node) const;
+  double Quality(double cost) const;
+
+  Priors& priors_;
+  NodeId root_;
+  std::vector<Node> nodes_;
+  absl::flat_hash_map<uint64_t, NodeId> node_of_state_;
+  double best_cost_ = 0;
+};
+
+}  // namespace quotient::search

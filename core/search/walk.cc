@@ -1,0 +1,167 @@
+#include "core/search/walk.h"
+
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/search/saturate.h"
+
+namespace quotient::search {
+
+Walk::Walk(Workspace* workspace, const Limits* limits)
+    : workspace_(*workspace),
+      graph_(workspace->graph()),
+      limits_(*limits),
+      rewriter_(&workspace->graph(), workspace->rules()),
+      wanted_(rewriter_.num_rules(), 0) {
+  for (size_t rule = 0; rule < wanted_.size(); ++rule) {
+    if (rewriter_.searches_from_scratch(rule)) continue;
+    wanted_[rule] = static_cast<size_t>(std::max<int64_t>(limits->max_matches_per_rule, 1));
+  }
+}
+
+absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopCondition& stop) {
+  if (!begun_) {
+    QUOTIENT_RETURN_IF_ERROR(rewriter_.Rebuild());
+    Search(stop);
+    begun_ = true;
+  }
+  size_t common = 0;
+  while (common < std::min(steps_.size(), path.size()) && !steps_[common].cut_short &&
+         steps_[common].action == path[common]) {
+    ++common;
+  }
+  while (steps_.size() > common) Back();
+  for (const Action action : path.subspan(common)) QUOTIENT_RETURN_IF_ERROR(Do(action, stop));
+  State state;
+  Describe(state);
+  return state;
+}
+
+void Walk::Back() {
+  rewriter_.Rollback();
+  workspace_.Rollback();
+  steps_.pop_back();
+}
+
+void Walk::Settle() {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    rewriter_.Forget();
+    workspace_.Forget();
+  }
+}
+
+std::vector<int64_t> Walk::AppliedByRule() const {
+  std::vector<int64_t> sum(rewriter_.num_rules(), 0);
+  for (const Step& step : steps_) {
+    for (size_t rule = 0; rule < sum.size(); ++rule) sum[rule] += step.applied_by_rule[rule];
+  }
+  return sum;
+}
+
+absl::Status Walk::Do(Action action, const StopCondition& stop) {
+  const int64_t start_ns = Clock::System().NowNs();
+  const double before = seconds();
+  rewriter_.Mark();
+  workspace_.Mark();
+  steps_.push_back({.action = action});
+  steps_.back().applied_by_rule.resize(rewriter_.num_rules());
+  saturated_ = false;
+  switch (action.kind) {
+    case Action::Kind::kPlace:
+      QUOTIENT_RETURN_IF_ERROR(DoPlace(action.rule, action.amount));
+      break;
+    case Action::Kind::kRule:
+      QUOTIENT_RETURN_IF_ERROR(DoRule(action.rule, stop));
+      break;
+    case Action::Kind::kGrow:
+      QUOTIENT_RETURN_IF_ERROR(Grow(action.amount, stop));
+      break;
+  }
+  Search(stop);
+  steps_.back().cut_short = stop.ShouldStop();
+  steps_.back().seconds = before + Clock::System().SecondsSince(start_ns);
+  return absl::OkStatus();
+}
+
+absl::Status Walk::DoPlace(size_t rule, size_t index) {
+  // A path that came to the state another way may have fewer matches waiting.
+  if (index < rewriter_.num_waiting(rule)) {
+    QUOTIENT_ASSIGN_OR_RETURN(const bool changed, rewriter_.ApplyWaiting(rule, index));
+    steps_.back().applied_by_rule[rule] += changed;
+  }
+  return rewriter_.Rebuild();
+}
+
+absl::Status Walk::DoRule(size_t rule, const StopCondition& stop) {
+  if (rewriter_.searches_from_scratch(rule)) {
+    std::vector<size_t> wanted(rewriter_.num_rules(), 0);
+    wanted[rule] = static_cast<size_t>(limits_.max_matches_per_rule);
+    rewriter_.Search(wanted, stop);
+  }
+  const int64_t room = limits_.max_enodes - graph_.num_enodes();
+  const uint32_t before = graph_.enode_bound();
+  while (rewriter_.num_waiting(rule) > 0 && graph_.enode_bound() - before < room &&
+         !stop.ShouldStop()) {
+    QUOTIENT_ASSIGN_OR_RETURN(const int64_t changed,
+                              rewriter_.ApplyNext(rule, egraph::RightProgram::kMaxBatch));
+    steps_.back().applied_by_rule[rule] += changed;
+  }
+  return rewriter_.Rebuild();
+}
+
+absl::Status Walk::Grow(uint32_t percent, const StopCondition& stop) {
+  Limits limits = limits_;
+  if (percent != Action::kToTheLimit) {
+    limits.max_enodes = std::min(limits.max_enodes, graph_.num_enodes() * percent / 100);
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const Outcome outcome, Saturate(rewriter_, limits, stop, {}));
+  saturated_ = outcome.reason == StopReason::kSaturated;
+  steps_.back().applied_by_rule = outcome.applied_by_rule;
+  return absl::OkStatus();
+}
+
+void Walk::Search(const StopCondition& stop) { rewriter_.Search(wanted_, stop); }
+
+void Walk::Describe(State& state) {
+  state.enodes = graph_.num_enodes();
+  if (!steps_.empty()) {
+    const auto applied = [](int64_t count) { return count > 0; };
+    state.changed = std::ranges::any_of(steps_.back().applied_by_rule, applied);
+  }
+  state.cost = workspace_.Cost();
+  state.saturated = saturated_;
+  if (state.enodes >= limits_.max_enodes || saturated_) return;
+  state.hash = graph_.state_hash();
+  constexpr uint32_t kByHalf = 150;
+  std::vector<Action>& actions = state.actions;
+  actions.push_back({Action::Kind::kGrow, 0, Action::kToTheLimit});
+  actions.push_back({Action::Kind::kGrow, 0, kByHalf});
+  for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
+    if (rewriter_.searches_from_scratch(rule) || rewriter_.num_waiting(rule) > 0) {
+      actions.push_back({Action::Kind::kRule, rule});
+    }
+  }
+  if (actions.size() == 2) actions.clear();
+  AddPlaces(actions);
+}
+
+// Those that rewrite a part of what is best now, the newest ones.
+void Walk::AddPlaces(std::vector<Action>& actions) {
+  constexpr size_t kLookedAt = 16;
+  constexpr int kTaken = 4;
+  in_best_.assign(graph_.class_bound(), false);
+  workspace_.ForEachBest([this](egraph::ClassId id) { in_best_[id.value()] = true; });
+  for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
+    if (rewriter_.searches_from_scratch(rule)) continue;
+    const size_t waiting = rewriter_.num_waiting(rule);
+    int left = kTaken;
+    for (size_t i = waiting; i-- > waiting - std::min(waiting, kLookedAt) && left > 0;) {
+      if (!in_best_[rewriter_.SiteOfWaiting(rule, i).value()]) continue;
+      actions.push_back({Action::Kind::kPlace, rule, static_cast<uint32_t>(i)});
+      --left;
+    }
+  }
+}
+
+}  // namespace quotient::search

@@ -1,0 +1,88 @@
+#pragma once
+
+// Walk: a workspace on its way through the states of a search. Steps that lead to where it goes are
+// undone or done, what both ways have in common stays. One thread.
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/stop.h"
+#include "core/search/rewriter.h"
+#include "core/search/strategy.h"
+
+namespace quotient::search {
+
+// A step of a search, a function of the state in which it is taken.
+struct Action {
+  enum class Kind : uint8_t {
+    kPlace,  // one match of a rule: number `amount` of those that wait
+    kRule,   // all matches of a rule
+    kGrow,   // all rules, iteration by iteration, until there are `amount` percent as many e-nodes
+  };
+  static constexpr uint32_t kToTheLimit = 0xffffffffu;
+
+  Kind kind = Kind::kRule;
+  uint16_t rule = 0;  // not of kGrow
+  uint32_t amount = 0;
+  friend auto operator<=>(const Action&, const Action&) = default;
+};
+
+// Where a walk has come to.
+struct State {
+  uint64_t hash = 0;  // EGraph::state_hash, if anything may change it
+  double cost = 0;
+  int64_t enodes = 0;
+  bool changed = true;          // by the last action
+  bool saturated = false;       // no rule has anything left to do
+  std::vector<Action> actions;  // what may change it
+};
+
+class Walk {
+ public:
+  // Borrows both. The workspace's graph is clean, without marks, and keeps its hash.
+  Walk(Workspace* workspace, const Limits* limits);
+
+  // The state that the path leads to from where the walk began; if `stop` says so meanwhile, a
+  // state on the way. After an error the walk is at an end.
+  absl::StatusOr<State> GoTo(std::span<const Action> path, const StopCondition& stop);
+  const egraph::EGraph& graph() const { return graph_; }
+  // How long it took to come from the beginning to where it is, when that was done.
+  double seconds() const { return steps_.empty() ? 0 : steps_.back().seconds; }
+  // Stays there: the marks are gone.
+  void Settle();
+  // Matches that changed the graph on the way there, by rule.
+  std::vector<int64_t> AppliedByRule() const;
+
+ private:
+  struct Step {
+    Action action;
+    bool cut_short = false;
+    double seconds = 0;  // of this one and those before
+    std::vector<int64_t> applied_by_rule;
+  };
+
+  absl::Status Do(Action action, const StopCondition& stop);
+  absl::Status DoRule(size_t rule, const StopCondition& stop);
+  absl::Status DoPlace(size_t rule, size_t index);
+  absl::Status Grow(uint32_t percent, const StopCondition& stop);
+  void Search(const StopCondition& stop);
+  void Back();
+  void Describe(State& state);
+  void AddPlaces(std::vector<Action>& actions);
+
+  Workspace& workspace_;
+  egraph::EGraph& graph_;
+  const Limits& limits_;
+  Rewriter rewriter_;
+  std::vector<Step> steps_;
+  bool begun_ = false;
+  bool saturated_ = false;      // by the last step
+  std::vector<size_t> wanted_;  // of the rules that need not search from scratch
+  std::vector<bool> in_best_;   // by ClassId: scratch
+};
+
+}  // namespace quotient::search

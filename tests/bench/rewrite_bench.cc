@@ -1,0 +1,208 @@
+// How small a search makes terms of the domains "math" and "prop"; --help has the options.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/optimize/options.h"
+#include "core/search/strategy.h"
+#include "tests/support/egraph/term_workspace.h"
+
+namespace quotient {
+namespace {
+
+constexpr char kUsage[] =
+    R"(usage: rewrite_bench [OPTION]... FILE...
+
+Makes each expression of the files (one a line) as small as it can, each by itself. Prints a line
+per file, tab-separated: file, cost at the start, best cost, seconds, simulations, e-nodes; all but
+the last, which is the most, summed up over the expressions.
+
+  --domain math|prop  what the operators mean (math)
+  --rules FILE        tests/data/rewriting/geb/DOMAIN-rules.txt if not said
+  --strategy NAME     how the e-graph is grown (mcts)
+  --budget TIME       for each expression: 1s, 500ms (1s)
+  --nodes N           that an e-graph has at most (50000)
+  --simulations N     at most, for each expression
+  --workers N         threads (1)
+  --seed N            of what is random (0)
+  --each              a line per expression, too: FILE:LINE
+  --terms             the best term behind its line, or each on a line of its own with --each
+)";
+
+struct Options {
+  std::string domain = "math";
+  std::string rules;
+  std::string strategy = "mcts";
+  double budget_seconds = 1;
+  search::Limits limits;
+  int64_t workers = 1;
+  int64_t seed = 0;
+  bool each = false;
+  bool terms = false;
+  bool help = false;
+  std::vector<std::string> files;
+};
+
+absl::Status WrongArgument(absl::string_view flag, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", what));
+}
+
+absl::Status ParseValue(const std::string& flag, const std::string& value, Options& options) {
+  const std::map<std::string, int64_t*> numbers = {
+      {"--nodes", &options.limits.max_enodes},
+      {"--simulations", &options.limits.max_simulations},
+      {"--workers", &options.workers},
+      {"--seed", &options.seed}};
+  const std::map<std::string, std::string*> words = {{"--domain", &options.domain},
+                                                     {"--rules", &options.rules},
+                                                     {"--strategy", &options.strategy}};
+  if (const auto number = numbers.find(flag); number != numbers.end()) {
+    if (absl::SimpleAtoi(value, number->second) && *number->second >= (flag != "--seed")) {
+      return absl::OkStatus();
+    }
+    return WrongArgument(flag, absl::StrCat("not such a number: ", value));
+  }
+  if (flag == "--budget") return optimize::ParseDuration(value, &options.budget_seconds);
+  const auto word = words.find(flag);
+  if (word == words.end()) return WrongArgument(flag, "unknown option");
+  *word->second = value;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
+  Options options;
+  options.limits.max_matches_per_rule = 1'000;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string word = words[i];
+    if (word == "--each" || word == "--terms" || word == "--help") {
+      (word == "--each" ? options.each : word == "--terms" ? options.terms : options.help) = true;
+    } else if (word[0] != '-') {
+      options.files.push_back(word);
+    } else if (i + 1 == words.size()) {
+      return WrongArgument(word, "wants a value");
+    } else {
+      QUOTIENT_RETURN_IF_ERROR(ParseValue(word, words[++i], options));
+    }
+  }
+  if (options.help) return options;
+  if (options.files.empty()) return absl::InvalidArgumentError("no file of expressions");
+  if (options.domain != "math" && options.domain != "prop") {
+    return WrongArgument("--domain", "wants math or prop");
+  }
+  if (search::FindStrategy(options.strategy) == nullptr) {
+    return WrongArgument(
+        "--strategy", absl::StrCat("wants one of ", absl::StrJoin(search::StrategyNames(), " ")));
+  }
+  if (options.rules.empty()) {
+    options.rules = absl::StrCat("tests/data/rewriting/geb/", options.domain, "-rules.txt");
+  }
+  return options;
+}
+
+struct Line {
+  double start_cost = 0;
+  double best_cost = 0;
+  double seconds = 0;
+  int64_t simulations = 0;
+  int64_t enodes = 0;
+  std::vector<std::string> terms;
+};
+
+void Print(const std::string& name, const Line& line, bool terms) {
+  std::printf("%s\t%g\t%g\t%.3f\t%lld\t%lld", name.c_str(), line.start_cost, line.best_cost,
+              line.seconds, static_cast<long long>(line.simulations),
+              static_cast<long long>(line.enodes));
+  for (size_t i = 0; terms && i < line.terms.size(); ++i)
+    std::printf("\t%s", line.terms[i].c_str());
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+testing::Algebra AlgebraOf(const Options& options) {
+  return options.domain == "math" ? testing::MathAlgebra() : testing::PropAlgebra();
+}
+
+absl::StatusOr<Line> Shrink(const Options& options, const std::string& rules,
+                            const testing::Expression& expression) {
+  const auto make = [&]() {
+    return testing::TermWorkspace::Make(AlgebraOf(options), rules, options.rules, expression.text);
+  };
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<testing::TermWorkspace> workspace, make());
+  Line line;
+  line.start_cost = workspace->Cost();
+  const int64_t start_ns = Clock::System().NowNs();
+  search::Task task;
+  task.limits = options.limits;
+  task.stop = StopCondition().WithBudget(Clock::System(), options.budget_seconds);
+  task.seed = static_cast<uint64_t>(options.seed);
+  task.workers = static_cast<int>(options.workers);
+  task.make_workspace = make;
+  QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome,
+                            search::FindStrategy(options.strategy)->Run(*workspace, task));
+  line.best_cost = workspace->Cost();
+  line.seconds = Clock::System().SecondsSince(start_ns);
+  line.simulations = outcome.simulations;
+  line.enodes = workspace->graph().num_enodes();
+  if (options.terms) line.terms.push_back(workspace->BestTerm());
+  return line;
+}
+
+absl::Status Run(const Options& options) {
+  testing::OperatorCheck operators(AlgebraOf(options).arities);
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string text, testing::ReadTextFile(options.rules));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string rules,
+                            testing::CheckedRules(text, options.rules, operators));
+  for (const std::string& file : options.files) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::string content, testing::ReadTextFile(file));
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<testing::Expression> expressions,
+                              testing::CheckedExpressions(content, file, operators));
+    Line sum;
+    for (const testing::Expression& expression : expressions) {
+      QUOTIENT_ASSIGN_OR_RETURN(Line line, Shrink(options, rules, expression));
+      if (options.each) Print(expression.place, line, options.terms);
+      sum.start_cost += line.start_cost;
+      sum.best_cost += line.best_cost;
+      sum.seconds += line.seconds;
+      sum.simulations += line.simulations;
+      sum.enodes = std::max(sum.enodes, line.enodes);
+      std::ranges::move(line.terms, std::back_inserter(sum.terms));
+    }
+    Print(file, sum, options.terms && !options.each);
+  }
+  return absl::OkStatus();
+}
+
+int Main(std::span<const char* const> words) {
+  const absl::StatusOr<Options> options = ParseOptions(words);
+  if (!options.ok()) {
+    std::fprintf(stderr, "rewrite_bench: %s\n%s", std::string(options.status().message()).c_str(),
+                 kUsage);
+    return 2;
+  }
+  if (options->help) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  const absl::Status ran = Run(*options);
+  if (ran.ok()) return 0;
+  std::fprintf(stderr, "rewrite_bench: %s\n", std::string(ran.message()).c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace quotient
+
+int main(int argc, char** argv) {
+  return quotient::Main({argv + 1, static_cast<size_t>(argc - 1)});
+}

@@ -1,0 +1,117 @@
+#include "core/search/search_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace quotient::search {
+namespace {
+
+Action Rule(uint16_t rule) { return {Action::Kind::kRule, rule}; }
+
+// A world of states that are sets of rules, each of which can be applied once; the order makes no
+// difference. Worth something: only what `cost` says.
+class World {
+ public:
+  World(int num_rules, std::map<uint64_t, double> cost)
+      : num_rules_(num_rules), cost_(std::move(cost)), priors_(num_rules), tree_(&priors_) {
+    tree_.Reset(StateOf(0));
+  }
+
+  State StateOf(uint64_t rules) const {
+    const auto cost = cost_.find(rules);
+    State state = {.hash = rules + 1, .cost = cost == cost_.end() ? 10 : cost->second};
+    for (uint16_t rule = 0; rule < num_rules_; ++rule) {
+      if ((rules >> rule & 1) == 0) state.actions.push_back(Rule(rule));
+    }
+    return state;
+  }
+  static uint64_t RulesOf(const std::vector<Action>& path) {
+    uint64_t rules = 0;
+    for (const Action action : path) rules |= uint64_t{1} << action.rule;
+    return rules;
+  }
+  // False if there is nothing left.
+  bool Simulate() {
+    SearchTree::Leaf leaf;
+    if (!tree_.Select(&leaf)) return false;
+    tree_.Observe(leaf, StateOf(RulesOf(leaf.path)));
+    return true;
+  }
+
+  SearchTree& tree() { return tree_; }
+
+ private:
+  const int num_rules_;
+  const std::map<uint64_t, double> cost_;
+  Priors priors_;
+  SearchTree tree_;
+};
+
+TEST(SearchTree, SeesEveryStateOnceAndThenIsExhausted) {
+  World world(5, {{0b10110, 3}});
+  int simulations = 0;
+  while (world.Simulate()) ++simulations;
+  EXPECT_TRUE(world.tree().exhausted());
+  EXPECT_EQ(world.tree().num_states(), 32u);  // not 326, as many as there are ways
+  EXPECT_LE(simulations, 5 * 16);             // edges of the graph of states
+  EXPECT_EQ(world.tree().best_cost(), 3);
+}
+
+TEST(SearchTree, GoesOnWhereSomethingWasGained) {
+  // Of 2^16 states those that lead to the best one are a little better.
+  std::map<uint64_t, double> cost;
+  for (const uint64_t rules : {0b1, 0b11, 0b111, 0b1111, 0b11111}) {
+    cost[rules] = 10 - std::popcount(rules);
+  }
+  World world(16, cost);
+  int simulations = 0;
+  while (world.tree().best_cost() > 5 && world.Simulate()) ++simulations;
+  EXPECT_EQ(world.tree().best_cost(), 5);
+  EXPECT_LE(simulations, 500);
+}
+
+TEST(SearchTree, DoesNotTryWhatIsUnderWay) {
+  World world(3, {});
+  std::vector<SearchTree::Leaf> leaves;
+  for (SearchTree::Leaf leaf; world.tree().Select(&leaf);) leaves.push_back(leaf);
+  ASSERT_EQ(leaves.size(), 3u);
+  EXPECT_NE(leaves[0].path, leaves[1].path);
+  EXPECT_NE(leaves[1].path, leaves[2].path);
+  EXPECT_FALSE(world.tree().exhausted());
+  for (const SearchTree::Leaf& leaf : leaves) {
+    world.tree().Observe(leaf, world.StateOf(World::RulesOf(leaf.path)));
+  }
+  SearchTree::Leaf leaf;
+  EXPECT_TRUE(world.tree().Select(&leaf));
+  EXPECT_EQ(leaf.path.size(), 2u);
+}
+
+TEST(SearchTree, WhatChangesNothingIsNotTriedAgain) {
+  Priors priors(2);
+  SearchTree tree(&priors);
+  tree.Reset({.hash = 1, .cost = 7, .actions = {Rule(0), Rule(1)}});
+  for (int i = 0; i < 2; ++i) {
+    SearchTree::Leaf leaf;
+    ASSERT_TRUE(tree.Select(&leaf));
+    tree.Observe(leaf, {.hash = 1, .cost = 7, .changed = false, .actions = {Rule(0), Rule(1)}});
+  }
+  EXPECT_TRUE(tree.exhausted());
+  EXPECT_EQ(tree.num_states(), 1u);
+}
+
+TEST(Priors, ComeToExpectWhatActionsBring) {
+  Priors priors(2);
+  EXPECT_EQ(priors.Expect(Rule(0)), priors.Expect(Rule(1)));
+  for (int i = 0; i < 10; ++i) priors.Learn(Rule(0), 0.2);
+  for (int i = 0; i < 10; ++i) priors.Learn(Rule(1), 0);
+  EXPECT_NEAR(priors.Expect(Rule(0)), 0.2, 0.05);
+  EXPECT_LT(priors.Expect(Rule(1)), 0.01);
+  EXPECT_GT(priors.Expect(Rule(1)), 0);
+}
+
+}  // namespace
+}  // namespace quotient::search

@@ -1,0 +1,124 @@
+#include "core/search/walk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/rng.h"
+#include "tests/support/egraph/rewriting_data.h"
+#include "tests/support/egraph/term_workspace.h"
+
+namespace quotient::search {
+namespace {
+
+using ::testing::IsEmpty;
+using testing::TermWorkspace;
+
+std::unique_ptr<TermWorkspace> MakeWorkspace(int seed) {
+  const std::string term = testing::ReadRewritingFile(absl::StrCat("geb/math_d7_s", seed, ".txt"));
+  return *TermWorkspace::Make(testing::MathAlgebra(),
+                              testing::ReadRewritingFile("geb/math-rules.txt"), "rules", term);
+}
+
+Limits SmallLimits() {
+  Limits limits;
+  limits.max_enodes = 1'000;
+  limits.max_matches_per_rule = 100;
+  return limits;
+}
+
+void ExpectSame(const State& a, const State& b) {
+  EXPECT_EQ(a.hash, b.hash);
+  EXPECT_EQ(a.cost, b.cost);
+  EXPECT_EQ(a.enodes, b.enodes);
+  EXPECT_EQ(a.changed, b.changed);
+  EXPECT_EQ(a.saturated, b.saturated);
+  EXPECT_EQ(a.actions, b.actions);
+}
+
+// Wherever it comes from.
+TEST(Walk, AStateIsAFunctionOfThePath) {
+  const Limits limits = SmallLimits();
+  for (int seed = 0; seed < 3; ++seed) {
+    const auto workspace = MakeWorkspace(seed);
+    Walk walk(workspace.get(), &limits);
+    Rng rng(seed);
+    std::vector<Action> path;
+    for (int i = 0; i < 60; ++i) {
+      const State state = *walk.GoTo(path, {});
+      const auto fresh = MakeWorkspace(seed);
+      ExpectSame(state, *Walk(fresh.get(), &limits).GoTo(path, {}));
+      if (state.actions.empty() || rng.Below(3) == 0) {
+        path.resize(rng.Below(path.size() + 1));
+      } else {
+        path.push_back(state.actions[rng.Below(state.actions.size())]);
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(Walk, StaysWhereItIsSettled) {
+  const Limits limits = SmallLimits();
+  const auto workspace = MakeWorkspace(0);
+  Walk walk(workspace.get(), &limits);
+  std::vector<Action> path;
+  for (const Action action : walk.GoTo(path, {})->actions) {
+    if (action.kind == Action::Kind::kRule && path.size() < 3) path.push_back(action);
+  }
+  const State state = *walk.GoTo(path, {});
+  walk.Settle();
+  EXPECT_EQ(workspace->graph().num_marks(), 0u);
+  EXPECT_EQ(workspace->graph().state_hash(), state.hash);
+  EXPECT_EQ(workspace->Cost(), state.cost);
+  int64_t applied = 0;
+  for (const int64_t count : walk.AppliedByRule()) applied += count;
+  EXPECT_GE(applied, 3);
+}
+
+TEST(Walk, NoStepGoesFarBeyondTheNodeLimit) {
+  const Limits limits = SmallLimits();
+  const auto workspace = MakeWorkspace(1);
+  Walk walk(workspace.get(), &limits);
+  std::vector<Action> path;
+  for (State state = *walk.GoTo(path, {}); !state.actions.empty(); state = *walk.GoTo(path, {})) {
+    // A batch of matches at most.
+    EXPECT_LE(state.enodes, limits.max_enodes + 200);
+    for (const Action action : state.actions) {
+      if (action.kind == Action::Kind::kRule) path.push_back(action);
+    }
+    ASSERT_LE(path.size(), 10'000u);
+  }
+  EXPECT_GE(workspace->graph().num_enodes(), limits.max_enodes);
+}
+
+TEST(Walk, GrowingToTheEndOfASmallWorldSaturatesIt) {
+  const auto workspace = *TermWorkspace::Make(
+      testing::MathAlgebra(), "comm: (+ ?a ?b) => (+ ?b ?a)", "rules", "(+ a (+ a 1))");
+  const Limits limits;
+  Walk walk(workspace.get(), &limits);
+  const State root = *walk.GoTo({}, {});
+  EXPECT_FALSE(root.saturated);
+  const Action grow = {Action::Kind::kGrow, 0, Action::kToTheLimit};
+  ASSERT_THAT(root.actions, ::testing::Contains(grow));
+  const State grown = *walk.GoTo(std::vector<Action>{grow}, {});
+  EXPECT_TRUE(grown.saturated);
+  EXPECT_TRUE(grown.changed);
+  EXPECT_THAT(grown.actions, IsEmpty());
+}
+
+TEST(Walk, WhatChangesNothingIsSaid) {
+  const auto workspace = *TermWorkspace::Make(testing::MathAlgebra(),
+                                              "same: (+ ?a ?b) => (+ ?a ?b)", "rules", "(+ a 1)");
+  const Limits limits;
+  Walk walk(workspace.get(), &limits);
+  const State root = *walk.GoTo({}, {});
+  ASSERT_FALSE(root.actions.empty());
+  EXPECT_FALSE(walk.GoTo(std::vector<Action>{{Action::Kind::kRule, 0}}, {})->changed);
+}
+
+}  // namespace
+}  // namespace quotient::search

@@ -1,0 +1,61 @@
+#pragma once
+
+// A term of the domain "math" or "prop" as a search sees it: what counts is the size of the
+// smallest tree that is equal to it.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/extract/incremental_tree.h"
+#include "core/search/strategy.h"
+#include "tests/support/egraph/algebra_domain.h"
+
+namespace quotient::testing {
+
+class TermWorkspace : public search::Workspace {
+ public:
+  // `source` is what the rules are called in errors.
+  static absl::StatusOr<std::unique_ptr<TermWorkspace>> Make(Algebra algebra,
+                                                             absl::string_view rules,
+                                                             absl::string_view source,
+                                                             absl::string_view term);
+
+  egraph::EGraph& graph() override { return graph_; }
+  std::span<const egraph::Rule* const> rules() const override { return pointers_; }
+  double Cost() override;
+  void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
+  void Mark() override { tree_.Mark(); }
+  void Rollback() override { tree_.Rollback(graph_); }
+  void Forget() override { tree_.Forget(); }
+
+  // The smallest tree as a term.
+  std::string BestTerm();
+
+ private:
+  class Size : public extract::CostFunction {
+   public:
+    double Cost(egraph::ENodeId) const override { return 1; }
+  };
+
+  explicit TermWorkspace(Algebra algebra)
+      : domain_(std::move(algebra)), graph_(&domain_.table(), &domain_), tree_(&size_) {
+    graph_.KeepHash();
+  }
+  std::string TermOf(egraph::ClassId id) const;
+
+  AlgebraDomain domain_;
+  egraph::EGraph graph_;
+  std::vector<std::unique_ptr<egraph::Rule>> rules_;
+  std::vector<const egraph::Rule*> pointers_;
+  egraph::ClassId root_;
+  const Size size_;
+  extract::IncrementalTree tree_;
+  std::vector<egraph::ClassId> best_;  // scratch
+  std::vector<bool> seen_;             // by ClassId: scratch
+};
+
+}  // namespace quotient::testing
