@@ -13,6 +13,8 @@ void ChangeLog::Sort() {
 }
 
 void ChangeLog::Acknowledge(bool keep) {
+  // An epoch without changes can be forgotten and is still known.
+  const uint32_t first_unknown = empty() ? counts_.epoch : counts_.epoch + 1;
   if (keep) {
     if (!empty()) epochs_.push_back(Present());
   } else if (!changes_.guarded()) {
@@ -20,7 +22,7 @@ void ChangeLog::Acknowledge(bool keep) {
     epochs_.Clear();
   }
   counts_ = {counts_.epoch + 1, rows_->size(), changes_.size(),
-             keep ? counts_.complete_from : counts_.epoch + 1};
+             keep ? counts_.complete_from : first_unknown};
 }
 
 std::vector<ChangeLog::Position> ChangeLog::AllSince(Position from) const {

@@ -41,6 +41,7 @@ class TensorWorkspace final : public search::Workspace {
 
   egraph::EGraph& graph() override { return *tensors_.egraph; }
   std::span<const egraph::Rule* const> rules() const override { return rules_.rules(); }
+  void Follow() override {}
   double Cost() override;
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
   // Nothing is kept from state to state.

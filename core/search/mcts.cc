@@ -35,8 +35,8 @@ class Search {
     bool used = false;  // there was something to try
     bool done = false;
     SearchTree::Leaf leaf;
-    State state;
-    double seconds = 0;  // that it takes to come there
+    std::vector<State> states;    // behind the edges
+    std::vector<double> seconds;  // that it takes to come there
   };
 
   void Work(Walk& walk);
@@ -44,12 +44,15 @@ class Search {
   void Report() ABSL_LOCKS_EXCLUDED(mutex_);
   // The next simulation; null when the search is at its end.
   Slot* Begin();
-  void End(Slot& slot, absl::StatusOr<State> state, const Walk& walk);
+  void Try(Walk& walk, Slot& slot);
   bool CanBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StopReason CheckEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeIn(Slot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Fail(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  void NoteCost(double cost, const std::vector<Action>& path, double seconds)
+  double BestCost() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return outcome_.improvements.back().cost;
+  }
+  void NoteBest(double cost, std::vector<Action> path, double seconds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Task& task_;
@@ -73,7 +76,7 @@ absl::StatusOr<Outcome> Search::ToEnd() {
   {
     absl::MutexLock lock(&mutex_);
     tree_.Reset(root);
-    NoteCost(root.cost, {}, 0);
+    NoteBest(root.cost, {}, 0);
   }
   std::vector<std::thread> others;
   for (int i = 1; i < std::min<int64_t>(task_.workers, MctsStrategy::kWindow); ++i) {
@@ -87,10 +90,10 @@ absl::StatusOr<Outcome> Search::ToEnd() {
     TakeIn(slots_[i % MctsStrategy::kWindow]);
   }
   // What was cut short is where nobody comes again, but may be the best.
-  if (!cut_short_.has_value() || *cut_short_ >= outcome_.improvements.back().cost) {
+  if (!cut_short_.has_value() || *cut_short_ >= BestCost()) {
     QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(best_path_, task_.stop.WithoutDeadline()).status());
   } else {
-    NoteCost(*cut_short_, {}, 0);
+    NoteBest(*cut_short_, {}, 0);
   }
   outcome_.applied_by_rule = walk_.AppliedByRule();
   walk_.Settle();
@@ -108,9 +111,7 @@ void Search::WorkElsewhere() {
 
 void Search::Work(Walk& walk) {
   while (Slot* const slot = Begin()) {
-    absl::StatusOr<State> state = State();
-    if (slot->used) state = walk.GoTo(slot->leaf.path, task_.stop);
-    End(*slot, std::move(state), walk);
+    Try(walk, *slot);
     if (&walk == &walk_ && task_.hook) Report();
   }
 }
@@ -137,7 +138,6 @@ Search::Slot* Search::Begin() {
   if (outcome_.reason != StopReason::kNone) return nullptr;
   ++next_;
   slot.used = tree_.Select(&slot.leaf);
-  if (slot.used) ++outcome_.simulations;
   return &slot;
 }
 
@@ -154,27 +154,44 @@ void Search::TakeIn(Slot& slot) {
   if (!slot.done) return;
   slot.done = false;
   if (!slot.used) return;
-  tree_.Observe(slot.leaf, slot.state);
-  NoteCost(slot.state.cost, slot.leaf.path, slot.seconds);
-  // All that there is is in this state.
-  if (slot.state.saturated) outcome_.reason = StopReason::kSaturated;
+  tree_.Observe(slot.leaf, slot.states);
+  for (size_t i = 0; i < slot.states.size(); ++i) {
+    ++outcome_.simulations;
+    const State& state = slot.states[i];
+    if (BestCost() > state.cost) {
+      std::vector<Action> path = slot.leaf.path;
+      path.push_back(slot.leaf.tries[i]);
+      NoteBest(state.cost, path, slot.seconds[i]);
+    }
+    // All that there is is in this state.
+    if (state.saturated) outcome_.reason = StopReason::kSaturated;
+  }
 }
 
-void Search::End(Slot& slot, absl::StatusOr<State> state, const Walk& walk) {
-  if (!state.ok()) return Fail(state.status());
-  absl::MutexLock lock(&mutex_);
-  if (task_.stop.ShouldStop()) {
-    if (&walk == &walk_) cut_short_ = state->cost;
-    return;
+// Goes along all edges of a slot.
+void Search::Try(Walk& walk, Slot& slot) {
+  slot.states.clear();
+  slot.seconds.clear();
+  std::vector<Action> path = slot.leaf.path;
+  for (size_t i = 0; slot.used && i < slot.leaf.tries.size(); ++i) {
+    path.resize(slot.leaf.path.size());
+    path.push_back(slot.leaf.tries[i]);
+    absl::StatusOr<State> state = walk.GoTo(path, task_.stop);
+    if (!state.ok()) return Fail(state.status());
+    if (task_.stop.ShouldStop()) {
+      absl::MutexLock lock(&mutex_);
+      if (&walk == &walk_) cut_short_ = state->cost;
+      return;
+    }
+    slot.states.push_back(*std::move(state));
+    slot.seconds.push_back(walk.seconds());
   }
-  slot.seconds = walk.seconds();
-  slot.state = *std::move(state);
+  absl::MutexLock lock(&mutex_);
   slot.done = true;
 }
 
-void Search::NoteCost(double cost, const std::vector<Action>& path, double seconds) {
-  if (!outcome_.improvements.empty() && cost >= outcome_.improvements.back().cost) return;
-  best_path_ = path;
+void Search::NoteBest(double cost, std::vector<Action> path, double seconds) {
+  best_path_ = std::move(path);
   seconds_to_best_ = seconds;
   outcome_.improvements.push_back(
       {Clock::System().SecondsSince(start_ns_), outcome_.simulations, cost});

@@ -3,18 +3,17 @@
 // SearchTree: what a tree search knows of the states that it has seen, and which it wants to see
 // next. A state that is come to in several ways is one node: a graph search (transpositions).
 //
-// A simulation goes down from the root: at each node to the edge of greatest
+// It goes down from the root: at each node to the state behind the edge of greatest
 //
-//   Q + c P sqrt(N) / (1 + n)            PUCT, Silver et al., "Mastering the game of Go without
-//   human knowledge", Nature 550
+//   Q + c P sqrt(N) / (1 + n)            PUCT: Silver et al., Nature 550, 2017
 //
-// among the first k of its edges in the order of their priors P (progressive widening,
-// k = ceil(w sqrt(N)): Coulom, "Computing Elo ratings", 2007), until it comes to an edge that
-// nobody has taken: that one is to be tried. N and n count visits of the node and of the edge,
-// those under way included (unobserved samples: Liu et al., "Watch the unobserved: WU-UCT",
-// ICLR'20). Q is how far the best cost below has come from the root's cost to the best known one, 0
-// to 1: what is sought is one good state and nothing in the way there is left to chance, so the
-// best counts, not the mean.
+// until it comes to a node of which more edges may be tried than have been (progressive widening:
+// Coulom, "Computing Elo ratings of move patterns", 2007); some of them then are, together, since
+// the way there costs more than a step. P is what is expected of the edge, N and n count visits of
+// the node and of the edge, those under way included (unobserved samples: Liu et al., "Watch the
+// unobserved", ICLR'20). Q is how far the best cost below has come from the root's cost to the best
+// known one, 0 to 1: what is sought is one good state and nothing on the way there is left to
+// chance, so the best counts, not the mean.
 //
 // Not thread-safe.
 
@@ -32,11 +31,13 @@ namespace quotient::search {
 class SearchTree {
  public:
   using NodeId = StrongId<struct TreeNodeTag>;
-  // An edge that is to be tried, and how to come there from the root.
+  // Edges of a node that are to be tried, and how to come there from the root.
   struct Leaf {
-    std::vector<NodeId> nodes;    // from the root on
-    std::vector<uint32_t> edges;  // of each of them; the last one leads to the new state
-    std::vector<Action> path;
+    std::vector<NodeId> nodes;    // from the root to the node
+    std::vector<uint32_t> edges;  // of each of them but the last: to the next one
+    std::vector<Action> path;     // what they are
+    uint32_t first_edge = 0;      // of the node: those to try
+    std::vector<Action> tries;    // what those are
   };
 
   // Borrows the priors.
@@ -49,11 +50,11 @@ class SearchTree {
   // Nothing is left to try.
   bool exhausted() const { return nodes_[root_.value()].exhausted; }
 
-  // The next edge to try, counted as under way until Observe. There is none if the rest of what can
+  // What to try next, counted as under way until Observe. There is nothing if the rest of what can
   // be tried is under way.
   bool Select(Leaf* leaf);
-  // What the edge leads to.
-  void Observe(const Leaf& leaf, const State& state);
+  // What those edges lead to.
+  void Observe(const Leaf& leaf, std::span<const State> states);
 
   double root_cost() const { return nodes_[root_.value()].cost; }
   // Of the whole tree.
@@ -62,7 +63,7 @@ class SearchTree {
  private:
   struct Edge {
     Action action;
-    float prior = 0;
+    float prior = 0;  // as it was expected when it was tried
     uint32_t visits = 0;
     uint32_t under_way = 0;
     NodeId child;          // invalid: not tried
@@ -72,7 +73,9 @@ class SearchTree {
     double cost = 0;
     double best = 0;  // of the states here and below
     uint32_t visits = 0;
+    uint32_t batches = 0;  // of tries that were begun
     bool exhausted = false;
+    bool busy = false;            // what there is to try below is under way
     std::vector<Action> untried;  // not among the edges yet
     std::vector<Edge> edges;
   };
@@ -82,9 +85,10 @@ class SearchTree {
   bool Finished(const Edge& edge) const {
     return edge.nowhere || (edge.child.valid() && nodes_[edge.child.value()].exhausted);
   }
+  bool MayWiden(const Node& node) const;
+  void Widen(Node& node, Leaf& leaf);
   void Begin(const Leaf& leaf);
   void UpdateExhausted(Node& node);
-  void Widen(Node& node);
   uint32_t BestEdge(const Node& node) const;
   double Quality(double cost) const;
 
@@ -93,6 +97,7 @@ class SearchTree {
   std::vector<Node> nodes_;
   absl::flat_hash_map<uint64_t, NodeId> node_of_state_;
   double best_cost_ = 0;
+  std::vector<NodeId> busy_;
 };
 
 }  // namespace quotient::search

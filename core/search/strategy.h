@@ -34,6 +34,8 @@ class Workspace {
   virtual egraph::EGraph& graph() = 0;
   virtual std::span<const egraph::Rule* const> rules() const = 0;
 
+  // The graph grew, and is clean: before anybody acknowledges its changes.
+  virtual void Follow() = 0;
   // What a search brings down: the cost of the best that can be taken out of the clean graph, as
   // far as it can be told quickly. A function of the state and of how it was come to.
   virtual double Cost() = 0;

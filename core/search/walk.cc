@@ -121,7 +121,10 @@ absl::Status Walk::Grow(uint32_t percent, const StopCondition& stop) {
   return absl::OkStatus();
 }
 
-void Walk::Search(const StopCondition& stop) { rewriter_.Search(wanted_, stop); }
+void Walk::Search(const StopCondition& stop) {
+  workspace_.Follow();
+  rewriter_.Search(wanted_, stop);
+}
 
 void Walk::Describe(State& state) {
   state.enodes = graph_.num_enodes();

@@ -38,9 +38,18 @@ class World {
   bool Simulate() {
     SearchTree::Leaf leaf;
     if (!tree_.Select(&leaf)) return false;
-    tree_.Observe(leaf, StateOf(RulesOf(leaf.path)));
+    Observe(leaf);
     return true;
   }
+  void Observe(const SearchTree::Leaf& leaf) {
+    std::vector<State> states;
+    for (const Action action : leaf.tries) {
+      states.push_back(StateOf(RulesOf(leaf.path) | uint64_t{1} << action.rule));
+    }
+    num_tried_ += states.size();
+    tree_.Observe(leaf, states);
+  }
+  int64_t num_tried() const { return num_tried_; }
 
   SearchTree& tree() { return tree_; }
 
@@ -49,15 +58,16 @@ class World {
   const std::map<uint64_t, double> cost_;
   Priors priors_;
   SearchTree tree_;
+  int64_t num_tried_ = 0;
 };
 
 TEST(SearchTree, SeesEveryStateOnceAndThenIsExhausted) {
   World world(5, {{0b10110, 3}});
-  int simulations = 0;
-  while (world.Simulate()) ++simulations;
+  while (world.Simulate()) {
+  }
   EXPECT_TRUE(world.tree().exhausted());
   EXPECT_EQ(world.tree().num_states(), 32u);  // not 326, as many as there are ways
-  EXPECT_LE(simulations, 5 * 16);             // edges of the graph of states
+  EXPECT_EQ(world.num_tried(), 5 * 16);       // edges of the graph of states
   EXPECT_EQ(world.tree().best_cost(), 3);
 }
 
@@ -68,38 +78,46 @@ TEST(SearchTree, GoesOnWhereSomethingWasGained) {
     cost[rules] = 10 - std::popcount(rules);
   }
   World world(16, cost);
-  int simulations = 0;
-  while (world.tree().best_cost() > 5 && world.Simulate()) ++simulations;
+  while (world.tree().best_cost() > 5 && world.Simulate()) {
+  }
   EXPECT_EQ(world.tree().best_cost(), 5);
-  EXPECT_LE(simulations, 500);
+  EXPECT_LE(world.num_tried(), 500);
 }
 
 TEST(SearchTree, DoesNotTryWhatIsUnderWay) {
-  World world(3, {});
+  World world(20, {});
   std::vector<SearchTree::Leaf> leaves;
   for (SearchTree::Leaf leaf; world.tree().Select(&leaf);) leaves.push_back(leaf);
-  ASSERT_EQ(leaves.size(), 3u);
-  EXPECT_NE(leaves[0].path, leaves[1].path);
-  EXPECT_NE(leaves[1].path, leaves[2].path);
-  EXPECT_FALSE(world.tree().exhausted());
+  uint64_t tried = 0;
   for (const SearchTree::Leaf& leaf : leaves) {
-    world.tree().Observe(leaf, world.StateOf(World::RulesOf(leaf.path)));
+    EXPECT_TRUE(leaf.path.empty());
+    for (const Action action : leaf.tries) {
+      EXPECT_EQ(tried >> action.rule & 1, 0u);
+      tried |= uint64_t{1} << action.rule;
+    }
   }
+  EXPECT_EQ(tried, (uint64_t{1} << 20) - 1);
+  EXPECT_FALSE(world.tree().exhausted());
+  world.Observe(leaves[0]);
   SearchTree::Leaf leaf;
   EXPECT_TRUE(world.tree().Select(&leaf));
-  EXPECT_EQ(leaf.path.size(), 2u);
+  EXPECT_EQ(leaf.path.size(), 1u);
+  EXPECT_EQ(leaf.nodes.size(), 2u);
 }
 
 TEST(SearchTree, WhatChangesNothingIsNotTriedAgain) {
   Priors priors(2);
   SearchTree tree(&priors);
-  tree.Reset({.hash = 1, .cost = 7, .actions = {Rule(0), Rule(1)}});
-  for (int i = 0; i < 2; ++i) {
-    SearchTree::Leaf leaf;
-    ASSERT_TRUE(tree.Select(&leaf));
-    tree.Observe(leaf, {.hash = 1, .cost = 7, .changed = false, .actions = {Rule(0), Rule(1)}});
-  }
+  const State root = {.hash = 1, .cost = 7, .actions = {Rule(0), Rule(1)}};
+  tree.Reset(root);
+  SearchTree::Leaf leaf;
+  ASSERT_TRUE(tree.Select(&leaf));
+  ASSERT_EQ(leaf.tries.size(), 2u);
+  State same = root;
+  same.changed = false;
+  tree.Observe(leaf, std::vector<State>{same, same});
   EXPECT_TRUE(tree.exhausted());
+  EXPECT_FALSE(tree.Select(&leaf));
   EXPECT_EQ(tree.num_states(), 1u);
 }
 

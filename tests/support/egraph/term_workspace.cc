@@ -18,12 +18,8 @@ absl::StatusOr<std::unique_ptr<TermWorkspace>> TermWorkspace::Make(Algebra algeb
   for (const auto& rule : made->rules_) made->pointers_.push_back(rule.get());
   QUOTIENT_ASSIGN_OR_RETURN(made->root_, egraph::AddTerm(made->graph_, term, vocabulary));
   QUOTIENT_RETURN_IF_ERROR(made->graph_.Rebuild());
+  made->Follow();
   return made;
-}
-
-double TermWorkspace::Cost() {
-  tree_.Update(graph_);
-  return tree_.cost(graph_.Find(root_));
 }
 
 void TermWorkspace::ForEachBest(const std::function<void(egraph::ClassId)>& visit) {
@@ -37,11 +33,6 @@ void TermWorkspace::ForEachBest(const std::function<void(egraph::ClassId)>& visi
       seen_[child.value()] = true;
     }
   }
-}
-
-std::string TermWorkspace::BestTerm() {
-  tree_.Update(graph_);
-  return TermOf(root_);
 }
 
 std::string TermWorkspace::TermOf(egraph::ClassId id) const {

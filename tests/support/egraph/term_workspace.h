@@ -26,14 +26,15 @@ class TermWorkspace : public search::Workspace {
 
   egraph::EGraph& graph() override { return graph_; }
   std::span<const egraph::Rule* const> rules() const override { return pointers_; }
-  double Cost() override;
+  void Follow() override { tree_.Update(graph_); }
+  double Cost() override { return tree_.cost(graph_.Find(root_)); }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
   void Mark() override { tree_.Mark(); }
   void Rollback() override { tree_.Rollback(graph_); }
   void Forget() override { tree_.Forget(); }
 
-  // The smallest tree as a term.
-  std::string BestTerm();
+  // The smallest tree as a term, as of the last Follow.
+  std::string BestTerm() const { return TermOf(root_); }
 
  private:
   class Size : public extract::CostFunction {
