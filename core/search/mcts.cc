@@ -19,12 +19,18 @@
 namespace quotient::search {
 namespace {
 
+// Simulations without gain after which a search begins anew, on top of as many as it had when it
+// gained last.
+constexpr int64_t kPatience = 2'000;
+// Of a tree: about 300 MB.
+constexpr size_t kMaxStates = 200'000;
+
 class Search {
  public:
   Search(Workspace& workspace, const Task& task)
       : task_(task),
         walk_(&workspace, &task.limits),
-        priors_(workspace.rules().size()),
+        priors_(workspace.rules().size(), task.seed),
         tree_(&priors_) {}
 
   absl::StatusOr<Outcome> ToEnd();
@@ -33,6 +39,7 @@ class Search {
   // A simulation: at number % kWindow.
   struct Slot {
     bool used = false;  // there was something to try
+    int64_t tree = 0;   // of which
     bool done = false;
     SearchTree::Leaf leaf;
     std::vector<State> states;    // behind the edges
@@ -44,6 +51,7 @@ class Search {
   void Report() ABSL_LOCKS_EXCLUDED(mutex_);
   // The next simulation; null when the search is at its end.
   Slot* Begin();
+  void RestartIfStuck() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Try(Walk& walk, Slot& slot);
   bool CanBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StopReason CheckEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -59,11 +67,15 @@ class Search {
   const int64_t start_ns_ = Clock::System().NowNs();
 
   Walk walk_;  // of the calling thread
+  State root_;
   absl::Mutex mutex_;
   Priors priors_ ABSL_GUARDED_BY(mutex_);
   SearchTree tree_ ABSL_GUARDED_BY(mutex_);
   std::array<Slot, MctsStrategy::kWindow> slots_;  // what is not done is its worker's
   int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;       // simulation
+  int64_t num_restarts_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t last_restart_ ABSL_GUARDED_BY(mutex_) = 0;  // simulations then
+  int64_t num_states_ ABSL_GUARDED_BY(mutex_) = 0;    // of earlier trees
   std::vector<Action> best_path_ ABSL_GUARDED_BY(mutex_);
   double seconds_to_best_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<double> cut_short_ ABSL_GUARDED_BY(mutex_);  // cost of where walk_ is, if so
@@ -72,11 +84,11 @@ class Search {
 };
 
 absl::StatusOr<Outcome> Search::ToEnd() {
-  QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, task_.stop));
+  QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, task_.stop));
   {
     absl::MutexLock lock(&mutex_);
-    tree_.Reset(root);
-    NoteBest(root.cost, {}, 0);
+    tree_.Reset(root_);
+    NoteBest(root_.cost, {}, 0);
   }
   std::vector<std::thread> others;
   for (int i = 1; i < std::min<int64_t>(task_.workers, MctsStrategy::kWindow); ++i) {
@@ -98,7 +110,7 @@ absl::StatusOr<Outcome> Search::ToEnd() {
   outcome_.applied_by_rule = walk_.AppliedByRule();
   walk_.Settle();
   for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
-  outcome_.states = static_cast<int64_t>(tree_.num_states());
+  outcome_.states = num_states_ + static_cast<int64_t>(tree_.num_states());
   return outcome_;
 }
 
@@ -138,6 +150,7 @@ Search::Slot* Search::Begin() {
   if (outcome_.reason != StopReason::kNone) return nullptr;
   ++next_;
   slot.used = tree_.Select(&slot.leaf);
+  slot.tree = num_restarts_;
   return &slot;
 }
 
@@ -154,7 +167,7 @@ void Search::TakeIn(Slot& slot) {
   if (!slot.done) return;
   slot.done = false;
   if (!slot.used) return;
-  tree_.Observe(slot.leaf, slot.states);
+  if (slot.tree == num_restarts_) tree_.Observe(slot.leaf, slot.states);
   for (size_t i = 0; i < slot.states.size(); ++i) {
     ++outcome_.simulations;
     const State& state = slot.states[i];
@@ -166,6 +179,20 @@ void Search::TakeIn(Slot& slot) {
     // All that there is is in this state.
     if (state.saturated) outcome_.reason = StopReason::kSaturated;
   }
+  RestartIfStuck();
+}
+
+// A new tree from the root, with what was learnt of actions.
+void Search::RestartIfStuck() {
+  const int64_t since =
+      outcome_.simulations - std::max(last_restart_, outcome_.improvements.back().simulations);
+  const bool stuck = since > kPatience + outcome_.improvements.back().simulations;
+  if (!stuck && tree_.num_states() < kMaxStates) return;
+  num_states_ += static_cast<int64_t>(tree_.num_states());
+  priors_.Shake();
+  tree_.Reset(root_);
+  last_restart_ = outcome_.simulations;
+  ++num_restarts_;
 }
 
 // Goes along all edges of a slot.

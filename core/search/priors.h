@@ -4,15 +4,20 @@
 // they brought elsewhere. Not thread-safe.
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
+#include "core/base/rng.h"
 #include "core/search/walk.h"
 
 namespace quotient::search {
 
 class Priors {
  public:
-  explicit Priors(size_t num_rules) : of_place_(num_rules), of_rule_(num_rules) {}
+  Priors(size_t num_rules, uint64_t seed);
+
+  // Some luck, so that a search that begins anew goes elsewhere: up to half of what is expected.
+  void Shake();
 
   // The relative drop of the cost that an action brought.
   void Learn(Action action, double drop);
@@ -25,9 +30,11 @@ class Priors {
   struct Mean {
     double sum = kFirst;
     double count = 1;
+    double luck = 1;
   };
   Mean& Of(Action action);
 
+  Rng rng_;
   std::vector<Mean> of_place_;
   std::vector<Mean> of_rule_;
   Mean growth_[2];  // to a share, to the limit

@@ -24,7 +24,7 @@ class MctsTest : public ::testing::Test {
   MctsTest() {
     task_.limits.max_enodes = 600;
     task_.limits.max_matches_per_rule = 100;
-    task_.limits.max_simulations = 300;
+    task_.limits.max_simulations = 3'000;
     task_.make_workspace = [this] {
       ++num_made_;
       return Make();
@@ -60,7 +60,7 @@ TEST_F(MctsTest, TheNumberOfWorkersMakesNoDifference) {
       text = testing::TextOf(workspace->graph());
       outcome = std::move(got);
       EXPECT_EQ(num_made_, 0);
-      EXPECT_GE(outcome.simulations, 300);
+      EXPECT_GE(outcome.simulations, 3'000);
       EXPECT_EQ(outcome.reason, StopReason::kIterations);
       continue;
     }

@@ -17,7 +17,7 @@ Action Rule(uint16_t rule) { return {Action::Kind::kRule, rule}; }
 class World {
  public:
   World(int num_rules, std::map<uint64_t, double> cost)
-      : num_rules_(num_rules), cost_(std::move(cost)), priors_(num_rules), tree_(&priors_) {
+      : num_rules_(num_rules), cost_(std::move(cost)), priors_(num_rules, 0), tree_(&priors_) {
     tree_.Reset(StateOf(0));
   }
 
@@ -106,7 +106,7 @@ TEST(SearchTree, DoesNotTryWhatIsUnderWay) {
 }
 
 TEST(SearchTree, WhatChangesNothingIsNotTriedAgain) {
-  Priors priors(2);
+  Priors priors(2, 0);
   SearchTree tree(&priors);
   const State root = {.hash = 1, .cost = 7, .actions = {Rule(0), Rule(1)}};
   tree.Reset(root);
@@ -122,13 +122,23 @@ TEST(SearchTree, WhatChangesNothingIsNotTriedAgain) {
 }
 
 TEST(Priors, ComeToExpectWhatActionsBring) {
-  Priors priors(2);
-  EXPECT_EQ(priors.Expect(Rule(0)), priors.Expect(Rule(1)));
+  Priors priors(2, 0);
+  EXPECT_NEAR(priors.Expect(Rule(0)), priors.Expect(Rule(1)), 0.006);
   for (int i = 0; i < 10; ++i) priors.Learn(Rule(0), 0.2);
   for (int i = 0; i < 10; ++i) priors.Learn(Rule(1), 0);
-  EXPECT_NEAR(priors.Expect(Rule(0)), 0.2, 0.05);
+  EXPECT_GT(priors.Expect(Rule(0)), 0.15);
+  EXPECT_LT(priors.Expect(Rule(0)), 0.3);
   EXPECT_LT(priors.Expect(Rule(1)), 0.01);
   EXPECT_GT(priors.Expect(Rule(1)), 0);
+}
+
+TEST(Priors, DependOnTheSeedAndChangeWhenShaken) {
+  Priors priors(1, 1);
+  const double before = priors.Expect(Rule(0));
+  EXPECT_EQ(Priors(1, 1).Expect(Rule(0)), before);
+  EXPECT_NE(Priors(1, 2).Expect(Rule(0)), before);
+  priors.Shake();
+  EXPECT_NE(priors.Expect(Rule(0)), before);
 }
 
 }  // namespace
