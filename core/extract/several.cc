@@ -1,107 +1,300 @@
 #include "core/extract/several.h"
 
 #include <algorithm>
-#include <functional>
-#include <limits>
-#include <queue>
+#include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "core/base/status_macros.h"
-#include "core/extract/components.h"
-#include "core/extract/dag.h"
+#include "core/extract/dual_ascent.h"
 #include "core/extract/instance.h"
-#include "core/extract/shared_selection.h"
-#include "core/extract/to_selection.h"
 
 namespace quotient::extract {
 namespace {
 
-// A best-first walk: of what it knows the cheapest is next, and what one switch makes of it becomes
-// known.
-class Walk {
- public:
-  Walk(const Problem& problem, const Instance& instance, const StopCondition& stop)
-      : problem_(problem),
-        instance_(instance),
-        stop_(stop),
-        components_(StrongComponents(instance)) {
-    Know(SearchLocally(instance, stop));
-  }
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Costs that differ by less, relatively, are equal.
+constexpr double kTolerance = 1e-9;
 
-  std::vector<Selection> Take(size_t count) {
-    std::vector<Selection> taken;
-    while (taken.size() < count && !frontier_.empty()) {
-      const State state = frontier_.top();
-      frontier_.pop();
-      taken.push_back(ToSelection(problem_, instance_, state.choice));
-      if (stop_.ShouldStop()) break;
-      // No more of its neighbours than are still to come can be among them.
-      if (taken.size() < count) KnowNeighbours(state, count - taken.size());
+// Some e-nodes only: the others cost infinity. Borrows the fusions of the problem.
+class Restriction : public CostFunction {
+ public:
+  Restriction(const Problem& problem, std::span<const Fusion> fusions)
+      : base_(problem.cost), fusions_(fusions), allowed_(problem.graph.enode_bound(), true) {}
+
+  bool allows(ENodeId node) const { return allowed_[node.value()]; }
+  void Forbid(ENodeId node) { allowed_[node.value()] = false; }
+
+  double Cost(ENodeId node) const override { return allows(node) ? base_.Cost(node) : kInfinity; }
+  std::vector<Fusion> Fusions() const override {
+    std::vector<Fusion> fusions;
+    for (const Fusion& each : fusions_) {
+      if (allows(each.consumer) && allows(each.producer)) fusions.push_back(each);
     }
-    std::ranges::stable_sort(taken, {}, &Selection::cost);
-    return taken;
+    return fusions;
   }
 
  private:
-  struct State {
-    double cost;
-    uint64_t age;  // of equals the one that was known first
-    std::vector<Node> choice;
-    friend bool operator>(const State& a, const State& b) {
-      return std::pair(a.cost, a.age) > std::pair(b.cost, b.age);
-    }
-  };
-  struct Switch {
-    double cost;
-    Node node;
-  };
+  const CostFunction& base_;
+  const std::span<const Fusion> fusions_;
+  std::vector<bool> allowed_;  // by ENodeId
+};
 
-  // Unless it is known. What nothing needs makes no difference.
-  void Know(std::vector<Node> choice) {
-    const Selection selection = ToSelection(problem_, instance_, choice);
-    if (!known_.insert(selection.choice).second) return;
-    frontier_.push({selection.cost, known_.size(), std::move(choice)});
+// What every selection with certain e-nodes costs at least.
+class Bounds {
+ public:
+  Bounds(const Problem& problem, const StopCondition& stop)
+      : instance_(*MakeInstance(problem)),
+        dual_(AscendDual(instance_, instance_.cost, stop)),
+        reduced_(problem.graph.enode_bound(), kInfinity) {
+    for (uint32_t i = 0; i < instance_.num_nodes(); ++i) {
+      const ENodeId node = instance_.enode[i];
+      if (!node.valid()) continue;
+      double& least = reduced_[node.value()];
+      least = std::min(least, dual_.reduced_cost[i]);
+    }
   }
 
-  void KnowNeighbours(const State& state, size_t most) {
-    SharedSelection selection(instance_, components_, state.choice);
-    std::vector<Switch> switches;
-    for (uint32_t i = 0; i < instance_.num_classes(); ++i) {
-      if (stop_.ShouldStop()) return;
-      if (!selection.live(Class(i)) || instance_.nodes[i].size() < 2) continue;
-      selection.ForEachSwitch(Class(i), std::numeric_limits<double>::infinity(),
-                              [&](Node node, const Score& score) {
-                                switches.push_back({score.cost, node});
-                              });
+  double bound() const { return dual_.bound; }
+  // What the e-node adds to the bound, whatever else is chosen. Infinity: nothing has it.
+  double Of(ENodeId node) const { return reduced_[node.value()]; }
+
+  // Forbids what no selection cheaper than `limit` has.
+  void Forbid(double limit, Restriction& restriction) const {
+    const std::vector<bool> can = CanBeCheaper(instance_, dual_, limit);
+    std::vector<bool> keep(reduced_.size(), false);
+    for (uint32_t i = 0; i < can.size(); ++i) {
+      if (can[i] && instance_.enode[i].valid()) keep[instance_.enode[i].value()] = true;
     }
-    std::ranges::stable_sort(switches, {}, &Switch::cost);
-    size_t made = 0;
-    for (const Switch& each : switches) {
-      if (made == most || stop_.ShouldStop()) return;
-      const size_t mark = selection.Mark();
-      if (!selection.Choose(each.node)) continue;
-      const size_t known = known_.size();
-      Know(selection.choices());
-      made += known_.size() > known;
-      selection.UndoTo(mark);
+    for (uint32_t i = 0; i < keep.size(); ++i) {
+      if (!keep[i]) restriction.Forbid(ENodeId(i));
     }
+  }
+
+ private:
+  const Instance instance_;
+  const DualBound dual_;
+  std::vector<double> reduced_;  // by ENodeId
+};
+
+// The needed classes in the order of a walk from the roots, breadth first. Which one is next
+// depends on what was chosen for those before it alone, and they need it.
+std::vector<ClassId> Walk(const Problem& problem, const Selection& selection) {
+  std::vector<ClassId> order;
+  std::vector<bool> seen(selection.choice.size(), false);
+  const auto visit = [&](ClassId id) {
+    if (!seen[id.value()]) order.push_back(id);
+    seen[id.value()] = true;
+  };
+  for (const ClassId root : problem.roots) visit(problem.graph.Find(root));
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const ClassId child : problem.graph.node(selection.of(order[i])).children) {
+      visit(problem.graph.Find(child));
+    }
+  }
+  return order;
+}
+
+// All selections whose walk begins with the same e-nodes and goes on with another one than certain
+// ones.
+struct Part {
+  std::span<const ENodeId> prefix() const {
+    return length == 0 ? std::span<const ENodeId>() : std::span(*walk).first(length);
+  }
+
+  std::shared_ptr<const std::vector<ENodeId>> walk;
+  size_t length = 0;  // how much of it is given
+  std::vector<ENodeId> forbidden;
+  double lower_bound = 0;
+};
+
+struct Found {
+  Selection selection;
+  Part part;  // the one that it was found in
+  uint64_t kind = 0;
+  bool split = false;
+};
+
+// Lawler's procedure (Management Science 18, 1972) with bounds. The best selection of a part splits
+// the others of it by where they leave its walk.
+class Search {
+ public:
+  Search(const Problem& problem, const Extractor& extractor, const SeveralOptions& options,
+         const StopCondition& stop)
+      : problem_(problem),
+        extractor_(extractor),
+        count_(std::max<size_t>(options.count, 1)),
+        within_(options.within),
+        kind_(options.kind),
+        stop_(stop),
+        fusions_(problem.cost.Fusions()),
+        possible_(problem, fusions_) {}
+
+  absl::StatusOr<std::vector<Selection>> Run() {
+    QUOTIENT_ASSIGN_OR_RETURN(Selection best, extractor_.Extract(problem_, stop_));
+    lower_bound_ = best.lower_bound;
+    const uint64_t kind = kind_ ? kind_(best) : 0;
+    found_.push_back({.selection = std::move(best), .kind = kind});
+    if (count_ > 1 && !stop_.ShouldStop()) {
+      bounds_.emplace(problem_, stop_);
+      ForbidTheDear();
+      QUOTIENT_RETURN_IF_ERROR(SplitTheBest());
+    }
+    return Take();
+  }
+
+ private:
+  double cost(size_t i) const { return found_[i].selection.cost; }
+  // More than the share that is allowed.
+  double share_limit() const {
+    if (within_ == kInfinity) return kInfinity;
+    constexpr double kAboveZero = std::numeric_limits<double>::min();
+    return std::max(cost(0) * (1 + within_) * (1 + kTolerance), kAboveZero);
+  }
+  // What costs this is not wanted.
+  double limit() const {
+    if (found_.size() < count_) return share_limit();
+    return std::min(share_limit(), cost(count_ - 1) * (1 - kTolerance));
+  }
+
+  // The cheapest whose part was not split, until all that matter are. In the part of the last one
+  // there is nothing cheaper.
+  absl::Status SplitTheBest() {
+    for (size_t i = 0; i < found_.size() && i + 1 < count_;) {
+      if (stop_.ShouldStop() || cost(i) >= limit()) break;
+      if (found_[i].split) {
+        ++i;
+        continue;
+      }
+      found_[i].split = true;
+      for (Part& part : Split(found_[i])) {
+        if (stop_.ShouldStop() || part.lower_bound >= limit()) break;
+        QUOTIENT_RETURN_IF_ERROR(Try(std::move(part)));
+      }
+      i = 0;  // cheaper ones may have come before it
+    }
+    return absl::OkStatus();
+  }
+
+  // The most promising first.
+  std::vector<Part> Split(const Found& found) const {
+    const std::vector<ClassId> order = Walk(problem_, found.selection);
+    auto walk = std::make_shared<std::vector<ENodeId>>();
+    for (const ClassId id : order) walk->push_back(found.selection.of(id));
+    std::vector<Part> parts;
+    double bound_of_prefix = bounds_->bound();
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (i >= found.part.length) {
+        Part part = {.walk = walk, .length = i};
+        if (i == found.part.length) part.forbidden = found.part.forbidden;
+        part.forbidden.push_back((*walk)[i]);
+        part.lower_bound = bound_of_prefix + LeastOfOthers(part.forbidden);
+        if (part.lower_bound < limit()) parts.push_back(std::move(part));
+      }
+      bound_of_prefix += bounds_->Of((*walk)[i]);
+    }
+    std::ranges::stable_sort(parts, {}, &Part::lower_bound);
+    return parts;
+  }
+
+  // What the least of the possible e-nodes of the class but these adds to the bound.
+  double LeastOfOthers(std::span<const ENodeId> forbidden) const {
+    double least = kInfinity;
+    for (const ENodeId node : problem_.graph.nodes(problem_.graph.class_of(forbidden.front()))) {
+      if (!possible_.allows(node)) continue;
+      if (std::ranges::find(forbidden, node) != forbidden.end()) continue;
+      least = std::min(least, bounds_->Of(node));
+    }
+    return least;
+  }
+
+  // Looks for the best of the part; among those of known kinds, for the best of the others.
+  absl::Status Try(Part part) {
+    const ClassId next = problem_.graph.class_of(part.forbidden.front());
+    Restriction restriction = possible_;
+    for (const ENodeId chosen : part.prefix()) {
+      if (!possible_.allows(chosen)) return absl::OkStatus();
+      for (const ENodeId node : problem_.graph.nodes(problem_.graph.class_of(chosen))) {
+        if (node != chosen) restriction.Forbid(node);
+      }
+    }
+    for (const ENodeId node : part.forbidden) restriction.Forbid(node);
+    // Less may be possible than when the part was made.
+    while (LeastOfOthers(part.forbidden) < kInfinity && !stop_.ShouldStop()) {
+      absl::StatusOr<Selection> selection =
+          extractor_.Extract({problem_.graph, restriction, problem_.roots}, stop_);
+      if (absl::IsNotFound(selection.status())) break;
+      QUOTIENT_RETURN_IF_ERROR(selection.status());
+      if (selection->cost >= limit()) break;
+      const ENodeId chosen = selection->of(next);
+      if (Keep({*std::move(selection), part})) break;
+      part.forbidden.push_back(chosen);
+      restriction.Forbid(chosen);
+    }
+    return absl::OkStatus();
+  }
+
+  // False if one of its kind is there that costs no more.
+  bool Keep(Found found) {
+    if (kind_) {
+      found.kind = kind_(found.selection);
+      const auto same = std::ranges::find(found_, found.kind, &Found::kind);
+      if (same != found_.end()) {
+        if (same->selection.cost <= found.selection.cost * (1 + kTolerance)) return false;
+        found_.erase(same);
+      }
+    }
+    const auto cheaper_or_equal = [&](const Found& other) {
+      return other.selection.cost <= found.selection.cost;
+    };
+    const auto place = std::ranges::find_if_not(found_, cheaper_or_equal);
+    found_.insert(place, std::move(found));
+    while (found_.size() > count_ || found_.back().selection.cost >= share_limit()) {
+      found_.pop_back();
+    }
+    ForbidTheDear();
+    return true;
+  }
+
+  // Each time that the limit has come down, which is seldom.
+  void ForbidTheDear() {
+    if (limit() >= last_limit_) return;
+    last_limit_ = limit();
+    bounds_->Forbid(last_limit_, possible_);
+  }
+
+  std::vector<Selection> Take() {
+    std::vector<Selection> taken;
+    for (Found& found : found_) {
+      found.selection.lower_bound = lower_bound_;
+      taken.push_back(std::move(found.selection));
+    }
+    return taken;
   }
 
   const Problem& problem_;
-  const Instance& instance_;
+  const Extractor& extractor_;
+  const size_t count_;
+  const double within_;
+  const std::function<uint64_t(const Selection&)>& kind_;
   const StopCondition& stop_;
-  const std::vector<uint32_t> components_;
-  std::priority_queue<State, std::vector<State>, std::greater<>> frontier_;
-  absl::flat_hash_set<std::vector<ENodeId>> known_;
+  const std::vector<Fusion> fusions_;
+  Restriction possible_;  // what those that are wanted may have
+  std::optional<Bounds> bounds_;
+  double last_limit_ = kInfinity;
+  double lower_bound_ = 0;
+  std::vector<Found> found_;  // cheapest first, at most `count_`
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<Selection>> ExtractSeveral(const Problem& problem, size_t count,
+absl::StatusOr<std::vector<Selection>> ExtractSeveral(const Problem& problem,
+                                                      const Extractor& extractor,
+                                                      const SeveralOptions& options,
                                                       const StopCondition& stop) {
-  QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
-  return Walk(problem, instance, stop).Take(std::max<size_t>(count, 1));
+  return Search(problem, extractor, options, stop).Run();
 }
 
 }  // namespace quotient::extract
