@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <string>
@@ -13,19 +14,20 @@
 namespace quotient::extract {
 namespace {
 
-using ::quotient::testing::ExtractionCase;
+using ::quotient::testing::GymFile;
 using ::quotient::testing::IsOk;
 using ::quotient::testing::ParseGymText;
 using ::quotient::testing::ReadGymFile;
 using ::quotient::testing::StatusIs;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Cost of the best selection of a small problem.
 absl::StatusOr<double> BestCost(const std::string& text) {
-  QUOTIENT_ASSIGN_OR_RETURN(const ExtractionCase example, ParseGymText(text));
+  QUOTIENT_ASSIGN_OR_RETURN(const GymFile file, ParseGymText(text));
   QUOTIENT_ASSIGN_OR_RETURN(const Selection selection,
-                            FindExtractor("dag")->Extract(example.problem(), StopCondition()));
-  return CheckSelection(example.problem(), selection);
+                            FindExtractor("dag")->Extract(file.problem(), StopCondition()));
+  return CheckSelection(file.problem(), selection);
 }
 
 // A file with these nodes and the root "r".
@@ -75,10 +77,11 @@ TEST(GymFile, NamesWhatIsWrong) {
     std::string text;
     const char* message;
   } const cases[] = {
-      {"", "parse error"},
+      {"", "is empty"},
       {R"({"nodes": {)", "parse error"},
       {"\x1f\x8b", "parse error"},
       {R"({"nodes": {"\xff": 1}})", "parse error"},
+      {"{", "parse error at line 1, column 2"},
       {"[]", "nodes: is missing or no object"},
       {R"({"root_eclasses": ["r"]})", "nodes: is missing or no object"},
       {R"({"nodes": [], "root_eclasses": ["r"]})", "nodes: is missing or no object"},
@@ -98,6 +101,10 @@ TEST(GymFile, NamesWhatIsWrong) {
       {Rooted(R"("n": {"op": "x", "eclass": "r", "children": ["r"]})"),
        "node \"n\": unknown child \"r\""},
       {Rooted(R"("n": {"op": "x", "eclass": "c"})"), "root_eclasses: unknown class \"r\""},
+      {Rooted(R"("n": {"op": "x", "eclass": "r"}, "n": {"op": "y", "eclass": "r"})"),
+       "\"nodes\": key \"n\" is there twice"},
+      {Rooted(R"("n": {"op": "x", "eclass": "r", "op": "y"})"), "\"n\": key \"op\" is there twice"},
+      {R"({"nodes": {}, "nodes": {}})", "key \"nodes\" is there twice"},
       {R"({"nodes": {}})", "root_eclasses: is missing"},
       {R"({"nodes": {}, "root_eclasses": []})", "root_eclasses: is missing, empty"},
       {R"({"nodes": {}, "root_eclasses": [0]})", "root_eclasses: a class is no string"},
@@ -107,13 +114,30 @@ TEST(GymFile, NamesWhatIsWrong) {
     const absl::Status status = ParseGymText(c.text).status();
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument));
     EXPECT_THAT(std::string(status.message()), HasSubstr(c.message));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("json.exception")));
   }
+}
+
+TEST(GymFile, TheSameKeyInDifferentObjectsIsFine) {
+  EXPECT_THAT(ParseGymText(Rooted(R"("op": {"op": "x", "eclass": "r", "x": {"op": 1}},
+                                     "cost": {"op": "x", "eclass": "q"})")),
+              IsOk());
+}
+
+TEST(GymFile, RootsHaveTheNamesOfTheFile) {
+  ASSERT_OK_AND_ASSIGN(const GymFile file,
+                       ParseGymText(R"({"nodes": {"a": {"op": "x", "eclass": "q"},
+                                                  "b": {"op": "x", "eclass": "p"}},
+                                        "root_eclasses": ["p", "q"]})"));
+  EXPECT_EQ(file.roots, (std::vector<std::string>{"p", "q"}));
+  EXPECT_EQ(file.problem().roots.size(), 2u);
 }
 
 TEST(GymFile, LongIdsAreCutInErrors) {
   const std::string id(100'000, 'x');
   const absl::Status status = ParseGymText(Rooted("\"" + id + "\": 1")).status();
   EXPECT_LT(status.message().size(), 200u);
+  EXPECT_LT(ParseGymText("{\"" + id).status().message().size(), 400u);
 }
 
 TEST(GymFile, VeryLongTextIsRefusedUnread) {
@@ -121,12 +145,27 @@ TEST(GymFile, VeryLongTextIsRefusedUnread) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("is longer than"));
 }
 
-TEST(GymFile, DepthCostsNoStack) {
-  const std::string deep(1'000'000, '[');
-  const std::string closed = deep + std::string(deep.size(), ']');
-  EXPECT_THAT(ParseGymText(deep), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(ParseGymText(closed), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(ParseGymText(Rooted(R"("n": {"op": "x", "eclass": "r", "more": )" + closed + "}")),
+int64_t PeakBytes() {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} << 10;
+}
+
+// Nothing of it is stored: so many brackets would take two GB.
+TEST(GymFile, DepthIsRefusedAtOnce) {
+  const std::string brackets(30'000'000, '[');
+  const std::string inside = Rooted(R"("n": {"op": "x", "eclass": "r", "more": )" + brackets);
+  const int64_t peak_before = PeakBytes();
+  for (const std::string* text : {&brackets, &inside}) {
+    const absl::Status status = ParseGymText(*text).status();
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("more than 16 deep"));
+  }
+  EXPECT_LT(PeakBytes() - peak_before, 100'000'000);
+}
+
+TEST(GymFile, WhatIsSkippedMayBeNested) {
+  EXPECT_THAT(ParseGymText(Rooted(R"("n": {"op": "x", "eclass": "r", "more": [[{"a": [1]}]]})")),
               IsOk());
 }
 
@@ -150,17 +189,47 @@ TEST_F(GymFileOnDisk, ErrorsNameTheFile) {
   const absl::Status missing = ReadGymFile("/nowhere/x.json").status();
   EXPECT_THAT(missing, StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(std::string(missing.message()), HasSubstr("/nowhere/x.json: No such file"));
-  EXPECT_THAT(ReadGymFile(::testing::TempDir()), StatusIs(absl::StatusCode::kDataLoss));
+  const absl::Status directory = ReadGymFile(::testing::TempDir()).status();
+  EXPECT_THAT(directory, StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_EQ(directory.message(), ::testing::TempDir() + ": is a directory");
+  EXPECT_EQ(ReadBytes("").message(), path_ + ": is empty");
+}
+
+std::string Compressed() {
+  std::ifstream file("tests/data/egraphs/tensat/vgg_acyclic.json.gz", std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 TEST_F(GymFileOnDisk, DamagedCompressionIsFound) {
-  std::ifstream file("tests/data/egraphs/tensat/vgg_acyclic.json.gz", std::ios::binary);
-  const std::string whole(std::istreambuf_iterator<char>(file), {});
+  const std::string whole = Compressed();
   ASSERT_GT(whole.size(), 1000u);
-  EXPECT_THAT(ReadBytes(whole.substr(0, 1000)), StatusIs(absl::StatusCode::kDataLoss));
   std::string changed = whole;
   changed[1000] ^= 1;
-  EXPECT_THAT(ReadBytes(changed), StatusIs(absl::StatusCode::kDataLoss));
+  struct {
+    std::string bytes;
+    const char* message;
+  } const cases[] = {
+      {whole.substr(0, 1000), "ends too early"},
+      {whole.substr(0, 5), "ends too early"},
+      {changed, "is damaged"},
+      {whole + "garbage", "is followed by something else"},
+      {whole + whole.substr(0, 1000), "ends too early"},
+  };
+  for (const auto& c : cases) {
+    const absl::Status status = ReadBytes(c.bytes);
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDataLoss));
+    EXPECT_EQ(status.message().find(path_), 0u);
+    EXPECT_EQ(status.message().rfind(path_), 0u) << "said once";
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.message));
+  }
+}
+
+// As gzip and cat make it.
+TEST_F(GymFileOnDisk, SeveralCompressedPiecesAreOneText) {
+  const std::string whole = Compressed();
+  const std::string empty = std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0", 20);
+  EXPECT_THAT(ReadBytes(whole + empty), IsOk());
+  EXPECT_EQ(ReadBytes(empty).message(), path_ + ": is empty");
 }
 
 struct Network {
@@ -174,10 +243,9 @@ class GymNetwork : public ::testing::TestWithParam<Network> {};
 
 TEST_P(GymNetwork, IsReadWholeAndExtractedAsWellAsEverBefore) {
   const Network& network = GetParam();
-  ASSERT_OK_AND_ASSIGN(
-      const ExtractionCase example,
-      ReadGymFile(std::string("tests/data/egraphs/tensat/") + network.name + ".json.gz"));
-  const Problem problem = example.problem();
+  ASSERT_OK_AND_ASSIGN(const GymFile file, ReadGymFile(std::string("tests/data/egraphs/tensat/") +
+                                                       network.name + ".json.gz"));
+  const Problem problem = file.problem();
   EXPECT_EQ(problem.graph.num_classes(), network.num_classes);
   // One more e-node stands for each class.
   EXPECT_EQ(problem.graph.num_enodes(), network.num_enodes + network.num_classes);
@@ -201,7 +269,7 @@ INSTANTIATE_TEST_SUITE_P(Tensat, GymNetwork,
                                            Network{"resnet50", 4350, 2656, 4.38579},
                                            Network{"resnet50_acyclic", 266, 242, 4.41599},
                                            Network{"vgg", 2726, 1408, 4.85076},
-                                           Network{"vgg_acyclic", 112, 96, 4.86678}),
+                                           Network{"vgg_acyclic", 112, 96, 4.86677}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -6,14 +6,20 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 
@@ -29,12 +35,69 @@ absl::Status Error(absl::string_view where, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
 }
 
-// Ids are others' text of any length.
-std::string Quote(absl::string_view id) {
-  constexpr size_t kShown = 80;
-  return absl::StrCat("\"", absl::CHexEscape(id.substr(0, kShown)),
-                      id.size() > kShown ? "...\"" : "\"");
+// Others' text, of any bytes and any length.
+std::string Shown(absl::string_view text, size_t most) {
+  return absl::StrCat(absl::CHexEscape(text.substr(0, most)), text.size() > most ? "..." : "");
 }
+std::string Quote(absl::string_view id) { return absl::StrCat("\"", Shown(id, 80), "\""); }
+
+// Looks at the text while it is parsed: what is refused here was not stored before.
+class FormCheck {
+ public:
+  // The parser knows no other way to end.
+  struct Refusal {
+    std::string message;
+  };
+
+  // As nlohmann::json::parser_callback_t: false for what is not to be stored.
+  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+    switch (event) {
+      case Json::parse_event_t::object_start:
+      case Json::parse_event_t::array_start:
+        Open(static_cast<size_t>(depth));
+        return true;
+      case Json::parse_event_t::key:
+        return TakeKey(static_cast<size_t>(depth), parsed.get_ref<const std::string&>());
+      default:
+        return true;
+    }
+  }
+
+ private:
+  // The form itself has four levels; what is skipped may have some more.
+  static constexpr size_t kMaxDepth = 16;
+  struct Level {
+    std::string key;  // the last one
+    absl::flat_hash_set<std::string> keys;
+  };
+
+  void Open(size_t depth) {
+    if (depth == kMaxDepth) {
+      throw Refusal{absl::StrCat("objects and arrays are more than ", kMaxDepth, " deep")};
+    }
+    levels_[depth].keys.clear();
+  }
+
+  // `depth` objects and arrays are open.
+  bool TakeKey(size_t depth, const std::string& key) {
+    Level& level = levels_[depth - 1];
+    if (!level.keys.insert(key).second) {
+      const std::string where =
+          depth > 1 ? absl::StrCat(Quote(levels_[depth - 2].key), ": ") : std::string();
+      throw Refusal{absl::StrCat(where, "key ", Quote(key), " is there twice")};
+    }
+    level.key = key;
+    return IsUsed(depth, key);
+  }
+
+  bool IsUsed(size_t depth, absl::string_view key) const {
+    if (depth == 1) return key == "nodes" || key == "root_eclasses";
+    if (depth != 3) return true;
+    return key == "op" || key == "eclass" || key == "cost" || key == "children";
+  }
+
+  std::array<Level, kMaxDepth> levels_;
+};
 
 const std::string& TextOf(const Json& json) { return json.get_ref<const std::string&>(); }
 
@@ -114,7 +177,7 @@ absl::Status CheckSum(const std::vector<CaseNode>& nodes) {
   return std::isfinite(sum) ? absl::OkStatus() : Error("nodes", "the sum of the costs overflows");
 }
 
-absl::StatusOr<ExtractionCase> MakeCase(const Json& file) {
+absl::StatusOr<GymFile> MakeFile(const Json& file) {
   const Json* members = Member(file, "nodes");
   if (members == nullptr || !members->is_object()) {
     return Error("nodes", "is missing or no object");
@@ -132,53 +195,107 @@ absl::StatusOr<ExtractionCase> MakeCase(const Json& file) {
   }
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<size_t> roots,
                             LookUpAll(*root_ids, classes.by_id, "class", "root_eclasses"));
-  return ExtractionCase(classes.by_id.size(), nodes, roots);
+  GymFile made = {.example = ExtractionCase(classes.by_id.size(), nodes, roots)};
+  for (const Json& id : *root_ids) made.roots.push_back(TextOf(id));
+  return made;
+}
+
+// No more than is needed to see that it is too long.
+absl::StatusOr<std::string> ReadBytes(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::NotFoundError("is a directory");
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(std::strerror(errno));
+  std::string bytes;
+  std::array<char, 1 << 16> piece;
+  while (bytes.size() <= kMaxTextBytes && file.read(piece.data(), piece.size()).gcount() > 0) {
+    bytes.append(piece.data(), static_cast<size_t>(file.gcount()));
+  }
+  if (file.bad()) return absl::NotFoundError("cannot be read");
+  return bytes;
+}
+
+constexpr absl::string_view kGzipMagic = "\x1f\x8b";
+
+// One piece, from the front of `bytes`, which it takes off.
+absl::Status UncompressPiece(absl::string_view& bytes, std::string& text) {
+  z_stream stream = {};
+  constexpr int kGzipOnly = 16 + MAX_WBITS;
+  if (inflateInit2(&stream, kGzipOnly) != Z_OK) return absl::ResourceExhaustedError("zlib");
+  const auto end = absl::MakeCleanup([&stream] { inflateEnd(&stream); });
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::array<char, 1 << 16> piece;
+  int state = Z_OK;
+  while (state != Z_STREAM_END && text.size() <= kMaxTextBytes) {
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = piece.size();
+    state = inflate(&stream, Z_NO_FLUSH);
+    if (state == Z_BUF_ERROR) return absl::DataLossError("the compressed data ends too early");
+    if (state != Z_OK && state != Z_STREAM_END) {
+      return absl::DataLossError(absl::StrCat("the compressed data is damaged: ",
+                                              stream.msg == nullptr ? "?" : stream.msg));
+    }
+    text.append(piece.data(), piece.size() - stream.avail_out);
+  }
+  bytes.remove_prefix(bytes.size() - stream.avail_in);
+  return absl::OkStatus();
 }
 
 // No more than is needed to see that it is too long.
 absl::StatusOr<std::string> ReadUncompressed(const std::string& path) {
-  errno = 0;
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) return absl::NotFoundError(std::strerror(errno));
-  const auto close = absl::MakeCleanup([file] { gzclose(file); });
+  QUOTIENT_ASSIGN_OR_RETURN(std::string bytes, ReadBytes(path));
+  if (!absl::StartsWith(bytes, kGzipMagic)) return bytes;
   std::string text;
-  std::array<char, 1 << 16> piece;
-  int size = 0;
-  while (text.size() <= kMaxTextBytes && (size = gzread(file, piece.data(), piece.size())) > 0) {
-    text.append(piece.data(), static_cast<size_t>(size));
+  for (absl::string_view rest = bytes; !rest.empty() && text.size() <= kMaxTextBytes;) {
+    if (!absl::StartsWith(rest, kGzipMagic)) {
+      return absl::DataLossError("the compressed data is followed by something else");
+    }
+    QUOTIENT_RETURN_IF_ERROR(UncompressPiece(rest, text));
   }
-  // A file that was cut short reads to its end: only the stream's state tells.
-  int state = Z_OK;
-  const char* message = gzerror(file, &state);
-  if (state != Z_OK) return absl::DataLossError(message);
   return text;
+}
+
+// Of what the parser says, without the name that it has for it.
+absl::Status ParseError(absl::string_view what) {
+  const size_t name_end = what.find("] ");
+  if (absl::StartsWith(what, "[json.exception") && name_end != absl::string_view::npos) {
+    what.remove_prefix(name_end + 2);
+  }
+  return absl::InvalidArgumentError(Shown(what, 300));
 }
 
 }  // namespace
 
-absl::StatusOr<ExtractionCase> ParseGymText(absl::string_view text) {
+absl::StatusOr<GymFile> ParseGymText(absl::string_view text) {
+  if (text.empty()) return absl::InvalidArgumentError("is empty");
   if (text.size() > kMaxTextBytes) {
     return Error("text", absl::StrCat("is longer than ", kMaxTextBytes, " bytes"));
   }
   Json file;
   try {
-    // Neither this parser nor its values' destructors recurse: depth costs memory, not stack.
-    file = Json::parse(text.begin(), text.end());
+    FormCheck check;
+    file = Json::parse(text.begin(), text.end(), std::ref(check));
+  } catch (const FormCheck::Refusal& refusal) {
+    return absl::InvalidArgumentError(refusal.message);
   } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(error.what());
+    return ParseError(error.what());
   }
-  return MakeCase(file);
+  return MakeFile(file);
 }
 
-absl::StatusOr<ExtractionCase> ReadGymFile(const std::string& path) {
+absl::StatusOr<GymFile> ReadGymFile(const std::string& path) {
   const auto in_file = [&path](const absl::Status& status) {
     return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   };
   const absl::StatusOr<std::string> text = ReadUncompressed(path);
   if (!text.ok()) return in_file(text.status());
-  absl::StatusOr<ExtractionCase> problem = ParseGymText(*text);
-  if (!problem.ok()) return in_file(problem.status());
-  return problem;
+  absl::StatusOr<GymFile> file = ParseGymText(*text);
+  if (!file.ok()) return in_file(file.status());
+  return file;
 }
 
 }  // namespace quotient::testing

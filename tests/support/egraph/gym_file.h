@@ -11,9 +11,11 @@
 // absent. "op" is not used: e-nodes are different because their ids are. Other fields are skipped.
 //
 // Files come from anywhere: any bytes give a problem or an error that names the e-node or the
-// field.
+// field. What is refused although it is JSON: a key twice in one object, and objects and arrays
+// within each other deeper than any such file has them.
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -21,11 +23,20 @@
 
 namespace quotient::testing {
 
+struct GymFile {
+  extract::Problem problem() const { return example.problem(); }
+
+  ExtractionCase example;
+  std::vector<std::string> roots;  // what the file calls those of the problem, in their order
+};
+
 // In the order of the e-nodes' ids. INVALID_ARGUMENT if the text is not of that form or longer than
 // 128 MiB, and if the costs are so large that their sum is infinite.
-absl::StatusOr<ExtractionCase> ParseGymText(absl::string_view text);
+absl::StatusOr<GymFile> ParseGymText(absl::string_view text);
 
-// A file of that form, compressed with gzip or not. Errors name it.
-absl::StatusOr<ExtractionCase> ReadGymFile(const std::string& path);
+// A file of that form, compressed with gzip (as one piece or several) or not. Errors name it.
+// NOT_FOUND if it cannot be read, DATA_LOSS if what is compressed is damaged, cut short or followed
+// by something else.
+absl::StatusOr<GymFile> ReadGymFile(const std::string& path);
 
 }  // namespace quotient::testing
