@@ -12,11 +12,8 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <initializer_list>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -25,15 +22,14 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/matcher.h"
 #include "core/egraph/pattern.h"
 #include "core/extract/extract.h"
 #include "core/search/saturate.h"
+#include "tests/bench/arguments.h"
 #include "tests/support/egraph/algebra_domain.h"
 #include "tests/support/egraph/rewriting_files.h"
 
@@ -65,76 +61,34 @@ struct Options {
   std::string domain = "math";
   std::string rules = "tests/data/rewriting/math/rules.txt";
   std::string expressions = "tests/data/rewriting/math/expressions.txt";
+  std::string schedule;  // empty: by steps
   bool fold = false;
-  bool backoff = false;
   bool help = false;
   std::optional<int64_t> steps;
   std::optional<int64_t> nodes;
   std::optional<int64_t> matches;
+
+  bool backoff() const { return !schedule.empty(); }
 };
-
-absl::Status WrongArgument(absl::string_view flag, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", what));
-}
-
-absl::Status ParseNumber(absl::string_view flag, absl::string_view value, int64_t least,
-                         std::optional<int64_t>& place) {
-  int64_t number;
-  if (!absl::SimpleAtoi(value, &number) || number < least) {
-    return WrongArgument(flag, absl::StrCat("wants a number from ", least, " on, not ", value));
-  }
-  place = number;
-  return absl::OkStatus();
-}
-
-absl::Status ParseWord(absl::string_view flag, absl::string_view value,
-                       std::initializer_list<absl::string_view> words) {
-  if (std::ranges::find(words, value) != words.end()) return absl::OkStatus();
-  return WrongArgument(flag, absl::StrCat("wants ", absl::StrJoin(words, " or "), ", not ", value));
-}
-
-absl::Status ParseFlag(absl::string_view flag, absl::string_view value, Options& options) {
-  if (flag == "--steps") return ParseNumber(flag, value, 0, options.steps);
-  if (flag == "--nodes") return ParseNumber(flag, value, 1, options.nodes);
-  if (flag == "--matches") return ParseNumber(flag, value, 1, options.matches);
-  if (flag == "--schedule") {
-    options.backoff = true;
-    return ParseWord(flag, value, {"backoff"});
-  }
-  std::string& place = flag == "--rules"         ? options.rules
-                       : flag == "--expressions" ? options.expressions
-                                                 : options.domain;
-  place = std::string(value);
-  return flag == "--domain" ? ParseWord(flag, value, {"math", "prop"}) : absl::OkStatus();
-}
-
-absl::Status ParseFlags(std::span<const char* const> words, Options& options) {
-  constexpr absl::string_view kWithValue[] = {"--rules",    "--expressions", "--domain", "--steps",
-                                              "--schedule", "--nodes",       "--matches"};
-  for (size_t i = 0; i < words.size(); ++i) {
-    const absl::string_view flag = words[i];
-    if (flag == "--fold") {
-      options.fold = true;
-    } else if (flag == "--help") {
-      options.help = true;
-    } else if (std::ranges::find(kWithValue, flag) == std::end(kWithValue)) {
-      return WrongArgument(flag, "unknown argument");
-    } else if (i + 1 == words.size()) {
-      return WrongArgument(flag, "wants a value");
-    } else {
-      QUOTIENT_RETURN_IF_ERROR(ParseFlag(flag, words[++i], options));
-    }
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   Options options;
-  QUOTIENT_RETURN_IF_ERROR(ParseFlags(words, options));
-  if (options.backoff && options.steps) {
+  const Flag flags[] = {
+      TextFlag("--rules", options.rules),
+      TextFlag("--expressions", options.expressions),
+      WordFlag("--domain", {"math", "prop"}, options.domain),
+      NumberFlag("--steps", 0, options.steps),
+      WordFlag("--schedule", {"backoff"}, options.schedule),
+      NumberFlag("--nodes", 1, options.nodes),
+      NumberFlag("--matches", 1, options.matches),
+      Switch("--fold", options.fold),
+      Switch("--help", options.help),
+  };
+  QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, nullptr));
+  if (options.backoff() && options.steps) {
     return WrongArgument("--steps", "not with --schedule, which goes on until there are --nodes");
   }
-  if (!options.backoff && (options.nodes || options.matches)) {
+  if (!options.backoff() && (options.nodes || options.matches)) {
     return WrongArgument(options.nodes ? "--nodes" : "--matches", "only with --schedule backoff");
   }
   return options;
@@ -324,7 +278,7 @@ absl::Status RunScheduled(const Options& options, const Input& input) {
 
 absl::Status Run(const Options& options) {
   QUOTIENT_ASSIGN_OR_RETURN(const Input input, ReadInput(options));
-  return options.backoff ? RunScheduled(options, input) : RunSteps(options, input);
+  return options.backoff() ? RunScheduled(options, input) : RunSteps(options, input);
 }
 
 int Main(std::span<const char* const> words) {

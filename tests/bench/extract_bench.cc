@@ -1,13 +1,5 @@
 // Extractors on e-graphs of others, files of the extraction-gym form, compressed with gzip or not,
-// and on those of ONNX models (FILE.onnx), saturated with all rules.
-//
-//   extract_bench FILE... [--extractor NAME] [--seconds S] [--repeat N] [--device D] [--nodes N]
-//
-//   --extractor NAME     only this one; all if not said
-//   --seconds S          an extraction is asked to stop after so long, 60 if not said
-//   --repeat N           milliseconds are the median of N extractions, 1 if not said
-//   --device D           whose costs the e-nodes of models have, model:h200 if not said
-//   --nodes N            at which the e-graphs of models stop growing, 50000 if not said
+// and on those of ONNX models, saturated with all rules. With --help it lists its options.
 //
 // A line per file and extractor: the cost of its answer, the bound that it proved, what part of the
 // cost lies between them, and the wall clock time of the extraction alone. Every answer is checked;
@@ -17,14 +9,22 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
+#include "core/cost/cost_model.h"
 #include "core/extract/extract.h"
+#include "core/extract/instance.h"
+#include "core/extract/several.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/model_problem.h"
 #include "tests/support/egraph/gym_file.h"
 
@@ -34,70 +34,95 @@ namespace {
 using extract::Extractor;
 using extract::Selection;
 
+constexpr char kUsage[] =
+    R"(usage: extract_bench FILE... [--extractor NAME] [--seconds S] [--repeat N] [--several K]
+                     [--device NAME] [--nodes N]
+
+  FILE                 of the extraction-gym form, compressed with gzip or not; or a model, .onnx
+  --extractor NAME     tree, history, dag, ilp or exact; all if not said
+  --seconds S          an extraction is asked to stop after so long (60)
+  --repeat N           milliseconds are the median of N extractions (1)
+  --several K          the K best different selections by the extractor, a line for each; the time
+                       is that of all
+  --device NAME        whose costs the e-nodes of models have (model:h200)
+  --nodes N            at which the e-graphs of models stop growing (50000)
+
+The gap is in percent of the cost. "proven": the bound is the cost but for a relative 1e-6.
+)";
+
 struct Options {
   std::vector<std::string> files;
-  const Extractor* extractor = nullptr;  // null: all
+  std::string extractor;  // empty: all
   double seconds = 60;
-  int repeat = 1;
-  std::string device = "model:h200";
-  int64_t nodes = 50'000;
+  std::optional<int64_t> repeat;
+  std::optional<int64_t> several;
+  std::string device;
+  std::optional<int64_t> nodes;
+  bool help = false;
 };
 
-bool ParseFlag(const std::string& flag, const std::string& value, Options& options) {
-  if (flag == "--extractor") {
-    options.extractor = extract::FindExtractor(value);
-    return options.extractor != nullptr;
-  }
-  if (flag == "--seconds") return absl::SimpleAtod(value, &options.seconds) && options.seconds > 0;
-  if (flag == "--device") return !(options.device = value).empty();
-  if (flag == "--nodes") return absl::SimpleAtoi(value, &options.nodes) && options.nodes > 0;
-  if (flag == "--repeat") return absl::SimpleAtoi(value, &options.repeat) && options.repeat > 0;
-  return false;
+bool IsModel(const std::string& path) { return absl::EndsWithIgnoreCase(path, ".onnx"); }
+
+std::vector<std::string> ExtractorNames() {
+  std::vector<std::string> names;
+  for (const Extractor* extractor : extract::AllExtractors()) names.push_back(extractor->name());
+  return names;
 }
 
-bool ParseOptions(int argc, char** argv, Options& options) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (!word.starts_with("--")) {
-      options.files.push_back(word);
-    } else if (i + 1 == argc || !ParseFlag(word, argv[++i], options)) {
-      return false;
-    }
-  }
-  return !options.files.empty();
+Flag SecondsFlag(double& place) {
+  return {"--seconds", [&place](absl::string_view value) {
+            double seconds;
+            if (!absl::SimpleAtod(value, &seconds) || !(seconds > 0)) {
+              return WrongArgument("--seconds",
+                                   absl::StrCat("wants a number above 0, not ", value));
+            }
+            place = seconds;
+            return absl::OkStatus();
+          }};
 }
 
-void PrintUsage(const char* program) {
-  std::string names;
-  for (const Extractor* extractor : extract::AllExtractors()) {
-    absl::StrAppend(&names, names.empty() ? "" : "|", extractor->name());
+absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
+  Options options;
+  const Flag flags[] = {
+      WordFlag("--extractor", ExtractorNames(), options.extractor),
+      SecondsFlag(options.seconds),
+      NumberFlag("--repeat", 1, options.repeat),
+      NumberFlag("--several", 1, options.several),
+      WordFlag("--device", cost::AnalyticDevices(), options.device),
+      NumberFlag("--nodes", 1, options.nodes),
+      Switch("--help", options.help),
+  };
+  QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.files));
+  if (options.help) return options;
+  if (options.files.empty()) return WrongArgument("FILE", "is missing");
+  if (std::ranges::none_of(options.files, IsModel) && !options.device.empty()) {
+    return WrongArgument("--device", "only for models, FILE.onnx");
   }
-  std::fprintf(stderr,
-               "usage: %s FILE... [--extractor %s] [--seconds S] [--repeat N]\n"
-               "       [--device model:NAME] [--nodes N]\n",
-               program, names.c_str());
+  if (std::ranges::none_of(options.files, IsModel) && options.nodes) {
+    return WrongArgument("--nodes", "only for models, FILE.onnx");
+  }
+  return options;
 }
 
 struct Measured {
   double cost;
   double lower_bound;
-  double milliseconds;
 
-  double gap_percent() const {
-    return cost > lower_bound ? 100 * ((cost - lower_bound) / cost) : 0;
+  std::string gap_percent() const {
+    constexpr double kProven = 1e-6;
+    const double gap = (cost - lower_bound) / cost;
+    return cost <= lower_bound || gap <= kProven ? "proven" : absl::StrFormat("%.2g", 100 * gap);
   }
+};
+struct Run {
+  std::vector<Measured> answers;  // one, or several
+  double milliseconds;
 };
 
 // Costs are added in different orders.
 bool Exceeds(double a, double b) { return a > b * (1 + 1e-9); }
 
-absl::StatusOr<Measured> ExtractOnce(const extract::Problem& problem, const Extractor& extractor,
-                                     double seconds) {
-  using Milliseconds = std::chrono::duration<double, std::milli>;
-  const StopCondition stop = StopCondition().WithBudget(Clock::System(), seconds);
-  const auto start = std::chrono::steady_clock::now();
-  QUOTIENT_ASSIGN_OR_RETURN(const Selection selection, extractor.Extract(problem, stop));
-  const Milliseconds taken = std::chrono::steady_clock::now() - start;
+absl::StatusOr<Measured> Check(const extract::Problem& problem, const Selection& selection) {
   QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
   if (Exceeds(cost, selection.cost) || Exceeds(selection.cost, cost)) {
     return absl::InternalError(absl::StrCat("says ", selection.cost, ", costs ", cost));
@@ -105,85 +130,132 @@ absl::StatusOr<Measured> ExtractOnce(const extract::Problem& problem, const Extr
   if (Exceeds(selection.lower_bound, cost)) {
     return absl::InternalError(absl::StrCat("bound ", selection.lower_bound, ", costs ", cost));
   }
-  return Measured{cost, selection.lower_bound, taken.count()};
+  return Measured{cost, selection.lower_bound};
 }
 
-// Of the last run, with the median of all times.
-absl::StatusOr<Measured> Measure(const extract::Problem& problem, const Extractor& extractor,
-                                 const Options& options) {
-  Measured measured = {};
+absl::StatusOr<std::vector<Selection>> Extract(const extract::Problem& problem,
+                                               const Extractor& extractor, const Options& options) {
+  const StopCondition stop = StopCondition().WithBudget(Clock::System(), options.seconds);
+  if (options.several) {
+    const extract::SeveralOptions several = {.count = static_cast<size_t>(*options.several)};
+    return extract::ExtractSeveral(problem, extractor, several, stop);
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(Selection selection, extractor.Extract(problem, stop));
+  return std::vector{std::move(selection)};
+}
+
+absl::StatusOr<Run> RunOnce(const extract::Problem& problem, const Extractor& extractor,
+                            const Options& options) {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  const auto start = std::chrono::steady_clock::now();
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Selection> selections,
+                            Extract(problem, extractor, options));
+  Run run = {{}, Milliseconds(std::chrono::steady_clock::now() - start).count()};
+  for (const Selection& selection : selections) {
+    QUOTIENT_ASSIGN_OR_RETURN(const Measured measured, Check(problem, selection));
+    run.answers.push_back(measured);
+  }
+  return run;
+}
+
+// The last run, with the median of all times.
+absl::StatusOr<Run> Measure(const extract::Problem& problem, const Extractor& extractor,
+                            const Options& options) {
+  Run run = {};
   std::vector<double> times;
-  for (int i = 0; i < options.repeat; ++i) {
-    QUOTIENT_ASSIGN_OR_RETURN(measured, ExtractOnce(problem, extractor, options.seconds));
-    times.push_back(measured.milliseconds);
+  for (int64_t i = 0; i < options.repeat.value_or(1); ++i) {
+    QUOTIENT_ASSIGN_OR_RETURN(run, RunOnce(problem, extractor, options));
+    times.push_back(run.milliseconds);
   }
-  const auto median = times.begin() + times.size() / 2;
+  const auto median = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), median, times.end());
-  measured.milliseconds = *median;
-  return measured;
+  run.milliseconds = *median;
+  return run;
 }
 
-bool RunExtractor(const std::string& name, const extract::Problem& problem,
+bool Complain(absl::string_view what) {
+  std::fprintf(stderr, "extract_bench: %s\n", std::string(what).c_str());
+  return false;
+}
+
+bool RunExtractor(const std::string& path, const extract::Problem& problem,
                   const Extractor& extractor, const Options& options) {
-  const absl::StatusOr<Measured> measured = Measure(problem, extractor, options);
-  if (!measured.ok()) {
-    std::fprintf(stderr, "%s %s: %s\n", name.c_str(), extractor.name(),
-                 measured.status().ToString().c_str());
-    return false;
+  const absl::StatusOr<Run> run = Measure(problem, extractor, options);
+  if (!run.ok()) {
+    return Complain(absl::StrCat(path, ": ", extractor.name(), ": ", run.status().message()));
   }
-  std::printf("%-28s %-10s %12.8g %12.8g %7.2f %12.2f\n", name.c_str(), extractor.name(),
-              measured->cost, measured->lower_bound, measured->gap_percent(),
-              measured->milliseconds);
+  const std::string name = std::filesystem::path(path).filename();
+  for (const Measured& answer : run->answers) {
+    std::printf("%-28s %-10s %12.8g %12.8g %8s %12.2f\n", name.c_str(), extractor.name(),
+                answer.cost, answer.lower_bound, answer.gap_percent().c_str(), run->milliseconds);
+  }
   std::fflush(stdout);
   return true;
 }
 
+// Which root makes it that there is no selection; what the file calls it.
+std::string RootWithoutSelection(const extract::Problem& problem,
+                                 std::span<const std::string> names) {
+  for (size_t i = 0; i < problem.roots.size(); ++i) {
+    if (extract::MakeInstance({problem.graph, problem.cost, problem.roots.subspan(i, 1)}).ok()) {
+      continue;
+    }
+    return i < names.size() ? absl::StrCat("root class \"", names[i], "\"")
+                            : absl::StrCat("root ", i);
+  }
+  return "the roots";
+}
+
+// `roots`: names, if they have any.
 bool RunProblem(const std::string& path, const extract::Problem& problem,
-                std::span<const Extractor* const> extractors, const Options& options) {
-  const std::string name = std::filesystem::path(path).filename();
+                std::span<const std::string> roots, const Options& options) {
+  if (absl::IsNotFound(extract::MakeInstance(problem).status())) {
+    return Complain(absl::StrCat(path, ": ", RootWithoutSelection(problem, roots),
+                                 " has no finite, acyclic selection"));
+  }
   bool all_right = true;
-  for (const Extractor* extractor : extractors) {
-    all_right &= RunExtractor(name, problem, *extractor, options);
+  for (const Extractor* extractor : extract::AllExtractors()) {
+    if (!options.extractor.empty() && options.extractor != extractor->name()) continue;
+    all_right &= RunExtractor(path, problem, *extractor, options);
   }
   return all_right;
 }
 
-bool Unreadable(const absl::Status& status) {
-  std::fprintf(stderr, "%s\n", status.ToString().c_str());
-  return false;
-}
-
-bool RunFile(const std::string& path, std::span<const Extractor* const> extractors,
-             const Options& options) {
-  if (path.ends_with(".onnx")) {
-    const auto model = ModelProblem::Make(path, options.device, options.nodes);
-    if (!model.ok()) return Unreadable(model.status());
-    return RunProblem(path, (*model)->problem(), extractors, options);
+bool RunFile(const std::string& path, const Options& options) {
+  if (IsModel(path)) {
+    const auto model =
+        ModelProblem::Make(path, options.device.empty() ? "model:h200" : options.device,
+                           options.nodes.value_or(50'000));
+    if (!model.ok()) return Complain(absl::StrCat(path, ": ", model.status().message()));
+    return RunProblem(path, (*model)->problem(), {}, options);
   }
   const auto file = testing::ReadGymFile(path);
-  if (!file.ok()) return Unreadable(file.status());
-  return RunProblem(path, file->problem(), extractors, options);
+  if (!file.ok()) return Complain(file.status().message());
+  return RunProblem(path, file->problem(), file->roots, options);
 }
 
-bool Run(const Options& options) {
-  const std::span<const Extractor* const> extractors =
-      options.extractor != nullptr ? std::span<const Extractor* const>(&options.extractor, 1)
-                                   : extract::AllExtractors();
-  std::printf("%-28s %-10s %12s %12s %7s %12s\n", "file", "extractor", "cost", "bound", "gap %",
+int Main(std::span<const char* const> words) {
+  const absl::StatusOr<Options> options = ParseOptions(words);
+  if (!options.ok()) {
+    Complain(options.status().message());
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  if (options->help) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  std::printf("%-28s %-10s %12s %12s %8s %12s\n", "file", "extractor", "cost", "bound", "gap %",
               "ms");
+  std::fflush(stdout);
   bool all_right = true;
-  for (const std::string& path : options.files) all_right &= RunFile(path, extractors, options);
-  return all_right;
+  for (const std::string& path : options->files) all_right &= RunFile(path, *options);
+  return all_right ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace quotient
 
 int main(int argc, char** argv) {
-  quotient::Options options;
-  if (!quotient::ParseOptions(argc, argv, options)) {
-    quotient::PrintUsage(argv[0]);
-    return 2;
-  }
-  return quotient::Run(options) ? 0 : 1;
+  return quotient::Main({argv + 1, static_cast<size_t>(argc - 1)});
 }

@@ -82,6 +82,9 @@ TEST(GymFile, NamesWhatIsWrong) {
       {"\x1f\x8b", "parse error"},
       {R"({"nodes": {"\xff": 1}})", "parse error"},
       {"{", "parse error at line 1, column 2"},
+      {"{\"a\": x}",
+       "parse error at line 1, column 7: syntax error while parsing value - invalid "
+       "literal; last read: '\"a\": x'"},
       {"[]", "nodes: is missing or no object"},
       {R"({"root_eclasses": ["r"]})", "nodes: is missing or no object"},
       {R"({"nodes": [], "root_eclasses": ["r"]})", "nodes: is missing or no object"},

@@ -21,6 +21,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "core/base/status_macros.h"
 
 namespace quotient::testing {
@@ -37,7 +38,9 @@ absl::Status Error(absl::string_view where, absl::string_view what) {
 
 // Others' text, of any bytes and any length.
 std::string Shown(absl::string_view text, size_t most) {
-  return absl::StrCat(absl::CHexEscape(text.substr(0, most)), text.size() > most ? "..." : "");
+  return absl::StrCat(
+      absl::StrReplaceAll(absl::CHexEscape(text.substr(0, most)), {{"\\'", "'"}, {"\\\"", "\""}}),
+      text.size() > most ? "..." : "");
 }
 std::string Quote(absl::string_view id) { return absl::StrCat("\"", Shown(id, 80), "\""); }
 
