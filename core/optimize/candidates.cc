@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/eval/fold.h"
 #include "core/extract/extract.h"
+#include "core/extract/several.h"
 #include "core/optimize/enode_costs.h"
 #include "core/optimize/tensor_workspace.h"
 #include "core/search/strategy.h"
@@ -23,6 +24,10 @@ constexpr double kGrowShare = 0.4;
 // Rounds of choosing and measuring at most. The prior is optimistic, so each round either measures
 // something new or has settled; in practice it settles in a few.
 constexpr int kMostRounds = 40;
+// Alternatives are predicted to cost at most this share more than the best graph, and looked for at
+// most so long. Some milliseconds do for most models.
+constexpr double kAlternativesWithin = 0.05;
+constexpr double kAlternativesSeconds = 2;
 
 class Searcher {
  public:
@@ -89,6 +94,7 @@ class Searcher {
     // late by a moment beats none. Only who cancels wants no answer.
     const StopCondition last = stop_.WithoutDeadline().WithBudget(Clock::System(), 5.0);
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, dag, last));
+    if (model_.measures()) QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, dag, costs));
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, *extract::FindExtractor("tree"), last));
     if (!model_.measures()) return absl::OkStatus();
     // On a busy machine kernels may be timed wrong by more than any rewrite gains. What the prior
@@ -115,6 +121,34 @@ class Searcher {
   absl::Status AddCandidate(const extract::Problem& problem, const extract::Extractor& extractor,
                             const StopCondition& stop) {
     QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, extractor.Extract(problem, stop));
+    return AddCandidate(problem, selection);
+  }
+
+  // The best graphs with other kernels than the best one.
+  absl::Status AddAlternatives(const extract::Problem& problem, const extract::Extractor& extractor,
+                               const ENodeCosts& costs) {
+    const auto wanted = static_cast<size_t>(settings_.alternatives);
+    if (wanted <= 1) return absl::OkStatus();
+    const extract::SeveralOptions several = {
+        .count = wanted + 1,  // the original may be one of them and is none
+        .within = kAlternativesWithin,
+        .kind =
+            [&costs](const extract::Selection& selection) {
+              return costs.KernelsDigest(Chosen(selection));
+            },
+    };
+    const StopCondition stop =
+        stop_.WithoutDeadline().WithBudget(Clock::System(), kAlternativesSeconds);
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<extract::Selection> selections,
+                              extract::ExtractSeveral(problem, extractor, several, stop));
+    for (const extract::Selection& selection : selections) {
+      if (result_.candidates.size() >= wanted) break;
+      QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, selection));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddCandidate(const extract::Problem& problem, const extract::Selection& selection) {
     QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
     if (result_.candidates.empty()) {
       hook_(workspace_->graph().num_enodes(), ShareOfOriginal(cost, problem.cost));
@@ -183,6 +217,8 @@ class Searcher {
 };
 
 }  // namespace
+
+int MostCandidates(int alternatives) { return alternatives + 2; }
 
 absl::StatusOr<SearchResult> Search(const model::Graph& graph, const model::Graph& measured,
                                     const Options& options, const SearchSettings& settings,

@@ -35,7 +35,14 @@ struct SearchSettings {
   int threads = 1;
   int max_opset = 0;                // no rewrite may need more
   int constant_footprint_log2 = 0;  // of the model
+  // Of graphs with different kernels that are predicted to be about as good as the best, so many
+  // are candidates where costs are measured: what kernels do to each other only whole graphs tell.
+  // Each takes memory and time, and those that are nearly equal take the longest to tell apart:
+  // with three, models that were done in one second took three.
+  int alternatives = 2;
 };
+// What Search makes at most.
+int MostCandidates(int alternatives);
 
 // Called a few times a second with the size of the e-graph and the best cost so far, as a share of
 // the original's (0: not known). Both by the costs of e-nodes, which know less of fusion than the

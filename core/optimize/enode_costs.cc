@@ -1,9 +1,11 @@
 #include "core/optimize/enode_costs.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "absl/base/casts.h"
+#include "absl/hash/hash.h"
 #include "core/kernels/fusion.h"
 
 namespace quotient::optimize {
@@ -190,6 +192,16 @@ double ENodeCosts::CostOf(const ENode& node) const {
     return kImpossible;
   }
   return cost.us;
+}
+
+uint64_t ENodeCosts::KernelsDigest(std::span<const ENodeId> nodes) const {
+  std::vector<int> kernels;
+  for (const ENodeId node : nodes) {
+    const int kernel = enodes_[node.value()].kernel;
+    if (kernel >= 0) kernels.push_back(kernel);
+  }
+  std::ranges::sort(kernels);
+  return absl::HashOf(kernels);
 }
 
 int ENodeCosts::Request(std::span<const ENodeId> nodes) {

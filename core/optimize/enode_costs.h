@@ -2,6 +2,7 @@
 
 // What e-nodes cost: each e-node's kernel, as the cost model knows it.
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ class ENodeCosts final : public extract::CostFunction {
 
   // The e-graph changed. What is known of e-nodes of the same content is remembered.
   void Refresh();
+  // Of selections with the same kernels the same, also where views or operands lie differently.
+  uint64_t KernelsDigest(std::span<const egraph::ENodeId> nodes) const;
 
   // Asks for measurements of the kernels of these e-nodes; how many had none so far.
   int Request(std::span<const egraph::ENodeId> nodes);

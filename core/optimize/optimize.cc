@@ -98,13 +98,17 @@ class Run {
     return absl::OkStatus();
   }
 
-  // What could only be tried at the price of the whole process is not tried.
-  absl::Status CheckFits() const {
-    constexpr int kExecutables = 4;  // the original and the candidates that Search makes at most
+  // What could only be tried at the price of the whole process is not tried. Alternatives are left
+  // out first.
+  absl::Status CheckFits() {
     constexpr double kShare = 0.75;
-    const double bytes = BytesToRun(original_.cut.graph, options_.verify_inputs, kExecutables);
     const auto memory = static_cast<double>(os::MemoryBytes());
-    if (bytes <= kShare * memory) return absl::OkStatus();
+    double bytes = 0;
+    for (alternatives_ = SearchSettings().alternatives; alternatives_ > 0; --alternatives_) {
+      const int executables = 1 + MostCandidates(alternatives_);  // and the original
+      bytes = BytesToRun(original_.cut.graph, options_.verify_inputs, executables);
+      if (bytes <= kShare * memory) return absl::OkStatus();
+    }
     return MakeError(
         Reason::kLimitBytes,
         absl::StrFormat(
@@ -138,6 +142,7 @@ class Run {
     SearchSettings settings;
     settings.threads = threads_;
     settings.max_opset = MaxOpset();
+    settings.alternatives = alternatives_;
     settings.constant_footprint_log2 = kernels::ConstantFootprintLog2(original_.cut.graph);
     const int64_t start = clock_.NowNs();
     const auto hook = [this, start](int64_t enodes, double best_share) {
@@ -308,6 +313,7 @@ class Run {
   Progress progress_;
 
   Prepared original_;
+  int alternatives_ = 1;  // as many as memory can hold
   Device* device_ = nullptr;
   cost::GraphCost original_cost_;
   std::vector<Candidate> candidates_;

@@ -1,0 +1,98 @@
+#include "core/optimize/candidates.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/ops/infer_graph.h"
+#include "tests/support/graphs.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::optimize {
+namespace {
+
+// A kernel costs a microsecond, a convolution one more for each element that it writes; all are
+// known.
+class ByOutput final : public cost::CostModel {
+ public:
+  explicit ByOutput(bool measures) : measures_(measures) {}
+
+  cost::KernelCost Estimate(const kernels::KernelSpec& spec) override {
+    if (spec.free) return {0, 0, cost::CostSource::kFree};
+    if (spec.op != "Conv") return {1, 0, cost::CostSource::kMeasured};
+    double elements = 0;
+    for (const kernels::Operand& output : spec.outputs) {
+      double product = 1;
+      for (const int64_t dim : output.type.dims()) product *= static_cast<double>(dim);
+      elements += product;
+    }
+    return {elements + 1, 0, cost::CostSource::kMeasured};
+  }
+  cost::KernelCost Prior(const kernels::KernelSpec& spec) override { return Estimate(spec); }
+  void Request(const kernels::KernelSpec&) override {}
+  void Wait(const StopCondition&) override {}
+  absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(const model::Graph&) const override {
+    return absl::UnimplementedError("not asked for");
+  }
+  const std::string& fingerprint() const override { return fingerprint_; }
+  bool measures() const override { return measures_; }
+
+ private:
+  const bool measures_;
+  const std::string fingerprint_ = "by output";
+};
+
+// Two convolutions side by side can be one, and so can the two behind them.
+std::vector<Candidate> CandidatesOf(bool measures, int alternatives) {
+  model::Graph graph = testing::MustParse(R"(graph g {
+    input x: float32[1,1,4,4]
+    const v: float32[1,1,1,1] = [1]
+    const w: float32[1,1,1,1] = [2]
+    const t: float32[1,2,1,1] = [3, 4]
+    const u: float32[2,2,1,1] = [5, 6, 7, 8]
+    a = Conv(x, v)
+    b = Conv(x, w)
+    y = Concat(a, b) {axis=1}
+    c = Conv(y, t)
+    d = Conv(y, u)
+    z = Concat(c, d) {axis=1}
+    output z
+  })");
+  EXPECT_OK(ops::InferTypes(graph));
+  ByOutput costs(measures);
+  const Options options;
+  const SearchSettings settings = {.max_opset = 20, .alternatives = alternatives};
+  auto found = Search(graph, graph, options, settings, costs, {}, [](int64_t, double) {});
+  EXPECT_OK(found.status());
+  return found.ok() ? std::move(found->candidates) : std::vector<Candidate>();
+}
+
+std::vector<std::string> OpsOf(const model::Graph& graph) {
+  std::vector<std::string> ops;
+  for (const model::Node& node : graph.nodes) ops.push_back(node.op);
+  std::ranges::sort(ops);
+  return ops;
+}
+
+TEST(Candidates, WhereCostsAreMeasuredTheBestFewRun) {
+  const std::vector<Candidate> one = CandidatesOf(true, 1);
+  const std::vector<Candidate> three = CandidatesOf(true, 3);
+  ASSERT_FALSE(one.empty());
+  ASSERT_GT(three.size(), one.size());
+  EXPECT_LE(three.size(), static_cast<size_t>(MostCandidates(3)));
+  EXPECT_EQ(three[0].cost_us, one[0].cost_us);
+  for (size_t i = 1; i < 3 && i < three.size(); ++i) {
+    EXPECT_GE(three[i].cost_us, three[0].cost_us);
+    EXPECT_LE(three[i].cost_us, three[0].cost_us * 1.05);
+    EXPECT_NE(OpsOf(three[i].graph), OpsOf(three[0].graph));
+  }
+}
+
+TEST(Candidates, AModelsOwnBestIsEnoughWhereNothingIsMeasured) {
+  EXPECT_EQ(CandidatesOf(false, 3).size(), CandidatesOf(false, 1).size());
+}
+
+}  // namespace
+}  // namespace quotient::optimize
