@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/eval/fold.h"
 #include "core/extract/extract.h"
+#include "core/extract/fusions.h"
 #include "core/extract/several.h"
 #include "core/optimize/enode_costs.h"
 #include "core/optimize/tensor_workspace.h"
@@ -24,9 +25,11 @@ constexpr double kGrowShare = 0.4;
 // Rounds of choosing and measuring at most. The prior is optimistic, so each round either measures
 // something new or has settled; in practice it settles in a few.
 constexpr int kMostRounds = 40;
-// Alternatives are predicted to cost at most this share more than the best graph, and looked for at
-// most so long. Some milliseconds do for most models.
+// Alternatives are predicted to cost at most this share more than the best graph, and to keep this
+// share of its gain: what is hardly faster than the original takes the longest to measure. They are
+// looked for at most so long; some milliseconds do for most models.
 constexpr double kAlternativesWithin = 0.05;
+constexpr double kAlternativesGain = 0.5;
 constexpr double kAlternativesSeconds = 2;
 
 class Searcher {
@@ -94,7 +97,9 @@ class Searcher {
     // late by a moment beats none. Only who cancels wants no answer.
     const StopCondition last = stop_.WithoutDeadline().WithBudget(Clock::System(), 5.0);
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, dag, last));
-    if (model_.measures()) QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, dag, costs));
+    if (model_.measures() && !result_.candidates.empty()) {
+      QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, dag, costs));
+    }
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, *extract::FindExtractor("tree"), last));
     if (!model_.measures()) return absl::OkStatus();
     // On a busy machine kernels may be timed wrong by more than any rewrite gains. What the prior
@@ -128,10 +133,13 @@ class Searcher {
   absl::Status AddAlternatives(const extract::Problem& problem, const extract::Extractor& extractor,
                                const ENodeCosts& costs) {
     const auto wanted = static_cast<size_t>(settings_.alternatives);
-    if (wanted <= 1) return absl::OkStatus();
+    const double best = result_.candidates.front().cost_us;
+    const double gain = OriginalCost(problem) / best - 1;
+    const double within = std::min(kAlternativesWithin, (1 - kAlternativesGain) * gain);
+    if (wanted <= 1 || !(within > 0)) return absl::OkStatus();
     const extract::SeveralOptions several = {
-        .count = wanted + 1,  // the original may be one of them and is none
-        .within = kAlternativesWithin,
+        .count = wanted,
+        .within = within,
         .kind =
             [&costs](const extract::Selection& selection) {
               return costs.KernelsDigest(Chosen(selection));
@@ -142,7 +150,6 @@ class Searcher {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<extract::Selection> selections,
                               extract::ExtractSeveral(problem, extractor, several, stop));
     for (const extract::Selection& selection : selections) {
-      if (result_.candidates.size() >= wanted) break;
       QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, selection));
     }
     return absl::OkStatus();
@@ -184,6 +191,20 @@ class Searcher {
       if (tensors().original_of_enode[i].node.valid()) nodes.push_back(ENodeId(i));
     }
     return nodes;
+  }
+
+  // Of a selection of the original's e-nodes: the oldest of each class, which came with the
+  // original if any did, and whose children are older.
+  double OriginalCost(const extract::Problem& problem) const {
+    const egraph::EGraph& graph = problem.graph;
+    extract::Selection original;
+    original.choice.resize(graph.class_bound());
+    for (uint32_t i = 0; i < graph.enode_bound(); ++i) {
+      if (!graph.live(ENodeId(i))) continue;
+      ENodeId& choice = original.choice[graph.class_of(ENodeId(i)).value()];
+      if (!choice.valid()) choice = ENodeId(i);
+    }
+    return extract::SelectionCost(problem, original);
   }
 
   double ShareOfOriginal(double cost_us, const extract::CostFunction& costs) const {

@@ -36,8 +36,8 @@ struct SearchSettings {
   int max_opset = 0;                // no rewrite may need more
   int constant_footprint_log2 = 0;  // of the model
   // Of graphs with different kernels that are predicted to be about as good as the best, so many
-  // are candidates where costs are measured: what kernels do to each other only whole graphs tell.
-  // Each takes memory and time, and those that are nearly equal take the longest to tell apart:
+  // are candidates where costs are measured, the best itself included: what kernels do to each
+  // other only whole graphs tell. Each takes memory, and time to check and to tell from the others:
   // with three, models that were done in one second took three.
   int alternatives = 2;
 };
