@@ -62,8 +62,10 @@ class Searcher {
     search::Task task;
     task.limits.max_enodes = options_.max_nodes;
     task.stop = stop_.WithBudget(Clock::System(), kGrowShare * options_.budget_seconds);
-    task.hook = [this](const egraph::EGraph& graph, const search::Outcome&) {
-      hook_(graph.num_enodes(), 0);
+    task.hook = [this](const egraph::EGraph& graph, const search::Outcome& so_far) {
+      const auto& steps = so_far.improvements;
+      const bool known = !steps.empty() && steps.front().cost > 0;
+      hook_(graph.num_enodes(), known ? steps.back().cost / steps.front().cost : 0);
     };
     task.seed = options_.seed;
     task.workers = settings_.threads;
@@ -75,6 +77,15 @@ class Searcher {
     result_.figures.enodes = workspace_->graph().num_enodes();
     result_.figures.eclasses = workspace_->graph().num_classes();
     result_.figures.stop_reason = std::string(StopReasonName(outcome.reason));
+    result_.figures.simulations = outcome.simulations;
+    result_.figures.states = outcome.states;
+    for (const search::Improvement& step : outcome.improvements) {
+      result_.figures.best_costs.push_back({step.seconds, step.simulations, step.cost});
+    }
+    for (size_t i = 0; i < outcome.applied_by_rule.size(); ++i) {
+      const int64_t count = outcome.applied_by_rule[i];
+      if (count > 0) result_.figures.applied[workspace_->rules()[i]->name()] = count;
+    }
     return absl::OkStatus();
   }
 

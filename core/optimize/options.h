@@ -18,8 +18,8 @@ struct Options {
   // analytic model alone, nothing is measured and the report says so.
   std::string device = "cpu";
 
-  // The search that grows the e-graph. Known: "saturate".
-  std::string strategy = "saturate";
+  // The search that grows the e-graph: a name of core/search.
+  std::string strategy = "mcts";
 
   // Bounds the search alone, in seconds; checking and measuring come on top.
   double budget_seconds = 30;

@@ -38,6 +38,13 @@ struct Verification {
   int inputs = 0;  // random input sets compared
 };
 
+// The best cost that the search had seen came down to `cost_us`, by the costs of e-nodes.
+struct SearchStep {
+  double seconds = 0;  // since the search began
+  int64_t simulations = 0;
+  double cost_us = 0;
+};
+
 struct SearchFigures {
   std::string strategy;
   double seconds = 0;
@@ -46,6 +53,10 @@ struct SearchFigures {
   int64_t iterations = 0;
   std::string stop_reason;
   int64_t kernels_measured = 0;
+  int64_t simulations = 0;  // what a tree search tried, and the different states it saw
+  int64_t states = 0;
+  std::vector<SearchStep> best_costs;           // falling; of strategies that try
+  std::map<std::string, int64_t> applied = {};  // matches by rule that grew the final e-graph
 };
 
 // One application of a rule that the result uses.

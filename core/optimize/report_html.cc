@@ -28,7 +28,7 @@ table{border-collapse:collapse;width:100%;font-size:14px}th{text-align:left;colo
 td.num,th.num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}code{font:13px ui-monospace,monospace}
 .bars td{border:0;padding:2px 8px}.bar{height:9px;border-radius:3px;margin:1px 0;min-width:1px}.before{background:var(--old)}.after{background:var(--new)}
 .draw{display:flex;gap:24px;overflow-x:auto}.draw h3{font-size:14px;margin:0 0 6px;color:var(--soft);font-weight:500}
-svg.graph text{font:12px system-ui,sans-serif;fill:var(--ink)}svg.graph .cost,svg.graph .bandlabel{text-anchor:end;fill:var(--soft);font-size:11px}svg.graph .bandlabel{text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:8px}
+svg.chart{width:100%;max-width:640px;color:var(--new)}svg.graph text{font:12px system-ui,sans-serif;fill:var(--ink)}svg.graph .cost,svg.graph .bandlabel{text-anchor:end;fill:var(--soft);font-size:11px}svg.graph .bandlabel{text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:8px}
 svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:var(--mark);stroke:var(--new)}svg.graph .edge{fill:none;stroke:var(--old)}svg.graph .band{stroke:var(--line);stroke-dasharray:3 4}
 .note{color:var(--warn)}.range{position:relative;height:26px;background:var(--ground);border-radius:4px;margin:3px 0}.range i{position:absolute;top:8px;height:10px;border-radius:3px;opacity:.55}.range u{position:absolute;top:3px;width:3px;height:20px;border-radius:2px}
 )css";
@@ -180,6 +180,62 @@ std::string Journal(const Report& report) {
       rows, "</table></section>");
 }
 
+// Best cost over time as steps, time on a logarithmic axis: most of what is gained is gained early.
+std::string BestCostChart(const SearchFigures& search) {
+  if (search.best_costs.size() < 2) return "";
+  constexpr double kWidth = 640, kHeight = 120;
+  const double first = std::max(1e-4, search.best_costs[1].seconds);
+  const double span = std::log(std::max(search.seconds, first * 1.1) / first);
+  const auto x = [&](double seconds) {
+    return seconds <= first ? 0 : kWidth * std::min(1.0, std::log(seconds / first) / span);
+  };
+  const double top = search.best_costs.front().cost_us;
+  const auto y = [&](double cost) { return kHeight * (1 - cost / top); };
+  std::string points = absl::StrFormat("0,%.1f", y(top));
+  double last = y(top);
+  for (const SearchStep& step : search.best_costs) {
+    absl::StrAppendFormat(&points, " %.1f,%.1f %.1f,%.1f", x(step.seconds), last, x(step.seconds),
+                          y(step.cost_us));
+    last = y(step.cost_us);
+  }
+  return absl::StrFormat(
+      "<svg viewBox=\"-2 -2 %.0f %.0f\" class=\"chart\"><polyline fill=\"none\" "
+      "stroke=\"currentColor\" points=\"%s %.1f,%.1f\"/></svg><p class=\"soft\">Best cost of the "
+      "search from %s to %s, over time (%.3f s to %.1f s, logarithmic).</p>",
+      kWidth + 4, kHeight + 4, points, kWidth, last, Time(top),
+      Time(search.best_costs.back().cost_us), first, search.seconds);
+}
+
+// Which rules grew the e-graph, and which of them the result uses.
+std::string RulesThatPaid(const Report& report) {
+  if (report.search.applied.empty()) return "";
+  std::map<std::string, int> used;
+  for (const JournalEntry& entry : report.journal) {
+    if (entry.steps.empty()) ++used[entry.rule];
+    for (const std::string& step : entry.steps) ++used[step];
+  }
+  std::string rows;
+  for (const auto& [rule, count] : report.search.applied) {
+    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(rule), "</td><td class=\"num\">", count,
+                    "</td><td class=\"num\">", used[rule], "</td></tr>");
+  }
+  return absl::StrCat(
+      "<table><tr><th>rule</th><th class=\"num\">applied</th><th class=\"num\">used by the "
+      "result</th></tr>",
+      rows, "</table>");
+}
+
+std::string SearchSection(const Report& report) {
+  const SearchFigures& search = report.search;
+  const std::string tried = search.simulations == 0
+                                ? ""
+                                : absl::StrFormat("<p>%d simulations, %d different states.</p>",
+                                                  search.simulations, search.states);
+  const std::string content = absl::StrCat(tried, BestCostChart(search), RulesThatPaid(report));
+  if (content.empty()) return "";
+  return absl::StrCat("<section><h2>The search</h2>", content, "</section>");
+}
+
 std::string Circumstances(const Report& report) {
   std::string notes;
   for (const std::string& note : report.notes) {
@@ -233,7 +289,7 @@ std::string ToHtml(const Report& report) {
       HtmlEscaped(report.model_name), "</title><style>", kStyle, "</style></head><body><main><h1>",
       HtmlEscaped(report.model_name), "</h1><div class=\"soft\">cost report by Quotient</div>",
       Summary(report), HowSure(report), Drawings(report), Bars(report), Journal(report),
-      Circumstances(report), "</main></body></html>\n");
+      SearchSection(report), Circumstances(report), "</main></body></html>\n");
 }
 
 }  // namespace quotient::optimize

@@ -41,14 +41,24 @@ Json ToValue(const Verification& verification) {
           {"inputs", verification.inputs}};
 }
 
+Json ToValue(const SearchStep& step) {
+  return {{"seconds", step.seconds}, {"simulations", step.simulations}, {"cost_us", step.cost_us}};
+}
+
 Json ToValue(const SearchFigures& search) {
+  Json best_costs = Json::array();
+  for (const SearchStep& step : search.best_costs) best_costs.push_back(ToValue(step));
   return {{"strategy", search.strategy},
           {"seconds", search.seconds},
           {"enodes", search.enodes},
           {"eclasses", search.eclasses},
           {"iterations", search.iterations},
           {"stop_reason", search.stop_reason},
-          {"kernels_measured", search.kernels_measured}};
+          {"kernels_measured", search.kernels_measured},
+          {"simulations", search.simulations},
+          {"states", search.states},
+          {"best_costs", best_costs},
+          {"applied", search.applied}};
 }
 
 Json ToValue(const JournalEntry& entry) {
@@ -123,6 +133,12 @@ void FromValue(const Json& json, Verification* verification) {
   Read(json, "inputs", &verification->inputs);
 }
 
+void FromValue(const Json& json, SearchStep* step) {
+  Read(json, "seconds", &step->seconds);
+  Read(json, "simulations", &step->simulations);
+  Read(json, "cost_us", &step->cost_us);
+}
+
 void FromValue(const Json& json, SearchFigures* search) {
   Read(json, "strategy", &search->strategy);
   Read(json, "seconds", &search->seconds);
@@ -131,6 +147,14 @@ void FromValue(const Json& json, SearchFigures* search) {
   Read(json, "iterations", &search->iterations);
   Read(json, "stop_reason", &search->stop_reason);
   Read(json, "kernels_measured", &search->kernels_measured);
+  Read(json, "simulations", &search->simulations);
+  Read(json, "states", &search->states);
+  if (json.contains("best_costs")) {
+    for (const Json& step : json["best_costs"].get<std::vector<Json>>()) {
+      FromValue(step, &search->best_costs.emplace_back());
+    }
+  }
+  Read(json, "applied", &search->applied);
 }
 
 void FromValue(const Json& json, JournalEntry* entry) {

@@ -103,10 +103,14 @@ std::string ToTable(const Report& report) {
   AppendNodes(report, &out);
   AppendRules(report, &out);
   absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");
-  absl::StrAppendFormat(&out,
-                        "  search: %s, %.1f s, %d e-nodes, %d kernels measured, ended by %s\n",
-                        report.search.strategy, report.search.seconds, report.search.enodes,
-                        report.search.kernels_measured, report.search.stop_reason);
+  const SearchFigures& search = report.search;
+  absl::StrAppendFormat(&out, "  search: %s, %.1f s, %d e-nodes, ", search.strategy, search.seconds,
+                        search.enodes);
+  if (search.simulations > 0) {
+    absl::StrAppendFormat(&out, "%d simulations, ", search.simulations);
+  }
+  absl::StrAppendFormat(&out, "%d kernels measured, ended by %s\n", search.kernels_measured,
+                        search.stop_reason);
   for (const std::string& note : report.notes) {
     absl::StrAppend(&out, "  note: ", Escaped(note), "\n");
   }

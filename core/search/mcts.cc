@@ -206,7 +206,9 @@ void Search::Try(Walk& walk, Slot& slot) {
     absl::StatusOr<State> state = walk.GoTo(path, task_.stop);
     if (!state.ok()) return Fail(state.status());
     if (task_.stop.ShouldStop()) {
+      // Nobody need wait for the rest of it.
       absl::MutexLock lock(&mutex_);
+      if (outcome_.reason == StopReason::kNone) outcome_.reason = task_.stop.Check();
       if (&walk == &walk_) cut_short_ = state->cost;
       return;
     }

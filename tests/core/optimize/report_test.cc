@@ -22,7 +22,11 @@ Report Example() {
   report.predicted_speedup_percent = 20.1;
   report.speedup_interval = {23.5, 26.25};
   report.verification = {true, 1e-7, 1e-4, 2};
-  report.search = {"saturate", 1.5, 1000, 400, 7, "saturated", 33};
+  report.search = {"mcts", 1.5, 1000, 400, 7, "saturated", 33};
+  report.search.simulations = 321;
+  report.search.states = 123;
+  report.search.best_costs = {{0, 0, 100.5}, {0.25, 17, 90}, {1.25, 300, 80.25}};
+  report.search.applied = {{"bn-conv", 5}, {"fold", 9}};
   report.journal = {
       {"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)", {"bn-conv", "fold"}}};
   report.nodes = {{"bn1", "BatchNormalization", 30.0, std::nullopt, 0.02, "measured"},
@@ -65,6 +69,12 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"seconds\"",
                           "\"enodes\"",
                           "\"stop_reason\"",
+                          "\"simulations\": 321",
+                          "\"states\": 123",
+                          "\"best_costs\"",
+                          "\"cost_us\": 90",
+                          "\"applied\"",
+                          "\"bn-conv\": 5",
                           "\"device\"",
                           "\"fingerprint\"",
                           "\"journal\"",
@@ -107,6 +117,17 @@ TEST(ReportHtmlTest, EscapesEveryName) {
   EXPECT_NE(html.find("25.0 % faster"), std::string::npos);
   EXPECT_NE(html.find("AMD &amp; sons"), std::string::npos);
   EXPECT_EQ(html.find("http"), std::string::npos) << "nothing from elsewhere";
+}
+
+TEST(ReportHtmlTest, ShowsTheSearch) {
+  const std::string html = ToHtml(Example());
+  EXPECT_NE(html.find("321 simulations, 123 different states"), std::string::npos);
+  EXPECT_NE(html.find("<polyline"), std::string::npos);
+  EXPECT_NE(html.find("<td>fold</td><td class=\"num\">9</td><td class=\"num\">1</td>"),
+            std::string::npos);
+  Report plain = Example();
+  plain.search = {"saturate", 1.5, 1000, 400, 7, "saturated", 33};
+  EXPECT_EQ(ToHtml(plain).find("The search"), std::string::npos);
 }
 
 TEST(ReportHtmlTest, NoImprovementSaysSo) {
