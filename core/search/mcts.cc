@@ -46,6 +46,8 @@ class Search {
     std::vector<double> seconds;  // that it takes to come there
   };
 
+  absl::Status Prepare();
+  int64_t NumWorkers();
   void Work(Walk& walk);
   void WorkElsewhere();
   void Report() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -84,16 +86,9 @@ class Search {
 };
 
 absl::StatusOr<Outcome> Search::ToEnd() {
-  QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, task_.stop));
-  {
-    absl::MutexLock lock(&mutex_);
-    tree_.Reset(root_);
-    NoteBest(root_.cost, {}, 0);
-  }
+  QUOTIENT_RETURN_IF_ERROR(Prepare());
   std::vector<std::thread> others;
-  for (int i = 1; i < std::min<int64_t>(task_.workers, MctsStrategy::kWindow); ++i) {
-    others.emplace_back([this] { WorkElsewhere(); });
-  }
+  for (int64_t i = 1; i < NumWorkers(); ++i) others.emplace_back([this] { WorkElsewhere(); });
   Work(walk_);
   for (std::thread& other : others) other.join();
   absl::MutexLock lock(&mutex_);
@@ -112,6 +107,36 @@ absl::StatusOr<Outcome> Search::ToEnd() {
   for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
   outcome_.states = num_states_ + static_cast<int64_t>(tree_.num_states());
   return outcome_;
+}
+
+int64_t Search::NumWorkers() {
+  absl::MutexLock lock(&mutex_);
+  if (outcome_.reason != StopReason::kNone) return 1;
+  return std::min<int64_t>(task_.workers, MctsStrategy::kWindow);
+}
+
+// Where there is room for all that the rules can do, this is the end.
+absl::Status Search::Prepare() {
+  QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, task_.stop));
+  absl::MutexLock lock(&mutex_);
+  NoteBest(root_.cost, {}, 0);
+  const std::vector<Action> grow = {{Action::Kind::kGrow, 0, Action::kToTheLimit}};
+  if (!root_.actions.empty()) {
+    std::erase(root_.actions, grow[0]);
+    QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(grow, task_.stop));
+    outcome_.reason = task_.stop.Check();
+    if (outcome_.reason != StopReason::kNone) {
+      cut_short_ = grown.cost;
+    } else {
+      ++outcome_.simulations;
+      if (grown.saturated) outcome_.reason = StopReason::kSaturated;
+      // With all that is in it, where it is no worse: costs that are only known later may differ.
+      if (grown.cost < BestCost()) NoteBest(grown.cost, grow, walk_.seconds());
+      if (grown.cost == BestCost()) best_path_ = grow;
+    }
+  }
+  tree_.Reset(root_);
+  return absl::OkStatus();
 }
 
 void Search::WorkElsewhere() {
