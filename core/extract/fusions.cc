@@ -1,38 +1,52 @@
 #include "core/extract/fusions.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace quotient::extract {
 
 FusionTable::FusionTable(const Problem& problem) {
-  const EGraph& graph = problem.graph;
-  for (const Fusion& fusion : problem.cost.Fusions()) {
-    const ClassId child = graph.class_of(fusion.producer);
-    const std::span<const ClassId> uses = graph.node(fusion.consumer).children;
-    // What is used twice has another user.
-    if (fusion.saving <= 0 || std::ranges::count(uses, child) != 1) continue;
-    std::vector<FusedChild>& children = children_[fusion.consumer];
-    const auto known = std::ranges::find_if(children, [&](const FusedChild& each) {
-      return each.child == child && each.kind == fusion.kind;
+  std::vector<Fusion> fusions = problem.cost.Fusions();
+  std::ranges::stable_sort(fusions, {}, &Fusion::consumer);
+  for (auto begin = fusions.begin(); begin != fusions.end();) {
+    const auto end = std::find_if(begin, fusions.end(), [&](const Fusion& fusion) {
+      return fusion.consumer != begin->consumer;
     });
-    FusedChild& fused = known != children.end() ? *known : children.emplace_back();
+    AddConsumer(problem, std::span(begin, end));
+    begin = end;
+  }
+}
+
+void FusionTable::AddConsumer(const Problem& problem, std::span<const Fusion> fusions) {
+  const EGraph& graph = problem.graph;
+  const ENodeId consumer = fusions.front().consumer;
+  const std::span<const ClassId> children = graph.node(consumer).children;
+  std::vector<ClassId> uses(children.begin(), children.end());
+  std::ranges::sort(uses);
+  std::map<std::pair<ClassId, Fusion::Kind>, FusedChild> by_child;
+  for (const Fusion& fusion : fusions) {
+    const ClassId child = graph.class_of(fusion.producer);
+    // What is used twice has another user.
+    if (fusion.saving <= 0 || std::ranges::equal_range(uses, child).size() != 1) continue;
+    FusedChild& fused = by_child[{child, fusion.kind}];
     fused.child = child;
     fused.kind = fusion.kind;
     fused.most = std::max(fused.most, fusion.saving);
     fused.producers.push_back({fusion.producer, fusion.saving});
   }
-  for (auto& [consumer, children] : children_) {
-    // Of what works in place all is saved, of epilogues one.
-    double left = problem.cost.Cost(consumer);
-    for (const auto kind : {Fusion::Kind::kInPlace, Fusion::Kind::kEpilogue}) {
-      for (FusedChild& child : children) {
-        if (child.kind != kind) continue;
-        child.most = std::min(child.most, left);
-        if (kind == Fusion::Kind::kInPlace) left -= child.most;
-      }
+  if (by_child.empty()) return;
+  // Of what works in place all is saved, of epilogues one.
+  double left = problem.cost.Cost(consumer);
+  for (const auto kind : {Fusion::Kind::kInPlace, Fusion::Kind::kEpilogue}) {
+    for (auto& [key, fused] : by_child) {
+      if (fused.kind != kind) continue;
+      fused.most = std::min(fused.most, left);
+      if (kind == Fusion::Kind::kInPlace) left -= fused.most;
     }
   }
+  std::vector<FusedChild>& all = children_[consumer];
+  for (auto& [key, fused] : by_child) all.push_back(std::move(fused));
 }
 
 std::span<const FusedChild> FusionTable::of(ENodeId consumer) const {

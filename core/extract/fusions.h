@@ -36,9 +36,12 @@ class FusionTable {
  public:
   explicit FusionTable(const Problem& problem);
 
+  // Sorted by child.
   std::span<const FusedChild> of(ENodeId consumer) const;
 
  private:
+  void AddConsumer(const Problem& problem, std::span<const Fusion> fusions);
+
   absl::flat_hash_map<ENodeId, std::vector<FusedChild>> children_;
 };
 

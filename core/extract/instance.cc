@@ -44,7 +44,7 @@ void NumberComputations(Instance& instance) {
 class Builder {
  public:
   // About so many e-nodes are coming.
-  Builder(size_t num_ids, size_t num_nodes) : number_(num_ids) {
+  Builder(size_t num_ids, size_t num_nodes) : known_(num_ids) {
     instance.cost.reserve(num_nodes);
     instance.class_of.reserve(num_nodes);
     instance.enode.reserve(num_nodes);
@@ -54,15 +54,6 @@ class Builder {
     instance.nodes.Reserve(num_ids, num_nodes);
   }
 
-  Class NumberOf(uint32_t id) {
-    if (id >= number_.size()) number_.resize(id + 1);
-    Class& number = number_[id];
-    if (!number.valid()) {
-      number = Class(static_cast<uint32_t>(ids_.size()));
-      ids_.push_back(id);
-    }
-    return number;
-  }
   // The next class to add e-nodes to, if there is one; those of the class before are complete.
   bool NextClass(uint32_t& id) {
     if (num_begun_ > 0) instance.nodes.EndKey();
@@ -82,8 +73,17 @@ class Builder {
     instance.enode.push_back(enode);
     instance.rewritten.push_back(rewritten);
   }
+  // May be called for one class again and again.
   void AddChild(uint32_t id, uint32_t times) {
-    instance.children.Push(NumberOf(id));
+    Known& child = Know(id);
+    const auto user = static_cast<uint32_t>(instance.num_nodes());
+    if (child.last_user == user) {
+      instance.multiplicity.values()[child.position] += times;
+      return;
+    }
+    child.last_user = user;
+    child.position = static_cast<uint32_t>(instance.multiplicity.values().size());
+    instance.children.Push(child.number);
     instance.multiplicity.Push(times);
   }
   void EndNode() {
@@ -91,10 +91,9 @@ class Builder {
     instance.multiplicity.EndKey();
   }
   void AddRoot(uint32_t id) {
-    const Class root = NumberOf(id);
-    if (std::ranges::find(instance.roots, root) == instance.roots.end()) {
-      instance.roots.push_back(root);
-    }
+    const size_t before = ids_.size();
+    const Class root = Know(id).number;
+    if (ids_.size() > before) instance.roots.push_back(root);  // none but roots are known yet
   }
 
   void Finish() {
@@ -105,7 +104,23 @@ class Builder {
   Instance instance;
 
  private:
-  std::vector<Class> number_;
+  struct Known {
+    Class number;
+    uint32_t last_user = 0;  // the e-node that it is a child of: how many there were then
+    uint32_t position = 0;   // among all children then
+  };
+
+  Known& Know(uint32_t id) {
+    if (id >= known_.size()) known_.resize(id + 1);
+    Known& known = known_[id];
+    if (!known.number.valid()) {
+      known.number = Class(static_cast<uint32_t>(ids_.size()));
+      ids_.push_back(id);
+    }
+    return known;
+  }
+
+  std::vector<Known> known_;
   std::vector<uint32_t> ids_;
   uint32_t num_begun_ = 0;
 };
@@ -182,20 +197,17 @@ class Reachable {
                       const FusedChild* epilogue) {
     const bool rewritten = graph_.origin(node) != egraph::kInputOrigin;
     builder_.AddNode(std::max(cost, 0.0), node, rewritten);
-    const std::span<const ClassId> children = graph_.node(node).children;
-    for (auto it = children.begin(); it != children.end(); ++it) {
-      if (std::find(children.begin(), it, *it) != it) continue;
-      builder_.AddChild(IdOf(*it, fused, epilogue),
-                        static_cast<uint32_t>(std::count(it, children.end(), *it)));
+    for (const ClassId child : graph_.node(node).children) {
+      builder_.AddChild(IdOf(child, fused, epilogue), 1);
     }
     builder_.EndNode();
   }
 
-  // What stands for the child.
+  // What the child is for a consumer that fuses with these, sorted by child.
   uint32_t IdOf(ClassId child, std::span<const FusedChild> fused, const FusedChild* epilogue) {
     if (epilogue != nullptr && epilogue->child == child) return IdOf(epilogue);
-    for (const FusedChild& each : fused) {
-      if (each.child == child && each.kind == Fusion::Kind::kInPlace) return IdOf(&each);
+    for (const FusedChild& each : std::ranges::equal_range(fused, child, {}, &FusedChild::child)) {
+      if (each.kind == Fusion::Kind::kInPlace) return IdOf(&each);
     }
     return child.value();
   }

@@ -32,10 +32,12 @@ ExtractionCase::ExtractionCase(size_t num_classes, const std::vector<CaseNode>& 
   }
   graph_->Rebuild().IgnoreError();
   for (size_t root : roots) roots_.push_back(classes_[root]);
+  std::vector<ENodeId> known(nodes.size());
   const auto enode = [&](size_t i) {
+    if (known[i].valid()) return known[i];
     std::vector<ClassId> children;
     for (size_t child : nodes[i].children) children.push_back(classes_[child]);
-    return graph_->LookupNode(table_->Op(absl::StrCat("node", i)), children);
+    return known[i] = graph_->LookupNode(table_->Op(absl::StrCat("node", i)), children);
   };
   for (const CaseFusion& fusion : fusions) {
     fusions_.push_back(
