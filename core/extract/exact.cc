@@ -55,7 +55,7 @@ class Reduction {
     if (proven()) return false;
     const size_t before = rest_.num_nodes();
     const std::vector<bool> keep = CanBeCheaper(rest_, dual, limit());
-    absl::StatusOr<Instance> rest = Restrict(std::move(rest_), keep);
+    absl::StatusOr<Instance> rest = Restrict(rest_, keep);
     if (!rest.ok()) {
       Prove();
       return false;

@@ -145,7 +145,7 @@ std::optional<Instance> Presolve(const Instance& instance, double cutoff,
     DropSelfLoops(result, keep);
     DropDearPaths(result, cutoff, keep);
     DropByRequirements(result, cutoff, stop, keep);
-    absl::StatusOr<Instance> rest = Restrict(std::move(result), keep);
+    absl::StatusOr<Instance> rest = Restrict(result, keep);
     if (!rest.ok()) return std::nullopt;
     result = *std::move(rest);
   }

@@ -6,124 +6,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
 #include "core/extract/fusions.h"
+#include "core/extract/instance_builder.h"
 
 namespace quotient::extract {
 namespace {
 
 bool Usable(double cost) { return cost >= 0 && cost < std::numeric_limits<double>::infinity(); }
-
-egraph::GroupedList<Node> ParentsOf(const Instance& instance) {
-  egraph::GroupedList<Node> parents(instance.num_classes());
-  for (const Class child : instance.children.values()) parents.Count(child.value());
-  parents.Allocate();
-  for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
-    for (const Class child : instance.children[i]) parents.Append(child.value(), Node(i));
-  }
-  return parents;
-}
-
-// Numbers what is computed in several places.
-void NumberComputations(Instance& instance) {
-  absl::flat_hash_map<ClassId, uint32_t> number;
-  for (uint32_t id = 0; id < instance.num_classes(); ++id) {
-    if (!instance.inside[id]) continue;
-    number.emplace(instance.class_id[id], static_cast<uint32_t>(number.size()));
-  }
-  if (number.empty()) return;
-  instance.num_computed = static_cast<uint32_t>(number.size());
-  instance.computes.assign(instance.num_nodes(), Instance::kComputesAlone);
-  for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
-    const auto found = number.find(instance.class_id[instance.class_of[i].value()]);
-    if (found != number.end() && instance.enode[i].valid()) instance.computes[i] = found->second;
-  }
-}
-
-// Builds an instance class by class, in the order of a breadth-first walk from the roots. Ids are
-// what classes are called where it comes from.
-class Builder {
- public:
-  // About so many e-nodes are coming.
-  Builder(size_t num_ids, size_t num_nodes) : known_(num_ids) {
-    instance.cost.reserve(num_nodes);
-    instance.class_of.reserve(num_nodes);
-    instance.enode.reserve(num_nodes);
-    instance.rewritten.reserve(num_nodes);
-    instance.children.Reserve(num_nodes, 2 * num_nodes);
-    instance.multiplicity.Reserve(num_nodes, 2 * num_nodes);
-    instance.nodes.Reserve(num_ids, num_nodes);
-  }
-
-  // The next class to add e-nodes to, if there is one; those of the class before are complete.
-  bool NextClass(uint32_t& id) {
-    if (num_begun_ > 0) instance.nodes.EndKey();
-    if (num_begun_ == ids_.size()) return false;
-    id = ids_[num_begun_++];
-    return true;
-  }
-  void DescribeClass(ClassId id, bool inside) {
-    instance.class_id.push_back(id);
-    instance.inside.push_back(inside);
-  }
-  // An e-node of the class; its children follow.
-  void AddNode(double cost, ENodeId enode, uint8_t rewritten) {
-    instance.nodes.Push(Node(static_cast<uint32_t>(instance.num_nodes())));
-    instance.cost.push_back(cost);
-    instance.class_of.push_back(Class(num_begun_ - 1));
-    instance.enode.push_back(enode);
-    instance.rewritten.push_back(rewritten);
-  }
-  // May be called for one class again and again.
-  void AddChild(uint32_t id, uint32_t times) {
-    Known& child = Know(id);
-    const auto user = static_cast<uint32_t>(instance.num_nodes());
-    if (child.last_user == user) {
-      instance.multiplicity.values()[child.position] += times;
-      return;
-    }
-    child.last_user = user;
-    child.position = static_cast<uint32_t>(instance.multiplicity.values().size());
-    instance.children.Push(child.number);
-    instance.multiplicity.Push(times);
-  }
-  void EndNode() {
-    instance.children.EndKey();
-    instance.multiplicity.EndKey();
-  }
-  void AddRoot(uint32_t id) {
-    const size_t before = ids_.size();
-    const Class root = Know(id).number;
-    if (ids_.size() > before) instance.roots.push_back(root);  // none but roots are known yet
-  }
-
-  void Finish() {
-    instance.parents = ParentsOf(instance);
-    NumberComputations(instance);
-  }
-
-  Instance instance;
-
- private:
-  struct Known {
-    Class number;
-    uint32_t last_user = 0;  // the e-node that it is a child of: how many there were then
-    uint32_t position = 0;   // among all children then
-  };
-
-  Known& Know(uint32_t id) {
-    if (id >= known_.size()) known_.resize(id + 1);
-    Known& known = known_[id];
-    if (!known.number.valid()) {
-      known.number = Class(static_cast<uint32_t>(ids_.size()));
-      ids_.push_back(id);
-    }
-    return known;
-  }
-
-  std::vector<Known> known_;
-  std::vector<uint32_t> ids_;
-  uint32_t num_begun_ = 0;
-};
 
 // Live e-nodes by class, in the order of their ids. Reads them in that order, too: along the chain
 // of a class each would be a cache miss.
@@ -159,10 +49,9 @@ class Reachable {
       builder_.DescribeClass(ClassId(id), false);
       for (const ENodeId node : members[id]) AddAlternatives(node, 0);
     }
-    builder_.Finish();
   }
 
-  Instance Take() { return std::move(builder_.instance); }
+  Instance Take() { return builder_.Finish(); }
 
  private:
   void AddInside(const FusedChild* fused) {
@@ -221,7 +110,7 @@ class Reachable {
   const EGraph& graph_;
   const CostFunction& cost_;
   const FusionTable fusions_;
-  Builder builder_;
+  InstanceBuilder builder_;
   std::vector<const FusedChild*> insides_;
   absl::flat_hash_map<const FusedChild*, uint32_t> inside_id_;
 };
@@ -263,24 +152,27 @@ class Derivable {
   size_t num_nodes_ = 0;
 };
 
-// Without the e-nodes that are not derivable, and what cannot be reached without them.
-Instance Compact(const Instance& from, const Derivable& derivable) {
-  Builder builder(from.num_classes(), derivable.num_nodes());
+// Without the e-nodes that are not derivable, and what cannot be reached without them. NOT_FOUND if
+// that is a root.
+absl::StatusOr<Instance> Compact(const Instance& from, const Derivable& derivable) {
+  for (const Class root : from.roots) {
+    if (!derivable.has(root)) return NoSelection(from, root);
+  }
+  InstanceBuilder builder(from.num_classes(), derivable.num_nodes());
   for (const Class root : from.roots) builder.AddRoot(root.value());
   for (uint32_t id; builder.NextClass(id);) {
     builder.DescribeClass(from.class_id[id], from.inside[id]);
     for (const Node node : from.nodes[id]) {
       if (!derivable.has(node)) continue;
+      builder.CopyNode(from, node);
       const uint32_t i = node.value();
-      builder.AddNode(from.cost[i], from.enode[i], from.rewritten[i]);
       for (size_t at = 0; at < from.children[i].size(); ++at) {
         builder.AddChild(from.children[i][at].value(), from.multiplicity[i][at]);
       }
       builder.EndNode();
     }
   }
-  builder.Finish();
-  return std::move(builder.instance);
+  return builder.Finish();
 }
 
 }  // namespace
@@ -295,16 +187,23 @@ absl::Status NoSelection(const Instance& instance, Class root) {
 absl::StatusOr<Instance> MakeInstance(const Problem& problem) {
   Instance instance = MakeReachableInstance(problem);
   const std::vector<bool> all(instance.num_nodes(), true);
-  return Restrict(std::move(instance), all);
+  const Derivable derivable(instance, all);
+  if (derivable.num_nodes() == instance.num_nodes()) return instance;
+  QUOTIENT_ASSIGN_OR_RETURN(instance, Compact(instance, derivable));
+  instance.origin.clear();
+  return instance;
 }
 
-absl::StatusOr<Instance> Restrict(Instance instance, const std::vector<bool>& keep) {
-  const Derivable derivable(instance, keep);
-  for (const Class root : instance.roots) {
-    if (!derivable.has(root)) return NoSelection(instance, root);
+absl::StatusOr<Instance> Restrict(const Instance& instance, const std::vector<bool>& keep) {
+  return Compact(instance, Derivable(instance, keep));
+}
+
+void WriteChoice(const Instance& part, std::span<const Node> choice, const Instance& whole,
+                 std::vector<Node>& whole_choice) {
+  for (const Node node : choice) {
+    const Node origin = part.origin[node.value()];
+    if (origin.valid()) whole_choice[whole.class_of[origin.value()].value()] = origin;
   }
-  if (derivable.num_nodes() == instance.num_nodes()) return instance;
-  return Compact(instance, derivable);
 }
 
 }  // namespace quotient::extract

@@ -23,8 +23,11 @@ struct Instance {
   // By Node, in the order of their ENodeId within a class.
   std::vector<double> cost;
   std::vector<Class> class_of;
-  std::vector<ENodeId> enode;           // invalid: the class's value, computed for its own sake
-  std::vector<uint8_t> rewritten;       // 1 for those that a rule made, else 0
+  std::vector<ENodeId> enode;      // invalid: the class's value, computed for its own sake
+  std::vector<uint8_t> rewritten;  // 1 for those that a rule made, else 0
+  // Of a part (Restrict, Blocks): what it is in the instance that the part was made from. Else
+  // empty.
+  std::vector<Node> origin;
   egraph::GroupedList<Class> children;  // each once, in order of occurrence
   // How often each of them occurs: parallel to children. Tree costs count so.
   egraph::GroupedList<uint32_t> multiplicity;
@@ -56,7 +59,13 @@ Instance MakeReachableInstance(const Problem& problem);
 // The error of a root that is one of them.
 absl::Status NoSelection(const Instance& instance, Class root);
 
-// The same with some e-nodes only. NOT_FOUND if there is no acyclic selection of them.
-absl::StatusOr<Instance> Restrict(Instance instance, const std::vector<bool>& keep);
+// The part with some e-nodes only, of what roots need. NOT_FOUND if there is no acyclic selection
+// of them.
+absl::StatusOr<Instance> Restrict(const Instance& instance, const std::vector<bool>& keep);
+
+// Writes a choice for a part, by Class of the part, as one for the whole that it was made from.
+// What the part does not have stays as it is.
+void WriteChoice(const Instance& part, std::span<const Node> choice, const Instance& whole,
+                 std::vector<Node>& whole_choice);
 
 }  // namespace quotient::extract

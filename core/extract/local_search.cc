@@ -10,11 +10,13 @@ namespace {
 
 // Rounds of moves between equals before giving up on getting off a plateau.
 constexpr int kSidewaysRounds = 2;
-// More than ever are needed. "Equal but for rounding" is no equivalence, so that climbing could go
-// round in circles.
-constexpr int kMaxRounds = 1000;
 // Classes that an adoption looks upwards from.
 constexpr size_t kMaxReached = 64;
+
+double GrainOf(double cost) {
+  const double grain = std::exp2(std::ceil(std::log2(cost * kRelativeTolerance)));
+  return std::isnormal(grain) ? grain : std::numeric_limits<double>::min();
+}
 
 }  // namespace
 
@@ -23,19 +25,17 @@ LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection,
     : instance_(instance),
       selection_(selection),
       stop_(stop),
-      tolerance_(selection.cost() * kRelativeTolerance),
+      grain_(GrainOf(selection.cost())),
       taken_in_(instance.num_classes(), 0),
       kept_in_(instance.num_classes(), 0) {}
 
 void LocalSearch::Run() {
-  int rounds_left = kMaxRounds;
-  for (int sideways_left = kSidewaysRounds; rounds_left-- > 0 && !stop_.ShouldStop();) {
-    selection_.RecomputeCost();
+  for (int sideways_left = kSidewaysRounds; !stop_.ShouldStop();) {
     const Score before = selection_.score();
-    for (int left = kMaxRounds; left > 0 && SwitchPass(Sideways::kRefuse); --left) {
+    while (SwitchPass(Sideways::kRefuse)) {
     }
     if (moves_ != moves_at_last_adoptions_) {
-      for (int left = kMaxRounds; left > 0 && AdoptPass(); --left) {
+      while (AdoptPass()) {
       }
     }
     if (Better(selection_.score(), before)) {
@@ -52,7 +52,9 @@ void LocalSearch::Run() {
 
 bool LocalSearch::Better(const Score& a, const Score& b) const {
   if (a.num_recomputed != b.num_recomputed) return a.num_recomputed < b.num_recomputed;
-  if (std::abs(a.cost - b.cost) > tolerance_) return a.cost < b.cost;
+  const double a_cost = Rounded(a.cost);
+  const double b_cost = Rounded(b.cost);
+  if (a_cost != b_cost) return a_cost < b_cost;
   if (a.num_live != b.num_live) return a.num_live < b.num_live;
   return a.num_rewritten < b.num_rewritten;
 }
@@ -72,7 +74,7 @@ bool LocalSearch::SwitchClass(Class id, Sideways sideways) {
   const Score now = selection_.score();
   candidates_.clear();
   const double limit =
-      now.num_recomputed > 0 ? std::numeric_limits<double>::infinity() : now.cost + tolerance_;
+      now.num_recomputed > 0 ? std::numeric_limits<double>::infinity() : now.cost + grain_;
   selection_.ForEachSwitch(id, limit, [&](Node node, const Score& score) {
     const bool equal = sideways == Sideways::kTake && Equal(score, now);
     if (equal || Better(score, now)) candidates_.push_back({node, score});
@@ -107,6 +109,7 @@ bool LocalSearch::Adopt(Class adopted) {
   const size_t mark = selection_.Mark();
   replaced_.clear();
   for (Node node : alternatives_) {
+    if (stop_.ShouldStop()) break;
     const Node old = selection_.choice(instance_.class_of[node.value()]);
     if (selection_.Choose(node)) replaced_.push_back(old);
   }
@@ -149,7 +152,7 @@ bool LocalSearch::MayPay(Class adopted) {
     const double share = shares_[instance_.class_of[node.value()].value()];
     hope += std::max(0.0, share - instance_.cost[node.value()]);
   }
-  if (hope <= tolerance_) return false;
+  if (hope <= grain_) return false;
   double gain =
       -selection_.WalkCone(adopted, hope, [this](Class id) { kept_in_[id.value()] = adoption_; });
   if (gain < -hope) return false;
@@ -165,11 +168,12 @@ bool LocalSearch::MayPay(Class adopted) {
     }
     gain += std::max(0.0, freed - instance_.cost[node.value()]);
   }
-  return gain > tolerance_;
+  return gain > grain_;
 }
 
 void LocalSearch::DropWhatDoesNotPay() {
   for (Node old : replaced_) {
+    if (stop_.ShouldStop()) break;
     const Score before = selection_.score();
     const size_t mark = selection_.Mark();
     if (selection_.Choose(old) && !Better(selection_.score(), before)) selection_.UndoTo(mark);

@@ -1,6 +1,8 @@
 #pragma once
 
-// Hill climbing on the score of a SharedSelection.
+// Hill climbing on the score of a SharedSelection. Scores are compared exactly, with costs rounded
+// down to multiples of what is no difference, which is a strict order: whatever is taken for better
+// is nearer to the end.
 //
 // Moves: switch(c): another e-node for one live class. adopt(X): every live class that has an
 // alternative e-node with child X switches to it at once; those that do not pay switch back; kept
@@ -9,6 +11,7 @@
 // or reshape in between) count, too. Most adoptions are ruled out beforehand: what the classes
 // could free together, at most, is compared with what X costs.
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -33,6 +36,7 @@ class LocalSearch {
     Score score;
   };
 
+  double Rounded(double cost) const { return std::floor(cost / grain_) * grain_; }
   bool Better(const Score& a, const Score& b) const;
   bool Equal(const Score& a, const Score& b) const { return !Better(a, b) && !Better(b, a); }
 
@@ -47,7 +51,7 @@ class LocalSearch {
   const Instance& instance_;
   SharedSelection& selection_;
   const StopCondition& stop_;
-  const double tolerance_;
+  const double grain_;  // a power of two; costs that differ by less are as good as equal
 
   int64_t moves_ = 0;
   int64_t moves_at_last_adoptions_ = -1;  // when a whole pass of them found nothing

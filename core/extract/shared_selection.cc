@@ -1,12 +1,33 @@
 #include "core/extract/shared_selection.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace quotient::extract {
 
+std::vector<double> ExactlyAdded(const Instance& instance) {
+  double sum_of_dearest = 0;
+  for (uint32_t i = 0; i < instance.num_classes(); ++i) {
+    double dearest = 0;
+    for (const Node node : instance.nodes[i]) {
+      dearest = std::max(dearest, instance.cost[node.value()]);
+    }
+    sum_of_dearest += dearest;
+  }
+  std::vector<double> cost = instance.cost;
+  // Between it and its double lie only multiples of 2^-52 of it, so that an addition rounds to
+  // such.
+  const double rounder = std::exp2(std::ceil(std::log2(sum_of_dearest)) + 1);
+  if (!std::isnormal(rounder)) return cost;  // all are zero, or as large as numbers are
+  for (double& each : cost) each = (each + rounder) - rounder;
+  return cost;
+}
+
 SharedSelection::SharedSelection(const Instance& instance, std::span<const uint32_t> components,
                                  std::vector<Node> choice)
     : instance_(instance),
+      cost_(ExactlyAdded(instance)),
       choice_(instance, components, std::move(choice)),
       uses_(instance.num_classes(), 0),
       seen_in_(instance.num_classes(), 0) {
@@ -36,7 +57,7 @@ void SharedSelection::UndoTo(size_t mark) {
 }
 
 void SharedSelection::Pay(Node node, int sign) {
-  score_.cost += sign * instance_.cost[node.value()];
+  score_.cost += sign * cost_[node.value()];
   score_.num_rewritten += sign * instance_.rewritten[node.value()];
   if (!computed_.empty()) CountComputation(node, sign);
 }
@@ -99,19 +120,12 @@ std::vector<double> SharedSelection::Shares() const {
   for (size_t i = order.size(); i-- > 0;) {
     const Node node = choice(order[i]);
     double& share = shares[order[i].value()];
-    share = instance_.cost[node.value()];
+    share = cost_[node.value()];
     for (const Class child : instance_.children[node.value()]) {
       share += shares[child.value()] / uses(child);
     }
   }
   return shares;
-}
-
-void SharedSelection::RecomputeCost() {
-  score_.cost = 0;
-  for (uint32_t i = 0; i < uses_.size(); ++i) {
-    if (uses_[i] > 0) score_.cost += instance_.cost[choice(Class(i)).value()];
-  }
 }
 
 }  // namespace quotient::extract

@@ -14,7 +14,7 @@
 
 namespace quotient::extract {
 
-// Costs that differ by less, relatively, are equal: sums in different orders.
+// Costs that differ by less, relatively, are equal: sums of what was rounded differently.
 inline constexpr double kRelativeTolerance = 1e-12;
 
 // How good a selection is: first by what it computes once too often, which nothing should be; then
@@ -22,10 +22,16 @@ inline constexpr double kRelativeTolerance = 1e-12;
 // rewrite that gains nothing is none.
 struct Score {
   int64_t num_recomputed;
-  double cost;
+  double cost;  // exact, of costs that are rounded a little: see ExactlyAdded
   int64_t num_live;
   int64_t num_rewritten;
 };
+
+// Costs of e-nodes, rounded to multiples of a power of two that is large enough for additions and
+// subtractions of what selections have to be exact, in any order: a cost that falls and rises again
+// is what it was, however large others were meanwhile. By Node; off by 2^-51 of the sum over all
+// classes of their dearest e-nodes.
+std::vector<double> ExactlyAdded(const Instance& instance);
 
 class SharedSelection {
  public:
@@ -64,8 +70,6 @@ class SharedSelection {
 
   Score score() const { return score_; }
   double cost() const { return score_.cost; }
-  // Sums the cost anew: additions and subtractions leave rounding behind.
-  void RecomputeCost();
 
  private:
   void Switch(Class id, Node old_node, Node node);
@@ -75,6 +79,7 @@ class SharedSelection {
   void CountComputation(Node node, int sign);
 
   const Instance& instance_;
+  const std::vector<double> cost_;  // ExactlyAdded
   AcyclicChoice choice_;
   std::vector<uint32_t> uses_;
   Score score_ = {0, 0, 0, 0};
@@ -87,14 +92,11 @@ class SharedSelection {
 
 template <typename Visit>
 void SharedSelection::ForEachSwitch(Class id, double limit, const Visit& visit) {
-  const Score now = score_;
   const Node current = choice(id);
   Pay(current, -1);
   for (const Class child : instance_.children[current.value()]) Drop(child);
-  const Score without = score_;
   for (const Node node : instance_.nodes[id.value()]) {
     if (node == current) continue;
-    score_ = without;
     Pay(node, 1);
     const std::span<const Class> children = instance_.children[node.value()];
     size_t used = 0;
@@ -106,7 +108,6 @@ void SharedSelection::ForEachSwitch(Class id, double limit, const Visit& visit) 
   }
   for (const Class child : instance_.children[current.value()]) Use(child);
   Pay(current, 1);
-  score_ = now;  // as it was, without rounding
 }
 
 template <typename Visit>
@@ -123,7 +124,7 @@ double SharedSelection::WalkCone(Class id, double limit, const Visit& visit) {
       continue;
     }
     const Node node = choice(next);
-    cost += instance_.cost[node.value()];
+    cost += cost_[node.value()];
     for (const Class child : instance_.children[node.value()]) {
       if (seen_in_[child.value()] == walk_) continue;
       seen_in_[child.value()] = walk_;

@@ -57,12 +57,12 @@ bool Expand(const Problem& problem, const Instance& instance, std::span<const No
 }
 
 // There is a selection: what is computed inside of a consumer can be computed for its own sake.
-Instance WithoutFusions(Instance instance) {
+Instance WithoutFusions(const Instance& instance) {
   std::vector<bool> keep(instance.num_nodes());
   for (uint32_t i = 0; i < keep.size(); ++i) {
     keep[i] = !instance.inside[instance.class_of[i].value()] || !instance.enode[i].valid();
   }
-  return *Restrict(std::move(instance), keep);
+  return *Restrict(instance, keep);
 }
 
 }  // namespace

@@ -104,6 +104,30 @@ TEST(Extractors, WhatDoesNotPayStaysAsItWas) {
   }
 }
 
+// Costs of twelve orders of magnitude: what a dear e-node left behind in a sum was once taken for a
+// gain, thousands of times.
+TEST(DagExtractor, ClimbsOnNothingButGains) {
+  constexpr size_t kCopies = 20, kClasses = 7;
+  std::vector<CaseNode> nodes;
+  std::vector<size_t> roots;
+  for (size_t copy = 0; copy < kCopies; ++copy) {
+    const size_t root = copy * kClasses, a = root + 1, b = root + 2, c = root + 3, d = root + 4,
+                 leaf = root + 5;
+    nodes.insert(nodes.end(), {{root, 1.2260654e-05, {c, a}},
+                               {a, 0.01231095165594, {leaf}},
+                               {a, 2.2266275e-06, {leaf, c, b}},
+                               {b, 18295.072645113953, {leaf}},
+                               {c, 1.1459199e-05, {leaf}},
+                               {c, 131140.60096502365, {leaf, d}},
+                               {d, 209498.63159715044, {leaf, leaf}},
+                               {d, 888.0427472263448, {leaf}},
+                               {leaf, 2.0239194e-07, {}}});
+    roots.push_back(root);
+  }
+  const ExtractionCase example(kCopies * kClasses, nodes, roots);
+  EXPECT_NEAR(DagCost(example), kCopies * 0.0123348737, 1e-8);
+}
+
 TEST(DagExtractor, StoppedItStillAnswers) {
   CancelToken token;
   token.Cancel();

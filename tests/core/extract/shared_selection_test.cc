@@ -45,9 +45,25 @@ TEST(SharedSelection, KnowsItsCostAfterAnyMovesAndUndoes) {
       }
       ASSERT_EQ(selection.score().num_live, live);
     }
-    selection.RecomputeCost();
     EXPECT_EQ(selection.cost(),
               ToSelection(example.problem(), *instance, selection.choices()).cost);
+  }
+}
+
+// The dear e-node comes and goes: nothing is left of it, not even rounding.
+TEST(SharedSelection, IsExactHoweverLargeOtherCostsAre) {
+  const testing::ExtractionCase example(
+      3, {{0, 0.1, {}}, {1, 0.2, {0}}, {1, 3e5, {}}, {2, 0.3, {0, 1}}}, {2});
+  const Instance instance = *MakeInstance(example.problem());
+  const std::vector<uint32_t> components = StrongComponents(instance);
+  SharedSelection selection(instance, components, MinimizeTreeCost(instance).choice);
+  const double before = selection.cost();
+  EXPECT_NEAR(before, 0.6, 1e-9);
+  for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
+    const size_t mark = selection.Mark();
+    ASSERT_TRUE(selection.Choose(Node(i)));
+    selection.UndoTo(mark);
+    EXPECT_EQ(selection.cost(), before);
   }
 }
 

@@ -1,0 +1,104 @@
+#pragma once
+
+// Builds an instance class by class, in the order of a breadth-first walk from the roots:
+//
+//   InstanceBuilder builder(num_ids, num_nodes);
+//   for (..) builder.AddRoot(id);
+//   for (uint32_t id; builder.NextClass(id);) {
+//     builder.DescribeClass(..);
+//     for (each of its e-nodes) {
+//       builder.AddNode(..);
+//       for (..) builder.AddChild(..);
+//       builder.EndNode();
+//     }
+//   }
+//   builder.Finish()
+//
+// Ids are what classes are called where the instance comes from.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/extract/instance.h"
+
+namespace quotient::extract {
+
+class InstanceBuilder {
+ public:
+  // About so many e-nodes are coming.
+  InstanceBuilder(size_t num_ids, size_t num_nodes);
+
+  // The next class to add e-nodes to, if there is one; those of the class before are complete.
+  bool NextClass(uint32_t& id) {
+    if (num_begun_ > 0) instance_.nodes.EndKey();
+    if (num_begun_ == ids_.size()) return false;
+    id = ids_[num_begun_++];
+    return true;
+  }
+  void DescribeClass(ClassId id, bool inside) {
+    instance_.class_id.push_back(id);
+    instance_.inside.push_back(inside);
+  }
+  // An e-node of the class; its children follow.
+  void AddNode(double cost, ENodeId enode, uint8_t rewritten) {
+    instance_.nodes.Push(Node(static_cast<uint32_t>(instance_.num_nodes())));
+    instance_.cost.push_back(cost);
+    instance_.class_of.push_back(Class(num_begun_ - 1));
+    instance_.enode.push_back(enode);
+    instance_.rewritten.push_back(rewritten);
+  }
+  // The same for one that stands for an e-node of the instance that this one is a part of.
+  void CopyNode(const Instance& whole, Node node) {
+    const uint32_t i = node.value();
+    AddNode(whole.cost[i], whole.enode[i], whole.rewritten[i]);
+    instance_.origin.push_back(node);
+  }
+  // May be called for one class again and again.
+  void AddChild(uint32_t id, uint32_t times) {
+    Known& child = Know(id);
+    const auto user = static_cast<uint32_t>(instance_.num_nodes());
+    if (child.last_user == user) {
+      instance_.multiplicity.values()[child.position] += times;
+      return;
+    }
+    child.last_user = user;
+    child.position = static_cast<uint32_t>(instance_.multiplicity.values().size());
+    instance_.children.Push(child.number);
+    instance_.multiplicity.Push(times);
+  }
+  void EndNode() {
+    instance_.children.EndKey();
+    instance_.multiplicity.EndKey();
+  }
+  void AddRoot(uint32_t id) {
+    const size_t before = ids_.size();
+    const Class root = Know(id).number;
+    if (ids_.size() > before) instance_.roots.push_back(root);  // none but roots are known yet
+  }
+
+  Instance Finish();
+
+ private:
+  struct Known {
+    Class number;
+    uint32_t last_user = 0;  // the e-node that it is a child of: how many there were then
+    uint32_t position = 0;   // among all children then
+  };
+
+  Known& Know(uint32_t id) {
+    if (id >= known_.size()) known_.resize(id + 1);
+    Known& known = known_[id];
+    if (!known.number.valid()) {
+      known.number = Class(static_cast<uint32_t>(ids_.size()));
+      ids_.push_back(id);
+    }
+    return known;
+  }
+
+  Instance instance_;
+  std::vector<Known> known_;
+  std::vector<uint32_t> ids_;
+  uint32_t num_begun_ = 0;
+};
+
+}  // namespace quotient::extract
