@@ -69,6 +69,13 @@ class StopCondition {
     return StopCondition(token_, clock, deadline);
   }
 
+  // The same token and one of `parts` equal parts of the time that is left.
+  StopCondition Share(int64_t parts) const {
+    if (deadline_ns_ == kNever) return *this;
+    const int64_t now = clock_->NowNs();
+    return StopCondition(token_, *clock_, now + (deadline_ns_ - now) / parts);
+  }
+
   // The same token and no deadline.
   StopCondition WithoutDeadline() const { return StopCondition(token_); }
 

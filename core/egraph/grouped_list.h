@@ -41,6 +41,8 @@ class GroupedList {
   void Push(Value value) { values_.push_back(value); }
   void EndKey() { end_.push_back(static_cast<uint32_t>(values_.size())); }
 
+  // Once it is filled.
+  size_t num_keys() const { return end_.size(); }
   // Empty for keys beyond the last.
   std::span<const Value> operator[](uint32_t key) const {
     if (key >= end_.size()) return {};

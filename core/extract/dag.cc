@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "core/extract/blocks.h"
 #include "core/extract/bottom_up.h"
+#include "core/extract/choice.h"
 #include "core/extract/components.h"
 #include "core/extract/local_search.h"
 #include "core/extract/lower_bound.h"
@@ -51,21 +53,21 @@ bool Improves(const Score& next, const Score& best) {
   return next.cost < best.cost * (1 - kRelativeTolerance);
 }
 
-}  // namespace
-
-std::vector<Node> SearchLocally(const Instance& instance, const StopCondition& stop) {
+// From several starts, the first of them the answer for trees.
+std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
+                              const StopCondition& stop) {
   const std::vector<uint32_t> components = StrongComponents(instance);
-  const auto start = [&](const BottomUpResult& from) {
-    return std::make_unique<SharedSelection>(instance, components, from.choice);
+  const auto search_from = [&](std::vector<Node> choice) {
+    auto selection = std::make_unique<SharedSelection>(instance, components, std::move(choice));
+    LocalSearch(instance, *selection, stop).Run();
+    return selection;
   };
-  auto best = start(MinimizeTreeCost(instance));
-  LocalSearch(instance, *best, stop).Run();
+  auto best = search_from(std::move(tree));
   int fruitless = 0;
   for (int i = 0; i < kRestarts && fruitless < kMaxFruitless && !stop.ShouldStop(); ++i) {
     const double optimism = static_cast<double>(i) / (kRestarts - 1);
     const std::vector<double> uses = ExpectedUses(instance, *best, optimism);
-    auto next = start(MinimizeSharedCost(instance, uses));
-    LocalSearch(instance, *next, stop).Run();
+    auto next = search_from(MinimizeSharedCost(instance, uses).choice);
     ++fruitless;
     if (!Improves(next->score(), best->score())) continue;
     best = std::move(next);
@@ -74,10 +76,50 @@ std::vector<Node> SearchLocally(const Instance& instance, const StopCondition& s
   return best->choices();
 }
 
+// Block by block, from the bottom up; in each there is a choice that is known.
+std::vector<Node> SearchBlocks(const Instance& whole, Blocks& blocks, std::vector<Node> known,
+                               const StopCondition& stop) {
+  std::vector<double> cost(blocks.size());
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const Instance block = blocks.Make(i, cost);
+    const Choice choice = Improve(block, Scored(block, ReadChoice(block, whole, known)), stop);
+    cost[i] = choice.cost;
+    WriteChoice(block, choice.nodes, whole, known);
+  }
+  return known;
+}
+
+std::vector<Node> SearchPart(const Instance& part, const Instance& whole, const Choice& known,
+                             const StopCondition& stop) {
+  std::vector<Node> tree = MinimizeTreeCost(part).choice;
+  Blocks blocks(part);
+  if (blocks.size() == 1) return SearchBlock(part, std::move(tree), stop);
+  return SearchBlocks(part, blocks, ReadNeeded(part, whole, known.nodes, std::move(tree)), stop);
+}
+
+}  // namespace
+
+Choice Improve(const Instance& instance, Choice known, const StopCondition& stop) {
+  if (stop.ShouldStop() || instance.num_nodes() == instance.num_classes()) return known;
+  if (known.num_recomputed > 0) {  // nothing is known to be too dear
+    Choice found = Scored(instance, SearchBlock(instance, known.nodes, stop));
+    return IsAsGood(found, known) ? found : known;
+  }
+  const Instance part = PartOfAtMost(instance, known.cost);
+  const Choice found = Scored(part, SearchPart(part, instance, known, stop));
+  if (!IsAsGood(found, known)) return known;
+  // What was no difference next to the known cost may be one now, and more is too dear.
+  const bool again = found.cost < known.cost / 2;
+  WriteChoice(part, found.nodes, instance, known.nodes);
+  known.cost = found.cost;
+  return again ? Improve(instance, std::move(known), stop) : known;
+}
+
 absl::StatusOr<Selection> DagExtractor::Choose(const Problem& problem,
                                                const StopCondition& stop) const {
   QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
-  Selection selection = ToSelection(problem, instance, SearchLocally(instance, stop));
+  Selection selection =
+      ToSelection(problem, instance, Improve(instance, ChooseTree(instance), stop).nodes);
   selection.lower_bound = LowerBound(instance);
   return selection;
 }

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <vector>
-
+#include "core/base/stop.h"
+#include "core/extract/choice.h"
 #include "core/extract/extract.h"
 #include "core/extract/instance.h"
 
 namespace quotient::extract {
 
-// The best choice, for each class, that local search finds from several starts.
-std::vector<Node> SearchLocally(const Instance& instance, const StopCondition& stop);
+// The best choice that local search finds, block by block (blocks.h) and from several starts;
+// `known` if that is better.
+Choice Improve(const Instance& instance, Choice known, const StopCondition& stop);
 
 // Local search on the cost where each class is paid for once, from several starts: single changes
 // and compound ones (local_search.h). Finds optima in practice, promises none; deterministic unless

@@ -4,10 +4,15 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "core/extract/blocks.h"
+#include "core/extract/bottom_up.h"
 #include "core/extract/branch_and_cut.h"
+#include "core/extract/choice.h"
 #include "core/extract/dag.h"
 #include "core/extract/dual_ascent.h"
 #include "core/extract/instance.h"
+#include "core/extract/lower_bound.h"
+#include "core/extract/shared_selection.h"
 #include "core/extract/to_selection.h"
 
 namespace quotient::extract {
@@ -18,74 +23,233 @@ constexpr double kTolerance = 1e-9;
 // A round that leaves more than this of the e-nodes is the last one.
 constexpr double kWorthAnotherRound = 0.8;
 
-// The best selection so far, and what is left of the instance: e-nodes that a cheaper one may have.
+// Whether branch and cut is tried where nothing else closes the gap.
+enum class Effort { kReduce, kBranch };
+
+struct Answer {
+  Choice best;       // if it computes something twice, `cost` is more than any selection's
+  double bound = 0;  // no selection is cheaper
+
+  // What a selection must be below to be cheaper.
+  double limit() const { return best.cost * (1 - kTolerance); }
+  bool proven() const { return best.num_recomputed == 0 && bound >= limit(); }
+  void Prove() { bound = best.cost; }
+  // A choice for a part of the instance.
+  void Offer(const Choice& choice, const Instance& part, const Instance& instance) {
+    if (!IsAsGood(choice, best)) return;
+    WriteChoice(part, choice.nodes, instance, best.nodes);
+    best.cost = choice.cost;
+    best.num_recomputed = 0;
+  }
+  // What is not in some part is not cheaper than the best, what is in it not cheaper than `value`.
+  void RaiseBound(double value) {
+    bound = std::max(bound, value);
+    if (proven()) Prove();
+  }
+};
+
+Answer Solve(const Instance& instance, Choice known, Effort effort, const StopCondition& stop);
+
+// An instance that is one block: the best selection so far, and the part that a cheaper one may be
+// in.
 class Reduction {
  public:
-  Reduction(const Problem& problem, Instance instance, const StopCondition& stop)
-      : problem_(problem), rest_(std::move(instance)), stop_(stop) {
-    best_ = ToSelection(problem_, rest_, SearchLocally(rest_, stop_));
+  Reduction(const Instance& instance, Instance part, Choice known, const StopCondition& stop)
+      : instance_(instance), rest_(std::move(part)), stop_(stop) {
+    answer_.best = std::move(known);
+    Offer(Improve(rest_, Known(), stop));
+    answer_.RaiseBound(LowerBound(rest_));
   }
 
-  Selection Run() {
-    while (Reduce()) {
+  Answer Run(Effort effort) {
+    while (!answer_.proven() && Reduce()) {
     }
-    if (!proven() && !stop_.ShouldStop()) BranchAndCutTheRest();
-    best_.lower_bound = std::min(bound_, best_.cost);
-    return std::move(best_);
+    if (answer_.proven() || stop_.ShouldStop()) return std::move(answer_);
+    Choice known = ChooseTree(rest_);
+    if (known.num_recomputed == 0 && Blocks(rest_).size() > 1) {
+      const Answer answer = Solve(rest_, std::move(known), effort, stop_);
+      Offer(answer.best);
+      answer_.RaiseBound(answer.bound);
+    } else if (effort == Effort::kBranch) {
+      BranchAndCutTheRest();
+    }
+    return std::move(answer_);
   }
 
  private:
-  // What a selection must be below to be cheaper.
-  double limit() const { return best_.cost * (1 - kTolerance); }
-  bool proven() const { return bound_ >= limit(); }
-  void Prove() { bound_ = best_.cost; }
-  // What is left has no selection cheaper than `value`, and all else none cheaper than the best.
-  void RaiseBound(double value) {
-    bound_ = std::max(bound_, value);
-    if (proven()) Prove();
+  // The best, as long as the part has it.
+  Choice Known() const {
+    std::vector<Node> tree = MinimizeTreeCost(rest_).choice;
+    return Scored(rest_, ReadNeeded(rest_, instance_, answer_.best.nodes, std::move(tree)));
   }
-  void Offer(Selection selection) {
-    if (selection.cost < limit()) best_ = std::move(selection);
-  }
+
+  void Offer(const Choice& choice) { answer_.Offer(choice, rest_, instance_); }
 
   // One round; true if another one may be worth it.
   bool Reduce() {
     const DualBound dual = AscendDual(rest_, rest_.cost, stop_);
-    RaiseBound(dual.bound);
-    if (proven()) return false;
+    answer_.RaiseBound(dual.bound);
+    if (answer_.proven()) return false;
     const size_t before = rest_.num_nodes();
-    const std::vector<bool> keep = CanBeCheaper(rest_, dual, limit());
+    const std::vector<bool> keep = CanBeCheaper(rest_, dual, answer_.limit());
     absl::StatusOr<Instance> rest = Restrict(rest_, keep);
     if (!rest.ok()) {
-      Prove();
+      answer_.Prove();
       return false;
     }
+    for (Node& origin : rest->origin) origin = rest_.origin[origin.value()];
     rest_ = *std::move(rest);
     const bool goes_on =
         static_cast<double>(rest_.num_nodes()) < kWorthAnotherRound * static_cast<double>(before);
-    if (goes_on) Offer(ToSelection(problem_, rest_, SearchLocally(rest_, stop_)));
+    if (goes_on) Offer(Improve(rest_, ChooseTree(rest_), stop_));
     return goes_on && !stop_.ShouldStop();
   }
 
   void BranchAndCutTheRest() {
-    const BranchAndCutResult result = BranchAndCut(rest_, limit(), stop_);
-    if (result.choice.has_value()) Offer(ToSelection(problem_, rest_, *result.choice));
-    RaiseBound(result.lower_bound);
+    const BranchAndCutResult result = BranchAndCut(rest_, answer_.limit(), stop_);
+    if (result.choice.has_value()) Offer(Scored(rest_, *result.choice));
+    answer_.RaiseBound(result.lower_bound);
   }
 
-  const Problem& problem_;
-  Instance rest_;
+  const Instance& instance_;
+  Instance rest_;  // a part of it
   const StopCondition& stop_;
-  Selection best_;
-  double bound_ = 0;
+  Answer answer_;
 };
+
+// What other blocks stand for in this one and no selection does without costs nothing from now on:
+// in a long chain of blocks it would be most of the cost, and what is proven of that to a part of a
+// millionth says little about the rest. Only of the dearest, of which there are few. Returns what
+// it was.
+double FreeWhatIsNeeded(Instance& block, std::span<const Node> known) {
+  constexpr double kDear = 1.0 / 16;
+  const SharedSelection selection(block, {}, {known.begin(), known.end()});
+  double freed = 0;
+  std::vector<bool> keep(block.num_nodes(), true);
+  for (uint32_t i = 0; i < block.num_nodes(); ++i) {
+    if (block.origin[i].valid() || !selection.live(block.class_of[i])) continue;
+    if (block.cost[i] < selection.cost() * kDear) continue;
+    keep[i] = false;
+    if (!Restrict(block, keep).ok()) freed += std::exchange(block.cost[i], 0);
+    keep[i] = true;
+  }
+  return freed;
+}
+
+// Block by block, from the bottom up, first without branching: what closes fast shall not wait for
+// what does not.
+class BlockSolver {
+ public:
+  BlockSolver(const Instance& whole, Blocks& blocks, std::vector<Node> known,
+              const StopCondition& stop)
+      : whole_(whole), blocks_(blocks), known_(std::move(known)), stop_(stop) {}
+
+  Answer Run(Effort effort) {
+    solved_.resize(blocks_.size());
+    cost_.resize(blocks_.size());
+    for (size_t i = 0; i < blocks_.size(); ++i) SolveBlock(i, Effort::kReduce, stop_);
+    while (effort == Effort::kBranch && Branch()) {
+    }
+    return {Scored(whole_, std::move(known_)), Bound()};
+  }
+
+ private:
+  struct Solved {
+    double bound = 0;       // if those below cost what they are known to cost
+    double below_cost = 0;  // the sum of that
+    bool open = true;       // more time may raise the bound
+  };
+
+  // What is open gets the same part each of the time that is left. True if that was too little for
+  // some while others have left time.
+  bool Branch() {
+    int64_t num_open = std::ranges::count_if(solved_, &Solved::open);
+    bool cut_short = false;
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      if (!solved_[i].open && BelowCost(i) == solved_[i].below_cost) continue;
+      const StopCondition share = stop_.Share(std::max<int64_t>(num_open, 1));
+      if (solved_[i].open) --num_open;
+      SolveBlock(i, Effort::kBranch, share);
+      solved_[i].open &= share.ShouldStop();  // else it is as closed as it gets
+      cut_short |= solved_[i].open;
+    }
+    return cut_short && !stop_.ShouldStop();
+  }
+
+  void SolveBlock(size_t i, Effort effort, const StopCondition& stop) {
+    Instance block = blocks_.Make(i, cost_);
+    const std::vector<Node> known = ReadChoice(block, whole_, known_);
+    const double needed = FreeWhatIsNeeded(block, known);
+    Answer answer = Solve(block, Scored(block, known), effort, stop);
+    WriteChoice(block, answer.best.nodes, whole_, known_);
+    cost_[i] = answer.best.cost + needed;
+    Solved& solved = solved_[i];
+    // What was known before holds less what blocks below have become cheaper by.
+    const double before = solved.bound - (solved.below_cost - BelowCost(i));
+    solved = {std::max(before, std::min(answer.bound, answer.best.cost) + needed), BelowCost(i),
+              !answer.proven()};
+  }
+
+  double BelowCost(size_t i) const {
+    double sum = 0;
+    for (const uint32_t below : blocks_.below(i)) sum += cost_[below];
+    return sum;
+  }
+
+  // A block's bound holds for what the blocks below it are known to cost, and is less by what these
+  // may cost less.
+  double Bound() const {
+    std::vector<double> bound(blocks_.size());
+    for (size_t i = 0; i < bound.size(); ++i) {
+      bound[i] = std::min(solved_[i].bound, cost_[i]);
+      for (const uint32_t below : blocks_.below(i)) bound[i] -= cost_[below] - bound[below];
+    }
+    return std::max(bound.back(), 0.0);
+  }
+
+  const Instance& whole_;
+  Blocks& blocks_;
+  std::vector<Node> known_;  // the best of all blocks so far
+  const StopCondition& stop_;
+  std::vector<Solved> solved_;  // by block
+  std::vector<double> cost_;    // by block: what stands for it in the one above
+};
+
+// More than anything costs.
+double Ceiling(const Instance& instance) {
+  double sum = 1;
+  for (const double cost : instance.cost) sum += cost;
+  return sum;
+}
+
+Answer Solve(const Instance& instance, Choice known, Effort effort, const StopCondition& stop) {
+  if (known.num_recomputed > 0) known.cost = Ceiling(instance);
+  Answer answer = {std::move(known)};
+  if (instance.num_nodes() == instance.num_classes()) answer.Prove();  // it is the only one
+  if (answer.proven() || stop.ShouldStop()) return answer;
+  Instance part = PartOfAtMost(instance, answer.best.cost);
+  Blocks blocks(part);
+  if (blocks.size() == 1) {
+    return Reduction(instance, std::move(part), std::move(answer.best), stop).Run(effort);
+  }
+  std::vector<Node> nodes =
+      ReadNeeded(part, instance, answer.best.nodes, MinimizeTreeCost(part).choice);
+  const Answer found = BlockSolver(part, blocks, std::move(nodes), stop).Run(effort);
+  answer.Offer(found.best, part, instance);
+  answer.RaiseBound(found.bound);
+  return answer;
+}
 
 }  // namespace
 
 absl::StatusOr<Selection> ExactExtractor::Choose(const Problem& problem,
                                                  const StopCondition& stop) const {
-  QUOTIENT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(problem));
-  return Reduction(problem, std::move(instance), stop).Run();
+  QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
+  const Answer answer = Solve(instance, ChooseTree(instance), Effort::kBranch, stop);
+  Selection selection = ToSelection(problem, instance, answer.best.nodes);
+  const double bound = std::max(answer.bound, LowerBound(instance));
+  selection.lower_bound = std::min(bound, selection.cost);
+  return selection;
 }
 
 }  // namespace quotient::extract

@@ -198,12 +198,12 @@ absl::StatusOr<Instance> Restrict(const Instance& instance, const std::vector<bo
   return Compact(instance, Derivable(instance, keep));
 }
 
-void WriteChoice(const Instance& part, std::span<const Node> choice, const Instance& whole,
-                 std::vector<Node>& whole_choice) {
-  for (const Node node : choice) {
-    const Node origin = part.origin[node.value()];
-    if (origin.valid()) whole_choice[whole.class_of[origin.value()].value()] = origin;
+absl::StatusOr<Instance> WithoutFusions(const Instance& instance) {
+  std::vector<bool> keep(instance.num_nodes());
+  for (uint32_t i = 0; i < keep.size(); ++i) {
+    keep[i] = !instance.inside[instance.class_of[i].value()] || !instance.enode[i].valid();
   }
+  return Restrict(instance, keep);
 }
 
 }  // namespace quotient::extract

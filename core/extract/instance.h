@@ -63,9 +63,8 @@ absl::Status NoSelection(const Instance& instance, Class root);
 // of them.
 absl::StatusOr<Instance> Restrict(const Instance& instance, const std::vector<bool>& keep);
 
-// Writes a choice for a part, by Class of the part, as one for the whole that it was made from.
-// What the part does not have stays as it is.
-void WriteChoice(const Instance& part, std::span<const Node> choice, const Instance& whole,
-                 std::vector<Node>& whole_choice);
+// The part without what is computed inside of consumers. Of the whole of a problem there is one:
+// all that can be computed for its own sake.
+absl::StatusOr<Instance> WithoutFusions(const Instance& instance);
 
 }  // namespace quotient::extract

@@ -53,6 +53,11 @@ class InstanceBuilder {
     AddNode(whole.cost[i], whole.enode[i], whole.rewritten[i]);
     instance_.origin.push_back(node);
   }
+  // And for one that stands for a whole other part.
+  void AddStandIn(double cost) {
+    AddNode(cost, ENodeId(), 0);
+    instance_.origin.push_back(Node());
+  }
   // May be called for one class again and again.
   void AddChild(uint32_t id, uint32_t times) {
     Known& child = Know(id);

@@ -56,15 +56,6 @@ bool Expand(const Problem& problem, const Instance& instance, std::span<const No
   return all_fused;
 }
 
-// There is a selection: what is computed inside of a consumer can be computed for its own sake.
-Instance WithoutFusions(const Instance& instance) {
-  std::vector<bool> keep(instance.num_nodes());
-  for (uint32_t i = 0; i < keep.size(); ++i) {
-    keep[i] = !instance.inside[instance.class_of[i].value()] || !instance.enode[i].valid();
-  }
-  return *Restrict(instance, keep);
-}
-
 }  // namespace
 
 Selection ToSelection(const Problem& problem, const Instance& instance,
@@ -72,7 +63,7 @@ Selection ToSelection(const Problem& problem, const Instance& instance,
   Selection selection;
   if (!Expand(problem, instance, choice, selection) && !CheckSelection(problem, selection).ok()) {
     // What was chosen for its own sake is above the consumer that was to be fused with another.
-    const Instance plain = WithoutFusions(*MakeInstance(problem));
+    const Instance plain = *WithoutFusions(*MakeInstance(problem));
     Expand(problem, plain, MinimizeTreeCost(plain).choice, selection);
   }
   selection.cost = SelectionCost(problem, selection);

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/rng.h"
 #include "core/extract/extract.h"
 #include "tests/support/egraph/extraction_case.h"
 
@@ -126,6 +129,40 @@ TEST(DagExtractor, ClimbsOnNothingButGains) {
   }
   const ExtractionCase example(kCopies * kClasses, nodes, roots);
   EXPECT_NEAR(DagCost(example), kCopies * 0.0123348737, 1e-8);
+}
+
+// What may not be chosen may be, but is too dear.
+class DearInsteadOfForbidden : public CostFunction {
+ public:
+  DearInsteadOfForbidden(const CostFunction& cost, double dear) : cost_(cost), dear_(dear) {}
+  double Cost(ENodeId node) const override { return std::min(cost_.Cost(node), dear_); }
+
+ private:
+  const CostFunction& cost_;
+  const double dear_;
+};
+
+// E-nodes that nobody wants, one for each class, so dear that they swallow all others in a sum.
+TEST(Extractors, WhatIsTooDearMakesNoDifference) {
+  int solvable = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(seed);
+    const ExtractionCase example = ExtractionCase::Random(rng, 40);
+    const absl::StatusOr<Selection> exact = FindExtractor("exact")->Extract(example.problem(), {});
+    if (!exact.ok()) continue;
+    ++solvable;
+    const Selection dag = *FindExtractor("dag")->Extract(example.problem(), {});
+    for (const double dear : {1e6, 1e12, 1e15, 1e18, 1e30, 1e300}) {
+      SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", dear));
+      const DearInsteadOfForbidden cost(example, dear);
+      const Problem problem = {example.problem().graph, cost, example.problem().roots};
+      EXPECT_EQ(FindExtractor("dag")->Extract(problem, {})->cost, dag.cost);
+      const Selection again = *FindExtractor("exact")->Extract(problem, {});
+      EXPECT_EQ(again.cost, exact->cost);
+      EXPECT_NEAR(again.lower_bound, exact->cost, 1e-6 * exact->cost);
+    }
+  }
+  EXPECT_GT(solvable, 150);
 }
 
 TEST(DagExtractor, StoppedItStillAnswers) {

@@ -1,0 +1,180 @@
+#include "core/extract/blocks.h"
+
+#include <algorithm>
+
+#include "core/extract/dominators.h"
+#include "core/extract/instance_builder.h"
+
+namespace quotient::extract {
+namespace {
+
+// A block has so many e-nodes at least: a smaller one is solved as part of the one above.
+constexpr uint32_t kMinNodes = 24;
+
+// By position in the order of a dominator tree: of what it dominates, and itself, those are from
+// `first` to below `end` in an order in which that is an interval.
+struct Intervals {
+  explicit Intervals(const DominatorTree& tree)
+      : first(tree.order.size(), 0), end(tree.order.size(), 1) {
+    const size_t n = tree.order.size();
+    for (size_t i = n; i-- > 1;) end[tree.parent[i]] += end[i];  // sizes, so far
+    std::vector<uint32_t> next(n, 1);
+    for (size_t i = 1; i < n; ++i) {
+      uint32_t& at = next[tree.parent[i]];
+      first[i] = at;
+      at += end[i];
+      end[i] += first[i];
+      next[i] = first[i] + 1;
+    }
+  }
+  std::vector<uint32_t> first;
+  std::vector<uint32_t> end;
+};
+
+// By position: does it dominate all that it reaches?
+std::vector<bool> FindClosed(const egraph::GroupedList<uint32_t>& edges, const DominatorTree& tree,
+                             const Intervals& intervals) {
+  std::vector<uint32_t> first_of(edges.num_keys());  // by vertex
+  for (size_t i = 0; i < tree.order.size(); ++i) first_of[tree.order[i]] = intervals.first[i];
+  std::vector<uint32_t> low = intervals.first;
+  std::vector<uint32_t> high = intervals.first;
+  std::vector<bool> closed(tree.order.size());
+  for (size_t i = tree.order.size(); i-- > 0;) {
+    for (const uint32_t to : edges[tree.order[i]]) {
+      low[i] = std::min(low[i], first_of[to]);
+      high[i] = std::max(high[i], first_of[to]);
+    }
+    closed[i] = low[i] >= intervals.first[i] && high[i] < intervals.end[i];
+    const uint32_t above = tree.parent[i];
+    low[above] = std::min(low[above], low[i]);
+    high[above] = std::max(high[above], high[i]);
+  }
+  return closed;
+}
+
+}  // namespace
+
+Blocks::Blocks(const Instance& whole)
+    : whole_(whole),
+      // A single root is what all hangs from itself.
+      start_(whole.roots.size() == 1
+                 ? whole.roots[0].value()
+                 : static_cast<uint32_t>(whole.num_classes()) + whole.num_computed),
+      block_of_(whole.num_classes(), kNoBlock),
+      local_id_(whole.num_classes()),
+      made_in_(whole.num_classes(), 0) {
+  FindFree();
+  Cut();
+}
+
+void Blocks::FindFree() {
+  free_.resize(whole_.num_classes());
+  for (uint32_t i = 0; i < whole_.num_nodes(); ++i) {
+    const bool alone = whole_.computes.empty() || whole_.computes[i] == Instance::kComputesAlone;
+    if (whole_.cost[i] > 0 || !whole_.children[i].empty() || !alone) continue;
+    Node& node = free_[whole_.class_of[i].value()];
+    // Of equals one that no rule made, and the older.
+    if (!node.valid() || whole_.rewritten[i] < whole_.rewritten[node.value()]) node = Node(i);
+  }
+  if (whole_.roots.size() == 1) free_[whole_.roots[0].value()] = Node();
+}
+
+// From classes to children that are not free, and to what they compute, if others do that, too.
+egraph::GroupedList<uint32_t> Blocks::Edges() const {
+  const auto num_classes = static_cast<uint32_t>(whole_.num_classes());
+  egraph::GroupedList<uint32_t> edges;
+  edges.Reserve(num_classes + whole_.num_computed + 1, whole_.children.values().size());
+  for (uint32_t id = 0; id < num_classes; ++id) {
+    for (const Node node : whole_.nodes[id]) {
+      if (free(Class(id))) break;
+      for (const Class child : whole_.children[node.value()]) {
+        if (!free(child)) edges.Push(child.value());
+      }
+      if (whole_.computes.empty()) continue;
+      const uint32_t computed = whole_.computes[node.value()];
+      if (computed != Instance::kComputesAlone) edges.Push(num_classes + computed);
+    }
+    edges.EndKey();
+  }
+  for (uint32_t i = 0; i < whole_.num_computed; ++i) edges.EndKey();
+  for (const Class root : whole_.roots) {
+    if (!free(root)) edges.Push(root.value());
+  }
+  edges.EndKey();
+  return edges;
+}
+
+void Blocks::Cut() {
+  const egraph::GroupedList<uint32_t> edges = Edges();
+  const DominatorTree tree = Dominators(edges, start_);
+  const std::vector<bool> closed = FindClosed(edges, tree, Intervals(tree));
+  std::vector<uint32_t> num_nodes(tree.order.size(), 0);  // by position: not cut off yet
+  std::vector<bool> cut(tree.order.size(), false);
+  const auto is_class = [&](size_t i) { return tree.order[i] < whole_.num_classes(); };
+  for (size_t i = tree.order.size(); i-- > 0;) {
+    if (is_class(i)) num_nodes[i] += static_cast<uint32_t>(whole_.nodes[tree.order[i]].size());
+    cut[i] = i == 0 || (is_class(i) && closed[i] && num_nodes[i] >= kMinNodes);
+    if (!cut[i]) num_nodes[tree.parent[i]] += num_nodes[i];
+  }
+  const auto num_blocks = static_cast<uint32_t>(std::ranges::count(cut, true));
+  below_.resize(num_blocks);
+  root_.resize(num_blocks);
+  std::vector<uint32_t> block(tree.order.size());  // by position
+  for (size_t i = 0, begun = 0; i < tree.order.size(); ++i) {
+    block[i] = block[tree.parent[i]];
+    if (cut[i]) {
+      const uint32_t above = block[i];
+      block[i] = num_blocks - 1 - static_cast<uint32_t>(begun++);
+      if (i > 0) {
+        root_[block[i]] = Class(tree.order[i]);
+        below_[above].push_back(block[i]);
+      }
+    }
+    if (is_class(i)) block_of_[tree.order[i]] = block[i];
+  }
+}
+
+uint32_t Blocks::LocalId(Class id) {
+  if (made_in_[id.value()] != num_made_) {
+    made_in_[id.value()] = num_made_;
+    local_id_[id.value()] = static_cast<uint32_t>(classes_.size());
+    classes_.push_back(id);
+  }
+  return local_id_[id.value()];
+}
+
+Instance Blocks::Make(size_t block, std::span<const double> cost) {
+  ++num_made_;
+  classes_.clear();
+  InstanceBuilder builder(0, 0);
+  if (root_[block].valid()) {
+    builder.AddRoot(LocalId(root_[block]));
+  } else {
+    for (const Class root : whole_.roots) builder.AddRoot(LocalId(root));
+  }
+  for (uint32_t local; builder.NextClass(local);) {
+    const Class id = classes_[local];
+    const uint32_t its_block = block_of_[id.value()];
+    const bool member = its_block == block;
+    builder.DescribeClass(whole_.class_id[id.value()], member && whole_.inside[id.value()]);
+    if (free(id)) {
+      builder.CopyNode(whole_, free_[id.value()]);
+      builder.EndNode();
+    } else if (!member) {
+      builder.AddStandIn(cost[its_block]);
+      builder.EndNode();
+    } else {
+      for (const Node node : whole_.nodes[id.value()]) {
+        builder.CopyNode(whole_, node);
+        for (size_t at = 0; at < whole_.children[node.value()].size(); ++at) {
+          builder.AddChild(LocalId(whole_.children[node.value()][at]),
+                           whole_.multiplicity[node.value()][at]);
+        }
+        builder.EndNode();
+      }
+    }
+  }
+  return builder.Finish();
+}
+
+}  // namespace quotient::extract
