@@ -1,5 +1,7 @@
 #include "core/extract/acyclic_choice.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace quotient::extract {
@@ -13,12 +15,53 @@ AcyclicChoice::AcyclicChoice(const Instance& instance, std::span<const uint32_t>
 
 bool AcyclicChoice::Choose(Node node) {
   const Class id = instance_.class_of[node.value()];
-  if (Reaches(node, id)) return false;
+  if (!ordered_ && walked_ > instance_.num_classes()) Order();
+  const bool fits = ordered_ && IsOrdered(node);
+  if (!fits && Reaches(node, id)) return false;
+  ordered_ = fits;
   choice_[id.value()] = node;
   return true;
 }
 
-// Whether `target`, the class of `node`, is met below it.
+void AcyclicChoice::Restore(Node node) {
+  ordered_ = ordered_ && IsOrdered(node);
+  choice_[instance_.class_of[node.value()].value()] = node;
+}
+
+bool AcyclicChoice::IsOrdered(Node node) const {
+  const Class id = instance_.class_of[node.value()];
+  return std::ranges::all_of(instance_.children[node.value()], [&](Class child) {
+    return components_[child.value()] != components_[id.value()] ||
+           rank_[child.value()] < rank_[id.value()];
+  });
+}
+
+// Depth-first along the choices: children end before what uses them.
+void AcyclicChoice::Order() {
+  constexpr uint32_t kNotYet = std::numeric_limits<uint32_t>::max();
+  rank_.assign(choice_.size(), kNotYet);
+  uint32_t next_rank = 0;
+  ++walk_;
+  for (uint32_t i = 0; i < choice_.size(); ++i) {
+    stack_.assign(1, Class(i));
+    while (!stack_.empty()) {
+      const Class id = stack_.back();
+      if (seen_in_[id.value()] == walk_) {  // its children have ended
+        stack_.pop_back();
+        if (rank_[id.value()] == kNotYet) rank_[id.value()] = next_rank++;
+        continue;
+      }
+      seen_in_[id.value()] = walk_;
+      for (const Class child : instance_.children[choice_[id.value()].value()]) {
+        if (seen_in_[child.value()] != walk_) stack_.push_back(child);
+      }
+    }
+  }
+  ordered_ = true;
+  walked_ = 0;
+}
+
+// Whether `target`, the class of `node`, is met below it. Not below what is ordered before it.
 bool AcyclicChoice::Reaches(Node node, Class target) {
   const uint32_t component = components_[target.value()];
   ++walk_;
@@ -26,6 +69,7 @@ bool AcyclicChoice::Reaches(Node node, Class target) {
   const auto expand = [&](Node from) {
     for (const Class child : instance_.children[from.value()]) {
       if (components_[child.value()] != component || seen_in_[child.value()] == walk_) continue;
+      if (ordered_ && rank_[child.value()] < rank_[target.value()]) continue;
       seen_in_[child.value()] = walk_;
       stack_.push_back(child);
     }
@@ -35,6 +79,7 @@ bool AcyclicChoice::Reaches(Node node, Class target) {
     const Class id = stack_.back();
     stack_.pop_back();
     if (id == target) return true;
+    ++walked_;
     expand(choice_[id.value()]);
   }
   return false;

@@ -76,43 +76,55 @@ std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
   return best->choices();
 }
 
+enum class Form { kAny, kBlock };
+
+Choice ImproveForm(Form form, const Instance& instance, Choice known, const StopCondition& stop);
+
 // Block by block, from the bottom up; in each there is a choice that is known.
 std::vector<Node> SearchBlocks(const Instance& whole, Blocks& blocks, std::vector<Node> known,
                                const StopCondition& stop) {
   std::vector<double> cost(blocks.size());
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Instance block = blocks.Make(i, cost);
-    const Choice choice = Improve(block, Scored(block, ReadChoice(block, whole, known)), stop);
+    Choice choice = Scored(block, ReadChoice(block, whole, known));
+    choice = ImproveForm(Form::kBlock, block, std::move(choice), stop);
     cost[i] = choice.cost;
     WriteChoice(block, choice.nodes, whole, known);
   }
   return known;
 }
 
-std::vector<Node> SearchPart(const Instance& part, const Instance& whole, const Choice& known,
-                             const StopCondition& stop) {
+std::vector<Node> SearchPart(Form form, const Instance& part, const Instance& whole,
+                             const Choice& known, const StopCondition& stop) {
   std::vector<Node> tree = MinimizeTreeCost(part).choice;
+  if (form == Form::kBlock) return SearchBlock(part, std::move(tree), stop);
   Blocks blocks(part);
   if (blocks.size() == 1) return SearchBlock(part, std::move(tree), stop);
   return SearchBlocks(part, blocks, ReadNeeded(part, whole, known.nodes, std::move(tree)), stop);
 }
 
-}  // namespace
-
-Choice Improve(const Instance& instance, Choice known, const StopCondition& stop) {
+Choice ImproveForm(Form form, const Instance& instance, Choice known, const StopCondition& stop) {
   if (stop.ShouldStop() || instance.num_nodes() == instance.num_classes()) return known;
   if (known.num_recomputed > 0) {  // nothing is known to be too dear
     Choice found = Scored(instance, SearchBlock(instance, known.nodes, stop));
     return IsAsGood(found, known) ? found : known;
   }
   const Instance part = PartOfAtMost(instance, known.cost);
-  const Choice found = Scored(part, SearchPart(part, instance, known, stop));
+  // With less in it, it may fall into more blocks.
+  if (part.num_nodes() < instance.num_nodes()) form = Form::kAny;
+  const Choice found = Scored(part, SearchPart(form, part, instance, known, stop));
   if (!IsAsGood(found, known)) return known;
   // What was no difference next to the known cost may be one now, and more is too dear.
   const bool again = found.cost < known.cost / 2;
   WriteChoice(part, found.nodes, instance, known.nodes);
   known.cost = found.cost;
-  return again ? Improve(instance, std::move(known), stop) : known;
+  return again ? ImproveForm(form, instance, std::move(known), stop) : known;
+}
+
+}  // namespace
+
+Choice Improve(const Instance& instance, Choice known, const StopCondition& stop) {
+  return ImproveForm(Form::kAny, instance, std::move(known), stop);
 }
 
 absl::StatusOr<Selection> DagExtractor::Choose(const Problem& problem,

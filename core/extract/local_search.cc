@@ -109,7 +109,7 @@ bool LocalSearch::Adopt(Class adopted) {
   const size_t mark = selection_.Mark();
   replaced_.clear();
   for (Node node : alternatives_) {
-    if (stop_.ShouldStop()) break;
+    if (AskNowAndThen()) break;
     const Node old = selection_.choice(instance_.class_of[node.value()]);
     if (selection_.Choose(node)) replaced_.push_back(old);
   }
@@ -173,7 +173,7 @@ bool LocalSearch::MayPay(Class adopted) {
 
 void LocalSearch::DropWhatDoesNotPay() {
   for (Node old : replaced_) {
-    if (stop_.ShouldStop()) break;
+    if (AskNowAndThen()) break;
     const Score before = selection_.score();
     const size_t mark = selection_.Mark();
     if (selection_.Choose(old) && !Better(selection_.score(), before)) selection_.UndoTo(mark);

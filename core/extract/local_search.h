@@ -47,12 +47,15 @@ class LocalSearch {
   void CollectAlternatives(Class adopted);
   bool MayPay(Class adopted);
   void DropWhatDoesNotPay();
+  // Within one adoption, of which most are small: reading the clock each time is dear.
+  bool AskNowAndThen() { return ++asked_ % 64 == 0 && stop_.ShouldStop(); }
 
   const Instance& instance_;
   SharedSelection& selection_;
   const StopCondition& stop_;
   const double grain_;  // a power of two; costs that differ by less are as good as equal
 
+  uint32_t asked_ = 0;
   int64_t moves_ = 0;
   int64_t moves_at_last_adoptions_ = -1;  // when a whole pass of them found nothing
 
