@@ -93,21 +93,26 @@ class SharedSelection {
 template <typename Visit>
 void SharedSelection::ForEachSwitch(Class id, double limit, const Visit& visit) {
   const Node current = choice(id);
-  Pay(current, -1);
-  for (const Class child : instance_.children[current.value()]) Drop(child);
+  const std::span<const Class> now_used = instance_.children[current.value()];
+  const double all = cost();  // no more can be freed
   for (const Node node : instance_.nodes[id.value()]) {
     if (node == current) continue;
     Pay(node, 1);
+    // New uses first: what both share, and is below that, does not go and come back.
     const std::span<const Class> children = instance_.children[node.value()];
     size_t used = 0;
-    while (used < children.size() && score_.cost <= limit) Use(children[used++]);
-    const Score score = score_;
+    while (used < children.size() && score_.cost - all <= limit) Use(children[used++]);
+    if (used == children.size()) {
+      Pay(current, -1);
+      for (const Class child : now_used) Drop(child);
+      const Score score = score_;
+      for (const Class child : now_used) Use(child);
+      Pay(current, 1);
+      if (score.cost <= limit) visit(node, score);
+    }
     while (used > 0) Drop(children[--used]);
     Pay(node, -1);
-    if (score.cost <= limit) visit(node, score);
   }
-  for (const Class child : instance_.children[current.value()]) Use(child);
-  Pay(current, 1);
 }
 
 template <typename Visit>

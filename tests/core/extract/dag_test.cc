@@ -183,6 +183,20 @@ TEST(DagExtractor, DeepChainsTakeNoStack) {
   EXPECT_EQ(DagCost(example), kDepth);
 }
 
+// Each class can be had from the one before it, or for more from the one before that one and the
+// one behind it. What a switch would free, and cycles, are not looked for down the whole chain each
+// time, which took half a minute.
+TEST(DagExtractor, LongCyclesTakeLittleTime) {
+  constexpr size_t kLength = 20'000;
+  std::vector<CaseNode> nodes = {{0, 1, {}}, {1, 1, {0}}};
+  for (size_t i = 2; i < kLength; ++i) {
+    nodes.push_back({i, 1, {i - 1}});
+    nodes.push_back({i, 1.5, {i - 2, i + 1 < kLength ? i + 1 : 0}});
+  }
+  const ExtractionCase example(kLength, nodes, {kLength - 1});
+  EXPECT_EQ(DagCost(example), kLength - 0.5);
+}
+
 TEST(Extractors, AreFoundByName) {
   EXPECT_STREQ(FindExtractor("tree")->optimal_for(), "tree");
   EXPECT_STREQ(FindExtractor("dag")->optimal_for(), "nothing");
