@@ -24,6 +24,15 @@
 
 namespace quotient::extract {
 
+// Whether an instance is a block as it is. What is left of one can be cut again, but unless it is
+// much smaller that is not tried: a long chain could lose an end each time.
+enum class Form { kAny, kBlock };
+inline Form FormOfRest(Form form, const Instance& instance, const Instance& rest) {
+  const bool much_smaller =
+      static_cast<double>(rest.num_nodes()) < 0.8 * static_cast<double>(instance.num_nodes());
+  return much_smaller ? Form::kAny : form;
+}
+
 class Blocks {
  public:
   // Linear but for a logarithm. Borrows `whole`.

@@ -76,8 +76,6 @@ std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
   return best->choices();
 }
 
-enum class Form { kAny, kBlock };
-
 Choice ImproveForm(Form form, const Instance& instance, Choice known, const StopCondition& stop);
 
 // Block by block, from the bottom up; in each there is a choice that is known.
@@ -110,8 +108,7 @@ Choice ImproveForm(Form form, const Instance& instance, Choice known, const Stop
     return IsAsGood(found, known) ? found : known;
   }
   const Instance part = PartOfAtMost(instance, known.cost);
-  // With less in it, it may fall into more blocks.
-  if (part.num_nodes() < instance.num_nodes()) form = Form::kAny;
+  form = FormOfRest(form, instance, part);
   const Choice found = Scored(part, SearchPart(form, part, instance, known, stop));
   if (!IsAsGood(found, known)) return known;
   // What was no difference next to the known cost may be one now, and more is too dear.

@@ -1,6 +1,7 @@
 #include "core/extract/exact.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -48,7 +49,8 @@ struct Answer {
   }
 };
 
-Answer Solve(const Instance& instance, Choice known, Effort effort, const StopCondition& stop);
+Answer Solve(Form form, const Instance& instance, Choice known, Effort effort,
+             const StopCondition& stop);
 
 // An instance that is one block: the best selection so far, and the part that a cheaper one may be
 // in.
@@ -66,8 +68,9 @@ class Reduction {
     }
     if (answer_.proven() || stop_.ShouldStop()) return std::move(answer_);
     Choice known = ChooseTree(rest_);
-    if (known.num_recomputed == 0 && Blocks(rest_).size() > 1) {
-      const Answer answer = Solve(rest_, std::move(known), effort, stop_);
+    const Form form = FormOfRest(Form::kBlock, instance_, rest_);
+    if (form == Form::kAny && known.num_recomputed == 0 && Blocks(rest_).size() > 1) {
+      const Answer answer = Solve(form, rest_, std::move(known), effort, stop_);
       Offer(answer.best);
       answer_.RaiseBound(answer.bound);
     } else if (effort == Effort::kBranch) {
@@ -180,7 +183,7 @@ class BlockSolver {
     Instance block = blocks_.Make(i, cost_);
     const std::vector<Node> known = ReadChoice(block, whole_, known_);
     const double needed = FreeWhatIsNeeded(block, known);
-    Answer answer = Solve(block, Scored(block, known), effort, stop);
+    Answer answer = Solve(Form::kBlock, block, Scored(block, known), effort, stop);
     WriteChoice(block, answer.best.nodes, whole_, known_);
     cost_[i] = answer.best.cost + needed;
     Solved& solved = solved_[i];
@@ -222,19 +225,22 @@ double Ceiling(const Instance& instance) {
   return sum;
 }
 
-Answer Solve(const Instance& instance, Choice known, Effort effort, const StopCondition& stop) {
+Answer Solve(Form form, const Instance& instance, Choice known, Effort effort,
+             const StopCondition& stop) {
   if (known.num_recomputed > 0) known.cost = Ceiling(instance);
   Answer answer = {std::move(known)};
   if (instance.num_nodes() == instance.num_classes()) answer.Prove();  // it is the only one
   if (answer.proven() || stop.ShouldStop()) return answer;
   Instance part = PartOfAtMost(instance, answer.best.cost);
-  Blocks blocks(part);
-  if (blocks.size() == 1) {
+  std::optional<Blocks> blocks;
+  if (FormOfRest(form, instance, part) == Form::kAny) blocks.emplace(part);
+  if (!blocks.has_value() || blocks->size() == 1) {
+    blocks.reset();  // it refers to the part
     return Reduction(instance, std::move(part), std::move(answer.best), stop).Run(effort);
   }
   std::vector<Node> nodes =
       ReadNeeded(part, instance, answer.best.nodes, MinimizeTreeCost(part).choice);
-  const Answer found = BlockSolver(part, blocks, std::move(nodes), stop).Run(effort);
+  const Answer found = BlockSolver(part, *blocks, std::move(nodes), stop).Run(effort);
   answer.Offer(found.best, part, instance);
   answer.RaiseBound(found.bound);
   return answer;
@@ -245,7 +251,7 @@ Answer Solve(const Instance& instance, Choice known, Effort effort, const StopCo
 absl::StatusOr<Selection> ExactExtractor::Choose(const Problem& problem,
                                                  const StopCondition& stop) const {
   QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
-  const Answer answer = Solve(instance, ChooseTree(instance), Effort::kBranch, stop);
+  const Answer answer = Solve(Form::kAny, instance, ChooseTree(instance), Effort::kBranch, stop);
   Selection selection = ToSelection(problem, instance, answer.best.nodes);
   const double bound = std::max(answer.bound, LowerBound(instance));
   selection.lower_bound = std::min(bound, selection.cost);
