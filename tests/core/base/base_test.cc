@@ -155,6 +155,19 @@ TEST(StopTest, NestedBudgetNeverExtends) {
   EXPECT_TRUE(inner.ShouldStop());
 }
 
+TEST(StopTest, SharesAreOfTheTimeThatIsLeft) {
+  ManualClock clock;
+  EXPECT_FALSE(StopCondition().Share(2).ShouldStop());
+  const StopCondition whole = StopCondition().WithBudget(clock, 4.0);
+  clock.now_ns = 1'000'000'000;
+  const StopCondition third = whole.Share(3);
+  clock.now_ns = 1'999'999'999;
+  EXPECT_FALSE(third.ShouldStop());
+  clock.now_ns = 2'000'000'000;
+  EXPECT_TRUE(third.ShouldStop());
+  EXPECT_FALSE(whole.ShouldStop());
+}
+
 TEST(ParallelForTest, WhatABodyThrowsIsThrownHere) {
   for (int threads : {1, 4}) {
     EXPECT_THROW(ParallelFor(100, 1, threads,

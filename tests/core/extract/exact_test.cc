@@ -70,6 +70,43 @@ TEST(ExactExtractor, LocalSearchComesWithinAPercent) {
   RecordProperty("mean_gap_ppm", static_cast<int>(sum_of_gaps / cases * 1e6));
 }
 
+// Random parts, each of which needs the one before it: together they cost what they cost alone, and
+// what is proven of them is proven of all.
+TEST(ExactExtractor, LongChainsOfPartsAreProven) {
+  constexpr size_t kParts = 12, kSize = 30;
+  Rng rng(5);
+  std::vector<testing::CaseNode> all;
+  double sum = 0;
+  for (size_t part = 0; part < kParts; ++part) {
+    std::vector<testing::CaseNode> nodes = {{0, 0, {}}};
+    for (size_t i = 1; i < kSize; ++i) {
+      const bool top = i == kSize - 1;  // needs the part before it in any case
+      for (int n = 0; n < (top ? 1 : 3); ++n) {
+        testing::CaseNode node = {i, static_cast<double>(1 + rng.Below(9)), {}};
+        for (int c = 0; c < 2; ++c)
+          node.children.push_back(i - 1 - rng.Below(std::min<size_t>(i, 8)));
+        if (top) node.children.push_back(0);
+        nodes.push_back(node);
+      }
+    }
+    const ExtractionCase alone(kSize, nodes, {kSize - 1});
+    sum += ExactExtractor().Extract(alone.problem(), StopCondition())->cost;
+    for (testing::CaseNode node : nodes) {
+      if (node.of == 0 && part > 0) node.children.push_back(part * kSize - 1);
+      node.of += part * kSize;
+      if (node.of != part * kSize) {
+        for (size_t& child : node.children) child += part * kSize;
+      }
+      all.push_back(node);
+    }
+  }
+  const ExtractionCase example(kParts * kSize, all, {kParts * kSize - 1});
+  const auto selection = ExactExtractor().Extract(example.problem(), StopCondition());
+  ASSERT_TRUE(selection.ok());
+  EXPECT_NEAR(selection->cost, sum, 1e-9 * sum);
+  EXPECT_NEAR(selection->lower_bound, sum, 1e-6 * sum);
+}
+
 TEST(ExactExtractor, CancelledItStillAnswers) {
   CancelToken token;
   token.Cancel();
