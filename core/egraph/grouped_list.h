@@ -51,7 +51,6 @@ class GroupedList {
   }
   // All lists, one behind the other.
   std::span<const Value> values() const { return values_; }
-  std::span<Value> values() { return values_; }
 
  private:
   std::vector<uint32_t> end_;

@@ -86,14 +86,30 @@ class Reachable {
                       const FusedChild* epilogue) {
     const bool rewritten = graph_.origin(node) != egraph::kInputOrigin;
     builder_.AddNode(std::max(cost, 0.0), node, rewritten);
-    for (const ClassId child : graph_.node(node).children) {
-      builder_.AddChild(IdOf(child, fused, epilogue), 1);
+    const std::span<const ClassId> children = graph_.node(node).children;
+    constexpr size_t kFew = 16;
+    if (children.size() > kFew) CountChildren(children);
+    for (auto it = children.begin(); it != children.end(); ++it) {
+      uint32_t times = 0;  // of one that was added before
+      if (children.size() > kFew) {
+        times = std::exchange(times_[*it], 0);
+      } else if (std::find(children.begin(), it, *it) == it) {
+        times = static_cast<uint32_t>(std::count(it, children.end(), *it));
+      }
+      if (times > 0) builder_.AddChild(IdOf(*it, fused, epilogue), times);
     }
     builder_.EndNode();
   }
 
+  // Of so many that looking for each among the others takes longer.
+  void CountChildren(std::span<const ClassId> children) {
+    times_.clear();
+    for (const ClassId child : children) ++times_[child];
+  }
+
   // What the child is for a consumer that fuses with these, sorted by child.
   uint32_t IdOf(ClassId child, std::span<const FusedChild> fused, const FusedChild* epilogue) {
+    if (fused.empty()) return child.value();  // most often
     if (epilogue != nullptr && epilogue->child == child) return IdOf(epilogue);
     for (const FusedChild& each : std::ranges::equal_range(fused, child, {}, &FusedChild::child)) {
       if (each.kind == Fusion::Kind::kInPlace) return IdOf(&each);
@@ -111,6 +127,7 @@ class Reachable {
   const CostFunction& cost_;
   const FusionTable fusions_;
   InstanceBuilder builder_;
+  absl::flat_hash_map<ClassId, uint32_t> times_;  // how often it is a child that is to be added
   std::vector<const FusedChild*> insides_;
   absl::flat_hash_map<const FusedChild*, uint32_t> inside_id_;
 };

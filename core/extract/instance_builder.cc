@@ -35,7 +35,7 @@ void NumberComputations(Instance& instance) {
 
 }  // namespace
 
-InstanceBuilder::InstanceBuilder(size_t num_ids, size_t num_nodes) : known_(num_ids) {
+InstanceBuilder::InstanceBuilder(size_t num_ids, size_t num_nodes) : number_(num_ids) {
   instance_.cost.reserve(num_nodes);
   instance_.class_of.reserve(num_nodes);
   instance_.enode.reserve(num_nodes);

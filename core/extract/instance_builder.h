@@ -58,17 +58,9 @@ class InstanceBuilder {
     AddNode(cost, ENodeId(), 0);
     instance_.origin.push_back(Node());
   }
-  // May be called for one class again and again.
+  // Once for each class.
   void AddChild(uint32_t id, uint32_t times) {
-    Known& child = Know(id);
-    const auto user = static_cast<uint32_t>(instance_.num_nodes());
-    if (child.last_user == user) {
-      instance_.multiplicity.values()[child.position] += times;
-      return;
-    }
-    child.last_user = user;
-    child.position = static_cast<uint32_t>(instance_.multiplicity.values().size());
-    instance_.children.Push(child.number);
+    instance_.children.Push(NumberOf(id));
     instance_.multiplicity.Push(times);
   }
   void EndNode() {
@@ -77,31 +69,25 @@ class InstanceBuilder {
   }
   void AddRoot(uint32_t id) {
     const size_t before = ids_.size();
-    const Class root = Know(id).number;
+    const Class root = NumberOf(id);
     if (ids_.size() > before) instance_.roots.push_back(root);  // none but roots are known yet
   }
 
   Instance Finish();
 
  private:
-  struct Known {
-    Class number;
-    uint32_t last_user = 0;  // the e-node that it is a child of: how many there were then
-    uint32_t position = 0;   // among all children then
-  };
-
-  Known& Know(uint32_t id) {
-    if (id >= known_.size()) known_.resize(id + 1);
-    Known& known = known_[id];
-    if (!known.number.valid()) {
-      known.number = Class(static_cast<uint32_t>(ids_.size()));
+  Class NumberOf(uint32_t id) {
+    if (id >= number_.size()) number_.resize(id + 1);
+    Class& number = number_[id];
+    if (!number.valid()) {
+      number = Class(static_cast<uint32_t>(ids_.size()));
       ids_.push_back(id);
     }
-    return known;
+    return number;
   }
 
   Instance instance_;
-  std::vector<Known> known_;
+  std::vector<Class> number_;
   std::vector<uint32_t> ids_;
   uint32_t num_begun_ = 0;
 };
