@@ -44,6 +44,7 @@ class Searcher {
         .disabled_rules = options_.disabled_rules,
         .threads = settings_.threads,
         .constant_footprint_log2 = settings_.constant_footprint_log2,
+        .extractor = strategy_.extractor(),
     };
     const auto make = [&] { return TensorWorkspace::Make(graph, measured, settings, model_); };
     QUOTIENT_ASSIGN_OR_RETURN(workspace_, make());
@@ -70,8 +71,7 @@ class Searcher {
     task.seed = options_.seed;
     task.workers = settings_.threads;
     task.make_workspace = make_workspace;
-    QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome,
-                              search::FindStrategy(options_.strategy)->Run(*workspace_, task));
+    QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome, strategy_.Run(*workspace_, task));
     result_.figures.strategy = options_.strategy;
     result_.figures.iterations = outcome.iterations;
     result_.figures.enodes = workspace_->graph().num_enodes();
@@ -238,6 +238,7 @@ class Searcher {
   }
 
   const Options& options_;
+  const search::Strategy& strategy_ = *search::FindStrategy(options_.strategy);
   const SearchSettings& settings_;
   cost::CostModel& model_;
   const StopCondition& stop_;

@@ -18,6 +18,7 @@ absl::StatusOr<std::unique_ptr<TensorWorkspace>> TensorWorkspace::Make(const mod
       rules::BuildRules(made->tensors_.domain.get(), settings.max_opset, settings.disabled_rules));
   made->costs_ = std::make_unique<ENodeCosts>(made->tensors_, model, settings.threads,
                                               settings.constant_footprint_log2);
+  made->extractor_ = extract::FindExtractor(settings.extractor);
   return made;
 }
 
@@ -25,7 +26,7 @@ double TensorWorkspace::Cost() {
   costs_->Refresh();
   const std::vector<egraph::ClassId> roots = tensors_.CanonicalRoots();
   absl::StatusOr<extract::Selection> selection =
-      extract::FindExtractor("dag")->Extract({graph(), *costs_, roots}, StopCondition());
+      extractor_->Extract({graph(), *costs_, roots}, StopCondition());
   if (!selection.ok()) return std::numeric_limits<double>::infinity();
   best_ = *std::move(selection);
   return best_.cost;

@@ -26,10 +26,11 @@ class TensorWorkspace final : public search::Workspace {
     std::vector<std::string> disabled_rules;
     int threads = 1;  // of a kernel
     int constant_footprint_log2 = 0;
+    std::string extractor = "dag";  // that values states
   };
 
   // `measured` is `graph` with every symbol bound (equal ids). Borrows the model. OPTION_INVALID
-  // for an unknown rule name. Thread-safe.
+  // for an unknown rule name. The extractor is known. Thread-safe.
   static absl::StatusOr<std::unique_ptr<TensorWorkspace>> Make(const model::Graph& graph,
                                                                const model::Graph& measured,
                                                                const Settings& settings,
@@ -55,6 +56,7 @@ class TensorWorkspace final : public search::Workspace {
   domain::TensorEGraph tensors_;
   rules::RuleSet rules_;
   std::unique_ptr<ENodeCosts> costs_;
+  const extract::Extractor* extractor_ = nullptr;
   extract::Selection best_;
 };
 

@@ -85,9 +85,13 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual const char* name() const = 0;
+  // The extractor by which it wants states to be valued, where the workspace has a choice: see
+  // core/extract.
+  virtual const char* extractor() const { return "dag"; }
   // Grows a clean graph without marks by the rules until the task's end or until there is nothing
-  // left to do; blocking; leaves it clean, in the best state that was seen. Deterministic unless
-  // stopped by time, whatever the number of workers. Origins are index in the rules + 1.
+  // left to do; blocking; leaves it clean, in the best state that was seen, or in the last one to
+  // which a strategy that does not go back has committed itself. Deterministic unless stopped by
+  // time, whatever the number of workers. Origins are index in the rules + 1.
   virtual absl::StatusOr<Outcome> Run(Workspace& workspace, const Task& task) const = 0;
 };
 

@@ -15,9 +15,12 @@ Walk::Walk(Workspace* workspace, const Limits* limits)
       rewriter_(&workspace->graph(), workspace->rules()),
       wanted_(rewriter_.num_rules(), 0) {
   for (size_t rule = 0; rule < wanted_.size(); ++rule) {
-    if (rewriter_.searches_from_scratch(rule)) continue;
-    wanted_[rule] = static_cast<size_t>(std::max<int64_t>(limits->max_matches_per_rule, 1));
+    if (!rewriter_.searches_from_scratch(rule)) wanted_[rule] = most_matches();
   }
+}
+
+size_t Walk::most_matches() const {
+  return static_cast<size_t>(std::max<int64_t>(limits_.max_matches_per_rule, 1));
 }
 
 absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopCondition& stop) {
@@ -59,6 +62,32 @@ std::vector<int64_t> Walk::AppliedByRule() const {
   return sum;
 }
 
+// Under a mark of its own: what is found here must not change what the next step finds.
+std::vector<size_t> Walk::CountMatches(size_t from_scratch, const StopCondition& stop) {
+  std::vector<size_t> counts = wanted_;
+  for (size_t rule = 0; rule < counts.size(); ++rule) {
+    if (rewriter_.searches_from_scratch(rule)) counts[rule] = from_scratch;
+  }
+  rewriter_.Mark();
+  workspace_.Mark();
+  rewriter_.Search(counts, stop);
+  for (size_t rule = 0; rule < counts.size(); ++rule) counts[rule] = rewriter_.num_waiting(rule);
+  rewriter_.Rollback();
+  workspace_.Rollback();
+  return counts;
+}
+
+std::vector<Action> Walk::AllPlaces(const StopCondition& stop) {
+  std::vector<Action> places;
+  const std::vector<size_t> counts = CountMatches(most_matches(), stop);
+  for (uint16_t rule = 0; rule < counts.size(); ++rule) {
+    for (uint32_t i = 0; i < std::min(counts[rule], most_matches()); ++i) {
+      places.push_back({Action::Kind::kPlace, rule, i});
+    }
+  }
+  return places;
+}
+
 absl::Status Walk::Do(Action action, const StopCondition& stop) {
   const int64_t start_ns = Clock::System().NowNs();
   const double before = seconds();
@@ -69,7 +98,7 @@ absl::Status Walk::Do(Action action, const StopCondition& stop) {
   saturated_ = false;
   switch (action.kind) {
     case Action::Kind::kPlace:
-      QUOTIENT_RETURN_IF_ERROR(DoPlace(action.rule, action.amount));
+      QUOTIENT_RETURN_IF_ERROR(DoPlace(action.rule, action.amount, stop));
       break;
     case Action::Kind::kRule:
       QUOTIENT_RETURN_IF_ERROR(DoRule(action.rule, stop));
@@ -84,7 +113,8 @@ absl::Status Walk::Do(Action action, const StopCondition& stop) {
   return absl::OkStatus();
 }
 
-absl::Status Walk::DoPlace(size_t rule, size_t index) {
+absl::Status Walk::DoPlace(size_t rule, size_t index, const StopCondition& stop) {
+  SearchFromScratch(rule, index + 1, stop);
   // A path that came to the state another way may have fewer matches waiting.
   if (index < rewriter_.num_waiting(rule)) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool changed, rewriter_.ApplyWaiting(rule, index));
@@ -94,11 +124,7 @@ absl::Status Walk::DoPlace(size_t rule, size_t index) {
 }
 
 absl::Status Walk::DoRule(size_t rule, const StopCondition& stop) {
-  if (rewriter_.searches_from_scratch(rule)) {
-    std::vector<size_t> wanted(rewriter_.num_rules(), 0);
-    wanted[rule] = static_cast<size_t>(limits_.max_matches_per_rule);
-    rewriter_.Search(wanted, stop);
-  }
+  SearchFromScratch(rule, most_matches(), stop);
   const int64_t room = limits_.max_enodes - graph_.num_enodes();
   const uint32_t before = graph_.enode_bound();
   while (rewriter_.num_waiting(rule) > 0 && graph_.enode_bound() - before < room &&
@@ -126,15 +152,31 @@ void Walk::Search(const StopCondition& stop) {
   rewriter_.Search(wanted_, stop);
 }
 
+// Only if the rule is one of those that search so.
+void Walk::SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop) {
+  if (!rewriter_.searches_from_scratch(rule)) return;
+  std::vector<size_t> of_rules(rewriter_.num_rules(), 0);
+  of_rules[rule] = wanted;
+  rewriter_.Search(of_rules, stop);
+}
+
+// What is best is looked for again only where it may have changed.
+double Walk::Cost(bool changed) {
+  std::optional<double>& cost = steps_.empty() ? first_cost_ : steps_.back().cost;
+  if (!changed) cost = steps_.size() == 1 ? first_cost_ : steps_[steps_.size() - 2].cost;
+  if (changed || !cost.has_value()) cost = workspace_.Cost();
+  return *cost;
+}
+
 void Walk::Describe(State& state) {
   state.enodes = graph_.num_enodes();
   if (!steps_.empty()) {
     const auto applied = [](int64_t count) { return count > 0; };
     state.changed = std::ranges::any_of(steps_.back().applied_by_rule, applied);
   }
-  state.cost = workspace_.Cost();
+  state.cost = Cost(state.changed);
   state.saturated = saturated_;
-  if (state.enodes >= limits_.max_enodes || saturated_) return;
+  if (!state.changed || state.enodes >= limits_.max_enodes || saturated_) return;
   state.hash = graph_.state_hash();
   constexpr uint32_t kByHalf = 150;
   std::vector<Action>& actions = state.actions;

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct State {
   uint64_t hash = 0;  // EGraph::state_hash, if anything may change it
   double cost = 0;
   int64_t enodes = 0;
-  bool changed = true;          // by the last action
+  bool changed = true;          // by the last action; if not, there is no hash and no action
   bool saturated = false;       // no rule has anything left to do
   std::vector<Action> actions;  // what may change it
 };
@@ -50,6 +51,12 @@ class Walk {
   // state on the way. After an error the walk is at an end.
   absl::StatusOr<State> GoTo(std::span<const Action> path, const StopCondition& stop);
   const egraph::EGraph& graph() const { return graph_; }
+  // How many matches wait where it is, by rule: those that no kRule and no kGrow on the way has
+  // applied. Of rules that search from scratch `from_scratch` at most are looked for. Fewer if
+  // `stop` says so.
+  std::vector<size_t> CountMatches(size_t from_scratch, const StopCondition& stop);
+  // Each of these matches by itself, up to the limits' matches per rule.
+  std::vector<Action> AllPlaces(const StopCondition& stop);
   // How long it took to come from the beginning to where it is, when that was done.
   double seconds() const { return steps_.empty() ? 0 : steps_.back().seconds; }
   // Stays there: the marks are gone.
@@ -61,17 +68,21 @@ class Walk {
   struct Step {
     Action action;
     bool cut_short = false;
-    double seconds = 0;  // of this one and those before
+    double seconds = 0;          // of this one and those before
+    std::optional<double> cost;  // of the state that it leads to, if anybody asked
     std::vector<int64_t> applied_by_rule;
   };
 
   absl::Status Do(Action action, const StopCondition& stop);
   absl::Status DoRule(size_t rule, const StopCondition& stop);
-  absl::Status DoPlace(size_t rule, size_t index);
+  absl::Status DoPlace(size_t rule, size_t index, const StopCondition& stop);
   absl::Status Grow(uint32_t percent, const StopCondition& stop);
   void Search(const StopCondition& stop);
+  void SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop);
+  size_t most_matches() const;
   void Back();
   void Describe(State& state);
+  double Cost(bool changed);
   void AddPlaces(std::vector<Action>& actions);
 
   Workspace& workspace_;
@@ -79,6 +90,7 @@ class Walk {
   const Limits& limits_;
   Rewriter rewriter_;
   std::vector<Step> steps_;
+  std::optional<double> first_cost_;  // of where it began
   bool begun_ = false;
   bool saturated_ = false;      // by the last step
   std::vector<size_t> wanted_;  // of the rules that need not search from scratch

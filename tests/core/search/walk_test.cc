@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -58,6 +62,103 @@ TEST(Walk, AStateIsAFunctionOfThePath) {
       }
       if (::testing::Test::HasFailure()) return;
     }
+  }
+}
+
+// As the rule, but nobody can know that it is a pattern.
+class Opaque : public egraph::Rule {
+ public:
+  explicit Opaque(const egraph::Rule& rule) : rule_(rule) {}
+  const std::string& name() const override { return rule_.name(); }
+  const std::string& equation() const override { return rule_.equation(); }
+  void Search(const egraph::EGraph& graph, egraph::MatchSink& sink) const override {
+    rule_.Search(graph, sink);
+  }
+  absl::StatusOr<bool> Apply(egraph::EGraph& graph, const egraph::Match& match,
+                             egraph::Origin origin) const override {
+    return rule_.Apply(graph, match, origin);
+  }
+
+ private:
+  const egraph::Rule& rule_;
+};
+
+// Half of its rules have to search from scratch.
+class HalfOpaqueWorkspace : public Workspace {
+ public:
+  explicit HalfOpaqueWorkspace(std::unique_ptr<TermWorkspace> inner) : inner_(std::move(inner)) {
+    for (const egraph::Rule* rule : inner_->rules()) {
+      if (rules_.size() % 2 == 0) {
+        opaque_.push_back(std::make_unique<Opaque>(*rule));
+        rule = opaque_.back().get();
+      }
+      rules_.push_back(rule);
+    }
+  }
+  egraph::EGraph& graph() override { return inner_->graph(); }
+  std::span<const egraph::Rule* const> rules() const override { return rules_; }
+  double Cost() override { return inner_->Cost(); }
+  void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override {
+    inner_->ForEachBest(visit);
+  }
+  void Mark() override { inner_->Mark(); }
+  void Rollback() override { inner_->Rollback(); }
+  void Forget() override { inner_->Forget(); }
+
+ private:
+  const std::unique_ptr<TermWorkspace> inner_;
+  std::vector<std::unique_ptr<Opaque>> opaque_;
+  std::vector<const egraph::Rule*> rules_;
+};
+
+// By one match from the state at the end of the path; those that it changes to, without how many
+// matches lead to each.
+std::set<uint64_t> Neighbours(Walk& walk, std::vector<Action> path) {
+  std::set<uint64_t> hashes;
+  EXPECT_TRUE(walk.GoTo(path, {}).ok());
+  for (const Action place : walk.AllPlaces({})) {
+    path.push_back(place);
+    hashes.insert(walk.GoTo(path, {})->hash);
+    path.pop_back();
+  }
+  hashes.erase(0);
+  return hashes;
+}
+
+TEST(Walk, AllPlacesAreThereHoweverTheyAreFound) {
+  const Limits limits = SmallLimits();
+  for (int seed = 0; seed < 3; ++seed) {
+    const auto plain = MakeWorkspace(seed);
+    HalfOpaqueWorkspace half_opaque(MakeWorkspace(seed));
+    Walk a(plain.get(), &limits);
+    Walk b(&half_opaque, &limits);
+    const std::set<uint64_t> neighbours = Neighbours(a, {});
+    EXPECT_GT(neighbours.size(), 10u);
+    EXPECT_EQ(neighbours, Neighbours(b, {}));
+    // The same state, by whichever match of it.
+    const std::vector<Action> path = {a.AllPlaces({}).back()};
+    const uint64_t hash = a.GoTo(path, {})->hash;
+    for (const Action place : b.AllPlaces({})) {
+      if (b.GoTo(std::vector<Action>{place}, {})->hash != hash) continue;
+      EXPECT_EQ(Neighbours(a, path), Neighbours(b, {place}));
+      break;
+    }
+  }
+}
+
+TEST(Walk, LookingForMatchesChangesNoStep) {
+  const Limits limits = SmallLimits();
+  HalfOpaqueWorkspace looked(MakeWorkspace(0));
+  HalfOpaqueWorkspace not_looked(MakeWorkspace(0));
+  Walk a(&looked, &limits);
+  Walk b(&not_looked, &limits);
+  std::vector<Action> path;
+  for (uint16_t rule = 0; rule < 20; ++rule) {
+    path.push_back({Action::Kind::kRule, rule});
+    const State state = *a.GoTo(path, {});
+    ExpectSame(state, *b.GoTo(path, {}));
+    const std::vector<size_t> counts = a.CountMatches(1, {});
+    for (size_t i = 0; i < counts.size(); i += 2) EXPECT_LE(counts[i], 1u);
   }
 }
 
