@@ -1,6 +1,7 @@
 // The table of strategies.
 
 #include "core/search/mcts.h"
+#include "core/search/pact.h"
 #include "core/search/saturate.h"
 #include "core/search/strategy.h"
 
@@ -10,7 +11,8 @@ namespace {
 std::span<const Strategy* const> All() {
   static const MctsStrategy mcts;
   static const SaturateStrategy saturate;
-  static const Strategy* const all[] = {&mcts, &saturate};
+  static const PactStrategy pact;
+  static const Strategy* const all[] = {&mcts, &saturate, &pact};
   return all;
 }
 

@@ -1,0 +1,99 @@
+#include "core/search/pact_tree.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quotient::search {
+
+void PactTree::Reset(const PactState& root, const std::vector<bool>& open) {
+  nodes_.clear();
+  AddNode(root, open);
+}
+
+PactTree::NodeId PactTree::AddNode(const PactState& state, const std::vector<bool>& open) {
+  const NodeId id(static_cast<uint32_t>(nodes_.size()));
+  Node& node = nodes_.emplace_back();
+  node.state = state;
+  node.children.resize(open.size());
+  for (size_t rule = 0; rule < open.size(); ++rule) node.children[rule].saturated = !open[rule];
+  return id;
+}
+
+double PactTree::Score(const Child& child, int64_t visits, double exploration) {
+  const double mean = child.returns / static_cast<double>(child.completed);
+  const double rarity =
+      2 * std::log(static_cast<double>(visits)) / static_cast<double>(child.dispatched);
+  return mean + exploration * std::sqrt(rarity);
+}
+
+// None if the way goes on below.
+std::optional<uint16_t> PactTree::RuleToTry(const Node& node, bool is_root) {
+  std::vector<uint16_t> untried;
+  for (uint16_t rule = 0; rule < node.children.size(); ++rule) {
+    const Child& child = node.children[rule];
+    if (child.dispatched == 0 && !child.saturated) untried.push_back(rule);
+  }
+  if (untried.empty()) return std::nullopt;
+  const bool may_go_on = !is_root && std::ranges::any_of(node.children, LeadsOn);
+  if (may_go_on && rng_.NextDouble() >= parameters_.expand_coin) return std::nullopt;
+  return untried[rng_.Below(untried.size())];
+}
+
+std::optional<uint16_t> PactTree::BestRule(const Node& node, double exploration) const {
+  std::optional<uint16_t> best;
+  double best_score = 0;
+  for (uint16_t rule = 0; rule < node.children.size(); ++rule) {
+    if (!LeadsOn(node.children[rule])) continue;
+    const double score = Score(node.children[rule], node.visits, exploration);
+    if (best.has_value() && score <= best_score) continue;
+    best = rule;
+    best_score = score;
+  }
+  return best;
+}
+
+PactTree::Descent PactTree::Select(Way* way) {
+  *way = {};
+  Descent end = Descent::kExpand;
+  for (NodeId at(0); at.valid();) {
+    const Node& node = nodes_[at.value()];
+    std::optional<uint16_t> rule = RuleToTry(node, at == NodeId(0));
+    if (!rule.has_value()) rule = BestRule(node, parameters_.exploration);
+    if (!rule.has_value()) return Descent::kNothing;
+    way->nodes.push_back(at);
+    way->rules.push_back(*rule);
+    const Child& child = node.children[*rule];
+    at = child.node;
+    if (child.done) {
+      end = Descent::kDone;
+      break;
+    }
+  }
+  for (size_t i = 0; i < way->nodes.size(); ++i) {
+    Node& node = nodes_[way->nodes[i].value()];
+    ++node.visits;
+    ++node.children[way->rules[i]].dispatched;
+  }
+  return end;
+}
+
+void PactTree::Expand(const Way& way, const PactState& state, double reward,
+                      const std::vector<bool>& open) {
+  const NodeId added = AddNode(state, open);
+  Child& child = nodes_[way.nodes.back().value()].children[way.rules.back()];
+  child.node = added;
+  child.reward = reward;
+  child.done = state.done;
+  child.saturated = !state.changed;
+}
+
+void PactTree::Complete(const Way& way, double value) {
+  for (size_t i = way.nodes.size(); i-- > 0;) {
+    Child& child = nodes_[way.nodes[i].value()].children[way.rules[i]];
+    value = child.reward + parameters_.gamma * value;
+    ++child.completed;
+    child.returns += value;
+  }
+}
+
+}  // namespace quotient::search
