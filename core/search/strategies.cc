@@ -1,5 +1,6 @@
 // The table of strategies.
 
+#include "core/search/backtrack.h"
 #include "core/search/mcts.h"
 #include "core/search/pact.h"
 #include "core/search/saturate.h"
@@ -12,7 +13,8 @@ std::span<const Strategy* const> All() {
   static const MctsStrategy mcts;
   static const SaturateStrategy saturate;
   static const PactStrategy pact;
-  static const Strategy* const all[] = {&mcts, &saturate, &pact};
+  static const BacktrackStrategy backtrack;
+  static const Strategy* const all[] = {&mcts, &saturate, &pact, &backtrack};
   return all;
 }
 

@@ -1,0 +1,128 @@
+#include "core/search/backtrack.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/search/walk.h"
+
+namespace quotient::search {
+namespace {
+
+class Search {
+ public:
+  Search(Workspace& workspace, const Task& task, const BacktrackParameters& parameters)
+      : task_(task), parameters_(parameters), walk_(&workspace, &task.limits) {}
+
+  absl::StatusOr<Outcome> ToEnd();
+
+ private:
+  // States are told by the order in which they were seen; the original is 0.
+  struct Known {
+    double cost;
+    size_t parent;
+    Action action;  // that leads here from there
+  };
+  using Cheapest = std::pair<double, size_t>;  // cost, state
+
+  StopReason CheckEnd() const;
+  absl::Status Expand(size_t from);
+  void TakeIn(const State& state, size_t parent, Action action, double bound);
+  std::vector<Action> PathTo(size_t state) const;
+
+  const Task& task_;
+  const BacktrackParameters& parameters_;
+  const int64_t start_ns_ = Clock::System().NowNs();
+
+  Walk walk_;
+  std::vector<Known> known_;
+  absl::flat_hash_set<uint64_t> seen_;  // their hashes
+  std::priority_queue<Cheapest, std::vector<Cheapest>, std::greater<>> queue_;
+  size_t best_ = 0;
+  double seconds_to_best_ = 0;
+  Outcome outcome_;
+};
+
+absl::StatusOr<Outcome> Search::ToEnd() {
+  QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, task_.stop));
+  TakeIn(root, 0, {}, 0);
+  while ((outcome_.reason = CheckEnd()) == StopReason::kNone) {
+    if (queue_.empty() || outcome_.iterations >= parameters_.budget) break;
+    const size_t cheapest = queue_.top().second;
+    queue_.pop();
+    ++outcome_.iterations;
+    QUOTIENT_RETURN_IF_ERROR(Expand(cheapest));
+  }
+  if (outcome_.reason == StopReason::kNone) {
+    outcome_.reason = queue_.empty() ? StopReason::kSaturated : StopReason::kIterations;
+  }
+  QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(PathTo(best_), task_.stop.WithoutDeadline()).status());
+  outcome_.applied_by_rule = walk_.AppliedByRule();
+  walk_.Settle();
+  for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
+  outcome_.states = static_cast<int64_t>(known_.size());
+  return outcome_;
+}
+
+// Also asked within an expansion.
+StopReason Search::CheckEnd() const {
+  if (const StopReason reason = task_.stop.Check(); reason != StopReason::kNone) return reason;
+  // The way back to the best state is part of the search.
+  if (task_.stop.SecondsLeft() < seconds_to_best_) return StopReason::kDeadline;
+  if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
+  return StopReason::kNone;
+}
+
+absl::Status Search::Expand(size_t from) {
+  const double bound = parameters_.alpha * known_[best_].cost;
+  std::vector<Action> path = PathTo(from);
+  QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(path, task_.stop).status());
+  for (const Action place : walk_.AllPlaces(task_.stop)) {
+    if (CheckEnd() != StopReason::kNone) break;
+    path.push_back(place);
+    QUOTIENT_ASSIGN_OR_RETURN(const State state, walk_.GoTo(path, task_.stop));
+    path.pop_back();
+    // What was cut short is no state that a path leads to.
+    if (task_.stop.ShouldStop()) break;
+    ++outcome_.simulations;
+    if (state.changed) TakeIn(state, from, place, bound);
+    if (task_.hook) task_.hook(walk_.graph(), outcome_);
+  }
+  return absl::OkStatus();
+}
+
+void Search::TakeIn(const State& state, size_t parent, Action action, double bound) {
+  const bool first = known_.empty();
+  if (!first && state.cost >= bound) return;
+  // Those at the node limit have no hash: they are good for an answer, but not to go on from.
+  const bool full = state.hash == 0;
+  if (!full && !seen_.insert(state.hash).second) return;
+  const size_t id = known_.size();
+  known_.push_back({state.cost, parent, action});
+  if (!full) queue_.emplace(state.cost, id);
+  if (!first && state.cost >= known_[best_].cost) return;
+  best_ = id;
+  seconds_to_best_ = walk_.seconds();
+  outcome_.improvements.push_back(
+      {Clock::System().SecondsSince(start_ns_), outcome_.simulations, state.cost});
+}
+
+std::vector<Action> Search::PathTo(size_t state) const {
+  std::vector<Action> path;
+  for (; state != 0; state = known_[state].parent) path.push_back(known_[state].action);
+  std::ranges::reverse(path);
+  return path;
+}
+
+}  // namespace
+
+absl::StatusOr<Outcome> BacktrackStrategy::Run(Workspace& workspace, const Task& task) const {
+  return Search(workspace, task, parameters_).ToEnd();
+}
+
+}  // namespace quotient::search
