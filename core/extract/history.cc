@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "core/base/status_macros.h"
 #include "core/extract/acyclic_choice.h"
 #include "core/extract/bottom_up.h"
@@ -15,8 +14,34 @@
 namespace quotient::extract {
 namespace {
 
-// What of a cost is due to which class below.
-using Parts = absl::flat_hash_map<uint32_t, double>;
+// What of a cost is due to a class below.
+struct Part {
+  uint32_t id;
+  double value;
+};
+
+// Parts of different classes, while they are put together.
+class Parts {
+ public:
+  explicit Parts(size_t num_classes) : place_(num_classes, 0) {}
+
+  void Clear() { parts_.clear(); }
+  // Null if there is none.
+  Part* Find(uint32_t id) {
+    const size_t place = place_[id];
+    return place < parts_.size() && parts_[place].id == id ? &parts_[place] : nullptr;
+  }
+  // There is none yet.
+  void Add(const Part& part) {
+    place_[part.id] = static_cast<uint32_t>(parts_.size());
+    parts_.push_back(part);
+  }
+  const std::vector<Part>& all() const { return parts_; }
+
+ private:
+  std::vector<Part> parts_;
+  std::vector<uint32_t> place_;  // by class: where its part is, if that is one of it
+};
 
 class Histories {
  public:
@@ -24,26 +49,16 @@ class Histories {
       : instance_(instance),
         cost_(instance.num_classes(), std::numeric_limits<double>::infinity()),
         choice_(instance.num_classes()),
+        history_(instance.num_classes()),
+        changed_at_(instance.num_classes(), 0),
+        evaluated_at_(instance.num_classes(), -1),
         parts_(instance.num_classes()) {}
 
   // True if a class got cheaper.
   bool Pass(const StopCondition& stop) {
     bool changed = false;
     for (uint32_t id = 0; id < instance_.num_classes() && !stop.ShouldStop(); ++id) {
-      Parts best;
-      bool better = false;
-      for (const Node node : instance_.nodes[id]) {
-        Parts parts;
-        const double cost = Evaluate(node, parts);
-        if (!(cost < cost_[id])) continue;
-        cost_[id] = cost;
-        choice_[id] = node;
-        best = std::move(parts);
-        better = true;
-      }
-      // Only now: e-nodes of a class that contains itself see what was known before.
-      if (better) parts_[id] = std::move(best);
-      changed |= better;
+      if (MayChange(id)) changed |= Update(id);
     }
     return changed;
   }
@@ -52,32 +67,74 @@ class Histories {
   const std::vector<Node>& choice() const { return choice_; }
 
  private:
-  double Evaluate(Node node, Parts& parts) const {
-    double total = instance_.cost[node.value()];
-    for (const Class child : instance_.children[node.value()]) {
-      const double share = Contribution(child, parts);
-      if (share > 0) parts[child.value()] = share;
-      total += share;
+  // Something that its costs are made of is not as it was.
+  bool MayChange(uint32_t id) const {
+    if (evaluated_at_[id] < 0) return true;
+    for (const Node node : instance_.nodes[id]) {
+      for (const Class child : instance_.children[node.value()]) {
+        if (changed_at_[child.value()] >= evaluated_at_[id]) return true;
+      }
     }
+    return false;
+  }
+
+  bool Update(uint32_t id) {
+    evaluated_at_[id] = ++now_;
+    std::vector<Part> best;
+    bool better = false;
+    for (const Node node : instance_.nodes[id]) {
+      const double cost = Evaluate(node);
+      if (!(cost < cost_[id])) continue;
+      cost_[id] = cost;
+      choice_[id] = node;
+      best = parts_.all();
+      better = true;
+    }
+    if (!better) return false;
+    // Only now: e-nodes of a class that contains itself see what was known before.
+    history_[id] = std::move(best);
+    changed_at_[id] = now_;
+    return true;
+  }
+
+  // Leaves what the cost is made of in parts_.
+  double Evaluate(Node node) {
+    parts_.Clear();
+    double total = instance_.cost[node.value()];
+    for (const Class child : instance_.children[node.value()]) total += Contribution(child);
     return total;
   }
 
-  // What the child adds to a cost that is made of `parts`, which take in those of the child.
-  double Contribution(Class child, Parts& parts) const {
-    const double cost = cost_[child.value()];
-    const Parts& below = parts_[child.value()];
-    if (parts.contains(child.value())) return 0;
+  // What the child adds to a cost that is made of parts_, which take in it and those of it.
+  double Contribution(Class child) {
+    if (parts_.Find(child.value()) != nullptr) return 0;
     double shared = 0;
-    for (const auto& [id, value] : below) {
-      if (!parts.emplace(id, value).second) shared = std::max(shared, value);
+    for (const Part& part : history_[child.value()]) {
+      if (parts_.Find(part.id) != nullptr) {
+        shared = std::max(shared, part.value);
+      } else {
+        parts_.Add(part);
+      }
     }
-    return std::max(cost - shared, 0.0);
+    const double share = std::max(cost_[child.value()] - shared, 0.0);
+    if (!(share > 0)) return share;
+    if (Part* const itself = parts_.Find(child.value())) {
+      itself->value = share;
+    } else {
+      parts_.Add({child.value(), share});
+    }
+    return share;
   }
 
   const Instance& instance_;
+  // By Class.
   std::vector<double> cost_;
   std::vector<Node> choice_;
-  std::vector<Parts> parts_;
+  std::vector<std::vector<Part>> history_;
+  std::vector<int64_t> changed_at_;
+  std::vector<int64_t> evaluated_at_;
+  int64_t now_ = 0;
+  Parts parts_;  // scratch
 };
 
 }  // namespace
