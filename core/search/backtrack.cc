@@ -17,7 +17,9 @@ namespace {
 class Search {
  public:
   Search(Workspace& workspace, const Task& task, const BacktrackParameters& parameters)
-      : task_(task), parameters_(parameters), walk_(&workspace, &task.limits) {}
+      : task_(task),
+        parameters_(parameters),
+        walk_(&workspace, &task.limits, Walk::Detail::kHash) {}
 
   absl::StatusOr<Outcome> ToEnd();
 

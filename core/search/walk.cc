@@ -8,10 +8,11 @@
 
 namespace quotient::search {
 
-Walk::Walk(Workspace* workspace, const Limits* limits)
+Walk::Walk(Workspace* workspace, const Limits* limits, Detail detail)
     : workspace_(*workspace),
       graph_(workspace->graph()),
       limits_(*limits),
+      detail_(detail),
       rewriter_(&workspace->graph(), workspace->rules()),
       wanted_(rewriter_.num_rules(), 0) {
   for (size_t rule = 0; rule < wanted_.size(); ++rule) {
@@ -177,9 +178,12 @@ void Walk::Describe(State& state) {
   state.cost = Cost(state.changed);
   state.saturated = saturated_;
   if (!state.changed || state.enodes >= limits_.max_enodes || saturated_) return;
-  state.hash = graph_.state_hash();
+  if (detail_ >= Detail::kHash) state.hash = graph_.state_hash();
+  if (detail_ >= Detail::kActions) AddActions(state.actions);
+}
+
+void Walk::AddActions(std::vector<Action>& actions) {
   constexpr uint32_t kByHalf = 150;
-  std::vector<Action>& actions = state.actions;
   actions.push_back({Action::Kind::kGrow, 0, Action::kToTheLimit});
   actions.push_back({Action::Kind::kGrow, 0, kByHalf});
   for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {

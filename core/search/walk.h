@@ -44,8 +44,11 @@ struct State {
 
 class Walk {
  public:
+  // How much of its states it tells, each with what is named before it.
+  enum class Detail { kCost, kHash, kActions };
+
   // Borrows both. The workspace's graph is clean, without marks, and keeps its hash.
-  Walk(Workspace* workspace, const Limits* limits);
+  Walk(Workspace* workspace, const Limits* limits, Detail detail = Detail::kActions);
 
   // The state that the path leads to from where the walk began; if `stop` says so meanwhile, a
   // state on the way. After an error the walk is at an end.
@@ -83,11 +86,13 @@ class Walk {
   void Back();
   void Describe(State& state);
   double Cost(bool changed);
+  void AddActions(std::vector<Action>& actions);
   void AddPlaces(std::vector<Action>& actions);
 
   Workspace& workspace_;
   egraph::EGraph& graph_;
   const Limits& limits_;
+  const Detail detail_;
   Rewriter rewriter_;
   std::vector<Step> steps_;
   std::optional<double> first_cost_;  // of where it began
