@@ -167,7 +167,8 @@ TEST(Walk, StaysWhereItIsSettled) {
   const auto workspace = MakeWorkspace(0);
   Walk walk(workspace.get(), &limits);
   std::vector<Action> path;
-  for (const Action action : walk.GoTo(path, {})->actions) {
+  const State root = *walk.GoTo(path, {});
+  for (const Action action : root.actions) {
     if (action.kind == Action::Kind::kRule && path.size() < 3) path.push_back(action);
   }
   const State state = *walk.GoTo(path, {});
