@@ -9,6 +9,7 @@
 #include "core/base/reason.h"
 #include "core/onnx/reader.h"
 #include "core/optimize/devices.h"
+#include "core/search/strategy.h"
 #include "core/timing/store.h"
 #include "tests/support/networks/network_builder.h"
 #include "tests/support/networks/networks.h"
@@ -85,6 +86,18 @@ TEST_F(OptimizeTest, MergesBranchesByTheModelAlone) {
   EXPECT_EQ(written->op_counts.at("Conv"), 1);
   EXPECT_EQ(model::ToString(written->graph.value(written->graph.inputs[0]).type),
             "float32[N,8,24,24]");
+}
+
+TEST_F(OptimizeTest, WhateverTheStrategy) {
+  for (const std::string& strategy : search::StrategyNames()) {
+    SCOPED_TRACE(strategy);
+    options_.strategy = strategy;
+    options_.max_nodes = 200;
+    const auto result = Run(Branches());
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+    EXPECT_EQ(result->report.search.strategy, strategy);
+  }
 }
 
 TEST_F(OptimizeTest, SameInputSameBytes) {
