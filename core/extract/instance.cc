@@ -205,7 +205,10 @@ absl::StatusOr<Instance> MakeInstance(const Problem& problem) {
   Instance instance = MakeReachableInstance(problem);
   const std::vector<bool> all(instance.num_nodes(), true);
   const Derivable derivable(instance, all);
-  if (derivable.num_nodes() == instance.num_nodes()) return instance;
+  // A class without e-nodes has all of them.
+  const bool all_derivable = derivable.num_nodes() == instance.num_nodes();
+  const auto is_there = [&](Class root) { return derivable.has(root); };
+  if (all_derivable && std::ranges::all_of(instance.roots, is_there)) return instance;
   QUOTIENT_ASSIGN_OR_RETURN(instance, Compact(instance, derivable));
   instance.origin.clear();
   return instance;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "tests/support/egraph/extraction_case.h"
@@ -24,6 +26,16 @@ TEST(Instance, CountsHowOftenEachChildOccurs) {
   EXPECT_EQ(instance.class_id[children[1].value()], example.id(0));
   EXPECT_EQ(instance.multiplicity[root.value()][0], 3);
   EXPECT_EQ(instance.multiplicity[root.value()][1], 1);
+}
+
+TEST(Instance, ARootWithoutUsableENodesHasNoSelection) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const ExtractionCase example(1, {{0, kNever, {}}}, {0});
+  EXPECT_EQ(MakeInstance(example.problem()).status().code(), absl::StatusCode::kNotFound);
+  for (const Extractor* extractor : AllExtractors()) {
+    const auto selection = extractor->Extract(example.problem(), StopCondition());
+    EXPECT_EQ(selection.status().code(), absl::StatusCode::kNotFound) << extractor->name();
+  }
 }
 
 // Minutes if it were quadratic in the children of one e-node.

@@ -3,13 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
-#include <span>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "core/search/saturate.h"
 #include "tests/core/search/term_search.h"
 
@@ -20,6 +17,7 @@ namespace {
 class MctsTest : public TermSearchTest {
  protected:
   MctsTest() {
+    task_.limits.max_simulations = 3'000;
     task_.make_workspace = [this] {
       ++num_made_;
       return Make();
@@ -43,7 +41,7 @@ TEST_F(MctsTest, TheNumberOfWorkersMakesNoDifference) {
       text = testing::TextOf(workspace->graph());
       outcome = std::move(got);
       EXPECT_EQ(num_made_, 0);
-      EXPECT_EQ(outcome.simulations, 300);
+      EXPECT_GE(outcome.simulations, 3'000);
       EXPECT_EQ(outcome.reason, StopReason::kIterations);
       continue;
     }
@@ -58,6 +56,7 @@ TEST_F(MctsTest, IsNeverWorseThanSaturationWithTheSameLimits) {
     const auto saturated = *Make();
     Rewriter rewriter(&saturated->graph(), saturated->rules());
     ASSERT_TRUE(Saturate(rewriter, task_.limits, {}, {}).ok());
+    saturated->Follow();
     const auto searched = *Make();
     const Outcome outcome = Run(*searched);
     EXPECT_LE(searched->Cost(), saturated->Cost());
@@ -71,7 +70,7 @@ TEST_F(MctsTest, EndsAtOnceWhereAllThereIsCanBeHad) {
   const auto workspace = *Make();
   const Outcome outcome = Run(*workspace);
   EXPECT_EQ(outcome.reason, StopReason::kSaturated);
-  EXPECT_LE(outcome.simulations, MctsStrategy::kWindow);
+  EXPECT_EQ(outcome.simulations, 1);
   EXPECT_EQ(workspace->Cost(), 1);
   EXPECT_EQ(workspace->BestTerm(), "a");
   EXPECT_GT(outcome.applied_by_rule[0] + outcome.applied_by_rule[1], 0);
@@ -89,48 +88,6 @@ TEST_F(MctsTest, TimeMayBeUpAtAnyMoment) {
   task_.limits.max_simulations = 1'000'000;
   task_.workers = 2;
   ExpectTimeMayBeUpAtAnyMoment(mcts_);
-}
-
-// Cancels the search in its first simulation, when the others have had the time to come to where
-// they wait for it: that they are there nothing else tells.
-class LateWorkspace : public Workspace {
- public:
-  LateWorkspace(testing::TermWorkspace* inner, CancelToken* token)
-      : inner_(*inner), token_(*token) {}
-  egraph::EGraph& graph() override { return inner_.graph(); }
-  std::span<const egraph::Rule* const> rules() const override { return inner_.rules(); }
-  double Cost() override {
-    if (num_costs_++ == 1) {
-      absl::SleepFor(absl::Milliseconds(20));
-      token_.Cancel();
-    }
-    return inner_.Cost();
-  }
-  void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override {
-    inner_.ForEachBest(visit);
-  }
-  void Mark() override { inner_.Mark(); }
-  void Rollback() override { inner_.Rollback(); }
-  void Forget() override { inner_.Forget(); }
-
- private:
-  testing::TermWorkspace& inner_;
-  CancelToken& token_;
-  int num_costs_ = 0;
-};
-
-TEST_F(MctsTest, NobodyWaitsForASimulationThatWasCutShort) {
-  for (int i = 0; i < 3; ++i) {
-    CancelToken token;
-    task_.workers = 2;
-    task_.limits.max_simulations = 1'000'000;
-    task_.stop = StopCondition(&token);
-    const auto inner = *Make();
-    LateWorkspace workspace(inner.get(), &token);
-    const auto outcome = mcts_.Run(workspace, task_);
-    ASSERT_TRUE(outcome.ok()) << outcome.status();
-    EXPECT_EQ(outcome->reason, StopReason::kCancelled);
-  }
 }
 
 TEST_F(MctsTest, AWorkerThatCannotBeginIsAnError) {

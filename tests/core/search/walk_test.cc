@@ -97,6 +97,7 @@ class HalfOpaqueWorkspace : public Workspace {
   }
   egraph::EGraph& graph() override { return inner_->graph(); }
   std::span<const egraph::Rule* const> rules() const override { return rules_; }
+  void Follow() override { inner_->Follow(); }
   double Cost() override { return inner_->Cost(); }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override {
     inner_->ForEachBest(visit);
