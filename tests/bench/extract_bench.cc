@@ -111,7 +111,8 @@ struct Measured {
   std::string gap_percent() const {
     constexpr double kProven = 1e-6;
     const double gap = (cost - lower_bound) / cost;
-    return cost <= lower_bound || gap <= kProven ? "proven" : absl::StrFormat("%.2g", 100 * gap);
+    if (cost <= lower_bound || gap <= kProven) return "proven";
+    return absl::StrFormat(gap < 0.01 ? "%.2g" : "%.1f", 100 * gap);
   }
 };
 struct Run {

@@ -37,7 +37,7 @@ class ExtractBenchTest(unittest.TestCase):
         exact = rows[-1]
         self.assertAlmostEqual(4.86677, float(exact[2]), places=5)
         self.assertEqual("proven", exact[4])
-        self.assertEqual("1e+02", rows[0][4])  # tree proves nothing
+        self.assertEqual("100.0", rows[0][4])  # tree proves nothing
 
     def test_several(self):
         rows = self.rows(VGG, "--extractor", "exact", "--several", 4)

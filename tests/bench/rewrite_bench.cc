@@ -1,21 +1,20 @@
 // How small a search makes terms of the domains "math" and "prop"; --help has the options.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <map>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/options.h"
 #include "core/search/strategy.h"
+#include "tests/bench/arguments.h"
 #include "tests/support/egraph/term_workspace.h"
 
 namespace quotient {
@@ -45,69 +44,49 @@ struct Options {
   std::string rules;
   std::string strategy = "mcts";
   double budget_seconds = 1;
-  search::Limits limits;
-  int64_t workers = 1;
-  int64_t seed = 0;
+  std::optional<int64_t> nodes;
+  std::optional<int64_t> simulations;
+  std::optional<int64_t> workers;
+  std::optional<int64_t> seed;
   bool each = false;
   bool terms = false;
   bool help = false;
   std::vector<std::string> files;
 };
 
-absl::Status WrongArgument(absl::string_view flag, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", what));
-}
-
-absl::Status ParseValue(const std::string& flag, const std::string& value, Options& options) {
-  const std::map<std::string, int64_t*> numbers = {
-      {"--nodes", &options.limits.max_enodes},
-      {"--simulations", &options.limits.max_simulations},
-      {"--workers", &options.workers},
-      {"--seed", &options.seed}};
-  const std::map<std::string, std::string*> words = {{"--domain", &options.domain},
-                                                     {"--rules", &options.rules},
-                                                     {"--strategy", &options.strategy}};
-  if (const auto number = numbers.find(flag); number != numbers.end()) {
-    if (absl::SimpleAtoi(value, number->second) && *number->second >= (flag != "--seed")) {
-      return absl::OkStatus();
-    }
-    return WrongArgument(flag, absl::StrCat("not such a number: ", value));
-  }
-  if (flag == "--budget") return optimize::ParseDuration(value, &options.budget_seconds);
-  const auto word = words.find(flag);
-  if (word == words.end()) return WrongArgument(flag, "unknown option");
-  *word->second = value;
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   Options options;
-  options.limits.max_matches_per_rule = 1'000;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string word = words[i];
-    if (word == "--each" || word == "--terms" || word == "--help") {
-      (word == "--each" ? options.each : word == "--terms" ? options.terms : options.help) = true;
-    } else if (word[0] != '-') {
-      options.files.push_back(word);
-    } else if (i + 1 == words.size()) {
-      return WrongArgument(word, "wants a value");
-    } else {
-      QUOTIENT_RETURN_IF_ERROR(ParseValue(word, words[++i], options));
-    }
-  }
+  const Flag budget = {"--budget", [&options](absl::string_view value) {
+                         return optimize::ParseDuration(value, &options.budget_seconds);
+                       }};
+  const Flag flags[] = {
+      WordFlag("--domain", {"math", "prop"}, options.domain),
+      TextFlag("--rules", options.rules),
+      WordFlag("--strategy", search::StrategyNames(), options.strategy),
+      budget,
+      NumberFlag("--nodes", 1, options.nodes),
+      NumberFlag("--simulations", 1, options.simulations),
+      NumberFlag("--workers", 1, options.workers),
+      NumberFlag("--seed", 0, options.seed),
+      Switch("--each", options.each),
+      Switch("--terms", options.terms),
+      Switch("--help", options.help),
+  };
+  QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.files));
   if (options.help) return options;
-  if (options.files.empty()) return absl::InvalidArgumentError("no file of expressions");
-  if (options.domain != "math" && options.domain != "prop") {
-    return WrongArgument("--domain", "wants math or prop");
-  }
-  if (search::FindStrategy(options.strategy) == nullptr) {
-    return WrongArgument(
-        "--strategy", absl::StrCat("wants one of ", absl::StrJoin(search::StrategyNames(), " ")));
-  }
+  if (options.files.empty()) return WrongArgument("FILE", "is missing");
   if (options.rules.empty()) {
     options.rules = absl::StrCat("tests/data/rewriting/geb/", options.domain, "-rules.txt");
   }
   return options;
+}
+
+search::Limits LimitsOf(const Options& options) {
+  search::Limits limits;
+  limits.max_matches_per_rule = 1'000;  // as egg's scheduler
+  limits.max_enodes = options.nodes.value_or(limits.max_enodes);
+  limits.max_simulations = options.simulations.value_or(limits.max_simulations);
+  return limits;
 }
 
 struct Line {
@@ -143,10 +122,10 @@ absl::StatusOr<Line> Shrink(const Options& options, const std::string& rules,
   line.start_cost = workspace->Cost();
   const int64_t start_ns = Clock::System().NowNs();
   search::Task task;
-  task.limits = options.limits;
+  task.limits = LimitsOf(options);
   task.stop = StopCondition().WithBudget(Clock::System(), options.budget_seconds);
-  task.seed = static_cast<uint64_t>(options.seed);
-  task.workers = static_cast<int>(options.workers);
+  task.seed = static_cast<uint64_t>(options.seed.value_or(0));
+  task.workers = static_cast<int>(options.workers.value_or(1));
   task.make_workspace = make;
   QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome,
                             search::FindStrategy(options.strategy)->Run(*workspace, task));
