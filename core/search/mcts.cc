@@ -22,7 +22,7 @@ namespace {
 // Simulations without gain after which a search begins anew, on top of as many as it had when it
 // gained last.
 constexpr int64_t kPatience = 2'000;
-// Of a tree: about 300 MB.
+// Of a tree: they are kept in memory.
 constexpr size_t kMaxStates = 200'000;
 
 class Search {
@@ -88,7 +88,8 @@ class Search {
 absl::StatusOr<Outcome> Search::ToEnd() {
   QUOTIENT_RETURN_IF_ERROR(Prepare());
   std::vector<std::thread> others;
-  for (int64_t i = 1; i < NumWorkers(); ++i) others.emplace_back([this] { WorkElsewhere(); });
+  const int64_t num_workers = NumWorkers();
+  for (int64_t i = 1; i < num_workers; ++i) others.emplace_back([this] { WorkElsewhere(); });
   Work(walk_);
   for (std::thread& other : others) other.join();
   absl::MutexLock lock(&mutex_);
@@ -115,7 +116,8 @@ int64_t Search::NumWorkers() {
   return std::min<int64_t>(task_.workers, MctsStrategy::kWindow);
 }
 
-// Where there is room for all that the rules can do, this is the end.
+// Before there are other threads. Where there is room for all that the rules can do, this is the
+// end.
 absl::Status Search::Prepare() {
   QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, task_.stop));
   absl::MutexLock lock(&mutex_);
