@@ -76,6 +76,13 @@ class StopCondition {
     return StopCondition(token_, *clock_, now + (deadline_ns_ - now) / parts);
   }
 
+  // The same with a deadline that is so much earlier, if there is one.
+  StopCondition EarlierBy(double seconds) const {
+    StopCondition earlier = *this;
+    if (deadline_ns_ != kNever) earlier.deadline_ns_ -= static_cast<int64_t>(seconds * 1e9);
+    return earlier;
+  }
+
   // The same token and no deadline.
   StopCondition WithoutDeadline() const { return StopCondition(token_); }
 
@@ -86,11 +93,6 @@ class StopCondition {
     return StopReason::kNone;
   }
   bool ShouldStop() const { return Check() != StopReason::kNone; }
-  // How long until the deadline; a billion or more where there is none.
-  double SecondsLeft() const {
-    if (deadline_ns_ == kNever) return 1e9;
-    return static_cast<double>(deadline_ns_ - clock_->NowNs()) * 1e-9;
-  }
   bool cancelled() const { return token_ != nullptr && token_->cancelled(); }
 
  private:

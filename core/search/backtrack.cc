@@ -73,9 +73,9 @@ absl::StatusOr<Outcome> Search::ToEnd() {
 
 // Also asked within an expansion.
 StopReason Search::CheckEnd() const {
-  if (const StopReason reason = task_.stop.Check(); reason != StopReason::kNone) return reason;
   // The way back to the best state is part of the search.
-  if (task_.stop.SecondsLeft() < seconds_to_best_) return StopReason::kDeadline;
+  const StopCondition stop = task_.stop.EarlierBy(seconds_to_best_);
+  if (const StopReason reason = stop.Check(); reason != StopReason::kNone) return reason;
   if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
   return StopReason::kNone;
 }

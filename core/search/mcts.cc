@@ -41,6 +41,7 @@ class Search {
     bool used = false;  // there was something to try
     int64_t tree = 0;   // of which
     bool done = false;
+    StopCondition stop;  // leaves the time that the way back to the best state takes
     SearchTree::Leaf leaf;
     std::vector<State> states;    // behind the edges
     std::vector<double> seconds;  // that it takes to come there
@@ -62,6 +63,8 @@ class Search {
   double BestCost() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return outcome_.improvements.back().cost;
   }
+  // To the best state, with what it takes to leave the present one and to value it.
+  double SecondsBack() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return 2 * seconds_to_best_; }
   void NoteBest(double cost, std::vector<Action> path, double seconds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -178,13 +181,13 @@ Search::Slot* Search::Begin() {
   ++next_;
   slot.used = tree_.Select(&slot.leaf);
   slot.tree = num_restarts_;
+  slot.stop = task_.stop.EarlierBy(SecondsBack());
   return &slot;
 }
 
 StopReason Search::CheckEnd() {
-  if (const StopReason reason = task_.stop.Check(); reason != StopReason::kNone) return reason;
-  // The way back to the best state is part of the search.
-  if (task_.stop.SecondsLeft() < seconds_to_best_) return StopReason::kDeadline;
+  const StopCondition stop = task_.stop.EarlierBy(SecondsBack());
+  if (const StopReason reason = stop.Check(); reason != StopReason::kNone) return reason;
   if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
   if (tree_.exhausted()) return StopReason::kSaturated;
   return StopReason::kNone;
@@ -230,12 +233,12 @@ void Search::Try(Walk& walk, Slot& slot) {
   for (size_t i = 0; slot.used && i < slot.leaf.tries.size(); ++i) {
     path.resize(slot.leaf.path.size());
     path.push_back(slot.leaf.tries[i]);
-    absl::StatusOr<State> state = walk.GoTo(path, task_.stop);
+    absl::StatusOr<State> state = walk.GoTo(path, slot.stop);
     if (!state.ok()) return Fail(state.status());
-    if (task_.stop.ShouldStop()) {
+    if (const StopReason reason = slot.stop.Check(); reason != StopReason::kNone) {
       // Nobody need wait for the rest of it.
       absl::MutexLock lock(&mutex_);
-      if (outcome_.reason == StopReason::kNone) outcome_.reason = task_.stop.Check();
+      if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
       if (&walk == &walk_) cut_short_ = state->cost;
       return;
     }

@@ -155,6 +155,16 @@ TEST(StopTest, NestedBudgetNeverExtends) {
   EXPECT_TRUE(inner.ShouldStop());
 }
 
+TEST(StopTest, SomeTimeCanBeKeptBack) {
+  ManualClock clock;
+  EXPECT_FALSE(StopCondition().EarlierBy(1e6).ShouldStop());
+  const StopCondition earlier = StopCondition().WithBudget(clock, 4.0).EarlierBy(1.5);
+  clock.now_ns = 2'499'999'999;
+  EXPECT_FALSE(earlier.ShouldStop());
+  clock.now_ns = 2'500'000'000;
+  EXPECT_EQ(earlier.Check(), StopReason::kDeadline);
+}
+
 TEST(StopTest, SharesAreOfTheTimeThatIsLeft) {
   ManualClock clock;
   EXPECT_FALSE(StopCondition().Share(2).ShouldStop());
