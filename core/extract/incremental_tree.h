@@ -25,11 +25,9 @@
 
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <tuple>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/egraph/change_log.h"
 #include "core/egraph/class_log.h"
 #include "core/extract/extract.h"

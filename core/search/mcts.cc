@@ -100,10 +100,10 @@ absl::StatusOr<Outcome> Search::ToEnd() {
   for (int64_t i = std::max<int64_t>(0, next_ - MctsStrategy::kWindow); i < next_; ++i) {
     TakeIn(slots_[i % MctsStrategy::kWindow]);
   }
-  // What was cut short is where nobody comes again, but may be the best.
-  if (!cut_short_.has_value() || *cut_short_ >= BestCost()) {
+  // What was cut short is where nobody comes again, but may be the best; of equals it holds more.
+  if (!cut_short_.has_value() || *cut_short_ > BestCost()) {
     QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(best_path_, task_.stop.WithoutDeadline()).status());
-  } else {
+  } else if (*cut_short_ < BestCost()) {
     NoteBest(*cut_short_, {}, 0);
   }
   outcome_.applied_by_rule = walk_.AppliedByRule();

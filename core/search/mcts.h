@@ -6,8 +6,7 @@
 // Workers share one tree (search_tree.h) under one lock and walk e-graphs of their own. Simulation
 // s is selected when the results of simulations 0 to s - kWindow, and no others, are in the tree:
 // so the outcome does not depend on how many workers there are or how fast they are, up to kWindow
-// of them. What a simulation does under the lock takes microseconds, what it does outside of it,
-// tens of them at the least.
+// of them. Walking and valuing states, which is nearly all of the work, needs no lock.
 
 #include "core/search/strategy.h"
 

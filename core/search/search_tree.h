@@ -45,7 +45,6 @@ class SearchTree {
 
   // Begins anew at a state.
   void Reset(const State& root);
-  bool empty() const { return nodes_.empty(); }
   size_t num_states() const { return nodes_.size(); }
   // Nothing is left to try.
   bool exhausted() const { return nodes_[root_.value()].exhausted; }
