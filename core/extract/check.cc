@@ -73,8 +73,10 @@ class Checker {
     return absl::OkStatus();
   }
 
+  double Savings() const { return FusionSavings() + SharedKernelSavings(); }
+
   // Consumer by consumer: what is saved with children that are nobody else's.
-  double Savings() const {
+  double FusionSavings() const {
     std::map<ENodeId, std::vector<Fusion>> by_consumer;
     for (const Fusion& fusion : problem_.cost.Fusions()) {
       if (Chosen(fusion.consumer)) by_consumer[fusion.consumer].push_back(fusion);
@@ -93,6 +95,18 @@ class Checker {
         }
       }
       savings += best_epilogue;
+    }
+    return savings;
+  }
+
+  double SharedKernelSavings() const {
+    double savings = 0;
+    for (const SharedKernel& kernel : problem_.cost.SharedKernels()) {
+      double each = 0;
+      for (const ENodeId member : kernel.members) {
+        each += Chosen(member) ? problem_.cost.Cost(member) : 0;
+      }
+      if (kernel.cost < each) savings += each - kernel.cost;
     }
     return savings;
   }

@@ -34,6 +34,13 @@ struct Fusion {
   Kind kind = Kind::kEpilogue;
 };
 
+// E-nodes that are one kernel as soon as that costs less than those of them that are chosen would
+// each by itself: Slices of a tensor, which are one Split.
+struct SharedKernel {
+  std::vector<ENodeId> members;
+  double cost;  // >= 0, whatever the number of members that are chosen
+};
+
 // Cost of e-nodes in microseconds, >= 0, each counted once however often its class is used.
 // Deterministic during one extraction.
 class CostFunction {
@@ -43,12 +50,14 @@ class CostFunction {
   virtual double Cost(ENodeId node) const = 0;
   // What makes the cost of a selection less than the sum of its e-nodes' costs.
   virtual std::vector<Fusion> Fusions() const { return {}; }
+  // The same. An e-node is a member of one at most, and fuses with nothing then.
+  virtual std::vector<SharedKernel> SharedKernels() const { return {}; }
 };
 
 // For every class that the roots need, the chosen e-node; acyclic.
 struct Selection {
   std::vector<ENodeId> choice;  // by ClassId value; invalid where not needed
-  double cost = 0;              // sum over needed classes, each once, less what fusions save
+  double cost = 0;  // sum over needed classes, each once, less what kernels of several save
   // No selection can be cheaper than this; 0 where nothing is known.
   double lower_bound = 0;
 

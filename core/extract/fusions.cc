@@ -1,6 +1,7 @@
 #include "core/extract/fusions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -54,6 +55,26 @@ std::span<const FusedChild> FusionTable::of(ENodeId consumer) const {
   return found == children_.end() ? std::span<const FusedChild>() : found->second;
 }
 
+SharedKernelTable::SharedKernelTable(const Problem& problem)
+    : kernels_(problem.cost.SharedKernels()) {
+  std::erase_if(kernels_, [&problem](const SharedKernel& kernel) {
+    double sum = 0;
+    for (const ENodeId member : kernel.members) {
+      const double cost = problem.cost.Cost(member);
+      if (std::isfinite(cost)) sum += cost;
+    }
+    return !(kernel.cost < sum);
+  });
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    for (const ENodeId member : kernels_[i].members) kernel_of_.emplace(member, i);
+  }
+}
+
+const SharedKernel* SharedKernelTable::of(ENodeId member) const {
+  const auto found = kernel_of_.find(member);
+  return found == kernel_of_.end() ? nullptr : &kernels_[found->second];
+}
+
 double SelectionCost(const Problem& problem, const Selection& selection) {
   const EGraph& graph = problem.graph;
   std::vector<uint32_t> uses(selection.choice.size(), 0);
@@ -68,12 +89,14 @@ double SelectionCost(const Problem& problem, const Selection& selection) {
     cost += problem.cost.Cost(node);
     for (const ClassId child : graph.node(node).children) use(graph.Find(child));
   }
+  // How often its class is used, if it is chosen.
+  const auto uses_of = [&](ENodeId node) {
+    const ClassId id = graph.class_of(node);
+    return selection.of(id) == node ? uses[id.value()] : 0;
+  };
   absl::flat_hash_map<ENodeId, double> epilogue;
   for (const Fusion& fusion : problem.cost.Fusions()) {
-    const ClassId consumer = graph.class_of(fusion.consumer);
-    const ClassId producer = graph.class_of(fusion.producer);
-    if (uses[consumer.value()] == 0 || selection.of(consumer) != fusion.consumer) continue;
-    if (uses[producer.value()] != 1 || selection.of(producer) != fusion.producer) continue;
+    if (uses_of(fusion.consumer) == 0 || uses_of(fusion.producer) != 1) continue;
     if (fusion.kind == Fusion::Kind::kInPlace) {
       cost -= std::max(0.0, fusion.saving);
     } else {
@@ -81,6 +104,13 @@ double SelectionCost(const Problem& problem, const Selection& selection) {
       cost -= std::max(0.0, fusion.saving - best);
       best = std::max(best, fusion.saving);
     }
+  }
+  for (const SharedKernel& kernel : problem.cost.SharedKernels()) {
+    double alone = 0;
+    for (const ENodeId member : kernel.members) {
+      if (uses_of(member) > 0) alone += problem.cost.Cost(member);
+    }
+    cost -= std::max(0.0, alone - kernel.cost);
   }
   return cost;
 }

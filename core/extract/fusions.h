@@ -1,5 +1,7 @@
 #pragma once
 
+// Kernels of several e-nodes.
+//
 // Fusions as part of a plain sum, so that every extractor weighs them without knowing of them. What
 // a consumer fuses with gets a class of its own, "this child, computed inside of that consumer",
 // which has the child's e-nodes that fuse; an alternative of the consumer uses it instead of the
@@ -11,6 +13,9 @@
 // is wanted elsewhere, too: then it is computed once and fused with nobody, which may cost more.
 // What selections are said to cost is what they do cost (SelectionCost), and bounds are right in
 // any case: the cheapest selection has its alternatives.
+//
+// A shared kernel gets a class, too, a leaf of its cost, and each member an alternative that needs
+// it and costs nothing else.
 
 #include <span>
 #include <vector>
@@ -45,8 +50,22 @@ class FusionTable {
   absl::flat_hash_map<ENodeId, std::vector<FusedChild>> children_;
 };
 
+// The shared kernels that can save anything, by member.
+class SharedKernelTable {
+ public:
+  explicit SharedKernelTable(const Problem& problem);
+
+  // Null: none. Valid as long as the table.
+  const SharedKernel* of(ENodeId member) const;
+
+ private:
+  std::vector<SharedKernel> kernels_;
+  absl::flat_hash_map<ENodeId, size_t> kernel_of_;
+};
+
 // The sum of the costs of what is needed, less savings: a consumer has those of all kInPlace, and
-// the largest of kEpilogue, among the producers that it alone uses.
+// the largest of kEpilogue, among the producers that it alone uses; of the members of a shared
+// kernel that are chosen no more is paid than what it costs.
 double SelectionCost(const Problem& problem, const Selection& selection);
 
 }  // namespace quotient::extract

@@ -31,19 +31,20 @@ egraph::GroupedList<ENodeId> MembersOf(const EGraph& graph) {
 }
 
 // What the roots can reach through e-nodes of finite cost. Classes of the e-graph keep their ids,
-// what is computed inside of consumers has ids behind them.
+// what kernels of several e-nodes need has ids behind them.
 class Reachable {
  public:
   explicit Reachable(const Problem& problem)
       : graph_(problem.graph),
         cost_(problem.cost),
         fusions_(problem),
+        shared_(problem),
         builder_(graph_.class_bound(), graph_.num_enodes()) {
     const egraph::GroupedList<ENodeId> members = MembersOf(graph_);
     for (const ClassId root : problem.roots) builder_.AddRoot(graph_.Find(root).value());
     for (uint32_t id; builder_.NextClass(id);) {
       if (id >= graph_.class_bound()) {
-        AddInside(insides_[id - graph_.class_bound()]);
+        AddExtra(extras_[id - graph_.class_bound()]);
         continue;
       }
       builder_.DescribeClass(ClassId(id), false);
@@ -54,6 +55,19 @@ class Reachable {
   Instance Take() { return builder_.Finish(); }
 
  private:
+  // A class that the e-graph does not have.
+  struct Extra {
+    const FusedChild* fused = nullptr;  // computed inside of its consumer
+    const SharedKernel* shared = nullptr;
+  };
+
+  void AddExtra(Extra extra) {
+    if (extra.fused != nullptr) return AddInside(extra.fused);
+    builder_.DescribeClass(graph_.class_of(extra.shared->members.front()), false);
+    builder_.AddNode(extra.shared->cost, ENodeId(), 0);
+    builder_.EndNode();
+  }
+
   void AddInside(const FusedChild* fused) {
     builder_.DescribeClass(fused->child, true);
     if (fused->kind == Fusion::Kind::kInPlace) {
@@ -67,7 +81,7 @@ class Reachable {
     }
   }
 
-  // The e-node alone, and as the epilogue of each child that it can be one of.
+  // The e-node alone, as part of a kernel, and as the epilogue of each child that it can be one of.
   void AddAlternatives(ENodeId node, double extra) {
     const double cost = cost_.Cost(node);
     if (!Usable(cost)) return;
@@ -76,6 +90,9 @@ class Reachable {
       if (child.kind == Fusion::Kind::kInPlace) extra -= child.most;
     }
     AddAlternative(node, cost + extra, fused, nullptr);
+    if (const SharedKernel* const shared = shared_.of(node); shared != nullptr && cost > 0) {
+      AddAlternative(node, extra, fused, nullptr, shared);
+    }
     for (const FusedChild& child : fused) {
       if (child.kind != Fusion::Kind::kEpilogue) continue;
       AddAlternative(node, cost + extra - child.most, fused, &child);
@@ -83,7 +100,7 @@ class Reachable {
   }
 
   void AddAlternative(ENodeId node, double cost, std::span<const FusedChild> fused,
-                      const FusedChild* epilogue) {
+                      const FusedChild* epilogue, const SharedKernel* shared = nullptr) {
     const bool rewritten = graph_.origin(node) != egraph::kInputOrigin;
     builder_.AddNode(std::max(cost, 0.0), node, rewritten);
     const std::span<const ClassId> children = graph_.node(node).children;
@@ -98,6 +115,7 @@ class Reachable {
       }
       if (times > 0) builder_.AddChild(IdOf(*it, fused, epilogue), times);
     }
+    if (shared != nullptr) builder_.AddChild(IdOf(shared, {.shared = shared}), 1);
     builder_.EndNode();
   }
 
@@ -110,26 +128,27 @@ class Reachable {
   // What the child is for a consumer that fuses with these, sorted by child.
   uint32_t IdOf(ClassId child, std::span<const FusedChild> fused, const FusedChild* epilogue) {
     if (fused.empty()) return child.value();  // most often
-    if (epilogue != nullptr && epilogue->child == child) return IdOf(epilogue);
+    if (epilogue != nullptr && epilogue->child == child) return IdOf(epilogue, {.fused = epilogue});
     for (const FusedChild& each : std::ranges::equal_range(fused, child, {}, &FusedChild::child)) {
-      if (each.kind == Fusion::Kind::kInPlace) return IdOf(&each);
+      if (each.kind == Fusion::Kind::kInPlace) return IdOf(&each, {.fused = &each});
     }
     return child.value();
   }
-  uint32_t IdOf(const FusedChild* fused) {
-    const auto [known, fresh] = inside_id_.try_emplace(
-        fused, graph_.class_bound() + static_cast<uint32_t>(insides_.size()));
-    if (fresh) insides_.push_back(fused);
+  uint32_t IdOf(const void* key, Extra extra) {
+    const auto [known, fresh] =
+        extra_id_.try_emplace(key, graph_.class_bound() + static_cast<uint32_t>(extras_.size()));
+    if (fresh) extras_.push_back(extra);
     return known->second;
   }
 
   const EGraph& graph_;
   const CostFunction& cost_;
   const FusionTable fusions_;
+  const SharedKernelTable shared_;
   InstanceBuilder builder_;
   absl::flat_hash_map<ClassId, uint32_t> times_;  // how often it is a child that is to be added
-  std::vector<const FusedChild*> insides_;
-  absl::flat_hash_map<const FusedChild*, uint32_t> inside_id_;
+  std::vector<Extra> extras_;
+  absl::flat_hash_map<const void*, uint32_t> extra_id_;
 };
 
 // Which e-nodes, of those to keep, can be part of an acyclic choice: all their children are

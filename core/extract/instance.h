@@ -23,7 +23,8 @@ struct Instance {
   // By Node, in the order of their ENodeId within a class.
   std::vector<double> cost;
   std::vector<Class> class_of;
-  std::vector<ENodeId> enode;      // invalid: the class's value, computed for its own sake
+  // Invalid: the class's value, computed for its own sake, or a kernel that e-nodes share.
+  std::vector<ENodeId> enode;
   std::vector<uint8_t> rewritten;  // 1 for those that a rule made, else 0
   // Of a part (Restrict, Blocks): what it is in the instance that the part was made from. Else
   // empty.

@@ -18,11 +18,15 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Costs that differ by less, relatively, are equal.
 constexpr double kTolerance = 1e-9;
 
-// Some e-nodes only: the others cost infinity. Borrows the fusions of the problem.
+// Some e-nodes only: the others cost infinity. Borrows what the problem says of kernels.
 class Restriction : public CostFunction {
  public:
-  Restriction(const Problem& problem, std::span<const Fusion> fusions)
-      : base_(problem.cost), fusions_(fusions), allowed_(problem.graph.enode_bound(), true) {}
+  Restriction(const Problem& problem, std::span<const Fusion> fusions,
+              std::span<const SharedKernel> shared_kernels)
+      : base_(problem.cost),
+        fusions_(fusions),
+        shared_kernels_(shared_kernels),
+        allowed_(problem.graph.enode_bound(), true) {}
 
   bool allows(ENodeId node) const { return allowed_[node.value()]; }
   void Forbid(ENodeId node) { allowed_[node.value()] = false; }
@@ -35,10 +39,14 @@ class Restriction : public CostFunction {
     }
     return fusions;
   }
+  std::vector<SharedKernel> SharedKernels() const override {
+    return {shared_kernels_.begin(), shared_kernels_.end()};
+  }
 
  private:
   const CostFunction& base_;
   const std::span<const Fusion> fusions_;
+  const std::span<const SharedKernel> shared_kernels_;
   std::vector<bool> allowed_;  // by ENodeId
 };
 
@@ -130,7 +138,8 @@ class Search {
         kind_(options.kind),
         stop_(stop),
         fusions_(problem.cost.Fusions()),
-        possible_(problem, fusions_) {}
+        shared_kernels_(problem.cost.SharedKernels()),
+        possible_(problem, fusions_, shared_kernels_) {}
 
   absl::StatusOr<std::vector<Selection>> Run() {
     QUOTIENT_ASSIGN_OR_RETURN(Selection best, extractor_.Extract(problem_, stop_));
@@ -281,6 +290,7 @@ class Search {
   const std::function<uint64_t(const Selection&)>& kind_;
   const StopCondition& stop_;
   const std::vector<Fusion> fusions_;
+  const std::vector<SharedKernel> shared_kernels_;
   Restriction possible_;  // what those that are wanted may have
   std::optional<Bounds> bounds_;
   double last_limit_ = kInfinity;

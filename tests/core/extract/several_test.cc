@@ -82,7 +82,9 @@ std::vector<double> CheckedCosts(const Problem& problem, const std::vector<Selec
 
 ExtractionCase RandomCase(uint64_t seed) {
   Rng rng(seed);
-  return seed % 2 == 0 ? ExtractionCase::Random(rng, 8) : ExtractionCase::RandomWithFusions(rng, 8);
+  if (seed % 3 == 0) return ExtractionCase::Random(rng, 8);
+  if (seed % 3 == 1) return ExtractionCase::RandomWithFusions(rng, 8);
+  return ExtractionCase::RandomWithSharedKernels(rng, 8);
 }
 
 const Extractor& Named(const char* name) { return *FindExtractor(name); }

@@ -15,7 +15,8 @@ using egraph::ENodeId;
 
 ExtractionCase::ExtractionCase(size_t num_classes, const std::vector<CaseNode>& nodes,
                                const std::vector<size_t>& roots,
-                               const std::vector<CaseFusion>& fusions)
+                               const std::vector<CaseFusion>& fusions,
+                               const std::vector<CaseSharedKernel>& shared_kernels)
     : table_(std::make_unique<SymbolTable>()),
       graph_(std::make_unique<egraph::EGraph>(table_.get(), nullptr)) {
   // A leaf of infinite cost stands for each class until its e-nodes are there.
@@ -42,6 +43,11 @@ ExtractionCase::ExtractionCase(size_t num_classes, const std::vector<CaseNode>& 
   for (const CaseFusion& fusion : fusions) {
     fusions_.push_back(
         {enode(fusion.consumer), enode(fusion.producer), fusion.saving, fusion.kind});
+  }
+  for (const CaseSharedKernel& kernel : shared_kernels) {
+    extract::SharedKernel& shared = shared_kernels_.emplace_back();
+    for (const size_t member : kernel.members) shared.members.push_back(enode(member));
+    shared.cost = kernel.cost;
   }
 }
 
@@ -97,6 +103,24 @@ ExtractionCase ExtractionCase::RandomWithFusions(Rng& rng, size_t max_classes) {
     }
   }
   return ExtractionCase(parts.num_classes, parts.nodes, parts.roots, fusions);
+}
+
+ExtractionCase ExtractionCase::RandomWithSharedKernels(Rng& rng, size_t max_classes) {
+  const Parts parts = RandomParts(rng, max_classes);
+  std::vector<CaseSharedKernel> kernels(1 + rng.Below(2));
+  std::vector<double> sum(kernels.size(), 0);
+  for (size_t node = 0; node < parts.nodes.size(); ++node) {
+    if (rng.Below(3) == 0) continue;
+    const size_t kernel = rng.Below(kernels.size());
+    kernels[kernel].members.push_back(node);
+    sum[kernel] += parts.nodes[node].cost;
+  }
+  // From nothing to more than all members together.
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    kernels[i].cost = sum[i] * static_cast<double>(rng.Below(10)) / 8;
+  }
+  std::erase_if(kernels, [](const CaseSharedKernel& kernel) { return kernel.members.empty(); });
+  return ExtractionCase(parts.num_classes, parts.nodes, parts.roots, {}, kernels);
 }
 
 namespace {

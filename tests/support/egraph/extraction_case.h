@@ -26,22 +26,32 @@ struct CaseFusion {
   extract::Fusion::Kind kind = extract::Fusion::Kind::kEpilogue;
 };
 
+struct CaseSharedKernel {
+  std::vector<size_t> members;
+  double cost;
+};
+
 class ExtractionCase : public extract::CostFunction {
  public:
   // All e-nodes are different.
   ExtractionCase(size_t num_classes, const std::vector<CaseNode>& nodes,
-                 const std::vector<size_t>& roots, const std::vector<CaseFusion>& fusions = {});
+                 const std::vector<size_t>& roots, const std::vector<CaseFusion>& fusions = {},
+                 const std::vector<CaseSharedKernel>& shared_kernels = {});
 
   // Up to `max_classes` classes of one to three e-nodes each; cycles, zero costs, shared children.
   static ExtractionCase Random(Rng& rng, size_t max_classes);
   // The same with fusions of some e-nodes with their children.
   static ExtractionCase RandomWithFusions(Rng& rng, size_t max_classes);
 
+  // The same with kernels that some e-nodes share.
+  static ExtractionCase RandomWithSharedKernels(Rng& rng, size_t max_classes);
+
   extract::Problem problem() const { return {*graph_, *this, roots_}; }
   double Cost(egraph::ENodeId node) const override {
     return cost_by_op_[graph_->node(node).op.value()];
   }
   std::vector<extract::Fusion> Fusions() const override { return fusions_; }
+  std::vector<extract::SharedKernel> SharedKernels() const override { return shared_kernels_; }
   egraph::ClassId id(size_t case_class) const { return graph_->Find(classes_[case_class]); }
 
  private:
@@ -51,6 +61,7 @@ class ExtractionCase : public extract::CostFunction {
   std::vector<egraph::ClassId> classes_;
   std::vector<egraph::ClassId> roots_;
   std::vector<extract::Fusion> fusions_;
+  std::vector<extract::SharedKernel> shared_kernels_;
 };
 
 // The best acyclic selections by trying all; nothing if there is none.
