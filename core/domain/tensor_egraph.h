@@ -7,7 +7,7 @@
 //   auto optimized = ToGraph(*tensors, choice, rules);
 //
 // Split becomes one Slice e-node per output (Slice along one axis is the one form of a view into a
-// tensor); ToGraph makes Splits again of Slices that tile an axis. Nodes that cannot be looked into
+// tensor); ToGraph makes Splits of Slices again. Nodes that cannot be looked into
 // (opaque ones, those behind them whose shapes nobody knows, those whose further outputs are used)
 // become opaque e-nodes: they depend on their inputs like all others, but no rule knows them.
 
@@ -65,11 +65,18 @@ struct ENodeDescription {
 };
 ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode);
 
+struct Split;
+
 // The graph of the chosen e-nodes. `choice` is indexed by canonical ClassId and acyclic. Names:
 // graph inputs and outputs and what opaque nodes capture keep theirs; so do nodes that were in the
 // original; new nodes are called "<site>_quotient_<rule>", where the site is the original node that
 // they stand in for. `rules` are those of the run, so that origin i + 1 is rules[i]. Subgraphs of
-// constants are left for folding. INTERNAL if the choice is incomplete or cyclic.
+// constants are left for folding. The `splits` (splits.h) are of chosen Slices that the roots need,
+// each of one at most; those that tile where nobody says. INTERNAL if the choice is incomplete or
+// cyclic.
+absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,
+                                     std::span<const egraph::Rule* const> rules,
+                                     std::span<const Split> splits);
 absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,
                                      std::span<const egraph::Rule* const> rules);
 

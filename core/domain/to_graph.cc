@@ -11,28 +11,25 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/domain/selection.h"
-#include "core/domain/slices.h"
+#include "core/domain/splits.h"
 #include "core/domain/tensor_egraph.h"
 
 namespace quotient::domain {
 namespace {
 
-// Slices that together are one Split of their input.
-struct SplitGroup {
-  int64_t axis = 0;
-  std::vector<std::pair<SliceRange, ClassId>> parts;  // in order along the axis
-  bool emitted = false;
-};
-
 class Exporter {
  public:
   Exporter(const TensorEGraph& tensors, std::span<const ENodeId> choice,
-           std::span<const egraph::Rule* const> rules)
+           std::span<const egraph::Rule* const> rules, std::span<const Split> splits)
       : tensors_(tensors),
         graph_(*tensors.egraph),
         original_(tensors.original),
         choice_(choice),
-        rules_(rules) {}
+        rules_(rules) {
+    for (const Split& split : splits) {
+      for (const Split::Part& part : split.parts) split_of_[part.slice] = &split;
+    }
+  }
 
   absl::StatusOr<model::Graph> Run() && {
     QUOTIENT_ASSIGN_OR_RETURN(order_, ChosenClasses(tensors_, choice_));
@@ -41,7 +38,6 @@ class Exporter {
     result_.name = original_.name;
     ReserveNames();
     FindFixedNames();
-    FindSplits();
     EmitInputs();
     for (const ClassId cls : order_) QUOTIENT_RETURN_IF_ERROR(Emit(cls));
     EmitOutputs();
@@ -110,43 +106,6 @@ class Exporter {
     return it == fixed_.end() ? model::ValueId() : it->second.front();
   }
 
-  // --- Splits ---
-
-  void FindSplits() {
-    std::map<std::pair<ClassId, int64_t>, SplitGroup> groups;
-    for (const ClassId cls : order_) {
-      const ENodeId enode = Chosen(cls);
-      const OpWord& word = WordOf(enode);
-      if (word.sort != OpWord::Sort::kOperator || word.name != "Slice") continue;
-      const auto children = graph_.node(enode).children;
-      if (children.size() != 1) continue;
-      const auto range =
-          ReadSlice(word.attributes, tensors_.domain->data(graph_, children[0]).type);
-      if (!range) continue;
-      SplitGroup& group = groups[{graph_.Find(children[0]), range->axis}];
-      group.axis = range->axis;
-      group.parts.emplace_back(*range, cls);
-    }
-    for (auto& [key, group] : groups) {
-      if (!Tiles(key.first, group)) continue;
-      for (const auto& [range, cls] : group.parts) split_of_[cls] = splits_.size();
-      splits_.push_back(std::move(group));
-    }
-  }
-
-  bool Tiles(ClassId input, SplitGroup& group) const {
-    if (group.parts.size() < 2) return false;
-    std::sort(group.parts.begin(), group.parts.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.first.begin, a.first.end) < std::pair(b.first.begin, b.first.end);
-    });
-    int64_t position = 0;
-    for (const auto& [range, cls] : group.parts) {
-      if (range.begin != position || range.size() == 0) return false;
-      position = range.end;
-    }
-    return position == tensors_.domain->data(graph_, input).type.dim(group.axis).number();
-  }
-
   // --- Emission ---
 
   void EmitInputs() {
@@ -178,8 +137,8 @@ class Exporter {
         break;
       }
       case OpWord::Sort::kOperator:
-        if (const auto split = split_of_.find(cls); split != split_of_.end()) {
-          EmitSplit(splits_[split->second]);
+        if (const auto split = split_of_.find(enode); split != split_of_.end()) {
+          if (!ValueOf(cls).valid()) EmitSplit(*split->second);
         } else {
           EmitOperator(cls, enode, word);
         }
@@ -254,41 +213,51 @@ class Exporter {
     ValueOf(cls) = output;
   }
 
-  void EmitSplit(SplitGroup& group) {
-    if (std::exchange(group.emitted, true)) return;
-    const ENodeId first = Chosen(group.parts[0].second);
+  void EmitSplit(const Split& split) {
+    const ENodeId first = split.parts[0].slice;
+    const std::vector<SplitOutput> outputs = OutputsOf(split);
     model::Node node;
     node.op = "Split";
-    const OriginalRef ref = tensors_.Original(first);
-    if (IsOriginalSplit(group, ref)) {
+    if (const OriginalRef ref = tensors_.Original(first); IsOriginalSplit(outputs, ref)) {
       node.name = original_.node(ref.node).name;
       node.source = original_.node(ref.node).source;
     } else {
-      node.name = NewName(group.parts[0].second, first);
+      node.name = NewName(graph_.class_of(first), first);
     }
     node.inputs = Inputs(first);
     model::Ints sizes;
-    for (size_t i = 0; i < group.parts.size(); ++i) {
-      const auto& [range, cls] = group.parts[i];
-      sizes.push_back(range.size());
-      // An output per part: names of parts that are new must differ.
-      const ENodeId enode = Chosen(cls);
-      const bool is_new = !FirstFixed(cls).valid() && !tensors_.Original(enode).node.valid();
-      const std::string name =
-          is_new ? FreshName(absl::StrCat(node.name, "_output_", i)) : node.name;
-      ValueOf(cls) = NewValue(cls, enode, name);
-      node.outputs.push_back(ValueOf(cls));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      sizes.push_back(outputs[i].size);
+      node.outputs.push_back(outputs[i].part == nullptr
+                                 ? UnusedOutput(node, i)
+                                 : PartOutput(node, i, outputs[i].part->slice));
     }
-    if (group.axis != 0) node.attributes.Set("axis", group.axis);
+    if (split.axis() != 0) node.attributes.Set("axis", split.axis());
     node.attributes.Set("split", std::move(sizes));
     result_.AddNode(std::move(node));
   }
 
-  bool IsOriginalSplit(const SplitGroup& group, OriginalRef first) const {
+  model::ValueId UnusedOutput(const model::Node& split, size_t index) {
+    return result_.AddValue(FreshName(absl::StrCat(split.name, "_output_", index)), {});
+  }
+
+  // Names of parts that are new must differ.
+  model::ValueId PartOutput(const model::Node& split, size_t index, ENodeId slice) {
+    const ClassId cls = graph_.class_of(slice);
+    const bool is_new = !FirstFixed(cls).valid() && !tensors_.Original(slice).node.valid();
+    const std::string name =
+        is_new ? FreshName(absl::StrCat(split.name, "_output_", index)) : split.name;
+    return ValueOf(cls) = NewValue(cls, slice, name);
+  }
+
+  // Its outputs in their places; others may be unused.
+  bool IsOriginalSplit(std::span<const SplitOutput> outputs, OriginalRef first) const {
     if (!first.node.valid() || original_.node(first.node).op != "Split") return false;
-    if (original_.node(first.node).outputs.size() != group.parts.size()) return false;
-    for (const auto& [range, cls] : group.parts) {
-      if (tensors_.Original(Chosen(cls)).node != first.node) return false;
+    if (original_.node(first.node).outputs.size() != outputs.size()) return false;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].part == nullptr) continue;
+      const OriginalRef ref = tensors_.Original(outputs[i].part->slice);
+      if (ref.node != first.node || ref.output != static_cast<int>(i)) return false;
     }
     return true;
   }
@@ -340,8 +309,7 @@ class Exporter {
   absl::flat_hash_set<std::string> taken_;
   absl::flat_hash_map<ClassId, std::vector<model::ValueId>> fixed_;
   absl::flat_hash_map<ClassId, std::string> constant_names_;
-  std::vector<SplitGroup> splits_;
-  absl::flat_hash_map<ClassId, size_t> split_of_;
+  absl::flat_hash_map<ENodeId, const Split*> split_of_;  // by Slice
 
   std::vector<model::ValueId> value_of_;      // by ClassId: in result_
   std::vector<model::ValueId> input_values_;  // by position
@@ -353,8 +321,19 @@ class Exporter {
 }  // namespace
 
 absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,
+                                     std::span<const egraph::Rule* const> rules,
+                                     std::span<const Split> splits) {
+  return Exporter(tensors, choice, rules, splits).Run();
+}
+
+absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,
                                      std::span<const egraph::Rule* const> rules) {
-  return Exporter(tensors, choice, rules).Run();
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<ClassId> order, ChosenClasses(tensors, choice));
+  std::vector<ENodeId> chosen;
+  for (const ClassId cls : order) chosen.push_back(choice[cls.value()]);
+  std::vector<Split> splits = FindSplits(tensors, chosen);
+  std::erase_if(splits, [](const Split& split) { return !split.tiles(); });
+  return ToGraph(tensors, choice, rules, splits);
 }
 
 }  // namespace quotient::domain

@@ -174,8 +174,9 @@ class Searcher {
     const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors(), selection.choice);
     Candidate candidate;
     candidate.cost_us = cost;
-    QUOTIENT_ASSIGN_OR_RETURN(candidate.graph,
-                              domain::ToGraph(tensors(), selection.choice, workspace_->rules()));
+    const std::vector<domain::Split> splits = workspace_->costs().SplitsAmong(Chosen(selection));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        candidate.graph, domain::ToGraph(tensors(), selection.choice, workspace_->rules(), splits));
     // Without a rewrite all that can have changed is that equal nodes are one.
     if (rewrites.empty() && candidate.graph.nodes.size() >= NodesOfOriginal()) {
       return absl::OkStatus();

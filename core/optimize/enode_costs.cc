@@ -62,9 +62,11 @@ void ENodeCosts::Refresh() {
   costs_.assign(graph.enode_bound(), 0);
   enodes_.assign(graph.enode_bound(), ENode());
   epilogues_.clear();
+  slices_.clear();
   for (egraph::ClassId cls : graph.classes()) {
     for (ENodeId node : graph.nodes(cls)) AddENode(node);
   }
+  AddSplits();
 }
 
 void ENodeCosts::AddENode(ENodeId node) {
@@ -77,13 +79,38 @@ void ENodeCosts::AddENode(ENodeId node) {
   ENode& info = enodes_[node.value()];
   info = {content.kernel, tensors_.Original(node).node.valid(), content.main};
   if (content.kernel >= 0) {
-    costs_[node.value()] = CostOf(info);
+    costs_[node.value()] = CostOf(info.kernel, info.original);
   } else if (!content.is_static && !info.original) {
     // A node of the original whose types nobody knows is an opaque e-node. A rule that makes one
     // has nothing to offer.
     costs_[node.value()] = kImpossible;
   }
   if (content.elementwise) AddEpilogues(node, fingerprint);
+  if (word.name == "Slice") slices_.push_back(node);
+}
+
+void ENodeCosts::AddSplits() {
+  splits_.clear();
+  for (domain::Split& slices : domain::FindSplits(tensors_, slices_)) {
+    const ENodeDescription first = domain::Describe(tensors_, slices.parts.front().slice);
+    Split& split = splits_.emplace_back();
+    const std::vector<kernels::Operand> inputs = Operands(first);
+    if (!first.free && AllStatic(inputs, first.output.measured)) {
+      const auto axis = static_cast<size_t>(slices.axis());
+      std::vector<model::TensorType> outputs;
+      model::Ints sizes;
+      for (const domain::SplitOutput& output : domain::OutputsOf(slices)) {
+        sizes.push_back(output.size);
+        outputs.push_back(first.output.measured);
+        (*outputs.back().shape)[axis] = model::Dim(output.size);
+      }
+      kernels::KernelSpec spec =
+          kernels::MakeSpec("Split", {{"axis", slices.axis()}, {"split", std::move(sizes)}}, inputs,
+                            std::move(outputs), threads_, footprint_log2_);
+      if (!spec.free) split.kernel = KernelIndex(std::move(spec));
+    }
+    split.slices = std::move(slices);
+  }
 }
 
 // Of all that ContentOf looks at.
@@ -185,10 +212,54 @@ std::vector<extract::Fusion> ENodeCosts::Fusions() const {
   return fusions;
 }
 
-double ENodeCosts::CostOf(const ENode& node) const {
-  const cost::KernelCost& cost = kernels_[node.kernel].cost;
+std::vector<bool> ENodeCosts::Marked(std::span<const ENodeId> nodes) const {
+  std::vector<bool> marked(enodes_.size(), false);
+  for (const ENodeId node : nodes) marked[node.value()] = true;
+  return marked;
+}
+
+std::vector<domain::Split::Part> ENodeCosts::ChosenParts(const Split& split,
+                                                         const std::vector<bool>& chosen) {
+  std::vector<domain::Split::Part> parts;
+  for (const domain::Split::Part& part : split.slices.parts) {
+    if (chosen[part.slice.value()]) parts.push_back(part);
+  }
+  return parts;
+}
+
+std::vector<extract::SharedKernel> ENodeCosts::SharedKernels() const {
+  std::vector<extract::SharedKernel> shared;
+  for (const Split& split : splits_) {
+    if (split.kernel < 0) continue;
+    const double cost = CostOf(split.kernel, false);
+    if (cost == kImpossible) continue;
+    shared.push_back({.cost = cost});
+    for (const domain::Split::Part& part : split.slices.parts) {
+      shared.back().members.push_back(part.slice);
+    }
+  }
+  return shared;
+}
+
+std::vector<domain::Split> ENodeCosts::SplitsAmong(std::span<const ENodeId> nodes) const {
+  const std::vector<bool> chosen = Marked(nodes);
+  std::vector<domain::Split> splits;
+  for (const Split& split : splits_) {
+    domain::Split some = {.parts = ChosenParts(split, chosen), .dim = split.slices.dim};
+    if (some.parts.size() < 2) continue;
+    double alone = 0;
+    for (const domain::Split::Part& part : some.parts) alone += Cost(part.slice);
+    const double together = split.kernel < 0 ? 0 : CostOf(split.kernel, false);
+    // Where it makes no difference there are fewer nodes.
+    if (together < alone || (together == alone && some.tiles())) splits.push_back(std::move(some));
+  }
+  return splits;
+}
+
+double ENodeCosts::CostOf(int kernel, bool original) const {
+  const cost::KernelCost& cost = kernels_[kernel].cost;
   const bool known = !model_.measures() || cost.source != cost::CostSource::kModel;
-  if (basis_ == Basis::kMeasuredOnly && !known && !node.original) {
+  if (basis_ == Basis::kMeasuredOnly && !known && !original) {
     return kImpossible;
   }
   return cost.us;
@@ -206,15 +277,21 @@ uint64_t ENodeCosts::KernelsDigest(std::span<const ENodeId> nodes) const {
 
 int ENodeCosts::Request(std::span<const ENodeId> nodes) {
   int fresh = 0;
-  for (ENodeId node : nodes) {
-    const int index = enodes_[node.value()].kernel;
-    if (index < 0 || kernels_[index].requested) continue;
-    kernels_[index].requested = true;
-    if (kernels_[index].cost.source != cost::CostSource::kModel) continue;
-    model_.Request(kernels_[index].spec);
-    ++fresh;
+  for (const ENodeId node : nodes) fresh += RequestKernel(enodes_[node.value()].kernel);
+  const std::vector<bool> chosen = Marked(nodes);
+  for (const Split& split : splits_) {
+    if (ChosenParts(split, chosen).size() > 1) fresh += RequestKernel(split.kernel);
   }
   return fresh;
+}
+
+bool ENodeCosts::RequestKernel(int index) {
+  if (index < 0 || kernels_[index].requested) return false;
+  Kernel& kernel = kernels_[index];
+  kernel.requested = true;
+  if (kernel.cost.source != cost::CostSource::kModel) return false;
+  model_.Request(kernel.spec);
+  return true;
 }
 
 void ENodeCosts::SetBasis(Basis basis) {
@@ -229,7 +306,8 @@ cost::KernelCost ENodeCosts::Known(const kernels::KernelSpec& spec) const {
 void ENodeCosts::Update() {
   for (Kernel& kernel : kernels_) kernel.cost = Known(kernel.spec);
   for (size_t node = 0; node < enodes_.size(); ++node) {
-    if (enodes_[node].kernel >= 0) costs_[node] = CostOf(enodes_[node]);
+    const ENode& info = enodes_[node];
+    if (info.kernel >= 0) costs_[node] = CostOf(info.kernel, info.original);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/fingerprint.h"
 #include "core/cost/cost_model.h"
+#include "core/domain/splits.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/extract/extract.h"
 
@@ -19,7 +20,7 @@ namespace quotient::optimize {
 //
 // An element-wise e-node that runs as the epilogue of one of its children is charged kEpilogueShare
 // of its stand-alone cost: fused, it costs next to nothing, and how much exactly only the
-// end-to-end run can say.
+// end-to-end run can say. Slices that can be one Split are charged no more than that costs.
 class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows both. `constant_footprint_log2` and `threads` go into every kernel's spec.
@@ -28,6 +29,9 @@ class ENodeCosts final : public extract::CostFunction {
 
   double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
   std::vector<extract::Fusion> Fusions() const override;
+  std::vector<extract::SharedKernel> SharedKernels() const override;
+  // Which of these e-nodes are to leave as Splits.
+  std::vector<domain::Split> SplitsAmong(std::span<const egraph::ENodeId> nodes) const;
 
   // The e-graph changed. What is known of e-nodes of the same content is remembered.
   void Refresh();
@@ -53,6 +57,10 @@ class ENodeCosts final : public extract::CostFunction {
     bool requested = false;
     cost::KernelCost cost;
   };
+  struct Split {
+    domain::Split slices;  // all that there are in the e-graph
+    int kernel = -1;       // -1: nothing runs, or nobody knows
+  };
   // What the content of an e-node says: its word, and the types of children and class.
   struct Content {
     int kernel = -1;           // -1: nothing runs
@@ -71,11 +79,18 @@ class ENodeCosts final : public extract::CostFunction {
   };
 
   void AddENode(egraph::ENodeId node);
+  void AddSplits();
+  // Its parts among the chosen e-nodes, which are told apart by ENodeId.
+  static std::vector<domain::Split::Part> ChosenParts(const Split& split,
+                                                      const std::vector<bool>& chosen);
+  std::vector<bool> Marked(std::span<const egraph::ENodeId> nodes) const;
   Fingerprint FingerprintOf(egraph::ENodeId node) const;
   Content ContentOf(egraph::ENodeId node);
   int KernelIndex(kernels::KernelSpec spec);
+  // Requests the kernel; whether it had no measurement so far.
+  bool RequestKernel(int index);
   cost::KernelCost Known(const kernels::KernelSpec& spec) const;
-  double CostOf(const ENode& node) const;
+  double CostOf(int kernel, bool original) const;
   // Notes whose epilogue the e-node can be.
   void AddEpilogues(egraph::ENodeId node, const Fingerprint& content);
   bool CanFuse(egraph::ENodeId node, int running, absl::string_view main_op) const;
@@ -88,6 +103,8 @@ class ENodeCosts final : public extract::CostFunction {
   std::vector<double> costs_;  // by ENodeId
   std::vector<ENode> enodes_;  // by ENodeId
   std::vector<Epilogue> epilogues_;
+  std::vector<egraph::ENodeId> slices_;
+  std::vector<Split> splits_;
   std::vector<Kernel> kernels_;
   absl::flat_hash_map<std::string, int> kernel_by_key_;
   absl::flat_hash_map<Fingerprint::Value, Content> contents_;

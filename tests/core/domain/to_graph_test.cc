@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/domain/splits.h"
 #include "core/model/text.h"
 #include "tests/core/domain/choices.h"
 
@@ -172,6 +173,27 @@ TEST(ToGraph, SplitWithAnUnusedPartBecomesSlices) {
   ASSERT_OK_AND_ASSIGN(const model::Graph graph, ToGraph(tensors, Choose(tensors, false), kRules));
   EXPECT_THAT(NodeNames(graph), ElementsAre("parts_quotient_slice", "parts_quotient_slice_2"));
   EXPECT_THAT(OutputNames(graph), ElementsAre("a", "c"));
+}
+
+// Who knows costs may say so.
+TEST(ToGraph, ASplitMayHavePartsThatNobodyUses) {
+  TensorEGraph tensors = Imported(Parsed(R"(graph g {
+    input x: float32[9]
+    (a, b, c) = Split(x) {split=[1,2,6]} @parts
+    d = Slice(x) {starts=[1], ends=[5], axes=[0]} @first
+    e = Slice(x) {starts=[6], ends=[8], axes=[0]} @second
+    output a, c, d, e
+  })"));
+  const std::vector<ENodeId> choice = Choose(tensors, false);
+  std::vector<ENodeId> slices;
+  for (const char* const name : {"a", "c", "d", "e"}) {
+    slices.push_back(choice[ClassNamed(tensors, name).value()]);
+  }
+  const std::vector<Split> splits = FindSplits(tensors, slices);
+  ASSERT_OK_AND_ASSIGN(const model::Graph graph, ToGraph(tensors, choice, kRules, splits));
+  EXPECT_THAT(NodeNames(graph), ElementsAre("parts", "first_quotient_slice"));
+  EXPECT_EQ(graph.nodes[0].attributes.GetInts("split"), (model::Ints{1, 2, 6}));
+  EXPECT_EQ(graph.nodes[1].attributes.GetInts("split"), (model::Ints{1, 4, 1, 2, 1}));
 }
 
 TEST(ToGraph, RefusesCyclesAndGaps) {

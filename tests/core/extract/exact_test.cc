@@ -50,6 +50,22 @@ TEST(ExactExtractor, KnowsThatNothingIsComputedTwiceToFuse) {
   EXPECT_GT(solvable, 1200);
 }
 
+TEST(ExactExtractor, KnowsThatSharedKernelsArePaidOnce) {
+  int solvable = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const ExtractionCase example = ExtractionCase::RandomWithSharedKernels(rng, 7);
+    const std::optional<Optimum> optimum = ExhaustiveOptimum(example.problem());
+    if (!optimum.has_value()) continue;
+    const Selection selection = *ExactExtractor().Extract(example.problem(), StopCondition());
+    EXPECT_NEAR(selection.cost, optimum->dag_cost, 1e-9);
+    EXPECT_LE(selection.lower_bound, optimum->dag_cost + 1e-9);
+    ++solvable;
+  }
+  EXPECT_GT(solvable, 1200);
+}
+
 TEST(ExactExtractor, LocalSearchComesWithinAPercent) {
   int cases = 0;
   double sum_of_gaps = 0;

@@ -50,5 +50,42 @@ TEST(ENodeCosts, APowIsPricedWithItsExponent) {
   EXPECT_EQ(model.asked[0].attributes.GetFloat(kernels::kExponentAttribute, 0), 2);
 }
 
+// Of the oldest e-nodes, which are the original's.
+std::vector<egraph::ENodeId> Original(const domain::TensorEGraph& tensors) {
+  std::vector<egraph::ENodeId> nodes;
+  for (uint32_t i = 0; i < tensors.original_of_enode.size(); ++i) {
+    if (tensors.original_of_enode[i].node.valid()) nodes.push_back(egraph::ENodeId(i));
+  }
+  return nodes;
+}
+
+// Two of four columns' Slices, and one that overlaps with both.
+TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
+  model::Graph graph = testing::MustParse(R"(graph g {
+    input x: float32[4,8]
+    a = Slice(x) {starts=[0], ends=[2], axes=[1]}
+    b = Slice(x) {starts=[2], ends=[4], axes=[1]}
+    c = Slice(x) {starts=[1], ends=[7], axes=[1]}
+    output a, b, c
+  })");
+  ASSERT_OK(ops::InferTypes(graph));
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  RecordingModel model;
+  ENodeCosts costs(tensors, model, 1, 0);
+  const std::vector<egraph::ENodeId> nodes = Original(tensors);
+  ASSERT_EQ(nodes.size(), 3);
+  ASSERT_EQ(costs.SharedKernels().size(), 1);
+  EXPECT_EQ(costs.SharedKernels()[0].members, std::vector(nodes.begin(), nodes.begin() + 2));
+  EXPECT_EQ(costs.SharedKernels()[0].cost, 1);
+  EXPECT_EQ(model.asked.back().op, "Split");
+  EXPECT_EQ(model.asked.back().attributes.GetInts("split"), (model::Ints{2, 2, 4}));
+
+  ASSERT_EQ(costs.SplitsAmong(nodes).size(), 1);
+  EXPECT_EQ(costs.SplitsAmong(nodes)[0].parts.size(), 2);
+  EXPECT_TRUE(costs.SplitsAmong(std::span(nodes).subspan(1)).empty());
+  EXPECT_EQ(costs.Request(std::span(nodes).subspan(1)), 2);
+  EXPECT_EQ(costs.Request(nodes), 2);  // the third Slice, and the Split
+}
+
 }  // namespace
 }  // namespace quotient::optimize

@@ -1,0 +1,109 @@
+#include "core/domain/splits.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace quotient::domain {
+namespace {
+
+// Of one tensor along one axis.
+struct Slices {
+  int64_t dim;
+  std::vector<Split::Part> parts;
+};
+
+// By class of the tensor and axis, each range once.
+using SlicesByAxis = std::map<std::pair<ClassId, int64_t>, Slices>;
+
+SlicesByAxis GroupByAxis(const TensorEGraph& tensors, std::span<const ENodeId> enodes) {
+  const EGraph& graph = *tensors.egraph;
+  SlicesByAxis groups;
+  for (const ENodeId enode : enodes) {
+    const egraph::ENodeView view = graph.node(enode);
+    const OpWord& word = tensors.domain->word(view.op);
+    if (word.sort != OpWord::Sort::kOperator || word.name != "Slice") continue;
+    if (view.children.size() != 1) continue;
+    const ClassId input = graph.Find(view.children[0]);
+    const model::TensorType& type = tensors.domain->data(graph, input).type;
+    const auto range = ReadSlice(word.attributes, type);
+    if (!range.has_value() || range->size() == 0) continue;
+    Slices& slices = groups[{input, range->axis}];
+    slices.dim = type.dim(static_cast<int>(range->axis)).number();
+    if (std::ranges::find(slices.parts, *range, &Split::Part::range) == slices.parts.end()) {
+      slices.parts.push_back({*range, enode});
+    }
+  }
+  return groups;
+}
+
+bool Overlap(const SliceRange& a, const SliceRange& b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+
+// Takes parts out of `from`, in its order, that overlap with none taken before.
+Split TakeDisjoint(Slices& from) {
+  Split split = {.dim = from.dim};
+  std::vector<Split::Part> left;
+  for (const Split::Part& part : from.parts) {
+    const bool overlaps = std::ranges::any_of(split.parts, [&part](const Split::Part& other) {
+      return Overlap(part.range, other.range);
+    });
+    (overlaps ? left : split.parts).push_back(part);
+  }
+  from.parts = std::move(left);
+  const auto begin_of = [](const Split::Part& part) { return part.range.begin; };
+  std::ranges::sort(split.parts, {}, begin_of);
+  return split;
+}
+
+// The node of the original that the e-node was an output of, if that is a Split.
+model::NodeId OriginalSplit(const TensorEGraph& tensors, ENodeId slice) {
+  const model::NodeId node = tensors.Original(slice).node;
+  return node.valid() && tensors.original.node(node).op == "Split" ? node : model::NodeId();
+}
+
+}  // namespace
+
+bool Split::tiles() const {
+  int64_t covered = 0;
+  for (const Part& part : parts) covered += part.range.size();
+  return covered == dim;
+}
+
+std::vector<SplitOutput> OutputsOf(const Split& split) {
+  std::vector<SplitOutput> outputs;
+  int64_t position = 0;
+  for (const Split::Part& part : split.parts) {
+    if (part.range.begin > position) outputs.push_back({part.range.begin - position, nullptr});
+    outputs.push_back({part.range.size(), &part});
+    position = part.range.end;
+  }
+  if (split.dim > position) outputs.push_back({split.dim - position, nullptr});
+  return outputs;
+}
+
+std::vector<Split> FindSplits(const TensorEGraph& tensors, std::span<const ENodeId> enodes) {
+  std::vector<Split> splits;
+  const auto keep = [&splits](Split split) {
+    if (split.parts.size() > 1) splits.push_back(std::move(split));
+  };
+  for (auto& [key, slices] : GroupByAxis(tensors, enodes)) {
+    std::map<model::NodeId, Slices> originals;
+    std::erase_if(slices.parts, [&](const Split::Part& part) {
+      const model::NodeId node = OriginalSplit(tensors, part.slice);
+      if (!node.valid()) return false;
+      originals.try_emplace(node, slices.dim).first->second.parts.push_back(part);
+      return true;
+    });
+    for (auto& [node, parts] : originals) keep(TakeDisjoint(parts));
+    std::ranges::sort(slices.parts, {}, [](const Split::Part& part) {
+      return std::tuple(part.range.size(), part.range.begin, part.slice);
+    });
+    while (!slices.parts.empty()) keep(TakeDisjoint(slices));
+  }
+  return splits;
+}
+
+}  // namespace quotient::domain
