@@ -80,6 +80,7 @@ class Matcher {
 
   struct RuleState {
     std::optional<RightProgram> right;
+    std::vector<uint32_t> nodes;   // of the trie, without its root: all on its ways
     WordQueue queue;               // tuples of right->match_size() words
     size_t next = 0;               // word where the oldest waiting match begins
     ChangeLog::Position seen;      // what changed before was searched
@@ -160,7 +161,8 @@ class Matcher {
   bool IsAfter(ENodeId id, const Row& row) const {
     return ChangeLog::Position{row.changed_at, id.value()} > at_;
   }
-  bool Enable(uint32_t node);
+  static void Disable(TrieNode& node);
+  void Enable(TrieNode& node);
   void RunSeeds(const EGraph& graph, ENodeId id);
   void AddToWalks(uint32_t child, std::vector<Walk>& walks) const;
   std::optional<Walk> Join(uint32_t child) const;
@@ -187,7 +189,8 @@ class Matcher {
   ClassLists lists_;
   ChangeLog::Position at_;  // of the e-node that is searched around
   bool some_have_enough_ = false;
-  std::vector<bool> enabled_for_;  // rules; empty: unknown
+  std::vector<bool> enabled_for_;   // rules; empty: unknown
+  std::vector<uint32_t> on_paths_;  // trie nodes of those
   std::function<bool()> may_go_on_;
   bool stopped_ = false;  // by it
   uint32_t steps_ = 0;    // since some time

@@ -3,6 +3,7 @@
 // have registers of their own, the same for all rules.
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "core/egraph/matcher.h"
@@ -82,6 +83,7 @@ void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& progra
     }
     if (step.op.valid()) step.kind = table.Kind(step.op);
     at = ChildFor(at, step, guard, std::move(guard_registers));
+    rules_[rule].nodes.push_back(at);
   }
   for (uint32_t root : plan.root_registers) emission.registers.push_back(renumbered[root]);
   for (uint32_t variable : plan.variable_registers) {
@@ -127,18 +129,30 @@ bool Matcher::EnableSearched(bool leaves_differ) {
   std::vector<bool> searched;
   for (const RuleState& rule : rules_) searched.push_back(rule.searched);
   if (leaves_differ || searched != enabled_for_) {
-    Enable(0);
+    for (const uint32_t node : on_paths_) Disable(nodes_[node]);
+    on_paths_.clear();
+    for (const RuleState& rule : rules_) {
+      if (rule.searched) on_paths_.insert(on_paths_.end(), rule.nodes.begin(), rule.nodes.end());
+    }
+    // Children were made after their parents.
+    std::ranges::sort(on_paths_, std::greater<>());
+    on_paths_.erase(std::ranges::unique(on_paths_).begin(), on_paths_.end());
+    for (const uint32_t node : on_paths_) Enable(nodes_[node]);
     enabled_for_ = std::move(searched);
     const auto enabled = [this](uint32_t node) { return nodes_[node].enabled; };
     wanted_.clear();
     for (const auto& seeds : seeds_) wanted_.push_back(std::ranges::any_of(seeds, enabled));
   }
-  return nodes_[0].enabled;
+  return std::ranges::find(wanted_, true) != wanted_.end();
 }
 
-bool Matcher::Enable(uint32_t index) {
-  TrieNode& node = nodes_[index];
+void Matcher::Disable(TrieNode& node) {
   node.enabled = false;
+  node.walks.clear();
+  for (Emission& emission : node.emissions) emission.enabled = false;
+}
+
+void Matcher::Enable(TrieNode& node) {
   for (Emission& emission : node.emissions) {
     const auto there = [this](const LeafUse& use) { return leaves_[use.leaf].node.valid(); };
     const auto changed = [this](const LeafUse& use) { return leaves_[use.leaf].changed; };
@@ -147,11 +161,10 @@ bool Matcher::Enable(uint32_t index) {
     emission.looks_at_leaves = std::ranges::any_of(emission.leaves, changed);
     node.enabled |= emission.enabled;
   }
-  node.walks.clear();
   for (const uint32_t child : node.children) {
-    if (Enable(child)) AddToWalks(child, node.walks);
+    if (nodes_[child].enabled) AddToWalks(child, node.walks);
   }
-  return node.enabled |= !node.walks.empty();
+  node.enabled |= !node.walks.empty();
 }
 
 // The trie node as a join, if all that comes after it begins with a comparison of one of its

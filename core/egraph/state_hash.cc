@@ -3,11 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <queue>
-#include <tuple>
-#include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "core/base/digest.h"
 #include "core/egraph/egraph.h"
 
@@ -80,39 +76,44 @@ uint64_t StateHash::ValueOf(const EGraph& graph) {
 void StateHash::Update(const EGraph& graph, std::span<const ENodeId> touched) {
   names_.Extend(graph.class_bound(), ClassName());
   rows_.Extend(graph.enode_bound(), Bits());
-  // Flat classes first, new ones in the order in which they were made: then most names are final
-  // when they are first computed. Others are computed again when a child gets another name.
-  using Entry = std::pair<uint32_t, ClassId>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  absl::flat_hash_set<ClassId> queued;
-  absl::flat_hash_set<ENodeId> rows;
-  const auto enqueue = [&](ENodeId node) {
-    if (!rows.insert(node).second && queued.contains(graph.class_of(node))) return;
-    const ClassId id = graph.class_of(node);
-    if (queued.insert(id).second) queue.emplace(names_[id.value()].height, id);
-  };
-  for (ENodeId node : touched) enqueue(node);
-  while (!queue.empty()) {
-    const ClassId id = queue.top().second;
-    queue.pop();
-    queued.erase(id);
+  outdated_rows_.Begin(graph.enode_bound());
+  queued_.Begin(graph.class_bound());
+  for (const ENodeId node : touched) TakeIn(graph, node);
+  while (!queue_.empty()) {
+    std::ranges::pop_heap(queue_, std::greater<>());
+    const ClassId id(static_cast<uint32_t>(queue_.back()));
+    queue_.pop_back();
+    queued_.Remove(id.value());
     const ClassName name = NameOf(graph, id);
     if (name == names_[id.value()]) continue;
     names_.Write(id.value(), name);
-    graph.ForEachMember(id, [&](ENodeId node) { rows.insert(node); });
-    graph.ForEachUse(id, [&](ENodeId node, uint32_t) { enqueue(node); });
+    graph.ForEachMember(id, [&](ENodeId node) { outdated_rows_.Add(node.value()); });
+    graph.ForEachUse(id, [&](ENodeId node, uint32_t) { TakeIn(graph, node); });
   }
   uint64_t total = total_[0].bits.get();
-  for (ENodeId node : rows) {
-    const Bits before = rows_[node.value()];
-    Bits now;
-    if (graph.live(node)) {
-      now = Bits(Mix(HashOfTerm(graph, node), names_[graph.class_of(node).value()].hash.get()));
-    }
+  for (const uint32_t node : outdated_rows_.added()) {
+    const Bits before = rows_[node];
+    const Bits now = RowOf(graph, ENodeId(node));
     total += now.get() - before.get();
-    if (!(now == before)) rows_.Write(node.value(), now);
+    if (!(now == before)) rows_.Write(node, now);
   }
   total_.Write(0, &Total::bits, Bits(total));
+}
+
+// What the e-node adds, and the name of its class, may be others. Flat classes come first, new ones
+// in the order in which they were made: then most names are final when they are first computed.
+// Others are computed again when a child gets another name.
+void StateHash::TakeIn(const EGraph& graph, ENodeId node) {
+  outdated_rows_.Add(node.value());
+  const ClassId id = graph.class_of(node);
+  if (!queued_.Add(id.value())) return;
+  queue_.push_back(uint64_t{names_[id.value()].height} << 32 | id.value());
+  std::ranges::push_heap(queue_, std::greater<>());
+}
+
+StateHash::Bits StateHash::RowOf(const EGraph& graph, ENodeId node) {
+  if (!graph.live(node)) return {};
+  return Bits(Mix(HashOfTerm(graph, node), names_[graph.class_of(node).value()].hash.get()));
 }
 
 }  // namespace quotient::egraph

@@ -10,6 +10,7 @@
 // in common. The number is the sum over live e-nodes of a hash of operator word, children's names
 // and class's name. Who asks for it pays for what changed since it was asked for last.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -47,6 +48,34 @@ class StateHash {
   }
 
  private:
+  // A set of small numbers that is emptied in no time.
+  class IdSet {
+   public:
+    // Empty, for numbers below the bound.
+    void Begin(size_t bound) {
+      if (bound > stamp_.size()) stamp_.resize(bound, 0);
+      if (++now_ == 0) {
+        std::ranges::fill(stamp_, 0);
+        now_ = 1;
+      }
+      added_.clear();
+    }
+    bool Add(uint32_t id) {
+      if (stamp_[id] == now_) return false;
+      stamp_[id] = now_;
+      added_.push_back(id);
+      return true;
+    }
+    // May be added again, and is among those added still.
+    void Remove(uint32_t id) { stamp_[id] = 0; }
+    // In the order in which they were.
+    std::span<const uint32_t> added() const { return added_; }
+
+   private:
+    std::vector<uint32_t> stamp_;
+    uint32_t now_ = 0;
+    std::vector<uint32_t> added_;
+  };
   // 64 bits as two words.
   struct Bits {
     uint32_t low = 0;
@@ -68,6 +97,8 @@ class StateHash {
   uint64_t HashOfTerm(const EGraph& graph, ENodeId node);
   ClassName NameOf(const EGraph& graph, ClassId id);
   void Update(const EGraph& graph, std::span<const ENodeId> touched);
+  void TakeIn(const EGraph& graph, ENodeId node);
+  Bits RowOf(const EGraph& graph, ENodeId node);
 
   FlatArray<ClassName> names_;  // by ClassId, of canonical classes
   FlatArray<Bits> rows_;        // by ENodeId: what it adds to the total
@@ -79,6 +110,10 @@ class StateHash {
   };
   FlatArray<Total> total_;
   std::vector<uint64_t> word_hashes_;  // by OpId; 0: not known yet
+  // Of Update alone.
+  IdSet outdated_rows_;          // ENodeId
+  IdSet queued_;                 // ClassId
+  std::vector<uint64_t> queue_;  // heights and ids of those, a heap
 };
 
 }  // namespace quotient::egraph

@@ -17,9 +17,7 @@ namespace {
 class Search {
  public:
   Search(Workspace& workspace, const Task& task, const BacktrackParameters& parameters)
-      : task_(task),
-        parameters_(parameters),
-        walk_(&workspace, &task.limits, Walk::Detail::kHash) {}
+      : task_(task), parameters_(parameters), walk_(&workspace, &task.limits) {}
 
   absl::StatusOr<Outcome> ToEnd();
 
@@ -101,12 +99,12 @@ absl::Status Search::Expand(size_t from) {
 void Search::TakeIn(const State& state, size_t parent, Action action, double bound) {
   const bool first = known_.empty();
   if (!first && state.cost >= bound) return;
-  // Those at the node limit have no hash: they are good for an answer, but not to go on from.
-  const bool full = state.hash == 0;
-  if (!full && !seen_.insert(state.hash).second) return;
+  // Those at the node limit are good for an answer, but not to go on from.
+  const bool goes_on = !state.final();
+  if (goes_on && !seen_.insert(walk_.Hash()).second) return;
   const size_t id = known_.size();
   known_.push_back({state.cost, parent, action});
-  if (!full) queue_.emplace(state.cost, id);
+  if (goes_on) queue_.emplace(state.cost, id);
   if (!first && state.cost >= known_[best_].cost) return;
   best_ = id;
   seconds_to_best_ = walk_.seconds();

@@ -43,6 +43,7 @@ class Search {
     bool done = false;
     StopCondition stop;  // leaves the time that the way back to the best state takes
     SearchTree::Leaf leaf;
+    SearchTree::Opened opened;
     std::vector<State> states;    // behind the edges
     std::vector<double> seconds;  // that it takes to come there
   };
@@ -56,6 +57,8 @@ class Search {
   Slot* Begin();
   void RestartIfStuck() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Try(Walk& walk, Slot& slot);
+  absl::Status TryAll(Walk& walk, Slot& slot);
+  absl::StatusOr<bool> Open(Walk& walk, Slot& slot);
   bool CanBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StopReason CheckEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeIn(Slot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -73,6 +76,7 @@ class Search {
 
   Walk walk_;  // of the calling thread
   State root_;
+  SearchTree::Opened opened_root_;
   absl::Mutex mutex_;
   Priors priors_ ABSL_GUARDED_BY(mutex_);
   SearchTree tree_ ABSL_GUARDED_BY(mutex_);
@@ -125,9 +129,10 @@ absl::Status Search::Prepare() {
   QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, task_.stop));
   absl::MutexLock lock(&mutex_);
   NoteBest(root_.cost, {}, 0);
+  opened_root_ = {walk_.Hash(), walk_.Actions(task_.stop)};
   const std::vector<Action> grow = {{Action::Kind::kGrow, 0, Action::kToTheLimit}};
-  if (!root_.actions.empty()) {
-    std::erase(root_.actions, grow[0]);
+  if (!opened_root_.actions.empty()) {
+    std::erase(opened_root_.actions, grow[0]);
     QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(grow, task_.stop));
     outcome_.reason = task_.stop.Check();
     if (outcome_.reason != StopReason::kNone) {
@@ -140,7 +145,7 @@ absl::Status Search::Prepare() {
       if (grown.cost == BestCost()) best_path_ = grow;
     }
   }
-  tree_.Reset(root_);
+  tree_.Reset(root_, opened_root_);
   return absl::OkStatus();
 }
 
@@ -196,8 +201,9 @@ StopReason Search::CheckEnd() {
 void Search::TakeIn(Slot& slot) {
   if (!slot.done) return;
   slot.done = false;
-  if (!slot.used) return;
-  if (slot.tree == num_restarts_) tree_.Observe(slot.leaf, slot.states);
+  // Of an earlier tree it cannot be told any more what was known.
+  if (!slot.used || slot.tree != num_restarts_) return;
+  tree_.Observe(slot.leaf, slot.opened, slot.states);
   for (size_t i = 0; i < slot.states.size(); ++i) {
     ++outcome_.simulations;
     const State& state = slot.states[i];
@@ -220,33 +226,57 @@ void Search::RestartIfStuck() {
   if (!stuck && tree_.num_states() < kMaxStates) return;
   num_states_ += static_cast<int64_t>(tree_.num_states());
   priors_.Shake();
-  tree_.Reset(root_);
+  tree_.Reset(root_, opened_root_);
   last_restart_ = outcome_.simulations;
   ++num_restarts_;
 }
 
-// Goes along all edges of a slot.
 void Search::Try(Walk& walk, Slot& slot) {
+  slot.opened = {};
   slot.states.clear();
   slot.seconds.clear();
-  std::vector<Action> path = slot.leaf.path;
-  for (size_t i = 0; slot.used && i < slot.leaf.tries.size(); ++i) {
-    path.resize(slot.leaf.path.size());
-    path.push_back(slot.leaf.tries[i]);
-    absl::StatusOr<State> state = walk.GoTo(path, slot.stop);
-    if (!state.ok()) return Fail(state.status());
-    if (const StopReason reason = slot.stop.Check(); reason != StopReason::kNone) {
-      // Nobody need wait for the rest of it.
-      absl::MutexLock lock(&mutex_);
-      if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
-      if (&walk == &walk_) cut_short_ = state->cost;
-      return;
-    }
-    slot.states.push_back(*std::move(state));
-    slot.seconds.push_back(walk.seconds());
+  if (slot.used) {
+    if (const absl::Status tried = TryAll(walk, slot); !tried.ok()) return Fail(tried);
   }
   absl::MutexLock lock(&mutex_);
-  slot.done = true;
+  const StopReason reason = slot.used ? slot.stop.Check() : StopReason::kNone;
+  slot.done = reason == StopReason::kNone;
+  if (slot.done) return;
+  // Nobody need wait for the rest of it.
+  if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
+  if (&walk == &walk_) cut_short_ = walk_.here().cost;
+}
+
+// Goes along all edges of a slot, until time is up.
+absl::Status Search::TryAll(Walk& walk, Slot& slot) {
+  if (slot.leaf.priors.has_value()) {
+    QUOTIENT_ASSIGN_OR_RETURN(const bool is_new, Open(walk, slot));
+    if (!is_new) return absl::OkStatus();
+  }
+  std::vector<Action> path = slot.leaf.path;
+  for (const Action action : slot.leaf.tries) {
+    path.resize(slot.leaf.path.size());
+    path.push_back(action);
+    QUOTIENT_ASSIGN_OR_RETURN(const State state, walk.GoTo(path, slot.stop));
+    if (slot.stop.ShouldStop()) break;
+    slot.states.push_back(state);
+    slot.seconds.push_back(walk.seconds());
+  }
+  return absl::OkStatus();
+}
+
+// Finds out which state it is, and what to try in it if nobody knows it.
+absl::StatusOr<bool> Search::Open(Walk& walk, Slot& slot) {
+  QUOTIENT_RETURN_IF_ERROR(walk.GoTo(slot.leaf.path, slot.stop).status());
+  slot.opened.hash = walk.Hash();
+  {
+    absl::MutexLock lock(&mutex_);
+    // A restart has thrown the simulation away.
+    if (slot.tree != num_restarts_ || tree_.Knows(slot.opened.hash, slot.leaf)) return false;
+  }
+  slot.opened.actions = walk.Actions(slot.stop);
+  SearchTree::TakeTries(slot.opened, slot.leaf);
+  return true;
 }
 
 void Search::NoteBest(double cost, std::vector<Action> path, double seconds) {

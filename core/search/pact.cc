@@ -18,7 +18,7 @@ class Episode {
       : task_(task),
         parameters_(parameters),
         num_rules_(workspace.rules().size()),
-        walk_(&workspace, &task.limits, Walk::Detail::kCost),
+        walk_(&workspace, &task.limits),
         rng_(task.seed),
         tree_(&parameters, &rng_) {}
 

@@ -1,38 +1,38 @@
 #include "core/search/priors.h"
 
+#include <span>
+
 namespace quotient::search {
 
 Priors::Priors(size_t num_rules, uint64_t seed)
-    : rng_(seed), of_place_(num_rules), of_rule_(num_rules) {
+    : num_rules_(num_rules), rng_(seed), means_(2 * num_rules + 2) {
   Shake();
 }
 
 void Priors::Shake() {
-  for (std::vector<Mean>* means : {&of_place_, &of_rule_}) {
-    for (Mean& mean : *means) mean.luck = rng_.Uniform(1.0, 1.5);
-  }
+  for (Mean& mean : std::span(means_).first(2 * num_rules_)) mean.luck = rng_.Uniform(1.0, 1.5);
 }
 
-Priors::Mean& Priors::Of(Action action) {
+size_t Priors::IndexOf(Action action) const {
   switch (action.kind) {
     case Action::Kind::kPlace:
-      return of_place_[action.rule];
+      return action.rule;
     case Action::Kind::kRule:
-      return of_rule_[action.rule];
+      return num_rules_ + action.rule;
     case Action::Kind::kGrow:
       break;
   }
-  return growth_[action.amount == Action::kToTheLimit];
+  return 2 * num_rules_ + (action.amount == Action::kToTheLimit ? 1 : 0);
 }
 
 void Priors::Learn(Action action, double drop) {
-  Mean& mean = Of(action);
+  Mean& mean = means_[IndexOf(action)];
   mean.sum += drop;
   mean.count += 1;
 }
 
-double Priors::Expect(Action action) {
-  const Mean& mean = Of(action);
+double Priors::Expect(Action action) const {
+  const Mean& mean = means_[IndexOf(action)];
   return mean.sum / mean.count * mean.luck;
 }
 

@@ -22,7 +22,7 @@ class Priors {
   // The relative drop of the cost that an action brought.
   void Learn(Action action, double drop);
   // How good the action is expected to be; relative to others.
-  double Expect(Action action);
+  double Expect(Action action) const;
 
  private:
   // As if it had been tried once and had brought this much.
@@ -32,12 +32,12 @@ class Priors {
     double count = 1;
     double luck = 1;
   };
-  Mean& Of(Action action);
+  size_t IndexOf(Action action) const;
 
+  size_t num_rules_;
   Rng rng_;
-  std::vector<Mean> of_place_;
-  std::vector<Mean> of_rule_;
-  Mean growth_[2];  // to a share, to the limit
+  // Of places by rule, of rules, of growth to a share and to the limit.
+  std::vector<Mean> means_;
 };
 
 }  // namespace quotient::search

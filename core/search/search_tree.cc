@@ -8,31 +8,74 @@ namespace {
 
 constexpr double kExploration = 1.0;
 constexpr double kWidening = 0.5;  // batches of edges per root of visits
-constexpr size_t kBatch = 8;
+constexpr int64_t kLeastBatch = 8;
+constexpr int64_t kENodesPerTry = 64;
 constexpr size_t kMaxDepth = 1000;
 constexpr uint32_t kNone = 0xffffffffu;
 
+// The most promising ones; the longer the way there, the more. Growing takes long: not at nodes
+// that nobody has come back to, unless there is nothing else.
+void TakeBest(const Priors& priors, int64_t way, bool may_grow, std::vector<Action>& from,
+              std::vector<Action>& tries) {
+  const auto batch = static_cast<size_t>(kLeastBatch + way / kENodesPerTry);
+  const auto expect = [&](Action action) {
+    return action.kind == Action::Kind::kGrow && !may_grow ? -1.0 : priors.Expect(action);
+  };
+  while (tries.size() < batch && !from.empty()) {
+    const auto best = std::ranges::max_element(from, {}, expect);
+    if (expect(*best) < 0 && !tries.empty()) break;
+    tries.push_back(*best);
+    from.erase(best);
+  }
+}
+
 }  // namespace
 
-void SearchTree::Reset(const State& root) {
+void SearchTree::Reset(const State& root, const Opened& opened) {
   nodes_.clear();
   node_of_state_.clear();
   busy_.clear();
+  num_duplicates_ = 0;
   best_cost_ = root.cost;
   root_ = MakeNode(root);
+  Node& node = nodes_[root_.value()];
+  node.opened_at = now_;
+  node.untried = opened.actions;
+  node.exhausted = opened.actions.empty();
+  node_of_state_.emplace(opened.hash, root_);
 }
 
 SearchTree::NodeId SearchTree::MakeNode(const State& state) {
   const NodeId id(static_cast<uint32_t>(nodes_.size()));
-  if (state.hash != 0) {
-    const auto [known, fresh] = node_of_state_.try_emplace(state.hash, id);
-    if (!fresh) return known->second;
-  }
   Node& node = nodes_.emplace_back();
   node.cost = node.best = state.cost;
-  node.exhausted = state.actions.empty();
-  node.untried = state.actions;
+  node.enodes = state.enodes;
+  node.exhausted = state.final();
   best_cost_ = std::min(best_cost_, state.cost);
+  return id;
+}
+
+bool SearchTree::Knows(uint64_t hash, const Leaf& leaf) const {
+  const auto known = node_of_state_.find(hash);
+  return known != node_of_state_.end() && nodes_[known->second.value()].opened_at <= leaf.as_of;
+}
+
+// The node of the state: if that was opened already, it takes the place of this one.
+SearchTree::NodeId SearchTree::Open(const Leaf& leaf, const Opened& opened) {
+  const NodeId id = leaf.nodes.back();
+  Node& node = nodes_[id.value()];
+  node.opening = false;
+  const auto [known, fresh] = node_of_state_.try_emplace(opened.hash, id);
+  if (!fresh) {
+    Node& parent = nodes_[leaf.nodes[leaf.nodes.size() - 2].value()];
+    parent.edges[leaf.edges.back()].child = known->second;
+    ++num_duplicates_;
+    return known->second;
+  }
+  node.opened_at = now_;
+  node.untried = opened.actions;
+  ++node.batches;
+  AddEdges(node, leaf.tries);
   return id;
 }
 
@@ -45,29 +88,23 @@ bool SearchTree::MayWiden(const Node& node) const {
   return !node.untried.empty() && node.batches < kWidening * std::sqrt(node.visits + 1.0);
 }
 
-// The most promising ones by what is known now.
-void SearchTree::Widen(Node& node, Leaf& leaf) {
-  leaf.first_edge = static_cast<uint32_t>(node.edges.size());
-  ++node.batches;
-  // Growing takes long: not at nodes that nobody has come back to.
-  const bool may_grow = node.batches > 1 || &node == &nodes_[root_.value()];
-  while (leaf.tries.size() < kBatch && !node.untried.empty()) {
-    const auto expect = [&](Action action) {
-      return action.kind == Action::Kind::kGrow && !may_grow ? -1.0 : priors_.Expect(action);
-    };
-    const auto best = std::ranges::max_element(node.untried, {}, expect);
-    if (expect(*best) < 0 && !leaf.tries.empty()) break;
-    leaf.tries.push_back(*best);
-    const float prior = static_cast<float>(priors_.Expect(*best));
-    node.edges.push_back({.action = *best, .prior = prior, .under_way = 1});
-    node.untried.erase(best);
+void SearchTree::TakeTries(Opened& opened, Leaf& leaf) {
+  TakeBest(*leaf.priors, leaf.way, /*may_grow=*/false, opened.actions, leaf.tries);
+}
+
+void SearchTree::AddEdges(Node& node, const std::vector<Action>& tries) {
+  for (const Action action : tries) {
+    const float prior = static_cast<float>(priors_.Expect(action));
+    node.edges.push_back({.action = action, .prior = prior, .under_way = 1});
   }
 }
 
 // Of those that lead to where something can be tried; kNone if there is none.
 uint32_t SearchTree::BestEdge(const Node& node) const {
   const auto leads_on = [this](const Edge& edge) {
-    return edge.child.valid() && !Finished(edge) && !nodes_[edge.child.value()].busy;
+    if (!edge.child.valid() || Finished(edge)) return false;
+    const Node& child = nodes_[edge.child.value()];
+    return !child.busy && !child.opening;
   };
   double sum = 0;
   for (const Edge& edge : node.edges) {
@@ -98,15 +135,26 @@ bool SearchTree::Select(Leaf* leaf) {
       Node& node = nodes_[at.value()];
       leaf->nodes.push_back(at);
       const uint32_t chosen =
-          MayWiden(node) || leaf->path.size() >= kMaxDepth ? kNone : BestEdge(node);
+          node.opened_at == 0 || MayWiden(node) || leaf->path.size() >= kMaxDepth ? kNone
+                                                                                  : BestEdge(node);
       if (chosen == kNone) break;
       leaf->edges.push_back(chosen);
       leaf->path.push_back(node.edges[chosen].action);
       at = node.edges[chosen].child;
     }
     Node& node = nodes_[at.value()];
+    leaf->way = std::max<int64_t>(0, node.enodes - nodes_[root_.value()].enodes);
+    if (node.opened_at == 0) {
+      node.opening = true;
+      leaf->priors = priors_;
+      leaf->as_of = now_;
+      Begin(*leaf);
+      return true;
+    }
     if (!node.untried.empty()) {
-      Widen(node, *leaf);
+      leaf->first_edge = static_cast<uint32_t>(node.edges.size());
+      TakeBest(priors_, leaf->way, node.batches++ > 0 || at == root_, node.untried, leaf->tries);
+      AddEdges(node, leaf->tries);
       Begin(*leaf);
       return true;
     }
@@ -130,24 +178,33 @@ void SearchTree::Begin(const Leaf& leaf) {
 
 void SearchTree::UpdateExhausted(Node& node) {
   const auto finished = [this](const Edge& edge) { return Finished(edge); };
+  if (node.opened_at == 0) return;
   node.exhausted |= node.untried.empty() && std::ranges::all_of(node.edges, finished);
 }
 
-void SearchTree::Observe(const Leaf& leaf, std::span<const State> states) {
+void SearchTree::Attach(NodeId tried, uint32_t edge_index, const State& state) {
+  const NodeId child = state.changed ? MakeNode(state) : tried;
+  Edge& edge = nodes_[tried.value()].edges[edge_index];
+  edge.child = child;
+  edge.nowhere = child == tried;
+  edge.under_way = 0;
+  edge.visits = 1;
+}
+
+void SearchTree::Observe(const Leaf& leaf, const Opened& opened, std::span<const State> states) {
   for (const NodeId id : busy_) nodes_[id.value()].busy = false;
   busy_.clear();
-  const NodeId tried = leaf.nodes.back();
-  double best = nodes_[tried.value()].best;
+  ++now_;
+  const NodeId selected = leaf.nodes.back();
+  const NodeId tried = leaf.priors.has_value() ? Open(leaf, opened) : selected;
+  double& best_there = nodes_[tried.value()].best;
+  for (const State& state : states) best_there = std::min(best_there, state.cost);
+  double best = best_there;
   for (size_t i = 0; i < states.size(); ++i) {
     const double drop = nodes_[tried.value()].cost - states[i].cost;
     if (root_cost() > 0) priors_.Learn(leaf.tries[i], drop / root_cost());
-    const NodeId child = states[i].changed ? MakeNode(states[i]) : tried;
-    Edge& edge = nodes_[tried.value()].edges[leaf.first_edge + i];
-    edge.child = child;
-    edge.nowhere = child == tried;
-    edge.under_way = 0;
-    edge.visits = 1;
-    best = std::min(best, nodes_[child.value()].best);
+    // In a state that is known by another node actions may have other numbers.
+    if (tried == selected) Attach(tried, leaf.first_edge + static_cast<uint32_t>(i), states[i]);
   }
   for (size_t i = leaf.nodes.size(); i-- > 0;) {
     Node& node = nodes_[leaf.nodes[i].value()];

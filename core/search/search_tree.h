@@ -1,7 +1,9 @@
 #pragma once
 
 // SearchTree: what a tree search knows of the states that it has seen, and which it wants to see
-// next. A state that is come to in several ways is one node: a graph search (transpositions).
+// next. A state that is come to in several ways is one node: a graph search (transpositions). What
+// leads on from a state, and which state it is, takes much longer to find out than what it is
+// worth, so nodes are opened only when the search goes on from them.
 //
 // It goes down from the root: at each node to the state behind the edge of greatest
 //
@@ -18,6 +20,7 @@
 // Not thread-safe.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,22 +41,38 @@ class SearchTree {
     std::vector<Action> path;     // what they are
     uint32_t first_edge = 0;      // of the node: those to try
     std::vector<Action> tries;    // what those are
+    // If the node is to be opened: whoever comes there asks Knows, and if not takes `tries` out of
+    // the actions by these priors.
+    std::optional<Priors> priors;
+    int64_t as_of = 0;
+    int64_t way = 0;  // how many e-nodes it takes to come there from the root
+  };
+  // What there is to know of a state from which a search goes on.
+  struct Opened {
+    uint64_t hash = 0;
+    std::vector<Action> actions;  // those that are not among the tries
   };
 
   // Borrows the priors.
   explicit SearchTree(Priors* priors) : priors_(*priors) {}
 
   // Begins anew at a state.
-  void Reset(const State& root);
-  size_t num_states() const { return nodes_.size(); }
+  void Reset(const State& root, const Opened& opened);
+  // Of those that were never opened some may be the same.
+  size_t num_states() const { return nodes_.size() - num_duplicates_; }
   // Nothing is left to try.
   bool exhausted() const { return nodes_[root_.value()].exhausted; }
 
   // What to try next, counted as under way until Observe. There is nothing if the rest of what can
   // be tried is under way.
   bool Select(Leaf* leaf);
-  // What those edges lead to.
-  void Observe(const Leaf& leaf, std::span<const State> states);
+  // Whether a state of that hash was open when the leaf was selected; there is nothing to try in it
+  // then.
+  bool Knows(uint64_t hash, const Leaf& leaf) const;
+  // Moves the most promising actions to `tries`.
+  static void TakeTries(Opened& opened, Leaf& leaf);
+  // What those edges lead to. `opened` counts if the node was to be opened.
+  void Observe(const Leaf& leaf, const Opened& opened, std::span<const State> states);
 
   double root_cost() const { return nodes_[root_.value()].cost; }
   // Of the whole tree.
@@ -70,22 +89,27 @@ class SearchTree {
   };
   struct Node {
     double cost = 0;
+    int64_t enodes = 0;
     double best = 0;  // of the states here and below
     uint32_t visits = 0;
-    uint32_t batches = 0;  // of tries that were begun
+    uint32_t batches = 0;   // of tries that were begun
+    int64_t opened_at = 0;  // as Leaf::as_of; 0: not yet
     bool exhausted = false;
+    bool opening = false;         // is under way
     bool busy = false;            // what there is to try below is under way
     std::vector<Action> untried;  // not among the edges yet
     std::vector<Edge> edges;
   };
 
   NodeId MakeNode(const State& state);
+  NodeId Open(const Leaf& leaf, const Opened& opened);
+  void AddEdges(Node& node, const std::vector<Action>& tries);
+  void Attach(NodeId tried, uint32_t edge, const State& state);
   // Leads nowhere else, or to where nothing is left to try.
   bool Finished(const Edge& edge) const {
     return edge.nowhere || (edge.child.valid() && nodes_[edge.child.value()].exhausted);
   }
   bool MayWiden(const Node& node) const;
-  void Widen(Node& node, Leaf& leaf);
   void Begin(const Leaf& leaf);
   void UpdateExhausted(Node& node);
   uint32_t BestEdge(const Node& node) const;
@@ -94,8 +118,10 @@ class SearchTree {
   Priors& priors_;
   NodeId root_;
   std::vector<Node> nodes_;
-  absl::flat_hash_map<uint64_t, NodeId> node_of_state_;
+  absl::flat_hash_map<uint64_t, NodeId> node_of_state_;  // open ones
   double best_cost_ = 0;
+  int64_t now_ = 1;  // leaves observed, and one
+  size_t num_duplicates_ = 0;
   std::vector<NodeId> busy_;
 };
 

@@ -8,11 +8,10 @@
 
 namespace quotient::search {
 
-Walk::Walk(Workspace* workspace, const Limits* limits, Detail detail)
+Walk::Walk(Workspace* workspace, const Limits* limits)
     : workspace_(*workspace),
       graph_(workspace->graph()),
       limits_(*limits),
-      detail_(detail),
       rewriter_(&workspace->graph(), workspace->rules()),
       wanted_(rewriter_.num_rules(), 0) {
   for (size_t rule = 0; rule < wanted_.size(); ++rule) {
@@ -27,7 +26,7 @@ size_t Walk::most_matches() const {
 absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopCondition& stop) {
   if (!begun_) {
     QUOTIENT_RETURN_IF_ERROR(rewriter_.Rebuild());
-    Search(stop);
+    workspace_.Follow();
     begun_ = true;
   }
   size_t common = 0;
@@ -37,10 +36,22 @@ absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopConditi
   }
   while (steps_.size() > common) Back();
   for (const Action action : path.subspan(common)) QUOTIENT_RETURN_IF_ERROR(Do(action, stop));
-  State state;
-  Describe(state);
-  return state;
+  Describe();
+  return here_;
 }
+
+void Walk::Describe() {
+  here_ = {.enodes = graph_.num_enodes()};
+  if (!steps_.empty()) {
+    const auto some = [](int64_t count) { return count > 0; };
+    here_.changed = std::ranges::any_of(steps_.back().applied_by_rule, some);
+    here_.saturated = steps_.back().saturated;
+  }
+  here_.full = here_.enodes >= limits_.max_enodes;
+  here_.cost = Cost(here_.changed);
+}
+
+uint64_t Walk::Hash() { return graph_.state_hash() | 1; }
 
 void Walk::Back() {
   rewriter_.Rollback();
@@ -65,6 +76,7 @@ std::vector<int64_t> Walk::AppliedByRule() const {
 
 // Under a mark of its own: what is found here must not change what the next step finds.
 std::vector<size_t> Walk::CountMatches(size_t from_scratch, const StopCondition& stop) {
+  Search(stop);
   std::vector<size_t> counts = wanted_;
   for (size_t rule = 0; rule < counts.size(); ++rule) {
     if (rewriter_.searches_from_scratch(rule)) counts[rule] = from_scratch;
@@ -92,11 +104,11 @@ std::vector<Action> Walk::AllPlaces(const StopCondition& stop) {
 absl::Status Walk::Do(Action action, const StopCondition& stop) {
   const int64_t start_ns = Clock::System().NowNs();
   const double before = seconds();
+  Search(stop);
   rewriter_.Mark();
   workspace_.Mark();
   steps_.push_back({.action = action});
   steps_.back().applied_by_rule.resize(rewriter_.num_rules());
-  saturated_ = false;
   switch (action.kind) {
     case Action::Kind::kPlace:
       QUOTIENT_RETURN_IF_ERROR(DoPlace(action.rule, action.amount, stop));
@@ -108,7 +120,7 @@ absl::Status Walk::Do(Action action, const StopCondition& stop) {
       QUOTIENT_RETURN_IF_ERROR(Grow(action.amount, stop));
       break;
   }
-  Search(stop);
+  workspace_.Follow();
   steps_.back().cut_short = stop.ShouldStop();
   steps_.back().seconds = before + Clock::System().SecondsSince(start_ns);
   return absl::OkStatus();
@@ -143,14 +155,20 @@ absl::Status Walk::Grow(uint32_t percent, const StopCondition& stop) {
     limits.max_enodes = std::min(limits.max_enodes, graph_.num_enodes() * percent / 100);
   }
   QUOTIENT_ASSIGN_OR_RETURN(const Outcome outcome, Saturate(rewriter_, limits, stop, {}));
-  saturated_ = outcome.reason == StopReason::kSaturated;
+  steps_.back().saturated = outcome.reason == StopReason::kSaturated;
   steps_.back().applied_by_rule = outcome.applied_by_rule;
   return absl::OkStatus();
 }
 
+// What an action may take. What is found belongs to the state: it stays when what comes after is
+// undone.
 void Walk::Search(const StopCondition& stop) {
-  workspace_.Follow();
+  bool& searched = steps_.empty() ? first_searched_ : steps_.back().searched;
+  if (searched) return;
   rewriter_.Search(wanted_, stop);
+  searched = !stop.ShouldStop();
+  // Actions are numbers of matches that wait: of fewer they would be others.
+  if (!searched && !steps_.empty()) steps_.back().cut_short = true;
 }
 
 // Only if the rule is one of those that search so.
@@ -169,20 +187,10 @@ double Walk::Cost(bool changed) {
   return *cost;
 }
 
-void Walk::Describe(State& state) {
-  state.enodes = graph_.num_enodes();
-  if (!steps_.empty()) {
-    const auto applied = [](int64_t count) { return count > 0; };
-    state.changed = std::ranges::any_of(steps_.back().applied_by_rule, applied);
-  }
-  state.cost = Cost(state.changed);
-  state.saturated = saturated_;
-  if (!state.changed || state.enodes >= limits_.max_enodes || saturated_) return;
-  if (detail_ >= Detail::kHash) state.hash = graph_.state_hash();
-  if (detail_ >= Detail::kActions) AddActions(state.actions);
-}
-
-void Walk::AddActions(std::vector<Action>& actions) {
+std::vector<Action> Walk::Actions(const StopCondition& stop) {
+  std::vector<Action> actions;
+  if (here_.final()) return actions;
+  Search(stop);
   constexpr uint32_t kByHalf = 150;
   actions.push_back({Action::Kind::kGrow, 0, Action::kToTheLimit});
   actions.push_back({Action::Kind::kGrow, 0, kByHalf});
@@ -193,6 +201,7 @@ void Walk::AddActions(std::vector<Action>& actions) {
   }
   if (actions.size() == 2) actions.clear();
   AddPlaces(actions);
+  return actions;
 }
 
 // Those that rewrite a part of what is best now, the newest ones.

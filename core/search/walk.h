@@ -34,26 +34,32 @@ struct Action {
 
 // Where a walk has come to.
 struct State {
-  uint64_t hash = 0;  // EGraph::state_hash, if anything may change it
   double cost = 0;
   int64_t enodes = 0;
-  bool changed = true;          // by the last action; if not, there is no hash and no action
-  bool saturated = false;       // no rule has anything left to do
-  std::vector<Action> actions;  // what may change it
+  bool changed = true;     // by the last action
+  bool saturated = false;  // no rule has anything left to do
+  bool full = false;       // there is no room for anything else
+  // Nothing leads on from here.
+  bool final() const { return saturated || full; }
 };
 
 class Walk {
  public:
-  // How much of its states it tells, each with what is named before it.
-  enum class Detail { kCost, kHash, kActions };
-
   // Borrows both. The workspace's graph is clean, without marks, and keeps its hash.
-  Walk(Workspace* workspace, const Limits* limits, Detail detail = Detail::kActions);
+  Walk(Workspace* workspace, const Limits* limits);
 
   // The state that the path leads to from where the walk began; if `stop` says so meanwhile, a
-  // state on the way. After an error the walk is at an end.
+  // state on the way. After an error the walk is at an end. Matches are only looked for in states
+  // on the way: it takes many times what applying one does, and most states lead nowhere.
   absl::StatusOr<State> GoTo(std::span<const Action> path, const StopCondition& stop);
   const egraph::EGraph& graph() const { return graph_; }
+  // What GoTo said last.
+  const State& here() const { return here_; }
+  // Of where it is: EGraph::state_hash, never 0.
+  uint64_t Hash();
+  // What may change where it has just gone. Nothing if that is final; some if `stop` says so
+  // meanwhile.
+  std::vector<Action> Actions(const StopCondition& stop);
   // How many matches wait where it is, by rule: those that no kRule and no kGrow on the way has
   // applied. Of rules that search from scratch `from_scratch` at most are looked for. Fewer if
   // `stop` says so.
@@ -71,6 +77,8 @@ class Walk {
   struct Step {
     Action action;
     bool cut_short = false;
+    bool searched = false;  // matches wait that an action may take
+    bool saturated = false;
     double seconds = 0;          // of this one and those before
     std::optional<double> cost;  // of the state that it leads to, if anybody asked
     std::vector<int64_t> applied_by_rule;
@@ -81,25 +89,24 @@ class Walk {
   absl::Status DoPlace(size_t rule, size_t index, const StopCondition& stop);
   absl::Status Grow(uint32_t percent, const StopCondition& stop);
   void Search(const StopCondition& stop);
+  void Describe();
   void SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop);
   size_t most_matches() const;
   void Back();
-  void Describe(State& state);
   double Cost(bool changed);
-  void AddActions(std::vector<Action>& actions);
   void AddPlaces(std::vector<Action>& actions);
 
   Workspace& workspace_;
   egraph::EGraph& graph_;
   const Limits& limits_;
-  const Detail detail_;
   Rewriter rewriter_;
   std::vector<Step> steps_;
+  State here_;
   std::optional<double> first_cost_;  // of where it began
   bool begun_ = false;
-  bool saturated_ = false;      // by the last step
-  std::vector<size_t> wanted_;  // of the rules that need not search from scratch
-  std::vector<bool> in_best_;   // by ClassId: scratch
+  bool first_searched_ = false;  // as Step::searched, of where it began
+  std::vector<size_t> wanted_;   // of the rules that need not search from scratch
+  std::vector<bool> in_best_;    // by ClassId: scratch
 };
 
 }  // namespace quotient::search

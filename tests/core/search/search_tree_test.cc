@@ -18,16 +18,20 @@ class World {
  public:
   World(int num_rules, std::map<uint64_t, double> cost)
       : num_rules_(num_rules), cost_(std::move(cost)), priors_(num_rules, 0), tree_(&priors_) {
-    tree_.Reset(StateOf(0));
+    tree_.Reset(StateOf(0), Opened(0));
   }
 
   State StateOf(uint64_t rules) const {
     const auto cost = cost_.find(rules);
-    State state = {.hash = rules + 1, .cost = cost == cost_.end() ? 10 : cost->second};
+    return {.cost = cost == cost_.end() ? 10 : cost->second,
+            .saturated = std::popcount(rules) == num_rules_};
+  }
+  SearchTree::Opened Opened(uint64_t rules) const {
+    SearchTree::Opened opened = {.hash = rules + 1};
     for (uint16_t rule = 0; rule < num_rules_; ++rule) {
-      if ((rules >> rule & 1) == 0) state.actions.push_back(Rule(rule));
+      if ((rules >> rule & 1) == 0) opened.actions.push_back(Rule(rule));
     }
-    return state;
+    return opened;
   }
   static uint64_t RulesOf(const std::vector<Action>& path) {
     uint64_t rules = 0;
@@ -41,13 +45,19 @@ class World {
     Observe(leaf);
     return true;
   }
-  void Observe(const SearchTree::Leaf& leaf) {
+  void Observe(SearchTree::Leaf leaf) {
+    const uint64_t rules = RulesOf(leaf.path);
+    SearchTree::Opened opened;
+    if (leaf.priors.has_value()) {
+      opened = Opened(rules);
+      if (!tree_.Knows(opened.hash, leaf)) SearchTree::TakeTries(opened, leaf);
+    }
     std::vector<State> states;
     for (const Action action : leaf.tries) {
-      states.push_back(StateOf(RulesOf(leaf.path) | uint64_t{1} << action.rule));
+      states.push_back(StateOf(rules | uint64_t{1} << action.rule));
     }
     num_tried_ += states.size();
-    tree_.Observe(leaf, states);
+    tree_.Observe(leaf, opened, states);
   }
   int64_t num_tried() const { return num_tried_; }
 
@@ -66,8 +76,10 @@ TEST(SearchTree, SeesEveryStateOnceAndThenIsExhausted) {
   while (world.Simulate()) {
   }
   EXPECT_TRUE(world.tree().exhausted());
-  EXPECT_EQ(world.tree().num_states(), 32u);  // not 326, as many as there are ways
-  EXPECT_EQ(world.num_tried(), 5 * 16);       // edges of the graph of states
+  // Not 326, as many as there are ways. The last one leads nowhere and so is never opened: there
+  // are as many of it as edges to it.
+  EXPECT_EQ(world.tree().num_states(), 31u + 5);
+  EXPECT_EQ(world.num_tried(), 5 * 16);  // edges of the graph of states
   EXPECT_EQ(world.tree().best_cost(), 3);
 }
 
@@ -103,19 +115,40 @@ TEST(SearchTree, DoesNotTryWhatIsUnderWay) {
   EXPECT_TRUE(world.tree().Select(&leaf));
   EXPECT_EQ(leaf.path.size(), 1u);
   EXPECT_EQ(leaf.nodes.size(), 2u);
+  EXPECT_TRUE(leaf.priors.has_value());
+}
+
+// Two ways to one state, opened at the same time: neither can know of the other.
+TEST(SearchTree, OfOneStateThatIsOpenedTwiceOneNodeStays) {
+  World world(3, {});
+  world.Simulate();  // the states of one rule
+  std::vector<SearchTree::Leaf> leaves;
+  for (SearchTree::Leaf leaf; world.tree().Select(&leaf);) leaves.push_back(leaf);
+  for (const SearchTree::Leaf& leaf : leaves) world.Observe(leaf);
+  leaves.clear();
+  // Those of two rules, each by two ways.
+  for (SearchTree::Leaf leaf; world.tree().Select(&leaf);) leaves.push_back(leaf);
+  ASSERT_EQ(leaves.size(), 6u);
+  const size_t before = world.tree().num_states();
+  for (const SearchTree::Leaf& leaf : leaves) world.Observe(leaf);
+  // Three are duplicates; the others have the last state behind them.
+  EXPECT_EQ(world.tree().num_states(), before - 3 + 3);
+  while (world.Simulate()) {
+  }
+  EXPECT_TRUE(world.tree().exhausted());
 }
 
 TEST(SearchTree, WhatChangesNothingIsNotTriedAgain) {
   Priors priors(2, 0);
   SearchTree tree(&priors);
-  const State root = {.hash = 1, .cost = 7, .actions = {Rule(0), Rule(1)}};
-  tree.Reset(root);
+  const State root = {.cost = 7};
+  tree.Reset(root, {.hash = 1, .actions = {Rule(0), Rule(1)}});
   SearchTree::Leaf leaf;
   ASSERT_TRUE(tree.Select(&leaf));
   ASSERT_EQ(leaf.tries.size(), 2u);
   State same = root;
   same.changed = false;
-  tree.Observe(leaf, std::vector<State>{same, same});
+  tree.Observe(leaf, {}, std::vector<State>{same, same});
   EXPECT_TRUE(tree.exhausted());
   EXPECT_FALSE(tree.Select(&leaf));
   EXPECT_EQ(tree.num_states(), 1u);
