@@ -5,7 +5,10 @@
 #include "core/search/saturate.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/search/backoff.h"
 
@@ -172,8 +175,19 @@ absl::StatusOr<Outcome> Saturate(Rewriter& rewriter, const Limits& limits,
 }
 
 absl::StatusOr<Outcome> SaturateStrategy::Run(Workspace& workspace, const Task& task) const {
+  const int64_t start_ns = Clock::System().NowNs();
+  const double cost_before = workspace.Cost();
+  std::vector<Improvement> improvements = {
+      {Clock::System().SecondsSince(start_ns), 0, cost_before}};
   Rewriter rewriter(&workspace.graph(), workspace.rules());
-  return Saturate(rewriter, task.limits, task.stop, task.hook);
+  QUOTIENT_ASSIGN_OR_RETURN(Outcome outcome, Saturate(rewriter, task.limits, task.stop, task.hook));
+  workspace.Follow();
+  // Only once, at the end: in a large graph it takes longer than an iteration.
+  if (const double cost = workspace.Cost(); cost < cost_before) {
+    improvements.push_back({Clock::System().SecondsSince(start_ns), 0, cost});
+  }
+  outcome.improvements = std::move(improvements);
+  return outcome;
 }
 
 }  // namespace quotient::search

@@ -60,11 +60,12 @@ struct Outcome {
   // Matches that changed the graph, of what led to the final one.
   int64_t matches_applied = 0;
   std::vector<int64_t> applied_by_rule;  // parallel to the rules
+  // From the cost at the start on, falling.
+  std::vector<Improvement> improvements;
 
   // Of strategies that try one thing after the other.
   int64_t simulations = 0;
   int64_t states = 0;  // different ones that are remembered
-  std::vector<Improvement> improvements;
 };
 
 // Called now and then with a clean graph; by `saturate` after each iteration.

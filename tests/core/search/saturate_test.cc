@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/egraph/pattern.h"
 #include "core/extract/extract.h"
+#include "tests/core/search/term_search.h"
 #include "tests/support/egraph/algebra_domain.h"
 #include "tests/support/egraph/graph_text.h"
 #include "tests/support/egraph/rewriting_data.h"
@@ -242,6 +243,27 @@ TEST(Strategies, AreFoundByName) {
   EXPECT_THAT(StrategyNames(), ElementsAre("mcts", "saturate", "pact", "backtrack"));
   EXPECT_STREQ(FindStrategy("saturate")->name(), "saturate");
   EXPECT_EQ(FindStrategy("no such"), nullptr);
+}
+
+class SaturateStrategyTest : public TermSearchTest {};
+
+TEST_F(SaturateStrategyTest, TellsTheCostAtTheStartAndAtTheEnd) {
+  const auto workspace = *Make();
+  const double start = workspace->Cost();
+  const Outcome outcome = Run(SaturateStrategy(), *workspace);
+  ASSERT_EQ(outcome.improvements.size(), 2u);
+  EXPECT_EQ(outcome.improvements[0].cost, start);
+  EXPECT_EQ(outcome.improvements[1].cost, workspace->Cost());
+  EXPECT_LT(outcome.improvements[1].cost, start);
+  EXPECT_GE(outcome.improvements[1].seconds, outcome.improvements[0].seconds);
+}
+
+TEST_F(SaturateStrategyTest, TellsNoCostTwice) {
+  term_ = "(+ a b)";
+  const auto workspace = *Make();
+  const Outcome outcome = Run(SaturateStrategy(), *workspace);
+  ASSERT_EQ(outcome.improvements.size(), 1u);
+  EXPECT_EQ(outcome.improvements[0].cost, 3);
 }
 
 class Size : public extract::CostFunction {
