@@ -71,7 +71,9 @@ class Searcher {
     task.seed = options_.seed;
     task.workers = settings_.threads;
     task.make_workspace = make_workspace;
+    const int64_t start_ns = Clock::System().NowNs();
     QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome, strategy_.Run(*workspace_, task));
+    result_.figures.grow_seconds = Clock::System().SecondsSince(start_ns);
     result_.figures.strategy = options_.strategy;
     result_.figures.iterations = outcome.iterations;
     result_.figures.enodes = workspace_->graph().num_enodes();

@@ -40,7 +40,7 @@ struct Verification {
 
 // The best cost that the search had seen came down to `cost_us`, by the costs of e-nodes.
 struct SearchStep {
-  double seconds = 0;  // since the search began
+  double seconds = 0;  // since the strategy began
   int64_t simulations = 0;
   double cost_us = 0;
 };
@@ -48,6 +48,7 @@ struct SearchStep {
 struct SearchFigures {
   std::string strategy;
   double seconds = 0;
+  double grow_seconds = 0;  // of these, how long the strategy took; the rest went into choosing
   int64_t enodes = 0;
   int64_t eclasses = 0;
   int64_t iterations = 0;
@@ -55,7 +56,7 @@ struct SearchFigures {
   int64_t kernels_measured = 0;
   int64_t simulations = 0;  // what a tree search tried, and the different states it saw
   int64_t states = 0;
-  std::vector<SearchStep> best_costs;           // falling; of strategies that try
+  std::vector<SearchStep> best_costs;           // falling, from that at the start on
   std::map<std::string, int64_t> applied = {};  // matches by rule that grew the final e-graph
 };
 

@@ -50,6 +50,7 @@ Json ToValue(const SearchFigures& search) {
   for (const SearchStep& step : search.best_costs) best_costs.push_back(ToValue(step));
   return {{"strategy", search.strategy},
           {"seconds", search.seconds},
+          {"grow_seconds", search.grow_seconds},
           {"enodes", search.enodes},
           {"eclasses", search.eclasses},
           {"iterations", search.iterations},
@@ -142,6 +143,7 @@ void FromValue(const Json& json, SearchStep* step) {
 void FromValue(const Json& json, SearchFigures* search) {
   Read(json, "strategy", &search->strategy);
   Read(json, "seconds", &search->seconds);
+  Read(json, "grow_seconds", &search->grow_seconds);
   Read(json, "enodes", &search->enodes);
   Read(json, "eclasses", &search->eclasses);
   Read(json, "iterations", &search->iterations);

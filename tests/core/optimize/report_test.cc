@@ -22,7 +22,7 @@ Report Example() {
   report.predicted_speedup_percent = 20.1;
   report.speedup_interval = {23.5, 26.25};
   report.verification = {true, 1e-7, 1e-4, 2};
-  report.search = {"mcts", 1.5, 1000, 400, 7, "saturated", 33};
+  report.search = {"mcts", 1.5, 1.4, 1000, 400, 7, "saturated", 33};
   report.search.simulations = 321;
   report.search.states = 123;
   report.search.best_costs = {{0, 0, 100.5}, {0.25, 17, 90}, {1.25, 300, 80.25}};
@@ -67,6 +67,7 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"inputs\"",
                           "\"strategy\"",
                           "\"seconds\"",
+                          "\"grow_seconds\": 1.4",
                           "\"enodes\"",
                           "\"stop_reason\"",
                           "\"simulations\": 321",
@@ -126,7 +127,7 @@ TEST(ReportHtmlTest, ShowsTheSearch) {
   EXPECT_NE(html.find("<td>fold</td><td class=\"num\">9</td><td class=\"num\">1</td>"),
             std::string::npos);
   Report plain = Example();
-  plain.search = {"saturate", 1.5, 1000, 400, 7, "saturated", 33};
+  plain.search = {"saturate", 1.5, 1.4, 1000, 400, 7, "saturated", 33};
   EXPECT_EQ(ToHtml(plain).find("The search"), std::string::npos);
 }
 
