@@ -1,12 +1,12 @@
 // The report as one self-contained page: no scripts, nothing from elsewhere, every name escaped.
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "core/optimize/cost_line.h"
 #include "core/optimize/html.h"
 #include "core/optimize/report.h"
 
@@ -180,30 +180,23 @@ std::string Journal(const Report& report) {
       rows, "</table></section>");
 }
 
-// Best cost over time as steps, time on a logarithmic axis: most of what is gained is gained early.
 std::string BestCostChart(const SearchFigures& search) {
   if (search.best_costs.size() < 2) return "";
-  constexpr double kWidth = 640, kHeight = 120;
-  const double first = std::max(1e-4, search.best_costs[1].seconds);
-  const double span = std::log(std::max(search.seconds, first * 1.1) / first);
-  const auto x = [&](double seconds) {
-    return seconds <= first ? 0 : kWidth * std::min(1.0, std::log(seconds / first) / span);
-  };
   const double top = search.best_costs.front().cost_us;
-  const auto y = [&](double cost) { return kHeight * (1 - cost / top); };
-  std::string points = absl::StrFormat("0,%.1f", y(top));
-  double last = y(top);
-  for (const SearchStep& step : search.best_costs) {
-    absl::StrAppendFormat(&points, " %.1f,%.1f %.1f,%.1f", x(step.seconds), last, x(step.seconds),
-                          y(step.cost_us));
-    last = y(step.cost_us);
-  }
+  const double first = std::max(1e-4, search.best_costs[1].seconds);
+  const double last = std::max(search.grow_seconds, first * 1.1);
+  const CostFrame frame = {.width = 640,
+                           .height = 120,
+                           .first_seconds = first,
+                           .last_seconds = last,
+                           .least_us = 0,
+                           .most_us = top};
   return absl::StrFormat(
       "<svg viewBox=\"-2 -2 %.0f %.0f\" class=\"chart\"><polyline fill=\"none\" "
-      "stroke=\"currentColor\" points=\"%s %.1f,%.1f\"/></svg><p class=\"soft\">Best cost of the "
+      "stroke=\"currentColor\" points=\"%s\"/></svg><p class=\"soft\">Best cost of the "
       "search from %s to %s, over time (%.3f s to %.1f s, logarithmic).</p>",
-      kWidth + 4, kHeight + 4, points, kWidth, last, Time(top),
-      Time(search.best_costs.back().cost_us), first, search.seconds);
+      frame.width + 4, frame.height + 4, CostLine(frame, search.best_costs, last), Time(top),
+      Time(search.best_costs.back().cost_us), first, last);
 }
 
 // Which rules grew the e-graph, and which of them the result uses.
