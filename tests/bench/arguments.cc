@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
 
 namespace quotient {
@@ -40,6 +41,20 @@ Flag WordFlag(absl::string_view name, std::vector<std::string> words, std::strin
                   name, absl::StrCat("wants ", absl::StrJoin(words, " or "), ", not ", value));
             }
             place = std::string(value);
+            return absl::OkStatus();
+          }};
+}
+
+Flag ListFlag(absl::string_view name, std::vector<std::string>& place) {
+  return {name, [name, &place](absl::string_view value) {
+            place.clear();
+            for (const absl::string_view item : absl::StrSplit(value, ',')) {
+              if (item.empty()) return WrongArgument(name, "wants A,B, without gaps");
+              if (std::ranges::find(place, item) != place.end()) {
+                return WrongArgument(name, absl::StrCat(item, " is there twice"));
+              }
+              place.emplace_back(item);
+            }
             return absl::OkStatus();
           }};
 }

@@ -30,6 +30,8 @@ Flag NumberFlag(absl::string_view name, int64_t least, std::optional<int64_t>& p
 Flag TextFlag(absl::string_view name, std::string& place);
 // One of these words.
 Flag WordFlag(absl::string_view name, std::vector<std::string> words, std::string& place);
+// One or several, between commas, each once.
+Flag ListFlag(absl::string_view name, std::vector<std::string>& place);
 // Without a value.
 Flag Switch(absl::string_view name, bool& place);
 

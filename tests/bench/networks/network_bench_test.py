@@ -1,0 +1,159 @@
+"""network_bench: its lines, its table and its picture say the same, and what is wrong is said."""
+
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "e2e"))
+import models  # noqa: E402
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+from onnx import helper  # noqa: E402
+
+BENCH = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "network_bench"
+COLUMNS = ["network", "device", "strategy", "seed", "cost_before_us", "cost_after_us",
+           "measured_before_us", "measured_after_us", "seconds", "seconds_to_1_percent",
+           "simulations", "enodes"]
+STRATEGIES = ["mcts", "saturate", "pact", "backtrack"]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def bench(*arguments):
+    return subprocess.run([BENCH, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+
+
+class NetworkBenchTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.folder = pathlib.Path(directory.name)
+        self.csv = self.folder / "runs.csv"
+        self.svg = self.folder / "runs.svg"
+
+    def model(self):
+        """Two products with one input: one kernel does for both."""
+        weights = [models.tensor(name, np.full((64, 64), number, np.float32))
+                   for name, number in (("v", 0.5), ("w", 0.25))]
+        nodes = [helper.make_node("MatMul", ["x", "v"], ["a"], name="a"),
+                 helper.make_node("MatMul", ["x", "w"], ["b"], name="b"),
+                 helper.make_node("Concat", ["a", "b"], ["y"], name="y", axis=1)]
+        path = self.folder / "twins.onnx"
+        onnx.save(models.model(nodes, [models.value("x", [16, 64])],
+                               [models.value("y", [16, 128])], weights), path)
+        return path
+
+    def runs(self, *arguments):
+        """What the CSV file says, and the lines of the table."""
+        ran = bench("--csv", self.csv, *arguments)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        for line in ran.stderr.splitlines():
+            self.assertIn(": note: ", line)
+        with self.csv.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+            self.assertEqual(COLUMNS, list(rows[0]))
+        lines = ran.stdout.splitlines()
+        self.assertEqual([list(row.values()) for row in rows],
+                         [line.split("\t") for line in lines[1:len(rows) + 1]])
+        return rows, [line.split() for line in lines[len(rows) + 1:]]
+
+    def check(self, row):
+        self.assertGreater(float(row["cost_after_us"]), 0)
+        self.assertLessEqual(0, float(row["seconds_to_1_percent"]))
+        self.assertLessEqual(float(row["seconds_to_1_percent"]), float(row["seconds"]))
+        self.assertGreater(int(row["enodes"]), 0)
+
+    def test_each_strategy_on_models_of_devices(self):
+        devices = ["model:h200", "model:h200-strict32"]
+        rows, table = self.runs("--devices", ",".join(devices), "--seeds", 2, "--budget", "1s",
+                                "--max-nodes", 500, "--svg", self.svg, self.model())
+        self.assertEqual({("twins", device, strategy, seed) for device in devices
+                          for strategy in STRATEGIES for seed in "01"},
+                         {tuple(list(row.values())[:4]) for row in rows})
+        for row in rows:
+            self.check(row)
+            self.assertLess(float(row["cost_after_us"]), float(row["cost_before_us"]))
+            self.assertEqual(["", ""], [row["measured_before_us"], row["measured_after_us"]])
+            self.assertEqual(row["strategy"] == "saturate", row["simulations"] == "0")
+        summed_up = [line for line in table if line and line[0] == "twins"]
+        self.assertEqual(2 * STRATEGIES, [line[1] for line in summed_up])
+        for row, line in zip(rows[:4], summed_up):  # of the first device and seed
+            self.assertAlmostEqual(float(row["cost_before_us"]), float(line[2]), delta=0.006)
+        self.check_picture([f"twins, {device}" for device in devices])
+
+    def check_picture(self, names):
+        root = xml.etree.ElementTree.parse(self.svg).getroot()
+        panels = root.findall(f"{SVG}g")
+        self.assertEqual(names, [panel.find(f"{SVG}text[@class='name']").text for panel in panels])
+        for panel in panels:
+            lines = panel.findall(f"{SVG}polyline")
+            self.assertEqual(STRATEGIES,
+                             [line.find(f"{SVG}title").text.split(":")[0] for line in lines])
+            for line in lines:
+                points = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
+                self.assertEqual(sorted(points), points)  # time runs on, and costs fall
+                self.assertGreater(points[-1][1], points[0][1])
+
+    def test_what_is_measured(self):
+        timings = self.folder / "timings"
+        for _ in range(2):  # the second time all kernels are known
+            rows, table = self.runs("--devices", "cpu", "--strategies", "saturate", "--seeds", 1,
+                                    "--budget", "2s", "--timings", timings, self.model())
+            self.assertEqual(1, len(rows))
+            self.check(rows[0])
+            self.assertGreater(float(rows[0]["measured_before_us"]), 0)
+            self.assertGreater(float(rows[0]["measured_after_us"]), 0)
+            self.assertIn("measured", table[2])
+            self.assertGreater(timings.stat().st_size, 0)
+
+    def test_networks_of_the_papers_stand_beside_what_was_published(self):
+        rows, table = self.runs("--networks", "nasrnn", "--devices", "model:h200", "--strategies",
+                                "saturate", "--seeds", 1, "--budget", "5s")
+        self.assertEqual("nasrnn", rows[0]["network"])
+        self.assertIn("published", table[2])
+        self.assertIn("18.9", table[3])
+
+    def test_help(self):
+        ran = bench("--help")
+        self.assertEqual((0, ""), (ran.returncode, ran.stderr))
+        for option in ("--networks", "--devices", "--strategies", "--seeds", "--budget", "--csv",
+                       "--svg", "--timings", "--faithful"):
+            self.assertIn(option, ran.stdout)
+
+    def test_wrong_files_are_named_and_the_others_run(self):
+        ran = bench("--devices", "model:h200", "--strategies", "saturate", "--seeds", 1, "--budget",
+                    "1s", self.folder / "nowhere.onnx", self.model())
+        self.assertEqual(1, ran.returncode)
+        self.assertIn("nowhere.onnx", ran.stderr)
+        self.assertIn("\ntwins\tmodel:h200\tsaturate\t0\t", ran.stdout)
+
+    def test_wrong_arguments_are_named_before_anything_runs(self):
+        for arguments, message in [
+                (["--networks", "lenet"], "--networks: wants some of bert, nasrnn"),
+                (["--devices", "gpu"], "'gpu' is not one of: cpu, model:h200"),
+                (["--strategies", "mcts,best"], "'best' is not one of: mcts, saturate"),
+                (["--strategies", "mcts,,pact"], "--strategies: wants A,B, without gaps"),
+                (["--strategies", "mcts,mcts"], "--strategies: mcts is there twice"),
+                (["--seeds", 0], "--seeds: wants a number from 1 on, not 0"),
+                (["--budget", "soon"], "soon"),
+                (["--budget", "100000s"], "budget"),
+                (["a/twins.onnx", "b/twins.onnx"], "there is another network twins"),
+                (["--csv"], "--csv: wants a value")]:
+            with self.subTest(arguments=arguments):
+                ran = bench(*arguments)
+                self.assertEqual((2, ""), (ran.returncode, ran.stdout))
+                self.assertIn(message, ran.stderr)
+
+    def test_files_that_cannot_be_written_are_named_before_anything_runs(self):
+        for option in ("--csv", "--svg"):
+            ran = bench("--devices", "model:h200", option, self.folder / "no" / "file", self.model())
+            self.assertEqual((1, ""), (ran.returncode, ran.stdout))
+            self.assertIn("no/file", ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

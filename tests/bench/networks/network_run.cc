@@ -1,0 +1,70 @@
+#include "tests/bench/networks/network_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/status_macros.h"
+
+namespace quotient {
+namespace {
+
+// Steps fall, so the first one that is close enough is the earliest.
+double SecondsToOnePercent(std::span<const optimize::SearchStep> steps) {
+  const double enough = 1.01 * steps.back().cost_us;
+  return std::ranges::find_if(steps, [&](const auto& step) { return step.cost_us <= enough; })
+      ->seconds;
+}
+
+bool SameButForSeed(const NetworkRun& a, const NetworkRun& b) {
+  return a.network == b.network && a.device == b.device && a.strategy == b.strategy;
+}
+
+}  // namespace
+
+absl::StatusOr<NetworkRun> RunNetwork(const std::string& network, const optimize::ModelFiles& files,
+                                      const optimize::Options& options,
+                                      optimize::Devices& devices) {
+  QUOTIENT_ASSIGN_OR_RETURN(
+      optimize::Result result,
+      optimize::Optimize(files, options, {.devices = &devices}, StopCondition(), nullptr));
+  optimize::Report& report = result.report;
+  if (report.search.best_costs.empty()) {
+    return absl::InternalError(absl::StrCat("no search: ", absl::StrJoin(report.notes, "; ")));
+  }
+  NetworkRun run = {.network = network,
+                    .device = options.device,
+                    .strategy = options.strategy,
+                    .seed = options.seed,
+                    .on_model = !report.measured,
+                    .cost_before_us = report.original.predicted_us,
+                    .cost_after_us = report.optimized.predicted_us};
+  if (report.ran()) {
+    run.measured_before_us = report.original.measured.median_us;
+    run.measured_after_us = report.optimized.measured.median_us;
+  }
+  run.seconds = report.search.grow_seconds;
+  run.seconds_to_1_percent = SecondsToOnePercent(report.search.best_costs);
+  run.simulations = report.search.simulations;
+  run.enodes = report.search.enodes;
+  run.best_costs = std::move(report.search.best_costs);
+  run.notes = std::move(report.notes);
+  return run;
+}
+
+std::vector<SeedRuns> BySeeds(std::span<const NetworkRun> runs) {
+  std::vector<SeedRuns> groups;
+  for (const NetworkRun& run : runs) {
+    const auto group = std::ranges::find_if(
+        groups, [&](const SeedRuns& other) { return SameButForSeed(*other.front(), run); });
+    if (group == groups.end()) {
+      groups.push_back({&run});
+    } else {
+      group->push_back(&run);
+    }
+  }
+  return groups;
+}
+
+}  // namespace quotient
