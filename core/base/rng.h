@@ -13,6 +13,14 @@ class Rng {
   explicit Rng(uint64_t seed, uint64_t stream = 0)
       : state_(Mix(seed) ^ Mix(stream * 0x9e3779b97f4a7c15u + 0x1234567u)) {}
 
+  // One that goes on where another stands.
+  static Rng FromState(uint64_t state) {
+    Rng rng(0);
+    rng.state_ = state;
+    return rng;
+  }
+  uint64_t state() const { return state_; }
+
   uint64_t Next() { return Mix(state_ += 0x9e3779b97f4a7c15u); }
 
   // Uniform in [0, 1).

@@ -1,3 +1,5 @@
+// One class, and how it is stored: that is all of its fields, so it is told here and not elsewhere.
+
 #include "core/search/mcts.h"
 
 #include <algorithm>
@@ -5,13 +7,16 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/search/checkpoint.h"
 #include "core/search/priors.h"
 #include "core/search/search_tree.h"
 #include "core/search/walk.h"
@@ -24,14 +29,25 @@ namespace {
 constexpr int64_t kPatience = 2'000;
 // Of a tree: they are kept in memory.
 constexpr size_t kMaxStates = 200'000;
+constexpr Action kGrowToTheLimit = {Action::Kind::kGrow, 0, Action::kToTheLimit};
 
 class Search {
  public:
   Search(Workspace& workspace, const Task& task)
       : task_(task),
+        identity_(task.checkpoint == nullptr ? Digest() : SearchIdentity("mcts", workspace, task)),
+        num_rules_(workspace.rules().size()),
         walk_(&workspace, &task.limits),
         priors_(workspace.rules().size(), task.seed),
         tree_(&priors_) {}
+
+  // What was left by one that was interrupted, if there is anything. After an error this one is of
+  // no use.
+  absl::Status TakeUpCheckpoint();
+  void NoteRefusal(absl::string_view why) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    outcome_.checkpoint_refused = std::string(why);
+  }
 
   absl::StatusOr<Outcome> ToEnd();
 
@@ -49,6 +65,17 @@ class Search {
   };
 
   absl::Status Prepare();
+  absl::Status PrepareToGoOn();
+  absl::Status ValueAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SaveCheckpoint() ABSL_LOCKS_EXCLUDED(mutex_);
+  template <typename Stream>
+  void VisitFields(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  template <typename Stream>
+  void VisitSlot(Stream& stream, Slot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool TakeUpSlots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int64_t first_slot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return std::max<int64_t>(0, next_ - MctsStrategy::kWindow);
+  }
   int64_t NumWorkers();
   void Work(Walk& walk);
   void WorkElsewhere();
@@ -56,6 +83,7 @@ class Search {
   // The next simulation; null when the search is at its end.
   Slot* Begin();
   void RestartIfStuck() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Try(Walk& walk, Slot& slot);
   absl::Status TryAll(Walk& walk, Slot& slot);
   absl::StatusOr<bool> Open(Walk& walk, Slot& slot);
@@ -70,9 +98,15 @@ class Search {
   double SecondsBack() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return 2 * seconds_to_best_; }
   void NoteBest(double cost, std::vector<Action> path, double seconds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of where walk_ is.
+  void NoteIfNoWorse(double cost, const std::vector<Action>& path)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const Task& task_;
-  const int64_t start_ns_ = Clock::System().NowNs();
+  Task task_;  // of a search that goes on: with what is left of its time
+  const Digest identity_;
+  const size_t num_rules_;
+  int64_t start_ns_ = Clock::System().NowNs();
+  bool goes_on_ = false;  // from a checkpoint
 
   Walk walk_;  // of the calling thread
   State root_;
@@ -80,8 +114,10 @@ class Search {
   absl::Mutex mutex_;
   Priors priors_ ABSL_GUARDED_BY(mutex_);
   SearchTree tree_ ABSL_GUARDED_BY(mutex_);
-  std::array<Slot, MctsStrategy::kWindow> slots_;  // what is not done is its worker's
-  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;       // simulation
+  std::array<Slot, MctsStrategy::kWindow> slots_;     // what is not done is its worker's
+  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;          // simulation
+  int64_t saved_ ABSL_GUARDED_BY(mutex_) = 0;         // what that was in the last checkpoint
+  std::vector<Slot*> again_ ABSL_GUARDED_BY(mutex_);  // under way then: the last first
   int64_t num_restarts_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t last_restart_ ABSL_GUARDED_BY(mutex_) = 0;  // simulations then
   int64_t num_states_ ABSL_GUARDED_BY(mutex_) = 0;    // of earlier trees
@@ -99,9 +135,10 @@ absl::StatusOr<Outcome> Search::ToEnd() {
   for (int64_t i = 1; i < num_workers; ++i) others.emplace_back([this] { WorkElsewhere(); });
   Work(walk_);
   for (std::thread& other : others) other.join();
+  SaveCheckpoint();
   absl::MutexLock lock(&mutex_);
   QUOTIENT_RETURN_IF_ERROR(status_);
-  for (int64_t i = std::max<int64_t>(0, next_ - MctsStrategy::kWindow); i < next_; ++i) {
+  for (int64_t i = first_slot(); i < next_; ++i) {
     TakeIn(slots_[i % MctsStrategy::kWindow]);
   }
   // What was cut short is where nobody comes again, but may be the best; of equals it holds more.
@@ -126,13 +163,14 @@ int64_t Search::NumWorkers() {
 // Before there are other threads. Where there is room for all that the rules can do, this is the
 // end.
 absl::Status Search::Prepare() {
+  if (goes_on_) return PrepareToGoOn();
   QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, task_.stop));
   absl::MutexLock lock(&mutex_);
   NoteBest(root_.cost, {}, 0);
   opened_root_ = {walk_.Hash(), walk_.Actions(task_.stop)};
-  const std::vector<Action> grow = {{Action::Kind::kGrow, 0, Action::kToTheLimit}};
+  const std::vector<Action> grow = {kGrowToTheLimit};
   if (!opened_root_.actions.empty()) {
-    std::erase(opened_root_.actions, grow[0]);
+    std::erase(opened_root_.actions, kGrowToTheLimit);
     QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(grow, task_.stop));
     outcome_.reason = task_.stop.Check();
     if (outcome_.reason != StopReason::kNone) {
@@ -140,9 +178,7 @@ absl::Status Search::Prepare() {
     } else {
       ++outcome_.simulations;
       if (grown.saturated) outcome_.reason = StopReason::kSaturated;
-      // With all that is in it, where it is no worse: costs that are only known later may differ.
-      if (grown.cost < BestCost()) NoteBest(grown.cost, grow, walk_.seconds());
-      if (grown.cost == BestCost()) best_path_ = grow;
+      NoteIfNoWorse(grown.cost, grow);
     }
   }
   tree_.Reset(root_, opened_root_);
@@ -159,7 +195,9 @@ void Search::WorkElsewhere() {
 void Search::Work(Walk& walk) {
   while (Slot* const slot = Begin()) {
     Try(walk, *slot);
-    if (&walk == &walk_ && task_.hook) Report();
+    if (&walk != &walk_) continue;
+    if (task_.hook) Report();
+    if (task_.checkpoint != nullptr && task_.checkpoint->Due()) SaveCheckpoint();
   }
 }
 
@@ -171,14 +209,20 @@ void Search::Report() {
 }
 
 bool Search::CanBegin() const {
-  return outcome_.reason != StopReason::kNone || slots_[next_ % MctsStrategy::kWindow].done ||
-         next_ < MctsStrategy::kWindow;
+  return outcome_.reason != StopReason::kNone || !again_.empty() ||
+         slots_[next_ % MctsStrategy::kWindow].done || next_ < MctsStrategy::kWindow;
 }
 
 Search::Slot* Search::Begin() {
   absl::MutexLock lock(&mutex_, absl::Condition(this, &Search::CanBegin));
   if (outcome_.reason == StopReason::kNone) outcome_.reason = CheckEnd();
   if (outcome_.reason != StopReason::kNone) return nullptr;
+  if (!again_.empty()) {
+    Slot* const slot = again_.back();
+    again_.pop_back();
+    slot->stop = task_.stop.EarlierBy(SecondsBack());
+    return slot;
+  }
   Slot& slot = slots_[next_ % MctsStrategy::kWindow];
   if (next_ >= MctsStrategy::kWindow) TakeIn(slot);
   // What was taken in may have been the last that was missing.
@@ -193,6 +237,7 @@ Search::Slot* Search::Begin() {
 StopReason Search::CheckEnd() {
   const StopCondition stop = task_.stop.EarlierBy(SecondsBack());
   if (const StopReason reason = stop.Check(); reason != StopReason::kNone) return reason;
+  if (!again_.empty()) return StopReason::kNone;
   if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
   if (tree_.exhausted()) return StopReason::kSaturated;
   return StopReason::kNone;
@@ -202,7 +247,7 @@ void Search::TakeIn(Slot& slot) {
   if (!slot.done) return;
   slot.done = false;
   // Of an earlier tree it cannot be told any more what was known.
-  if (!slot.used || slot.tree != num_restarts_) return;
+  if (!std::exchange(slot.used, false) || slot.tree != num_restarts_) return;
   tree_.Observe(slot.leaf, slot.opened, slot.states);
   for (size_t i = 0; i < slot.states.size(); ++i) {
     ++outcome_.simulations;
@@ -224,8 +269,12 @@ void Search::RestartIfStuck() {
       outcome_.simulations - std::max(last_restart_, outcome_.improvements.back().simulations);
   const bool stuck = since > kPatience + outcome_.improvements.back().simulations;
   if (!stuck && tree_.num_states() < kMaxStates) return;
-  num_states_ += static_cast<int64_t>(tree_.num_states());
   priors_.Shake();
+  BeginAnew();
+}
+
+void Search::BeginAnew() {
+  num_states_ += static_cast<int64_t>(tree_.num_states());
   tree_.Reset(root_, opened_root_);
   last_restart_ = outcome_.simulations;
   ++num_restarts_;
@@ -286,16 +335,156 @@ void Search::NoteBest(double cost, std::vector<Action> path, double seconds) {
       {Clock::System().SecondsSince(start_ns_), outcome_.simulations, cost});
 }
 
+// With all that is in it, where it is no worse: costs that are only known later may differ.
+void Search::NoteIfNoWorse(double cost, const std::vector<Action>& path) {
+  if (cost < BestCost()) NoteBest(cost, path, walk_.seconds());
+  if (cost == BestCost()) best_path_ = path;
+}
+
 void Search::Fail(const absl::Status& status) {
   absl::MutexLock lock(&mutex_);
   if (status_.ok()) status_ = status;
   outcome_.reason = StopReason::kCancelled;
 }
 
+// The lock is held no longer than it takes to make bytes of what there is. What is under way is
+// saved as that: whoever goes on tries it again.
+void Search::SaveCheckpoint() {
+  if (task_.checkpoint == nullptr) return;
+  FieldWriter stream;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (next_ == saved_ || !status_.ok()) return;
+    saved_ = next_;
+    stream.Real(Clock::System().SecondsSince(start_ns_), 0, kMostSeconds);
+    VisitFields(stream);
+  }
+  task_.checkpoint->Save(SealCheckpoint(identity_, stream.Take()));
+}
+
+absl::Status Search::TakeUpCheckpoint() {
+  const std::string bytes = task_.checkpoint == nullptr ? "" : task_.checkpoint->Load();
+  if (bytes.empty()) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(const absl::string_view content, OpenCheckpoint(identity_, bytes));
+  absl::MutexLock lock(&mutex_);
+  FieldReader stream(content);
+  Outcome::Resumption& resumed = outcome_.resumed;
+  stream.Real(resumed.seconds, 0, kMostSeconds);
+  VisitFields(stream);
+  if (!stream.done() || outcome_.improvements.empty() || !TakeUpSlots()) {
+    return absl::DataLossError("it makes no sense");
+  }
+  ++resumed.times;
+  resumed.simulations = outcome_.simulations;
+  start_ns_ -= static_cast<int64_t>(resumed.seconds * 1e9);
+  task_.stop = task_.stop.EarlierBy(resumed.seconds);
+  saved_ = next_;
+  goes_on_ = true;
+  return absl::OkStatus();
+}
+
+template <typename Stream>
+void Search::VisitFields(Stream& stream) {
+  bool saturated = outcome_.reason == StopReason::kSaturated;
+  stream.Number(saturated, 1);
+  if (saturated) outcome_.reason = StopReason::kSaturated;
+  stream.Number(outcome_.resumed.times, kMostCounted);
+  stream.Number(outcome_.simulations, kMostCounted);
+  stream.List(outcome_.improvements, 17, [&stream](auto& improvement) {
+    stream.Real(improvement.seconds, 0, kMostSeconds);
+    stream.Number(improvement.simulations, kMostCounted);
+    stream.Real(improvement.cost, -kAnyCost, kAnyCost);
+  });
+  stream.Number(next_, kMostCounted);
+  stream.Number(num_restarts_, kMostCounted);
+  stream.Number(last_restart_, kMostCounted);
+  stream.Number(num_states_, kMostCounted);
+  VisitActions(stream, best_path_, num_rules_);
+  stream.Real(seconds_to_best_, 0, kMostSeconds);
+  stream.Part(priors_);
+  stream.Part(tree_);
+  for (int64_t i = first_slot(); i < next_; ++i) {
+    VisitSlot(stream, slots_[i % MctsStrategy::kWindow]);
+  }
+}
+
+// What is not done is its worker's, but for where it was told to go; that is done again.
+template <typename Stream>
+void Search::VisitSlot(Stream& stream, Slot& slot) {
+  // What is of an earlier tree is thrown away.
+  bool used = slot.used && slot.tree == num_restarts_;
+  stream.Number(used, 1);
+  if constexpr (std::is_same_v<Stream, FieldReader>) {
+    slot.used = used;
+    slot.tree = num_restarts_;
+  }
+  if (!used) return;
+  stream.Number(slot.done, 1);
+  SearchTree::Leaf& leaf = slot.leaf;
+  stream.List(leaf.edges, 1, [&stream](auto& edge) { stream.Number(edge, kMostIndex); });
+  stream.Number(leaf.as_of, kMostCounted);
+  bool opens = leaf.priors.has_value();
+  stream.Number(opens, 1);
+  if (opens && !leaf.priors.has_value()) leaf.priors = priors_;
+  if (opens && !slot.done) return stream.Part(*leaf.priors);
+  if (!opens) stream.Number(leaf.first_edge, kMostIndex);
+  VisitActions(stream, leaf.tries, num_rules_);
+  if (!slot.done) return;
+  stream.Word(slot.opened.hash);
+  VisitActions(stream, slot.opened.actions, num_rules_);
+  stream.List(slot.states, 12, [&stream](auto& state) { VisitState(stream, state); });
+  stream.List(slot.seconds, 8, [&](auto& seconds) { stream.Real(seconds, 0, kMostSeconds); });
+}
+
+// False if they do not fit the rest.
+bool Search::TakeUpSlots() {
+  for (int64_t i = next_; i-- > first_slot();) {
+    Slot& slot = slots_[i % MctsStrategy::kWindow];
+    const size_t num_tried = slot.done ? slot.states.size() : slot.leaf.tries.size();
+    if (num_tried != slot.leaf.tries.size() || slot.states.size() != slot.seconds.size()) {
+      return false;
+    }
+    if (slot.used && !tree_.TakeUp(&slot.leaf)) return false;
+    if (slot.used && !slot.done) again_.push_back(&slot);
+    slot.done |= !slot.used;
+  }
+  return true;
+}
+
+absl::Status Search::PrepareToGoOn() {
+  // All of it, even if time is up: the way to the best state begins here.
+  const StopCondition stop = task_.stop.WithoutDeadline();
+  QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, stop));
+  opened_root_ = {walk_.Hash(), walk_.Actions(stop)};
+  std::erase(opened_root_.actions, kGrowToTheLimit);
+  absl::MutexLock lock(&mutex_);
+  return root_.cost == tree_.root_cost() ? absl::OkStatus() : ValueAnew();
+}
+
+// Costs are others than they were. The best path and what was learnt of actions stay.
+absl::Status Search::ValueAnew() {
+  const std::vector<Action> path = std::move(best_path_);
+  QUOTIENT_ASSIGN_OR_RETURN(const State best, walk_.GoTo(path, task_.stop.WithoutDeadline()));
+  outcome_.improvements.clear();
+  NoteBest(root_.cost, {}, 0);
+  NoteIfNoWorse(best.cost, path);
+  BeginAnew();
+  slots_ = {};
+  again_.clear();
+  next_ = saved_ = 0;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Outcome> MctsStrategy::Run(Workspace& workspace, const Task& task) const {
-  return Search(workspace, task).ToEnd();
+  auto search = std::make_unique<Search>(workspace, task);
+  if (const absl::Status status = search->TakeUpCheckpoint(); !status.ok()) {
+    Log().warn("a checkpoint is of no use: {}", std::string(status.message()));
+    search = std::make_unique<Search>(workspace, task);
+    search->NoteRefusal(status.message());
+  }
+  return search->ToEnd();
 }
 
 }  // namespace quotient::search

@@ -1,6 +1,9 @@
 #include "core/search/priors.h"
 
+#include <limits>
 #include <span>
+
+#include "core/search/field_stream.h"
 
 namespace quotient::search {
 
@@ -34,6 +37,28 @@ void Priors::Learn(Action action, double drop) {
 double Priors::Expect(Action action) const {
   const Mean& mean = means_[IndexOf(action)];
   return mean.sum / mean.count * mean.luck;
+}
+
+template <typename Self, typename Stream>
+void Priors::VisitMeans(Self& self, Stream& stream) {
+  constexpr double kMost = std::numeric_limits<double>::infinity();
+  for (auto& mean : self.means_) {
+    stream.Real(mean.sum, -kMost, kMost);
+    stream.Real(mean.count, 1, kMost);
+    stream.Real(mean.luck, 0, kMost);
+  }
+}
+
+void Priors::Write(FieldWriter& stream) const {
+  stream.Word(rng_.state());
+  VisitMeans(*this, stream);
+}
+
+void Priors::Read(FieldReader& stream) {
+  uint64_t state;
+  stream.Word(state);
+  rng_ = Rng::FromState(state);
+  VisitMeans(*this, stream);
 }
 
 }  // namespace quotient::search

@@ -12,6 +12,9 @@
 
 namespace quotient::search {
 
+class FieldReader;
+class FieldWriter;
+
 class Priors {
  public:
   Priors(size_t num_rules, uint64_t seed);
@@ -19,10 +22,16 @@ class Priors {
   // Some luck, so that a search that begins anew goes elsewhere: up to half of what is expected.
   void Shake();
 
+  size_t num_rules() const { return num_rules_; }
+
   // The relative drop of the cost that an action brought.
   void Learn(Action action, double drop);
   // How good the action is expected to be; relative to others.
   double Expect(Action action) const;
+
+  // For checkpoints. What is read is of as many rules.
+  void Write(FieldWriter& stream) const;
+  void Read(FieldReader& stream);
 
  private:
   // As if it had been tried once and had brought this much.
@@ -33,6 +42,8 @@ class Priors {
     double luck = 1;
   };
   size_t IndexOf(Action action) const;
+  template <typename Self, typename Stream>
+  static void VisitMeans(Self& self, Stream& stream);
 
   size_t num_rules_;
   Rng rng_;

@@ -84,6 +84,10 @@ double SearchTree::Quality(double cost) const {
   return root > best_cost_ ? (root - cost) / (root - best_cost_) : 0;
 }
 
+int64_t SearchTree::WayTo(const Node& node) const {
+  return std::max<int64_t>(0, node.enodes - nodes_[root_.value()].enodes);
+}
+
 bool SearchTree::MayWiden(const Node& node) const {
   return !node.untried.empty() && node.batches < kWidening * std::sqrt(node.visits + 1.0);
 }
@@ -143,7 +147,7 @@ bool SearchTree::Select(Leaf* leaf) {
       at = node.edges[chosen].child;
     }
     Node& node = nodes_[at.value()];
-    leaf->way = std::max<int64_t>(0, node.enodes - nodes_[root_.value()].enodes);
+    leaf->way = WayTo(node);
     if (node.opened_at == 0) {
       node.opening = true;
       leaf->priors = priors_;

@@ -31,6 +31,9 @@
 
 namespace quotient::search {
 
+class FieldReader;
+class FieldWriter;
+
 class SearchTree {
  public:
   using NodeId = StrongId<struct TreeNodeTag>;
@@ -74,6 +77,13 @@ class SearchTree {
   // What those edges lead to. `opened` counts if the node was to be opened.
   void Observe(const Leaf& leaf, const Opened& opened, std::span<const State> states);
 
+  // For checkpoints (tree_record.cc). What had been selected and was not observed has to be taken
+  // up after reading: fills in what the edges tell of a leaf, or returns false if there is none.
+  // What is read is of as many rules as the priors.
+  void Write(FieldWriter& stream) const;
+  void Read(FieldReader& stream);
+  bool TakeUp(Leaf* leaf);
+
   double root_cost() const { return nodes_[root_.value()].cost; }
   // Of the whole tree.
   double best_cost() const { return best_cost_; }
@@ -114,6 +124,10 @@ class SearchTree {
   void UpdateExhausted(Node& node);
   uint32_t BestEdge(const Node& node) const;
   double Quality(double cost) const;
+  int64_t WayTo(const Node& node) const;
+  template <typename Stream, typename TheNode>
+  static void VisitNode(Stream& stream, TheNode& node, size_t num_rules);
+  bool IndexWhatWasRead(const std::vector<uint64_t>& hashes);
 
   Priors& priors_;
   NodeId root_;

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/checkpoint_slot.h"
 #include "core/base/stop.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/rule.h"
@@ -66,6 +67,15 @@ struct Outcome {
   // Of strategies that try one thing after the other.
   int64_t simulations = 0;
   int64_t states = 0;  // different ones that are remembered
+
+  // What was taken over from a checkpoint. Figures and seconds above hold it, too.
+  struct Resumption {
+    int64_t times = 0;  // this search was resumed; 0: it was not
+    int64_t simulations = 0;
+    double seconds = 0;
+  };
+  Resumption resumed;
+  std::string checkpoint_refused;  // why the one that there was is of no use
 };
 
 // Called now and then with a clean graph; by `saturate` after each iteration.
@@ -80,6 +90,11 @@ struct Task {
   // which the first one is. Thread-safe.
   int workers = 1;
   std::function<absl::StatusOr<std::unique_ptr<Workspace>>()> make_workspace;
+  // Where a strategy that can be resumed (`mcts`) leaves checkpoints, and whether there is one to
+  // go on from. Null: nowhere. The time that was spent then is taken from what `stop` leaves.
+  CheckpointSlot* checkpoint = nullptr;
+  // What has to be the same for that, apart from limits, seed, rules and state: versions, options.
+  std::string context;
 };
 
 class Strategy {

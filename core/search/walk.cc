@@ -127,7 +127,7 @@ absl::Status Walk::Do(Action action, const StopCondition& stop) {
 }
 
 absl::Status Walk::DoPlace(size_t rule, size_t index, const StopCondition& stop) {
-  SearchFromScratch(rule, index + 1, stop);
+  SearchFromScratch(rule, std::min(index + 1, most_matches()), stop);
   // A path that came to the state another way may have fewer matches waiting.
   if (index < rewriter_.num_waiting(rule)) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool changed, rewriter_.ApplyWaiting(rule, index));
