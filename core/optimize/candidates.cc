@@ -71,9 +71,14 @@ class Searcher {
     task.seed = options_.seed;
     task.workers = settings_.threads;
     task.make_workspace = make_workspace;
+    task.checkpoint = settings_.checkpoint;
+    task.context = settings_.checkpoint_context;
     const int64_t start_ns = Clock::System().NowNs();
     QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome, strategy_.Run(*workspace_, task));
-    result_.figures.grow_seconds = Clock::System().SecondsSince(start_ns);
+    const double seconds = Clock::System().SecondsSince(start_ns);
+    start_ns_ -= static_cast<int64_t>(outcome.resumed.seconds * 1e9);
+    result_.figures.grow_seconds = seconds + outcome.resumed.seconds;
+    result_.checkpoint_refused = outcome.checkpoint_refused;
     result_.figures.strategy = options_.strategy;
     result_.figures.iterations = outcome.iterations;
     result_.figures.enodes = workspace_->graph().num_enodes();
@@ -81,6 +86,8 @@ class Searcher {
     result_.figures.stop_reason = std::string(StopReasonName(outcome.reason));
     result_.figures.simulations = outcome.simulations;
     result_.figures.states = outcome.states;
+    result_.figures.resumed = {outcome.resumed.times, outcome.resumed.simulations,
+                               outcome.resumed.seconds};
     for (const search::Improvement& step : outcome.improvements) {
       result_.figures.best_costs.push_back({step.seconds, step.simulations, step.cost});
     }
@@ -246,7 +253,7 @@ class Searcher {
   cost::CostModel& model_;
   const StopCondition& stop_;
   const SearchHook& hook_;
-  const int64_t start_ns_ = Clock::System().NowNs();
+  int64_t start_ns_ = Clock::System().NowNs();  // if resumed: as if never interrupted
   std::unique_ptr<TensorWorkspace> workspace_;
   absl::flat_hash_set<Digest> digests_;
   SearchResult result_;

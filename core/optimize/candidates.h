@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/checkpoint_slot.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
 #include "core/domain/tensor_egraph.h"
@@ -28,6 +29,7 @@ struct Candidate {
 struct SearchResult {
   std::vector<Candidate> candidates;  // different graphs, cheapest first; perhaps none
   SearchFigures figures;
+  std::string checkpoint_refused;  // why the one that there was is of no use
 };
 
 // What the search may use, fixed before it starts.
@@ -40,6 +42,10 @@ struct SearchSettings {
   // other only whole graphs tell. Each takes memory, and time to check and to tell from the others:
   // with three, models that were done in one second took three.
   int alternatives = 2;
+  // Of growing the e-graph, which takes long; null: none. The context is what has to be the same
+  // for one to be of use, apart from the model: the version, the options.
+  CheckpointSlot* checkpoint = nullptr;
+  std::string checkpoint_context;
 };
 // What Search makes at most.
 int MostCandidates(int alternatives);

@@ -144,6 +144,8 @@ class Run {
     settings.max_opset = MaxOpset();
     settings.alternatives = alternatives_;
     settings.constant_footprint_log2 = kernels::ConstantFootprintLog2(original_.cut.graph);
+    settings.checkpoint = environment_.checkpoint;
+    settings.checkpoint_context = absl::StrCat(EngineVersion(), "\n", options_.CanonicalText());
     const int64_t start = clock_.NowNs();
     const auto hook = [this, start](int64_t enodes, double best_share) {
       progress_.enodes = enodes;
@@ -154,6 +156,11 @@ class Run {
     absl::StatusOr<SearchResult> found = Search(original_.graph, original_.measured, options_,
                                                 settings, device_->costs(), stop_, hook);
     if (found.ok()) {
+      if (!found->checkpoint_refused.empty()) {
+        report_.notes.push_back(absl::StrCat(
+            "the search was interrupted and began anew, as its checkpoint is of no use: ",
+            found->checkpoint_refused));
+      }
       report_.search = std::move(found->figures);
       candidates_ = std::move(found->candidates);
     } else if (found.status().code() == absl::StatusCode::kInternal) {

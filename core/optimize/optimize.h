@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/checkpoint_slot.h"
 #include "core/base/progress.h"
 #include "core/base/stop.h"
 #include "core/optimize/options.h"
@@ -51,6 +52,9 @@ struct Environment {
   Devices* devices = nullptr;
   // The name the result's external data gets, e.g. "OUT.onnx.data".
   std::string external_location = "model.onnx.data";
+  // Where the search leaves what it can go on from, and finds what an interrupted run of the same
+  // model and options left. Borrowed; null: nowhere.
+  CheckpointSlot* checkpoint = nullptr;
 };
 
 // Errors: those of options (OPTION_INVALID), of reading (MODEL_..., LIMIT_..., EXTERNAL_DATA_...,

@@ -45,6 +45,13 @@ struct SearchStep {
   double cost_us = 0;
 };
 
+// What the search took over when it was resumed last; the other figures hold it, too.
+struct SearchResumption {
+  int64_t times = 0;  // it was resumed; 0: it never was
+  int64_t simulations = 0;
+  double seconds = 0;
+};
+
 struct SearchFigures {
   std::string strategy;
   double seconds = 0;
@@ -58,6 +65,7 @@ struct SearchFigures {
   int64_t states = 0;
   std::vector<SearchStep> best_costs;           // falling, from that at the start on
   std::map<std::string, int64_t> applied = {};  // matches by rule that grew the final e-graph
+  SearchResumption resumed = {};
 };
 
 // One application of a rule that the result uses.
@@ -137,6 +145,9 @@ std::string ToHtml(const Report& report);
 // "equal on 4 random inputs, largest relative error 2e-07 (limit 0.0001)", or that the original
 // needs no check.
 std::string CheckText(const Verification& check);
+
+// "resumed once with what 1234 simulations had found in 12.3 s"; empty if it was not.
+std::string ResumedText(const SearchFigures& search);
 
 // The table the CLI prints.
 std::string ToTable(const Report& report);

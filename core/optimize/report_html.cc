@@ -224,7 +224,11 @@ std::string SearchSection(const Report& report) {
                                 ? ""
                                 : absl::StrFormat("<p>%d simulations, %d different states.</p>",
                                                   search.simulations, search.states);
-  const std::string content = absl::StrCat(tried, BestCostChart(search), RulesThatPaid(report));
+  const std::string resumed =
+      search.resumed.times == 0 ? ""
+                                : absl::StrCat("<p>The search was ", ResumedText(search), ".</p>");
+  const std::string content =
+      absl::StrCat(tried, resumed, BestCostChart(search), RulesThatPaid(report));
   if (content.empty()) return "";
   return absl::StrCat("<section><h2>The search</h2>", content, "</section>");
 }

@@ -45,6 +45,11 @@ Json ToValue(const SearchStep& step) {
   return {{"seconds", step.seconds}, {"simulations", step.simulations}, {"cost_us", step.cost_us}};
 }
 
+Json ToValue(const SearchResumption& resumed) {
+  return {
+      {"times", resumed.times}, {"simulations", resumed.simulations}, {"seconds", resumed.seconds}};
+}
+
 Json ToValue(const SearchFigures& search) {
   Json best_costs = Json::array();
   for (const SearchStep& step : search.best_costs) best_costs.push_back(ToValue(step));
@@ -59,7 +64,8 @@ Json ToValue(const SearchFigures& search) {
           {"simulations", search.simulations},
           {"states", search.states},
           {"best_costs", best_costs},
-          {"applied", search.applied}};
+          {"applied", search.applied},
+          {"resumed", ToValue(search.resumed)}};
 }
 
 Json ToValue(const JournalEntry& entry) {
@@ -140,6 +146,12 @@ void FromValue(const Json& json, SearchStep* step) {
   Read(json, "cost_us", &step->cost_us);
 }
 
+void FromValue(const Json& json, SearchResumption* resumed) {
+  Read(json, "times", &resumed->times);
+  Read(json, "simulations", &resumed->simulations);
+  Read(json, "seconds", &resumed->seconds);
+}
+
 void FromValue(const Json& json, SearchFigures* search) {
   Read(json, "strategy", &search->strategy);
   Read(json, "seconds", &search->seconds);
@@ -157,6 +169,7 @@ void FromValue(const Json& json, SearchFigures* search) {
     }
   }
   Read(json, "applied", &search->applied);
+  if (json.contains("resumed")) FromValue(json["resumed"], &search->resumed);
 }
 
 void FromValue(const Json& json, JournalEntry* entry) {

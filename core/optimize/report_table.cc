@@ -92,6 +92,15 @@ std::string CheckText(const Verification& check) {
                          check.max_relative_error, check.tolerance);
 }
 
+std::string ResumedText(const SearchFigures& search) {
+  const SearchResumption& resumed = search.resumed;
+  if (resumed.times == 0) return "";
+  const std::string times =
+      resumed.times == 1 ? "once" : absl::StrCat(resumed.times, " times, the last time");
+  return absl::StrFormat("resumed %s with what %d simulations had found in %.1f s", times,
+                         resumed.simulations, resumed.seconds);
+}
+
 std::string ToTable(const Report& report) {
   std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
                                  " on ", report.device, "\n\n");
@@ -111,6 +120,7 @@ std::string ToTable(const Report& report) {
   }
   absl::StrAppendFormat(&out, "%d kernels measured, ended by %s\n", search.kernels_measured,
                         search.stop_reason);
+  if (search.resumed.times > 0) absl::StrAppend(&out, "  search: ", ResumedText(search), "\n");
   for (const std::string& note : report.notes) {
     absl::StrAppend(&out, "  note: ", Escaped(note), "\n");
   }

@@ -27,6 +27,7 @@ Report Example() {
   report.search.states = 123;
   report.search.best_costs = {{0, 0, 100.5}, {0.25, 17, 90}, {1.25, 300, 80.25}};
   report.search.applied = {{"bn-conv", 5}, {"fold", 9}};
+  report.search.resumed = {2, 210, 0.75};
   report.journal = {
       {"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)", {"bn-conv", "fold"}}};
   report.nodes = {{"bn1", "BatchNormalization", 30.0, std::nullopt, 0.02, "measured"},
@@ -75,6 +76,9 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"best_costs\"",
                           "\"cost_us\": 90",
                           "\"applied\"",
+                          "\"resumed\"",
+                          "\"times\": 2",
+                          "\"simulations\": 210",
                           "\"bn-conv\": 5",
                           "\"device\"",
                           "\"fingerprint\"",
@@ -124,6 +128,8 @@ TEST(ReportHtmlTest, ShowsTheSearch) {
   const std::string html = ToHtml(Example());
   EXPECT_NE(html.find("321 simulations, 123 different states"), std::string::npos);
   EXPECT_NE(html.find("<polyline"), std::string::npos);
+  EXPECT_NE(html.find("The search was resumed 2 times, the last time with what 210 simulations"),
+            std::string::npos);
   EXPECT_NE(html.find("<td>fold</td><td class=\"num\">9</td><td class=\"num\">1</td>"),
             std::string::npos);
   Report plain = Example();
@@ -178,6 +184,8 @@ TEST(ReportTableTest, SaysWhatWasMeasured) {
   const std::string table = ToTable(Example());
   EXPECT_NE(table.find("improved on cpu"), std::string::npos);
   EXPECT_NE(table.find("bn-conv x1"), std::string::npos);
+  EXPECT_NE(table.find("search: resumed 2 times, the last time with what 210 simulations"),
+            std::string::npos);
   Report model = Example();
   model.measured = false;
   model.device = "model:h200";
