@@ -24,6 +24,7 @@
 #include "core/timing/store.h"
 #include "server/config/flags.h"
 #include "server/jobs/admission.h"
+#include "server/jobs/checkpoints.h"
 #include "server/jobs/dispatch.h"
 #include "server/jobs/ledger.h"
 #include "server/jobs/watch_hub.h"
@@ -38,6 +39,7 @@
 #include "server/rpc/optimizer_service.h"
 #include "server/rpc/server.h"
 #include "server/store/disk/blob_store.h"
+#include "server/store/disk/checkpoint_store.h"
 #include "server/store/disk/data_directory.h"
 #include "server/store/disk/upload_store.h"
 #include "server/store/sqlite/job_store.h"
@@ -56,6 +58,7 @@ struct Stores {
   std::unique_ptr<jobs::JobStore> jobs;
   std::unique_ptr<store::DiskBlobStore> blobs;
   std::unique_ptr<jobs::UploadStore> uploads;
+  std::unique_ptr<jobs::CheckpointStore> checkpoints;
   std::unique_ptr<timing::TimingStore> timings;
 };
 
@@ -74,6 +77,9 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
       stores.uploads,
       store::DiskUploadStore::Open(stores.directory->uploads_path(), stores.blobs.get()));
   stores.uploads = ops::NewMeteredUploadStore(std::move(stores.uploads), metrics);
+  QUOTIENT_ASSIGN_OR_RETURN(
+      stores.checkpoints,
+      store::DiskCheckpointStore::Open(stores.directory->checkpoints_path(), stores.blobs.get()));
   QUOTIENT_ASSIGN_OR_RETURN(stores.timings,
                             timing::OpenFileStore(stores.directory->timings_path()));
   return stores;
@@ -87,6 +93,7 @@ struct Queue {
         hub(&Clock::System()),
         meter(ops::NewJobMeter(metrics)),
         dispatch(&ledger),
+        checkpoints(&ledger, &dispatch, stores.checkpoints.get()),
         admission(limits, {.ledger = &ledger,
                            .blobs = stores.blobs.get(),
                            .engine_version = std::string(optimize::EngineVersion()),
@@ -100,6 +107,7 @@ struct Queue {
   jobs::WatchHub hub;
   const std::unique_ptr<jobs::JobObserver> meter;
   jobs::Dispatch dispatch;
+  jobs::Checkpoints checkpoints;
   jobs::Admission admission;
 };
 
@@ -112,9 +120,11 @@ struct Workers {
         runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
               .owner = absl::StrCat("pid ", getpid()),
-              .max_job_seconds = static_cast<double>(flags.max_job_seconds)},
+              .max_job_seconds = static_cast<double>(flags.max_job_seconds),
+              .checkpoint_seconds = static_cast<double>(flags.checkpoint_seconds)},
              {.ledger = &queue->ledger,
               .dispatch = &queue->dispatch,
+              .checkpoints = &queue->checkpoints,
               .hub = &queue->hub,
               .runner = runner.get(),
               .clock = &Clock::System()}) {}
@@ -252,6 +262,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   // The folder is ours alone, so whoever ran jobs before is dead.
   QUOTIENT_ASSIGN_OR_RETURN(const int recovered, queue.dispatch.RecoverAll());
   if (recovered > 0) Log().info("{} interrupted jobs taken up again", recovered);
+  QUOTIENT_RETURN_IF_ERROR(queue.checkpoints.RemoveEnded().status());
 
   Workers workers(flags, stores, &queue, &metrics);
   Services services(flags, stores, &queue, &workers);

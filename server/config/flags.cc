@@ -38,6 +38,8 @@ const Flag kFlags[] = {
     {"min-free-bytes", "N", &ServerFlags::min_free_bytes,
      "take no uploads while the disk has less free than this"},
     {"max-job-seconds", "N", &ServerFlags::max_job_seconds, "a job is stopped after this long"},
+    {"checkpoint-seconds", "N", &ServerFlags::checkpoint_seconds,
+     "a killed job loses so much of its search, and the step in hand; 0: all of it"},
     {"drain-seconds", "N", &ServerFlags::drain_seconds,
      "at SIGTERM, calls in progress get this long to end"},
     {"help", nullptr, &ServerFlags::help, "print this and exit"},

@@ -22,6 +22,7 @@ struct ServerFlags {
   int64_t max_blob_bytes = int64_t{16} << 30;
   int64_t min_free_bytes = int64_t{256} << 20;
   int64_t max_job_seconds = 3600;
+  int64_t checkpoint_seconds = 30;
   int64_t drain_seconds = 20;
   bool help = false;
   bool version = false;

@@ -92,6 +92,13 @@ absl::Status Dispatch::HandBack(const Lease& lease) {
   });
 }
 
+absl::Status Dispatch::WhileHeld(const Lease& lease, absl::FunctionRef<absl::Status()> action) {
+  return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_RETURN_IF_ERROR(Fenced(edit.store(), lease).status());
+    return action();
+  });
+}
+
 absl::StatusOr<int> Dispatch::RequeueLost() { return TakeBack(std::nullopt); }
 
 absl::StatusOr<int> Dispatch::RecoverAll() { return TakeBack(std::numeric_limits<int64_t>::max()); }

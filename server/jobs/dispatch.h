@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,6 +38,9 @@ class Dispatch : public JobObserver {
   absl::StatusOr<JobState> Renew(const Lease& lease);
   // Ends the job, with a result or an error.
   absl::Status Finish(const Lease& lease, const absl::StatusOr<JobResult>& result);
+  // Does something that a worker may only do while the job is its own: meanwhile nobody else can
+  // claim the job or end it. Quick, for all writes wait.
+  absl::Status WhileHeld(const Lease& lease, absl::FunctionRef<absl::Status()> action);
   // Puts the job back as if it had not been claimed.
   absl::Status HandBack(const Lease& lease);
 

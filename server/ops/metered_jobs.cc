@@ -96,9 +96,9 @@ class MeteredRunner : public worker::JobRunner {
       : runner_(*runner), clock_(*clock), metrics_(*metrics) {}
 
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
-                                      ProgressSink* progress) override {
+                                      ProgressSink* progress, CheckpointSlot* checkpoint) override {
     PhaseTimer timer(progress, &clock_, &metrics_);
-    absl::StatusOr<jobs::JobResult> result = runner_.Run(job, stop, &timer);
+    absl::StatusOr<jobs::JobResult> result = runner_.Run(job, stop, &timer, checkpoint);
     if (result.ok()) {
       metrics_.Add(MetricId::kJobResults, {optimize::OutcomeName(result->outcome)});
     }

@@ -24,10 +24,11 @@ class CoreRunner : public JobRunner {
       : blobs_(*blobs), devices_(*devices) {}
 
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
-                                      ProgressSink* progress) override {
+                                      ProgressSink* progress, CheckpointSlot* checkpoint) override {
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
     const optimize::Environment environment{.devices = &devices_,
-                                            .external_location = job.spec.external_location};
+                                            .external_location = job.spec.external_location,
+                                            .checkpoint = checkpoint};
     QUOTIENT_ASSIGN_OR_RETURN(
         const optimize::Result result,
         optimize::Optimize(model.files, job.spec.options, environment, stop, progress));

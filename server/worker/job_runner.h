@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/base/checkpoint_slot.h"
 #include "core/base/progress.h"
 #include "core/base/stop.h"
 #include "server/jobs/job.h"
@@ -16,9 +17,11 @@ class JobRunner {
  public:
   virtual ~JobRunner() = default;
 
-  // Optimizes the job's model; blocks. CANCELLED soon after `stop` says so.
+  // Optimizes the job's model; blocks. CANCELLED soon after `stop` says so. Goes on from what is in
+  // the slot, and leaves there what it can go on from; a null slot is none.
   virtual absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
-                                              ProgressSink* progress) = 0;
+                                              ProgressSink* progress,
+                                              CheckpointSlot* checkpoint) = 0;
 
   // What is in a model, as JSON, without optimizing it.
   virtual absl::StatusOr<std::string> Inspect(const jobs::Manifest& model) = 0;

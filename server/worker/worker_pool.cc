@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "core/base/log.h"
 #include "server/worker/lease_keeper.h"
+#include "server/worker/leased_checkpoint.h"
 
 namespace quotient::worker {
 namespace {
@@ -79,7 +80,10 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   Sink sink(dependencies_.hub, job.id);
   const StopCondition stop =
       StopCondition(&token).WithBudget(*dependencies_.clock, settings_.max_job_seconds);
-  const absl::StatusOr<jobs::JobResult> result = dependencies_.runner->Run(job, stop, &sink);
+  LeasedCheckpoint checkpoint(dependencies_.checkpoints, claimed.lease,
+                              settings_.checkpoint_seconds, dependencies_.clock);
+  const absl::StatusOr<jobs::JobResult> result = dependencies_.runner->Run(
+      job, stop, &sink, settings_.checkpoint_seconds > 0 ? &checkpoint : nullptr);
   const bool ours = keeper.Stop();
   Unregister(&token);
   Log().info("job {}: {} after {:.1f} s", job.id,

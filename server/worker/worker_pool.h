@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "core/base/clock.h"
 #include "core/base/stop.h"
+#include "server/jobs/checkpoints.h"
 #include "server/jobs/dispatch.h"
 #include "server/jobs/watch_hub.h"
 #include "server/worker/job_runner.h"
@@ -24,6 +25,7 @@ struct PoolSettings {
   int workers = 1;              // jobs at once; kernels of two jobs disturb each other's timings
   std::string owner = "local";  // in leases, for people
   double max_job_seconds = 3600;
+  double checkpoint_seconds = 30;  // between two checkpoints of a job; 0: none are made or used
   absl::Duration renew_interval = absl::Milliseconds(jobs::Dispatch::kLeaseMs / 3);
   absl::Duration retry_interval = absl::Seconds(1);  // when the store is in trouble
 };
@@ -34,6 +36,7 @@ class WorkerPool : public jobs::JobObserver {
   struct Dependencies {
     jobs::Ledger* ledger;
     jobs::Dispatch* dispatch;
+    jobs::Checkpoints* checkpoints;
     jobs::WatchHub* hub;
     JobRunner* runner;
     const Clock* clock;

@@ -55,6 +55,19 @@ def slow_to_time(layers=120, size=40):
                  [value(name, [1, 16 + layers, size, size])], weights)
 
 
+def chain(products=10):
+    """Products in a row: more ways to form them than a small e-graph has room for."""
+    random = np.random.default_rng(0)
+    widths = [16] + [8 + 5 * i % 32 for i in range(1, products + 1)]
+    nodes, weights, name = [], [], "x"
+    for i in range(products):
+        weights.append(tensor(f"w{i}", random.standard_normal(
+            (widths[i], widths[i + 1]), dtype=np.float32) * 0.2))
+        nodes.append(helper.make_node("MatMul", [name, f"w{i}"], [f"p{i}"], name=f"product{i}"))
+        name = f"p{i}"
+    return model(nodes, [value("x", [8, widths[0]])], [value(name, [8, widths[-1]])], weights)
+
+
 def add_models(count):
     """`count` different models of one node each."""
     for i in range(count):

@@ -6,6 +6,7 @@
 //   quotient.db    jobs
 //   blobs/         content, see blob_store.h
 //   uploads/       uploads in progress, see upload_store.h
+//   checkpoints/   of jobs that were interrupted, see checkpoint_store.h
 //   timings.db     kernel timings
 
 #include <memory>
@@ -25,6 +26,7 @@ class DataDirectory {
   std::string database_path() const { return path_ + "/quotient.db"; }
   std::string blobs_path() const { return path_ + "/blobs"; }
   std::string uploads_path() const { return path_ + "/uploads"; }
+  std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   std::string timings_path() const { return path_ + "/timings.db"; }
 
  private:

@@ -63,6 +63,9 @@ TEST_F(DispatchTest, AWorkerWhoseLeaseIsLostCanWriteNothing) {
   EXPECT_THAT(dispatch_->Renew(old.lease), StatusIs(absl::StatusCode::kAborted));
   EXPECT_THAT(dispatch_->Finish(old.lease, SomeResult()), StatusIs(absl::StatusCode::kAborted));
   EXPECT_THAT(dispatch_->HandBack(old.lease), StatusIs(absl::StatusCode::kAborted));
+  const auto fail = [] { return absl::InternalError("not to be called"); };
+  EXPECT_THAT(dispatch_->WhileHeld(old.lease, fail), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(dispatch_->WhileHeld(current.lease, fail), StatusIs(absl::StatusCode::kInternal));
   EXPECT_OK(dispatch_->Finish(current.lease, SomeResult()));
   EXPECT_EQ(MustGet(id).state, JobState::kSucceeded);
 }

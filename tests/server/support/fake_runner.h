@@ -3,9 +3,11 @@
 // A runner that does what the test says, in place of the core.
 
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -14,8 +16,9 @@
 
 namespace quotient::testing {
 
-// Reports one progress, waits until released or stopped, and then "optimizes" by copying the
-// model. A model that begins with "bad" is refused. Thread-safe.
+// Reports one progress, leaves the checkpoint "begun by 1" (the lease's epoch), waits until
+// released or stopped, and then "optimizes" by copying the model; if stopped, it leaves "stopped by
+// 1". A model that begins with "bad" is refused. Thread-safe.
 class FakeRunner : public worker::JobRunner {
  public:
   explicit FakeRunner(jobs::BlobStore* blobs) : blobs_(*blobs) {}
@@ -35,16 +38,28 @@ class FakeRunner : public worker::JobRunner {
     absl::MutexLock lock(&mutex_);
     return runs_;
   }
+  // What was in the slots of the runs; "none" for no slot.
+  std::vector<std::string> found() const {
+    absl::MutexLock lock(&mutex_);
+    return found_;
+  }
 
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
-                                      ProgressSink* progress) override {
+                                      ProgressSink* progress, CheckpointSlot* checkpoint) override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto model, blobs_.Open(job.spec.model.graph));
     progress->Report({.phase = "search", .original_cost_us = 20, .best_cost_us = 10});
+    const std::string found = checkpoint == nullptr ? "none" : checkpoint->Load();
+    if (checkpoint != nullptr) checkpoint->Save(absl::StrCat("begun by ", job.lease_epoch));
     {
       absl::MutexLock lock(&mutex_);
       ++runs_;
+      found_.push_back(found);
     }
-    QUOTIENT_RETURN_IF_ERROR(Wait(stop));
+    const absl::Status waited = Wait(stop);
+    if (checkpoint != nullptr && !waited.ok()) {
+      checkpoint->Save(absl::StrCat("stopped by ", job.lease_epoch));
+    }
+    QUOTIENT_RETURN_IF_ERROR(waited);
     if (model->bytes().substr(0, 3) == "bad") {
       return MakeError(Reason::kModelMalformed, "node 'x': bad");
     }
@@ -75,6 +90,7 @@ class FakeRunner : public worker::JobRunner {
   mutable absl::Mutex mutex_;
   bool released_ ABSL_GUARDED_BY(mutex_) = false;
   int runs_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> found_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace quotient::testing

@@ -43,6 +43,7 @@ class ServerTest : public QueueTest {
     pool_ = std::make_unique<worker::WorkerPool>(
         worker::PoolSettings{}, worker::WorkerPool::Dependencies{.ledger = ledger_.get(),
                                                                  .dispatch = dispatch_.get(),
+                                                                 .checkpoints = checkpoints_.get(),
                                                                  .hub = hub_.get(),
                                                                  .runner = &runner_,
                                                                  .clock = &clock_});

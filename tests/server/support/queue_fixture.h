@@ -10,10 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/jobs/admission.h"
+#include "server/jobs/checkpoints.h"
 #include "server/jobs/dispatch.h"
 #include "server/jobs/ledger.h"
 #include "server/jobs/watch_hub.h"
 #include "server/store/disk/blob_store.h"
+#include "server/store/disk/checkpoint_store.h"
 #include "server/store/memory/job_store.h"
 #include "tests/server/support/fake_clock.h"
 #include "tests/server/support/temp_dir.h"
@@ -43,6 +45,9 @@ class QueueTest : public ::testing::Test {
     auto blobs = store::DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
     EXPECT_OK(blobs);
     blobs_ = *std::move(blobs);
+    auto checkpoints = store::DiskCheckpointStore::Open(dir_ / "checkpoints", blobs_.get());
+    EXPECT_OK(checkpoints);
+    checkpoint_store_ = *std::move(checkpoints);
     Restart();
     log_.Take();
   }
@@ -54,6 +59,8 @@ class QueueTest : public ::testing::Test {
     ledger_->AddObserver(hub_.get());
     ledger_->AddObserver(&log_);
     dispatch_ = std::make_unique<jobs::Dispatch>(ledger_.get());
+    checkpoints_ = std::make_unique<jobs::Checkpoints>(ledger_.get(), dispatch_.get(),
+                                                       checkpoint_store_.get());
     admission_ = std::make_unique<jobs::Admission>(
         limits_,
         jobs::Admission::Dependencies{.ledger = ledger_.get(),
@@ -108,10 +115,12 @@ class QueueTest : public ::testing::Test {
   std::string engine_version_ = "engine 1";
   jobs::AdmissionLimits limits_{.max_queued = 3};
   std::unique_ptr<store::DiskBlobStore> blobs_;
+  std::unique_ptr<jobs::CheckpointStore> checkpoint_store_;
   std::unique_ptr<jobs::JobStore> store_ = store::NewMemoryJobStore(&clock_);
   std::unique_ptr<jobs::Ledger> ledger_;
   std::unique_ptr<jobs::WatchHub> hub_;
   std::unique_ptr<jobs::Dispatch> dispatch_;
+  std::unique_ptr<jobs::Checkpoints> checkpoints_;
   std::unique_ptr<jobs::Admission> admission_;
 };
 

@@ -1,5 +1,6 @@
 #include "server/worker/worker_pool.h"
 
+#include "server/worker/leased_checkpoint.h"
 #include "tests/server/support/fake_runner.h"
 #include "tests/server/support/queue_fixture.h"
 
@@ -10,6 +11,8 @@ using jobs::JobState;
 using ::quotient::testing::FakeRunner;
 using ::quotient::testing::HasReason;
 using ::quotient::testing::QueueTest;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 class WorkerPoolTest : public QueueTest {
  protected:
@@ -28,14 +31,17 @@ class WorkerPoolTest : public QueueTest {
     mutex.Await(absl::Condition(&reached));
   }
 
-  std::unique_ptr<WorkerPool> StartPool(int workers = 1) {
-    auto pool = std::make_unique<WorkerPool>(
-        PoolSettings{.workers = workers, .renew_interval = absl::Milliseconds(10)},
-        WorkerPool::Dependencies{.ledger = ledger_.get(),
-                                 .dispatch = dispatch_.get(),
-                                 .hub = hub_.get(),
-                                 .runner = &runner_,
-                                 .clock = &clock_});
+  std::unique_ptr<WorkerPool> StartPool(int workers = 1, double checkpoint_seconds = 30) {
+    auto pool =
+        std::make_unique<WorkerPool>(PoolSettings{.workers = workers,
+                                                  .checkpoint_seconds = checkpoint_seconds,
+                                                  .renew_interval = absl::Milliseconds(10)},
+                                     WorkerPool::Dependencies{.ledger = ledger_.get(),
+                                                              .dispatch = dispatch_.get(),
+                                                              .checkpoints = checkpoints_.get(),
+                                                              .hub = hub_.get(),
+                                                              .runner = &runner_,
+                                                              .clock = &clock_});
     pool->Start();
     return pool;
   }
@@ -112,6 +118,61 @@ TEST_F(WorkerPoolTest, ARunThatHasLostItsLeaseDoesNotHideItsSuccessor) {
   pool->Stop();
   EXPECT_EQ(MustGet(id).state, JobState::kQueued);
   EXPECT_EQ(MustGet(other).state, JobState::kQueued);
+}
+
+TEST_F(WorkerPoolTest, AJobThatWasHandedBackGoesOnFromItsCheckpoint) {
+  const std::string id = MustSubmit(Request("model")).job.id;
+  auto first = StartPool();
+  runner_.AwaitRuns(1);
+  first.reset();
+  EXPECT_EQ(checkpoints_->Find(id), "stopped by 1");
+  Restart();
+  runner_.Release();
+  const auto second = StartPool();
+  AwaitState(id, JobState::kSucceeded);
+  EXPECT_THAT(runner_.found(), ElementsAre("", "stopped by 1"));
+  EXPECT_THAT(*checkpoint_store_->List(), IsEmpty());
+}
+
+TEST_F(WorkerPoolTest, AWorkerThatHasLostItsLeaseLeavesNoCheckpoint) {
+  const auto pool = StartPool();
+  const std::string id = MustSubmit(Request("model")).job.id;
+  runner_.AwaitRuns(1);
+  ASSERT_OK(dispatch_->RecoverAll());
+  runner_.AwaitRuns(2);
+  ASSERT_OK(dispatch_->RecoverAll());
+  runner_.AwaitRuns(3);
+  EXPECT_THAT(runner_.found(), ElementsAre("", "begun by 1", "begun by 2"));
+}
+
+TEST_F(WorkerPoolTest, ACheckpointGoesWithItsJob) {
+  const auto pool = StartPool();
+  const std::string id = MustSubmit(Request("model")).job.id;
+  runner_.AwaitRuns(1);
+  EXPECT_THAT(*checkpoint_store_->List(), ElementsAre(id));
+  ASSERT_OK(admission_->Cancel(id, ""));
+  AwaitState(id, JobState::kCancelled);
+  EXPECT_THAT(*checkpoint_store_->List(), IsEmpty());
+}
+
+TEST_F(WorkerPoolTest, CheckpointsCanBeTurnedOff) {
+  runner_.Release();
+  const auto pool = StartPool(1, /*checkpoint_seconds=*/0);
+  AwaitState(MustSubmit(Request("model")).job.id, JobState::kSucceeded);
+  EXPECT_THAT(runner_.found(), ElementsAre("none"));
+}
+
+TEST_F(WorkerPoolTest, ACheckpointIsDueEverySoOften) {
+  MustSubmit(Request("model"));
+  LeasedCheckpoint slot(checkpoints_.get(), MustClaim().lease, 30, &clock_);
+  EXPECT_FALSE(slot.Due());
+  clock_.AdvanceMs(29'999);
+  EXPECT_FALSE(slot.Due());
+  clock_.AdvanceMs(1);
+  EXPECT_TRUE(slot.Due());
+  slot.Save("x");
+  EXPECT_FALSE(slot.Due());
+  EXPECT_EQ(slot.Load(), "x");
 }
 
 }  // namespace
