@@ -38,30 +38,32 @@ uint64_t StateHash::HashOfTerm(const EGraph& graph, ENodeId node) {
   return Mix(hash, view.children.size());
 }
 
+StateHash::ClassName StateHash::NameBy(const EGraph& graph, ENodeId node) {
+  if (!graph.live(node)) return {};
+  uint32_t height = 0;
+  for (const ClassId child : graph.node(node).children) {
+    const uint32_t below = names_[child.value()].height;
+    if (below == kUnknown) return {};
+    height = std::max(height, below + 1);
+  }
+  return {height, Bits(HashOfTerm(graph, node)), node};
+}
+
 StateHash::ClassName StateHash::NameOf(const EGraph& graph, ClassId id) {
   ClassName best;
   graph.ForEachMember(id, [&](ENodeId node) {
-    if (!graph.live(node)) return;
-    uint32_t height = 0;
-    for (ClassId child : graph.node(node).children) {
-      const uint32_t below = names_[child.value()].height;
-      if (below == kUnknown) return;
-      height = std::max(height, below + 1);
-    }
-    if (height > best.height) return;
-    const uint64_t hash = HashOfTerm(graph, node);
-    if (height < best.height || hash < best.hash.get()) best = {height, Bits(hash)};
+    const ClassName name = NameBy(graph, node);
+    if (IsLess(name, best)) best = name;
   });
   return best;
 }
 
 void StateHash::Unite(const EGraph& graph, ClassId kept, ClassId absorbed) {
   names_.Extend(graph.class_bound(), ClassName());
-  // Not the hash: Update has to see that the name is another.
-  const uint32_t height = names_[absorbed.value()].height;
-  if (height < names_[kept.value()].height) {
-    names_.Write(kept.value(), &ClassName::height, height);
-  }
+  const ClassName& other = names_[absorbed.value()];
+  if (other.height >= names_[kept.value()].height) return;
+  // Update has to see that the name is another.
+  names_.Write(kept.value(), {other.height, names_[kept.value()].hash, ENodeId()});
 }
 
 uint64_t StateHash::ValueOf(const EGraph& graph) {
@@ -77,18 +79,22 @@ void StateHash::Update(const EGraph& graph, std::span<const ENodeId> touched) {
   names_.Extend(graph.class_bound(), ClassName());
   rows_.Extend(graph.enode_bound(), Bits());
   outdated_rows_.Begin(graph.enode_bound());
-  queued_.Begin(graph.class_bound());
+  queued_.Begin(graph.enode_bound());
   for (const ENodeId node : touched) TakeIn(graph, node);
   while (!queue_.empty()) {
     std::ranges::pop_heap(queue_, std::greater<>());
-    const ClassId id(static_cast<uint32_t>(queue_.back()));
+    const ENodeId node(static_cast<uint32_t>(queue_.back()));
     queue_.pop_back();
-    queued_.Remove(id.value());
-    const ClassName name = NameOf(graph, id);
-    if (name == names_[id.value()]) continue;
-    names_.Write(id.value(), name);
-    graph.ForEachMember(id, [&](ENodeId node) { outdated_rows_.Add(node.value()); });
-    graph.ForEachUse(id, [&](ENodeId node, uint32_t) { TakeIn(graph, node); });
+    queued_.Remove(node.value());
+    const ClassId id = graph.class_of(node);
+    const ClassName& known = names_[id.value()];
+    const ClassName name = NameBy(graph, node);
+    const bool doubtful = known.height != kUnknown && !known.node.valid();
+    if (doubtful || (known.node == node && IsLess(known, name))) {
+      SetName(graph, id, NameOf(graph, id));
+    } else if (IsLess(name, known)) {
+      SetName(graph, id, name);
+    }
   }
   uint64_t total = total_[0].bits.get();
   for (const uint32_t node : outdated_rows_.added()) {
@@ -105,10 +111,19 @@ void StateHash::Update(const EGraph& graph, std::span<const ENodeId> touched) {
 // Others are computed again when a child gets another name.
 void StateHash::TakeIn(const EGraph& graph, ENodeId node) {
   outdated_rows_.Add(node.value());
-  const ClassId id = graph.class_of(node);
-  if (!queued_.Add(id.value())) return;
-  queue_.push_back(uint64_t{names_[id.value()].height} << 32 | id.value());
+  if (!queued_.Add(node.value())) return;
+  const uint32_t height = names_[graph.class_of(node).value()].height;
+  queue_.push_back(uint64_t{height} << 32 | node.value());
   std::ranges::push_heap(queue_, std::greater<>());
+}
+
+void StateHash::SetName(const EGraph& graph, ClassId id, const ClassName& name) {
+  const bool another =
+      name.height != names_[id.value()].height || !(name.hash == names_[id.value()].hash);
+  names_.Write(id.value(), name);
+  if (!another) return;
+  graph.ForEachMember(id, [&](ENodeId node) { outdated_rows_.Add(node.value()); });
+  graph.ForEachUse(id, [&](ENodeId node, uint32_t) { TakeIn(graph, node); });
 }
 
 StateHash::Bits StateHash::RowOf(const EGraph& graph, ENodeId node) {

@@ -90,14 +90,21 @@ class StateHash {
   struct ClassName {
     uint32_t height = 0xffffffffu;  // not known yet
     Bits hash;
+    ENodeId node;  // whose term it is; invalid: not known, although the height is
     friend bool operator==(const ClassName&, const ClassName&) = default;
   };
 
   uint64_t HashOfWord(const EGraph& graph, OpId op);
   uint64_t HashOfTerm(const EGraph& graph, ENodeId node);
+  // Of the e-node's term; the height is not known if it is not live or a child has no name.
+  ClassName NameBy(const EGraph& graph, ENodeId node);
   ClassName NameOf(const EGraph& graph, ClassId id);
+  static bool IsLess(const ClassName& a, const ClassName& b) {
+    return a.height != b.height ? a.height < b.height : a.hash.get() < b.hash.get();
+  }
   void Update(const EGraph& graph, std::span<const ENodeId> touched);
   void TakeIn(const EGraph& graph, ENodeId node);
+  void SetName(const EGraph& graph, ClassId id, const ClassName& name);
   Bits RowOf(const EGraph& graph, ENodeId node);
 
   FlatArray<ClassName> names_;  // by ClassId, of canonical classes
@@ -112,8 +119,8 @@ class StateHash {
   std::vector<uint64_t> word_hashes_;  // by OpId; 0: not known yet
   // Of Update alone.
   IdSet outdated_rows_;          // ENodeId
-  IdSet queued_;                 // ClassId
-  std::vector<uint64_t> queue_;  // heights and ids of those, a heap
+  IdSet queued_;                 // ENodeId
+  std::vector<uint64_t> queue_;  // their classes' heights and they, a heap
 };
 
 }  // namespace quotient::egraph
