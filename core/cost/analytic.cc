@@ -21,11 +21,12 @@ class AnalyticCostModel : public CostModel {
   KernelCost Prior(const kernels::KernelSpec& spec) override { return Estimate(spec); }
 
   KernelCost Estimate(const kernels::KernelSpec& spec) override {
-    if (spec.free) return {0, 0, CostSource::kFree};
-    return {RooflineUs(spec, sheet_, sheet_.processors), 0, CostSource::kModel};
+    if (spec.free) return {0, 0, CostSource::kFree, true};
+    return {RooflineUs(spec, sheet_, sheet_.processors), 0, CostSource::kModel, true};
   }
 
   void Request(const kernels::KernelSpec&) override {}
+  int64_t measurements() const override { return 0; }
   void Wait(const StopCondition&) override {}
 
   absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(

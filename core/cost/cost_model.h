@@ -2,6 +2,7 @@
 
 // CostModel: what a kernel costs on a device, measured or by an analytic model.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct KernelCost {
   double us = 0;      // what the kernel adds to a run, its launch gap included
   double spread = 0;  // relative; 0 for models
   CostSource source = CostSource::kModel;
+  bool settled = false;  // it was measured, or cannot be: asking again tells no more
 };
 
 class CostModel {
@@ -41,6 +43,9 @@ class CostModel {
   // Asks for a measurement, unless it was asked for before, and returns at once: kernels that a
   // promising graph uses. Thread-safe.
   virtual void Request(const kernels::KernelSpec& spec) = 0;
+  // How many measurements have arrived by now, whoever asked for them: while the number stays,
+  // estimates stay. 0 for models that measure nothing. Thread-safe, quick.
+  virtual int64_t measurements() const = 0;
   // Blocks until every measurement asked for so far has arrived (or `stop`).
   virtual void Wait(const StopCondition& stop) = 0;
   // Which nodes run as one kernel on this device.

@@ -16,19 +16,23 @@ class MeasuredCostModel : public CostModel {
     if (spec.free) return Prior(spec);
     const std::optional<timing::Timing> timing = service_->Find(spec);
     if (timing.has_value() && timing->has_time()) {
-      return {timing->min_us, timing->relative_spread, CostSource::kMeasured};
+      return {timing->min_us, timing->relative_spread, CostSource::kMeasured, true};
     }
-    return Prior(spec);
+    KernelCost prior = Prior(spec);
+    prior.settled = timing.has_value();
+    return prior;
   }
 
   KernelCost Prior(const kernels::KernelSpec& spec) override {
-    if (spec.free) return {0, 0, CostSource::kFree};
+    if (spec.free) return {0, 0, CostSource::kFree, true};
     return {RooflineUs(spec, CpuSheet(), spec.threads), 0, CostSource::kModel};
   }
 
   void Request(const kernels::KernelSpec& spec) override {
     if (!spec.free) service_->Get(spec);
   }
+
+  int64_t measurements() const override { return service_->measurements(); }
 
   void Wait(const StopCondition& stop) override { service_->Wait(stop); }
 

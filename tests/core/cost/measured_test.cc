@@ -43,12 +43,16 @@ class MeasuredTest : public ::testing::Test {
 TEST_F(MeasuredTest, APriorUntilTheMeasurementIsThere) {
   const KernelSpec spec = Relu(100'000);
   EXPECT_EQ(model_->Estimate(spec).source, CostSource::kModel);
+  EXPECT_FALSE(model_->Estimate(spec).settled);
   EXPECT_GT(model_->Estimate(spec).us, 0);
   model_->Wait({});  // nothing was asked for
   EXPECT_EQ(model_->Estimate(spec).source, CostSource::kModel);
+  EXPECT_EQ(model_->measurements(), 0);
   model_->Request(spec);
   model_->Wait({});
+  EXPECT_EQ(model_->measurements(), 1);
   EXPECT_EQ(model_->Estimate(spec).source, CostSource::kMeasured);
+  EXPECT_TRUE(model_->Estimate(spec).settled);
   EXPECT_NEAR(model_->Estimate(spec).us, kernels::fake::FakeCostUs(spec), 0.01);
 }
 
@@ -56,6 +60,7 @@ TEST_F(MeasuredTest, WhatCannotBeMeasuredIsModelled) {
   model_->Request(Relu(13));
   model_->Wait({});
   EXPECT_EQ(model_->Estimate(Relu(13)).source, CostSource::kModel);
+  EXPECT_TRUE(model_->Estimate(Relu(13)).settled);
   EXPECT_GT(model_->Estimate(Relu(13)).us, 0);
 }
 

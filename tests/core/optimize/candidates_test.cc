@@ -32,6 +32,7 @@ class ByOutput final : public cost::CostModel {
   }
   cost::KernelCost Prior(const kernels::KernelSpec& spec) override { return Estimate(spec); }
   void Request(const kernels::KernelSpec&) override {}
+  int64_t measurements() const override { return 0; }
   void Wait(const StopCondition&) override {}
   absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(const model::Graph&) const override {
     return absl::UnimplementedError("not asked for");
