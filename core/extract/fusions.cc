@@ -75,7 +75,13 @@ const SharedKernel* SharedKernelTable::of(ENodeId member) const {
   return found == kernel_of_.end() ? nullptr : &kernels_[found->second];
 }
 
-double SelectionCost(const Problem& problem, const Selection& selection) {
+namespace {
+
+// Calls need(node) for what is needed, save(consumer, saving) for what fuses, and share(index,
+// members, saving) for shared kernels that are cheaper than those of their members that are chosen.
+template <typename Need, typename Save, typename Share>
+void VisitSelection(const Problem& problem, const Selection& selection, const Need& need,
+                    const Save& save, const Share& share) {
   const EGraph& graph = problem.graph;
   std::vector<uint32_t> uses(selection.choice.size(), 0);
   std::vector<ClassId> needed;
@@ -83,10 +89,9 @@ double SelectionCost(const Problem& problem, const Selection& selection) {
     if (uses[id.value()]++ == 0) needed.push_back(id);
   };
   for (const ClassId root : problem.roots) use(graph.Find(root));
-  double cost = 0;
   for (size_t i = 0; i < needed.size(); ++i) {
     const ENodeId node = selection.of(needed[i]);
-    cost += problem.cost.Cost(node);
+    need(node);
     for (const ClassId child : graph.node(node).children) use(graph.Find(child));
   }
   // How often its class is used, if it is chosen.
@@ -98,21 +103,54 @@ double SelectionCost(const Problem& problem, const Selection& selection) {
   for (const Fusion& fusion : problem.cost.Fusions()) {
     if (uses_of(fusion.consumer) == 0 || uses_of(fusion.producer) != 1) continue;
     if (fusion.kind == Fusion::Kind::kInPlace) {
-      cost -= std::max(0.0, fusion.saving);
+      save(fusion.consumer, std::max(0.0, fusion.saving));
     } else {
       double& best = epilogue[fusion.consumer];
-      cost -= std::max(0.0, fusion.saving - best);
+      save(fusion.consumer, std::max(0.0, fusion.saving - best));
       best = std::max(best, fusion.saving);
     }
   }
-  for (const SharedKernel& kernel : problem.cost.SharedKernels()) {
+  const std::vector<SharedKernel> kernels = problem.cost.SharedKernels();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    std::vector<ENodeId> members;
     double alone = 0;
-    for (const ENodeId member : kernel.members) {
-      if (uses_of(member) > 0) alone += problem.cost.Cost(member);
+    for (const ENodeId member : kernels[i].members) {
+      if (uses_of(member) == 0) continue;
+      members.push_back(member);
+      alone += problem.cost.Cost(member);
     }
-    cost -= std::max(0.0, alone - kernel.cost);
+    if (kernels[i].cost < alone) share(i, members, alone - kernels[i].cost);
   }
+}
+
+}  // namespace
+
+double SelectionCost(const Problem& problem, const Selection& selection) {
+  double cost = 0;
+  VisitSelection(
+      problem, selection, [&](ENodeId node) { cost += problem.cost.Cost(node); },
+      [&](ENodeId, double saving) { cost -= saving; },
+      [&](size_t, std::span<const ENodeId>, double saving) { cost -= saving; });
   return cost;
+}
+
+Charges ChargesOf(const Problem& problem, const Selection& selection) {
+  Charges charges;
+  absl::flat_hash_map<ENodeId, size_t> position;
+  VisitSelection(
+      problem, selection,
+      [&](ENodeId node) {
+        position[node] = charges.nodes.size();
+        charges.nodes.push_back({node});
+      },
+      [&](ENodeId consumer, double saving) { charges.nodes[position[consumer]].saving += saving; },
+      [&](size_t kernel, std::span<const ENodeId> members, double) {
+        charges.shared.push_back(kernel);
+        for (const ENodeId member : members) {
+          charges.nodes[position[member]].saving = problem.cost.Cost(member);
+        }
+      });
+  return charges;
 }
 
 }  // namespace quotient::extract

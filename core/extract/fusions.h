@@ -63,6 +63,18 @@ class SharedKernelTable {
   absl::flat_hash_map<ENodeId, size_t> kernel_of_;
 };
 
+// What SelectionCost adds up, each once.
+struct Charges {
+  struct Node {
+    ENodeId node;
+    double saving = 0;  // how much less it costs than by itself
+  };
+  std::vector<Node> nodes;
+  // Of problem.cost.SharedKernels, those that are paid for instead of their members.
+  std::vector<size_t> shared;
+};
+Charges ChargesOf(const Problem& problem, const Selection& selection);
+
 // The sum of the costs of what is needed, less savings: a consumer has those of all kInPlace, and
 // the largest of kEpilogue, among the producers that it alone uses; of the members of a shared
 // kernel that are chosen no more is paid than what it costs.

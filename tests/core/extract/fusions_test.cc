@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/base/rng.h"
 #include "tests/support/egraph/extraction_case.h"
@@ -48,6 +51,40 @@ TEST(Fusions, AnyNumberOfProducersWorkInPlace) {
                                                     {3, 2, 2, Kind::kInPlace}};
   EXPECT_EQ(Extract("dag", ExtractionCase(4, nodes, {3}, fusions)).cost, 20);
   EXPECT_EQ(Extract("dag", ExtractionCase(4, nodes, {3, 1}, fusions)).cost, 22);
+}
+
+TEST(Fusions, ChargesSayWhoSavesWhat) {
+  const std::vector<testing::CaseNode> nodes = {
+      {0, 0, {}}, {1, 10, {0}}, {2, 9, {0}}, {3, 4, {1, 2}}, {4, 6, {3}}};
+  const ExtractionCase example(5, nodes, {4}, {{3, 1, 3}, {3, 2, 2}, {4, 3, 5.5}});
+  const Problem problem = example.problem();
+  std::vector<std::pair<double, double>> costs;  // by itself, and what is saved
+  for (const Charges::Node& charge : ChargesOf(problem, Extract("dag", example)).nodes) {
+    costs.emplace_back(problem.cost.Cost(charge.node), charge.saving);
+  }
+  std::ranges::sort(costs);
+  EXPECT_EQ(costs,
+            (std::vector<std::pair<double, double>>{{0, 0}, {4, 3}, {6, 5.5}, {9, 0}, {10, 0}}));
+}
+
+TEST(SharedKernels, ChargesAddUpToWhatASelectionCosts) {
+  Rng rng(5);
+  size_t shared = 0;
+  for (int i = 0; i < 300; ++i) {
+    const ExtractionCase example = ExtractionCase::RandomWithSharedKernels(rng, 7);
+    const Problem problem = example.problem();
+    const auto selection = FindExtractor("tree")->Extract(problem, StopCondition());
+    if (!selection.ok()) continue;
+    const Charges charges = ChargesOf(problem, *selection);
+    double sum = 0;
+    for (const Charges::Node& charge : charges.nodes) {
+      sum += problem.cost.Cost(charge.node) - charge.saving;
+    }
+    for (const size_t kernel : charges.shared) sum += problem.cost.SharedKernels()[kernel].cost;
+    EXPECT_NEAR(sum, selection->cost, 1e-9);
+    shared += charges.shared.size();
+  }
+  EXPECT_GT(shared, 10u);
 }
 
 TEST(Fusions, WhatAClassIsFusedWithMayNotBeAboveIt) {
