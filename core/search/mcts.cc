@@ -17,6 +17,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/search/checkpoint.h"
+#include "core/search/contenders.h"
 #include "core/search/priors.h"
 #include "core/search/search_tree.h"
 #include "core/search/walk.h"
@@ -29,6 +30,12 @@ namespace {
 constexpr int64_t kPatience = 2'000;
 // Of a tree: they are kept in memory.
 constexpr size_t kMaxStates = 200'000;
+// Costs are brought up to date when there were simulations for it: this many states for each.
+constexpr int64_t kRepricedPerSimulation = 64;
+// Of the time that a search takes, a part to wait for what is not known of its best state: what is
+// not known may look better than it is. In so many rounds at most.
+constexpr double kShareOfWaiting = 0.2;
+constexpr int kMostRounds = 40;
 constexpr Action kGrowToTheLimit = {Action::Kind::kGrow, 0, Action::kToTheLimit};
 
 class Search {
@@ -37,9 +44,11 @@ class Search {
       : task_(task),
         identity_(task.checkpoint == nullptr ? Digest() : SearchIdentity("mcts", workspace, task)),
         num_rules_(workspace.rules().size()),
+        prices_(workspace.prices()),
         walk_(&workspace, &task.limits),
         priors_(workspace.rules().size(), task.seed),
-        tree_(&priors_) {}
+        tree_(&priors_),
+        contenders_(prices_) {}
 
   // What was left by one that was interrupted, if there is anything. After an error this one is of
   // no use.
@@ -90,21 +99,32 @@ class Search {
   bool CanBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StopReason CheckEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeIn(Slot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MayReprice() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Reprice() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SettleBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  double SecondsToSettle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteAll(const std::vector<Action>& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BringUpToDate(State& state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What was so much when it was valued.
+  double CostNow(BillId bill, double cost) const {
+    return bill.valid() ? prices_->CostOf(bill) : cost;
+  }
   void Fail(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   double BestCost() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return outcome_.improvements.back().cost;
   }
   // To the best state, with what it takes to leave the present one and to value it.
   double SecondsBack() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return 2 * seconds_to_best_; }
-  void NoteBest(double cost, std::vector<Action> path, double seconds)
+  void NoteBest(const State& state, std::vector<Action> path, double seconds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of where walk_ is.
-  void NoteIfNoWorse(double cost, const std::vector<Action>& path)
+  void NoteIfNoWorse(const State& state, const std::vector<Action>& path)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Task task_;  // of a search that goes on: with what is left of its time
   const Digest identity_;
   const size_t num_rules_;
+  Prices* const prices_;  // null: they never change
   int64_t start_ns_ = Clock::System().NowNs();
   bool goes_on_ = false;  // from a checkpoint
 
@@ -123,7 +143,12 @@ class Search {
   int64_t num_states_ ABSL_GUARDED_BY(mutex_) = 0;    // of earlier trees
   std::vector<Action> best_path_ ABSL_GUARDED_BY(mutex_);
   double seconds_to_best_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::optional<double> cut_short_ ABSL_GUARDED_BY(mutex_);  // cost of where walk_ is, if so
+  std::optional<State> cut_short_ ABSL_GUARDED_BY(mutex_);  // where walk_ is, if so
+  Contenders contenders_ ABSL_GUARDED_BY(mutex_);           // if prices change
+  bool repriced_ ABSL_GUARDED_BY(mutex_) = false;           // ever
+  int64_t last_repricing_ ABSL_GUARDED_BY(mutex_) = 0;      // simulations then
+  // To a state with all that there is: whatever things cost, the best is in it.
+  std::optional<std::vector<Action>> to_all_ ABSL_GUARDED_BY(mutex_);
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   Outcome outcome_ ABSL_GUARDED_BY(mutex_);
 };
@@ -141,10 +166,11 @@ absl::StatusOr<Outcome> Search::ToEnd() {
   for (int64_t i = first_slot(); i < next_; ++i) {
     TakeIn(slots_[i % MctsStrategy::kWindow]);
   }
+  SettleBest();
   // What was cut short is where nobody comes again, but may be the best; of equals it holds more.
-  if (!cut_short_.has_value() || *cut_short_ > BestCost()) {
+  if (!cut_short_.has_value() || cut_short_->cost > BestCost()) {
     QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(best_path_, task_.stop.WithoutDeadline()).status());
-  } else if (*cut_short_ < BestCost()) {
+  } else if (cut_short_->cost < BestCost()) {
     NoteBest(*cut_short_, {}, 0);
   }
   outcome_.applied_by_rule = walk_.AppliedByRule();
@@ -166,7 +192,7 @@ absl::Status Search::Prepare() {
   if (goes_on_) return PrepareToGoOn();
   QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, task_.stop));
   absl::MutexLock lock(&mutex_);
-  NoteBest(root_.cost, {}, 0);
+  NoteBest(root_, {}, 0);
   opened_root_ = {walk_.Hash(), walk_.Actions(task_.stop)};
   const std::vector<Action> grow = {kGrowToTheLimit};
   if (!opened_root_.actions.empty()) {
@@ -174,13 +200,14 @@ absl::Status Search::Prepare() {
     QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(grow, task_.stop));
     outcome_.reason = task_.stop.Check();
     if (outcome_.reason != StopReason::kNone) {
-      cut_short_ = grown.cost;
+      cut_short_ = grown;
     } else {
       ++outcome_.simulations;
-      if (grown.saturated) outcome_.reason = StopReason::kSaturated;
-      NoteIfNoWorse(grown.cost, grow);
+      NoteIfNoWorse(grown, grow);
+      if (grown.saturated) NoteAll(grow);
     }
   }
+  contenders_.Add(root_.bill, {}, 0);
   tree_.Reset(root_, opened_root_);
   return absl::OkStatus();
 }
@@ -225,6 +252,7 @@ Search::Slot* Search::Begin() {
   }
   Slot& slot = slots_[next_ % MctsStrategy::kWindow];
   if (next_ >= MctsStrategy::kWindow) TakeIn(slot);
+  if (MayReprice()) Reprice();
   // What was taken in may have been the last that was missing.
   if (outcome_.reason != StopReason::kNone) return nullptr;
   ++next_;
@@ -235,7 +263,7 @@ Search::Slot* Search::Begin() {
 }
 
 StopReason Search::CheckEnd() {
-  const StopCondition stop = task_.stop.EarlierBy(SecondsBack());
+  const StopCondition stop = task_.stop.EarlierBy(SecondsBack() + SecondsToSettle());
   if (const StopReason reason = stop.Check(); reason != StopReason::kNone) return reason;
   if (!again_.empty()) return StopReason::kNone;
   if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
@@ -248,19 +276,74 @@ void Search::TakeIn(Slot& slot) {
   slot.done = false;
   // Of an earlier tree it cannot be told any more what was known.
   if (!std::exchange(slot.used, false) || slot.tree != num_restarts_) return;
+  for (State& state : slot.states) BringUpToDate(state);
   tree_.Observe(slot.leaf, slot.opened, slot.states);
   for (size_t i = 0; i < slot.states.size(); ++i) {
     ++outcome_.simulations;
     const State& state = slot.states[i];
-    if (BestCost() > state.cost) {
-      std::vector<Action> path = slot.leaf.path;
-      path.push_back(slot.leaf.tries[i]);
-      NoteBest(state.cost, path, slot.seconds[i]);
-    }
-    // All that there is is in this state.
-    if (state.saturated) outcome_.reason = StopReason::kSaturated;
+    if (BestCost() <= state.cost && !state.saturated && !contenders_.Wants(state.bill)) continue;
+    std::vector<Action> path = slot.leaf.path;
+    path.push_back(slot.leaf.tries[i]);
+    contenders_.Add(state.bill, path, slot.seconds[i]);
+    if (BestCost() > state.cost) NoteBest(state, path, slot.seconds[i]);
+    if (state.saturated) NoteAll(path);
   }
   RestartIfStuck();
+}
+
+// All that there is is in the state at the end of the path.
+void Search::NoteAll(const std::vector<Action>& path) {
+  outcome_.reason = StopReason::kSaturated;
+  if (prices_ != nullptr) to_all_ = best_path_ = path;
+}
+
+// Those that were valued before prices changed. None is dearer than the root, whose best graph is
+// in all of them.
+void Search::BringUpToDate(State& state) const {
+  if (repriced_) state.cost = std::min(CostNow(state.bill, state.cost), root_.cost);
+}
+
+bool Search::MayReprice() const {
+  const int64_t since = outcome_.simulations - last_repricing_;
+  return since * kRepricedPerSimulation >= static_cast<int64_t>(tree_.num_states());
+}
+
+// If more has become known of what things cost: of all that is remembered. Then another state may
+// be the best.
+void Search::Reprice() {
+  if (prices_ == nullptr || !prices_->HasNews() || !prices_->Update()) return;
+  repriced_ = true;
+  last_repricing_ = outcome_.simulations;
+  root_.cost = CostNow(root_.bill, root_.cost);
+  tree_.Reprice([this](BillId bill) { return prices_->CostOf(bill); });
+  if (cut_short_.has_value()) BringUpToDate(*cut_short_);
+  for (Improvement& step : outcome_.improvements) step.cost = CostNow(step.bill, step.cost);
+  const Contenders::Contender* const best = contenders_.Best();
+  if (best == nullptr) return;
+  const double cost = prices_->CostOf(best->bill);
+  if (cost < BestCost()) NoteBest({.cost = cost, .bill = best->bill}, best->path, best->seconds);
+}
+
+// Before the end, when there are no other threads. Nobody is kept from searching by this.
+void Search::SettleBest() {
+  if (prices_ == nullptr) return;
+  if (to_all_.has_value()) {
+    best_path_ = *to_all_;
+    return Reprice();
+  }
+  for (int round = 0; round < kMostRounds && !prices_->BestIsKnown(); ++round) {
+    const StopCondition stop = task_.stop.EarlierBy(SecondsBack());
+    if (stop.ShouldStop()) break;
+    prices_->AwaitBest(stop);
+    Reprice();
+  }
+  Reprice();
+}
+
+// Where costs are known for good, all time is for searching.
+double Search::SecondsToSettle() const {
+  if (prices_ == nullptr || prices_->BestIsKnown()) return 0;
+  return kShareOfWaiting / (1 - kShareOfWaiting) * Clock::System().SecondsSince(start_ns_);
 }
 
 // A new tree from the root, with what was learnt of actions.
@@ -293,7 +376,7 @@ void Search::Try(Walk& walk, Slot& slot) {
   if (slot.done) return;
   // Nobody need wait for the rest of it.
   if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
-  if (&walk == &walk_) cut_short_ = walk_.here().cost;
+  if (&walk == &walk_) cut_short_ = walk_.here();
 }
 
 // Goes along all edges of a slot, until time is up.
@@ -328,17 +411,18 @@ absl::StatusOr<bool> Search::Open(Walk& walk, Slot& slot) {
   return true;
 }
 
-void Search::NoteBest(double cost, std::vector<Action> path, double seconds) {
+void Search::NoteBest(const State& state, std::vector<Action> path, double seconds) {
   best_path_ = std::move(path);
   seconds_to_best_ = seconds;
   outcome_.improvements.push_back(
-      {Clock::System().SecondsSince(start_ns_), outcome_.simulations, cost});
+      {Clock::System().SecondsSince(start_ns_), outcome_.simulations, state.cost, state.bill});
 }
 
 // With all that is in it, where it is no worse: costs that are only known later may differ.
-void Search::NoteIfNoWorse(double cost, const std::vector<Action>& path) {
-  if (cost < BestCost()) NoteBest(cost, path, walk_.seconds());
-  if (cost == BestCost()) best_path_ = path;
+void Search::NoteIfNoWorse(const State& state, const std::vector<Action>& path) {
+  if (state.cost < BestCost()) NoteBest(state, path, walk_.seconds());
+  if (state.cost == BestCost()) best_path_ = path;
+  contenders_.Add(state.bill, path, walk_.seconds());
 }
 
 void Search::Fail(const absl::Status& status) {
@@ -458,16 +542,20 @@ absl::Status Search::PrepareToGoOn() {
   opened_root_ = {walk_.Hash(), walk_.Actions(stop)};
   std::erase(opened_root_.actions, kGrowToTheLimit);
   absl::MutexLock lock(&mutex_);
-  return root_.cost == tree_.root_cost() ? absl::OkStatus() : ValueAnew();
+  const bool as_it_was = prices_ == nullptr && root_.cost == tree_.root_cost();
+  return as_it_was ? absl::OkStatus() : ValueAnew();
 }
 
-// Costs are others than they were. The best path and what was learnt of actions stay.
+// Costs are others than they were, or may become so: no bill is in a checkpoint. The best path and
+// what was learnt of actions stay.
 absl::Status Search::ValueAnew() {
   const std::vector<Action> path = std::move(best_path_);
   QUOTIENT_ASSIGN_OR_RETURN(const State best, walk_.GoTo(path, task_.stop.WithoutDeadline()));
   outcome_.improvements.clear();
-  NoteBest(root_.cost, {}, 0);
-  NoteIfNoWorse(best.cost, path);
+  NoteBest(root_, {}, 0);
+  NoteIfNoWorse(best, path);
+  contenders_.Add(root_.bill, {}, 0);
+  if (outcome_.reason == StopReason::kSaturated) NoteAll(path);
   BeginAnew();
   slots_ = {};
   again_.clear();

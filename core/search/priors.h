@@ -26,6 +26,8 @@ class Priors {
 
   // The relative drop of the cost that an action brought.
   void Learn(Action action, double drop);
+  // Of what was learnt of such an action before it was so much more.
+  void Correct(Action action, double drop) { means_[IndexOf(action)].sum += drop; }
   // How good the action is expected to be; relative to others.
   double Expect(Action action) const;
 

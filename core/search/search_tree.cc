@@ -49,6 +49,7 @@ SearchTree::NodeId SearchTree::MakeNode(const State& state) {
   const NodeId id(static_cast<uint32_t>(nodes_.size()));
   Node& node = nodes_.emplace_back();
   node.cost = node.best = state.cost;
+  node.bill = state.bill;
   node.enodes = state.enodes;
   node.exhausted = state.final();
   best_cost_ = std::min(best_cost_, state.cost);
@@ -220,6 +221,50 @@ void SearchTree::Observe(const Leaf& leaf, const Opened& opened, std::span<const
     UpdateExhausted(node);
     best = std::min(best, node.best);
     node.best = best;
+  }
+}
+
+void SearchTree::Reprice(absl::FunctionRef<double(BillId)> cost_of) {
+  CorrectPriors(-1);
+  Node& root = nodes_[root_.value()];
+  if (root.bill.valid()) root.cost = cost_of(root.bill);
+  for (Node& node : nodes_) {
+    if (node.bill.valid()) node.cost = cost_of(node.bill);
+    node.cost = std::min(node.cost, root.cost);
+  }
+  CorrectPriors(1);
+  FindBest();
+}
+
+// Adds what all actions have brought by the costs as they are, or takes it away.
+void SearchTree::CorrectPriors(double sign) {
+  if (root_cost() <= 0) return;
+  for (const Node& node : nodes_) {
+    for (const Edge& edge : node.edges) {
+      if (!edge.child.valid()) continue;
+      const double drop = node.cost - nodes_[edge.child.value()].cost;
+      priors_.Correct(edge.action, sign * drop / root_cost());
+    }
+  }
+}
+
+// Most edges lead to younger nodes, so two rounds do for most trees.
+void SearchTree::FindBest() {
+  best_cost_ = root_cost();
+  for (Node& node : nodes_) {
+    node.best = node.cost;
+    best_cost_ = std::min(best_cost_, node.cost);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = nodes_.size(); i-- > 0;) {
+      Node& node = nodes_[i];
+      for (const Edge& edge : node.edges) {
+        if (!edge.child.valid() || nodes_[edge.child.value()].best >= node.best) continue;
+        node.best = nodes_[edge.child.value()].best;
+        changed = true;
+      }
+    }
   }
 }
 

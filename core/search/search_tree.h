@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "core/base/ids.h"
 #include "core/search/priors.h"
 #include "core/search/walk.h"
@@ -84,9 +85,16 @@ class SearchTree {
   void Read(FieldReader& stream);
   bool TakeUp(Leaf* leaf);
 
+  // All states cost what `cost_of` says of their bills; those without one what they did. None is
+  // left to cost more than the root, whose best graph is in all of them. What is best below them
+  // follows, and what actions have brought.
+  void Reprice(absl::FunctionRef<double(BillId)> cost_of);
+
   double root_cost() const { return nodes_[root_.value()].cost; }
   // Of the whole tree.
   double best_cost() const { return best_cost_; }
+  // Of the states that can be come to from an open one, by its hash, and of itself.
+  double BestBelow(uint64_t hash) const { return nodes_[node_of_state_.at(hash).value()].best; }
 
  private:
   struct Edge {
@@ -101,6 +109,7 @@ class SearchTree {
     double cost = 0;
     int64_t enodes = 0;
     double best = 0;  // of the states here and below
+    BillId bill;      // in no checkpoint
     uint32_t visits = 0;
     uint32_t batches = 0;   // of tries that were begun
     int64_t opened_at = 0;  // as Leaf::as_of; 0: not yet
@@ -122,6 +131,8 @@ class SearchTree {
   bool MayWiden(const Node& node) const;
   void Begin(const Leaf& leaf);
   void UpdateExhausted(Node& node);
+  void CorrectPriors(double sign);
+  void FindBest();
   uint32_t BestEdge(const Node& node) const;
   double Quality(double cost) const;
   int64_t WayTo(const Node& node) const;

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/checkpoint_slot.h"
+#include "core/base/ids.h"
 #include "core/base/stop.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/rule.h"
@@ -25,6 +26,29 @@ struct Limits {
   int64_t max_matches_per_rule = 10'000;  // per iteration, before the scheduler bans the rule
   // Steps of a strategy that tries one thing after the other.
   int64_t max_simulations = std::numeric_limits<int64_t>::max();
+};
+
+// What the cost of a state is made of, where that may become known better; else invalid.
+using BillId = StrongId<struct BillTag>;
+
+// What things cost, where more becomes known of it while a search goes on. One for all workspaces
+// of a search. Thread-safe.
+class Prices {
+ public:
+  virtual ~Prices() = default;
+  // Whether anything was learnt that prices do not show yet. Quick.
+  virtual bool HasNews() const = 0;
+  // Puts up new prices by what is known by now, without waiting for more. Until then all stay as
+  // they are, so that costs can be compared. Whether any has changed.
+  virtual bool Update() = 0;
+  // What a state comes to by the prices that are up, if it still is made of the same: no less than
+  // its cost. In which order it is summed up is left open: its last bits may differ from those of
+  // Workspace::Cost.
+  virtual double CostOf(BillId bill) const = 0;
+  // Whether nothing more will become known of what the cheapest bill is made of. Quick.
+  virtual bool BestIsKnown() const = 0;
+  // Blocks until what was missing for that has arrived, or `stop`; prices stay as they are.
+  virtual void AwaitBest(const StopCondition& stop) = 0;
 };
 
 // What a search works on: an e-graph, the rules that may grow it, and what its states are worth.
@@ -40,6 +64,10 @@ class Workspace {
   // What a search brings down: the cost of the best that can be taken out of the clean graph, as
   // far as it can be told quickly. A function of the state and of how it was come to.
   virtual double Cost() = 0;
+  // What that was made of, as of the last call of Cost.
+  virtual BillId bill() const { return {}; }
+  // By which bills are valued; null if costs are known for good.
+  virtual Prices* prices() { return nullptr; }
   // The classes that this best one is made of, as of the last call of Cost.
   virtual void ForEachBest(const std::function<void(egraph::ClassId)>& visit) = 0;
   // Together with the graph's marks, which others set.
@@ -48,11 +76,12 @@ class Workspace {
   virtual void Forget() = 0;
 };
 
-// The best cost so far came down.
+// Another state was held to be the best.
 struct Improvement {
   double seconds = 0;  // since the start
   int64_t simulations = 0;
-  double cost = 0;
+  double cost = 0;  // of that state
+  BillId bill;
 };
 
 struct Outcome {
@@ -61,7 +90,9 @@ struct Outcome {
   // Matches that changed the graph, of what led to the final one.
   int64_t matches_applied = 0;
   std::vector<int64_t> applied_by_rule;  // parallel to the rules
-  // From the cost at the start on, falling.
+  // From the state where it began on. All costs are by what was known when the outcome was made. So
+  // they fall, but where something was learnt of costs meanwhile: what was held to be the best
+  // before that may be dearer than what was left for it.
   std::vector<Improvement> improvements;
 
   // Of strategies that try one thing after the other.

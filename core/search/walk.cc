@@ -48,7 +48,9 @@ void Walk::Describe() {
     here_.saturated = steps_.back().saturated;
   }
   here_.full = here_.enodes >= limits_.max_enodes;
-  here_.cost = Cost(here_.changed);
+  const Worth worth = Value(here_.changed);
+  here_.cost = worth.cost;
+  here_.bill = worth.bill;
 }
 
 uint64_t Walk::Hash() { return graph_.state_hash() | 1; }
@@ -180,11 +182,14 @@ void Walk::SearchFromScratch(size_t rule, size_t wanted, const StopCondition& st
 }
 
 // What is best is looked for again only where it may have changed.
-double Walk::Cost(bool changed) {
-  std::optional<double>& cost = steps_.empty() ? first_cost_ : steps_.back().cost;
-  if (!changed) cost = steps_.size() == 1 ? first_cost_ : steps_[steps_.size() - 2].cost;
-  if (changed || !cost.has_value()) cost = workspace_.Cost();
-  return *cost;
+Walk::Worth Walk::Value(bool changed) {
+  std::optional<Worth>& worth = steps_.empty() ? first_worth_ : steps_.back().worth;
+  if (!changed) worth = steps_.size() == 1 ? first_worth_ : steps_[steps_.size() - 2].worth;
+  if (changed || !worth.has_value()) {
+    const double cost = workspace_.Cost();
+    worth = Worth{cost, workspace_.bill()};
+  }
+  return *worth;
 }
 
 std::vector<Action> Walk::Actions(const StopCondition& stop) {

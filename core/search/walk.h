@@ -35,6 +35,7 @@ struct Action {
 // Where a walk has come to.
 struct State {
   double cost = 0;
+  BillId bill;
   int64_t enodes = 0;
   bool changed = true;     // by the last action
   bool saturated = false;  // no rule has anything left to do
@@ -74,13 +75,17 @@ class Walk {
   std::vector<int64_t> AppliedByRule() const;
 
  private:
+  struct Worth {
+    double cost;
+    BillId bill;
+  };
   struct Step {
     Action action;
     bool cut_short = false;
     bool searched = false;  // matches wait that an action may take
     bool saturated = false;
     double seconds = 0;          // of this one and those before
-    std::optional<double> cost;  // of the state that it leads to, if anybody asked
+    std::optional<Worth> worth;  // of the state that it leads to, if anybody asked
     std::vector<int64_t> applied_by_rule;
   };
 
@@ -93,7 +98,7 @@ class Walk {
   void SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop);
   size_t most_matches() const;
   void Back();
-  double Cost(bool changed);
+  Worth Value(bool changed);
   void AddPlaces(std::vector<Action>& actions);
 
   Workspace& workspace_;
@@ -102,7 +107,7 @@ class Walk {
   Rewriter rewriter_;
   std::vector<Step> steps_;
   State here_;
-  std::optional<double> first_cost_;  // of where it began
+  std::optional<Worth> first_worth_;  // of where it began
   bool begun_ = false;
   bool first_searched_ = false;  // as Step::searched, of where it began
   std::vector<size_t> wanted_;   // of the rules that need not search from scratch

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/rng.h"
 #include "core/search/field_stream.h"
 
 namespace quotient::search {
@@ -24,9 +26,13 @@ class World {
     tree_.Reset(StateOf(0), Opened(0));
   }
 
-  State StateOf(uint64_t rules) const {
+  double CostOf(uint64_t rules) const {
     const auto cost = cost_.find(rules);
-    return {.cost = cost == cost_.end() ? 10 : cost->second,
+    return cost == cost_.end() ? 10 : cost->second;
+  }
+  State StateOf(uint64_t rules) const {
+    return {.cost = CostOf(rules),
+            .bill = BillId(rules),
             .saturated = std::popcount(rules) == num_rules_};
   }
   SearchTree::Opened Opened(uint64_t rules) const {
@@ -63,6 +69,12 @@ class World {
     tree_.Observe(leaf, opened, states);
   }
   int64_t num_tried() const { return num_tried_; }
+  // States cost something else from now on.
+  void Reprice(std::map<uint64_t, double> cost) {
+    cost_ = std::move(cost);
+    tree_.Reprice([this](BillId bill) { return CostOf(bill.value()); });
+  }
+  double Expect(uint16_t rule) { return priors_.Expect(Rule(rule)); }
 
   SearchTree& tree() { return tree_; }
   // All of it but the leaves that are under way.
@@ -81,7 +93,7 @@ class World {
 
  private:
   const int num_rules_;
-  const std::map<uint64_t, double> cost_;
+  std::map<uint64_t, double> cost_;
   Priors priors_;
   SearchTree tree_;
   int64_t num_tried_ = 0;
@@ -246,6 +258,69 @@ TEST(SearchTree, OneOfMoreRulesIsNotRead) {
   HalfDone half;
   World fewer(11, {});
   EXPECT_FALSE(fewer.Read(half.world.Written()));
+}
+
+std::map<uint64_t, double> RandomCosts(int num_rules, Rng& rng) {
+  std::map<uint64_t, double> costs = {{0, 10}};
+  for (uint64_t rules = 1; rules < uint64_t{1} << num_rules; ++rules) {
+    costs[rules] = rng.Uniform(5, 10);
+  }
+  return costs;
+}
+
+// A tree that was grown by other costs and one that was grown by the new ones: where all has been
+// seen, they know the same.
+TEST(SearchTree, RepricedIsAsIfItHadBeenGrownByTheNewCosts) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    constexpr int kRules = 6;
+    World repriced(kRules, RandomCosts(kRules, rng));
+    const std::map<uint64_t, double> costs = RandomCosts(kRules, rng);
+    World grown(kRules, costs);
+    while (repriced.Simulate()) {
+    }
+    while (grown.Simulate()) {
+    }
+    repriced.Reprice(costs);
+    EXPECT_EQ(repriced.tree().best_cost(), grown.tree().best_cost());
+    for (uint64_t rules = 0; rules + 1 < uint64_t{1} << kRules; ++rules) {
+      double best = 10;  // of the states with all these rules
+      for (const auto& [state, cost] : costs) {
+        if ((state & rules) == rules) best = std::min(best, cost);
+      }
+      EXPECT_EQ(repriced.tree().BestBelow(rules + 1), best);
+    }
+    for (uint16_t rule = 0; rule < kRules; ++rule) {
+      EXPECT_NEAR(repriced.Expect(rule), grown.Expect(rule), 1e-9);
+    }
+  }
+}
+
+// In the middle of a search the tree goes by the new costs from then on.
+TEST(SearchTree, GoesWhereSomethingIsToBeGainedByTheNewCosts) {
+  std::map<uint64_t, double> before, after;
+  for (const int rules : {1, 2, 3, 4, 5}) {
+    before[(uint64_t{1} << rules) - 1] = 10 - rules;
+    after[((uint64_t{1} << rules) - 1) << 10] = 10 - rules;
+  }
+  World world(16, before);
+  while (world.tree().best_cost() > 6) ASSERT_TRUE(world.Simulate());
+  world.Reprice(after);
+  const double known = world.tree().best_cost();
+  EXPECT_GT(known, 6);
+  while (world.tree().best_cost() > 5 && world.num_tried() < 2'000) ASSERT_TRUE(world.Simulate());
+  EXPECT_EQ(world.tree().best_cost(), 5);
+}
+
+TEST(SearchTree, NothingIsDearerThanTheRoot) {
+  World world(3, {{0, 10}, {1, 5}});
+  while (world.Simulate()) {
+  }
+  world.Reprice({{0, 20}, {1, 50}, {2, 15}});
+  EXPECT_EQ(world.tree().root_cost(), 20);
+  EXPECT_EQ(world.tree().BestBelow(1 + 1), 10);
+  EXPECT_EQ(world.tree().best_cost(), 10);
 }
 
 TEST(Priors, ComeToExpectWhatActionsBring) {

@@ -1,0 +1,85 @@
+#include "core/search/contenders.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace quotient::search {
+namespace {
+
+// What bills cost, as a test says; 50 where it says nothing.
+class Listed final : public Prices {
+ public:
+  bool HasNews() const override { return false; }
+  bool Update() override { return false; }
+  double CostOf(BillId bill) const override {
+    const auto found = costs.find(bill.value());
+    return found == costs.end() ? 50 : found->second;
+  }
+  bool BestIsKnown() const override { return true; }
+  void AwaitBest(const StopCondition&) override {}
+
+  std::map<uint32_t, double> costs;
+};
+
+std::vector<Action> Way(uint32_t to) { return {{Action::Kind::kPlace, 0, to}}; }
+
+TEST(Contenders, TheBestFollowsWhatIsKnown) {
+  Listed prices;
+  Contenders contenders(&prices);
+  EXPECT_EQ(contenders.Best(), nullptr);
+  for (uint32_t i = 0; i < 5; ++i) contenders.Add(BillId(i), Way(i), i);
+  prices.costs = {{1, 3}, {3, 2}};
+  EXPECT_EQ(contenders.Best()->bill, BillId(3));
+  EXPECT_EQ(contenders.Best()->path, Way(3));
+  EXPECT_EQ(contenders.Best()->seconds, 3);
+  prices.costs = {{1, 3}, {3, 70}};
+  EXPECT_EQ(contenders.Best()->bill, BillId(1));
+}
+
+TEST(Contenders, OfStatesWithTheSameBillTheFirstOneStays) {
+  Listed prices;
+  Contenders contenders(&prices);
+  EXPECT_TRUE(contenders.Wants(BillId(7)));
+  contenders.Add(BillId(7), Way(1), 1);
+  EXPECT_FALSE(contenders.Wants(BillId(7)));
+  contenders.Add(BillId(7), Way(2), 2);
+  EXPECT_EQ(contenders.size(), 1u);
+  EXPECT_EQ(contenders.Best()->path, Way(1));
+}
+
+TEST(Contenders, WhatHasNoBillIsNone) {
+  Contenders contenders(nullptr);
+  EXPECT_FALSE(contenders.Wants(BillId()));
+  contenders.Add(BillId(), Way(1), 1);
+  EXPECT_EQ(contenders.Best(), nullptr);
+}
+
+TEST(Contenders, TheDearestAreForgottenAndMayComeAgain) {
+  Listed prices;
+  Contenders contenders(&prices);
+  constexpr auto kMost = static_cast<uint32_t>(Contenders::kMost);
+  for (uint32_t i = 0; i < 2 * kMost; ++i) {
+    prices.costs[i] = (i * 7919u) % (2 * kMost);  // each once, in no order
+    contenders.Add(BillId(i), Way(i), 0);
+  }
+  EXPECT_EQ(contenders.size(), Contenders::kMost);
+  for (uint32_t i = 0; i < 2 * kMost; ++i) {
+    EXPECT_EQ(contenders.Wants(BillId(i)), prices.costs[i] >= kMost) << i;
+  }
+  EXPECT_EQ(contenders.Best()->bill, BillId(0));
+}
+
+TEST(Contenders, OfManyEqualsTheFirstStay) {
+  Listed prices;
+  Contenders contenders(&prices);
+  for (uint32_t i = 0; i < 5 * Contenders::kMost; ++i) contenders.Add(BillId(i), Way(i), 0);
+  EXPECT_LT(contenders.size(), 2 * Contenders::kMost);
+  EXPECT_EQ(contenders.Best()->bill, BillId(0));
+  EXPECT_FALSE(contenders.Wants(BillId(0)));
+}
+
+}  // namespace
+}  // namespace quotient::search
