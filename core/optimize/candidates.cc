@@ -46,7 +46,7 @@ class Searcher {
         .constant_footprint_log2 = settings_.constant_footprint_log2,
         .extractor = strategy_.extractor(),
     };
-    const auto make = [&] { return TensorWorkspace::Make(graph, measured, settings, model_); };
+    const auto make = [&] { return TensorWorkspace::Make(graph, measured, settings, &prices_); };
     QUOTIENT_ASSIGN_OR_RETURN(workspace_, make());
     QUOTIENT_RETURN_IF_ERROR(Grow(make));
     QUOTIENT_RETURN_IF_ERROR(Choose());
@@ -109,8 +109,9 @@ class Searcher {
     const double left = options_.budget_seconds - Clock::System().SecondsSince(start_ns_);
     const StopCondition stop = stop_.WithBudget(Clock::System(), std::max(0.0, left));
     if (model_.measures()) {
-      result_.figures.kernels_measured += costs.Request(OriginalENodes());
+      costs.Request(OriginalENodes());
       QUOTIENT_RETURN_IF_ERROR(Settle(problem, dag, costs, stop));
+      result_.figures.kernels_measured = prices_.num_requested();
       costs.SetBasis(ENodeCosts::Basis::kMeasuredOnly);
     }
     // What is known is chosen from even when time is up: extraction is quick, and an answer that is
@@ -134,7 +135,6 @@ class Searcher {
       QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, dag.Extract(problem, stop));
       hook_(workspace_->graph().num_enodes(), ShareOfOriginal(selection.cost, costs));
       const int fresh = costs.Request(Chosen(selection));
-      result_.figures.kernels_measured += fresh;
       if (stop.ShouldStop()) break;
       model_.Wait(stop);
       costs.Update();
@@ -254,6 +254,7 @@ class Searcher {
   const StopCondition& stop_;
   const SearchHook& hook_;
   int64_t start_ns_ = Clock::System().NowNs();  // if resumed: as if never interrupted
+  KernelPrices prices_{&model_};
   std::unique_ptr<TensorWorkspace> workspace_;
   absl::flat_hash_set<Digest> digests_;
   SearchResult result_;

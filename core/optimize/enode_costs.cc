@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/base/casts.h"
@@ -48,16 +49,17 @@ bool AllStatic(const std::vector<kernels::Operand>& operands, const model::Tenso
 
 }  // namespace
 
-ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, cost::CostModel& model, int threads,
+ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices, int threads,
                        int constant_footprint_log2)
     : tensors_(tensors),
-      model_(model),
+      prices_(*prices),
       threads_(threads),
       footprint_log2_(constant_footprint_log2) {
   Refresh();
 }
 
 void ENodeCosts::Refresh() {
+  if (prices_.version() != version_) ReadPrices();
   const egraph::EGraph& graph = *tensors_.egraph;
   costs_.assign(graph.enode_bound(), 0);
   enodes_.assign(graph.enode_bound(), ENode());
@@ -168,13 +170,10 @@ ENodeCosts::Content ENodeCosts::ContentOf(ENodeId node) {
 }
 
 int ENodeCosts::KernelIndex(kernels::KernelSpec spec) {
-  const auto [entry, fresh] =
-      kernel_by_key_.emplace(kernels::KernelKey(spec), static_cast<int>(kernels_.size()));
-  if (fresh) {
-    kernels_.push_back({std::move(spec), false, {}});
-    kernels_.back().cost = Known(kernels_.back().spec);
-  }
-  return entry->second;
+  const int kernel = prices_.IndexOf(std::move(spec));
+  if (static_cast<size_t>(kernel) >= kernels_.size()) kernels_.resize(kernel + 1);
+  kernels_[kernel] = Known(kernel);
+  return kernel;
 }
 
 void ENodeCosts::AddEpilogues(ENodeId node, const Fingerprint& content) {
@@ -227,14 +226,19 @@ std::vector<domain::Split::Part> ENodeCosts::ChosenParts(const Split& split,
   return parts;
 }
 
+std::vector<const ENodeCosts::Split*> ENodeCosts::Shareable() const {
+  std::vector<const Split*> splits;
+  for (const Split& split : splits_) {
+    if (split.kernel >= 0 && CostOf(split.kernel, false) != kImpossible) splits.push_back(&split);
+  }
+  return splits;
+}
+
 std::vector<extract::SharedKernel> ENodeCosts::SharedKernels() const {
   std::vector<extract::SharedKernel> shared;
-  for (const Split& split : splits_) {
-    if (split.kernel < 0) continue;
-    const double cost = CostOf(split.kernel, false);
-    if (cost == kImpossible) continue;
-    shared.push_back({.cost = cost});
-    for (const domain::Split::Part& part : split.slices.parts) {
+  for (const Split* const split : Shareable()) {
+    shared.push_back({.cost = CostOf(split->kernel, false)});
+    for (const domain::Split::Part& part : split->slices.parts) {
       shared.back().members.push_back(part.slice);
     }
   }
@@ -257,8 +261,8 @@ std::vector<domain::Split> ENodeCosts::SplitsAmong(std::span<const ENodeId> node
 }
 
 double ENodeCosts::CostOf(int kernel, bool original) const {
-  const cost::KernelCost& cost = kernels_[kernel].cost;
-  const bool known = !model_.measures() || cost.source != cost::CostSource::kModel;
+  const cost::KernelCost& cost = kernels_[kernel];
+  const bool known = !prices_.model().measures() || cost.source != cost::CostSource::kModel;
   if (basis_ == Basis::kMeasuredOnly && !known && !original) {
     return kImpossible;
   }
@@ -275,23 +279,34 @@ uint64_t ENodeCosts::KernelsDigest(std::span<const ENodeId> nodes) const {
   return absl::HashOf(kernels);
 }
 
-int ENodeCosts::Request(std::span<const ENodeId> nodes) {
-  int fresh = 0;
-  for (const ENodeId node : nodes) fresh += RequestKernel(enodes_[node.value()].kernel);
-  const std::vector<bool> chosen = Marked(nodes);
-  for (const Split& split : splits_) {
-    if (ChosenParts(split, chosen).size() > 1) fresh += RequestKernel(split.kernel);
+std::vector<KernelPrices::Part> ENodeCosts::PartsOf(const extract::Charges& charges) const {
+  std::map<int, double> amounts;
+  for (const extract::Charges::Node& charge : charges.nodes) {
+    const int kernel = enodes_[charge.node.value()].kernel;
+    if (kernel < 0) continue;
+    const double cost = Cost(charge.node);
+    amounts[kernel] += cost > 0 ? 1 - charge.saving / cost : 1;
   }
-  return fresh;
+  const std::vector<const Split*> shareable = Shareable();
+  for (const size_t shared : charges.shared) amounts[shareable[shared]->kernel] += 1;
+  std::vector<KernelPrices::Part> parts;
+  for (const auto& [kernel, amount] : amounts) {
+    if (amount > 0) parts.push_back({kernel, static_cast<float>(amount)});
+  }
+  return parts;
 }
 
-bool ENodeCosts::RequestKernel(int index) {
-  if (index < 0 || kernels_[index].requested) return false;
-  Kernel& kernel = kernels_[index];
-  kernel.requested = true;
-  if (kernel.cost.source != cost::CostSource::kModel) return false;
-  model_.Request(kernel.spec);
-  return true;
+int ENodeCosts::Request(std::span<const ENodeId> nodes) {
+  std::vector<int> kernels;
+  for (const ENodeId node : nodes) {
+    const int kernel = enodes_[node.value()].kernel;
+    if (kernel >= 0) kernels.push_back(kernel);
+  }
+  const std::vector<bool> chosen = Marked(nodes);
+  for (const Split& split : splits_) {
+    if (split.kernel >= 0 && ChosenParts(split, chosen).size() > 1) kernels.push_back(split.kernel);
+  }
+  return prices_.Request(kernels);
 }
 
 void ENodeCosts::SetBasis(Basis basis) {
@@ -299,12 +314,18 @@ void ENodeCosts::SetBasis(Basis basis) {
   Update();
 }
 
-cost::KernelCost ENodeCosts::Known(const kernels::KernelSpec& spec) const {
-  return basis_ == Basis::kPrior ? model_.Prior(spec) : model_.Estimate(spec);
+cost::KernelCost ENodeCosts::Known(int kernel) const {
+  return basis_ == Basis::kPrior ? prices_.Prior(kernel) : prices_.Price(kernel);
+}
+
+void ENodeCosts::ReadPrices() {
+  version_ = prices_.version();
+  for (size_t i = 0; i < kernels_.size(); ++i) kernels_[i] = Known(static_cast<int>(i));
 }
 
 void ENodeCosts::Update() {
-  for (Kernel& kernel : kernels_) kernel.cost = Known(kernel.spec);
+  prices_.UpdateOnly();
+  ReadPrices();
   for (size_t node = 0; node < enodes_.size(); ++node) {
     const ENode& info = enodes_[node];
     if (info.kernel >= 0) costs_[node] = CostOf(info.kernel, info.original);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -13,6 +12,8 @@
 #include "core/domain/splits.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/extract/extract.h"
+#include "core/extract/fusions.h"
+#include "core/optimize/kernel_prices.h"
 
 namespace quotient::optimize {
 
@@ -24,7 +25,7 @@ namespace quotient::optimize {
 class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows both. `constant_footprint_log2` and `threads` go into every kernel's spec.
-  ENodeCosts(const domain::TensorEGraph& tensors, cost::CostModel& model, int threads,
+  ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices, int threads,
              int constant_footprint_log2);
 
   double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
@@ -33,10 +34,14 @@ class ENodeCosts final : public extract::CostFunction {
   // Which of these e-nodes are to leave as Splits.
   std::vector<domain::Split> SplitsAmong(std::span<const egraph::ENodeId> nodes) const;
 
-  // The e-graph changed. What is known of e-nodes of the same content is remembered.
+  // The e-graph changed, or prices did. What is known of e-nodes of the same content is remembered.
   void Refresh();
   // Of selections with the same kernels the same, also where views or operands lie differently.
   uint64_t KernelsDigest(std::span<const egraph::ENodeId> nodes) const;
+
+  // What a selection is made of, kernel by kernel. What is saved is taken to stay the same share of
+  // the e-node's cost.
+  std::vector<KernelPrices::Part> PartsOf(const extract::Charges& charges) const;
 
   // Asks for measurements of the kernels of these e-nodes; how many had none so far.
   int Request(std::span<const egraph::ENodeId> nodes);
@@ -51,12 +56,6 @@ class ENodeCosts final : public extract::CostFunction {
   void SetBasis(Basis basis);
 
  private:
-  // Kernels of the e-graph, each once: many e-nodes share one.
-  struct Kernel {
-    kernels::KernelSpec spec;
-    bool requested = false;
-    cost::KernelCost cost;
-  };
   struct Split {
     domain::Split slices;  // all that there are in the e-graph
     int kernel = -1;       // -1: nothing runs, or nobody knows
@@ -87,16 +86,17 @@ class ENodeCosts final : public extract::CostFunction {
   Fingerprint FingerprintOf(egraph::ENodeId node) const;
   Content ContentOf(egraph::ENodeId node);
   int KernelIndex(kernels::KernelSpec spec);
-  // Requests the kernel; whether it had no measurement so far.
-  bool RequestKernel(int index);
-  cost::KernelCost Known(const kernels::KernelSpec& spec) const;
+  // The splits that are offered as shared kernels, in their order.
+  std::vector<const Split*> Shareable() const;
+  cost::KernelCost Known(int kernel) const;
+  void ReadPrices();
   double CostOf(int kernel, bool original) const;
   // Notes whose epilogue the e-node can be.
   void AddEpilogues(egraph::ENodeId node, const Fingerprint& content);
   bool CanFuse(egraph::ENodeId node, int running, absl::string_view main_op) const;
 
   const domain::TensorEGraph& tensors_;
-  cost::CostModel& model_;
+  KernelPrices& prices_;
   const int threads_;
   const int footprint_log2_;
   Basis basis_ = Basis::kKnown;
@@ -105,8 +105,8 @@ class ENodeCosts final : public extract::CostFunction {
   std::vector<Epilogue> epilogues_;
   std::vector<egraph::ENodeId> slices_;
   std::vector<Split> splits_;
-  std::vector<Kernel> kernels_;
-  absl::flat_hash_map<std::string, int> kernel_by_key_;
+  std::vector<cost::KernelCost> kernels_;  // by number, those that occur here
+  int64_t version_ = 0;                    // of the prices that they have
   absl::flat_hash_map<Fingerprint::Value, Content> contents_;
   // By content, position of the running value and kind of the main operator.
   absl::flat_hash_map<Fingerprint::Value, bool> can_fuse_;

@@ -38,7 +38,8 @@ struct Verification {
   int inputs = 0;  // random input sets compared
 };
 
-// The best cost that the search had seen came down to `cost_us`, by the costs of e-nodes.
+// From here on the search held another graph to be the best. Its cost is by the costs of e-nodes,
+// as they were known when the e-graph had been grown.
 struct SearchStep {
   double seconds = 0;  // since the strategy began
   int64_t simulations = 0;
@@ -63,7 +64,9 @@ struct SearchFigures {
   int64_t kernels_measured = 0;
   int64_t simulations = 0;  // what a tree search tried, and the different states it saw
   int64_t states = 0;
-  std::vector<SearchStep> best_costs;           // falling, from that at the start on
+  // From that at the start on. They fall, but where a measurement has shown that what was held to
+  // be the best was not.
+  std::vector<SearchStep> best_costs;
   std::map<std::string, int64_t> applied = {};  // matches by rule that grew the final e-graph
   SearchResumption resumed = {};
 };

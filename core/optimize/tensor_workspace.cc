@@ -10,13 +10,13 @@ namespace quotient::optimize {
 absl::StatusOr<std::unique_ptr<TensorWorkspace>> TensorWorkspace::Make(const model::Graph& graph,
                                                                        const model::Graph& measured,
                                                                        const Settings& settings,
-                                                                       cost::CostModel& model) {
-  std::unique_ptr<TensorWorkspace> made(new TensorWorkspace);
+                                                                       KernelPrices* prices) {
+  std::unique_ptr<TensorWorkspace> made(new TensorWorkspace(prices));
   QUOTIENT_ASSIGN_OR_RETURN(made->tensors_, domain::FromGraph(graph, measured));
   QUOTIENT_ASSIGN_OR_RETURN(
       made->rules_,
       rules::BuildRules(made->tensors_.domain.get(), settings.max_opset, settings.disabled_rules));
-  made->costs_ = std::make_unique<ENodeCosts>(made->tensors_, model, settings.threads,
+  made->costs_ = std::make_unique<ENodeCosts>(made->tensors_, prices, settings.threads,
                                               settings.constant_footprint_log2);
   made->extractor_ = extract::FindExtractor(settings.extractor);
   return made;
@@ -25,10 +25,14 @@ absl::StatusOr<std::unique_ptr<TensorWorkspace>> TensorWorkspace::Make(const mod
 double TensorWorkspace::Cost() {
   costs_->Refresh();
   const std::vector<egraph::ClassId> roots = tensors_.CanonicalRoots();
-  absl::StatusOr<extract::Selection> selection =
-      extractor_->Extract({graph(), *costs_, roots}, StopCondition());
+  const extract::Problem problem{graph(), *costs_, roots};
+  absl::StatusOr<extract::Selection> selection = extractor_->Extract(problem, StopCondition());
+  bill_ = {};
   if (!selection.ok()) return std::numeric_limits<double>::infinity();
   best_ = *std::move(selection);
+  if (prices() != nullptr) {
+    bill_ = prices_->BillOf(costs_->PartsOf(extract::ChargesOf(problem, best_)));
+  }
   return best_.cost;
 }
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/cost/cost_model.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/extract/extract.h"
 #include "core/model/graph.h"
 #include "core/optimize/enode_costs.h"
+#include "core/optimize/kernel_prices.h"
 #include "core/rules/rule_set.h"
 #include "core/search/strategy.h"
 
@@ -29,12 +29,13 @@ class TensorWorkspace final : public search::Workspace {
     std::string extractor = "dag";  // that values states
   };
 
-  // `measured` is `graph` with every symbol bound (equal ids). Borrows the model. OPTION_INVALID
-  // for an unknown rule name. The extractor is known. Thread-safe.
+  // `measured` is `graph` with every symbol bound (equal ids). Borrows the prices, which workspaces
+  // of one search share. OPTION_INVALID for an unknown rule name. The extractor is known.
+  // Thread-safe.
   static absl::StatusOr<std::unique_ptr<TensorWorkspace>> Make(const model::Graph& graph,
                                                                const model::Graph& measured,
                                                                const Settings& settings,
-                                                               cost::CostModel& model);
+                                                               KernelPrices* prices);
 
   domain::TensorEGraph& tensors() { return tensors_; }
   // Of the e-graph as it was at the last Refresh.
@@ -44,6 +45,8 @@ class TensorWorkspace final : public search::Workspace {
   std::span<const egraph::Rule* const> rules() const override { return rules_.rules(); }
   void Follow() override {}
   double Cost() override;
+  search::BillId bill() const override { return bill_; }
+  search::Prices* prices() override { return prices_->model().measures() ? prices_ : nullptr; }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
   // Nothing is kept from state to state.
   void Mark() override {}
@@ -51,13 +54,15 @@ class TensorWorkspace final : public search::Workspace {
   void Forget() override {}
 
  private:
-  TensorWorkspace() = default;
+  explicit TensorWorkspace(KernelPrices* prices) : prices_(prices) {}
 
+  KernelPrices* const prices_;
   domain::TensorEGraph tensors_;
   rules::RuleSet rules_;
   std::unique_ptr<ENodeCosts> costs_;
   const extract::Extractor* extractor_ = nullptr;
   extract::Selection best_;
+  search::BillId bill_;  // of best_, if kernels are measured
 };
 
 }  // namespace quotient::optimize

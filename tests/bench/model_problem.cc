@@ -32,8 +32,10 @@ absl::StatusOr<std::unique_ptr<ModelProblem>> ModelProblem::Make(const std::stri
   search::Rewriter rewriter(made->tensors_.egraph.get(), made->rules_.rules());
   QUOTIENT_RETURN_IF_ERROR(search::Saturate(rewriter, limits, {}, {}).status());
   QUOTIENT_ASSIGN_OR_RETURN(made->model_, cost::NewAnalyticCostModel(device));
-  made->costs_ = std::make_unique<optimize::ENodeCosts>(
-      made->tensors_, *made->model_, kThreads, kernels::ConstantFootprintLog2(prepared.cut.graph));
+  made->prices_ = std::make_unique<optimize::KernelPrices>(made->model_.get());
+  made->costs_ =
+      std::make_unique<optimize::ENodeCosts>(made->tensors_, made->prices_.get(), kThreads,
+                                             kernels::ConstantFootprintLog2(prepared.cut.graph));
   made->roots_ = made->tensors_.CanonicalRoots();
   return made;
 }

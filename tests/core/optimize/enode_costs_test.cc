@@ -46,7 +46,8 @@ TEST(ENodeCosts, APowIsPricedWithItsExponent) {
   ASSERT_OK(ops::InferTypes(graph));
   ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
   RecordingModel model;
-  const ENodeCosts costs(tensors, model, 1, 0);
+  KernelPrices prices(&model);
+  const ENodeCosts costs(tensors, &prices, 1, 0);
   ASSERT_EQ(model.asked.size(), 1);
   EXPECT_EQ(model.asked[0].attributes.GetFloat(kernels::kExponentAttribute, 0), 2);
 }
@@ -72,7 +73,8 @@ TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
   ASSERT_OK(ops::InferTypes(graph));
   ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
   RecordingModel model;
-  ENodeCosts costs(tensors, model, 1, 0);
+  KernelPrices prices(&model);
+  ENodeCosts costs(tensors, &prices, 1, 0);
   const std::vector<egraph::ENodeId> nodes = Original(tensors);
   ASSERT_EQ(nodes.size(), 3);
   ASSERT_EQ(costs.SharedKernels().size(), 1);

@@ -102,9 +102,9 @@ TEST_F(ResumeTest, ASearchComesToTheSameEndAsIfNothingHadHappened) {
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   const auto device = devices_.Get(options_.device, 1);
   ASSERT_TRUE(device.ok()) << device.status();
+  KernelPrices prices(&(*device)->costs());
   const auto make = [&] {
-    return TensorWorkspace::Make(prepared->graph, prepared->measured, {.max_opset = 20},
-                                 (*device)->costs());
+    return TensorWorkspace::Make(prepared->graph, prepared->measured, {.max_opset = 20}, &prices);
   };
   const search::Strategy& mcts = *search::FindStrategy("mcts");
   search::Task task;
