@@ -27,6 +27,24 @@ void AppendOperands(const std::vector<Operand>& operands, std::string* text) {
   text->push_back(')');
 }
 
+// If an activation is channels last, all that lies like the output is.
+void TieLayouts(KernelSpec& spec) {
+  if (!HasLayout(spec.outputs[0].type)) return;
+  const int rank = spec.outputs[0].type.rank();
+  const auto alike = [rank](const Operand& operand) {
+    return HasLayout(operand.type) && operand.type.rank() == rank;
+  };
+  const auto is_last = [&](const Operand& input) {
+    return alike(input) && input.layout == Layout::kChannelsLast;
+  };
+  if (std::ranges::none_of(spec.inputs, is_last)) return;
+  for (std::vector<Operand>* operands : {&spec.inputs, &spec.outputs}) {
+    for (Operand& operand : *operands) {
+      if (alike(operand)) operand.layout = Layout::kChannelsLast;
+    }
+  }
+}
+
 }  // namespace
 
 std::string KernelKey(const KernelSpec& spec) {
@@ -71,6 +89,7 @@ KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
     if (HasLayout(spec.inputs[0].type)) spec.inputs[0].layout = Layout::kChannelsLast;
     if (HasLayout(spec.outputs[0].type)) spec.outputs[0].layout = Layout::kChannelsLast;
   }
+  if (RoleOf(op) == LayoutRole::kTied && !spec.outputs.empty()) TieLayouts(spec);
   spec.threads = threads;
   const bool any_constant = std::any_of(spec.inputs.begin(), spec.inputs.end(),
                                         [](const Operand& input) { return input.constant; });

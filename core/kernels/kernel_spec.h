@@ -63,7 +63,8 @@ std::vector<Operand> AllOperands(const KernelSpec& spec);
 int FootprintLog2(int64_t constant_bytes);
 
 // The spec of one operator by itself, in the layouts it would run in: what a search asks for where
-// there is no graph yet. All types static; left-out inputs have dtype kUndefined.
+// there is no graph yet: element-wise ones and their like in that of their inputs. All types
+// static; left-out inputs have dtype kUndefined.
 KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
                     std::vector<Operand> inputs, std::vector<model::TensorType> outputs,
                     int threads, int constant_footprint_log2);

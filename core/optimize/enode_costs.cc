@@ -8,6 +8,9 @@
 #include "absl/base/casts.h"
 #include "absl/hash/hash.h"
 #include "core/kernels/fusion.h"
+#include "core/kernels/layout.h"
+#include "core/kernels/layout_plan.h"
+#include "core/optimize/epilogue_share.h"
 
 namespace quotient::optimize {
 namespace {
@@ -16,20 +19,8 @@ using domain::ENodeDescription;
 using domain::OpWord;
 using egraph::ENodeId;
 
-constexpr double kEpilogueShare = 0.1;
 constexpr uint64_t kNoNumber = ~uint64_t{0};
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
-
-std::vector<kernels::Operand> Operands(const ENodeDescription& description) {
-  std::vector<kernels::Operand> operands;
-  for (const domain::ENodeOperand& input : description.inputs) {
-    kernels::Operand& operand = operands.emplace_back();
-    if (!input.present) continue;  // left out: no type
-    operand.type = input.measured;
-    operand.constant = input.weight_only;
-  }
-  return operands;
-}
 
 // A bias is added where a contraction writes its result anyway: it costs less than the noise of a
 // measurement. Costing the operator without it keeps that noise from deciding whether work should
@@ -61,6 +52,7 @@ ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices
 void ENodeCosts::Refresh() {
   if (prices_.version() != version_) ReadPrices();
   const egraph::EGraph& graph = *tensors_.egraph;
+  PlanLayouts();
   costs_.assign(graph.enode_bound(), 0);
   enodes_.assign(graph.enode_bound(), ENode());
   epilogues_.clear();
@@ -68,7 +60,46 @@ void ENodeCosts::Refresh() {
   for (egraph::ClassId cls : graph.classes()) {
     for (ENodeId node : graph.nodes(cls)) AddENode(node);
   }
+  ShareEpilogues();
   AddSplits();
+}
+
+void ENodeCosts::PlanLayouts() {
+  const egraph::EGraph& graph = *tensors_.egraph;
+  kernels::LayoutPlanner planner(graph.class_bound());
+  for (const egraph::ClassId cls : graph.classes()) {
+    const domain::ClassData& data = tensors_.domain->data(graph, cls);
+    planner.AddValue(cls.value(), data.measured, data.weight_only);
+  }
+  std::vector<uint32_t> inputs;
+  for (const egraph::ClassId cls : graph.classes()) {
+    for (const ENodeId node : graph.nodes(cls)) {
+      const egraph::ENodeView view = graph.node(node);
+      const OpWord& word = tensors_.domain->word(view.op);
+      if (word.sort != OpWord::Sort::kOperator) continue;
+      inputs.clear();
+      for (const egraph::ClassId child : view.children) inputs.push_back(graph.Find(child).value());
+      const uint32_t output[] = {cls.value()};
+      planner.AddOperator(word.name, inputs, output);
+    }
+  }
+  layouts_ = planner.Choose();
+}
+
+std::vector<kernels::Operand> ENodeCosts::Operands(ENodeId node,
+                                                   const ENodeDescription& description) const {
+  const egraph::EGraph& graph = *tensors_.egraph;
+  std::vector<kernels::Operand> operands;
+  for (size_t i = 0; i < description.inputs.size(); ++i) {
+    const domain::ENodeOperand& input = description.inputs[i];
+    kernels::Operand& operand = operands.emplace_back();
+    if (!input.present) continue;  // left out: no type
+    operand.type = input.measured;
+    operand.constant = input.weight_only;
+    if (kernels::RoleOf(description.word->name) != kernels::LayoutRole::kTied) continue;
+    operand.layout = layouts_[graph.Find(graph.node(node).children[i]).value()];
+  }
+  return operands;
 }
 
 void ENodeCosts::AddENode(ENodeId node) {
@@ -96,7 +127,7 @@ void ENodeCosts::AddSplits() {
   for (domain::Split& slices : domain::FindSplits(tensors_, slices_)) {
     const ENodeDescription first = domain::Describe(tensors_, slices.parts.front().slice);
     Split& split = splits_.emplace_back();
-    const std::vector<kernels::Operand> inputs = Operands(first);
+    const std::vector<kernels::Operand> inputs = Operands(slices.parts.front().slice, first);
     if (!first.free && AllStatic(inputs, first.output.measured)) {
       const auto axis = static_cast<size_t>(slices.axis());
       std::vector<model::TensorType> outputs;
@@ -132,7 +163,10 @@ Fingerprint ENodeCosts::FingerprintOf(ENodeId node) const {
       fingerprint.Add(dim.is_number() ? static_cast<uint64_t>(dim.number()) : kNoNumber);
     }
   };
-  for (const egraph::ClassId child : view.children) add(tensors_.domain->data(graph, child));
+  for (const egraph::ClassId child : view.children) {
+    add(tensors_.domain->data(graph, child));
+    fingerprint.Add(static_cast<uint64_t>(layouts_[graph.Find(child).value()]));
+  }
   add(tensors_.domain->data(graph, graph.class_of(node)));
   // The one value that kernels know: NoteExponent.
   if (tensors_.domain->word(view.op).name == "Pow" && view.children.size() == 2) {
@@ -148,7 +182,7 @@ ENodeCosts::Content ENodeCosts::ContentOf(ENodeId node) {
   const ENodeDescription description = domain::Describe(tensors_, node);
   Content content;
   if (description.free) return content;
-  std::vector<kernels::Operand> operands = Operands(description);
+  std::vector<kernels::Operand> operands = Operands(node, description);
   content.is_static = AllStatic(operands, description.output.measured);
   if (!content.is_static) return content;
   const absl::string_view op = description.word->name;
@@ -188,14 +222,37 @@ void ENodeCosts::AddEpilogues(ENodeId node, const Fingerprint& content) {
       pair.Add(word.kind.value());
       const auto [known, fresh] = can_fuse_.try_emplace(pair.value());
       if (fresh) known->second = CanFuse(node, static_cast<int>(i), word.name);
-      if (known->second) epilogues_.push_back({node, producer});
+      if (known->second) epilogues_.push_back({node, producer, static_cast<uint32_t>(i)});
     }
   }
 }
 
+void ENodeCosts::ShareEpilogues() {
+  std::erase_if(epilogues_, [this](const Epilogue& epilogue) {
+    const ENode& producer = enodes_[epilogue.producer.value()];
+    return !producer.main || producer.kernel < 0 || enodes_[epilogue.node.value()].kernel < 0;
+  });
+  for (Epilogue& epilogue : epilogues_) epilogue.share = ShareOf(epilogue);
+}
+
+double ENodeCosts::ShareOf(const Epilogue& epilogue) {
+  const int main = enodes_[epilogue.producer.value()].kernel;
+  const int alone = enodes_[epilogue.node.value()].kernel;
+  const auto [known, fresh] = shares_.try_emplace(std::tuple(main, alone, epilogue.running));
+  if (!fresh) return known->second;
+  const kernels::KernelSpec spec = prices_.Spec(alone);
+  kernels::Epilogue behind = {.op = spec.op,
+                              .attributes = spec.attributes,
+                              .operands = spec.inputs,
+                              .running_is_second = epilogue.running == 1};
+  behind.operands.erase(behind.operands.begin() + epilogue.running);
+  return known->second =
+             EpilogueShare(prices_.Spec(main), std::move(behind), spec, prices_.model());
+}
+
 bool ENodeCosts::CanFuse(ENodeId node, int running, absl::string_view main_op) const {
   const ENodeDescription description = domain::Describe(tensors_, node);
-  const std::vector<kernels::Operand> operands = Operands(description);
+  const std::vector<kernels::Operand> operands = Operands(node, description);
   return kernels::FusesAsEpilogue(main_op, {description.word->name, description.word->attributes,
                                             operands, description.output.measured, running});
 }
@@ -204,9 +261,8 @@ std::vector<extract::Fusion> ENodeCosts::Fusions() const {
   std::vector<extract::Fusion> fusions;
   for (const Epilogue& epilogue : epilogues_) {
     const double cost = Cost(epilogue.node);
-    if (!enodes_[epilogue.producer.value()].main) continue;
     if (cost == kImpossible || Cost(epilogue.producer) == kImpossible) continue;
-    fusions.push_back({epilogue.node, epilogue.producer, (1 - kEpilogueShare) * cost});
+    fusions.push_back({epilogue.node, epilogue.producer, (1 - epilogue.share) * cost});
   }
   return fusions;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -19,9 +20,10 @@ namespace quotient::optimize {
 
 // Costs of a clean e-graph as it was at the last Refresh. One thread.
 //
-// An element-wise e-node that runs as the epilogue of one of its children is charged kEpilogueShare
-// of its stand-alone cost: fused, it costs next to nothing, and how much exactly only the
-// end-to-end run can say. Slices that can be one Split are charged no more than that costs.
+// An element-wise e-node that runs as the epilogue of one of its children is charged a share of
+// its stand-alone cost (epilogue_share.h): fused, it costs next to nothing, and how much exactly
+// only the end-to-end run can say. Slices that can be one Split are charged no more than that
+// costs.
 class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows both. `constant_footprint_log2` and `threads` go into every kernel's spec.
@@ -75,6 +77,8 @@ class ENodeCosts final : public extract::CostFunction {
   struct Epilogue {
     egraph::ENodeId node;
     egraph::ENodeId producer;
+    uint32_t running;  // which child of the node that is
+    double share = 0;  // of the node's cost that remains
   };
 
   void AddENode(egraph::ENodeId node);
@@ -83,6 +87,10 @@ class ENodeCosts final : public extract::CostFunction {
   static std::vector<domain::Split::Part> ChosenParts(const Split& split,
                                                       const std::vector<bool>& chosen);
   std::vector<bool> Marked(std::span<const egraph::ENodeId> nodes) const;
+  // In which layouts values of classes would lie if all e-nodes ran.
+  void PlanLayouts();
+  std::vector<kernels::Operand> Operands(egraph::ENodeId node,
+                                         const domain::ENodeDescription& description) const;
   Fingerprint FingerprintOf(egraph::ENodeId node) const;
   Content ContentOf(egraph::ENodeId node);
   int KernelIndex(kernels::KernelSpec spec);
@@ -93,6 +101,9 @@ class ENodeCosts final : public extract::CostFunction {
   double CostOf(int kernel, bool original) const;
   // Notes whose epilogue the e-node can be.
   void AddEpilogues(egraph::ENodeId node, const Fingerprint& content);
+  // Keeps those that save something, and says how much.
+  void ShareEpilogues();
+  double ShareOf(const Epilogue& epilogue);
   bool CanFuse(egraph::ENodeId node, int running, absl::string_view main_op) const;
 
   const domain::TensorEGraph& tensors_;
@@ -100,14 +111,17 @@ class ENodeCosts final : public extract::CostFunction {
   const int threads_;
   const int footprint_log2_;
   Basis basis_ = Basis::kKnown;
-  std::vector<double> costs_;  // by ENodeId
-  std::vector<ENode> enodes_;  // by ENodeId
+  std::vector<kernels::Layout> layouts_;  // by ClassId
+  std::vector<double> costs_;             // by ENodeId
+  std::vector<ENode> enodes_;             // by ENodeId
   std::vector<Epilogue> epilogues_;
   std::vector<egraph::ENodeId> slices_;
   std::vector<Split> splits_;
   std::vector<cost::KernelCost> kernels_;  // by number, those that occur here
   int64_t version_ = 0;                    // of the prices that they have
   absl::flat_hash_map<Fingerprint::Value, Content> contents_;
+  // By the kernels of producer and node and the position of the running value.
+  absl::flat_hash_map<std::tuple<int, int, uint32_t>, double> shares_;
   // By content, position of the running value and kind of the main operator.
   absl::flat_hash_map<Fingerprint::Value, bool> can_fuse_;
 };

@@ -37,6 +37,11 @@ int KernelPrices::IndexOf(kernels::KernelSpec spec) {
   return entry->second;
 }
 
+kernels::KernelSpec KernelPrices::Spec(int kernel) const {
+  absl::MutexLock lock(&mutex_);
+  return kernels_[kernel].spec;
+}
+
 cost::KernelCost KernelPrices::Price(int kernel) const {
   const absl::MutexLock lock(&mutex_);
   return kernels_[kernel].cost;

@@ -33,6 +33,7 @@ class KernelPrices final : public search::Prices {
 
   // The number of a kernel: for equal specs the same.
   int IndexOf(kernels::KernelSpec spec) ABSL_LOCKS_EXCLUDED(mutex_);
+  kernels::KernelSpec Spec(int kernel) const ABSL_LOCKS_EXCLUDED(mutex_);
   // By its number: what is up, and what the model says where nothing was measured.
   cost::KernelCost Price(int kernel) const ABSL_LOCKS_EXCLUDED(mutex_);
   cost::KernelCost Prior(int kernel) const ABSL_LOCKS_EXCLUDED(mutex_);

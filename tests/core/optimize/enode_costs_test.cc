@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "core/extract/extract.h"
 #include "core/kernels/fusion.h"
+#include "core/kernels/partition.h"
 #include "core/ops/infer_graph.h"
+#include "core/optimize/prepared.h"
 #include "tests/support/graphs.h"
+#include "tests/support/networks/networks.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::optimize {
@@ -88,6 +93,32 @@ TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
   EXPECT_TRUE(costs.SplitsAmong(std::span(nodes).subspan(1)).empty());
   EXPECT_EQ(costs.Request(std::span(nodes).subspan(1)), 2);
   EXPECT_EQ(costs.Request(nodes), 2);  // the third Slice, and the Split
+}
+
+// What a search believes of the original is what the graph is predicted to cost: epilogues, layouts
+// and Splits included.
+TEST(ENodeCosts, TheOriginalCostsWhatItsGraphIsPredictedToCost) {
+  ASSERT_OK_AND_ASSIGN(const auto model, cost::NewAnalyticCostModel("model:h200"));
+  for (const char* const name :
+       {"bert", "inception_v3", "mobilenet_v2", "nasrnn", "resnet50", "squeezenet"}) {
+    SCOPED_TRACE(name);
+    const auto network = networks::MakeNetwork(name, {.variant = networks::Variant::kPaper});
+    const std::string bytes = network->SerializeAsString();
+    ModelFiles files;
+    files.model = bytes;
+    ASSERT_OK_AND_ASSIGN(const Prepared original, Prepare(files, Options(), 1, StopCondition()));
+    ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors,
+                         domain::FromGraph(original.graph, original.measured));
+    KernelPrices prices(model.get());
+    const ENodeCosts costs(tensors, &prices, 1, kernels::ConstantFootprintLog2(original.cut.graph));
+    const std::vector<egraph::ClassId> roots = tensors.CanonicalRoots();
+    // There is but one e-node per class.
+    const auto only = extract::FindExtractor("dag")->Extract({*tensors.egraph, costs, roots}, {});
+    ASSERT_OK(only.status());
+    ASSERT_OK_AND_ASSIGN(const cost::GraphCost predicted,
+                         cost::PredictGraph(original.cut.graph, *model, StopCondition()));
+    EXPECT_NEAR(only->cost, predicted.total_us, 0.01 * predicted.total_us);
+  }
 }
 
 }  // namespace
