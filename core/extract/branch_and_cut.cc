@@ -20,7 +20,6 @@
 #include "core/extract/ilp_model.h"
 #include "core/extract/local_search.h"
 #include "core/extract/loop_separator.h"
-#include "core/extract/lower_bound.h"
 #include "core/extract/relaxation.h"
 #include "core/extract/requirements.h"
 #include "core/extract/shared_selection.h"
@@ -64,17 +63,6 @@ class SolverLock {
   static inline bool free_ ABSL_GUARDED_BY(mutex_) = true;
   bool owned_ = false;
 };
-
-// By Class.
-std::vector<bool> FindForced(const Instance& instance,
-                             const std::optional<Requirements>& requirements) {
-  std::vector<bool> forced(instance.num_classes(), false);
-  for (Class id : ForcedClasses(instance)) forced[id.value()] = true;
-  if (requirements.has_value()) {
-    Requirements::ForEach(requirements->OfRoots(), [&](Class id) { forced[id.value()] = true; });
-  }
-  return forced;
-}
 
 class Search {
  public:

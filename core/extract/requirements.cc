@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/extract/bottom_up.h"
+#include "core/extract/lower_bound.h"
 
 namespace quotient::extract {
 namespace {
@@ -70,6 +71,16 @@ Requirements::Set Requirements::OfRoots() const {
   Set set = Empty();
   for (Class root : instance_.roots) Unite(set, of(root));
   return set;
+}
+
+std::vector<bool> FindForced(const Instance& instance,
+                             const std::optional<Requirements>& requirements) {
+  std::vector<bool> forced(instance.num_classes(), false);
+  for (Class id : ForcedClasses(instance)) forced[id.value()] = true;
+  if (requirements.has_value()) {
+    Requirements::ForEach(requirements->OfRoots(), [&](Class id) { forced[id.value()] = true; });
+  }
+  return forced;
 }
 
 }  // namespace quotient::extract

@@ -58,4 +58,8 @@ class Requirements {
   std::vector<uint64_t> bits_;
 };
 
+// By Class: do all selections have it? As far as the requirements tell, if there are any.
+std::vector<bool> FindForced(const Instance& instance,
+                             const std::optional<Requirements>& requirements);
+
 }  // namespace quotient::extract

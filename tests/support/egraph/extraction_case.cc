@@ -123,6 +123,26 @@ ExtractionCase ExtractionCase::RandomWithSharedKernels(Rng& rng, size_t max_clas
   return ExtractionCase(parts.num_classes, parts.nodes, parts.roots, {}, kernels);
 }
 
+ExtractionCase ExtractionCase::RandomStrip(Rng& rng, size_t width, size_t length,
+                                           uint64_t num_back) {
+  std::vector<CaseNode> nodes;
+  for (size_t level = 0; level < length; ++level) {
+    for (size_t i = 0; i < width; ++i) {
+      const bool is_last = level + 1 == length;
+      for (int n = 0; n < (is_last ? 1 : 3); ++n) {
+        CaseNode node = {level * width + i, rng.NextDouble(), {}};
+        for (uint64_t c = is_last ? 0 : 1 + rng.Below(2); c > 0; --c) {
+          const bool back = level > 0 && rng.Below(100) < num_back;
+          const size_t below = back ? level - rng.Below(2) : level + 1;
+          node.children.push_back(below * width + rng.Below(width));
+        }
+        nodes.push_back(std::move(node));
+      }
+    }
+  }
+  return ExtractionCase(width * length, nodes, {0, width - 1});
+}
+
 namespace {
 
 // Walks through the choices of all classes that turn out to be needed.

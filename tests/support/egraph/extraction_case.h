@@ -46,6 +46,11 @@ class ExtractionCase : public extract::CostFunction {
   // The same with kernels that some e-nodes share.
   static ExtractionCase RandomWithSharedKernels(Rng& rng, size_t max_classes);
 
+  // A long band: `length` levels of `width` classes of three e-nodes each, with one or two children
+  // in the next level; of `num_back` in a hundred children one is in this level or the one before,
+  // which makes cycles.
+  static ExtractionCase RandomStrip(Rng& rng, size_t width, size_t length, uint64_t num_back = 0);
+
   extract::Problem problem() const { return {*graph_, *this, roots_}; }
   double Cost(egraph::ENodeId node) const override {
     return cost_by_op_[graph_->node(node).op.value()];
