@@ -15,6 +15,7 @@
 #include "core/extract/lower_bound.h"
 #include "core/extract/shared_selection.h"
 #include "core/extract/to_selection.h"
+#include "core/extract/treewidth.h"
 
 namespace quotient::extract {
 namespace {
@@ -73,7 +74,7 @@ class Reduction {
       const Answer answer = Solve(form, rest_, std::move(known), effort, stop_);
       Offer(answer.best);
       answer_.RaiseBound(answer.bound);
-    } else if (effort == Effort::kBranch) {
+    } else if (effort == Effort::kBranch && !SolveIfNarrow()) {
       BranchAndCutTheRest();
     }
     return std::move(answer_);
@@ -106,6 +107,16 @@ class Reduction {
         static_cast<double>(rest_.num_nodes()) < kWorthAnotherRound * static_cast<double>(before);
     if (goes_on) Offer(Improve(rest_, ChooseTree(rest_), stop_));
     return goes_on && !stop_.ShouldStop();
+  }
+
+  // False if it is not, or too hard for it. It must leave time for what comes then.
+  bool SolveIfNarrow() {
+    const TreewidthResult result =
+        MinimizeByTreewidth(rest_, answer_.limit(), TreewidthLimits(), stop_.Share(2));
+    if (!result.complete) return false;
+    if (result.choice.has_value()) Offer(Scored(rest_, *result.choice));
+    answer_.Prove();
+    return true;
   }
 
   void BranchAndCutTheRest() {
