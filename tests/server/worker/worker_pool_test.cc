@@ -128,8 +128,9 @@ TEST_F(WorkerPoolTest, AJobThatWasHandedBackGoesOnFromItsCheckpoint) {
   EXPECT_EQ(checkpoints_->Find(id), "stopped by 1");
   Restart();
   runner_.Release();
-  const auto second = StartPool();
+  auto second = StartPool();
   AwaitState(id, JobState::kSucceeded);
+  second.reset();  // the checkpoint goes right after the job has ended
   EXPECT_THAT(runner_.found(), ElementsAre("", "stopped by 1"));
   EXPECT_THAT(*checkpoint_store_->List(), IsEmpty());
 }
@@ -146,12 +147,13 @@ TEST_F(WorkerPoolTest, AWorkerThatHasLostItsLeaseLeavesNoCheckpoint) {
 }
 
 TEST_F(WorkerPoolTest, ACheckpointGoesWithItsJob) {
-  const auto pool = StartPool();
+  auto pool = StartPool();
   const std::string id = MustSubmit(Request("model")).job.id;
   runner_.AwaitRuns(1);
   EXPECT_THAT(*checkpoint_store_->List(), ElementsAre(id));
   ASSERT_OK(admission_->Cancel(id, ""));
   AwaitState(id, JobState::kCancelled);
+  pool.reset();
   EXPECT_THAT(*checkpoint_store_->List(), IsEmpty());
 }
 
