@@ -50,11 +50,6 @@ void FusionTable::AddConsumer(const Problem& problem, std::span<const Fusion> fu
   for (auto& [key, fused] : by_child) all.push_back(std::move(fused));
 }
 
-std::span<const FusedChild> FusionTable::of(ENodeId consumer) const {
-  const auto found = children_.find(consumer);
-  return found == children_.end() ? std::span<const FusedChild>() : found->second;
-}
-
 SharedKernelTable::SharedKernelTable(const Problem& problem)
     : kernels_(problem.cost.SharedKernels()) {
   std::erase_if(kernels_, [&problem](const SharedKernel& kernel) {
@@ -68,11 +63,6 @@ SharedKernelTable::SharedKernelTable(const Problem& problem)
   for (size_t i = 0; i < kernels_.size(); ++i) {
     for (const ENodeId member : kernels_[i].members) kernel_of_.emplace(member, i);
   }
-}
-
-const SharedKernel* SharedKernelTable::of(ENodeId member) const {
-  const auto found = kernel_of_.find(member);
-  return found == kernel_of_.end() ? nullptr : &kernels_[found->second];
 }
 
 namespace {

@@ -41,8 +41,12 @@ class FusionTable {
  public:
   explicit FusionTable(const Problem& problem);
 
-  // Sorted by child.
-  std::span<const FusedChild> of(ENodeId consumer) const;
+  // Sorted by child. Asked of every e-node, where most e-graphs have none.
+  std::span<const FusedChild> of(ENodeId consumer) const {
+    if (children_.empty()) return {};
+    const auto found = children_.find(consumer);
+    return found == children_.end() ? std::span<const FusedChild>() : found->second;
+  }
 
  private:
   void AddConsumer(const Problem& problem, std::span<const Fusion> fusions);
@@ -56,7 +60,11 @@ class SharedKernelTable {
   explicit SharedKernelTable(const Problem& problem);
 
   // Null: none. Valid as long as the table.
-  const SharedKernel* of(ENodeId member) const;
+  const SharedKernel* of(ENodeId member) const {
+    if (kernel_of_.empty()) return nullptr;
+    const auto found = kernel_of_.find(member);
+    return found == kernel_of_.end() ? nullptr : &kernels_[found->second];
+  }
 
  private:
   std::vector<SharedKernel> kernels_;

@@ -9,7 +9,7 @@ namespace {
 constexpr double kExploration = 1.0;
 constexpr double kWidening = 0.5;  // batches of edges per root of visits
 constexpr int64_t kLeastBatch = 8;
-constexpr int64_t kENodesPerTry = 64;
+constexpr int64_t kENodesPerTry = 32;
 constexpr size_t kMaxDepth = 1000;
 constexpr uint32_t kNone = 0xffffffffu;
 
