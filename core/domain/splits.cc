@@ -84,6 +84,22 @@ std::vector<SplitOutput> OutputsOf(const Split& split) {
   return outputs;
 }
 
+model::AttributeMap AttributesOf(const Split& split) {
+  model::AttributeMap attributes;
+  model::Ints sizes;
+  for (const SplitOutput& output : OutputsOf(split)) sizes.push_back(output.size);
+  if (split.axis() != 0) attributes.Set("axis", split.axis());
+  attributes.Set("split", std::move(sizes));
+  return attributes;
+}
+
+bool IsOfOriginal(const TensorEGraph& tensors, const Split& split) {
+  const model::NodeId first = OriginalSplit(tensors, split.parts.front().slice);
+  return first.valid() && std::ranges::all_of(split.parts, [&](const Split::Part& part) {
+           return OriginalSplit(tensors, part.slice) == first;
+         });
+}
+
 std::vector<Split> FindSplits(const TensorEGraph& tensors, std::span<const ENodeId> enodes) {
   std::vector<Split> splits;
   const auto keep = [&splits](Split split) {

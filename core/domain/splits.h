@@ -29,6 +29,10 @@ struct SplitOutput {
   const Split::Part* part;  // null: what is left
 };
 std::vector<SplitOutput> OutputsOf(const Split& split);
+model::AttributeMap AttributesOf(const Split& split);
+
+// Whether all of it was one Split of the original.
+bool IsOfOriginal(const TensorEGraph& tensors, const Split& split);
 
 // Splits of these e-nodes, each in one at most; those that are no Slices along one axis in none.
 // What came from a Split of the original stays together, else small parts come first.

@@ -225,15 +225,12 @@ class Exporter {
       node.name = NewName(graph_.class_of(first), first);
     }
     node.inputs = Inputs(first);
-    model::Ints sizes;
+    node.attributes = AttributesOf(split);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      sizes.push_back(outputs[i].size);
       node.outputs.push_back(outputs[i].part == nullptr
                                  ? UnusedOutput(node, i)
                                  : PartOutput(node, i, outputs[i].part->slice));
     }
-    if (split.axis() != 0) node.attributes.Set("axis", split.axis());
-    node.attributes.Set("split", std::move(sizes));
     result_.AddNode(std::move(node));
   }
 

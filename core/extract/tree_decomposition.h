@@ -2,10 +2,11 @@
 
 // Tree decompositions by elimination: vertices are taken out of a graph one after the other, each
 // time the one for which the fewest edges have to be added to make its neighbours a clique
-// ("min-fill"), of equals one with few neighbours, and the one with the largest number. A bag is a
-// vertex with the neighbours that it had then. The bag above it is that of the first of them to be
-// taken out, which has all the others, too; so the bags with a vertex are connected, and each
-// clique of the graph is inside of one.
+// ("min-fill", as counted when a neighbour of it was taken out last), of equals one with few
+// neighbours, and the one with the largest number. A bag is a vertex with the neighbours that it
+// had then. The bag above it is that of the first of them to be taken out, which has all the
+// others, too; so the bags with a vertex are connected, and each clique of the graph is inside of
+// one.
 //
 // Reference: H. L. Bodlaender, A. M. C. A. Koster, "Treewidth computations I. Upper bounds",
 // Information and Computation 208(3), 2010.

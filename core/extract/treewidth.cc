@@ -28,6 +28,7 @@ class Program {
     // What has no part in common with the rest has a table of its own, with one entry.
     Table table = Take();
     while (!tables_.empty()) table = Join(table, Take(), /*exclusive=*/0);
+    if (builder_.failed()) return {};
     if (table.empty()) return {.complete = true};
     std::vector<Node> chosen(instance_.num_classes());
     traces_.WriteChoice(table[0].trace, instance_, chosen);

@@ -131,17 +131,15 @@ void ENodeCosts::AddSplits() {
     if (!first.free && AllStatic(inputs, first.output.measured)) {
       const auto axis = static_cast<size_t>(slices.axis());
       std::vector<model::TensorType> outputs;
-      model::Ints sizes;
       for (const domain::SplitOutput& output : domain::OutputsOf(slices)) {
-        sizes.push_back(output.size);
         outputs.push_back(first.output.measured);
         (*outputs.back().shape)[axis] = model::Dim(output.size);
       }
-      kernels::KernelSpec spec =
-          kernels::MakeSpec("Split", {{"axis", slices.axis()}, {"split", std::move(sizes)}}, inputs,
-                            std::move(outputs), threads_, footprint_log2_);
+      kernels::KernelSpec spec = kernels::MakeSpec("Split", domain::AttributesOf(slices), inputs,
+                                                   std::move(outputs), threads_, footprint_log2_);
       if (!spec.free) split.kernel = KernelIndex(std::move(spec));
     }
+    split.original = domain::IsOfOriginal(tensors_, slices);
     split.slices = std::move(slices);
   }
 }
@@ -285,7 +283,8 @@ std::vector<domain::Split::Part> ENodeCosts::ChosenParts(const Split& split,
 std::vector<const ENodeCosts::Split*> ENodeCosts::Shareable() const {
   std::vector<const Split*> splits;
   for (const Split& split : splits_) {
-    if (split.kernel >= 0 && CostOf(split.kernel, false) != kImpossible) splits.push_back(&split);
+    if (split.kernel >= 0 && CostOf(split.kernel, split.original) != kImpossible)
+      splits.push_back(&split);
   }
   return splits;
 }
@@ -293,7 +292,7 @@ std::vector<const ENodeCosts::Split*> ENodeCosts::Shareable() const {
 std::vector<extract::SharedKernel> ENodeCosts::SharedKernels() const {
   std::vector<extract::SharedKernel> shared;
   for (const Split* const split : Shareable()) {
-    shared.push_back({.cost = CostOf(split->kernel, false)});
+    shared.push_back({.cost = CostOf(split->kernel, split->original)});
     for (const domain::Split::Part& part : split->slices.parts) {
       shared.back().members.push_back(part.slice);
     }
@@ -302,16 +301,24 @@ std::vector<extract::SharedKernel> ENodeCosts::SharedKernels() const {
 }
 
 std::vector<domain::Split> ENodeCosts::SplitsAmong(std::span<const ENodeId> nodes) const {
-  const std::vector<bool> chosen = Marked(nodes);
   std::vector<domain::Split> splits;
+  for (auto& [split, some] : SplitsWithin(Marked(nodes))) splits.push_back(std::move(some));
+  return splits;
+}
+
+std::vector<std::pair<const ENodeCosts::Split*, domain::Split>> ENodeCosts::SplitsWithin(
+    const std::vector<bool>& chosen) const {
+  std::vector<std::pair<const Split*, domain::Split>> splits;
   for (const Split& split : splits_) {
     domain::Split some = {.parts = ChosenParts(split, chosen), .dim = split.slices.dim};
     if (some.parts.size() < 2) continue;
     double alone = 0;
     for (const domain::Split::Part& part : some.parts) alone += Cost(part.slice);
-    const double together = split.kernel < 0 ? 0 : CostOf(split.kernel, false);
+    const double together = split.kernel < 0 ? 0 : CostOf(split.kernel, split.original);
     // Where it makes no difference there are fewer nodes.
-    if (together < alone || (together == alone && some.tiles())) splits.push_back(std::move(some));
+    if (together < alone || (together == alone && some.tiles())) {
+      splits.emplace_back(&split, std::move(some));
+    }
   }
   return splits;
 }
@@ -327,9 +334,14 @@ double ENodeCosts::CostOf(int kernel, bool original) const {
 
 uint64_t ENodeCosts::KernelsDigest(std::span<const ENodeId> nodes) const {
   std::vector<int> kernels;
+  std::vector<bool> alone = Marked(nodes);
+  for (const auto& [split, some] : SplitsWithin(alone)) {
+    for (const domain::Split::Part& part : some.parts) alone[part.slice.value()] = false;
+    if (split->kernel >= 0) kernels.push_back(split->kernel);
+  }
   for (const ENodeId node : nodes) {
     const int kernel = enodes_[node.value()].kernel;
-    if (kernel >= 0) kernels.push_back(kernel);
+    if (kernel >= 0 && alone[node.value()]) kernels.push_back(kernel);
   }
   std::ranges::sort(kernels);
   return absl::HashOf(kernels);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -61,6 +62,7 @@ class ENodeCosts final : public extract::CostFunction {
   struct Split {
     domain::Split slices;  // all that there are in the e-graph
     int kernel = -1;       // -1: nothing runs, or nobody knows
+    bool original = false;
   };
   // What the content of an e-node says: its word, and the types of children and class.
   struct Content {
@@ -83,6 +85,9 @@ class ENodeCosts final : public extract::CostFunction {
 
   void AddENode(egraph::ENodeId node);
   void AddSplits();
+  // As SplitsAmong, each with what it is a part of.
+  std::vector<std::pair<const Split*, domain::Split>> SplitsWithin(
+      const std::vector<bool>& chosen) const;
   // Its parts among the chosen e-nodes, which are told apart by ENodeId.
   static std::vector<domain::Split::Part> ChosenParts(const Split& split,
                                                       const std::vector<bool>& chosen);

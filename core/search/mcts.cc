@@ -297,15 +297,15 @@ void Search::NoteAll(const std::vector<Action>& path) {
   if (prices_ != nullptr) to_all_ = best_path_ = path;
 }
 
-// Those that were valued before prices changed. None is dearer than the root, whose best graph is
-// in all of them.
+// Those that were valued before prices changed. None counts as dearer than the root, whose best
+// graph is in all of them.
 void Search::BringUpToDate(State& state) const {
   if (repriced_) state.cost = std::min(CostNow(state.bill, state.cost), root_.cost);
 }
 
 bool Search::MayReprice() const {
   const int64_t since = outcome_.simulations - last_repricing_;
-  return since * kRepricedPerSimulation >= static_cast<int64_t>(tree_.num_states());
+  return since >= static_cast<int64_t>(tree_.num_states()) / kRepricedPerSimulation;
 }
 
 // If more has become known of what things cost: of all that is remembered. Then another state may
@@ -555,7 +555,9 @@ absl::Status Search::ValueAnew() {
   NoteBest(root_, {}, 0);
   NoteIfNoWorse(best, path);
   contenders_.Add(root_.bill, {}, 0);
-  if (outcome_.reason == StopReason::kSaturated) NoteAll(path);
+  // The search may have ended for another reason than that everything is in the best state.
+  outcome_.reason = StopReason::kNone;
+  if (best.saturated) NoteAll(path);
   BeginAnew();
   slots_ = {};
   again_.clear();

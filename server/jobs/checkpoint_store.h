@@ -16,7 +16,7 @@ namespace quotient::jobs {
 class StagedCheckpoint {
  public:
   virtual ~StagedCheckpoint() = default;
-  // Takes the place of the one before, as a whole. Quick, whatever its size.
+  // Takes the place of the one before, as a whole. As quick for many bytes as for few.
   virtual absl::Status Commit() = 0;
 };
 

@@ -15,7 +15,8 @@ Checkpoints::Checkpoints(Ledger* ledger, Dispatch* dispatch, CheckpointStore* st
   ledger->AddObserver(this);
 }
 
-// The bytes are written first, so that nobody waits for the disk under the fence.
+// The bytes are written first: under the fence there is only the renaming, and that it is on the
+// disk.
 absl::Status Checkpoints::Save(const Lease& lease, absl::string_view bytes) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<StagedCheckpoint> staged,
                             store_.Stage(lease.job_id, bytes));
