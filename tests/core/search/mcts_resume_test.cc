@@ -46,7 +46,7 @@ class SlotAfterRestart : public CheckpointSlot {
   bool Due() override { return checkpoint.empty() && ++questions_ % 8 == 0; }
   void Save(absl::string_view bytes) override {
     if (!checkpoint.empty()) return;
-    // The beginning of what mcts.cc writes.
+    // The beginning of what mcts_record.cc writes.
     FieldReader reader(bytes.substr(4 + 2 * Digest::kSize));
     double seconds;
     uint64_t saturated, times, next, restarts;

@@ -1,0 +1,146 @@
+// Checkpoints of a tree search: how it is stored, and how it goes on.
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "core/search/mcts_search.h"
+
+namespace quotient::search {
+
+// The lock is held no longer than it takes to make bytes of what there is. What is under way is
+// saved as that: whoever goes on tries it again.
+void MctsSearch::SaveCheckpoint() {
+  if (task_.checkpoint == nullptr) return;
+  FieldWriter stream;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (next_ == saved_ || !status_.ok()) return;
+    saved_ = next_;
+    stream.Real(Clock::System().SecondsSince(start_ns_), 0, kMostSeconds);
+    VisitFields(stream);
+  }
+  task_.checkpoint->Save(SealCheckpoint(identity_, stream.Take()));
+}
+
+absl::Status MctsSearch::TakeUpCheckpoint() {
+  const std::string bytes = task_.checkpoint == nullptr ? "" : task_.checkpoint->Load();
+  if (bytes.empty()) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(const absl::string_view content, OpenCheckpoint(identity_, bytes));
+  absl::MutexLock lock(&mutex_);
+  FieldReader stream(content);
+  Outcome::Resumption& resumed = outcome_.resumed;
+  stream.Real(resumed.seconds, 0, kMostSeconds);
+  VisitFields(stream);
+  if (!stream.done() || outcome_.improvements.empty() || !TakeUpSlots()) {
+    return absl::DataLossError("it makes no sense");
+  }
+  ++resumed.times;
+  resumed.simulations = outcome_.simulations;
+  start_ns_ -= static_cast<int64_t>(resumed.seconds * 1e9);
+  task_.stop = task_.stop.EarlierBy(resumed.seconds);
+  saved_ = next_;
+  goes_on_ = true;
+  return absl::OkStatus();
+}
+
+template <typename Stream>
+void MctsSearch::VisitFields(Stream& stream) {
+  bool saturated = outcome_.reason == StopReason::kSaturated;
+  stream.Number(saturated, 1);
+  if (saturated) outcome_.reason = StopReason::kSaturated;
+  stream.Number(outcome_.resumed.times, kMostCounted);
+  stream.Number(outcome_.simulations, kMostCounted);
+  stream.List(outcome_.improvements, 17, [&stream](auto& improvement) {
+    stream.Real(improvement.seconds, 0, kMostSeconds);
+    stream.Number(improvement.simulations, kMostCounted);
+    stream.Real(improvement.cost, -kAnyCost, kAnyCost);
+  });
+  stream.Number(next_, kMostCounted);
+  stream.Number(num_restarts_, kMostCounted);
+  stream.Number(last_restart_, kMostCounted);
+  stream.Number(num_states_, kMostCounted);
+  VisitActions(stream, best_path_, num_rules_);
+  stream.Real(seconds_to_best_, 0, kMostSeconds);
+  stream.Part(priors_);
+  stream.Part(tree_);
+  for (int64_t i = first_slot(); i < next_; ++i) {
+    VisitSlot(stream, slots_[i % MctsStrategy::kWindow]);
+  }
+}
+
+// What is not done is its worker's, but for where it was told to go; that is done again.
+template <typename Stream>
+void MctsSearch::VisitSlot(Stream& stream, Slot& slot) {
+  // What is of an earlier tree is thrown away.
+  bool used = slot.used && slot.tree == num_restarts_;
+  stream.Number(used, 1);
+  if constexpr (std::is_same_v<Stream, FieldReader>) {
+    slot.used = used;
+    slot.tree = num_restarts_;
+  }
+  if (!used) return;
+  stream.Number(slot.done, 1);
+  SearchTree::Leaf& leaf = slot.leaf;
+  stream.List(leaf.edges, 1, [&stream](auto& edge) { stream.Number(edge, kMostIndex); });
+  stream.Number(leaf.as_of, kMostCounted);
+  bool opens = leaf.priors.has_value();
+  stream.Number(opens, 1);
+  if (opens && !leaf.priors.has_value()) leaf.priors = priors_;
+  if (opens && !slot.done) return stream.Part(*leaf.priors);
+  if (!opens) stream.Number(leaf.first_edge, kMostIndex);
+  VisitActions(stream, leaf.tries, num_rules_);
+  if (!slot.done) return;
+  stream.Word(slot.opened.hash);
+  VisitActions(stream, slot.opened.actions, num_rules_);
+  stream.List(slot.states, 12, [&stream](auto& state) { VisitState(stream, state); });
+  stream.List(slot.seconds, 8, [&](auto& seconds) { stream.Real(seconds, 0, kMostSeconds); });
+}
+
+// False if they do not fit the rest.
+bool MctsSearch::TakeUpSlots() {
+  for (int64_t i = next_; i-- > first_slot();) {
+    Slot& slot = slots_[i % MctsStrategy::kWindow];
+    const size_t num_tried = slot.done ? slot.states.size() : slot.leaf.tries.size();
+    if (num_tried != slot.leaf.tries.size() || slot.states.size() != slot.seconds.size()) {
+      return false;
+    }
+    if (slot.used && !tree_.TakeUp(&slot.leaf)) return false;
+    if (slot.used && !slot.done) again_.push_back(&slot);
+    slot.done |= !slot.used;
+  }
+  return true;
+}
+
+absl::Status MctsSearch::PrepareToGoOn() {
+  // All of it, even if time is up: the way to the best state begins here.
+  const StopCondition stop = task_.stop.WithoutDeadline();
+  QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, stop));
+  opened_root_ = {walk_.Hash(), walk_.Actions(stop)};
+  std::erase(opened_root_.actions, kGrowToTheLimit);
+  absl::MutexLock lock(&mutex_);
+  const bool as_it_was = prices_ == nullptr && root_.cost == tree_.root_cost();
+  return as_it_was ? absl::OkStatus() : ValueAnew();
+}
+
+// Costs are others than they were, or may become so: no bill is in a checkpoint. The best path and
+// what was learnt of actions stay.
+absl::Status MctsSearch::ValueAnew() {
+  const std::vector<Action> path = std::move(best_path_);
+  QUOTIENT_ASSIGN_OR_RETURN(const State best, walk_.GoTo(path, task_.stop.WithoutDeadline()));
+  outcome_.improvements.clear();
+  NoteBest(root_, {}, 0);
+  NoteIfNoWorse(best, path);
+  contenders_.Add(root_.bill, {}, 0);
+  // The search may have ended for another reason than that everything is in the best state.
+  outcome_.reason = StopReason::kNone;
+  if (best.saturated) NoteAll(path);
+  BeginAnew();
+  slots_ = {};
+  again_.clear();
+  next_ = saved_ = 0;
+  return absl::OkStatus();
+}
+
+}  // namespace quotient::search
