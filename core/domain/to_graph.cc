@@ -228,14 +228,18 @@ class Exporter {
     node.attributes = AttributesOf(split);
     for (size_t i = 0; i < outputs.size(); ++i) {
       node.outputs.push_back(outputs[i].part == nullptr
-                                 ? UnusedOutput(node, i)
+                                 ? UnusedOutput(node, i, split, outputs[i].size)
                                  : PartOutput(node, i, outputs[i].part->slice));
     }
     result_.AddNode(std::move(node));
   }
 
-  model::ValueId UnusedOutput(const model::Node& split, size_t index) {
-    return result_.AddValue(FreshName(absl::StrCat(split.name, "_output_", index)), {});
+  model::ValueId UnusedOutput(const model::Node& node, size_t index, const Split& split,
+                              int64_t size) {
+    const ClassId input = graph_.node(split.parts[0].slice).children[0];
+    model::TensorType type = tensors_.domain->data(graph_, input).type;
+    (*type.shape)[split.axis()] = model::Dim(size);
+    return result_.AddValue(FreshName(absl::StrCat(node.name, "_output_", index)), type);
   }
 
   // Names of parts that are new must differ.

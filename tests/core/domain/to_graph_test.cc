@@ -194,6 +194,9 @@ TEST(ToGraph, ASplitMayHavePartsThatNobodyUses) {
   EXPECT_THAT(NodeNames(graph), ElementsAre("parts", "first_quotient_slice"));
   EXPECT_EQ(graph.nodes[0].attributes.GetInts("split"), (model::Ints{1, 2, 6}));
   EXPECT_EQ(graph.nodes[1].attributes.GetInts("split"), (model::Ints{1, 4, 1, 2, 1}));
+  // Kernels want to know all types.
+  const model::ValueId unused = graph.nodes[1].outputs[0];
+  EXPECT_EQ(ToString(graph.value(unused).type), "float32[1]");
 }
 
 TEST(ToGraph, RefusesCyclesAndGaps) {
