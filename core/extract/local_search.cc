@@ -123,25 +123,37 @@ bool LocalSearch::Adopt(Class adopted) {
 }
 
 // Upwards from `adopted`, nearest first: live classes end the walk, others are passed if an e-node
-// of no cost leads through them.
+// of no cost leads through them. Of several e-nodes of a class the cheapest, which has an epilogue
+// or is part of a shared kernel where that is possible.
 void LocalSearch::CollectAlternatives(Class adopted) {
   alternatives_.clear();
   ++adoption_;
   taken_in_[adopted.value()] = adoption_;
   reached_.assign(1, adopted);
   for (size_t i = 0; i < reached_.size() && i < kMaxReached; ++i) {
-    for (Node node : instance_.parents[reached_[i].value()]) {
-      const Class id = instance_.class_of[node.value()];
-      if (taken_in_[id.value()] == adoption_) continue;
-      if (selection_.live(id) && selection_.choice(id) == node) continue;
-      if (!selection_.live(id)) {
-        if (instance_.cost[node.value()] > 0) continue;
-        reached_.push_back(id);
-      }
-      taken_in_[id.value()] = adoption_;
-      alternatives_.push_back(node);
+    const std::span<const Node> parents = instance_.parents[reached_[i].value()];
+    for (auto begin = parents.begin(); begin != parents.end();) {
+      const Class id = instance_.class_of[begin->value()];
+      const auto end = std::find_if(
+          begin, parents.end(), [&](Node node) { return instance_.class_of[node.value()] != id; });
+      AddAlternative(id, std::span(begin, end));
+      begin = end;
     }
   }
+}
+
+void LocalSearch::AddAlternative(Class id, std::span<const Node> nodes) {
+  if (taken_in_[id.value()] == adoption_) return;
+  const auto cost = [&](Node node) { return instance_.cost[node.value()]; };
+  const Node node = *std::ranges::min_element(nodes, {}, cost);
+  if (selection_.live(id)) {
+    if (std::ranges::find(nodes, selection_.choice(id)) != nodes.end()) return;
+  } else {
+    if (cost(node) > 0) return;
+    reached_.push_back(id);
+  }
+  taken_in_[id.value()] = adoption_;
+  alternatives_.push_back(node);
 }
 
 // No more is freed than the current e-nodes and the shares of those of their children that the new

@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/base/stop.h"
@@ -45,6 +46,7 @@ class LocalSearch {
   bool AdoptPass();
   bool Adopt(Class adopted);
   void CollectAlternatives(Class adopted);
+  void AddAlternative(Class id, std::span<const Node> nodes);
   bool MayPay(Class adopted);
   void DropWhatDoesNotPay();
   // Within one adoption, of which most are small: reading the clock each time is dear.

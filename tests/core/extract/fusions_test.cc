@@ -138,6 +138,24 @@ TEST(SharedKernels, MakeMergesPay) {
   EXPECT_EQ(Extract("dag", ExtractionCase(5, nodes, {4}, {}, {{{1, 2, 3}, 5}})).cost, 15);
 }
 
+// A gated unit, f(a) * b: two products of which the second has the multiplication as its epilogue,
+// 4 + 4 + 3 + 0.5; or one, its parts as one kernel, and f with the epilogue, 5 + 2.5 + 3 + 0.75.
+// That takes four changes, and no part of them pays.
+TEST(SharedKernels, AreAdoptedTogetherWithAnotherEpilogue) {
+  constexpr size_t kMerged = 0, kA = 1, kB = 2, kF = 3, kGated = 4;
+  const ExtractionCase example(5,
+                               {{kA, 4, {}},
+                                {kB, 4, {}},
+                                {kF, 3, {kA, kA}},
+                                {kGated, 3, {kF, kB}},
+                                {kMerged, 5, {}},
+                                {kA, 3, {kMerged}},
+                                {kB, 3, {kMerged}}},
+                               {kGated}, {{3, 1, 2.5}, {3, 2, 2.25}}, {{{5, 6}, 2.5}});
+  EXPECT_EQ(Extract("exact", example).cost, 11.25);
+  EXPECT_EQ(Extract("dag", example).cost, 11.25);
+}
+
 // What most extractors are to say of any cases. Of how many "dag" missed the best.
 void CheckAllExtractors(ExtractionCase make(Rng& rng, size_t max_classes), double* missed_share) {
   int solvable = 0;
