@@ -1,7 +1,9 @@
 // Conv: sums of branches on one input become one Conv (what RepVGG does to its branches), pads move
-// into the window, chains of pointwise Convs fold, siblings merge (shared_input.h).
+// into the window, chains that end in a pointwise Conv fold, siblings merge (shared_input.h).
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "core/rules/convolution.h"
 #include "core/rules/family.h"
@@ -34,8 +36,12 @@ conv-sum-inputs: Add(Conv[?c](?x, ?w), Conv[?c](?y, ?w)) => Conv[?c](Add(?x, ?y)
   if same(?x, ?y) and distinct(?x, ?y)
 # Conv(Pad(x), w) = Conv(x, w) with these pads; constant zeros on spatial axes
 conv-of-pad: Conv[?c](Pad[?p](?x), ?w, ?b...) => conv_of_pad(?c, ?p, ?x, ?w, ?b)
-# Conv(Conv(x, a), b) = Conv(x, b a), both 1x1, if b a is smaller than a and b together
+# Conv(Conv(x, a), b) = Conv(x, b a), b 1x1, if b a is smaller than a and b together
 conv-chain: Conv[?d](Conv[?c](?x, ?a, ?p...), ?b, ?q...) => conv_chain(?c, ?d, ?x, ?a, ?p, ?b, ?q)
+  if weight(?a) and weight(?b)
+# The same with a depthwise: what was two small Convs is one that merges, and adds up, with others
+conv-separable: Conv[?d](Conv[?c](?x, ?a, ?p...), ?b, ?q...)
+  => conv_separable(?c, ?d, ?x, ?a, ?p, ?b, ?q)
   if weight(?a) and weight(?b)
 )";
 
@@ -151,32 +157,82 @@ ClassId ConvOfPad(Terms& terms, std::span<const Binding> args) {
                   Optional(args[4].list));
 }
 
-// args: c, d, x, a, p.., b, q..: the weights are matrices [O, I] once their 1x1 window is taken
-// off.
-ClassId ConvChain(Terms& terms, std::span<const Binding> args) {
+// Conv(Conv(x, a, p), b, q), b being 1x1: each of its outputs is a sum of what is between.
+struct Chain {
+  ClassId x;
+  ClassId a;
+  ClassId b;
+  std::optional<ClassId> p;
+  std::optional<ClassId> q;
+  Convolution first;
+  Convolution second;
+
+  int64_t middle() const { return first.out_channels; }
+  int64_t outputs() const { return second.out_channels; }
+};
+
+// args: c, d, x, a, p.., b, q..
+std::optional<Chain> ReadChain(Terms& terms, std::span<const Binding> args) {
   const ClassId a = args[3].id;
   const ClassId b = args[5].id;
   const std::optional<ClassId> p = Optional(args[4].list);
   const std::optional<ClassId> q = Optional(args[6].list);
   const auto first = ReadConvolution(terms.word(args[0].op), terms.type(a));
   const auto second = ReadConvolution(terms.word(args[1].op), terms.type(b));
-  if (!first || !second || !first->IsPointwise() || !second->IsPointwise() || first->group != 1 ||
-      second->group != 1 || !IsConstantOrAbsent(terms, p) || !IsConstantOrAbsent(terms, q)) {
+  if (!first || !second || !second->IsPointwise() || second->group != 1 ||
+      first->spatial() != second->spatial() || !IsConstantOrAbsent(terms, p) ||
+      !IsConstantOrAbsent(terms, q)) {
+    return std::nullopt;
+  }
+  return Chain{args[2].id, a, b, p, q, *first, *second};
+}
+
+// Conv(x, weight, b p + q) with the window of the first.
+ClassId FoldChain(Terms& terms, const Chain& chain, ClassId weight) {
+  std::optional<ClassId> bias = chain.q;
+  if (chain.p) {
+    const ClassId rows = terms.Reshape(chain.b, {chain.outputs(), chain.middle()});
+    bias = SumOf(terms, terms.Op("MatMul", {rows, *chain.p}), chain.q);
+  }
+  Convolution folded = chain.first;
+  folded.group = 1;
+  return MakeConv(terms, ConvolutionAttributes(folded), chain.x, weight, bias);
+}
+
+int64_t WindowSize(const Convolution& conv) {
+  return std::accumulate(conv.kernel.begin(), conv.kernel.end(), int64_t{1}, std::multiplies<>());
+}
+
+// The weights are matrices [middle, inputs * window] and [outputs, middle].
+ClassId ConvChain(Terms& terms, std::span<const Binding> args) {
+  const std::optional<Chain> chain = ReadChain(terms, args);
+  if (!chain || chain->first.group != 1) return ClassId();
+  const int64_t columns = chain->first.in_channels_per_group * WindowSize(chain->first);
+  const int64_t middle = chain->middle();
+  const int64_t outputs = chain->outputs();
+  if (columns * outputs > middle * (columns + outputs)) return ClassId();
+  const ClassId product = terms.Op("MatMul", {terms.Reshape(chain->b, {outputs, middle}),
+                                              terms.Reshape(chain->a, {middle, columns})});
+  Ints shape = {outputs, chain->first.in_channels_per_group};
+  shape.insert(shape.end(), chain->first.kernel.begin(), chain->first.kernel.end());
+  return FoldChain(terms, *chain, terms.Reshape(product, std::move(shape)));
+}
+
+// [outputs, C, 1..] * [1, C, window..]: each input has one channel between, which each output
+// weighs.
+ClassId ConvSeparable(Terms& terms, std::span<const Binding> args) {
+  // A weight of 16 MiB as fp32. Larger ones are hardly ever worth what they take to read.
+  constexpr int64_t kMaxElements = 1 << 22;
+  const std::optional<Chain> chain = ReadChain(terms, args);
+  if (!chain || chain->first.group == 1 || chain->first.in_channels_per_group != 1 ||
+      chain->first.group != chain->middle() ||
+      chain->outputs() * chain->middle() > kMaxElements / WindowSize(chain->first)) {
     return ClassId();
   }
-  const int64_t inputs = first->in_channels_per_group;
-  const int64_t outputs = second->out_channels;
-  const int64_t middle = first->out_channels;
-  if (inputs * outputs > middle * (inputs + outputs)) return ClassId();
-  const ClassId left = terms.Reshape(b, {outputs, middle});
-  const ClassId product = terms.Op("MatMul", {left, terms.Reshape(a, {middle, inputs})});
-  Ints shape(first->rank(), 1);
-  shape[0] = outputs;
-  shape[1] = inputs;
-  std::optional<ClassId> bias = q;
-  if (p) bias = SumOf(terms, terms.Op("MatMul", {left, *p}), q);
-  return MakeConv(terms, terms.word(args[1].op).attributes, args[2].id,
-                  terms.Reshape(product, std::move(shape)), bias);
+  Ints shape = {1, chain->middle()};
+  shape.insert(shape.end(), chain->first.kernel.begin(), chain->first.kernel.end());
+  return FoldChain(terms, *chain,
+                   terms.Op("Mul", {chain->b, terms.Reshape(chain->a, std::move(shape))}));
 }
 
 void AddWords(Words& words) {
@@ -193,6 +249,7 @@ void AddWords(Words& words) {
   });
   words.Term("conv_of_pad", "ooccl", ConvOfPad);
   words.Term("conv_chain", "oocclcl", ConvChain);
+  words.Term("conv_separable", "oocclcl", ConvSeparable);
 }
 
 void AddRules(TensorDomain* domain, RuleList& rules) { rules.push_back(NewConvMerge(domain)); }
