@@ -93,7 +93,7 @@ void MctsSearch::WorkElsewhere() {
 }
 
 void MctsSearch::Work(Walk& walk) {
-  while (Slot* const slot = Begin()) {
+  while (Slot* const slot = Begin(walk)) {
     Try(walk, *slot);
     if (&walk != &walk_) continue;
     if (task_.hook) Report();
@@ -109,36 +109,59 @@ void MctsSearch::Report() {
 }
 
 bool MctsSearch::CanBegin() const {
-  return outcome_.reason != StopReason::kNone || !again_.empty() ||
-         slots_[next_ % MctsStrategy::kWindow].done || next_ < MctsStrategy::kWindow;
+  return outcome_.reason != StopReason::kNone || !waiting_.empty() || MaySelect();
 }
 
-MctsSearch::Slot* MctsSearch::Begin() {
-  absl::MutexLock lock(&mutex_, absl::Condition(this, &MctsSearch::CanBegin));
-  if (outcome_.reason == StopReason::kNone) outcome_.reason = CheckEnd();
-  if (outcome_.reason != StopReason::kNone) return nullptr;
-  if (!again_.empty()) {
-    Slot* const slot = again_.back();
-    again_.pop_back();
-    slot->stop = task_.stop.EarlierBy(SecondsBack());
-    return slot;
+MctsSearch::Slot* MctsSearch::Begin(const Walk& walk) {
+  absl::MutexLock lock(&mutex_);
+  for (;;) {
+    mutex_.Await(absl::Condition(this, &MctsSearch::CanBegin));
+    while (MaySelect()) Select();
+    // What has been selected when there is no more to select is tried as long as there is time, so
+    // that it does not depend on the number of workers how much has been.
+    StopReason reason = OutOfTime();
+    if (reason == StopReason::kNone && waiting_.empty()) reason = outcome_.reason;
+    if (reason != StopReason::kNone || !status_.ok()) {
+      if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
+      return nullptr;
+    }
+    if (!waiting_.empty()) return TakeNearest(walk);
   }
+}
+
+// The next simulation.
+void MctsSearch::Select() {
+  outcome_.reason = CheckEnd();
+  if (outcome_.reason != StopReason::kNone) return;
   Slot& slot = slots_[next_ % MctsStrategy::kWindow];
   if (next_ >= MctsStrategy::kWindow) TakeIn(slot);
   if (MayReprice()) Reprice();
   // What was taken in may have been the last that was missing.
-  if (outcome_.reason != StopReason::kNone) return nullptr;
+  if (outcome_.reason != StopReason::kNone) return;
   ++next_;
   slot.used = tree_.Select(&slot.leaf);
   slot.tree = num_restarts_;
-  slot.stop = task_.stop.EarlierBy(SecondsBack());
-  return &slot;
+  slot.done = !slot.used;
+  if (slot.used) waiting_.push_back(&slot);
 }
 
-StopReason MctsSearch::CheckEnd() {
-  const StopCondition stop = task_.stop.EarlierBy(SecondsBack() + SecondsToSettle());
-  if (const StopReason reason = stop.Check(); reason != StopReason::kNone) return reason;
-  if (!again_.empty()) return StopReason::kNone;
+// That to which it has the most steps behind it: ways are long, and what has been selected lies in
+// a few places.
+MctsSearch::Slot* MctsSearch::TakeNearest(const Walk& walk) {
+  const auto steps_taken = [&walk](const Slot* slot) { return walk.StepsTaken(slot->leaf.path); };
+  const auto nearest = std::ranges::max_element(waiting_, {}, steps_taken);
+  Slot* const slot = *nearest;
+  waiting_.erase(nearest);
+  slot->stop = task_.stop.EarlierBy(SecondsBack());
+  return slot;
+}
+
+StopReason MctsSearch::OutOfTime() const {
+  return task_.stop.EarlierBy(SecondsBack() + SecondsToSettle()).Check();
+}
+
+StopReason MctsSearch::CheckEnd() const {
+  if (const StopReason reason = OutOfTime(); reason != StopReason::kNone) return reason;
   if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
   if (tree_.exhausted()) return StopReason::kSaturated;
   return StopReason::kNone;
@@ -240,11 +263,9 @@ void MctsSearch::Try(Walk& walk, Slot& slot) {
   slot.opened = {};
   slot.states.clear();
   slot.seconds.clear();
-  if (slot.used) {
-    if (const absl::Status tried = TryAll(walk, slot); !tried.ok()) return Fail(tried);
-  }
+  if (const absl::Status tried = TryAll(walk, slot); !tried.ok()) return Fail(tried);
   absl::MutexLock lock(&mutex_);
-  const StopReason reason = slot.used ? slot.stop.Check() : StopReason::kNone;
+  const StopReason reason = slot.stop.Check();
   slot.done = reason == StopReason::kNone;
   if (slot.done) return;
   // Nobody need wait for the rest of it.

@@ -14,7 +14,7 @@ namespace quotient::search {
 
 class MctsStrategy : public Strategy {
  public:
-  static constexpr int64_t kWindow = 16;
+  static constexpr int64_t kWindow = 32;
 
   const char* name() const override { return "mcts"; }
   absl::StatusOr<Outcome> Run(Workspace& workspace, const Task& task) const override;

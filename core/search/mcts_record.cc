@@ -100,14 +100,14 @@ void MctsSearch::VisitSlot(Stream& stream, Slot& slot) {
 
 // False if they do not fit the rest.
 bool MctsSearch::TakeUpSlots() {
-  for (int64_t i = next_; i-- > first_slot();) {
+  for (int64_t i = first_slot(); i < next_; ++i) {
     Slot& slot = slots_[i % MctsStrategy::kWindow];
     const size_t num_tried = slot.done ? slot.states.size() : slot.leaf.tries.size();
     if (num_tried != slot.leaf.tries.size() || slot.states.size() != slot.seconds.size()) {
       return false;
     }
     if (slot.used && !tree_.TakeUp(&slot.leaf)) return false;
-    if (slot.used && !slot.done) again_.push_back(&slot);
+    if (slot.used && !slot.done) waiting_.push_back(&slot);
     slot.done |= !slot.used;
   }
   return true;
@@ -138,7 +138,7 @@ absl::Status MctsSearch::ValueAnew() {
   if (best.saturated) NoteAll(path);
   BeginAnew();
   slots_ = {};
-  again_.clear();
+  waiting_.clear();
   next_ = saved_ = 0;
   return absl::OkStatus();
 }

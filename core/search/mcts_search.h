@@ -77,15 +77,22 @@ class MctsSearch {
   void Work(Walk& walk);
   void WorkElsewhere();
   void Report() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The next simulation; null when the search is at its end.
-  Slot* Begin();
+  // A simulation for a walk to try; null when the search is at its end.
+  Slot* Begin(const Walk& walk);
+  bool MaySelect() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return outcome_.reason == StopReason::kNone &&
+           (next_ < MctsStrategy::kWindow || slots_[next_ % MctsStrategy::kWindow].done);
+  }
+  void Select() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Slot* TakeNearest(const Walk& walk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RestartIfStuck() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Try(Walk& walk, Slot& slot);
   absl::Status TryAll(Walk& walk, Slot& slot);
   absl::StatusOr<bool> Open(Walk& walk, Slot& slot);
   bool CanBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  StopReason CheckEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StopReason OutOfTime() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StopReason CheckEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeIn(Slot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayReprice() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reprice() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -122,10 +129,10 @@ class MctsSearch {
   absl::Mutex mutex_;
   Priors priors_ ABSL_GUARDED_BY(mutex_);
   SearchTree tree_ ABSL_GUARDED_BY(mutex_);
-  std::array<Slot, MctsStrategy::kWindow> slots_;     // what is not done is its worker's
-  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;          // simulation
-  int64_t saved_ ABSL_GUARDED_BY(mutex_) = 0;         // what that was in the last checkpoint
-  std::vector<Slot*> again_ ABSL_GUARDED_BY(mutex_);  // under way then: the last first
+  std::array<Slot, MctsStrategy::kWindow> slots_;       // what is not done is its worker's
+  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;            // simulation
+  int64_t saved_ ABSL_GUARDED_BY(mutex_) = 0;           // what that was in the last checkpoint
+  std::vector<Slot*> waiting_ ABSL_GUARDED_BY(mutex_);  // selected, the oldest first
   int64_t num_restarts_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t last_restart_ ABSL_GUARDED_BY(mutex_) = 0;  // simulations then
   int64_t num_states_ ABSL_GUARDED_BY(mutex_) = 0;    // of earlier trees

@@ -29,15 +29,20 @@ absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopConditi
     workspace_.Follow();
     begun_ = true;
   }
-  size_t common = 0;
-  while (common < std::min(steps_.size(), path.size()) && !steps_[common].cut_short &&
-         steps_[common].action == path[common]) {
-    ++common;
-  }
-  while (steps_.size() > common) Back();
-  for (const Action action : path.subspan(common)) QUOTIENT_RETURN_IF_ERROR(Do(action, stop));
+  const size_t taken = StepsTaken(path);
+  while (steps_.size() > taken) Back();
+  for (const Action action : path.subspan(taken)) QUOTIENT_RETURN_IF_ERROR(Do(action, stop));
   Describe();
   return here_;
+}
+
+size_t Walk::StepsTaken(std::span<const Action> path) const {
+  size_t taken = 0;
+  while (taken < std::min(steps_.size(), path.size()) && !steps_[taken].cut_short &&
+         steps_[taken].action == path[taken]) {
+    ++taken;
+  }
+  return taken;
 }
 
 void Walk::Describe() {

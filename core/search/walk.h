@@ -53,6 +53,8 @@ class Walk {
   // state on the way. After an error the walk is at an end. Matches are only looked for in states
   // on the way: it takes many times what applying one does, and most states lead nowhere.
   absl::StatusOr<State> GoTo(std::span<const Action> path, const StopCondition& stop);
+  // How many steps of the path lie behind it already.
+  size_t StepsTaken(std::span<const Action> path) const;
   const egraph::EGraph& graph() const { return graph_; }
   // What GoTo said last.
   const State& here() const { return here_; }

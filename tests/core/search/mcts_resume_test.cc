@@ -42,7 +42,7 @@ class DearWorkspace : public Workspace {
 class SlotAfterRestart : public CheckpointSlot {
  public:
   std::string Load() override { return ""; }
-  // Before what was selected in the tree before is gone: that takes sixteen.
+  // Before what was selected in the tree before is gone: that takes as many as can be under way.
   bool Due() override { return checkpoint.empty() && ++questions_ % 8 == 0; }
   void Save(absl::string_view bytes) override {
     if (!checkpoint.empty()) return;

@@ -32,7 +32,7 @@ class MctsTest : public TermSearchTest {
 TEST_F(MctsTest, TheNumberOfWorkersMakesNoDifference) {
   std::string text;
   Outcome outcome;
-  for (const int workers : {1, 2, 8, 16}) {
+  for (const int workers : {1, 2, 8, 16, 32}) {
     SCOPED_TRACE(workers);
     task_.workers = workers;
     const auto workspace = *Make();
