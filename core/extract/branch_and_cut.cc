@@ -119,7 +119,7 @@ class Search {
       guided_.cost[i] = (instance_.cost[i] + kNotTaken * cutoff_) * not_taken;
     }
     SharedSelection selection(instance_, components_, MinimizeTreeCost(guided_).choice);
-    LocalSearch(instance_, selection, stop_).Run();
+    LocalSearch(instance_, selection, LocalSearch::Depth::kOne, stop_).Run();
     if (selection.score().num_recomputed > 0) return;
     if (selection.cost() >= cutoff_ * (1 - kCutoffTolerance)) return;
     cutoff_ = selection.cost();

@@ -59,7 +59,7 @@ std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
   const std::vector<uint32_t> components = StrongComponents(instance);
   const auto search_from = [&](std::vector<Node> choice) {
     auto selection = std::make_unique<SharedSelection>(instance, components, std::move(choice));
-    LocalSearch(instance, *selection, stop).Run();
+    LocalSearch(instance, *selection, LocalSearch::Depth::kOne, stop).Run();
     return selection;
   };
   auto best = search_from(std::move(tree));
@@ -73,6 +73,7 @@ std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
     best = std::move(next);
     fruitless = 0;
   }
+  LocalSearch(instance, *best, LocalSearch::Depth::kTwo, stop).Run();
   return best->choices();
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace quotient::extract {
 namespace {
@@ -12,6 +14,8 @@ namespace {
 constexpr int kSidewaysRounds = 2;
 // Classes that an adoption looks upwards from.
 constexpr size_t kMaxReached = 64;
+// Of second adoptions for each first one.
+constexpr size_t kMaxSecond = 4;
 
 double GrainOf(double cost) {
   const double grain = std::exp2(std::ceil(std::log2(cost * kRelativeTolerance)));
@@ -20,13 +24,17 @@ double GrainOf(double cost) {
 
 }  // namespace
 
-LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection,
+LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection, Depth depth,
                          const StopCondition& stop)
     : instance_(instance),
       selection_(selection),
+      depth_(depth),
       stop_(stop),
       grain_(GrainOf(selection.cost())),
       taken_in_(instance.num_classes(), 0),
+      left_in_(instance.num_classes(), 0),
+      voted_by_(instance.num_classes(), 0),
+      vote_at_(instance.num_classes(), 0),
       kept_in_(instance.num_classes(), 0) {}
 
 void LocalSearch::Run() {
@@ -107,6 +115,17 @@ bool LocalSearch::Adopt(Class adopted) {
   if (alternatives_.size() < 2 || !MayPay(adopted)) return false;  // one alone is a switch
   const Score before = selection_.score();
   const size_t mark = selection_.Mark();
+  TakeAlternatives();
+  if (depth_ == Depth::kTwo && !Better(selection_.score(), before)) AdoptForTheRest(before);
+  if (Better(selection_.score(), before)) {
+    ++moves_;
+    return true;
+  }
+  selection_.UndoTo(mark);
+  return false;
+}
+
+void LocalSearch::TakeAlternatives() {
   replaced_.clear();
   for (Node node : alternatives_) {
     if (AskNowAndThen()) break;
@@ -114,12 +133,56 @@ bool LocalSearch::Adopt(Class adopted) {
     if (selection_.Choose(node)) replaced_.push_back(old);
   }
   DropWhatDoesNotPay();
-  if (Better(selection_.score(), before)) {
-    ++moves_;
-    return true;
+}
+
+// What has lost some of its users to the adoption, but not all, is paid for still. Another adoption
+// that suits those who are left may make both pay.
+void LocalSearch::AdoptForTheRest(const Score& before) {
+  double paid_still = 0;
+  votes_.clear();
+  for (const Node old : replaced_) {
+    for (const Class id : instance_.children[old.value()]) {
+      if (!selection_.live(id) || std::exchange(left_in_[id.value()], adoption_) == adoption_)
+        continue;
+      const double cost = instance_.cost[selection_.choice(id).value()];
+      if (cost == 0) continue;
+      paid_still += cost;
+      VoteInsteadOf(id);
+    }
   }
-  selection_.UndoTo(mark);
-  return false;
+  if (selection_.cost() - before.cost >= paid_still) return;
+  std::ranges::stable_sort(votes_, std::ranges::greater(), &Vote::count);
+  if (votes_.size() > kMaxSecond) votes_.resize(kMaxSecond);
+  for (const Vote& vote : votes_) {
+    if (vote.count < 2) break;
+    const size_t mark = selection_.Mark();
+    CollectAlternatives(vote.adopted);
+    TakeAlternatives();
+    if (Better(selection_.score(), before)) return;
+    selection_.UndoTo(mark);
+  }
+}
+
+// Each user of the class votes for all that is not live and that it could use instead.
+void LocalSearch::VoteInsteadOf(Class id) {
+  for (const Node user : instance_.parents[id.value()]) {
+    const Class of = instance_.class_of[user.value()];
+    if (!selection_.live(of) || selection_.choice(of) != user) continue;
+    ++num_voters_;
+    for (const Node node : instance_.nodes[of.value()]) {
+      for (const Class child : instance_.children[node.value()]) {
+        if (selection_.live(child)) continue;
+        if (std::exchange(voted_by_[child.value()], num_voters_) == num_voters_) continue;
+        uint32_t& at = vote_at_[child.value()];
+        if (at < votes_.size() && votes_[at].adopted == child) {
+          ++votes_[at].count;
+        } else {
+          at = static_cast<uint32_t>(votes_.size());
+          votes_.push_back({child, 1});
+        }
+      }
+    }
+  }
 }
 
 // Upwards from `adopted`, nearest first: live classes end the walk, others are passed if an e-node
@@ -148,6 +211,7 @@ void LocalSearch::AddAlternative(Class id, std::span<const Node> nodes) {
   const Node node = *std::ranges::min_element(nodes, {}, cost);
   if (selection_.live(id)) {
     if (std::ranges::find(nodes, selection_.choice(id)) != nodes.end()) return;
+    if (cost(node) >= shares_[id.value()]) return;  // more than its class can free
   } else {
     if (cost(node) > 0) return;
     reached_.push_back(id);

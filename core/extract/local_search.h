@@ -9,7 +9,8 @@
 // if the total fell. That is what merged operators need: one class alone gains nothing by taking
 // the merged one, all together do. Alternatives that reach X through e-nodes of no cost (a split
 // or reshape in between) count, too. Most adoptions are ruled out beforehand: what the classes
-// could free together, at most, is compared with what X costs.
+// could free together, at most, is compared with what X costs. At depth two an adoption that does
+// not pay is followed by another one, for the classes that still use what it took users from.
 
 #include <cmath>
 #include <cstdint>
@@ -24,8 +25,12 @@ namespace quotient::extract {
 
 class LocalSearch {
  public:
+  // Adoptions in a row, where the first alone does not pay.
+  enum class Depth { kOne, kTwo };
+
   // Borrows all.
-  LocalSearch(const Instance& instance, SharedSelection& selection, const StopCondition& stop);
+  LocalSearch(const Instance& instance, SharedSelection& selection, Depth depth,
+              const StopCondition& stop);
 
   // Climbs until neither move helps or `stop` says so.
   void Run();
@@ -45,6 +50,9 @@ class LocalSearch {
   bool SwitchClass(Class id, Sideways sideways);
   bool AdoptPass();
   bool Adopt(Class adopted);
+  void TakeAlternatives();
+  void AdoptForTheRest(const Score& before);
+  void VoteInsteadOf(Class id);
   void CollectAlternatives(Class adopted);
   void AddAlternative(Class id, std::span<const Node> nodes);
   bool MayPay(Class adopted);
@@ -54,6 +62,7 @@ class LocalSearch {
 
   const Instance& instance_;
   SharedSelection& selection_;
+  const Depth depth_;
   const StopCondition& stop_;
   const double grain_;  // a power of two; costs that differ by less are as good as equal
 
@@ -69,6 +78,17 @@ class LocalSearch {
   uint32_t adoption_ = 0;
   std::vector<Class> reached_;
   std::vector<Node> replaced_;
+
+  // Of a second adoption.
+  struct Vote {
+    Class adopted;
+    int count;
+  };
+  std::vector<Vote> votes_;
+  std::vector<uint32_t> left_in_;   // by Class: the adoption that last left it with other users
+  std::vector<uint32_t> voted_by_;  // by Class: the last that voted for it
+  std::vector<uint32_t> vote_at_;   // by Class: where in votes_, if there
+  uint32_t num_voters_ = 0;
 
   std::vector<uint32_t> kept_in_;  // by Class: the adoption that last would keep it live
 

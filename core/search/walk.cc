@@ -203,13 +203,16 @@ std::vector<Action> Walk::Actions(const StopCondition& stop) {
   Search(stop);
   constexpr uint32_t kByHalf = 150;
   actions.push_back({Action::Kind::kGrow, 0, Action::kToTheLimit});
-  actions.push_back({Action::Kind::kGrow, 0, kByHalf});
+  if (graph_.num_enodes() * kByHalf / 100 < limits_.max_enodes) {
+    actions.push_back({Action::Kind::kGrow, 0, kByHalf});
+  }
+  const size_t only_growth = actions.size();
   for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
     if (rewriter_.searches_from_scratch(rule) || rewriter_.num_waiting(rule) > 0) {
       actions.push_back({Action::Kind::kRule, rule});
     }
   }
-  if (actions.size() == 2) actions.clear();
+  if (actions.size() == only_growth) actions.clear();
   AddPlaces(actions);
   return actions;
 }

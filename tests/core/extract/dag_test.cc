@@ -59,6 +59,40 @@ TEST(DagExtractor, AdoptsThroughENodesOfNoCost) {
   EXPECT_EQ(DagCost(example), 5);
 }
 
+// Layers of two products each, which a merged one can compute for one layer or for two neighbours.
+// From 1 | 2 3 | 4 to 1 2 | 3 4: neither pair pays as long as 2 3 is there, both together do.
+TEST(DagExtractor, AdoptsTwoWhereOneDoesNotPay) {
+  constexpr size_t kLayers = 4;
+  constexpr size_t kInput = 0, kSum = 1, kFirst = 2;  // then products, singles, pairs
+  constexpr size_t kSingle = kFirst + 2 * kLayers, kPair = kSingle + kLayers;
+  std::vector<CaseNode> nodes = {{kInput, 0, {}}, {kSum, 1, {}}};
+  const auto reads = [&](size_t layer, size_t merged) {
+    for (const size_t half : {0, 1}) nodes.push_back({kFirst + 2 * layer + half, 0, {merged}});
+  };
+  for (size_t layer = 0; layer < kLayers; ++layer) {
+    for (const size_t half : {0, 1}) {
+      nodes.push_back({kFirst + 2 * layer + half, 3, {kInput}});
+    }
+    nodes.push_back({kSingle + layer, 5, {kInput}});
+    reads(layer, kSingle + layer);
+  }
+  // From the second layer on, so that 2 3 is met first.
+  for (size_t i = 1; i <= kLayers; ++i) {
+    for (const size_t half : {0, 1}) {
+      nodes[1].children.push_back(kFirst + 2 * (i % kLayers) + half);
+    }
+  }
+  for (const size_t parity : {1, 0}) {
+    for (size_t layer = parity; layer + 1 < kLayers; layer += 2) {
+      nodes.push_back({kPair + layer, 7, {kInput}});
+      reads(layer, kPair + layer);
+      reads(layer + 1, kPair + layer);
+    }
+  }
+  const ExtractionCase example(kPair + kLayers - 1, nodes, {kSum});
+  EXPECT_EQ(DagCost(example), 1 + 7 * kLayers / 2);
+}
+
 // The merged operator reads one of its would-be users: adopting it there would close a cycle.
 TEST(DagExtractor, DoesNotAdoptIntoACycle) {
   constexpr size_t kInput = 0, kMerged = 1, kSum = 2, kA = 3, kB = 4;
