@@ -15,6 +15,7 @@ namespace quotient {
 enum class StopReason {
   kNone,        // keep going
   kSaturated,   // nothing left to do
+  kExhausted,   // all that could be tried was
   kCancelled,   // the token was set
   kDeadline,    // time is up
   kNodeLimit,   // the e-graph reached its node limit
@@ -25,6 +26,8 @@ inline absl::string_view StopReasonName(StopReason reason) {
   switch (reason) {
     case StopReason::kNone:
       return "none";
+    case StopReason::kExhausted:
+      return "exhausted";
     case StopReason::kSaturated:
       return "saturated";
     case StopReason::kCancelled:

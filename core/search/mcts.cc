@@ -76,6 +76,7 @@ absl::Status MctsSearch::Prepare() {
       cut_short_ = grown;
     } else {
       ++outcome_.simulations;
+      tree_.CountGrown(grown);
       NoteIfNoWorse(grown, grow);
       if (grown.saturated) NoteAll(grow);
     }
@@ -163,7 +164,7 @@ StopReason MctsSearch::OutOfTime() const {
 StopReason MctsSearch::CheckEnd() const {
   if (const StopReason reason = OutOfTime(); reason != StopReason::kNone) return reason;
   if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
-  if (tree_.exhausted()) return StopReason::kSaturated;
+  if (tree_.exhausted()) return StopReason::kExhausted;
   return StopReason::kNone;
 }
 
@@ -182,7 +183,6 @@ void MctsSearch::TakeIn(Slot& slot) {
     path.push_back(slot.leaf.tries[i]);
     contenders_.Add(state.bill, path, slot.seconds[i]);
     if (BestCost() > state.cost) NoteBest(state, path, slot.seconds[i]);
-    if (state.saturated) NoteAll(path);
   }
   RestartIfStuck();
 }

@@ -13,17 +13,21 @@ constexpr int64_t kENodesPerTry = 32;
 constexpr size_t kMaxDepth = 1000;
 constexpr uint32_t kNone = 0xffffffffu;
 
-// The most promising ones; the longer the way there, the more. Growing takes long: not at nodes
-// that nobody has come back to, unless there is nothing else.
+bool GrowsToTheLimit(Action action) {
+  return action.kind == Action::Kind::kGrow && action.amount == Action::kToTheLimit;
+}
+
+// The most promising of those that may be tried; the longer the way there, the more.
 void TakeBest(const Priors& priors, int64_t way, bool may_grow, std::vector<Action>& from,
               std::vector<Action>& tries) {
   const auto batch = static_cast<size_t>(kLeastBatch + way / kENodesPerTry);
-  const auto expect = [&](Action action) {
-    return action.kind == Action::Kind::kGrow && !may_grow ? -1.0 : priors.Expect(action);
-  };
-  while (tries.size() < batch && !from.empty()) {
-    const auto best = std::ranges::max_element(from, {}, expect);
-    if (expect(*best) < 0 && !tries.empty()) break;
+  while (tries.size() < batch) {
+    auto best = from.end();
+    for (auto it = from.begin(); it != from.end(); ++it) {
+      if (GrowsToTheLimit(*it) && !may_grow) continue;
+      if (best == from.end() || priors.Expect(*it) > priors.Expect(*best)) best = it;
+    }
+    if (best == from.end()) break;
     tries.push_back(*best);
     from.erase(best);
   }
@@ -36,6 +40,7 @@ void SearchTree::Reset(const State& root, const Opened& opened) {
   node_of_state_.clear();
   busy_.clear();
   num_duplicates_ = 0;
+  num_under_way_ = 0;
   best_cost_ = root.cost;
   root_ = MakeNode(root);
   Node& node = nodes_[root_.value()];
@@ -89,8 +94,13 @@ int64_t SearchTree::WayTo(const Node& node) const {
   return std::max<int64_t>(0, node.enodes - nodes_[root_.value()].enodes);
 }
 
-bool SearchTree::MayWiden(const Node& node) const {
-  return !node.untried.empty() && node.batches < kWidening * std::sqrt(node.visits + 1.0);
+bool SearchTree::HasTries(const Node& node, bool may_grow) {
+  if (may_grow) return !node.untried.empty();
+  return !std::ranges::all_of(node.untried, GrowsToTheLimit);
+}
+
+bool SearchTree::MayWiden(const Node& node, bool may_grow) const {
+  return node.batches < kWidening * std::sqrt(node.visits + 1.0) && HasTries(node, may_grow);
 }
 
 void SearchTree::TakeTries(Opened& opened, Leaf& leaf) {
@@ -133,15 +143,23 @@ uint32_t SearchTree::BestEdge(const Node& node) const {
 }
 
 bool SearchTree::Select(Leaf* leaf) {
+  if (SelectLeaf(grown_ < stepped_, leaf)) return true;
+  // What is under way may lead to something else than growing.
+  if (num_under_way_ > 0) return false;
+  FreeBusy();
+  return SelectLeaf(/*may_grow=*/true, leaf);
+}
+
+bool SearchTree::SelectLeaf(bool may_grow, Leaf* leaf) {
   while (!exhausted()) {
     *leaf = {};
     NodeId at = root_;
     while (true) {
       Node& node = nodes_[at.value()];
       leaf->nodes.push_back(at);
-      const uint32_t chosen =
-          node.opened_at == 0 || MayWiden(node) || leaf->path.size() >= kMaxDepth ? kNone
-                                                                                  : BestEdge(node);
+      const bool ends =
+          node.opened_at == 0 || MayWiden(node, may_grow) || leaf->path.size() >= kMaxDepth;
+      const uint32_t chosen = ends ? kNone : BestEdge(node);
       if (chosen == kNone) break;
       leaf->edges.push_back(chosen);
       leaf->path.push_back(node.edges[chosen].action);
@@ -156,9 +174,10 @@ bool SearchTree::Select(Leaf* leaf) {
       Begin(*leaf);
       return true;
     }
-    if (!node.untried.empty()) {
+    if (HasTries(node, may_grow)) {
       leaf->first_edge = static_cast<uint32_t>(node.edges.size());
-      TakeBest(priors_, leaf->way, node.batches++ > 0 || at == root_, node.untried, leaf->tries);
+      ++node.batches;
+      TakeBest(priors_, leaf->way, may_grow, node.untried, leaf->tries);
       AddEdges(node, leaf->tries);
       Begin(*leaf);
       return true;
@@ -173,7 +192,13 @@ bool SearchTree::Select(Leaf* leaf) {
   return false;
 }
 
+void SearchTree::FreeBusy() {
+  for (const NodeId id : busy_) nodes_[id.value()].busy = false;
+  busy_.clear();
+}
+
 void SearchTree::Begin(const Leaf& leaf) {
+  ++num_under_way_;
   for (size_t i = 0; i < leaf.nodes.size(); ++i) {
     Node& node = nodes_[leaf.nodes[i].value()];
     ++node.visits;
@@ -197,8 +222,8 @@ void SearchTree::Attach(NodeId tried, uint32_t edge_index, const State& state) {
 }
 
 void SearchTree::Observe(const Leaf& leaf, const Opened& opened, std::span<const State> states) {
-  for (const NodeId id : busy_) nodes_[id.value()].busy = false;
-  busy_.clear();
+  FreeBusy();
+  --num_under_way_;
   ++now_;
   const NodeId selected = leaf.nodes.back();
   const NodeId tried = leaf.priors.has_value() ? Open(leaf, opened) : selected;
@@ -206,6 +231,7 @@ void SearchTree::Observe(const Leaf& leaf, const Opened& opened, std::span<const
   for (const State& state : states) best_there = std::min(best_there, state.cost);
   double best = best_there;
   for (size_t i = 0; i < states.size(); ++i) {
+    (GrowsToTheLimit(leaf.tries[i]) ? grown_ : stepped_) += states[i].enodes;
     const double drop = nodes_[tried.value()].cost - states[i].cost;
     if (root_cost() > 0) priors_.Learn(leaf.tries[i], drop / root_cost());
     // In a state that is known by another node actions may have other numbers.

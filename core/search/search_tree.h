@@ -64,6 +64,8 @@ class SearchTree {
   void Reset(const State& root, const Opened& opened);
   // Of those that were never opened some may be the same.
   size_t num_states() const { return nodes_.size() - num_duplicates_; }
+  // Of a state elsewhere that growing to the limit has led to: DESIGN.md says why.
+  void CountGrown(const State& state) { grown_ += state.enodes; }
   // Nothing is left to try.
   bool exhausted() const { return nodes_[root_.value()].exhausted; }
 
@@ -128,7 +130,10 @@ class SearchTree {
   bool Finished(const Edge& edge) const {
     return edge.nowhere || (edge.child.valid() && nodes_[edge.child.value()].exhausted);
   }
-  bool MayWiden(const Node& node) const;
+  bool SelectLeaf(bool may_grow, Leaf* leaf);
+  void FreeBusy();
+  static bool HasTries(const Node& node, bool may_grow);
+  bool MayWiden(const Node& node, bool may_grow) const;
   void Begin(const Leaf& leaf);
   void UpdateExhausted(Node& node);
   void CorrectPriors(double sign);
@@ -147,7 +152,12 @@ class SearchTree {
   double best_cost_ = 0;
   int64_t now_ = 1;  // leaves observed, and one
   size_t num_duplicates_ = 0;
+  int64_t num_under_way_ = 0;
   std::vector<NodeId> busy_;
+  // E-nodes of the states that actions have led to, of all trees: of growing to the limit, which
+  // takes long, and of the others. It must not take more than these.
+  int64_t grown_ = 0;
+  int64_t stepped_ = 0;
 };
 
 }  // namespace quotient::search

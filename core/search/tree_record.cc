@@ -62,6 +62,8 @@ void SearchTree::VisitNode(Stream& stream, TheNode& node, size_t num_rules) {
 void SearchTree::Write(FieldWriter& stream) const {
   stream.Number(now_, kMostCounted);
   stream.Number(num_duplicates_, kMostNodes);
+  stream.Number(grown_, kMostCounted);
+  stream.Number(stepped_, kMostCounted);
   std::vector<uint64_t> hashes(nodes_.size(), 0);
   for (const auto& [hash, id] : node_of_state_) hashes[id.value()] = hash;
   size_t i = 0;
@@ -74,6 +76,8 @@ void SearchTree::Write(FieldWriter& stream) const {
 void SearchTree::Read(FieldReader& stream) {
   stream.Number(now_, kMostCounted);
   stream.Number(num_duplicates_, kMostNodes);
+  stream.Number(grown_, kMostCounted);
+  stream.Number(stepped_, kMostCounted);
   std::vector<uint64_t> hashes;
   stream.List(nodes_, kNodeBytes, [&](Node& node) {
     stream.Word(hashes.emplace_back());
@@ -87,6 +91,7 @@ bool SearchTree::IndexWhatWasRead(const std::vector<uint64_t>& hashes) {
   root_ = NodeId(0);
   node_of_state_.clear();
   busy_.clear();
+  num_under_way_ = 0;
   best_cost_ = nodes_[0].cost;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
@@ -102,6 +107,7 @@ bool SearchTree::IndexWhatWasRead(const std::vector<uint64_t>& hashes) {
 }
 
 bool SearchTree::TakeUp(Leaf* leaf) {
+  ++num_under_way_;
   NodeId at = root_;
   leaf->nodes = {at};
   leaf->path.clear();

@@ -200,7 +200,9 @@ Walk::Worth Walk::Value(bool changed) {
 std::vector<Action> Walk::Actions(const StopCondition& stop) {
   std::vector<Action> actions;
   if (here_.final()) return actions;
-  Search(stop);
+  // Of rules that search from scratch one match tells that there are some. Most have none, and an
+  // action that changes nothing is tried in vain.
+  const std::vector<size_t> counts = CountMatches(/*from_scratch=*/1, stop);
   constexpr uint32_t kByHalf = 150;
   actions.push_back({Action::Kind::kGrow, 0, Action::kToTheLimit});
   if (graph_.num_enodes() * kByHalf / 100 < limits_.max_enodes) {
@@ -208,9 +210,7 @@ std::vector<Action> Walk::Actions(const StopCondition& stop) {
   }
   const size_t only_growth = actions.size();
   for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
-    if (rewriter_.searches_from_scratch(rule) || rewriter_.num_waiting(rule) > 0) {
-      actions.push_back({Action::Kind::kRule, rule});
-    }
+    if (counts[rule] > 0) actions.push_back({Action::Kind::kRule, rule});
   }
   if (actions.size() == only_growth) actions.clear();
   AddPlaces(actions);
