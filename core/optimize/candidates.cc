@@ -52,6 +52,7 @@ class Searcher {
     const auto make = [&] { return TensorWorkspace::Make(graph, measured, settings, &prices_); };
     QUOTIENT_ASSIGN_OR_RETURN(workspace_, make());
     QUOTIENT_RETURN_IF_ERROR(Grow(make));
+    if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     QUOTIENT_RETURN_IF_ERROR(Choose());
     const Clock& clock = Clock::System();
     result_.figures.seconds = clock.SecondsSince(start_ns_);
@@ -141,7 +142,7 @@ class Searcher {
     for (int round = 0; round < kMostRounds; ++round) {
       QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection,
                                 extractor.Extract(problem, stop));
-      hook_(workspace_->graph().num_enodes(), ShareOfOriginal(selection.cost, costs));
+      hook_(workspace_->graph().num_enodes(), ShareOfOriginal(selection.cost, problem));
       const int fresh = costs.Request(Chosen(selection));
       if (stop.ShouldStop()) break;
       model_.Wait(stop);
@@ -186,7 +187,7 @@ class Searcher {
   absl::Status AddCandidate(const extract::Problem& problem, const extract::Selection& selection) {
     QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
     if (result_.candidates.empty()) {
-      hook_(workspace_->graph().num_enodes(), ShareOfOriginal(cost, problem.cost));
+      hook_(workspace_->graph().num_enodes(), ShareOfOriginal(cost, problem));
     }
     const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors(), selection.choice);
     Candidate candidate;
@@ -198,7 +199,8 @@ class Searcher {
     if (rewrites.empty() && candidate.graph.nodes.size() >= NodesOfOriginal()) {
       return absl::OkStatus();
     }
-    QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, {.threads = settings_.threads}));
+    QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, {.threads = settings_.threads},
+                                                 stop_.WithoutDeadline()));
     if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
     for (const domain::Rewrite& rewrite : rewrites) {
       JournalEntry& entry = candidate.journal.emplace_back();
@@ -236,9 +238,8 @@ class Searcher {
     return extract::SelectionCost(problem, original);
   }
 
-  double ShareOfOriginal(double cost_us, const extract::CostFunction& costs) const {
-    double original_us = 0;
-    for (ENodeId node : OriginalENodes()) original_us += costs.Cost(node);
+  double ShareOfOriginal(double cost_us, const extract::Problem& problem) const {
+    const double original_us = OriginalCost(problem);
     return original_us > 0 ? cost_us / original_us : 1;
   }
 

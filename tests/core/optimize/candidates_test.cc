@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/reason.h"
 #include "core/ops/infer_graph.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
@@ -46,8 +47,7 @@ class ByOutput final : public cost::CostModel {
 };
 
 // Two convolutions side by side can be one, and so can the two behind them.
-std::vector<Candidate> CandidatesOf(bool measures, int alternatives) {
-  model::Graph graph = testing::MustParse(R"(graph g {
+constexpr char kTwins[] = R"(graph g {
     input x: float32[1,1,4,4]
     const v: float32[1,1,1,1] = [1]
     const w: float32[1,1,1,1] = [2]
@@ -61,12 +61,21 @@ std::vector<Candidate> CandidatesOf(bool measures, int alternatives) {
     d = Conv(y, u)
     z = Concat(c, d) {axis=1}
     output z
-  })");
+  })";
+
+absl::StatusOr<SearchResult> SearchIn(absl::string_view text, bool measures, int alternatives,
+                                      const StopCondition& stop, const SearchHook& hook) {
+  model::Graph graph = testing::MustParse(text);
   EXPECT_OK(ops::InferTypes(graph));
   ByOutput costs(measures);
-  const Options options;
+  Options options;
+  options.strategy = "saturate";
   const SearchSettings settings = {.max_opset = 20, .alternatives = alternatives};
-  auto found = Search(graph, graph, options, settings, costs, {}, [](int64_t, double) {});
+  return Search(graph, graph, options, settings, costs, stop, hook);
+}
+
+std::vector<Candidate> CandidatesOf(bool measures, int alternatives) {
+  auto found = SearchIn(kTwins, measures, alternatives, {}, [](int64_t, double) {});
   EXPECT_OK(found.status());
   return found.ok() ? std::move(found->candidates) : std::vector<Candidate>();
 }
@@ -104,6 +113,39 @@ TEST(Candidates, AlternativesKeepHalfOfTheGain) {
 
 TEST(Candidates, AModelsOwnBestIsEnoughWhereNothingIsMeasured) {
   EXPECT_EQ(CandidatesOf(false, 3).size(), CandidatesOf(false, 1).size());
+}
+
+// In the original, too, an epilogue costs next to nothing.
+TEST(Candidates, ProgressIsAShareOfTheOriginalAsItRuns) {
+  constexpr char kNothingToGain[] = R"(graph g {
+    input x: float32[1,1,4,4]
+    const v: float32[1,1,1,1] = [1]
+    a = Conv(x, v)
+    y = Relu(a)
+    output y
+  })";
+  for (const bool measures : {false, true}) {
+    double share = 0;
+    const auto note = [&share](int64_t, double best_share) { share = best_share; };
+    ASSERT_OK(SearchIn(kNothingToGain, measures, 1, {}, note).status());
+    EXPECT_EQ(share, 1);
+  }
+}
+
+TEST(Candidates, WhoCancelsWantsNoAnswerWheneverThatIs) {
+  int reports = 0;
+  ASSERT_OK(SearchIn(kTwins, false, 1, {}, [&](int64_t, double) { ++reports; }).status());
+  ASSERT_GT(reports, 1);
+  for (int last = 1; last <= reports; ++last) {
+    CancelToken token;
+    int left = last;
+    const auto cancel = [&](int64_t, double) {
+      if (--left == 0) token.Cancel();
+    };
+    EXPECT_THAT(SearchIn(kTwins, false, 1, StopCondition(&token), cancel),
+                testing::HasReason(Reason::kCancelled))
+        << last;
+  }
 }
 
 }  // namespace
