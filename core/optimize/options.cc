@@ -12,6 +12,8 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/cost/cost_model.h"
+#include "core/domain/tensor_domain.h"
+#include "core/rules/rule_set.h"
 #include "core/search/strategy.h"
 
 namespace quotient::optimize {
@@ -36,6 +38,12 @@ absl::Status CheckShapes(absl::string_view option,
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckRules(int max_opset, const std::vector<std::string>& disabled) {
+  if (disabled.empty()) return absl::OkStatus();
+  domain::TensorDomain domain;
+  return rules::BuildRules(&domain, max_opset, disabled).status();
 }
 
 std::string ShapesText(const std::map<std::string, std::vector<int64_t>>& shapes) {
@@ -70,7 +78,8 @@ absl::Status Options::Validate() const {
     return Invalid("verify-inputs", "must be from 1 to 100");
   }
   QUOTIENT_RETURN_IF_ERROR(CheckShapes("shape", shapes));
-  return CheckShapes("measure-shape", measure_shapes);
+  QUOTIENT_RETURN_IF_ERROR(CheckShapes("measure-shape", measure_shapes));
+  return CheckRules(max_opset, disabled_rules);
 }
 
 std::string Options::CanonicalText() const {

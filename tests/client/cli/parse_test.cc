@@ -46,9 +46,9 @@ TEST(ParseTest, EveryOptionOfOptimize) {
                                                             "--measure-shape",
                                                             "z=5",
                                                             "--disable-rule",
-                                                            "a",
+                                                            "conv-scale",
                                                             "--disable-rule",
-                                                            "b",
+                                                            "conv-batchnorm",
                                                             "--json",
                                                             "--no-cache",
                                                             "--patience",
@@ -66,7 +66,7 @@ TEST(ParseTest, EveryOptionOfOptimize) {
   EXPECT_EQ(s.options.max_opset, 17);
   EXPECT_EQ(s.options.shapes.size(), 2u);
   EXPECT_EQ(s.options.measure_shapes.size(), 1u);
-  EXPECT_THAT(s.options.disabled_rules, ElementsAre("a", "b"));
+  EXPECT_THAT(s.options.disabled_rules, ElementsAre("conv-scale", "conv-batchnorm"));
   EXPECT_TRUE(s.json);
   EXPECT_TRUE(s.no_cache);
   EXPECT_EQ(s.patience_seconds, 5);
@@ -87,6 +87,7 @@ TEST(ParseTest, MistakesAreNamed) {
   refused("optimize", {"m", "-o", "o", "--threads", "x"}, "--threads");
   refused("optimize", {"m", "-o", "o", "--shape", "x"}, "--shape");
   refused("optimize", {"m", "-o", "o", "--device", "abacus"}, "device");
+  refused("optimize", {"m", "-o", "o", "--disable-rule", "nope"}, "no rule is called 'nope'");
   refused("optimize", {"m", "-o", "o", "--seed"}, "needs a value");
   refused("optimize", {"m", "-o", "o", "-o", "p"}, "given twice");
   refused("optimize", {"m", "-o", "o", "--json=1"}, "takes no value");

@@ -23,6 +23,7 @@ TEST(OptionsTest, EachBadValueNamesItsOption) {
   EXPECT_EQ(message([](Options& o) { o.max_nodes = 0; }).find("max-nodes"), 0u);
   EXPECT_EQ(message([](Options& o) { o.threads = 1000; }).find("threads"), 0u);
   EXPECT_EQ(message([](Options& o) { o.max_opset = -1; }).find("max-opset"), 0u);
+  EXPECT_EQ(message([](Options& o) { o.disabled_rules = {"x"}; }).find("disabled_rules"), 0u);
   EXPECT_EQ(message([](Options& o) { o.shapes["x"] = {-1}; }).find("shape"), 0u);
   EXPECT_EQ(message([](Options& o) { o.measure_shapes["x"] = {int64_t{1} << 50}; }).find("measure"),
             0u);
