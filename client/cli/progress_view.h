@@ -33,7 +33,7 @@ class ProgressView : public ProgressSink {
   void ClearLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Elsewhere than on a terminal, lines within a phase are this far apart.
-  static constexpr double kPlainIntervalSeconds = 10;
+  static constexpr double kPlainIntervalSeconds = 5;
 
   std::FILE* const out_;
   const bool live_;
