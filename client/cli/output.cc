@@ -18,20 +18,8 @@
 namespace quotient::cli {
 namespace {
 
-// A folder, where the file could not be put after all the work; or a device such as /dev/null, in
-// whose place it would be put.
-bool IsTakenBySomethingElse(const std::string& path) {
-  std::error_code failure;
-  const std::filesystem::file_status status = std::filesystem::status(path, failure);
-  return absl::EndsWith(path, "/") ||
-         (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));
-}
-
 absl::StatusOr<std::unique_ptr<os::AtomicFile>> Create(const std::string& path) {
   if (path.empty()) return std::unique_ptr<os::AtomicFile>();
-  if (IsTakenBySomethingElse(path)) {
-    return MakeError(Reason::kOptionInvalid, absl::StrCat(path, " is not a regular file"));
-  }
   absl::StatusOr<std::unique_ptr<os::AtomicFile>> file = os::AtomicFile::Create(path);
   if (!file.ok()) return MakeError(Reason::kOptionInvalid, file.status().message());
   return file;

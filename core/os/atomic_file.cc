@@ -5,15 +5,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/os/random_id.h"
 
 namespace quotient::os {
+namespace {
+
+// A folder, where the file could not be put after all the work; or a device such as /dev/null, in
+// whose place it would be put.
+bool IsTakenBySomethingElse(const std::string& path) {
+  struct stat there;
+  return absl::EndsWith(path, "/") || (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(const std::string& path) {
+  if (IsTakenBySomethingElse(path)) {
+    return MakeError(Reason::kStorageDown, absl::StrCat(path, " is not a regular file"));
+  }
   std::string temporary = absl::StrCat(path, ".", RandomId(), ".tmp");
-  QUOTIENT_ASSIGN_OR_RETURN(Fd fd, OpenFile(temporary, O_WRONLY | O_CREAT | O_EXCL));
+  Fd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!fd.valid()) return ErrnoError("create", path);
   return std::unique_ptr<AtomicFile>(new AtomicFile(path, std::move(temporary), std::move(fd)));
 }
 
@@ -21,13 +37,11 @@ AtomicFile::~AtomicFile() {
   if (!committed_) unlink(temporary_.c_str());
 }
 
-absl::Status AtomicFile::Append(absl::string_view bytes) {
-  return WriteFully(fd_, bytes, temporary_);
-}
+absl::Status AtomicFile::Append(absl::string_view bytes) { return WriteFully(fd_, bytes, path_); }
 
 absl::Status AtomicFile::Seal() {
   if (!fd_.valid()) return absl::OkStatus();
-  QUOTIENT_RETURN_IF_ERROR(Sync(fd_, temporary_));
+  QUOTIENT_RETURN_IF_ERROR(Sync(fd_, path_));
   fd_.Close();
   return absl::OkStatus();
 }

@@ -19,6 +19,8 @@ namespace quotient::os {
 // One thread at a time.
 class AtomicFile {
  public:
+  // STORAGE_DOWN as well where something else than a regular file has the name. Errors, here and
+  // later, name `path`.
   static absl::StatusOr<std::unique_ptr<AtomicFile>> Create(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

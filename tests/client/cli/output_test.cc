@@ -144,7 +144,8 @@ TEST_F(OutputTest, AServerCannotNameFilesElsewhere) {
 TEST(OutputPrepareTest, AFolderThatIsNotThereIsAMistakeOfTheUser) {
   Settings settings;
   settings.output = "/nonexistent/folder/out.onnx";
-  EXPECT_THAT(Output::Prepare(settings), HasReason(Reason::kOptionInvalid));
+  EXPECT_THAT(Output::Prepare(settings),
+              HasReason(Reason::kOptionInvalid, HasSubstr("/nonexistent/folder/out.onnx: ")));
 }
 
 TEST(OutputPrepareTest, OnlyRegularFilesAreReplaced) {

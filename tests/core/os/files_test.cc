@@ -50,7 +50,16 @@ TEST(AtomicFileTest, LeavesNothingWhenDropped) {
 
 TEST(AtomicFileTest, SaysAtOnceThatAFolderIsMissing) {
   TempDir dir;
-  EXPECT_THAT(AtomicFile::Create(dir / "no/f"), HasReason(Reason::kStorageDown, HasSubstr("no/f")));
+  EXPECT_THAT(AtomicFile::Create(dir / "no/f"),
+              HasReason(Reason::kStorageDown, HasSubstr("/no/f: No such file or directory")));
+}
+
+TEST(AtomicFileTest, OnlyRegularFilesAreReplaced) {
+  TempDir dir;
+  for (const std::string& path : {dir.path(), dir / "f/", std::string("/dev/null")}) {
+    EXPECT_THAT(AtomicFile::Create(path), HasReason(Reason::kStorageDown, HasSubstr(path)));
+  }
+  EXPECT_EQ(FilesIn(dir), 0);
 }
 
 TEST(FilesTest, DirectoriesAreMadeWithTheirParents) {
