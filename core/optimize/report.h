@@ -27,7 +27,7 @@ struct Measured {
 
 struct GraphFigures {
   int64_t nodes = 0;        // ONNX nodes of the main graph
-  double predicted_us = 0;  // sum of kernel costs
+  double predicted_us = 0;  // of the whole graph: the sum of the costs of the kernels that will run
   Measured measured;
 };
 
@@ -38,8 +38,9 @@ struct Verification {
   int inputs = 0;  // random input sets compared
 };
 
-// From here on the search held another graph to be the best. Its cost is by the costs of e-nodes,
-// as they were known when the e-graph had been grown.
+// From here on the search held another graph to be the best. Its cost is the sum over its e-nodes,
+// as they were known when the e-graph had been grown: what the search goes by. They know less of
+// fusion and layouts than GraphFigures::predicted_us, so the two differ, also for the original.
 struct SearchStep {
   double seconds = 0;  // since the strategy began
   int64_t simulations = 0;
@@ -148,6 +149,9 @@ std::string ToHtml(const Report& report);
 // "equal on 4 random inputs, largest relative error 2e-07 (limit 0.0001)", or that the original
 // needs no check.
 std::string CheckText(const Verification& check);
+
+// "1234 simulations, 321 different states"; empty where the strategy does not simulate.
+std::string TriedText(const SearchFigures& search);
 
 // "resumed once with what 1234 simulations had found in 12.3 s"; empty if it was not.
 std::string ResumedText(const SearchFigures& search);

@@ -1,11 +1,13 @@
 // The report as one self-contained page: no scripts, nothing from elsewhere, every name escaped.
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "core/base/counted.h"
 #include "core/optimize/cost_line.h"
 #include "core/optimize/html.h"
 #include "core/optimize/report.h"
@@ -72,9 +74,9 @@ std::string Summary(const Report& report) {
   std::string cards;
   if (report.ran()) {
     absl::StrAppend(&cards, Card("original", Time(report.original.measured.median_us),
-                                 absl::StrCat(report.original.measured.runs, " runs, median")));
+                                 Counted(report.original.measured.runs, "run") + ", median"));
     absl::StrAppend(&cards, Card("optimized", Time(report.optimized.measured.median_us),
-                                 absl::StrCat(report.optimized.measured.runs, " runs, median")));
+                                 Counted(report.optimized.measured.runs, "run") + ", median"));
   }
   absl::StrAppend(&cards, Card("predicted",
                                absl::StrCat(Time(report.original.predicted_us), " → ",
@@ -82,11 +84,12 @@ std::string Summary(const Report& report) {
                                absl::StrFormat("%.1f %%", report.predicted_speedup_percent)));
   absl::StrAppend(&cards,
                   Card("nodes", absl::StrCat(report.original.nodes, " → ", report.optimized.nodes),
-                       absl::StrCat(report.journal.size(), " rewrites used")));
+                       absl::StrCat(Counted(std::ssize(report.journal), "rewrite"), " used")));
   absl::StrAppend(&cards, Card("checked", Checked(check), CheckText(check)));
   absl::StrAppend(&cards, Card("search", HtmlEscaped(search.strategy),
-                               absl::StrFormat("%.1f s, %d e-nodes, ended by %s", search.seconds,
-                                               search.enodes, HtmlEscaped(search.stop_reason))));
+                               absl::StrFormat("%.1f s, %s, ended by %s", search.seconds,
+                                               Counted(search.enodes, "e-node"),
+                                               HtmlEscaped(search.stop_reason))));
   return absl::StrCat("<section>", Verdict(report), "</section><section class=\"cards\">", cards,
                       "</section>");
 }
@@ -194,12 +197,13 @@ std::string BestCostChart(const SearchFigures& search) {
   return absl::StrFormat(
       "<svg viewBox=\"-2 -2 %.0f %.0f\" class=\"chart\"><polyline fill=\"none\" "
       "stroke=\"currentColor\" points=\"%s\"/></svg><p class=\"soft\">Best cost of the "
-      "search from %s to %s, over time (%.3f s to %.1f s, logarithmic).</p>",
+      "search, summed up over e-nodes, from %s to %s, over time (%.3f s to %.1f s, "
+      "logarithmic).</p>",
       frame.width + 4, frame.height + 4, CostLine(frame, search.best_costs, last), Time(top),
       Time(search.best_costs.back().cost_us), first, last);
 }
 
-// Which rules grew the e-graph, and which of them the result uses.
+// Which rules grew the e-graph, and which of them led to the result.
 std::string RulesThatPaid(const Report& report) {
   if (report.search.applied.empty()) return "";
   std::map<std::string, int> used;
@@ -213,17 +217,17 @@ std::string RulesThatPaid(const Report& report) {
                     "</td><td class=\"num\">", used[rule], "</td></tr>");
   }
   return absl::StrCat(
-      "<table><tr><th>rule</th><th class=\"num\">applied</th><th class=\"num\">used by the "
-      "result</th></tr>",
-      rows, "</table>");
+      "<table><tr><th>rule</th><th class=\"num\">matches applied to the e-graph</th><th "
+      "class=\"num\">steps in the journal</th></tr>",
+      rows,
+      "</table><p class=\"soft\">A match that is a step of several rewrites counts for each of "
+      "them.</p>");
 }
 
 std::string SearchSection(const Report& report) {
   const SearchFigures& search = report.search;
-  const std::string tried = search.simulations == 0
-                                ? ""
-                                : absl::StrFormat("<p>%d simulations, %d different states.</p>",
-                                                  search.simulations, search.states);
+  const std::string tried =
+      search.simulations == 0 ? "" : absl::StrCat("<p>", TriedText(search), ".</p>");
   const std::string resumed =
       search.resumed.times == 0 ? ""
                                 : absl::StrCat("<p>The search was ", ResumedText(search), ".</p>");

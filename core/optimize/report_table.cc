@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "core/base/counted.h"
 #include "core/base/log.h"
 #include "core/optimize/report.h"
 
@@ -13,6 +15,7 @@ namespace quotient::optimize {
 namespace {
 
 constexpr size_t kMostRows = 20;
+constexpr size_t kMostSteps = 6;
 
 std::string Microseconds(double us) {
   if (us >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
@@ -83,13 +86,42 @@ void AppendRules(const Report& report, std::string* out) {
   absl::StrAppend(out, "\n");
 }
 
+// Best cost over time: the first step, the last one, and some of those between.
+void AppendBestCosts(const std::vector<SearchStep>& steps, std::string* out) {
+  if (steps.size() < 2) return;
+  const size_t shown = std::min(steps.size(), kMostSteps);
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < shown; ++i) {
+    const SearchStep& step = steps[i * (steps.size() - 1) / (shown - 1)];
+    texts.push_back(absl::StrFormat("%s @ %.3g s", Microseconds(step.cost_us), step.seconds));
+  }
+  absl::StrAppend(out, "  search: best cost by e-nodes ", absl::StrJoin(texts, ", "), "\n");
+}
+
+void AppendSearch(const SearchFigures& search, std::string* out) {
+  absl::StrAppendFormat(out, "  search: %s, %.1f s, %s, ", search.strategy, search.seconds,
+                        Counted(search.enodes, "e-node"));
+  const std::string tried = TriedText(search);
+  if (!tried.empty()) absl::StrAppend(out, tried, ", ");
+  absl::StrAppend(out, Counted(search.kernels_measured, "kernel"), " measured, ended by ",
+                  search.stop_reason, "\n");
+  AppendBestCosts(search.best_costs, out);
+  if (search.resumed.times > 0) absl::StrAppend(out, "  search: ", ResumedText(search), "\n");
+}
+
 }  // namespace
 
 std::string CheckText(const Verification& check) {
   if (check.inputs == 0) return "nothing to compare, the original came back";
-  return absl::StrFormat("%s on %d random inputs, largest relative error %.2g (limit %.2g)",
-                         check.passed ? "equal" : "NOT EQUAL", check.inputs,
-                         check.max_relative_error, check.tolerance);
+  return absl::StrFormat(
+      "%s on %s, largest relative error %.2g (limit %.2g)", check.passed ? "equal" : "NOT EQUAL",
+      Counted(check.inputs, "random input"), check.max_relative_error, check.tolerance);
+}
+
+std::string TriedText(const SearchFigures& search) {
+  if (search.simulations == 0) return "";
+  return absl::StrCat(Counted(search.simulations, "simulation"), ", ",
+                      Counted(search.states, "different state"));
 }
 
 std::string ResumedText(const SearchFigures& search) {
@@ -97,8 +129,8 @@ std::string ResumedText(const SearchFigures& search) {
   if (resumed.times == 0) return "";
   const std::string times =
       resumed.times == 1 ? "once" : absl::StrCat(resumed.times, " times, the last time");
-  return absl::StrFormat("resumed %s with what %d simulations had found in %.1f s", times,
-                         resumed.simulations, resumed.seconds);
+  return absl::StrFormat("resumed %s with what %s had found in %.1f s", times,
+                         Counted(resumed.simulations, "simulation"), resumed.seconds);
 }
 
 std::string ToTable(const Report& report) {
@@ -112,15 +144,7 @@ std::string ToTable(const Report& report) {
   AppendNodes(report, &out);
   AppendRules(report, &out);
   absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");
-  const SearchFigures& search = report.search;
-  absl::StrAppendFormat(&out, "  search: %s, %.1f s, %d e-nodes, ", search.strategy, search.seconds,
-                        search.enodes);
-  if (search.simulations > 0) {
-    absl::StrAppendFormat(&out, "%d simulations, ", search.simulations);
-  }
-  absl::StrAppendFormat(&out, "%d kernels measured, ended by %s\n", search.kernels_measured,
-                        search.stop_reason);
-  if (search.resumed.times > 0) absl::StrAppend(&out, "  search: ", ResumedText(search), "\n");
+  AppendSearch(report.search, &out);
   for (const std::string& note : report.notes) {
     absl::StrAppend(&out, "  note: ", Escaped(note), "\n");
   }

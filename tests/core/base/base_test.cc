@@ -10,6 +10,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/clock.h"
+#include "core/base/counted.h"
 #include "core/base/digest.h"
 #include "core/base/float16.h"
 #include "core/base/ids.h"
@@ -210,6 +211,12 @@ TEST(IdsTest, DefaultIsInvalid) {
 TEST(LogTest, EscapesAndShortens) {
   EXPECT_EQ(Escaped("'a'\nb\x01"), "'a'\\nb\\x01");
   EXPECT_EQ(Escaped(std::string(1000, 'x')).size(), 259u);
+}
+
+TEST(CountedTest, OnlyOneIsSingular) {
+  EXPECT_EQ(Counted(0, "node"), "0 nodes");
+  EXPECT_EQ(Counted(1, "node"), "1 node");
+  EXPECT_EQ(Counted(2, "node"), "2 nodes");
 }
 
 }  // namespace
