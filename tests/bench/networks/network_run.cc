@@ -11,8 +11,9 @@ namespace quotient {
 namespace {
 
 // Steps fall, so the first one that is close enough is the earliest.
-double SecondsToOnePercent(std::span<const optimize::SearchStep> steps) {
+std::optional<double> SecondsToOnePercent(std::span<const optimize::SearchStep> steps) {
   const double enough = 1.01 * steps.back().cost_us;
+  if (steps.front().cost_us <= enough) return std::nullopt;
   return std::ranges::find_if(steps, [&](const auto& step) { return step.cost_us <= enough; })
       ->seconds;
 }

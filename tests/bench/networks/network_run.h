@@ -30,8 +30,9 @@ struct NetworkRun {
   // Medians of whole runs; nothing where nothing was run.
   std::optional<double> measured_before_us;
   std::optional<double> measured_after_us;
-  double seconds = 0;               // that the strategy took
-  double seconds_to_1_percent = 0;  // until its best cost was within 1 % of its last
+  double seconds = 0;  // that the strategy took
+  // Until its best cost was within 1 % of its last; nothing where the first one was already.
+  std::optional<double> seconds_to_1_percent;
   int64_t simulations = 0;
   int64_t enodes = 0;  // in the end
   std::vector<optimize::SearchStep> best_costs;

@@ -107,7 +107,8 @@ Cells SummaryCells(const SeedRuns& runs, Kind kind) {
     cells.push_back(known ? absl::StrFormat("%.1f", *measured_after) : "-");
     cells.push_back(known ? Percent(ReductionPercent(*measured_before, *measured_after)) : "-");
   }
-  cells.push_back(absl::StrFormat("%.3f", *MedianOver(runs, &NetworkRun::seconds_to_1_percent)));
+  const auto to_1_percent = MedianOver(runs, &NetworkRun::seconds_to_1_percent);
+  cells.push_back(to_1_percent ? absl::StrFormat("%.3f", *to_1_percent) : "-");
   cells.push_back(absl::StrFormat("%.3f", *MedianOver(runs, &NetworkRun::seconds)));
   cells.push_back(SimulationsPerSecond(runs));
   cells.push_back(absl::StrFormat("%.0f", *MedianOver(runs, &NetworkRun::enodes)));
