@@ -14,9 +14,9 @@
 #include "client/cli/exit_code.h"
 #include "client/cli/help.h"
 #include "client/cli/parse.h"
-#include "client/cli/printable.h"
 #include "client/cpp/interrupt.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/base/reason.h"
 #include "core/os/openmp_environment.h"
 

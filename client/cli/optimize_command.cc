@@ -10,9 +10,9 @@
 #include "client/cli/commands.h"
 #include "client/cli/local.h"
 #include "client/cli/output.h"
-#include "client/cli/printable.h"
 #include "client/cli/progress_view.h"
 #include "client/cli/remote.h"
+#include "core/base/printable.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 

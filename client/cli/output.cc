@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/cli/printable.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/report.h"

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/cli/printable.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 
 namespace quotient::cli {
 namespace {

@@ -1,10 +1,10 @@
-#include "client/cli/printable.h"
+#include "core/base/printable.h"
 
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
 
-namespace quotient::cli {
+namespace quotient {
 
 std::string Printable(absl::string_view text) {
   std::string printable(text);
@@ -15,4 +15,4 @@ std::string Printable(absl::string_view text) {
   return printable;
 }
 
-}  // namespace quotient::cli
+}  // namespace quotient
