@@ -87,6 +87,7 @@ TEST(RewritingFiles, ExpressionsAreLinesThatAreNoComments) {
   EXPECT_EQ((*expressions)[1].text, "x");
   EXPECT_EQ((*expressions)[1].place, "e:5");
   EXPECT_EQ(ExpressionsError("# none\n"), "e.txt: no expressions");
+  EXPECT_EQ(ExpressionsError("(f a)\n(f (g ?x))\n"), "e.txt:2: ?x: only rules have variables");
   EXPECT_EQ(ExpressionsError("x\n\n(f x\n"), "e.txt:3: expected a term at character 5");
   EXPECT_EQ(ExpressionsError("(f x)\n(f x y)"), "e.txt:2: operator f wants 1 arguments, not 2");
   EXPECT_EQ(ExpressionsError("(log x)", Arities{{"ln", 1}}), "e.txt:1: unknown operator log");

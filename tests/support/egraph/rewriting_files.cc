@@ -100,8 +100,21 @@ absl::Status CheckRule(const egraph::RuleText& rule, OperatorCheck& operators) {
   return absl::OkStatus();
 }
 
+// Null if there is none.
+const Term* FirstVariable(const Term& term) {
+  if (term.sort == Term::Sort::kVariable) return &term;
+  for (const Term& child : term.children) {
+    if (const Term* const variable = FirstVariable(child)) return variable;
+  }
+  return nullptr;
+}
+
 absl::Status CheckExpression(absl::string_view text, OperatorCheck& operators) {
   QUOTIENT_ASSIGN_OR_RETURN(const Term term, egraph::ParseTerm(text));
+  if (const Term* const variable = FirstVariable(term)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("?", Escaped(variable->name), ": only rules have variables"));
+  }
   return operators.Check(term);
 }
 
