@@ -29,9 +29,10 @@
 #include "core/egraph/pattern.h"
 #include "core/extract/extract.h"
 #include "core/search/saturate.h"
-#include "tests/bench/arguments.h"
+#include "tests/support/arguments.h"
 #include "tests/support/egraph/algebra_domain.h"
 #include "tests/support/egraph/rewriting_files.h"
+#include "tests/support/program.h"
 
 namespace quotient {
 namespace {
@@ -56,6 +57,7 @@ constexpr char kUsage[] =
   --nodes N            until so many e-nodes (10000)
   --matches N          of a rule per iteration, before it is banned (1000)
 )";
+constexpr Program kProgram = {"egraph_bench", kUsage};
 
 struct Options {
   std::string domain = "math";
@@ -63,7 +65,6 @@ struct Options {
   std::string expressions = "tests/data/rewriting/math/expressions.txt";
   std::string schedule;  // empty: by steps
   bool fold = false;
-  bool help = false;
   std::optional<int64_t> steps;
   std::optional<int64_t> nodes;
   std::optional<int64_t> matches;
@@ -82,7 +83,6 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
       NumberFlag("--nodes", 1, options.nodes),
       NumberFlag("--matches", 1, options.matches),
       Switch("--fold", options.fold),
-      Switch("--help", options.help),
   };
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, nullptr));
   if (options.backoff() && options.steps) {
@@ -276,31 +276,17 @@ absl::Status RunScheduled(const Options& options, const Input& input) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const Options& options) {
+absl::StatusOr<bool> Run(const Options& options) {
   QUOTIENT_ASSIGN_OR_RETURN(const Input input, ReadInput(options));
-  return options.backoff() ? RunScheduled(options, input) : RunSteps(options, input);
-}
-
-int Main(std::span<const char* const> words) {
-  const absl::StatusOr<Options> options = ParseOptions(words);
-  if (!options.ok()) {
-    std::fprintf(stderr, "egraph_bench: %s\n%s", std::string(options.status().message()).c_str(),
-                 kUsage);
-    return 2;
-  }
-  if (options->help) {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  const absl::Status ran = Run(*options);
-  if (ran.ok()) return 0;
-  std::fprintf(stderr, "egraph_bench: %s\n", std::string(ran.message()).c_str());
-  return 1;
+  QUOTIENT_RETURN_IF_ERROR(options.backoff() ? RunScheduled(options, input)
+                                             : RunSteps(options, input));
+  return true;
 }
 
 }  // namespace
 }  // namespace quotient
 
 int main(int argc, char** argv) {
-  return quotient::Main({argv + 1, static_cast<size_t>(argc - 1)});
+  return quotient::RunProgram(quotient::kProgram, {argv + 1, static_cast<size_t>(argc - 1)},
+                              quotient::ParseOptions, quotient::Run);
 }

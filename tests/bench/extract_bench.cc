@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,14 +19,17 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/cost/cost_model.h"
 #include "core/extract/extract.h"
 #include "core/extract/instance.h"
 #include "core/extract/several.h"
-#include "tests/bench/arguments.h"
+#include "core/os/files.h"
 #include "tests/bench/model_problem.h"
+#include "tests/support/arguments.h"
 #include "tests/support/egraph/gym_file.h"
+#include "tests/support/program.h"
 
 namespace quotient {
 namespace {
@@ -49,6 +52,7 @@ constexpr char kUsage[] =
 
 The gap is in percent of the cost. "proven": the bound is the cost but for a relative 1e-6.
 )";
+constexpr Program kProgram = {"extract_bench", kUsage};
 
 struct Options {
   std::vector<std::string> files;
@@ -58,7 +62,6 @@ struct Options {
   std::optional<int64_t> several;
   std::string device;
   std::optional<int64_t> nodes;
-  bool help = false;
 };
 
 bool IsModel(const std::string& path) { return absl::EndsWithIgnoreCase(path, ".onnx"); }
@@ -90,10 +93,8 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
       NumberFlag("--several", 1, options.several),
       WordFlag("--device", cost::AnalyticDevices(), options.device),
       NumberFlag("--nodes", 1, options.nodes),
-      Switch("--help", options.help),
   };
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.files));
-  if (options.help) return options;
   if (options.files.empty()) return WrongArgument("FILE", "is missing");
   if (std::ranges::none_of(options.files, IsModel) && !options.device.empty()) {
     return WrongArgument("--device", "only for models, FILE.onnx");
@@ -115,7 +116,7 @@ struct Measured {
     return absl::StrFormat(gap < 0.01 ? "%.2g" : "%.1f", 100 * gap);
   }
 };
-struct Run {
+struct Extraction {
   std::vector<Measured> answers;  // one, or several
   double milliseconds;
 };
@@ -145,13 +146,13 @@ absl::StatusOr<std::vector<Selection>> Extract(const extract::Problem& problem,
   return std::vector{std::move(selection)};
 }
 
-absl::StatusOr<Run> RunOnce(const extract::Problem& problem, const Extractor& extractor,
-                            const Options& options) {
+absl::StatusOr<Extraction> RunOnce(const extract::Problem& problem, const Extractor& extractor,
+                                   const Options& options) {
   using Milliseconds = std::chrono::duration<double, std::milli>;
   const auto start = std::chrono::steady_clock::now();
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Selection> selections,
                             Extract(problem, extractor, options));
-  Run run = {{}, Milliseconds(std::chrono::steady_clock::now() - start).count()};
+  Extraction run = {{}, Milliseconds(std::chrono::steady_clock::now() - start).count()};
   for (const Selection& selection : selections) {
     QUOTIENT_ASSIGN_OR_RETURN(const Measured measured, Check(problem, selection));
     run.answers.push_back(measured);
@@ -160,9 +161,9 @@ absl::StatusOr<Run> RunOnce(const extract::Problem& problem, const Extractor& ex
 }
 
 // The last run, with the median of all times.
-absl::StatusOr<Run> Measure(const extract::Problem& problem, const Extractor& extractor,
-                            const Options& options) {
-  Run run = {};
+absl::StatusOr<Extraction> Measure(const extract::Problem& problem, const Extractor& extractor,
+                                   const Options& options) {
+  Extraction run = {};
   std::vector<double> times;
   for (int64_t i = 0; i < options.repeat.value_or(1); ++i) {
     QUOTIENT_ASSIGN_OR_RETURN(run, RunOnce(problem, extractor, options));
@@ -174,23 +175,24 @@ absl::StatusOr<Run> Measure(const extract::Problem& problem, const Extractor& ex
   return run;
 }
 
-bool Complain(absl::string_view what) {
-  std::fprintf(stderr, "extract_bench: %s\n", std::string(what).c_str());
-  return false;
-}
-
 bool RunExtractor(const std::string& path, const extract::Problem& problem,
                   const Extractor& extractor, const Options& options) {
-  const absl::StatusOr<Run> run = Measure(problem, extractor, options);
+  const absl::StatusOr<Extraction> run = Measure(problem, extractor, options);
   if (!run.ok()) {
-    return Complain(absl::StrCat(path, ": ", extractor.name(), ": ", run.status().message()));
+    return Complain(kProgram,
+                    absl::StrCat(path, ": ", extractor.name(), ": ", run.status().message()));
   }
-  const std::string name = std::filesystem::path(path).filename();
+  const std::string name = Escaped(os::BaseName(path));
   for (const Measured& answer : run->answers) {
     std::printf("%-28s %-10s %12.8g %12.8g %8s %12.2f\n", name.c_str(), extractor.name(),
                 answer.cost, answer.lower_bound, answer.gap_percent().c_str(), run->milliseconds);
   }
   std::fflush(stdout);
+  const int64_t wanted = options.several.value_or(1);
+  if (std::ssize(run->answers) < wanted) {
+    Complain(kProgram, absl::StrCat(path, ": ", extractor.name(), ": note: ", run->answers.size(),
+                                    " found, not ", wanted, ": no more there, or time was up"));
+  }
   return true;
 }
 
@@ -211,8 +213,8 @@ std::string RootWithoutSelection(const extract::Problem& problem,
 bool RunProblem(const std::string& path, const extract::Problem& problem,
                 std::span<const std::string> roots, const Options& options) {
   if (absl::IsNotFound(extract::MakeInstance(problem).status())) {
-    return Complain(absl::StrCat(path, ": ", RootWithoutSelection(problem, roots),
-                                 " has no finite, acyclic selection"));
+    return Complain(kProgram, absl::StrCat(path, ": ", RootWithoutSelection(problem, roots),
+                                           " has no finite, acyclic selection"));
   }
   bool all_right = true;
   for (const Extractor* extractor : extract::AllExtractors()) {
@@ -227,36 +229,27 @@ bool RunFile(const std::string& path, const Options& options) {
     const auto model =
         ModelProblem::Make(path, options.device.empty() ? "model:h200" : options.device,
                            options.nodes.value_or(50'000));
-    if (!model.ok()) return Complain(absl::StrCat(path, ": ", model.status().message()));
+    if (!model.ok()) return Complain(kProgram, absl::StrCat(path, ": ", model.status().message()));
     return RunProblem(path, (*model)->problem(), {}, options);
   }
   const auto file = testing::ReadGymFile(path);
-  if (!file.ok()) return Complain(file.status().message());
+  if (!file.ok()) return Complain(kProgram, file.status().message());
   return RunProblem(path, file->problem(), file->roots, options);
 }
 
-int Main(std::span<const char* const> words) {
-  const absl::StatusOr<Options> options = ParseOptions(words);
-  if (!options.ok()) {
-    Complain(options.status().message());
-    std::fputs(kUsage, stderr);
-    return 2;
-  }
-  if (options->help) {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
+absl::StatusOr<bool> Run(const Options& options) {
   std::printf("%-28s %-10s %12s %12s %8s %12s\n", "file", "extractor", "cost", "bound", "gap %",
               "ms");
   std::fflush(stdout);
   bool all_right = true;
-  for (const std::string& path : options->files) all_right &= RunFile(path, *options);
-  return all_right ? 0 : 1;
+  for (const std::string& path : options.files) all_right &= RunFile(path, options);
+  return all_right;
 }
 
 }  // namespace
 }  // namespace quotient
 
 int main(int argc, char** argv) {
-  return quotient::Main({argv + 1, static_cast<size_t>(argc - 1)});
+  return quotient::RunProgram(quotient::kProgram, {argv + 1, static_cast<size_t>(argc - 1)},
+                              quotient::ParseOptions, quotient::Run);
 }

@@ -45,11 +45,26 @@ class ExtractBenchTest(unittest.TestCase):
         self.assertEqual(4, len(costs))
         self.assertEqual(sorted(costs), costs)
 
+    def test_fewer_than_several_is_told(self):
+        path = self.file("one", json.dumps({"nodes": {"a": {"op": "x", "eclass": "A"}},
+                                            "root_eclasses": ["A"]}))
+        ran = bench(path, "--extractor", "exact", "--several", 3)
+        self.assertEqual((0, 2), (ran.returncode, len(ran.stdout.splitlines())))
+        self.assertIn(f"{path}: exact: note: 1 found, not 3", ran.stderr)
+
+    def test_names_of_files_cannot_control_the_terminal(self):
+        path = self.file("\x1b[2J", json.dumps({"nodes": {"a": {"op": "x", "eclass": "A"}},
+                                                "root_eclasses": ["A"]}))
+        ran = bench(path, "\x1b[2Jno")
+        self.assertEqual((1, 6), (ran.returncode, len(ran.stdout.splitlines())))
+        self.assertNotIn("\x1b", ran.stdout + ran.stderr)
+
     def test_help(self):
-        ran = bench("--help")
-        self.assertEqual((0, ""), (ran.returncode, ran.stderr))
-        for option in ("--extractor", "--seconds", "--device", "--nodes", ".onnx"):
-            self.assertIn(option, ran.stdout)
+        for word in ("--help", "-h"):
+            ran = bench(word)
+            self.assertEqual((0, ""), (ran.returncode, ran.stderr))
+            for option in ("--extractor", "--seconds", "--device", "--nodes", ".onnx"):
+                self.assertIn(option, ran.stdout)
 
     def test_wrong_arguments_are_named_before_anything_runs(self):
         for arguments, message in [

@@ -11,11 +11,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/options.h"
 #include "core/search/strategy.h"
-#include "tests/bench/arguments.h"
+#include "tests/support/arguments.h"
 #include "tests/support/egraph/term_workspace.h"
+#include "tests/support/program.h"
 
 namespace quotient {
 namespace {
@@ -38,6 +40,7 @@ the last, which is the most, summed up over the expressions.
   --each              a line per expression, too: FILE:LINE
   --terms             the best term behind its line, or each on a line of its own with --each
 )";
+constexpr Program kProgram = {"rewrite_bench", kUsage};
 
 struct Options {
   std::string domain = "math";
@@ -50,9 +53,12 @@ struct Options {
   std::optional<int64_t> seed;
   bool each = false;
   bool terms = false;
-  bool help = false;
   std::vector<std::string> files;
 };
+
+std::string DefaultRules(absl::string_view domain) {
+  return absl::StrCat("tests/data/rewriting/geb/", domain, "-rules.txt");
+}
 
 absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   Options options;
@@ -70,14 +76,10 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
       NumberFlag("--seed", 0, options.seed),
       Switch("--each", options.each),
       Switch("--terms", options.terms),
-      Switch("--help", options.help),
   };
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.files));
-  if (options.help) return options;
   if (options.files.empty()) return WrongArgument("FILE", "is missing");
-  if (options.rules.empty()) {
-    options.rules = absl::StrCat("tests/data/rewriting/geb/", options.domain, "-rules.txt");
-  }
+  if (options.rules.empty()) options.rules = DefaultRules(options.domain);
   return options;
 }
 
@@ -99,8 +101,8 @@ struct Line {
 };
 
 void Print(const std::string& name, const Line& line, bool terms) {
-  std::printf("%s\t%g\t%g\t%.3f\t%lld\t%lld", name.c_str(), line.start_cost, line.best_cost,
-              line.seconds, static_cast<long long>(line.simulations),
+  std::printf("%s\t%g\t%g\t%.3f\t%lld\t%lld", Printable(name).c_str(), line.start_cost,
+              line.best_cost, line.seconds, static_cast<long long>(line.simulations),
               static_cast<long long>(line.enodes));
   for (size_t i = 0; terms && i < line.terms.size(); ++i)
     std::printf("\t%s", line.terms[i].c_str());
@@ -138,9 +140,16 @@ absl::StatusOr<Line> Shrink(const Options& options, const std::string& rules,
   return line;
 }
 
-absl::Status Run(const Options& options) {
+absl::StatusOr<std::string> ReadRules(const Options& options) {
+  absl::StatusOr<std::string> text = testing::ReadTextFile(options.rules);
+  if (text.ok() || options.rules != DefaultRules(options.domain)) return text;
+  return absl::NotFoundError(
+      absl::StrCat(text.status().message(), "; not in the repository's root? --rules names one"));
+}
+
+absl::StatusOr<bool> Run(const Options& options) {
   testing::OperatorCheck operators(AlgebraOf(options).arities);
-  QUOTIENT_ASSIGN_OR_RETURN(const std::string text, testing::ReadTextFile(options.rules));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string text, ReadRules(options));
   QUOTIENT_ASSIGN_OR_RETURN(const std::string rules,
                             testing::CheckedRules(text, options.rules, operators));
   for (const std::string& file : options.files) {
@@ -160,29 +169,13 @@ absl::Status Run(const Options& options) {
     }
     Print(file, sum, options.terms && !options.each);
   }
-  return absl::OkStatus();
-}
-
-int Main(std::span<const char* const> words) {
-  const absl::StatusOr<Options> options = ParseOptions(words);
-  if (!options.ok()) {
-    std::fprintf(stderr, "rewrite_bench: %s\n%s", std::string(options.status().message()).c_str(),
-                 kUsage);
-    return 2;
-  }
-  if (options->help) {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  const absl::Status ran = Run(*options);
-  if (ran.ok()) return 0;
-  std::fprintf(stderr, "rewrite_bench: %s\n", std::string(ran.message()).c_str());
-  return 1;
+  return true;
 }
 
 }  // namespace
 }  // namespace quotient
 
 int main(int argc, char** argv) {
-  return quotient::Main({argv + 1, static_cast<size_t>(argc - 1)});
+  return quotient::RunProgram(quotient::kProgram, {argv + 1, static_cast<size_t>(argc - 1)},
+                              quotient::ParseOptions, quotient::Run);
 }

@@ -10,8 +10,9 @@ BENCH = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "rewrite_bench"
 DATA = pathlib.Path(__file__).parents[1] / "data/rewriting/geb"
 
 
-def bench(*arguments):
-    return subprocess.run([BENCH, *map(str, arguments)], capture_output=True, text=True, timeout=100)
+def bench(*arguments, cwd=None):
+    return subprocess.run([BENCH.resolve(), *map(str, arguments)], capture_output=True, text=True,
+                          timeout=100, cwd=cwd)
 
 
 class RewriteBenchTest(unittest.TestCase):
@@ -54,6 +55,18 @@ class RewriteBenchTest(unittest.TestCase):
         ran = bench("--rules", DATA / "math-rules.txt", "nowhere.txt")
         self.assertEqual((1, ""), (ran.returncode, ran.stdout))
         self.assertIn("nowhere.txt", ran.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "terms.txt"
+            file.write_text("(+ a 0)\n(+ ?x 0)\n")
+            ran = bench("--rules", DATA / "math-rules.txt", file)
+            self.assertEqual((1, ""), (ran.returncode, ran.stdout))
+            self.assertIn(f"{file}:2: ?x: only rules have variables", ran.stderr)
+            ran = bench(file, cwd=folder)
+            self.assertEqual((1, ""), (ran.returncode, ran.stdout))
+            self.assertIn("math-rules.txt: cannot be read; not in the repository's root?",
+                          ran.stderr)
+            ran = bench("--rules", "no", file)
+            self.assertNotIn("root", ran.stderr)
 
 
 if __name__ == "__main__":

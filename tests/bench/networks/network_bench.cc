@@ -21,11 +21,12 @@
 #include "core/os/files.h"
 #include "core/search/strategy.h"
 #include "core/timing/store.h"
-#include "tests/bench/arguments.h"
 #include "tests/bench/networks/network_picture.h"
 #include "tests/bench/networks/network_run.h"
 #include "tests/bench/networks/network_table.h"
+#include "tests/support/arguments.h"
 #include "tests/support/networks/networks.h"
+#include "tests/support/program.h"
 
 namespace quotient {
 namespace {
@@ -50,6 +51,7 @@ each run, then a table for each device. Without --networks and files: the nine o
   --csv FILE        the lines of the runs
   --svg FILE        a picture of best cost over time
 )";
+constexpr Program kProgram = {"network_bench", kUsage};
 
 struct Options {
   std::vector<std::string> networks;
@@ -64,7 +66,6 @@ struct Options {
   std::string csv;
   std::string svg;
   bool faithful = false;
-  bool help = false;
 };
 
 optimize::Options OptionsOfRun(const Options& options, const std::string& device,
@@ -121,7 +122,6 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
       TextFlag("--timings", options.timings),
       TextFlag("--csv", options.csv),
       TextFlag("--svg", options.svg),
-      Switch("--help", options.help),
   };
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.files));
   if (options.networks.empty() && options.files.empty()) {
@@ -134,11 +134,6 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
     }
   }
   return options;
-}
-
-bool Complain(absl::string_view what) {
-  std::fprintf(stderr, "network_bench: %s\n", std::string(what).c_str());
-  return false;
 }
 
 // Lines of runs, on their way out as soon as they are known.
@@ -192,7 +187,7 @@ class Bench {
       if (file.ok()) {
         QUOTIENT_RETURN_IF_ERROR(RunByAll({NameOf(path), false, file->View()}));
       } else {
-        all_right_ = Complain(absl::StrCat(path, ": ", file.status().message()));
+        all_right_ = Complain(kProgram, absl::StrCat(path, ": ", file.status().message()));
       }
     }
     return all_right_;
@@ -217,11 +212,12 @@ class Bench {
         {network.name, options.device, options.strategy, absl::StrCat(options.seed)}, " ");
     absl::StatusOr<NetworkRun> run = RunNetwork(network.name, network.files, options, devices_);
     if (!run.ok()) {
-      all_right_ = Complain(absl::StrCat(place, ": ", run.status().message()));
+      all_right_ = Complain(kProgram, absl::StrCat(place, ": ", run.status().message()));
       return absl::OkStatus();
     }
     run->of_papers = network.of_papers;
-    for (const std::string& note : run->notes) Complain(absl::StrCat(place, ": note: ", note));
+    for (const std::string& note : run->notes)
+      Complain(kProgram, absl::StrCat(place, ": note: ", note));
     runs_.push_back(*std::move(run));
     return lines_.Write(RunCells(runs_.back()));
   }
@@ -257,25 +253,10 @@ absl::StatusOr<bool> Run(const Options& options) {
   return all_right;
 }
 
-int Main(std::span<const char* const> words) {
-  const absl::StatusOr<Options> options = ParseOptions(words);
-  if (!options.ok()) {
-    Complain(options.status().message());
-    std::fputs(kUsage, stderr);
-    return 2;
-  }
-  if (options->help) {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  const absl::StatusOr<bool> all_right = Run(*options);
-  if (!all_right.ok()) Complain(all_right.status().message());
-  return all_right.ok() && *all_right ? 0 : 1;
-}
-
 }  // namespace
 }  // namespace quotient
 
 int main(int argc, char** argv) {
-  return quotient::Main({argv + 1, static_cast<size_t>(argc - 1)});
+  return quotient::RunProgram(quotient::kProgram, {argv + 1, static_cast<size_t>(argc - 1)},
+                              quotient::ParseOptions, quotient::Run);
 }

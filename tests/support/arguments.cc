@@ -1,4 +1,4 @@
-#include "tests/bench/arguments.h"
+#include "tests/support/arguments.h"
 
 #include <algorithm>
 #include <utility>
