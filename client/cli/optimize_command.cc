@@ -68,6 +68,7 @@ absl::Status OptimizeRemotely(const client::LocalModel& model, const Settings& s
 absl::Status OptimizeHere(const client::LocalModel& model, const Settings& settings,
                           client::Interrupt* interrupt, Output* output) {
   ProgressView view(stderr, isatty(STDERR_FILENO) != 0, &Clock::System());
+  const Heartbeat heartbeat(&view);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<ResultSource> result,
                             OptimizeLocally(model, settings, interrupt, &view));
   view.Clear();

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
 
@@ -34,15 +35,30 @@ std::string ProgressLine(const Progress& progress) {
 
 void ProgressView::Report(const Progress& progress) {
   absl::MutexLock lock(&mutex_);
+  last_ = progress;
+  reported_ns_ = clock_.NowNs();
+  ShowLocked(progress);
+}
+
+void ProgressView::Tick() {
+  absl::MutexLock lock(&mutex_);
+  if (last_.phase.empty()) return;
+  Progress now = last_;
+  now.elapsed_seconds += clock_.SecondsSince(reported_ns_);
+  ShowLocked(now);
+}
+
+void ProgressView::ShowLocked(const Progress& progress) {
   const std::string line = ProgressLine(progress);
   if (live_) {
     // Return to the line's start, write, erase what is left of the line before.
     std::fprintf(out_, "\r%s\x1b[K", line.substr(0, kLiveColumns).c_str());
     line_open_ = true;
-  } else if (progress.phase != phase_ || clock_.SecondsSince(last_ns_) >= kPlainIntervalSeconds) {
+  } else if (progress.phase != phase_ ||
+             clock_.SecondsSince(printed_ns_) >= kPlainIntervalSeconds) {
     std::fprintf(out_, "%s\n", line.c_str());
     phase_ = progress.phase;
-    last_ns_ = clock_.NowNs();
+    printed_ns_ = clock_.NowNs();
   }
   std::fflush(out_);
 }
@@ -56,6 +72,7 @@ void ProgressView::Note(const std::string& line) {
 
 void ProgressView::Clear() {
   absl::MutexLock lock(&mutex_);
+  last_ = {};
   ClearLocked();
 }
 
@@ -64,6 +81,16 @@ void ProgressView::ClearLocked() {
   std::fputs("\r\x1b[K", out_);
   std::fflush(out_);
   line_open_ = false;
+}
+
+Heartbeat::~Heartbeat() {
+  absl::MutexLock lock(&mutex_);
+  ended_ = true;
+}
+
+void Heartbeat::Beat(ProgressView* view) {
+  absl::MutexLock lock(&mutex_);
+  while (!mutex_.AwaitWithTimeout(absl::Condition(&ended_), absl::Seconds(1))) view->Tick();
 }
 
 }  // namespace quotient::cli

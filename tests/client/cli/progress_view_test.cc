@@ -84,5 +84,33 @@ TEST(ProgressViewTest, ElsewhereLinesAreFew) {
   EXPECT_EQ(text.find('\r'), std::string::npos);
 }
 
+TEST(ProgressViewTest, TimeGoesByWithoutReportsUntilItIsCleared) {
+  Capture capture;
+  FakeClock clock;
+  ProgressView view(capture.file(), /*live=*/false, &clock);
+  view.Tick();
+  EXPECT_EQ(capture.text(), "");
+  view.Report({.phase = "search", .elapsed_seconds = 3, .enodes = 7});
+  clock.AdvanceMs(1'000);
+  view.Tick();
+  clock.AdvanceMs(4'500);
+  view.Tick();
+  EXPECT_EQ(capture.text(),
+            "search      3.0 s   7 e-nodes\n"
+            "search      8.5 s   7 e-nodes\n");
+  const size_t so_far = capture.text().size();
+  view.Clear();
+  clock.AdvanceMs(10'000);
+  view.Tick();
+  EXPECT_EQ(capture.text().size(), so_far);
+}
+
+TEST(HeartbeatTest, EndsWithoutWaitingForTheNextTick) {
+  Capture capture;
+  ProgressView view(capture.file(), /*live=*/true, &Clock::System());
+  view.Report({.phase = "a"});
+  for (int i = 0; i < 100; ++i) const Heartbeat heartbeat(&view);
+}
+
 }  // namespace
 }  // namespace quotient::cli
