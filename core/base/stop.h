@@ -14,8 +14,8 @@ namespace quotient {
 
 enum class StopReason {
   kNone,        // keep going
-  kSaturated,   // nothing left to do
-  kExhausted,   // all that could be tried was
+  kSaturated,   // no rule has anything left to do
+  kExhausted,   // a search has tried all that it could; there may be more
   kCancelled,   // the token was set
   kDeadline,    // time is up
   kNodeLimit,   // the e-graph reached its node limit

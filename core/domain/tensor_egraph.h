@@ -60,7 +60,8 @@ struct ENodeDescription {
   const OpWord* word;
   std::vector<ENodeOperand> inputs;
   ENodeOperand output;
-  // Leaves, what folds, and the projections of opaque nodes: nothing runs.
+  // Leaves, what folds (products of weights that take too long do not), and the projections of
+  // opaque nodes: nothing runs.
   bool free = false;
 };
 ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode);

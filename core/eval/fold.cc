@@ -55,30 +55,13 @@ int64_t WeightsPerChannel(const TensorType& weights) {
   return weights.dim(0).Is(0) ? 0 : weights.elements() / weights.dim(0).number();
 }
 
-// About how many multiply-adds (or elements looked at) a node takes, all types being static.
-int64_t Operations(const Graph& graph, const Node& node) {
-  int64_t outputs = 0;
-  int64_t inputs = 0;
-  const auto type = [&](size_t input) -> const TensorType& {
-    return graph.value(node.inputs[input]).type;
+int64_t NodeOperations(const Graph& graph, const Node& node) {
+  const auto types_of = [&graph](const std::vector<ValueId>& ids) {
+    std::vector<const TensorType*> types;
+    for (ValueId id : ids) types.push_back(id.valid() ? &graph.value(id).type : nullptr);
+    return types;
   };
-  for (ValueId id : node.outputs) {
-    if (id.valid()) outputs = std::max(outputs, graph.value(id).type.elements());
-  }
-  for (ValueId id : node.inputs) {
-    if (id.valid()) inputs = std::max(inputs, graph.value(id).type.elements());
-  }
-  if (node.op == "Conv") return Times(outputs, WeightsPerChannel(type(1)));
-  if (node.op == "ConvTranspose") return Times(type(0).elements(), WeightsPerChannel(type(1)));
-  switch (ops::FindOp(node.op)->op_class) {
-    case ops::OpClass::kContraction:
-      return Times(outputs, ContractionDepth(type(0)));
-    case ops::OpClass::kWindow:
-      return Times(outputs, CheckedProduct(node.attributes.GetInts("kernel_shape"))
-                                .value_or(std::numeric_limits<int64_t>::max()));
-    default:
-      return outputs + inputs;
-  }
+  return Operations(node.op, node.attributes, types_of(node.inputs), types_of(node.outputs));
 }
 
 // The constant whose elements are all known; nothing if one is not.
@@ -196,7 +179,7 @@ bool Folder::IsWorthEvaluating(const Node& node, int64_t origin_bytes) const {
   }
   const bool can_be_kept =
       MayStore(bytes, origin_bytes) || bytes <= limits_.max_scratch_bytes - scratch_bytes_;
-  return can_be_kept && Operations(graph_, node) <= limits_.max_operations;
+  return can_be_kept && NodeOperations(graph_, node) <= limits_.max_operations;
 }
 
 void Folder::FoldByEvaluation(const Node& node) {
@@ -246,6 +229,30 @@ void Folder::MakeConstant(ValueId id, Tensor tensor) {
 }
 
 }  // namespace
+
+int64_t Operations(absl::string_view op, const model::AttributeMap& attributes,
+                   std::span<const TensorType* const> inputs,
+                   std::span<const TensorType* const> outputs) {
+  const auto largest = [](std::span<const TensorType* const> types) {
+    int64_t elements = 0;
+    for (const TensorType* type : types) {
+      if (type != nullptr) elements = std::max(elements, type->elements());
+    }
+    return elements;
+  };
+  const int64_t made = largest(outputs);
+  if (op == "Conv") return Times(made, WeightsPerChannel(*inputs[1]));
+  if (op == "ConvTranspose") return Times(inputs[0]->elements(), WeightsPerChannel(*inputs[1]));
+  switch (ops::FindOp(op)->op_class) {
+    case ops::OpClass::kContraction:
+      return Times(made, ContractionDepth(*inputs[0]));
+    case ops::OpClass::kWindow:
+      return Times(made, CheckedProduct(attributes.GetInts("kernel_shape"))
+                             .value_or(std::numeric_limits<int64_t>::max()));
+    default:
+      return made + largest(inputs);
+  }
+}
 
 absl::Status FoldConstants(Graph& graph, const FoldLimits& limits, const StopCondition& stop) {
   graph = model::Compact(graph);

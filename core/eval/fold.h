@@ -3,10 +3,14 @@
 // Constant folding: what depends on constants alone is computed once, by the reference evaluator.
 
 #include <cstdint>
+#include <span>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "core/base/stop.h"
+#include "core/model/attribute.h"
 #include "core/model/graph.h"
+#include "core/model/shape.h"
 
 namespace quotient::eval {
 
@@ -23,6 +27,12 @@ struct FoldLimits {
   int64_t max_operations = int64_t{1} << 33;
   int threads = 1;
 };
+
+// About how many multiply-adds (or elements looked at) an operator that is known takes. All types
+// are static; null where an operand is left out.
+int64_t Operations(absl::string_view op, const model::AttributeMap& attributes,
+                   std::span<const model::TensorType* const> inputs,
+                   std::span<const model::TensorType* const> outputs);
 
 // Replaces nodes of `graph` that depend on constants alone by constants, forwards Identity and
 // inference Dropout, evaluates shape arithmetic whose elements are known, re-infers types and puts

@@ -109,39 +109,37 @@ class Searcher {
     costs.Refresh();
     const std::vector<egraph::ClassId> roots = tensors().CanonicalRoots();
     const extract::Problem problem{workspace_->graph(), costs, roots};
-    const extract::Extractor& dag = *extract::FindExtractor("dag");
-    const extract::Extractor& exact = *extract::FindExtractor("exact");
     const double left = options_.budget_seconds - Clock::System().SecondsSince(start_ns_);
     const StopCondition stop = stop_.WithBudget(Clock::System(), std::max(0.0, left));
     if (model_.measures()) {
       costs.Request(OriginalENodes());
-      QUOTIENT_RETURN_IF_ERROR(Settle(problem, dag, costs, stop));
-      QUOTIENT_RETURN_IF_ERROR(
-          Settle(problem, exact, costs, stop.WithBudget(Clock::System(), kExactSeconds)));
+      QUOTIENT_RETURN_IF_ERROR(Settle(problem, ChooseQuickly, costs, stop));
+      QUOTIENT_RETURN_IF_ERROR(Settle(problem, ChooseBest, costs, stop));
       result_.figures.kernels_measured = prices_.num_requested();
       costs.SetBasis(ENodeCosts::Basis::kMeasuredOnly);
     }
     // What is known is chosen from even when time is up: extraction is quick, and an answer that is
     // late by a moment beats none. Only who cancels wants no answer.
     const StopCondition last = stop_.WithoutDeadline().WithBudget(Clock::System(), 5.0);
-    QUOTIENT_RETURN_IF_ERROR(
-        AddCandidate(problem, exact, last.WithBudget(Clock::System(), kExactSeconds)));
+    QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, ChooseBest(problem, last)));
     if (model_.measures() && !result_.candidates.empty()) {
-      QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, dag, costs));
+      QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, *extract::FindExtractor("dag"), costs));
     }
-    QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, *extract::FindExtractor("tree"), last));
+    const extract::Extractor& tree = *extract::FindExtractor("tree");
+    QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, tree.Extract(problem, last)));
     if (!model_.measures()) return absl::OkStatus();
     // On a busy machine kernels may be timed wrong by more than any rewrite gains. What the prior
     // alone would choose runs for the decision too.
     costs.SetBasis(ENodeCosts::Basis::kPrior);
-    return AddCandidate(problem, dag, last);
+    return AddCandidate(problem, ChooseQuickly(problem, last));
   }
 
-  absl::Status Settle(const extract::Problem& problem, const extract::Extractor& extractor,
-                      ENodeCosts& costs, const StopCondition& stop) {
-    for (int round = 0; round < kMostRounds; ++round) {
-      QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection,
-                                extractor.Extract(problem, stop));
+  // Chooses, asks for what is not known of it, and again, until all is.
+  template <typename Choose>
+  absl::Status Settle(const extract::Problem& problem, const Choose& choose, ENodeCosts& costs,
+                      const StopCondition& stop) {
+    for (int round = 0; round < kMostRounds && !stop.ShouldStop(); ++round) {
+      QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, choose(problem, stop));
       hook_(workspace_->graph().num_enodes(), ShareOfOriginal(selection.cost, problem));
       const int fresh = costs.Request(Chosen(selection));
       if (stop.ShouldStop()) break;
@@ -152,10 +150,20 @@ class Searcher {
     return absl::OkStatus();
   }
 
-  absl::Status AddCandidate(const extract::Problem& problem, const extract::Extractor& extractor,
-                            const StopCondition& stop) {
-    QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, extractor.Extract(problem, stop));
-    return AddCandidate(problem, selection);
+  static absl::StatusOr<extract::Selection> ChooseQuickly(const extract::Problem& problem,
+                                                          const StopCondition& stop) {
+    return extract::FindExtractor("dag")->Extract(problem, stop);
+  }
+
+  // Of equals what was chosen quickly, which does not depend on how fast the machine is.
+  static absl::StatusOr<extract::Selection> ChooseBest(const extract::Problem& problem,
+                                                       const StopCondition& stop) {
+    QUOTIENT_ASSIGN_OR_RETURN(extract::Selection quick, ChooseQuickly(problem, stop));
+    const StopCondition share = stop.WithBudget(Clock::System(), kExactSeconds);
+    QUOTIENT_ASSIGN_OR_RETURN(extract::Selection exact,
+                              extract::FindExtractor("exact")->Extract(problem, share));
+    constexpr double kTolerance = 1e-9;
+    return exact.cost < quick.cost * (1 - kTolerance) ? std::move(exact) : std::move(quick);
   }
 
   // The best graphs with other kernels than the best one.
@@ -184,7 +192,10 @@ class Searcher {
     return absl::OkStatus();
   }
 
-  absl::Status AddCandidate(const extract::Problem& problem, const extract::Selection& selection) {
+  absl::Status AddCandidate(const extract::Problem& problem,
+                            const absl::StatusOr<extract::Selection>& chosen) {
+    QUOTIENT_RETURN_IF_ERROR(chosen.status());
+    const extract::Selection& selection = *chosen;
     QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
     if (result_.candidates.empty()) {
       hook_(workspace_->graph().num_enodes(), ShareOfOriginal(cost, problem));

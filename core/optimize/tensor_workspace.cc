@@ -22,11 +22,11 @@ absl::StatusOr<std::unique_ptr<TensorWorkspace>> TensorWorkspace::Make(const mod
   return made;
 }
 
-double TensorWorkspace::Cost() {
+double TensorWorkspace::Cost(const StopCondition& stop) {
   costs_->Refresh();
   const std::vector<egraph::ClassId> roots = tensors_.CanonicalRoots();
   const extract::Problem problem{graph(), *costs_, roots};
-  absl::StatusOr<extract::Selection> selection = extractor_->Extract(problem, StopCondition());
+  absl::StatusOr<extract::Selection> selection = extractor_->Extract(problem, stop);
   bill_ = {};
   if (!selection.ok()) return std::numeric_limits<double>::infinity();
   best_ = *std::move(selection);

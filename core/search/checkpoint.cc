@@ -6,7 +6,7 @@
 namespace quotient::search {
 namespace {
 
-constexpr absl::string_view kFormat = "QSC1";
+constexpr absl::string_view kFormat = "QSC2";
 
 absl::string_view BytesOf(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes().data()), digest.bytes().size()};

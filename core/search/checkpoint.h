@@ -3,7 +3,7 @@
 // What checkpoints of a search have in common, whatever is in them: an envelope that tells whether
 // the bytes are whole and of the same search.
 //
-//   4 bytes  "QSC1": the format, with that of what is inside
+//   4 bytes  "QSC2": the format, with that of what is inside
 //   32       which search: a digest of all that decides what it does
 //   32       digest of the rest
 //   the rest

@@ -40,8 +40,7 @@ absl::StatusOr<Outcome> MctsSearch::ToEnd() {
     TakeIn(slots_[i % MctsStrategy::kWindow]);
   }
   SettleBest();
-  // What was cut short is where nobody comes again, but may be the best; of equals it holds more.
-  if (!cut_short_.has_value() || cut_short_->cost > BestCost()) {
+  if (!StaysWhereItWasCutShort()) {
     QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(best_path_, task_.stop.WithoutDeadline()).status());
   } else if (cut_short_->cost < BestCost()) {
     NoteBest(*cut_short_, {}, 0);
@@ -51,6 +50,13 @@ absl::StatusOr<Outcome> MctsSearch::ToEnd() {
   for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
   outcome_.states = num_states_ + static_cast<int64_t>(tree_.num_states());
   return outcome_;
+}
+
+// That is where nobody comes again, but may be the best. Of equals it holds more, which counts
+// where costs may still change.
+bool MctsSearch::StaysWhereItWasCutShort() const {
+  if (!cut_short_.has_value()) return false;
+  return cut_short_->cost < BestCost() || (prices_ != nullptr && cut_short_->cost == BestCost());
 }
 
 int64_t MctsSearch::NumWorkers() {
@@ -66,10 +72,15 @@ absl::Status MctsSearch::Prepare() {
   QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, task_.stop));
   absl::MutexLock lock(&mutex_);
   NoteBest(root_, {}, 0);
-  opened_root_ = {walk_.Hash(), walk_.Actions(task_.stop)};
+  OpenRoot(task_.stop);
   const std::vector<Action> grow = {kGrowToTheLimit};
-  if (!opened_root_.actions.empty()) {
-    std::erase(opened_root_.actions, kGrowToTheLimit);
+  if (opened_root_.actions.empty()) {
+    outcome_.reason = task_.stop.Check();
+    if (outcome_.reason == StopReason::kNone && root_.full) {
+      outcome_.reason = StopReason::kNodeLimit;
+    }
+    if (outcome_.reason == StopReason::kNone) NoteAll({});
+  } else {
     QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(grow, task_.stop));
     outcome_.reason = task_.stop.Check();
     if (outcome_.reason != StopReason::kNone) {
@@ -84,6 +95,17 @@ absl::Status MctsSearch::Prepare() {
   contenders_.Add(root_.bill, {}, 0);
   tree_.Reset(root_, opened_root_);
   return absl::OkStatus();
+}
+
+// What there is to try in the state where all begins. Growing to the limit has been tried there.
+void MctsSearch::OpenRoot(const StopCondition& stop) {
+  const auto open = [&](Walk::Places places) {
+    SearchTree::Opened opened = {walk_.Hash(), walk_.Actions(places, stop)};
+    std::erase(opened.actions, kGrowToTheLimit);
+    return opened;
+  };
+  opened_root_ = open(Walk::Places::kOfIndexedRules);
+  opened_root_with_places_ = open(Walk::Places::kOfAllRules);
 }
 
 void MctsSearch::WorkElsewhere() {
@@ -120,7 +142,9 @@ MctsSearch::Slot* MctsSearch::Begin(const Walk& walk) {
     while (MaySelect()) Select();
     // What has been selected when there is no more to select is tried as long as there is time, so
     // that it does not depend on the number of workers how much has been.
-    StopReason reason = OutOfTime();
+    const bool is_late =
+        outcome_.reason == StopReason::kDeadline || outcome_.reason == StopReason::kCancelled;
+    StopReason reason = is_late ? outcome_.reason : OutOfTime();
     if (reason == StopReason::kNone && waiting_.empty()) reason = outcome_.reason;
     if (reason != StopReason::kNone || !status_.ok()) {
       if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
@@ -132,16 +156,17 @@ MctsSearch::Slot* MctsSearch::Begin(const Walk& walk) {
 
 // The next simulation.
 void MctsSearch::Select() {
+  if (tree_.exhausted() && walk_.HasRulesFromScratch()) TryPlaces();
   outcome_.reason = CheckEnd();
   if (outcome_.reason != StopReason::kNone) return;
   Slot& slot = slots_[next_ % MctsStrategy::kWindow];
   if (next_ >= MctsStrategy::kWindow) TakeIn(slot);
   if (MayReprice()) Reprice();
-  // What was taken in may have been the last that was missing.
-  if (outcome_.reason != StopReason::kNone) return;
   ++next_;
+  ++num_events_;
   slot.used = tree_.Select(&slot.leaf);
   slot.tree = num_restarts_;
+  slot.places = places_;
   slot.done = !slot.used;
   if (slot.used) waiting_.push_back(&slot);
 }
@@ -178,7 +203,7 @@ void MctsSearch::TakeIn(Slot& slot) {
   for (size_t i = 0; i < slot.states.size(); ++i) {
     ++outcome_.simulations;
     const State& state = slot.states[i];
-    if (BestCost() <= state.cost && !state.saturated && !contenders_.Wants(state.bill)) continue;
+    if (BestCost() <= state.cost && !contenders_.Wants(state.bill)) continue;
     std::vector<Action> path = slot.leaf.path;
     path.push_back(slot.leaf.tries[i]);
     contenders_.Add(state.bill, path, slot.seconds[i]);
@@ -187,7 +212,8 @@ void MctsSearch::TakeIn(Slot& slot) {
   RestartIfStuck();
 }
 
-// All that there is is in the state at the end of the path.
+// All that there is is in the state at the end of the path: that where the search begins, or what
+// growing makes of it.
 void MctsSearch::NoteAll(const std::vector<Action>& path) {
   outcome_.reason = StopReason::kSaturated;
   if (prices_ != nullptr) to_all_ = best_path_ = path;
@@ -252,9 +278,22 @@ void MctsSearch::RestartIfStuck() {
   BeginAnew();
 }
 
+// In a tree of its own, once all that rules can do has been done.
+void MctsSearch::TryPlaces() {
+  if (places_ == Walk::Places::kOfAllRules) return;
+  places_ = Walk::Places::kOfAllRules;
+  BeginAnew();
+}
+
 void MctsSearch::BeginAnew() {
   num_states_ += static_cast<int64_t>(tree_.num_states());
-  tree_.Reset(root_, opened_root_);
+  tree_.Reset(root_,
+              places_ == Walk::Places::kOfAllRules ? opened_root_with_places_ : opened_root_);
+  for (Slot* const slot : waiting_) {
+    slot->used = false;
+    slot->done = true;
+  }
+  waiting_.clear();
   last_restart_ = outcome_.simulations;
   ++num_restarts_;
 }
@@ -267,6 +306,7 @@ void MctsSearch::Try(Walk& walk, Slot& slot) {
   absl::MutexLock lock(&mutex_);
   const StopReason reason = slot.stop.Check();
   slot.done = reason == StopReason::kNone;
+  ++num_events_;
   if (slot.done) return;
   // Nobody need wait for the rest of it.
   if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
@@ -300,7 +340,7 @@ absl::StatusOr<bool> MctsSearch::Open(Walk& walk, Slot& slot) {
     // A restart has thrown the simulation away.
     if (slot.tree != num_restarts_ || tree_.Knows(slot.opened.hash, slot.leaf)) return false;
   }
-  slot.opened.actions = walk.Actions(slot.stop);
+  slot.opened.actions = walk.Actions(slot.places, slot.stop);
   SearchTree::TakeTries(slot.opened, slot.leaf);
   return true;
 }

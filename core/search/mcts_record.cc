@@ -16,8 +16,8 @@ void MctsSearch::SaveCheckpoint() {
   FieldWriter stream;
   {
     absl::MutexLock lock(&mutex_);
-    if (next_ == saved_ || !status_.ok()) return;
-    saved_ = next_;
+    if (num_events_ == saved_ || !status_.ok()) return;
+    saved_ = num_events_;
     stream.Real(Clock::System().SecondsSince(start_ns_), 0, kMostSeconds);
     VisitFields(stream);
   }
@@ -40,7 +40,7 @@ absl::Status MctsSearch::TakeUpCheckpoint() {
   resumed.simulations = outcome_.simulations;
   start_ns_ -= static_cast<int64_t>(resumed.seconds * 1e9);
   task_.stop = task_.stop.EarlierBy(resumed.seconds);
-  saved_ = next_;
+  saved_ = num_events_;
   goes_on_ = true;
   return absl::OkStatus();
 }
@@ -60,6 +60,9 @@ void MctsSearch::VisitFields(Stream& stream) {
   stream.Number(next_, kMostCounted);
   stream.Number(num_restarts_, kMostCounted);
   stream.Number(last_restart_, kMostCounted);
+  bool with_places = places_ == Walk::Places::kOfAllRules;
+  stream.Number(with_places, 1);
+  if (with_places) places_ = Walk::Places::kOfAllRules;
   stream.Number(num_states_, kMostCounted);
   VisitActions(stream, best_path_, num_rules_);
   stream.Real(seconds_to_best_, 0, kMostSeconds);
@@ -79,6 +82,7 @@ void MctsSearch::VisitSlot(Stream& stream, Slot& slot) {
   if constexpr (std::is_same_v<Stream, FieldReader>) {
     slot.used = used;
     slot.tree = num_restarts_;
+    slot.places = places_;
   }
   if (!used) return;
   stream.Number(slot.done, 1);
@@ -117,8 +121,7 @@ absl::Status MctsSearch::PrepareToGoOn() {
   // All of it, even if time is up: the way to the best state begins here.
   const StopCondition stop = task_.stop.WithoutDeadline();
   QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, stop));
-  opened_root_ = {walk_.Hash(), walk_.Actions(stop)};
-  std::erase(opened_root_.actions, kGrowToTheLimit);
+  OpenRoot(stop);
   absl::MutexLock lock(&mutex_);
   const bool as_it_was = prices_ == nullptr && root_.cost == tree_.root_cost();
   return as_it_was ? absl::OkStatus() : ValueAnew();
@@ -135,11 +138,11 @@ absl::Status MctsSearch::ValueAnew() {
   contenders_.Add(root_.bill, {}, 0);
   // The search may have ended for another reason than that everything is in the best state.
   outcome_.reason = StopReason::kNone;
-  if (best.saturated) NoteAll(path);
+  if (best.saturated && path == std::vector{kGrowToTheLimit}) NoteAll(path);
   BeginAnew();
   slots_ = {};
   waiting_.clear();
-  next_ = saved_ = 0;
+  next_ = num_events_ = saved_ = 0;
   return absl::OkStatus();
 }
 

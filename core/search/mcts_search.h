@@ -53,6 +53,7 @@ class MctsSearch {
   struct Slot {
     bool used = false;  // there was something to try
     int64_t tree = 0;   // of which
+    Walk::Places places = Walk::Places::kOfIndexedRules;
     bool done = false;
     StopCondition stop;  // leaves the time that the way back to the best state takes
     SearchTree::Leaf leaf;
@@ -63,6 +64,7 @@ class MctsSearch {
 
   absl::Status Prepare();
   absl::Status PrepareToGoOn();
+  void OpenRoot(const StopCondition& stop);
   absl::Status ValueAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SaveCheckpoint() ABSL_LOCKS_EXCLUDED(mutex_);
   template <typename Stream>
@@ -73,6 +75,7 @@ class MctsSearch {
   int64_t first_slot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return std::max<int64_t>(0, next_ - MctsStrategy::kWindow);
   }
+  bool StaysWhereItWasCutShort() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int64_t NumWorkers();
   void Work(Walk& walk);
   void WorkElsewhere();
@@ -86,6 +89,7 @@ class MctsSearch {
   void Select() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Slot* TakeNearest(const Walk& walk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RestartIfStuck() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TryPlaces() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Try(Walk& walk, Slot& slot);
   absl::Status TryAll(Walk& walk, Slot& slot);
@@ -125,12 +129,16 @@ class MctsSearch {
 
   Walk walk_;  // of the calling thread
   State root_;
+  // By rules alone, and with places of all: those are for when the rules have been exhausted.
   SearchTree::Opened opened_root_;
+  SearchTree::Opened opened_root_with_places_;
   absl::Mutex mutex_;
   Priors priors_ ABSL_GUARDED_BY(mutex_);
   SearchTree tree_ ABSL_GUARDED_BY(mutex_);
-  std::array<Slot, MctsStrategy::kWindow> slots_;       // what is not done is its worker's
-  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;            // simulation
+  std::array<Slot, MctsStrategy::kWindow> slots_;  // what is not done is its worker's
+  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;       // simulation
+  Walk::Places places_ ABSL_GUARDED_BY(mutex_) = Walk::Places::kOfIndexedRules;
+  int64_t num_events_ ABSL_GUARDED_BY(mutex_) = 0;      // simulations selected, and done
   int64_t saved_ ABSL_GUARDED_BY(mutex_) = 0;           // what that was in the last checkpoint
   std::vector<Slot*> waiting_ ABSL_GUARDED_BY(mutex_);  // selected, the oldest first
   int64_t num_restarts_ ABSL_GUARDED_BY(mutex_) = 0;

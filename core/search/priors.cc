@@ -9,6 +9,7 @@ namespace quotient::search {
 
 Priors::Priors(size_t num_rules, uint64_t seed)
     : num_rules_(num_rules), rng_(seed), means_(2 * num_rules + 2) {
+  for (Mean& mean : std::span(means_).first(num_rules)) mean.sum = kFirstOfPlace;
   Shake();
 }
 

@@ -38,6 +38,7 @@ class Priors {
  private:
   // As if it had been tried once and had brought this much.
   static constexpr double kFirst = 0.01;
+  static constexpr double kFirstOfPlace = kFirst / 4;  // all matches of a rule bring more than one
   struct Mean {
     double sum = kFirst;
     double count = 1;

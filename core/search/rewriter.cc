@@ -11,6 +11,7 @@
 namespace quotient::search {
 namespace {
 
+using egraph::ClassId;
 using egraph::Match;
 using egraph::Origin;
 using egraph::RightProgram;
@@ -70,6 +71,13 @@ void Rewriter::SearchFromScratch(size_t rule, size_t wanted, const StopCondition
 size_t Rewriter::num_waiting(size_t rule) const {
   if (matcher_.takes(rule)) return matcher_.num_waiting(rule);
   return queues_[rule].matches.size() - queues_[rule].next;
+}
+
+bool Rewriter::Touches(size_t rule, size_t index, const std::vector<bool>& classes) const {
+  const auto among = [&](ClassId id) -> bool { return classes[graph_.Find(id).value()]; };
+  if (matcher_.takes(rule)) return among(ClassId(matcher_.Waiting(rule, index)[0]));
+  const Queue& queue = queues_[rule];
+  return std::ranges::any_of(queue.matches[queue.next + index].classes, among);
 }
 
 absl::StatusOr<int64_t> Rewriter::ApplyNext(size_t rule, size_t count) {

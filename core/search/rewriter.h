@@ -42,11 +42,9 @@ class Rewriter {
   // Applies as many as are asked for of those that wait, the oldest first, and takes them out. How
   // many of them changed the graph.
   absl::StatusOr<int64_t> ApplyNext(size_t rule, size_t count);
-  // One of those that wait: the class that it rewrites, of a rule that need not search from
-  // scratch.
-  egraph::ClassId SiteOfWaiting(size_t rule, size_t index) const {
-    return graph_.Find(egraph::ClassId(matcher_.Waiting(rule, index)[0]));
-  }
+  // One of those that wait: whether what it rewrites is among the classes (of a rule that searches
+  // from scratch: anything that it names).
+  bool Touches(size_t rule, size_t index, const std::vector<bool>& classes) const;
   // Applies it and leaves it where it is. True if the graph changed.
   absl::StatusOr<bool> ApplyWaiting(size_t rule, size_t index);
   // Of the graph. A union that the analysis refuses means that a rule is wrong: an error that says

@@ -176,14 +176,18 @@ absl::StatusOr<Outcome> Saturate(Rewriter& rewriter, const Limits& limits,
 
 absl::StatusOr<Outcome> SaturateStrategy::Run(Workspace& workspace, const Task& task) const {
   const int64_t start_ns = Clock::System().NowNs();
-  const double cost_before = workspace.Cost();
+  const double cost_before = workspace.Cost(task.stop);
   std::vector<Improvement> improvements = {
       {Clock::System().SecondsSince(start_ns), 0, cost_before}};
   Rewriter rewriter(&workspace.graph(), workspace.rules());
   QUOTIENT_ASSIGN_OR_RETURN(Outcome outcome, Saturate(rewriter, task.limits, task.stop, task.hook));
   workspace.Follow();
-  // Only once, at the end: in a large graph it takes longer than an iteration.
-  if (const double cost = workspace.Cost(); cost < cost_before) {
+  // Only once, at the end: in a large graph it takes longer than an iteration. It is worth some
+  // time more than there was.
+  constexpr double kSecondsMore = 1;
+  const StopCondition more = task.stop.WithoutDeadline().WithBudget(Clock::System(), kSecondsMore);
+  const StopCondition& last = outcome.reason == StopReason::kDeadline ? more : task.stop;
+  if (const double cost = workspace.Cost(last); cost < cost_before) {
     improvements.push_back({Clock::System().SecondsSince(start_ns), 0, cost});
   }
   outcome.improvements = std::move(improvements);

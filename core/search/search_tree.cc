@@ -184,6 +184,7 @@ bool SearchTree::SelectLeaf(bool may_grow, Leaf* leaf) {
     }
     // What is below may have come to its end on the way of others.
     UpdateExhausted(node);
+    node.exhausted |= leaf->path.size() >= kMaxDepth;
     if (node.exhausted) continue;
     if (at == root_) return false;
     node.busy = true;

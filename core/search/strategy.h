@@ -62,8 +62,9 @@ class Workspace {
   // The graph grew, and is clean: before anybody acknowledges its changes.
   virtual void Follow() = 0;
   // What a search brings down: the cost of the best that can be taken out of the clean graph, as
-  // far as it can be told quickly. A function of the state and of how it was come to.
-  virtual double Cost() = 0;
+  // far as it can be told quickly. A function of the state and of how it was come to; that of some
+  // graph in it if `stop` says so meanwhile.
+  virtual double Cost(const StopCondition& stop) = 0;
   // What that was made of, as of the last call of Cost.
   virtual BillId bill() const { return {}; }
   // By which bills are valued; null if costs are known for good.

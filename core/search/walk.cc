@@ -7,6 +7,12 @@
 #include "core/search/saturate.h"
 
 namespace quotient::search {
+namespace {
+
+// Of a rule's matches, the newest: so many are places to choose from.
+constexpr size_t kLookedAt = 16;
+
+}  // namespace
 
 Walk::Walk(Workspace* workspace, const Limits* limits)
     : workspace_(*workspace),
@@ -32,7 +38,7 @@ absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopConditi
   const size_t taken = StepsTaken(path);
   while (steps_.size() > taken) Back();
   for (const Action action : path.subspan(taken)) QUOTIENT_RETURN_IF_ERROR(Do(action, stop));
-  Describe();
+  Describe(stop);
   return here_;
 }
 
@@ -45,7 +51,7 @@ size_t Walk::StepsTaken(std::span<const Action> path) const {
   return taken;
 }
 
-void Walk::Describe() {
+void Walk::Describe(const StopCondition& stop) {
   here_ = {.enodes = graph_.num_enodes()};
   if (!steps_.empty()) {
     const auto some = [](int64_t count) { return count > 0; };
@@ -53,7 +59,7 @@ void Walk::Describe() {
     here_.saturated = steps_.back().saturated;
   }
   here_.full = here_.enodes >= limits_.max_enodes;
-  const Worth worth = Value(here_.changed);
+  const Worth worth = Value(here_.changed, stop);
   here_.cost = worth.cost;
   here_.bill = worth.bill;
 }
@@ -61,6 +67,7 @@ void Walk::Describe() {
 uint64_t Walk::Hash() { return graph_.state_hash() | 1; }
 
 void Walk::Back() {
+  best_is_here_ = false;
   rewriter_.Rollback();
   workspace_.Rollback();
   steps_.pop_back();
@@ -82,7 +89,8 @@ std::vector<int64_t> Walk::AppliedByRule() const {
 }
 
 // Under a mark of its own: what is found here must not change what the next step finds.
-std::vector<size_t> Walk::CountMatches(size_t from_scratch, const StopCondition& stop) {
+template <typename Use>
+void Walk::WithMatches(size_t from_scratch, const StopCondition& stop, const Use& use) {
   Search(stop);
   std::vector<size_t> counts = wanted_;
   for (size_t rule = 0; rule < counts.size(); ++rule) {
@@ -91,9 +99,16 @@ std::vector<size_t> Walk::CountMatches(size_t from_scratch, const StopCondition&
   rewriter_.Mark();
   workspace_.Mark();
   rewriter_.Search(counts, stop);
-  for (size_t rule = 0; rule < counts.size(); ++rule) counts[rule] = rewriter_.num_waiting(rule);
+  use();
   rewriter_.Rollback();
   workspace_.Rollback();
+}
+
+std::vector<size_t> Walk::CountMatches(size_t from_scratch, const StopCondition& stop) {
+  std::vector<size_t> counts(rewriter_.num_rules());
+  WithMatches(from_scratch, stop, [&] {
+    for (size_t rule = 0; rule < counts.size(); ++rule) counts[rule] = rewriter_.num_waiting(rule);
+  });
   return counts;
 }
 
@@ -111,6 +126,7 @@ std::vector<Action> Walk::AllPlaces(const StopCondition& stop) {
 absl::Status Walk::Do(Action action, const StopCondition& stop) {
   const int64_t start_ns = Clock::System().NowNs();
   const double before = seconds();
+  best_is_here_ = false;
   Search(stop);
   rewriter_.Mark();
   workspace_.Mark();
@@ -187,48 +203,60 @@ void Walk::SearchFromScratch(size_t rule, size_t wanted, const StopCondition& st
 }
 
 // What is best is looked for again only where it may have changed.
-Walk::Worth Walk::Value(bool changed) {
+Walk::Worth Walk::Value(bool changed, const StopCondition& stop) {
   std::optional<Worth>& worth = steps_.empty() ? first_worth_ : steps_.back().worth;
   if (!changed) worth = steps_.size() == 1 ? first_worth_ : steps_[steps_.size() - 2].worth;
   if (changed || !worth.has_value()) {
-    const double cost = workspace_.Cost();
-    worth = Worth{cost, workspace_.bill()};
+    const double cost = workspace_.Cost(stop);
+    best_is_here_ = true;
+    const Worth now = {cost, workspace_.bill()};
+    if (stop.ShouldStop()) return now;  // it may be worth more
+    worth = now;
   }
   return *worth;
 }
 
-std::vector<Action> Walk::Actions(const StopCondition& stop) {
+bool Walk::HasRulesFromScratch() const {
+  for (size_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
+    if (rewriter_.searches_from_scratch(rule)) return true;
+  }
+  return false;
+}
+
+std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
   std::vector<Action> actions;
   if (here_.final()) return actions;
-  // Of rules that search from scratch one match tells that there are some. Most have none, and an
-  // action that changes nothing is tried in vain.
-  const std::vector<size_t> counts = CountMatches(/*from_scratch=*/1, stop);
+  if (!best_is_here_) workspace_.Cost(stop);
+  const size_t from_scratch = places == Places::kOfAllRules ? kLookedAt : 1;
+  WithMatches(from_scratch, stop, [&] {
+    for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
+      if (rewriter_.num_waiting(rule) > 0) actions.push_back({Action::Kind::kRule, rule});
+    }
+    AddPlaces(places, actions);
+  });
+  if (actions.empty()) return actions;
   constexpr uint32_t kByHalf = 150;
-  actions.push_back({Action::Kind::kGrow, 0, Action::kToTheLimit});
+  std::vector<Action> grow = {{Action::Kind::kGrow, 0, Action::kToTheLimit}};
   if (graph_.num_enodes() * kByHalf / 100 < limits_.max_enodes) {
-    actions.push_back({Action::Kind::kGrow, 0, kByHalf});
+    grow.push_back({Action::Kind::kGrow, 0, kByHalf});
   }
-  const size_t only_growth = actions.size();
-  for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
-    if (counts[rule] > 0) actions.push_back({Action::Kind::kRule, rule});
-  }
-  if (actions.size() == only_growth) actions.clear();
-  AddPlaces(actions);
+  actions.insert(actions.begin(), grow.begin(), grow.end());
   return actions;
 }
 
-// Those that rewrite a part of what is best now, the newest ones.
-void Walk::AddPlaces(std::vector<Action>& actions) {
-  constexpr size_t kLookedAt = 16;
+// Of the newest matches those that rewrite a part of what is best now. One alone is what its rule
+// does.
+void Walk::AddPlaces(Places places, std::vector<Action>& actions) {
   constexpr int kTaken = 4;
   in_best_.assign(graph_.class_bound(), false);
   workspace_.ForEachBest([this](egraph::ClassId id) { in_best_[id.value()] = true; });
   for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
-    if (rewriter_.searches_from_scratch(rule)) continue;
+    if (places == Places::kOfIndexedRules && rewriter_.searches_from_scratch(rule)) continue;
     const size_t waiting = rewriter_.num_waiting(rule);
+    if (waiting < 2) continue;
     int left = kTaken;
     for (size_t i = waiting; i-- > waiting - std::min(waiting, kLookedAt) && left > 0;) {
-      if (!in_best_[rewriter_.SiteOfWaiting(rule, i).value()]) continue;
+      if (!rewriter_.Touches(rule, i, in_best_)) continue;
       actions.push_back({Action::Kind::kPlace, rule, static_cast<uint32_t>(i)});
       --left;
     }

@@ -60,9 +60,12 @@ class Walk {
   const State& here() const { return here_; }
   // Of where it is: EGraph::state_hash, never 0.
   uint64_t Hash();
-  // What may change where it has just gone. Nothing if that is final; some if `stop` says so
-  // meanwhile.
-  std::vector<Action> Actions(const StopCondition& stop);
+  // What may change where it has just gone: growing, rules that have matches, and some places in
+  // what is best there. Nothing if that is final; some if `stop` says so meanwhile.
+  enum class Places { kOfIndexedRules, kOfAllRules };
+  std::vector<Action> Actions(Places places, const StopCondition& stop);
+  // Whether it makes a difference which places.
+  bool HasRulesFromScratch() const;
   // How many matches wait where it is, by rule: those that no kRule and no kGrow on the way has
   // applied. Of rules that search from scratch `from_scratch` at most are looked for. Fewer if
   // `stop` says so.
@@ -96,12 +99,15 @@ class Walk {
   absl::Status DoPlace(size_t rule, size_t index, const StopCondition& stop);
   absl::Status Grow(uint32_t percent, const StopCondition& stop);
   void Search(const StopCondition& stop);
-  void Describe();
+  void Describe(const StopCondition& stop);
   void SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop);
   size_t most_matches() const;
   void Back();
-  Worth Value(bool changed);
-  void AddPlaces(std::vector<Action>& actions);
+  Worth Value(bool changed, const StopCondition& stop);
+  void AddPlaces(Places places, std::vector<Action>& actions);
+  // Calls use() while the matches wait that CountMatches counts.
+  template <typename Use>
+  void WithMatches(size_t from_scratch, const StopCondition& stop, const Use& use);
 
   Workspace& workspace_;
   egraph::EGraph& graph_;
@@ -111,6 +117,7 @@ class Walk {
   State here_;
   std::optional<Worth> first_worth_;  // of where it began
   bool begun_ = false;
+  bool best_is_here_ = false;    // what the workspace said last to be best is of this state
   bool first_searched_ = false;  // as Step::searched, of where it began
   std::vector<size_t> wanted_;   // of the rules that need not search from scratch
   std::vector<bool> in_best_;    // by ClassId: scratch

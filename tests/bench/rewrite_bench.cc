@@ -121,7 +121,7 @@ absl::StatusOr<Line> Shrink(const Options& options, const std::string& rules,
   };
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<testing::TermWorkspace> workspace, make());
   Line line;
-  line.start_cost = workspace->Cost();
+  line.start_cost = workspace->Cost({});
   const int64_t start_ns = Clock::System().NowNs();
   search::Task task;
   task.limits = LimitsOf(options);
@@ -132,7 +132,7 @@ absl::StatusOr<Line> Shrink(const Options& options, const std::string& rules,
   QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome,
                             search::FindStrategy(options.strategy)->Run(*workspace, task));
   workspace->Follow();
-  line.best_cost = workspace->Cost();
+  line.best_cost = workspace->Cost({});
   line.seconds = Clock::System().SecondsSince(start_ns);
   line.simulations = outcome.simulations;
   line.enodes = workspace->graph().num_enodes();

@@ -95,6 +95,29 @@ TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
   EXPECT_EQ(costs.Request(nodes), 2);  // the third Slice, and the Split
 }
 
+// Weights are computed once, but where that takes too long whoever runs the model does it.
+TEST(ENodeCosts, ProductsOfWeightsAreFreeIfTheyFold) {
+  model::Graph graph = testing::MustParse(R"(graph g {
+    input x: float32[4,2048]
+    const a: float32[2048,64] = random(1)
+    const b: float32[64,2049] = random(2)
+    const c: float32[64,64] = random(3)
+    large = MatMul(a, b)
+    small = MatMul(a, c)
+    y = MatMul(x, large)
+    z = MatMul(x, small)
+    output y, z
+  })");
+  ASSERT_OK(ops::InferTypes(graph));
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  RecordingModel model;
+  KernelPrices prices(&model);
+  const ENodeCosts costs(tensors, &prices, 1, 0);
+  std::vector<double> of_nodes;
+  for (const egraph::ENodeId node : Original(tensors)) of_nodes.push_back(costs.Cost(node));
+  EXPECT_EQ(of_nodes, (std::vector<double>{1, 0, 1, 1}));
+}
+
 // What a search believes of the original is what the graph is predicted to cost: epilogues, layouts
 // and Splits included.
 TEST(ENodeCosts, TheOriginalCostsWhatItsGraphIsPredictedToCost) {

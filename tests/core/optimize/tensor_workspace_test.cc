@@ -172,7 +172,7 @@ TEST(TensorWorkspace, IsTheBestByWhatHasArrivedMeanwhile) {
     for (uint32_t i = 0; i < search.prices().num_bills(); ++i) {
       EXPECT_LE(steps.back().cost, search.prices().CostOf(search::BillId(i)));
     }
-    EXPECT_LE(search.workspace().Cost(), steps.back().cost);
+    EXPECT_LE(search.workspace().Cost({}), steps.back().cost);
   }
 }
 
@@ -183,12 +183,12 @@ TEST(TensorWorkspace, WhatHoldsAllThereIsIsTheAnswerWhateverItCosts) {
       [](const kernels::KernelSpec& spec) { return spec.op == "Gemm" ? 1'000.0 : 1.0; });
   NetworkSearch search(nasrnn, 3, &model);
   const int64_t start = search.workspace().graph().num_enodes();
-  const double start_cost = search.workspace().Cost();
+  const double start_cost = search.workspace().Cost({});
   model.Arrive();
   const search::Outcome outcome = search.Run();
   EXPECT_EQ(outcome.reason, StopReason::kSaturated);
   EXPECT_GT(search.workspace().graph().num_enodes(), start);
-  EXPECT_LE(search.workspace().Cost(), start_cost);
+  EXPECT_LE(search.workspace().Cost({}), start_cost);
 }
 
 // Once all is measured, costs cannot change, and the answer is a function of the seed again.

@@ -33,7 +33,7 @@ TEST_F(BacktrackTest, FindsASmallOptimum) {
   term_ = "(+ 0 (+ 0 (* a b)))";
   const auto workspace = *Make();
   const Outcome outcome = Run(*workspace);
-  EXPECT_EQ(workspace->Cost(), 3);
+  EXPECT_EQ(workspace->Cost({}), 3);
   EXPECT_EQ(outcome.improvements.back().cost, 3);
   // Nothing but the way there: a zero to the right, and away; the other one is the same then.
   EXPECT_EQ(outcome.matches_applied, 2);
@@ -67,7 +67,7 @@ TEST_F(BacktrackTest, WhatLagsBehindIsDropped) {
   const Outcome of_usual = Run(*usual, {.alpha = 1.05, .budget = 1'000'000});
   const auto none = *Make();
   const Outcome of_none = Run(*none, {.alpha = 1, .budget = 1'000'000});
-  for (const auto* workspace : {&all, &usual, &none}) EXPECT_EQ((*workspace)->Cost(), 7);
+  for (const auto* workspace : {&all, &usual, &none}) EXPECT_EQ((*workspace)->Cost({}), 7);
   EXPECT_EQ(of_all.reason, StopReason::kSaturated);
   EXPECT_EQ(of_usual.reason, StopReason::kSaturated);
   EXPECT_LT(of_usual.states, of_all.states);

@@ -26,7 +26,7 @@ class DearWorkspace : public Workspace {
   egraph::EGraph& graph() override { return inner_.graph(); }
   std::span<const egraph::Rule* const> rules() const override { return inner_.rules(); }
   void Follow() override { inner_.Follow(); }
-  double Cost() override { return 3 * inner_.Cost(); }
+  double Cost(const StopCondition& stop) override { return 3 * inner_.Cost(stop); }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override {
     inner_.ForEachBest(visit);
   }
@@ -233,7 +233,7 @@ TEST_F(MctsResumeTest, CostsMayChangeMeanwhile) {
   MemoryCheckpoint slot(left.in_between);
   task_.checkpoint = &slot;
   const auto workspace = *Make();
-  const double first = workspace->Cost();
+  const double first = workspace->Cost({});
   DearWorkspace dear(workspace.get());
   task_.make_workspace = nullptr;
   const auto outcome = mcts_.Run(dear, task_);
@@ -249,7 +249,7 @@ TEST_F(MctsResumeTest, CostsMayChangeMeanwhile) {
     if (improvement.simulations <= outcome->resumed.simulations) best = improvement.cost;
   }
   EXPECT_EQ(outcome->improvements[1].cost, 3 * best);
-  EXPECT_EQ(outcome->improvements.back().cost, dear.Cost());
+  EXPECT_EQ(outcome->improvements.back().cost, dear.Cost({}));
 }
 
 TEST_F(MctsResumeTest, WhereAllThereIsCanBeHadNothingIsLeft) {

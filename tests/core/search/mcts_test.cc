@@ -59,8 +59,8 @@ TEST_F(MctsTest, IsNeverWorseThanSaturationWithTheSameLimits) {
     saturated->Follow();
     const auto searched = *Make();
     const Outcome outcome = Run(*searched);
-    EXPECT_LE(searched->Cost(), saturated->Cost());
-    EXPECT_EQ(searched->Cost(), outcome.improvements.back().cost);
+    EXPECT_LE(searched->Cost({}), saturated->Cost({}));
+    EXPECT_EQ(searched->Cost({}), outcome.improvements.back().cost);
   }
 }
 
@@ -71,7 +71,7 @@ TEST_F(MctsTest, EndsAtOnceWhereAllThereIsCanBeHad) {
   const Outcome outcome = Run(*workspace);
   EXPECT_EQ(outcome.reason, StopReason::kSaturated);
   EXPECT_EQ(outcome.simulations, 1);
-  EXPECT_EQ(workspace->Cost(), 1);
+  EXPECT_EQ(workspace->Cost({}), 1);
   EXPECT_EQ(workspace->BestTerm(), "a");
   EXPECT_GT(outcome.applied_by_rule[0] + outcome.applied_by_rule[1], 0);
 }

@@ -53,7 +53,7 @@ TEST_F(PactTest, ACostThatIsGoodEnoughEndsIt) {
   const auto workspace = *Make();
   const Outcome outcome = Run(*workspace, {.good_enough = 4});
   EXPECT_EQ(outcome.reason, StopReason::kSaturated);
-  EXPECT_LT(workspace->Cost(), 4);
+  EXPECT_LT(workspace->Cost({}), 4);
   EXPECT_EQ(outcome.improvements.size(), 2u);
 }
 
@@ -68,11 +68,11 @@ TEST_F(PactTest, NothingToDoIsSaturated) {
 TEST_F(PactTest, GoesOnToTheNodeLimit) {
   task_.limits.max_simulations = 1'000'000;
   const auto workspace = *Make();
-  const double start = workspace->Cost();
+  const double start = workspace->Cost({});
   const Outcome outcome = Run(*workspace, {.simulations_per_commit = 16});
   EXPECT_EQ(outcome.reason, StopReason::kNodeLimit);
   EXPECT_GE(workspace->graph().num_enodes(), task_.limits.max_enodes);
-  EXPECT_LT(workspace->Cost(), start);
+  EXPECT_LT(workspace->Cost({}), start);
 }
 
 // Of which none leads to the answer unless the tree is complete.

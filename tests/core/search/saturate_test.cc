@@ -249,11 +249,11 @@ class SaturateStrategyTest : public TermSearchTest {};
 
 TEST_F(SaturateStrategyTest, TellsTheCostAtTheStartAndAtTheEnd) {
   const auto workspace = *Make();
-  const double start = workspace->Cost();
+  const double start = workspace->Cost({});
   const Outcome outcome = Run(SaturateStrategy(), *workspace);
   ASSERT_EQ(outcome.improvements.size(), 2u);
   EXPECT_EQ(outcome.improvements[0].cost, start);
-  EXPECT_EQ(outcome.improvements[1].cost, workspace->Cost());
+  EXPECT_EQ(outcome.improvements[1].cost, workspace->Cost({}));
   EXPECT_LT(outcome.improvements[1].cost, start);
   EXPECT_GE(outcome.improvements[1].seconds, outcome.improvements[0].seconds);
 }

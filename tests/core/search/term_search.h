@@ -40,7 +40,7 @@ class TermSearchTest : public ::testing::Test {
   // Whenever time is up: a state that was seen, and what is said of it is true. To be called with
   // limits that nobody comes to before the greatest number of looks at the clock.
   void ExpectTimeMayBeUpAtAnyMoment(const Strategy& strategy) {
-    const double start = (*Make())->Cost();
+    const double start = (*Make())->Cost({});
     for (int64_t looks = 1; looks < 20'000; looks = looks * 3 / 2 + 1) {
       SCOPED_TRACE(looks);
       const testing::CountdownClock clock(looks);
@@ -48,8 +48,8 @@ class TermSearchTest : public ::testing::Test {
       const auto workspace = *Make();
       const Outcome outcome = Run(strategy, *workspace);
       EXPECT_EQ(outcome.reason, StopReason::kDeadline);
-      EXPECT_LE(workspace->Cost(), start);
-      EXPECT_EQ(workspace->Cost(), outcome.improvements.back().cost);
+      EXPECT_LE(workspace->Cost({}), start);
+      EXPECT_EQ(workspace->Cost({}), outcome.improvements.back().cost);
     }
   }
   void ExpectAWrongRuleIsAnError(const Strategy& strategy) {

@@ -27,6 +27,8 @@ std::unique_ptr<TermWorkspace> MakeWorkspace(int seed) {
                               testing::ReadRewritingFile("geb/math-rules.txt"), "rules", term);
 }
 
+constexpr Walk::Places kAllPlaces = Walk::Places::kOfAllRules;
+
 Limits SmallLimits() {
   Limits limits;
   limits.max_enodes = 1'000;
@@ -62,8 +64,8 @@ TEST(Walk, AStateIsAFunctionOfThePath) {
         path.resize(rng.Below(path.size() + 1));
         continue;
       }
-      const std::vector<Action> actions = walk.Actions({});
-      EXPECT_EQ(actions, fresh.Actions({}));
+      const std::vector<Action> actions = walk.Actions(kAllPlaces, {});
+      EXPECT_EQ(actions, fresh.Actions(kAllPlaces, {}));
       EXPECT_EQ(actions.empty(), state.final());
       if (!actions.empty()) path.push_back(actions[rng.Below(actions.size())]);
       if (::testing::Test::HasFailure()) return;
@@ -104,7 +106,7 @@ class HalfOpaqueWorkspace : public Workspace {
   egraph::EGraph& graph() override { return inner_->graph(); }
   std::span<const egraph::Rule* const> rules() const override { return rules_; }
   void Follow() override { inner_->Follow(); }
-  double Cost() override { return inner_->Cost(); }
+  double Cost(const StopCondition& stop) override { return inner_->Cost(stop); }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override {
     inner_->ForEachBest(visit);
   }
@@ -176,7 +178,7 @@ TEST(Walk, StaysWhereItIsSettled) {
   Walk walk(workspace.get(), &limits);
   std::vector<Action> path;
   GoTo(walk, path);
-  for (const Action action : walk.Actions({})) {
+  for (const Action action : walk.Actions(kAllPlaces, {})) {
     if (action.kind == Action::Kind::kRule && path.size() < 3) path.push_back(action);
   }
   const State state = GoTo(walk, path);
@@ -184,7 +186,7 @@ TEST(Walk, StaysWhereItIsSettled) {
   walk.Settle();
   EXPECT_EQ(workspace->graph().num_marks(), 0u);
   EXPECT_EQ(walk.Hash(), hash);
-  EXPECT_EQ(workspace->Cost(), state.cost);
+  EXPECT_EQ(workspace->Cost({}), state.cost);
   int64_t applied = 0;
   for (const int64_t count : walk.AppliedByRule()) applied += count;
   EXPECT_GE(applied, 3);
@@ -198,7 +200,7 @@ TEST(Walk, NoStepGoesFarBeyondTheNodeLimit) {
   while (!GoTo(walk, path).final()) {
     // A batch of matches at most.
     EXPECT_LE(walk.here().enodes, limits.max_enodes + 200);
-    for (const Action action : walk.Actions({})) {
+    for (const Action action : walk.Actions(kAllPlaces, {})) {
       if (action.kind == Action::Kind::kRule) path.push_back(action);
     }
     ASSERT_LE(path.size(), 10'000u);
@@ -213,11 +215,11 @@ TEST(Walk, GrowingToTheEndOfASmallWorldSaturatesIt) {
   Walk walk(workspace.get(), &limits);
   EXPECT_FALSE(GoTo(walk, {}).saturated);
   const Action grow = {Action::Kind::kGrow, 0, Action::kToTheLimit};
-  ASSERT_THAT(walk.Actions({}), ::testing::Contains(grow));
+  ASSERT_THAT(walk.Actions(kAllPlaces, {}), ::testing::Contains(grow));
   const State grown = GoTo(walk, {grow});
   EXPECT_TRUE(grown.saturated);
   EXPECT_TRUE(grown.changed);
-  EXPECT_THAT(walk.Actions({}), IsEmpty());
+  EXPECT_THAT(walk.Actions(kAllPlaces, {}), IsEmpty());
 }
 
 TEST(Walk, WhatChangesNothingIsSaid) {
@@ -226,7 +228,7 @@ TEST(Walk, WhatChangesNothingIsSaid) {
   const Limits limits;
   Walk walk(workspace.get(), &limits);
   GoTo(walk, {});
-  ASSERT_FALSE(walk.Actions({}).empty());
+  ASSERT_FALSE(walk.Actions(kAllPlaces, {}).empty());
   EXPECT_FALSE(GoTo(walk, {{Action::Kind::kRule, 0}}).changed);
 }
 

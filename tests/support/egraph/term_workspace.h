@@ -27,7 +27,7 @@ class TermWorkspace : public search::Workspace {
   egraph::EGraph& graph() override { return graph_; }
   std::span<const egraph::Rule* const> rules() const override { return pointers_; }
   void Follow() override { tree_.Update(graph_); }
-  double Cost() override { return tree_.cost(graph_.Find(root_)); }
+  double Cost(const StopCondition&) override { return tree_.cost(graph_.Find(root_)); }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
   void Mark() override { tree_.Mark(); }
   void Rollback() override { tree_.Rollback(graph_); }
