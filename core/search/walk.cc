@@ -67,7 +67,6 @@ void Walk::Describe(const StopCondition& stop) {
 uint64_t Walk::Hash() { return graph_.state_hash() | 1; }
 
 void Walk::Back() {
-  best_is_here_ = false;
   rewriter_.Rollback();
   workspace_.Rollback();
   steps_.pop_back();
@@ -126,7 +125,6 @@ std::vector<Action> Walk::AllPlaces(const StopCondition& stop) {
 absl::Status Walk::Do(Action action, const StopCondition& stop) {
   const int64_t start_ns = Clock::System().NowNs();
   const double before = seconds();
-  best_is_here_ = false;
   Search(stop);
   rewriter_.Mark();
   workspace_.Mark();
@@ -208,7 +206,6 @@ Walk::Worth Walk::Value(bool changed, const StopCondition& stop) {
   if (!changed) worth = steps_.size() == 1 ? first_worth_ : steps_[steps_.size() - 2].worth;
   if (changed || !worth.has_value()) {
     const double cost = workspace_.Cost(stop);
-    best_is_here_ = true;
     const Worth now = {cost, workspace_.bill()};
     if (stop.ShouldStop()) return now;  // it may be worth more
     worth = now;
@@ -226,7 +223,6 @@ bool Walk::HasRulesFromScratch() const {
 std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
   std::vector<Action> actions;
   if (here_.final()) return actions;
-  if (!best_is_here_) workspace_.Cost(stop);
   const size_t from_scratch = places == Places::kOfAllRules ? kLookedAt : 1;
   WithMatches(from_scratch, stop, [&] {
     for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
@@ -244,8 +240,8 @@ std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
   return actions;
 }
 
-// Of the newest matches those that rewrite a part of what is best now. One alone is what its rule
-// does.
+// Of the newest matches those that rewrite a part of what is best there: GoTo has just asked. One
+// alone is what its rule does.
 void Walk::AddPlaces(Places places, std::vector<Action>& actions) {
   constexpr int kTaken = 4;
   in_best_.assign(graph_.class_bound(), false);

@@ -117,7 +117,6 @@ class Walk {
   State here_;
   std::optional<Worth> first_worth_;  // of where it began
   bool begun_ = false;
-  bool best_is_here_ = false;    // what the workspace said last to be best is of this state
   bool first_searched_ = false;  // as Step::searched, of where it began
   std::vector<size_t> wanted_;   // of the rules that need not search from scratch
   std::vector<bool> in_best_;    // by ClassId: scratch

@@ -166,6 +166,73 @@ TEST(SearchTree, OfOneStateThatIsOpenedTwiceOneNodeStays) {
   EXPECT_TRUE(world.tree().exhausted());
 }
 
+// Growing to the limit leads to states of 100 e-nodes, each of 64 places to such of 10.
+class GrowingWorld {
+ public:
+  GrowingWorld() : priors_(1, 0), tree_(&priors_) {
+    SearchTree::Opened opened = {.hash = 1};
+    for (uint32_t i = 0; i < 64; ++i) opened.actions.push_back({Action::Kind::kPlace, 0, i});
+    opened.actions.push_back(kGrow);
+    tree_.Reset({.cost = 10, .enodes = 10}, opened);
+  }
+  static constexpr Action kGrow = {Action::Kind::kGrow, 0, Action::kToTheLimit};
+
+  // What is tried next; nothing is left to try behind that.
+  std::vector<Action> Next() {
+    SearchTree::Leaf leaf;
+    if (!tree_.Select(&leaf)) return {};
+    std::vector<State> states;
+    for (const Action action : leaf.tries) {
+      states.push_back({.cost = 10, .enodes = action == kGrow ? 100 : 10, .saturated = true});
+    }
+    tree_.Observe(leaf, {}, states);
+    return leaf.tries;
+  }
+  SearchTree& tree() { return tree_; }
+
+ private:
+  Priors priors_;
+  SearchTree tree_;
+};
+
+TEST(SearchTree, GrowsToTheLimitWhenOthersHaveTakenAsMuch) {
+  GrowingWorld world;
+  world.tree().CountGrown({.enodes = 200});
+  int64_t others = 0;
+  for (std::vector<Action> tries = world.Next(); !tries.empty(); tries = world.Next()) {
+    if (std::ranges::find(tries, GrowingWorld::kGrow) != tries.end()) break;
+    others += static_cast<int64_t>(tries.size());
+  }
+  EXPECT_GT(10 * others, 200);
+  EXPECT_LT(others, 64);
+  EXPECT_FALSE(world.tree().exhausted());
+}
+
+TEST(SearchTree, GrowsToTheLimitWhenNothingElseIsLeft) {
+  GrowingWorld world;
+  world.tree().CountGrown({.enodes = 1'000'000});
+  size_t tried = 0;
+  std::vector<Action> last;
+  for (std::vector<Action> tries = world.Next(); !tries.empty(); tries = world.Next()) {
+    tried += tries.size();
+    last = tries;
+  }
+  EXPECT_EQ(tried, 65u);
+  EXPECT_EQ(last, std::vector{GrowingWorld::kGrow});
+  EXPECT_TRUE(world.tree().exhausted());
+}
+
+TEST(SearchTree, WaitsForWhatIsUnderWayBeforeItGrowsOutOfTurn) {
+  GrowingWorld world;
+  world.tree().CountGrown({.enodes = 1'000'000});
+  std::vector<SearchTree::Leaf> leaves;
+  for (SearchTree::Leaf leaf; world.tree().Select(&leaf);) leaves.push_back(leaf);
+  for (const SearchTree::Leaf& leaf : leaves) {
+    EXPECT_EQ(std::ranges::find(leaf.tries, GrowingWorld::kGrow), leaf.tries.end());
+  }
+  EXPECT_FALSE(leaves.empty());
+}
+
 TEST(SearchTree, WhatChangesNothingIsNotTriedAgain) {
   Priors priors(2, 0);
   SearchTree tree(&priors);

@@ -232,5 +232,58 @@ TEST(Walk, WhatChangesNothingIsSaid) {
   EXPECT_FALSE(GoTo(walk, {{Action::Kind::kRule, 0}}).changed);
 }
 
+// As that of models, it knows what is best as of when it was asked for the cost.
+class RememberingWorkspace : public HalfOpaqueWorkspace {
+ public:
+  using HalfOpaqueWorkspace::HalfOpaqueWorkspace;
+  double Cost(const StopCondition& stop) override {
+    best_.clear();
+    HalfOpaqueWorkspace::ForEachBest([this](egraph::ClassId id) { best_.push_back(id); });
+    return HalfOpaqueWorkspace::Cost(stop);
+  }
+  void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override {
+    for (const egraph::ClassId id : best_) visit(id);
+  }
+
+ private:
+  std::vector<egraph::ClassId> best_;
+};
+
+TEST(Walk, ActionsAreThoseOfWhereItIsWhereverItWas) {
+  const Limits limits = SmallLimits();
+  RememberingWorkspace workspace(MakeWorkspace(1));
+  Walk walk(&workspace, &limits);
+  GoTo(walk, {});
+  int compared = 0;
+  for (const Action first : walk.Actions(kAllPlaces, {})) {
+    if (!GoTo(walk, {first}).changed || walk.here().final()) continue;
+    const std::vector<Action> there = walk.Actions(kAllPlaces, {});
+    for (const Action second : there) {
+      GoTo(walk, {first, second});
+      GoTo(walk, {first});
+      ASSERT_EQ(walk.Actions(kAllPlaces, {}), there);
+      ++compared;
+    }
+    if (compared > 100) break;
+  }
+  EXPECT_GT(compared, 100);
+}
+
+TEST(Walk, RulesWithoutMatchesAreNoActions) {
+  RememberingWorkspace workspace(*TermWorkspace::Make(
+      testing::MathAlgebra(),
+      "zero: (+ ?a 0) => ?a\none: (* ?a 1) => ?a\ncomm: (+ ?a ?b) => (+ ?b ?a)", "rules",
+      "(+ a b)"));
+  Limits limits;
+  Walk walk(&workspace, &limits);
+  GoTo(walk, {});
+  const auto half = Action{Action::Kind::kGrow, 0, 150};
+  const auto grow = Action{Action::Kind::kGrow, 0, Action::kToTheLimit};
+  const auto comm = Action{Action::Kind::kRule, 2};
+  EXPECT_THAT(walk.Actions(kAllPlaces, {}), ::testing::ElementsAre(grow, half, comm));
+  limits.max_enodes = 4;  // half as many again: there is no difference to the limit
+  EXPECT_THAT(walk.Actions(kAllPlaces, {}), ::testing::ElementsAre(grow, comm));
+}
+
 }  // namespace
 }  // namespace quotient::search
