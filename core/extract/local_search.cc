@@ -212,8 +212,9 @@ void LocalSearch::AddAlternative(Class id, std::span<const Node> nodes) {
   if (selection_.live(id)) {
     if (std::ranges::find(nodes, selection_.choice(id)) != nodes.end()) return;
     // More than it pays for itself. What others pay for with it might be freed, too, but most often
-    // such an alternative only stands in the way. What was not live before has no share.
-    if (shares_[id.value()] > 0 && cost(node) >= shares_[id.value()]) return;
+    // such an alternative only stands in the way, as do those of classes that were not live when
+    // the pass began: they have no share.
+    if (cost(node) >= shares_[id.value()]) return;
   } else {
     if (cost(node) > 0) return;
     reached_.push_back(id);
