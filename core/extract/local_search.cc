@@ -142,8 +142,8 @@ void LocalSearch::AdoptForTheRest(const Score& before) {
   votes_.clear();
   for (const Node old : replaced_) {
     for (const Class id : instance_.children[old.value()]) {
-      if (!selection_.live(id) || std::exchange(left_in_[id.value()], adoption_) == adoption_)
-        continue;
+      if (!selection_.live(id)) continue;
+      if (std::exchange(left_in_[id.value()], adoption_) == adoption_) continue;
       const double cost = instance_.cost[selection_.choice(id).value()];
       if (cost == 0) continue;
       paid_still += cost;

@@ -221,7 +221,7 @@ ClassId ConvChain(Terms& terms, std::span<const Binding> args) {
 // [outputs, C, 1..] * [1, C, window..]: each input has one channel between, which each output
 // weighs.
 ClassId ConvSeparable(Terms& terms, std::span<const Binding> args) {
-  // A weight of 16 MiB as fp32. Larger ones are hardly ever worth what they take to read.
+  // A weight of 16 MiB as fp32: a bound on what one such rewrite makes of small weights.
   constexpr int64_t kMaxElements = 1 << 22;
   const std::optional<Chain> chain = ReadChain(terms, args);
   if (!chain || chain->first.group == 1 || chain->first.in_channels_per_group != 1 ||
