@@ -1,0 +1,27 @@
+#pragma once
+
+// Finds and loads the CUDA plug-in, libquotient_cuda.so: what needs CUDA's libraries lives there,
+// so that one program runs on hosts with and without them.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/cuda/gpu.h"
+
+namespace quotient::kernels::cuda {
+
+// What the shared library exports, as extern "C". The build id is compared before anything else is
+// called: Plugin is a C++ interface.
+inline constexpr char kBuildIdSymbol[] = "quotient_cuda_build_id";      // const char* ()
+inline constexpr char kNewPluginSymbol[] = "quotient_cuda_new_plugin";  // Plugin* (); the caller's
+
+// Names version and compiler: what has to be the same on both sides.
+std::string PluginBuildId();
+
+// Loads the plug-in at the first call; it stays loaded. From $QUOTIENT_CUDA_PLUGIN if that is set,
+// else from beside the program, or ../lib from there. DEVICE_NOT_PRESENT where there is none, or
+// where a library that it needs (cuDNN, cuBLASLt, NVRTC) is missing: the message names it.
+// Thread-safe.
+absl::StatusOr<Plugin*> LoadPlugin();
+
+}  // namespace quotient::kernels::cuda
