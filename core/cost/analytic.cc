@@ -11,7 +11,7 @@ namespace quotient::cost {
 namespace {
 
 // Part of the fingerprint: goes up whenever the formula or the table changes.
-constexpr int kTableVersion = 1;
+constexpr int kTableVersion = 2;
 
 class AnalyticCostModel : public CostModel {
  public:
@@ -29,16 +29,14 @@ class AnalyticCostModel : public CostModel {
   int64_t measurements() const override { return 0; }
   void Wait(const StopCondition&) override {}
 
-  absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(
-      const model::Graph& graph) const override {
-    return kernels::PartitionGraph(graph, {.threads = 1});
-  }
+  const kernels::PartitionOptions& partition() const override { return partition_; }
 
   const std::string& fingerprint() const override { return fingerprint_; }
   bool measures() const override { return false; }
 
  private:
   const DeviceSheet& sheet_;
+  const kernels::PartitionOptions partition_{.storage = kernels::Storage::kNative};
   const std::string fingerprint_;
 };
 

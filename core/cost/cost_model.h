@@ -12,6 +12,7 @@
 #include "core/base/stop.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/kernel_spec.h"
+#include "core/kernels/partition.h"
 #include "core/model/graph.h"
 
 namespace quotient::timing {
@@ -48,9 +49,8 @@ class CostModel {
   virtual int64_t measurements() const = 0;
   // Blocks until every measurement asked for so far has arrived (or `stop`).
   virtual void Wait(const StopCondition& stop) = 0;
-  // Which nodes run as one kernel on this device.
-  virtual absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(
-      const model::Graph& graph) const = 0;
+  // How graphs are cut into kernels on this device.
+  virtual const kernels::PartitionOptions& partition() const = 0;
   virtual const std::string& fingerprint() const = 0;
   virtual bool measures() const = 0;
 };

@@ -36,10 +36,7 @@ class MeasuredCostModel : public CostModel {
 
   void Wait(const StopCondition& stop) override { service_->Wait(stop); }
 
-  absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(
-      const model::Graph& graph) const override {
-    return backend_->Partition(graph);
-  }
+  const kernels::PartitionOptions& partition() const override { return backend_->partition(); }
 
   const std::string& fingerprint() const override { return backend_->fingerprint().text; }
   bool measures() const override { return true; }

@@ -18,7 +18,7 @@ absl::string_view CostSourceName(CostSource source) {
 absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& model,
                                        const StopCondition& stop) {
   GraphCost result;
-  QUOTIENT_ASSIGN_OR_RETURN(result.groups, model.Partition(graph));
+  QUOTIENT_ASSIGN_OR_RETURN(result.groups, kernels::PartitionGraph(graph, model.partition()));
   // Asking for all of them first lets them be measured together.
   for (const kernels::KernelGroup& group : result.groups) model.Request(group.spec);
   model.Wait(stop);

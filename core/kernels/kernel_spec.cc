@@ -58,7 +58,7 @@ std::string KernelKey(const KernelSpec& spec) {
     AppendOperands(epilogue.operands, &key);
   }
   absl::StrAppend(&key, " threads=", spec.threads, " cold=", spec.constant_footprint_log2,
-                  spec.free ? " free" : "");
+                  spec.storage == Storage::kNative ? " native" : "", spec.free ? " free" : "");
   return key;
 }
 
@@ -79,7 +79,7 @@ int FootprintLog2(int64_t constant_bytes) {
 
 KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
                     std::vector<Operand> inputs, std::vector<model::TensorType> outputs,
-                    int threads, int constant_footprint_log2) {
+                    int threads, int constant_footprint_log2, Storage storage) {
   KernelSpec spec;
   spec.op = std::string(op);
   spec.attributes = attributes;
@@ -91,6 +91,7 @@ KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
   }
   if (RoleOf(op) == LayoutRole::kTied && !spec.outputs.empty()) TieLayouts(spec);
   spec.threads = threads;
+  spec.storage = storage;
   const bool any_constant = std::any_of(spec.inputs.begin(), spec.inputs.end(),
                                         [](const Operand& input) { return input.constant; });
   spec.constant_footprint_log2 = any_constant ? constant_footprint_log2 : 0;

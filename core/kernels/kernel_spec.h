@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "core/kernels/storage.h"
 #include "core/model/attribute.h"
 #include "core/model/graph.h"
 #include "core/model/shape.h"
@@ -44,6 +45,7 @@ struct KernelSpec {
   std::vector<Operand> outputs;  // left-out ones too
   std::vector<Epilogue> epilogue;
   int threads = 1;
+  Storage storage = Storage::kWide;
   // log2 of the bytes of all constants of the model, rounded down, at most 28 (256 MiB): how cold
   // constant operands are. 0 for kernels without constants.
   int constant_footprint_log2 = 0;
@@ -67,7 +69,7 @@ int FootprintLog2(int64_t constant_bytes);
 // static; left-out inputs have dtype kUndefined.
 KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
                     std::vector<Operand> inputs, std::vector<model::TensorType> outputs,
-                    int threads, int constant_footprint_log2);
+                    int threads, int constant_footprint_log2, Storage storage = Storage::kWide);
 
 // Nodes that run as one kernel: the main node first, then the epilogue. No nodes at all: a value
 // changes its layout (kReorderOp).

@@ -78,14 +78,14 @@ Readers FindReaders(const Graph& graph, const std::vector<bool>& runs) {
 }
 
 // The footprint class of the constants that the nodes read, each once.
-int ConstantFootprint(const Graph& graph, const std::vector<bool>& runs) {
+int ConstantFootprint(const Graph& graph, const std::vector<bool>& runs, Storage storage) {
   std::set<ValueId> seen;
   int64_t bytes = 0;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (!runs[i]) continue;
     for (ValueId id : graph.nodes[i].inputs) {
       if (id.valid() && graph.is_constant(id) && seen.insert(id).second) {
-        bytes += StorageBytes(graph.value(id).type);
+        bytes += StorageBytes(graph.value(id).type, storage);
       }
     }
   }
@@ -100,7 +100,7 @@ class Partitioner {
         runs_(std::move(runs)),
         readers_(FindReaders(graph, runs_)),
         home_(graph.values.size(), Layout::kPlain),
-        footprint_(ConstantFootprint(graph, runs_)) {
+        footprint_(ConstantFootprint(graph, runs_, options.storage)) {
     if (options.channels_last) home_ = PlanLayouts(graph, runs_);
   }
 
@@ -182,6 +182,7 @@ class Partitioner {
     spec.op = main.op;
     spec.attributes = AttributesOf(main);
     spec.threads = options_.threads;
+    spec.storage = options_.storage;
     for (ValueId id : last.outputs) {
       group.results.push_back(id);
       spec.outputs.push_back(
@@ -289,6 +290,7 @@ class Partitioner {
     reorder.spec.inputs = {Operand{operand.type, false, layouts.front()}};
     reorder.spec.outputs = {Operand{operand.type, false, wanted}};
     reorder.spec.threads = options_.threads;
+    reorder.spec.storage = options_.storage;
     reorder.operands = {id};
     reorder.results = {id};
     layouts.push_back(wanted);
@@ -311,12 +313,12 @@ bool RunsAsKernel(const Graph& graph, const Node& node) {
   return !node.is_opaque() && IsStatic(graph, node.inputs) && IsStatic(graph, node.outputs);
 }
 
-int ConstantFootprintLog2(const Graph& graph) {
+int ConstantFootprintLog2(const Graph& graph, Storage storage) {
   std::vector<bool> runs = model::LiveNodes(graph);
   for (size_t i = 0; i < runs.size(); ++i) {
     runs[i] = runs[i] && RunsAsKernel(graph, graph.nodes[i]);
   }
-  return ConstantFootprint(graph, runs);
+  return ConstantFootprint(graph, runs, storage);
 }
 
 absl::StatusOr<std::vector<KernelGroup>> PartitionGraph(const Graph& graph,

@@ -15,16 +15,18 @@ struct PartitionOptions {
   int threads = 1;
   // Convolution libraries of CPUs and of GPUs want it; off: everything plain.
   bool channels_last = true;
+  Storage storage = Storage::kWide;
 };
 
-// The kernels of the live nodes, in an order that can be executed; see Backend::Partition. Opaque
-// nodes, and nodes behind them whose types nobody knows, are left out. SHAPE_MISSING naming the
-// node for any other type that is not static.
+// The kernels of the live nodes of a static, folded graph, in an order that can be executed: each
+// node exactly once. Nodes that cost nothing (views that the memory plan makes free) form groups
+// whose spec says so. Opaque nodes, and nodes behind them whose types nobody knows, are left out.
+// SHAPE_MISSING naming the node for any other type that is not static.
 absl::StatusOr<std::vector<KernelGroup>> PartitionGraph(const model::Graph& graph,
                                                         const PartitionOptions& options);
 
 // The constant_footprint_log2 that PartitionGraph gives the kernels of this graph.
-int ConstantFootprintLog2(const model::Graph& graph);
+int ConstantFootprintLog2(const model::Graph& graph, Storage storage);
 
 // Whether `node` runs as a kernel here: not opaque, all types static.
 bool RunsAsKernel(const model::Graph& graph, const model::Node& node);

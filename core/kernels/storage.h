@@ -1,8 +1,6 @@
 #pragma once
 
-// How values lie in memory while kernels run: float16, bfloat16 and float32 as 32-bit floats
-// (the CPUs we run on compute in single precision; results are rounded where a Cast or the graph's
-// end asks for it), everything else as it is.
+// How values lie in memory while kernels run.
 
 #include <cstdint>
 
@@ -11,24 +9,33 @@
 
 namespace quotient::kernels {
 
+enum class Storage : uint8_t {
+  // float16, bfloat16 and float32 as 32-bit floats (the CPUs we run on compute in single precision;
+  // results are rounded where a Cast or the graph's end asks for it), everything else as it is.
+  kWide,
+  // Everything as it is; GPUs.
+  kNative,
+};
+
+// Floats that kernels compute with in single precision.
 inline bool StoredAsFloat(model::DType dtype) {
   return dtype == model::DType::kFloat32 || dtype == model::DType::kFloat16 ||
          dtype == model::DType::kBfloat16;
 }
 
-inline model::DType StorageType(model::DType dtype) {
-  return StoredAsFloat(dtype) ? model::DType::kFloat32 : dtype;
+inline model::DType StorageType(model::DType dtype, Storage storage = Storage::kWide) {
+  return storage == Storage::kWide && StoredAsFloat(dtype) ? model::DType::kFloat32 : dtype;
 }
 
 // Bytes per element; 0 for types that no kernel takes (strings, 4-bit numbers).
-inline int64_t StorageBytes(model::DType dtype) {
-  const int bits = model::DTypeBits(StorageType(dtype));
+inline int64_t StorageBytes(model::DType dtype, Storage storage = Storage::kWide) {
+  const int bits = model::DTypeBits(StorageType(dtype, storage));
   return model::IsComputable(dtype) ? bits / 8 : 0;
 }
 
 // Bytes of a static type.
-inline int64_t StorageBytes(const model::TensorType& type) {
-  return type.elements() * StorageBytes(type.dtype);
+inline int64_t StorageBytes(const model::TensorType& type, Storage storage = Storage::kWide) {
+  return type.elements() * StorageBytes(type.dtype, storage);
 }
 
 }  // namespace quotient::kernels

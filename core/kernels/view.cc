@@ -8,6 +8,8 @@
 namespace quotient::kernels {
 namespace {
 
+constexpr int64_t kNativeAlignment = 16;
+
 // The axes that are larger than one, slowest first, each named by the axis of the input that it is.
 std::vector<int> OrderInMemory(const std::vector<int64_t>& dims, Layout layout,
                                const model::Ints& names) {
@@ -38,8 +40,9 @@ bool KeepsOrder(const KernelSpec& spec) {
 }
 
 // Whether every value of `from` is one of `to`, so that a value stored as a float stays.
-bool WidensInStorage(model::DType from, model::DType to) {
-  return from == to || (StoredAsFloat(from) && to == model::DType::kFloat32);
+bool WidensInStorage(model::DType from, model::DType to, Storage storage) {
+  if (from == to) return true;
+  return storage == Storage::kWide && StoredAsFloat(from) && to == model::DType::kFloat32;
 }
 
 // Where the region begins, in elements, if it is contiguous in memory.
@@ -74,7 +77,9 @@ std::optional<std::vector<int64_t>> PartsInPlace(const KernelSpec& spec) {
     if (!region || output.type.elements() == 0) return std::nullopt;
     const std::optional<int64_t> offset = ContiguousOffset(spec.inputs[0], output, *region);
     if (!offset) return std::nullopt;
-    offsets.push_back(*offset * StorageBytes(output.type.dtype));
+    const int64_t bytes = *offset * StorageBytes(output.type.dtype, spec.storage);
+    if (spec.storage == Storage::kNative && bytes % kNativeAlignment != 0) return std::nullopt;
+    offsets.push_back(bytes);
   }
   return offsets;
 }
@@ -96,7 +101,7 @@ bool WholeInPlace(const KernelSpec& spec) {
     return KeepsOrder(spec);
   }
   if (spec.op == "Cast" || spec.op == "CastLike") {
-    return WidensInStorage(input.type.dtype, output.type.dtype) && KeepsOrder(spec);
+    return WidensInStorage(input.type.dtype, output.type.dtype, spec.storage) && KeepsOrder(spec);
   }
   return false;
 }

@@ -12,7 +12,8 @@
 namespace quotient::kernels {
 
 // For each output, in bytes, where it begins inside input 0 as that lies in memory. Nothing if
-// the spec is no such view.
+// the spec is no such view. In native storage views begin at multiples of 16 bytes, since libraries
+// of GPUs choose their kernels by that.
 std::optional<std::vector<int64_t>> FreeView(const KernelSpec& spec);
 
 // Start and step along every axis of input 0 for a Slice, or for output `output` of a Split, as

@@ -23,10 +23,10 @@ Measured ToMeasured(const timing::RunStatistics& runs) {
 }
 
 absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
-    kernels::Backend& backend, const verify::CutGraph& original,
+    kernels::Backend& backend, const kernels::PlanChoice& plans, const verify::CutGraph& original,
     const std::vector<model::Tensor>& inputs, const verify::CutGraph& cut) {
   QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Executable> executable,
-                            backend.CompileGraph(cut.graph));
+                            backend.CompileGraph(cut.graph, plans));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> matched,
                             verify::MatchInputs(original, inputs, cut));
   // An executable wants only the inputs that something reads.
@@ -42,18 +42,16 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
 
 // The original and all candidates against each other; in the lane. Candidates that cannot be
 // compiled, or run once, leave.
-absl::StatusOr<timing::EndToEndResult> RunAll(const Prepared& original,
-                                              const std::vector<model::Tensor>& inputs,
-                                              kernels::Backend& backend, int threads,
-                                              const StopCondition& stop,
-                                              std::vector<Packaged>* candidates,
-                                              std::vector<std::string>* failures) {
+absl::StatusOr<timing::EndToEndResult> RunAll(
+    const Prepared& original, const std::vector<model::Tensor>& inputs, kernels::Backend& backend,
+    const kernels::PlanChoice& plans, int threads, const StopCondition& stop,
+    std::vector<Packaged>* candidates, std::vector<std::string>* failures) {
   std::vector<std::unique_ptr<kernels::Executable>> owned;
   QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
-                            Compile(backend, original.cut, inputs, original.cut));
+                            Compile(backend, plans, original.cut, inputs, original.cut));
   std::vector<Packaged> kept;
   for (Packaged& candidate : *candidates) {
-    auto compiled = Compile(backend, original.cut, inputs, candidate.prepared.cut);
+    auto compiled = Compile(backend, plans, original.cut, inputs, candidate.prepared.cut);
     const absl::Status ran = compiled.ok() ? (*compiled)->Run() : compiled.status();
     if (ran.ok()) {
       owned.push_back(*std::move(compiled));
@@ -106,15 +104,13 @@ absl::Status KeepVerified(const verify::Reference& reference, int threads,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Decision> DecideByRunning(const Prepared& original,
-                                         const std::vector<model::Tensor>& inputs,
-                                         kernels::Backend& backend, int threads,
-                                         const StopCondition& stop,
-                                         std::vector<Packaged>* candidates,
-                                         std::vector<std::string>* failures) {
+absl::StatusOr<Decision> DecideByRunning(
+    const Prepared& original, const std::vector<model::Tensor>& inputs, kernels::Backend& backend,
+    const kernels::PlanChoice& plans, int threads, const StopCondition& stop,
+    std::vector<Packaged>* candidates, std::vector<std::string>* failures) {
   absl::StatusOr<timing::EndToEndResult> ran;
   timing::RunInLane(
-      [&] { ran = RunAll(original, inputs, backend, threads, stop, candidates, failures); });
+      [&] { ran = RunAll(original, inputs, backend, plans, threads, stop, candidates, failures); });
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result, std::move(ran));
   Decision decision;
   decision.disturbed = result.contaminated;

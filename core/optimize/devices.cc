@@ -1,5 +1,6 @@
 #include "core/optimize/devices.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,13 @@ Device::Device(std::unique_ptr<kernels::Backend> backend,
       costs_(cost::NewMeasuredCostModel(backend_.get(), service_.get())) {}
 
 Device::Device(std::unique_ptr<cost::CostModel> model) : costs_(std::move(model)) {}
+
+kernels::PlanChoice Device::plans() {
+  return [this](const kernels::KernelSpec& spec) {
+    const std::optional<timing::Timing> timing = service_->Find(spec);
+    return timing.has_value() ? timing->plan : std::string();
+  };
+}
 
 absl::StatusOr<Device*> Devices::Get(const std::string& name, int threads) {
   const absl::MutexLock lock(&mutex_);

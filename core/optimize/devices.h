@@ -28,6 +28,8 @@ class Device {
   // Null where the device is only a model.
   kernels::Backend* backend() { return backend_.get(); }
   timing::TimingService* timings() { return service_.get(); }
+  // How kernels are to run here: by the plan that was measured to be the fastest.
+  kernels::PlanChoice plans();
 
  private:
   std::unique_ptr<kernels::Backend> backend_;

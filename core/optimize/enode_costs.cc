@@ -135,8 +135,9 @@ void ENodeCosts::AddSplits() {
         outputs.push_back(first.output.measured);
         (*outputs.back().shape)[axis] = model::Dim(output.size);
       }
-      kernels::KernelSpec spec = kernels::MakeSpec("Split", domain::AttributesOf(slices), inputs,
-                                                   std::move(outputs), threads_, footprint_log2_);
+      kernels::KernelSpec spec =
+          kernels::MakeSpec("Split", domain::AttributesOf(slices), inputs, std::move(outputs),
+                            threads_, footprint_log2_, prices_.model().partition().storage);
       if (!spec.free) split.kernel = KernelIndex(std::move(spec));
     }
     split.original = domain::IsOfOriginal(tensors_, slices);
@@ -196,7 +197,7 @@ ENodeCosts::Content ENodeCosts::ContentOf(ENodeId node) {
   }
   kernels::KernelSpec spec =
       kernels::MakeSpec(op, attributes, std::move(operands), {description.output.measured},
-                        threads_, footprint_log2_);
+                        threads_, footprint_log2_, prices_.model().partition().storage);
   if (!spec.free) content.kernel = KernelIndex(std::move(spec));
   return content;
 }

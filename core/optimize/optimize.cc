@@ -143,7 +143,8 @@ class Run {
     settings.threads = threads_;
     settings.max_opset = MaxOpset();
     settings.alternatives = alternatives_;
-    settings.constant_footprint_log2 = kernels::ConstantFootprintLog2(original_.cut.graph);
+    settings.constant_footprint_log2 =
+        kernels::ConstantFootprintLog2(original_.cut.graph, device_->costs().partition().storage);
     settings.checkpoint = environment_.checkpoint;
     settings.checkpoint_context = absl::StrCat(EngineVersion(), "\n", options_.CanonicalText());
     const int64_t start = clock_.NowNs();
@@ -229,8 +230,9 @@ class Run {
         reference_.has_value() ? reference_->inputs(0)
                                : verify::RandomInputs(original_.cut.graph, options_.seed);
     std::vector<std::string> failures;
-    absl::StatusOr<Decision> decision = DecideByRunning(original_, inputs, *device_->backend(),
-                                                        threads_, stop_, &packaged_, &failures);
+    absl::StatusOr<Decision> decision =
+        DecideByRunning(original_, inputs, *device_->backend(), device_->plans(), threads_, stop_,
+                        &packaged_, &failures);
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     for (const std::string& failure : failures) {
       NoteFailure("a candidate could not be run and was thrown away", absl::InternalError(failure));

@@ -92,8 +92,16 @@ class Measurement {
 
   absl::StatusOr<Sample> TimeRuns(size_t i, int runs) {
     const Stopwatch stopwatch(probe_);
-    for (int run = 0; run < runs; ++run) QUOTIENT_RETURN_IF_ERROR(executables_[i]->Run());
+    kernels::DeviceReading own{0, true};
+    bool has_own = true;
+    for (int run = 0; run < runs; ++run) {
+      QUOTIENT_RETURN_IF_ERROR(executables_[i]->Run());
+      const std::optional<kernels::DeviceReading> one = executables_[i]->reading();
+      has_own = has_own && one.has_value();
+      if (has_own) own = {own.us + one->us, own.clean && one->clean};
+    }
     const Stopwatch::Reading reading = stopwatch.Stop();
+    if (has_own) return Sample{own.us / runs, own.clean, true};
     return Sample{reading.us / runs, reading.clean, true};
   }
 

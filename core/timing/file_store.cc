@@ -117,15 +117,18 @@ class FileStore : public TimingStore {
     return absl::OkStatus();
   }
 
-  // Writes the head of an empty file; refuses a file that is not ours.
+  // Writes the head of an empty file, or of one of an older format; refuses a file that is not
+  // ours.
   absl::Status ReadMagic(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const int64_t head_size = std::min<int64_t>(size, kFileMagicSize);
     QUOTIENT_ASSIGN_OR_RETURN(const std::string head, Read(0, head_size));
-    if (absl::string_view(kFileMagic).substr(0, head.size()) != head) {
+    const bool is_old = head == kOldFileMagic;
+    if (!is_old && absl::string_view(kFileMagic).substr(0, head.size()) != head) {
       return MakeError(Reason::kStorageDown,
                        absl::StrCat("timing file ", path_, ": is not a timing file"));
     }
-    if (head.size() < kFileMagicSize) {  // new, or torn while it was made
+    if (is_old) Log().warn("timing file {}: of an older version, so it begins anew", path_);
+    if (is_old || head.size() < kFileMagicSize) {  // new, or torn while it was made
       if (ftruncate(file_.descriptor(), 0) != 0) return Failure(path_, "truncate");
       return Append(kFileMagic);
     }

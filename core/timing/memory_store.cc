@@ -33,6 +33,12 @@ absl::Status MemoryStore::Add(absl::string_view key, absl::string_view fingerpri
   return absl::OkStatus();
 }
 
+bool IsBetter(const Timing& a, const Timing& b) {
+  if (!a.has_time() || !b.has_time()) return a.has_time() && !b.has_time();
+  if (a.state != b.state) return a.state == TimingState::kOk;
+  return a.min_us < b.min_us;
+}
+
 std::unique_ptr<TimingStore> NewMemoryStore() { return std::make_unique<MemoryStore>(); }
 
 }  // namespace quotient::timing

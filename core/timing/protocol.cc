@@ -51,6 +51,7 @@ class Series {
   Timing Result() const {
     Timing timing;
     if (failed_ || all_.empty()) return timing;
+    timing.plan = kernel_->plan();
     const std::vector<double>& samples = enough_clean() ? clean_ : all_;
     timing.min_us = *std::min_element(samples.begin(), samples.end());
     timing.q25_us = Quantile(samples, 0.25);
@@ -73,13 +74,11 @@ class Series {
 
   Stopwatch::Reading RunTimes(int times) {
     const Stopwatch stopwatch(probe_);
-    for (int i = 0; i < times; ++i) {
-      if (!kernel_->Run().ok()) {
-        failed_ = true;
-        break;
-      }
-    }
-    return stopwatch.Stop();
+    failed_ = !kernel_->Run(times).ok();
+    const Stopwatch::Reading reading = stopwatch.Stop();
+    if (failed_) return reading;
+    const std::optional<kernels::DeviceReading> own = kernel_->reading();
+    return own.has_value() ? Stopwatch::Reading{own->us, own->clean} : reading;
   }
 
   kernels::CompiledKernel* const kernel_;
@@ -117,13 +116,6 @@ std::vector<Timing> TimeOnce(std::span<kernels::CompiledKernel* const> kernels,
   std::vector<Timing> results;
   for (const Series& series : all) results.push_back(series.Result());
   return results;
-}
-
-bool IsBetter(const Timing& a, const Timing& b) {
-  if ((a.state == TimingState::kOk) != (b.state == TimingState::kOk)) {
-    return a.state == TimingState::kOk;
-  }
-  return a.has_time() && a.min_us < b.min_us;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
 
 constexpr size_t kHeaderSize = 8;
-constexpr size_t kFixedSize = 1 + 4 * 8 + 4 + 4;
+constexpr size_t kFixedSize = 1 + 4 * 8 + 4 + 4 + 4;
 constexpr uint32_t kMaxPayload = 1 << 20;
 
 template <typename T>
@@ -53,9 +53,11 @@ std::optional<Record> DecodePayload(absl::string_view payload) {
   if (samples > 1'000'000) return std::nullopt;
   timing.samples = static_cast<int>(samples);
   const auto key_size = Take<uint32_t>(payload);
-  if (key_size > payload.size()) return std::nullopt;
+  const auto plan_size = Take<uint32_t>(payload);
+  if (uint64_t{key_size} + plan_size > payload.size()) return std::nullopt;
   record.key = std::string(payload.substr(0, key_size));
-  record.fingerprint = std::string(payload.substr(key_size));
+  timing.plan = std::string(payload.substr(key_size, plan_size));
+  record.fingerprint = std::string(payload.substr(key_size + plan_size));
   return record;
 }
 
@@ -70,7 +72,9 @@ std::string EncodeRecord(const Record& record) {
   Append(record.timing.relative_spread, &payload);
   Append(static_cast<uint32_t>(record.timing.samples), &payload);
   Append(static_cast<uint32_t>(record.key.size()), &payload);
+  Append(static_cast<uint32_t>(record.timing.plan.size()), &payload);
   payload += record.key;
+  payload += record.timing.plan;
   payload += record.fingerprint;
   std::string bytes;
   Append(static_cast<uint32_t>(payload.size()), &bytes);

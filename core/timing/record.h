@@ -2,10 +2,10 @@
 
 // One observation as bytes of a timing file.
 //
-//   file    = "QTIMING1" record*
+//   file    = "QTIMING2" record*
 //   record  = length:u32 checksum:u32 payload        all numbers little-endian
 //   payload = state:u8 min:f64 q25:f64 median:f64 spread:f64 samples:u32
-//             key_length:u32 key fingerprint
+//             key_length:u32 plan_length:u32 key plan fingerprint
 //
 // `length` counts the payload's bytes; `checksum` is its first four bytes of SHA-256.
 
@@ -18,7 +18,9 @@
 
 namespace quotient::timing {
 
-inline constexpr char kFileMagic[] = "QTIMING1";
+inline constexpr char kFileMagic[] = "QTIMING2";
+// Of files without plans: all there is to lose in them is time.
+inline constexpr char kOldFileMagic[] = "QTIMING1";
 inline constexpr size_t kFileMagicSize = 8;
 
 struct Record {

@@ -6,7 +6,8 @@
 //   service->Wait(stop);                                     // until everything asked for is
 //
 // One computation per key: whoever asks for a key that is under way gets the same future. Measuring
-// happens in batches, in the process's lane (lane.h).
+// happens in batches, in the process's lane (lane.h). Where a backend knows several ways to run a
+// kernel, all are timed and the fastest is the kernel's time; its plan is part of it.
 
 #include <cstdint>
 #include <functional>
@@ -32,6 +33,9 @@ struct ServiceOptions {
   bool frozen = false;
   // Threads of a kernel: what the probe has to watch.
   int threads = 1;
+  // More than one: kernels are compiled on that many threads before the lane is entered. For
+  // devices that these threads do not disturb.
+  int compile_threads = 1;
   // Makes the probe of the measuring thread; empty: the system's.
   std::function<std::unique_ptr<Probe>()> make_probe;
 };

@@ -23,11 +23,16 @@ struct Timing {
   double median_us = 0;
   double relative_spread = 0;  // (q25 - min) / min
   int samples = 0;             // clean ones
+  std::string plan;            // kernels::CompiledKernel::plan of the fastest way to run it
 
   // Whether there is a time at all.
   bool has_time() const { return state == TimingState::kOk || state == TimingState::kNoisy; }
   friend bool operator==(const Timing&, const Timing&) = default;
 };
+
+// Whether a says more of how fast a kernel can run: a time at all, then a clean one, then the
+// smaller one.
+bool IsBetter(const Timing& a, const Timing& b);
 
 // Observations by (kernel key, fingerprint). Thread-safe.
 class TimingStore {

@@ -23,13 +23,13 @@ Operand Floats(std::vector<int64_t> dims, bool constant = false) {
 
 void RunKernel(benchmark::State& state, const KernelSpec& spec) {
   const auto backend = onednn::NewBackend(1);
-  auto kernel = backend.ok() ? (*backend)->Compile(spec) : backend.status();
-  if (!kernel.ok()) {
-    state.SkipWithError(std::string(kernel.status().message()).c_str());
+  auto kernels = backend.ok() ? (*backend)->Compile(spec) : backend.status();
+  if (!kernels.ok()) {
+    state.SkipWithError(std::string(kernels.status().message()).c_str());
     return;
   }
   for (auto _ : state) {
-    if (!(*kernel)->Run().ok()) state.SkipWithError("run failed");
+    if (!kernels->front()->Run(1).ok()) state.SkipWithError("run failed");
   }
   const cost::Work work = cost::WorkOf(spec);
   using benchmark::Counter;

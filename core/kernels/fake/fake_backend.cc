@@ -14,27 +14,34 @@ namespace {
 
 class FakeKernel : public CompiledKernel {
  public:
-  FakeKernel(FakeClock* clock, const FakeOptions& options, KernelSpec spec)
-      : clock_(clock), options_(options), spec_(std::move(spec)) {}
+  FakeKernel(FakeClock* clock, const FakeOptions& options, KernelSpec spec, const FakePlan& plan)
+      : clock_(clock), options_(options), spec_(std::move(spec)), plan_(plan) {}
 
-  absl::Status Run() override {
-    QUOTIENT_ASSIGN_OR_RETURN(const double us, options_.run_us(spec_, run_++));
-    clock_->Advance(us);
+  absl::Status Run(int times) override {
+    for (int i = 0; i < times; ++i) {
+      QUOTIENT_ASSIGN_OR_RETURN(const double us, options_.run_us(spec_, run_++));
+      clock_->Advance(us * plan_.factor);
+    }
     return absl::OkStatus();
   }
+  std::string plan() const override { return plan_.name; }
 
  private:
   FakeClock* const clock_;
   const FakeOptions& options_;
   const KernelSpec spec_;
+  const FakePlan plan_;
   int run_ = 0;
 };
 
 class FakeExecutable : public Executable {
  public:
   FakeExecutable(FakeClock* clock, const FakeOptions& options, const model::Graph& graph,
-                 std::vector<KernelGroup> groups)
+                 std::vector<KernelGroup> groups, const PlanChoice& plans)
       : clock_(clock), options_(options), graph_(graph), groups_(std::move(groups)) {
+    for (const KernelGroup& group : groups_) {
+      factors_.push_back(FactorOf(plans ? plans(group.spec) : ""));
+    }
     const GraphBorder border = FindBorder(graph_, groups_);
     inputs_ = border.inputs;
     outputs_ = border.outputs;
@@ -49,10 +56,10 @@ class FakeExecutable : public Executable {
   }
 
   absl::Status Run() override {
-    for (const KernelGroup& group : groups_) {
-      if (group.spec.free) continue;
-      QUOTIENT_ASSIGN_OR_RETURN(const double us, options_.run_us(group.spec, run_));
-      clock_->Advance(us);
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      if (groups_[i].spec.free) continue;
+      QUOTIENT_ASSIGN_OR_RETURN(const double us, options_.run_us(groups_[i].spec, run_));
+      clock_->Advance(us * factors_[i]);
     }
     ++run_;
     return absl::OkStatus();
@@ -75,10 +82,19 @@ class FakeExecutable : public Executable {
   }
 
  private:
+  // Of the plan of that name, or of the first one.
+  double FactorOf(const std::string& plan) const {
+    for (const FakePlan& known : options_.plans) {
+      if (known.name == plan) return known.factor;
+    }
+    return options_.plans.front().factor;
+  }
+
   FakeClock* const clock_;
   const FakeOptions& options_;
   const model::Graph graph_;
   const std::vector<KernelGroup> groups_;
+  std::vector<double> factors_;  // by group
   std::vector<model::ValueId> inputs_, outputs_;
   eval::ValueMap values_;
   int run_ = 0;
@@ -87,32 +103,39 @@ class FakeExecutable : public Executable {
 class FakeBackend : public Backend {
  public:
   FakeBackend(FakeClock* clock, FakeOptions options)
-      : clock_(clock), options_(std::move(options)), fingerprint_{options_.fingerprint} {}
+      : clock_(clock),
+        options_(std::move(options)),
+        fingerprint_{options_.fingerprint},
+        partition_{.threads = options_.threads} {}
 
   const DeviceFingerprint& fingerprint() const override { return fingerprint_; }
 
-  absl::StatusOr<std::vector<KernelGroup>> Partition(const model::Graph& graph) const override {
-    return PartitionGraph(graph, {.threads = options_.threads});
-  }
+  const PartitionOptions& partition() const override { return partition_; }
 
-  absl::StatusOr<std::unique_ptr<CompiledKernel>> Compile(const KernelSpec& spec) const override {
+  absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
+      const KernelSpec& spec) const override {
     QUOTIENT_RETURN_IF_ERROR(options_.run_us(spec, 0).status());
-    return std::make_unique<FakeKernel>(clock_, options_, spec);
+    std::vector<std::unique_ptr<CompiledKernel>> kernels;
+    for (const FakePlan& plan : options_.plans) {
+      kernels.push_back(std::make_unique<FakeKernel>(clock_, options_, spec, plan));
+    }
+    return kernels;
   }
 
-  absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(
-      const model::Graph& graph) const override {
-    QUOTIENT_ASSIGN_OR_RETURN(std::vector<KernelGroup> groups, Partition(graph));
+  absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(const model::Graph& graph,
+                                                           const PlanChoice& plans) const override {
+    QUOTIENT_ASSIGN_OR_RETURN(std::vector<KernelGroup> groups, PartitionGraph(graph, partition_));
     for (const KernelGroup& group : groups) {
       if (!group.spec.free) QUOTIENT_RETURN_IF_ERROR(options_.run_us(group.spec, 0).status());
     }
-    return std::make_unique<FakeExecutable>(clock_, options_, graph, std::move(groups));
+    return std::make_unique<FakeExecutable>(clock_, options_, graph, std::move(groups), plans);
   }
 
  private:
   FakeClock* const clock_;
   const FakeOptions options_;
   const DeviceFingerprint fingerprint_;
+  const PartitionOptions partition_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
@@ -27,11 +28,18 @@ class FakeClock : public Clock {
   std::atomic<int64_t> now_ns_{0};
 };
 
+// A way to run every kernel: takes `factor` times as long as kernels do.
+struct FakePlan {
+  std::string name;
+  double factor = 1;
+};
+
 struct FakeOptions {
   std::string fingerprint = "fake; one core";
   int threads = 1;
   // What run number `run` (from 0) of a kernel takes; an error is what compiling it answers.
   std::function<absl::StatusOr<double>(const KernelSpec& spec, int run)> run_us;
+  std::vector<FakePlan> plans = {{}};
 };
 
 // What a kernel takes unless told otherwise: depends on the spec alone. A gap of 1 us, a byte per

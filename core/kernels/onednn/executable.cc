@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/onednn/aligned_buffer.h"
-#include "core/kernels/onednn/memory_plan.h"
+#include "core/kernels/memory_plan.h"
 #include "core/kernels/onednn/primitives.h"
 #include "core/kernels/partition.h"
 #include "core/kernels/storage.h"
@@ -40,9 +40,10 @@ struct Port {
 
 class GraphExecutable : public Executable {
  public:
-  static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph, int threads) {
-    auto executable = std::unique_ptr<GraphExecutable>(new GraphExecutable(threads));
-    QUOTIENT_RETURN_IF_ERROR(executable->Build(graph));
+  static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph,
+                                                            const PartitionOptions& partition) {
+    auto executable = std::unique_ptr<GraphExecutable>(new GraphExecutable(partition.threads));
+    QUOTIENT_RETURN_IF_ERROR(executable->Build(graph, partition));
     return executable;
   }
 
@@ -84,9 +85,9 @@ class GraphExecutable : public Executable {
  private:
   explicit GraphExecutable(int threads) : threads_(threads) {}
 
-  absl::Status Build(const Graph& graph) {
+  absl::Status Build(const Graph& graph, const PartitionOptions& partition) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<KernelGroup> groups,
-                              PartitionGraph(graph, {.threads = threads_}));
+                              PartitionGraph(graph, partition));
     border_ = FindBorder(graph, groups);
     const MemoryPlan plan = PlanMemory(groups, border_.outputs);
     arena_ = AllocateAligned(plan.arena_bytes);
@@ -194,8 +195,9 @@ class GraphExecutable : public Executable {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const Graph& graph, int threads) {
-  return GraphExecutable::Create(graph, threads);
+absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const Graph& graph,
+                                                              const PartitionOptions& partition) {
+  return GraphExecutable::Create(graph, partition);
 }
 
 }  // namespace quotient::kernels::onednn

@@ -12,6 +12,6 @@ namespace quotient::kernels::onednn {
 
 // Compiles the live part of a static, folded graph. Errors name the node.
 absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const model::Graph& graph,
-                                                              int threads);
+                                                              const PartitionOptions& partition);
 
 }  // namespace quotient::kernels::onednn

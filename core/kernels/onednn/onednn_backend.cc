@@ -3,6 +3,7 @@
 #include <dnnl.h>
 
 #include <utility>
+#include <vector>
 
 #include "core/base/status_macros.h"
 #include "core/kernels/onednn/executable.h"
@@ -16,26 +17,27 @@ namespace {
 class OneDnnBackend : public Backend {
  public:
   OneDnnBackend(DeviceFingerprint fingerprint, int threads)
-      : fingerprint_(std::move(fingerprint)), threads_(threads) {}
+      : fingerprint_(std::move(fingerprint)), partition_{.threads = threads} {}
 
   const DeviceFingerprint& fingerprint() const override { return fingerprint_; }
 
-  absl::StatusOr<std::vector<KernelGroup>> Partition(const model::Graph& graph) const override {
-    return PartitionGraph(graph, {.threads = threads_});
+  const PartitionOptions& partition() const override { return partition_; }
+
+  absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
+      const KernelSpec& spec) const override {
+    std::vector<std::unique_ptr<CompiledKernel>> only(1);
+    QUOTIENT_ASSIGN_OR_RETURN(only[0], CompileTimedKernel(spec));
+    return only;
   }
 
-  absl::StatusOr<std::unique_ptr<CompiledKernel>> Compile(const KernelSpec& spec) const override {
-    return CompileTimedKernel(spec);
-  }
-
-  absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(
-      const model::Graph& graph) const override {
-    return CompileExecutable(graph, threads_);
+  absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(const model::Graph& graph,
+                                                           const PlanChoice&) const override {
+    return CompileExecutable(graph, partition_);
   }
 
  private:
   const DeviceFingerprint fingerprint_;
-  const int threads_;
+  const PartitionOptions partition_;
 };
 
 }  // namespace

@@ -20,7 +20,7 @@
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/onednn/aligned_buffer.h"
 #include "core/kernels/onednn/primitives.h"
-#include "core/kernels/onednn/random_operand.h"
+#include "core/kernels/random_operand.h"
 #include "core/kernels/storage.h"
 
 namespace quotient::kernels::onednn {
@@ -84,11 +84,15 @@ class TimedKernel : public CompiledKernel {
     return timed;
   }
 
-  absl::Status Run() override {
+  absl::Status Run(int times) override {
     cpu::SetThreads(spec_.threads);
-    Rotate(constant_rotations_, constant_step_, constant_region_, constant_position_);
-    Rotate(operand_rotations_, operand_step_, kOperandRegion, operand_position_);
-    return kernel_->Run({operands_, constants_, outputs_, scratch_.get()}, state_.get());
+    for (int i = 0; i < times; ++i) {
+      Rotate(constant_rotations_, constant_step_, constant_region_, constant_position_);
+      Rotate(operand_rotations_, operand_step_, kOperandRegion, operand_position_);
+      QUOTIENT_RETURN_IF_ERROR(
+          kernel_->Run({operands_, constants_, outputs_, scratch_.get()}, state_.get()));
+    }
+    return absl::OkStatus();
   }
 
  private:

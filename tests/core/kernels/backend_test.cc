@@ -21,12 +21,13 @@ TEST(BackendTest, EveryKernelOfEveryGraphCanBeTimed) {
   std::set<std::string> seen;
   for (const GraphCase& test_case : AllGraphCases()) {
     SCOPED_TRACE(test_case.name);
-    ASSERT_OK_AND_ASSIGN(const auto groups, backend->Partition(GraphOf(test_case)));
+    ASSERT_OK_AND_ASSIGN(const auto groups,
+                         PartitionGraph(GraphOf(test_case), backend->partition()));
     for (const KernelGroup& group : groups) {
       if (group.spec.free || !seen.insert(KernelKey(group.spec)).second) continue;
-      ASSERT_OK_AND_ASSIGN(const auto kernel, backend->Compile(group.spec));
+      ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(group.spec));
       if (group.spec.op == "Range") continue;  // random operands give another length
-      for (int run = 0; run < 3; ++run) EXPECT_OK(kernel->Run()) << KernelKey(group.spec);
+      for (const auto& kernel : kernels) EXPECT_OK(kernel->Run(3)) << KernelKey(group.spec);
     }
   }
   EXPECT_GT(seen.size(), 100u);
@@ -41,7 +42,7 @@ TEST(BackendTest, UnknownOperatorIsUnimplemented) {
 TEST(BackendTest, WrongInputsAreRefused) {
   ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(1));
   ASSERT_OK_AND_ASSIGN(const auto executable,
-                       backend->CompileGraph(GraphOf(FindGraphCase("reads_value_twice"))));
+                       backend->CompileGraph(GraphOf(FindGraphCase("reads_value_twice")), {}));
   EXPECT_THAT(executable->SetInputs({}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(executable->SetInputs({model::Tensor::Scalar(1)}),
               StatusIs(absl::StatusCode::kInvalidArgument));
@@ -55,7 +56,7 @@ TEST(BackendTest, IndexOutOfRangeIsAnErrorOfTheRun) {
     y = Gather(table, i)
     output y
   )"});
-  ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph));
+  ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, {}));
   const int64_t index = 4;
   ASSERT_OK(executable->SetInputs({model::Tensor::Ints({1}, std::span(&index, 1))}));
   EXPECT_THAT(executable->Run(), StatusIs(absl::StatusCode::kFailedPrecondition));

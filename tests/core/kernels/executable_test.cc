@@ -28,7 +28,7 @@ TEST_P(ExecutableTest, AgreesWithTheReference) {
   const model::Graph graph = GraphOf(GetParam());
   const auto backend = onednn::NewBackend(1);
   ASSERT_OK(backend.status());
-  auto executable = (*backend)->CompileGraph(graph);
+  auto executable = (*backend)->CompileGraph(graph, {});
   ASSERT_OK(executable.status());
   for (uint64_t seed : {1, 2}) {
     const std::vector<model::Tensor> inputs =
@@ -46,7 +46,7 @@ TEST_P(ExecutableTest, RunsAgainToTheSameResult) {
   const model::Graph graph = GraphOf(GetParam());
   const auto backend = onednn::NewBackend(1);
   ASSERT_OK(backend.status());
-  auto executable = (*backend)->CompileGraph(graph);
+  auto executable = (*backend)->CompileGraph(graph, {});
   ASSERT_OK(executable.status());
   ASSERT_OK((*executable)->SetInputs(RandomInputs(graph, (*executable)->input_values(), 3)));
   ASSERT_OK((*executable)->Run());

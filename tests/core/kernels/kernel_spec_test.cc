@@ -93,6 +93,33 @@ TEST(ViewTest, PartsOfTheSlowestAxisBeginWhereTheyLie) {
   EXPECT_EQ(FreeView(spec), std::nullopt);
 }
 
+TEST(ViewTest, WideningIsFreeWhereFloatsLieWide) {
+  const auto spec = [](Storage storage) {
+    const auto type = [](DType dtype) { return model::StaticType(dtype, std::vector<int64_t>{4}); };
+    return MakeSpec("Cast", {{"to", int64_t{1}}}, {Operand{type(DType::kFloat16)}},
+                    {type(DType::kFloat32)}, 1, 0, storage);
+  };
+  EXPECT_TRUE(spec(Storage::kWide).free);
+  EXPECT_FALSE(spec(Storage::kNative).free);
+  EXPECT_NE(KernelKey(spec(Storage::kWide)), KernelKey(spec(Storage::kNative)));
+}
+
+TEST(ViewTest, NativeViewsAreAligned) {
+  const auto begins = [](DType dtype, int64_t start) {
+    const auto part = model::StaticType(dtype, std::vector<int64_t>{4});
+    const Operand whole{model::StaticType(dtype, std::vector<int64_t>{16})};
+    return FreeView(MakeSpec("Slice",
+                             {{"starts", model::Ints{start}},
+                              {"ends", model::Ints{start + 4}},
+                              {"axes", model::Ints{0}}},
+                             {whole}, {part}, 1, 0, Storage::kNative));
+  };
+  EXPECT_EQ(begins(DType::kFloat32, 4), (std::vector<int64_t>{16}));
+  EXPECT_EQ(begins(DType::kFloat32, 5), std::nullopt);
+  EXPECT_EQ(begins(DType::kFloat16, 8), (std::vector<int64_t>{16}));
+  EXPECT_EQ(begins(DType::kFloat16, 4), std::nullopt);
+}
+
 TEST(FusionTest, ContractionsTakeWhatTheirLibrariesTake) {
   const model::TensorType output =
       model::StaticType(DType::kFloat32, std::vector<int64_t>{1, 4, 6, 6});

@@ -1,6 +1,6 @@
 // No value may be overwritten before it has been read for the last time.
 
-#include "core/kernels/onednn/memory_plan.h"
+#include "core/kernels/memory_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -42,7 +42,7 @@ TEST(NodeCasesTest, AllComputeWhatOnnxExpects) {
   for (const NodeCase& node_case : AllNodeCases()) {
     SCOPED_TRACE(node_case.name);
     const model::Graph graph = StaticGraph(node_case);
-    const auto executable = backend->CompileGraph(graph);
+    const auto executable = backend->CompileGraph(graph, {});
     // A shape that hangs on values is not known before they are.
     if (GetReason(executable.status()) == Reason::kShapeMissing) continue;
     ASSERT_OK(executable.status());

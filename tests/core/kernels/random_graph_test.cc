@@ -127,7 +127,7 @@ TEST(RandomGraphTest, ExecutionAgreesWithTheReference) {
     const std::string text = Writer(seed).Write();
     SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
     const model::Graph graph = GraphOf({"random", text});
-    ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph));
+    ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, {}));
     const std::vector<model::Tensor> inputs = RandomInputs(graph, executable->input_values(), seed);
     ASSERT_OK(executable->SetInputs(inputs));
     ASSERT_OK(executable->Run());

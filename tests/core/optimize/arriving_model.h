@@ -77,9 +77,7 @@ class ArrivingModel final : public cost::CostModel {
     ++waits_;
     if (!withheld_) ArriveLocked();
   }
-  absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(const model::Graph&) const override {
-    return absl::UnimplementedError("not asked for");
-  }
+  const kernels::PartitionOptions& partition() const override { return partition_; }
   const std::string& fingerprint() const override { return fingerprint_; }
   bool measures() const override { return true; }
 
@@ -93,6 +91,7 @@ class ArrivingModel final : public cost::CostModel {
 
   const Truth truth_;
   const std::string fingerprint_ = "arriving";
+  const kernels::PartitionOptions partition_;
   mutable absl::Mutex mutex_;
   bool withheld_ ABSL_GUARDED_BY(mutex_) = false;
   int waits_ ABSL_GUARDED_BY(mutex_) = 0;

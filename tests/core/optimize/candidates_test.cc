@@ -35,13 +35,12 @@ class ByOutput final : public cost::CostModel {
   void Request(const kernels::KernelSpec&) override {}
   int64_t measurements() const override { return 0; }
   void Wait(const StopCondition&) override {}
-  absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(const model::Graph&) const override {
-    return absl::UnimplementedError("not asked for");
-  }
+  const kernels::PartitionOptions& partition() const override { return partition_; }
   const std::string& fingerprint() const override { return fingerprint_; }
   bool measures() const override { return measures_; }
 
  private:
+  const kernels::PartitionOptions partition_;
   const bool measures_;
   const std::string fingerprint_ = "by output";
 };

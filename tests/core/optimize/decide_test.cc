@@ -30,8 +30,8 @@ class DecideByRunningTest : public testing::Test {
   }
 
   absl::StatusOr<Decision> Decide() {
-    return DecideByRunning(original_, verify::RandomInputs(original_.cut.graph, 1), *backend_, 1,
-                           StopCondition(&token_), &candidates_, &failures_);
+    return DecideByRunning(original_, verify::RandomInputs(original_.cut.graph, 1), *backend_, {},
+                           1, StopCondition(&token_), &candidates_, &failures_);
   }
 
   kernels::fake::FakeClock clock_;

@@ -28,9 +28,7 @@ class RecordingModel final : public cost::CostModel {
   void Request(const kernels::KernelSpec&) override {}
   int64_t measurements() const override { return 0; }
   void Wait(const StopCondition&) override {}
-  absl::StatusOr<std::vector<kernels::KernelGroup>> Partition(const model::Graph&) const override {
-    return absl::UnimplementedError("not asked for");
-  }
+  const kernels::PartitionOptions& partition() const override { return partition_; }
   const std::string& fingerprint() const override { return fingerprint_; }
   bool measures() const override { return false; }
 
@@ -38,6 +36,7 @@ class RecordingModel final : public cost::CostModel {
 
  private:
   const std::string fingerprint_ = "recording";
+  const kernels::PartitionOptions partition_;
 };
 
 // The kernel that a search prices is the one that runs: a square is no general power.
@@ -133,7 +132,9 @@ TEST(ENodeCosts, TheOriginalCostsWhatItsGraphIsPredictedToCost) {
     ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors,
                          domain::FromGraph(original.graph, original.measured));
     KernelPrices prices(model.get());
-    const ENodeCosts costs(tensors, &prices, 1, kernels::ConstantFootprintLog2(original.cut.graph));
+    const ENodeCosts costs(
+        tensors, &prices, 1,
+        kernels::ConstantFootprintLog2(original.cut.graph, model->partition().storage));
     const std::vector<egraph::ClassId> roots = tensors.CanonicalRoots();
     // There is but one e-node per class.
     const auto only = extract::FindExtractor("dag")->Extract({*tensors.egraph, costs, roots}, {});

@@ -123,6 +123,20 @@ TEST_F(ProtocolTest, FailureOfOneKernelLeavesTheOthersAlone) {
   EXPECT_EQ(timings[1].state, TimingState::kOk);
 }
 
+TEST_F(ProtocolTest, TheClockOfADeviceCountsWhereItHasOne) {
+  ScriptedKernel kernel(&clock_, [](int) { return 100; });
+  kernel.SetReading({.us = 30});  // whatever is run
+  const Timing timing = TimeOne(kernel);
+  EXPECT_EQ(timing.state, TimingState::kOk);
+  EXPECT_NEAR(timing.min_us, 3, 1e-9);  // ten runs of 30 us make a sample
+}
+
+TEST_F(ProtocolTest, SamplesOfAThrottledDeviceDoNotCount) {
+  ScriptedKernel kernel(&clock_, [](int) { return 100; });
+  kernel.SetReading({.us = 300, .clean = false});
+  EXPECT_EQ(TimeOne(kernel).state, TimingState::kNoisy);
+}
+
 TEST_F(ProtocolTest, BatchIsInterleaved) {
   std::string order;
   const auto noting = [&](char name) {

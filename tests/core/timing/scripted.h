@@ -53,18 +53,24 @@ class ScriptedKernel : public kernels::CompiledKernel {
   ScriptedKernel(kernels::fake::FakeClock* clock, std::function<double(int run)> script)
       : clock_(clock), script_(std::move(script)) {}
 
-  absl::Status Run() override {
-    const double us = script_(runs_++);
-    if (us < 0) return absl::InternalError("scripted failure");
-    clock_->Advance(us);
+  absl::Status Run(int times) override {
+    for (int i = 0; i < times; ++i) {
+      const double us = script_(runs_++);
+      if (us < 0) return absl::InternalError("scripted failure");
+      clock_->Advance(us);
+    }
     return absl::OkStatus();
   }
   int runs() const { return runs_; }
+  // From now on the device's own clock tells what a run took.
+  void SetReading(kernels::DeviceReading reading) { reading_ = reading; }
+  std::optional<kernels::DeviceReading> reading() const override { return reading_; }
 
  private:
   kernels::fake::FakeClock* clock_;
   std::function<double(int)> script_;
   int runs_ = 0;
+  std::optional<kernels::DeviceReading> reading_;
 };
 
 // An executable without inputs and outputs, scripted the same way; notes its name at every run.
@@ -77,7 +83,7 @@ class ScriptedExecutable : public kernels::Executable {
   absl::Status SetInputs(const std::vector<model::Tensor>&) override { return absl::OkStatus(); }
   absl::Status Run() override {
     log_->push_back(name_);
-    return kernel_.Run();
+    return kernel_.Run(1);
   }
   absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override {
     return std::vector<model::Tensor>{};

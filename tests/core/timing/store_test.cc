@@ -24,7 +24,9 @@ namespace {
 
 using quotient::testing::HasReason;
 
-Timing Ok(double min_us) { return {TimingState::kOk, min_us, min_us * 1.1, min_us * 1.2, 0.1, 9}; }
+Timing Ok(double min_us) {
+  return {TimingState::kOk, min_us, min_us * 1.1, min_us * 1.2, 0.1, 9, "blas:3"};
+}
 
 class FileStoreTest : public ::testing::Test {
  protected:
@@ -103,6 +105,13 @@ TEST_F(FileStoreTest, FileTornInItsHeadStartsAnew) {
     ASSERT_OK(Open()->Add("k", "f", Ok(size + 1)));
     EXPECT_EQ(Open()->Find("k", "f"), Ok(size + 1));
   }
+}
+
+TEST_F(FileStoreTest, FileOfAnOlderFormatStartsAnew) {
+  SetContent("QTIMING1 and records without plans");
+  ASSERT_OK(Open()->Add("k", "f", Ok(5)));
+  EXPECT_EQ(Open()->Find("k", "f"), Ok(5));
+  EXPECT_EQ(Content().substr(0, kFileMagicSize), kFileMagic);
 }
 
 TEST_F(FileStoreTest, RecordWithAFlippedByteIsPassedOver) {

@@ -1,4 +1,4 @@
-#include "core/kernels/onednn/memory_plan.h"
+#include "core/kernels/memory_plan.h"
 
 #include <algorithm>
 #include <set>
@@ -8,10 +8,11 @@
 #include "core/kernels/storage.h"
 #include "core/kernels/view.h"
 
-namespace quotient::kernels::onednn {
+namespace quotient::kernels {
 namespace {
 
-constexpr int64_t kAlignment = 64;
+// What kernels want of a buffer; of CPUs 64 would do, GPUs' libraries ask for more.
+constexpr int64_t kAlignment = 256;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -72,7 +73,7 @@ class Planner {
     const std::vector<Operand> operands = AllOperands(group.spec);
     for (size_t k = 0; k < operands.size(); ++k) {
       if (group.operands[k].valid() && !operands[k].constant)
-        PlaceInput(group.operands[k], operands[k]);
+        PlaceInput(group.operands[k], operands[k], group.spec.storage);
     }
     if (group.spec.free) return AddViews(group);
     for (size_t k = 0; k < group.results.size(); ++k) {
@@ -84,14 +85,15 @@ class Planner {
         buffers_[reused].last = std::max(buffers_[reused].last, last);
         continue;
       }
-      where_[slot] = {AddBuffer(StorageBytes(group.spec.outputs[k].type), index, last), 0};
+      where_[slot] = {
+          AddBuffer(StorageBytes(group.spec.outputs[k].type, group.spec.storage), index, last), 0};
     }
   }
 
-  void PlaceInput(model::ValueId id, const Operand& operand) {
+  void PlaceInput(model::ValueId id, const Operand& operand, Storage storage) {
     const Slot slot = SlotOf(id, operand);
     if (where_.count(slot) > 0) return;
-    const int buffer = AddBuffer(StorageBytes(operand.type), 0, 0);
+    const int buffer = AddBuffer(StorageBytes(operand.type, storage), 0, 0);
     buffers_[buffer].is_input = true;
     buffers_[buffer].input = id;
     where_[slot] = {buffer, 0};
@@ -124,7 +126,7 @@ class Planner {
       const auto [buffer, offset] = where_.at(SlotOf(group.operands[k], operands[k]));
       const Buffer& candidate = buffers_[buffer];
       if (candidate.is_input || candidate.last > index || offset != 0 ||
-          candidate.bytes != StorageBytes(spec.outputs[0].type)) {
+          candidate.bytes != StorageBytes(spec.outputs[0].type, spec.storage)) {
         continue;
       }
       found = buffer;
@@ -194,4 +196,4 @@ MemoryPlan PlanMemory(const std::vector<KernelGroup>& groups,
   return Planner(groups).Run(kept);
 }
 
-}  // namespace quotient::kernels::onednn
+}  // namespace quotient::kernels

@@ -8,10 +8,10 @@
 #include "core/kernels/kernel_spec.h"
 #include "core/model/tensor.h"
 
-namespace quotient::kernels::onednn {
+namespace quotient::kernels {
 
 // A tensor for operand `index` of AllOperands(spec): floats uniform in [-1, 1), indices that are in
 // range, other integers small and positive.
 model::Tensor RandomOperand(const KernelSpec& spec, size_t index, Rng& rng);
 
-}  // namespace quotient::kernels::onednn
+}  // namespace quotient::kernels

@@ -1,11 +1,11 @@
-#include "core/kernels/onednn/random_operand.h"
+#include "core/kernels/random_operand.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "core/kernels/storage.h"
 
-namespace quotient::kernels::onednn {
+namespace quotient::kernels {
 namespace {
 
 int64_t AxisSize(const KernelSpec& spec) {
@@ -51,4 +51,4 @@ model::Tensor RandomOperand(const KernelSpec& spec, size_t index, Rng& rng) {
   return tensor;
 }
 
-}  // namespace quotient::kernels::onednn
+}  // namespace quotient::kernels

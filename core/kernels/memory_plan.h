@@ -11,7 +11,7 @@
 #include "core/kernels/kernel_spec.h"
 #include "core/model/graph.h"
 
-namespace quotient::kernels::onednn {
+namespace quotient::kernels {
 
 // One copy of a value: a value may exist in two layouts.
 using Slot = std::pair<model::ValueId, Layout>;
@@ -34,4 +34,4 @@ struct MemoryPlan {
 MemoryPlan PlanMemory(const std::vector<KernelGroup>& groups,
                       const std::vector<model::ValueId>& kept);
 
-}  // namespace quotient::kernels::onednn
+}  // namespace quotient::kernels
