@@ -1,0 +1,20 @@
+#include "core/kernels/cuda/source/programs.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+// In the order of preference.
+constexpr std::optional<Program> (*kMakers[])(const KernelSpec&) = {
+    MakeChainProgram,
+};
+
+}  // namespace
+
+std::optional<Program> MakeSourceProgram(const KernelSpec& spec) {
+  for (const auto make : kMakers) {
+    if (std::optional<Program> program = make(spec)) return program;
+  }
+  return std::nullopt;
+}
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,40 @@
+#pragma once
+
+// The frame of kernels that compute every element of one output from the elements of their operands
+// at the same place: who reads what, in runs of 16 bytes where it lies like that.
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/kernels/cuda/program.h"
+#include "core/kernels/cuda/source/text.h"
+#include "core/kernels/kernel_spec.h"
+
+namespace quotient::kernels::cuda {
+
+// An operand, broadcast to the output. `compute` sees it as v0, v1, ..., of its ComputedType.
+struct PointwiseInput {
+  Operand operand;
+  BufferRef buffer;
+};
+
+struct Pointwise {
+  absl::string_view kernel;  // its name
+  std::vector<PointwiseInput> inputs;
+  Operand output;
+  BufferRef output_buffer;
+  // Functions that `compute` calls; the text of the function's body, which returns the result as
+  // the output's ComputedType, or as its StoredType.
+  absl::string_view functions;
+  std::string body;
+  absl::string_view result_type;
+};
+
+// Adds the launch; none for an empty output. The output may lie where a dense operand does.
+void AddPointwise(const Pointwise& pointwise, ProgramWriter& writer);
+
+// The axes of the output in memory order, with the distances of the operand's elements.
+std::vector<WalkAxis> BroadcastWalk(const Operand& operand, const Operand& output);
+
+}  // namespace quotient::kernels::cuda

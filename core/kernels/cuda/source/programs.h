@@ -1,0 +1,21 @@
+#pragma once
+
+// Generators of our own GPU kernels, one per kind. Each function makes the program of a spec, or
+// nothing if the spec is not its business. Values lie on the device in their own types, floats of
+// 16 bits are computed in float and rounded when they are written. A program of an empty output has
+// no launches. Pure functions: equal specs give equal programs. Thread-safe.
+
+#include <optional>
+
+#include "core/kernels/cuda/program.h"
+#include "core/kernels/kernel_spec.h"
+
+namespace quotient::kernels::cuda {
+
+// "chain": element-wise floating-point nodes (core/kernels/fusion.h).
+std::optional<Program> MakeChainProgram(const KernelSpec& spec);
+
+// The first of the above that takes the spec.
+std::optional<Program> MakeSourceProgram(const KernelSpec& spec);
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,98 @@
+#pragma once
+
+// Pieces of CUDA C++ text that every generator of kernels writes.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/kernels/cuda/program.h"
+#include "core/kernels/kernel_spec.h"
+#include "core/model/dtype.h"
+
+namespace quotient::kernels::cuda {
+
+// The type of an element in memory and the one it is computed as: "f16", "float"; "i64", "i64".
+std::string StoredType(model::DType dtype);
+std::string ComputedType(model::DType dtype);
+
+// float16, bfloat16 or float32: computed as float.
+bool IsSingleFloat(model::DType dtype);
+
+// Bytes of an element in memory; 0 for types that no kernel takes.
+int64_t ElementBytes(model::DType dtype);
+
+// An expression of type float with exactly this value (rounded to float).
+std::string FloatLiteral(double value);
+
+// The unsigned type that indices up to `limit` are computed in: "u32" or "u64".
+std::string IndexType(int64_t limit);
+
+// The sizes, types and numbers that a kernel's text is about, in front of it.
+class Definitions {
+ public:
+  Definitions& Type(absl::string_view name, absl::string_view type);
+  // As int where it fits, else as i64.
+  Definitions& Int(absl::string_view name, int64_t value);
+  // A macro, because infinity is no constant expression without headers.
+  Definitions& Float(absl::string_view name, double value);
+  Definitions& Bool(absl::string_view name, bool value);
+  // constexpr i64 name[] = {...}; not empty.
+  Definitions& Ints(absl::string_view name, const std::vector<int64_t>& values);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// One axis of a walk over a tensor, and the distance of its neighbours in elements.
+struct WalkAxis {
+  int64_t count;
+  int64_t stride;
+};
+
+// The text of the offset of position `index` (an expression without operators) of a walk, slowest
+// axis first, in type `type`.
+std::string OffsetText(const std::vector<WalkAxis>& axes, absl::string_view index,
+                       absl::string_view type);
+
+// Appends an axis, joined to the last one where the two are one run. Axes of one item are dropped.
+void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis);
+
+// Strides for reading a tensor of `dims` and `strides` as if broadcast to `to` (right-aligned).
+std::vector<int64_t> BroadcastStrides(const std::vector<int64_t>& dims,
+                                      const std::vector<int64_t>& strides,
+                                      const std::vector<int64_t>& to);
+
+// Threads per block for a kernel that wants this many independent threads: fewer where there would
+// be few blocks otherwise.
+int BlockFor(int64_t threads);
+inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Collects the program of a spec.
+class ProgramWriter {
+ public:
+  ProgramWriter(const KernelSpec& spec, absl::string_view name);
+
+  // What launches name as their buffers. Constant operands are packed so that they lie as the spec
+  // says.
+  BufferRef Operand(int index);
+  BufferRef Output(int index) const;
+  BufferRef Constant(PackedConstant constant);
+  BufferRef Temporary(int64_t bytes);
+
+  // `text` without the prelude, which is put in front; it defines the kernel `kernel`.
+  void Launch(absl::string_view kernel, absl::string_view text, int64_t grid, int block,
+              std::vector<BufferRef> buffers);
+
+  // A kernel and a program of one name.
+  Program Finish() && { return std::move(program_); }
+
+ private:
+  const std::vector<kernels::Operand> operands_;
+  std::vector<int> packed_;  // by operand: position among the constants; -1: none yet
+  Program program_;
+};
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,48 @@
+#pragma once
+
+// CUDA C++ for a host compiler: what the texts of our kernels use of it, so that they can run
+// without a GPU. Stands in front of them; the other side is emulator.cc.
+
+#include <math.h>
+#include <stddef.h>
+
+#include <utility>
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+// One block runs at a time, so its memory can be everybody's.
+#define __shared__ static
+
+namespace quotient_emulation {
+
+struct Dim3 {
+  unsigned int x = 1, y = 1, z = 1;
+};
+
+// Where the thread that is running stands.
+struct Place {
+  Dim3 thread, block, block_dim, grid_dim;
+  // Returns when all threads of the block have called it.
+  void (*barrier)() = nullptr;
+};
+extern "C" Place quotient_emulation_place;
+
+// Calls a kernel whose parameters are pointers.
+template <typename... T, size_t... index>
+void Call(void (*kernel)(T*...), void* const* buffers, std::index_sequence<index...>) {
+  kernel(static_cast<T*>(buffers[index])...);
+}
+template <typename... T>
+void Call(void (*kernel)(T*...), void* const* buffers) {
+  Call(kernel, buffers, std::index_sequence_for<T...>());
+}
+
+}  // namespace quotient_emulation
+
+#define threadIdx (quotient_emulation::quotient_emulation_place.thread)
+#define blockIdx (quotient_emulation::quotient_emulation_place.block)
+#define blockDim (quotient_emulation::quotient_emulation_place.block_dim)
+#define gridDim (quotient_emulation::quotient_emulation_place.grid_dim)
+#define __syncthreads() (quotient_emulation::quotient_emulation_place.barrier())

@@ -1,0 +1,281 @@
+#include "tests/support/cuda/program_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/rng.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/fusion.h"
+#include "core/kernels/layout.h"
+#include "core/ops/op.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+using model::DType;
+using model::Tensor;
+
+size_t ItemBytes(DType dtype) { return static_cast<size_t>(model::DTypeBits(dtype)) / 8; }
+
+// Calls visit(plain, packed) with the two positions of every element, in elements.
+template <typename Visit>
+void VisitElements(std::span<const int64_t> dims, std::span<const int> axes, const Visit& visit) {
+  std::vector<int64_t> strides(dims.size());  // of the packed order
+  int64_t total = 1;
+  for (size_t i = axes.size(); i-- > 0;) {
+    strides[axes[i]] = total;
+    total *= dims[axes[i]];
+  }
+  for (int64_t plain = 0; plain < total; ++plain) {
+    int64_t rest = plain, packed = 0;
+    for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
+      packed += rest % dims[axis] * strides[axis];
+    }
+    visit(static_cast<size_t>(plain), static_cast<size_t>(packed));
+  }
+}
+
+// Rounded or widened to another type.
+Tensor Converted(const Tensor& tensor, DType dtype) {
+  std::span<std::byte> bytes;
+  Tensor result = Tensor::Allocate(dtype, tensor.dims(), &bytes);
+  model::Store(dtype, bytes, 0, tensor.AsDoubles());
+  return result;
+}
+
+bool IsNarrow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
+
+// Device memory: bytes between canaries.
+class GuardedBuffer {
+ public:
+  explicit GuardedBuffer(std::span<const std::byte> content)
+      : size_(content.size()), bytes_(size_ + 2 * kGuard + kAlignment, kCanary) {
+    std::copy(content.begin(), content.end(), Begin());
+  }
+  explicit GuardedBuffer(size_t size) : GuardedBuffer(std::vector<std::byte>(size, kPoison)) {}
+
+  void* data() { return &*Begin(); }
+  std::span<const std::byte> content() { return {&*Begin(), size_}; }
+  bool Intact() {
+    const auto is_canary = [](std::byte byte) { return byte == kCanary; };
+    return std::all_of(bytes_.begin(), Begin(), is_canary) &&
+           std::all_of(Begin() + static_cast<std::ptrdiff_t>(size_), bytes_.end(), is_canary);
+  }
+
+ private:
+  static constexpr size_t kAlignment = 256;
+  static constexpr size_t kGuard = 1024;
+  static constexpr std::byte kCanary{0xc5};
+  static constexpr std::byte kPoison{0x7f};
+
+  std::vector<std::byte>::iterator Begin() {
+    const auto address = reinterpret_cast<uintptr_t>(bytes_.data()) + kGuard;
+    const uintptr_t aligned = (address + kAlignment - 1) / kAlignment * kAlignment;
+    return bytes_.begin() +
+           static_cast<std::ptrdiff_t>(aligned - reinterpret_cast<uintptr_t>(bytes_.data()));
+  }
+
+  size_t size_;
+  std::vector<std::byte> bytes_;
+};
+
+std::vector<std::byte> PackFloats(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::byte> PackElements(const Tensor& tensor, std::span<const int> axes) {
+  const size_t item = ItemBytes(tensor.dtype());
+  std::vector<std::byte> packed(tensor.bytes().size());
+  VisitElements(tensor.dims(), axes, [&](size_t from, size_t to) {
+    std::memcpy(&packed[to * item], &tensor.bytes()[from * item], item);
+  });
+  return packed;
+}
+
+Tensor UnpackElements(const Operand& operand, std::span<const std::byte> packed) {
+  const size_t item = ItemBytes(operand.type.dtype);
+  const std::vector<int64_t> dims = operand.type.dims();
+  std::span<std::byte> bytes;
+  Tensor tensor = Tensor::Allocate(operand.type.dtype, dims, &bytes);
+  VisitElements(
+      dims, PhysicalAxes(operand.type.rank(), operand.layout),
+      [&](size_t to, size_t from) { std::memcpy(&bytes[to * item], &packed[from * item], item); });
+  return tensor;
+}
+
+std::vector<std::byte> PackConstant(const PackedConstant& constant,
+                                    std::span<const Tensor> operands) {
+  using Form = PackedConstant::Form;
+  const Tensor* const first = &operands[constant.operand];
+  if (constant.form == Form::kZero) {
+    return std::vector<std::byte>(constant.elements * ItemBytes(constant.type));
+  }
+  if (constant.form == Form::kPermuted) {
+    return PackElements(first->dtype() == constant.type ? *first : Converted(*first, constant.type),
+                        constant.permutation);
+  }
+  std::vector<float> values;
+  for (int64_t i = 0; i < first->elements(); ++i) {
+    const double factor = first->GetDouble(i) / std::sqrt(first[3].GetDouble(i) + constant.epsilon);
+    const double shift = first[1].GetDouble(i) - first[2].GetDouble(i) * factor;
+    values.push_back(static_cast<float>(constant.form == Form::kNormScale ? factor : shift));
+  }
+  return PackFloats(values);
+}
+
+absl::StatusOr<std::vector<std::vector<EmulatedKernel>>> EmulateAll(
+    std::span<const Program> programs) {
+  std::vector<SourceKernel> sources;
+  for (const Program& program : programs) {
+    for (const Launch& launch : program.launches) {
+      sources.push_back(std::get<SourceKernel>(launch.what));
+    }
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<EmulatedKernel> kernels, Emulate(sources));
+  std::vector<std::vector<EmulatedKernel>> result;
+  auto next = kernels.begin();
+  for (const Program& program : programs) {
+    const auto end = next + static_cast<std::ptrdiff_t>(program.launches.size());
+    result.emplace_back(next, end);
+    next = end;
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<Tensor>> RunProgram(const KernelSpec& spec, const Program& program,
+                                               std::span<const EmulatedKernel> kernels,
+                                               std::span<const Tensor> operands) {
+  const std::vector<Operand> all = AllOperands(spec);
+  std::vector<GuardedBuffer> buffers[4];  // by BufferRef::Kind
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool is_there = all[i].type.dtype != DType::kUndefined && !all[i].constant;
+    buffers[0].emplace_back(
+        is_there ? PackElements(operands[i], PhysicalAxes(operands[i].rank(), all[i].layout))
+                 : std::vector<std::byte>());
+  }
+  for (const PackedConstant& constant : program.constants) {
+    buffers[1].emplace_back(PackConstant(constant, operands));
+  }
+  for (const Operand& output : spec.outputs) {
+    const bool is_there = output.type.dtype != DType::kUndefined;
+    buffers[2].emplace_back(is_there ? static_cast<size_t>(output.type.bytes()) : size_t{0});
+  }
+  for (const int64_t bytes : program.temporaries) {
+    buffers[3].emplace_back(static_cast<size_t>(bytes));
+  }
+  for (size_t i = 0; i < program.launches.size(); ++i) {
+    std::vector<void*> addresses;
+    for (const BufferRef& ref : program.launches[i].buffers) {
+      addresses.push_back(buffers[static_cast<size_t>(ref.kind)][ref.index].data());
+    }
+    QUOTIENT_RETURN_IF_ERROR(kernels[i].Run(addresses));
+  }
+  for (std::vector<GuardedBuffer>& kind : buffers) {
+    for (GuardedBuffer& buffer : kind) {
+      if (!buffer.Intact()) return absl::InternalError("a kernel wrote beside its buffer");
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < spec.outputs.size(); ++i) {
+    if (spec.outputs[i].type.dtype == DType::kUndefined) continue;
+    outputs.push_back(UnpackElements(spec.outputs[i], buffers[2][i].content()));
+  }
+  return outputs;
+}
+
+absl::StatusOr<std::vector<Tensor>> ReferenceOutputs(const KernelSpec& spec,
+                                                     std::span<const Tensor> operands) {
+  std::vector<Tensor> values;  // of the node before
+  size_t next = 0;
+  const auto evaluate = [&](absl::string_view op, const model::AttributeMap& attributes,
+                            const std::vector<Operand>& inputs, int running,
+                            bool keep_types) -> absl::Status {
+    model::Node node;
+    node.op = std::string(op);
+    node.attributes = attributes;
+    node.attributes.Erase(kExponentAttribute);
+    std::vector<Tensor> tensors;
+    tensors.reserve(inputs.size() + 1);
+    std::vector<const Tensor*> pointers;
+    const auto add = [&](const Tensor* tensor) {
+      node.inputs.push_back(tensor == nullptr ? model::ValueId() : model::ValueId(0));
+      pointers.push_back(tensor);
+    };
+    for (size_t i = 0; i < inputs.size() + (running >= 0 ? 1 : 0); ++i) {
+      if (static_cast<int>(i) == running) {
+        add(&values[0]);
+        continue;
+      }
+      const Tensor& tensor = operands[next];
+      const Operand& operand = inputs[i - (running >= 0 && static_cast<int>(i) > running ? 1 : 0)];
+      ++next;
+      if (operand.type.dtype == DType::kUndefined) {
+        add(nullptr);
+        continue;
+      }
+      const bool widen = !keep_types && IsNarrow(tensor.dtype());
+      tensors.push_back(widen ? Converted(tensor, DType::kFloat32) : tensor);
+      add(&tensors.back());
+    }
+    for (size_t i = 0; i < (running >= 0 ? 1 : spec.outputs.size()); ++i) {
+      const bool left_out = spec.outputs[i].type.dtype == DType::kUndefined;
+      node.outputs.push_back(left_out ? model::ValueId()
+                                      : model::ValueId(static_cast<uint32_t>(i)));
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(values, ops::EvaluateNode(node, pointers, 1));
+    return absl::OkStatus();
+  };
+  if (spec.op == kReorderOp) {
+    values = {operands[0]};
+  } else {
+    QUOTIENT_RETURN_IF_ERROR(
+        evaluate(spec.op, spec.attributes, spec.inputs, -1, spec.epilogue.empty()));
+  }
+  for (const Epilogue& epilogue : spec.epilogue) {
+    QUOTIENT_RETURN_IF_ERROR(evaluate(epilogue.op, epilogue.attributes, epilogue.operands,
+                                      epilogue.running_is_second ? 1 : 0, false));
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const DType wanted = spec.outputs[i].type.dtype;
+    if (values[i].dtype() != wanted) values[i] = Converted(values[i], wanted);
+  }
+  return values;
+}
+
+std::vector<Tensor> RandomOperands(const KernelSpec& spec, uint64_t seed) {
+  std::vector<Tensor> tensors;
+  Rng rng(seed);
+  for (const Operand& operand : AllOperands(spec)) {
+    const DType dtype = operand.type.dtype;
+    if (dtype == DType::kUndefined) {
+      tensors.push_back(Tensor::Scalar(0));
+      continue;
+    }
+    std::span<std::byte> bytes;
+    tensors.push_back(Tensor::Allocate(dtype, operand.type.dims(), &bytes));
+    std::vector<double> numbers(static_cast<size_t>(tensors.back().elements()));
+    for (double& number : numbers) {
+      if (model::IsFloat(dtype)) {
+        number = rng.Uniform(-2, 2);
+        if (rng.Below(2) == 0) number = std::round(number * 4) / 4;
+      } else {
+        const bool is_signed = dtype == DType::kInt8 || dtype == DType::kInt16 ||
+                               dtype == DType::kInt32 || dtype == DType::kInt64;
+        number = dtype == DType::kBool ? static_cast<double>(rng.Below(2))
+                 : is_signed           ? static_cast<double>(rng.Below(6)) - 3
+                                       : static_cast<double>(rng.Below(3));
+      }
+    }
+    model::Store(dtype, bytes, 0, std::span<const double>(numbers));
+  }
+  return tensors;
+}
+
+}  // namespace quotient::kernels::cuda
