@@ -14,6 +14,8 @@
 #   build/deps/current           link to the prefix in use
 #   build/deps/tests-<digest>    virtual environment and tools of the tests
 #   build/deps/tests             link to the one in use
+#   build/deps/cudnn-frontend-<digest>  headers for the CUDA plug-in, where cuDNN is found
+#   build/deps/cudnn-frontend    link to the one in use
 #
 # <digest> is over the pins and the recipe, so changed pins make a new directory and unchanged ones
 # make this script a no-op. A directory counts as complete only once its file .complete exists, which
@@ -21,6 +23,7 @@
 #
 # Environment: QUOTIENT_DEPS         directory to use instead of build/deps
 #              QUOTIENT_BASE_PYTHON  interpreter that makes virtual environments (/usr/bin/python3)
+#              CUDA_HOME             where CUDA and cuDNN are, if not in /usr/local/cuda or /usr
 set -euo pipefail
 
 setup=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -100,6 +103,30 @@ build_test_tools() {
   )
 }
 
+# Whether the CUDA plug-in can be built here (deploy/cmake/QuotientCuda.cmake).
+have_cudnn() {
+  local dir
+  for dir in "${CUDA_HOME:+$CUDA_HOME/include}" /usr/local/cuda/include /usr/include \
+    /usr/include/x86_64-linux-gnu; do
+    if [ -n "$dir" ] && [ -e "$dir/cudnn.h" ]; then return; fi
+  done
+  return 1
+}
+
+# Headers out of a Python package, the rest of which is of no use here.
+unpack_cudnn_frontend() {
+  local dir=$1 scratch=$1.scratch
+  rm -rf "$dir" "$scratch"
+  mkdir -p "$dir"
+  "$python" -m venv "$scratch"
+  PIP_DISABLE_PIP_VERSION_CHECK=1 "$scratch/bin/python" -m pip --quiet download --require-hashes \
+    --no-deps --only-binary :all: --python-version 3.11 --platform manylinux_2_28_x86_64 \
+    --dest "$scratch" -r "$setup/requirements-cuda.txt"
+  "$python" -m zipfile -e "$scratch"/nvidia_cudnn_frontend-*.whl "$scratch/wheel"
+  mv "$scratch/wheel/include" "$dir/include"
+  rm -rf "$scratch"
+}
+
 if [ -n "$runtime" ]; then
   install_packages "$setup/packages-runtime.txt"
   say 'all packages of the run time are in place'
@@ -124,5 +151,9 @@ ensure 'oneDNN and ONNX' current \
 if [ -n "$with_tests" ]; then
   ensure 'tools of the tests' tests \
     "tests-$(digest "$setup/requirements-tests.txt")" build_test_tools
+fi
+if have_cudnn; then
+  ensure 'cudnn_frontend' cudnn-frontend \
+    "cudnn-frontend-$(digest "$setup/requirements-cuda.txt")" unpack_cudnn_frontend
 fi
 say 'all dependencies are in place'

@@ -38,6 +38,8 @@ struct GpuFacts {
   // "" where NVML is missing.
   std::string power_limit_watts;
   std::string mig_mode;  // "on", "off"
+  // $NVIDIA_TF32_OVERRIDE: "0" switches TF32 off in all of NVIDIA's libraries. "" if not set.
+  std::string tf32_override;
   // Versions as the libraries give them: 13000, 91900, ...
   int driver_version = 0;
   int runtime_version = 0;

@@ -36,13 +36,14 @@ struct PackedConstant {
     kPermuted,   // the operand with its axes in the order of `permutation`, as `type`
     kNormScale,  // BatchNormalization: scale / sqrt(variance + epsilon), as float32
     kNormShift,  // BatchNormalization: bias - mean * scale / sqrt(variance + epsilon), as float32
-    kZero,       // no operand: `elements` zeros, as `type`
+    kFilled,     // no operand: `elements` times `value`, as `type`
   };
   Form form = Form::kPermuted;
   int operand =
       0;  // of AllOperands; of a BatchNormalization its scale: bias, mean, variance follow
   std::vector<int> permutation;
   double epsilon = 0;
+  double value = 0;
   model::DType type = model::DType::kFloat32;
   int64_t elements = 0;
   friend bool operator==(const PackedConstant&, const PackedConstant&) = default;

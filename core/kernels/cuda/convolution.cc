@@ -1,0 +1,246 @@
+// Conv and ConvTranspose: cuDNN, channels last, with as much of the epilogue as it takes.
+//
+// cuDNN has tuned kernels for one epilogue: residual, then bias, then relu. Additions commute, so
+// what can be brought into that form is; other epilogues are compiled at run time by cuDNN, or run
+// as a kernel of ours behind the convolution.
+
+#include <optional>
+#include <utility>
+
+#include "core/kernels/cuda/epilogue.h"
+#include "core/kernels/cuda/lower.h"
+#include "core/kernels/cuda/source/programs.h"
+#include "core/kernels/fusion.h"
+#include "core/kernels/layout.h"
+#include "core/ops/window.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+using model::Ints;
+
+bool HasBias(const KernelSpec& spec) {
+  return spec.inputs.size() > 2 && spec.inputs[2].type.dtype != model::DType::kUndefined;
+}
+
+// cuDNN has no convolutions with one spatial axis: another one, of size 1, is put in front.
+Ints WithAxis(Ints per_axis, int64_t neutral) {
+  if (per_axis.size() == 1) per_axis.insert(per_axis.begin(), neutral);
+  return per_axis;
+}
+
+DnnTensor ImageOf(model::DType type, std::vector<int64_t> dims, Layout layout) {
+  std::vector<int64_t> strides = StridesOf(dims, layout);
+  if (dims.size() == 3) {
+    strides.insert(strides.begin() + 2, dims[2] * strides[2]);
+    dims.insert(dims.begin() + 2, 1);
+  }
+  return {.type = type, .dims = std::move(dims), .strides = std::move(strides)};
+}
+
+DnnTensor ImageOf(const Operand& operand) {
+  return ImageOf(operand.type.dtype, operand.type.dims(), operand.layout);
+}
+
+// The node without its tensors. Nothing where the padding is not what cuDNN can do.
+std::optional<DnnNode> ReadNode(const KernelSpec& spec) {
+  const std::vector<int64_t> weights = spec.inputs[1].type.dims();
+  const Ints kernel = ops::SpatialDims(weights);
+  DnnNode node;
+  ops::Window window;
+  if (spec.op == "Conv") {
+    auto read =
+        ops::ReadWindow(spec.attributes, kernel, ops::SpatialDims(*spec.inputs[0].type.shape));
+    if (!read.ok()) return std::nullopt;
+    window = *std::move(read);
+    node.op = DnnOp::kConvolution;
+  } else {
+    auto read = ops::ReadUnpaddedWindow(spec.attributes, kernel);
+    auto pads = ops::ReadPerAxis(spec.attributes, "pads", 2 * kernel.size(), 0, 0);
+    const auto auto_pad = ops::ReadAutoPad(spec.attributes);
+    if (!read.ok() || !pads.ok() || !auto_pad.ok() || *auto_pad != ops::AutoPad::kNone ||
+        spec.attributes.Has("output_shape")) {
+      return std::nullopt;
+    }
+    window = *std::move(read);
+    // As the gradient of a convolution, whose padding behind the output's size does not depend on.
+    window.pads_begin.assign(pads->begin(), pads->begin() + kernel.size());
+    window.pads_end.assign(pads->begin() + kernel.size(), pads->end());
+    node.op = DnnOp::kTransposedConvolution;
+  }
+  node.pads_begin = WithAxis(window.pads_begin, 0);
+  node.pads_end = WithAxis(window.pads_end, 0);
+  node.strides = WithAxis(window.strides, 1);
+  node.dilations = WithAxis(window.dilations, 1);
+  return node;
+}
+
+class Lowering {
+ public:
+  Lowering(const KernelSpec& spec, MathPolicy policy, DnnNode node)
+      : spec_(spec), policy_(policy), node_(std::move(node)), nodes_(EpilogueNodes(spec)) {
+    frame_.full = ImageOf(spec.outputs[0]);
+    frame_.type = spec.outputs[0].type;
+  }
+
+  // With the whole epilogue.
+  std::optional<Program> Fused() const {
+    ProgramBuilder program(spec_, "dnn");
+    DnnBuilder graph(policy_);
+    if (IsCanonical()) {
+      const std::optional<int> main = AddMain(program, graph, true);
+      if (!main) return std::nullopt;
+      AddCanonicalEpilogue(*main, program, graph);
+    } else {
+      if (!DnnTakes(nodes_, 0)) return std::nullopt;
+      const std::optional<int> main = AddMain(program, graph, true);
+      if (!main) return std::nullopt;
+      int running = *main;
+      if (HasBias(spec_)) running = AddBias(running, program, graph, graph.AddVirtual(frame_.full));
+      AddDnnEpilogue(nodes_, 0, frame_, running, program, graph);
+    }
+    program.Add(std::move(graph).Finish());
+    return std::move(program).Finish();
+  }
+
+  // The convolution alone, with its bias; the epilogue is ours.
+  std::optional<Program> Plain() const {
+    ProgramBuilder program(spec_, nodes_.empty() ? "dnn" : "dnn+chain");
+    const BufferRef target =
+        nodes_.empty() ? program.Output(0)
+                       : program.Temporary(StorageBytes(spec_.outputs[0].type, spec_.storage));
+    DnnBuilder graph(policy_);
+    const std::optional<int> main = AddMain(program, graph, HasBias(spec_), target);
+    if (!main) return std::nullopt;
+    if (HasBias(spec_)) AddBias(*main, program, graph, graph.AddBuffer(frame_.full, target));
+    program.Add(std::move(graph).Finish());
+    if (!nodes_.empty() && !AddEpilogueChain(spec_, 0, target, program)) return std::nullopt;
+    return std::move(program).Finish();
+  }
+
+ private:
+  // [Add of a whole tensor] [Relu], or nothing at all with a bias.
+  bool IsCanonical() const {
+    size_t i = 0;
+    if (i < nodes_.size() && IsResidual(nodes_[i])) ++i;
+    if (i < nodes_.size() && nodes_[i].node->op == "Relu") ++i;
+    return i == nodes_.size() && (i > 0 || HasBias(spec_));
+  }
+
+  bool IsResidual(const EpilogueNode& node) const {
+    return node.node->op == "Add" &&
+           SpreadOf(node.node->operands[0].type, frame_.type, 1) == Spread::kFull;
+  }
+
+  // The convolution itself; its output is virtual, or the buffer `target`.
+  std::optional<int> AddMain(ProgramBuilder& program, DnnBuilder& graph, bool is_virtual,
+                             BufferRef target = {}) const {
+    const int image = graph.AddBuffer(ImageOf(spec_.inputs[0]), program.Operand(0));
+    const std::vector<int64_t> dims = spec_.inputs[1].type.dims();
+    const std::optional<BufferRef> packed = Weights(program);
+    if (!packed) return std::nullopt;
+    const int weights =
+        graph.AddBuffer(ImageOf(spec_.inputs[1].type.dtype, dims, Layout::kChannelsLast), *packed);
+    DnnNode node = node_;
+    node.inputs = {image, weights};
+    node.output = is_virtual ? graph.AddVirtual(frame_.full) : graph.AddBuffer(frame_.full, target);
+    const int output = node.output;
+    graph.Add(std::move(node));
+    return output;
+  }
+
+  // Channels last, whatever they come as.
+  std::optional<BufferRef> Weights(ProgramBuilder& program) const {
+    const Operand& weights = spec_.inputs[1];
+    if (weights.constant) {
+      return program.Constant(
+          {.operand = 1,
+           .permutation = PhysicalAxes(weights.type.rank(), Layout::kChannelsLast),
+           .type = weights.type.dtype});
+    }
+    KernelSpec reorder;
+    reorder.op = kReorderOp;
+    reorder.storage = spec_.storage;
+    reorder.inputs = {weights};
+    reorder.outputs = {Operand{weights.type, false, Layout::kChannelsLast}};
+    const std::optional<Program> part = MakeSourceProgram(reorder);
+    if (!part) return std::nullopt;
+    const BufferRef packed = program.Temporary(StorageBytes(weights.type, spec_.storage));
+    const ProgramBuilder::PartOperand from{1, {}};
+    program.AddPart(*part, {&from, 1}, {&packed, 1});
+    return packed;
+  }
+
+  int AddBias(int running, ProgramBuilder& program, DnnBuilder& graph, int result) const {
+    graph.Add({.mode = DnnMode::kAdd,
+               .inputs = {running, graph.AddBuffer(Channels(), Bias(program))},
+               .output = result});
+    return result;
+  }
+
+  BufferRef Bias(ProgramBuilder& program) const {
+    if (HasBias(spec_)) return program.Operand(2);
+    return program.Constant({.form = PackedConstant::Form::kFilled,
+                             .type = frame_.full.type,
+                             .elements = frame_.full.dims[1]});
+  }
+
+  DnnTensor Channels() const {
+    const int64_t channels = frame_.full.dims[1];
+    DnnTensor tensor{.type = frame_.full.type};
+    tensor.dims.assign(frame_.full.dims.size(), 1);
+    tensor.dims[1] = channels;
+    tensor.strides.assign(tensor.dims.size(), channels);
+    tensor.strides[1] = 1;
+    return tensor;
+  }
+
+  // Residual, bias (zeros if there is none), relu behind `running`.
+  void AddCanonicalEpilogue(int running, ProgramBuilder& program, DnnBuilder& graph) const {
+    const bool residual = !nodes_.empty() && IsResidual(nodes_[0]);
+    const bool relu = !nodes_.empty() && nodes_.back().node->op == "Relu";
+    if (residual) {
+      const int other = AddSpread(frame_, nodes_[0].first_operand, program, graph);
+      const int sum = graph.AddVirtual(frame_.full);
+      graph.Add({.mode = DnnMode::kAdd, .inputs = {running, other}, .output = sum});
+      running = sum;
+    }
+    const auto result = [&](bool last) {
+      return last ? graph.AddBuffer(frame_.full, program.Output(0)) : graph.AddVirtual(frame_.full);
+    };
+    running = AddBias(running, program, graph, result(!relu));
+    if (!relu) return;
+    graph.Add({.mode = DnnMode::kRelu, .inputs = {running}, .output = result(true)});
+  }
+
+  const KernelSpec& spec_;
+  const MathPolicy policy_;
+  const DnnNode node_;
+  const std::vector<EpilogueNode> nodes_;
+  DnnFrame frame_;
+};
+
+}  // namespace
+
+std::vector<Program> LowerConvolution(const KernelSpec& spec, MathPolicy policy) {
+  if ((spec.op != "Conv" && spec.op != "ConvTranspose") || spec.inputs.size() < 2 ||
+      spec.outputs.size() != 1 || !IsOfOneFloatType(spec)) {
+    return {};
+  }
+  const int rank = spec.inputs[0].type.rank();
+  if (rank < 3 || rank > 5) return {};
+  std::optional<DnnNode> node = ReadNode(spec);
+  if (!node) return {};
+  const Lowering lowering(spec, policy, *std::move(node));
+  std::vector<Program> programs;
+  const bool plain_is_all = spec.epilogue.empty() && !HasBias(spec);
+  if (!plain_is_all) {
+    if (std::optional<Program> fused = lowering.Fused()) programs.push_back(*std::move(fused));
+  }
+  if (plain_is_all || !spec.epilogue.empty()) {
+    if (std::optional<Program> plain = lowering.Plain()) programs.push_back(*std::move(plain));
+  }
+  return programs;
+}
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,70 @@
+#include "core/kernels/cuda/cuda_backend.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/base/status_macros.h"
+#include "core/kernels/cuda/clock_watch.h"
+#include "core/kernels/cuda/executable.h"
+#include "core/kernels/cuda/fingerprint.h"
+#include "core/kernels/cuda/kernel_library.h"
+#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/random_pool.h"
+#include "core/kernels/cuda/timed_kernel.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+class CudaBackend : public Backend {
+ public:
+  CudaBackend(std::unique_ptr<Gpu> gpu, const CudaOptions& options)
+      : options_(options),
+        gpu_(std::move(gpu)),
+        fingerprint_(GpuFingerprint(gpu_->facts(), options.policy)),
+        library_(gpu_.get(), options.policy),
+        pool_(gpu_.get()) {}
+
+  const DeviceFingerprint& fingerprint() const override { return fingerprint_; }
+  const PartitionOptions& partition() const override { return partition_; }
+
+  absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
+      const KernelSpec& spec) const override {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto prepared, library_.All(spec));
+    std::vector<std::unique_ptr<CompiledKernel>> kernels;
+    for (const auto& kernel : prepared) {
+      QUOTIENT_ASSIGN_OR_RETURN(kernels.emplace_back(),
+                                NewTimedKernel(spec, kernel, {gpu_.get(), &pool_, &clock_}));
+    }
+    return kernels;
+  }
+
+  absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(const model::Graph& graph,
+                                                           const PlanChoice& plans) const override {
+    return CompileExecutable(graph, partition_, plans, options_.lanes, gpu_.get(), &library_,
+                             &clock_);
+  }
+
+ private:
+  const CudaOptions options_;
+  const std::unique_ptr<Gpu> gpu_;
+  const DeviceFingerprint fingerprint_;
+  const PartitionOptions partition_{.storage = Storage::kNative};
+  // Thread-safe all three: what they keep changes no result.
+  mutable KernelLibrary library_;
+  mutable RandomPool pool_;
+  mutable ClockWatch clock_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int ordinal, const CudaOptions& options) {
+  QUOTIENT_ASSIGN_OR_RETURN(Plugin* const plugin, LoadPlugin());
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Gpu> gpu, plugin->OpenGpu(ordinal));
+  return NewBackend(std::move(gpu), options);
+}
+
+std::unique_ptr<Backend> NewBackend(std::unique_ptr<Gpu> gpu, const CudaOptions& options) {
+  return std::make_unique<CudaBackend>(std::move(gpu), options);
+}
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,26 @@
+#pragma once
+
+// NVIDIA GPUs: cuDNN, cuBLASLt and kernels of our own.
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/matmul_problem.h"
+
+namespace quotient::kernels::cuda {
+
+struct CudaOptions {
+  MathPolicy policy = MathPolicy::kTf32;
+  // Kernels of a graph that do not need each other run beside each other on up to that many
+  // streams. Costs are sums, so one is what they predict.
+  int lanes = 1;
+};
+
+// On a GPU of the machine, 0 being the first. DEVICE_NOT_PRESENT as LoadPlugin and OpenGpu say.
+absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int ordinal, const CudaOptions& options);
+// On any.
+std::unique_ptr<Backend> NewBackend(std::unique_ptr<Gpu> gpu, const CudaOptions& options);
+
+}  // namespace quotient::kernels::cuda

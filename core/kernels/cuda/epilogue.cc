@@ -1,0 +1,174 @@
+#include "core/kernels/cuda/epilogue.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/kernels/cuda/source/programs.h"
+#include "core/kernels/fusion.h"
+#include "core/kernels/layout.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+struct NamedMode {
+  const char* op;
+  DnnMode mode;
+};
+constexpr NamedMode kModes[] = {
+    {"Relu", DnnMode::kRelu}, {"Clip", DnnMode::kClippedRelu}, {"Sigmoid", DnnMode::kSigmoid},
+    {"Tanh", DnnMode::kTanh}, {"Gelu", DnnMode::kGeluErf},     {"Neg", DnnMode::kNeg},
+    {"Abs", DnnMode::kAbs},   {"Sqrt", DnnMode::kSqrt},        {"Exp", DnnMode::kExp},
+    {"Add", DnnMode::kAdd},   {"Mul", DnnMode::kMul},          {"Max", DnnMode::kMax},
+    {"Min", DnnMode::kMin},   {"Sub", DnnMode::kSub},          {"Div", DnnMode::kDiv},
+};
+
+std::optional<DnnMode> ModeOf(const Epilogue& node) {
+  if (node.op == "Gelu" && node.attributes.GetString("approximate", "none") == "tanh") {
+    return DnnMode::kGeluTanh;
+  }
+  for (const NamedMode& row : kModes) {
+    if (node.op == row.op) return row.mode;
+  }
+  return std::nullopt;
+}
+
+// The scale or shift that a BatchNormalization's constants come to, one per channel.
+int AddNormConstant(const DnnFrame& frame, const EpilogueNode& node, PackedConstant::Form form,
+                    ProgramBuilder& program, DnnBuilder& graph) {
+  DnnTensor channel = frame.full;
+  channel.type = model::DType::kFloat32;
+  const int64_t channels = channel.dims[frame.channel_axis];
+  channel.dims.assign(channel.dims.size(), 1);
+  channel.dims[frame.channel_axis] = channels;
+  channel.strides.assign(channel.dims.size(), channels);
+  channel.strides[frame.channel_axis] = 1;
+  return graph.AddBuffer(
+      channel, program.Constant({.form = form,
+                                 .operand = node.first_operand,
+                                 .epsilon = node.node->attributes.GetFloat("epsilon", 1e-5)}));
+}
+
+// The result of one node: virtual, or the program's output.
+int AddResult(const DnnFrame& frame, bool is_last, const ProgramBuilder& program,
+              DnnBuilder& graph) {
+  return is_last ? graph.AddBuffer(frame.full, program.Output(0)) : graph.AddVirtual(frame.full);
+}
+
+}  // namespace
+
+std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec) {
+  std::vector<EpilogueNode> nodes;
+  int next = static_cast<int>(spec.inputs.size());
+  for (const Epilogue& node : spec.epilogue) {
+    nodes.push_back({&node, next});
+    next += static_cast<int>(node.operands.size());
+  }
+  return nodes;
+}
+
+int DnnBuilder::AddBuffer(DnnTensor tensor, BufferRef buffer) {
+  graph_.tensors.push_back(std::move(tensor));
+  buffers_.push_back(buffer);
+  return static_cast<int>(graph_.tensors.size()) - 1;
+}
+
+int DnnBuilder::AddVirtual(const DnnTensor& like) {
+  DnnTensor tensor = like;
+  tensor.type = model::DType::kFloat32;
+  tensor.is_virtual = true;
+  graph_.tensors.push_back(std::move(tensor));
+  return static_cast<int>(graph_.tensors.size()) - 1;
+}
+
+Launch DnnBuilder::Finish() && { return Launch{std::move(graph_), std::move(buffers_)}; }
+
+int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuilder& graph) {
+  const Operand& operand = program.operands()[index];
+  DnnTensor tensor = frame.full;
+  tensor.type = operand.type.dtype;
+  const Spread spread = SpreadOf(operand.type, frame.type, frame.model_channel_axis);
+  if (spread != Spread::kFull) {
+    const int64_t channels = spread == Spread::kScalar ? 1 : tensor.dims[frame.channel_axis];
+    tensor.dims.assign(tensor.dims.size(), 1);
+    tensor.dims[frame.channel_axis] = channels;
+    tensor.strides.assign(tensor.dims.size(), channels);
+    tensor.strides[frame.channel_axis] = 1;
+  }
+  return graph.AddBuffer(std::move(tensor), program.Operand(index));
+}
+
+bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first) {
+  for (size_t i = first; i < nodes.size(); ++i) {
+    if (nodes[i].node->op != "BatchNormalization" && !ModeOf(*nodes[i].node)) return false;
+  }
+  return true;
+}
+
+void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const DnnFrame& frame,
+                    int running, ProgramBuilder& program, DnnBuilder& graph) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (size_t i = first; i < nodes.size(); ++i) {
+    const Epilogue& node = *nodes[i].node;
+    const bool is_last = i + 1 == nodes.size();
+    if (node.op == "BatchNormalization") {
+      const int scale =
+          AddNormConstant(frame, nodes[i], PackedConstant::Form::kNormScale, program, graph);
+      const int shift =
+          AddNormConstant(frame, nodes[i], PackedConstant::Form::kNormShift, program, graph);
+      const int scaled = graph.AddVirtual(frame.full);
+      graph.Add({.mode = DnnMode::kMul, .inputs = {running, scale}, .output = scaled});
+      const int result = AddResult(frame, is_last, program, graph);
+      graph.Add({.mode = DnnMode::kAdd, .inputs = {scaled, shift}, .output = result});
+      running = result;
+      continue;
+    }
+    DnnNode pointwise{.mode = *ModeOf(node), .inputs = {running}};
+    if (!node.operands.empty()) {
+      pointwise.inputs.push_back(AddSpread(frame, nodes[i].first_operand, program, graph));
+      if (node.running_is_second) std::swap(pointwise.inputs[0], pointwise.inputs[1]);
+    }
+    if (node.op == "Clip") {
+      pointwise.lower = node.attributes.GetFloat("min", -kInfinity);
+      pointwise.upper = node.attributes.GetFloat("max", kInfinity);
+    }
+    running = pointwise.output = AddResult(frame, is_last, program, graph);
+    graph.Add(std::move(pointwise));
+  }
+}
+
+bool AddEpilogueChain(const KernelSpec& spec, size_t first, BufferRef running,
+                      ProgramBuilder& program) {
+  const std::vector<EpilogueNode> nodes = EpilogueNodes(spec);
+  const Epilogue& main = spec.epilogue[first];
+  KernelSpec chain;
+  chain.op = main.op;
+  chain.attributes = main.attributes;
+  chain.storage = spec.storage;
+  chain.outputs = spec.outputs;
+  std::vector<ProgramBuilder::PartOperand> from;
+  chain.inputs.push_back(spec.outputs[0]);
+  from.push_back({-1, running});
+  for (size_t k = 0; k < main.operands.size(); ++k) {
+    chain.inputs.push_back(main.operands[k]);
+    from.push_back({nodes[first].first_operand + static_cast<int>(k), {}});
+  }
+  if (main.running_is_second) {
+    std::swap(chain.inputs[0], chain.inputs[1]);
+    std::swap(from[0], from[1]);
+  }
+  for (size_t i = first + 1; i < nodes.size(); ++i) {
+    chain.epilogue.push_back(*nodes[i].node);
+    for (size_t k = 0; k < nodes[i].node->operands.size(); ++k) {
+      from.push_back({nodes[i].first_operand + static_cast<int>(k), {}});
+    }
+  }
+  const std::optional<Program> part = MakeSourceProgram(chain);
+  if (!part.has_value()) return false;
+  const BufferRef output = program.Output(0);
+  program.AddPart(*part, from, {&output, 1});
+  return true;
+}
+
+}  // namespace quotient::kernels::cuda

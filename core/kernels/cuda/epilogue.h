@@ -1,0 +1,61 @@
+#pragma once
+
+// The element-wise nodes behind a contraction: inside the library's kernel where it takes them,
+// else in a kernel of ours behind it.
+
+#include <vector>
+
+#include "core/kernels/cuda/program_builder.h"
+
+namespace quotient::kernels::cuda {
+
+// One of spec.epilogue with the position of its first operand in AllOperands.
+struct EpilogueNode {
+  const Epilogue* node = nullptr;
+  int first_operand = 0;
+};
+std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec);
+
+// A DnnGraph under construction, with the buffers of its launch.
+class DnnBuilder {
+ public:
+  explicit DnnBuilder(MathPolicy policy) { graph_.policy = policy; }
+
+  // Positions in the graph's tensors.
+  int AddBuffer(DnnTensor tensor, BufferRef buffer);
+  // A value that stays inside, of `like`'s dims, as float32.
+  int AddVirtual(const DnnTensor& like);
+  void Add(DnnNode node) { graph_.nodes.push_back(std::move(node)); }
+
+  Launch Finish() &&;
+
+ private:
+  DnnGraph graph_;
+  std::vector<BufferRef> buffers_;
+};
+
+// How the operands of an epilogue lie beside the value that it changes.
+struct DnnFrame {
+  DnnTensor full;        // the contraction's output: dims and strides
+  int channel_axis = 1;  // in these dims
+  // For SpreadOf: the value's type in the model, and its channel axis there.
+  model::TensorType type;
+  int model_channel_axis = 1;
+};
+
+// Operand `index` of AllOperands, which spreads over the value as epilogues may, as a tensor.
+int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuilder& graph);
+
+// Whether the library has all nodes from `first` on.
+bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first);
+// Adds them behind `running`, a virtual tensor, the last one writing output 0 of the program. At
+// least one.
+void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const DnnFrame& frame,
+                    int running, ProgramBuilder& program, DnnBuilder& graph);
+
+// Adds a kernel of ours that computes all nodes from `first` on from `running` (which lies as the
+// output does) to output 0. False if there is no such kernel.
+bool AddEpilogueChain(const KernelSpec& spec, size_t first, BufferRef running,
+                      ProgramBuilder& program);
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,276 @@
+#include "core/kernels/cuda/executable.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/cuda/lanes.h"
+#include "core/kernels/cuda/pack.h"
+#include "core/kernels/cuda/prepared_kernel.h"
+#include "core/kernels/memory_plan.h"
+#include "core/kernels/partition.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+using model::Graph;
+using model::ValueId;
+
+// A kernel of the graph with its buffers.
+struct Group {
+  std::shared_ptr<const PreparedKernel> kernel;
+  PreparedKernel::Bindings bindings;
+  Access access;
+};
+
+// A value that goes in or out.
+struct Port {
+  Operand operand;  // type and layout
+  DeviceAddress address = 0;
+};
+
+class GraphExecutable : public Executable {
+ public:
+  GraphExecutable(Gpu* gpu, KernelLibrary* library, ClockWatch* clock)
+      : gpu_(*gpu), library_(*library), clock_(*clock) {}
+
+  absl::Status Build(const Graph& graph, const PartitionOptions& partition, const PlanChoice& plans,
+                     int lanes) {
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<KernelGroup> groups,
+                              PartitionGraph(graph, partition));
+    border_ = FindBorder(graph, groups);
+    QUOTIENT_RETURN_IF_ERROR(PlaceValues(graph, PlanMemory(groups, border_.outputs)));
+    for (const KernelGroup& group : groups) {
+      if (group.spec.free) continue;
+      const absl::Status status = AddGroup(graph, group, plans);
+      if (!status.ok()) return Annotate(status, Describe(graph, group));
+    }
+    for (ValueId id : border_.inputs) inputs_.push_back(PortOf(graph, id));
+    for (ValueId id : border_.outputs) outputs_.push_back(PortOf(graph, id));
+    return CaptureAll(lanes);
+  }
+
+  absl::Status SetInputs(const std::vector<model::Tensor>& inputs) override {
+    if (inputs.size() != inputs_.size()) {
+      return absl::InvalidArgumentError(absl::StrCat("executable: ", inputs_.size(),
+                                                     " inputs wanted, ", inputs.size(), " given"));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].type() != inputs_[i].operand.type) {
+        return absl::InvalidArgumentError(absl::StrCat("executable: input ", i, " is ",
+                                                       ToString(inputs[i].type()), ", not ",
+                                                       ToString(inputs_[i].operand.type)));
+      }
+      const std::vector<std::byte> bytes = Pack(inputs[i], inputs_[i].operand.layout);
+      if (bytes.empty()) continue;
+      QUOTIENT_RETURN_IF_ERROR(
+          gpu_.Upload(inputs_[i].address, bytes.data(), static_cast<int64_t>(bytes.size())));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run() override {
+    if (replay_ == nullptr) return absl::OkStatus();  // nothing to run
+    QUOTIENT_ASSIGN_OR_RETURN(const Reading reading, replay_->Run());
+    reading_ = clock_.Judge(reading);
+    return absl::OkStatus();
+  }
+
+  std::optional<DeviceReading> reading() const override { return reading_; }
+
+  absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override {
+    std::vector<model::Tensor> outputs;
+    for (const Port& port : outputs_) {
+      std::vector<std::byte> bytes(static_cast<size_t>(BytesOf(port.operand)));
+      if (!bytes.empty()) {
+        QUOTIENT_RETURN_IF_ERROR(
+            gpu_.Download(bytes.data(), port.address, static_cast<int64_t>(bytes.size())));
+      }
+      outputs.push_back(Unpack(port.operand, bytes));
+    }
+    return outputs;
+  }
+
+  const std::vector<ValueId>& input_values() const override { return border_.inputs; }
+  const std::vector<ValueId>& output_values() const override { return border_.outputs; }
+  int num_kernels() const override { return static_cast<int>(groups_.size()); }
+
+ private:
+  static std::string Describe(const Graph& graph, const KernelGroup& group) {
+    if (group.nodes.empty()) return group.spec.op;
+    const model::Node& node = graph.node(group.nodes[0]);
+    return absl::StrCat("node '", node.name, "' (", node.op, ")");
+  }
+
+  absl::StatusOr<DeviceAddress> Allocate(int64_t bytes) {
+    if (bytes == 0) return DeviceAddress{0};
+    QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Buffer> buffer, gpu_.Allocate(bytes));
+    owned_.push_back(std::move(buffer));
+    return owned_.back()->address();
+  }
+
+  absl::Status PlaceValues(const Graph& graph, const MemoryPlan& plan) {
+    QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress arena, Allocate(plan.arena_bytes));
+    for (const auto& [slot, place] : plan.places) {
+      DeviceAddress base = arena;
+      if (!place.in_arena) {
+        const auto [input, fresh] = input_buffers_.try_emplace(place.input);
+        if (fresh) {
+          QUOTIENT_ASSIGN_OR_RETURN(input->second,
+                                    Allocate(BytesOf(Operand{graph.value(place.input).type})));
+        }
+        base = input->second;
+      }
+      addresses_[slot] = base + static_cast<DeviceAddress>(place.offset);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddGroup(const Graph& graph, const KernelGroup& group, const PlanChoice& plans) {
+    Group added;
+    QUOTIENT_ASSIGN_OR_RETURN(added.kernel,
+                              library_.Get(group.spec, plans ? plans(group.spec) : ""));
+    const std::vector<Operand> operands = AllOperands(group.spec);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const ValueId id = group.operands[i];
+      const bool computed = id.valid() && !operands[i].constant;
+      added.bindings.operands.push_back(computed ? addresses_.at(SlotOf(id, operands[i])) : 0);
+      if (computed) added.access.reads.push_back(IntervalOf(id, operands[i]));
+    }
+    for (size_t i = 0; i < group.results.size(); ++i) {
+      const ValueId id = group.results[i];
+      const Operand& output = group.spec.outputs[i];
+      added.bindings.outputs.push_back(id.valid() ? addresses_.at(SlotOf(id, output)) : 0);
+      if (id.valid()) added.access.writes.push_back(IntervalOf(id, output));
+    }
+    for (const PackedConstant& constant : added.kernel->program().constants) {
+      QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress address, PackOnce(graph, group, constant));
+      added.bindings.constants.push_back(address);
+    }
+    groups_.push_back(std::move(added));
+    return absl::OkStatus();
+  }
+
+  Interval IntervalOf(ValueId id, const Operand& operand) const {
+    const DeviceAddress begin = addresses_.at(SlotOf(id, operand));
+    return {begin, begin + static_cast<DeviceAddress>(BytesOf(operand))};
+  }
+
+  // Kernels that want a constant in the same form share it.
+  absl::StatusOr<DeviceAddress> PackOnce(const Graph& graph, const KernelGroup& group,
+                                         const PackedConstant& constant) {
+    std::vector<const model::Tensor*> tensors;
+    for (size_t i = 0; i < group.operands.size(); ++i) {
+      const ValueId id = group.operands[i];
+      tensors.push_back(id.valid() && graph.is_constant(id) ? &*graph.value(id).constant : nullptr);
+    }
+    DeviceAddress& address = packed_[NameOf(group, constant)];
+    if (address != 0) return address;
+    const std::vector<std::byte> bytes = Pack(constant, tensors);
+    QUOTIENT_ASSIGN_OR_RETURN(address, Allocate(static_cast<int64_t>(bytes.size())));
+    if (!bytes.empty()) {
+      QUOTIENT_RETURN_IF_ERROR(
+          gpu_.Upload(address, bytes.data(), static_cast<int64_t>(bytes.size())));
+    }
+    return address;
+  }
+
+  static std::string NameOf(const KernelGroup& group, const PackedConstant& constant) {
+    using Form = PackedConstant::Form;
+    std::string name =
+        absl::StrCat(static_cast<int>(constant.form), " ", model::DTypeName(constant.type), " ",
+                     constant.epsilon, " ", constant.value, " ", constant.elements, " ",
+                     absl::StrJoin(constant.permutation, ","));
+    if (constant.form == Form::kFilled) return name;
+    const int count = constant.form == Form::kPermuted ? 1 : 4;
+    for (int i = 0; i < count; ++i) {
+      absl::StrAppend(&name, " ", group.operands[constant.operand + i].value());
+    }
+    return name;
+  }
+
+  absl::Status CaptureAll(int lanes) {
+    if (groups_.empty()) return absl::OkStatus();
+    std::vector<Access> accesses;
+    for (const Group& group : groups_) accesses.push_back(group.access);
+    const std::vector<LaneStep> places = AssignLanes(accesses, lanes);
+    std::vector<int64_t> workspace_bytes(static_cast<size_t>(lanes), 0);
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      int64_t& bytes = workspace_bytes[places[i].lane];
+      bytes = std::max(bytes, groups_[i].kernel->workspace_bytes());
+    }
+    std::vector<DeviceAddress> workspaces;
+    for (const int64_t bytes : workspace_bytes) {
+      QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress address, Allocate(bytes));
+      workspaces.push_back(address);
+    }
+    std::vector<Step> steps;
+    std::vector<int> last;  // step by group
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const size_t first = steps.size();
+      groups_[i].bindings.workspace = workspaces[places[i].lane];
+      groups_[i].kernel->AppendSteps(groups_[i].bindings, &steps);
+      for (size_t k = first; k < steps.size(); ++k) steps[k].lane = places[i].lane;
+      // A kernel without launches has an empty output: nobody has to wait for it.
+      if (first < steps.size()) {
+        for (const int group : places[i].after) {
+          if (last[group] >= 0) steps[first].after.push_back(last[group]);
+        }
+      }
+      last.push_back(first < steps.size() ? static_cast<int>(steps.size()) - 1 : -1);
+    }
+    if (steps.empty()) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(replay_, gpu_.Capture(steps));
+    return absl::OkStatus();
+  }
+
+  // The copy of a value in whichever layout it first has; of an input the one that is set, not one
+  // that a kernel makes of it.
+  Port PortOf(const Graph& graph, ValueId id) const {
+    const model::TensorType& type = graph.value(id).type;
+    const auto input = input_buffers_.find(id);
+    for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+      const auto found = addresses_.find(Slot{id, layout});
+      if (found == addresses_.end()) continue;
+      if (input != input_buffers_.end() && input->second != found->second) continue;
+      return {Operand{type, false, layout}, found->second};
+    }
+    return {Operand{type}};
+  }
+
+  Gpu& gpu_;
+  KernelLibrary& library_;
+  ClockWatch& clock_;
+  GraphBorder border_;
+  std::vector<std::unique_ptr<Buffer>> owned_;
+  std::map<ValueId, DeviceAddress> input_buffers_;
+  std::map<Slot, DeviceAddress> addresses_;
+  std::map<std::string, DeviceAddress> packed_;
+  std::vector<Group> groups_;
+  std::vector<Port> inputs_;        // parallel to border_.inputs
+  std::vector<Port> outputs_;       // parallel to border_.outputs
+  std::unique_ptr<Replay> replay_;  // after what it launches
+  std::optional<DeviceReading> reading_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const Graph& graph,
+                                                              const PartitionOptions& partition,
+                                                              const PlanChoice& plans, int lanes,
+                                                              Gpu* gpu, KernelLibrary* library,
+                                                              ClockWatch* clock) {
+  auto executable = std::make_unique<GraphExecutable>(gpu, library, clock);
+  QUOTIENT_RETURN_IF_ERROR(executable->Build(graph, partition, plans, lanes));
+  return executable;
+}
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,24 @@
+#pragma once
+
+// A whole graph on a GPU: one arena, one captured sequence that is replayed.
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/cuda/clock_watch.h"
+#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/kernel_library.h"
+#include "core/model/graph.h"
+
+namespace quotient::kernels::cuda {
+
+// Borrows all but the graph. `lanes`: kernels that do not need each other run beside each other on
+// up to that many. Errors name the node.
+absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const model::Graph& graph,
+                                                              const PartitionOptions& partition,
+                                                              const PlanChoice& plans, int lanes,
+                                                              Gpu* gpu, KernelLibrary* library,
+                                                              ClockWatch* clock);
+
+}  // namespace quotient::kernels::cuda

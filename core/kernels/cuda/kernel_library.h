@@ -1,0 +1,42 @@
+#pragma once
+
+// The kernels that a device has prepared so far: graphs that are compared share most of theirs.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/kernels/cuda/prepared_kernel.h"
+
+namespace quotient::kernels::cuda {
+
+// Thread-safe: kernels are prepared outside the lock, so several threads compile at once (and what
+// two want at the same time may be compiled twice).
+class KernelLibrary {
+ public:
+  KernelLibrary(Gpu* gpu, MathPolicy policy) : gpu_(*gpu), policy_(policy) {}
+
+  // All ways to run a spec that can be prepared, first choice first. UNIMPLEMENTED if there is
+  // none.
+  absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> All(const KernelSpec& spec);
+  // The way of that name; where there is none, or "", the first that can be prepared.
+  absl::StatusOr<std::shared_ptr<const PreparedKernel>> Get(const KernelSpec& spec,
+                                                            const std::string& name);
+
+ private:
+  absl::StatusOr<std::shared_ptr<const PreparedKernel>> Prepare(const KernelSpec& spec,
+                                                                const std::string& key, Way way);
+
+  Gpu& gpu_;
+  const MathPolicy policy_;
+  absl::Mutex mutex_;
+  // By the spec's key and the way's name.
+  absl::flat_hash_map<std::string, std::shared_ptr<const PreparedKernel>> prepared_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace quotient::kernels::cuda

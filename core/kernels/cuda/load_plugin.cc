@@ -1,0 +1,106 @@
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/cuda/plugin.h"
+
+namespace quotient::kernels::cuda {
+
+namespace {
+
+constexpr char kVariable[] = "QUOTIENT_CUDA_PLUGIN";
+constexpr char kFileName[] = "libquotient_cuda.so";
+
+absl::Status NotPresent(absl::string_view message) {
+  return MakeError(Reason::kDeviceNotPresent, message);
+}
+
+// With '/' at the end; "" if it cannot be had.
+std::string FolderOfProgram() {
+  std::array<char, PATH_MAX> path;
+  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
+  if (size <= 0) return "";
+  const std::string program(path.data(), static_cast<size_t>(size));
+  return program.substr(0, program.rfind('/') + 1);
+}
+
+absl::StatusOr<std::string> FindPlugin() {
+  if (const char* path = std::getenv(kVariable); path != nullptr && *path != '\0') return path;
+  const std::string folder = FolderOfProgram();
+  for (const char* relative : {"", "../lib/"}) {
+    std::string path = absl::StrCat(folder, relative, kFileName);
+    if (access(path.c_str(), F_OK) == 0) return path;
+  }
+  return NotPresent(absl::StrCat(
+      "this installation has no CUDA plug-in: neither ", folder, kFileName, " nor ", folder,
+      "../lib/", kFileName, " is there (", kVariable,
+      " names another place). It is built where CUDA 13, cuDNN 9 and cudnn-frontend are found."));
+}
+
+// dlerror() names what is missing, but not what to do about it.
+absl::Status DoesNotLoad(const std::string& path) {
+  const char* reason = dlerror();
+  return NotPresent(absl::StrCat(
+      "the CUDA plug-in does not load: ", reason != nullptr ? reason : path,
+      ". It needs cuDNN 9 and, of CUDA 13, cuBLASLt and NVRTC where the dynamic linker finds them: "
+      "install them, or name their folder in LD_LIBRARY_PATH."));
+}
+
+// The address of a function that the library exports; null if it does not.
+template <typename Function>
+Function* Find(void* library, const char* symbol) {
+  return reinterpret_cast<Function*>(dlsym(library, symbol));
+}
+
+absl::Status CheckBuildId(void* library, const std::string& path) {
+  auto* build_id = Find<const char*()>(library, kBuildIdSymbol);
+  if (build_id == nullptr) {
+    return NotPresent(absl::StrCat(path, " is not a CUDA plug-in: it has no ", kBuildIdSymbol));
+  }
+  if (const std::string ours = PluginBuildId(); ours != build_id()) {
+    return NotPresent(absl::StrCat("the CUDA plug-in ", path, " belongs to another build: it is of ",
+                                   build_id(), ", this program of ", ours));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Plugin*> NewPlugin(void* library, const std::string& path) {
+  QUOTIENT_RETURN_IF_ERROR(CheckBuildId(library, path));
+  auto* new_plugin = Find<Plugin*()>(library, kNewPluginSymbol);
+  if (new_plugin == nullptr) {
+    return NotPresent(absl::StrCat(path, " is not a CUDA plug-in: it has no ", kNewPluginSymbol));
+  }
+  return new_plugin();
+}
+
+absl::StatusOr<Plugin*> FindAndLoad() {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string path, FindPlugin());
+  return LoadPluginFrom(path);
+}
+
+}  // namespace
+
+absl::StatusOr<Plugin*> LoadPluginFrom(const std::string& path) {
+  // A path without '/' would be searched for.
+  const std::string file = path.find('/') == std::string::npos ? absl::StrCat("./", path) : path;
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return DoesNotLoad(file);
+  absl::StatusOr<Plugin*> plugin = NewPlugin(library, file);
+  if (!plugin.ok()) dlclose(library);
+  return plugin;
+}
+
+absl::StatusOr<Plugin*> LoadPlugin() {
+  // Never destroyed: threads may still use it while the program ends.
+  static const auto& plugin = *new absl::StatusOr<Plugin*>(FindAndLoad());
+  return plugin;
+}
+
+}  // namespace quotient::kernels::cuda

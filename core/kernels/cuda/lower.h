@@ -1,0 +1,25 @@
+#pragma once
+
+// Lower: the ways in which a GPU may run a kernel. Pure, without a GPU: which of them the libraries
+// really have, and which is fastest, is found out on the device.
+
+#include <vector>
+
+#include "core/kernels/cuda/program.h"
+#include "core/kernels/kernel_spec.h"
+
+namespace quotient::kernels::cuda {
+
+// In the order in which they are worth trying; never empty for operators that have a reference
+// evaluation: at the end the host computes it. The spec has native storage.
+std::vector<Program> Lower(const KernelSpec& spec, MathPolicy policy);
+
+// The kinds, each with the programs that it has for a spec; none where it is not concerned.
+std::vector<Program> LowerConvolution(const KernelSpec& spec, MathPolicy policy);
+std::vector<Program> LowerProduct(const KernelSpec& spec, MathPolicy policy);
+
+// Whether all operands that are there are of one of the types that GPU libraries multiply in, the
+// same one, and none is empty.
+bool IsOfOneFloatType(const KernelSpec& spec);
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,35 @@
+#pragma once
+
+// A sequence of launches as one CUDA graph.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/plugin/device.h"
+
+namespace quotient::kernels::cuda {
+
+// Captures for one device, one at a time. Keeps the streams: libraries remember the last one that
+// they were given, so none may be destroyed. Thread-safe.
+class Capturer {
+ public:
+  explicit Capturer(const Device& device) : device_(device) {}
+
+  absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps);
+
+ private:
+  absl::Status Record(std::span<const Step> steps) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Reserve(size_t streams) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Device& device_;
+  absl::Mutex mutex_;
+  // The first is where captures begin and end, then come the lanes.
+  std::vector<std::unique_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace quotient::kernels::cuda

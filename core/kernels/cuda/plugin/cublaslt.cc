@@ -1,0 +1,322 @@
+#include "core/kernels/cuda/plugin/cublaslt.h"
+
+#include <cublasLt.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/cuda/plugin/launcher.h"
+
+namespace quotient::kernels::cuda {
+
+namespace {
+
+constexpr uint64_t kMaxWorkspaceBytes = uint64_t{32} << 20;
+constexpr int kMaxPlans = 16;
+// Where operands are taken to lie while there are none: cuBLASLt looks at alignment.
+constexpr uintptr_t kAlignedAddress = 256;
+
+absl::Status BlasStatus(cublasStatus_t status, absl::string_view call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  const std::string message = absl::StrCat(call.substr(0, call.find('(')), ": ",
+                                           cublasLtGetStatusString(status));
+  return status == CUBLAS_STATUS_NOT_SUPPORTED ? absl::UnimplementedError(message)
+                                               : absl::InternalError(message);
+}
+
+#define QUOTIENT_BLAS_RETURN_IF_ERROR(call) QUOTIENT_RETURN_IF_ERROR(BlasStatus((call), #call))
+
+absl::StatusOr<cudaDataType_t> DataType(model::DType type) {
+  switch (type) {
+    case model::DType::kFloat32:
+      return CUDA_R_32F;
+    case model::DType::kFloat16:
+      return CUDA_R_16F;
+    case model::DType::kBfloat16:
+      return CUDA_R_16BF;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("cuBLASLt: a product of ", std::string(model::DTypeName(type))));
+  }
+}
+
+bool UsesTf32(const MatmulProblem& problem) {
+  return problem.type == model::DType::kFloat32 && problem.policy == MathPolicy::kTf32;
+}
+
+cublasLtEpilogue_t Epilogue(const MatmulProblem& problem) {
+  if (problem.has_bias) {
+    return problem.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  }
+  return problem.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// A problem in cuBLASLt's terms. Its matrices lie column by column; a row-major matrix is its own
+// transpose to it, so it computes D^T = B^T A^T: its first operand is our B, and m and n change
+// places. The bias, n long, is then added along its rows, which is what cuBLASLt does.
+class Description {
+ public:
+  static absl::StatusOr<Description> Of(const MatmulProblem& problem, const void* bias) {
+    QUOTIENT_ASSIGN_OR_RETURN(const cudaDataType_t type, DataType(problem.type));
+    Description description;
+    QUOTIENT_RETURN_IF_ERROR(description.SetOperation(problem, bias));
+    QUOTIENT_RETURN_IF_ERROR(SetLayout(
+        {type, problem.n, problem.k, problem.b_row, problem.b_step, problem.b_transposed},
+        problem.batch, &description.first));
+    QUOTIENT_RETURN_IF_ERROR(SetLayout(
+        {type, problem.k, problem.m, problem.a_row, problem.a_step, problem.a_transposed},
+        problem.batch, &description.second));
+    QUOTIENT_RETURN_IF_ERROR(
+        SetLayout({type, problem.n, problem.m, problem.d_row, problem.d_step, false},
+                  problem.batch, &description.result));
+    return description;
+  }
+
+  cublasLtMatmulDescOpaque_t operation;
+  cublasLtMatrixLayoutOpaque_t first;
+  cublasLtMatrixLayoutOpaque_t second;
+  cublasLtMatrixLayoutOpaque_t result;
+
+ private:
+  struct Matrix {
+    cudaDataType_t type;
+    int64_t rows;  // in cuBLASLt's terms, after transposition
+    int64_t columns;
+    int64_t leading;
+    int64_t step;
+    bool transposed;
+  };
+
+  absl::Status SetOperation(const MatmulProblem& problem, const void* bias) {
+    const cublasComputeType_t compute =
+        UsesTf32(problem) ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulDescInit(&operation, compute, CUDA_R_32F));
+    const cublasOperation_t first_op = problem.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t second_op = problem.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    QUOTIENT_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_TRANSA, first_op));
+    QUOTIENT_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_TRANSB, second_op));
+    QUOTIENT_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_EPILOGUE, Epilogue(problem)));
+    if (!problem.has_bias) return absl::OkStatus();
+    return Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  }
+
+  template <typename T>
+  absl::Status Set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
+    QUOTIENT_BLAS_RETURN_IF_ERROR(
+        cublasLtMatmulDescSetAttribute(&operation, attribute, &value, sizeof(value)));
+    return absl::OkStatus();
+  }
+
+  static absl::Status SetLayout(const Matrix& matrix, int64_t batch,
+                                cublasLtMatrixLayoutOpaque_t* layout) {
+    int64_t rows = matrix.rows;
+    int64_t columns = matrix.columns;
+    if (matrix.transposed) std::swap(rows, columns);
+    QUOTIENT_BLAS_RETURN_IF_ERROR(
+        cublasLtMatrixLayoutInit(layout, matrix.type, static_cast<uint64_t>(rows),
+                                 static_cast<uint64_t>(columns), matrix.leading));
+    const auto count = static_cast<int32_t>(batch);
+    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatrixLayoutSetAttribute(
+        layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)));
+    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatrixLayoutSetAttribute(
+        layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &matrix.step, sizeof(matrix.step)));
+    return absl::OkStatus();
+  }
+};
+
+// An algorithm's number and what can be configured of it, in the order of its name.
+struct ConfigField {
+  const char* name;
+  cublasLtMatmulAlgoConfigAttributes_t attribute;
+  size_t bytes;
+};
+constexpr std::array<ConfigField, 9> kConfig = {{
+    {"algo", CUBLASLT_ALGO_CONFIG_ID, 4},
+    {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, 4},
+    {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, 4},
+    {"splitk", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4},
+    {"reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4},
+    {"swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4},
+    {"option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4},
+    {"inner", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2},
+    {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2},
+}};
+
+// 0 where an algorithm has no such field.
+uint32_t GetConfig(const cublasLtMatmulAlgo_t& algorithm, const ConfigField& field) {
+  uint32_t value = 0;
+  size_t written = 0;
+  if (cublasLtMatmulAlgoConfigGetAttribute(&algorithm, field.attribute, &value, field.bytes,
+                                           &written) != CUBLAS_STATUS_SUCCESS) {
+    return 0;
+  }
+  return value;
+}
+
+std::string PlanName(const cublasLtMatmulAlgo_t& algorithm) {
+  std::string name;
+  for (const ConfigField& field : kConfig) {
+    absl::StrAppend(&name, name.empty() ? "" : ",", field.name, "=", GetConfig(algorithm, field));
+  }
+  return name;
+}
+
+absl::StatusOr<std::map<std::string, uint32_t>> ParsePlanName(const std::string& plan) {
+  std::map<std::string, uint32_t> fields;
+  for (const absl::string_view part : absl::StrSplit(plan, ',')) {
+    const std::pair<std::string, std::string> field = absl::StrSplit(part, absl::MaxSplits('=', 1));
+    uint32_t value = 0;
+    if (!absl::SimpleAtoi(field.second, &value)) {
+      return absl::InvalidArgumentError(absl::StrCat("'", plan, "' names no cuBLASLt plan"));
+    }
+    fields[field.first] = value;
+  }
+  return fields;
+}
+
+class MatmulLauncher : public StreamLauncher {
+ public:
+  MatmulLauncher(cublasLtHandle_t handle, const MatmulProblem& problem,
+                 const cublasLtMatmulHeuristicResult_t& choice)
+      : handle_(handle), problem_(problem), algorithm_(choice.algo),
+        workspace_bytes_(choice.workspaceSize) {}
+
+  int64_t workspace_bytes() const override { return static_cast<int64_t>(workspace_bytes_); }
+
+  absl::Status Enqueue(const Step& step, cudaStream_t stream) const override {
+    const size_t expected = 3 + (problem_.has_bias ? 1 : 0) + (problem_.has_c ? 1 : 0);
+    if (step.buffers.size() != expected) {
+      return absl::InvalidArgumentError(absl::StrCat("a product of ", expected,
+                                                     " buffers is given ", step.buffers.size()));
+    }
+    const auto at = [&step](size_t i) { return reinterpret_cast<void*>(step.buffers[i]); };
+    void* const result = at(2);
+    const void* const bias = problem_.has_bias ? at(3) : nullptr;
+    const void* const addend = at(problem_.has_c ? step.buffers.size() - 1 : 2);
+    QUOTIENT_ASSIGN_OR_RETURN(Description description, Description::Of(problem_, bias));
+    const float alpha = 1;
+    const float beta = problem_.has_c ? 1 : 0;
+    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmul(
+        handle_, &description.operation, &alpha, at(1), &description.first, at(0),
+        &description.second, &beta, addend, &description.result, result, &description.result,
+        &algorithm_, reinterpret_cast<void*>(step.workspace), workspace_bytes_, stream));
+    return absl::OkStatus();
+  }
+
+ private:
+  const cublasLtHandle_t handle_;
+  const MatmulProblem problem_;
+  const cublasLtMatmulAlgo_t algorithm_;
+  const size_t workspace_bytes_;
+};
+
+class OpenCublasLt : public CublasLt {
+ public:
+  explicit OpenCublasLt(cublasLtHandle_t handle) : handle_(handle) {}
+  ~OpenCublasLt() override { cublasLtDestroy(handle_); }
+
+  absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) const override {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto choices, Choices(problem));
+    std::vector<LibraryPlan> plans;
+    for (const cublasLtMatmulHeuristicResult_t& choice : choices) {
+      LibraryPlan plan;
+      plan.name = PlanName(choice.algo);
+      plan.workspace_bytes = static_cast<int64_t>(choice.workspaceSize);
+      // What the compute type allows: the other float32 type is exact by cuBLASLt's contract.
+      plan.tensor_cores = UsesTf32(problem);
+      const auto same = [&plan](const LibraryPlan& other) { return other.name == plan.name; };
+      if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
+    }
+    return plans;
+  }
+
+  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const MatmulProblem& problem,
+                                                    const std::string& plan) const override {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto choices, Choices(problem));
+    for (const cublasLtMatmulHeuristicResult_t& choice : choices) {
+      if (PlanName(choice.algo) == plan) {
+        return std::make_unique<MatmulLauncher>(handle_, problem, choice);
+      }
+    }
+    // Not among the first choices any more, which another device's may be: as its name says.
+    QUOTIENT_ASSIGN_OR_RETURN(const auto choice, Rebuild(problem, plan));
+    return std::make_unique<MatmulLauncher>(handle_, problem, choice);
+  }
+
+ private:
+  // In cuBLASLt's order, best first. Microseconds.
+  absl::StatusOr<std::vector<cublasLtMatmulHeuristicResult_t>> Choices(
+      const MatmulProblem& problem) const {
+    QUOTIENT_ASSIGN_OR_RETURN(
+        Description description,
+        Description::Of(problem, reinterpret_cast<const void*>(kAlignedAddress)));
+    cublasLtMatmulPreferenceOpaque_t preference;
+    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulPreferenceInit(&preference));
+    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulPreferenceSetAttribute(
+        &preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kMaxWorkspaceBytes,
+        sizeof(kMaxWorkspaceBytes)));
+    std::vector<cublasLtMatmulHeuristicResult_t> choices(kMaxPlans);
+    int count = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle_, &description.operation, &description.first, &description.second,
+        &description.result, &description.result, &preference, kMaxPlans, choices.data(), &count);
+    // Nothing at all is not a failure: there are no plans then.
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) return std::vector<cublasLtMatmulHeuristicResult_t>();
+    QUOTIENT_RETURN_IF_ERROR(BlasStatus(status, "cublasLtMatmulAlgoGetHeuristic"));
+    choices.resize(static_cast<size_t>(count));
+    std::erase_if(choices, [](const auto& choice) { return choice.state != CUBLAS_STATUS_SUCCESS; });
+    return choices;
+  }
+
+  absl::StatusOr<cublasLtMatmulHeuristicResult_t> Rebuild(const MatmulProblem& problem,
+                                                          const std::string& plan) const {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto fields, ParsePlanName(plan));
+    QUOTIENT_ASSIGN_OR_RETURN(const cudaDataType_t type, DataType(problem.type));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        Description description,
+        Description::Of(problem, reinterpret_cast<const void*>(kAlignedAddress)));
+    cublasLtMatmulHeuristicResult_t choice = {};
+    for (const ConfigField& field : kConfig) {
+      const auto found = fields.find(field.name);
+      if (found == fields.end()) {
+        return absl::InvalidArgumentError(absl::StrCat("'", plan, "' names no cuBLASLt plan"));
+      }
+      if (field.attribute == CUBLASLT_ALGO_CONFIG_ID) {
+        QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulAlgoInit(
+            handle_, UsesTf32(problem) ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+            CUDA_R_32F, type, type, type, type, static_cast<int>(found->second), &choice.algo));
+      } else if (GetConfig(choice.algo, field) != found->second) {
+        QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulAlgoConfigSetAttribute(
+            &choice.algo, field.attribute, &found->second, field.bytes));
+      }
+    }
+    const cublasLtMatmulAlgo_t algorithm = choice.algo;
+    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulAlgoCheck(
+        handle_, &description.operation, &description.first, &description.second,
+        &description.result, &description.result, &algorithm, &choice));
+    choice.algo = algorithm;
+    return choice;
+  }
+
+  const cublasLtHandle_t handle_;
+};
+
+}  // namespace
+
+int CublasLtVersion() { return static_cast<int>(cublasLtGetVersion()); }
+
+absl::StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create() {
+  cublasLtHandle_t handle = nullptr;
+  QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtCreate(&handle));
+  return std::make_unique<OpenCublasLt>(handle);
+}
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,31 @@
+#pragma once
+
+// cuBLASLt: matrix products with bias and relu. Without a GPU it does nothing at all.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/cuda/gpu.h"
+
+namespace quotient::kernels::cuda {
+
+// 130100 for 13.1.
+int CublasLtVersion();
+
+// For the device that is selected in Create; whoever calls selects it again. Thread-safe.
+class CublasLt {
+ public:
+  static absl::StatusOr<std::unique_ptr<CublasLt>> Create();
+  virtual ~CublasLt() = default;
+
+  // As in Gpu. A plan's name lists its algorithm's number and configuration.
+  virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) const = 0;
+  // The launcher must not outlive this object.
+  virtual absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const MatmulProblem& problem,
+                                                            const std::string& plan) const = 0;
+};
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/cuda/gpu.h"
+
+namespace quotient::kernels::cuda {
+
+// After CheckDevice.
+absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal);
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,57 @@
+// What the shared library exports, and what it does before there is a GPU.
+
+#include "core/kernels/cuda/plugin.h"
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+
+#include "core/base/status_macros.h"
+#include "core/kernels/cuda/plugin/cuda_gpu.h"
+#include "core/kernels/cuda/plugin/cudnn.h"
+#include "core/kernels/cuda/plugin/device.h"
+#include "core/kernels/cuda/plugin/no_throw.h"
+#include "core/kernels/cuda/plugin/nvrtc.h"
+
+namespace quotient::kernels::cuda {
+
+namespace {
+
+class CudaPlugin : public Plugin {
+ public:
+  absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal) override {
+    return NoThrow([&]() -> absl::StatusOr<std::unique_ptr<Gpu>> {
+      QUOTIENT_RETURN_IF_ERROR(CheckDevice(ordinal));
+      QUOTIENT_RETURN_IF_ERROR(CheckCudnn());
+      return OpenCudaGpu(ordinal);
+    });
+  }
+
+  absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(const std::string& properties_json,
+                                                            int compute_capability) override {
+    return NoThrow([&]() -> absl::StatusOr<std::unique_ptr<DnnChecker>> {
+      QUOTIENT_RETURN_IF_ERROR(CheckCudnn());
+      return quotient::kernels::cuda::NewDnnChecker(properties_json, compute_capability);
+    });
+  }
+
+  absl::StatusOr<std::string> CompileSource(const SourceKernel& kernel,
+                                            int compute_capability) override {
+    return NoThrow([&] { return CompileToCubin(kernel, compute_capability); });
+  }
+};
+
+}  // namespace
+
+}  // namespace quotient::kernels::cuda
+
+#define QUOTIENT_EXPORT extern "C" __attribute__((visibility("default")))
+
+QUOTIENT_EXPORT const char* quotient_cuda_build_id() {
+  static const auto& id = *new std::string(quotient::kernels::cuda::PluginBuildId());
+  return id.c_str();
+}
+
+QUOTIENT_EXPORT quotient::kernels::cuda::Plugin* quotient_cuda_new_plugin() {
+  return new quotient::kernels::cuda::CudaPlugin();
+}

@@ -1,0 +1,70 @@
+#pragma once
+
+// A kernel prepared on a GPU: one program, its library launch by one plan.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/program.h"
+
+namespace quotient::kernels::cuda {
+
+// One way to run a kernel, by name. Text: "PROGRAM" or "PROGRAM:LIBRARY PLAN".
+struct Way {
+  Program program;
+  std::string library_plan;  // of its library launch; "" if it has none
+  std::string name() const;
+};
+
+// All ways of a spec, those worth trying first in front; at most `most` per program. Asks the
+// libraries.
+absl::StatusOr<std::vector<Way>> WaysToRun(const KernelSpec& spec, MathPolicy policy, Gpu& gpu,
+                                           size_t most);
+
+// Immutable, and shareable unless it computes on the host.
+class PreparedKernel {
+ public:
+  // UNIMPLEMENTED where the library does not have the plan after all.
+  static absl::StatusOr<std::shared_ptr<const PreparedKernel>> Create(const KernelSpec& spec,
+                                                                      Way way, Gpu& gpu);
+
+  const Program& program() const { return program_; }
+  const std::string& name() const { return name_; }
+  // Temporaries and what the libraries need besides.
+  int64_t workspace_bytes() const { return workspace_bytes_; }
+  bool uses_host() const { return uses_host_; }
+
+  // Where its buffers are: parallel to AllOperands, to program().constants and to the spec's
+  // outputs; 0 where there is none.
+  struct Bindings {
+    std::vector<DeviceAddress> operands;
+    std::vector<DeviceAddress> constants;
+    std::vector<DeviceAddress> outputs;
+    DeviceAddress workspace = 0;
+  };
+  // Its launches, one after the other on lane 0. The kernel outlives them.
+  void AppendSteps(const Bindings& bindings, std::vector<Step>* steps) const;
+
+ private:
+  PreparedKernel(Program program, std::string name)
+      : program_(std::move(program)), name_(std::move(name)) {}
+
+  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const Launch& launch,
+                                                    const std::string& library_plan, Gpu& gpu);
+  void PlaceTemporaries();
+  DeviceAddress Resolve(const BufferRef& ref, const Bindings& bindings) const;
+
+  const Program program_;
+  const std::string name_;
+  std::vector<std::unique_ptr<Launcher>> launchers_;  // parallel to program_.launches
+  std::vector<int64_t> offsets_;                      // of temporaries in the workspace
+  int64_t library_offset_ = 0;                        // of the libraries' part
+  int64_t workspace_bytes_ = 0;
+  bool uses_host_ = false;
+};
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,40 @@
+#pragma once
+
+// Random numbers on the device that kernels are timed with: as much as all constants of a model
+// take, so that weights are read from further on every time, as cold as they are in the model.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/kernels/cuda/gpu.h"
+#include "core/model/dtype.h"
+
+namespace quotient::kernels::cuda {
+
+// Thread-safe.
+class RandomPool {
+ public:
+  explicit RandomPool(Gpu* gpu) : gpu_(*gpu) {}
+
+  // Read-only memory of at least that size: numbers in [-1/8, 1/8), as large as trained weights
+  // are, so that sums over them stay near 1. float32, float16 or bfloat16. RESOURCE_EXHAUSTED.
+  absl::StatusOr<std::shared_ptr<const Buffer>> Get(model::DType type, int64_t bytes);
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Buffer> buffer;
+    int64_t bytes = 0;
+  };
+  absl::StatusOr<std::shared_ptr<const Buffer>> Make(model::DType type, int64_t bytes);
+
+  Gpu& gpu_;
+  absl::Mutex mutex_;
+  std::map<model::DType, Entry> largest_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace quotient::kernels::cuda
