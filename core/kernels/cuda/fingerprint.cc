@@ -23,7 +23,8 @@ DeviceFingerprint GpuFingerprint(const GpuFacts& facts, MathPolicy policy) {
       known(facts.power_limit_watts), " W; mig ", known(facts.mig_mode));
   absl::StrAppend(&fingerprint.text, "; driver ", facts.driver_version, "; runtime ",
                   facts.runtime_version, "; cudnn ", facts.cudnn_version, "; cublaslt ",
-                  facts.cublaslt_version, "; nvrtc ", facts.nvrtc_version, "; math ",
+                  facts.cublaslt_version, "; nvrtc ", facts.nvrtc_version, "; tf32 override ",
+                  facts.tf32_override.empty() ? "unset" : facts.tf32_override, "; math ",
                   PolicyName(policy), "; kernels ", kKernelsVersion);
   return fingerprint;
 }

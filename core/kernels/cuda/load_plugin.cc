@@ -65,8 +65,9 @@ absl::Status CheckBuildId(void* library, const std::string& path) {
     return NotPresent(absl::StrCat(path, " is not a CUDA plug-in: it has no ", kBuildIdSymbol));
   }
   if (const std::string ours = PluginBuildId(); ours != build_id()) {
-    return NotPresent(absl::StrCat("the CUDA plug-in ", path, " belongs to another build: it is of ",
-                                   build_id(), ", this program of ", ours));
+    return NotPresent(absl::StrCat("the CUDA plug-in ", path,
+                                   " belongs to another build: it is of ", build_id(),
+                                   ", this program of ", ours));
   }
   return absl::OkStatus();
 }

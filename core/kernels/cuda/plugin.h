@@ -18,14 +18,14 @@ inline constexpr char kNewPluginSymbol[] = "quotient_cuda_new_plugin";  // Plugi
 // Names version and compiler: what has to be the same on both sides.
 std::string PluginBuildId();
 
-// Loads the plug-in at the first call, whose outcome stays; it is never unloaded. From $QUOTIENT_CUDA_PLUGIN if that is set,
-// else from beside the program, or ../lib from there. DEVICE_NOT_PRESENT where there is none, or
-// where a library that it needs (cuDNN, cuBLASLt, NVRTC) is missing: the message names it.
-// Thread-safe.
+// Loads the plug-in at the first call, whose outcome stays; it is never unloaded. From
+// $QUOTIENT_CUDA_PLUGIN if that is set, else from beside the program, or ../lib from there.
+// DEVICE_NOT_PRESENT where there is none, or where a library that it needs (cuDNN, cuBLASLt, NVRTC)
+// is missing: the message names it. Thread-safe.
 absl::StatusOr<Plugin*> LoadPlugin();
 
-// What LoadPlugin does once it has found the file. DEVICE_NOT_PRESENT, too, if that is no plug-in or
-// one of another build. The plug-in lives as long as the process.
+// What LoadPlugin does once it has found the file. DEVICE_NOT_PRESENT, too, if that is no plug-in
+// or one of another build. The plug-in lives as long as the process.
 absl::StatusOr<Plugin*> LoadPluginFrom(const std::string& path);
 
 }  // namespace quotient::kernels::cuda

@@ -114,7 +114,7 @@ std::vector<std::byte> PackConstant(const PackedConstant& constant,
                                     std::span<const Tensor> operands) {
   using Form = PackedConstant::Form;
   const Tensor* const first = &operands[constant.operand];
-  if (constant.form == Form::kZero) {
+  if (constant.form == Form::kFilled) {
     return std::vector<std::byte>(constant.elements * ItemBytes(constant.type));
   }
   if (constant.form == Form::kPermuted) {

@@ -1,0 +1,44 @@
+// Whole graphs through the CUDA backend, on a GPU that is emulated, against the reference evaluator.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "core/kernels/cuda/cuda_backend.h"
+#include "tests/core/kernels/graph_cases.h"
+#include "tests/support/cuda/host_gpu.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+void ExpectAgrees(const model::Graph& graph, const CudaOptions& options, uint64_t seed) {
+  const auto backend = NewBackend(NewHostGpu(), options);
+  ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, {}));
+  const std::vector<model::Tensor> inputs = RandomInputs(graph, executable->input_values(), seed);
+  ASSERT_OK(executable->SetInputs(inputs));
+  // Twice: what a run leaves behind must not disturb the next one.
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_OK(executable->Run());
+    ASSERT_OK_AND_ASSIGN(const auto outputs, executable->GetOutputs());
+    ExpectReference(graph, executable->input_values(), inputs, executable->output_values(),
+                    outputs);
+  }
+}
+
+class CudaExecutableTest : public ::testing::TestWithParam<GraphCase> {};
+
+std::string CaseName(const ::testing::TestParamInfo<GraphCase>& info) { return info.param.name; }
+
+TEST_P(CudaExecutableTest, AgreesWithTheReference) {
+  const model::Graph graph = GraphOf(GetParam());
+  ExpectAgrees(graph, {.policy = MathPolicy::kStrict32}, 1);
+  ExpectAgrees(graph, {.policy = MathPolicy::kStrict32, .lanes = 3}, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, CudaExecutableTest, ::testing::ValuesIn(AllGraphCases()), CaseName);
+
+}  // namespace
+}  // namespace quotient::kernels::cuda
