@@ -1,0 +1,118 @@
+// How kernels are chosen and timed, on a GPU that is emulated.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/kernels/cuda/cuda_backend.h"
+#include "core/kernels/partition.h"
+#include "core/timing/service.h"
+#include "tests/core/kernels/graph_cases.h"
+#include "tests/support/cuda/host_gpu.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+using quotient::testing::StatusIs;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+KernelSpec ProductOf(model::DType type) {
+  const auto of = [&](int64_t rows, int64_t columns) {
+    return model::StaticType(type, std::vector<int64_t>{rows, columns});
+  };
+  return MakeSpec("MatMul", {}, {Operand{of(4, 8)}, Operand{of(8, 6), true}}, {of(4, 6)}, 1, 10,
+                  Storage::kNative);
+}
+
+std::vector<std::string> PlansOf(const KernelSpec& spec, MathPolicy policy) {
+  const auto backend = NewBackend(NewHostGpu(), {.policy = policy});
+  const auto kernels = backend->Compile(spec);
+  EXPECT_OK(kernels.status());
+  std::vector<std::string> plans;
+  for (const auto& kernel : *kernels) plans.push_back(kernel->plan());
+  return plans;
+}
+
+TEST(CudaBackendTest, StrictFloatsAreNeverRounded) {
+  EXPECT_THAT(PlansOf(ProductOf(model::DType::kFloat32), MathPolicy::kStrict32),
+              Each(Not(HasSubstr("rounded"))));
+  EXPECT_THAT(PlansOf(ProductOf(model::DType::kFloat32), MathPolicy::kTf32),
+              Contains(HasSubstr("rounded")));
+  // Tensor cores are where 16-bit floats are multiplied, whatever the policy of wider ones.
+  EXPECT_THAT(PlansOf(ProductOf(model::DType::kFloat16), MathPolicy::kStrict32),
+              Contains(HasSubstr("rounded")));
+}
+
+TEST(CudaBackendTest, EveryKernelOfEveryGraphCanBeTimed) {
+  const auto backend = NewBackend(NewHostGpu(), CudaOptions());
+  std::map<std::string, KernelSpec> seen;
+  for (const GraphCase& test_case : AllGraphCases()) {
+    ASSERT_OK_AND_ASSIGN(const auto groups,
+                         PartitionGraph(GraphOf(test_case), backend->partition()));
+    for (const KernelGroup& group : groups) {
+      if (!group.spec.free) seen.emplace(KernelKey(group.spec), group.spec);
+    }
+  }
+  int checked = 0;
+  for (const auto& [key, spec] : seen) {
+    // Compiling takes its time here: every eighth is enough. A Range of random operands has
+    // another length.
+    if (++checked % 8 != 0 || spec.op == "Range") continue;
+    SCOPED_TRACE(key);
+    ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(spec));
+    ASSERT_OK(kernels.front()->Run(1));
+    ASSERT_TRUE(kernels.front()->reading().has_value());
+    const double us = kernels.front()->reading()->us;
+    EXPECT_GE(us, 0.5);
+    ASSERT_OK(kernels.front()->Run(100));  // a chain of 64, twice, of which 100 count
+    EXPECT_NEAR(kernels.front()->reading()->us, 100 * us, 1e-6);
+  }
+}
+
+TEST(CudaBackendTest, TheServiceFindsTheFastestPlanAndGraphsRunByIt) {
+  for (const MathPolicy policy : {MathPolicy::kStrict32, MathPolicy::kTf32}) {
+    const auto backend = NewBackend(NewHostGpu(), {.policy = policy});
+    const auto store = timing::NewMemoryStore();
+    const auto service =
+        timing::NewTimingService(backend.get(), store.get(), {.compile_threads = 2});
+    const model::Graph graph = GraphOf({"product", R"(
+      input x: float32[4,8]
+      const w: float32[8,6] = random(1)
+      y = MatMul(x, w)
+      output y
+    )"});
+    ASSERT_OK_AND_ASSIGN(const auto groups, PartitionGraph(graph, backend->partition()));
+    const auto future = service->Get(groups.front().spec);
+    service->Wait({});
+    const bool strict = policy == MathPolicy::kStrict32;
+    EXPECT_THAT(future.get().plan, HasSubstr(strict ? "exact" : "rounded"));
+    const PlanChoice plans = [&](const KernelSpec& spec) { return service->Find(spec)->plan; };
+    ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, plans));
+    ASSERT_OK(executable->SetInputs(RandomInputs(graph, executable->input_values(), 1)));
+    ASSERT_OK(executable->Run());
+    EXPECT_EQ(executable->reading()->us, strict ? 1 : 0.5);
+  }
+}
+
+TEST(CudaBackendTest, FingerprintsTellPoliciesApart) {
+  const auto strict = NewBackend(NewHostGpu(), {.policy = MathPolicy::kStrict32});
+  const auto rounded = NewBackend(NewHostGpu(), {.policy = MathPolicy::kTf32});
+  EXPECT_NE(strict->fingerprint(), rounded->fingerprint());
+  EXPECT_THAT(strict->fingerprint().text, HasSubstr("math strict32"));
+}
+
+TEST(CudaBackendTest, WhatHasNoKernelSaysSo) {
+  const auto backend = NewBackend(NewHostGpu(), CudaOptions());
+  EXPECT_THAT(backend->Compile(MakeSpec("Mystery", {}, {}, {}, 1, 0, Storage::kNative)),
+              StatusIs(absl::StatusCode::kUnimplemented));
+}
+
+}  // namespace
+}  // namespace quotient::kernels::cuda
