@@ -10,6 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/os/random_id.h"
 #include "google/protobuf/util/time_util.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/status.h"
 

@@ -7,6 +7,7 @@
 #include "core/base/digest.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "proto/wire/digest.h"
 
 namespace quotient::client {
 namespace {

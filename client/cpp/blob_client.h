@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/connection.h"
-#include "proto/wire/digest.h"
+#include "core/base/blob_id.h"
 #include "quotient/v1/blob.grpc.pb.h"
 
 namespace quotient::client {

@@ -6,15 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 
-namespace quotient {
-
-BlobId BlobId::Of(absl::string_view bytes) {
-  return {Digest::Of(bytes), static_cast<int64_t>(bytes.size())};
-}
-
-std::string BlobId::Text() const { return absl::StrCat(digest.Hex(), "/", size_bytes); }
-
-namespace wire {
+namespace quotient::wire {
 
 v1::Digest ToProto(const BlobId& id) {
   v1::Digest digest;
@@ -33,5 +25,4 @@ absl::StatusOr<BlobId> FromProto(const v1::Digest& digest) {
   return BlobId{*parsed, digest.size_bytes()};
 }
 
-}  // namespace wire
-}  // namespace quotient
+}  // namespace quotient::wire

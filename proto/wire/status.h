@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "google/rpc/status.pb.h"
-#include "proto/wire/digest.h"
+#include "core/base/blob_id.h"
 
 namespace quotient::wire {
 

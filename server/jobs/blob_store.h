@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/wire/digest.h"
+#include "core/base/blob_id.h"
 
 namespace quotient::jobs {
 

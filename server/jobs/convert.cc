@@ -9,6 +9,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/util/time_util.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/status.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "core/optimize/options.h"
 #include "core/optimize/report.h"
-#include "proto/wire/digest.h"
+#include "core/base/blob_id.h"
 
 namespace quotient::jobs {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/os/files.h"
-#include "proto/wire/digest.h"
+#include "core/base/blob_id.h"
 
 namespace quotient::store {
 

@@ -13,6 +13,7 @@
 #include "client/cpp/job_client.h"
 #include "client/cpp/status.h"
 #include "google/rpc/status.pb.h"
+#include "proto/wire/digest.h"
 #include "tests/server/support/in_process_server.h"
 
 namespace quotient::client {

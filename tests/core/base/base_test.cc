@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/blob_id.h"
 #include "core/base/checked.h"
 #include "core/base/clock.h"
 #include "core/base/counted.h"
@@ -48,6 +49,18 @@ TEST(ReasonTest, NamesAreUniqueAndReadBack) {
   }
   EXPECT_EQ(ReasonFromName("NO_SUCH_REASON"), std::nullopt);
   EXPECT_EQ(GetReason(absl::InternalError("plain")), std::nullopt);
+}
+
+TEST(BlobIdTest, TextIsReadBackAndIsTheOnlyOne) {
+  const BlobId id = BlobId::Of("hello");
+  EXPECT_EQ(id.size_bytes, 5);
+  EXPECT_EQ(BlobId::FromText(id.Text()), id);
+  const std::string hex = id.digest.Hex();
+  for (const std::string& other : std::vector<std::string>{
+           "", hex, hex + "/", "/5", hex + "/-5", hex + "/+5", hex + "/05", hex + "/5 ",
+           hex.substr(1) + "/5", hex + "/5/5", hex + "/99999999999999999999"}) {
+    EXPECT_EQ(BlobId::FromText(other), std::nullopt) << other;
+  }
 }
 
 TEST(CheckedTest, RefusesOverflowAndNegative) {

@@ -1,5 +1,6 @@
 #include "server/jobs/convert.h"
 
+#include "proto/wire/digest.h"
 #include "tests/server/support/queue_fixture.h"
 
 namespace quotient::jobs {

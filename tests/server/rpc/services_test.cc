@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "google/rpc/error_details.pb.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/status.h"
 #include "server/jobs/convert.h"
 #include "tests/server/support/in_process_server.h"
