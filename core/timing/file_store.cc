@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -77,6 +78,10 @@ class FileStore : public TimingStore {
 
   std::optional<Timing> Find(absl::string_view key, absl::string_view fingerprint) const override {
     return memory_.Find(key, fingerprint);
+  }
+
+  std::map<std::string, Timing> All(absl::string_view fingerprint) const override {
+    return memory_.All(fingerprint);
   }
 
   absl::Status Add(absl::string_view key, absl::string_view fingerprint,

@@ -1,17 +1,6 @@
 #include "core/timing/memory_store.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace quotient::timing {
-namespace {
-
-// Fingerprints are one line of text, so no two pairs make the same word.
-std::string Word(absl::string_view key, absl::string_view fingerprint) {
-  return absl::StrCat(fingerprint, "\n", key);
-}
-
-}  // namespace
-
 const Timing& Better(const Timing& a, const Timing& b) {
   if (a.has_time() != b.has_time()) return a.has_time() ? a : b;
   return b.min_us < a.min_us ? b : a;
@@ -20,15 +9,24 @@ const Timing& Better(const Timing& a, const Timing& b) {
 std::optional<Timing> MemoryStore::Find(absl::string_view key,
                                         absl::string_view fingerprint) const {
   const absl::ReaderMutexLock lock(&mutex_);
-  const auto found = timings_.find(Word(key, fingerprint));
-  if (found == timings_.end()) return std::nullopt;
+  const auto of_device = by_fingerprint_.find(fingerprint);
+  if (of_device == by_fingerprint_.end()) return std::nullopt;
+  const auto found = of_device->second.find(key);
+  if (found == of_device->second.end()) return std::nullopt;
   return found->second;
+}
+
+std::map<std::string, Timing> MemoryStore::All(absl::string_view fingerprint) const {
+  const absl::ReaderMutexLock lock(&mutex_);
+  const auto of_device = by_fingerprint_.find(fingerprint);
+  if (of_device == by_fingerprint_.end()) return {};
+  return {of_device->second.begin(), of_device->second.end()};
 }
 
 absl::Status MemoryStore::Add(absl::string_view key, absl::string_view fingerprint,
                               const Timing& timing) {
   const absl::MutexLock lock(&mutex_);
-  const auto [entry, fresh] = timings_.try_emplace(Word(key, fingerprint), timing);
+  const auto [entry, fresh] = by_fingerprint_[fingerprint].try_emplace(key, timing);
   if (!fresh) entry->second = Better(entry->second, timing);
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 // The observations in memory: what every store answers from.
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -14,12 +15,14 @@ namespace quotient::timing {
 class MemoryStore : public TimingStore {
  public:
   std::optional<Timing> Find(absl::string_view key, absl::string_view fingerprint) const override;
+  std::map<std::string, Timing> All(absl::string_view fingerprint) const override;
   absl::Status Add(absl::string_view key, absl::string_view fingerprint,
                    const Timing& timing) override;
 
  private:
   mutable absl::Mutex mutex_;
-  absl::flat_hash_map<std::string, Timing> timings_ ABSL_GUARDED_BY(mutex_);
+  using ByKey = absl::flat_hash_map<std::string, Timing>;
+  absl::flat_hash_map<std::string, ByKey> by_fingerprint_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Which of two observations of one kernel counts.

@@ -3,6 +3,7 @@
 // TimingStore: kernel timings that outlive a run, shared by all jobs of a process.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ class TimingStore {
   virtual ~TimingStore() = default;
   virtual std::optional<Timing> Find(absl::string_view key,
                                      absl::string_view fingerprint) const = 0;
+  // Everything that Find finds for a fingerprint, by key.
+  virtual std::map<std::string, Timing> All(absl::string_view fingerprint) const = 0;
   // Appends an observation; of several for one key the smaller clean minimum is found. One with a
   // time displaces one without.
   virtual absl::Status Add(absl::string_view key, absl::string_view fingerprint,

@@ -23,6 +23,8 @@ namespace quotient::timing {
 namespace {
 
 using quotient::testing::HasReason;
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 Timing Ok(double min_us) {
   return {TimingState::kOk, min_us, min_us * 1.1, min_us * 1.2, 0.1, 9, "blas:3"};
@@ -71,6 +73,16 @@ TEST(MemoryStoreTest, ATimeDisplacesAFailure) {
   EXPECT_EQ(store->Find("k", "f"), Ok(3));
 }
 
+TEST(MemoryStoreTest, AllIsWhatIsKnownOfOneDevice) {
+  const auto store = NewMemoryStore();
+  EXPECT_TRUE(store->All("f").empty());
+  ASSERT_OK(store->Add("k2", "f", Ok(5)));
+  ASSERT_OK(store->Add("k1", "f", Ok(7)));
+  ASSERT_OK(store->Add("k1", "f", Ok(6)));
+  ASSERT_OK(store->Add("k3", "g", Ok(1)));
+  EXPECT_THAT(store->All("f"), ElementsAre(Pair("k1", Ok(6)), Pair("k2", Ok(5))));
+}
+
 TEST_F(FileStoreTest, RemembersWhatWasAdded) {
   {
     const auto store = Open();
@@ -80,6 +92,7 @@ TEST_F(FileStoreTest, RemembersWhatWasAdded) {
   const auto store = Open();
   EXPECT_EQ(store->Find("k", "f"), Ok(5));
   EXPECT_EQ(store->Find("k2", "f")->state, TimingState::kUnsupported);
+  EXPECT_THAT(store->All("f"), ElementsAre(Pair("k", Ok(5)), Pair("k2", *store->Find("k2", "f"))));
 }
 
 TEST_F(FileStoreTest, TornTailIsDroppedWhereverItIsTorn) {
