@@ -17,6 +17,7 @@
 
 namespace quotient::timing {
 class TimingService;
+struct Snapshot;
 }
 
 namespace quotient::cost {
@@ -58,6 +59,12 @@ class CostModel {
 // Costs as the service measures them; a roofline prior until then.
 std::unique_ptr<CostModel> NewMeasuredCostModel(const kernels::Backend* backend,
                                                 timing::TimingService* service);
+
+// Costs of a device that need not be here, as a snapshot of it has them; what is not in the snapshot
+// costs what is assumed of the device. Measures nothing. OPTION_INVALID for a device of which
+// nothing is assumed. Deterministic.
+absl::StatusOr<std::unique_ptr<CostModel>> NewRecordedCostModel(
+    std::shared_ptr<const timing::Snapshot> snapshot);
 
 // Costs of a device by its data sheet alone: "model:h200" (tf32) or "model:h200-strict32".
 // DEVICE_NOT_PRESENT for a name without a row in the table. Deterministic.

@@ -39,10 +39,8 @@ class Service : public TimingService {
       : backend_(backend),
         store_(store),
         options_(std::move(options)),
-        // An older protocol's timings stay in the store, under another name.
-        fingerprint_(absl::StrCat(backend->fingerprint().text, "; protocol ", kProtocolVersion)) {
-    if (!options_.frozen) thread_ = std::jthread([this] { MeasureUntilEnd(); });
-  }
+        fingerprint_(StoredFingerprint(backend->fingerprint())),
+        thread_([this] { MeasureUntilEnd(); }) {}
 
   ~Service() override {
     cancel_.Cancel();
@@ -68,7 +66,6 @@ class Service : public TimingService {
     if (const std::optional<Timing> known = store_->Find(key, fingerprint_)) {
       return futures_[key] = Ready(*known);
     }
-    if (options_.frozen) return futures_[key] = Ready(Timing{});
     Request request{key, spec, {}};
     const std::shared_future<Timing> future = request.promise.get_future().share();
     futures_[key] = future;
@@ -217,6 +214,10 @@ class Service : public TimingService {
 };
 
 }  // namespace
+
+std::string StoredFingerprint(const kernels::DeviceFingerprint& device) {
+  return absl::StrCat(device.text, "; protocol ", kProtocolVersion);
+}
 
 std::unique_ptr<TimingService> NewTimingService(const kernels::Backend* backend, TimingStore* store,
                                                 ServiceOptions options) {

@@ -14,6 +14,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/base/stop.h"
 #include "core/kernels/backend.h"
@@ -29,8 +30,6 @@ struct ServiceOptions {
   // A batch is measured when it has this many keys, when somebody waits, or after this long.
   int batch_keys = 32;
   double batch_ms = 20;
-  // Nothing is measured: what the store does not know is kFailed. For reproducible runs.
-  bool frozen = false;
   // Threads of a kernel: what the probe has to watch.
   int threads = 1;
   // More than one: kernels are compiled on that many threads before the lane is entered. For
@@ -55,6 +54,10 @@ class TimingService {
   // Keys measured so far; those answered by the store do not count.
   virtual int64_t measurements() const = 0;
 };
+
+// What the timings of a device are stored under. An older protocol's stay in the store, under
+// another name.
+std::string StoredFingerprint(const kernels::DeviceFingerprint& device);
 
 // Borrows backend and store (which may be shared with other services). Timings of kernels that fail
 // are not stored.

@@ -119,19 +119,6 @@ TEST_F(ServiceTest, TimingsOfAnotherDeviceAreNotOurs) {
   EXPECT_EQ(service->Find(Relu(10)), std::nullopt);
 }
 
-TEST_F(ServiceTest, FrozenServiceMeasuresNothing) {
-  {
-    const auto service = Service();
-    service->Get(Relu(10));
-    service->Wait({});
-  }
-  const auto service = Service({.frozen = true});
-  EXPECT_TRUE(service->Get(Relu(10)).get().has_time());
-  EXPECT_EQ(service->Get(Relu(11)).get().state, TimingState::kFailed);
-  service->Wait({});
-  EXPECT_EQ(service->measurements(), 0);
-}
-
 TEST_F(ServiceTest, WaitEndsWhenItIsToldTo) {
   CancelToken token;
   token.Cancel();

@@ -1,0 +1,108 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/cost/cost_model.h"
+#include "core/cost/roofline.h"
+#include "core/ops/infer_graph.h"
+#include "core/timing/snapshot.h"
+#include "tests/support/graphs.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::cost {
+namespace {
+
+using kernels::KernelSpec;
+using ::quotient::testing::HasReason;
+using timing::Snapshot;
+using timing::TimingState;
+
+KernelSpec Relu(int64_t elements) {
+  const auto type = model::StaticType(model::DType::kFloat32, std::vector<int64_t>{elements});
+  return kernels::MakeSpec("Relu", {}, {kernels::Operand{type}}, {type}, 2, 0);
+}
+
+std::unique_ptr<CostModel> ModelOf(const Snapshot& snapshot) {
+  auto model = NewRecordedCostModel(std::make_shared<Snapshot>(snapshot));
+  EXPECT_OK(model);
+  return model.ok() ? *std::move(model) : nullptr;
+}
+
+Snapshot OfCpu() {
+  Snapshot snapshot;
+  snapshot.device = "cpu";
+  snapshot.partition.threads = 2;
+  snapshot.fingerprint = "a core";
+  snapshot.timings[KernelKey(Relu(100))] = {TimingState::kOk, 4, 5, 6, 0.25, 9};
+  snapshot.timings[KernelKey(Relu(200))] = {TimingState::kNoisy, 7, 7, 7, 0, 1};
+  return snapshot;
+}
+
+TEST(RecordedTest, KernelsCostWhatWasMeasured) {
+  const auto model = ModelOf(OfCpu());
+  const KernelCost cost = model->Estimate(Relu(100));
+  EXPECT_EQ(cost.us, 4);
+  EXPECT_EQ(cost.spread, 0.25);
+  EXPECT_EQ(cost.source, CostSource::kMeasured);
+  EXPECT_TRUE(cost.settled);
+  EXPECT_EQ(model->Estimate(Relu(200)).us, 7);
+  EXPECT_EQ(model->fingerprint(), "a core");
+}
+
+TEST(RecordedTest, OthersCostWhatIsAssumedAndNobodyAsksForThem) {
+  const auto model = ModelOf(OfCpu());
+  model->Request(Relu(300));
+  model->Wait({});
+  const KernelCost cost = model->Estimate(Relu(300));
+  EXPECT_EQ(cost.us, RooflineUs(Relu(300), CpuSheet(), 2));
+  EXPECT_EQ(cost.source, CostSource::kModel);
+  EXPECT_TRUE(cost.settled);
+  EXPECT_EQ(model->Prior(Relu(100)).us, RooflineUs(Relu(100), CpuSheet(), 2));
+  EXPECT_EQ(model->measurements(), 0);
+  EXPECT_FALSE(model->measures());
+}
+
+TEST(RecordedTest, FreeKernelsCostNothing) {
+  KernelSpec spec = Relu(100);
+  spec.free = true;
+  EXPECT_EQ(ModelOf(OfCpu())->Estimate(spec).source, CostSource::kFree);
+}
+
+TEST(RecordedTest, GpusAreAssumedToBeAsTheirDataSheetSays) {
+  for (const auto& [device, sheet] :
+       {std::pair("cuda", "model:h200"), std::pair("cuda-strict32", "model:h200-strict32")}) {
+    Snapshot snapshot = OfCpu();
+    snapshot.device = device;
+    ASSERT_OK_AND_ASSIGN(const auto analytic, NewAnalyticCostModel(sheet));
+    EXPECT_EQ(ModelOf(snapshot)->Prior(Relu(300)).us, analytic->Prior(Relu(300)).us);
+  }
+}
+
+TEST(RecordedTest, OfAnUnknownDeviceNothingIsAssumed) {
+  Snapshot snapshot = OfCpu();
+  snapshot.device = "abacus";
+  EXPECT_THAT(NewRecordedCostModel(std::make_shared<Snapshot>(snapshot)),
+              HasReason(Reason::kOptionInvalid, ::testing::HasSubstr("'abacus'")));
+}
+
+TEST(RecordedTest, GraphsAreCutIntoKernelsAsOnTheDevice) {
+  model::Graph graph = quotient::testing::MustParse(R"(
+    graph g {
+      input x: float32[1,8,16,16]
+      const w: float32[8,8,3,3] = random(1)
+      y = Conv(x, w) {pads=[1,1,1,1]}
+      output y
+    })");
+  ASSERT_OK(ops::InferTypes(graph));
+  Snapshot snapshot = OfCpu();
+  for (const bool channels_last : {false, true}) {
+    snapshot.partition.channels_last = channels_last;
+    ASSERT_OK_AND_ASSIGN(const GraphCost cost, PredictGraph(graph, *ModelOf(snapshot), {}));
+    ASSERT_FALSE(cost.groups.empty());
+    EXPECT_EQ(cost.groups[0].spec.threads, 2);
+    EXPECT_EQ(cost.groups[0].spec.inputs[0].layout == kernels::Layout::kChannelsLast,
+              channels_last);
+  }
+}
+
+}  // namespace
+}  // namespace quotient::cost
