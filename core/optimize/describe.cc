@@ -41,24 +41,30 @@ std::vector<CostOfNode> CostsOf(const CostedGraph& costed) {
   return costs;
 }
 
-// What changes of layout cost together: a row of its own, so that the rows add up.
-double LayoutCost(const CostedGraph& costed) {
-  double us = 0;
+// What changes of layout cost together: a row of its own, so that the rows add up. Measured if all
+// were.
+cost::KernelCost LayoutCost(const CostedGraph& costed) {
+  cost::KernelCost sum{.source = cost::CostSource::kMeasured};
   for (size_t i = 0; i < costed.cost.groups.size(); ++i) {
-    if (costed.cost.groups[i].nodes.empty()) us += costed.cost.costs[i].us;
+    if (!costed.cost.groups[i].nodes.empty()) continue;
+    const cost::KernelCost& cost = costed.cost.costs[i];
+    sum.us += cost.us;
+    if (cost.source == cost::CostSource::kModel) sum.source = cost.source;
   }
-  return us;
+  return sum;
 }
 
 void AddLayoutRow(const CostedGraph& before, const CostedGraph& after, Report* report) {
-  const double us_before = LayoutCost(before), us_after = LayoutCost(after);
-  if (us_before == 0 && us_after == 0) return;
+  const cost::KernelCost cost_before = LayoutCost(before), cost_after = LayoutCost(after);
+  if (cost_before.us == 0 && cost_after.us == 0) return;
   NodeCost& row = report->nodes.emplace_back();
   row.name = "(changes of memory layout)";
   row.op = kernels::kReorderOp;
-  row.before_us = us_before;
-  row.after_us = us_after;
-  row.source = report->measured ? "measured" : "model";
+  row.before_us = cost_before.us;
+  row.after_us = cost_after.us;
+  const bool all_measured = cost_before.source == cost::CostSource::kMeasured &&
+                            cost_after.source == cost::CostSource::kMeasured;
+  row.source = all_measured ? "measured" : "model";
 }
 
 // ONNX does not forbid two nodes of one name: their row has what both take.

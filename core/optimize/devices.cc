@@ -1,21 +1,60 @@
 #include "core/optimize/devices.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/blob_id.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/onednn/onednn_backend.h"
+#include "core/optimize/optimize.h"
+#include "core/optimize/options.h"
 
 namespace quotient::optimize {
+namespace {
+
+constexpr size_t kMostRecorded = 8;
+
+// A device that can be measured, and how its graphs are cut into kernels.
+struct Opened {
+  std::unique_ptr<kernels::Backend> backend;
+  kernels::PartitionOptions partition;
+};
+
+// Null for a device that is not measured.
+absl::StatusOr<std::optional<Opened>> Open(const std::string& name, int threads) {
+  if (name != "cpu") return std::nullopt;
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend,
+                            kernels::onednn::NewBackend(threads));
+  return Opened{std::move(backend), {.threads = threads}};
+}
+
+absl::StatusOr<std::shared_ptr<Device>> MakeRecorded(const BlobId& id, absl::string_view bytes) {
+  if (BlobId::Of(bytes) != id) {
+    return MakeError(Reason::kOptionInvalid,
+                     bytes.empty() ? "is not there" : "the bytes are others");
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(timing::Snapshot parsed, timing::ParseSnapshot(bytes));
+  const auto snapshot = std::make_shared<const timing::Snapshot>(std::move(parsed));
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<cost::CostModel> model,
+                            cost::NewRecordedCostModel(snapshot));
+  return std::make_shared<Device>(std::move(model), snapshot);
+}
+
+}  // namespace
 
 Device::Device(std::unique_ptr<kernels::Backend> backend,
-               std::unique_ptr<timing::TimingService> service)
+               std::unique_ptr<timing::TimingService> service, int threads)
     : backend_(std::move(backend)),
       service_(std::move(service)),
-      costs_(cost::NewMeasuredCostModel(backend_.get(), service_.get())) {}
+      costs_(cost::NewMeasuredCostModel(backend_.get(), service_.get())),
+      threads_(threads) {}
 
-Device::Device(std::unique_ptr<cost::CostModel> model) : costs_(std::move(model)) {}
+Device::Device(std::unique_ptr<cost::CostModel> model, int threads)
+    : costs_(std::move(model)), threads_(threads) {}
 
 kernels::PlanChoice Device::plans() {
   return [this](const kernels::KernelSpec& spec) {
@@ -24,26 +63,73 @@ kernels::PlanChoice Device::plans() {
   };
 }
 
-absl::StatusOr<Device*> Devices::Get(const std::string& name, int threads) {
+Device::Device(std::unique_ptr<cost::CostModel> model,
+               std::shared_ptr<const timing::Snapshot> snapshot)
+    : costs_(std::move(model)),
+      snapshot_(std::move(snapshot)),
+      threads_(snapshot_->partition.threads) {}
+
+absl::StatusOr<std::shared_ptr<Device>> Devices::Get(const std::string& name, int threads,
+                                                     absl::string_view snapshot) {
+  if (SnapshotOf(name).has_value()) return GetRecorded(name, snapshot);
   const absl::MutexLock lock(&mutex_);
-  std::unique_ptr<Device>& device = devices_[absl::StrCat(name, "/", threads)];
+  std::shared_ptr<Device>& device = devices_[absl::StrCat(name, "/", threads)];
   if (device == nullptr) {
     QUOTIENT_ASSIGN_OR_RETURN(device, Make(name, threads));
   }
-  return device.get();
+  return device;
 }
 
-absl::StatusOr<std::unique_ptr<Device>> Devices::Make(const std::string& name, int threads) {
-  if (name != "cpu") {
+absl::StatusOr<std::shared_ptr<Device>> Devices::Make(const std::string& name, int threads) const {
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Opened> opened, Open(name, threads));
+  if (!opened.has_value()) {
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<cost::CostModel> model,
                               cost::NewAnalyticCostModel(name));
-    return std::make_unique<Device>(std::move(model));
+    return std::make_shared<Device>(std::move(model), threads);
   }
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend,
-                            kernels::onednn::NewBackend(threads));
   std::unique_ptr<timing::TimingService> service =
-      timing::NewTimingService(backend.get(), store_, {.threads = threads});
-  return std::make_unique<Device>(std::move(backend), std::move(service));
+      timing::NewTimingService(opened->backend.get(), store_, {.threads = threads});
+  return std::make_shared<Device>(std::move(opened->backend), std::move(service), threads);
+}
+
+absl::StatusOr<std::shared_ptr<Device>> Devices::GetRecorded(const std::string& name,
+                                                             absl::string_view bytes) {
+  const absl::MutexLock lock(&mutex_);
+  auto found = std::ranges::find(recorded_, name, &Recorded::name);
+  if (found == recorded_.end()) {
+    const BlobId id = *SnapshotOf(name);
+    absl::StatusOr<std::shared_ptr<Device>> device = MakeRecorded(id, bytes);
+    if (!device.ok()) {
+      return Annotate(device.status(), absl::StrCat("device snapshot ", id.Text()));
+    }
+    if (recorded_.size() >= kMostRecorded) recorded_.pop_back();
+    found = recorded_.insert(recorded_.end(), {name, *std::move(device)});
+  }
+  std::rotate(recorded_.begin(), found, found + 1);
+  return recorded_.front().device;
+}
+
+absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int threads,
+                                                 int64_t unix_s) const {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Opened> opened, Open(name, threads));
+  if (!opened.has_value()) {
+    return MakeError(Reason::kOptionInvalid,
+                     absl::StrCat("device: '", name, "' is not measured: nothing is to record"));
+  }
+  const kernels::DeviceFingerprint& fingerprint = opened->backend->fingerprint();
+  timing::Snapshot snapshot;
+  snapshot.device = name;
+  snapshot.partition = opened->partition;
+  snapshot.fingerprint = fingerprint.text;
+  snapshot.protocol = timing::kProtocolVersion;
+  snapshot.recorded_unix_s = unix_s;
+  snapshot.engine = std::string(EngineVersion());
+  for (const auto& [key, timing] : store_->All(timing::StoredFingerprint(fingerprint))) {
+    if (timing.has_time()) snapshot.timings[key] = timing::Rounded(timing);
+  }
+  if (!snapshot.timings.empty()) return snapshot;
+  return MakeError(Reason::kOptionInvalid,
+                   absl::StrCat("no kernel of this device has been measured: ", fingerprint.text));
 }
 
 }  // namespace quotient::optimize

@@ -5,13 +5,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/cost/cost_model.h"
 #include "core/kernels/backend.h"
 #include "core/timing/service.h"
+#include "core/timing/snapshot.h"
 #include "core/timing/store.h"
 
 namespace quotient::optimize {
@@ -20,21 +23,30 @@ namespace quotient::optimize {
 class Device {
  public:
   // A device that measures.
-  Device(std::unique_ptr<kernels::Backend> backend, std::unique_ptr<timing::TimingService> service);
+  Device(std::unique_ptr<kernels::Backend> backend, std::unique_ptr<timing::TimingService> service,
+         int threads);
   // A device that is only a model.
-  explicit Device(std::unique_ptr<cost::CostModel> model);
+  Device(std::unique_ptr<cost::CostModel> model, int threads);
+  // A device that need not be here; the model is of the snapshot.
+  Device(std::unique_ptr<cost::CostModel> model, std::shared_ptr<const timing::Snapshot> snapshot);
 
   cost::CostModel& costs() { return *costs_; }
-  // Null where the device is only a model.
+  // Of a kernel.
+  int threads() const { return threads_; }
+  // Null where nothing can be run: the device is only a model, or known from a snapshot.
   kernels::Backend* backend() { return backend_.get(); }
   timing::TimingService* timings() { return service_.get(); }
   // How kernels are to run here: by the plan that was measured to be the fastest.
   kernels::PlanChoice plans();
+  // Null but where the device is known from one.
+  const timing::Snapshot* snapshot() const { return snapshot_.get(); }
 
  private:
   std::unique_ptr<kernels::Backend> backend_;
   std::unique_ptr<timing::TimingService> service_;
   std::unique_ptr<cost::CostModel> costs_;
+  std::shared_ptr<const timing::Snapshot> snapshot_;
+  int threads_;
 };
 
 // Thread-safe.
@@ -43,16 +55,35 @@ class Devices {
   // `store` outlives the devices.
   explicit Devices(timing::TimingStore* store) : store_(store) {}
 
-  // "cpu", or an analytic model ("model:h200"). The device stays for the life of this object.
-  // DEVICE_NOT_PRESENT if there is none of the name.
-  absl::StatusOr<Device*> Get(const std::string& name, int threads);
+  // "cpu", an analytic model ("model:h200"), or a snapshot by its content
+  // ("snapshot:<sha256>/<size>"), whose number of threads is its own. `snapshot` has its bytes;
+  // they are looked at the first time, and again when many others were asked for meanwhile.
+  // DEVICE_NOT_PRESENT if there is none of the name; OPTION_INVALID for bytes of another name, or
+  // that are no snapshot.
+  absl::StatusOr<std::shared_ptr<Device>> Get(const std::string& name, int threads,
+                                              absl::string_view snapshot = {});
+
+  // What is known of the kernels of a device that is here, as a snapshot of that time.
+  // OPTION_INVALID if nothing is known, or for a device that is not measured.
+  absl::StatusOr<timing::Snapshot> Record(const std::string& name, int threads,
+                                          int64_t unix_s) const;
 
  private:
-  absl::StatusOr<std::unique_ptr<Device>> Make(const std::string& name, int threads);
+  absl::StatusOr<std::shared_ptr<Device>> Make(const std::string& name, int threads) const;
+  absl::StatusOr<std::shared_ptr<Device>> GetRecorded(const std::string& name,
+                                                      absl::string_view bytes);
+
+  // A device that is known from a snapshot.
+  struct Recorded {
+    std::string name;
+    std::shared_ptr<Device> device;
+  };
 
   timing::TimingStore* const store_;
   absl::Mutex mutex_;
-  absl::flat_hash_map<std::string, std::unique_ptr<Device>> devices_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::shared_ptr<Device>> devices_ ABSL_GUARDED_BY(mutex_);
+  // Those used last, the latest first: whoever may ask for devices may ask for many.
+  std::vector<Recorded> recorded_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace quotient::optimize

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <new>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -28,11 +27,15 @@
 namespace quotient::optimize {
 namespace {
 
-int ThreadsFor(const Options& options) {
-  constexpr int kMostByDefault = 16;
-  if (options.threads > 0) return options.threads;
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  return std::clamp(cores, 1, kMostByDefault);
+GraphFigures FiguresOf(const onnx::Model& model, const cost::GraphCost& cost,
+                       const Measured& measured) {
+  GraphFigures figures{.nodes = NodeCount(model), .predicted_us = cost.total_us};
+  figures.measured = measured;
+  for (const cost::KernelCost& kernel : cost.costs) {
+    if (kernel.source == cost::CostSource::kMeasured) ++figures.kernels.measured;
+    if (kernel.source == cost::CostSource::kModel) ++figures.kernels.estimated;
+  }
+  return figures;
 }
 
 double GainPercent(double before, double after) {
@@ -48,7 +51,7 @@ class Run {
         environment_(environment),
         stop_(stop),
         sink_(progress),
-        threads_(ThreadsFor(options)) {}
+        threads_(options.ThreadsToUse()) {}
 
   absl::StatusOr<Result> Execute() {
     QUOTIENT_RETURN_IF_ERROR(options_.Validate());
@@ -131,7 +134,8 @@ class Run {
   }
 
   absl::Status Baseline() {
-    QUOTIENT_ASSIGN_OR_RETURN(device_, environment_.devices->Get(options_.device, threads_));
+    QUOTIENT_ASSIGN_OR_RETURN(device_, environment_.devices->Get(options_.device, threads_,
+                                                                 environment_.device_snapshot));
     QUOTIENT_ASSIGN_OR_RETURN(original_cost_,
                               cost::PredictGraph(original_.cut.graph, device_->costs(), stop_));
     progress_.original_cost_us = original_cost_.total_us;
@@ -141,6 +145,7 @@ class Run {
   absl::Status SearchStage() {
     SearchSettings settings;
     settings.threads = threads_;
+    settings.kernel_threads = device_->threads();
     settings.max_opset = MaxOpset();
     settings.alternatives = alternatives_;
     settings.constant_footprint_log2 =
@@ -256,8 +261,11 @@ class Run {
     report_.device = options_.device;
     report_.fingerprint = device_->costs().fingerprint();
     report_.measured = device_->costs().measures();
-    report_.threads = threads_;
-    report_.original = {NodeCount(original_.model), original_cost_.total_us, decision_.original};
+    report_.threads = device_->threads();
+    if (const timing::Snapshot* const snapshot = device_->snapshot()) {
+      report_.recorded = {snapshot->device, timing::RecordedTime(*snapshot), snapshot->engine};
+    }
+    report_.original = FiguresOf(original_.model, original_cost_, decision_.original);
     if (decision_.winner.has_value()) {
       TakeWinner(packaged_[*decision_.winner], &result);
     } else {
@@ -273,7 +281,7 @@ class Run {
 
   void TakeWinner(Packaged& winner, Result* result) {
     report_.outcome = Outcome::kImproved;
-    report_.optimized = {NodeCount(winner.prepared.model), winner.cost.total_us, winner.measured};
+    report_.optimized = FiguresOf(winner.prepared.model, winner.cost, winner.measured);
     report_.verification = {winner.verdict.passed, winner.verdict.max_relative_error,
                             winner.verdict.tolerance, winner.verdict.inputs};
     report_.speedup_interval = decision_.gain;
@@ -323,7 +331,7 @@ class Run {
 
   Prepared original_;
   int alternatives_ = 1;  // as many as memory can hold
-  Device* device_ = nullptr;
+  std::shared_ptr<Device> device_;
   cost::GraphCost original_cost_;
   std::vector<Candidate> candidates_;
   std::vector<Packaged> packaged_;

@@ -50,6 +50,8 @@ struct Environment {
   // The devices of this process and what is known of their kernels, shared by all jobs
   // (devices.h). Borrowed; never null.
   Devices* devices = nullptr;
+  // The bytes of the snapshot that Options::device names, if it names one. Borrowed.
+  absl::string_view device_snapshot;
   // The name the result's external data gets, e.g. "OUT.onnx.data".
   std::string external_location = "model.onnx.data";
   // Where the search leaves what it can go on from, and finds what an interrupted run of the same

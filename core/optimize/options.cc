@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "core/domain/tensor_domain.h"
 #include "core/rules/rule_set.h"
 #include "core/search/strategy.h"
+#include "core/timing/snapshot.h"
 
 namespace quotient::optimize {
 namespace {
@@ -26,6 +28,19 @@ absl::Status Invalid(absl::string_view option, absl::string_view what) {
 template <typename T>
 bool Contains(const std::vector<T>& items, const std::string& item) {
   return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+constexpr char kSnapshotPrefix[] = "snapshot:";
+
+absl::Status CheckDevice(const std::string& device) {
+  if (device == "cpu" || Contains(cost::AnalyticDevices(), device)) return absl::OkStatus();
+  if (const std::optional<BlobId> snapshot = SnapshotOf(device)) {
+    if (snapshot->size_bytes <= timing::kMaxSnapshotBytes) return absl::OkStatus();
+    return Invalid("device", absl::StrCat("a snapshot has at most ", timing::kMaxSnapshotBytes,
+                                          " bytes, not ", snapshot->size_bytes));
+  }
+  return Invalid("device", absl::StrCat("'", device, "' is not one of: cpu, ",
+                                        absl::StrJoin(cost::AnalyticDevices(), ", ")));
 }
 
 absl::Status CheckShapes(absl::string_view option,
@@ -58,10 +73,7 @@ std::string ShapesText(const std::map<std::string, std::vector<int64_t>>& shapes
 }  // namespace
 
 absl::Status Options::Validate() const {
-  if (device != "cpu" && !Contains(cost::AnalyticDevices(), device)) {
-    return Invalid("device", absl::StrCat("'", device, "' is not one of: cpu, ",
-                                          absl::StrJoin(cost::AnalyticDevices(), ", ")));
-  }
+  QUOTIENT_RETURN_IF_ERROR(CheckDevice(device));
   if (!Contains(search::StrategyNames(), strategy)) {
     return Invalid("strategy", absl::StrCat("'", strategy, "' is not one of: ",
                                             absl::StrJoin(search::StrategyNames(), ", ")));
@@ -82,6 +94,13 @@ absl::Status Options::Validate() const {
   return CheckRules(max_opset, disabled_rules);
 }
 
+int Options::ThreadsToUse() const {
+  constexpr int kMostByDefault = 16;
+  if (threads > 0) return threads;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, kMostByDefault);
+}
+
 std::string Options::CanonicalText() const {
   std::string text = absl::StrCat("options-v1\ndevice=", device, "\nstrategy=", strategy,
                                   "\nbudget=", absl::StrFormat("%.17g", budget_seconds),
@@ -93,6 +112,15 @@ std::string Options::CanonicalText() const {
   std::sort(disabled.begin(), disabled.end());
   absl::StrAppend(&text, "\ndisabled_rules=", absl::StrJoin(disabled, ","), "\n");
   return text;
+}
+
+std::string SnapshotDevice(absl::string_view bytes) {
+  return absl::StrCat(kSnapshotPrefix, BlobId::Of(bytes).Text());
+}
+
+std::optional<BlobId> SnapshotOf(absl::string_view device) {
+  if (!absl::ConsumePrefix(&device, kSnapshotPrefix)) return std::nullopt;
+  return BlobId::FromText(device);
 }
 
 absl::Status ParseShapeOption(absl::string_view text,

@@ -5,17 +5,21 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/base/blob_id.h"
 
 namespace quotient::optimize {
 
 struct Options {
   // What the costs are: "cpu" is measured on this machine; "model:NAME" (model:h200) comes from an
-  // analytic model alone, nothing is measured and the report says so.
+  // analytic model alone, nothing is measured and the report says so; "snapshot:<sha256>/<size>"
+  // was measured earlier, on a device that need not be here (SnapshotDevice), and the kernels that
+  // were not are estimated.
   std::string device = "cpu";
 
   // The search that grows the e-graph: a name of core/search.
@@ -27,7 +31,8 @@ struct Options {
   // The e-graph stops growing at this many e-nodes.
   int64_t max_nodes = 50'000;
 
-  // Threads for kernels, checking and measuring; 0: one per core, at most 16.
+  // Threads for kernels, searching, checking and measuring; 0: one per core, at most 16. Kernels of
+  // a snapshot have those that they were recorded with.
   int threads = 0;
 
   // Seeds everything random: inputs of the check, ties.
@@ -53,9 +58,17 @@ struct Options {
   // OPTION_INVALID naming the first option that is out of range or unknown.
   absl::Status Validate() const;
 
+  // `threads`, or what 0 stands for on this machine.
+  int ThreadsToUse() const;
+
   // All fields in a fixed order and form: equal options, equal text. Part of the job's key.
   std::string CanonicalText() const;
 };
+
+// What Options::device is called for a snapshot with these bytes (core/timing/snapshot.h).
+std::string SnapshotDevice(absl::string_view bytes);
+// The snapshot that a device of that name is known from. Nothing for any other name.
+std::optional<BlobId> SnapshotOf(absl::string_view device);
 
 // Reads "name=1,3,224,224" into a name and dims. OPTION_INVALID for any other text.
 absl::Status ParseShapeOption(absl::string_view text,

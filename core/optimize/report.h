@@ -25,9 +25,16 @@ struct Measured {
   int runs = 0;
 };
 
+// Kernels of a graph that cost something, by how their costs are known.
+struct KernelCounts {
+  int64_t measured = 0;   // now or earlier
+  int64_t estimated = 0;  // by an analytic model
+};
+
 struct GraphFigures {
   int64_t nodes = 0;        // ONNX nodes of the main graph
   double predicted_us = 0;  // of the whole graph: the sum of the costs of the kernels that will run
+  KernelCounts kernels;     // whose costs these are
   Measured measured;
 };
 
@@ -107,14 +114,22 @@ struct PercentRange {
   double high = 0;
 };
 
+// The snapshot that a device is known from.
+struct Recording {
+  std::string device;  // what it was called where it was recorded: "cpu"
+  std::string time;    // "2026-03-14T09:26:53Z"
+  std::string engine;  // the version that recorded it
+};
+
 struct Report {
   Outcome outcome = Outcome::kNoImprovement;
   std::string model_name;
   std::string engine_version;
-  bool measured = false;    // false: costs come from an analytic model, and nothing was run
-  std::string device;       // as asked for: "cpu", "model:h200"
+  bool measured = false;    // false: costs come from a model or a snapshot, and nothing was run
+  std::string device;       // as asked for: "cpu", "model:h200", "snapshot:..."
   std::string fingerprint;  // the device's canonical text
-  int threads = 0;
+  int threads = 0;          // of a kernel
+  std::optional<Recording> recorded;
   GraphFigures original;
   GraphFigures optimized;
   double speedup_percent = 0;  // (original - optimized) / original * 100, measured medians
@@ -132,8 +147,8 @@ struct Report {
   std::vector<std::string>
       notes;  // what a reader should know: symbols bound for measuring, cuts, ...
 
-  // The original was run, and the candidates against it. Not so on a device that is only a model,
-  // or if running failed; a note says which.
+  // The original was run, and the candidates against it. Not so on a device that is only a model or
+  // a snapshot, or if running failed; a note says which.
   bool ran() const { return original.measured.runs > 0; }
 };
 
@@ -149,6 +164,9 @@ std::string ToHtml(const Report& report);
 // "equal on 4 random inputs, largest relative error 2e-07 (limit 0.0001)", or that the original
 // needs no check.
 std::string CheckText(const Verification& check);
+
+// Where costs come from if nothing was measured: a sentence.
+std::string UnmeasuredText(const Report& report);
 
 // "1234 simulations, 321 different states"; empty where the strategy does not simulate.
 std::string TriedText(const SearchFigures& search);

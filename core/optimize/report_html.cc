@@ -51,8 +51,17 @@ absl::string_view Checked(const Verification& check) {
 }
 
 absl::string_view WhyNoImprovement(const Report& report) {
+  if (report.recorded.has_value()) {
+    return "Nothing is cheaper by the times that were recorded (nothing was measured now)";
+  }
   if (!report.measured) return "Nothing is cheaper by the analytic model (nothing was measured)";
   return report.ran() ? "Nothing was faster" : "Nothing could be run (see the notes)";
+}
+
+absl::string_view HowKnown(const Report& report) {
+  if (report.measured) return "measured end to end, both graphs interleaved in one process";
+  if (report.recorded.has_value()) return "predicted from recorded times; nothing was measured now";
+  return "predicted by an analytic model; nothing was measured";
 }
 
 std::string Verdict(const Report& report) {
@@ -64,8 +73,7 @@ std::string Verdict(const Report& report) {
       report.measured ? report.speedup_percent : report.predicted_speedup_percent;
   return absl::StrFormat(
       "<div class=\"verdict gain\">%.1f %% faster</div><div class=\"soft\">%s</div>", percent,
-      report.measured ? "measured end to end, both graphs interleaved in one process"
-                      : "predicted by an analytic model; nothing was measured");
+      HowKnown(report));
 }
 
 std::string Summary(const Report& report) {
@@ -237,6 +245,13 @@ std::string SearchSection(const Report& report) {
   return absl::StrCat("<section><h2>The search</h2>", content, "</section>");
 }
 
+std::string Recorded(const Report& report) {
+  if (!report.recorded.has_value()) return "";
+  return absl::StrCat("Recorded on ", HtmlEscaped(report.recorded->device), ", ",
+                      HtmlEscaped(report.recorded->time), ", by engine ",
+                      HtmlEscaped(report.recorded->engine), "<br>");
+}
+
 std::string Circumstances(const Report& report) {
   std::string notes;
   for (const std::string& note : report.notes) {
@@ -247,10 +262,13 @@ std::string Circumstances(const Report& report) {
     absl::StrAppendFormat(&phases, "%s%s %.2f s", phases.empty() ? "" : ", ", HtmlEscaped(phase),
                           seconds);
   }
+  if (!report.measured) {
+    absl::StrAppend(&notes, "<li class=\"note\">", HtmlEscaped(UnmeasuredText(report)), "</li>");
+  }
   return absl::StrCat("<section><h2>Circumstances</h2><ul>", notes,
                       "</ul><p class=\"soft\">Device: ", HtmlEscaped(report.device), ", ",
-                      report.threads, " threads<br><code>", HtmlEscaped(report.fingerprint),
-                      "</code><br>Phases: ", phases,
+                      report.threads, " threads<br>", Recorded(report), "<code>",
+                      HtmlEscaped(report.fingerprint), "</code><br>Phases: ", phases,
                       "<br>Engine: ", HtmlEscaped(report.engine_version), "</p></section>");
 }
 

@@ -26,7 +26,14 @@ Json ToValue(const Measured& measured) {
 Json ToValue(const GraphFigures& figures) {
   return {{"nodes", figures.nodes},
           {"predicted_us", figures.predicted_us},
+          {"kernels",
+           {{"measured", figures.kernels.measured}, {"estimated", figures.kernels.estimated}}},
           {"measured_us", ToValue(figures.measured)}};
+}
+
+Json ToValue(const std::optional<Recording>& recorded) {
+  if (!recorded.has_value()) return nullptr;
+  return {{"device", recorded->device}, {"time", recorded->time}, {"engine", recorded->engine}};
 }
 
 Json ToValue(const std::optional<PercentRange>& range) {
@@ -125,7 +132,17 @@ void FromValue(const Json& json, Measured* measured) {
 void FromValue(const Json& json, GraphFigures* figures) {
   Read(json, "nodes", &figures->nodes);
   Read(json, "predicted_us", &figures->predicted_us);
+  if (json.contains("kernels")) {
+    Read(json["kernels"], "measured", &figures->kernels.measured);
+    Read(json["kernels"], "estimated", &figures->kernels.estimated);
+  }
   if (json.contains("measured_us")) FromValue(json["measured_us"], &figures->measured);
+}
+
+void FromValue(const Json& json, Recording* recorded) {
+  Read(json, "device", &recorded->device);
+  Read(json, "time", &recorded->time);
+  Read(json, "engine", &recorded->engine);
 }
 
 void FromValue(const Json& json, PercentRange* range) {
@@ -224,6 +241,9 @@ Report FromValue(const Json& json) {
     Read(json["device"], "name", &report.device);
     Read(json["device"], "fingerprint", &report.fingerprint);
     Read(json["device"], "threads", &report.threads);
+    if (json["device"].contains("recorded") && !json["device"]["recorded"].is_null()) {
+      FromValue(json["device"]["recorded"], &report.recorded.emplace());
+    }
   }
   ReadStruct(json, "original", &report.original);
   ReadStruct(json, "optimized", &report.optimized);
@@ -259,7 +279,10 @@ std::string ToJson(const Report& report) {
       {"engine", report.engine_version},
       {"measured", report.measured},
       {"device",
-       {{"name", report.device}, {"fingerprint", report.fingerprint}, {"threads", report.threads}}},
+       {{"name", report.device},
+        {"fingerprint", report.fingerprint},
+        {"threads", report.threads},
+        {"recorded", ToValue(report.recorded)}}},
       {"original", ToValue(report.original)},
       {"optimized", ToValue(report.optimized)},
       {"speedup_percent", IfRun(report.ran(), report.speedup_percent)},

@@ -118,6 +118,22 @@ std::string CheckText(const Verification& check) {
       Counted(check.inputs, "random input"), check.max_relative_error, check.tolerance);
 }
 
+std::string UnmeasuredText(const Report& report) {
+  if (!report.recorded.has_value()) {
+    return absl::StrCat("Nothing was measured: every cost comes from the analytic model ",
+                        report.device, ".");
+  }
+  const Recording& recorded = *report.recorded;
+  const auto share = [](const KernelCounts& kernels) {
+    return absl::StrCat(kernels.measured, " of ",
+                        Counted(kernels.measured + kernels.estimated, "kernel"));
+  };
+  return absl::StrCat("Nothing was measured now: costs were recorded on ", Escaped(recorded.device),
+                      ", ", Escaped(recorded.time), ", those of ", share(report.original.kernels),
+                      " of the original and ", share(report.optimized.kernels),
+                      " of the result; the others are estimated.");
+}
+
 std::string TriedText(const SearchFigures& search) {
   if (search.simulations == 0) return "";
   return absl::StrCat(Counted(search.simulations, "simulation"), ", ",
@@ -137,9 +153,9 @@ std::string ToTable(const Report& report) {
   std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
                                  " on ", report.device, "\n\n");
   AppendFigures(report, &out);
-  if (!report.measured) {
-    absl::StrAppend(&out, "  Nothing was measured: every cost comes from the analytic model ",
-                    report.device, ".\n");
+  if (!report.measured) absl::StrAppend(&out, "  ", UnmeasuredText(report), "\n");
+  if (report.recorded.has_value()) {
+    absl::StrAppend(&out, "  Recorded on: ", Escaped(report.fingerprint), "\n");
   }
   AppendNodes(report, &out);
   AppendRules(report, &out);

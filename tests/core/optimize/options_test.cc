@@ -29,6 +29,23 @@ TEST(OptionsTest, EachBadValueNamesItsOption) {
             0u);
 }
 
+TEST(OptionsTest, ASnapshotIsADeviceByItsContent) {
+  Options options;
+  options.device = SnapshotDevice("hello");
+  EXPECT_TRUE(options.Validate().ok());
+  EXPECT_EQ(options.device,
+            "snapshot:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824/5");
+  EXPECT_EQ(SnapshotOf(options.device), BlobId::Of("hello"));
+  EXPECT_EQ(SnapshotOf("cpu"), std::nullopt);
+  const std::string digest(64, 'a');
+  for (const std::string& name :
+       std::vector<std::string>{"snapshot:", "snapshot:" + digest, "snapshot:" + digest + "/x",
+                                "snapshot:" + digest + "/99999999999"}) {
+    options.device = name;
+    EXPECT_EQ(GetReason(options.Validate()), Reason::kOptionInvalid) << name;
+  }
+}
+
 TEST(OptionsTest, CanonicalTextTellsOptionsApart) {
   const Options plain;
   EXPECT_EQ(plain.CanonicalText(), Options().CanonicalText());

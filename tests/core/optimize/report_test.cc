@@ -16,8 +16,8 @@ Report Example() {
   report.device = "cpu";
   report.fingerprint = "cpu: AMD & sons";
   report.threads = 2;
-  report.original = {12, 100.5, {120, 119, 125, 40}};
-  report.optimized = {9, 80.25, {90, 89, 99, 40}};
+  report.original = {12, 100.5, {10, 0}, {120, 119, 125, 40}};
+  report.optimized = {9, 80.25, {7, 1}, {90, 89, 99, 40}};
   report.speedup_percent = 25;
   report.predicted_speedup_percent = 20.1;
   report.speedup_interval = {23.5, 26.25};
@@ -145,6 +145,31 @@ TEST(ReportHtmlTest, NoImprovementSaysSo) {
   EXPECT_EQ(ToHtml(report).find("nothing was measured"), std::string::npos);
   report.measured = false;
   EXPECT_NE(ToHtml(report).find("nothing was measured"), std::string::npos);
+}
+
+TEST(ReportTest, WhatWasRecordedIsNotCalledMeasured) {
+  Report report = Example();
+  report.measured = false;
+  report.recorded = {"cpu", "2026-03-14T09:26:53Z", "0.1.0"};
+  report.original.measured = report.optimized.measured = {};
+  const std::string table = ToTable(report), html = ToHtml(report), json = ToJson(report);
+  for (const std::string& text : {table, html}) {
+    EXPECT_NE(text.find("recorded on cpu, 2026-03-14T09:26:53Z, those of 10 of 10 kernels of the "
+                        "original and 7 of 8 kernels of the result"),
+              std::string::npos)
+        << text;
+  }
+  EXPECT_NE(table.find("Recorded on: cpu: AMD & sons"), std::string::npos);
+  EXPECT_NE(html.find("predicted from recorded times; nothing was measured now"),
+            std::string::npos);
+  EXPECT_NE(html.find("by engine 0.1.0"), std::string::npos);
+  report.outcome = Outcome::kNoImprovement;
+  EXPECT_NE(ToHtml(report).find("Nothing is cheaper by the times"), std::string::npos);
+  const auto back = ReportFromJson(json);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(ToJson(*back), json);
+  EXPECT_EQ(back->recorded->time, "2026-03-14T09:26:53Z");
+  EXPECT_EQ(back->optimized.kernels.estimated, 1);
 }
 
 // Costs were measured, but running whole graphs failed.

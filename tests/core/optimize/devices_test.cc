@@ -1,0 +1,121 @@
+#include "core/optimize/devices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/ops/infer_graph.h"
+#include "core/optimize/optimize.h"
+#include "core/optimize/options.h"
+#include "tests/support/graphs.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::optimize {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// A text of a snapshot that differs from others by its version.
+std::string TextOf(const std::string& engine) {
+  timing::Snapshot snapshot;
+  snapshot.device = "cpu";
+  snapshot.partition.threads = 3;
+  snapshot.fingerprint = "a core";
+  snapshot.engine = engine;
+  return ToText(snapshot);
+}
+
+class DevicesTest : public ::testing::Test {
+ protected:
+  model::Graph Convolutions() const {
+    model::Graph graph = quotient::testing::MustParse(R"(
+      graph g {
+        input x: float32[1,8,16,16]
+        const w: float32[8,8,3,3] = random(1)
+        a = Conv(x, w) {pads=[1,1,1,1]}
+        b = Relu(a)
+        c = Flatten(b)
+        output c
+      })");
+    EXPECT_OK(ops::InferTypes(graph));
+    return graph;
+  }
+
+  std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
+  Devices devices_{store_.get()};
+};
+
+TEST_F(DevicesTest, ASnapshotIsADeviceThatIsMadeOnce) {
+  const std::string text = TextOf("1"), name = SnapshotDevice(text);
+  ASSERT_OK_AND_ASSIGN(const auto device, devices_.Get(name, 7, text));
+  EXPECT_EQ(device->threads(), 3);
+  EXPECT_EQ(device->backend(), nullptr);
+  EXPECT_EQ(device->snapshot()->engine, "1");
+  ASSERT_OK_AND_ASSIGN(const auto again, devices_.Get(name, 1));
+  EXPECT_EQ(again, device);
+}
+
+TEST_F(DevicesTest, OfManySnapshotsThoseUsedLastAreKept) {
+  const std::string text = TextOf("1"), name = SnapshotDevice(text);
+  ASSERT_OK(devices_.Get(name, 1, text));
+  for (int i = 2; i < 20; ++i) {
+    const std::string other = TextOf(absl::StrCat(i));
+    ASSERT_OK(devices_.Get(SnapshotDevice(other), 1, other));
+    if (i < 15) {
+      EXPECT_OK(devices_.Get(name, 1)) << i;
+    }
+  }
+  ASSERT_OK(devices_.Get(name, 1));
+  for (int i = 20; i < 40; ++i) {
+    const std::string other = TextOf(absl::StrCat(i));
+    ASSERT_OK(devices_.Get(SnapshotDevice(other), 1, other));
+  }
+  EXPECT_THAT(devices_.Get(name, 1), HasReason(Reason::kOptionInvalid, HasSubstr("is not there")));
+  EXPECT_OK(devices_.Get(name, 1, text));
+}
+
+TEST_F(DevicesTest, BytesThatAreNotTheSnapshotsAreRefusedByItsName) {
+  const std::string text = TextOf("1"), name = SnapshotDevice(text);
+  const std::string id = SnapshotOf(name)->Text();
+  EXPECT_THAT(devices_.Get(name, 1, TextOf("2")),
+              HasReason(Reason::kOptionInvalid, AllOf(HasSubstr(id), HasSubstr("are others"))));
+  const std::string cut = text.substr(0, 40);
+  EXPECT_THAT(devices_.Get(SnapshotDevice(cut), 1, cut),
+              HasReason(Reason::kOptionInvalid,
+                        AllOf(HasSubstr(BlobId::Of(cut).Text()), HasSubstr("line 3: threads"))));
+}
+
+TEST_F(DevicesTest, WhatWasMeasuredIsRecordedAndCostsTheSame) {
+  const model::Graph graph = Convolutions();
+  EXPECT_THAT(devices_.Record("cpu", 1, 0),
+              HasReason(Reason::kOptionInvalid, HasSubstr("no kernel of this device")));
+  ASSERT_OK_AND_ASSIGN(const auto here, devices_.Get("cpu", 1));
+  ASSERT_OK_AND_ASSIGN(const cost::GraphCost measured, PredictGraph(graph, here->costs(), {}));
+  EXPECT_THAT(devices_.Record("cpu", 2, 0), HasReason(Reason::kOptionInvalid));
+  ASSERT_OK_AND_ASSIGN(const timing::Snapshot snapshot, devices_.Record("cpu", 1, 1'000'000));
+  EXPECT_EQ(snapshot.fingerprint, here->costs().fingerprint());
+  EXPECT_EQ(snapshot.engine, EngineVersion());
+
+  const std::string text = ToText(snapshot);
+  ASSERT_OK_AND_ASSIGN(const auto recorded, devices_.Get(SnapshotDevice(text), 1, text));
+  ASSERT_OK_AND_ASSIGN(const cost::GraphCost cost, PredictGraph(graph, recorded->costs(), {}));
+  ASSERT_EQ(cost.groups.size(), measured.groups.size());
+  for (size_t i = 0; i < cost.groups.size(); ++i) {
+    EXPECT_EQ(cost.groups[i].spec, measured.groups[i].spec);
+    EXPECT_EQ(cost.costs[i].source, measured.costs[i].source);
+    EXPECT_NEAR(cost.costs[i].us, measured.costs[i].us, 1e-4 * measured.costs[i].us);
+  }
+}
+
+TEST_F(DevicesTest, AModelIsNotRecorded) {
+  EXPECT_THAT(devices_.Record("model:h200", 1, 0),
+              HasReason(Reason::kOptionInvalid, HasSubstr("is not measured")));
+}
+
+}  // namespace
+}  // namespace quotient::optimize
