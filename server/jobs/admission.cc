@@ -59,7 +59,7 @@ absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
   }
   QUOTIENT_RETURN_IF_ERROR(CheckSpec(request.spec));
   QUOTIENT_RETURN_IF_ERROR(CheckName("request_id", request.request_id));
-  QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec.model));
+  QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec));
   Admitted admitted;
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(admitted, Admit(edit, request));
@@ -85,21 +85,17 @@ absl::Status Admission::CheckSpec(const JobSpec& spec) const {
   return spec.options.Validate();
 }
 
-absl::Status Admission::CheckBlobs(const Manifest& model) const {
+absl::Status Admission::CheckBlobs(const JobSpec& spec) const {
   std::vector<BlobId> missing;
-  const auto check = [&](const BlobId& id) -> absl::Status {
+  for (const BlobId& id : spec.Blobs()) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool present, dependencies_.blobs->Contains(id));
     if (!present) missing.push_back(id);
-    return absl::OkStatus();
-  };
-  QUOTIENT_RETURN_IF_ERROR(check(model.graph));
-  for (const auto& [location, id] : model.external_files) QUOTIENT_RETURN_IF_ERROR(check(id));
+  }
   if (missing.empty()) return absl::OkStatus();
-  absl::Status status =
-      MakeError(Reason::kBlobMissing, absl::StrCat(missing.size(),
-                                                   " of the model's blobs are not "
-                                                   "on the server, the first: ",
-                                                   missing[0].Text()));
+  absl::Status status = MakeError(Reason::kBlobMissing, absl::StrCat(missing.size(),
+                                                                     " of the job's blobs are not "
+                                                                     "on the server, the first: ",
+                                                                     missing[0].Text()));
   for (const BlobId& id : missing) wire::AddMissingBlob(id, &status);
   return status;
 }

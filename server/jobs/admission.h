@@ -64,7 +64,7 @@ class Admission {
 
  private:
   absl::Status CheckSpec(const JobSpec& spec) const;
-  absl::Status CheckBlobs(const Manifest& model) const;
+  absl::Status CheckBlobs(const JobSpec& spec) const;
   // Decides between the job of an earlier request, a job of the same content and a new job.
   absl::StatusOr<Admitted> Admit(Ledger::Edit& edit, const SubmitRequest& request) const;
   absl::StatusOr<bool> HasReusableResult(const Job& job) const;

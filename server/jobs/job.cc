@@ -31,6 +31,13 @@ std::string Manifest::CanonicalText() const {
   return text;
 }
 
+std::vector<BlobId> JobSpec::Blobs() const {
+  std::vector<BlobId> blobs = {model.graph};
+  for (const auto& [location, blob] : model.external_files) blobs.push_back(blob);
+  if (const auto snapshot = optimize::SnapshotOf(options.device)) blobs.push_back(*snapshot);
+  return blobs;
+}
+
 int64_t Manifest::TotalBytes() const {
   int64_t total = graph.size_bytes;
   for (const auto& [location, blob] : external_files) {

@@ -6,12 +6,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/base/blob_id.h"
 #include "core/optimize/options.h"
 #include "core/optimize/report.h"
-#include "core/base/blob_id.h"
 
 namespace quotient::jobs {
 
@@ -35,6 +36,10 @@ struct JobSpec {
   Manifest model;
   optimize::Options options;
   std::string external_location = "model.onnx.data";
+
+  // All that has to be there before the job can run: the model's, and the snapshot of the device
+  // that the options name.
+  std::vector<BlobId> Blobs() const;
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };

@@ -1,5 +1,6 @@
 #include "server/worker/core_runner.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/optimize.h"
+#include "core/optimize/options.h"
 #include "core/optimize/report.h"
 
 namespace quotient::worker {
@@ -18,6 +20,10 @@ struct LoadedModel {
   std::vector<std::shared_ptr<const jobs::Blob>> blobs;
 };
 
+absl::string_view BytesOf(const std::shared_ptr<const jobs::Blob>& blob) {
+  return blob == nullptr ? absl::string_view() : blob->bytes();
+}
+
 class CoreRunner : public JobRunner {
  public:
   CoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices)
@@ -26,7 +32,10 @@ class CoreRunner : public JobRunner {
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
                                       ProgressSink* progress, CheckpointSlot* checkpoint) override {
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
+    QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const jobs::Blob> snapshot,
+                              LoadSnapshot(job.spec.options.device));
     const optimize::Environment environment{.devices = &devices_,
+                                            .device_snapshot = BytesOf(snapshot),
                                             .external_location = job.spec.external_location,
                                             .checkpoint = checkpoint};
     QUOTIENT_ASSIGN_OR_RETURN(
@@ -52,13 +61,25 @@ class CoreRunner : public JobRunner {
   }
 
   absl::StatusOr<absl::string_view> LoadBlob(const BlobId& id, LoadedModel* model) const {
+    QUOTIENT_ASSIGN_OR_RETURN(model->blobs.emplace_back(), OpenInput(id));
+    return model->blobs.back()->bytes();
+  }
+
+  // Null for a device that is not known from one.
+  absl::StatusOr<std::shared_ptr<const jobs::Blob>> LoadSnapshot(const std::string& device) const {
+    const std::optional<BlobId> id = optimize::SnapshotOf(device);
+    if (!id.has_value()) return nullptr;
+    absl::StatusOr<std::shared_ptr<const jobs::Blob>> blob = OpenInput(*id);
+    if (!blob.ok()) return Annotate(blob.status(), "the device's snapshot");
+    return blob;
+  }
+
+  absl::StatusOr<std::shared_ptr<const jobs::Blob>> OpenInput(const BlobId& id) const {
     absl::StatusOr<std::shared_ptr<const jobs::Blob>> blob = jobs::OpenVerified(blobs_, id);
     if (absl::IsNotFound(blob.status())) {
       return MakeError(Reason::kBlobMissing, blob.status().message());
     }
-    QUOTIENT_RETURN_IF_ERROR(blob.status());
-    model->blobs.push_back(*std::move(blob));
-    return model->blobs.back()->bytes();
+    return blob;
   }
 
   absl::StatusOr<jobs::JobResult> Store(const optimize::Result& result) const {

@@ -33,6 +33,14 @@ TEST(ActionKeyTest, ModelOptionsAndEngineAreInTheKey) {
   EXPECT_NE(ActionKey(Spec(), "2"), key);
 }
 
+TEST(ActionKeyTest, TheSnapshotOfTheDeviceIsInTheKey) {
+  JobSpec one = Spec(), other = Spec();
+  one.options.device = optimize::SnapshotDevice("one");
+  other.options.device = optimize::SnapshotDevice("other");
+  EXPECT_NE(ActionKey(one, "1"), ActionKey(Spec(), "1"));
+  EXPECT_NE(ActionKey(one, "1"), ActionKey(other, "1"));
+}
+
 TEST(ActionKeyTest, TheExternalLocationCountsOnlyWhereTheResultMayNeedIt) {
   JobSpec inside = Spec();
   inside.external_location = "x.data";

@@ -98,6 +98,16 @@ TEST_F(AdmissionTest, MissingBlobsAreNamed) {
               HasReason(Reason::kBlobMissing, HasSubstr(missing.Text())));
 }
 
+TEST_F(AdmissionTest, ASnapshotOfTheDeviceMustBeThereLikeTheModel) {
+  SubmitRequest request = Request("model");
+  request.spec.options.device = optimize::SnapshotDevice("a snapshot");
+  EXPECT_THAT(admission_->Submit(request),
+              HasReason(Reason::kBlobMissing, HasSubstr(BlobId::Of("a snapshot").Text())));
+  ASSERT_OK(blobs_->Put("a snapshot"));
+  EXPECT_EQ(MustSubmit(request).disposition, Disposition::kNew);
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kNew);
+}
+
 TEST_F(AdmissionTest, BadOptionsAreRefusedBeforeAnythingIsStored) {
   SubmitRequest request = Request("model");
   request.spec.options.strategy = "magic";

@@ -1,0 +1,70 @@
+#include "server/worker/core_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/optimize/devices.h"
+#include "core/timing/store.h"
+#include "server/store/disk/blob_store.h"
+#include "tests/server/support/temp_dir.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::worker {
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// The device's snapshot as it comes from the store; what is done with it: see core/optimize.
+class CoreRunnerTest : public ::testing::Test {
+ protected:
+  CoreRunnerTest() {
+    auto blobs = store::DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
+    EXPECT_OK(blobs);
+    blobs_ = *std::move(blobs);
+    runner_ = NewCoreRunner(blobs_.get(), &devices_);
+  }
+
+  absl::Status RunOn(const BlobId& snapshot) {
+    jobs::Job job{.id = "job"};
+    // Not a model: what is wrong with the snapshot's blob is found first.
+    job.spec.model.graph = *blobs_->Put("model");
+    job.spec.options.device = "snapshot:" + snapshot.Text();
+    return runner_->Run(job, {}, nullptr, nullptr).status();
+  }
+
+  testing::TempDir dir_;
+  std::unique_ptr<store::DiskBlobStore> blobs_;
+  std::unique_ptr<timing::TimingStore> timings_ = timing::NewMemoryStore();
+  optimize::Devices devices_{timings_.get()};
+  std::unique_ptr<JobRunner> runner_;
+};
+
+TEST_F(CoreRunnerTest, ASnapshotThatIsGoneIsNamed) {
+  const BlobId id = BlobId::Of("a snapshot");
+  EXPECT_THAT(RunOn(id), HasReason(Reason::kBlobMissing, AllOf(HasSubstr("the device's snapshot"),
+                                                               HasSubstr(id.Text()))));
+}
+
+TEST_F(CoreRunnerTest, ASnapshotThatWasDamagedOnTheDiskIsNamed) {
+  ASSERT_OK_AND_ASSIGN(const BlobId id, blobs_->Put("a snapshot"));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_ / "blobs")) {
+    if (entry.is_regular_file() && entry.path().filename() == id.digest.Hex()) {
+      std::ofstream(entry.path()) << "A SNAPSHOT";
+    }
+  }
+  EXPECT_THAT(RunOn(id), HasReason(Reason::kBlobCorrupt, AllOf(HasSubstr("the device's snapshot"),
+                                                               HasSubstr(id.Text()))));
+}
+
+TEST_F(CoreRunnerTest, ASnapshotThatIsThereIsHandedToTheCore) {
+  ASSERT_OK_AND_ASSIGN(const BlobId id, blobs_->Put("a snapshot"));
+  EXPECT_THAT(RunOn(id), HasReason(Reason::kModelMalformed));
+}
+
+}  // namespace
+}  // namespace quotient::worker
