@@ -22,7 +22,7 @@ class AnalyticCostModel : public CostModel {
 
   KernelCost Estimate(const kernels::KernelSpec& spec) override {
     if (spec.free) return {0, 0, CostSource::kFree, true};
-    return {RooflineUs(spec, sheet_, sheet_.processors), 0, CostSource::kModel, true};
+    return {RooflineUs(spec, {&sheet_, sheet_.processors}), 0, CostSource::kModel, true};
   }
 
   void Request(const kernels::KernelSpec&) override {}

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/stop.h"
+#include "core/cost/roofline.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/kernels/partition.h"
@@ -18,7 +19,7 @@
 namespace quotient::timing {
 class TimingService;
 struct Snapshot;
-}
+}  // namespace quotient::timing
 
 namespace quotient::cost {
 
@@ -56,13 +57,13 @@ class CostModel {
   virtual bool measures() const = 0;
 };
 
-// Costs as the service measures them; a roofline prior until then.
+// Costs as the service measures them; by the roof until then.
 std::unique_ptr<CostModel> NewMeasuredCostModel(const kernels::Backend* backend,
-                                                timing::TimingService* service);
+                                                timing::TimingService* service, const Roof& roof);
 
-// Costs of a device that need not be here, as a snapshot of it has them; what is not in the snapshot
-// costs what is assumed of the device. Measures nothing. OPTION_INVALID for a device of which
-// nothing is assumed. Deterministic.
+// Costs of a device that need not be here, as a snapshot of it has them; what is not in the
+// snapshot costs what is assumed of the device. Measures nothing. OPTION_INVALID for a device of
+// which nothing is assumed. Deterministic.
 absl::StatusOr<std::unique_ptr<CostModel>> NewRecordedCostModel(
     std::shared_ptr<const timing::Snapshot> snapshot);
 

@@ -9,8 +9,9 @@ namespace {
 
 class MeasuredCostModel : public CostModel {
  public:
-  MeasuredCostModel(const kernels::Backend* backend, timing::TimingService* service)
-      : backend_(backend), service_(service) {}
+  MeasuredCostModel(const kernels::Backend* backend, timing::TimingService* service,
+                    const Roof& roof)
+      : backend_(backend), service_(service), roof_(roof) {}
 
   KernelCost Estimate(const kernels::KernelSpec& spec) override {
     if (spec.free) return Prior(spec);
@@ -25,7 +26,7 @@ class MeasuredCostModel : public CostModel {
 
   KernelCost Prior(const kernels::KernelSpec& spec) override {
     if (spec.free) return {0, 0, CostSource::kFree, true};
-    return {RooflineUs(spec, CpuSheet(), spec.threads), 0, CostSource::kModel};
+    return {RooflineUs(spec, roof_), 0, CostSource::kModel};
   }
 
   void Request(const kernels::KernelSpec& spec) override {
@@ -44,13 +45,14 @@ class MeasuredCostModel : public CostModel {
  private:
   const kernels::Backend* const backend_;
   timing::TimingService* const service_;
+  const Roof roof_;
 };
 
 }  // namespace
 
 std::unique_ptr<CostModel> NewMeasuredCostModel(const kernels::Backend* backend,
-                                                timing::TimingService* service) {
-  return std::make_unique<MeasuredCostModel>(backend, service);
+                                                timing::TimingService* service, const Roof& roof) {
+  return std::make_unique<MeasuredCostModel>(backend, service, roof);
 }
 
 }  // namespace quotient::cost

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/match.h"
+
 namespace quotient::cost {
 namespace {
 
@@ -113,14 +115,22 @@ const DeviceSheet* FindDeviceSheet(absl::string_view name) {
 
 std::span<const DeviceSheet> AllDeviceSheets() { return kSheets; }
 
-const DeviceSheet& CpuSheet() { return kCpu; }
+std::optional<Roof> RoofOf(absl::string_view device, int threads) {
+  if (device == "cpu") return Roof{&kCpu, static_cast<double>(threads)};
+  if (!absl::StartsWith(device, "cuda")) return std::nullopt;
+  const DeviceSheet* const sheet =
+      FindDeviceSheet(absl::EndsWith(device, "-strict32") ? "model:h200-strict32" : "model:h200");
+  return Roof{sheet, sheet->processors};
+}
 
-double RooflineUs(const kernels::KernelSpec& spec, const DeviceSheet& sheet, double processors) {
+double RooflineUs(const kernels::KernelSpec& spec, const Roof& roof) {
+  const DeviceSheet& sheet = *roof.sheet;
   if (spec.free) return 0;
   const Work work = WorkOf(spec);
-  const double share = processors / sheet.processors;
+  const double share = roof.processors / sheet.processors;
   const double arithmetic = work.operations / (sheet.vector_flops * share) * 1e6;
-  const double compute = work.k > 0 ? ProductUs(work, sheet, processors) + arithmetic : arithmetic;
+  const double compute =
+      work.k > 0 ? ProductUs(work, sheet, roof.processors) + arithmetic : arithmetic;
   return sheet.gap_us + sheet.ramp_us + std::max(compute, MemoryUs(work, spec, sheet, share));
 }
 

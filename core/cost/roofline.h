@@ -3,6 +3,7 @@
 // Roofline: how long work takes on a device of which only its data sheet is known. README.md
 // derives the formula.
 
+#include <optional>
 #include <span>
 
 #include "absl/strings/string_view.h"
@@ -37,10 +38,17 @@ struct DeviceSheet {
 // One row per device: "model:h200" and "model:h200-strict32". Null if there is none.
 const DeviceSheet* FindDeviceSheet(absl::string_view name);
 std::span<const DeviceSheet> AllDeviceSheets();
-// What is assumed of a core of a CPU until something is measured.
-const DeviceSheet& CpuSheet();
+
+// A data sheet, and how much of the device kernels have.
+struct Roof {
+  const DeviceSheet* sheet;
+  double processors;
+};
+// What is assumed of a device that is measured, until it is: "cpu", "cuda", "cuda:1-strict32". All
+// GPUs are taken for the one that has a sheet. Nothing for other names.
+std::optional<Roof> RoofOf(absl::string_view device, int threads);
 
 // Microseconds, the gap included.
-double RooflineUs(const kernels::KernelSpec& spec, const DeviceSheet& sheet, double processors);
+double RooflineUs(const kernels::KernelSpec& spec, const Roof& roof);
 
 }  // namespace quotient::cost

@@ -9,6 +9,7 @@
 #include "core/base/blob_id.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/cuda/cuda_backend.h"
 #include "core/kernels/onednn/onednn_backend.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
@@ -18,18 +19,12 @@ namespace {
 
 constexpr size_t kMostRecorded = 8;
 
-// A device that can be measured, and how its graphs are cut into kernels.
-struct Opened {
-  std::unique_ptr<kernels::Backend> backend;
-  kernels::PartitionOptions partition;
-};
-
 // Null for a device that is not measured.
-absl::StatusOr<std::optional<Opened>> Open(const std::string& name, int threads) {
-  if (name != "cpu") return std::nullopt;
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend,
-                            kernels::onednn::NewBackend(threads));
-  return Opened{std::move(backend), {.threads = threads}};
+absl::StatusOr<std::unique_ptr<kernels::Backend>> Open(const std::string& name, int threads) {
+  if (name == "cpu") return kernels::onednn::NewBackend(threads);
+  const std::optional<kernels::cuda::CudaDevice> gpu = kernels::cuda::ParseCudaDevice(name);
+  if (!gpu.has_value()) return nullptr;
+  return kernels::cuda::NewBackend(gpu->ordinal, {.policy = gpu->policy});
 }
 
 absl::StatusOr<std::shared_ptr<Device>> MakeRecorded(const BlobId& id, absl::string_view bytes) {
@@ -47,10 +42,10 @@ absl::StatusOr<std::shared_ptr<Device>> MakeRecorded(const BlobId& id, absl::str
 }  // namespace
 
 Device::Device(std::unique_ptr<kernels::Backend> backend,
-               std::unique_ptr<timing::TimingService> service, int threads)
+               std::unique_ptr<timing::TimingService> service, const cost::Roof& roof, int threads)
     : backend_(std::move(backend)),
       service_(std::move(service)),
-      costs_(cost::NewMeasuredCostModel(backend_.get(), service_.get())),
+      costs_(cost::NewMeasuredCostModel(backend_.get(), service_.get(), roof)),
       threads_(threads) {}
 
 Device::Device(std::unique_ptr<cost::CostModel> model, int threads)
@@ -81,15 +76,18 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::Get(const std::string& name, in
 }
 
 absl::StatusOr<std::shared_ptr<Device>> Devices::Make(const std::string& name, int threads) const {
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Opened> opened, Open(name, threads));
-  if (!opened.has_value()) {
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend, Open(name, threads));
+  if (backend == nullptr) {
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<cost::CostModel> model,
                               cost::NewAnalyticCostModel(name));
     return std::make_shared<Device>(std::move(model), threads);
   }
-  std::unique_ptr<timing::TimingService> service =
-      timing::NewTimingService(opened->backend.get(), store_, {.threads = threads});
-  return std::make_shared<Device>(std::move(opened->backend), std::move(service), threads);
+  // What compiles for a GPU does not disturb what runs there.
+  const int compile_threads = name == "cpu" ? 1 : threads;
+  std::unique_ptr<timing::TimingService> service = timing::NewTimingService(
+      backend.get(), store_, {.threads = threads, .compile_threads = compile_threads});
+  return std::make_shared<Device>(std::move(backend), std::move(service),
+                                  *cost::RoofOf(name, threads), threads);
 }
 
 absl::StatusOr<std::shared_ptr<Device>> Devices::GetRecorded(const std::string& name,
@@ -111,15 +109,15 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::GetRecorded(const std::string& 
 
 absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int threads,
                                                  int64_t unix_s) const {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::optional<Opened> opened, Open(name, threads));
-  if (!opened.has_value()) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<kernels::Backend> backend, Open(name, threads));
+  if (backend == nullptr) {
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat("device: '", name, "' is not measured: nothing is to record"));
   }
-  const kernels::DeviceFingerprint& fingerprint = opened->backend->fingerprint();
+  const kernels::DeviceFingerprint& fingerprint = backend->fingerprint();
   timing::Snapshot snapshot;
   snapshot.device = name;
-  snapshot.partition = opened->partition;
+  snapshot.partition = backend->partition();
   snapshot.fingerprint = fingerprint.text;
   snapshot.protocol = timing::kProtocolVersion;
   snapshot.recorded_unix_s = unix_s;

@@ -22,9 +22,9 @@ namespace quotient::optimize {
 // A device at a number of threads. Thread-safe.
 class Device {
  public:
-  // A device that measures.
+  // A device that measures. `roof`: what is assumed of kernels before.
   Device(std::unique_ptr<kernels::Backend> backend, std::unique_ptr<timing::TimingService> service,
-         int threads);
+         const cost::Roof& roof, int threads);
   // A device that is only a model.
   Device(std::unique_ptr<cost::CostModel> model, int threads);
   // A device that need not be here; the model is of the snapshot.
@@ -55,7 +55,8 @@ class Devices {
   // `store` outlives the devices.
   explicit Devices(timing::TimingStore* store) : store_(store) {}
 
-  // "cpu", an analytic model ("model:h200"), or a snapshot by its content
+  // "cpu", a GPU ("cuda", kernels::cuda::ParseCudaDevice), an analytic model ("model:h200"), or a
+  // snapshot by its content
   // ("snapshot:<sha256>/<size>"), whose number of threads is its own. `snapshot` has its bytes;
   // they are looked at the first time, and again when many others were asked for meanwhile.
   // DEVICE_NOT_PRESENT if there is none of the name; OPTION_INVALID for bytes of another name, or

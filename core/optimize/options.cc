@@ -14,6 +14,7 @@
 #include "core/base/status_macros.h"
 #include "core/cost/cost_model.h"
 #include "core/domain/tensor_domain.h"
+#include "core/kernels/cuda/cuda_backend.h"
 #include "core/rules/rule_set.h"
 #include "core/search/strategy.h"
 #include "core/timing/snapshot.h"
@@ -33,13 +34,16 @@ bool Contains(const std::vector<T>& items, const std::string& item) {
 constexpr char kSnapshotPrefix[] = "snapshot:";
 
 absl::Status CheckDevice(const std::string& device) {
-  if (device == "cpu" || Contains(cost::AnalyticDevices(), device)) return absl::OkStatus();
+  if (device == "cpu" || kernels::cuda::ParseCudaDevice(device).has_value() ||
+      Contains(cost::AnalyticDevices(), device)) {
+    return absl::OkStatus();
+  }
   if (const std::optional<BlobId> snapshot = SnapshotOf(device)) {
     if (snapshot->size_bytes <= timing::kMaxSnapshotBytes) return absl::OkStatus();
     return Invalid("device", absl::StrCat("a snapshot has at most ", timing::kMaxSnapshotBytes,
                                           " bytes, not ", snapshot->size_bytes));
   }
-  return Invalid("device", absl::StrCat("'", device, "' is not one of: cpu, ",
+  return Invalid("device", absl::StrCat("'", device, "' is not one of: cpu, cuda, cuda-strict32, ",
                                         absl::StrJoin(cost::AnalyticDevices(), ", ")));
 }
 

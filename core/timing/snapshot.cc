@@ -80,6 +80,8 @@ class Parser {
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.device, Text("device", kMaxNameBytes));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.partition.threads, Integer("threads", 1, kMaxThreads));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.partition.channels_last, Boolean("channels-last"));
+    QUOTIENT_ASSIGN_OR_RETURN(const bool native, Boolean("native-storage"));
+    snapshot_.partition.storage = native ? kernels::Storage::kNative : kernels::Storage::kWide;
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.fingerprint, Text("fingerprint", kMaxFingerprintBytes));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.protocol, Integer("protocol", 0, kMaxProtocol));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.recorded_unix_s, Time("recorded"));
@@ -227,9 +229,10 @@ std::string ToText(const Snapshot& snapshot) {
   std::string text =
       absl::StrCat("quotient-snapshot ", kFormat, "\ndevice ", snapshot.device, "\nthreads ",
                    snapshot.partition.threads, "\nchannels-last ",
-                   snapshot.partition.channels_last ? "true" : "false", "\nfingerprint ",
-                   snapshot.fingerprint, "\nprotocol ", snapshot.protocol, "\nrecorded ",
-                   RecordedTime(snapshot), "\nengine ", snapshot.engine, "\n");
+                   snapshot.partition.channels_last ? "true" : "false", "\nnative-storage ",
+                   snapshot.partition.storage == kernels::Storage::kNative ? "true" : "false",
+                   "\nfingerprint ", snapshot.fingerprint, "\nprotocol ", snapshot.protocol,
+                   "\nrecorded ", RecordedTime(snapshot), "\nengine ", snapshot.engine, "\n");
   for (const auto& [key, timing] : snapshot.timings) {
     absl::StrAppend(&text, "kernel ", ShortestText(timing.min_us), " ", ShortestText(timing.q25_us),
                     " ", ShortestText(timing.median_us), " ", timing.samples,

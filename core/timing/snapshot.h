@@ -8,6 +8,7 @@
 //   device cpu
 //   threads 4                       how its graphs are cut into kernels: kernels::PartitionOptions
 //   channels-last true
+//   native-storage false
 //   fingerprint cpu; ...
 //   protocol 2                      by which the kernels were timed
 //   recorded 2026-03-14T09:26:53Z

@@ -3,8 +3,10 @@
 // NVIDIA GPUs: cuDNN, cuBLASLt and kernels of our own.
 
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/cuda/gpu.h"
 #include "core/kernels/cuda/matmul_problem.h"
@@ -17,6 +19,14 @@ struct CudaOptions {
   // streams. Costs are sums, so one is what they predict.
   int lanes = 1;
 };
+
+// A GPU as users name it: "cuda", the first one, "cuda:1", the second; with "-strict32" its float32
+// stays float32 where it would be rounded to TF32.
+struct CudaDevice {
+  int ordinal = 0;
+  MathPolicy policy = MathPolicy::kTf32;
+};
+std::optional<CudaDevice> ParseCudaDevice(absl::string_view name);
 
 // On a GPU of the machine, 0 being the first. DEVICE_NOT_PRESENT as LoadPlugin and OpenGpu say.
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int ordinal, const CudaOptions& options);

@@ -30,7 +30,7 @@ class MeasuredTest : public ::testing::Test {
     service_ =
         timing::NewTimingService(backend_.get(), store_.get(),
                                  {.make_probe = [this] { return timing::NewClockProbe(&clock_); }});
-    model_ = NewMeasuredCostModel(backend_.get(), service_.get());
+    model_ = NewMeasuredCostModel(backend_.get(), service_.get(), *RoofOf("cpu", 1));
   }
 
   kernels::fake::FakeClock clock_;

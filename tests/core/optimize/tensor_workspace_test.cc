@@ -224,7 +224,8 @@ TEST(TensorWorkspace, NoKernelIsMeasuredTwiceForTwoJobsOfTwoWorkers) {
   const auto store = timing::NewMemoryStore();
   const auto service = timing::NewTimingService(
       backend.get(), store.get(), {.make_probe = [&] { return timing::NewClockProbe(&clock); }});
-  const auto model = cost::NewMeasuredCostModel(backend.get(), service.get());
+  const auto model =
+      cost::NewMeasuredCostModel(backend.get(), service.get(), *cost::RoofOf("cpu", 1));
   const Network nasrnn("nasrnn");
   std::vector<std::unique_ptr<NetworkSearch>> jobs;
   for (int i = 0; i < 2; ++i) {

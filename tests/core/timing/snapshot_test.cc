@@ -24,6 +24,7 @@ constexpr char kContent[] =
     "device cpu\n"
     "threads 4\n"
     "channels-last true\n"
+    "native-storage false\n"
     "fingerprint cpu; a core; oneDNN 3\n"
     "protocol 2\n"
     "recorded 2026-03-14T09:26:53Z\n"
@@ -80,6 +81,7 @@ TEST(SnapshotTest, WhateverTheTimesItIsReadBack) {
     Snapshot snapshot = Example();
     snapshot.partition.threads = 1 + static_cast<int>(rng.Below(128));
     snapshot.partition.channels_last = rng.Below(2) == 0;
+    if (rng.Below(2) == 0) snapshot.partition.storage = kernels::Storage::kNative;
     snapshot.recorded_unix_s = static_cast<int64_t>(rng.Below(250'000'000'000));
     for (uint64_t i = rng.Below(50); i-- > 0;) {
       const double min_us = std::exp(rng.Uniform(-9, 20));
@@ -104,14 +106,14 @@ TEST(SnapshotTest, DamageIsNoticedWhereverItIs) {
     EXPECT_THAT(ParseSnapshot(flipped), HasReason(Reason::kOptionInvalid)) << at;
   }
   EXPECT_THAT(ParseSnapshot(whole + "\n"),
-              HasReason(Reason::kOptionInvalid, HasSubstr("line 12: nothing may follow")));
+              HasReason(Reason::kOptionInvalid, HasSubstr("line 13: nothing may follow")));
 }
 
 TEST(SnapshotTest, AnEditIsNamedByItsChecksum) {
   const std::string edited =
       absl::StrReplaceAll(Sealed(kContent), {{"kernel 0.0625", "kernel 0.05"}});
   EXPECT_THAT(ParseSnapshot(edited),
-              HasReason(Reason::kOptionInvalid, HasSubstr("line 11: sha256: is not that of")));
+              HasReason(Reason::kOptionInvalid, HasSubstr("line 12: sha256: is not that of")));
 }
 
 TEST(SnapshotTest, MistakesAreNamedByLineAndField) {
@@ -128,19 +130,20 @@ TEST(SnapshotTest, MistakesAreNamedByLineAndField) {
       {"threads 4", "threads 0", "line 3: threads: '0' is not a whole number from 1 to"},
       {"threads 4", "threads 04", "line 3: threads"},
       {"channels-last true", "channels-last yes", "line 4: channels-last: neither true nor false"},
-      {"protocol 2", "protocol -1", "line 6: protocol"},
-      {"09:26:53Z", "09:26:53+00:00", "line 7: recorded"},
-      {"2026-03-14T09:26:53Z", "infinite-future", "line 7: recorded"},
-      {"kernel 0.0625", "kernel 0.06250", "line 9: min: '0.06250' is not a time"},
-      {"kernel 0.0625", "kernel -0.0625", "line 9: min"},
-      {"kernel 0.0625", "kernel nan", "line 9: min"},
-      {"kernel 0.0625", "kernel inf", "line 9: min"},
-      {"kernel 0.0625", "kernel 0.5", "line 9: kernel: min, q25 and median"},
-      {" 9 ok ", " 9000000 ok ", "line 9: samples"},
-      {" 9 ok ", " 9 good ", "line 9: state"},
-      {"k1 Add(float32[4], float32[4])->(float32[4])", "", "line 9: key: is empty"},
-      {"k1 Add", "k1 Zero", "line 10: key: kernels are not sorted"},
-      {"kernel 123450", "colonel 123450", "line 10: sha256: is missing; there is 'colonel"},
+      {"native-storage false", "native-storage 1", "line 5: native-storage: neither true nor"},
+      {"protocol 2", "protocol -1", "line 7: protocol"},
+      {"09:26:53Z", "09:26:53+00:00", "line 8: recorded"},
+      {"2026-03-14T09:26:53Z", "infinite-future", "line 8: recorded"},
+      {"kernel 0.0625", "kernel 0.06250", "line 10: min: '0.06250' is not a time"},
+      {"kernel 0.0625", "kernel -0.0625", "line 10: min"},
+      {"kernel 0.0625", "kernel nan", "line 10: min"},
+      {"kernel 0.0625", "kernel inf", "line 10: min"},
+      {"kernel 0.0625", "kernel 0.5", "line 10: kernel: min, q25 and median"},
+      {" 9 ok ", " 9000000 ok ", "line 10: samples"},
+      {" 9 ok ", " 9 good ", "line 10: state"},
+      {"k1 Add(float32[4], float32[4])->(float32[4])", "", "line 10: key: is empty"},
+      {"k1 Add", "k1 Zero", "line 11: key: kernels are not sorted"},
+      {"kernel 123450", "colonel 123450", "line 11: sha256: is missing; there is 'colonel"},
   };
   for (const auto& [from, to, error] : kCases) {
     const std::string content = absl::StrReplaceAll(kContent, {{from, to}});
@@ -154,7 +157,7 @@ TEST(SnapshotTest, SizesAreLimited) {
   const std::string key(size_t{1} << 17, 'k');
   EXPECT_THAT(
       ParseSnapshot(Sealed(absl::StrReplaceAll(kContent, {{"k1 Add", key}}))),
-      HasReason(Reason::kOptionInvalid, AllOf(HasSubstr("line 9: key"), HasSubstr("more than"))));
+      HasReason(Reason::kOptionInvalid, AllOf(HasSubstr("line 10: key"), HasSubstr("more than"))));
   EXPECT_THAT(ParseSnapshot(std::string(kMaxSnapshotBytes + 1, '\n')),
               HasReason(Reason::kOptionInvalid, HasSubstr("at most")));
 }
