@@ -23,6 +23,7 @@ enum CommandBit : unsigned {
   kInspect = 1u << 6,
   kVersion = 1u << 7,
   kCompletion = 1u << 8,
+  kSnapshot = 1u << 9,
 };
 
 // What a shell should offer for a value.

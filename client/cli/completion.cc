@@ -43,16 +43,17 @@ std::string BashValue(Completion completion, const std::vector<const char*>& cho
   return ":";
 }
 
-std::string BashOptionValues() {
+// Of the options of one command: another may mean something else by the same word.
+std::string BashOptionValues(const Command& command) {
   std::string cases;
-  for (const Option& option : Options()) {
-    if (option.value == nullptr) continue;
-    absl::StrAppend(&cases, "    --", option.name);
-    if (option.short_name != 0) absl::StrAppend(&cases, "|-", std::string(1, option.short_name));
-    absl::StrAppend(&cases, ") COMPREPLY=($(", BashValue(option.completion, option.choices),
+  for (const Option* option : OptionsOf(command)) {
+    if (option->value == nullptr) continue;
+    absl::StrAppend(&cases, "        --", option->name);
+    if (option->short_name != 0) absl::StrAppend(&cases, "|-", std::string(1, option->short_name));
+    absl::StrAppend(&cases, ") COMPREPLY=($(", BashValue(option->completion, option->choices),
                     ")); return;;\n");
   }
-  return cases;
+  return absl::StrCat("      case $prev in\n", cases, "      esac\n");
 }
 
 std::string BashCommands() {
@@ -61,9 +62,9 @@ std::string BashCommands() {
     const std::string names = absl::StrJoin(
         OptionsOf(command), " ",
         [](std::string* out, const Option* option) { absl::StrAppend(out, "--", option->name); });
-    absl::StrAppend(&cases, "    ", command.name, ") if [[ $cur == -* ]]; then\n",
-                    "        COMPREPLY=($(compgen -W '", names, "' -- \"$cur\"))\n",
-                    "      else\n        COMPREPLY=($(",
+    absl::StrAppend(&cases, "    ", command.name, ")\n", BashOptionValues(command),
+                    "      if [[ $cur == -* ]]; then\n        COMPREPLY=($(compgen -W '", names,
+                    "' -- \"$cur\"))\n      else\n        COMPREPLY=($(",
                     BashValue(command.completion, command.choices), "))\n      fi;;\n");
   }
   return cases;
@@ -81,9 +82,6 @@ std::string BashScript() {
       "' -- \"$cur\"))\n"
       "    return\n"
       "  fi\n"
-      "  case $prev in\n",
-      BashOptionValues(),
-      "  esac\n"
       "  case ${COMP_WORDS[1]} in\n",
       BashCommands(),
       "  esac\n"

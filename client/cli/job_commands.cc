@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/commands.h"
+#include "client/cli/device_snapshot.h"
 #include "client/cli/output.h"
 #include "client/cli/progress_view.h"
 #include "client/cli/remote.h"
@@ -79,7 +80,8 @@ absl::StatusOr<OriginalData> DataOf(const v1::Job& job, client::BlobClient* blob
 
 }  // namespace
 
-absl::Status RunSubmit(const Settings& settings, client::Interrupt* interrupt) {
+absl::Status RunSubmit(const Settings& parsed, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Settings settings, WithDeviceSnapshot(parsed));
   QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
                             client::LocalModel::Open(settings.positional[0]));
   QUOTIENT_ASSIGN_OR_RETURN(Remote remote, Connect(settings, interrupt));

@@ -11,7 +11,6 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/os/files.h"
-#include "core/timing/store.h"
 
 namespace quotient::cli {
 namespace {
@@ -39,13 +38,6 @@ std::string CacheFolder() {
   return home == nullptr ? "" : absl::StrCat(home, "/.cache/quotient");
 }
 
-absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings() {
-  const std::string folder = CacheFolder();
-  if (folder.empty()) return absl::NotFoundError("there is no home folder");
-  QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(folder));
-  return timing::OpenFileStore(folder + "/timings.db");
-}
-
 // Timings only save time: without a place to keep them the work goes on.
 std::unique_ptr<timing::TimingStore> OpenTimings() {
   absl::StatusOr<std::unique_ptr<timing::TimingStore>> kept = OpenKeptTimings();
@@ -56,6 +48,13 @@ std::unique_ptr<timing::TimingStore> OpenTimings() {
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings() {
+  const std::string folder = CacheFolder();
+  if (folder.empty()) return absl::NotFoundError("there is no home folder");
+  QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(folder));
+  return timing::OpenFileStore(folder + "/timings.db");
+}
+
 absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::LocalModel& model,
                                                               const Settings& settings,
                                                               client::Interrupt* interrupt,
@@ -63,6 +62,7 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
   const std::unique_ptr<timing::TimingStore> timings = OpenTimings();
   optimize::Devices devices(timings.get());
   const optimize::Environment environment{.devices = &devices,
+                                          .device_snapshot = settings.snapshot_bytes,
                                           .external_location = ExternalLocation(settings.output)};
   CancelToken token;
   const client::Interrupt::Handler cancel(interrupt, [&token] { token.Cancel(); });

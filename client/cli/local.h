@@ -11,6 +11,7 @@
 #include "client/cpp/interrupt.h"
 #include "client/cpp/model_files.h"
 #include "core/base/progress.h"
+#include "core/timing/store.h"
 
 namespace quotient::cli {
 
@@ -19,6 +20,9 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
                                                               const Settings& settings,
                                                               client::Interrupt* interrupt,
                                                               ProgressSink* progress);
+
+// The timings that are kept there. Errors: NOT_FOUND without a home folder, STORAGE_DOWN.
+absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings();
 
 absl::StatusOr<std::string> InspectLocally(const client::LocalModel& model);
 

@@ -41,6 +41,8 @@ Run RunOf(CommandBit command) {
       return &RunJobs;
     case kInspect:
       return &RunInspect;
+    case kSnapshot:
+      return &RunSnapshot;
     case kVersion:
       return &RunVersion;
     case kCompletion:

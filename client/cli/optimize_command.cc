@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
+#include "client/cli/device_snapshot.h"
 #include "client/cli/local.h"
 #include "client/cli/output.h"
 #include "client/cli/progress_view.h"
@@ -85,7 +86,8 @@ absl::StatusOr<std::string> InspectRemotely(const client::LocalModel& model,
 
 }  // namespace
 
-absl::Status RunOptimize(const Settings& settings, client::Interrupt* interrupt) {
+absl::Status RunOptimize(const Settings& parsed, client::Interrupt* interrupt) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Settings settings, WithDeviceSnapshot(parsed));
   QUOTIENT_ASSIGN_OR_RETURN(const client::LocalModel model,
                             client::LocalModel::Open(settings.positional[0]));
   QUOTIENT_ASSIGN_OR_RETURN(Output output, Output::Prepare(settings));

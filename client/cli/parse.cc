@@ -1,5 +1,6 @@
 #include "client/cli/parse.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -85,9 +86,19 @@ class Parser {
     if (settings_.local && !settings_.server.empty()) {
       return Invalid("--local and --server exclude each other");
     }
-    if (command_.bit == kOptimize && settings_.output.empty())
-      return Invalid("missing: -o OUT.onnx");
+    if (!settings_.device_snapshot.empty() && Given("device")) {
+      return Invalid("--device and --device-snapshot exclude each other");
+    }
+    if (settings_.output.empty()) {
+      if (command_.bit == kOptimize) return Invalid("missing: -o OUT.onnx");
+      if (command_.bit == kSnapshot) return Invalid("missing: -o FILE");
+    }
     return settings_.options.Validate();
+  }
+
+  bool Given(absl::string_view name) const {
+    return std::ranges::any_of(seen_,
+                               [name](const Option* option) { return option->name == name; });
   }
 
   const Command& command_;

@@ -115,6 +115,9 @@ absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Set
   v1::SubmitJobRequest request;
   request.set_request_id(os::RandomId());
   QUOTIENT_ASSIGN_OR_RETURN(*request.mutable_model(), UploadModel(model, remote));
+  if (!settings.snapshot_bytes.empty()) {
+    QUOTIENT_RETURN_IF_ERROR(UploadBlob(settings.snapshot_bytes, *remote.blobs).status());
+  }
   *request.mutable_options() = wire::ToProto(settings.options);
   request.set_model_name(wire::Utf8(model.name()));
   request.set_external_location(wire::Utf8(ExternalLocation(settings.output)));

@@ -24,6 +24,9 @@ struct Settings {
   bool json = false;
 
   optimize::Options options;
+  std::string device_snapshot;  // a file; empty: the device of the options
+  std::string snapshot_bytes;   // of that file, once it is read
+  std::string timings;          // a file; empty: where --local keeps them
   bool no_cache = false;
 
   std::string state;

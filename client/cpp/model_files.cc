@@ -7,30 +7,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/open_beneath.h"
+#include "client/cpp/typed_file.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/onnx/external.h"
 
 namespace quotient::client {
-namespace {
-
-// The user has typed this path, so that it cannot be opened is a mistake on the command line.
-absl::StatusOr<std::unique_ptr<os::MappedFile>> MapTyped(const std::string& path) {
-  absl::StatusOr<os::Fd> fd = os::OpenFile(path, O_RDONLY);
-  if (!fd.ok()) return MakeError(Reason::kOptionInvalid, fd.status().message());
-  absl::StatusOr<std::unique_ptr<os::MappedFile>> file = os::MappedFile::Map(*fd, path);
-  if (!file.ok()) return MakeError(Reason::kOptionInvalid, file.status().message());
-  return file;
-}
-
-}  // namespace
 
 absl::StatusOr<LocalModel> LocalModel::Open(const std::string& path) {
   LocalModel model;
   model.name_ = os::BaseName(path);
   model.folder_ = os::DirectoryOf(path);
-  QUOTIENT_ASSIGN_OR_RETURN(model.graph_, MapTyped(path));
+  QUOTIENT_ASSIGN_OR_RETURN(model.graph_, MapTypedFile(path));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<std::string> locations,
                             onnx::ExternalLocations(model.graph()));
   if (locations.empty()) return model;

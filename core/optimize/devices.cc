@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/blob_id.h"
+#include "core/base/counted.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/cuda_backend.h"
@@ -127,7 +128,8 @@ absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int th
   }
   if (!snapshot.timings.empty()) return snapshot;
   return MakeError(Reason::kOptionInvalid,
-                   absl::StrCat("no kernel of this device has been measured: ", fingerprint.text));
+                   absl::StrCat("no kernel has been measured on ", name, " at ",
+                                Counted(threads, "thread"), ": ", fingerprint.text));
 }
 
 }  // namespace quotient::optimize

@@ -1,6 +1,7 @@
 #include "core/timing/memory_store.h"
 
 namespace quotient::timing {
+
 const Timing& Better(const Timing& a, const Timing& b) {
   if (a.has_time() != b.has_time()) return a.has_time() ? a : b;
   return b.min_us < a.min_us ? b : a;

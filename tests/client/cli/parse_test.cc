@@ -72,6 +72,16 @@ TEST(ParseTest, EveryOptionOfOptimize) {
   EXPECT_EQ(s.patience_seconds, 5);
 }
 
+TEST(ParseTest, EveryOptionOfSnapshot) {
+  ASSERT_OK_AND_ASSIGN(
+      const Settings s,
+      Parse("snapshot", {"-o", "f", "--device", "cpu", "--threads", "3", "--timings", "t.db"}));
+  EXPECT_EQ(s.output, "f");
+  EXPECT_EQ(s.options.device, "cpu");
+  EXPECT_EQ(s.options.threads, 3);
+  EXPECT_EQ(s.timings, "t.db");
+}
+
 TEST(ParseTest, OptionsAndPositionalsMix) {
   ASSERT_OK_AND_ASSIGN(const Settings s, Parse("optimize", {"--output=o", "--", "-weird.onnx"}));
   EXPECT_THAT(s.positional, ElementsAre("-weird.onnx"));
@@ -92,6 +102,8 @@ TEST(ParseTest, MistakesAreNamed) {
   refused("optimize", {"m", "-o", "o", "-o", "p"}, "given twice");
   refused("optimize", {"m", "-o", "o", "--json=1"}, "takes no value");
   refused("optimize", {"m", "-o", "o", "--local", "--server", "h:1"}, "exclude");
+  refused("optimize", {"m", "-o", "o", "--device", "cpu", "--device-snapshot", "f"}, "exclude");
+  refused("snapshot", {}, "-o FILE");
   refused("optimize", {"m"}, "-o OUT.onnx");
   refused("optimize", {"-o", "o"}, "MODEL.onnx");
   refused("optimize", {"m", "n", "-o", "o"}, "'n'");

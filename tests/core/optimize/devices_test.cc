@@ -93,7 +93,7 @@ TEST_F(DevicesTest, BytesThatAreNotTheSnapshotsAreRefusedByItsName) {
 TEST_F(DevicesTest, WhatWasMeasuredIsRecordedAndCostsTheSame) {
   const model::Graph graph = Convolutions();
   EXPECT_THAT(devices_.Record("cpu", 1, 0),
-              HasReason(Reason::kOptionInvalid, HasSubstr("no kernel of this device")));
+              HasReason(Reason::kOptionInvalid, HasSubstr("on cpu at 1 thread: cpu;")));
   ASSERT_OK_AND_ASSIGN(const auto here, devices_.Get("cpu", 1));
   ASSERT_OK_AND_ASSIGN(const cost::GraphCost measured, PredictGraph(graph, here->costs(), {}));
   EXPECT_THAT(devices_.Record("cpu", 2, 0), HasReason(Reason::kOptionInvalid));

@@ -1,0 +1,117 @@
+"""Optimizing for a device by a snapshot of it: recorded, then used here and on a server."""
+
+import hashlib
+import json
+import re
+import unittest
+
+import onnx
+
+import harness
+import models
+
+
+class SnapshotTest(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        onnx.save(models.conv_bn_relu(), self.folder / "m.onnx")
+
+    def record(self, name="box.snapshot", *more):
+        """What --local measures of this machine, at one thread."""
+        measured = self.quotient("optimize", "m.onnx", "-o", "live.onnx", "--local", "--threads",
+                                 "1", "--budget", "2s")
+        self.assert_code(measured, 0)
+        recorded = self.quotient("snapshot", "-o", name, "--threads", "1", *more)
+        self.assert_code(recorded, 0)
+        self.assertRegex(recorded.out, rf"^{name}: [0-9]+ kernels? of ")
+        return self.folder / name
+
+    def optimize(self, *more, snapshot="box.snapshot", output="out.onnx"):
+        result = self.quotient("optimize", "m.onnx", "-o", output, "--device-snapshot", snapshot,
+                               "--report", "r.json", *more)
+        self.assert_code(result, 0)
+        report = json.loads((self.folder / "r.json").read_text())
+        self.assertFalse(report["measured"])
+        self.assertEqual(report["device"]["recorded"]["device"], "cpu")
+        self.assertEqual(report["device"]["threads"], 1)
+        self.assertIsNone(report["original"]["measured_us"]["median"])
+        self.assertTrue(report["verification"]["passed"])
+        self.assertIn("Nothing was measured now: costs were recorded on cpu", result.out)
+        return (self.folder / output).read_bytes(), report, result
+
+    def test_the_same_bytes_here_and_on_a_server_however_many_work(self):
+        snapshot = self.record()
+        self.assertEqual(snapshot.read_text().splitlines()[0], "quotient-snapshot 1")
+        first, report, _ = self.optimize("--local", "--threads", "1")
+        kernels = report["original"]["kernels"]
+        self.assertGreater(kernels["measured"], 0)
+        self.assertEqual(kernels["estimated"], 0)
+        self.assertEqual(self.optimize("--local", "--threads", "2")[0], first)
+        # Without what was measured: all that is known is in the file.
+        self.env["XDG_CACHE_HOME"] = str(self.folder / "elsewhere")
+        self.assertEqual(self.optimize("--local", "--threads", "1")[0], first)
+
+        server = self.serve()
+        for threads in ("1", "2"):
+            remote, remote_report, _ = self.optimize("--threads", threads)
+            self.assertEqual(remote, first)
+            self.assertEqual(remote_report["device"], report["device"])
+        again = self.optimize("--threads", "1")[2]
+        self.assertIn("result of an equal job", again.err)
+        # A server that begins anew finds it among its blobs.
+        server.kill()
+        server.start()
+        self.assertEqual(self.optimize("--threads", "1", "--no-cache")[0], first)
+
+    def test_another_snapshot_is_another_job(self):
+        self.record()
+        self.serve()
+        self.optimize("--threads", "1")
+        content = (self.folder / "box.snapshot").read_text().partition("sha256 ")[0]
+        other = re.sub(r"(?m)^recorded .*$", "recorded 2026-03-14T09:26:53Z", content)
+        digest = hashlib.sha256(other.encode()).hexdigest()
+        (self.folder / "other.snapshot").write_text(f"{other}sha256 {digest}\n")
+        result = self.optimize("--threads", "1", snapshot="other.snapshot")[2]
+        self.assertNotIn("equal job", result.err)
+
+    def test_a_servers_timings_are_recorded_too(self):
+        self.serve()
+        self.assert_code(self.quotient("optimize", "m.onnx", "-o", "live.onnx", "--threads", "1",
+                                       "--budget", "2s"), 0)
+        timings = self.folder / "data" / "timings.db"
+        result = self.quotient("snapshot", "-o", "box.snapshot", "--threads", "1", "--timings",
+                               timings)
+        self.assert_code(result, 0)
+        _, report, _ = self.optimize("--local")
+        self.assertGreater(report["original"]["kernels"]["measured"], 0)
+
+    def test_nothing_measured_nothing_recorded(self):
+        for arguments in ((), ("--timings", "none.db"), ("--device", "model:h200")):
+            result = self.quotient("snapshot", "-o", "box.snapshot", *arguments)
+            self.assert_code(result, 2, "OPTION_INVALID")
+            self.assertFalse((self.folder / "box.snapshot").exists())
+        self.assertFalse((self.folder / "none.db").exists())
+
+    def test_a_file_that_is_no_snapshot_is_named(self):
+        snapshot = self.record()
+        whole = snapshot.read_bytes()
+        optimize = ("optimize", "m.onnx", "-o", "out.onnx", "--local", "--device-snapshot")
+        for damaged, words in (
+                (b"", "line 1: quotient-snapshot"), (whole[:200], "is missing"),
+                (whole.replace(b" ok ", b" good ", 1), "state: neither ok nor noisy"),
+                (whole[:-100] + b"~" + whole[-99:], "sha256: is not that of the content")):
+            snapshot.write_bytes(damaged)
+            self.assert_code(self.quotient(*optimize, snapshot), 2, "box.snapshot: line ", words)
+        self.assert_code(self.quotient(*optimize, "none.snapshot"), 2, "none.snapshot")
+        self.assertFalse((self.folder / "out.onnx").exists())
+
+    def test_a_digest_that_nobody_has_is_named(self):
+        name = "a" * 64 + "/5"
+        arguments = ("optimize", "m.onnx", "-o", "out.onnx", "--device", "snapshot:" + name)
+        self.assert_code(self.quotient(*arguments, "--local"), 2, name)
+        self.serve()
+        self.assert_code(self.quotient(*arguments), 4, "BLOB_MISSING", name)
+
+
+if __name__ == "__main__":
+    unittest.main()
