@@ -32,7 +32,7 @@
 
 namespace quotient::timing {
 
-// No snapshot's text is longer; kernels take about 200 bytes.
+// No snapshot's text is longer; kernels take some 150 bytes.
 inline constexpr int64_t kMaxSnapshotBytes = int64_t{32} << 20;
 
 struct Snapshot {
