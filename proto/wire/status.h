@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "google/rpc/status.pb.h"
 #include "core/base/blob_id.h"
+#include "google/rpc/status.pb.h"
 
 namespace quotient::wire {
 

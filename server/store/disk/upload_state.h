@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/os/files.h"
 #include "core/base/blob_id.h"
+#include "core/os/files.h"
 
 namespace quotient::store {
 
