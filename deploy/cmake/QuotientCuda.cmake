@@ -58,6 +58,9 @@ function(quotient_find_cuda_ problem)
   set(QUOTIENT_CUDA_INCLUDE_DIRS ${include_dirs} PARENT_SCOPE)
   set(QUOTIENT_CUDA_LIBRARIES ${libraries} PARENT_SCOPE)
   set(QUOTIENT_CUDA_LIBRARY_DIRS ${directories} PARENT_SCOPE)
+  # A libcuda.so to link with, which does nothing: tests make do with it.
+  find_path(QUOTIENT_CUDA_STUB_DIR libcuda.so HINTS ${directories} PATH_SUFFIXES stubs
+            NO_DEFAULT_PATH)
   set(QUOTIENT_CUDNN_FRONTEND_INCLUDE_DIR ${frontend} PARENT_SCOPE)
 endfunction()
 

@@ -35,6 +35,9 @@ USES = {
 CONFINED = [
     (re.compile(r"(oneapi/dnnl/|dnnl[._])"), ("core/kernels/onednn/",),
      "oneDNN is known to core/kernels/onednn only"),
+    (re.compile(r"(cuda|cublasLt|cudnn|driver_types|nvrtc)[\w.]*\.h(pp)?$"),
+     ("core/kernels/cuda/plugin/",),
+     "CUDA's libraries are known to core/kernels/cuda/plugin only"),
     (re.compile(r"onnx/"), ("core/onnx/", "tests/"),
      "the ONNX library is known to core/onnx only"),
     (re.compile(r"(grpc|grpcpp|grpc\+\+)/"), ("server/", "client/", "tests/", "proto/"),

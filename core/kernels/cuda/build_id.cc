@@ -1,3 +1,4 @@
+#include "absl/strings/str_cat.h"
 #include "core/kernels/cuda/plugin.h"
 
 namespace quotient::kernels::cuda {
@@ -8,8 +9,8 @@ std::string PluginBuildId() {
 #else
   constexpr char kCompiler[] = "gcc " __VERSION__;
 #endif
-  return std::string("Quotient " QUOTIENT_VERSION ", interface " QUOTIENT_CUDA_INTERFACE ", ") +
-         kCompiler;
+  return absl::StrCat("Quotient " QUOTIENT_VERSION ", interface " QUOTIENT_CUDA_INTERFACE ", ",
+                      kCompiler);
 }
 
 }  // namespace quotient::kernels::cuda

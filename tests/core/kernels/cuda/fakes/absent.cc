@@ -1,0 +1,1 @@
+int QuotientAbsent() { return 1; }

@@ -1,0 +1,3 @@
+int QuotientAbsent();
+
+extern "C" int quotient_needs_it() { return QuotientAbsent(); }

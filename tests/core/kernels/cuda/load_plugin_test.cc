@@ -1,0 +1,70 @@
+// Loading a plug-in, by libraries that are none: CMake builds them from fakes/.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "core/base/reason.h"
+#include "core/kernels/cuda/plugin.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::kernels::cuda {
+
+namespace {
+
+using ::quotient::testing::HasReason;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string Fake(const std::string& name) {
+  return std::string(QUOTIENT_FAKE_PLUGINS) + "/libquotient_fake_plugin_" + name + ".so";
+}
+
+TEST(LoadPluginTest, SaysWhereItLooked) {
+  ASSERT_EQ(setenv("QUOTIENT_CUDA_PLUGIN", "/nowhere/libquotient_cuda.so", 1), 0);
+  EXPECT_THAT(LoadPlugin(), HasReason(Reason::kDeviceNotPresent,
+                                      HasSubstr("/nowhere/libquotient_cuda.so: cannot open")));
+}
+
+TEST(LoadPluginTest, RefusesAFileThatIsNoLibrary) {
+  const std::string path = ::testing::TempDir() + "/libquotient_no_library.so";
+  std::ofstream(path) << "text";
+  EXPECT_THAT(LoadPluginFrom(path), HasReason(Reason::kDeviceNotPresent, HasSubstr(path)));
+}
+
+TEST(LoadPluginTest, RefusesALibraryThatIsNoPlugin) {
+  EXPECT_THAT(LoadPluginFrom(Fake("empty")),
+              HasReason(Reason::kDeviceNotPresent, HasSubstr("quotient_cuda_build_id")));
+}
+
+TEST(LoadPluginTest, RefusesAPluginOfAnotherBuild) {
+  EXPECT_THAT(LoadPluginFrom(Fake("old")),
+              HasReason(Reason::kDeviceNotPresent,
+                        AllOf(HasSubstr("belongs to another build"),
+                              HasSubstr("Quotient of another day"), HasSubstr(PluginBuildId()))));
+}
+
+TEST(LoadPluginTest, RefusesAPluginThatMakesNone) {
+  EXPECT_THAT(LoadPluginFrom(Fake("half")),
+              HasReason(Reason::kDeviceNotPresent, HasSubstr("quotient_cuda_new_plugin")));
+}
+
+TEST(LoadPluginTest, NamesTheLibraryThatIsMissing) {
+  EXPECT_THAT(LoadPluginFrom(Fake("needy")),
+              HasReason(Reason::kDeviceNotPresent,
+                        AllOf(HasSubstr("libquotient_absent.so: cannot open"), HasSubstr("cuDNN 9"),
+                              HasSubstr("LD_LIBRARY_PATH"))));
+}
+
+TEST(LoadPluginTest, TakesAPluginOfThisBuild) {
+  const auto plugin = LoadPluginFrom(Fake("good"));
+  ASSERT_OK(plugin);
+  EXPECT_EQ(*plugin, nullptr);  // what the fake makes
+}
+
+}  // namespace
+
+}  // namespace quotient::kernels::cuda
