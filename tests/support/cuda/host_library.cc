@@ -126,6 +126,28 @@ double Apply(const DnnNode& node, double a, double b) {
       return std::sqrt(a);
     case DnnMode::kExp:
       return std::exp(a);
+    case DnnMode::kPow:
+      return std::pow(a, b);
+    case DnnMode::kSwish:
+      return a / (1 + std::exp(-a));
+    case DnnMode::kElu:
+      return a > 0 ? a : std::expm1(a);
+    case DnnMode::kLog:
+      return std::log(a);
+    case DnnMode::kRsqrt:
+      return 1 / std::sqrt(a);
+    case DnnMode::kErf:
+      return std::erf(a);
+    case DnnMode::kSin:
+      return std::sin(a);
+    case DnnMode::kCos:
+      return std::cos(a);
+    case DnnMode::kFloor:
+      return std::floor(a);
+    case DnnMode::kCeil:
+      return std::ceil(a);
+    case DnnMode::kReciprocal:
+      return 1 / a;
     default:
       return std::numeric_limits<double>::quiet_NaN();
   }
@@ -194,9 +216,21 @@ class Interpreter {
         });
         return absl::OkStatus();
       }
-      default:
-        return absl::UnimplementedError(absl::StrCat("host library: ", ToString(graph_)));
+      case DnnOp::kReduction:
+        Reduce(node);
+        return absl::OkStatus();
+      case DnnOp::kPool:
+        Pool(node);
+        return absl::OkStatus();
+      case DnnOp::kLayerNorm:
+      case DnnOp::kRmsNorm:
+        Normalize(node);
+        return absl::OkStatus();
+      case DnnOp::kAttention:
+        Attend(node);
+        return absl::OkStatus();
     }
+    return absl::InternalError(absl::StrCat("host library: ", ToString(graph_)));
   }
 
   double Factor(double value) const { return rounded_ ? ToTf32(value) : value; }
@@ -278,6 +312,118 @@ class Interpreter {
         sum += Factor(a.at(left)) * Factor(b.at(right));
       }
       c.at(at) = sum;
+    });
+  }
+
+  static double Combine(DnnMode mode, double a, double b) {
+    switch (mode) {
+      case DnnMode::kReduceMax:
+        return std::max(a, b);
+      case DnnMode::kReduceMin:
+        return std::min(a, b);
+      case DnnMode::kReduceProd:
+        return a * b;
+      default:
+        return a + b;
+    }
+  }
+
+  void Reduce(const DnnNode& node) {
+    const Values& x = values_[node.inputs[0]];
+    Values& y = values_[node.output];
+    std::vector<bool> met(y.data.size(), false);
+    ForEach(x.dims, [&](std::span<const int64_t> index) {
+      double& sum = y.at(index);
+      const auto at = static_cast<size_t>(y.Offset(index));
+      sum = met[at] ? Combine(node.mode, sum, x.at(index)) : x.at(index);
+      met[at] = true;
+    });
+    if (node.mode != DnnMode::kReduceMean) return;
+    const auto members = static_cast<double>(x.data.size() / y.data.size());
+    for (double& sum : y.data) sum /= members;
+  }
+
+  void Pool(const DnnNode& node) {
+    const Values& x = values_[node.inputs[0]];
+    Values& y = values_[node.output];
+    DnnNode dense = node;
+    dense.dilations.assign(node.window.size(), 1);
+    const bool is_max = node.mode == DnnMode::kMaxPool;
+    std::fill(y.data.begin(), y.data.end(),
+              is_max ? -std::numeric_limits<double>::infinity() : 0.0);
+    std::vector<double> seen_by(y.data.size(), 0);
+    Slide(dense, Spatial(x.dims), node.window, Spatial(y.dims), [&](auto at, auto, auto seen) {
+      for (int64_t n = 0; n < y.dims[0]; ++n) {
+        for (int64_t c = 0; c < y.dims[1]; ++c) {
+          double& out = y.at(Index(n, c, at));
+          const double in = x.at(Index(n, c, seen));
+          out = is_max ? std::max(out, in) : out + in;
+          ++seen_by[static_cast<size_t>(y.Offset(Index(n, c, at)))];
+        }
+      }
+    });
+    if (is_max) return;
+    const bool with_padding = node.mode == DnnMode::kAveragePoolWithPadding;
+    for (size_t i = 0; i < y.data.size(); ++i) {
+      y.data[i] /= with_padding ? static_cast<double>(Volume(node.window)) : seen_by[i];
+    }
+  }
+
+  // Over all axes but the first.
+  void Normalize(const DnnNode& node) {
+    const Values& x = values_[node.inputs[0]];
+    const Values& scale = values_[node.inputs[1]];
+    Values& y = values_[node.output];
+    const bool is_layer = node.op == DnnOp::kLayerNorm;
+    const int64_t members = Volume(x.dims) / x.dims[0];
+    std::vector<double> sums(static_cast<size_t>(x.dims[0]), 0);
+    std::vector<double> squares = sums;
+    ForEach(x.dims,
+            [&](auto index) { sums[static_cast<size_t>(index[0])] += is_layer ? x.at(index) : 0; });
+    ForEach(x.dims, [&](auto index) {
+      const auto row = static_cast<size_t>(index[0]);
+      const double centered = x.at(index) - sums[row] / static_cast<double>(members);
+      squares[row] += centered * centered;
+    });
+    ForEach(x.dims, [&](auto index) {
+      const auto row = static_cast<size_t>(index[0]);
+      const double centered = x.at(index) - sums[row] / static_cast<double>(members);
+      const double variance = squares[row] / static_cast<double>(members);
+      y.at(index) = centered / std::sqrt(variance + node.epsilon) * scale.at(index) +
+                    (is_layer ? values_[node.inputs[2]].at(index) : 0);
+    });
+  }
+
+  void Attend(const DnnNode& node) {
+    const Values& q = values_[node.inputs[0]];
+    const Values& k = values_[node.inputs[1]];
+    const Values& v = values_[node.inputs[2]];
+    Values& y = values_[node.output];
+    ForEach({q.dims[0], q.dims[1], q.dims[2]}, [&](std::span<const int64_t> row) {
+      std::vector<double> scores(static_cast<size_t>(k.dims[2]));
+      for (int64_t j = 0; j < k.dims[2]; ++j) {
+        double score = 0;
+        for (int64_t i = 0; i < q.dims[3]; ++i) {
+          const int64_t left[] = {row[0], row[1], row[2], i}, right[] = {row[0], row[1], j, i};
+          score += Factor(q.at(left)) * Factor(k.at(right));
+        }
+        const int64_t at[] = {row[0], row[1], row[2], j};
+        score *= node.scale;
+        if (node.inputs.size() > 3) score += values_[node.inputs[3]].at(at);
+        scores[static_cast<size_t>(j)] = score;
+      }
+      const double highest = *std::max_element(scores.begin(), scores.end());
+      double sum = 0;
+      for (double& score : scores) sum += score = std::exp(score - highest);
+      for (int64_t i = 0; i < y.dims[3]; ++i) {
+        double value = 0;
+        for (int64_t j = 0; j < k.dims[2]; ++j) {
+          const int64_t at[] = {row[0], row[1], j, i};
+          value += Factor(scores[static_cast<size_t>(j)] / sum) * Factor(v.at(at));
+        }
+        const int64_t out[] = {row[0], row[1], row[2], i};
+        y.at(out) = value;
+      }
     });
   }
 

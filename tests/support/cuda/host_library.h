@@ -12,7 +12,7 @@ namespace quotient::kernels::cuda {
 
 // Buffers as MatmulProblem and DnnGraph say. `rounded`: factors are rounded to TF32 first.
 void ComputeOnHost(const MatmulProblem& problem, std::span<void* const> buffers, bool rounded);
-// UNIMPLEMENTED for what no test has needed so far.
+// INTERNAL for an operation that does not exist.
 absl::Status ComputeOnHost(const DnnGraph& graph, std::span<void* const> buffers, bool rounded);
 
 }  // namespace quotient::kernels::cuda

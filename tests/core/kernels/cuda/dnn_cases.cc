@@ -84,7 +84,7 @@ class Maker {
   DnnGraph graph_;
 };
 
-constexpr int64_t kSide = 14;
+constexpr int64_t kSide = 8;
 constexpr int64_t kChannels = 32;
 const Dims kImage = {2, kChannels, kSide, kSide};
 const Dims kPerChannel = {1, kChannels, 1, 1};
@@ -161,9 +161,9 @@ void AddConvolutions(const Adder& add) {
 
 void AddOtherConvolutions(const Adder& add) {
   add("conv_7x7_stride_2_uneven_pads", [](Maker& m) {
-    const Dims out = {2, 64, 14, 14};
+    const Dims out = {1, 64, 8, 8};
     return m.Node({.op = DnnOp::kConvolution,
-                   .inputs = {m.Image({2, 4, 28, 28}), m.Image({64, 4, 7, 7})},
+                   .inputs = {m.Image({1, 4, 16, 16}), m.Image({64, 4, 7, 7})},
                    .pads_begin = {2, 2},
                    .pads_end = {3, 3},
                    .strides = {2, 2},
@@ -190,7 +190,7 @@ void AddOtherConvolutions(const Adder& add) {
                   kImage, ChannelsLast(kImage));
   });
   add("conv_3d_bias_relu", [](Maker& m) {
-    const Dims image = {1, 32, 6, 6, 6};
+    const Dims image = {1, 32, 4, 4, 4};
     const int y = m.Node({.op = DnnOp::kConvolution,
                           .inputs = {m.Image(image), m.Image({32, 32, 3, 3, 3})},
                           .pads_begin = {1, 1, 1},
@@ -202,7 +202,7 @@ void AddOtherConvolutions(const Adder& add) {
     return m.Pointwise(DnnMode::kRelu, {biased});
   });
   const auto transposed = [](Maker& m) {
-    const Dims out = {2, 16, 28, 28};
+    const Dims out = {2, 16, 2 * kSide, 2 * kSide};
     return m.Node({.op = DnnOp::kTransposedConvolution,
                    .inputs = {m.Image(kImage), m.Image({kChannels, 16, 2, 2})},
                    .pads_begin = {0, 0},
@@ -332,7 +332,7 @@ void AddRows(const Adder& add) {
 
 void AddPools(const Adder& add) {
   const auto pool = [](Maker& m, DnnMode mode, int x) {
-    const Dims out = {2, kChannels, 7, 7};
+    const Dims out = {2, kChannels, kSide / 2, kSide / 2};
     return m.Node({.op = DnnOp::kPool,
                    .mode = mode,
                    .inputs = {x},
