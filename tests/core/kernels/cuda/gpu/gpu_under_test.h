@@ -1,0 +1,69 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/plugin.h"
+#include "core/model/dtype.h"
+
+namespace quotient::kernels::cuda {
+
+// Tests that need the GPU: skipped, with the reason, where there is none.
+class GpuTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite();
+  void SetUp() override;
+
+  static Gpu& gpu() { return *gpu_; }
+
+  // Captures the steps and replays them once.
+  static absl::StatusOr<Reading> Run(const std::vector<Step>& steps);
+  // The launcher alone, with the workspace that it wants.
+  static absl::Status Run(const Launcher& launcher, std::vector<DeviceAddress> buffers);
+
+ private:
+  static absl::Status why_not_;
+  static Gpu* gpu_;  // of all suites
+};
+
+// Elements of one type on the host, read and written as doubles.
+class HostArray {
+ public:
+  HostArray(model::DType type, int64_t elements);
+  // Uniform in [-1, 1), another array for each seed.
+  static HostArray Random(model::DType type, int64_t elements, uint64_t seed);
+  static HostArray Nans(model::DType type, int64_t elements);
+
+  double Get(int64_t i) const;
+  void Set(int64_t i, double value);
+  int64_t elements() const { return elements_; }
+  int64_t bytes() const { return static_cast<int64_t>(bytes_.size()); }
+  void* data() { return bytes_.data(); }
+  const void* data() const { return bytes_.data(); }
+
+ private:
+  model::DType type_;
+  int64_t elements_;
+  std::vector<uint8_t> bytes_;
+};
+
+// On the device, with this content. Failures of the test if it cannot be.
+std::unique_ptr<Buffer> Upload(Gpu& gpu, const HostArray& array);
+void Download(Gpu& gpu, const Buffer& buffer, HostArray* to);
+
+// |a - b| / |b| by Euclid's norm; infinite for NaNs in `a`.
+double RelativeError(const HostArray& a, const HostArray& b);
+// How far a kernel of that type may be off.
+double Tolerance(model::DType type, MathPolicy policy);
+
+// A file in $QUOTIENT_GPU_OUT; nothing without that.
+void WriteOut(const std::string& name, const std::string& text);
+
+}  // namespace quotient::kernels::cuda
