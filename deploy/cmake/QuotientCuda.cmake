@@ -6,7 +6,7 @@
 set(QUOTIENT_CUDA AUTO CACHE STRING "Build the CUDA plug-in: AUTO if its libraries are found, ON, OFF")
 set_property(CACHE QUOTIENT_CUDA PROPERTY STRINGS AUTO ON OFF)
 
-set(QUOTIENT_CUDA_FOUND OFF)
+set(QUOTIENT_CUDA_FOUND OFF CACHE INTERNAL "Whether the CUDA plug-in is built")
 if(NOT QUOTIENT_CUDA)
   return()
 endif()
@@ -66,7 +66,7 @@ endfunction()
 
 quotient_find_cuda_(quotient_cuda_problem)
 if(NOT quotient_cuda_problem)
-  set(QUOTIENT_CUDA_FOUND ON)
+  set(QUOTIENT_CUDA_FOUND ON CACHE INTERNAL "Whether the CUDA plug-in is built")
 elseif(QUOTIENT_CUDA STREQUAL "AUTO")
   message(STATUS "No CUDA plug-in: ${quotient_cuda_problem}")
 else()

@@ -21,6 +21,22 @@ class TestsAreBuiltTest(unittest.TestCase):
                           "tests/core/lost_test.cc: no CMakeLists.txt builds this",
                           "tests/core/lost_test.py: no CTest entry runs this"], lost)
 
+    def test_leaves_out_what_cannot_be_built(self):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory).resolve()
+            folder = root / "tests/core/kernels/cuda/gpu"
+            folder.mkdir(parents=True)
+            (folder / "gpu_test.cc").touch()
+            cache = root / "CMakeCache.txt"
+            lost = {}
+            for found in ("OFF", "ON"):
+                cache.write_text(f"A:STRING=b\nQUOTIENT_CUDA_FOUND:INTERNAL={found}\n")
+                without = tests_are_built.left_out(root)
+                lost[found] = list(tests_are_built.forgotten(root, set(), set(), without))
+        self.assertEqual([], lost["OFF"])
+        self.assertEqual(["tests/core/kernels/cuda/gpu/gpu_test.cc: no CMakeLists.txt builds this"],
+                         lost["ON"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -40,7 +40,10 @@ class GraphReplay : public Replay {
  public:
   GraphReplay(const Device& device, cudaGraphExec_t graph, std::unique_ptr<Stream> stream,
               Event start, Event stop)
-      : device_(device), graph_(graph), stream_(std::move(stream)), start_(std::move(start)),
+      : device_(device),
+        graph_(graph),
+        stream_(std::move(stream)),
+        start_(std::move(start)),
         stop_(std::move(stop)) {}
   ~GraphReplay() override {
     // A failed status changes nothing: there is nobody to tell.
@@ -123,8 +126,8 @@ class Recorder {
       QUOTIENT_CUDA_RETURN_IF_ERROR(
           cudaStreamWaitEvent(stream, done_.at(static_cast<size_t>(before)), 0));
     }
-    QUOTIENT_RETURN_IF_ERROR(static_cast<const StreamLauncher*>(step.launcher)
-                                 ->Enqueue(step, stream));
+    QUOTIENT_RETURN_IF_ERROR(
+        static_cast<const StreamLauncher*>(step.launcher)->Enqueue(step, stream));
     QUOTIENT_ASSIGN_OR_RETURN(const cudaEvent_t done, RecordEvent(stream));
     done_.push_back(done);
     return absl::OkStatus();

@@ -26,8 +26,8 @@ constexpr uintptr_t kAlignedAddress = 256;
 
 absl::Status BlasStatus(cublasStatus_t status, absl::string_view call) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
-  const std::string message = absl::StrCat(call.substr(0, call.find('(')), ": ",
-                                           cublasLtGetStatusString(status));
+  const std::string message =
+      absl::StrCat(call.substr(0, call.find('(')), ": ", cublasLtGetStatusString(status));
   return status == CUBLAS_STATUS_NOT_SUPPORTED ? absl::UnimplementedError(message)
                                                : absl::InternalError(message);
 }
@@ -68,15 +68,15 @@ class Description {
     QUOTIENT_ASSIGN_OR_RETURN(const cudaDataType_t type, DataType(problem.type));
     Description description;
     QUOTIENT_RETURN_IF_ERROR(description.SetOperation(problem, bias));
-    QUOTIENT_RETURN_IF_ERROR(SetLayout(
-        {type, problem.n, problem.k, problem.b_row, problem.b_step, problem.b_transposed},
-        problem.batch, &description.first));
-    QUOTIENT_RETURN_IF_ERROR(SetLayout(
-        {type, problem.k, problem.m, problem.a_row, problem.a_step, problem.a_transposed},
-        problem.batch, &description.second));
     QUOTIENT_RETURN_IF_ERROR(
-        SetLayout({type, problem.n, problem.m, problem.d_row, problem.d_step, false},
-                  problem.batch, &description.result));
+        SetLayout({type, problem.n, problem.k, problem.b_row, problem.b_step, problem.b_transposed},
+                  problem.batch, &description.first));
+    QUOTIENT_RETURN_IF_ERROR(
+        SetLayout({type, problem.k, problem.m, problem.a_row, problem.a_step, problem.a_transposed},
+                  problem.batch, &description.second));
+    QUOTIENT_RETURN_IF_ERROR(
+        SetLayout({type, problem.n, problem.m, problem.d_row, problem.d_step, false}, problem.batch,
+                  &description.result));
     return description;
   }
 
@@ -186,7 +186,9 @@ class MatmulLauncher : public StreamLauncher {
  public:
   MatmulLauncher(cublasLtHandle_t handle, const MatmulProblem& problem,
                  const cublasLtMatmulHeuristicResult_t& choice)
-      : handle_(handle), problem_(problem), algorithm_(choice.algo),
+      : handle_(handle),
+        problem_(problem),
+        algorithm_(choice.algo),
         workspace_bytes_(choice.workspaceSize) {}
 
   int64_t workspace_bytes() const override { return static_cast<int64_t>(workspace_bytes_); }
@@ -194,8 +196,8 @@ class MatmulLauncher : public StreamLauncher {
   absl::Status Enqueue(const Step& step, cudaStream_t stream) const override {
     const size_t expected = 3 + (problem_.has_bias ? 1 : 0) + (problem_.has_c ? 1 : 0);
     if (step.buffers.size() != expected) {
-      return absl::InvalidArgumentError(absl::StrCat("a product of ", expected,
-                                                     " buffers is given ", step.buffers.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a product of ", expected, " buffers is given ", step.buffers.size()));
     }
     const auto at = [&step](size_t i) { return reinterpret_cast<void*>(step.buffers[i]); };
     void* const result = at(2);
@@ -260,19 +262,21 @@ class OpenCublasLt : public CublasLt {
         Description::Of(problem, reinterpret_cast<const void*>(kAlignedAddress)));
     cublasLtMatmulPreferenceOpaque_t preference;
     QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulPreferenceInit(&preference));
-    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulPreferenceSetAttribute(
-        &preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kMaxWorkspaceBytes,
-        sizeof(kMaxWorkspaceBytes)));
+    QUOTIENT_BLAS_RETURN_IF_ERROR(
+        cublasLtMatmulPreferenceSetAttribute(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                             &kMaxWorkspaceBytes, sizeof(kMaxWorkspaceBytes)));
     std::vector<cublasLtMatmulHeuristicResult_t> choices(kMaxPlans);
     int count = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         handle_, &description.operation, &description.first, &description.second,
         &description.result, &description.result, &preference, kMaxPlans, choices.data(), &count);
     // Nothing at all is not a failure: there are no plans then.
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED) return std::vector<cublasLtMatmulHeuristicResult_t>();
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+      return std::vector<cublasLtMatmulHeuristicResult_t>();
     QUOTIENT_RETURN_IF_ERROR(BlasStatus(status, "cublasLtMatmulAlgoGetHeuristic"));
     choices.resize(static_cast<size_t>(count));
-    std::erase_if(choices, [](const auto& choice) { return choice.state != CUBLAS_STATUS_SUCCESS; });
+    std::erase_if(choices,
+                  [](const auto& choice) { return choice.state != CUBLAS_STATUS_SUCCESS; });
     return choices;
   }
 

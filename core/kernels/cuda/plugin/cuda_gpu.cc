@@ -21,8 +21,11 @@ class CudaGpu : public Gpu {
  public:
   CudaGpu(GpuFacts facts, std::unique_ptr<Device> device, std::unique_ptr<CublasLt> blas,
           std::unique_ptr<Cudnn> dnn)
-      : facts_(std::move(facts)), device_(std::move(device)), blas_(std::move(blas)),
-        dnn_(std::move(dnn)), capturer_(*device_) {}
+      : facts_(std::move(facts)),
+        device_(std::move(device)),
+        blas_(std::move(blas)),
+        dnn_(std::move(dnn)),
+        capturer_(*device_) {}
 
   const GpuFacts& facts() const override { return facts_; }
 

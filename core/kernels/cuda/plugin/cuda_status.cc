@@ -1,7 +1,8 @@
 #include "core/kernels/cuda/plugin/cuda_status.h"
 
-#include "absl/strings/str_cat.h"
 #include <cuda_runtime_api.h>
+
+#include "absl/strings/str_cat.h"
 
 namespace quotient::kernels::cuda {
 

@@ -4,10 +4,11 @@
 //
 //   QUOTIENT_CUDA_RETURN_IF_ERROR(cudaMalloc(&address, bytes));
 
+#include <driver_types.h>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
-#include <driver_types.h>
 
 namespace quotient::kernels::cuda {
 

@@ -45,8 +45,8 @@ std::string VersionName(int version) {
 absl::Status CheckDriver() {
   int version = 0;
   if (const cudaError_t error = cudaDriverGetVersion(&version); error != cudaSuccess) {
-    return NotPresent(absl::StrCat("the NVIDIA driver does not answer: ",
-                                   cudaGetErrorString(error)));
+    return NotPresent(
+        absl::StrCat("the NVIDIA driver does not answer: ", cudaGetErrorString(error)));
   }
   constexpr int kNeeded = CUDART_VERSION / 1000 * 1000;
   if (version == 0) {
@@ -68,10 +68,8 @@ absl::StatusOr<int> Attribute(cudaDeviceAttr attribute, int ordinal) {
 }
 
 absl::StatusOr<int> ComputeCapability(int ordinal) {
-  QUOTIENT_ASSIGN_OR_RETURN(const int major,
-                            Attribute(cudaDevAttrComputeCapabilityMajor, ordinal));
-  QUOTIENT_ASSIGN_OR_RETURN(const int minor,
-                            Attribute(cudaDevAttrComputeCapabilityMinor, ordinal));
+  QUOTIENT_ASSIGN_OR_RETURN(const int major, Attribute(cudaDevAttrComputeCapabilityMajor, ordinal));
+  QUOTIENT_ASSIGN_OR_RETURN(const int minor, Attribute(cudaDevAttrComputeCapabilityMinor, ordinal));
   return major * 10 + minor;
 }
 

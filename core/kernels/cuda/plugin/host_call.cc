@@ -38,7 +38,8 @@ class PinnedBuffer {
 class HostLauncher : public StreamLauncher {
  public:
   HostLauncher(HostCall call, std::vector<PinnedBuffer> inputs, std::vector<PinnedBuffer> outputs)
-      : call_(std::move(call)), pinned_inputs_(std::move(inputs)),
+      : call_(std::move(call)),
+        pinned_inputs_(std::move(inputs)),
         pinned_outputs_(std::move(outputs)) {
     for (const PinnedBuffer& buffer : pinned_inputs_) inputs_.push_back(buffer.get());
     for (const PinnedBuffer& buffer : pinned_outputs_) outputs_.push_back(buffer.get());
@@ -53,10 +54,9 @@ class HostLauncher : public StreamLauncher {
                                                      step.buffers.size()));
     }
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      QUOTIENT_CUDA_RETURN_IF_ERROR(
-          cudaMemcpyAsync(pinned_inputs_[i].get(), reinterpret_cast<void*>(step.buffers[i]),
-                          static_cast<size_t>(call_.input_bytes[i]), cudaMemcpyDeviceToHost,
-                          stream));
+      QUOTIENT_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(
+          pinned_inputs_[i].get(), reinterpret_cast<void*>(step.buffers[i]),
+          static_cast<size_t>(call_.input_bytes[i]), cudaMemcpyDeviceToHost, stream));
     }
     QUOTIENT_CUDA_RETURN_IF_ERROR(
         cudaLaunchHostFunc(stream, &HostLauncher::Run, const_cast<HostLauncher*>(this)));

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <driver_types.h>
+
 #include "absl/status/status.h"
 #include "core/kernels/cuda/gpu.h"
-#include <driver_types.h>
 
 namespace quotient::kernels::cuda {
 

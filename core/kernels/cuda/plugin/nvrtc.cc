@@ -1,12 +1,13 @@
 #include "core/kernels/cuda/plugin/nvrtc.h"
 
+#include <nvrtc.h>
+
 #include <array>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include <nvrtc.h>
 
 namespace quotient::kernels::cuda {
 

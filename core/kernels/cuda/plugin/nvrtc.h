@@ -12,8 +12,8 @@ namespace quotient::kernels::cuda {
 // 13000 for 13.0; 0 if NVRTC does not say.
 int NvrtcVersion();
 
-// A cubin for "sm_<compute_capability>". INVALID_ARGUMENT with the compiler's log. Thread-safe; some
-// 30 to 100 ms.
+// A cubin for "sm_<compute_capability>". INVALID_ARGUMENT with the compiler's log. Thread-safe;
+// some 30 to 100 ms.
 absl::StatusOr<std::string> CompileToCubin(const SourceKernel& kernel, int compute_capability);
 
 }  // namespace quotient::kernels::cuda

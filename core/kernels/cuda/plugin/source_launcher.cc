@@ -26,8 +26,8 @@ class SourceLauncher : public StreamLauncher {
 
   absl::Status Enqueue(const Step& step, cudaStream_t stream) const override {
     if (step.buffers.size() != num_buffers_) {
-      return absl::InvalidArgumentError(absl::StrCat("a kernel of ", num_buffers_,
-                                                     " buffers is given ", step.buffers.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a kernel of ", num_buffers_, " buffers is given ", step.buffers.size()));
     }
     // The runtime takes the address of each argument, and copies them.
     std::vector<DeviceAddress> buffers = step.buffers;
@@ -51,9 +51,9 @@ class SourceLauncher : public StreamLauncher {
 absl::Status CheckSizes(const SourceKernel& kernel) {
   if (kernel.grid < 1 || kernel.grid > std::numeric_limits<int>::max() || kernel.block < 1 ||
       kernel.block > 1024 || kernel.num_buffers < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kernel ", kernel.name, ": ", kernel.grid, " blocks of ", kernel.block,
-                     " threads, ", kernel.num_buffers, " buffers"));
+    return absl::InvalidArgumentError(absl::StrCat("kernel ", kernel.name, ": ", kernel.grid,
+                                                   " blocks of ", kernel.block, " threads, ",
+                                                   kernel.num_buffers, " buffers"));
   }
   return absl::OkStatus();
 }

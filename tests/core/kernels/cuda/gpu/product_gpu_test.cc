@@ -172,7 +172,11 @@ INSTANTIATE_TEST_SUITE_P(Types, GpuProductsOfTest,
                                            Arithmetic{model::DType::kFloat32,
                                                       MathPolicy::kStrict32},
                                            Arithmetic{model::DType::kFloat16, MathPolicy::kTf32},
-                                           Arithmetic{model::DType::kBfloat16, MathPolicy::kTf32}));
+                                           Arithmetic{model::DType::kBfloat16, MathPolicy::kTf32}),
+                         [](const auto& info) {
+                           return std::string(model::DTypeName(info.param.type)) +
+                                  (info.param.policy == MathPolicy::kStrict32 ? "_strict" : "");
+                         });
 
 TEST_F(GpuProductTest, NamesAreStableAndAreEnough) {
   const MatmulProblem p = Problem(512, 512, 512, 0);
