@@ -6,6 +6,7 @@ namespace {
 // In the order of preference.
 constexpr std::optional<Program> (*kMakers[])(const KernelSpec&) = {
     MakeChainProgram,
+    MakeTypedProgram,
 };
 
 }  // namespace

@@ -183,7 +183,69 @@ __device__ inline float softplus(float x) { return fmaxf(x, 0.0f) + log1pf(expf(
 __device__ inline float softsign(float x) { return x / (1.0f + fabsf(x)); }
 __device__ inline float mish(float x) { return x * tanhf(softplus(x)); }
 __device__ inline float sign(float x) { return x != x ? x : (float)((x > 0) - (x < 0)); }
+__device__ inline float floor_mod(float a, float b) {
+  const float remainder = fmodf(a, b);
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
 __device__ inline float prelu(float x, float slope) { return x < 0 ? slope * x : x; }
+)";
+
+const char kConvertPrelude[] = R"(
+template <typename T> struct IsFloat { static constexpr bool value = false; };
+template <> struct IsFloat<float> { static constexpr bool value = true; };
+template <> struct IsFloat<double> { static constexpr bool value = true; };
+
+// Integers wrap; floats are cut off, and what is out of range becomes the nearest number there is.
+template <typename T>
+struct Convert {
+  static constexpr bool is_signed = (T)-1 < (T)0;
+  static constexpr T largest = is_signed ? (T)(((u64)1 << (8 * sizeof(T) - 1)) - 1) : (T)~(u64)0;
+  static constexpr T lowest = is_signed ? (T)(-(i64)largest - 1) : (T)0;
+  template <typename V>
+  __device__ static T from(V value) {
+    if (!IsFloat<V>::value) return (T)value;
+    if (value != value) return 0;
+    if (value <= (V)lowest) return lowest;
+    if (value >= (V)largest) return largest;
+    return (T)value;
+  }
+};
+template <>
+struct Convert<bool> {
+  template <typename V>
+  __device__ static bool from(V value) { return value != 0; }
+};
+template <>
+struct Convert<float> {
+  template <typename V>
+  __device__ static float from(V value) { return (float)value; }
+  __device__ static float from(u64 value) { return (float)(double)value; }
+};
+template <>
+struct Convert<double> {
+  template <typename V>
+  __device__ static double from(V value) { return (double)value; }
+};
+
+// The float that equals the number, else the one of its neighbours whose last bit is set: rounding
+// that once more is rounding the number once.
+__device__ inline float float_by_odd(double value) {
+  const float nearest = (float)value;
+  const u32 bits = bits_of_float(nearest);
+  if ((double)nearest == value || value != value || (bits & 1u) != 0) return nearest;
+  return float_of_bits(fabs((double)nearest) > fabs(value) ? bits - 1 : bits + 1);
+}
+template <typename T>
+struct ConvertToNarrow {
+  template <typename V>
+  __device__ static T from(V value) { return narrow<T>(float_by_odd((double)value)); }
+  __device__ static T from(float value) { return narrow<T>(value); }
+};
+template <> struct Convert<f16> : ConvertToNarrow<f16> {};
+template <> struct Convert<bf16> : ConvertToNarrow<bf16> {};
+
+template <typename T, typename V>
+__device__ inline T convert(V value) { return Convert<T>::from(value); }
 )";
 
 // Two steps through shared memory: as quick as shuffles for so few values, and the same on every

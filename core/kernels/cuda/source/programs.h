@@ -15,6 +15,10 @@ namespace quotient::kernels::cuda {
 // "chain": element-wise floating-point nodes (core/kernels/fusion.h).
 std::optional<Program> MakeChainProgram(const KernelSpec& spec);
 
+// "typed": other element-wise operators: Cast, Where, comparisons, logic, integers, and functions
+// of floats that do not fuse.
+std::optional<Program> MakeTypedProgram(const KernelSpec& spec);
+
 // The first of the above that takes the spec.
 std::optional<Program> MakeSourceProgram(const KernelSpec& spec);
 
