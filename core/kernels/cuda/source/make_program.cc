@@ -7,6 +7,7 @@ namespace {
 constexpr std::optional<Program> (*kMakers[])(const KernelSpec&) = {
     MakeChainProgram,
     MakeTypedProgram,
+    MakeCopyProgram,
 };
 
 }  // namespace

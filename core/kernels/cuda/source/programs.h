@@ -19,6 +19,10 @@ std::optional<Program> MakeChainProgram(const KernelSpec& spec);
 // of floats that do not fuse.
 std::optional<Program> MakeTypedProgram(const KernelSpec& spec);
 
+// "copy", "transpose": layout changes, Transpose, Concat, Split, Slice, Expand, Tile, and views
+// that are not free.
+std::optional<Program> MakeCopyProgram(const KernelSpec& spec);
+
 // The first of the above that takes the spec.
 std::optional<Program> MakeSourceProgram(const KernelSpec& spec);
 

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -100,22 +101,30 @@ Definitions& Definitions::Ints(absl::string_view name, const std::vector<int64_t
 }
 
 std::string OffsetText(const std::vector<WalkAxis>& axes, absl::string_view index,
-                       absl::string_view type) {
+                       absl::string_view type, int64_t base) {
   const char* const suffix = type == "u64" ? "ull" : "u";
-  std::string text;
+  std::string added, subtracted;
   int64_t below = 1;  // positions of the axes behind this one
   for (size_t i = axes.size(); i-- > 0;) {
     const WalkAxis& axis = axes[i];
-    if (axis.stride != 0) {
+    const int64_t distance = std::abs(axis.stride);
+    if (distance != 0) {
       std::string term(index);
       if (below != 1) absl::StrAppend(&term, " / ", below, suffix);
       if (i != 0) absl::StrAppend(&term, " % ", axis.count, suffix);
-      if (axis.stride != 1) absl::StrAppend(&term, " * ", axis.stride, suffix);
-      text = text.empty() ? term : absl::StrCat(term, " + ", text);
+      if (distance != 1) absl::StrAppend(&term, " * ", distance, suffix);
+      if (axis.stride > 0) {
+        added = added.empty() ? term : absl::StrCat(term, " + ", added);
+      } else {
+        absl::StrAppend(&subtracted, " - ", term);
+      }
     }
     below *= axis.count;
   }
-  return text.empty() ? "0" : text;
+  if (base != 0 || added.empty()) {
+    added = absl::StrCat(base, suffix, added.empty() ? "" : " + ", added);
+  }
+  return added + subtracted;
 }
 
 void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis) {

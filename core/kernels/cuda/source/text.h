@@ -52,10 +52,10 @@ struct WalkAxis {
   int64_t stride;
 };
 
-// The text of the offset of position `index` (an expression without operators) of a walk, slowest
-// axis first, in type `type`.
+// The text of `base` plus the offset of position `index` (an expression without operators) of a
+// walk, slowest axis first, in type `type`. Strides may be negative, the sum may not.
 std::string OffsetText(const std::vector<WalkAxis>& axes, absl::string_view index,
-                       absl::string_view type);
+                       absl::string_view type, int64_t base = 0);
 
 // Appends an axis, joined to the last one where the two are one run. Axes of one item are dropped.
 void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis);

@@ -1,0 +1,367 @@
+// Kernels that only move elements: boxes of them, from operands into outputs.
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
+#include "core/kernels/cuda/source/programs.h"
+#include "core/kernels/cuda/source/text.h"
+#include "core/kernels/layout.h"
+#include "core/kernels/view.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+// One axis of a box: how many elements, and the distance of neighbours on both sides.
+struct CopyAxis {
+  int64_t count;
+  int64_t from;
+  int64_t to;
+};
+
+// A box of elements moved from an operand into an output; distances and offsets in elements.
+struct Move {
+  int operand = 0;
+  int output = 0;
+  int64_t from_offset = 0;
+  int64_t to_offset = 0;
+  std::vector<CopyAxis> axes;  // slowest on the writing side first
+
+  int64_t elements() const {
+    return std::accumulate(axes.begin(), axes.end(), int64_t{1},
+                           [](int64_t product, const CopyAxis& a) { return product * a.count; });
+  }
+};
+
+// Drops axes of one element, sorts by the writing side and joins neighbours that are one run on
+// both.
+std::vector<CopyAxis> Simplify(std::vector<CopyAxis> axes) {
+  std::erase_if(axes, [](const CopyAxis& axis) { return axis.count == 1; });
+  std::stable_sort(axes.begin(), axes.end(),
+                   [](const CopyAxis& a, const CopyAxis& b) { return a.to > b.to; });
+  std::vector<CopyAxis> joined;
+  for (const CopyAxis& axis : axes) {
+    if (!joined.empty() && joined.back().to == axis.to * axis.count &&
+        joined.back().from == axis.from * axis.count) {
+      joined.back() = {joined.back().count * axis.count, axis.from, axis.to};
+    } else {
+      joined.push_back(axis);
+    }
+  }
+  if (joined.empty()) joined.push_back({1, 1, 1});
+  return joined;
+}
+
+// --- Which boxes a spec moves ---
+
+using Moves = std::optional<std::vector<Move>>;
+
+std::vector<int64_t> Strides(const Operand& operand) {
+  return StridesOf(operand.type.dims(), operand.layout);
+}
+
+Move Box(const std::vector<int64_t>& count, const std::vector<int64_t>& from,
+         const std::vector<int64_t>& to) {
+  std::vector<CopyAxis> axes;
+  for (size_t i = 0; i < count.size(); ++i) axes.push_back({count[i], from[i], to[i]});
+  return Move{.axes = std::move(axes)};
+}
+
+Moves SameIndexMoves(const KernelSpec& spec) {
+  return {{Box(spec.outputs[0].type.dims(), Strides(spec.inputs[0]), Strides(spec.outputs[0]))}};
+}
+
+// The same elements in row-major order under other dimensions.
+Moves FlatMoves(const KernelSpec& spec) {
+  const auto is_plain = [](const Operand& o) {
+    return SameMemory(o.type, o.layout, Layout::kPlain);
+  };
+  if (!is_plain(spec.inputs[0]) || !is_plain(spec.outputs[0])) return std::nullopt;
+  return {{Move{.axes = {{spec.outputs[0].type.elements(), 1, 1}}}}};
+}
+
+Moves TransposeMoves(const KernelSpec& spec) {
+  const std::vector<int64_t> strides = Strides(spec.inputs[0]);
+  model::Ints reversed;
+  for (size_t i = strides.size(); i-- > 0;) reversed.push_back(static_cast<int64_t>(i));
+  std::vector<int64_t> from;
+  for (const int64_t axis : spec.attributes.GetInts("perm", reversed)) {
+    from.push_back(strides[axis]);
+  }
+  return {{Box(spec.outputs[0].type.dims(), from, Strides(spec.outputs[0]))}};
+}
+
+// Slice and Split.
+Moves RegionMoves(const KernelSpec& spec) {
+  const std::vector<int64_t> strides = Strides(spec.inputs[0]);
+  std::vector<Move> moves;
+  for (size_t i = 0; i < spec.outputs.size(); ++i) {
+    const std::optional<Region> region = RegionOf(spec, i);
+    if (!region) return std::nullopt;
+    std::vector<int64_t> from(strides.size());
+    int64_t offset = 0;
+    for (size_t axis = 0; axis < strides.size(); ++axis) {
+      from[axis] = strides[axis] * region->steps[axis];
+      offset += strides[axis] * region->starts[axis];
+    }
+    Move move = Box(spec.outputs[i].type.dims(), from, Strides(spec.outputs[i]));
+    move.output = static_cast<int>(i);
+    move.from_offset = offset;
+    moves.push_back(std::move(move));
+  }
+  return moves;
+}
+
+Moves ConcatMoves(const KernelSpec& spec) {
+  const std::vector<int64_t> to = Strides(spec.outputs[0]);
+  int64_t axis = spec.attributes.GetInt("axis", 0);
+  if (axis < 0) axis += spec.outputs[0].type.rank();
+  std::vector<Move> moves;
+  int64_t start = 0;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    const std::vector<int64_t> dims = spec.inputs[i].type.dims();
+    Move move = Box(dims, Strides(spec.inputs[i]), to);
+    move.operand = static_cast<int>(i);
+    move.to_offset = start * to[axis];
+    start += dims[axis];
+    moves.push_back(std::move(move));
+  }
+  return moves;
+}
+
+Moves ExpandMoves(const KernelSpec& spec) {
+  const std::vector<int64_t> dims = spec.outputs[0].type.dims();
+  const std::vector<int64_t> from =
+      BroadcastStrides(spec.inputs[0].type.dims(), Strides(spec.inputs[0]), dims);
+  return {{Box(dims, from, Strides(spec.outputs[0]))}};
+}
+
+Moves TileMoves(const KernelSpec& spec) {
+  const model::Ints* repeats = spec.attributes.FindInts("repeats");
+  if (repeats == nullptr) return std::nullopt;
+  const std::vector<int64_t> dims = spec.inputs[0].type.dims();
+  const std::vector<int64_t> from = Strides(spec.inputs[0]);
+  const std::vector<int64_t> to = Strides(spec.outputs[0]);
+  Move move;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    move.axes.push_back({(*repeats)[i], 0, dims[i] * to[i]});
+    move.axes.push_back({dims[i], from[i], to[i]});
+  }
+  return {{move}};
+}
+
+bool ReadsOnlyInputZero(const KernelSpec& spec) {
+  return std::all_of(spec.inputs.begin() + 1, spec.inputs.end(),
+                     [](const Operand& o) { return o.type.dtype == model::DType::kUndefined; });
+}
+
+Moves MovesOf(const KernelSpec& spec) {
+  const absl::string_view op = spec.op;
+  if (op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze") {
+    // Their other input, a shape that is not constant, says nothing that the types do not.
+    return FlatMoves(spec);
+  }
+  if (op == "Expand") return ExpandMoves(spec);
+  if (op == "Concat") return ConcatMoves(spec);
+  if (!ReadsOnlyInputZero(spec)) return std::nullopt;
+  if (op == kReorderOp || op == "Identity" || op == "Dropout") return SameIndexMoves(spec);
+  if (op == "Transpose") return TransposeMoves(spec);
+  if (op == "Slice" || op == "Split") return RegionMoves(spec);
+  if (op == "Tile") return TileMoves(spec);
+  return std::nullopt;
+}
+
+// --- How they are moved ---
+
+// Elements are moved by size.
+std::string ItemType(int64_t bytes) { return absl::StrCat("u", 8 * bytes); }
+
+// The most elements that may be moved at once, at most 16 bytes: everything but the innermost run
+// is a multiple of them, on both sides.
+int64_t PackSize(const Move& move, int64_t item_bytes) {
+  const CopyAxis& inner = move.axes.back();
+  if (inner.to != 1 || inner.from != 1) return 1;
+  int64_t common = std::gcd(16 / item_bytes, inner.count);
+  common = std::gcd(std::gcd(common, move.from_offset), move.to_offset);
+  for (size_t i = 0; i + 1 < move.axes.size(); ++i) {
+    common = std::gcd(std::gcd(common, move.axes[i].from), move.axes[i].to);
+  }
+  return common;
+}
+
+// The walk over a side of a box, in packs.
+std::vector<WalkAxis> Walk(const Move& move, int64_t pack, int64_t CopyAxis::*side) {
+  std::vector<WalkAxis> axes;
+  for (const CopyAxis& axis : move.axes) {
+    const bool inner = &axis == &move.axes.back();
+    AppendAxis(axes, {inner ? axis.count / pack : axis.count, axis.*side * (inner ? pack : 1)});
+  }
+  return axes;
+}
+
+// A side of a transposed box that tiles of shared memory are worth while for: its innermost axis is
+// a run on the writing side and another axis one on the reading side. Nothing: there is none.
+std::optional<size_t> ReadingRun(const Move& move) {
+  constexpr int64_t kLeast = 16;
+  const CopyAxis& inner = move.axes.back();
+  if (inner.to != 1 || inner.from == 1 || inner.count < kLeast) return std::nullopt;
+  for (size_t i = 0; i + 1 < move.axes.size(); ++i) {
+    if (move.axes[i].from == 1 && move.axes[i].count >= kLeast) return i;
+  }
+  return std::nullopt;
+}
+
+constexpr int kTransposeBlock = 256;
+
+// Tiles go through shared memory, so that both sides are read and written in runs.
+constexpr char kTransposeText[] = R"(
+constexpr Index kColumnTiles = (kColumns + kTile - 1) / kTile;
+constexpr Index kRowTiles = (kRows + kTile - 1) / kTile;
+constexpr int kStep = kBlock / kTile;
+
+// Rows are neighbours on the reading side, columns on the writing side.
+extern "C" __global__ void transpose(const T* from, T* to) {
+  __shared__ T tile[kTile][kTile + 1];
+  const int x = threadIdx.x % kTile;
+  const int y = threadIdx.x / kTile;
+  const Index column = blockIdx.x % kColumnTiles * kTile;
+  const Index row = blockIdx.x / kColumnTiles % kRowTiles * kTile;
+  const Index outer = blockIdx.x / kColumnTiles / kRowTiles;
+  from += from_offset(outer);
+  to += to_offset(outer);
+  for (int k = y; k < kTile; k += kStep) {
+    if (column + k < kColumns && row + x < kRows) {
+      tile[k][x] = from[(column + k) * kFromStride + row + x];
+    }
+  }
+  __syncthreads();
+  for (int k = y; k < kTile; k += kStep) {
+    if (row + k < kRows && column + x < kColumns) {
+      to[(row + k) * kToStride + column + x] = tile[x][k];
+    }
+  }
+}
+)";
+
+std::string OffsetFunction(absl::string_view name, const std::vector<WalkAxis>& axes,
+                           absl::string_view index_type, int64_t base) {
+  return absl::Substitute("__device__ inline Index $0(Index i) { return $1; }\n", name,
+                          OffsetText(axes, "i", index_type, base));
+}
+
+void AddTranspose(Move move, size_t run, int64_t item_bytes, const std::string& index_type,
+                  const std::vector<BufferRef>& buffers, ProgramWriter& writer) {
+  const CopyAxis columns = move.axes.back(), rows = move.axes[run];
+  move.axes.pop_back();
+  move.axes.erase(move.axes.begin() + static_cast<std::ptrdiff_t>(run));
+  const int64_t tile = item_bytes >= 4 ? 32 : 64;
+  std::string text = Definitions()
+                         .Type("T", ItemType(item_bytes))
+                         .Type("Index", index_type)
+                         .Int("kBlock", kTransposeBlock)
+                         .Int("kTile", tile)
+                         .Int("kColumns", columns.count)
+                         .Int("kRows", rows.count)
+                         .Int("kFromStride", columns.from)
+                         .Int("kToStride", rows.to)
+                         .text();
+  std::vector<WalkAxis> from, to;
+  for (const CopyAxis& axis : move.axes) {
+    from.push_back({axis.count, axis.from});
+    to.push_back({axis.count, axis.to});
+  }
+  absl::StrAppend(&text, OffsetFunction("from_offset", from, index_type, move.from_offset),
+                  OffsetFunction("to_offset", to, index_type, move.to_offset), kTransposeText);
+  const int64_t tiles = CeilDiv(columns.count, tile) * CeilDiv(rows.count, tile);
+  writer.Launch("transpose", text, tiles * move.elements(), kTransposeBlock, buffers);
+}
+
+// All boxes in one kernel; each has a range of blocks.
+void AddCopy(const std::vector<Move>& moves, int64_t item_bytes, const std::string& index_type,
+             const std::vector<BufferRef>& operands, const std::vector<BufferRef>& outputs,
+             ProgramWriter& writer) {
+  int64_t packs = 0;
+  for (const Move& move : moves) packs += move.elements() / PackSize(move, item_bytes);
+  const int block = BlockFor(packs);
+  std::string functions, parameters, body;
+  std::vector<BufferRef> buffers;
+  const auto add_parameters = [&](const std::vector<BufferRef>& refs, absl::string_view type,
+                                  absl::string_view name) {
+    for (size_t i = 0; i < refs.size(); ++i) {
+      absl::StrAppend(&parameters, buffers.empty() ? "" : ", ", type, name, i);
+      buffers.push_back(refs[i]);
+    }
+  };
+  add_parameters(operands, "const T* ", "from");
+  add_parameters(outputs, "T* ", "to");
+  int64_t blocks = 0;
+  for (size_t i = 0; i < moves.size(); ++i) {
+    const Move& move = moves[i];
+    const int64_t pack = PackSize(move, item_bytes);
+    const int64_t count = move.elements() / pack;
+    const int64_t begin = blocks;
+    blocks += CeilDiv(count, block);
+    absl::StrAppend(
+        &functions,
+        absl::Substitute(
+            R"(__device__ inline void move$0(const T* from, T* to, Index i) {
+  if (i >= $1) return;
+  store_pack(to + ($3), load_pack<$4>(from + ($2)));
+}
+)",
+            i, count,
+            OffsetText(Walk(move, pack, &CopyAxis::from), "i", index_type, move.from_offset),
+            OffsetText(Walk(move, pack, &CopyAxis::to), "i", index_type, move.to_offset), pack));
+    absl::StrAppend(&body,
+                    absl::Substitute("  if (block < $0) return move$1(from$2, to$3, (block - $4) * "
+                                     "blockDim.x + threadIdx.x);\n",
+                                     blocks, i, move.operand, move.output, begin));
+  }
+  const std::string text =
+      absl::StrCat(Definitions().Type("T", ItemType(item_bytes)).Type("Index", index_type).text(),
+                   functions, "\nextern \"C\" __global__ void copy(", parameters,
+                   ") {\n  const Index block = blockIdx.x;\n", body, "}\n");
+  writer.Launch("copy", text, blocks, block, std::move(buffers));
+}
+
+}  // namespace
+
+std::optional<Program> MakeCopyProgram(const KernelSpec& spec) {
+  if (spec.inputs.empty() || spec.outputs.empty() || !spec.epilogue.empty()) return std::nullopt;
+  if (spec.outputs.size() > 1 && spec.op != "Split") return std::nullopt;
+  const model::DType dtype = spec.outputs[0].type.dtype;
+  const int64_t item_bytes = ElementBytes(dtype);
+  if (item_bytes == 0 || spec.inputs[0].type.dtype != dtype) return std::nullopt;
+  Moves moves = MovesOf(spec);
+  if (!moves) return std::nullopt;
+  int64_t largest = 0;
+  std::vector<Move> filled;
+  for (Move& move : *moves) {
+    largest = std::max({largest, spec.inputs[move.operand].type.elements(),
+                        spec.outputs[move.output].type.elements()});
+    if (move.elements() == 0) continue;
+    move.axes = Simplify(std::move(move.axes));
+    filled.push_back(std::move(move));
+  }
+  // Threads behind the end count too.
+  const std::string index_type = IndexType(largest + (1 << 16));
+  const std::optional<size_t> run =
+      filled.size() == 1 && moves->size() == 1 ? ReadingRun(filled[0]) : std::nullopt;
+  ProgramWriter writer(spec, run ? "transpose" : "copy");
+  if (filled.empty()) return std::move(writer).Finish();
+  std::vector<BufferRef> operands, outputs;
+  const size_t num_operands = spec.op == "Concat" ? spec.inputs.size() : 1;
+  for (size_t i = 0; i < num_operands; ++i) operands.push_back(writer.Operand(static_cast<int>(i)));
+  for (size_t i = 0; i < spec.outputs.size(); ++i) {
+    outputs.push_back(writer.Output(static_cast<int>(i)));
+  }
+  if (run) {
+    AddTranspose(filled[0], *run, item_bytes, index_type, {operands[0], outputs[0]}, writer);
+  } else {
+    AddCopy(filled, item_bytes, index_type, operands, outputs, writer);
+  }
+  return std::move(writer).Finish();
+}
+
+}  // namespace quotient::kernels::cuda
