@@ -5,9 +5,7 @@ namespace {
 
 // In the order of preference.
 constexpr std::optional<Program> (*kMakers[])(const KernelSpec&) = {
-    MakeChainProgram,
-    MakeTypedProgram,
-    MakeCopyProgram,
+    MakeChainProgram, MakeTypedProgram, MakeCopyProgram, MakeSoftmaxProgram, MakeNormalizeProgram,
 };
 
 }  // namespace

@@ -26,30 +26,6 @@ int64_t PackSize(const Pointwise& pointwise, int64_t total) {
   return pack;
 }
 
-// How a thread reads the elements of an operand that belong to its pack, from `first` on.
-std::string ReadText(const PointwiseInput& input, const Operand& output, size_t index, int64_t pack,
-                     absl::string_view index_type) {
-  const std::vector<WalkAxis> axes = BroadcastWalk(input.operand, output);
-  const bool dense = axes.size() == 1 && axes[0].stride == 1;
-  const bool whole_packs = !axes.empty() && axes.back().count % pack == 0;
-  if (dense || (whole_packs && axes.back().stride == 1)) {
-    return absl::Substitute("  const Pack<T$0, kPack> x$0 = load_pack<kPack>(p$0 + ($1), count);\n",
-                            index, OffsetText(axes, "first", index_type));
-  }
-  if (axes.empty() || (whole_packs && axes.back().stride == 0)) {
-    return absl::Substitute("  const Pack<T$0, kPack> x$0 = splat_pack<kPack>(p$0[$1]);\n", index,
-                            OffsetText(axes, "first", index_type));
-  }
-  return absl::Substitute(R"(  Pack<T$0, kPack> x$0;
-#pragma unroll
-  for (int k = 0; k < kPack; ++k) {
-    const Index i = first + k;
-    if (k < count) x$0.at[k] = p$0[$1];
-  }
-)",
-                          index, OffsetText(axes, "i", index_type));
-}
-
 }  // namespace
 
 std::vector<WalkAxis> BroadcastWalk(const Operand& operand, const Operand& output) {
@@ -63,6 +39,29 @@ std::vector<WalkAxis> BroadcastWalk(const Operand& operand, const Operand& outpu
     AppendAxis(axes, {full[axis], strides[axis]});
   }
   return axes;
+}
+
+std::string ReadPackText(const Operand& operand, const Operand& output, size_t number, int64_t pack,
+                         absl::string_view index_type) {
+  const std::vector<WalkAxis> axes = BroadcastWalk(operand, output);
+  const bool dense = axes.size() == 1 && axes[0].stride == 1;
+  const bool whole_packs = !axes.empty() && axes.back().count % pack == 0;
+  if (dense || (whole_packs && axes.back().stride == 1)) {
+    return absl::Substitute("  const Pack<T$0, kPack> x$0 = load_pack<kPack>(p$0 + ($1), count);\n",
+                            number, OffsetText(axes, "first", index_type));
+  }
+  if (axes.empty() || (whole_packs && axes.back().stride == 0)) {
+    return absl::Substitute("  const Pack<T$0, kPack> x$0 = splat_pack<kPack>(p$0[$1]);\n", number,
+                            OffsetText(axes, "first", index_type));
+  }
+  return absl::Substitute(R"(  Pack<T$0, kPack> x$0;
+#pragma unroll
+  for (int k = 0; k < kPack; ++k) {
+    const Index i = first + k;
+    if (k < count) x$0.at[k] = p$0[$1];
+  }
+)",
+                          number, OffsetText(axes, "i", index_type));
 }
 
 void AddPointwise(const Pointwise& pointwise, ProgramWriter& writer) {
@@ -82,7 +81,7 @@ void AddPointwise(const Pointwise& pointwise, ProgramWriter& writer) {
     const char* const comma = i == 0 ? "" : ", ";
     definitions.Type(absl::StrCat("T", i), StoredType(input.operand.type.dtype));
     absl::StrAppend(&parameters, "const T", i, "* p", i, ", ");
-    absl::StrAppend(&reads, ReadText(input, pointwise.output, i, pack, index));
+    absl::StrAppend(&reads, ReadPackText(input.operand, pointwise.output, i, pack, index));
     absl::StrAppend(&arguments, comma, ComputedType(input.operand.type.dtype), " v", i);
     absl::StrAppend(&values, comma, "widen(x", i, ".at[k])");
     buffers.push_back(input.buffer);

@@ -34,6 +34,11 @@ struct Pointwise {
 // Adds the launch; none for an empty output. The output may lie where a dense operand does.
 void AddPointwise(const Pointwise& pointwise, ProgramWriter& writer);
 
+// Statements that read an operand's elements for `count` neighbouring positions of the output, from
+// `first` on, into a Pack `x<number>`. They use the names T<number>, p<number>, Index and kPack.
+std::string ReadPackText(const Operand& operand, const Operand& output, size_t number, int64_t pack,
+                         absl::string_view index_type);
+
 // The axes of the output in memory order, with the distances of the operand's elements.
 std::vector<WalkAxis> BroadcastWalk(const Operand& operand, const Operand& output);
 

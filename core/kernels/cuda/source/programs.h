@@ -23,6 +23,12 @@ std::optional<Program> MakeTypedProgram(const KernelSpec& spec);
 // that are not free.
 std::optional<Program> MakeCopyProgram(const KernelSpec& spec);
 
+// "softmax": Softmax and LogSoftmax along any axis.
+std::optional<Program> MakeSoftmaxProgram(const KernelSpec& spec);
+
+// "normalize": Layer-, RMS-, Instance- and GroupNormalization.
+std::optional<Program> MakeNormalizeProgram(const KernelSpec& spec);
+
 // The first of the above that takes the spec.
 std::optional<Program> MakeSourceProgram(const KernelSpec& spec);
 

@@ -42,10 +42,15 @@ void ExpectClose(const Tensor& expected, const Tensor& actual) {
   }
   const std::vector<double> wanted = expected.AsDoubles();
   const std::vector<double> found = actual.AsDoubles();
-  const double tolerance = Tolerance(expected.dtype());
+  // Differences of equal numbers are zero but for rounding: relative to the numbers, at most 1.
+  double largest = 0;
+  for (const double value : wanted) {
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+  }
+  const double tolerance = Tolerance(expected.dtype()), least = std::min(1.0, largest);
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] == found[i] || (std::isnan(wanted[i]) && std::isnan(found[i]))) continue;
-    ASSERT_LE(std::fabs(wanted[i] - found[i]), tolerance * std::max(1.0, std::fabs(wanted[i])))
+    ASSERT_LE(std::fabs(wanted[i] - found[i]), tolerance * std::max(least, std::fabs(wanted[i])))
         << "element " << i << ": " << wanted[i] << " wanted, " << found[i] << " found";
   }
 }
