@@ -5,7 +5,8 @@ namespace {
 
 // In the order of preference.
 constexpr std::optional<Program> (*kMakers[])(const KernelSpec&) = {
-    MakeChainProgram, MakeTypedProgram, MakeCopyProgram, MakeSoftmaxProgram, MakeNormalizeProgram,
+    MakeChainProgram,   MakeTypedProgram,     MakeCopyProgram,
+    MakeSoftmaxProgram, MakeNormalizeProgram, MakeReduceProgram,
 };
 
 }  // namespace

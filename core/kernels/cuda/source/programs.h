@@ -29,6 +29,9 @@ std::optional<Program> MakeSoftmaxProgram(const KernelSpec& spec);
 // "normalize": Layer-, RMS-, Instance- and GroupNormalization.
 std::optional<Program> MakeNormalizeProgram(const KernelSpec& spec);
 
+// "reduce": ReduceSum and its like, ArgMax, ArgMin, GlobalAveragePool, GlobalMaxPool.
+std::optional<Program> MakeReduceProgram(const KernelSpec& spec);
+
 // The first of the above that takes the spec.
 std::optional<Program> MakeSourceProgram(const KernelSpec& spec);
 
