@@ -40,19 +40,31 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
   return executable;
 }
 
+// Once, and a look at what comes out.
+absl::Status RunOnce(kernels::Executable& executable, const verify::CutGraph& cut,
+                     const verify::Reference* reference) {
+  QUOTIENT_RETURN_IF_ERROR(executable.Run());
+  if (reference == nullptr) return absl::OkStatus();
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> outputs, executable.GetOutputs());
+  return reference->CheckRun(cut, executable.output_values(), outputs);
+}
+
 // The original and all candidates against each other; in the lane. Candidates that cannot be
 // compiled, or run once, leave.
 absl::StatusOr<timing::EndToEndResult> RunAll(
-    const Prepared& original, const std::vector<model::Tensor>& inputs, kernels::Backend& backend,
-    const kernels::PlanChoice& plans, int threads, const StopCondition& stop,
-    std::vector<Packaged>* candidates, std::vector<std::string>* failures) {
+    const Prepared& original, const std::vector<model::Tensor>& inputs,
+    const verify::Reference* reference, kernels::Backend& backend, const kernels::PlanChoice& plans,
+    int threads, const StopCondition& stop, std::vector<Packaged>* candidates,
+    std::vector<std::string>* failures) {
   std::vector<std::unique_ptr<kernels::Executable>> owned;
   QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
                             Compile(backend, plans, original.cut, inputs, original.cut));
+  QUOTIENT_RETURN_IF_ERROR(RunOnce(*owned[0], original.cut, reference));
   std::vector<Packaged> kept;
   for (Packaged& candidate : *candidates) {
     auto compiled = Compile(backend, plans, original.cut, inputs, candidate.prepared.cut);
-    const absl::Status ran = compiled.ok() ? (*compiled)->Run() : compiled.status();
+    const absl::Status ran =
+        compiled.ok() ? RunOnce(**compiled, candidate.prepared.cut, reference) : compiled.status();
     if (ran.ok()) {
       owned.push_back(*std::move(compiled));
       kept.push_back(std::move(candidate));
@@ -105,12 +117,14 @@ absl::Status KeepVerified(const verify::Reference& reference, int threads,
 }
 
 absl::StatusOr<Decision> DecideByRunning(
-    const Prepared& original, const std::vector<model::Tensor>& inputs, kernels::Backend& backend,
-    const kernels::PlanChoice& plans, int threads, const StopCondition& stop,
-    std::vector<Packaged>* candidates, std::vector<std::string>* failures) {
+    const Prepared& original, const std::vector<model::Tensor>& inputs,
+    const verify::Reference* reference, kernels::Backend& backend, const kernels::PlanChoice& plans,
+    int threads, const StopCondition& stop, std::vector<Packaged>* candidates,
+    std::vector<std::string>* failures) {
   absl::StatusOr<timing::EndToEndResult> ran;
-  timing::RunInLane(
-      [&] { ran = RunAll(original, inputs, backend, plans, threads, stop, candidates, failures); });
+  timing::RunInLane([&] {
+    ran = RunAll(original, inputs, reference, backend, plans, threads, stop, candidates, failures);
+  });
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result, std::move(ran));
   Decision decision;
   decision.disturbed = result.contaminated;

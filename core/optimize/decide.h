@@ -32,13 +32,15 @@ struct Decision {
 };
 
 // By running the original and all candidates end to end, interleaved, on `inputs` (those of
-// original.cut), kernels by `plans`. Fills in `measured` of all. Without candidates the original is
+// original.cut; where there is a `reference`, its first ones, and what comes out is compared with
+// it), kernels by `plans`. Fills in `measured` of all. Without candidates the original is
 // measured alone. Candidates that the backend cannot run are thrown away; `failures` gets a line
 // for each.
 absl::StatusOr<Decision> DecideByRunning(
-    const Prepared& original, const std::vector<model::Tensor>& inputs, kernels::Backend& backend,
-    const kernels::PlanChoice& plans, int threads, const StopCondition& stop,
-    std::vector<Packaged>* candidates, std::vector<std::string>* failures);
+    const Prepared& original, const std::vector<model::Tensor>& inputs,
+    const verify::Reference* reference, kernels::Backend& backend, const kernels::PlanChoice& plans,
+    int threads, const StopCondition& stop, std::vector<Packaged>* candidates,
+    std::vector<std::string>* failures);
 
 // By predicted cost: for devices that are only a model.
 Decision DecideByModel(double original_cost_us, const std::vector<Packaged>& candidates);

@@ -235,9 +235,9 @@ class Run {
         reference_.has_value() ? reference_->inputs(0)
                                : verify::RandomInputs(original_.cut.graph, options_.seed);
     std::vector<std::string> failures;
-    absl::StatusOr<Decision> decision =
-        DecideByRunning(original_, inputs, *device_->backend(), device_->plans(), threads_, stop_,
-                        &packaged_, &failures);
+    absl::StatusOr<Decision> decision = DecideByRunning(
+        original_, inputs, reference_.has_value() ? &*reference_ : nullptr, *device_->backend(),
+        device_->plans(), threads_, stop_, &packaged_, &failures);
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     for (const std::string& failure : failures) {
       NoteFailure("a candidate could not be run and was thrown away", absl::InternalError(failure));

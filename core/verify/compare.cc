@@ -112,6 +112,26 @@ Difference Compare(const Tensor& original, const Tensor& other) {
                                           : CompareIntegers(original, other);
 }
 
+double RelativeNorm(const Tensor& original, const Tensor& other) {
+  if (original.type() != other.type()) return kInfinity;
+  if (!model::IsFloat(original.dtype())) return 0;
+  std::vector<double> a(kChunk), b(kChunk);
+  double of_original = 0, of_difference = 0;
+  for (int64_t begin = 0; begin < original.elements(); begin += kChunk) {
+    const size_t count = static_cast<size_t>(std::min(kChunk, original.elements() - begin));
+    original.Load(begin, std::span(a).first(count));
+    other.Load(begin, std::span(b).first(count));
+    for (size_t i = 0; i < count; ++i) {
+      if (!std::isfinite(a[i]) || IsHuge(a[i], original.dtype())) continue;
+      of_original += a[i] * a[i];
+      of_difference += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+  }
+  if (!std::isfinite(of_difference)) return kInfinity;
+  // All zero in the original: the difference itself counts, against 1.
+  return std::sqrt(of_difference / (of_original > 0 ? of_original : 1));
+}
+
 double Tolerance(const model::Graph& graph) {
   double tolerance = 1e-9;
   const auto widen = [&](const std::vector<model::ValueId>& ids) {
@@ -153,6 +173,26 @@ absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_
     reference.outputs_.push_back(std::move(outputs));
   }
   return reference;
+}
+
+absl::Status Reference::CheckRun(const CutGraph& candidate,
+                                 const std::vector<model::ValueId>& values,
+                                 const std::vector<Tensor>& outputs) const {
+  // Sums of bfloat16 over a deep network come to some hundredths.
+  constexpr double kWrong = 0.1;
+  const auto positions = Positions(original_->output_keys);
+  for (size_t i = 0; i < candidate.graph.outputs.size(); ++i) {
+    const auto run = std::find(values.begin(), values.end(), candidate.graph.outputs[i]);
+    const auto known = positions.find(candidate.output_keys[i]);
+    if (run == values.end() || known == positions.end()) continue;  // nothing is computed there
+    const double norm = RelativeNorm(outputs_[0][known->second], outputs[run - values.begin()]);
+    if (norm > kWrong) {
+      return absl::InternalError(
+          absl::StrCat("a kernel of this device is wrong: ", candidate.output_keys[i],
+                       " comes out with an error of ", norm, " of its norm"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Verdict> Reference::Check(const CutGraph& candidate, int threads,

@@ -26,6 +26,11 @@ struct Difference {
 // Types and shapes must be equal, else the difference is infinite.
 Difference Compare(const model::Tensor& original, const model::Tensor& other);
 
+// The norm of the difference over that of the original, where that is finite: what a device's
+// rounding is told from a wrong kernel by. Infinite where only the original is finite, or types
+// differ; 0 for integers, which a last digit may decide.
+double RelativeNorm(const model::Tensor& original, const model::Tensor& other);
+
 // What is allowed for a graph: decided by the narrowest floating-point type in it. float64 1e-9,
 // float32 1e-4, float16 1e-2, bfloat16 2e-2.
 double Tolerance(const model::Graph& graph);
@@ -52,6 +57,11 @@ class Reference {
   // Create.
   absl::StatusOr<Verdict> Check(const CutGraph& candidate, int threads,
                                 const StopCondition& stop) const;
+
+  // What a device computed for `candidate` from inputs(0): `outputs` are `values` of its graph.
+  // INTERNAL naming the output that is so far off that a kernel must be wrong: no rounding is.
+  absl::Status CheckRun(const CutGraph& candidate, const std::vector<model::ValueId>& values,
+                        const std::vector<model::Tensor>& outputs) const;
 
   // The inputs of set `index`, in the order of the original's inputs.
   const std::vector<model::Tensor>& inputs(int index) const { return inputs_[index]; }

@@ -53,10 +53,10 @@ TEST(RecordedTest, OthersCostWhatIsAssumedAndNobodyAsksForThem) {
   model->Request(Relu(300));
   model->Wait({});
   const KernelCost cost = model->Estimate(Relu(300));
-  EXPECT_EQ(cost.us, RooflineUs(Relu(300), CpuSheet(), 2));
+  EXPECT_EQ(cost.us, RooflineUs(Relu(300), *RoofOf("cpu", 2)));
   EXPECT_EQ(cost.source, CostSource::kModel);
   EXPECT_TRUE(cost.settled);
-  EXPECT_EQ(model->Prior(Relu(100)).us, RooflineUs(Relu(100), CpuSheet(), 2));
+  EXPECT_EQ(model->Prior(Relu(100)).us, RooflineUs(Relu(100), *RoofOf("cpu", 2)));
   EXPECT_EQ(model->measurements(), 0);
   EXPECT_FALSE(model->measures());
 }

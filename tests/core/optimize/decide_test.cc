@@ -30,8 +30,8 @@ class DecideByRunningTest : public testing::Test {
   }
 
   absl::StatusOr<Decision> Decide() {
-    return DecideByRunning(original_, verify::RandomInputs(original_.cut.graph, 1), *backend_, {},
-                           1, StopCondition(&token_), &candidates_, &failures_);
+    return DecideByRunning(original_, verify::RandomInputs(original_.cut.graph, 1), reference_,
+                           *backend_, {}, 1, StopCondition(&token_), &candidates_, &failures_);
   }
 
   kernels::fake::FakeClock clock_;
@@ -40,6 +40,7 @@ class DecideByRunningTest : public testing::Test {
   Prepared original_ = PreparedFrom(R"(a: float32[4096] = Erf(x)
                                        b: float32[4096] = Erf(a)
                                        y: float32[4096] = Erf(b))");
+  const verify::Reference* reference_ = nullptr;
   CancelToken token_;
   std::vector<Packaged> candidates_;
   std::vector<std::string> failures_;
@@ -60,6 +61,23 @@ TEST_F(DecideByRunningTest, ACandidateThatCannotRunLeavesTheOthers) {
 TEST_F(DecideByRunningTest, AnOriginalThatCannotRunIsAnError) {
   original_ = PreparedFrom("y: float32[4096] = Tanh(x)");
   EXPECT_EQ(Decide().status().code(), absl::StatusCode::kUnimplemented);
+}
+
+// The device computes what its graph says; that another graph was promised is as if a kernel of its
+// own were wrong.
+TEST_F(DecideByRunningTest, WhoeverComputesSomethingElseLeaves) {
+  const auto reference = verify::Reference::Create(original_.cut, 1, 1, 1, StopCondition());
+  ASSERT_TRUE(reference.ok());
+  reference_ = &*reference;
+  candidates_.emplace_back().prepared = PreparedFrom("y: float32[4096] = Neg(x)");
+  candidates_.emplace_back().prepared = PreparedFrom(R"(a: float32[4096] = Erf(x)
+                                                        b: float32[4096] = Erf(a)
+                                                        c: float32[4096] = Erf(b)
+                                                        y: float32[4096] = Identity(c))");
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_THAT(failures_, ElementsAre(HasSubstr("a kernel of this device is wrong: output y")));
+  EXPECT_EQ(candidates_.size(), 1);
 }
 
 }  // namespace

@@ -49,6 +49,17 @@ TEST(CompareTest, IntegersAndTypesMustBeEqual) {
   EXPECT_TRUE(std::isinf(Compare(a, Floats({1, 2})).relative_error));
 }
 
+TEST(RelativeNormTest, TellsRoundingFromWrongResults) {
+  EXPECT_NEAR(RelativeNorm(Floats({3, 4}), Floats({3, 4.5f})), 0.1, 1e-7);
+  EXPECT_EQ(RelativeNorm(Floats({0, 0}), Floats({0, 0})), 0);
+  EXPECT_NEAR(RelativeNorm(Floats({0, 0}), Floats({0, 0.5f})), 0.5, 1e-7);
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(std::isinf(RelativeNorm(Floats({1, 1}), Floats({1, nan}))));
+  EXPECT_TRUE(std::isinf(RelativeNorm(Floats({1, 1}), Floats({1}))));
+  // What overflows in the original may not in a device's wider sums.
+  EXPECT_EQ(RelativeNorm(Floats({1, inf}), Floats({1, 7})), 0);
+}
+
 CutGraph CutOf(absl::string_view text) { return *Cut(*model::ParseGraph(text)); }
 
 constexpr char kOriginal[] = R"(graph g {
