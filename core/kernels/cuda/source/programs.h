@@ -32,6 +32,21 @@ std::optional<Program> MakeNormalizeProgram(const KernelSpec& spec);
 // "reduce": ReduceSum and its like, ArgMax, ArgMin, GlobalAveragePool, GlobalMaxPool.
 std::optional<Program> MakeReduceProgram(const KernelSpec& spec);
 
+// "pool": MaxPool and AveragePool of floats.
+std::optional<Program> MakePoolProgram(const KernelSpec& spec);
+
+// "gather": Gather, GatherElements, GatherND. An index out of range fetches zero.
+std::optional<Program> MakeGatherProgram(const KernelSpec& spec);
+
+// "pad": Pad in every mode.
+std::optional<Program> MakePadProgram(const KernelSpec& spec);
+
+// "resize": Resize to the nearest neighbour or linearly along at most three axes.
+std::optional<Program> MakeResizeProgram(const KernelSpec& spec);
+
+// "cumsum", "trilu".
+std::optional<Program> MakeLineProgram(const KernelSpec& spec);
+
 // The first of the above that takes the spec.
 std::optional<Program> MakeSourceProgram(const KernelSpec& spec);
 

@@ -100,6 +100,13 @@ Definitions& Definitions::Ints(absl::string_view name, const std::vector<int64_t
   return *this;
 }
 
+Definitions& Definitions::Floats(absl::string_view name, const std::vector<float>& values) {
+  const auto append = [](std::string* out, float value) { out->append(FloatLiteral(value)); };
+  absl::StrAppend(&text_, "__device__ const float ", name, "[] = {",
+                  absl::StrJoin(values, ", ", append), "};\n");
+  return *this;
+}
+
 std::string OffsetText(const std::vector<WalkAxis>& axes, absl::string_view index,
                        absl::string_view type, int64_t base) {
   const char* const suffix = type == "u64" ? "ull" : "u";
@@ -125,6 +132,15 @@ std::string OffsetText(const std::vector<WalkAxis>& axes, absl::string_view inde
     added = absl::StrCat(base, suffix, added.empty() ? "" : " + ", added);
   }
   return added + subtracted;
+}
+
+std::string CoordinateText(const Operand& tensor, int axis, absl::string_view index,
+                           absl::string_view type) {
+  std::vector<WalkAxis> axes;
+  for (const int other : PhysicalAxes(tensor.type.rank(), tensor.layout)) {
+    axes.push_back({tensor.type.dim(other).number(), other == axis ? 1 : 0});
+  }
+  return OffsetText(axes, index, type);
 }
 
 void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis) {

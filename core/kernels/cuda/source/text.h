@@ -38,8 +38,9 @@ class Definitions {
   // A macro, because infinity is no constant expression without headers.
   Definitions& Float(absl::string_view name, double value);
   Definitions& Bool(absl::string_view name, bool value);
-  // constexpr i64 name[] = {...}; not empty.
+  // Tables in device memory; not empty.
   Definitions& Ints(absl::string_view name, const std::vector<int64_t>& values);
+  Definitions& Floats(absl::string_view name, const std::vector<float>& values);
   const std::string& text() const { return text_; }
 
  private:
@@ -56,6 +57,10 @@ struct WalkAxis {
 // walk, slowest axis first, in type `type`. Strides may be negative, the sum may not.
 std::string OffsetText(const std::vector<WalkAxis>& axes, absl::string_view index,
                        absl::string_view type, int64_t base = 0);
+
+// The text of the coordinate along `axis` (logical) of position `index` of a tensor in memory.
+std::string CoordinateText(const Operand& tensor, int axis, absl::string_view index,
+                           absl::string_view type);
 
 // Appends an axis, joined to the last one where the two are one run. Axes of one item are dropped.
 void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis);
