@@ -82,6 +82,34 @@ class GuardedBuffer {
   std::vector<std::byte> bytes_;
 };
 
+Tensor RandomTensor(Rng& rng, const model::TensorType& type) {
+  std::vector<double> numbers(static_cast<size_t>(type.elements()));
+  for (double& number : numbers) {
+    if (model::IsFloat(type.dtype)) {
+      number = rng.Uniform(-2, 2);
+      if (rng.Below(2) == 0) number = std::round(number * 4) / 4;
+    } else if (type.dtype == DType::kBool) {
+      number = static_cast<double>(rng.Below(2));
+    } else {
+      number = static_cast<double>(rng.Below(6)) - 3;  // unsigned types saturate
+    }
+  }
+  std::span<std::byte> bytes;
+  Tensor tensor = Tensor::Allocate(type.dtype, type.dims(), &bytes);
+  model::Store(type.dtype, bytes, 0, std::span<const double>(numbers));
+  return tensor;
+}
+
+template <typename Map>
+Tensor Mapped(const Tensor& tensor, const Map& map) {
+  std::vector<double> numbers = tensor.AsDoubles();
+  std::transform(numbers.begin(), numbers.end(), numbers.begin(), map);
+  std::span<std::byte> bytes;
+  Tensor result = Tensor::Allocate(tensor.dtype(), tensor.dims(), &bytes);
+  model::Store(tensor.dtype(), bytes, 0, std::span<const double>(numbers));
+  return result;
+}
+
 std::vector<std::byte> PackFloats(const std::vector<float>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));
   std::memcpy(bytes.data(), values.data(), bytes.size());
@@ -253,27 +281,24 @@ std::vector<Tensor> RandomOperands(const KernelSpec& spec, uint64_t seed) {
   std::vector<Tensor> tensors;
   Rng rng(seed);
   for (const Operand& operand : AllOperands(spec)) {
-    const DType dtype = operand.type.dtype;
-    if (dtype == DType::kUndefined) {
-      tensors.push_back(Tensor::Scalar(0));
-      continue;
+    const bool left_out = operand.type.dtype == DType::kUndefined;
+    tensors.push_back(left_out ? Tensor::Scalar(0) : RandomTensor(rng, operand.type));
+  }
+  // Of each node the operands beside the running value, which is the first one of the main node.
+  const auto correct = [](absl::string_view op, const model::AttributeMap& attributes,
+                          Tensor* operands) {
+    if (op == "BatchNormalization")
+      operands[3] = Mapped(operands[3], [](double x) { return x * x; });
+    if (op == "Pow" && attributes.Has(kExponentAttribute)) {
+      const double exponent = attributes.GetFloat(kExponentAttribute, 0);
+      operands[0] = Mapped(operands[0], [=](double) { return exponent; });
     }
-    std::span<std::byte> bytes;
-    tensors.push_back(Tensor::Allocate(dtype, operand.type.dims(), &bytes));
-    std::vector<double> numbers(static_cast<size_t>(tensors.back().elements()));
-    for (double& number : numbers) {
-      if (model::IsFloat(dtype)) {
-        number = rng.Uniform(-2, 2);
-        if (rng.Below(2) == 0) number = std::round(number * 4) / 4;
-      } else {
-        const bool is_signed = dtype == DType::kInt8 || dtype == DType::kInt16 ||
-                               dtype == DType::kInt32 || dtype == DType::kInt64;
-        number = dtype == DType::kBool ? static_cast<double>(rng.Below(2))
-                 : is_signed           ? static_cast<double>(rng.Below(6)) - 3
-                                       : static_cast<double>(rng.Below(3));
-      }
-    }
-    model::Store(dtype, bytes, 0, std::span<const double>(numbers));
+  };
+  correct(spec.op, spec.attributes, tensors.data() + 1);
+  Tensor* next = tensors.data() + spec.inputs.size();
+  for (const Epilogue& epilogue : spec.epilogue) {
+    correct(epilogue.op, epilogue.attributes, next);
+    next += epilogue.operands.size();
   }
   return tensors;
 }

@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<model::Tensor>> ReferenceOutputs(
     const KernelSpec& spec, std::span<const model::Tensor> operands);
 
 // Random operands for a spec: floats in [-2, 2), half of them multiples of 1/4; integers in
-// [-3, 3), unsigned ones in [0, 3), bools.
+// [-3, 3), unsigned ones in [0, 3), bools; variances are positive, and exponents what specs say.
 std::vector<model::Tensor> RandomOperands(const KernelSpec& spec, uint64_t seed);
 
 }  // namespace quotient::kernels::cuda

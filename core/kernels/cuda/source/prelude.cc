@@ -3,6 +3,11 @@
 namespace quotient::kernels::cuda {
 
 const char kPrelude[] = R"(
+// No kernel needs all that is defined for its kind.
+#ifdef __CUDACC_RTC__
+#pragma nv_diag_suppress 177
+#endif
+
 typedef signed char i8;
 typedef unsigned char u8;
 typedef short i16;

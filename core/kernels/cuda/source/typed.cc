@@ -37,8 +37,29 @@ constexpr TypedRow kComparisons[] = {
 constexpr TypedRow kIntegerPairs[] = {
     {"Add", "($2)((u64)$0 + (u64)$1)"}, {"Sub", "($2)((u64)$0 - (u64)$1)"},
     {"Mul", "($2)((u64)$0 * (u64)$1)"}, {"Max", "max_of($0, $1)"},
-    {"Min", "min_of($0, $1)"},
+    {"Min", "min_of($0, $1)"},          {"Div", "divide($0, $1)"},
 };
+
+// A divisor of zero, which is an error of the data, gives zero; -1 is apart because the lowest
+// number divided by it overflows.
+constexpr char kIntegerDivision[] = R"(
+template <typename T>
+__device__ inline bool is_minus_one(T b) { return (T)-1 < (T)0 && b == (T)-1; }
+template <typename T>
+__device__ inline T divide(T a, T b) {
+  if (b == 0) return 0;
+  return is_minus_one(b) ? (T)(0 - (u64)a) : (T)(a / b);
+}
+template <typename T>
+__device__ inline T truncating_mod(T a, T b) {
+  return b == 0 || is_minus_one(b) ? (T)0 : (T)(a % b);
+}
+template <typename T>
+__device__ inline T floor_mod(T a, T b) {
+  const T remainder = truncating_mod(a, b);
+  return remainder != 0 && (remainder < 0) != (b < 0) ? (T)(remainder + b) : remainder;
+}
+)";
 
 constexpr TypedRow kIntegerFunctions[] = {
     {"Neg", "($2)(0 - (u64)$0)"},
@@ -99,6 +120,13 @@ std::optional<std::string> OneOperandText(const KernelSpec& spec) {
   return FindRow(kIntegerFunctions, op, "v0", "", ComputedType(dtype));
 }
 
+std::optional<std::string> ModText(const KernelSpec& spec) {
+  const DType dtype = spec.inputs[0].type.dtype;
+  if (dtype == DType::kFloat64) return std::nullopt;
+  if (spec.attributes.GetInt("fmod", 0) == 0) return "floor_mod(v0, v1)";
+  return IsSingleFloat(dtype) ? "fmodf(v0, v1)" : "truncating_mod(v0, v1)";
+}
+
 // Max, Min, Sum and Mean of any number of operands of one type.
 std::optional<std::string> ManyOperandsText(const KernelSpec& spec) {
   const DType dtype = spec.inputs[0].type.dtype;
@@ -126,9 +154,7 @@ std::optional<std::string> ResultText(const KernelSpec& spec) {
   const bool one_type = std::all_of(spec.inputs.begin(), spec.inputs.end(),
                                     [&](const Operand& o) { return o.type.dtype == dtype; });
   if (!one_type) return std::nullopt;
-  if (op == "Mod" && IsSingleFloat(dtype) && spec.inputs.size() == 2) {
-    return spec.attributes.GetInt("fmod", 0) != 0 ? "fmodf(v0, v1)" : "floor_mod(v0, v1)";
-  }
+  if (op == "Mod" && spec.inputs.size() == 2) return ModText(spec);
   if (op == "Sum" || op == "Mean" || op == "Max" || op == "Min") return ManyOperandsText(spec);
   if (spec.inputs.size() == 1) return OneOperandText(spec);
   if (spec.inputs.size() == 2) return PairText(op, dtype, "v0", "v1");
@@ -154,7 +180,7 @@ std::optional<Program> MakeTypedProgram(const KernelSpec& spec) {
     inputs.push_back({spec.inputs[i], writer.Operand(static_cast<int>(i))});
   }
   const std::string result_type = casts ? StoredType(result) : ComputedType(result);
-  const std::string functions = absl::StrCat(kMathPrelude, kConvertPrelude);
+  const std::string functions = absl::StrCat(kMathPrelude, kConvertPrelude, kIntegerDivision);
   AddPointwise({.kernel = "typed",
                 .inputs = std::move(inputs),
                 .output = spec.outputs[0],

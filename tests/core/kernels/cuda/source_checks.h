@@ -13,8 +13,8 @@
 
 namespace quotient::kernels::cuda {
 
-// Expects that our generators take every spec, as the program of that name, and compute what the
-// reference does on random operands.
+// Expects that our generators take every spec, as the program of that name (any, if it is empty),
+// and compute what the reference does on random operands.
 void ExpectSourceKernelsAgree(const std::vector<KernelSpec>& specs, absl::string_view program);
 
 // The same for one spec on operands that are given; parallel to AllOperands.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -107,6 +108,37 @@ output c, d, e
     specs.push_back(spec);
   }
   ExpectSourceKernelsAgree(specs, "typed");
+}
+
+TEST(TypedTest, DivisionOfIntegers) {
+  std::vector<SpecCase> cases;
+  for (const char* op : {"Div", "Mod"}) {
+    for (const DType dtype : {DType::kInt8, DType::kInt32, DType::kInt64, DType::kUint8}) {
+      for (const int64_t fmod : {0, 1}) {
+        KernelSpec spec;
+        spec.op = op;
+        if (spec.op == "Mod") spec.attributes.Set("fmod", fmod);
+        const model::TensorType type = model::StaticType(dtype, std::vector<int64_t>{7});
+        spec.inputs = {{type}, {type}};
+        spec.outputs = {{type}};
+        const std::vector<double> dividends = {7, -7, 7, -7, -128, 0, 100};
+        const std::vector<double> divisors = {2, 2, -3, -3, -1, 5, 1};
+        std::vector<Tensor> operands;
+        for (const std::vector<double>& values : {dividends, divisors}) {
+          std::span<std::byte> bytes;
+          operands.push_back(Tensor::Allocate(dtype, {7}, &bytes));
+          // Of unsigned types the absolute values.
+          std::vector<double> stored = values;
+          if (dtype == DType::kUint8) {
+            for (double& value : stored) value = std::fabs(value);
+          }
+          model::Store(dtype, bytes, 0, std::span<const double>(stored));
+        }
+        cases.push_back({spec, operands});
+      }
+    }
+  }
+  ExpectSourceKernelsAgree(cases, "typed");
 }
 
 TEST(TypedTest, WhereOfAnyTypeAndBroadcast) {
