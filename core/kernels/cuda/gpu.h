@@ -103,7 +103,7 @@ class Replay {
 };
 
 // One GPU, opened. Thread-safe, but for what Buffers, Replays and uploads are about to read or
-// write, which is the caller's to order.
+// write, which is the caller's to order. Buffers, Launchers and Replays must not outlive it.
 class Gpu {
  public:
   virtual ~Gpu() = default;

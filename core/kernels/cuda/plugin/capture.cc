@@ -171,7 +171,8 @@ absl::Status Capturer::Reserve(size_t streams) {
 }
 
 absl::Status Capturer::Record(std::span<const Step> steps) {
-  return NoThrow([&] { return Recorder(steps, streams_.front()->get(), streams_).Record(); });
+  Recorder recorder(steps, streams_.front()->get(), streams_);
+  return NoThrow([&recorder] { return recorder.Record(); });
 }
 
 absl::StatusOr<std::unique_ptr<Replay>> Capturer::Capture(std::span<const Step> steps) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -202,6 +203,18 @@ TEST_F(DnnLegalityTest, NamesAreStable) {
   for (const DnnCase& c : DnnCases(model::DType::kFloat16, MathPolicy::kTf32)) {
     ASSERT_OK_AND_ASSIGN(const std::vector<LibraryPlan> again, other->Plans(c.graph));
     EXPECT_EQ(Names(Plans(c)), Names(again)) << c.name;
+  }
+}
+
+TEST_F(DnnLegalityTest, AnswersSeveralThreadsAtOnce) {
+  const std::vector<DnnCase> cases = DnnCases(model::DType::kFloat16, MathPolicy::kTf32);
+  std::vector<std::vector<std::string>> expected;
+  for (const DnnCase& c : cases) expected.push_back(Names(Plans(c)));
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (size_t i = 0; i < cases.size(); ++i) EXPECT_EQ(Names(Plans(cases[i])), expected[i]);
+    });
   }
 }
 
