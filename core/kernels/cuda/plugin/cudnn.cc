@@ -601,6 +601,9 @@ class OpenCudnn : public Cudnn {
   OpenCudnn(int ordinal, int compute_capability)
       : ordinal_(ordinal), compute_capability_(compute_capability) {}
 
+  // Makes one, which the pool keeps: what is missing shows now, not in the middle of the work.
+  absl::Status CheckHandle() { return Lease::Of(handles_).status(); }
+
   absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) override {
     QUOTIENT_ASSIGN_OR_RETURN(const Lease handle, Lease::Of(handles_));
     return FindPlans(graph, ThisDevice(handle));
@@ -669,7 +672,9 @@ absl::Status CheckCudnn() {
 }
 
 absl::StatusOr<std::unique_ptr<Cudnn>> Cudnn::Create(int ordinal, int compute_capability) {
-  return std::make_unique<OpenCudnn>(ordinal, compute_capability);
+  auto cudnn = std::make_unique<OpenCudnn>(ordinal, compute_capability);
+  QUOTIENT_RETURN_IF_ERROR(cudnn->CheckHandle());
+  return cudnn;
 }
 
 absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(const std::string& properties_json,

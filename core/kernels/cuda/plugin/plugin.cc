@@ -2,10 +2,11 @@
 
 #include "core/kernels/cuda/plugin.h"
 
-#include <cuda_runtime_api.h>
-
 #include <memory>
+#include <string>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/plugin/cuda_gpu.h"
 #include "core/kernels/cuda/plugin/cudnn.h"
@@ -23,7 +24,12 @@ class CudaPlugin : public Plugin {
     return NoThrow([&]() -> absl::StatusOr<std::unique_ptr<Gpu>> {
       QUOTIENT_RETURN_IF_ERROR(CheckDevice(ordinal));
       QUOTIENT_RETURN_IF_ERROR(CheckCudnn());
-      return OpenCudaGpu(ordinal);
+      absl::StatusOr<std::unique_ptr<Gpu>> gpu = OpenCudaGpu(ordinal);
+      if (gpu.ok()) return gpu;
+      // Part of a library missing, no memory left, a GPU that failed: of no use in any case.
+      return MakeError(Reason::kDeviceNotPresent,
+                       absl::StrCat("GPU number ", ordinal,
+                                    " cannot be used: ", std::string(gpu.status().message())));
     });
   }
 
