@@ -45,7 +45,6 @@ class Searcher {
     const TensorWorkspace::Settings settings = {
         .max_opset = settings_.max_opset,
         .disabled_rules = options_.disabled_rules,
-        .threads = settings_.kernel_threads,
         .constant_footprint_log2 = settings_.constant_footprint_log2,
         .extractor = strategy_.extractor(),
     };

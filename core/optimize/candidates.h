@@ -35,7 +35,6 @@ struct SearchResult {
 // What the search may use, fixed before it starts.
 struct SearchSettings {
   int threads = 1;
-  int kernel_threads = 1;           // of the kernels that are valued
   int max_opset = 0;                // no rewrite may need more
   int constant_footprint_log2 = 0;  // of the model
   // Of graphs with different kernels that are predicted to be about as good as the best, so many

@@ -43,14 +43,12 @@ absl::StatusOr<std::shared_ptr<Device>> MakeRecorded(const BlobId& id, absl::str
 }  // namespace
 
 Device::Device(std::unique_ptr<kernels::Backend> backend,
-               std::unique_ptr<timing::TimingService> service, const cost::Roof& roof, int threads)
+               std::unique_ptr<timing::TimingService> service, const cost::Roof& roof)
     : backend_(std::move(backend)),
       service_(std::move(service)),
-      costs_(cost::NewMeasuredCostModel(backend_.get(), service_.get(), roof)),
-      threads_(threads) {}
+      costs_(cost::NewMeasuredCostModel(backend_.get(), service_.get(), roof)) {}
 
-Device::Device(std::unique_ptr<cost::CostModel> model, int threads)
-    : costs_(std::move(model)), threads_(threads) {}
+Device::Device(std::unique_ptr<cost::CostModel> model) : costs_(std::move(model)) {}
 
 kernels::PlanChoice Device::plans() {
   return [this](const kernels::KernelSpec& spec) {
@@ -61,9 +59,7 @@ kernels::PlanChoice Device::plans() {
 
 Device::Device(std::unique_ptr<cost::CostModel> model,
                std::shared_ptr<const timing::Snapshot> snapshot)
-    : costs_(std::move(model)),
-      snapshot_(std::move(snapshot)),
-      threads_(snapshot_->partition.threads) {}
+    : costs_(std::move(model)), snapshot_(std::move(snapshot)) {}
 
 absl::StatusOr<std::shared_ptr<Device>> Devices::Get(const std::string& name, int threads,
                                                      absl::string_view snapshot) {
@@ -81,14 +77,14 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::Make(const std::string& name, i
   if (backend == nullptr) {
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<cost::CostModel> model,
                               cost::NewAnalyticCostModel(name));
-    return std::make_shared<Device>(std::move(model), threads);
+    return std::make_shared<Device>(std::move(model));
   }
   // What compiles for a GPU does not disturb what runs there.
   const int compile_threads = name == "cpu" ? 1 : threads;
   std::unique_ptr<timing::TimingService> service = timing::NewTimingService(
       backend.get(), store_, {.threads = threads, .compile_threads = compile_threads});
   return std::make_shared<Device>(std::move(backend), std::move(service),
-                                  *cost::RoofOf(name, threads), threads);
+                                  *cost::RoofOf(name, threads));
 }
 
 absl::StatusOr<std::shared_ptr<Device>> Devices::GetRecorded(const std::string& name,

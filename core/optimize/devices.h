@@ -24,15 +24,13 @@ class Device {
  public:
   // A device that measures. `roof`: what is assumed of kernels before.
   Device(std::unique_ptr<kernels::Backend> backend, std::unique_ptr<timing::TimingService> service,
-         const cost::Roof& roof, int threads);
+         const cost::Roof& roof);
   // A device that is only a model.
-  Device(std::unique_ptr<cost::CostModel> model, int threads);
+  explicit Device(std::unique_ptr<cost::CostModel> model);
   // A device that need not be here; the model is of the snapshot.
   Device(std::unique_ptr<cost::CostModel> model, std::shared_ptr<const timing::Snapshot> snapshot);
 
   cost::CostModel& costs() { return *costs_; }
-  // Of a kernel.
-  int threads() const { return threads_; }
   // Null where nothing can be run: the device is only a model, or known from a snapshot.
   kernels::Backend* backend() { return backend_.get(); }
   timing::TimingService* timings() { return service_.get(); }
@@ -46,7 +44,6 @@ class Device {
   std::unique_ptr<timing::TimingService> service_;
   std::unique_ptr<cost::CostModel> costs_;
   std::shared_ptr<const timing::Snapshot> snapshot_;
-  int threads_;
 };
 
 // Thread-safe.

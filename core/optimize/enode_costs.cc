@@ -40,11 +40,11 @@ bool AllStatic(const std::vector<kernels::Operand>& operands, const model::Tenso
 
 }  // namespace
 
-ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices, int threads,
+ENodeCosts::ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices,
                        int constant_footprint_log2)
     : tensors_(tensors),
       prices_(*prices),
-      threads_(threads),
+      partition_(prices->model().partition()),
       footprint_log2_(constant_footprint_log2) {
   Refresh();
 }
@@ -137,7 +137,7 @@ void ENodeCosts::AddSplits() {
       }
       kernels::KernelSpec spec =
           kernels::MakeSpec("Split", domain::AttributesOf(slices), inputs, std::move(outputs),
-                            threads_, footprint_log2_, prices_.model().partition().storage);
+                            partition_.threads, footprint_log2_, partition_.storage);
       if (!spec.free) split.kernel = KernelIndex(std::move(spec));
     }
     split.original = domain::IsOfOriginal(tensors_, slices);
@@ -197,7 +197,7 @@ ENodeCosts::Content ENodeCosts::ContentOf(ENodeId node) {
   }
   kernels::KernelSpec spec =
       kernels::MakeSpec(op, attributes, std::move(operands), {description.output.measured},
-                        threads_, footprint_log2_, prices_.model().partition().storage);
+                        partition_.threads, footprint_log2_, partition_.storage);
   if (!spec.free) content.kernel = KernelIndex(std::move(spec));
   return content;
 }

@@ -15,6 +15,7 @@
 #include "core/domain/tensor_egraph.h"
 #include "core/extract/extract.h"
 #include "core/extract/fusions.h"
+#include "core/kernels/partition.h"
 #include "core/optimize/kernel_prices.h"
 
 namespace quotient::optimize {
@@ -27,8 +28,9 @@ namespace quotient::optimize {
 // costs.
 class ENodeCosts final : public extract::CostFunction {
  public:
-  // Borrows both. `constant_footprint_log2` and `threads` go into every kernel's spec.
-  ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices, int threads,
+  // Borrows both. `constant_footprint_log2` goes into every kernel's spec, as does how the prices'
+  // model cuts graphs into kernels.
+  ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices,
              int constant_footprint_log2);
 
   double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
@@ -113,7 +115,7 @@ class ENodeCosts final : public extract::CostFunction {
 
   const domain::TensorEGraph& tensors_;
   KernelPrices& prices_;
-  const int threads_;
+  const kernels::PartitionOptions& partition_;
   const int footprint_log2_;
   Basis basis_ = Basis::kKnown;
   std::vector<kernels::Layout> layouts_;  // by ClassId

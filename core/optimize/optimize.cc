@@ -145,7 +145,6 @@ class Run {
   absl::Status SearchStage() {
     SearchSettings settings;
     settings.threads = threads_;
-    settings.kernel_threads = device_->threads();
     settings.max_opset = MaxOpset();
     settings.alternatives = alternatives_;
     settings.constant_footprint_log2 =
@@ -261,7 +260,7 @@ class Run {
     report_.device = options_.device;
     report_.fingerprint = device_->costs().fingerprint();
     report_.measured = device_->costs().measures();
-    report_.threads = device_->threads();
+    report_.threads = device_->costs().partition().threads;
     if (const timing::Snapshot* const snapshot = device_->snapshot()) {
       report_.recorded = {snapshot->device, timing::RecordedTime(*snapshot), snapshot->engine};
     }

@@ -16,8 +16,8 @@ absl::StatusOr<std::unique_ptr<TensorWorkspace>> TensorWorkspace::Make(const mod
   QUOTIENT_ASSIGN_OR_RETURN(
       made->rules_,
       rules::BuildRules(made->tensors_.domain.get(), settings.max_opset, settings.disabled_rules));
-  made->costs_ = std::make_unique<ENodeCosts>(made->tensors_, prices, settings.threads,
-                                              settings.constant_footprint_log2);
+  made->costs_ =
+      std::make_unique<ENodeCosts>(made->tensors_, prices, settings.constant_footprint_log2);
   made->extractor_ = extract::FindExtractor(settings.extractor);
   return made;
 }

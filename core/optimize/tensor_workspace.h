@@ -24,7 +24,6 @@ class TensorWorkspace final : public search::Workspace {
   struct Settings {
     int max_opset = 0;  // no rewrite may need more
     std::vector<std::string> disabled_rules;
-    int threads = 1;  // of a kernel
     int constant_footprint_log2 = 0;
     std::string extractor = "dag";  // that values states
   };

@@ -222,6 +222,7 @@ Timing Rounded(const Timing& timing) {
   rounded.q25_us = RoundedUs(timing.q25_us);
   rounded.median_us = RoundedUs(timing.median_us);
   rounded.relative_spread = SpreadOf(rounded);
+  rounded.plan.clear();
   return rounded;
 }
 

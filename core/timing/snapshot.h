@@ -46,7 +46,8 @@ struct Snapshot {
 };
 
 // Takes a timing into a snapshot: five digits say all that a measurement knows, and more would
-// only make the text longer. The spread is what the rounded times say.
+// only make the text longer. The spread is what the rounded times say. The plan stays behind: it
+// says how to run a kernel, which nobody does by a snapshot.
 Timing Rounded(const Timing& timing);
 
 // Of rounded timings; the texts within hold no control characters.

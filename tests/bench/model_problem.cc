@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<ModelProblem>> ModelProblem::Make(const std::stri
   QUOTIENT_ASSIGN_OR_RETURN(made->model_, cost::NewAnalyticCostModel(device));
   made->prices_ = std::make_unique<optimize::KernelPrices>(made->model_.get());
   made->costs_ = std::make_unique<optimize::ENodeCosts>(
-      made->tensors_, made->prices_.get(), kThreads,
+      made->tensors_, made->prices_.get(),
       kernels::ConstantFootprintLog2(prepared.cut.graph, made->model_->partition().storage));
   made->roots_ = made->tensors_.CanonicalRoots();
   return made;

@@ -53,7 +53,7 @@ class DevicesTest : public ::testing::Test {
 TEST_F(DevicesTest, ASnapshotIsADeviceThatIsMadeOnce) {
   const std::string text = TextOf("1"), name = SnapshotDevice(text);
   ASSERT_OK_AND_ASSIGN(const auto device, devices_.Get(name, 7, text));
-  EXPECT_EQ(device->threads(), 3);
+  EXPECT_EQ(device->costs().partition().threads, 3);
   EXPECT_EQ(device->backend(), nullptr);
   EXPECT_EQ(device->snapshot()->engine, "1");
   ASSERT_OK_AND_ASSIGN(const auto again, devices_.Get(name, 1));

@@ -51,7 +51,7 @@ TEST(ENodeCosts, APowIsPricedWithItsExponent) {
   ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
   RecordingModel model;
   KernelPrices prices(&model);
-  const ENodeCosts costs(tensors, &prices, 1, 0);
+  const ENodeCosts costs(tensors, &prices, 0);
   ASSERT_EQ(model.asked.size(), 1);
   EXPECT_EQ(model.asked[0].attributes.GetFloat(kernels::kExponentAttribute, 0), 2);
 }
@@ -78,7 +78,7 @@ TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
   ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
   RecordingModel model;
   KernelPrices prices(&model);
-  ENodeCosts costs(tensors, &prices, 1, 0);
+  ENodeCosts costs(tensors, &prices, 0);
   const std::vector<egraph::ENodeId> nodes = Original(tensors);
   ASSERT_EQ(nodes.size(), 3);
   ASSERT_EQ(costs.SharedKernels().size(), 1);
@@ -111,7 +111,7 @@ TEST(ENodeCosts, ProductsOfWeightsAreFreeIfTheyFold) {
   ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
   RecordingModel model;
   KernelPrices prices(&model);
-  const ENodeCosts costs(tensors, &prices, 1, 0);
+  const ENodeCosts costs(tensors, &prices, 0);
   std::vector<double> of_nodes;
   for (const egraph::ENodeId node : Original(tensors)) of_nodes.push_back(costs.Cost(node));
   EXPECT_EQ(of_nodes, (std::vector<double>{1, 0, 1, 1}));
@@ -133,7 +133,7 @@ TEST(ENodeCosts, TheOriginalCostsWhatItsGraphIsPredictedToCost) {
                          domain::FromGraph(original.graph, original.measured));
     KernelPrices prices(model.get());
     const ENodeCosts costs(
-        tensors, &prices, 1,
+        tensors, &prices,
         kernels::ConstantFootprintLog2(original.cut.graph, model->partition().storage));
     const std::vector<egraph::ClassId> roots = tensors.CanonicalRoots();
     // There is but one e-node per class.

@@ -144,6 +144,17 @@ TEST_F(SnapshotTest, TheRecordedTimesDecide) {
   EXPECT_LT(result.report.optimized.predicted_us, kSlowUs);
 }
 
+// No GPU is needed, and none is looked for.
+TEST_F(SnapshotTest, OfAGpuThatIsNotHere) {
+  timing::Snapshot snapshot = Empty();
+  snapshot.device = "cuda-strict32";
+  snapshot.partition.storage = kernels::Storage::kNative;
+  const Report report = ExpectSameBytesEachTime(snapshot);
+  EXPECT_EQ(report.outcome, Outcome::kImproved);
+  ASSERT_TRUE(report.recorded.has_value());
+  EXPECT_EQ(report.recorded->device, "cuda-strict32");
+}
+
 TEST_F(SnapshotTest, ASnapshotThatIsNotThereIsNamed) {
   options_.device = SnapshotDevice(ToText(Empty()));
   EXPECT_THAT(Run(timing::NewMemoryStore().get(), ""),

@@ -67,10 +67,11 @@ TEST(SnapshotTest, IsReadBack) {
 }
 
 TEST(SnapshotTest, RoundingKeepsFiveDigits) {
-  const Timing rounded = Rounded({TimingState::kOk, 1.23456789, 1234567.89, 7e7, 0.5, 9});
+  const Timing rounded = Rounded({TimingState::kOk, 1.23456789, 1234567.89, 7e7, 0.5, 9, "a plan"});
   EXPECT_EQ(rounded.min_us, 1.2346);
   EXPECT_EQ(rounded.q25_us, 1234600);
   EXPECT_EQ(rounded.median_us, 7e7);
+  EXPECT_EQ(rounded.plan, "");
   EXPECT_DOUBLE_EQ(rounded.relative_spread, 1234600 / 1.2346 - 1);
 }
 
