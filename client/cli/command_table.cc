@@ -102,7 +102,7 @@ const Command kCommands[] = {
      "and\n"
      "with the same costs each time. Holds the times of the kernels that were measured by\n"
      "'quotient optimize --local', at that number of threads.",
-     {"quotient snapshot -o thisbox.snapshot",
+     {"quotient snapshot -o thisbox.snapshot", "quotient snapshot --device cuda -o gpu.snapshot",
       "quotient snapshot --threads 4 --timings quotient-data/timings.db -o server.snapshot"}},
     {kVersion,
      "version",
@@ -265,8 +265,8 @@ const Option kOptions[] = {
      kSnapshot,
      false,
      Completion::kChoices,
-     {"cpu"},
-     "the device, default cpu",
+     {"cpu", "cuda", "cuda-strict32"},
+     "the device to record: cpu (default), cuda, cuda-strict32; cuda:1 is the second GPU",
      [](V value, S* s) { return SetText(value, &s->options.device); }},
     {"threads",
      0,

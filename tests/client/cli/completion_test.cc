@@ -60,7 +60,7 @@ TEST_F(CompletionTest, BashOffersTheOptionsOfTheCommand) {
 
 TEST_F(CompletionTest, BashOffersValues) {
   EXPECT_EQ(Bash("quotient optimize --device m", 4), "model:h200 model:h200-strict32\n");
-  EXPECT_EQ(Bash("quotient snapshot --device ''", 4), "cpu\n");
+  EXPECT_EQ(Bash("quotient snapshot --device ''", 4), "cpu cuda cuda-strict32\n");
   EXPECT_EQ(Bash("quotient completion f", 3), "fish\n");
   std::ofstream(dir_ / "net.onnx") << "";
   std::ofstream(dir_ / "net.txt") << "";
