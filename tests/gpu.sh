@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# What only a GPU can show. Each part takes at most eight minutes on an H200.
+#
+#   tests/gpu.sh bundle [DIR]           packs the programs (build/release) with the libraries that a
+#                                       machine with a GPU may lack; DIR: build/gpu
+#   tests/gpu.sh PART OUT [ARGUMENT]... runs a part on the machine with the GPU, results into OUT
+#
+#   kernels      every kind of kernel against plain loops, every math policy; the device's
+#                properties as cuDNN has them (OUT/properties.json), the gap between kernels
+#   networks     the nine networks of the papers by mcts, for cuda and cuda-strict32; predicted and
+#                measured (OUT/networks.csv, OUT/networks.txt)
+#   models FILE.onnx...
+#                the same for models
+#   snapshot     what has been measured by now, as snapshots (OUT/cuda.snapshot,
+#                OUT/cuda-strict32.snapshot)
+#   all          kernels, networks and snapshot
+#
+# Programs come from $QUOTIENT_GPU_BIN; without it from DIR/bin if there is a bundle, else from
+# build/release/bin. What is timed is kept in OUT/timings, so parts that follow need not time it
+# again. Exit status: that of the first part that failed.
+set -euo pipefail
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$repo"
+budget=${QUOTIENT_GPU_BUDGET:-10s}
+
+usage() {
+  sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" | sed '$d' >&2
+  exit 2
+}
+
+# What the dynamic linker finds here, but for the C library and what comes with the driver and CUDA.
+libraries_of() {
+  ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+    grep -vE '/(ld-linux|libc\.so|libm\.so|libdl\.so|librt\.so|libpthread|libcuda|libcudart|libcudnn|libcublas|libnvrtc|libnvidia)' || true
+}
+
+bundle() {
+  local dir=${1:-build/gpu} bin=build/release/bin
+  local programs=("$bin/quotient" "$bin/network_bench" "$bin/kernels_cuda_gpu_test" "$bin/libquotient_cuda.so")
+  cmake --preset release >/dev/null
+  cmake --build --preset release --target quotient network_bench kernels_cuda_gpu_test quotient_cuda
+  rm -rf "$dir"
+  mkdir -p "$dir/bin" "$dir/lib"
+  cp "${programs[@]}" "$dir/bin"
+  # shellcheck disable=SC2046  # one word per library is meant
+  cp $(libraries_of "${programs[@]}") "$dir/lib"
+  strip --strip-unneeded "$dir"/bin/* "$dir"/lib/*
+  # What the kernels are compiled with on the host that tests compare with is the test's business.
+  du -sh "$dir" >&2
+}
+
+run_kernels() {
+  QUOTIENT_GPU_OUT=$out "$bin/kernels_cuda_gpu_test" --gtest_brief=1 | tee "$out/kernels.txt"
+  # It skips everything where there is no GPU: then nothing has been shown.
+  ! grep -q 'SKIPPED' "$out/kernels.txt"
+}
+
+# bench NAME ARGUMENT... : the table and the lines of runs
+bench() {
+  local name=$1
+  shift
+  "$bin/network_bench" --devices cuda,cuda-strict32 --strategies mcts --seeds 1 --budget "$budget" \
+    --threads "$(nproc)" --timings "$out/timings" --csv "$out/$name.csv" "$@" | tee "$out/$name.txt"
+  python3 tests/bench/networks/predicted.py "$out/$name.csv" | tee -a "$out/$name.txt"
+}
+
+run_snapshot() {
+  local device
+  for device in cuda cuda-strict32; do
+    "$bin/quotient" snapshot --device "$device" --threads "$(nproc)" --timings "$out/timings" \
+      -o "$out/$device.snapshot"
+    awk '$1 == "kernel" { n++; if ($3 > 1.03 * $2) wide++ }
+         END { printf "%s: %d kernels, of %d the quarter lies 3 %% above the minimum\n", d, n, wide }' \
+      d="$device" "$out/$device.snapshot"
+  done
+}
+
+part=${1:-}
+[ -n "$part" ] || usage
+shift
+if [ "$part" = bundle ]; then
+  bundle "$@"
+  exit
+fi
+
+out=${1:-}
+[ -n "$out" ] || usage
+shift
+mkdir -p "$out"
+bin=${QUOTIENT_GPU_BIN:-build/release/bin}
+if [ -z "${QUOTIENT_GPU_BIN:-}" ] && [ -d build/gpu/bin ]; then bin=build/gpu/bin; fi
+if [ -d "$bin/../lib" ]; then export LD_LIBRARY_PATH=$bin/../lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
+
+case $part in
+  kernels) run_kernels ;;
+  networks) bench networks "$@" ;;
+  models) bench models "$@" ;;
+  snapshot) run_snapshot ;;
+  all)
+    run_kernels
+    bench networks
+    run_snapshot
+    ;;
+  *) usage ;;
+esac
