@@ -197,6 +197,7 @@ class Matcher {
   std::vector<uint32_t> registers_;
   std::vector<uint32_t> ops_;
   std::vector<std::vector<QueueMark>> marks_;
+  RightProgram::Batch batch_;  // scratch
 };
 
 template <typename MayGoOn>

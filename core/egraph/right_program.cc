@@ -50,22 +50,8 @@ std::optional<uint32_t> RightProgram::Flatten(const RightTerm& term) {
   return num_variables_ + static_cast<uint32_t>(steps_.size()) - 1;
 }
 
-// Several matches on their way through the steps. Values lie by value, then match.
-struct RightProgram::Batch {
-  std::span<const uint32_t> matches;
-  size_t words;  // of a match
-  size_t count;
-  ClassId values[kMaxBatchValues][kMaxBatch];
-  EGraph::Probe probes[kMaxBatch];
-  bool applies[kMaxBatch];
-  bool changed[kMaxBatch];
-
-  std::span<const uint32_t> match(size_t i) const { return matches.subspan(i * words, words); }
-  ClassId root(size_t i) const { return ClassId(matches[i * words]); }
-};
-
 absl::StatusOr<int64_t> RightProgram::ApplyBatch(EGraph& graph, std::span<const uint32_t> matches,
-                                                 Origin origin) const {
+                                                 Origin origin, Batch& batch) const {
   const size_t words = match_size();
   const size_t count = matches.size() / words;
   if (!fits_batch()) {
@@ -77,11 +63,7 @@ absl::StatusOr<int64_t> RightProgram::ApplyBatch(EGraph& graph, std::span<const 
     }
     return num_changed;
   }
-  Batch batch{matches, words, count};
-  for (size_t i = 0; i < count; ++i) {
-    batch.applies[i] = true;
-    batch.changed[i] = false;
-  }
+  batch.Begin(matches, words);
   for (uint32_t v = 0; v < num_variables_; ++v) {
     for (size_t i = 0; i < count; ++i) {
       batch.values[v][i] = ClassId(batch.match(i)[num_roots_ + v]);

@@ -3,6 +3,7 @@
 // Right sides without lists and builders as a flat list of steps, for rules that apply millions of
 // times. Everything else is built by the Builder of pattern.cc.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,8 +28,9 @@ class RightProgram {
   // before the next step, so that their cache misses are under way together. How many of them
   // changed the graph.
   static constexpr size_t kMaxBatch = 32;
+  class Batch;
   absl::StatusOr<int64_t> ApplyBatch(EGraph& graph, std::span<const uint32_t> matches,
-                                     Origin origin) const;
+                                     Origin origin, Batch& batch) const;
 
   size_t match_size() const { return num_roots_ + num_variables_ + num_ops_; }
 
@@ -43,7 +45,6 @@ class RightProgram {
   };
 
   static constexpr size_t kMaxBatchValues = 16;
-  struct Batch;
 
   // Whether the only root's right side is the last step, which then goes straight into its class.
   bool direct() const {
@@ -77,6 +78,31 @@ class RightProgram {
   std::vector<uint32_t> arguments_;
   std::vector<uint32_t> rights_;  // for each root, as an argument
   std::vector<uint32_t> lets_;    // for class variables behind those of the left side
+};
+
+// Several matches on their way through the steps. For ApplyBatch to write, and to be used again: to
+// initialize all of it would take longer than a few matches do. Values lie by value, then match.
+class RightProgram::Batch {
+ private:
+  friend class RightProgram;
+
+  void Begin(std::span<const uint32_t> of_matches, size_t words_of_match) {
+    matches = of_matches;
+    words = words_of_match;
+    count = matches.size() / words;
+    applies.fill(true);
+    changed.fill(false);
+  }
+  std::span<const uint32_t> match(size_t i) const { return matches.subspan(i * words, words); }
+  ClassId root(size_t i) const { return ClassId(matches[i * words]); }
+
+  std::span<const uint32_t> matches;
+  size_t words = 0;  // of a match
+  size_t count = 0;
+  ClassId values[kMaxBatchValues][kMaxBatch];
+  EGraph::Probe probes[kMaxBatch];
+  std::array<bool, kMaxBatch> applies;
+  std::array<bool, kMaxBatch> changed;
 };
 
 }  // namespace quotient::egraph
