@@ -48,11 +48,10 @@ class Trail {
   // To the state at the last mark, which is gone.
   void Rollback() {
     const MarkPosition mark = marks_.back();
-    while (records_.size() > mark.records) {
-      const Record record = records_.back();
-      records_.pop_back();
-      arrays_[record.array]->words[record.word] = record.old;
+    for (size_t i = records_.size(); i-- > mark.records;) {
+      arrays_[records_[i].array]->words[records_[i].word] = records_[i].old;
     }
+    records_.resize(mark.records);
     for (size_t i = 0; i < arrays_.size(); ++i) arrays_[i]->size = sizes_[mark.sizes + i];
     Forget();
   }
