@@ -253,6 +253,8 @@ class EGraph {
   const Row& row(ENodeId id) const { return rows_[id.value()]; }
   // Of a canonical class; for what its sets of kinds rule out.
   const ClassRow& class_row(ClassId id) const { return classes_[id.value()]; }
+  // So small that there are no cache misses for which looking ahead would pay.
+  bool fits_in_cache() const { return rows_.size() <= kInCache; }
   // Asks for what a walk around the e-node will look at: the heads of chains, where they begin, and
   // what comes second, each of which needs the one before.
   void PrefetchHeads(ENodeId id) const;
@@ -378,6 +380,8 @@ class EGraph {
     uint32_t op_bound;
     ChangeLog::Counts changes;
   };
+
+  static constexpr uint32_t kInCache = 1u << 13;  // rows; with classes and slots 640 KB
 
   const OpTable* table_;
   Analysis* analysis_;

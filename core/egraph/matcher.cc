@@ -16,6 +16,7 @@ using Code = Instruction::Code;
 namespace {
 
 constexpr size_t kBatch = 64;
+constexpr size_t kAhead = 8;  // e-nodes between the stages of looking ahead
 constexpr ChangeLog::Position kNowhere = {0xffffffffu, 0xffffffffu};
 constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
 
@@ -95,14 +96,19 @@ bool Matcher::Wants(const EGraph& graph, ENodeId id) const {
   return kind.value() < wanted_.size() && wanted_[kind.value()];
 }
 
+// What a search around the e-nodes at and before `i` of a batch will look at.
+void Matcher::PrefetchAround(const EGraph& graph, std::span<const ENodeId> batch, size_t i) {
+  if (i < batch.size()) graph.PrefetchHeads(batch[i]);
+  if (const size_t at = i - kAhead; at < batch.size()) graph.PrefetchFirst(batch[at]);
+  if (const size_t at = i - kAhead * 3 / 2; at < batch.size()) graph.PrefetchSecond(batch[at]);
+}
+
 // False if no rule goes on.
 bool Matcher::RunBatch(const EGraph& graph, std::span<const ENodeId> batch) {
-  constexpr size_t kAhead = 8;
-  for (size_t i = 0; i < batch.size() + 2 * kAhead; ++i) {
-    if (i < batch.size()) graph.PrefetchHeads(batch[i]);
-    if (const size_t at = i - kAhead; at < batch.size()) graph.PrefetchFirst(batch[at]);
-    if (const size_t at = i - kAhead * 3 / 2; at < batch.size()) graph.PrefetchSecond(batch[at]);
-    const size_t at = i - 2 * kAhead;
+  const size_t ahead = graph.fits_in_cache() ? 0 : 2 * kAhead;
+  for (size_t i = 0; i < batch.size() + ahead; ++i) {
+    if (ahead > 0) PrefetchAround(graph, batch, i);
+    const size_t at = i - ahead;
     if (at >= batch.size()) continue;
     at_.node = batch[at].value();
     RunSeeds(graph, batch[at]);

@@ -149,6 +149,7 @@ class Matcher {
   void SearchClasses(const EGraph& graph, RuleState& rule);
   void SearchRules(const EGraph& graph, ChangeLog::Position from);
   bool Wants(const EGraph& graph, ENodeId id) const;
+  static void PrefetchAround(const EGraph& graph, std::span<const ENodeId> batch, size_t i);
   bool RunBatch(const EGraph& graph, std::span<const ENodeId> batch);
   bool StopSome();
   bool MustStop();

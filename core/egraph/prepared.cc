@@ -14,6 +14,7 @@ void EGraph::Prepare(std::span<Probe> probes) const {
     probe.unions = unions;
     hash_cons_.Prefetch(probe.hash);
   }
+  if (fits_in_cache()) return;
   for (const Probe& probe : probes) {
     const ENodeId candidate = hash_cons_.Find(probe.hash, [](ENodeId) { return true; });
     if (candidate.valid()) {
