@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
 #include "core/base/digest.h"
 #include "core/egraph/egraph.h"
@@ -81,10 +80,7 @@ void StateHash::Update(const EGraph& graph, std::span<const ENodeId> touched) {
   outdated_rows_.Begin(graph.enode_bound());
   queued_.Begin(graph.enode_bound());
   for (const ENodeId node : touched) TakeIn(graph, node);
-  while (!queue_.empty()) {
-    std::ranges::pop_heap(queue_, std::greater<>());
-    const ENodeId node(static_cast<uint32_t>(queue_.back()));
-    queue_.pop_back();
+  for (ENodeId node = TakeNext(); node.valid(); node = TakeNext()) {
     queued_.Remove(node.value());
     const ClassId id = graph.class_of(node);
     const ClassName& known = names_[id.value()];
@@ -113,8 +109,17 @@ void StateHash::TakeIn(const EGraph& graph, ENodeId node) {
   outdated_rows_.Add(node.value());
   if (!queued_.Add(node.value())) return;
   const uint32_t height = names_[graph.class_of(node).value()].height;
-  queue_.push_back(uint64_t{height} << 32 | node.value());
-  std::ranges::push_heap(queue_, std::greater<>());
+  if (height == kUnknown) return unknown_.Push(node);
+  if (height >= levels_.size()) levels_.resize(height + 1);
+  levels_[height].Push(node);
+  lowest_ = std::min(lowest_, height);
+}
+
+// Invalid if there is none.
+ENodeId StateHash::TakeNext() {
+  while (lowest_ < levels_.size() && levels_[lowest_].empty()) ++lowest_;
+  Queue& first = lowest_ < levels_.size() ? levels_[lowest_] : unknown_;
+  return first.empty() ? ENodeId() : first.Pop();
 }
 
 void StateHash::SetName(const EGraph& graph, ClassId id, const ClassName& name) {

@@ -76,6 +76,24 @@ class StateHash {
     uint32_t now_ = 0;
     std::vector<uint32_t> added_;
   };
+  // First in, first out.
+  class Queue {
+   public:
+    bool empty() const { return next_ == nodes_.size(); }
+    void Push(ENodeId node) { nodes_.push_back(node); }
+    ENodeId Pop() {
+      const ENodeId node = nodes_[next_++];
+      if (empty()) {
+        nodes_.clear();
+        next_ = 0;
+      }
+      return node;
+    }
+
+   private:
+    std::vector<ENodeId> nodes_;
+    size_t next_ = 0;
+  };
   // 64 bits as two words.
   struct Bits {
     uint32_t low = 0;
@@ -104,6 +122,7 @@ class StateHash {
   }
   void Update(const EGraph& graph, std::span<const ENodeId> touched);
   void TakeIn(const EGraph& graph, ENodeId node);
+  ENodeId TakeNext();
   void SetName(const EGraph& graph, ClassId id, const ClassName& name);
   Bits RowOf(const EGraph& graph, ENodeId node);
 
@@ -118,9 +137,12 @@ class StateHash {
   FlatArray<Total> total_;
   std::vector<uint64_t> word_hashes_;  // by OpId; 0: not known yet
   // Of Update alone.
-  IdSet outdated_rows_;          // ENodeId
-  IdSet queued_;                 // ENodeId
-  std::vector<uint64_t> queue_;  // their classes' heights and they, a heap
+  IdSet outdated_rows_;  // ENodeId
+  IdSet queued_;         // ENodeId
+  // Those, by the heights that their classes had when they were queued. Lower ones come first.
+  std::vector<Queue> levels_;
+  Queue unknown_;
+  uint32_t lowest_ = 0;  // level; those below are empty
 };
 
 }  // namespace quotient::egraph
