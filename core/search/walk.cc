@@ -11,6 +11,9 @@ namespace {
 
 // Of a rule's matches, the newest: so many are places to choose from.
 constexpr size_t kLookedAt = 16;
+// From the start there is room for twice the e-nodes that there may be, or twice as many as these:
+// a table that grows after a mark does so again on each way that comes there.
+constexpr int64_t kMostExpected = 1 << 14;
 
 }  // namespace
 
@@ -33,6 +36,8 @@ absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopConditi
   if (!begun_) {
     QUOTIENT_RETURN_IF_ERROR(rewriter_.Rebuild());
     workspace_.Follow();
+    graph_.ExpectNodes(
+        static_cast<size_t>(2 * std::clamp<int64_t>(limits_.max_enodes, 0, kMostExpected)));
     begun_ = true;
   }
   const size_t taken = StepsTaken(path);
