@@ -15,7 +15,7 @@ namespace quotient {
 enum class StopReason {
   kNone,        // keep going
   kSaturated,   // no rule has anything left to do
-  kExhausted,   // a search has tried all that it could; there may be more
+  kExhausted,   // a search has tried all that there was room for; there may be more
   kCancelled,   // the token was set
   kDeadline,    // time is up
   kNodeLimit,   // the e-graph reached its node limit
@@ -26,10 +26,10 @@ inline absl::string_view StopReasonName(StopReason reason) {
   switch (reason) {
     case StopReason::kNone:
       return "none";
-    case StopReason::kExhausted:
-      return "exhausted";
     case StopReason::kSaturated:
       return "saturated";
+    case StopReason::kExhausted:
+      return "exhausted";
     case StopReason::kCancelled:
       return "cancelled";
     case StopReason::kDeadline:

@@ -68,7 +68,7 @@ struct SearchFigures {
   int64_t enodes = 0;
   int64_t eclasses = 0;
   int64_t iterations = 0;
-  std::string stop_reason;
+  std::string stop_reason;  // a StopReasonName, explained in core/search/README.md; or "failed"
   int64_t kernels_measured = 0;
   int64_t simulations = 0;  // what a tree search tried, and the different states it saw
   int64_t states = 0;

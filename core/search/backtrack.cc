@@ -59,7 +59,7 @@ absl::StatusOr<Outcome> Search::ToEnd() {
     QUOTIENT_RETURN_IF_ERROR(Expand(cheapest));
   }
   if (outcome_.reason == StopReason::kNone) {
-    outcome_.reason = queue_.empty() ? StopReason::kSaturated : StopReason::kIterations;
+    outcome_.reason = queue_.empty() ? StopReason::kExhausted : StopReason::kIterations;
   }
   QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(PathTo(best_), task_.stop.WithoutDeadline()).status());
   outcome_.applied_by_rule = walk_.AppliedByRule();

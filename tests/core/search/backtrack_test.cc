@@ -44,7 +44,7 @@ TEST_F(BacktrackTest, NoStateIsExpandedTwice) {
   rules_ = kCommutative;
   term_ = "(+ (* a b) (* c d))";
   const Outcome outcome = Run(**Make());
-  EXPECT_EQ(outcome.reason, StopReason::kSaturated);
+  EXPECT_EQ(outcome.reason, StopReason::kExhausted);
   EXPECT_EQ(outcome.states, 8);
   EXPECT_EQ(outcome.iterations, 8);
 }
@@ -68,8 +68,8 @@ TEST_F(BacktrackTest, WhatLagsBehindIsDropped) {
   const auto none = *Make();
   const Outcome of_none = Run(*none, {.alpha = 1, .budget = 1'000'000});
   for (const auto* workspace : {&all, &usual, &none}) EXPECT_EQ((*workspace)->Cost({}), 7);
-  EXPECT_EQ(of_all.reason, StopReason::kSaturated);
-  EXPECT_EQ(of_usual.reason, StopReason::kSaturated);
+  EXPECT_EQ(of_all.reason, StopReason::kExhausted);
+  EXPECT_EQ(of_usual.reason, StopReason::kExhausted);
   EXPECT_LT(of_usual.states, of_all.states);
   // The original and what is better.
   EXPECT_EQ(of_none.states, 2);
@@ -81,7 +81,7 @@ TEST_F(BacktrackTest, StatesAtTheNodeLimitAreNotExpanded) {
   task_.limits.max_enodes = 9;  // the original has 7
   const auto workspace = *Make();
   const Outcome outcome = Run(*workspace);
-  EXPECT_EQ(outcome.reason, StopReason::kSaturated);
+  EXPECT_EQ(outcome.reason, StopReason::kExhausted);
   EXPECT_EQ(outcome.iterations, 4);  // the original and those with one more
 }
 

@@ -84,6 +84,23 @@ TEST_F(MctsTest, NothingToDoIsSaturated) {
   EXPECT_EQ(outcome.simulations, 0);
 }
 
+// Room for two of the three sums turned around: in any order, and no state leads anywhere else.
+TEST_F(MctsTest, WhereThereIsNoRoomForAllItEndsWhenNothingIsLeftToTry) {
+  rules_ = "comm: (+ ?a ?b) => (+ ?b ?a)";
+  term_ = "(+ (+ a b) (+ c d))";
+  task_.limits.max_enodes = 9;  // the original has 7
+  std::string text;
+  for (const int workers : {1, 2, 8}) {
+    task_.workers = workers;
+    const auto workspace = *Make();
+    const Outcome outcome = Run(*workspace);
+    EXPECT_EQ(outcome.reason, StopReason::kExhausted);
+    EXPECT_LT(outcome.simulations, task_.limits.max_simulations);
+    if (workers == 1) text = testing::TextOf(workspace->graph());
+    EXPECT_EQ(testing::TextOf(workspace->graph()), text);
+  }
+}
+
 TEST_F(MctsTest, TimeMayBeUpAtAnyMoment) {
   task_.limits.max_simulations = 1'000'000;
   task_.workers = 2;
