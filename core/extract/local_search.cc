@@ -169,18 +169,21 @@ void LocalSearch::VoteInsteadOf(Class id) {
     const Class of = instance_.class_of[user.value()];
     if (!selection_.live(of) || selection_.choice(of) != user) continue;
     ++num_voters_;
-    for (const Node node : instance_.nodes[of.value()]) {
-      for (const Class child : instance_.children[node.value()]) {
-        if (selection_.live(child)) continue;
-        if (std::exchange(voted_by_[child.value()], num_voters_) == num_voters_) continue;
-        uint32_t& at = vote_at_[child.value()];
-        if (at < votes_.size() && votes_[at].adopted == child) {
-          ++votes_[at].count;
-        } else {
-          at = static_cast<uint32_t>(votes_.size());
-          votes_.push_back({child, 1});
-        }
-      }
+    for (const Node node : instance_.nodes[of.value()]) VoteForWhatItUses(node);
+  }
+}
+
+// A voter has one vote for each class, however many of its e-nodes use it.
+void LocalSearch::VoteForWhatItUses(Node node) {
+  for (const Class child : instance_.children[node.value()]) {
+    if (selection_.live(child)) continue;
+    if (std::exchange(voted_by_[child.value()], num_voters_) == num_voters_) continue;
+    uint32_t& at = vote_at_[child.value()];
+    if (at < votes_.size() && votes_[at].adopted == child) {
+      ++votes_[at].count;
+    } else {
+      at = static_cast<uint32_t>(votes_.size());
+      votes_.push_back({child, 1});
     }
   }
 }

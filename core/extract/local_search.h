@@ -53,6 +53,7 @@ class LocalSearch {
   void TakeAlternatives();
   void AdoptForTheRest(const Score& before);
   void VoteInsteadOf(Class id);
+  void VoteForWhatItUses(Node node);
   void CollectAlternatives(Class adopted);
   void AddAlternative(Class id, std::span<const Node> nodes);
   bool MayPay(Class adopted);

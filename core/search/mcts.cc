@@ -156,6 +156,7 @@ MctsSearch::Slot* MctsSearch::Begin(const Walk& walk) {
 
 // The next simulation.
 void MctsSearch::Select() {
+  // Of walk_, which may be under way: what is asked never changes.
   if (tree_.exhausted() && walk_.HasRulesFromScratch()) TryPlaces();
   outcome_.reason = CheckEnd();
   if (outcome_.reason != StopReason::kNone) return;

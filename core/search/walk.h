@@ -64,7 +64,8 @@ class Walk {
   // what is best there. Nothing if that is final; some if `stop` says so meanwhile.
   enum class Places { kOfIndexedRules, kOfAllRules };
   std::vector<Action> Actions(Places places, const StopCondition& stop);
-  // Whether it makes a difference which places.
+  // Whether it makes a difference which places. Other threads may ask, also while this one is on
+  // its way: only what the constructor made of the rules is looked at.
   bool HasRulesFromScratch() const;
   // How many matches wait where it is, by rule: those that no kRule and no kGrow on the way has
   // applied. Of rules that search from scratch `from_scratch` at most are looked for. Fewer if

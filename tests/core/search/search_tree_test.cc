@@ -3,101 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/rng.h"
-#include "core/search/field_stream.h"
+#include "tests/core/search/search_world.h"
 
 namespace quotient::search {
 namespace {
-
-Action Rule(uint16_t rule) { return {Action::Kind::kRule, rule}; }
-
-// A world of states that are sets of rules, each of which can be applied once; the order makes no
-// difference. Worth something: only what `cost` says.
-class World {
- public:
-  World(int num_rules, std::map<uint64_t, double> cost)
-      : num_rules_(num_rules), cost_(std::move(cost)), priors_(num_rules, 0), tree_(&priors_) {
-    tree_.Reset(StateOf(0), Opened(0));
-  }
-
-  double CostOf(uint64_t rules) const {
-    const auto cost = cost_.find(rules);
-    return cost == cost_.end() ? 10 : cost->second;
-  }
-  State StateOf(uint64_t rules) const {
-    return {.cost = CostOf(rules),
-            .bill = BillId(rules),
-            .saturated = std::popcount(rules) == num_rules_};
-  }
-  SearchTree::Opened Opened(uint64_t rules) const {
-    SearchTree::Opened opened = {.hash = rules + 1};
-    for (uint16_t rule = 0; rule < num_rules_; ++rule) {
-      if ((rules >> rule & 1) == 0) opened.actions.push_back(Rule(rule));
-    }
-    return opened;
-  }
-  static uint64_t RulesOf(const std::vector<Action>& path) {
-    uint64_t rules = 0;
-    for (const Action action : path) rules |= uint64_t{1} << action.rule;
-    return rules;
-  }
-  // False if there is nothing left.
-  bool Simulate() {
-    SearchTree::Leaf leaf;
-    if (!tree_.Select(&leaf)) return false;
-    Observe(leaf);
-    return true;
-  }
-  void Observe(SearchTree::Leaf leaf) {
-    const uint64_t rules = RulesOf(leaf.path);
-    SearchTree::Opened opened;
-    if (leaf.priors.has_value()) {
-      opened = Opened(rules);
-      if (!tree_.Knows(opened.hash, leaf)) SearchTree::TakeTries(opened, leaf);
-    }
-    std::vector<State> states;
-    for (const Action action : leaf.tries) {
-      states.push_back(StateOf(rules | uint64_t{1} << action.rule));
-    }
-    num_tried_ += states.size();
-    tree_.Observe(leaf, opened, states);
-  }
-  int64_t num_tried() const { return num_tried_; }
-  // States cost something else from now on.
-  void Reprice(std::map<uint64_t, double> cost) {
-    cost_ = std::move(cost);
-    tree_.Reprice([this](BillId bill) { return CostOf(bill.value()); });
-  }
-  double Expect(uint16_t rule) { return priors_.Expect(Rule(rule)); }
-
-  SearchTree& tree() { return tree_; }
-  // All of it but the leaves that are under way.
-  std::string Written() const {
-    FieldWriter stream;
-    priors_.Write(stream);
-    tree_.Write(stream);
-    return stream.Take();
-  }
-  bool Read(const std::string& bytes) {
-    FieldReader stream(bytes);
-    priors_.Read(stream);
-    tree_.Read(stream);
-    return stream.done();
-  }
-
- private:
-  const int num_rules_;
-  std::map<uint64_t, double> cost_;
-  Priors priors_;
-  SearchTree tree_;
-  int64_t num_tried_ = 0;
-};
 
 TEST(SearchTree, SeesEveryStateOnceAndThenIsExhausted) {
   World world(5, {{0b10110, 3}});
@@ -249,87 +162,6 @@ TEST(SearchTree, WhatChangesNothingIsNotTriedAgain) {
   EXPECT_EQ(tree.num_states(), 1u);
 }
 
-// Some simulations in a world that is not exhausted yet, and some more that are under way: both
-// that open a node and that do not.
-struct HalfDone {
-  HalfDone() {
-    for (int i = 0; i < 40; ++i) EXPECT_TRUE(world.Simulate());
-    const auto has_all = [this] {
-      return leaves.size() >= 16 && !opens.path.empty() && !widens.path.empty();
-    };
-    for (SearchTree::Leaf leaf; !has_all() && world.tree().Select(&leaf);) {
-      leaves.push_back(leaf);
-      (leaf.priors.has_value() ? opens : widens) = leaf;
-    }
-    EXPECT_GE(leaves.size(), 16u);
-    EXPECT_FALSE(opens.path.empty());
-    EXPECT_FALSE(widens.path.empty());
-  }
-
-  World world{12, {{0b11, 5}, {0b10110, 3}}};
-  std::vector<SearchTree::Leaf> leaves;
-  SearchTree::Leaf opens, widens;
-};
-
-TEST(SearchTree, OneThatWasReadGoesOnAsTheOneThatWasWritten) {
-  HalfDone half;
-  World& world = half.world;
-  World read(12, {{0b11, 5}, {0b10110, 3}});
-  ASSERT_TRUE(read.Read(world.Written()));
-  EXPECT_EQ(read.tree().num_states(), world.tree().num_states());
-  EXPECT_EQ(read.tree().best_cost(), world.tree().best_cost());
-  std::vector<SearchTree::Leaf> again = half.leaves;
-  for (SearchTree::Leaf& leaf : again) {
-    leaf.nodes.clear();
-    leaf.path.clear();
-    ASSERT_TRUE(read.tree().TakeUp(&leaf));
-  }
-  for (size_t i = 0; i < again.size(); ++i) {
-    EXPECT_EQ(again[i].path, half.leaves[i].path);
-    world.Observe(half.leaves[i]);
-    read.Observe(again[i]);
-  }
-  for (bool more = true; more;) {
-    SearchTree::Leaf leaf, same;
-    more = world.tree().Select(&leaf);
-    ASSERT_EQ(read.tree().Select(&same), more);
-    EXPECT_EQ(same.path, leaf.path);
-    EXPECT_EQ(same.tries, leaf.tries);
-    if (more) world.Observe(leaf);
-    if (more) read.Observe(same);
-  }
-  EXPECT_TRUE(read.tree().exhausted());
-  EXPECT_EQ(read.Written(), world.Written());
-}
-
-TEST(SearchTree, OnlyWhatIsUnderWayIsTakenUp) {
-  HalfDone half;
-  World read(12, {});
-  ASSERT_TRUE(read.Read(half.world.Written()));
-  const auto expect_refused = [&](SearchTree::Leaf leaf, const auto& change) {
-    change(leaf);
-    EXPECT_FALSE(read.tree().TakeUp(&leaf));
-  };
-  expect_refused(half.widens, [](auto& leaf) { leaf.edges[0] = 1000; });
-  expect_refused(half.widens, [](auto& leaf) { leaf.first_edge = 1000; });
-  expect_refused(half.widens, [](auto& leaf) { leaf.tries.resize(1000, leaf.tries[0]); });
-  expect_refused(half.widens, [](auto& leaf) { leaf.tries[0].rule ^= 1; });
-  expect_refused(half.widens, [&](auto& leaf) { leaf.priors = half.opens.priors; });
-  expect_refused(half.opens, [](auto& leaf) { leaf.edges.pop_back(); });
-  for (SearchTree::Leaf leaf : {half.widens, half.opens}) {
-    const std::vector<SearchTree::NodeId> nodes = leaf.nodes;
-    EXPECT_TRUE(read.tree().TakeUp(&leaf));
-    EXPECT_EQ(leaf.nodes, nodes);
-    EXPECT_FALSE(read.tree().TakeUp(&leaf)) << "twice";
-  }
-}
-
-TEST(SearchTree, OneOfMoreRulesIsNotRead) {
-  HalfDone half;
-  World fewer(11, {});
-  EXPECT_FALSE(fewer.Read(half.world.Written()));
-}
-
 std::map<uint64_t, double> RandomCosts(int num_rules, Rng& rng) {
   std::map<uint64_t, double> costs = {{0, 10}};
   for (uint64_t rules = 1; rules < uint64_t{1} << num_rules; ++rules) {
@@ -391,26 +223,6 @@ TEST(SearchTree, NothingIsDearerThanTheRoot) {
   EXPECT_EQ(world.tree().root_cost(), 20);
   EXPECT_EQ(world.tree().BestBelow(1 + 1), 10);
   EXPECT_EQ(world.tree().best_cost(), 10);
-}
-
-TEST(Priors, ComeToExpectWhatActionsBring) {
-  Priors priors(2, 0);
-  EXPECT_NEAR(priors.Expect(Rule(0)), priors.Expect(Rule(1)), 0.006);
-  for (int i = 0; i < 10; ++i) priors.Learn(Rule(0), 0.2);
-  for (int i = 0; i < 10; ++i) priors.Learn(Rule(1), 0);
-  EXPECT_GT(priors.Expect(Rule(0)), 0.15);
-  EXPECT_LT(priors.Expect(Rule(0)), 0.3);
-  EXPECT_LT(priors.Expect(Rule(1)), 0.01);
-  EXPECT_GT(priors.Expect(Rule(1)), 0);
-}
-
-TEST(Priors, DependOnTheSeedAndChangeWhenShaken) {
-  Priors priors(1, 1);
-  const double before = priors.Expect(Rule(0));
-  EXPECT_EQ(Priors(1, 1).Expect(Rule(0)), before);
-  EXPECT_NE(Priors(1, 2).Expect(Rule(0)), before);
-  priors.Shake();
-  EXPECT_NE(priors.Expect(Rule(0)), before);
 }
 
 }  // namespace
