@@ -5,7 +5,6 @@
 #include "core/base/status_macros.h"
 #include "core/domain/slices.h"
 #include "core/domain/tensor_egraph.h"
-#include "core/eval/fold.h"
 
 namespace quotient::domain {
 namespace {
@@ -212,20 +211,13 @@ class Importer {
   TensorEGraph result_;
 };
 
-// A product of large weights, which folding leaves to whoever runs the model. (What depends on it
-// does not fold then either, and counts as free: the product is too dear for that to matter.)
-bool TakesTooLongToFold(const ENodeDescription& description) {
+bool IsFoldable(const ENodeDescription& description) {
   std::vector<const model::TensorType*> inputs;
-  bool is_static = description.output.measured.is_static();
   for (const ENodeOperand& input : description.inputs) {
+    if (input.present && !input.weight_only) return false;
     inputs.push_back(input.present ? &input.measured : nullptr);
-    is_static &= !input.present || input.measured.is_static();
   }
-  if (!is_static) return false;
-  const model::TensorType* const outputs[] = {&description.output.measured};
-  const OpWord& word = *description.word;
-  return eval::Operations(word.name, word.attributes, inputs, outputs) >
-         eval::FoldLimits().max_operations;
+  return !TakesTooLongToFold(*description.word, inputs, description.output.measured);
 }
 
 }  // namespace
@@ -260,11 +252,7 @@ ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode) {
   description.free = sort != OpWord::Sort::kOperator && sort != OpWord::Sort::kOpaque;
   if (sort == OpWord::Sort::kOperator) {
     // The e-node itself must fold, not just another one of its class.
-    description.free = true;
-    for (const ENodeOperand& input : description.inputs) {
-      description.free &= !input.present || input.weight_only;
-    }
-    description.free = description.free && !TakesTooLongToFold(description);
+    description.free = IsFoldable(description);
   }
   return description;
 }

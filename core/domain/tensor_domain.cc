@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/eval/fold.h"
 
 namespace quotient::domain {
 namespace {
@@ -48,6 +49,17 @@ absl::StatusOr<model::TensorType> MergedType(const model::TensorType& a,
 }
 
 }  // namespace
+
+bool TakesTooLongToFold(const OpWord& word, std::span<const model::TensorType* const> inputs,
+                        const model::TensorType& output) {
+  if (!output.is_static()) return false;
+  for (const model::TensorType* const input : inputs) {
+    if (input != nullptr && !input->is_static()) return false;
+  }
+  const model::TensorType* const outputs[] = {&output};
+  return eval::Operations(word.name, word.attributes, inputs, outputs) >
+         eval::FoldLimits().max_operations;
+}
 
 TensorDomain::TensorDomain() = default;
 
@@ -201,6 +213,7 @@ absl::Status TensorDomain::MakeOperator(const EGraph& graph, const OpWord& word,
   const std::vector<ops::InferInput> inputs = InferInputs(graph, children);
   std::vector<ops::InferInput> measured(children.size());
   std::vector<FactInput> facts(children.size());
+  std::vector<const model::TensorType*> types(children.size());
   bool numbers_only = true;
   bool weight_only = true;
   for (size_t i = 0; i < children.size(); ++i) {
@@ -210,6 +223,7 @@ absl::Status TensorDomain::MakeOperator(const EGraph& graph, const OpWord& word,
     measured[i] = {&child.measured, constant,
                    child.measured_elements ? &*child.measured_elements : nullptr};
     facts[i] = {&child.facts, &child.type, constant};
+    types[i] = &child.measured;
     weight_only &= child.weight_only;
     numbers_only &=
         NumbersOnly({child.type, child.measured}) && child.elements == child.measured_elements;
@@ -223,7 +237,7 @@ absl::Status TensorDomain::MakeOperator(const EGraph& graph, const OpWord& word,
     data.measured = std::move(bound.type);
     data.measured_elements = std::move(bound.elements);
   }
-  data.weight_only = weight_only;
+  data.weight_only = weight_only && !TakesTooLongToFold(word, types, data.measured);
   data.facts = FactsOfOperator(*word.def, word.attributes, facts, inferred.type,
                                children.size() == 2 && children[0] == children[1]);
   data.type = std::move(inferred.type);

@@ -70,13 +70,19 @@ struct ClassData {
   model::TensorType type;
   model::TensorType measured;
   std::optional<model::Tensor> constant;  // the value itself
-  bool weight_only = false;               // can be computed from constants alone: it will be folded
+  bool weight_only = false;  // folding computes it from constants: see TakesTooLongToFold
   bool absent = false;
   // Elements of small integer tensors that are known up to symbols, for either type.
   std::optional<ops::Elements> elements;
   std::optional<ops::Elements> measured_elements;
   Facts facts;
 };
+
+// Whether folding leaves an operator of constants to whoever runs the model: a product of large
+// weights. What depends on it does not fold then either. Types as they are measured, null where an
+// operand is left out; false while one of them is not static.
+bool TakesTooLongToFold(const OpWord& word, std::span<const model::TensorType* const> inputs,
+                        const model::TensorType& output);
 
 // One thread.
 class TensorDomain final : public egraph::OpTable, public egraph::Analysis {

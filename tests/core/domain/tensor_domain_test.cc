@@ -82,6 +82,24 @@ TEST_F(TensorDomainTest, WeightOnlyIsWhatConstantsAloneDecide) {
   EXPECT_FALSE(Data(runs).weight_only);
 }
 
+TEST_F(TensorDomainTest, WhatTakesTooLongToFoldIsNoWeight) {
+  std::vector<ClassId> factors;
+  for (const int64_t columns : {2048, 2049}) {
+    const std::vector<float> values(2048 * columns);
+    factors.push_back(Constant(model::Tensor::Floats({2048, columns}, values)));
+  }
+  ASSERT_OK_AND_ASSIGN(const ClassId at_limit, Add("MatMul", {factors[0], factors[0]}));
+  ASSERT_OK_AND_ASSIGN(const ClassId above, Add("MatMul", {factors[0], factors[1]}));
+  ASSERT_OK_AND_ASSIGN(const ClassId behind, Add("Relu", {above}));
+  EXPECT_TRUE(Data(at_limit).weight_only);
+  EXPECT_FALSE(Data(above).weight_only);
+  EXPECT_FALSE(Data(behind).weight_only);
+  // Somebody finds a product that folds.
+  ASSERT_OK(graph_.Union(above, factors[1]));
+  ASSERT_OK(graph_.Rebuild());
+  EXPECT_TRUE(Data(behind).weight_only);
+}
+
 TEST_F(TensorDomainTest, CommutativeOperatorsHaveTheirConstantOnTheRight) {
   const ClassId x = Input(0, TensorType(DType::kFloat32, {2}));
   const ClassId c = Constant(testing::Floats({2}, {1, 2}));

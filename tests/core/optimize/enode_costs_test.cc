@@ -94,7 +94,8 @@ TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
   EXPECT_EQ(costs.Request(nodes), 2);  // the third Slice, and the Split
 }
 
-// Weights are computed once, but where that takes too long whoever runs the model does it.
+// Weights are computed once, but where that takes too long whoever runs the model does it, and
+// what depends on it.
 TEST(ENodeCosts, ProductsOfWeightsAreFreeIfTheyFold) {
   model::Graph graph = testing::MustParse(R"(graph g {
     input x: float32[4,2048]
@@ -105,7 +106,9 @@ TEST(ENodeCosts, ProductsOfWeightsAreFreeIfTheyFold) {
     small = MatMul(a, c)
     y = MatMul(x, large)
     z = MatMul(x, small)
-    output y, z
+    behind = Neg(large)
+    t = MatMul(x, behind)
+    output y, z, t
   })");
   ASSERT_OK(ops::InferTypes(graph));
   ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
@@ -114,7 +117,7 @@ TEST(ENodeCosts, ProductsOfWeightsAreFreeIfTheyFold) {
   const ENodeCosts costs(tensors, &prices, 0);
   std::vector<double> of_nodes;
   for (const egraph::ENodeId node : Original(tensors)) of_nodes.push_back(costs.Cost(node));
-  EXPECT_EQ(of_nodes, (std::vector<double>{1, 0, 1, 1}));
+  EXPECT_EQ(of_nodes, (std::vector<double>{1, 0, 1, 1, 1, 1}));
 }
 
 // What a search believes of the original is what the graph is predicted to cost: epilogues, layouts
