@@ -53,13 +53,14 @@ class Searcher {
     QUOTIENT_RETURN_IF_ERROR(Grow(make));
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     QUOTIENT_RETURN_IF_ERROR(Choose());
-    const Clock& clock = Clock::System();
-    result_.figures.seconds = clock.SecondsSince(start_ns_);
+    result_.figures.seconds = SecondsSpent();
     return std::move(result_);
   }
 
  private:
   domain::TensorEGraph& tensors() const { return workspace_->tensors(); }
+  // Of a search that was resumed: before that, too, once growing has ended.
+  double SecondsSpent() const { return Clock::System().SecondsSince(start_ns_); }
 
   template <typename Make>
   absl::Status Grow(const Make& make_workspace) {
@@ -69,7 +70,9 @@ class Searcher {
     task.hook = [this](const egraph::EGraph& graph, const search::Outcome& so_far) {
       const auto& steps = so_far.improvements;
       const bool known = !steps.empty() && steps.front().cost > 0;
-      hook_(graph.num_enodes(), known ? steps.back().cost / steps.front().cost : 0);
+      hook_({.seconds = SecondsSpent() + so_far.resumed.seconds,
+             .enodes = graph.num_enodes(),
+             .best_share = known ? steps.back().cost / steps.front().cost : 0});
     };
     task.seed = options_.seed;
     task.workers = settings_.threads;
@@ -108,7 +111,7 @@ class Searcher {
     costs.Refresh();
     const std::vector<egraph::ClassId> roots = tensors().CanonicalRoots();
     const extract::Problem problem{workspace_->graph(), costs, roots};
-    const double left = options_.budget_seconds - Clock::System().SecondsSince(start_ns_);
+    const double left = options_.budget_seconds - SecondsSpent();
     const StopCondition stop = stop_.WithBudget(Clock::System(), std::max(0.0, left));
     if (model_.measures()) {
       costs.Request(OriginalENodes());
@@ -139,7 +142,7 @@ class Searcher {
                       const StopCondition& stop) {
     for (int round = 0; round < kMostRounds && !stop.ShouldStop(); ++round) {
       QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, choose(problem, stop));
-      hook_(workspace_->graph().num_enodes(), ShareOfOriginal(selection.cost, problem));
+      Report(selection.cost, problem);
       const int fresh = costs.Request(Chosen(selection));
       if (stop.ShouldStop()) break;
       model_.Wait(stop);
@@ -196,9 +199,7 @@ class Searcher {
     QUOTIENT_RETURN_IF_ERROR(chosen.status());
     const extract::Selection& selection = *chosen;
     QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
-    if (result_.candidates.empty()) {
-      hook_(workspace_->graph().num_enodes(), ShareOfOriginal(cost, problem));
-    }
+    if (result_.candidates.empty()) Report(cost, problem);
     const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors(), selection.choice);
     Candidate candidate;
     candidate.cost_us = cost;
@@ -248,9 +249,11 @@ class Searcher {
     return extract::SelectionCost(problem, original);
   }
 
-  double ShareOfOriginal(double cost_us, const extract::Problem& problem) const {
+  void Report(double cost_us, const extract::Problem& problem) const {
     const double original_us = OriginalCost(problem);
-    return original_us > 0 ? cost_us / original_us : 1;
+    hook_({.seconds = SecondsSpent(),
+           .enodes = workspace_->graph().num_enodes(),
+           .best_share = original_us > 0 ? cost_us / original_us : 1});
   }
 
   size_t NodesOfOriginal() const {

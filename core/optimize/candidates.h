@@ -50,10 +50,17 @@ struct SearchSettings {
 // What Search makes at most.
 int MostCandidates(int alternatives);
 
-// Called a few times a second with the size of the e-graph and the best cost so far, as a share of
-// the original's (0: not known). Both by the costs of e-nodes, which know less of fusion than the
-// prediction of a whole graph: only their ratio says something.
-using SearchHook = std::function<void(int64_t enodes, double best_share)>;
+// How far a search is.
+struct SearchProgress {
+  double seconds = 0;  // with those before an interruption
+  int64_t enodes = 0;  // size of the e-graph
+  // The best cost so far, as a share of the original's; 0: not known. Both by the costs of e-nodes,
+  // which know less of fusion than the prediction of a whole graph: only their ratio says
+  // something.
+  double best_share = 0;
+};
+// Called a few times a second.
+using SearchHook = std::function<void(const SearchProgress& progress)>;
 
 // `measured` is `graph` with every symbol bound (equal ids). Blocking; ends at
 // options.budget_seconds or `stop`; that it was stopped is no error. OPTION_INVALID for an unknown

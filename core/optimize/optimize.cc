@@ -151,12 +151,10 @@ class Run {
         kernels::ConstantFootprintLog2(original_.cut.graph, device_->costs().partition().storage);
     settings.checkpoint = environment_.checkpoint;
     settings.checkpoint_context = absl::StrCat(EngineVersion(), "\n", options_.CanonicalText());
-    const int64_t start = clock_.NowNs();
-    const auto hook = [this, start](int64_t enodes, double best_share) {
-      progress_.enodes = enodes;
-      if (best_share > 0) progress_.best_cost_us = best_share * original_cost_.total_us;
-      ReportProgress(
-          std::min(1.0, clock_.SecondsSince(start) / std::max(options_.budget_seconds, 1e-3)));
+    const auto hook = [this](const SearchProgress& now) {
+      progress_.enodes = now.enodes;
+      if (now.best_share > 0) progress_.best_cost_us = now.best_share * original_cost_.total_us;
+      ReportProgress(std::min(1.0, now.seconds / std::max(options_.budget_seconds, 1e-3)));
     };
     absl::StatusOr<SearchResult> found = Search(original_.graph, original_.measured, options_,
                                                 settings, device_->costs(), stop_, hook);

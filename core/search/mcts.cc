@@ -28,6 +28,7 @@ constexpr int kMostRounds = 40;
 
 absl::StatusOr<Outcome> MctsSearch::ToEnd() {
   QUOTIENT_RETURN_IF_ERROR(Prepare());
+  if (goes_on_ && task_.hook) Report();  // nobody has to wait for the first step
   std::vector<std::thread> others;
   const int64_t num_workers = NumWorkers();
   for (int64_t i = 1; i < num_workers; ++i) others.emplace_back([this] { WorkElsewhere(); });

@@ -110,7 +110,8 @@ struct Outcome {
   std::string checkpoint_refused;  // why the one that there was is of no use
 };
 
-// Called now and then with a clean graph; by `saturate` after each iteration.
+// Called now and then with a clean graph; by `saturate` after each iteration, and at once by a
+// search that goes on from a checkpoint.
 using ProgressHook = std::function<void(const egraph::EGraph& graph, const Outcome& so_far)>;
 
 struct Task {

@@ -74,7 +74,7 @@ absl::StatusOr<SearchResult> SearchIn(absl::string_view text, bool measures, int
 }
 
 std::vector<Candidate> CandidatesOf(bool measures, int alternatives) {
-  auto found = SearchIn(kTwins, measures, alternatives, {}, [](int64_t, double) {});
+  auto found = SearchIn(kTwins, measures, alternatives, {}, [](const SearchProgress&) {});
   EXPECT_OK(found.status());
   return found.ok() ? std::move(found->candidates) : std::vector<Candidate>();
 }
@@ -125,7 +125,7 @@ TEST(Candidates, ProgressIsAShareOfTheOriginalAsItRuns) {
   })";
   for (const bool measures : {false, true}) {
     double share = 0;
-    const auto note = [&share](int64_t, double best_share) { share = best_share; };
+    const auto note = [&share](const SearchProgress& now) { share = now.best_share; };
     ASSERT_OK(SearchIn(kNothingToGain, measures, 1, {}, note).status());
     EXPECT_EQ(share, 1);
   }
@@ -133,12 +133,12 @@ TEST(Candidates, ProgressIsAShareOfTheOriginalAsItRuns) {
 
 TEST(Candidates, WhoCancelsWantsNoAnswerWheneverThatIs) {
   int reports = 0;
-  ASSERT_OK(SearchIn(kTwins, false, 1, {}, [&](int64_t, double) { ++reports; }).status());
+  ASSERT_OK(SearchIn(kTwins, false, 1, {}, [&](const SearchProgress&) { ++reports; }).status());
   ASSERT_GT(reports, 1);
   for (int last = 1; last <= reports; ++last) {
     CancelToken token;
     int left = last;
-    const auto cancel = [&](int64_t, double) {
+    const auto cancel = [&](const SearchProgress&) {
       if (--left == 0) token.Cancel();
     };
     EXPECT_THAT(SearchIn(kTwins, false, 1, StopCondition(&token), cancel),

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
@@ -45,10 +47,11 @@ class ResumeTest : public ::testing::Test {
     options_.max_nodes = 60;
   }
 
-  absl::StatusOr<Result> Run(CheckpointSlot* checkpoint, const CancelToken* token = nullptr) {
+  absl::StatusOr<Result> Run(CheckpointSlot* checkpoint, const CancelToken* token = nullptr,
+                             ProgressSink* progress = nullptr) {
     const Environment environment = {.devices = &devices_, .checkpoint = checkpoint};
     return Optimize({.name = "chain.onnx", .model = model_}, options_, environment,
-                    StopCondition(token), nullptr);
+                    StopCondition(token), progress);
   }
   // What an interrupted run leaves.
   std::string Interrupt() {
@@ -84,6 +87,31 @@ TEST_F(ResumeTest, TheReportSaysWhatWasTakenOver) {
   EXPECT_EQ(again->report.search.resumed.times, 2);
   EXPECT_EQ(again->report.search.simulations, search.simulations);
   EXPECT_EQ(again->files.model, result->files.model);
+}
+
+// What is reported of the phase `search` when there is an e-graph.
+class SearchReports final : public ProgressSink {
+ public:
+  void Report(const Progress& progress) override {
+    if (progress.phase == "search" && progress.enodes > 0) reports.push_back(progress);
+  }
+  std::vector<Progress> reports;
+};
+
+TEST_F(ResumeTest, ProgressGoesOnFromWhereItWas) {
+  SearchReports before, after;
+  CancelToken token;
+  MemoryCheckpoint slot("", /*questions=*/20, &token);
+  ASSERT_FALSE(Run(&slot, &token, &before).ok());
+  ASSERT_FALSE(before.reports.empty());
+  ASSERT_FALSE(slot.saved().empty());
+  MemoryCheckpoint left(slot.saved().front());
+  const auto result = Run(&left, nullptr, &after);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_FALSE(after.reports.empty());
+  const double seconds = result->report.search.resumed.seconds;
+  EXPECT_GE(after.reports.front().fraction, std::min(1.0, seconds / options_.budget_seconds));
+  EXPECT_EQ(after.reports.front().best_cost_us, before.reports.back().best_cost_us);
 }
 
 TEST_F(ResumeTest, ACheckpointOfOtherOptionsIsNotedAndLeftAlone) {
