@@ -126,11 +126,20 @@ bool LocalSearch::Adopt(Class adopted) {
 }
 
 void LocalSearch::TakeAlternatives() {
+  const auto recomputed = selection_.score().num_recomputed;
   replaced_.clear();
   for (Node node : alternatives_) {
     if (AskNowAndThen()) break;
     const Node old = selection_.choice(instance_.class_of[node.value()]);
     if (selection_.Choose(node)) replaced_.push_back(old);
+  }
+  // The cheapest e-node of a class may compute inside of itself what others compute, too. Then the
+  // class has a better one.
+  if (selection_.score().num_recomputed > recomputed) {
+    for (Node node : alternatives_) {
+      if (AskNowAndThen()) break;
+      SwitchClass(instance_.class_of[node.value()], Sideways::kRefuse);
+    }
   }
   DropWhatDoesNotPay();
 }

@@ -42,6 +42,27 @@ TEST(Fusions, ChainsFuseAndAnEpilogueHasOneProducer) {
   EXPECT_EQ(*CheckSelection(example.problem(), Extract("dag", example)), 28 - 3 - 3);
 }
 
+// A product p, a product d that is the sum of p with itself as well, and s, m and z that read them.
+// To take d as a sum only pays if m no longer computes p inside of itself, and what m can do
+// instead, s inside of itself, does not pay, since z needs s.
+TEST(Fusions, WhatIsAdoptedIsNotComputedTwice) {
+  constexpr size_t kInput = 0, kProduct = 1, kDouble = 2, kSum = 3, kBoth = 4, kLast = 5, kHalf = 6;
+  const std::vector<testing::CaseNode> nodes = {
+      {kInput, 0, {}},
+      {kProduct, 17, {kInput}},
+      {kDouble, 1, {kProduct, kProduct}},
+      {kSum, 1, {kInput, kDouble}},
+      {kBoth, 1, {kProduct, kSum}},
+      {kLast, 1, {kSum, kDouble}},
+      {kHalf, 1, {kInput}},
+      {kDouble, 17, {kHalf}},
+  };
+  const std::vector<testing::CaseFusion> fusions = {{3, 2, 1}, {3, 7, 1}, {4, 1, 1}, {4, 3, 1},
+                                                    {5, 2, 1}, {5, 3, 1}, {5, 7, 1}};
+  const ExtractionCase example(7, nodes, {kBoth, kLast}, fusions);
+  EXPECT_EQ(Extract("dag", example).cost, 21);
+}
+
 // A concatenation whose inputs are written where they belong pays for the others only.
 TEST(Fusions, AnyNumberOfProducersWorkInPlace) {
   using Kind = Fusion::Kind;
