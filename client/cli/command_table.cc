@@ -228,9 +228,9 @@ const Option kOptions[] = {
      kRun,
      false,
      Completion::kChoices,
-     {"cpu", "model:h200", "model:h200-strict32"},
-     "what to optimize for: cpu is measured, model:h200 is an analytic model; with -strict32 its "
-     "float32 stays float32 instead of tf32",
+     {"cpu", "cuda", "cuda-strict32", "model:h200", "model:h200-strict32"},
+     "what to optimize for: cpu and cuda (an NVIDIA GPU; cuda:1 is the second) are measured, "
+     "model:h200 is an analytic model; with -strict32 float32 stays float32 instead of tf32",
      [](V value, S* s) { return SetText(value, &s->options.device); }},
     {"device-snapshot",
      0,

@@ -16,7 +16,8 @@
 namespace quotient::optimize {
 
 struct Options {
-  // What the costs are: "cpu" is measured on this machine; "model:NAME" (model:h200) comes from an
+  // What the costs are: "cpu" and GPUs ("cuda", "cuda:1-strict32": kernels::cuda::ParseCudaDevice)
+  // are measured on this machine; "model:NAME" (model:h200) comes from an
   // analytic model alone, nothing is measured and the report says so; "snapshot:<sha256>/<size>"
   // was measured earlier, on a device that need not be here (SnapshotDevice), and the kernels that
   // were not are estimated.

@@ -40,7 +40,8 @@ each run, then a table for each device. Without --networks and files: the nine o
   --networks A,B    of bert, nasrnn, resnet50, resnext50, nasnet, inception_v3, mobilenet_v2,
                     squeezenet, vgg19
   --faithful        the networks as published, instead of as the papers had them
-  --devices A,B     cpu is measured; model:h200, model:h200-strict32 (cpu,model:h200)
+  --devices A,B     cpu, cuda, cuda-strict32 are measured; model:h200, model:h200-strict32
+                    (cpu,model:h200)
   --strategies A,B  how the e-graph is grown (all)
   --seeds N         0 .. N-1 (5)
   --budget TIME     of each run, as `quotient optimize` takes it: two fifths are for the strategy

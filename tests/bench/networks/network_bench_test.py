@@ -127,6 +127,20 @@ class NetworkBenchTest(unittest.TestCase):
             self.assertIn("measured", table[2])
             self.assertGreater(timings.stat().st_size, 0)
 
+    def test_how_well_costs_predict(self):
+        header = ",".join(COLUMNS)
+        self.csv.write_text(f"{header}\na,cuda,mcts,0,100,90,110,88,1,1,5,7\n"
+                            "b,cuda,mcts,0,50,50,50,50.5,1,,5,7\nc,model:h200,mcts,0,5,4,,,1,1,5,7\n")
+        predicted = pathlib.Path(__file__).with_name("predicted.py")
+        ran = subprocess.run([sys.executable, predicted, self.csv], capture_output=True, text=True,
+                             timeout=60)
+        self.assertEqual(1, ran.returncode, ran.stderr)
+        lines = [line.split() for line in ran.stdout.splitlines()]
+        self.assertIn(["a", "100.0", "110.0", "90.0", "88.0", "20.0%", "9.1%"], lines)
+        self.assertIn("median of predictions off by 1.6%", ran.stdout)
+        self.assertIn("slower: b on cuda", ran.stdout)
+        self.assertNotIn("model:h200", ran.stdout)
+
     def test_networks_of_the_papers_stand_beside_what_was_published(self):
         rows, table = self.runs("--networks", "nasrnn", "--devices", "model:h200", "--strategies",
                                 "saturate", "--seeds", 1, "--budget", "5s")
@@ -151,7 +165,7 @@ class NetworkBenchTest(unittest.TestCase):
     def test_wrong_arguments_are_named_before_anything_runs(self):
         for arguments, message in [
                 (["--networks", "lenet"], "--networks: wants some of bert, nasrnn"),
-                (["--devices", "gpu"], "'gpu' is not one of: cpu, model:h200"),
+                (["--devices", "gpu"], "'gpu' is not one of: cpu, cuda, cuda-strict32, model:h200"),
                 (["--strategies", "mcts,best"], "'best' is not one of: mcts, saturate"),
                 (["--strategies", "mcts,,pact"], "--strategies: wants A,B, without gaps"),
                 (["--strategies", "mcts,mcts"], "--strategies: mcts is there twice"),

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""How well costs predict what graphs take: from the lines that network_bench writes.
+
+    predicted.py RUNS.csv
+
+Per device a table of the measured networks: predicted and measured time of the original and of the
+result, what the result gains, and how far the predictions are off. Below it the median of that, and
+the networks that came out slower, if any; then the exit status is 1."""
+
+import csv
+import statistics
+import sys
+
+
+def read(path):
+    """The rows with measured times, as numbers, by device."""
+    devices = {}
+    with open(path, newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            numbers = {name: float(row[name]) for name in row
+                       if name.endswith("_us") and row[name] not in ("", "-")}
+            if numbers.get("measured_before_us"):
+                devices.setdefault(row["device"], []).append((row["network"], numbers))
+    return devices
+
+
+def off(predicted, measured):
+    return abs(predicted - measured) / measured
+
+
+def main(path):
+    slower = []
+    devices = read(path)
+    if not devices:
+        sys.exit(f"{path}: nothing in it was measured")
+    for device, rows in devices.items():
+        errors = []
+        print(f"\n{device}\n{'network':16}{'predicted':>12}{'measured':>12}{'-> predicted':>14}"
+              f"{'measured':>12}{'gain':>8}{'off':>8}")
+        for network, row in rows:
+            before, after = row["measured_before_us"], row.get("measured_after_us") or 0
+            after = after or before  # it came back as it was
+            pair = [off(row["cost_before_us"], before), off(row["cost_after_us"], after)]
+            errors += pair
+            if after > before:
+                slower.append(f"{network} on {device}")
+            print(f"{network:16}{row['cost_before_us']:12.1f}{before:12.1f}"
+                  f"{row['cost_after_us']:14.1f}{after:12.1f}{1 - after / before:8.1%}{max(pair):8.1%}")
+        print(f"median of predictions off by {statistics.median(errors):.1%}")
+    for name in slower:
+        print(f"slower: {name}")
+    return 1 if slower else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1]))
