@@ -35,10 +35,16 @@ class CudaBackend : public Backend {
       const KernelSpec& spec) const override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto prepared, library_.All(spec));
     std::vector<std::unique_ptr<CompiledKernel>> kernels;
+    absl::Status failure;
     for (const auto& kernel : prepared) {
-      QUOTIENT_ASSIGN_OR_RETURN(kernels.emplace_back(),
-                                NewTimedKernel(spec, kernel, {gpu_.get(), &pool_, &clock_}));
+      auto timed = NewTimedKernel(spec, kernel, {gpu_.get(), &pool_, &clock_});
+      if (timed.ok()) {
+        kernels.push_back(*std::move(timed));
+      } else {
+        failure = timed.status();  // one that wants too much memory leaves the others
+      }
     }
+    if (kernels.empty()) return failure;
     return kernels;
   }
 

@@ -36,15 +36,28 @@ class Event {
   cudaEvent_t event_;
 };
 
+// The events that a graph records before its first step and after its last one. They are nodes of
+// the graph: beside it they would also time how long the host takes to launch it.
+struct Marks {
+  static absl::StatusOr<Marks> Create() {
+    QUOTIENT_ASSIGN_OR_RETURN(Event start, Event::Create(cudaEventDefault));
+    QUOTIENT_ASSIGN_OR_RETURN(Event stop, Event::Create(cudaEventDefault));
+    return Marks{std::move(start), std::move(stop)};
+  }
+  static absl::Status Set(const Event& mark, cudaStream_t stream) {
+    QUOTIENT_CUDA_RETURN_IF_ERROR(
+        cudaEventRecordWithFlags(mark.get(), stream, cudaEventRecordExternal));
+    return absl::OkStatus();
+  }
+  Event start;
+  Event stop;
+};
+
 class GraphReplay : public Replay {
  public:
   GraphReplay(const Device& device, cudaGraphExec_t graph, std::unique_ptr<Stream> stream,
-              Event start, Event stop)
-      : device_(device),
-        graph_(graph),
-        stream_(std::move(stream)),
-        start_(std::move(start)),
-        stop_(std::move(stop)) {}
+              Marks marks)
+      : device_(device), graph_(graph), stream_(std::move(stream)), marks_(std::move(marks)) {}
   ~GraphReplay() override {
     // A failed status changes nothing: there is nobody to tell.
     if (device_.Select().ok()) cudaGraphExecDestroy(graph_);
@@ -57,12 +70,10 @@ class GraphReplay : public Replay {
  private:
   absl::StatusOr<Reading> Measure() {
     QUOTIENT_RETURN_IF_ERROR(device_.Select());
-    QUOTIENT_CUDA_RETURN_IF_ERROR(cudaEventRecord(start_.get(), stream_->get()));
     QUOTIENT_CUDA_RETURN_IF_ERROR(cudaGraphLaunch(graph_, stream_->get()));
-    QUOTIENT_CUDA_RETURN_IF_ERROR(cudaEventRecord(stop_.get(), stream_->get()));
-    QUOTIENT_CUDA_RETURN_IF_ERROR(cudaEventSynchronize(stop_.get()));
+    QUOTIENT_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_->get()));
     float ms = 0;
-    QUOTIENT_CUDA_RETURN_IF_ERROR(cudaEventElapsedTime(&ms, start_.get(), stop_.get()));
+    QUOTIENT_CUDA_RETURN_IF_ERROR(cudaEventElapsedTime(&ms, marks_.start.get(), marks_.stop.get()));
     Reading reading;
     reading.us = 1000.0 * ms;
     if (device_.nvml() != nullptr) reading.clock_mhz = device_.nvml()->ClockMhz();
@@ -72,19 +83,15 @@ class GraphReplay : public Replay {
   const Device& device_;
   const cudaGraphExec_t graph_;
   const std::unique_ptr<Stream> stream_;
-  const Event start_;
-  const Event stop_;
+  const Marks marks_;
 };
 
-absl::StatusOr<std::unique_ptr<Replay>> Instantiate(const Device& device, cudaGraph_t graph) {
+absl::StatusOr<std::unique_ptr<Replay>> Instantiate(const Device& device, cudaGraph_t graph,
+                                                    Marks marks) {
   QUOTIENT_ASSIGN_OR_RETURN(auto stream, Stream::Create());
-  QUOTIENT_ASSIGN_OR_RETURN(Event start, Event::Create(cudaEventDefault));
-  QUOTIENT_ASSIGN_OR_RETURN(Event stop, Event::Create(cudaEventDefault));
   cudaGraphExec_t executable = nullptr;
   QUOTIENT_CUDA_RETURN_IF_ERROR(cudaGraphInstantiate(&executable, graph, 0));
-  auto replay = std::make_unique<GraphReplay>(device, executable, std::move(stream),
-                                              std::move(start), std::move(stop));
-  return replay;
+  return std::make_unique<GraphReplay>(device, executable, std::move(stream), std::move(marks));
 }
 
 // Adds steps to streams that are being captured, and the events that order them.
@@ -183,14 +190,17 @@ absl::StatusOr<std::unique_ptr<Replay>> Capturer::Capture(std::span<const Step> 
   QUOTIENT_RETURN_IF_ERROR(Reserve(1 + lanes.size()));
   const cudaStream_t origin = streams_.front()->get();
   // Relaxed: libraries load kernels when they are first launched, and other threads allocate.
+  QUOTIENT_ASSIGN_OR_RETURN(Marks marks, Marks::Create());
   QUOTIENT_CUDA_RETURN_IF_ERROR(cudaStreamBeginCapture(origin, cudaStreamCaptureModeRelaxed));
-  const absl::Status recorded = Record(steps);
+  absl::Status recorded = Marks::Set(marks.start, origin);
+  if (recorded.ok()) recorded = Record(steps);
+  if (recorded.ok()) recorded = Marks::Set(marks.stop, origin);
   // Also after a failure: else the streams would stay in the capture.
   cudaGraph_t graph = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(origin, &graph);
   absl::StatusOr<std::unique_ptr<Replay>> replay = recorded;
   if (recorded.ok()) {
-    replay = ended == cudaSuccess ? Instantiate(device_, graph)
+    replay = ended == cudaSuccess ? Instantiate(device_, graph, std::move(marks))
                                   : CudaStatus(ended, "cudaStreamEndCapture");
   }
   if (graph != nullptr) cudaGraphDestroy(graph);
