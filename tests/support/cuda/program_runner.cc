@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -38,15 +39,59 @@ void VisitElements(std::span<const int64_t> dims, std::span<const int> axes, con
   }
 }
 
-// Rounded or widened to another type.
-Tensor Converted(const Tensor& tensor, DType dtype) {
+// Every element through a function, as another type.
+template <typename Map>
+Tensor Mapped(const Tensor& tensor, DType dtype, const Map& map) {
+  std::vector<double> numbers = tensor.AsDoubles();
+  std::transform(numbers.begin(), numbers.end(), numbers.begin(), map);
   std::span<std::byte> bytes;
   Tensor result = Tensor::Allocate(dtype, tensor.dims(), &bytes);
-  model::Store(dtype, bytes, 0, tensor.AsDoubles());
+  model::Store(dtype, bytes, 0, std::span<const double>(numbers));
   return result;
 }
 
+// Rounded or widened.
+Tensor Converted(const Tensor& tensor, DType dtype) {
+  return Mapped(tensor, dtype, [](double x) { return x; });
+}
+
 bool IsNarrow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
+
+// One node and the tensors that it reads.
+class ReferenceNode {
+ public:
+  ReferenceNode(absl::string_view op, const model::AttributeMap& attributes) {
+    node_.op = std::string(op);
+    node_.attributes = attributes;
+    node_.attributes.Erase(kExponentAttribute);
+  }
+
+  // `widen`: 16-bit floats as float32.
+  void AddInput(const Operand& operand, const Tensor& tensor, bool widen) {
+    if (operand.type.dtype == DType::kUndefined) {
+      node_.inputs.push_back(model::ValueId());
+      tensors_.push_back(std::nullopt);
+      return;
+    }
+    node_.inputs.push_back(model::ValueId(0));
+    tensors_.push_back(widen && IsNarrow(tensor.dtype()) ? Converted(tensor, DType::kFloat32)
+                                                         : tensor);
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Evaluate(const std::vector<Operand>& outputs) {
+    for (uint32_t i = 0; i < outputs.size(); ++i) {
+      const bool left_out = outputs[i].type.dtype == DType::kUndefined;
+      node_.outputs.push_back(left_out ? model::ValueId() : model::ValueId(i));
+    }
+    std::vector<const Tensor*> pointers;
+    for (const auto& tensor : tensors_) pointers.push_back(tensor ? &*tensor : nullptr);
+    return ops::EvaluateNode(node_, pointers, 1);
+  }
+
+ private:
+  model::Node node_;
+  std::vector<std::optional<Tensor>> tensors_;
+};
 
 // Device memory: bytes between canaries.
 class GuardedBuffer {
@@ -98,16 +143,6 @@ Tensor RandomTensor(Rng& rng, const model::TensorType& type) {
   Tensor tensor = Tensor::Allocate(type.dtype, type.dims(), &bytes);
   model::Store(type.dtype, bytes, 0, std::span<const double>(numbers));
   return tensor;
-}
-
-template <typename Map>
-Tensor Mapped(const Tensor& tensor, const Map& map) {
-  std::vector<double> numbers = tensor.AsDoubles();
-  std::transform(numbers.begin(), numbers.end(), numbers.begin(), map);
-  std::span<std::byte> bytes;
-  Tensor result = Tensor::Allocate(tensor.dtype(), tensor.dims(), &bytes);
-  model::Store(tensor.dtype(), bytes, 0, std::span<const double>(numbers));
-  return result;
 }
 
 std::vector<std::byte> PackFloats(const std::vector<float>& values) {
@@ -220,55 +255,22 @@ absl::StatusOr<std::vector<Tensor>> RunProgram(const KernelSpec& spec, const Pro
 
 absl::StatusOr<std::vector<Tensor>> ReferenceOutputs(const KernelSpec& spec,
                                                      std::span<const Tensor> operands) {
-  std::vector<Tensor> values;  // of the node before
-  size_t next = 0;
-  const auto evaluate = [&](absl::string_view op, const model::AttributeMap& attributes,
-                            const std::vector<Operand>& inputs, int running,
-                            bool keep_types) -> absl::Status {
-    model::Node node;
-    node.op = std::string(op);
-    node.attributes = attributes;
-    node.attributes.Erase(kExponentAttribute);
-    std::vector<Tensor> tensors;
-    tensors.reserve(inputs.size() + 1);
-    std::vector<const Tensor*> pointers;
-    const auto add = [&](const Tensor* tensor) {
-      node.inputs.push_back(tensor == nullptr ? model::ValueId() : model::ValueId(0));
-      pointers.push_back(tensor);
-    };
-    for (size_t i = 0; i < inputs.size() + (running >= 0 ? 1 : 0); ++i) {
-      if (static_cast<int>(i) == running) {
-        add(&values[0]);
-        continue;
-      }
-      const Tensor& tensor = operands[next];
-      const Operand& operand = inputs[i - (running >= 0 && static_cast<int>(i) > running ? 1 : 0)];
-      ++next;
-      if (operand.type.dtype == DType::kUndefined) {
-        add(nullptr);
-        continue;
-      }
-      const bool widen = !keep_types && IsNarrow(tensor.dtype());
-      tensors.push_back(widen ? Converted(tensor, DType::kFloat32) : tensor);
-      add(&tensors.back());
-    }
-    for (size_t i = 0; i < (running >= 0 ? 1 : spec.outputs.size()); ++i) {
-      const bool left_out = spec.outputs[i].type.dtype == DType::kUndefined;
-      node.outputs.push_back(left_out ? model::ValueId()
-                                      : model::ValueId(static_cast<uint32_t>(i)));
-    }
-    QUOTIENT_ASSIGN_OR_RETURN(values, ops::EvaluateNode(node, pointers, 1));
-    return absl::OkStatus();
-  };
-  if (spec.op == kReorderOp) {
-    values = {operands[0]};
-  } else {
-    QUOTIENT_RETURN_IF_ERROR(
-        evaluate(spec.op, spec.attributes, spec.inputs, -1, spec.epilogue.empty()));
+  if (spec.op == kReorderOp) return std::vector<Tensor>{operands[0]};
+  const bool widen = !spec.epilogue.empty();
+  ReferenceNode main(spec.op, spec.attributes);
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    main.AddInput(spec.inputs[i], operands[i], widen);
   }
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Tensor> values, main.Evaluate(spec.outputs));
+  size_t next = spec.inputs.size();
   for (const Epilogue& epilogue : spec.epilogue) {
-    QUOTIENT_RETURN_IF_ERROR(evaluate(epilogue.op, epilogue.attributes, epilogue.operands,
-                                      epilogue.running_is_second ? 1 : 0, false));
+    ReferenceNode node(epilogue.op, epilogue.attributes);
+    if (!epilogue.running_is_second) node.AddInput(spec.outputs[0], values[0], widen);
+    for (const Operand& operand : epilogue.operands) {
+      node.AddInput(operand, operands[next++], widen);
+    }
+    if (epilogue.running_is_second) node.AddInput(spec.outputs[0], values[0], widen);
+    QUOTIENT_ASSIGN_OR_RETURN(values, node.Evaluate(spec.outputs));
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const DType wanted = spec.outputs[i].type.dtype;
@@ -288,10 +290,10 @@ std::vector<Tensor> RandomOperands(const KernelSpec& spec, uint64_t seed) {
   const auto correct = [](absl::string_view op, const model::AttributeMap& attributes,
                           Tensor* operands) {
     if (op == "BatchNormalization")
-      operands[3] = Mapped(operands[3], [](double x) { return x * x; });
+      operands[3] = Mapped(operands[3], operands[3].dtype(), [](double x) { return x * x; });
     if (op == "Pow" && attributes.Has(kExponentAttribute)) {
       const double exponent = attributes.GetFloat(kExponentAttribute, 0);
-      operands[0] = Mapped(operands[0], [=](double) { return exponent; });
+      operands[0] = Mapped(operands[0], operands[0].dtype(), [=](double) { return exponent; });
     }
   };
   correct(spec.op, spec.attributes, tensors.data() + 1);

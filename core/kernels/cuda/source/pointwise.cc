@@ -11,12 +11,12 @@ namespace {
 
 constexpr int64_t kPackBytes = 16;
 
-// Elements per thread: as many as the widest type leaves room for, fewer where there would be few
-// threads otherwise.
+// Elements per thread: as many as the widest tensor of the output's size leaves room for, fewer
+// where there would be few threads otherwise.
 int64_t PackSize(const Pointwise& pointwise, int64_t total) {
   int64_t widest = ElementBytes(pointwise.output.type.dtype);
   for (const PointwiseInput& input : pointwise.inputs) {
-    if (input.operand.type.elements() > 1) {
+    if (input.operand.type.elements() == total) {
       widest = std::max(widest, ElementBytes(input.operand.type.dtype));
     }
   }
