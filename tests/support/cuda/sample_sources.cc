@@ -132,8 +132,8 @@ output a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7
 
 // $T is an element type of any kind.
 constexpr const char* kAnyGraphs[] = {
-    R"(input x: $T[4,6,40,40]
-input z: $T[4,6,40,40]
+    R"(input x: $T[4,24,40,40]
+input z: $T[4,24,40,40]
 input c: bool[40]
 input i: int64[3,7]
 a0 = Transpose(x) {perm=[0,2,3,1]}

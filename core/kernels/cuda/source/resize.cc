@@ -90,8 +90,7 @@ constexpr int kMostLinearAxes = 3;
 class ResizeWriter {
  public:
   ResizeWriter(const KernelSpec& spec, const std::vector<ops::AxisGrid>& grids)
-      : spec_(spec),
-        output_(spec.outputs[0]),
+      : output_(spec.outputs[0]),
         index_type_(IndexType(
             std::max(spec.inputs[0].type.elements(), output_.type.elements() + (1 << 16)))) {
     const std::vector<int64_t> strides =
@@ -157,7 +156,6 @@ class ResizeWriter {
     ++num_linear_;
   }
 
-  const KernelSpec& spec_;
   const Operand& output_;
   const std::string index_type_;
   Definitions tables_;
