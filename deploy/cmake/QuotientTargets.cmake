@@ -166,6 +166,7 @@ function(quotient_test_properties_ name timeout)
       QUOTIENT_BIN_DIR=${CMAKE_BINARY_DIR}/bin
       QUOTIENT_PYTHON=${quotient_deps}/tests/bin/python3
       ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+      LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0
       UBSAN_OPTIONS=print_stacktrace=1
       TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp:halt_on_error=1)
   if(QUOTIENT_SANITIZE MATCHES "thread")

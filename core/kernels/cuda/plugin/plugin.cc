@@ -54,7 +54,7 @@ class CudaPlugin : public Plugin {
 #define QUOTIENT_EXPORT extern "C" __attribute__((visibility("default")))
 
 QUOTIENT_EXPORT const char* quotient_cuda_build_id() {
-  static const auto& id = *new std::string(quotient::kernels::cuda::PluginBuildId());
+  static const std::string id = quotient::kernels::cuda::PluginBuildId();
   return id.c_str();
 }
 

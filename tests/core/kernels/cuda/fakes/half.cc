@@ -3,6 +3,6 @@
 #include "core/kernels/cuda/plugin.h"
 
 extern "C" const char* quotient_cuda_build_id() {
-  static const auto& id = *new std::string(quotient::kernels::cuda::PluginBuildId());
+  static const std::string id = quotient::kernels::cuda::PluginBuildId();
   return id.c_str();
 }
