@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/kernels/cuda/plugin.h"
 #include "tests/support/status_matchers.h"
@@ -20,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string Fake(const std::string& name) {
-  return std::string(QUOTIENT_FAKE_PLUGINS) + "/libquotient_fake_plugin_" + name + ".so";
+  return absl::StrCat(QUOTIENT_FAKE_PLUGINS "/libquotient_fake_plugin_", name, ".so");
 }
 
 TEST(LoadPluginTest, SaysWhereItLooked) {
