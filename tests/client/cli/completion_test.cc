@@ -80,7 +80,8 @@ TEST_F(CompletionTest, QuotesDoNotBreakTheScripts) {
   ASSERT_OK_AND_ASSIGN(const std::string zsh, CompletionScript("zsh"));
   EXPECT_THAT(zsh, HasSubstr("say what is in a model, without optimizing it"));
   ASSERT_OK_AND_ASSIGN(const std::string fish, CompletionScript("fish"));
-  EXPECT_THAT(fish, HasSubstr("-l device -x -a 'cpu cuda cuda-strict32 model:h200 model:h200-strict32'"));
+  EXPECT_THAT(fish,
+              HasSubstr("-l device -x -a 'cpu cuda cuda-strict32 model:h200 model:h200-strict32'"));
 }
 
 TEST_F(CompletionTest, OtherShellsAreRefused) {

@@ -19,6 +19,9 @@ namespace quotient::kernels::cuda {
 
 namespace {
 
+// Of all buffers: views begin there (core/kernels/view.h), and 16 bytes are as much as a thread
+// loads at once.
+constexpr uint32_t kAlignmentBytes = 16;
 constexpr uint64_t kMaxWorkspaceBytes = uint64_t{32} << 20;
 constexpr int kMaxPlans = 16;
 // Where operands are taken to lie while there are none: cuBLASLt looks at alignment.
@@ -265,6 +268,12 @@ class OpenCublasLt : public CublasLt {
     QUOTIENT_BLAS_RETURN_IF_ERROR(
         cublasLtMatmulPreferenceSetAttribute(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                              &kMaxWorkspaceBytes, sizeof(kMaxWorkspaceBytes)));
+    for (const auto matrix :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulPreferenceSetAttribute(
+          &preference, matrix, &kAlignmentBytes, sizeof(kAlignmentBytes)));
+    }
     std::vector<cublasLtMatmulHeuristicResult_t> choices(kMaxPlans);
     int count = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
