@@ -81,8 +81,13 @@ class Backend {
   // How PartitionGraph cuts graphs for this backend. Thread-safe.
   virtual const PartitionOptions& partition() const = 0;
 
+  // Compiles for a kernel what takes long and leaves the device alone, so that Compile is quick
+  // later on. From as many threads as one likes; failures come out there.
+  virtual void Prepare(const KernelSpec&) const {}
+
   // The ways in which this backend can run a kernel, at least one, its first choice first.
-  // UNIMPLEMENTED if there is none. Thread-safe; takes milliseconds on CPUs, seconds on GPUs.
+  // UNIMPLEMENTED if there is none. Takes milliseconds, without Prepare seconds on GPUs. Thread-safe,
+  // but uses the device: for the timing lane.
   virtual absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const = 0;
 

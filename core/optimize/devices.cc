@@ -79,10 +79,13 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::Make(const std::string& name, i
                               cost::NewAnalyticCostModel(name));
     return std::make_shared<Device>(std::move(model));
   }
-  // What compiles for a GPU does not disturb what runs there.
-  const int compile_threads = name == "cpu" ? 1 : threads;
-  std::unique_ptr<timing::TimingService> service = timing::NewTimingService(
-      backend.get(), store_, {.threads = threads, .compile_threads = compile_threads});
+  timing::ServiceOptions options{.threads = threads};
+  if (name != "cpu") {
+    options.prepare_threads = threads;
+    options.batch_keys = 8;  // each with a dozen ways to run it
+  }
+  std::unique_ptr<timing::TimingService> service =
+      timing::NewTimingService(backend.get(), store_, options);
   return std::make_shared<Device>(std::move(backend), std::move(service),
                                   *cost::RoofOf(name, threads));
 }

@@ -6,7 +6,9 @@
 //     1 ms long: short enough to fit between two interruptions on a busy machine.
 //   * Samples are taken round-robin over the batch, so that a slow second hits all alike.
 //   * A sample over which a thread was taken off its core, or waited for one, is contaminated and
-//     does not count, unless there are too few clean ones: then its CPU time does.
+//     does not count, unless there are too few clean ones: then its CPU time does. Where the device
+//     has a clock of its own, that one counts, and what it says of the sample
+//     (kernels::DeviceReading).
 //   * A kernel is done when its clean minimum has not improved by 1 % for some rounds and enough
 //     samples are clean; one that does not get there in the rounds allowed is noisy.
 //   * Noisy ones get more chances a little later: whoever disturbed them may have gone.

@@ -132,12 +132,8 @@ class Service : public TimingService {
   void Measure(std::vector<Request>& batch, Probe& probe) {
     std::vector<Timing> timings(batch.size());
     try {
-      std::vector<Ways> ways(batch.size());
-      if (options_.compile_threads > 1) Compile(batch, options_.compile_threads, &ways);
-      RunInLane([&] {
-        if (options_.compile_threads <= 1) Compile(batch, 1, &ways);
-        TimeInLane(ways, probe, &timings);
-      });
+      Prepare(batch);
+      RunInLane([&] { TimeInLane(batch, probe, &timings); });
     } catch (const std::bad_alloc&) {
       // Whoever waits is answered all the same: what has no time by now failed.
       Log().warn("no memory is left to time kernels with");
@@ -146,26 +142,27 @@ class Service : public TimingService {
     Answer(batch, timings);
   }
 
-  // The ways to run one kernel, or why there is none.
-  using Ways = absl::StatusOr<std::vector<std::unique_ptr<kernels::CompiledKernel>>>;
-
-  void Compile(const std::vector<Request>& batch, int threads, std::vector<Ways>* ways) const {
+  void Prepare(const std::vector<Request>& batch) const {
+    if (options_.prepare_threads == 0) return;
     const auto count = static_cast<int64_t>(batch.size());
-    ParallelFor(count, 1, threads, [&](int64_t begin, int64_t end) {
+    ParallelFor(count, 1, options_.prepare_threads, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end && !cancel_.cancelled(); ++i) {
-        (*ways)[i] = backend_->Compile(batch[i].spec);
+        backend_->Prepare(batch[i].spec);
       }
     });
   }
 
-  void TimeInLane(const std::vector<Ways>& ways, Probe& probe, std::vector<Timing>* timings) {
+  void TimeInLane(const std::vector<Request>& batch, Probe& probe, std::vector<Timing>* timings) {
+    std::vector<std::unique_ptr<kernels::CompiledKernel>> compiled;
     std::vector<kernels::CompiledKernel*> kernels;
     std::vector<size_t> positions;  // in the batch, of each of `kernels`
-    for (size_t i = 0; i < ways.size(); ++i) {
-      if (absl::IsUnimplemented(ways[i].status())) (*timings)[i].state = TimingState::kUnsupported;
-      if (!ways[i].ok()) continue;
-      for (const auto& kernel : *ways[i]) {
-        kernels.push_back(kernel.get());
+    for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
+      auto ways = backend_->Compile(batch[i].spec);
+      if (absl::IsUnimplemented(ways.status())) (*timings)[i].state = TimingState::kUnsupported;
+      if (!ways.ok()) continue;
+      for (auto& kernel : *ways) {
+        compiled.push_back(std::move(kernel));
+        kernels.push_back(compiled.back().get());
         positions.push_back(i);
       }
     }

@@ -32,9 +32,8 @@ struct ServiceOptions {
   double batch_ms = 20;
   // Threads of a kernel: what the probe has to watch.
   int threads = 1;
-  // More than one: kernels are compiled on that many threads before the lane is entered. For
-  // devices that these threads do not disturb.
-  int compile_threads = 1;
+  // Threads that call Backend::Prepare for a batch before the lane is entered; 0: nobody does.
+  int prepare_threads = 0;
   // Makes the probe of the measuring thread; empty: the system's.
   std::function<std::unique_ptr<Probe>()> make_probe;
 };

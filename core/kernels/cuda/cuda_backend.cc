@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/cuda/clock_watch.h"
+#include "core/kernels/cuda/agreement.h"
 #include "core/kernels/cuda/executable.h"
 #include "core/kernels/cuda/fingerprint.h"
 #include "core/kernels/cuda/kernel_library.h"
@@ -31,27 +31,20 @@ class CudaBackend : public Backend {
   const DeviceFingerprint& fingerprint() const override { return fingerprint_; }
   const PartitionOptions& partition() const override { return partition_; }
 
+  void Prepare(const KernelSpec& spec) const override {
+    library_.All(spec).status().IgnoreError();  // Compile says what is wrong
+  }
+
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const override {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto prepared, library_.All(spec));
-    std::vector<std::unique_ptr<CompiledKernel>> kernels;
-    absl::Status failure;
-    for (const auto& kernel : prepared) {
-      auto timed = NewTimedKernel(spec, kernel, {gpu_.get(), &pool_, &clock_});
-      if (timed.ok()) {
-        kernels.push_back(*std::move(timed));
-      } else {
-        failure = timed.status();  // one that wants too much memory leaves the others
-      }
-    }
-    if (kernels.empty()) return failure;
-    return kernels;
+    QUOTIENT_ASSIGN_OR_RETURN(auto prepared, library_.All(spec));
+    QUOTIENT_ASSIGN_OR_RETURN(prepared, ThoseThatAgree(spec, std::move(prepared), gpu_.get()));
+    return NewTimedKernels(spec, prepared, gpu_.get(), &pool_);
   }
 
   absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(const model::Graph& graph,
                                                            const PlanChoice& plans) const override {
-    return CompileExecutable(graph, partition_, plans, options_.lanes, gpu_.get(), &library_,
-                             &clock_);
+    return CompileExecutable(graph, partition_, plans, options_.lanes, gpu_.get(), &library_);
   }
 
  private:
@@ -59,10 +52,9 @@ class CudaBackend : public Backend {
   const std::unique_ptr<Gpu> gpu_;
   const DeviceFingerprint fingerprint_;
   const PartitionOptions partition_{.storage = Storage::kNative};
-  // Thread-safe all three: what they keep changes no result.
+  // Thread-safe both: what they keep changes no result.
   mutable KernelLibrary library_;
   mutable RandomPool pool_;
-  mutable ClockWatch clock_;
 };
 
 }  // namespace

@@ -108,7 +108,8 @@ bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first) {
 
 void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const DnnFrame& frame,
                     int running, ProgramBuilder& program, DnnBuilder& graph) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  // Infinity times zero would be no number, wherever cuDNN does that.
+  constexpr double kLargest = std::numeric_limits<float>::max();
   for (size_t i = first; i < nodes.size(); ++i) {
     const Epilogue& node = *nodes[i].node;
     const bool is_last = i + 1 == nodes.size();
@@ -130,8 +131,8 @@ void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const 
       if (node.running_is_second) std::swap(pointwise.inputs[0], pointwise.inputs[1]);
     }
     if (node.op == "Clip") {
-      pointwise.lower = node.attributes.GetFloat("min", -kInfinity);
-      pointwise.upper = node.attributes.GetFloat("max", kInfinity);
+      pointwise.lower = node.attributes.GetFloat("min", -kLargest);
+      pointwise.upper = node.attributes.GetFloat("max", kLargest);
     }
     running = pointwise.output = AddResult(frame, is_last, program, graph);
     graph.Add(std::move(pointwise));

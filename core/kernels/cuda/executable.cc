@@ -12,6 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/cuda/clock_watch.h"
+#include "core/kernels/cuda/device_memory.h"
 #include "core/kernels/cuda/lanes.h"
 #include "core/kernels/cuda/pack.h"
 #include "core/kernels/cuda/prepared_kernel.h"
@@ -39,8 +41,8 @@ struct Port {
 
 class GraphExecutable : public Executable {
  public:
-  GraphExecutable(Gpu* gpu, KernelLibrary* library, ClockWatch* clock)
-      : gpu_(*gpu), library_(*library), clock_(*clock) {}
+  GraphExecutable(Gpu* gpu, KernelLibrary* library)
+      : gpu_(*gpu), library_(*library), memory_(gpu) {}
 
   absl::Status Build(const Graph& graph, const PartitionOptions& partition, const PlanChoice& plans,
                      int lanes) {
@@ -110,22 +112,15 @@ class GraphExecutable : public Executable {
     return absl::StrCat("node '", node.name, "' (", node.op, ")");
   }
 
-  absl::StatusOr<DeviceAddress> Allocate(int64_t bytes) {
-    if (bytes == 0) return DeviceAddress{0};
-    QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Buffer> buffer, gpu_.Allocate(bytes));
-    owned_.push_back(std::move(buffer));
-    return owned_.back()->address();
-  }
-
   absl::Status PlaceValues(const Graph& graph, const MemoryPlan& plan) {
-    QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress arena, Allocate(plan.arena_bytes));
+    QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress arena, memory_.Allocate(plan.arena_bytes));
     for (const auto& [slot, place] : plan.places) {
       DeviceAddress base = arena;
       if (!place.in_arena) {
         const auto [input, fresh] = input_buffers_.try_emplace(place.input);
         if (fresh) {
-          QUOTIENT_ASSIGN_OR_RETURN(input->second,
-                                    Allocate(BytesOf(Operand{graph.value(place.input).type})));
+          QUOTIENT_ASSIGN_OR_RETURN(
+              input->second, memory_.Allocate(BytesOf(Operand{graph.value(place.input).type})));
         }
         base = input->second;
       }
@@ -174,12 +169,7 @@ class GraphExecutable : public Executable {
     }
     DeviceAddress& address = packed_[NameOf(group, constant)];
     if (address != 0) return address;
-    const std::vector<std::byte> bytes = Pack(constant, tensors);
-    QUOTIENT_ASSIGN_OR_RETURN(address, Allocate(static_cast<int64_t>(bytes.size())));
-    if (!bytes.empty()) {
-      QUOTIENT_RETURN_IF_ERROR(
-          gpu_.Upload(address, bytes.data(), static_cast<int64_t>(bytes.size())));
-    }
+    QUOTIENT_ASSIGN_OR_RETURN(address, memory_.Upload(Pack(constant, tensors)));
     return address;
   }
 
@@ -209,7 +199,7 @@ class GraphExecutable : public Executable {
     }
     std::vector<DeviceAddress> workspaces;
     for (const int64_t bytes : workspace_bytes) {
-      QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress address, Allocate(bytes));
+      QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress address, memory_.Allocate(bytes));
       workspaces.push_back(address);
     }
     std::vector<Step> steps;
@@ -248,9 +238,8 @@ class GraphExecutable : public Executable {
 
   Gpu& gpu_;
   KernelLibrary& library_;
-  ClockWatch& clock_;
   GraphBorder border_;
-  std::vector<std::unique_ptr<Buffer>> owned_;
+  DeviceMemory memory_;
   std::map<ValueId, DeviceAddress> input_buffers_;
   std::map<Slot, DeviceAddress> addresses_;
   std::map<std::string, DeviceAddress> packed_;
@@ -258,6 +247,7 @@ class GraphExecutable : public Executable {
   std::vector<Port> inputs_;        // parallel to border_.inputs
   std::vector<Port> outputs_;       // parallel to border_.outputs
   std::unique_ptr<Replay> replay_;  // after what it launches
+  ClockWatch clock_;
   std::optional<DeviceReading> reading_;
 };
 
@@ -268,8 +258,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const Graph& graph
                                                               const PlanChoice& plans, int lanes,
                                                               Gpu* gpu, KernelLibrary* library,
                                                               ClockWatch* clock) {
-  auto executable = std::make_unique<GraphExecutable>(gpu, library, clock);
-  QUOTIENT_RETURN_IF_ERROR(executable->Build(graph, partition, plans, lanes));
+  auto executable = std::make_unique<GraphExecutable>(gpu, library);
+  QUOTIENT_RETURN_IF_ERROR(executable->Build(graph, partition, plans, std::max(lanes, 1)));
   return executable;
 }
 

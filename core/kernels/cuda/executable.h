@@ -6,7 +6,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/kernels/backend.h"
-#include "core/kernels/cuda/clock_watch.h"
 #include "core/kernels/cuda/gpu.h"
 #include "core/kernels/cuda/kernel_library.h"
 #include "core/model/graph.h"
@@ -18,7 +17,6 @@ namespace quotient::kernels::cuda {
 absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const model::Graph& graph,
                                                               const PartitionOptions& partition,
                                                               const PlanChoice& plans, int lanes,
-                                                              Gpu* gpu, KernelLibrary* library,
-                                                              ClockWatch* clock);
+                                                              Gpu* gpu, KernelLibrary* library);
 
 }  // namespace quotient::kernels::cuda

@@ -21,9 +21,10 @@ DeviceFingerprint GpuFingerprint(const GpuFacts& facts, MathPolicy policy) {
       facts.ecc ? "on" : "off", "; L2 ", facts.l2_bytes >> 20, " MiB; clocks at most ",
       facts.max_clock_khz / 1000, " and ", facts.max_memory_clock_khz / 1000, " MHz; power limit ",
       known(facts.power_limit_watts), " W; mig ", known(facts.mig_mode));
-  absl::StrAppend(&fingerprint.text, "; driver ", facts.driver_version, "; runtime ",
-                  facts.runtime_version, "; cudnn ", facts.cudnn_version, "; cublaslt ",
-                  facts.cublaslt_version, "; nvrtc ", facts.nvrtc_version, "; tf32 override ",
+  absl::StrAppend(&fingerprint.text, "; driver ", known(facts.driver), " for ",
+                  facts.driver_version, "; runtime ", facts.runtime_version, "; cudnn ",
+                  facts.cudnn_version, "; cublaslt ", facts.cublaslt_version, "; nvrtc ",
+                  facts.nvrtc_version, "; tf32 override ",
                   facts.tf32_override.empty() ? "unset" : facts.tf32_override, "; math ",
                   PolicyName(policy), "; kernels ", kKernelsVersion);
   return fingerprint;

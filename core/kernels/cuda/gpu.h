@@ -40,7 +40,9 @@ struct GpuFacts {
   std::string mig_mode;  // "on", "off"
   // $NVIDIA_TF32_OVERRIDE: "0" switches TF32 off in all of NVIDIA's libraries. "" if not set.
   std::string tf32_override;
-  // Versions as the libraries give them: 13000, 91900, ...
+  std::string driver;  // "580.159.04"; "" where NVML is missing
+  // Versions as the libraries give them: 13000, 91900, ...; the driver's is that of the newest CUDA
+  // it is for.
   int driver_version = 0;
   int runtime_version = 0;
   int cudnn_version = 0;

@@ -1,6 +1,7 @@
 #include "core/kernels/cuda/host_kernel.h"
 
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -86,9 +87,14 @@ absl::StatusOr<HostCall> MakeHostCall(const KernelSpec& spec) {
     if (BytesOf(output) > 0) call.output_bytes.push_back(BytesOf(output));
   }
   call.run = [evaluation](std::span<const void* const> inputs, std::span<void* const> outputs) {
-    const absl::Status status = evaluation->Run(inputs, outputs);
-    if (status.ok()) return;
-    Log().error("{} on the host: {}", evaluation->spec().op, std::string(status.message()));
+    // On a thread of the driver's: nothing may be thrown.
+    std::string failure;
+    try {
+      failure = std::string(evaluation->Run(inputs, outputs).message());
+    } catch (const std::exception& exception) {
+      failure = exception.what();
+    }
+    if (!failure.empty()) Log().error("{} on the host: {}", evaluation->spec().op, failure);
   };
   return call;
 }

@@ -1,16 +1,21 @@
 #include "core/kernels/cuda/kernel_library.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/cuda/lower.h"
 
 namespace quotient::kernels::cuda {
 namespace {
 
 // More plans of a library than this are not worth the time to measure them: its own order is good.
 constexpr size_t kMostPlans = 8;
+
+// What is kept at most: servers live long. Then all begins anew; who uses a kernel keeps it.
+constexpr size_t kMostKept = 8192;
 
 absl::Status None(const std::string& key) {
   return absl::UnimplementedError(absl::StrCat("no kernel for ", key));
@@ -21,13 +26,18 @@ absl::Status None(const std::string& key) {
 absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> KernelLibrary::All(
     const KernelSpec& spec) {
   const std::string key = KernelKey(spec);
-  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Way> ways, WaysToRun(spec, policy_, gpu_, kMostPlans));
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Way> ways, WaysOf(spec, key));
   std::vector<std::shared_ptr<const PreparedKernel>> kernels;
+  absl::Status failure = None(key);
   for (Way& way : ways) {
     auto kernel = Prepare(spec, key, std::move(way));
-    if (kernel.ok()) kernels.push_back(*std::move(kernel));
+    if (kernel.ok()) {
+      kernels.push_back(*std::move(kernel));
+    } else if (!absl::IsUnimplemented(kernel.status())) {
+      failure = kernel.status();
+    }
   }
-  if (kernels.empty()) return None(key);
+  if (kernels.empty()) return failure;
   return kernels;
 }
 
@@ -35,18 +45,35 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Get(const K
                                                                          const std::string& name) {
   const std::string key = KernelKey(spec);
   if (!name.empty()) {
-    const absl::MutexLock lock(&mutex_);
-    const auto found = prepared_.find(absl::StrCat(key, "\n", name));
-    if (found != prepared_.end()) return found->second;
+    for (const Program& program : Lower(spec, policy_)) {
+      std::optional<Way> way = WayOf(program, name);
+      if (!way.has_value()) continue;
+      auto kernel = Prepare(spec, key, *std::move(way));
+      if (kernel.ok()) return kernel;
+    }
+    Log().warn("{}: the way {} to run it is not there any more", key, name);
   }
-  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Way> ways, WaysToRun(spec, policy_, gpu_, kMostPlans));
-  std::stable_partition(ways.begin(), ways.end(),
-                        [&](const Way& way) { return way.name() == name; });
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Way> ways, WaysOf(spec, key));
+  absl::Status failure = None(key);
   for (Way& way : ways) {
     auto kernel = Prepare(spec, key, std::move(way));
     if (kernel.ok()) return kernel;
+    if (!absl::IsUnimplemented(kernel.status())) failure = kernel.status();
   }
-  return None(key);
+  return failure;
+}
+
+absl::StatusOr<std::vector<Way>> KernelLibrary::WaysOf(const KernelSpec& spec,
+                                                       const std::string& key) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto found = ways_.find(key);
+    if (found != ways_.end()) return found->second;
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Way> ways, WaysToRun(spec, policy_, gpu_, kMostPlans));
+  const absl::MutexLock lock(&mutex_);
+  if (ways_.size() >= kMostKept) ways_.clear();
+  return ways_.insert_or_assign(key, std::move(ways)).first->second;
 }
 
 absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Prepare(const KernelSpec& spec,
@@ -62,6 +89,7 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Prepare(con
                             PreparedKernel::Create(spec, std::move(way), gpu_));
   if (kernel->uses_host()) return kernel;  // not to be shared
   const absl::MutexLock lock(&mutex_);
+  if (prepared_.size() >= kMostKept) prepared_.clear();
   return prepared_.try_emplace(word, std::move(kernel)).first->second;
 }
 

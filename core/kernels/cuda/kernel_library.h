@@ -23,17 +23,21 @@ class KernelLibrary {
   // All ways to run a spec that can be prepared, first choice first. UNIMPLEMENTED if there is
   // none.
   absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> All(const KernelSpec& spec);
-  // The way of that name; where there is none, or "", the first that can be prepared.
+  // The way of that name, as it was timed; where there is none any more (that is logged), or for
+  // "", the first that can be prepared. Errors as of All.
   absl::StatusOr<std::shared_ptr<const PreparedKernel>> Get(const KernelSpec& spec,
                                                             const std::string& name);
 
  private:
   absl::StatusOr<std::shared_ptr<const PreparedKernel>> Prepare(const KernelSpec& spec,
                                                                 const std::string& key, Way way);
+  absl::StatusOr<std::vector<Way>> WaysOf(const KernelSpec& spec, const std::string& key);
 
   Gpu& gpu_;
   const MathPolicy policy_;
   absl::Mutex mutex_;
+  // What the libraries say of specs, by key: asking them takes up to a tenth of a second.
+  absl::flat_hash_map<std::string, std::vector<Way>> ways_ ABSL_GUARDED_BY(mutex_);
   // By the spec's key and the way's name.
   absl::flat_hash_map<std::string, std::shared_ptr<const PreparedKernel>> prepared_
       ABSL_GUARDED_BY(mutex_);

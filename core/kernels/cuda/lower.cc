@@ -12,6 +12,8 @@ namespace {
 
 bool IsThere(const Operand& operand) { return operand.type.dtype != model::DType::kUndefined; }
 
+}  // namespace
+
 std::optional<Program> LowerToHost(const KernelSpec& spec) {
   if (ops::FindOp(spec.op) == nullptr) return std::nullopt;
   ProgramBuilder program(spec, "host");
@@ -28,8 +30,6 @@ std::optional<Program> LowerToHost(const KernelSpec& spec) {
   program.Add(std::move(launch));
   return std::move(program).Finish();
 }
-
-}  // namespace
 
 std::vector<Program> Lower(const KernelSpec& spec, MathPolicy policy) {
   std::vector<Program> programs = LowerConvolution(spec, policy);

@@ -3,6 +3,7 @@
 // Lower: the ways in which a GPU may run a kernel. Pure, without a GPU: which of them the libraries
 // really have, and which is fastest, is found out on the device.
 
+#include <optional>
 #include <vector>
 
 #include "core/kernels/cuda/program.h"
@@ -13,6 +14,9 @@ namespace quotient::kernels::cuda {
 // In the order in which they are worth trying; never empty for operators that have a reference
 // evaluation: at the end the host computes it. The spec has native storage.
 std::vector<Program> Lower(const KernelSpec& spec, MathPolicy policy);
+
+// The host computes it; nothing where there is no reference evaluation.
+std::optional<Program> LowerToHost(const KernelSpec& spec);
 
 // The kinds, each with the programs that it has for a spec; none where it is not concerned.
 std::vector<Program> LowerConvolution(const KernelSpec& spec, MathPolicy policy);

@@ -4,7 +4,9 @@
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/host_kernel.h"
 #include "core/kernels/cuda/lower.h"
@@ -18,6 +20,9 @@ int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 
 // Kernels that a library compiles when it is asked take up to a second each.
 constexpr int kMostCompiled = 2;
+
+// A kernel that wants more besides its operands is not worth it.
+constexpr int64_t kMostWorkspace = int64_t{256} << 20;
 
 bool IsStrict(const Launch& launch) {
   if (const auto* problem = std::get_if<MatmulProblem>(&launch.what)) {
@@ -46,7 +51,7 @@ absl::StatusOr<std::vector<LibraryPlan>> PlansOf(const Launch& launch, Gpu& gpu)
   const bool strict = IsStrict(launch);
   int compiled = 0;
   std::erase_if(plans, [&](const LibraryPlan& plan) {
-    if (strict && plan.tensor_cores) return true;
+    if ((strict && plan.tensor_cores) || plan.workspace_bytes > kMostWorkspace) return true;
     return plan.compiled_at_run_time && ++compiled > kMostCompiled;
   });
   return plans;
@@ -63,20 +68,34 @@ std::string Way::name() const {
   return library_plan.empty() ? program.name : absl::StrCat(program.name, ":", library_plan);
 }
 
+std::optional<Way> WayOf(const Program& program, absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, program.name)) return std::nullopt;
+  const bool has_library = absl::c_any_of(program.launches, IsOfLibrary);
+  if (has_library != absl::ConsumePrefix(&name, ":") || has_library == name.empty()) {
+    return std::nullopt;
+  }
+  return Way{program, std::string(name)};
+}
+
 absl::StatusOr<std::vector<Way>> WaysToRun(const KernelSpec& spec, MathPolicy policy, Gpu& gpu,
                                            size_t most) {
   std::vector<Way> ways;
+  absl::Status failure;
   for (const Program& program : Lower(spec, policy)) {
-    const auto library =
-        std::find_if(program.launches.begin(), program.launches.end(), IsOfLibrary);
+    const auto library = absl::c_find_if(program.launches, IsOfLibrary);
     if (library == program.launches.end()) {
       ways.push_back({program, ""});
       continue;
     }
-    QUOTIENT_ASSIGN_OR_RETURN(std::vector<LibraryPlan> plans, PlansOf(*library, gpu));
-    if (plans.size() > most) plans.resize(most);
-    for (const LibraryPlan& plan : plans) ways.push_back({program, plan.name});
+    absl::StatusOr<std::vector<LibraryPlan>> plans = PlansOf(*library, gpu);
+    failure.Update(plans.status());
+    if (!plans.ok()) continue;
+    if (plans->size() > most) plans->resize(most);
+    for (const LibraryPlan& plan : *plans) ways.push_back({program, plan.name});
   }
+  if (!ways.empty()) return ways;
+  if (!failure.ok()) return failure;
+  if (std::optional<Program> host = LowerToHost(spec)) ways.push_back({*std::move(host), ""});
   return ways;
 }
 

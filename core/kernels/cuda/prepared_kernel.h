@@ -3,11 +3,13 @@
 // A kernel prepared on a GPU: one program, its library launch by one plan.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/kernels/cuda/gpu.h"
 #include "core/kernels/cuda/program.h"
 
@@ -20,8 +22,12 @@ struct Way {
   std::string name() const;
 };
 
+// The way of that name, if it is one of the program.
+std::optional<Way> WayOf(const Program& program, absl::string_view name);
+
 // All ways of a spec, those worth trying first in front; at most `most` per program. Asks the
-// libraries.
+// libraries; what none of them has, the host computes. Errors: of libraries that fail, if no other
+// way is left.
 absl::StatusOr<std::vector<Way>> WaysToRun(const KernelSpec& spec, MathPolicy policy, Gpu& gpu,
                                            size_t most);
 

@@ -73,12 +73,12 @@ TEST_F(ServiceTest, OneMeasurementPerKeyHoweverManyAsk) {
 }
 
 TEST_F(ServiceTest, OfSeveralWaysToRunAKernelTheFastestIsItsTime) {
-  for (const int threads : {1, 2}) {
+  for (const int threads : {0, 2}) {
     backend_ = NewFakeBackend(&clock_,
                               {.run_us = [this](const KernelSpec& spec, int) { return Cost(spec); },
                                .plans = {{"slow", 2}, {"fast", 0.5}, {"usual", 1}}});
     store_ = NewMemoryStore();
-    const auto service = Service({.compile_threads = threads});
+    const auto service = Service({.prepare_threads = threads});
     const auto future = service->Get(Relu(1000));
     service->Get(Relu(10));
     service->Wait({});

@@ -55,7 +55,7 @@ struct Marks {
 
 class GraphReplay : public Replay {
  public:
-  GraphReplay(const Device& device, cudaGraphExec_t graph, std::unique_ptr<Stream> stream,
+  GraphReplay(const Device& device, cudaGraphExec_t graph, std::shared_ptr<Stream> stream,
               Marks marks)
       : device_(device), graph_(graph), stream_(std::move(stream)), marks_(std::move(marks)) {}
   ~GraphReplay() override {
@@ -82,13 +82,12 @@ class GraphReplay : public Replay {
 
   const Device& device_;
   const cudaGraphExec_t graph_;
-  const std::unique_ptr<Stream> stream_;
+  const std::shared_ptr<Stream> stream_;
   const Marks marks_;
 };
 
 absl::StatusOr<std::unique_ptr<Replay>> Instantiate(const Device& device, cudaGraph_t graph,
-                                                    Marks marks) {
-  QUOTIENT_ASSIGN_OR_RETURN(auto stream, Stream::Create());
+                                                    std::shared_ptr<Stream> stream, Marks marks) {
   cudaGraphExec_t executable = nullptr;
   QUOTIENT_CUDA_RETURN_IF_ERROR(cudaGraphInstantiate(&executable, graph, 0));
   return std::make_unique<GraphReplay>(device, executable, std::move(stream), std::move(marks));
@@ -188,6 +187,9 @@ absl::StatusOr<std::unique_ptr<Replay>> Capturer::Capture(std::span<const Step> 
   std::map<int, int> lanes;
   for (const Step& step : steps) ++lanes[step.lane];
   QUOTIENT_RETURN_IF_ERROR(Reserve(1 + lanes.size()));
+  if (replay_stream_ == nullptr) {
+    QUOTIENT_ASSIGN_OR_RETURN(replay_stream_, Stream::Create());
+  }
   const cudaStream_t origin = streams_.front()->get();
   // Relaxed: libraries load kernels when they are first launched, and other threads allocate.
   QUOTIENT_ASSIGN_OR_RETURN(Marks marks, Marks::Create());
@@ -197,11 +199,12 @@ absl::StatusOr<std::unique_ptr<Replay>> Capturer::Capture(std::span<const Step> 
   if (recorded.ok()) recorded = Marks::Set(marks.stop, origin);
   // Also after a failure: else the streams would stay in the capture.
   cudaGraph_t graph = nullptr;
-  const cudaError_t ended = cudaStreamEndCapture(origin, &graph);
-  absl::StatusOr<std::unique_ptr<Replay>> replay = recorded;
-  if (recorded.ok()) {
-    replay = ended == cudaSuccess ? Instantiate(device_, graph, std::move(marks))
-                                  : CudaStatus(ended, "cudaStreamEndCapture");
+  // Its status is asked for even then: else the next call would report it as its own.
+  const absl::Status ended =
+      CudaStatus(cudaStreamEndCapture(origin, &graph), "cudaStreamEndCapture");
+  absl::StatusOr<std::unique_ptr<Replay>> replay = recorded.ok() ? ended : recorded;
+  if (recorded.ok() && ended.ok()) {
+    replay = Instantiate(device_, graph, replay_stream_, std::move(marks));
   }
   if (graph != nullptr) cudaGraphDestroy(graph);
   return replay;

@@ -30,6 +30,8 @@ class Capturer {
   absl::Mutex mutex_;
   // The first is where captures begin and end, then come the lanes.
   std::vector<std::unique_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
+  // Of all replays, of which there may be thousands; they run one at a time.
+  std::shared_ptr<Stream> replay_stream_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace quotient::kernels::cuda

@@ -29,7 +29,12 @@ constexpr int kOldestCudnn = 91100;  // the first that takes a device's properti
 
 absl::Status DnnStatus(const fe::error_t& error, absl::string_view what) {
   if (error.is_good()) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat("cuDNN: ", what, ": ", error.err_msg));
+  const std::string message = absl::StrCat("cuDNN: ", what, ": ", error.err_msg);
+  // A device that fails, or has no memory left, says nothing of what cuDNN has.
+  const bool failed = error.code == fe::error_code_t::CUDA_API_FAILED ||
+                      error.code == fe::error_code_t::INVALID_CUDA_DEVICE ||
+                      error.code == fe::error_code_t::HANDLE_ERROR;
+  return failed ? absl::InternalError(message) : absl::UnimplementedError(message);
 }
 
 absl::Status DnnStatus(cudnnStatus_t status, absl::string_view what) {
@@ -522,7 +527,13 @@ class HandlePool {
   HandlePool() = default;
   ~HandlePool() {
     for (cudnnHandle_t handle : idle_) cudnnDestroy(handle);
+    if (for_launches_ != nullptr) cudnnDestroy(for_launches_);
   }
+
+  // Makes the handle of launches. They are captured, one at a time, and while a stream is captured
+  // no handle can be made.
+  absl::Status Open() { return DnnStatus(cudnnCreate(&for_launches_), "cudnnCreate"); }
+  cudnnHandle_t for_launches() const { return for_launches_; }
 
   absl::StatusOr<cudnnHandle_t> Take() {
     {
@@ -546,6 +557,7 @@ class HandlePool {
  private:
   absl::Mutex mutex_;
   std::vector<cudnnHandle_t> idle_ ABSL_GUARDED_BY(mutex_);
+  cudnnHandle_t for_launches_ = nullptr;
 };
 
 // A handle of the pool for as long as the object lives.
@@ -577,15 +589,15 @@ class DnnLauncher : public StreamLauncher {
   int64_t workspace_bytes() const override { return workspace_bytes_; }
 
   absl::Status Enqueue(const Step& step, cudaStream_t stream) const override {
-    QUOTIENT_ASSIGN_OR_RETURN(const Lease handle, Lease::Of(handles_));
-    QUOTIENT_RETURN_IF_ERROR(DnnStatus(cudnnSetStream(handle.get(), stream), "cudnnSetStream"));
+    const cudnnHandle_t handle = handles_.for_launches();
+    QUOTIENT_RETURN_IF_ERROR(DnnStatus(cudnnSetStream(handle, stream), "cudnnSetStream"));
     std::vector<void*> buffers;
     for (const DeviceAddress address : step.buffers) {
       buffers.push_back(reinterpret_cast<void*>(address));
     }
-    const fe::error_t error = graph_->execute_plan_at_index(
-        handle.get(), buffers.data(), static_cast<int>(buffers.size()),
-        reinterpret_cast<void*>(step.workspace), /*plan_index=*/0);
+    const fe::error_t error =
+        graph_->execute_plan_at_index(handle, buffers.data(), static_cast<int>(buffers.size()),
+                                      reinterpret_cast<void*>(step.workspace), /*plan_index=*/0);
     if (error.is_good()) return absl::OkStatus();
     return absl::InternalError(absl::StrCat("cuDNN: execution: ", error.err_msg));
   }
@@ -601,8 +613,8 @@ class OpenCudnn : public Cudnn {
   OpenCudnn(int ordinal, int compute_capability)
       : ordinal_(ordinal), compute_capability_(compute_capability) {}
 
-  // Makes one, which the pool keeps: what is missing shows now, not in the middle of the work.
-  absl::Status CheckHandle() { return Lease::Of(handles_).status(); }
+  // What is missing shows now, not in the middle of the work.
+  absl::Status Open() { return handles_.Open(); }
 
   absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) override {
     QUOTIENT_ASSIGN_OR_RETURN(const Lease handle, Lease::Of(handles_));
@@ -673,7 +685,7 @@ absl::Status CheckCudnn() {
 
 absl::StatusOr<std::unique_ptr<Cudnn>> Cudnn::Create(int ordinal, int compute_capability) {
   auto cudnn = std::make_unique<OpenCudnn>(ordinal, compute_capability);
-  QUOTIENT_RETURN_IF_ERROR(cudnn->CheckHandle());
+  QUOTIENT_RETURN_IF_ERROR(cudnn->Open());
   return cudnn;
 }
 

@@ -146,6 +146,7 @@ absl::StatusOr<GpuFacts> Device::Facts() const {
   if (nvml_ != nullptr) {
     facts.power_limit_watts = nvml_->PowerLimitWatts();
     facts.mig_mode = nvml_->MigMode();
+    facts.driver = nvml_->DriverVersion();
   }
   if (const char* value = std::getenv("NVIDIA_TF32_OVERRIDE"); value != nullptr) {
     facts.tf32_override = value;

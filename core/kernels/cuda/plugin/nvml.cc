@@ -17,6 +17,7 @@ using GetHandleByPciBusId = int(const char*, NvmlDevice*);
 using GetClockInfo = int(NvmlDevice, int, unsigned*);
 using GetEnforcedPowerLimit = int(NvmlDevice, unsigned*);
 using GetMigMode = int(NvmlDevice, unsigned*, unsigned*);
+using GetDriverVersion = int(char*, unsigned);
 
 template <typename Function>
 Function* Find(void* library, const char* name) {
@@ -29,7 +30,8 @@ class OpenNvml : public Nvml {
       : device_(device),
         clock_(Find<GetClockInfo>(library, "nvmlDeviceGetClockInfo")),
         power_(Find<GetEnforcedPowerLimit>(library, "nvmlDeviceGetEnforcedPowerLimit")),
-        mig_(Find<GetMigMode>(library, "nvmlDeviceGetMigMode")) {}
+        mig_(Find<GetMigMode>(library, "nvmlDeviceGetMigMode")),
+        driver_(Find<GetDriverVersion>(library, "nvmlSystemGetDriverVersion")) {}
 
   int ClockMhz() const override {
     unsigned mhz = 0;
@@ -50,11 +52,18 @@ class OpenNvml : public Nvml {
     return current != 0 ? "on" : "off";
   }
 
+  std::string DriverVersion() const override {
+    char version[96] = {};
+    if (driver_ == nullptr || driver_(version, sizeof(version) - 1) != kSuccess) return "";
+    return version;
+  }
+
  private:
   const NvmlDevice device_;
   GetClockInfo* const clock_;
   GetEnforcedPowerLimit* const power_;
   GetMigMode* const mig_;
+  GetDriverVersion* const driver_;
 };
 
 }  // namespace

@@ -21,6 +21,8 @@ class Nvml {
   virtual std::string PowerLimitWatts() const = 0;
   // "on", "off"; "" where there is no such mode.
   virtual std::string MigMode() const = 0;
+  // "580.159.04"; "" if nobody says.
+  virtual std::string DriverVersion() const = 0;
 };
 
 }  // namespace quotient::kernels::cuda

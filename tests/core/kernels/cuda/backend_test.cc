@@ -81,7 +81,7 @@ TEST(CudaBackendTest, TheServiceFindsTheFastestPlanAndGraphsRunByIt) {
     const auto backend = NewBackend(NewHostGpu(), {.policy = policy});
     const auto store = timing::NewMemoryStore();
     const auto service =
-        timing::NewTimingService(backend.get(), store.get(), {.compile_threads = 2});
+        timing::NewTimingService(backend.get(), store.get(), {.prepare_threads = 2});
     const model::Graph graph = GraphOf({"product", R"(
       input x: float32[4,8]
       const w: float32[8,6] = random(1)

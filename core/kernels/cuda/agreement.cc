@@ -1,0 +1,170 @@
+#include "core/kernels/cuda/agreement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/base/rng.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/cuda/device_memory.h"
+#include "core/kernels/cuda/pack.h"
+#include "core/kernels/random_operand.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+constexpr int64_t kMostElements = 1 << 22;
+
+// Of the norm: what rounding to TF32, or float16 sums in another order, comes to is far below, and
+// what computes something else is far above.
+constexpr double kDifference = 0.05;
+
+using Outputs = std::vector<std::vector<double>>;
+
+bool IsSmall(const KernelSpec& spec, const std::vector<Operand>& operands) {
+  int64_t elements = 0;
+  for (const std::vector<Operand>* list : {&operands, &spec.outputs}) {
+    for (const Operand& operand : *list) {
+      if (BytesOf(operand) > 0) elements += operand.type.elements();
+    }
+  }
+  return elements <= kMostElements;
+}
+
+bool Agree(const Outputs& a, const Outputs& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    double norm = 0, difference = 0;
+    for (size_t k = 0; k < a[i].size(); ++k) {
+      if (a[i][k] == b[i][k] || (std::isnan(a[i][k]) && std::isnan(b[i][k]))) {
+        if (std::isfinite(a[i][k])) norm += a[i][k] * a[i][k];
+        continue;
+      }
+      norm += a[i][k] * a[i][k];
+      difference += (a[i][k] - b[i][k]) * (a[i][k] - b[i][k]);
+    }
+    // No number is smaller than any.
+    if (difference > 0 && !(std::sqrt(difference) <= kDifference * std::sqrt(norm))) return false;
+    if (std::isnan(difference)) return false;
+  }
+  return true;
+}
+
+class Comparison {
+ public:
+  Comparison(const KernelSpec& spec, Gpu* gpu)
+      : spec_(spec), operands_(AllOperands(spec)), gpu_(*gpu), memory_(gpu) {}
+
+  bool worth_it() const { return IsSmall(spec_, operands_); }
+
+  absl::Status MakeData(int64_t workspace_bytes) {
+    Rng rng(3);
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      DeviceAddress& address = bindings_.operands.emplace_back(0);
+      std::optional<model::Tensor>& tensor = tensors_.emplace_back();
+      if (BytesOf(operands_[i]) == 0) continue;
+      tensor = RandomOperand(spec_, i, rng);
+      if (operands_[i].constant) continue;
+      QUOTIENT_ASSIGN_OR_RETURN(address, memory_.Upload(Pack(*tensor, operands_[i].layout)));
+    }
+    for (const Operand& output : spec_.outputs) {
+      QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress address, memory_.Allocate(BytesOf(output)));
+      bindings_.outputs.push_back(address);
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(bindings_.workspace, memory_.Allocate(workspace_bytes));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Outputs> Run(const PreparedKernel& kernel) {
+    DeviceMemory constants(&gpu_);
+    std::vector<const model::Tensor*> tensors;
+    for (const std::optional<model::Tensor>& tensor : tensors_) {
+      tensors.push_back(tensor.has_value() ? &*tensor : nullptr);
+    }
+    PreparedKernel::Bindings bindings = bindings_;
+    for (const PackedConstant& constant : kernel.program().constants) {
+      QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress address,
+                                constants.Upload(Pack(constant, tensors)));
+      bindings.constants.push_back(address);
+    }
+    QUOTIENT_RETURN_IF_ERROR(PoisonOutputs());
+    std::vector<Step> steps;
+    kernel.AppendSteps(bindings, &steps);
+    if (!steps.empty()) {
+      QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay, gpu_.Capture(steps));
+      QUOTIENT_RETURN_IF_ERROR(replay->Run().status());
+    }
+    return ReadOutputs();
+  }
+
+ private:
+  absl::Status PoisonOutputs() {
+    for (size_t i = 0; i < spec_.outputs.size(); ++i) {
+      const std::vector<std::byte> poison(static_cast<size_t>(BytesOf(spec_.outputs[i])),
+                                          std::byte{0xff});
+      if (poison.empty()) continue;
+      QUOTIENT_RETURN_IF_ERROR(
+          gpu_.Upload(bindings_.outputs[i], poison.data(), static_cast<int64_t>(poison.size())));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Outputs> ReadOutputs() {
+    Outputs outputs;
+    for (size_t i = 0; i < spec_.outputs.size(); ++i) {
+      std::vector<std::byte> bytes(static_cast<size_t>(BytesOf(spec_.outputs[i])));
+      if (bytes.empty()) continue;
+      QUOTIENT_RETURN_IF_ERROR(
+          gpu_.Download(bytes.data(), bindings_.outputs[i], static_cast<int64_t>(bytes.size())));
+      outputs.push_back(Unpack(spec_.outputs[i], bytes).AsDoubles());
+    }
+    return outputs;
+  }
+
+  const KernelSpec& spec_;
+  const std::vector<Operand> operands_;
+  Gpu& gpu_;
+  DeviceMemory memory_;
+  std::vector<std::optional<model::Tensor>> tensors_;
+  PreparedKernel::Bindings bindings_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> ThoseThatAgree(
+    const KernelSpec& spec, std::vector<std::shared_ptr<const PreparedKernel>> kernels, Gpu* gpu) {
+  Comparison comparison(spec, gpu);
+  if (kernels.size() < 2 || !comparison.worth_it()) return kernels;
+  int64_t workspace_bytes = 0;
+  for (const auto& kernel : kernels) {
+    workspace_bytes = std::max(workspace_bytes, kernel->workspace_bytes());
+  }
+  QUOTIENT_RETURN_IF_ERROR(comparison.MakeData(workspace_bytes));
+  std::vector<Outputs> outputs;
+  for (const auto& kernel : kernels) {
+    QUOTIENT_ASSIGN_OR_RETURN(outputs.emplace_back(), comparison.Run(*kernel));
+  }
+  size_t chosen = 0, most = 0;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const auto agreeing = static_cast<size_t>(
+        std::count_if(outputs.begin(), outputs.end(),
+                      [&](const Outputs& other) { return Agree(outputs[i], other); }));
+    if (agreeing > most) {
+      most = agreeing;
+      chosen = i;
+    }
+  }
+  std::vector<std::shared_ptr<const PreparedKernel>> kept;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (Agree(outputs[chosen], outputs[i])) {
+      kept.push_back(std::move(kernels[i]));
+    } else {
+      Log().warn("{}: {} computes something else than most other ways to run it", KernelKey(spec),
+                 kernels[i]->name());
+    }
+  }
+  return kept;
+}
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,97 @@
+// Kernels and whole graphs through the backend on a GPU, against the reference evaluator.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/kernels/cuda/cuda_backend.h"
+#include "core/kernels/partition.h"
+#include "tests/core/kernels/cuda/gpu/gpu_under_test.h"
+#include "tests/core/kernels/graph_cases.h"
+#include "tests/core/kernels/random_graphs.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+class BackendGpuTest : public GpuTest {
+ protected:
+  static std::unique_ptr<Backend> Open(int lanes = 1) {
+    auto backend = NewBackend(0, {.policy = MathPolicy::kStrict32, .lanes = lanes});
+    EXPECT_OK(backend.status());
+    return backend.ok() ? *std::move(backend) : nullptr;
+  }
+
+  static void ExpectAgrees(const Backend& backend, const model::Graph& graph, uint64_t seed) {
+    ASSERT_OK_AND_ASSIGN(const auto executable, backend.CompileGraph(graph, {}));
+    const std::vector<model::Tensor> inputs = RandomInputs(graph, executable->input_values(), seed);
+    ASSERT_OK(executable->SetInputs(inputs));
+    // Twice: what a run leaves behind must not disturb the next one.
+    for (int run = 0; run < 2; ++run) {
+      ASSERT_OK(executable->Run());
+      ASSERT_OK_AND_ASSIGN(const auto outputs, executable->GetOutputs());
+      ExpectReference(graph, executable->input_values(), inputs, executable->output_values(),
+                      outputs);
+    }
+  }
+};
+
+TEST_F(BackendGpuTest, GraphsAgreeWithTheReference) {
+  for (const int lanes : {1, 3}) {
+    const auto backend = Open(lanes);
+    ASSERT_NE(backend, nullptr);
+    for (const GraphCase& test_case : AllGraphCases()) {
+      SCOPED_TRACE(test_case.name);
+      ExpectAgrees(*backend, GraphOf(test_case), 1);
+    }
+  }
+}
+
+TEST_F(BackendGpuTest, RandomGraphsAgreeWithTheReference) {
+  const auto backend = Open(2);
+  ASSERT_NE(backend, nullptr);
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const std::string text = RandomGraphText(seed);
+    SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
+    ExpectAgrees(*backend, GraphOf({"random", text}), seed);
+  }
+}
+
+// All ways to run them: plans of the libraries, and whether they agree with each other.
+TEST_F(BackendGpuTest, EveryWayToRunAKernelCanBeTimed) {
+  const auto backend = Open();
+  ASSERT_NE(backend, nullptr);
+  std::map<std::string, KernelSpec> specs;
+  for (const GraphCase& test_case : AllGraphCases()) {
+    ASSERT_OK_AND_ASSIGN(const auto groups,
+                         PartitionGraph(GraphOf(test_case), backend->partition()));
+    for (const KernelGroup& group : groups) {
+      // A Range of random operands has another length.
+      if (!group.spec.free && group.spec.op != "Range") {
+        specs.emplace(KernelKey(group.spec), group.spec);
+      }
+    }
+  }
+  size_t ways = 0;
+  for (const auto& [key, spec] : specs) {
+    SCOPED_TRACE(key);
+    ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(spec));
+    ways += kernels.size();
+    for (const auto& kernel : kernels) {
+      SCOPED_TRACE(kernel->plan());
+      ASSERT_OK(kernel->Run(100));
+      EXPECT_GT(kernel->reading()->us, 10);  // a tenth of a microsecond each
+      EXPECT_LT(kernel->reading()->us, 1e6);
+    }
+  }
+  std::printf("%zu kernels, %zu ways to run them\n", specs.size(), ways);
+}
+
+}  // namespace
+}  // namespace quotient::kernels::cuda
