@@ -123,13 +123,13 @@ class Lowering {
   bool IsCanonical() const {
     size_t i = 0;
     if (i < nodes_.size() && IsResidual(nodes_[i])) ++i;
-    if (i < nodes_.size() && nodes_[i].node->op == "Relu") ++i;
+    if (i < nodes_.size() && nodes_[i].node.op == "Relu") ++i;
     return i == nodes_.size() && (i > 0 || HasBias(spec_));
   }
 
   bool IsResidual(const EpilogueNode& node) const {
-    return node.node->op == "Add" &&
-           SpreadOf(node.node->operands[0].type, frame_.type, 1) == Spread::kFull;
+    return node.node.op == "Add" &&
+           SpreadOf(node.node.operands[0].type, frame_.type, 1) == Spread::kFull;
   }
 
   // The convolution itself; its output is virtual, or the buffer `target`.
@@ -198,7 +198,7 @@ class Lowering {
   // Residual, bias (zeros if there is none), relu behind `running`.
   void AddCanonicalEpilogue(int running, ProgramBuilder& program, DnnBuilder& graph) const {
     const bool residual = !nodes_.empty() && IsResidual(nodes_[0]);
-    const bool relu = !nodes_.empty() && nodes_.back().node->op == "Relu";
+    const bool relu = !nodes_.empty() && nodes_.back().node.op == "Relu";
     if (residual) {
       const int other = AddSpread(frame_, nodes_[0].first_operand, program, graph);
       const int sum = graph.AddVirtual(frame_.full);

@@ -34,6 +34,24 @@ std::optional<DnnMode> ModeOf(const Epilogue& node) {
   return std::nullopt;
 }
 
+// alpha A B + beta C, as the factors alpha / beta, the addition and the factor beta.
+std::vector<EpilogueNode> GemmNodes(const KernelSpec& spec) {
+  std::vector<EpilogueNode> nodes;
+  const auto multiply = [&](float factor) {
+    if (factor != 1) nodes.push_back({.node = {.op = "Mul"}, .factor = factor});
+  };
+  const auto alpha = static_cast<float>(spec.attributes.GetFloat("alpha", 1));
+  const auto beta = static_cast<float>(spec.attributes.GetFloat("beta", 1));
+  const bool adds =
+      spec.inputs.size() > 2 && spec.inputs[2].type.dtype != model::DType::kUndefined && beta != 0;
+  multiply(adds ? alpha / beta : alpha);
+  if (adds) {
+    nodes.push_back({{.op = "Add", .operands = {spec.inputs[2]}}, 2});
+    multiply(beta);
+  }
+  return nodes;
+}
+
 // The scale or shift that a BatchNormalization's constants come to, one per channel.
 int AddNormConstant(const DnnFrame& frame, const EpilogueNode& node, PackedConstant::Form form,
                     ProgramBuilder& program, DnnBuilder& graph) {
@@ -47,7 +65,7 @@ int AddNormConstant(const DnnFrame& frame, const EpilogueNode& node, PackedConst
   return graph.AddBuffer(
       channel, program.Constant({.form = form,
                                  .operand = node.first_operand,
-                                 .epsilon = node.node->attributes.GetFloat("epsilon", 1e-5)}));
+                                 .epsilon = node.node.attributes.GetFloat("epsilon", 1e-5)}));
 }
 
 // The result of one node: virtual, or the program's output.
@@ -60,9 +78,10 @@ int AddResult(const DnnFrame& frame, bool is_last, const ProgramBuilder& program
 
 std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec) {
   std::vector<EpilogueNode> nodes;
+  if (spec.op == "Gemm") nodes = GemmNodes(spec);
   int next = static_cast<int>(spec.inputs.size());
   for (const Epilogue& node : spec.epilogue) {
-    nodes.push_back({&node, next});
+    nodes.push_back({node, next});
     next += static_cast<int>(node.operands.size());
   }
   return nodes;
@@ -101,7 +120,8 @@ int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuil
 
 bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first) {
   for (size_t i = first; i < nodes.size(); ++i) {
-    if (nodes[i].node->op != "BatchNormalization" && !ModeOf(*nodes[i].node)) return false;
+    if (nodes[i].factor.has_value()) return false;
+    if (nodes[i].node.op != "BatchNormalization" && !ModeOf(nodes[i].node)) return false;
   }
   return true;
 }
@@ -111,7 +131,7 @@ void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const 
   // Infinity times zero would be no number, wherever cuDNN does that.
   constexpr double kLargest = std::numeric_limits<float>::max();
   for (size_t i = first; i < nodes.size(); ++i) {
-    const Epilogue& node = *nodes[i].node;
+    const Epilogue& node = nodes[i].node;
     const bool is_last = i + 1 == nodes.size();
     if (node.op == "BatchNormalization") {
       const int scale =
@@ -142,29 +162,32 @@ void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const 
 bool AddEpilogueChain(const KernelSpec& spec, size_t first, BufferRef running,
                       ProgramBuilder& program) {
   const std::vector<EpilogueNode> nodes = EpilogueNodes(spec);
-  const Epilogue& main = spec.epilogue[first];
   KernelSpec chain;
-  chain.op = main.op;
-  chain.attributes = main.attributes;
   chain.storage = spec.storage;
   chain.outputs = spec.outputs;
   std::vector<ProgramBuilder::PartOperand> from;
-  chain.inputs.push_back(spec.outputs[0]);
-  from.push_back({-1, running});
-  for (size_t k = 0; k < main.operands.size(); ++k) {
-    chain.inputs.push_back(main.operands[k]);
-    from.push_back({nodes[first].first_operand + static_cast<int>(k), {}});
-  }
-  if (main.running_is_second) {
-    std::swap(chain.inputs[0], chain.inputs[1]);
-    std::swap(from[0], from[1]);
-  }
-  for (size_t i = first + 1; i < nodes.size(); ++i) {
-    chain.epilogue.push_back(*nodes[i].node);
-    for (size_t k = 0; k < nodes[i].node->operands.size(); ++k) {
+  for (size_t i = first; i < nodes.size(); ++i) {
+    Epilogue node = nodes[i].node;
+    for (size_t k = 0; k < node.operands.size(); ++k) {
       from.push_back({nodes[i].first_operand + static_cast<int>(k), {}});
     }
+    if (nodes[i].factor) {
+      node.operands = {Operand{model::StaticType(model::DType::kFloat32, std::vector<int64_t>())}};
+      from.push_back({-1, program.Constant({.form = PackedConstant::Form::kFilled,
+                                            .value = *nodes[i].factor,
+                                            .elements = 1})});
+    }
+    chain.epilogue.push_back(std::move(node));
   }
+  // The first one is the main node, with the running value where it has it.
+  Epilogue main = std::move(chain.epilogue.front());
+  chain.epilogue.erase(chain.epilogue.begin());
+  chain.op = main.op;
+  chain.attributes = std::move(main.attributes);
+  chain.inputs = std::move(main.operands);
+  const int place = main.running_is_second ? 1 : 0;
+  chain.inputs.insert(chain.inputs.begin() + place, spec.outputs[0]);
+  from.insert(from.begin() + place, {-1, running});
   const std::optional<Program> part = MakeSourceProgram(chain);
   if (!part.has_value()) return false;
   const BufferRef output = program.Output(0);

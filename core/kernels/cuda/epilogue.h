@@ -3,17 +3,21 @@
 // The element-wise nodes behind a contraction: inside the library's kernel where it takes them,
 // else in a kernel of ours behind it.
 
+#include <optional>
 #include <vector>
 
 #include "core/kernels/cuda/program_builder.h"
 
 namespace quotient::kernels::cuda {
 
-// One of spec.epilogue with the position of its first operand in AllOperands.
+// A node behind the product or convolution with the position of its first operand in AllOperands.
 struct EpilogueNode {
-  const Epilogue* node = nullptr;
+  Epilogue node;
   int first_operand = 0;
+  std::optional<float> factor;  // of a Mul: its operand, which no operand of the spec is
 };
+// Those of spec.epilogue; in front of them what a Gemm does with its product itself: the addition
+// of its third operand and, as far as they are not 1, its factors.
 std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec);
 
 // A DnnGraph under construction, with the buffers of its launch.
@@ -46,15 +50,15 @@ struct DnnFrame {
 // Operand `index` of AllOperands, which spreads over the value as epilogues may, as a tensor.
 int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuilder& graph);
 
-// Whether the library has all nodes from `first` on.
+// Whether the library has all nodes from `first` on; factors it has not.
 bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first);
 // Adds them behind `running`, a virtual tensor, the last one writing output 0 of the program. At
 // least one.
 void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const DnnFrame& frame,
                     int running, ProgramBuilder& program, DnnBuilder& graph);
 
-// Adds a kernel of ours that computes all nodes from `first` on from `running` (which lies as the
-// output does) to output 0. False if there is no such kernel.
+// Adds a kernel of ours that computes all EpilogueNodes(spec) from `first` on from `running` (which
+// lies as the output does) to output 0. False if there is no such kernel.
 bool AddEpilogueChain(const KernelSpec& spec, size_t first, BufferRef running,
                       ProgramBuilder& program);
 

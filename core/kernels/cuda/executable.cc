@@ -1,6 +1,7 @@
 #include "core/kernels/cuda/executable.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <set>
@@ -175,10 +176,10 @@ class GraphExecutable : public Executable {
 
   static std::string NameOf(const KernelGroup& group, const PackedConstant& constant) {
     using Form = PackedConstant::Form;
-    std::string name =
-        absl::StrCat(static_cast<int>(constant.form), " ", model::DTypeName(constant.type), " ",
-                     constant.epsilon, " ", constant.value, " ", constant.elements, " ",
-                     absl::StrJoin(constant.permutation, ","));
+    std::string name = absl::StrCat(
+        static_cast<int>(constant.form), " ", model::DTypeName(constant.type), " ",
+        std::bit_cast<uint64_t>(constant.epsilon), " ", std::bit_cast<uint64_t>(constant.value),
+        " ", constant.elements, " ", absl::StrJoin(constant.permutation, ","));
     if (constant.form == Form::kFilled) return name;
     const int count = constant.form == Form::kPermuted ? 1 : 4;
     for (int i = 0; i < count; ++i) {

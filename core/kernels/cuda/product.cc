@@ -1,7 +1,8 @@
-// MatMul and Gemm: cuBLASLt with bias, residual and relu where the epilogue begins with them, and
-// where the policy lets tensor cores work cuDNN with the whole epilogue.
+// MatMul and Gemm: cuBLASLt with bias, residual and relu where the epilogue begins with them, the
+// rest in a kernel of ours; and where the policy lets tensor cores work cuDNN with everything.
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -21,35 +22,60 @@ int64_t Volume(const std::vector<int64_t>& dims, size_t end) {
                          std::multiplies<>());
 }
 
-// The product with its batch as one axis. Nothing where only some axes of the batch are broadcast,
-// which no single step between members describes.
-std::optional<MatmulProblem> DescribeMatMul(const KernelSpec& spec) {
+// A product with its batch as one axis.
+struct Product {
+  MatmulProblem problem;
+  // What the operands are broadcast to first; empty: nothing. Where only some axes of the batch are
+  // broadcast, no single step between members describes them.
+  std::vector<int64_t> a_whole;
+  std::vector<int64_t> b_whole;
+  // The operator has no axis for n, so that the channels of an epilogue are the rows.
+  bool is_column = false;
+};
+
+// The batch of the output, before the matrix.
+std::vector<int64_t> WithBatch(const std::vector<int64_t>& batch, const std::vector<int64_t>& of) {
+  std::vector<int64_t> dims = batch;
+  dims.insert(dims.end(), of.end() - 2, of.end());
+  return dims;
+}
+
+// Whether the members of a follow those of b.
+bool SameBatch(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  const auto shorter = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())) - 2;
+  return Volume(a, a.size() - 2) == Volume(b, b.size() - 2) &&
+         std::equal(a.rbegin() + 2, a.rbegin() + 2 + shorter, b.rbegin() + 2);
+}
+
+Product DescribeMatMul(const KernelSpec& spec) {
   std::vector<int64_t> a = spec.inputs[0].type.dims();
   std::vector<int64_t> b = spec.inputs[1].type.dims();
+  Product product{.is_column = b.size() == 1 && a.size() > 1 && !spec.epilogue.empty()};
   if (a.size() == 1) a.insert(a.begin(), 1);
   if (b.size() == 1) b.push_back(1);
-  MatmulProblem problem;
+  MatmulProblem& problem = product.problem;
   problem.m = a[a.size() - 2];
   problem.k = a.back();
   problem.n = b.back();
-  const int64_t a_batch = Volume(a, a.size() - 2), b_batch = Volume(b, b.size() - 2);
-  if (b_batch == 1) {  // one large product instead of many small ones
+  int64_t a_batch = Volume(a, a.size() - 2), b_batch = Volume(b, b.size() - 2);
+  if (b_batch == 1 && !product.is_column) {  // one large product instead of many small ones
     problem.m *= a_batch;
-  } else {
-    const std::vector<int64_t> a_lead(a.begin(), a.end() - 2), b_lead(b.begin(), b.end() - 2);
-    problem.batch = std::max(a_batch, b_batch);
-    const bool alike =
-        a_batch == b_batch &&
-        std::equal(a_lead.rbegin(), a_lead.rbegin() + std::min(a_lead.size(), b_lead.size()),
-                   b_lead.rbegin());
-    if (!alike && a_batch != 1) return std::nullopt;
-    problem.a_step = a_batch == 1 ? 0 : problem.m * problem.k;
-    problem.b_step = problem.k * problem.n;
+    a_batch = 1;
+  } else if (a_batch != 1 && b_batch != 1 && !SameBatch(a, b)) {
+    std::vector<int64_t> batch = spec.outputs[0].type.dims();
+    batch.resize(batch.size() - 2);
+    const std::vector<int64_t> a_whole = WithBatch(batch, a), b_whole = WithBatch(batch, b);
+    if (!SameBatch(a, a_whole)) product.a_whole = a_whole;
+    if (!SameBatch(b, b_whole)) product.b_whole = b_whole;
+    a_batch = b_batch = Volume(batch, batch.size());
   }
+  problem.batch = std::max(a_batch, b_batch);
+  problem.a_step = a_batch == 1 ? 0 : problem.m * problem.k;
+  problem.b_step = b_batch == 1 ? 0 : problem.k * problem.n;
   problem.a_row = problem.k;
   problem.b_row = problem.d_row = problem.n;
   problem.d_step = problem.m * problem.n;
-  return problem;
+  return product;
 }
 
 MatmulProblem DescribeGemm(const KernelSpec& spec) {
@@ -67,56 +93,47 @@ MatmulProblem DescribeGemm(const KernelSpec& spec) {
   return problem;
 }
 
-bool HasAddend(const KernelSpec& spec) {
-  return spec.op == "Gemm" && spec.inputs.size() > 2 &&
-         spec.inputs[2].type.dtype != model::DType::kUndefined &&
-         spec.attributes.GetFloat("beta", 1) != 0;
-}
-
-// A Gemm with factors is a Gemm without, and its factors as nodes of the epilogue would need values
-// that a spec does not have.
-bool HasFactors(const KernelSpec& spec) {
-  return spec.op == "Gemm" && (spec.attributes.GetFloat("alpha", 1) != 1 ||
-                               (HasAddend(spec) && spec.attributes.GetFloat("beta", 1) != 1));
-}
-
-// Something that is added: the third operand of a Gemm, or the operand of an Add.
-struct Addend {
-  int operand;
-  Spread spread;
-};
-
 class Lowering {
  public:
-  Lowering(const KernelSpec& spec, MathPolicy policy, MatmulProblem problem)
-      : spec_(spec), problem_(problem), nodes_(EpilogueNodes(spec)) {
+  Lowering(const KernelSpec& spec, MathPolicy policy, Product product)
+      : spec_(spec),
+        product_(std::move(product)),
+        problem_(product_.problem),
+        nodes_(EpilogueNodes(spec)) {
     problem_.type = spec.outputs[0].type.dtype;
     problem_.policy = policy;
     const int64_t m = problem_.m, n = problem_.n;
     frame_.full = {.type = problem_.type, .dims = {problem_.batch, m, n}, .strides = {m * n, n, 1}};
-    frame_.channel_axis = 2;
+    frame_.channel_axis = product_.is_column ? 1 : 2;
     frame_.type = spec.outputs[0].type;
     frame_.model_channel_axis = ChannelAxis(spec.op, frame_.type.rank());
+  }
+
+  // A quotient of factors may not be.
+  bool FactorsAreFinite() const {
+    return std::all_of(nodes_.begin(), nodes_.end(), [](const EpilogueNode& node) {
+      return std::isfinite(node.factor.value_or(1));
+    });
   }
 
   // cuBLASLt with the first additions and a relu behind them; the rest is ours.
   std::optional<Program> Blas() const {
     MatmulProblem problem = problem_;
     std::optional<int> bias, whole;
-    const auto take = [&](const Addend& addend) {
-      std::optional<int>& place = addend.spread == Spread::kChannel ? bias : whole;
-      if (addend.spread != Spread::kChannel && addend.spread != Spread::kFull) return false;
+    const auto take = [&](int operand) {
+      const Spread spread = SpreadOfOperand(operand);
+      if (spread == Spread::kChannel ? product_.is_column : spread != Spread::kFull) return false;
+      std::optional<int>& place = spread == Spread::kChannel ? bias : whole;
       if (place.has_value()) return false;
-      place = addend.operand;
+      place = operand;
       return true;
     };
     size_t taken = 0;
-    if (HasAddend(spec_) && !take({2, SpreadOfOperand(2)})) return std::nullopt;
-    while (taken < nodes_.size() && nodes_[taken].node->op == "Add" &&
-           take({nodes_[taken].first_operand, SpreadOfOperand(nodes_[taken].first_operand)})) {
+    while (taken < nodes_.size() && nodes_[taken].node.op == "Add" &&
+           take(nodes_[taken].first_operand)) {
       ++taken;
     }
-    if (taken < nodes_.size() && nodes_[taken].node->op == "Relu") {
+    if (taken < nodes_.size() && nodes_[taken].node.op == "Relu") {
       problem.relu = true;
       ++taken;
     }
@@ -127,7 +144,10 @@ class Lowering {
     const BufferRef target =
         is_all ? program.Output(0)
                : program.Temporary(StorageBytes(spec_.outputs[0].type, spec_.storage));
-    Launch launch{problem, {program.Operand(0), program.Operand(1), target}};
+    const std::optional<BufferRef> a = Factor(0, product_.a_whole, program);
+    const std::optional<BufferRef> b = Factor(1, product_.b_whole, program);
+    if (!a || !b) return std::nullopt;
+    Launch launch{problem, {*a, *b, target}};
     if (bias) launch.buffers.push_back(program.Operand(*bias));
     if (whole) launch.buffers.push_back(program.Operand(*whole));
     program.Add(std::move(launch));
@@ -137,29 +157,23 @@ class Lowering {
 
   // cuDNN with everything.
   std::optional<Program> Dnn() const {
-    if (!DnnTakes(nodes_, 0)) return std::nullopt;
+    if (!DnnTakes(nodes_, 0) || !AllSpread()) return std::nullopt;
     ProgramBuilder program(spec_, "dnn");
     DnnBuilder graph(problem_.policy);
+    const std::optional<BufferRef> a = Factor(0, product_.a_whole, program);
+    const std::optional<BufferRef> b = Factor(1, product_.b_whole, program);
+    if (!a || !b) return std::nullopt;
     DnnNode product{.op = DnnOp::kProduct};
-    product.inputs = {graph.AddBuffer(Factor(problem_.m, problem_.k, problem_.a_row,
-                                             problem_.a_step, problem_.a_transposed),
-                                      program.Operand(0)),
-                      graph.AddBuffer(Factor(problem_.k, problem_.n, problem_.b_row,
-                                             problem_.b_step, problem_.b_transposed),
-                                      program.Operand(1))};
-    const bool has_addend = HasAddend(spec_);
-    const bool is_bare = nodes_.empty() && !has_addend;
-    int running = product.output =
-        is_bare ? graph.AddBuffer(frame_.full, program.Output(0)) : graph.AddVirtual(frame_.full);
+    product.inputs = {graph.AddBuffer(TensorOf(problem_.m, problem_.k, problem_.a_row,
+                                               problem_.a_step, problem_.a_transposed),
+                                      *a),
+                      graph.AddBuffer(TensorOf(problem_.k, problem_.n, problem_.b_row,
+                                               problem_.b_step, problem_.b_transposed),
+                                      *b)};
+    const int running = product.output = nodes_.empty()
+                                             ? graph.AddBuffer(frame_.full, program.Output(0))
+                                             : graph.AddVirtual(frame_.full);
     graph.Add(std::move(product));
-    if (has_addend) {
-      if (SpreadOfOperand(2) == Spread::kOther) return std::nullopt;
-      const int addend = AddSpread(frame_, 2, program, graph);
-      const int sum = nodes_.empty() ? graph.AddBuffer(frame_.full, program.Output(0))
-                                     : graph.AddVirtual(frame_.full);
-      graph.Add({.mode = DnnMode::kAdd, .inputs = {running, addend}, .output = sum});
-      running = sum;
-    }
     AddDnnEpilogue(nodes_, 0, frame_, running, program, graph);
     program.Add(std::move(graph).Finish());
     return std::move(program).Finish();
@@ -170,9 +184,34 @@ class Lowering {
     return SpreadOf(AllOperands(spec_)[index].type, frame_.type, frame_.model_channel_axis);
   }
 
+  // Fusion sees to that, but for the third operand of a Gemm.
+  bool AllSpread() const {
+    return std::all_of(nodes_.begin(), nodes_.end(), [&](const EpilogueNode& node) {
+      return node.node.op != "Add" || SpreadOfOperand(node.first_operand) != Spread::kOther;
+    });
+  }
+
+  // Operand `index`, broadcast to `whole` if that is given.
+  std::optional<BufferRef> Factor(int index, const std::vector<int64_t>& whole,
+                                  ProgramBuilder& program) const {
+    if (whole.empty()) return program.Operand(index);
+    KernelSpec expand;
+    expand.op = "Expand";
+    expand.storage = spec_.storage;
+    expand.inputs = {spec_.inputs[index]};
+    expand.outputs = {Operand{model::StaticType(problem_.type, whole)}};
+    const std::optional<Program> part = MakeSourceProgram(expand);
+    if (!part) return std::nullopt;
+    const BufferRef expanded =
+        program.Temporary(StorageBytes(expand.outputs[0].type, spec_.storage));
+    const ProgramBuilder::PartOperand from{index, {}};
+    program.AddPart(*part, {&from, 1}, {&expanded, 1});
+    return expanded;
+  }
+
   // Every member of the batch is there, or all are one.
-  DnnTensor Factor(int64_t rows, int64_t columns, int64_t row, int64_t step,
-                   bool transposed) const {
+  DnnTensor TensorOf(int64_t rows, int64_t columns, int64_t row, int64_t step,
+                     bool transposed) const {
     const int64_t batch = step == 0 ? 1 : problem_.batch;
     const std::vector<int64_t> strides = transposed ? std::vector<int64_t>{rows * columns, 1, row}
                                                     : std::vector<int64_t>{rows * columns, row, 1};
@@ -180,6 +219,7 @@ class Lowering {
   }
 
   const KernelSpec& spec_;
+  const Product product_;
   MatmulProblem problem_;
   const std::vector<EpilogueNode> nodes_;
   DnnFrame frame_;
@@ -189,13 +229,12 @@ class Lowering {
 
 std::vector<Program> LowerProduct(const KernelSpec& spec, MathPolicy policy) {
   if ((spec.op != "MatMul" && spec.op != "Gemm") || spec.inputs.size() < 2 ||
-      spec.outputs.size() != 1 || !IsOfOneFloatType(spec) || HasFactors(spec)) {
+      spec.outputs.size() != 1 || !IsOfOneFloatType(spec)) {
     return {};
   }
-  const std::optional<MatmulProblem> problem =
-      spec.op == "Gemm" ? DescribeGemm(spec) : DescribeMatMul(spec);
-  if (!problem) return {};
-  const Lowering lowering(spec, policy, *problem);
+  const Lowering lowering(spec, policy,
+                          spec.op == "Gemm" ? Product{DescribeGemm(spec)} : DescribeMatMul(spec));
+  if (!lowering.FactorsAreFinite()) return {};
   std::vector<Program> programs;
   if (std::optional<Program> blas = lowering.Blas()) programs.push_back(*std::move(blas));
   // cuDNN has no product that keeps float32 as it is.

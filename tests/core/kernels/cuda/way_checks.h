@@ -1,0 +1,25 @@
+#pragma once
+
+// Checks of the lowering: every program that a spec has is run on the emulated GPU and compared
+// with the reference evaluation.
+
+#include <string>
+#include <vector>
+
+#include "core/kernels/kernel_spec.h"
+
+namespace quotient::kernels::cuda {
+
+// The kernels of the graph of that text (graph_cases.h), as GPUs store values, without those that
+// are free or only change a layout.
+std::vector<KernelSpec> NativeSpecsOf(const std::string& body);
+
+// The names of a spec's programs, in their order.
+std::vector<std::string> ProgramNames(const KernelSpec& spec);
+
+// Expects that each spec has programs, none of them the host's, and that each of them, the
+// libraries computing exactly, gives what the reference does on random operands and writes nothing
+// behind its outputs. All run in one sequence, as the emulator compiles what runs together at once.
+void ExpectEveryWayAgrees(const std::vector<KernelSpec>& specs);
+
+}  // namespace quotient::kernels::cuda
