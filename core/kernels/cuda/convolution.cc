@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/kernels/cuda/epilogue.h"
+#include "core/kernels/cuda/image.h"
 #include "core/kernels/cuda/lower.h"
 #include "core/kernels/cuda/source/programs.h"
 #include "core/kernels/fusion.h"
@@ -21,25 +22,6 @@ using model::Ints;
 
 bool HasBias(const KernelSpec& spec) {
   return spec.inputs.size() > 2 && spec.inputs[2].type.dtype != model::DType::kUndefined;
-}
-
-// cuDNN has no convolutions with one spatial axis: another one, of size 1, is put in front.
-Ints WithAxis(Ints per_axis, int64_t neutral) {
-  if (per_axis.size() == 1) per_axis.insert(per_axis.begin(), neutral);
-  return per_axis;
-}
-
-DnnTensor ImageOf(model::DType type, std::vector<int64_t> dims, Layout layout) {
-  std::vector<int64_t> strides = StridesOf(dims, layout);
-  if (dims.size() == 3) {
-    strides.insert(strides.begin() + 2, dims[2] * strides[2]);
-    dims.insert(dims.begin() + 2, 1);
-  }
-  return {.type = type, .dims = std::move(dims), .strides = std::move(strides)};
-}
-
-DnnTensor ImageOf(const Operand& operand) {
-  return ImageOf(operand.type.dtype, operand.type.dims(), operand.layout);
 }
 
 // The node without its tensors. Nothing where the padding is not what cuDNN can do.

@@ -32,10 +32,13 @@ std::optional<Program> LowerToHost(const KernelSpec& spec) {
 }
 
 std::vector<Program> Lower(const KernelSpec& spec, MathPolicy policy) {
-  std::vector<Program> programs = LowerConvolution(spec, policy);
-  for (Program& program : LowerProduct(spec, policy)) programs.push_back(std::move(program));
+  std::vector<Program> programs;
+  if (std::optional<Program> ours = MakeSourceProgram(spec)) programs.push_back(*std::move(ours));
+  for (const auto lower :
+       {LowerConvolution, LowerProduct, LowerPool, LowerNormalization, LowerReduction}) {
+    for (Program& program : lower(spec, policy)) programs.push_back(std::move(program));
+  }
   if (!programs.empty()) return programs;
-  if (std::optional<Program> ours = MakeSourceProgram(spec)) return {*std::move(ours)};
   if (std::optional<Program> host = LowerToHost(spec)) programs.push_back(*std::move(host));
   return programs;
 }

@@ -11,7 +11,8 @@
 
 namespace quotient::kernels::cuda {
 
-// In the order in which they are worth trying; never empty for operators that have a reference
+// In the order in which they are worth trying: contractions by libraries, everything else by our
+// own kernel and then by cuDNN where that has one. Never empty for operators that have a reference
 // evaluation: at the end the host computes it. The spec has native storage.
 std::vector<Program> Lower(const KernelSpec& spec, MathPolicy policy);
 
@@ -21,6 +22,9 @@ std::optional<Program> LowerToHost(const KernelSpec& spec);
 // The kinds, each with the programs that it has for a spec; none where it is not concerned.
 std::vector<Program> LowerConvolution(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerProduct(const KernelSpec& spec, MathPolicy policy);
+std::vector<Program> LowerPool(const KernelSpec& spec, MathPolicy policy);
+std::vector<Program> LowerNormalization(const KernelSpec& spec, MathPolicy policy);
+std::vector<Program> LowerReduction(const KernelSpec& spec, MathPolicy policy);
 
 // Whether all operands that are there are of one of the types that GPU libraries multiply in, the
 // same one, and none is empty.

@@ -1,0 +1,86 @@
+// ReduceSum, ReduceMax and ReduceMin of float32: cuDNN, where the reduced axes are the fastest ones
+// in memory: channels that are last, or trailing axes. It has no means and no 16-bit results.
+
+#include <optional>
+#include <utility>
+
+#include "core/kernels/cuda/epilogue.h"
+#include "core/kernels/cuda/image.h"
+#include "core/kernels/cuda/lower.h"
+#include "core/kernels/layout.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+DnnMode ModeOf(const KernelSpec& spec) {
+  if (spec.op == "ReduceSum") return DnnMode::kReduceSum;
+  if (spec.op == "ReduceMax") return DnnMode::kReduceMax;
+  if (spec.op == "ReduceMin") return DnnMode::kReduceMin;
+  return DnnMode::kNone;
+}
+
+// By axis of the input.
+std::vector<bool> ReducedAxes(const KernelSpec& spec) {
+  const int rank = spec.inputs[0].type.rank();
+  const model::Ints axes = spec.attributes.GetInts("axes");
+  const bool all = axes.empty() && spec.attributes.GetInt("noop_with_empty_axes", 0) == 0;
+  std::vector<bool> reduced(static_cast<size_t>(rank), all);
+  for (const int64_t axis : axes) reduced[axis < 0 ? axis + rank : axis] = true;
+  return reduced;
+}
+
+// Elements of a row if reduced axes are behind all others in memory and the output has these in
+// their order.
+std::optional<int64_t> RowLength(const KernelSpec& spec) {
+  const Operand& input = spec.inputs[0];
+  const Operand& output = spec.outputs[0];
+  const std::vector<bool> reduced = ReducedAxes(spec);
+  const bool keeps_dims = output.type.rank() == input.type.rank();
+  // Positions in the output of the axes that stay.
+  std::vector<int> kept(reduced.size(), 0);
+  for (size_t axis = 0, next = 0; axis < reduced.size(); ++axis) {
+    kept[axis] = static_cast<int>(keeps_dims ? axis : next);
+    if (!reduced[axis]) ++next;
+  }
+  const std::vector<int64_t> dims = input.type.dims();
+  const std::vector<int64_t> strides = StridesOf(output.type.dims(), output.layout);
+  const std::vector<int> order = PhysicalAxes(input.type.rank(), input.layout);
+  int64_t length = 1, step = 1;
+  bool in_row = true;
+  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+    if (dims[*axis] == 1) continue;
+    in_row = in_row && reduced[*axis];
+    if (in_row) {
+      length *= dims[*axis];
+      continue;
+    }
+    if (reduced[*axis] || strides[kept[*axis]] != step) return std::nullopt;
+    step *= dims[*axis];
+  }
+  return length;
+}
+
+}  // namespace
+
+std::vector<Program> LowerReduction(const KernelSpec& spec, MathPolicy policy) {
+  const DnnMode mode = ModeOf(spec);
+  if (mode == DnnMode::kNone || spec.inputs.size() != 1 || spec.outputs.size() != 1 ||
+      !spec.epilogue.empty() || !IsOfOneFloatType(spec) ||
+      spec.inputs[0].type.dtype != model::DType::kFloat32) {
+    return {};
+  }
+  const std::optional<int64_t> length = RowLength(spec);
+  if (!length || *length == 1) return {};
+  const int64_t rows = spec.inputs[0].type.elements() / *length;
+  ProgramBuilder program(spec, "dnn");
+  DnnBuilder graph(policy);
+  DnnNode node{.op = DnnOp::kReduction, .mode = mode};
+  node.inputs = {
+      graph.AddBuffer(RowsOf(model::DType::kFloat32, rows, *length), program.Operand(0))};
+  node.output = graph.AddBuffer(RowsOf(model::DType::kFloat32, rows, 1), program.Output(0));
+  graph.Add(std::move(node));
+  program.Add(std::move(graph).Finish());
+  return {std::move(program).Finish()};
+}
+
+}  // namespace quotient::kernels::cuda
