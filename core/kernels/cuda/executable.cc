@@ -257,8 +257,7 @@ class GraphExecutable : public Executable {
 absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const Graph& graph,
                                                               const PartitionOptions& partition,
                                                               const PlanChoice& plans, int lanes,
-                                                              Gpu* gpu, KernelLibrary* library,
-                                                              ClockWatch* clock) {
+                                                              Gpu* gpu, KernelLibrary* library) {
   auto executable = std::make_unique<GraphExecutable>(gpu, library);
   QUOTIENT_RETURN_IF_ERROR(executable->Build(graph, partition, plans, std::max(lanes, 1)));
   return executable;

@@ -20,6 +20,7 @@ namespace {
 
 constexpr char kExact[] = "exact";
 constexpr char kRounded[] = "rounded";
+constexpr char kWrong[] = "wrong";
 constexpr int64_t kWorkspaceBytes = 64;
 
 void* Pointer(DeviceAddress address) { return reinterpret_cast<void*>(address); }
@@ -46,10 +47,11 @@ class HostLauncher : public Launcher {
 template <typename Problem>
 class LibraryLauncher : public HostLauncher {
  public:
-  LibraryLauncher(Problem problem, bool rounded)
-      : problem_(std::move(problem)), rounded_(rounded) {}
+  LibraryLauncher(Problem problem, std::string plan)
+      : problem_(std::move(problem)), plan_(std::move(plan)), rounded_(plan_ == kRounded) {}
 
   absl::Status Run(std::span<void* const> buffers) const override {
+    if (plan_ == kWrong) return absl::OkStatus();  // outputs stay what they were
     if constexpr (std::is_same_v<Problem, DnnGraph>) {
       return ComputeOnHost(problem_, buffers, rounded_);
     } else {
@@ -57,11 +59,12 @@ class LibraryLauncher : public HostLauncher {
       return absl::OkStatus();
     }
   }
-  double us() const override { return rounded_ ? 0.5 : 1; }
+  double us() const override { return plan_ == kWrong ? 0.25 : rounded_ ? 0.5 : 1; }
   int64_t workspace_bytes() const override { return kWorkspaceBytes; }
 
  private:
   const Problem problem_;
+  const std::string plan_;
   const bool rounded_;
 };
 
@@ -188,7 +191,7 @@ class HostReplay : public Replay {
 
 class HostGpu : public Gpu {
  public:
-  HostGpu() {
+  explicit HostGpu(bool has_wrong_plan) : has_wrong_plan_(has_wrong_plan) {
     facts_.name = "host";
     facts_.compute_capability = 90;
     facts_.processors = 1;
@@ -212,9 +215,9 @@ class HostGpu : public Gpu {
   }
 
   absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem&) override {
-    return BothPlans();
+    return AllPlans();
   }
-  absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph&) override { return BothPlans(); }
+  absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph&) override { return AllPlans(); }
 
   absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const SourceKernel& kernel) override {
     return std::make_unique<SourceLauncher>(kernel);
@@ -238,25 +241,31 @@ class HostGpu : public Gpu {
   }
 
  private:
-  static std::vector<LibraryPlan> BothPlans() {
-    return {{.name = kExact, .workspace_bytes = kWorkspaceBytes},
-            {.name = kRounded, .workspace_bytes = kWorkspaceBytes, .tensor_cores = true}};
+  std::vector<LibraryPlan> AllPlans() const {
+    std::vector<LibraryPlan> plans = {
+        {.name = kExact, .workspace_bytes = kWorkspaceBytes},
+        {.name = kRounded, .workspace_bytes = kWorkspaceBytes, .tensor_cores = true}};
+    if (has_wrong_plan_) plans.push_back({.name = kWrong, .workspace_bytes = kWorkspaceBytes});
+    return plans;
   }
 
   template <typename Problem>
   static absl::StatusOr<std::unique_ptr<Launcher>> PrepareLibrary(const Problem& problem,
                                                                   const std::string& plan) {
-    if (plan != kExact && plan != kRounded) {
+    if (plan != kExact && plan != kRounded && plan != kWrong) {
       return absl::UnimplementedError(absl::StrCat("host gpu: no plan ", plan));
     }
-    return std::make_unique<LibraryLauncher<Problem>>(problem, plan == kRounded);
+    return std::make_unique<LibraryLauncher<Problem>>(problem, plan);
   }
 
+  const bool has_wrong_plan_;
   GpuFacts facts_;
 };
 
 }  // namespace
 
-std::unique_ptr<Gpu> NewHostGpu() { return std::make_unique<HostGpu>(); }
+std::unique_ptr<Gpu> NewHostGpu(bool has_wrong_plan) {
+  return std::make_unique<HostGpu>(has_wrong_plan);
+}
 
 }  // namespace quotient::kernels::cuda

@@ -15,6 +15,8 @@ namespace quotient::kernels::cuda {
 //
 // Steps of a replay run in a random order among those that lanes and dependencies allow, another
 // one every time.
-std::unique_ptr<Gpu> NewHostGpu();
+//
+// With `has_wrong_plan` there is a third one, the fastest of all, that computes nonsense.
+std::unique_ptr<Gpu> NewHostGpu(bool has_wrong_plan = false);
 
 }  // namespace quotient::kernels::cuda

@@ -101,6 +101,15 @@ TEST(CudaBackendTest, TheServiceFindsTheFastestPlanAndGraphsRunByIt) {
   }
 }
 
+TEST(CudaBackendTest, AFastWrongPlanDoesNotRace) {
+  for (const MathPolicy policy : {MathPolicy::kStrict32, MathPolicy::kTf32}) {
+    const auto backend = NewBackend(NewHostGpu(/*has_wrong_plan=*/true), {.policy = policy});
+    ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(ProductOf(model::DType::kFloat32)));
+    EXPECT_GE(kernels.size(), 1);
+    for (const auto& kernel : kernels) EXPECT_THAT(kernel->plan(), Not(HasSubstr("wrong")));
+  }
+}
+
 TEST(CudaBackendTest, FingerprintsTellPoliciesApart) {
   const auto strict = NewBackend(NewHostGpu(), {.policy = MathPolicy::kStrict32});
   const auto rounded = NewBackend(NewHostGpu(), {.policy = MathPolicy::kTf32});
