@@ -20,8 +20,10 @@ namespace {
 
 using model::Ints;
 
+// Of a ConvTranspose it is one of the EpilogueNodes.
 bool HasBias(const KernelSpec& spec) {
-  return spec.inputs.size() > 2 && spec.inputs[2].type.dtype != model::DType::kUndefined;
+  return spec.op == "Conv" && spec.inputs.size() > 2 &&
+         spec.inputs[2].type.dtype != model::DType::kUndefined;
 }
 
 // The node without its tensors. Nothing where the padding is not what cuDNN can do.
@@ -65,6 +67,11 @@ class Lowering {
     frame_.type = spec.outputs[0].type;
   }
 
+  // Whether there is nothing but the convolution.
+  bool IsBare() const { return nodes_.empty() && !HasBias(spec_); }
+
+  bool HasNodes() const { return !nodes_.empty(); }
+
   // With the whole epilogue.
   std::optional<Program> Fused() const {
     ProgramBuilder program(spec_, "dnn");
@@ -103,6 +110,7 @@ class Lowering {
  private:
   // [Add of a whole tensor] [Relu], or nothing at all with a bias.
   bool IsCanonical() const {
+    if (spec_.op != "Conv") return false;
     size_t i = 0;
     if (i < nodes_.size() && IsResidual(nodes_[i])) ++i;
     if (i < nodes_.size() && nodes_[i].node.op == "Relu") ++i;
@@ -215,11 +223,10 @@ std::vector<Program> LowerConvolution(const KernelSpec& spec, MathPolicy policy)
   if (!node) return {};
   const Lowering lowering(spec, policy, *std::move(node));
   std::vector<Program> programs;
-  const bool plain_is_all = spec.epilogue.empty() && !HasBias(spec);
-  if (!plain_is_all) {
+  if (!lowering.IsBare()) {
     if (std::optional<Program> fused = lowering.Fused()) programs.push_back(*std::move(fused));
   }
-  if (plain_is_all || !spec.epilogue.empty()) {
+  if (lowering.IsBare() || lowering.HasNodes()) {
     if (std::optional<Program> plain = lowering.Plain()) programs.push_back(*std::move(plain));
   }
   return programs;

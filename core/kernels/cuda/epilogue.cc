@@ -52,6 +52,17 @@ std::vector<EpilogueNode> GemmNodes(const KernelSpec& spec) {
   return nodes;
 }
 
+// cuDNN has its tuned transposed convolutions only without anything behind them, so a bias is a
+// node like others.
+std::vector<EpilogueNode> TransposedConvolutionNodes(const KernelSpec& spec) {
+  if (spec.inputs.size() < 3 || spec.inputs[2].type.dtype == model::DType::kUndefined) return {};
+  std::vector<int64_t> dims(spec.outputs[0].type.rank() - 1, 1);
+  dims[0] = spec.inputs[2].type.elements();  // [C, 1, 1] against [N, C, H, W]
+  // Constant or not is the operand's to know, which has another rank.
+  const Operand bias{model::StaticType(spec.inputs[2].type.dtype, dims)};
+  return {{{.op = "Add", .operands = {bias}}, 2}};
+}
+
 // The scale or shift that a BatchNormalization's constants come to, one per channel.
 int AddNormConstant(const DnnFrame& frame, const EpilogueNode& node, PackedConstant::Form form,
                     ProgramBuilder& program, DnnBuilder& graph) {
@@ -79,6 +90,7 @@ int AddResult(const DnnFrame& frame, bool is_last, const ProgramBuilder& program
 std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec) {
   std::vector<EpilogueNode> nodes;
   if (spec.op == "Gemm") nodes = GemmNodes(spec);
+  if (spec.op == "ConvTranspose") nodes = TransposedConvolutionNodes(spec);
   int next = static_cast<int>(spec.inputs.size());
   for (const Epilogue& node : spec.epilogue) {
     nodes.push_back({node, next});

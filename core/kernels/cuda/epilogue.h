@@ -16,8 +16,8 @@ struct EpilogueNode {
   int first_operand = 0;
   std::optional<float> factor;  // of a Mul: its operand, which no operand of the spec is
 };
-// Those of spec.epilogue; in front of them what a Gemm does with its product itself: the addition
-// of its third operand and, as far as they are not 1, its factors.
+// Those of spec.epilogue; in front of them what the operator does with its product itself: a Gemm
+// adds its third operand and, as far as they are not 1, has factors; a ConvTranspose adds its bias.
 std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec);
 
 // A DnnGraph under construction, with the buffers of its launch.

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kernels/cuda/cuda_backend.h"
@@ -115,6 +117,60 @@ TEST(CudaBackendTest, FingerprintsTellPoliciesApart) {
   const auto rounded = NewBackend(NewHostGpu(), {.policy = MathPolicy::kTf32});
   EXPECT_NE(strict->fingerprint(), rounded->fingerprint());
   EXPECT_THAT(strict->fingerprint().text, HasSubstr("math strict32"));
+}
+
+// The emulated GPU with libraries that have nothing.
+class BareGpu : public Gpu {
+ public:
+  const GpuFacts& facts() const override { return gpu_->facts(); }
+  absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) override {
+    return gpu_->Allocate(bytes);
+  }
+  absl::Status Upload(DeviceAddress to, const void* from, int64_t bytes) override {
+    return gpu_->Upload(to, from, bytes);
+  }
+  absl::Status Download(void* to, DeviceAddress from, int64_t bytes) override {
+    return gpu_->Download(to, from, bytes);
+  }
+  absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem&) override {
+    return std::vector<LibraryPlan>();
+  }
+  absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph&) override {
+    return std::vector<LibraryPlan>();
+  }
+  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const SourceKernel& kernel) override {
+    return gpu_->Prepare(kernel);
+  }
+  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const MatmulProblem&,
+                                                    const std::string&) override {
+    return absl::UnimplementedError("bare gpu");
+  }
+  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const DnnGraph&, const std::string&) override {
+    return absl::UnimplementedError("bare gpu");
+  }
+  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(HostCall call) override {
+    return gpu_->Prepare(std::move(call));
+  }
+  absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps) override {
+    return gpu_->Capture(steps);
+  }
+
+ private:
+  const std::unique_ptr<Gpu> gpu_ = NewHostGpu();
+};
+
+TEST(CudaBackendTest, WhatNoLibraryHasRunsOnTheHost) {
+  const auto backend = NewBackend(std::make_unique<BareGpu>(), CudaOptions());
+  ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(ProductOf(model::DType::kFloat32)));
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0]->plan(), "host");
+  const model::Graph graph = GraphOf(FindGraphCase("residual_block"));
+  ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, {}));
+  const auto inputs = RandomInputs(graph, executable->input_values(), 1);
+  ASSERT_OK(executable->SetInputs(inputs));
+  ASSERT_OK(executable->Run());
+  ASSERT_OK_AND_ASSIGN(const auto outputs, executable->GetOutputs());
+  ExpectReference(graph, executable->input_values(), inputs, executable->output_values(), outputs);
 }
 
 TEST(CudaBackendTest, WhatHasNoKernelSaysSo) {

@@ -250,6 +250,12 @@ TEST(LowerTest, LibrariesTakeWhatTheyCan) {
   EXPECT_THAT(names(kConvBias, ""), ElementsAre("dnn"));
   EXPECT_THAT(names(kConvBias, "s = Add(full, c)\ny = Relu(s)"), ElementsAre("dnn", "dnn+chain"));
   EXPECT_THAT(names(kConv, "y = HardSwish(c)"), ElementsAre("dnn+chain"));
+  constexpr Contraction kTransposed = {
+      "input x: FLOAT[1,5,4,3]\nconst w: FLOAT[5,6,2,2] = random(1)\n"
+      "const b: FLOAT[6] = random(2)\nc = ConvTranspose(x, w, b) {strides=[2,2]}\n",
+      "1,6,8,6", "6,1,1"};
+  EXPECT_THAT(names(kTransposed, ""), ElementsAre("dnn", "dnn+chain"));
+  EXPECT_THAT(names(kTransposed, "y = Relu(c)"), ElementsAre("dnn", "dnn+chain"));
   EXPECT_THAT(names(kGemm, "s = Add(c, full)\ny = Relu(s)"), ElementsAre("blas", "dnn"));
   EXPECT_THAT(names(kMatMul, "y = Gelu(c)"), ElementsAre("blas+chain", "dnn"));
   EXPECT_THAT(names(kMatMul, "y = HardSwish(c)"), ElementsAre("blas+chain"));
