@@ -12,6 +12,7 @@
 
 #include "core/kernels/cuda/lower.h"
 #include "core/kernels/partition.h"
+#include "tests/core/kernels/cuda/lower_cases.h"
 #include "tests/core/kernels/cuda/plugin/plugin_under_test.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/support/status_matchers.h"
@@ -76,6 +77,35 @@ TEST(LoweredLegalityTest, ConvolutionsAloneArePrecompiled) {
     })) << name;
   });
 }
+
+// Whether the program needs nothing of cuDNN, or what cuDNN has.
+bool CanRun(const Program& program, DnnChecker& checker) {
+  return std::all_of(program.launches.begin(), program.launches.end(), [&](const Launch& launch) {
+    const auto* graph = std::get_if<DnnGraph>(&launch.what);
+    if (graph == nullptr) return true;
+    const auto plans = checker.Plans(*graph);
+    EXPECT_OK(plans);
+    return plans.ok() && !plans->empty();
+  });
+}
+
+class LoweredCasesTest : public ::testing::TestWithParam<LowerCase> {};
+
+TEST_P(LoweredCasesTest, EverySpecHasAProgramThatRuns) {
+  if (!LoadDriverOrStub()) GTEST_SKIP() << "no libcuda.so.1, nor one to link with";
+  const auto checker = H200Checker();
+  for (const KernelSpec& spec : GetParam().specs()) {
+    for (const MathPolicy policy : {MathPolicy::kTf32, MathPolicy::kStrict32}) {
+      const std::vector<Program> programs = Lower(spec, policy);
+      EXPECT_TRUE(std::any_of(programs.begin(), programs.end(), [&](const Program& program) {
+        return CanRun(program, *checker);
+      })) << KernelKey(spec);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, LoweredCasesTest, ::testing::ValuesIn(LowerCases()),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 

@@ -1,0 +1,251 @@
+#include "tests/core/kernels/cuda/lower_cases.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/core/kernels/cuda/way_checks.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+constexpr const char* kTypes[] = {"float32", "float16", "bfloat16"};
+
+// A contraction that makes `c` of type FLOAT[`dims`], whose channels are one of its axes.
+struct Contraction {
+  const char* lines;
+  const char* dims;
+  const char* channel_dims;  // of what spreads over the others
+};
+
+constexpr Contraction kConv = {R"(
+input x: FLOAT[2,6,7,6]
+const w: FLOAT[10,6,3,3] = random(1)
+c = Conv(x, w) {pads=[1,1,1,1]}
+)",
+                               "2,10,7,6", "10,1,1"};
+constexpr Contraction kConvBias = {R"(
+input x: FLOAT[2,6,7,6]
+const w: FLOAT[10,6,3,3] = random(1)
+const b: FLOAT[10] = random(2)
+c = Conv(x, w, b) {pads=[1,0,1,0], strides=[2,1]}
+)",
+                                   "2,10,4,4", "10,1,1"};
+constexpr Contraction kMatMul = {R"(
+input x: FLOAT[2,5,12]
+const w: FLOAT[12,9] = random(1)
+c = MatMul(x, w)
+)",
+                                 "2,5,9", "9"};
+constexpr Contraction kGemm = {R"(
+input x: FLOAT[12,7]
+input w: FLOAT[9,12]
+const b: FLOAT[9] = random(2)
+c = Gemm(x, w, b) {transA=1, transB=1}
+)",
+                               "7,9", "9"};
+
+// Nodes that make `y` of `c` with: `full` and `channel`, which are computed, and `fixed_full`,
+// `fixed_channel` and `scalar`, which are constant.
+constexpr const char* kEpilogues[] = {
+    "y = Relu(c)",
+    "y = Add(c, fixed_channel)",
+    "s = Add(channel, c)\ny = Relu(s)",
+    "y = Add(full, c)",
+    "s = Add(c, full)\ny = Relu(s)",
+    "s = Add(full, c)\ny = Relu(s)",
+    "s = Add(c, fixed_full)\ny = Relu(s)",
+    "s = Add(c, fixed_channel)\nt = Add(full, s)\ny = Relu(t)",
+    "s = Add(c, full)\nt = Add(s, fixed_full)\nu = Add(t, channel)\ny = Relu(u)",
+    "r = Relu(c)\ny = Add(r, full)",
+    "s = Mul(c, scalar)\ny = Add(s, full)",
+    "s = Add(scalar, c)\ny = Relu(s)",
+    "y = HardSwish(c)",
+    "s = Add(c, full)\nh = HardSwish(s)\ny = Mul(h, channel)",
+    "r = LeakyRelu(c) {alpha=0.25}\ny = Sub(full, r)",
+    "y = Clip(c) {min=-0.25, max=0.5}",
+    "y = Clip(c) {min=0.125}",
+    "s = Sub(full, c)\ny = HardSwish(s)",
+    "s = Sub(fixed_channel, c)\ny = Sub(s, full)",
+    "s = Sub(scalar, c)\ny = Sub(c2, s)",
+    "y = Div(c, channel)",
+    "d = Div(c, full)\ny = Max(fixed_channel, d)",
+    "y = Min(scalar, c)",
+    "a = Abs(c)\ny = Sqrt(a)",
+    "e = Exp(c)\ny = Neg(e)",
+    "s = Sigmoid(c)\ny = Tanh(s)",
+    "y = Gelu(c)",
+    "y = Gelu(c) {approximate=\"tanh\"}",
+};
+
+std::string BodyOf(const Contraction& contraction, absl::string_view epilogue,
+                   absl::string_view type) {
+  const std::string body = absl::StrCat(contraction.lines, R"(
+input full: FLOAT[DIMS]
+input c2: FLOAT[DIMS]
+input channel: FLOAT[CHANNEL]
+const fixed_full: FLOAT[DIMS] = random(11)
+const fixed_channel: FLOAT[CHANNEL] = random(12)
+const scalar: FLOAT[] = [0.75]
+)",
+                                        epilogue, "\noutput ", epilogue.empty() ? "c\n" : "y\n");
+  return absl::StrReplaceAll(
+      body, {{"FLOAT", type}, {"DIMS", contraction.dims}, {"CHANNEL", contraction.channel_dims}});
+}
+
+// The one kernel of the graph, with all that stands behind the contraction fused.
+void Add(const Contraction& contraction, absl::string_view epilogue,
+         std::vector<KernelSpec>& specs) {
+  for (const char* type : kTypes) {
+    const std::string body = BodyOf(contraction, epilogue, type);
+    const std::vector<KernelSpec> found = NativeSpecsOf(body);
+    EXPECT_EQ(found.size(), 1u) << body;
+    specs.insert(specs.end(), found.begin(), found.end());
+  }
+}
+
+std::vector<KernelSpec> WithEveryEpilogue(const Contraction& contraction) {
+  std::vector<KernelSpec> specs;
+  Add(contraction, "", specs);
+  for (const char* epilogue : kEpilogues) Add(contraction, epilogue, specs);
+  return specs;
+}
+
+std::vector<KernelSpec> BatchNormalizations() {
+  constexpr char kNormalization[] = R"(
+const scale: FLOAT[COUNT] = random(5)
+const shift: FLOAT[COUNT] = random(6)
+const mean: FLOAT[COUNT] = random(7)
+const variance: FLOAT[COUNT] = random(8)
+n = BatchNormalization(c, scale, shift, mean, variance) {epsilon=0.001}
+)";
+  std::vector<KernelSpec> specs;
+  for (const auto& [contraction, count] :
+       {std::pair(kConv, "10"), std::pair(kConvBias, "10"), std::pair(kGemm, "9")}) {
+    const std::string normalization = absl::StrReplaceAll(kNormalization, {{"COUNT", count}});
+    for (const char* rest : {"y = Relu(n)", "s = Add(full, n)\ny = Relu(s)", "y = HardSwish(n)",
+                             "y = Sub(channel, n)"}) {
+      Add(contraction, normalization + rest, specs);
+    }
+  }
+  return specs;
+}
+
+// What the main node itself can be, each alone, with what the libraries take behind it and with
+// what they do not.
+std::vector<KernelSpec> WithSomeEpilogues(const std::vector<Contraction>& contractions) {
+  std::vector<KernelSpec> specs;
+  for (const Contraction& contraction : contractions) {
+    for (const char* epilogue :
+         {"", "s = Add(c, full)\ny = Relu(s)", "s = Add(c, channel)\ny = Sigmoid(s)",
+          "s = Mul(c, fixed_channel)\nh = HardSwish(s)\ny = Sub(full, h)"}) {
+      Add(contraction, epilogue, specs);
+    }
+  }
+  return specs;
+}
+
+std::vector<KernelSpec> ConvolutionsOfEveryKind() {
+  return WithSomeEpilogues({
+      {"input x: FLOAT[2,4,15]\nconst w: FLOAT[6,4,3] = random(1)\nconst b: FLOAT[6] = random(2)\n"
+       "c = Conv(x, w, b) {pads=[1,2], strides=[2], dilations=[3]}\n",
+       "2,6,6", "6,1"},
+      {"input x: FLOAT[1,3,5,4,6]\nconst w: FLOAT[4,3,2,3,3] = random(1)\n"
+       "c = Conv(x, w) {pads=[1,1,1,0,1,1], strides=[1,2,1]}\n",
+       "1,4,5,2,6", "4,1,1,1"},
+      {"input x: FLOAT[1,6,7,7]\nconst w: FLOAT[9,2,3,3] = random(1)\n"
+       "c = Conv(x, w) {group=3, pads=[0,2,1,3], dilations=[2,1]}\n",
+       "1,9,4,10", "9,1,1"},
+      {"input x: FLOAT[2,8,6,6]\nconst w: FLOAT[8,1,3,3] = random(1)\n"
+       "const b: FLOAT[8] = random(2)\n"
+       "c = Conv(x, w, b) {group=8, auto_pad=\"SAME_UPPER\", strides=[2,2]}\n",
+       "2,8,3,3", "8,1,1"},
+      {"input x: FLOAT[1,4,6,5]\ninput w: FLOAT[6,4,3,3]\ninput b: FLOAT[6]\nc = Conv(x, w, b)\n",
+       "1,6,4,3", "6,1,1"},
+      {"input x: FLOAT[1,4,9]\ninput w: FLOAT[6,2,3]\nc = Conv(x, w) {group=2}\n", "1,6,7", "6,1"},
+  });
+}
+
+std::vector<KernelSpec> TransposedConvolutionsOfEveryKind() {
+  return WithSomeEpilogues({
+      {"input x: FLOAT[1,5,4,3]\nconst w: FLOAT[5,6,3,3] = random(1)\n"
+       "const b: FLOAT[6] = random(2)\n"
+       "c = ConvTranspose(x, w, b) {strides=[2,2], pads=[1,1,1,1], output_padding=[1,1]}\n",
+       "1,6,8,6", "6,1,1"},
+      {"input x: FLOAT[2,6,4,3]\ninput w: FLOAT[6,2,3,2]\n"
+       "c = ConvTranspose(x, w) {group=3, strides=[2,1], dilations=[1,2]}\n",
+       "2,6,9,5", "6,1,1"},
+      {"input x: FLOAT[1,4,7]\nconst w: FLOAT[4,3,4] = random(1)\n"
+       "c = ConvTranspose(x, w) {strides=[3], output_padding=[2], pads=[0,1]}\n",
+       "1,3,23", "3,1"},
+      {"input x: FLOAT[1,2,2,3,2]\nconst w: FLOAT[2,4,2,2,2] = random(1)\n"
+       "c = ConvTranspose(x, w) {strides=[2,1,2]}\n",
+       "1,4,4,4,4", "4,1,1,1"},
+  });
+}
+
+std::vector<KernelSpec> ProductsOfEveryBatch() {
+  return WithSomeEpilogues({
+      {"input x: FLOAT[3,4,5,6]\ninput w: FLOAT[3,4,6,7]\nc = MatMul(x, w)\n", "3,4,5,7", "7"},
+      {"input x: FLOAT[3,4,5,6]\ninput w: FLOAT[6,7]\nc = MatMul(x, w)\n", "3,4,5,7", "7"},
+      {"input x: FLOAT[5,6]\ninput w: FLOAT[3,2,6,7]\nc = MatMul(x, w)\n", "3,2,5,7", "7"},
+      {"input x: FLOAT[1,1,5,6]\nconst w: FLOAT[3,6,7] = random(1)\nc = MatMul(x, w)\n", "1,3,5,7",
+       "7"},
+      {"input x: FLOAT[1,3,5,6]\ninput w: FLOAT[3,6,7]\nc = MatMul(x, w)\n", "1,3,5,7", "7"},
+      {"input x: FLOAT[3,1,5,6]\ninput w: FLOAT[1,4,6,7]\nc = MatMul(x, w)\n", "3,4,5,7", "7"},
+      {"input x: FLOAT[3,4,5,6]\nconst w: FLOAT[4,6,7] = random(1)\nc = MatMul(x, w)\n", "3,4,5,7",
+       "7"},
+      {"const x: FLOAT[4,1,5,6] = random(1)\ninput w: FLOAT[4,2,6,7]\nc = MatMul(x, w)\n",
+       "4,2,5,7", "7"},
+      {"input x: FLOAT[6]\ninput w: FLOAT[3,6,7]\nc = MatMul(x, w)\n", "3,7", "7"},
+      {"input x: FLOAT[3,5,6]\ninput w: FLOAT[6]\nc = MatMul(x, w)\n", "3,5", "5"},
+      {"input x: FLOAT[2,3,5,6]\nconst w: FLOAT[6] = random(1)\nc = MatMul(x, w)\n", "2,3,5", "5"},
+  });
+}
+
+std::vector<KernelSpec> GemmsOfEveryKind() {
+  std::vector<KernelSpec> specs;
+  for (const char* dims : {"", "1", "7", "5,7", "1,7", "5,1", "1,1"}) {
+    for (const char* attributes :
+         {"", "{transB=1}", "{transA=1, transB=1, alpha=0.5}", "{beta=-0.25}",
+          "{transA=1, alpha=1.5, beta=2.0}", "{alpha=0.5, beta=0.0}"}) {
+      const bool transposes_a = absl::StrContains(attributes, "transA");
+      const bool transposes_b = absl::StrContains(attributes, "transB");
+      const std::string lines =
+          absl::StrCat("input x: FLOAT[", transposes_a ? "6,5" : "5,6", "]\ninput w: FLOAT[",
+                       transposes_b ? "7,6" : "6,7", "]\ninput b: FLOAT[", dims,
+                       "]\nc = Gemm(x, w, b) ", attributes, "\n");
+      const Contraction gemm = {lines.c_str(), "5,7", "7"};
+      Add(gemm, "", specs);
+      Add(gemm, "s = Add(full, c)\nt = Add(s, channel)\ny = Relu(t)", specs);
+      Add(gemm, "h = HardSwish(c)\ny = Sub(fixed_channel, h)", specs);
+    }
+  }
+  const Contraction without = {
+      "input x: FLOAT[5,6]\nconst w: FLOAT[6,7] = random(1)\nc = Gemm(x, w) {alpha=0.5}\n", "5,7",
+      "7"};
+  Add(without, "", specs);
+  Add(without, "s = Add(full, c)\ny = Relu(s)", specs);
+  return specs;
+}
+
+}  // namespace
+
+std::vector<LowerCase> LowerCases() {
+  return {
+      {"ConvolutionsWithEveryEpilogue", [] { return WithEveryEpilogue(kConv); }},
+      {"ConvolutionsWithBiasAndEveryEpilogue", [] { return WithEveryEpilogue(kConvBias); }},
+      {"ProductsWithEveryEpilogue", [] { return WithEveryEpilogue(kMatMul); }},
+      {"GemmsWithEveryEpilogue", [] { return WithEveryEpilogue(kGemm); }},
+      {"BatchNormalizations", BatchNormalizations},
+      {"ConvolutionsOfEveryKind", ConvolutionsOfEveryKind},
+      {"TransposedConvolutionsOfEveryKind", TransposedConvolutionsOfEveryKind},
+      {"ProductsOfEveryBatch", ProductsOfEveryBatch},
+      {"GemmsOfEveryKind", GemmsOfEveryKind},
+  };
+}
+
+}  // namespace quotient::kernels::cuda
