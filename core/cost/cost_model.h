@@ -31,6 +31,8 @@ struct KernelCost {
   double spread = 0;  // relative; 0 for models
   CostSource source = CostSource::kModel;
   bool settled = false;  // it was measured, or cannot be: asking again tells no more
+  // The device is known to have no such kernel: nothing that a search chooses may need it.
+  bool unsupported = false;
 };
 
 class CostModel {

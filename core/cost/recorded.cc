@@ -22,6 +22,11 @@ class RecordedCostModel : public CostModel {
     const auto found = snapshot_->timings.find(kernels::KernelKey(spec));
     if (found == snapshot_->timings.end()) return Prior(spec);
     const timing::Timing& timing = found->second;
+    if (!timing.has_time()) {
+      KernelCost cost = Prior(spec);
+      cost.unsupported = true;
+      return cost;
+    }
     return {timing.min_us, timing.relative_spread, CostSource::kMeasured, true};
   }
 

@@ -122,10 +122,15 @@ absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int th
   snapshot.protocol = timing::kProtocolVersion;
   snapshot.recorded_unix_s = unix_s;
   snapshot.engine = std::string(EngineVersion());
+  bool any_time = false;
   for (const auto& [key, timing] : store_->All(timing::StoredFingerprint(fingerprint))) {
-    if (timing.has_time()) snapshot.timings[key] = timing::Rounded(timing);
+    any_time |= timing.has_time();
+    // What failed may do so for once; what is not supported never runs.
+    if (timing.state != timing::TimingState::kFailed) {
+      snapshot.timings[key] = timing::Rounded(timing);
+    }
   }
-  if (!snapshot.timings.empty()) return snapshot;
+  if (any_time) return snapshot;
   return MakeError(Reason::kOptionInvalid,
                    absl::StrCat("no kernel has been measured on ", name, " at ",
                                 Counted(threads, "thread"), ": ", fingerprint.text));

@@ -30,6 +30,7 @@ constexpr int kMaxThreads = 1024;
 constexpr int kMaxProtocol = 1'000'000;
 constexpr int kMaxSamples = 1'000'000;
 constexpr double kMaxUs = 1e12;
+constexpr char kUnsupported[] = "unsupported ";
 constexpr int64_t kMaxUnixSeconds = 253'402'300'799;  // the last of year 9999
 
 std::string TimeText(int64_t unix_s) {
@@ -89,12 +90,27 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // "kernel MIN Q25 MEDIAN SAMPLES STATE KEY"
+  // "kernel MIN Q25 MEDIAN SAMPLES STATE KEY", or "kernel unsupported KEY"
   absl::Status ParseKernel() {
     QUOTIENT_ASSIGN_OR_RETURN(absl::string_view line, Line("kernel"));
     if (snapshot_.timings.size() >= kMaxKernels) {
       return Error("kernel", absl::StrCat("more than ", kMaxKernels));
     }
+    Timing timing{.state = TimingState::kUnsupported};
+    if (!absl::ConsumePrefix(&line, kUnsupported)) {
+      QUOTIENT_ASSIGN_OR_RETURN(timing, ParseTiming(line));
+    }
+    QUOTIENT_RETURN_IF_ERROR(CheckText("key", line, kMaxKeyBytes));
+    auto& timings = snapshot_.timings;
+    if (!timings.empty() && line <= timings.rbegin()->first) {
+      return Error("key", "kernels are not sorted by key, or one is there twice");
+    }
+    timings.emplace_hint(timings.end(), std::string(line), timing);
+    return absl::OkStatus();
+  }
+
+  // Takes "MIN Q25 MEDIAN SAMPLES STATE ".
+  absl::StatusOr<Timing> ParseTiming(absl::string_view& line) const {
     Timing timing;
     QUOTIENT_ASSIGN_OR_RETURN(timing.min_us, Microseconds("min", Word(line)));
     QUOTIENT_ASSIGN_OR_RETURN(timing.q25_us, Microseconds("q25", Word(line)));
@@ -107,13 +123,7 @@ class Parser {
     const absl::string_view state = Word(line);
     if (state != "ok" && state != "noisy") return Error("state", "neither ok nor noisy");
     timing.state = state == "ok" ? TimingState::kOk : TimingState::kNoisy;
-    QUOTIENT_RETURN_IF_ERROR(CheckText("key", line, kMaxKeyBytes));
-    auto& timings = snapshot_.timings;
-    if (!timings.empty() && line <= timings.rbegin()->first) {
-      return Error("key", "kernels are not sorted by key, or one is there twice");
-    }
-    timings.emplace_hint(timings.end(), std::string(line), timing);
-    return absl::OkStatus();
+    return timing;
   }
 
   absl::Status CheckDigest() {
@@ -209,6 +219,14 @@ class Parser {
   Snapshot snapshot_;
 };
 
+// What stands between "kernel " and the key.
+std::string TimingText(const Timing& timing) {
+  if (!timing.has_time()) return kUnsupported;
+  return absl::StrCat(ShortestText(timing.min_us), " ", ShortestText(timing.q25_us), " ",
+                      ShortestText(timing.median_us), " ", timing.samples,
+                      timing.state == TimingState::kOk ? " ok " : " noisy ");
+}
+
 double RoundedUs(double us) {
   double rounded;
   return absl::SimpleAtod(absl::StrFormat("%.5g", us), &rounded) ? rounded : us;
@@ -217,6 +235,7 @@ double RoundedUs(double us) {
 }  // namespace
 
 Timing Rounded(const Timing& timing) {
+  if (!timing.has_time()) return {.state = timing.state};
   Timing rounded = timing;
   rounded.min_us = RoundedUs(timing.min_us);
   rounded.q25_us = RoundedUs(timing.q25_us);
@@ -235,9 +254,7 @@ std::string ToText(const Snapshot& snapshot) {
                    "\nfingerprint ", snapshot.fingerprint, "\nprotocol ", snapshot.protocol,
                    "\nrecorded ", RecordedTime(snapshot), "\nengine ", snapshot.engine, "\n");
   for (const auto& [key, timing] : snapshot.timings) {
-    absl::StrAppend(&text, "kernel ", ShortestText(timing.min_us), " ", ShortestText(timing.q25_us),
-                    " ", ShortestText(timing.median_us), " ", timing.samples,
-                    timing.state == TimingState::kOk ? " ok " : " noisy ", key, "\n");
+    absl::StrAppend(&text, "kernel ", TimingText(timing), key, "\n");
   }
   absl::StrAppend(&text, "sha256 ", Digest::Of(text).Hex(), "\n");
   return text;

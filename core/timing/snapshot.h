@@ -14,12 +14,13 @@
 //   recorded 2026-03-14T09:26:53Z
 //   engine 0.2.0                    that recorded it
 //   kernel 12.34 12.5 12.61 9 ok k1 Relu{}(float32[4])->(float32[4]) threads=4 cold=0
+//   kernel unsupported k1 Relu{}(int8[4])->(int8[4]) threads=4 cold=0
 //   sha256 9f86d0...                of all bytes before this line
 //
 // The numbers of a kernel are the times min, q25 and median in microseconds and how many samples
 // they are of; `noisy` stands for `ok` where the machine was never quiet; the rest of the line is
-// its key. Kernels are sorted by key, numbers are in their shortest form: one snapshot has one
-// text.
+// its key. A kernel that the device cannot run is `unsupported`, and has no numbers. Kernels are
+// sorted by key, numbers are in their shortest form: one snapshot has one text.
 
 #include <cstdint>
 #include <map>
@@ -42,15 +43,17 @@ struct Snapshot {
   int protocol = 0;
   int64_t recorded_unix_s = 0;
   std::string engine;
-  std::map<std::string, Timing> timings;  // by kernel key; all have a time
+  // By kernel key; those without a time are kUnsupported.
+  std::map<std::string, Timing> timings;
 };
 
 // Takes a timing into a snapshot: five digits say all that a measurement knows, and more would
 // only make the text longer. The spread is what the rounded times say. The plan stays behind: it
-// says how to run a kernel, which nobody does by a snapshot.
+// says how to run a kernel, which nobody does by a snapshot. Of what has no time only the state is
+// left.
 Timing Rounded(const Timing& timing);
 
-// Of rounded timings; the texts within hold no control characters.
+// Of rounded timings, none of them kFailed; the texts within hold no control characters.
 std::string ToText(const Snapshot& snapshot);
 
 // Reads what ToText wrote. OPTION_INVALID naming line and field for anything else, whatever bytes

@@ -61,6 +61,18 @@ TEST(RecordedTest, OthersCostWhatIsAssumedAndNobodyAsksForThem) {
   EXPECT_FALSE(model->measures());
 }
 
+// Its cost is no more than a number to go on with where the original needs it.
+TEST(RecordedTest, WhatTheDeviceCannotRunIsKnown) {
+  Snapshot snapshot = OfCpu();
+  snapshot.timings[KernelKey(Relu(300))] = {TimingState::kUnsupported};
+  const auto model = ModelOf(snapshot);
+  EXPECT_TRUE(model->Estimate(Relu(300)).unsupported);
+  EXPECT_EQ(model->Estimate(Relu(300)).source, CostSource::kModel);
+  EXPECT_GT(model->Estimate(Relu(300)).us, 0);
+  EXPECT_FALSE(model->Estimate(Relu(100)).unsupported);
+  EXPECT_FALSE(model->Estimate(Relu(400)).unsupported);
+}
+
 TEST(RecordedTest, FreeKernelsCostNothing) {
   KernelSpec spec = Relu(100);
   spec.free = true;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/kernels/onednn/onednn_backend.h"
 #include "core/ops/infer_graph.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
@@ -110,6 +111,19 @@ TEST_F(DevicesTest, WhatWasMeasuredIsRecordedAndCostsTheSame) {
     EXPECT_EQ(cost.costs[i].source, measured.costs[i].source);
     EXPECT_NEAR(cost.costs[i].us, measured.costs[i].us, 1e-4 * measured.costs[i].us);
   }
+}
+
+TEST_F(DevicesTest, WhatCannotRunIsRecordedAndWhatFailedIsNot) {
+  ASSERT_OK_AND_ASSIGN(const auto backend, kernels::onednn::NewBackend(1));
+  const std::string fingerprint = timing::StoredFingerprint(backend->fingerprint());
+  ASSERT_OK(store_->Add("k1 A", fingerprint, {timing::TimingState::kUnsupported}));
+  EXPECT_THAT(devices_.Record("cpu", 1, 0), HasReason(Reason::kOptionInvalid));
+  ASSERT_OK(store_->Add("k1 B", fingerprint, {timing::TimingState::kFailed}));
+  ASSERT_OK(store_->Add("k1 C", fingerprint, {timing::TimingState::kOk, 1, 2, 3, 1, 9}));
+  ASSERT_OK_AND_ASSIGN(const timing::Snapshot snapshot, devices_.Record("cpu", 1, 0));
+  ASSERT_EQ(snapshot.timings.size(), 2u);
+  EXPECT_EQ(snapshot.timings.at("k1 A"), timing::Timing{timing::TimingState::kUnsupported});
+  EXPECT_EQ(snapshot.timings.at("k1 C").min_us, 1);
 }
 
 TEST_F(DevicesTest, AModelIsNotRecorded) {

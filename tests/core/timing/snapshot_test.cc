@@ -30,7 +30,8 @@ constexpr char kContent[] =
     "recorded 2026-03-14T09:26:53Z\n"
     "engine 0.2.0\n"
     "kernel 0.0625 0.07 1 9 ok k1 Add(float32[4], float32[4])->(float32[4])\n"
-    "kernel 123450 130000 140000 3 noisy k1 Relu{}(float32[\"a b\"])->(float32[4])\n";
+    "kernel 123450 130000 140000 3 noisy k1 Relu{}(float32[\"a b\"])->(float32[4])\n"
+    "kernel unsupported k1 Tanh{}(int8[4])->(int8[4])\n";
 
 // With the checksum that belongs to it.
 std::string Sealed(absl::string_view content) {
@@ -49,6 +50,7 @@ Snapshot Example() {
       Rounded({TimingState::kNoisy, 123450, 130000, 140000, 0, 3});
   snapshot.timings["k1 Add(float32[4], float32[4])->(float32[4])"] =
       Rounded({TimingState::kOk, 0.0625, 0.07, 1, 0, 9});
+  snapshot.timings["k1 Tanh{}(int8[4])->(int8[4])"] = {TimingState::kUnsupported};
   return snapshot;
 }
 
@@ -73,6 +75,11 @@ TEST(SnapshotTest, RoundingKeepsFiveDigits) {
   EXPECT_EQ(rounded.median_us, 7e7);
   EXPECT_EQ(rounded.plan, "");
   EXPECT_DOUBLE_EQ(rounded.relative_spread, 1234600 / 1.2346 - 1);
+}
+
+TEST(SnapshotTest, WhatHasNoTimeHasNoNumbers) {
+  EXPECT_EQ(Rounded({TimingState::kUnsupported, 1, 2, 3, 0.5, 9, "a plan"}),
+            Timing{TimingState::kUnsupported});
 }
 
 TEST(SnapshotTest, WhateverTheTimesItIsReadBack) {
@@ -107,14 +114,14 @@ TEST(SnapshotTest, DamageIsNoticedWhereverItIs) {
     EXPECT_THAT(ParseSnapshot(flipped), HasReason(Reason::kOptionInvalid)) << at;
   }
   EXPECT_THAT(ParseSnapshot(whole + "\n"),
-              HasReason(Reason::kOptionInvalid, HasSubstr("line 13: nothing may follow")));
+              HasReason(Reason::kOptionInvalid, HasSubstr("line 14: nothing may follow")));
 }
 
 TEST(SnapshotTest, AnEditIsNamedByItsChecksum) {
   const std::string edited =
       absl::StrReplaceAll(Sealed(kContent), {{"kernel 0.0625", "kernel 0.05"}});
   EXPECT_THAT(ParseSnapshot(edited),
-              HasReason(Reason::kOptionInvalid, HasSubstr("line 12: sha256: is not that of")));
+              HasReason(Reason::kOptionInvalid, HasSubstr("line 13: sha256: is not that of")));
 }
 
 TEST(SnapshotTest, MistakesAreNamedByLineAndField) {
@@ -144,6 +151,11 @@ TEST(SnapshotTest, MistakesAreNamedByLineAndField) {
       {" 9 ok ", " 9 good ", "line 10: state"},
       {"k1 Add(float32[4], float32[4])->(float32[4])", "", "line 10: key: is empty"},
       {"k1 Add", "k1 Zero", "line 11: key: kernels are not sorted"},
+      {"kernel unsupported k1 Tanh{}(int8[4])->(int8[4])", "kernel unsupported ",
+       "line 12: key: is empty"},
+      {"kernel unsupported", "kernel Unsupported", "line 12: min: 'Unsupported' is not a time"},
+      {"kernel unsupported", "kernel 0 0 0 0 unsupported", "line 12: state: neither ok nor noisy"},
+      {"unsupported k1 Tanh", "unsupported k1 Abs", "line 12: key: kernels are not sorted"},
       {"kernel 123450", "colonel 123450", "line 11: sha256: is missing; there is 'colonel"},
   };
   for (const auto& [from, to, error] : kCases) {
