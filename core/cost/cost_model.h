@@ -57,6 +57,9 @@ class CostModel {
   virtual const kernels::PartitionOptions& partition() const = 0;
   virtual const std::string& fingerprint() const = 0;
   virtual bool measures() const = 0;
+  // Whether costs of some kernels were measured, now or earlier: where that is so, what was not is
+  // to be trusted less.
+  virtual bool knows_measurements() const { return measures(); }
 };
 
 // Costs as the service measures them; by the roof until then.
@@ -68,6 +71,14 @@ std::unique_ptr<CostModel> NewMeasuredCostModel(const kernels::Backend* backend,
 // which nothing is assumed. Deterministic.
 absl::StatusOr<std::unique_ptr<CostModel>> NewRecordedCostModel(
     std::shared_ptr<const timing::Snapshot> snapshot);
+
+struct GraphCost;
+
+// Costs as `model` has them, but of what nobody measured: that costs so many times its prior as is
+// usual for the kernels of `graph` that were (the median; at least once; products of matrices and
+// other kernels apart, if there are enough of them). For models that measure nothing: the prior,
+// being optimistic, makes whoever chooses by it prefer what it knows least of. Borrows the model.
+std::unique_ptr<CostModel> NewCalibratedCostModel(CostModel* model, const GraphCost& graph);
 
 // Costs of a device by its data sheet alone: "model:h200" (tf32) or "model:h200-strict32".
 // DEVICE_NOT_PRESENT for a name without a row in the table. Deterministic.

@@ -43,6 +43,7 @@ class RecordedCostModel : public CostModel {
 
   const std::string& fingerprint() const override { return snapshot_->fingerprint; }
   bool measures() const override { return false; }
+  bool knows_measurements() const override { return true; }
 
  private:
   const std::shared_ptr<const timing::Snapshot> snapshot_;

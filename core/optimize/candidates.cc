@@ -118,8 +118,8 @@ class Searcher {
       QUOTIENT_RETURN_IF_ERROR(Settle(problem, ChooseQuickly, costs, stop));
       QUOTIENT_RETURN_IF_ERROR(Settle(problem, ChooseBest, costs, stop));
       result_.figures.kernels_measured = prices_.num_requested();
-      costs.SetBasis(ENodeCosts::Basis::kMeasuredOnly);
     }
+    if (model_.knows_measurements()) costs.SetBasis(ENodeCosts::Basis::kMeasuredOnly);
     // What is known is chosen from even when time is up: extraction is quick, and an answer that is
     // late by a moment beats none. Only who cancels wants no answer.
     const StopCondition last = stop_.WithoutDeadline().WithBudget(Clock::System(), 5.0);
@@ -129,7 +129,12 @@ class Searcher {
     }
     const extract::Extractor& tree = *extract::FindExtractor("tree");
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, tree.Extract(problem, last)));
-    if (!model_.measures()) return absl::OkStatus();
+    if (!model_.knows_measurements()) return absl::OkStatus();
+    if (!model_.measures()) {
+      // What was not recorded is for a decision that finds nothing better.
+      costs.SetBasis(ENodeCosts::Basis::kKnown);
+      return AddCandidate(problem, ChooseBest(problem, last));
+    }
     // On a busy machine kernels may be timed wrong by more than any rewrite gains. What the prior
     // alone would choose runs for the decision too.
     costs.SetBasis(ENodeCosts::Basis::kPrior);

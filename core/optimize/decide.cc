@@ -1,7 +1,9 @@
 #include "core/optimize/decide.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -93,6 +95,22 @@ std::optional<size_t> Fastest(const timing::EndToEndResult& result) {
   return fastest;
 }
 
+// How often a graph has each kernel that nobody measured, by key.
+using EstimatedCounts = std::map<std::string, int>;
+
+EstimatedCounts EstimatedKernels(const cost::GraphCost& graph) {
+  EstimatedCounts counts;
+  for (size_t i = 0; i < graph.costs.size(); ++i) {
+    if (graph.costs[i].source != cost::CostSource::kModel) continue;
+    ++counts[kernels::KernelKey(graph.groups[i].spec)];
+  }
+  return counts;
+}
+
+bool Runs(const cost::GraphCost& graph) {
+  return std::ranges::none_of(graph.costs, &cost::KernelCost::unsupported);
+}
+
 }  // namespace
 
 absl::Status KeepVerified(const verify::Reference& reference, int threads,
@@ -143,13 +161,21 @@ absl::StatusOr<Decision> DecideByRunning(
   return decision;
 }
 
-Decision DecideByModel(double original_cost_us, const std::vector<Packaged>& candidates) {
+Decision DecideByModel(const cost::GraphCost& original, const std::vector<Packaged>& candidates) {
+  const EstimatedCounts of_original = EstimatedKernels(original);
   Decision decision;
-  double best = original_cost_us * (1 - kLeastGain);
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if (candidates[i].cost.total_us >= best) continue;
-    best = candidates[i].cost.total_us;
-    decision.winner = i;
+  for (const bool by_estimates : {false, true}) {
+    double best = original.total_us * (1 - kLeastGain);
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const cost::GraphCost& cost = candidates[i].cost;
+      if (cost.total_us >= best || !Runs(cost)) continue;
+      const EstimatedCounts estimated = EstimatedKernels(cost);
+      if ((estimated != of_original) != by_estimates) continue;
+      best = cost.total_us;
+      decision.winner = i;
+      decision.by_estimates = by_estimates;
+    }
+    if (decision.winner.has_value()) break;
   }
   return decision;
 }

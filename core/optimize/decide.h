@@ -29,6 +29,7 @@ struct Decision {
   Measured original;
   std::optional<PercentRange> gain;  // of the winner, where it was measured
   bool disturbed = false;            // most runs were interrupted by other work on the machine
+  bool by_estimates = false;         // nothing gains by measured kernels alone
 };
 
 // By running the original and all candidates end to end, interleaved, on `inputs` (those of
@@ -42,7 +43,10 @@ absl::StatusOr<Decision> DecideByRunning(
     int threads, const StopCondition& stop, std::vector<Packaged>* candidates,
     std::vector<std::string>* failures);
 
-// By predicted cost: for devices that are only a model.
-Decision DecideByModel(double original_cost_us, const std::vector<Packaged>& candidates);
+// By predicted cost: for devices where nothing can be run. A candidate whose gain rests on
+// measurements, in that every kernel that either graph has more often than the other was measured,
+// is taken before any that gains by estimates, however much those promise. None with a kernel that
+// the device cannot run is taken.
+Decision DecideByModel(const cost::GraphCost& original, const std::vector<Packaged>& candidates);
 
 }  // namespace quotient::optimize

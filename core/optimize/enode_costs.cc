@@ -326,10 +326,9 @@ std::vector<std::pair<const ENodeCosts::Split*, domain::Split>> ENodeCosts::Spli
 
 double ENodeCosts::CostOf(int kernel, bool original) const {
   const cost::KernelCost& cost = kernels_[kernel];
-  const bool known = !prices_.model().measures() || cost.source != cost::CostSource::kModel;
-  if (basis_ == Basis::kMeasuredOnly && !known && !original) {
-    return kImpossible;
-  }
+  if (original) return cost.us;
+  const bool known = cost.source != cost::CostSource::kModel;
+  if (cost.unsupported || (basis_ == Basis::kMeasuredOnly && !known)) return kImpossible;
   return cost.us;
 }
 

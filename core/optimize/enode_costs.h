@@ -52,7 +52,7 @@ class ENodeCosts final : public extract::CostFunction {
   int Request(std::span<const egraph::ENodeId> nodes);
   // Takes over what the model knows by now.
   void Update();
-  // What e-nodes are costed by.
+  // What e-nodes are costed by. Whatever it is, one whose kernel is unsupported must not be chosen.
   enum class Basis {
     kKnown,         // measurements, and the prior where there are none
     kMeasuredOnly,  // what is neither measured nor free nor in the original must not be chosen

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <new>
 
 #include "absl/strings/str_cat.h"
@@ -137,10 +138,17 @@ class Run {
     QUOTIENT_ASSIGN_OR_RETURN(device_, environment_.devices->Get(options_.device, threads_,
                                                                  environment_.device_snapshot));
     QUOTIENT_ASSIGN_OR_RETURN(original_cost_,
-                              cost::PredictGraph(original_.cut.graph, device_->costs(), stop_));
+                              cost::PredictGraph(original_.cut.graph, costs(), stop_));
+    if (device_->snapshot() != nullptr) {
+      calibrated_ = cost::NewCalibratedCostModel(&costs(), original_cost_);
+      QUOTIENT_ASSIGN_OR_RETURN(original_cost_,
+                                cost::PredictGraph(original_.cut.graph, costs(), stop_));
+    }
     progress_.original_cost_us = original_cost_.total_us;
     return absl::OkStatus();
   }
+
+  cost::CostModel& costs() const { return calibrated_ ? *calibrated_ : device_->costs(); }
 
   absl::Status SearchStage() {
     SearchSettings settings;
@@ -148,7 +156,7 @@ class Run {
     settings.max_opset = MaxOpset();
     settings.alternatives = alternatives_;
     settings.constant_footprint_log2 =
-        kernels::ConstantFootprintLog2(original_.cut.graph, device_->costs().partition().storage);
+        kernels::ConstantFootprintLog2(original_.cut.graph, costs().partition().storage);
     settings.checkpoint = environment_.checkpoint;
     settings.checkpoint_context = absl::StrCat(EngineVersion(), "\n", options_.CanonicalText());
     const auto hook = [this](const SearchProgress& now) {
@@ -156,8 +164,8 @@ class Run {
       if (now.best_share > 0) progress_.best_cost_us = now.best_share * original_cost_.total_us;
       ReportProgress(std::min(1.0, now.seconds / std::max(options_.budget_seconds, 1e-3)));
     };
-    absl::StatusOr<SearchResult> found = Search(original_.graph, original_.measured, options_,
-                                                settings, device_->costs(), stop_, hook);
+    absl::StatusOr<SearchResult> found =
+        Search(original_.graph, original_.measured, options_, settings, costs(), stop_, hook);
     if (found.ok()) {
       if (!found->checkpoint_refused.empty()) {
         report_.notes.push_back(absl::StrCat(
@@ -190,7 +198,7 @@ class Run {
                                    .threads = threads_};
     for (Candidate& candidate : candidates_) {
       absl::StatusOr<Packaged> packaged =
-          Package(original_, std::move(candidate), settings, device_->costs(), stop_);
+          Package(original_, std::move(candidate), settings, costs(), stop_);
       if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
       if (packaged.ok()) {
         packaged_.push_back(*std::move(packaged));
@@ -225,7 +233,12 @@ class Run {
 
   absl::Status Measure() {
     if (device_->backend() == nullptr) {
-      decision_ = DecideByModel(original_cost_.total_us, packaged_);
+      decision_ = DecideByModel(original_cost_, packaged_);
+      if (decision_.by_estimates && device_->snapshot() != nullptr) {
+        report_.notes.push_back(
+            "nothing gains by kernels that were measured: the predicted gain rests on estimates of "
+            "kernels that are not in the snapshot, and may not be there");
+      }
       return absl::OkStatus();
     }
     const std::vector<model::Tensor> inputs =
@@ -256,9 +269,9 @@ class Run {
     report_.model_name = files_.name;
     report_.engine_version = std::string(EngineVersion());
     report_.device = options_.device;
-    report_.fingerprint = device_->costs().fingerprint();
-    report_.measured = device_->costs().measures();
-    report_.threads = device_->costs().partition().threads;
+    report_.fingerprint = costs().fingerprint();
+    report_.measured = costs().measures();
+    report_.threads = costs().partition().threads;
     if (const timing::Snapshot* const snapshot = device_->snapshot()) {
       report_.recorded = {snapshot->device, timing::RecordedTime(*snapshot), snapshot->engine};
     }
@@ -329,6 +342,8 @@ class Run {
   Prepared original_;
   int alternatives_ = 1;  // as many as memory can hold
   std::shared_ptr<Device> device_;
+  // Of a recorded device: with the prior as far off as the original's kernels say. Else null.
+  std::unique_ptr<cost::CostModel> calibrated_;
   cost::GraphCost original_cost_;
   std::vector<Candidate> candidates_;
   std::vector<Packaged> packaged_;

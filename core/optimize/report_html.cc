@@ -60,7 +60,11 @@ absl::string_view WhyNoImprovement(const Report& report) {
 
 absl::string_view HowKnown(const Report& report) {
   if (report.measured) return "measured end to end, both graphs interleaved in one process";
-  if (report.recorded.has_value()) return "predicted from recorded times; nothing was measured now";
+  if (report.recorded.has_value()) {
+    return report.original.kernels.estimated + report.optimized.kernels.estimated > 0
+               ? "predicted from recorded times and estimates; nothing was measured now"
+               : "predicted from recorded times; nothing was measured now";
+  }
   return "predicted by an analytic model; nothing was measured";
 }
 

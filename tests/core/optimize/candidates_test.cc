@@ -19,7 +19,7 @@ namespace {
 
 // A kernel costs a microsecond, a contraction one more for each element that it writes; all are
 // known.
-class ByOutput final : public cost::CostModel {
+class ByOutput : public cost::CostModel {
  public:
   explicit ByOutput(bool measures) : measures_(measures) {}
 
@@ -80,6 +80,55 @@ std::vector<Candidate> CandidatesOf(bool measures, int alternatives) {
   auto found = SearchIn(kTwins, measures, alternatives, {}, [](const SearchProgress&) {});
   EXPECT_OK(found.status());
   return found.ok() ? std::move(found->candidates) : std::vector<Candidate>();
+}
+
+// Nothing is measured now, and convolutions to three channels were not earlier either: they are
+// thought to be cheap, or cannot run.
+class ThreeChannelsUnknown final : public ByOutput {
+ public:
+  explicit ThreeChannelsUnknown(bool unsupported) : ByOutput(false), unsupported_(unsupported) {}
+
+  cost::KernelCost Estimate(const kernels::KernelSpec& spec) override {
+    if (spec.op != "Conv" || spec.outputs[0].type.dims()[1] != 3) return ByOutput::Estimate(spec);
+    return {0.5, 0, cost::CostSource::kModel, true, unsupported_};
+  }
+  bool knows_measurements() const override { return true; }
+
+ private:
+  const bool unsupported_;
+};
+
+// For each candidate, whether it has such a convolution.
+std::vector<bool> NeedsUnknown(bool unsupported) {
+  model::Graph graph = testing::MustParse(kTwins);
+  EXPECT_OK(ops::InferTypes(graph));
+  ThreeChannelsUnknown costs(unsupported);
+  Options options;
+  options.strategy = "saturate";
+  const auto found = Search(graph, graph, options, {.max_opset = 20, .alternatives = 1}, costs, {},
+                            [](const SearchProgress&) {});
+  EXPECT_OK(found.status());
+  std::vector<bool> needs;
+  if (!found.ok()) return needs;
+  for (const Candidate& candidate : found->candidates) {
+    needs.push_back(std::ranges::any_of(candidate.graph.nodes, [&](const model::Node& node) {
+      return node.op == "Conv" && candidate.graph.value(node.outputs[0]).type.dims()[1] == 3;
+    }));
+  }
+  return needs;
+}
+
+TEST(Candidates, OfARecordedDeviceFirstWhatWasMeasuredThenWhatIsEstimated) {
+  const std::vector<bool> needs = NeedsUnknown(/*unsupported=*/false);
+  ASSERT_GE(needs.size(), 2u);
+  EXPECT_FALSE(needs.front());
+  EXPECT_TRUE(needs.back());
+}
+
+TEST(Candidates, OfARecordedDeviceNothingThatCannotRun) {
+  const std::vector<bool> needs = NeedsUnknown(/*unsupported=*/true);
+  EXPECT_FALSE(needs.empty());
+  EXPECT_EQ(std::ranges::count(needs, true), 0);
 }
 
 std::vector<std::string> OpsOf(const model::Graph& graph) {

@@ -80,5 +80,64 @@ TEST_F(DecideByRunningTest, WhoeverComputesSomethingElseLeaves) {
   EXPECT_EQ(candidates_.size(), 1);
 }
 
+// A kernel of a graph, by its operator.
+struct Kernel {
+  const char* op;
+  double us;
+  cost::CostSource source = cost::CostSource::kMeasured;
+  bool unsupported = false;
+};
+
+cost::GraphCost CostOf(const std::vector<Kernel>& kernels) {
+  cost::GraphCost cost;
+  for (const Kernel& kernel : kernels) {
+    cost.groups.emplace_back().spec.op = kernel.op;
+    cost.costs.push_back({kernel.us, 0, kernel.source, true, kernel.unsupported});
+    cost.total_us += kernel.us;
+  }
+  return cost;
+}
+
+// Of candidates with these kernels.
+Decision ByModel(const std::vector<Kernel>& original,
+                 const std::vector<std::vector<Kernel>>& candidates) {
+  std::vector<Packaged> packaged;
+  for (const std::vector<Kernel>& kernels : candidates) {
+    packaged.emplace_back().cost = CostOf(kernels);
+  }
+  return DecideByModel(CostOf(original), packaged);
+}
+
+constexpr cost::CostSource kModel = cost::CostSource::kModel;
+
+TEST(DecideByModelTest, WhatWasMeasuredGoesBeforeWhatIsEstimated) {
+  const std::vector<Kernel> original = {{"Conv", 10}, {"Relu", 10}};
+  Decision decision = ByModel(original, {{{"Gemm", 1, kModel}}, {{"Conv", 10}, {"Abs", 9}}});
+  EXPECT_EQ(decision.winner, 1);
+  EXPECT_FALSE(decision.by_estimates);
+  decision = ByModel(original, {{{"Gemm", 2, kModel}}, {{"Gemm", 1, kModel}}, {{"Conv", 20}}});
+  EXPECT_EQ(decision.winner, 1);
+  EXPECT_TRUE(decision.by_estimates);
+  decision = ByModel(original, {{{"Gemm", 20, kModel}}, {{"Conv", 20}}});
+  EXPECT_EQ(decision.winner, std::nullopt);
+  EXPECT_FALSE(decision.by_estimates);
+}
+
+// Estimates of both cancel out.
+TEST(DecideByModelTest, AGainRestsOnTheKernelsThatDiffer) {
+  const std::vector<Kernel> original = {{"Erf", 5, kModel}, {"Conv", 10}, {"Relu", 10}};
+  const Decision kept = ByModel(original, {{{"Erf", 5, kModel}, {"Conv", 10}}});
+  EXPECT_EQ(kept.winner, 0);
+  EXPECT_FALSE(kept.by_estimates);
+  EXPECT_TRUE(ByModel(original, {{{"Conv", 10}, {"Relu", 10}}}).by_estimates);
+  EXPECT_TRUE(
+      ByModel(original, {{{"Erf", 5, kModel}, {"Erf", 5, kModel}, {"Conv", 10}}}).by_estimates);
+}
+
+TEST(DecideByModelTest, WhatTheDeviceCannotRunIsNotTaken) {
+  const std::vector<Kernel> original = {{"Conv", 10}};
+  EXPECT_EQ(ByModel(original, {{{"Gemm", 1, kModel, true}}, {{"Gemm", 2, kModel}}}).winner, 1);
+}
+
 }  // namespace
 }  // namespace quotient::optimize

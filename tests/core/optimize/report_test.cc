@@ -160,9 +160,13 @@ TEST(ReportTest, WhatWasRecordedIsNotCalledMeasured) {
         << text;
   }
   EXPECT_NE(table.find("Recorded on: cpu: AMD & sons"), std::string::npos);
-  EXPECT_NE(html.find("predicted from recorded times; nothing was measured now"),
+  EXPECT_NE(html.find("predicted from recorded times and estimates; nothing was measured now"),
             std::string::npos);
   EXPECT_NE(html.find("by engine 0.1.0"), std::string::npos);
+  Report known = report;
+  known.optimized.kernels.estimated = 0;
+  EXPECT_NE(ToHtml(known).find("predicted from recorded times; nothing was measured now"),
+            std::string::npos);
   report.outcome = Outcome::kNoImprovement;
   EXPECT_NE(ToHtml(report).find("Nothing is cheaper by the times"), std::string::npos);
   const auto back = ReportFromJson(json);

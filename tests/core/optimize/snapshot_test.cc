@@ -19,7 +19,9 @@ namespace quotient::optimize {
 namespace {
 
 using ::quotient::testing::HasReason;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Convolutions side by side with normalization behind them: there is something to fold, and a
 // choice of what to merge.
@@ -108,6 +110,11 @@ TEST_F(SnapshotTest, WhatWasRecordedHereGivesTheSameBytesEachTime) {
   EXPECT_EQ(report.recorded->engine, EngineVersion());
   EXPECT_EQ(report.original.kernels.measured, live.report.original.kernels.measured);
   EXPECT_EQ(report.original.kernels.estimated, 0);
+  // What gained is what was measured.
+  if (live.report.outcome == Outcome::kImproved) {
+    EXPECT_EQ(report.optimized.kernels.estimated, 0);
+    EXPECT_THAT(report.notes, Not(Contains(HasSubstr("rests on estimates"))));
+  }
 }
 
 TEST_F(SnapshotTest, WhatIsNotInTheSnapshotIsEstimated) {
@@ -118,6 +125,7 @@ TEST_F(SnapshotTest, WhatIsNotInTheSnapshotIsEstimated) {
   EXPECT_EQ(report.optimized.kernels.measured, 0);
   EXPECT_GT(report.original.predicted_us, 0);
   for (const NodeCost& node : report.nodes) EXPECT_NE(node.source, "measured") << node.name;
+  EXPECT_THAT(report.notes, Contains(HasSubstr("the predicted gain rests on estimates")));
 }
 
 // Two snapshots that differ in the times of some kernels give two results.
@@ -142,6 +150,26 @@ TEST_F(SnapshotTest, TheRecordedTimesDecide) {
   ASSERT_OK_AND_ASSIGN(const Result result, RunWith(slow));
   EXPECT_NE(result.files.model, cheap.files.model);
   EXPECT_LT(result.report.optimized.predicted_us, kSlowUs);
+}
+
+TEST_F(SnapshotTest, WhatTheDeviceCannotRunIsNotChosen) {
+  ASSERT_OK_AND_ASSIGN(const Result chosen, RunWith(Empty()));
+  ASSERT_EQ(chosen.report.outcome, Outcome::kImproved);
+  timing::Snapshot without = Empty();
+  Devices devices(nullptr);
+  const std::string text = ToText(without);
+  ASSERT_OK_AND_ASSIGN(const auto device, devices.Get(SnapshotDevice(text), 1, text));
+  const ModelFiles files{.name = "m", .model = chosen.files.model};
+  ASSERT_OK_AND_ASSIGN(const Prepared prepared, Prepare(files, {}, 1, {}));
+  ASSERT_OK_AND_ASSIGN(const cost::GraphCost cost,
+                       PredictGraph(prepared.cut.graph, device->costs(), {}));
+  for (const kernels::KernelGroup& group : cost.groups) {
+    if (group.spec.op == "Conv") {
+      without.timings[KernelKey(group.spec)] = {timing::TimingState::kUnsupported};
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(const Result result, RunWith(without));
+  EXPECT_NE(result.files.model, chosen.files.model);
 }
 
 // No GPU is needed, and none is looked for.
