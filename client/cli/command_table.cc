@@ -213,6 +213,17 @@ const Option kOptions[] = {
      {},
      "bound of the e-graph, in e-nodes, default 50000",
      [](V value, S* s) { return SetInteger(value, &s->options.max_nodes); }},
+    {"simulations",
+     0,
+     "N",
+     kRun,
+     false,
+     Completion::kNothing,
+     {},
+     "bound of the search, too, in simulations: where nothing is measured, one that ends by it "
+     "gives "
+     "the same result on every machine; default none",
+     [](V value, S* s) { return SetInteger(value, &s->options.max_simulations); }},
     {"strategy",
      0,
      "NAME",

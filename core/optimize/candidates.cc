@@ -66,6 +66,7 @@ class Searcher {
   absl::Status Grow(const Make& make_workspace) {
     search::Task task;
     task.limits.max_enodes = options_.max_nodes;
+    if (options_.max_simulations > 0) task.limits.max_simulations = options_.max_simulations;
     task.stop = stop_.WithBudget(Clock::System(), kGrowShare * options_.budget_seconds);
     task.hook = [this](const egraph::EGraph& graph, const search::Outcome& so_far) {
       const auto& steps = so_far.improvements;

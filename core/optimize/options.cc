@@ -31,6 +31,8 @@ bool Contains(const std::vector<T>& items, const std::string& item) {
   return std::find(items.begin(), items.end(), item) != items.end();
 }
 
+constexpr int64_t kMostSimulations = 1'000'000'000;
+
 constexpr char kSnapshotPrefix[] = "snapshot:";
 
 absl::Status CheckDevice(const std::string& device) {
@@ -88,6 +90,9 @@ absl::Status Options::Validate() const {
   if (max_nodes < 1 || max_nodes > 10'000'000) {
     return Invalid("max-nodes", "must be from 1 to 10000000");
   }
+  if (max_simulations < 0 || max_simulations > kMostSimulations) {
+    return Invalid("simulations", absl::StrCat("must be from 0 to ", kMostSimulations));
+  }
   if (threads < 0 || threads > 256) return Invalid("threads", "must be from 0 to 256");
   if (max_opset < 0 || max_opset > 1000) return Invalid("max-opset", "must be from 0 to 1000");
   if (verify_inputs < 1 || verify_inputs > 100) {
@@ -106,10 +111,11 @@ int Options::ThreadsToUse() const {
 }
 
 std::string Options::CanonicalText() const {
-  std::string text = absl::StrCat("options-v1\ndevice=", device, "\nstrategy=", strategy,
-                                  "\nbudget=", absl::StrFormat("%.17g", budget_seconds),
-                                  "\nmax_nodes=", max_nodes, "\nthreads=", threads, "\nseed=", seed,
-                                  "\nmax_opset=", max_opset, "\nverify_inputs=", verify_inputs);
+  std::string text =
+      absl::StrCat("options-v1\ndevice=", device, "\nstrategy=", strategy,
+                   "\nbudget=", absl::StrFormat("%.17g", budget_seconds), "\nmax_nodes=", max_nodes,
+                   "\nmax_simulations=", max_simulations, "\nthreads=", threads, "\nseed=", seed,
+                   "\nmax_opset=", max_opset, "\nverify_inputs=", verify_inputs);
   absl::StrAppend(&text, "\nshapes=", ShapesText(shapes));
   absl::StrAppend(&text, "\nmeasure_shapes=", ShapesText(measure_shapes));
   std::vector<std::string> disabled = disabled_rules;

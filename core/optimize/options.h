@@ -32,6 +32,11 @@ struct Options {
   // The e-graph stops growing at this many e-nodes.
   int64_t max_nodes = 50'000;
 
+  // Bounds the search, too: it ends with the batch that makes so many simulations; 0: it does not.
+  // Unlike a time that is the same wherever it runs: where nothing is measured, a search that ends
+  // by it gives the same result each time. Of no effect on `saturate`, which has none.
+  int64_t max_simulations = 0;
+
   // Threads for kernels, searching, checking and measuring; 0: one per core, at most 16. Kernels of
   // a snapshot have those that they were recorded with.
   int threads = 0;

@@ -33,6 +33,7 @@ v1::OptimizeOptions ToProto(const optimize::Options& options) {
   message.set_strategy(options.strategy);
   message.set_budget_seconds(options.budget_seconds);
   message.set_max_nodes(options.max_nodes);
+  message.set_max_simulations(options.max_simulations);
   message.set_threads(options.threads);
   message.set_seed(options.seed);
   message.set_max_opset(options.max_opset);
@@ -50,6 +51,7 @@ optimize::Options FromProto(const v1::OptimizeOptions& message) {
   if (message.has_strategy()) options.strategy = message.strategy();
   if (message.has_budget_seconds()) options.budget_seconds = message.budget_seconds();
   if (message.has_max_nodes()) options.max_nodes = message.max_nodes();
+  if (message.has_max_simulations()) options.max_simulations = message.max_simulations();
   if (message.has_threads()) options.threads = message.threads();
   if (message.has_seed()) options.seed = message.seed();
   if (message.has_max_opset()) options.max_opset = message.max_opset();

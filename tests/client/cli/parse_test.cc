@@ -30,6 +30,8 @@ TEST(ParseTest, EveryOptionOfOptimize) {
                                                             "2m",
                                                             "--max-nodes",
                                                             "7",
+                                                            "--simulations",
+                                                            "11",
                                                             "--strategy",
                                                             "saturate",
                                                             "--device",
@@ -60,6 +62,7 @@ TEST(ParseTest, EveryOptionOfOptimize) {
   EXPECT_EQ(s.html, "r.html");
   EXPECT_EQ(s.options.budget_seconds, 120);
   EXPECT_EQ(s.options.max_nodes, 7);
+  EXPECT_EQ(s.options.max_simulations, 11);
   EXPECT_EQ(s.options.device, "model:h200");
   EXPECT_EQ(s.options.threads, 2);
   EXPECT_EQ(s.options.seed, 9u);

@@ -219,6 +219,48 @@ TEST(Candidates, ProgressIsAShareOfTheOriginalAsItRuns) {
   }
 }
 
+// Wherever it runs, and whoever helps.
+TEST(Candidates, ASearchEndsAfterItsSimulations) {
+  // Products in a row can be formed in any order: more ways than there is room for.
+  model::Graph graph = testing::MustParse(R"(graph g {
+    input x: float32[8,16]
+    const a: float32[16,24] = random(1)
+    const b: float32[24,4] = random(2)
+    const c: float32[4,40] = random(3)
+    const d: float32[40,8] = random(4)
+    const e: float32[8,32] = random(5)
+    const f: float32[32,12] = random(6)
+    xa = MatMul(x, a)
+    xb = MatMul(xa, b)
+    xc = MatMul(xb, c)
+    xd = MatMul(xc, d)
+    xe = MatMul(xd, e)
+    y = MatMul(xe, f)
+    output y
+  })");
+  ASSERT_OK(ops::InferTypes(graph));
+  ASSERT_OK_AND_ASSIGN(const auto costs, cost::NewAnalyticCostModel("model:h200"));
+  Options options;
+  options.max_nodes = 40;
+  options.max_simulations = 50;
+  options.budget_seconds = 600;
+  std::vector<Digest> found;
+  std::vector<int64_t> simulations;
+  for (const int threads : {1, 2}) {
+    ASSERT_OK_AND_ASSIGN(const SearchResult result,
+                         Search(graph, graph, options, {.threads = threads, .max_opset = 20},
+                                *costs, {}, [](const SearchProgress&) {}));
+    simulations.push_back(result.figures.simulations);
+    EXPECT_GE(simulations.back(), options.max_simulations);
+    EXPECT_LT(simulations.back(), 2 * options.max_simulations);
+    EXPECT_EQ(result.figures.stop_reason, StopReasonName(StopReason::kIterations));
+    ASSERT_FALSE(result.candidates.empty());
+    found.push_back(model::GraphDigest(result.candidates.front().graph));
+  }
+  EXPECT_EQ(found[0], found[1]);
+  EXPECT_EQ(simulations[0], simulations[1]);
+}
+
 TEST(Candidates, WhoCancelsWantsNoAnswerWheneverThatIs) {
   int reports = 0;
   ASSERT_OK(SearchIn(kTwins, false, 1, {}, [&](const SearchProgress&) { ++reports; }).status());

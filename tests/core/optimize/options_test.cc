@@ -21,6 +21,7 @@ TEST(OptionsTest, EachBadValueNamesItsOption) {
   EXPECT_EQ(message([](Options& o) { o.strategy = "luck"; }).find("strategy"), 0u);
   EXPECT_EQ(message([](Options& o) { o.budget_seconds = -1; }).find("budget"), 0u);
   EXPECT_EQ(message([](Options& o) { o.max_nodes = 0; }).find("max-nodes"), 0u);
+  EXPECT_EQ(message([](Options& o) { o.max_simulations = -1; }).find("simulations"), 0u);
   EXPECT_EQ(message([](Options& o) { o.threads = 1000; }).find("threads"), 0u);
   EXPECT_EQ(message([](Options& o) { o.max_opset = -1; }).find("max-opset"), 0u);
   EXPECT_EQ(message([](Options& o) { o.disabled_rules = {"x"}; }).find("disabled_rules"), 0u);
@@ -53,6 +54,9 @@ TEST(OptionsTest, CanonicalTextTellsOptionsApart) {
   a.shapes["x"] = {1, 2};
   b.measure_shapes["x"] = {1, 2};
   EXPECT_NE(a.CanonicalText(), plain.CanonicalText());
+  EXPECT_NE(a.CanonicalText(), b.CanonicalText());
+  a = b = Options();
+  a.max_simulations = 7;
   EXPECT_NE(a.CanonicalText(), b.CanonicalText());
   a = b = Options();
   a.disabled_rules = {"p", "q"};

@@ -20,6 +20,7 @@ TEST(OptionsTest, EveryFieldSurvives) {
   options.strategy = "other";
   options.budget_seconds = 0.25;
   options.max_nodes = 7;
+  options.max_simulations = 11;
   options.threads = 3;
   options.seed = ~uint64_t{0};
   options.max_opset = 17;
