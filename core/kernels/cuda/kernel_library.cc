@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> KernelLibrary
   std::vector<std::shared_ptr<const PreparedKernel>> kernels;
   absl::Status failure = None(key);
   for (Way& way : ways) {
-    auto kernel = Prepare(spec, key, std::move(way));
+    auto kernel = Prepare(key, std::move(way));
     if (kernel.ok()) {
       kernels.push_back(*std::move(kernel));
     } else if (!absl::IsUnimplemented(kernel.status())) {
@@ -48,7 +48,7 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Get(const K
     for (const Program& program : Lower(spec, policy_)) {
       std::optional<Way> way = WayOf(program, name);
       if (!way.has_value()) continue;
-      auto kernel = Prepare(spec, key, *std::move(way));
+      auto kernel = Prepare(key, *std::move(way));
       if (kernel.ok()) return kernel;
     }
     Log().warn("{}: the way {} to run it is not there any more", key, name);
@@ -56,7 +56,7 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Get(const K
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<Way> ways, WaysOf(spec, key));
   absl::Status failure = None(key);
   for (Way& way : ways) {
-    auto kernel = Prepare(spec, key, std::move(way));
+    auto kernel = Prepare(key, std::move(way));
     if (kernel.ok()) return kernel;
     if (!absl::IsUnimplemented(kernel.status())) failure = kernel.status();
   }
@@ -76,8 +76,7 @@ absl::StatusOr<std::vector<Way>> KernelLibrary::WaysOf(const KernelSpec& spec,
   return ways_.insert_or_assign(key, std::move(ways)).first->second;
 }
 
-absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Prepare(const KernelSpec& spec,
-                                                                             const std::string& key,
+absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Prepare(const std::string& key,
                                                                              Way way) {
   const std::string word = absl::StrCat(key, "\n", way.name());
   {
@@ -86,7 +85,7 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Prepare(con
     if (found != prepared_.end()) return found->second;
   }
   QUOTIENT_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedKernel> kernel,
-                            PreparedKernel::Create(spec, std::move(way), gpu_));
+                            PreparedKernel::Create(std::move(way), gpu_));
   if (kernel->uses_host()) return kernel;  // not to be shared
   const absl::MutexLock lock(&mutex_);
   if (prepared_.size() >= kMostKept) prepared_.clear();

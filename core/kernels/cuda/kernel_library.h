@@ -29,8 +29,7 @@ class KernelLibrary {
                                                             const std::string& name);
 
  private:
-  absl::StatusOr<std::shared_ptr<const PreparedKernel>> Prepare(const KernelSpec& spec,
-                                                                const std::string& key, Way way);
+  absl::StatusOr<std::shared_ptr<const PreparedKernel>> Prepare(const std::string& key, Way way);
   absl::StatusOr<std::vector<Way>> WaysOf(const KernelSpec& spec, const std::string& key);
 
   Gpu& gpu_;

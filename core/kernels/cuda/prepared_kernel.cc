@@ -99,8 +99,7 @@ absl::StatusOr<std::vector<Way>> WaysToRun(const KernelSpec& spec, MathPolicy po
   return ways;
 }
 
-absl::StatusOr<std::shared_ptr<const PreparedKernel>> PreparedKernel::Create(const KernelSpec& spec,
-                                                                             Way way, Gpu& gpu) {
+absl::StatusOr<std::shared_ptr<const PreparedKernel>> PreparedKernel::Create(Way way, Gpu& gpu) {
   std::string name = way.name();
   auto kernel =
       std::shared_ptr<PreparedKernel>(new PreparedKernel(std::move(way.program), std::move(name)));

@@ -35,8 +35,7 @@ absl::StatusOr<std::vector<Way>> WaysToRun(const KernelSpec& spec, MathPolicy po
 class PreparedKernel {
  public:
   // UNIMPLEMENTED where the library does not have the plan after all.
-  static absl::StatusOr<std::shared_ptr<const PreparedKernel>> Create(const KernelSpec& spec,
-                                                                      Way way, Gpu& gpu);
+  static absl::StatusOr<std::shared_ptr<const PreparedKernel>> Create(Way way, Gpu& gpu);
 
   const Program& program() const { return program_; }
   const std::string& name() const { return name_; }

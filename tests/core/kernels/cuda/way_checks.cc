@@ -157,7 +157,7 @@ void ExpectEveryWayAgrees(const std::vector<KernelSpec>& specs) {
     ASSERT_FALSE(ways.empty());
     for (const Way& way : ways) {
       EXPECT_NE(way.program.name, "host");
-      ASSERT_OK_AND_ASSIGN(auto kernel, PreparedKernel::Create(specs[i], way, *gpu));
+      ASSERT_OK_AND_ASSIGN(auto kernel, PreparedKernel::Create(way, *gpu));
       runs.push_back(std::make_unique<Run>(specs[i], std::move(kernel), expected, gpu.get()));
       ASSERT_OK(runs.back()->Bind(operands));
       runs.back()->AppendSteps(&steps);
