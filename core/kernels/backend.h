@@ -86,8 +86,8 @@ class Backend {
   virtual void Prepare(const KernelSpec&) const {}
 
   // The ways in which this backend can run a kernel, at least one, its first choice first.
-  // UNIMPLEMENTED if there is none. Takes milliseconds, without Prepare seconds on GPUs. Thread-safe,
-  // but uses the device: for the timing lane.
+  // UNIMPLEMENTED if there is none. Takes milliseconds, without Prepare seconds on GPUs.
+  // Thread-safe, but uses the device: for the timing lane.
   virtual absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const = 0;
 

@@ -53,10 +53,10 @@ class Devices {
   explicit Devices(timing::TimingStore* store) : store_(store) {}
 
   // "cpu", a GPU ("cuda", kernels::cuda::ParseCudaDevice), an analytic model ("model:h200"), or a
-  // snapshot by its content ("snapshot:<sha256>/<size>"), whose number of threads is its own. `snapshot` has its bytes;
-  // they are looked at the first time, and again when many others were asked for meanwhile.
-  // DEVICE_NOT_PRESENT if there is none of the name; OPTION_INVALID for bytes of another name, or
-  // that are no snapshot.
+  // snapshot by its content ("snapshot:<sha256>/<size>"), whose number of threads is its own.
+  // `snapshot` has its bytes; they are looked at the first time, and again when many others were
+  // asked for meanwhile. DEVICE_NOT_PRESENT if there is none of the name; OPTION_INVALID for bytes
+  // of another name, or that are no snapshot.
   absl::StatusOr<std::shared_ptr<Device>> Get(const std::string& name, int threads,
                                               absl::string_view snapshot = {});
 
