@@ -1,17 +1,20 @@
 #include "core/kernels/cuda/dnn_graph.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
 namespace quotient::kernels::cuda {
 namespace {
+
+// Numbers with all their digits: texts stand for graphs.
 
 std::string List(const std::vector<int64_t>& numbers) {
   return absl::StrCat("[", absl::StrJoin(numbers, ","), "]");
 }
 
 std::string ToString(const DnnTensor& tensor) {
-  if (tensor.value.has_value()) return absl::StrCat(*tensor.value);
+  if (tensor.value.has_value()) return absl::StrFormat("%.9g", *tensor.value);
   return absl::StrCat(tensor.is_virtual ? "~" : "", model::DTypeName(tensor.type),
                       List(tensor.dims), List(tensor.strides));
 }
@@ -23,7 +26,8 @@ std::string ToString(const DnnNode& node) {
        {&node.pads_begin, &node.pads_end, &node.strides, &node.dilations, &node.window}) {
     text += List(*list);
   }
-  absl::StrAppend(&text, node.scale, ",", node.epsilon, ",", node.lower, ",", node.upper);
+  absl::StrAppendFormat(&text, "%.17g,%.17g,%.17g,%.17g", node.scale, node.epsilon, node.lower,
+                        node.upper);
   return text;
 }
 
