@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/agreement.h"
+#include "core/kernels/cuda/code_cache.h"
 #include "core/kernels/cuda/executable.h"
 #include "core/kernels/cuda/fingerprint.h"
 #include "core/kernels/cuda/kernel_library.h"
@@ -21,8 +22,11 @@ namespace {
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(std::unique_ptr<Gpu> gpu, const CudaOptions& options)
+  // `cache` may be null; the GPU borrows it.
+  CudaBackend(std::unique_ptr<CodeCache> cache, std::unique_ptr<Gpu> gpu,
+              const CudaOptions& options)
       : options_(options),
+        cache_(std::move(cache)),
         gpu_(std::move(gpu)),
         fingerprint_(GpuFingerprint(gpu_->facts(), options.policy)),
         library_(gpu_.get(), options.policy),
@@ -49,6 +53,7 @@ class CudaBackend : public Backend {
 
  private:
   const CudaOptions options_;
+  const std::unique_ptr<CodeCache> cache_;
   const std::unique_ptr<Gpu> gpu_;
   const DeviceFingerprint fingerprint_;
   const PartitionOptions partition_{.storage = Storage::kNative};
@@ -74,12 +79,14 @@ std::optional<CudaDevice> ParseCudaDevice(absl::string_view name) {
 
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int ordinal, const CudaOptions& options) {
   QUOTIENT_ASSIGN_OR_RETURN(Plugin* const plugin, LoadPlugin());
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Gpu> gpu, plugin->OpenGpu(ordinal));
-  return NewBackend(std::move(gpu), options);
+  std::unique_ptr<CodeCache> cache;
+  if (!options.cache_directory.empty()) cache = OpenCodeCache(options.cache_directory);
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Gpu> gpu, plugin->OpenGpu(ordinal, cache.get()));
+  return std::make_unique<CudaBackend>(std::move(cache), std::move(gpu), options);
 }
 
 std::unique_ptr<Backend> NewBackend(std::unique_ptr<Gpu> gpu, const CudaOptions& options) {
-  return std::make_unique<CudaBackend>(std::move(gpu), options);
+  return std::make_unique<CudaBackend>(/*cache=*/nullptr, std::move(gpu), options);
 }
 
 }  // namespace quotient::kernels::cuda

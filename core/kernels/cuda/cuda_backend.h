@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -18,6 +19,9 @@ struct CudaOptions {
   // Kernels of a graph that do not need each other run beside each other on up to that many
   // streams. Costs are sums, so one is what they predict.
   int lanes = 1;
+  // A folder for what is compiled (OpenCodeCache); "": the next process compiles it again. For
+  // GPUs of the machine.
+  std::string cache_directory;
 };
 
 // A GPU as users name it: "cuda", the first one, "cuda:1", the second; with "-strict32" its float32

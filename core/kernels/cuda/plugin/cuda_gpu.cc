@@ -20,11 +20,12 @@ namespace {
 class CudaGpu : public Gpu {
  public:
   CudaGpu(GpuFacts facts, std::unique_ptr<Device> device, std::unique_ptr<CublasLt> blas,
-          std::unique_ptr<Cudnn> dnn)
+          std::unique_ptr<Cudnn> dnn, CodeCache* cache)
       : facts_(std::move(facts)),
         device_(std::move(device)),
         blas_(std::move(blas)),
         dnn_(std::move(dnn)),
+        cache_(cache),
         capturer_(*device_) {}
 
   const GpuFacts& facts() const override { return facts_; }
@@ -49,7 +50,7 @@ class CudaGpu : public Gpu {
   absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const SourceKernel& kernel) override {
     return OnDevice([&]() -> absl::StatusOr<std::unique_ptr<Launcher>> {
       QUOTIENT_ASSIGN_OR_RETURN(const std::string cubin,
-                                CompileToCubin(kernel, facts_.compute_capability));
+                                CompileToCubin(kernel, facts_.compute_capability, cache_));
       return LoadCubin(kernel, cubin);
     });
   }
@@ -82,22 +83,23 @@ class CudaGpu : public Gpu {
   const std::unique_ptr<Device> device_;
   const std::unique_ptr<CublasLt> blas_;
   const std::unique_ptr<Cudnn> dnn_;
+  CodeCache* const cache_;  // may be null
   Capturer capturer_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal) {
+absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal, CodeCache* cache) {
   QUOTIENT_ASSIGN_OR_RETURN(auto device, Device::Open(ordinal));
   QUOTIENT_ASSIGN_OR_RETURN(GpuFacts facts, device->Facts());
   QUOTIENT_ASSIGN_OR_RETURN(auto blas, CublasLt::Create());
-  QUOTIENT_ASSIGN_OR_RETURN(auto dnn, Cudnn::Create(ordinal, facts.compute_capability));
+  QUOTIENT_ASSIGN_OR_RETURN(auto dnn, Cudnn::Create(ordinal, facts, cache));
   facts.cudnn_version = CudnnVersion();
   facts.cublaslt_version = CublasLtVersion();
   facts.nvrtc_version = NvrtcVersion();
   QUOTIENT_ASSIGN_OR_RETURN(facts.properties_json, dnn->PropertiesJson());
   return std::make_unique<CudaGpu>(std::move(facts), std::move(device), std::move(blas),
-                                   std::move(dnn));
+                                   std::move(dnn), cache);
 }
 
 }  // namespace quotient::kernels::cuda

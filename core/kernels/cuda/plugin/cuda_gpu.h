@@ -8,6 +8,6 @@
 namespace quotient::kernels::cuda {
 
 // After CheckDevice.
-absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal);
+absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal, CodeCache* cache);
 
 }  // namespace quotient::kernels::cuda

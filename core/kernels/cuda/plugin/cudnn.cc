@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -19,12 +20,16 @@
 
 namespace quotient::kernels::cuda {
 
+int CudnnVersion() { return static_cast<int>(cudnnGetVersion()); }
+
 namespace {
 
 namespace fe = cudnn_frontend;
 using fe::graph::Tensor_attributes;
 using Tensor = std::shared_ptr<Tensor_attributes>;
 
+// Of what Translator makes of a graph: plans that are kept know tensors by their ids.
+constexpr int kTranslation = 1;
 constexpr int kOldestCudnn = 91100;  // the first that takes a device's properties as JSON
 
 absl::Status DnnStatus(const fe::error_t& error, absl::string_view what) {
@@ -129,6 +134,15 @@ absl::StatusOr<fe::ResampleMode_t> PoolMode(DnnMode mode) {
   }
 }
 
+// Whom to ask: a device by its handle, or a description of one.
+struct Target {
+  cudnnHandle_t handle = nullptr;
+  std::shared_ptr<const fe::DeviceProperties> properties;
+  int compute_capability = 0;
+  CodeCache* cache = nullptr;  // may be null
+  std::string device;          // in the cache's keys
+};
+
 // --- our graph as one of cudnn_frontend ---
 
 // Values by cuDNN's numbers of knobs, which never change.
@@ -165,6 +179,17 @@ class FrontendGraph : public fe::graph::Graph {
     plans.set_tag(operation_graph->getTag());
     plans.enqueue_engine_configs({configuration});
     return DnnStatus(plans.query_properties(), "notes");
+  }
+
+  // A built plan as text, with the code that cuDNN compiled for it.
+  std::string PlanText() const { return plans.execution_plans.at(0)->getJsonRepresentation(); }
+
+  // Takes the plan from what PlanText gave for an equal graph. After an error the graph is as
+  // before.
+  absl::Status LoadPlan(const std::string& text, const Target& target) {
+    return DnnStatus(target.properties != nullptr ? plans.build_plans(target.properties, text)
+                                                  : plans.build_plans(target.handle, text),
+                     "plan from its text");
   }
 
  private:
@@ -381,13 +406,6 @@ class Translator {
 
 // --- plans ---
 
-// Whom to ask: a device by its handle, or a description of one.
-struct Target {
-  cudnnHandle_t handle = nullptr;
-  std::shared_ptr<const fe::DeviceProperties> properties;
-  int compute_capability = 0;
-};
-
 // INVALID_ARGUMENT if the graph makes no sense; UNIMPLEMENTED if cuDNN does not take it.
 absl::StatusOr<std::unique_ptr<FrontendGraph>> Translate(const DnnGraph& graph,
                                                          const Target& target) {
@@ -508,14 +526,36 @@ absl::StatusOr<std::vector<LibraryPlan>> FindPlans(const DnnGraph& graph, const 
   return plans;
 }
 
-// The plan of that name at index 0, without asking the heuristics again.
+std::string CacheKey(const DnnGraph& graph, const std::string& plan, const Target& target) {
+  return absl::StrCat("cuDNN ", CudnnVersion(), ", frontend ", CUDNN_FRONTEND_VERSION,
+                      ", translation ", kTranslation, "\n", target.device, "\n", ToString(graph),
+                      "\n", plan);
+}
+
+// What cannot be had as text is built again by the next process.
+void Keep(const FrontendGraph& built, const std::string& key, CodeCache* cache) {
+  const auto text = NoThrow([&]() -> absl::StatusOr<std::string> { return built.PlanText(); });
+  if (text.ok()) cache->Add(key, *text);
+}
+
+// The plan of that name at index 0, without asking the heuristics again. Those with code that is
+// compiled are kept, as the others take no time.
 absl::StatusOr<std::unique_ptr<FrontendGraph>> BuildPlan(const DnnGraph& graph,
                                                          const std::string& plan,
                                                          const Target& target) {
   QUOTIENT_ASSIGN_OR_RETURN(const PlanChoice choice, ParsePlanName(plan));
   QUOTIENT_ASSIGN_OR_RETURN(auto translated, Translate(graph, target));
+  std::string key;
+  if (target.cache != nullptr) {
+    key = CacheKey(graph, plan, target);
+    const std::optional<std::string> kept = target.cache->Find(key);
+    if (kept.has_value() && translated->LoadPlan(*kept, target).ok()) return translated;
+  }
   QUOTIENT_RETURN_IF_ERROR(translated->AddConfiguration(choice.engine, choice.knobs));
   QUOTIENT_RETURN_IF_ERROR(DnnStatus(translated->build_plan_at_index(0), plan));
+  if (target.cache != nullptr && translated->HasNote(0, fe::BehaviorNote_t::RUNTIME_COMPILATION)) {
+    Keep(*translated, key, target.cache);
+  }
   return translated;
 }
 
@@ -610,8 +650,13 @@ class DnnLauncher : public StreamLauncher {
 
 class OpenCudnn : public Cudnn {
  public:
-  OpenCudnn(int ordinal, int compute_capability)
-      : ordinal_(ordinal), compute_capability_(compute_capability) {}
+  OpenCudnn(int ordinal, const GpuFacts& facts, CodeCache* cache)
+      : ordinal_(ordinal),
+        device_{.compute_capability = facts.compute_capability,
+                .cache = cache,
+                .device = absl::StrCat(facts.name, " sm_", facts.compute_capability, ", ",
+                                       facts.processors, " processors, TF32 override '",
+                                       facts.tf32_override, "'")} {}
 
   // What is missing shows now, not in the middle of the work.
   absl::Status Open() { return handles_.Open(); }
@@ -643,11 +688,13 @@ class OpenCudnn : public Cudnn {
 
  private:
   Target ThisDevice(const Lease& handle) const {
-    return {.handle = handle.get(), .compute_capability = compute_capability_};
+    Target target = device_;
+    target.handle = handle.get();
+    return target;
   }
 
   const int ordinal_;
-  const int compute_capability_;
+  const Target device_;  // without a handle
   HandlePool handles_;
 };
 
@@ -674,8 +721,6 @@ class DescribedDevice : public DnnChecker {
 
 }  // namespace
 
-int CudnnVersion() { return static_cast<int>(cudnnGetVersion()); }
-
 absl::Status CheckCudnn() {
   if (CudnnVersion() >= kOldestCudnn) return absl::OkStatus();
   return MakeError(Reason::kDeviceNotPresent,
@@ -683,22 +728,26 @@ absl::Status CheckCudnn() {
                                 " (9.11) or newer is needed"));
 }
 
-absl::StatusOr<std::unique_ptr<Cudnn>> Cudnn::Create(int ordinal, int compute_capability) {
-  auto cudnn = std::make_unique<OpenCudnn>(ordinal, compute_capability);
+absl::StatusOr<std::unique_ptr<Cudnn>> Cudnn::Create(int ordinal, const GpuFacts& facts,
+                                                     CodeCache* cache) {
+  auto cudnn = std::make_unique<OpenCudnn>(ordinal, facts, cache);
   QUOTIENT_RETURN_IF_ERROR(cudnn->Open());
   return cudnn;
 }
 
 absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(const std::string& properties_json,
-                                                          int compute_capability) {
+                                                          int compute_capability,
+                                                          CodeCache* cache) {
   auto properties = std::make_shared<fe::DeviceProperties>();
   const std::vector<uint8_t> bytes(properties_json.begin(), properties_json.end());
   if (const fe::error_t error = properties->deserialize(bytes); error.is_bad()) {
     return absl::InvalidArgumentError(
         absl::StrCat("cuDNN: a device's properties: ", error.err_msg));
   }
-  return std::make_unique<DescribedDevice>(
-      Target{.properties = std::move(properties), .compute_capability = compute_capability});
+  return std::make_unique<DescribedDevice>(Target{.properties = std::move(properties),
+                                                  .compute_capability = compute_capability,
+                                                  .cache = cache,
+                                                  .device = properties_json});
 }
 
 }  // namespace quotient::kernels::cuda

@@ -18,10 +18,13 @@ int CudnnVersion();
 // DEVICE_NOT_PRESENT if the library that was found is too old.
 absl::Status CheckCudnn();
 
-// For the device that is selected in Create; whoever calls selects it again. Thread-safe.
+// For the device that is selected in Create; whoever calls selects it again. Thread-safe. A cache
+// (null: none) keeps plans that cuDNN compiles.
 class Cudnn {
  public:
-  static absl::StatusOr<std::unique_ptr<Cudnn>> Create(int ordinal, int compute_capability);
+  // `facts`: what the driver says of the device.
+  static absl::StatusOr<std::unique_ptr<Cudnn>> Create(int ordinal, const GpuFacts& facts,
+                                                       CodeCache* cache);
   virtual ~Cudnn() = default;
 
   // As in Gpu. A plan's name lists its engine's number and knobs.
@@ -35,6 +38,6 @@ class Cudnn {
 
 // Needs no device. Thread-safe.
 absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(const std::string& properties_json,
-                                                          int compute_capability);
+                                                          int compute_capability, CodeCache* cache);
 
 }  // namespace quotient::kernels::cuda

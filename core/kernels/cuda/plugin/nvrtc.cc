@@ -3,6 +3,8 @@
 #include <nvrtc.h>
 
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
@@ -35,6 +37,30 @@ absl::StatusOr<std::string> Cubin(nvrtcProgram program) {
   return cubin;
 }
 
+// A name that says sm, not compute: machine code, not PTX that the driver would compile again.
+std::string ArchitectureOption(int compute_capability) {
+  return absl::StrCat("--gpu-architecture=sm_", compute_capability);
+}
+
+absl::StatusOr<std::string> Compile(const SourceKernel& kernel, int compute_capability) {
+  nvrtcProgram program = nullptr;
+  QUOTIENT_RETURN_IF_ERROR(NvrtcStatus(
+      nvrtcCreateProgram(&program, kernel.source.c_str(), absl::StrCat(kernel.name, ".cu").c_str(),
+                         /*numHeaders=*/0, nullptr, nullptr),
+      "nvrtcCreateProgram"));
+  const absl::Cleanup destroy = [&program] { nvrtcDestroyProgram(&program); };
+
+  const std::string architecture = ArchitectureOption(compute_capability);
+  const std::array<const char*, 1> options = {architecture.c_str()};
+  const nvrtcResult result = nvrtcCompileProgram(program, options.size(), options.data());
+  if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel ", kernel.name, " for sm_", compute_capability, ": ", Log(program)));
+  }
+  QUOTIENT_RETURN_IF_ERROR(NvrtcStatus(result, "nvrtcCompileProgram"));
+  return Cubin(program);
+}
+
 }  // namespace
 
 int NvrtcVersion() {
@@ -44,24 +70,16 @@ int NvrtcVersion() {
   return major * 1000 + minor * 10;
 }
 
-absl::StatusOr<std::string> CompileToCubin(const SourceKernel& kernel, int compute_capability) {
-  nvrtcProgram program = nullptr;
-  QUOTIENT_RETURN_IF_ERROR(NvrtcStatus(
-      nvrtcCreateProgram(&program, kernel.source.c_str(), absl::StrCat(kernel.name, ".cu").c_str(),
-                         /*numHeaders=*/0, nullptr, nullptr),
-      "nvrtcCreateProgram"));
-  const absl::Cleanup destroy = [&program] { nvrtcDestroyProgram(&program); };
-
-  // A name that says sm, not compute: machine code, not PTX that the driver would compile again.
-  const std::string architecture = absl::StrCat("--gpu-architecture=sm_", compute_capability);
-  const std::array<const char*, 1> options = {architecture.c_str()};
-  const nvrtcResult result = nvrtcCompileProgram(program, options.size(), options.data());
-  if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kernel ", kernel.name, " for sm_", compute_capability, ": ", Log(program)));
-  }
-  QUOTIENT_RETURN_IF_ERROR(NvrtcStatus(result, "nvrtcCompileProgram"));
-  return Cubin(program);
+absl::StatusOr<std::string> CompileToCubin(const SourceKernel& kernel, int compute_capability,
+                                           CodeCache* cache) {
+  if (cache == nullptr) return Compile(kernel, compute_capability);
+  const std::string key =
+      absl::StrCat("NVRTC ", NvrtcVersion(), " ", ArchitectureOption(compute_capability), "\n",
+                   kernel.name, "\n", kernel.source);
+  if (std::optional<std::string> found = cache->Find(key)) return *std::move(found);
+  QUOTIENT_ASSIGN_OR_RETURN(std::string cubin, Compile(kernel, compute_capability));
+  cache->Add(key, cubin);
+  return cubin;
 }
 
 }  // namespace quotient::kernels::cuda

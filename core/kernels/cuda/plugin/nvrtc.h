@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/kernels/cuda/code_cache.h"
 #include "core/kernels/cuda/source_kernel.h"
 
 namespace quotient::kernels::cuda {
@@ -13,7 +14,8 @@ namespace quotient::kernels::cuda {
 int NvrtcVersion();
 
 // A cubin for "sm_<compute_capability>". INVALID_ARGUMENT with the compiler's log. Thread-safe;
-// some 30 to 100 ms.
-absl::StatusOr<std::string> CompileToCubin(const SourceKernel& kernel, int compute_capability);
+// some 30 to 100 ms for what the cache (null: none) does not have.
+absl::StatusOr<std::string> CompileToCubin(const SourceKernel& kernel, int compute_capability,
+                                           CodeCache* cache);
 
 }  // namespace quotient::kernels::cuda

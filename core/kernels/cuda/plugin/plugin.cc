@@ -20,11 +20,11 @@ namespace {
 
 class CudaPlugin : public Plugin {
  public:
-  absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal) override {
+  absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal, CodeCache* cache) override {
     return NoThrow([&]() -> absl::StatusOr<std::unique_ptr<Gpu>> {
       QUOTIENT_RETURN_IF_ERROR(CheckDevice(ordinal));
       QUOTIENT_RETURN_IF_ERROR(CheckCudnn());
-      absl::StatusOr<std::unique_ptr<Gpu>> gpu = OpenCudaGpu(ordinal);
+      absl::StatusOr<std::unique_ptr<Gpu>> gpu = OpenCudaGpu(ordinal, cache);
       if (gpu.ok()) return gpu;
       // Part of a library missing, no memory left, a GPU that failed: of no use in any case.
       return MakeError(Reason::kDeviceNotPresent,
@@ -34,16 +34,17 @@ class CudaPlugin : public Plugin {
   }
 
   absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(const std::string& properties_json,
-                                                            int compute_capability) override {
+                                                            int compute_capability,
+                                                            CodeCache* cache) override {
     return NoThrow([&]() -> absl::StatusOr<std::unique_ptr<DnnChecker>> {
       QUOTIENT_RETURN_IF_ERROR(CheckCudnn());
-      return quotient::kernels::cuda::NewDnnChecker(properties_json, compute_capability);
+      return quotient::kernels::cuda::NewDnnChecker(properties_json, compute_capability, cache);
     });
   }
 
-  absl::StatusOr<std::string> CompileSource(const SourceKernel& kernel,
-                                            int compute_capability) override {
-    return NoThrow([&] { return CompileToCubin(kernel, compute_capability); });
+  absl::StatusOr<std::string> CompileSource(const SourceKernel& kernel, int compute_capability,
+                                            CodeCache* cache) override {
+    return NoThrow([&] { return CompileToCubin(kernel, compute_capability, cache); });
   }
 };
 

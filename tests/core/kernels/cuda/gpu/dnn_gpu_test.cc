@@ -71,6 +71,17 @@ class GpuDnnTest : public GpuTest {
     return RelativeError(result, expected);
   }
 
+  // The plan that was just built, from the cache.
+  static void CheckKept(const DnnGraph& graph, const std::string& plan, const HostArray& expected,
+                        const std::string& name) {
+    const int added = cache().added();
+    const auto launcher = gpu().Prepare(graph, plan);
+    ASSERT_OK(launcher) << name;
+    EXPECT_EQ(cache().added(), added) << name << " was compiled again";
+    const model::DType type = graph.tensors[0].type;
+    EXPECT_LT(Error(graph, **launcher, expected, name), Tolerance(type, graph.policy)) << name;
+  }
+
   // Prints a line of the table of what works.
   void CheckAll(model::DType type, MathPolicy policy, const std::string& label) {
     std::string table;
@@ -93,6 +104,7 @@ class GpuDnnTest : public GpuTest {
         const double error = Error(c.graph, **launcher, expected, name);
         EXPECT_LT(error, Tolerance(type, policy)) << name;
         worst = std::max(worst, error);
+        if (plan.compiled_at_run_time) CheckKept(c.graph, plan.name, expected, name);
       }
       absl::StrAppend(&table, label, " ", c.name, ": ", plans->size(), " plans, ", compiled,
                       " compiled at run time, ", built, " built, error ", worst, "\n");
@@ -114,7 +126,8 @@ TEST_F(GpuDnnTest, Bfloat16) { CheckAll(model::DType::kBfloat16, MathPolicy::kTf
 TEST_F(GpuDnnTest, TheCheckerKnowsThisDevicesPlans) {
   ASSERT_OK_AND_ASSIGN(Plugin* const plugin, LoadPlugin());
   ASSERT_OK_AND_ASSIGN(const auto checker, plugin->NewDnnChecker(gpu().facts().properties_json,
-                                                                 gpu().facts().compute_capability));
+                                                                 gpu().facts().compute_capability,
+                                                                 /*cache=*/nullptr));
   for (const model::DType type : {model::DType::kFloat32, model::DType::kFloat16}) {
     for (const DnnCase& c : DnnCases(type, MathPolicy::kTf32)) {
       ASSERT_OK_AND_ASSIGN(const std::vector<LibraryPlan> with, gpu().Plans(c.graph));

@@ -16,6 +16,7 @@
 namespace quotient::kernels::cuda {
 
 absl::Status GpuTest::why_not_;
+MemoryCodeCache& GpuTest::cache_ = *new MemoryCodeCache();
 Gpu* GpuTest::gpu_ = nullptr;
 
 void GpuTest::SetUpTestSuite() {
@@ -23,7 +24,7 @@ void GpuTest::SetUpTestSuite() {
   absl::StatusOr<Plugin*> plugin = LoadPlugin();
   why_not_ = plugin.status();
   if (!plugin.ok()) return;
-  absl::StatusOr<std::unique_ptr<Gpu>> gpu = (*plugin)->OpenGpu(0);
+  absl::StatusOr<std::unique_ptr<Gpu>> gpu = (*plugin)->OpenGpu(0, &cache_);
   why_not_ = gpu.status();
   if (gpu.ok()) gpu_ = gpu->release();
 }

@@ -12,6 +12,7 @@
 #include "core/kernels/cuda/gpu.h"
 #include "core/kernels/cuda/plugin.h"
 #include "core/model/dtype.h"
+#include "tests/support/cuda/memory_code_cache.h"
 
 namespace quotient::kernels::cuda {
 
@@ -22,6 +23,8 @@ class GpuTest : public ::testing::Test {
   void SetUp() override;
 
   static Gpu& gpu() { return *gpu_; }
+  // That gpu() has.
+  static const MemoryCodeCache& cache() { return cache_; }
 
   // Captures the steps and replays them once.
   static absl::StatusOr<Reading> Run(const std::vector<Step>& steps);
@@ -30,6 +33,7 @@ class GpuTest : public ::testing::Test {
 
  private:
   static absl::Status why_not_;
+  static MemoryCodeCache& cache_;
   static Gpu* gpu_;  // of all suites
 };
 

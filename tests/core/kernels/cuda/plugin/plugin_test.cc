@@ -32,14 +32,14 @@ const SourceKernel& DoublingKernel() {
 
 TEST(CudaPluginTest, NamesTheDriverThatIsMissing) {
   if (dlopen("libcuda.so.1", RTLD_NOW) != nullptr) GTEST_SKIP() << "there is a driver";
-  EXPECT_THAT(PluginUnderTest().OpenGpu(0),
+  EXPECT_THAT(PluginUnderTest().OpenGpu(0, nullptr),
               HasReason(Reason::kDeviceNotPresent,
                         HasSubstr("no NVIDIA driver is installed (libcuda.so.1)")));
 }
 
 TEST(CudaPluginTest, CompilesForEveryArchitecture) {
   for (const int capability : {80, 86, 89, 90, 100, 120}) {
-    const auto cubin = PluginUnderTest().CompileSource(DoublingKernel(), capability);
+    const auto cubin = PluginUnderTest().CompileSource(DoublingKernel(), capability, nullptr);
     ASSERT_OK(cubin) << capability;
     EXPECT_THAT(cubin->substr(0, 4), "\177ELF") << capability;
   }
@@ -47,34 +47,34 @@ TEST(CudaPluginTest, CompilesForEveryArchitecture) {
 
 TEST(CudaPluginTest, CompilesTheSameToTheSame) {
   ASSERT_OK_AND_ASSIGN(const std::string one,
-                       PluginUnderTest().CompileSource(DoublingKernel(), 90));
+                       PluginUnderTest().CompileSource(DoublingKernel(), 90, nullptr));
   ASSERT_OK_AND_ASSIGN(const std::string two,
-                       PluginUnderTest().CompileSource(DoublingKernel(), 90));
+                       PluginUnderTest().CompileSource(DoublingKernel(), 90, nullptr));
   EXPECT_EQ(one, two);
 }
 
 TEST(CudaPluginTest, ShowsTheCompilersLog) {
   SourceKernel kernel = DoublingKernel();
   kernel.source = R"(extern "C" __global__ void twice() { oops(); })";
-  EXPECT_THAT(PluginUnderTest().CompileSource(kernel, 90).status(),
+  EXPECT_THAT(PluginUnderTest().CompileSource(kernel, 90, nullptr).status(),
               StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(std::string(PluginUnderTest().CompileSource(kernel, 90).status().message()),
+  EXPECT_THAT(std::string(PluginUnderTest().CompileSource(kernel, 90, nullptr).status().message()),
               HasSubstr("identifier \"oops\" is undefined"));
 }
 
 TEST(CudaPluginTest, KnowsNoSuchArchitecture) {
-  EXPECT_THAT(PluginUnderTest().CompileSource(DoublingKernel(), 20),
+  EXPECT_THAT(PluginUnderTest().CompileSource(DoublingKernel(), 20, nullptr),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST(CudaPluginTest, CompilesTheBackendsKernels) {
   for (const SourceKernel& kernel : SampleSources()) {
-    EXPECT_OK(PluginUnderTest().CompileSource(kernel, 90)) << kernel.source;
+    EXPECT_OK(PluginUnderTest().CompileSource(kernel, 90, nullptr)) << kernel.source;
   }
 }
 
 TEST(CudaPluginTest, RefusesPropertiesThatAreNone) {
-  EXPECT_THAT(PluginUnderTest().NewDnnChecker("{}", 90),
+  EXPECT_THAT(PluginUnderTest().NewDnnChecker("{}", 90, nullptr),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

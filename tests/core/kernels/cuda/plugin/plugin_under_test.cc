@@ -25,10 +25,10 @@ T ValueOrDie(absl::StatusOr<T> result) {
 
 Plugin& PluginUnderTest() { return *ValueOrDie(LoadPlugin()); }
 
-std::unique_ptr<DnnChecker> H200Checker() {
+std::unique_ptr<DnnChecker> H200Checker(CodeCache* cache) {
   std::stringstream properties;
   properties << std::ifstream("tests/data/cuda/h200_properties.json").rdbuf();
-  return ValueOrDie(PluginUnderTest().NewDnnChecker(properties.str(), 90));
+  return ValueOrDie(PluginUnderTest().NewDnnChecker(properties.str(), 90, cache));
 }
 
 bool LoadDriverOrStub() {

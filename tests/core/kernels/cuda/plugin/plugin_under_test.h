@@ -10,8 +10,8 @@ namespace quotient::kernels::cuda {
 // The plug-in of this build. A failure ends the test program.
 Plugin& PluginUnderTest();
 
-// cuDNN as it would be on an H200.
-std::unique_ptr<DnnChecker> H200Checker();
+// cuDNN as it would be on an H200. `cache` may be null.
+std::unique_ptr<DnnChecker> H200Checker(CodeCache* cache = nullptr);
 
 // Makes sure that cuDNN can compile kernels: it does so only where it can load the driver, for
 // which the one that CUDA has for linking is good enough. False where there is none of them.
