@@ -115,7 +115,7 @@ struct Queue {
 struct Workers {
   Workers(const config::ServerFlags& flags, const Stores& stores, Queue* queue,
           ops::Metrics* metrics)
-      : devices(stores.timings.get()),
+      : devices(stores.timings.get(), stores.directory->compiled_path()),
         core(worker::NewCoreRunner(stores.blobs.get(), &devices)),
         runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),

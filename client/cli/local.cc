@@ -60,7 +60,8 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
                                                               client::Interrupt* interrupt,
                                                               ProgressSink* progress) {
   const std::unique_ptr<timing::TimingStore> timings = OpenTimings();
-  optimize::Devices devices(timings.get());
+  const std::string folder = CacheFolder();
+  optimize::Devices devices(timings.get(), folder.empty() ? "" : folder + "/compiled");
   const optimize::Environment environment{.devices = &devices,
                                           .device_snapshot = settings.snapshot_bytes,
                                           .external_location = ExternalLocation(settings.output)};

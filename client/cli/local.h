@@ -15,7 +15,7 @@
 
 namespace quotient::cli {
 
-// Blocks. Kernel timings are kept in the user's cache folder.
+// Blocks. Kernel timings and what is compiled for GPUs are kept in the user's cache folder.
 absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::LocalModel& model,
                                                               const Settings& settings,
                                                               client::Interrupt* interrupt,

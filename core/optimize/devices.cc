@@ -21,11 +21,13 @@ namespace {
 constexpr size_t kMostRecorded = 8;
 
 // Null for a device that is not measured.
-absl::StatusOr<std::unique_ptr<kernels::Backend>> Open(const std::string& name, int threads) {
+absl::StatusOr<std::unique_ptr<kernels::Backend>> Open(const std::string& name, int threads,
+                                                       const std::string& cache_directory) {
   if (name == "cpu") return kernels::onednn::NewBackend(threads);
   const std::optional<kernels::cuda::CudaDevice> gpu = kernels::cuda::ParseCudaDevice(name);
   if (!gpu.has_value()) return nullptr;
-  return kernels::cuda::NewBackend(gpu->ordinal, {.policy = gpu->policy});
+  return kernels::cuda::NewBackend(gpu->ordinal,
+                                   {.policy = gpu->policy, .cache_directory = cache_directory});
 }
 
 absl::StatusOr<std::shared_ptr<Device>> MakeRecorded(const BlobId& id, absl::string_view bytes) {
@@ -73,7 +75,8 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::Get(const std::string& name, in
 }
 
 absl::StatusOr<std::shared_ptr<Device>> Devices::Make(const std::string& name, int threads) const {
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend, Open(name, threads));
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend,
+                            Open(name, threads, cache_directory_));
   if (backend == nullptr) {
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<cost::CostModel> model,
                               cost::NewAnalyticCostModel(name));
@@ -109,7 +112,8 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::GetRecorded(const std::string& 
 
 absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int threads,
                                                  int64_t unix_s) const {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<kernels::Backend> backend, Open(name, threads));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<kernels::Backend> backend,
+                            Open(name, threads, cache_directory_));
   if (backend == nullptr) {
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat("device: '", name, "' is not measured: nothing is to record"));

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -49,8 +50,10 @@ class Device {
 // Thread-safe.
 class Devices {
  public:
-  // `store` outlives the devices.
-  explicit Devices(timing::TimingStore* store) : store_(store) {}
+  // `store` outlives the devices. `cache_directory`: a folder for what is compiled for GPUs
+  // (kernels::cuda::OpenCodeCache); "" where the next process is to compile it again.
+  explicit Devices(timing::TimingStore* store, std::string cache_directory = "")
+      : store_(store), cache_directory_(std::move(cache_directory)) {}
 
   // "cpu", a GPU ("cuda", kernels::cuda::ParseCudaDevice), an analytic model ("model:h200"), or a
   // snapshot by its content ("snapshot:<sha256>/<size>"), whose number of threads is its own.
@@ -77,6 +80,7 @@ class Devices {
   };
 
   timing::TimingStore* const store_;
+  const std::string cache_directory_;
   absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<Device>> devices_ ABSL_GUARDED_BY(mutex_);
   // Those used last, the latest first: whoever may ask for devices may ask for many.

@@ -8,6 +8,7 @@
 //   uploads/       uploads in progress, see upload_store.h
 //   checkpoints/   of jobs that were interrupted, see checkpoint_store.h
 //   timings.db     kernel timings
+//   compiled/      what was compiled for GPUs, see core/kernels/cuda/code_cache.h
 
 #include <memory>
 #include <string>
@@ -28,6 +29,7 @@ class DataDirectory {
   std::string uploads_path() const { return path_ + "/uploads"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   std::string timings_path() const { return path_ + "/timings.db"; }
+  std::string compiled_path() const { return path_ + "/compiled"; }
 
  private:
   DataDirectory(std::string path, os::Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
