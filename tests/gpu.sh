@@ -15,7 +15,7 @@
 #                OUT/cuda-strict32.snapshot)
 #   all          kernels, networks and snapshot
 #
-# Programs come from $QUOTIENT_GPU_BIN; without it from DIR/bin if there is a bundle, else from
+# Programs come from $QUOTIENT_GPU_BIN; without it from build/gpu/bin if that is there, else from
 # build/release/bin. What is timed is kept in OUT/timings, so parts that follow need not time it
 # again. Exit status: that of the first part that failed.
 set -euo pipefail
@@ -25,7 +25,8 @@ cd "$repo"
 budget=${QUOTIENT_GPU_BUDGET:-10s}
 
 usage() {
-  sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" | sed '$d' >&2
+  if [ $# -gt 0 ]; then printf 'gpu.sh: %s\n\n' "$1" >&2; fi
+  sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -52,8 +53,10 @@ bundle() {
 
 run_kernels() {
   QUOTIENT_GPU_OUT=$out "$bin/kernels_cuda_gpu_test" --gtest_brief=1 | tee "$out/kernels.txt"
-  # It skips everything where there is no GPU: then nothing has been shown.
-  ! grep -q 'SKIPPED' "$out/kernels.txt"
+  if grep -q 'SKIPPED' "$out/kernels.txt"; then
+    echo 'gpu.sh: there is no GPU to use here, so nothing has been shown' >&2
+    return 1
+  fi
 }
 
 # bench NAME ARGUMENT... : the table and the lines of runs
@@ -67,6 +70,10 @@ bench() {
 
 run_snapshot() {
   local device
+  if [ ! -e "$out/timings" ]; then
+    echo "gpu.sh: nothing has been timed into $out yet: run networks or models first" >&2
+    return 1
+  fi
   for device in cuda cuda-strict32; do
     "$bin/quotient" snapshot --device "$device" --threads "$(nproc)" --timings "$out/timings" \
       -o "$out/$device.snapshot"
@@ -84,12 +91,18 @@ if [ "$part" = bundle ]; then
   exit
 fi
 
+case $part in
+  kernels | networks | models | snapshot | all) ;;
+  *) usage "there is no part '$part'" ;;
+esac
 out=${1:-}
-[ -n "$out" ] || usage
+[ -n "$out" ] || usage 'OUT is missing'
 shift
+if [ "$part" = models ] && [ $# -eq 0 ]; then usage 'models: FILE.onnx is missing'; fi
 mkdir -p "$out"
 bin=${QUOTIENT_GPU_BIN:-build/release/bin}
 if [ -z "${QUOTIENT_GPU_BIN:-}" ] && [ -d build/gpu/bin ]; then bin=build/gpu/bin; fi
+if [ ! -x "$bin/quotient" ]; then usage "there are no programs in $bin"; fi
 if [ -d "$bin/../lib" ]; then export LD_LIBRARY_PATH=$bin/../lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
 
 case $part in
@@ -102,5 +115,4 @@ case $part in
     bench networks
     run_snapshot
     ;;
-  *) usage ;;
 esac

@@ -220,9 +220,9 @@ const Option kOptions[] = {
      false,
      Completion::kNothing,
      {},
-     "bound of the search, too, in simulations: where nothing is measured, one that ends by it "
-     "gives "
-     "the same result on every machine; default none",
+     "the search ends with the batch of simulations in which it comes to so many; where nothing is "
+     "measured, one that ends by it gives the same result on every machine; 0, the default: no "
+     "such bound",
      [](V value, S* s) { return SetInteger(value, &s->options.max_simulations); }},
     {"strategy",
      0,

@@ -19,7 +19,7 @@ constexpr char kExitCodes[] =
     "  0  done; optimize: a valid OUT.onnx was written, improved or not\n"
     "  2  the command line\n"
     "  3  the model was refused\n"
-    "  4  the server could not be reached, or failed\n"
+    "  4  the server could not be reached, or failed; the device is not there\n"
     "  5  deadline or cancellation before there was a result\n";
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/files.h"
 
 namespace quotient::cli {
 namespace {
@@ -93,7 +95,25 @@ class Parser {
       if (command_.bit == kOptimize) return Invalid("missing: -o OUT.onnx");
       if (command_.bit == kSnapshot) return Invalid("missing: -o FILE");
     }
+    QUOTIENT_RETURN_IF_ERROR(CheckInputsStay());
     return settings_.options.Validate();
+  }
+
+  // What is read beside the model must not be written over.
+  absl::Status CheckInputsStay() const {
+    const std::pair<absl::string_view, const std::string*> inputs[] = {
+        {"--device-snapshot", &settings_.device_snapshot}, {"--timings", &settings_.timings}};
+    const std::pair<absl::string_view, const std::string*> outputs[] = {
+        {"--output", &settings_.output},
+        {"--report", &settings_.report},
+        {"--html", &settings_.html}};
+    for (const auto& [input, from] : inputs) {
+      for (const auto& [output, to] : outputs) {
+        if (from->empty() || to->empty() || !os::SameFile(*from, *to)) continue;
+        return Invalid(absl::StrCat(input, " and ", output, " are the same file, ", Escaped(*to)));
+      }
+    }
+    return absl::OkStatus();
   }
 
   bool Given(absl::string_view name) const {

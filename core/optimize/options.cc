@@ -45,8 +45,11 @@ absl::Status CheckDevice(const std::string& device) {
     return Invalid("device", absl::StrCat("a snapshot has at most ", timing::kMaxSnapshotBytes,
                                           " bytes, not ", snapshot->size_bytes));
   }
-  return Invalid("device", absl::StrCat("'", device, "' is not one of: cpu, cuda, cuda-strict32, ",
-                                        absl::StrJoin(cost::AnalyticDevices(), ", ")));
+  return Invalid(
+      "device",
+      absl::StrCat("'", device,
+                   "' is not one of: cpu, cuda, cuda-strict32, cuda:1, cuda:1-strict32 and so on, ",
+                   absl::StrJoin(cost::AnalyticDevices(), ", ")));
 }
 
 absl::Status CheckShapes(absl::string_view option,

@@ -50,7 +50,9 @@ absl::Status DoesNotLoad(const std::string& path) {
   return NotPresent(absl::StrCat(
       "the CUDA plug-in does not load: ", reason != nullptr ? reason : path,
       ". It needs cuDNN 9 and, of CUDA 13, cuBLASLt and NVRTC where the dynamic linker finds them: "
-      "install them, or name their folder in LD_LIBRARY_PATH."));
+      "install them, or name their folder in LD_LIBRARY_PATH. ",
+      std::getenv(kVariable) != nullptr ? absl::StrCat(kVariable, " says that it is ", path, ".")
+                                        : ""));
 }
 
 // The address of a function that the library exports; null if it does not.

@@ -5,7 +5,8 @@
 
 Per device a table of the measured networks: predicted and measured time of the original and of the
 result, what the result gains, and how far the predictions are off. Below it the median of that, and
-the networks that came out slower, if any; then the exit status is 1."""
+the networks that came out slower, if any. Exit status: 1 if there are some, 2 if RUNS.csv is not
+what network_bench writes."""
 
 import csv
 import statistics
@@ -28,11 +29,19 @@ def off(predicted, measured):
     return abs(predicted - measured) / measured
 
 
+def fail(message):
+    print(message, file=sys.stderr)
+    sys.exit(2)
+
+
 def main(path):
     slower = []
-    devices = read(path)
+    try:
+        devices = read(path)
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        fail(f"{path}: {error}")
     if not devices:
-        sys.exit(f"{path}: nothing in it was measured")
+        fail(f"{path}: nothing in it was measured")
     for device, rows in devices.items():
         errors = []
         print(f"\n{device}\n{'network':16}{'predicted':>12}{'measured':>12}{'-> predicted':>14}"
@@ -54,5 +63,5 @@ def main(path):
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit(__doc__)
+        fail(__doc__)
     sys.exit(main(sys.argv[1]))

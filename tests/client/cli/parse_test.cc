@@ -1,5 +1,7 @@
 #include "client/cli/parse.h"
 
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "client/cli/help.h"
@@ -131,6 +133,22 @@ TEST(HelpTest, EveryCommandHasItsOptionsAndExamples) {
       EXPECT_THAT(help, HasSubstr(option.name));
     }
   }
+}
+
+TEST(ParseTest, WhatIsReadIsNotWrittenOver) {
+  const std::string file = ::testing::TempDir() + "/parse_test.snapshot";
+  std::ofstream(file) << "a snapshot";
+  for (const char* const output : {"-o", "--report", "--html"}) {
+    std::vector<const char*> arguments = {"m.onnx", "--device-snapshot", file.c_str(), output,
+                                          file.c_str()};
+    if (std::string(output) != "-o") arguments.insert(arguments.end(), {"-o", "out.onnx"});
+    EXPECT_THAT(Parse("optimize", arguments),
+                HasReason(Reason::kOptionInvalid, HasSubstr("are the same file")))
+        << output;
+  }
+  EXPECT_THAT(Parse("snapshot", {"--timings", file.c_str(), "-o", file.c_str()}),
+              HasReason(Reason::kOptionInvalid, HasSubstr("are the same file")));
+  EXPECT_OK(Parse("optimize", {"m.onnx", "--device-snapshot", file.c_str(), "-o", "out.onnx"}));
 }
 
 }  // namespace
