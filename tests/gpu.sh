@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What only a GPU can show. Each part takes at most eight minutes on an H200.
 #
-#   tests/gpu.sh bundle [DIR]           packs the programs (build/release) with the libraries that a
-#                                       machine with a GPU may lack; DIR: build/gpu
+#   tests/gpu.sh bundle                 packs the programs (build/release) with the libraries that a
+#                                       machine with a GPU may lack into build/gpu.tar.gz
 #   tests/gpu.sh PART OUT [ARGUMENT]... runs a part on the machine with the GPU, results into OUT
 #
 #   kernels      every kind of kernel against plain loops, every math policy; the device's
@@ -15,7 +15,7 @@
 #                OUT/cuda-strict32.snapshot)
 #   all          kernels, networks and snapshot
 #
-# Programs come from $QUOTIENT_GPU_BIN; without it from build/gpu/bin if that is there, else from
+# Programs come from $QUOTIENT_GPU_BIN; without it from build/gpu.tar.gz if that is there, else from
 # build/release/bin. What is timed is kept in OUT/timings, so parts that follow need not time it
 # again. Exit status: that of the first part that failed.
 set -euo pipefail
@@ -37,7 +37,7 @@ libraries_of() {
 }
 
 bundle() {
-  local dir=${1:-build/gpu} bin=build/release/bin
+  local dir=build/gpu bin=build/release/bin
   local programs=("$bin/quotient" "$bin/network_bench" "$bin/kernels_cuda_gpu_test" "$bin/libquotient_cuda.so")
   cmake --preset release >/dev/null
   cmake --build --preset release --target quotient network_bench kernels_cuda_gpu_test quotient_cuda
@@ -47,8 +47,9 @@ bundle() {
   # shellcheck disable=SC2046  # one word per library is meant
   cp $(libraries_of "${programs[@]}") "$dir/lib"
   strip --strip-unneeded "$dir"/bin/* "$dir"/lib/*
-  # What the kernels are compiled with on the host that tests compare with is the test's business.
-  du -sh "$dir" >&2
+  tar -C "$dir" -czf "$dir.tar.gz" bin lib
+  rm -r "$dir"
+  du -h "$dir.tar.gz" >&2
 }
 
 run_kernels() {
@@ -87,7 +88,7 @@ part=${1:-}
 [ -n "$part" ] || usage
 shift
 if [ "$part" = bundle ]; then
-  bundle "$@"
+  bundle
   exit
 fi
 
@@ -101,7 +102,14 @@ shift
 if [ "$part" = models ] && [ $# -eq 0 ]; then usage 'models: FILE.onnx is missing'; fi
 mkdir -p "$out"
 bin=${QUOTIENT_GPU_BIN:-build/release/bin}
-if [ -z "${QUOTIENT_GPU_BIN:-}" ] && [ -d build/gpu/bin ]; then bin=build/gpu/bin; fi
+if [ -z "${QUOTIENT_GPU_BIN:-}" ] && [ -e build/gpu.tar.gz ]; then
+  bin=build/gpu/bin
+  if [ ! "$bin" -nt build/gpu.tar.gz ]; then
+    mkdir -p build/gpu
+    tar -C build/gpu -xzmf build/gpu.tar.gz
+    touch "$bin"
+  fi
+fi
 if [ ! -x "$bin/quotient" ]; then usage "there are no programs in $bin"; fi
 if [ -d "$bin/../lib" ]; then export LD_LIBRARY_PATH=$bin/../lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
 
