@@ -6,6 +6,7 @@
 #include "core/kernels/cuda/plugin/capture.h"
 #include "core/kernels/cuda/plugin/cublaslt.h"
 #include "core/kernels/cuda/plugin/cudnn.h"
+#include "core/kernels/cuda/plugin/cudnn_device.h"
 #include "core/kernels/cuda/plugin/device.h"
 #include "core/kernels/cuda/plugin/host_call.h"
 #include "core/kernels/cuda/plugin/no_throw.h"
@@ -20,7 +21,7 @@ namespace {
 class CudaGpu : public Gpu {
  public:
   CudaGpu(GpuFacts facts, std::unique_ptr<Device> device, std::unique_ptr<CublasLt> blas,
-          std::unique_ptr<Cudnn> dnn, CodeCache* cache)
+          std::unique_ptr<CudnnDevice> dnn, CodeCache* cache)
       : facts_(std::move(facts)),
         device_(std::move(device)),
         blas_(std::move(blas)),
@@ -82,7 +83,7 @@ class CudaGpu : public Gpu {
   const GpuFacts facts_;
   const std::unique_ptr<Device> device_;
   const std::unique_ptr<CublasLt> blas_;
-  const std::unique_ptr<Cudnn> dnn_;
+  const std::unique_ptr<CudnnDevice> dnn_;
   CodeCache* const cache_;  // may be null
   Capturer capturer_;
 };
@@ -93,7 +94,7 @@ absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal, CodeCache* cache) 
   QUOTIENT_ASSIGN_OR_RETURN(auto device, Device::Open(ordinal));
   QUOTIENT_ASSIGN_OR_RETURN(GpuFacts facts, device->Facts());
   QUOTIENT_ASSIGN_OR_RETURN(auto blas, CublasLt::Create());
-  QUOTIENT_ASSIGN_OR_RETURN(auto dnn, Cudnn::Create(ordinal, facts, cache));
+  QUOTIENT_ASSIGN_OR_RETURN(auto dnn, CudnnDevice::Create(ordinal, facts, cache));
   facts.cudnn_version = CudnnVersion();
   facts.cublaslt_version = CublasLtVersion();
   facts.nvrtc_version = NvrtcVersion();

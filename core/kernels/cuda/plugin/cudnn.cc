@@ -7,20 +7,15 @@
 #include <optional>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/cuda/plugin/launcher.h"
+#include "core/kernels/cuda/plugin/cudnn_plan_name.h"
+#include "core/kernels/cuda/plugin/cudnn_status.h"
 #include "core/kernels/cuda/plugin/no_throw.h"
 
 namespace quotient::kernels::cuda {
-
-int CudnnVersion() { return static_cast<int>(cudnnGetVersion()); }
 
 namespace {
 
@@ -40,15 +35,6 @@ absl::Status DnnStatus(const fe::error_t& error, absl::string_view what) {
                       error.code == fe::error_code_t::INVALID_CUDA_DEVICE ||
                       error.code == fe::error_code_t::HANDLE_ERROR;
   return failed ? absl::InternalError(message) : absl::UnimplementedError(message);
-}
-
-absl::Status DnnStatus(cudnnStatus_t status, absl::string_view what) {
-  if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
-  const std::string message = absl::StrCat("cuDNN: ", what, ": ", cudnnGetErrorString(status));
-  const auto category = CUDNN_STATUS_CATEGORY(status);
-  return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM
-             ? absl::UnimplementedError(message)
-             : absl::InternalError(message);
 }
 
 // --- cudnn_frontend's words for ours ---
@@ -134,19 +120,7 @@ absl::StatusOr<fe::ResampleMode_t> PoolMode(DnnMode mode) {
   }
 }
 
-// Whom to ask: a device by its handle, or a description of one.
-struct Target {
-  cudnnHandle_t handle = nullptr;
-  std::shared_ptr<const fe::DeviceProperties> properties;
-  int compute_capability = 0;
-  CodeCache* cache = nullptr;  // may be null
-  std::string device;          // in the cache's keys
-};
-
 // --- our graph as one of cudnn_frontend ---
-
-// Values by cuDNN's numbers of knobs, which never change.
-using Knobs = std::map<int64_t, int64_t>;
 
 // Shows what cudnn_frontend keeps to itself: notes and workspaces of plans that are not built.
 class FrontendGraph : public fe::graph::Graph {
@@ -162,7 +136,7 @@ class FrontendGraph : public fe::graph::Graph {
 
   // As create_execution_plan does, but with cuDNN's own numbers for knobs: cudnn_frontend has none
   // for some of those that its heuristics return.
-  absl::Status AddConfiguration(int64_t engine_number, const Knobs& knobs) {
+  absl::Status AddConfiguration(int64_t engine_number, const std::map<int64_t, int64_t>& knobs) {
     fe::detail::backend_descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     QUOTIENT_RETURN_IF_ERROR(
         DnnStatus(fe::detail::create_engine(engine, engine_number, operation_graph->get_raw_desc(),
@@ -186,7 +160,7 @@ class FrontendGraph : public fe::graph::Graph {
 
   // Takes the plan from what PlanText gave for an equal graph. After an error the graph is as
   // before.
-  absl::Status LoadPlan(const std::string& text, const Target& target) {
+  absl::Status LoadPlan(const std::string& text, const CudnnTarget& target) {
     return DnnStatus(target.properties != nullptr ? plans.build_plans(target.properties, text)
                                                   : plans.build_plans(target.handle, text),
                      "plan from its text");
@@ -196,14 +170,14 @@ class FrontendGraph : public fe::graph::Graph {
   static absl::Status SetKnob(cudnnBackendDescriptor_t choice, int64_t type, int64_t value) {
     const auto backend_type = static_cast<cudnnBackendKnobType_t>(type);
     QUOTIENT_RETURN_IF_ERROR(
-        DnnStatus(cudnnBackendSetAttribute(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
-                                           CUDNN_TYPE_KNOB_TYPE, 1, &backend_type),
-                  "knob's type"));
+        CudnnStatus(cudnnBackendSetAttribute(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
+                                             CUDNN_TYPE_KNOB_TYPE, 1, &backend_type),
+                    "knob's type"));
     QUOTIENT_RETURN_IF_ERROR(
-        DnnStatus(cudnnBackendSetAttribute(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE,
-                                           CUDNN_TYPE_INT64, 1, &value),
-                  "knob's value"));
-    return DnnStatus(cudnnBackendFinalize(choice), "knob");
+        CudnnStatus(cudnnBackendSetAttribute(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE,
+                                             CUDNN_TYPE_INT64, 1, &value),
+                    "knob's value"));
+    return CudnnStatus(cudnnBackendFinalize(choice), "knob");
   }
 
   template <typename Note>
@@ -408,7 +382,7 @@ class Translator {
 
 // INVALID_ARGUMENT if the graph makes no sense; UNIMPLEMENTED if cuDNN does not take it.
 absl::StatusOr<std::unique_ptr<FrontendGraph>> Translate(const DnnGraph& graph,
-                                                         const Target& target) {
+                                                         const CudnnTarget& target) {
   auto translated = std::make_unique<FrontendGraph>();
   translated->set_compute_data_type(fe::DataType_t::FLOAT)
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
@@ -434,52 +408,12 @@ bool MultipliesFloat32(const DnnGraph& graph) {
   });
 }
 
-// A plan as cuDNN has to be told it; a name such as "engine=12,knob2=3,knob27=1".
-struct PlanChoice {
-  int64_t engine = 0;
-  Knobs knobs;
-};
-
-std::string PlanName(const PlanChoice& choice) {
-  std::string name = absl::StrCat("engine=", choice.engine);
-  for (const auto& [type, value] : choice.knobs) {
-    absl::StrAppend(&name, ",knob", type, "=", value);
-  }
-  return name;
-}
-
-absl::StatusOr<PlanChoice> ParsePlanName(const std::string& name) {
-  const absl::Status bad =
-      absl::InvalidArgumentError(absl::StrCat("'", name, "' is no cuDNN plan"));
-  PlanChoice choice;
-  bool first = true;
-  for (const absl::string_view part : absl::StrSplit(name, ',')) {
-    const std::pair<absl::string_view, absl::string_view> field =
-        absl::StrSplit(part, absl::MaxSplits('=', 1));
-    const absl::string_view prefix = first ? "engine" : "knob";
-    int64_t value = 0;
-    int64_t type = 0;
-    if (field.first.substr(0, prefix.size()) != prefix || !absl::SimpleAtoi(field.second, &value)) {
-      return bad;
-    }
-    if (first) {
-      choice.engine = value;
-    } else if (absl::SimpleAtoi(field.first.substr(prefix.size()), &type)) {
-      choice.knobs[type] = value;
-    } else {
-      return bad;
-    }
-    first = false;
-  }
-  return choice;
-}
-
-absl::StatusOr<PlanChoice> ChoiceOf(const fe::ManagedOpaqueDescriptor& configuration) {
-  PlanChoice choice;
+absl::StatusOr<EngineChoice> ChoiceOf(const fe::ManagedOpaqueDescriptor& configuration) {
+  EngineChoice choice;
   std::vector<std::pair<cudnnBackendKnobType_t, int64_t>> knobs;
   QUOTIENT_RETURN_IF_ERROR(
-      DnnStatus(fe::detail::get_engine_id_and_knobs(configuration, choice.engine, knobs),
-                "cudnnBackendGetAttribute"));
+      CudnnStatus(fe::detail::get_engine_id_and_knobs(configuration, choice.engine, knobs),
+                  "cudnnBackendGetAttribute"));
   choice.knobs.insert(knobs.begin(), knobs.end());
   return choice;
 }
@@ -488,7 +422,7 @@ absl::StatusOr<LibraryPlan> DescribePlan(const FrontendGraph& graph, int64_t ind
                                          fe::ManagedOpaqueDescriptor configuration,
                                          bool multiplies_float32) {
   LibraryPlan plan;
-  QUOTIENT_ASSIGN_OR_RETURN(const PlanChoice choice, ChoiceOf(configuration));
+  QUOTIENT_ASSIGN_OR_RETURN(const EngineChoice choice, ChoiceOf(configuration));
   plan.name = PlanName(choice);
   QUOTIENT_RETURN_IF_ERROR(DnnStatus(
       fe::detail::get_workspace_size(configuration, plan.workspace_bytes), "plan's workspace"));
@@ -502,9 +436,96 @@ absl::StatusOr<LibraryPlan> DescribePlan(const FrontendGraph& graph, int64_t ind
   return plan;
 }
 
-absl::StatusOr<std::vector<LibraryPlan>> FindPlans(const DnnGraph& graph, const Target& target) {
-  const auto translated = Translate(graph, target);
+std::string CacheKey(const DnnGraph& graph, const std::string& plan, const CudnnTarget& target) {
+  return absl::StrCat("cuDNN ", CudnnVersion(), ", frontend ", CUDNN_FRONTEND_VERSION,
+                      ", translation ", kTranslation, "\n", target.device, "\n", ToString(graph),
+                      "\n", plan);
+}
 
+// What cannot be had as text is built again by the next process.
+void Keep(const FrontendGraph& built, const std::string& key, CodeCache* cache) {
+  const auto text = NoThrow([&]() -> absl::StatusOr<std::string> { return built.PlanText(); });
+  if (text.ok()) cache->Add(key, *text);
+}
+
+// The plan of that name at index 0, without asking the heuristics again. Those with code that is
+// compiled are kept, as the others take no time.
+absl::StatusOr<std::unique_ptr<FrontendGraph>> BuildGraph(const DnnGraph& graph,
+                                                          const std::string& plan,
+                                                          const CudnnTarget& target) {
+  QUOTIENT_ASSIGN_OR_RETURN(const EngineChoice choice, ParsePlanName(plan));
+  QUOTIENT_ASSIGN_OR_RETURN(auto translated, Translate(graph, target));
+  std::string key;
+  if (target.cache != nullptr) {
+    key = CacheKey(graph, plan, target);
+    const std::optional<std::string> kept = target.cache->Find(key);
+    if (kept.has_value() && translated->LoadPlan(*kept, target).ok()) return translated;
+  }
+  QUOTIENT_RETURN_IF_ERROR(translated->AddConfiguration(choice.engine, choice.knobs));
+  QUOTIENT_RETURN_IF_ERROR(DnnStatus(translated->build_plan_at_index(0), plan));
+  if (target.cache != nullptr && translated->HasNote(0, fe::BehaviorNote_t::RUNTIME_COMPILATION)) {
+    Keep(*translated, key, target.cache);
+  }
+  return translated;
+}
+
+class FrontendPlan : public CudnnPlan {
+ public:
+  explicit FrontendPlan(std::unique_ptr<FrontendGraph> built) : built_(std::move(built)) {}
+
+  absl::StatusOr<int64_t> WorkspaceBytes() const override {
+    int64_t bytes = 0;
+    QUOTIENT_RETURN_IF_ERROR(
+        DnnStatus(built_->get_workspace_size_plan_at_index(0, bytes), "plan's workspace"));
+    return bytes;
+  }
+
+  absl::Status Execute(cudnnHandle_t handle, std::span<void*> buffers,
+                       void* workspace) const override {
+    const fe::error_t error = built_->execute_plan_at_index(
+        handle, buffers.data(), static_cast<int>(buffers.size()), workspace, /*plan_index=*/0);
+    if (error.is_good()) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat("cuDNN: execution: ", error.err_msg));
+  }
+
+ private:
+  const std::unique_ptr<FrontendGraph> built_;
+};
+
+}  // namespace
+
+int CudnnVersion() { return static_cast<int>(cudnnGetVersion()); }
+
+absl::Status CheckCudnn() {
+  if (CudnnVersion() >= kOldestCudnn) return absl::OkStatus();
+  return MakeError(Reason::kDeviceNotPresent,
+                   absl::StrCat("cuDNN is too old: ", CudnnVersion(), ", and ", kOldestCudnn,
+                                " (9.11) or newer is needed"));
+}
+
+absl::StatusOr<std::string> DescribeDevice(int ordinal) {
+  fe::DeviceProperties properties;
+  QUOTIENT_RETURN_IF_ERROR(
+      DnnStatus(properties.set_device_id(ordinal).build(), "device properties"));
+  std::vector<uint8_t> bytes;
+  QUOTIENT_RETURN_IF_ERROR(DnnStatus(properties.serialize(bytes), "device properties"));
+  while (!bytes.empty() && bytes.back() == 0) bytes.pop_back();
+  return std::string(bytes.begin(), bytes.end());
+}
+
+absl::StatusOr<CudnnDescription> ParseDescription(const std::string& properties_json) {
+  auto properties = std::make_shared<fe::DeviceProperties>();
+  const std::vector<uint8_t> bytes(properties_json.begin(), properties_json.end());
+  if (const fe::error_t error = properties->deserialize(bytes); error.is_bad()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cuDNN: a device's properties: ", error.err_msg));
+  }
+  return properties;
+}
+
+absl::StatusOr<std::vector<LibraryPlan>> FindPlans(const DnnGraph& graph,
+                                                   const CudnnTarget& target) {
+  const auto translated = Translate(graph, target);
   if (absl::IsUnimplemented(translated.status())) return std::vector<LibraryPlan>();
   QUOTIENT_RETURN_IF_ERROR(translated.status());
   FrontendGraph& frontend = **translated;
@@ -526,228 +547,10 @@ absl::StatusOr<std::vector<LibraryPlan>> FindPlans(const DnnGraph& graph, const 
   return plans;
 }
 
-std::string CacheKey(const DnnGraph& graph, const std::string& plan, const Target& target) {
-  return absl::StrCat("cuDNN ", CudnnVersion(), ", frontend ", CUDNN_FRONTEND_VERSION,
-                      ", translation ", kTranslation, "\n", target.device, "\n", ToString(graph),
-                      "\n", plan);
-}
-
-// What cannot be had as text is built again by the next process.
-void Keep(const FrontendGraph& built, const std::string& key, CodeCache* cache) {
-  const auto text = NoThrow([&]() -> absl::StatusOr<std::string> { return built.PlanText(); });
-  if (text.ok()) cache->Add(key, *text);
-}
-
-// The plan of that name at index 0, without asking the heuristics again. Those with code that is
-// compiled are kept, as the others take no time.
-absl::StatusOr<std::unique_ptr<FrontendGraph>> BuildPlan(const DnnGraph& graph,
-                                                         const std::string& plan,
-                                                         const Target& target) {
-  QUOTIENT_ASSIGN_OR_RETURN(const PlanChoice choice, ParsePlanName(plan));
-  QUOTIENT_ASSIGN_OR_RETURN(auto translated, Translate(graph, target));
-  std::string key;
-  if (target.cache != nullptr) {
-    key = CacheKey(graph, plan, target);
-    const std::optional<std::string> kept = target.cache->Find(key);
-    if (kept.has_value() && translated->LoadPlan(*kept, target).ok()) return translated;
-  }
-  QUOTIENT_RETURN_IF_ERROR(translated->AddConfiguration(choice.engine, choice.knobs));
-  QUOTIENT_RETURN_IF_ERROR(DnnStatus(translated->build_plan_at_index(0), plan));
-  if (target.cache != nullptr && translated->HasNote(0, fe::BehaviorNote_t::RUNTIME_COMPILATION)) {
-    Keep(*translated, key, target.cache);
-  }
-  return translated;
-}
-
-// --- with a device ---
-
-// A handle serves one thread at a time; making one takes milliseconds and device memory.
-class HandlePool {
- public:
-  HandlePool() = default;
-  ~HandlePool() {
-    for (cudnnHandle_t handle : idle_) cudnnDestroy(handle);
-    if (for_launches_ != nullptr) cudnnDestroy(for_launches_);
-  }
-
-  // Makes the handle of launches. They are captured, one at a time, and while a stream is captured
-  // no handle can be made.
-  absl::Status Open() { return DnnStatus(cudnnCreate(&for_launches_), "cudnnCreate"); }
-  cudnnHandle_t for_launches() const { return for_launches_; }
-
-  absl::StatusOr<cudnnHandle_t> Take() {
-    {
-      absl::MutexLock lock(&mutex_);
-      if (!idle_.empty()) {
-        cudnnHandle_t handle = idle_.back();
-        idle_.pop_back();
-        return handle;
-      }
-    }
-    cudnnHandle_t handle = nullptr;
-    QUOTIENT_RETURN_IF_ERROR(DnnStatus(cudnnCreate(&handle), "cudnnCreate"));
-    return handle;
-  }
-
-  void Return(cudnnHandle_t handle) {
-    absl::MutexLock lock(&mutex_);
-    idle_.push_back(handle);
-  }
-
- private:
-  absl::Mutex mutex_;
-  std::vector<cudnnHandle_t> idle_ ABSL_GUARDED_BY(mutex_);
-  cudnnHandle_t for_launches_ = nullptr;
-};
-
-// A handle of the pool for as long as the object lives.
-class Lease {
- public:
-  static absl::StatusOr<Lease> Of(HandlePool& pool) {
-    QUOTIENT_ASSIGN_OR_RETURN(cudnnHandle_t handle, pool.Take());
-    return Lease(pool, handle);
-  }
-  Lease(Lease&& other) noexcept
-      : pool_(other.pool_), handle_(std::exchange(other.handle_, nullptr)) {}
-  Lease& operator=(Lease&&) = delete;
-  ~Lease() {
-    if (handle_ != nullptr) pool_.Return(handle_);
-  }
-  cudnnHandle_t get() const { return handle_; }
-
- private:
-  Lease(HandlePool& pool, cudnnHandle_t handle) : pool_(pool), handle_(handle) {}
-  HandlePool& pool_;
-  cudnnHandle_t handle_;
-};
-
-class DnnLauncher : public StreamLauncher {
- public:
-  DnnLauncher(std::unique_ptr<FrontendGraph> graph, HandlePool& handles, int64_t workspace_bytes)
-      : graph_(std::move(graph)), handles_(handles), workspace_bytes_(workspace_bytes) {}
-
-  int64_t workspace_bytes() const override { return workspace_bytes_; }
-
-  absl::Status Enqueue(const Step& step, cudaStream_t stream) const override {
-    const cudnnHandle_t handle = handles_.for_launches();
-    QUOTIENT_RETURN_IF_ERROR(DnnStatus(cudnnSetStream(handle, stream), "cudnnSetStream"));
-    std::vector<void*> buffers;
-    for (const DeviceAddress address : step.buffers) {
-      buffers.push_back(reinterpret_cast<void*>(address));
-    }
-    const fe::error_t error =
-        graph_->execute_plan_at_index(handle, buffers.data(), static_cast<int>(buffers.size()),
-                                      reinterpret_cast<void*>(step.workspace), /*plan_index=*/0);
-    if (error.is_good()) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat("cuDNN: execution: ", error.err_msg));
-  }
-
- private:
-  const std::unique_ptr<FrontendGraph> graph_;
-  HandlePool& handles_;
-  const int64_t workspace_bytes_;
-};
-
-class OpenCudnn : public Cudnn {
- public:
-  OpenCudnn(int ordinal, const GpuFacts& facts, CodeCache* cache)
-      : ordinal_(ordinal),
-        device_{.compute_capability = facts.compute_capability,
-                .cache = cache,
-                .device = absl::StrCat(facts.name, " sm_", facts.compute_capability, ", ",
-                                       facts.processors, " processors, TF32 override '",
-                                       facts.tf32_override, "'")} {}
-
-  // What is missing shows now, not in the middle of the work.
-  absl::Status Open() { return handles_.Open(); }
-
-  absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) override {
-    QUOTIENT_ASSIGN_OR_RETURN(const Lease handle, Lease::Of(handles_));
-    return FindPlans(graph, ThisDevice(handle));
-  }
-
-  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const DnnGraph& graph,
-                                                    const std::string& plan) override {
-    QUOTIENT_ASSIGN_OR_RETURN(const Lease handle, Lease::Of(handles_));
-    QUOTIENT_ASSIGN_OR_RETURN(auto built, BuildPlan(graph, plan, ThisDevice(handle)));
-    int64_t bytes = 0;
-    QUOTIENT_RETURN_IF_ERROR(
-        DnnStatus(built->get_workspace_size_plan_at_index(0, bytes), "workspace of " + plan));
-    return std::make_unique<DnnLauncher>(std::move(built), handles_, bytes);
-  }
-
-  absl::StatusOr<std::string> PropertiesJson() override {
-    fe::DeviceProperties properties;
-    QUOTIENT_RETURN_IF_ERROR(
-        DnnStatus(properties.set_device_id(ordinal_).build(), "device properties"));
-    std::vector<uint8_t> bytes;
-    QUOTIENT_RETURN_IF_ERROR(DnnStatus(properties.serialize(bytes), "device properties"));
-    while (!bytes.empty() && bytes.back() == 0) bytes.pop_back();
-    return std::string(bytes.begin(), bytes.end());
-  }
-
- private:
-  Target ThisDevice(const Lease& handle) const {
-    Target target = device_;
-    target.handle = handle.get();
-    return target;
-  }
-
-  const int ordinal_;
-  const Target device_;  // without a handle
-  HandlePool handles_;
-};
-
-// --- without a device ---
-
-class DescribedDevice : public DnnChecker {
- public:
-  explicit DescribedDevice(Target target) : target_(std::move(target)) {}
-
-  absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) override {
-    return NoThrow([&] { return FindPlans(graph, target_); });
-  }
-  absl::Status Build(const DnnGraph& graph, const std::string& plan) override {
-    const absl::Status status = NoThrow([&] { return BuildPlan(graph, plan, target_).status(); });
-    // Code that cuDNN compiles is loaded when it is done; only that fails without a driver.
-    const bool only_loading_failed =
-        status.message().find("CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER") != std::string::npos;
-    return only_loading_failed ? absl::OkStatus() : status;
-  }
-
- private:
-  const Target target_;
-};
-
-}  // namespace
-
-absl::Status CheckCudnn() {
-  if (CudnnVersion() >= kOldestCudnn) return absl::OkStatus();
-  return MakeError(Reason::kDeviceNotPresent,
-                   absl::StrCat("cuDNN is too old: ", CudnnVersion(), ", and ", kOldestCudnn,
-                                " (9.11) or newer is needed"));
-}
-
-absl::StatusOr<std::unique_ptr<Cudnn>> Cudnn::Create(int ordinal, const GpuFacts& facts,
-                                                     CodeCache* cache) {
-  auto cudnn = std::make_unique<OpenCudnn>(ordinal, facts, cache);
-  QUOTIENT_RETURN_IF_ERROR(cudnn->Open());
-  return cudnn;
-}
-
-absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(const std::string& properties_json,
-                                                          int compute_capability,
-                                                          CodeCache* cache) {
-  auto properties = std::make_shared<fe::DeviceProperties>();
-  const std::vector<uint8_t> bytes(properties_json.begin(), properties_json.end());
-  if (const fe::error_t error = properties->deserialize(bytes); error.is_bad()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cuDNN: a device's properties: ", error.err_msg));
-  }
-  return std::make_unique<DescribedDevice>(Target{.properties = std::move(properties),
-                                                  .compute_capability = compute_capability,
-                                                  .cache = cache,
-                                                  .device = properties_json});
+absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildPlan(const DnnGraph& graph, const std::string& plan,
+                                                     const CudnnTarget& target) {
+  QUOTIENT_ASSIGN_OR_RETURN(auto built, BuildGraph(graph, plan, target));
+  return std::make_unique<FrontendPlan>(std::move(built));
 }
 
 }  // namespace quotient::kernels::cuda

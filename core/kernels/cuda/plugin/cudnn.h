@@ -1,15 +1,23 @@
 #pragma once
 
-// cuDNN through cudnn_frontend, with a GPU and without one. The header tells nothing of either
-// library: cudnn.cc takes half a minute to compile, and is the only file that includes them.
+// Graphs and their plans by cudnn_frontend. The header tells nothing of that library: cudnn.cc
+// takes half a minute to compile, and is the only file that includes it.
 
+#include <cudnn.h>
+
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/kernels/cuda/gpu.h"
+
+namespace cudnn_frontend {
+class DeviceProperties;
+}
 
 namespace quotient::kernels::cuda {
 
@@ -18,26 +26,36 @@ int CudnnVersion();
 // DEVICE_NOT_PRESENT if the library that was found is too old.
 absl::Status CheckCudnn();
 
-// For the device that is selected in Create; whoever calls selects it again. Thread-safe. A cache
-// (null: none) keeps plans that cuDNN compiles.
-class Cudnn {
- public:
-  // `facts`: what the driver says of the device.
-  static absl::StatusOr<std::unique_ptr<Cudnn>> Create(int ordinal, const GpuFacts& facts,
-                                                       CodeCache* cache);
-  virtual ~Cudnn() = default;
+// A description of a device as text, and back. INVALID_ARGUMENT for what is none.
+using CudnnDescription = std::shared_ptr<const cudnn_frontend::DeviceProperties>;
+absl::StatusOr<std::string> DescribeDevice(int ordinal);
+absl::StatusOr<CudnnDescription> ParseDescription(const std::string& properties_json);
 
-  // As in Gpu. A plan's name lists its engine's number and knobs.
-  virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) = 0;
-  // The launcher must not outlive this object.
-  virtual absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const DnnGraph& graph,
-                                                            const std::string& plan) = 0;
-  // What NewDnnChecker takes, of this device.
-  virtual absl::StatusOr<std::string> PropertiesJson() = 0;
+// Whom to ask: a device by its handle, or a description of one.
+struct CudnnTarget {
+  cudnnHandle_t handle = nullptr;
+  CudnnDescription properties;
+  int compute_capability = 0;
+  CodeCache* cache = nullptr;  // may be null
+  std::string device;          // in the cache's keys
 };
 
-// Needs no device. Thread-safe.
-absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(const std::string& properties_json,
-                                                          int compute_capability, CodeCache* cache);
+// A plan that is built. Immutable.
+class CudnnPlan {
+ public:
+  virtual ~CudnnPlan() = default;
+  virtual absl::StatusOr<int64_t> WorkspaceBytes() const = 0;
+  // Adds it to the handle's stream. Buffers as in DnnGraph.
+  virtual absl::Status Execute(cudnnHandle_t handle, std::span<void*> buffers,
+                               void* workspace) const = 0;
+};
+
+// As Plans and Prepare of Gpu. A plan's name is that of cudnn_plan_name.h. A target's handle serves
+// one call at a time.
+absl::StatusOr<std::vector<LibraryPlan>> FindPlans(const DnnGraph& graph,
+                                                   const CudnnTarget& target);
+// Plans that cuDNN compiles are taken from the target's cache, and kept there.
+absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildPlan(const DnnGraph& graph, const std::string& plan,
+                                                     const CudnnTarget& target);
 
 }  // namespace quotient::kernels::cuda

@@ -10,6 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/plugin/cuda_gpu.h"
 #include "core/kernels/cuda/plugin/cudnn.h"
+#include "core/kernels/cuda/plugin/cudnn_checker.h"
 #include "core/kernels/cuda/plugin/device.h"
 #include "core/kernels/cuda/plugin/no_throw.h"
 #include "core/kernels/cuda/plugin/nvrtc.h"

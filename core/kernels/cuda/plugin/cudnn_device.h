@@ -1,0 +1,32 @@
+#pragma once
+
+// cuDNN on a GPU.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/cuda/gpu.h"
+
+namespace quotient::kernels::cuda {
+
+// For the device that is selected in Create; whoever calls selects it again. Thread-safe. A cache
+// (null: none) keeps plans that cuDNN compiles.
+class CudnnDevice {
+ public:
+  // `facts`: what the driver says of the device.
+  static absl::StatusOr<std::unique_ptr<CudnnDevice>> Create(int ordinal, const GpuFacts& facts,
+                                                             CodeCache* cache);
+  virtual ~CudnnDevice() = default;
+
+  // As in Gpu. A plan's name lists its engine's number and knobs.
+  virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) = 0;
+  // The launcher must not outlive this object.
+  virtual absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const DnnGraph& graph,
+                                                            const std::string& plan) = 0;
+  // What NewDnnChecker takes, of this device.
+  virtual absl::StatusOr<std::string> PropertiesJson() = 0;
+};
+
+}  // namespace quotient::kernels::cuda
