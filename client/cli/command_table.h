@@ -1,14 +1,12 @@
 #pragma once
 
-// Every command and option of the program. Parsing, help and shell completion are drawn from these
-// two tables and from nothing else.
+// Every command of the program. Parsing, help and shell completion are drawn from this table and
+// that of options (option_table.h), and from nothing else.
 
 #include <span>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/cli/settings.h"
 
 namespace quotient::cli {
 
@@ -41,20 +39,7 @@ struct Command {
   std::vector<const char*> examples;
 };
 
-struct Option {
-  const char* name;   // without the dashes
-  char short_name;    // 0: none
-  const char* value;  // what stands for the value in the help; nullptr: a switch
-  unsigned commands;  // CommandBits that take it
-  bool repeatable;
-  Completion completion;
-  std::vector<const char*> choices;
-  const char* help;
-  absl::Status (*apply)(absl::string_view value, Settings* settings);
-};
-
 std::span<const Command> Commands();
-std::span<const Option> Options();
 
 const Command* FindCommand(absl::string_view name);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/cli/command_table.h"
+#include "client/cli/option_table.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/option_table.h"
 
 namespace quotient::cli {
 namespace {

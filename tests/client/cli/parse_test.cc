@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client/cli/help.h"
+#include "client/cli/option_table.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::cli {
