@@ -11,6 +11,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/cuda_backend.h"
+#include "core/kernels/device_name.h"
 #include "core/kernels/onednn/onednn_backend.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
@@ -135,9 +136,9 @@ absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int th
     }
   }
   if (any_time) return snapshot;
-  return MakeError(Reason::kOptionInvalid,
-                   absl::StrCat("no kernel has been measured on ", name, " at ",
-                                Counted(threads, "thread"), ": ", fingerprint.text));
+  return MakeError(Reason::kOptionInvalid, absl::StrCat("no kernel has been measured on ", name,
+                                                        " (", kernels::DeviceName(fingerprint.text),
+                                                        ") at ", Counted(threads, "thread")));
 }
 
 }  // namespace quotient::optimize

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/counted.h"
 #include "core/base/log.h"
+#include "core/kernels/device_name.h"
 #include "core/optimize/report.h"
 
 namespace quotient::optimize {
@@ -155,7 +156,8 @@ std::string ToTable(const Report& report) {
   AppendFigures(report, &out);
   if (!report.measured) absl::StrAppend(&out, "  ", UnmeasuredText(report), "\n");
   if (report.recorded.has_value()) {
-    absl::StrAppend(&out, "  Recorded on: ", Escaped(report.fingerprint), "\n");
+    absl::StrAppend(&out, "  Recorded on: ", Escaped(kernels::DeviceName(report.fingerprint)),
+                    "\n");
   }
   AppendNodes(report, &out);
   AppendRules(report, &out);

@@ -14,7 +14,7 @@ Report Example() {
   report.engine_version = "0.1.0";
   report.measured = true;
   report.device = "cpu";
-  report.fingerprint = "cpu: AMD & sons";
+  report.fingerprint = "cpu; AMD & sons; flags avx";
   report.threads = 2;
   report.original = {12, 100.5, {10, 0}, {120, 119, 125, 40}};
   report.optimized = {9, 80.25, {7, 1}, {90, 89, 99, 40}};
@@ -159,7 +159,7 @@ TEST(ReportTest, WhatWasRecordedIsNotCalledMeasured) {
               std::string::npos)
         << text;
   }
-  EXPECT_NE(table.find("Recorded on: cpu: AMD & sons"), std::string::npos);
+  EXPECT_NE(table.find("Recorded on: AMD & sons\n"), std::string::npos);
   EXPECT_NE(html.find("predicted from recorded times and estimates; nothing was measured now"),
             std::string::npos);
   EXPECT_NE(html.find("by engine 0.1.0"), std::string::npos);

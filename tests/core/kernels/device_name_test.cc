@@ -1,0 +1,26 @@
+#include "core/kernels/device_name.h"
+
+#include <gtest/gtest.h>
+
+namespace quotient::kernels {
+namespace {
+
+TEST(DeviceNameTest, IsWhatPeopleKnowTheDeviceBy) {
+  EXPECT_EQ(DeviceName("cpu; AuthenticAMD family 25 model 1 stepping 0 (AMD EPYC 7B13); flags avx"),
+            "AMD EPYC 7B13");
+  EXPECT_EQ(DeviceName("cpu; GenuineIntel family 6 model 143 stepping 8 (Intel(R) Xeon(R) 8481C); "
+                       "flags avx; compiler 12 (Debian)"),
+            "Intel(R) Xeon(R) 8481C");
+  EXPECT_EQ(DeviceName("cuda; NVIDIA H200; sm_90; processors 132"), "NVIDIA H200");
+}
+
+TEST(DeviceNameTest, AnyOtherTextIsItsOwnName) {
+  for (const char* const text : {"", "a core", "cpu; ", "cpu; ; x"}) {
+    EXPECT_EQ(DeviceName(text), text);
+  }
+  EXPECT_EQ(DeviceName("cpu; (x"), "(x");
+  EXPECT_EQ(DeviceName("cpu; ()"), "()");
+}
+
+}  // namespace
+}  // namespace quotient::kernels
