@@ -270,7 +270,7 @@ const Option kOptions[] = {
     {"json",
      0,
      nullptr,
-     kRemote | kVersion,
+     kRemote | kSnapshot | kVersion,
      false,
      Completion::kNothing,
      {},

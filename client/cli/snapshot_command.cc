@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,8 +12,10 @@
 #include "core/base/clock.h"
 #include "core/base/counted.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/device_name.h"
 #include "core/optimize/devices.h"
 #include "core/os/atomic_file.h"
 #include "core/timing/snapshot.h"
@@ -20,19 +23,82 @@
 namespace quotient::cli {
 namespace {
 
+// Kernels of a snapshot, by what is known of them.
+struct Counts {
+  int64_t ok = 0;
+  int64_t noisy = 0;
+  int64_t unsupported = 0;
+
+  int64_t measured() const { return ok + noisy; }
+};
+
+Counts CountKernels(const timing::Snapshot& snapshot) {
+  Counts counts;
+  for (const auto& [key, timing] : snapshot.timings) {
+    switch (timing.state) {
+      case timing::TimingState::kOk:
+        ++counts.ok;
+        break;
+      case timing::TimingState::kNoisy:
+        ++counts.noisy;
+        break;
+      case timing::TimingState::kUnsupported:
+      case timing::TimingState::kFailed:  // not in snapshots
+        ++counts.unsupported;
+        break;
+    }
+  }
+  return counts;
+}
+
 absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenTimings(const std::string& path) {
   if (path.empty()) return OpenKeptTimings();
   // A store is made where there is none, which is not what somebody means who types its name.
   QUOTIENT_RETURN_IF_ERROR(client::MapTypedFile(path).status());
-  return timing::OpenFileStore(path);
+  auto timings = timing::OpenFileStore(path);
+  if (!timings.ok()) return MakeError(Reason::kOptionInvalid, timings.status().message());
+  return timings;
+}
+
+std::string DeviceText(const timing::Snapshot& snapshot) {
+  return absl::StrCat(snapshot.device, " (", kernels::DeviceName(snapshot.fingerprint), ")");
 }
 
 absl::StatusOr<timing::Snapshot> Record(const Settings& settings) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
                             OpenTimings(settings.timings));
-  return optimize::Devices(timings.get())
-      .Record(settings.options.device, settings.options.ThreadsToUse(),
-              Clock::System().UnixMs() / 1000);
+  const int threads = settings.options.ThreadsToUse();
+  QUOTIENT_ASSIGN_OR_RETURN(
+      timing::Snapshot snapshot,
+      optimize::Devices(timings.get())
+          .Record(settings.options.device, threads, Clock::System().UnixMs() / 1000));
+  if (CountKernels(snapshot).measured() > 0) return snapshot;
+  return MakeError(
+      Reason::kOptionInvalid,
+      absl::StrCat(settings.timings.empty() ? "the timings that --local keeps" : settings.timings,
+                   ": no kernel has been measured on ", DeviceText(snapshot), " at ",
+                   Counted(threads, "thread")));
+}
+
+std::string SummaryText(const std::string& file, const timing::Snapshot& snapshot) {
+  const Counts counts = CountKernels(snapshot);
+  return absl::StrCat(file, ": ", Counted(std::ssize(snapshot.timings), "kernel"), " of ",
+                      DeviceText(snapshot), ": ", counts.measured(), " measured, ", counts.noisy,
+                      " of them noisy; ", counts.unsupported, " not supported there\n");
+}
+
+std::string SummaryJson(const std::string& file, const timing::Snapshot& snapshot) {
+  const Counts counts = CountKernels(snapshot);
+  const nlohmann::ordered_json json = {
+      {"file", file},
+      {"device", snapshot.device},
+      {"fingerprint", snapshot.fingerprint},
+      {"threads", snapshot.partition.threads},
+      {"recorded", RecordedTime(snapshot)},
+      {"engine", snapshot.engine},
+      {"kernels",
+       {{"ok", counts.ok}, {"noisy", counts.noisy}, {"unsupported", counts.unsupported}}}};
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -40,21 +106,17 @@ absl::StatusOr<timing::Snapshot> Record(const Settings& settings) {
 absl::Status RunSnapshot(const Settings& settings, client::Interrupt* /*interrupt*/) {
   auto file = os::AtomicFile::Create(settings.output);
   if (!file.ok()) return MakeError(Reason::kOptionInvalid, file.status().message());
-  absl::StatusOr<timing::Snapshot> snapshot = Record(settings);
-  if (!snapshot.ok() && GetReason(snapshot.status()) == Reason::kOptionInvalid) {
-    return Annotate(snapshot.status(),
-                    settings.timings.empty() ? "the timings that --local keeps" : settings.timings);
-  }
-  QUOTIENT_RETURN_IF_ERROR(snapshot.status());
-  const std::string text = ToText(*snapshot);
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::Snapshot snapshot, Record(settings));
+  const std::string text = ToText(snapshot);
   // A file of timings is data, too: what is written can be read.
   QUOTIENT_RETURN_IF_ERROR(
       Annotate(timing::ParseSnapshot(text).status(), "the timings make no snapshot"));
   QUOTIENT_RETURN_IF_ERROR((*file)->Append(text));
   QUOTIENT_RETURN_IF_ERROR((*file)->Commit());
-  std::printf("%s: %s of %s\n", settings.output.c_str(),
-              Counted(std::ssize(snapshot->timings), "kernel").c_str(),
-              Escaped(snapshot->fingerprint).c_str());
+  std::fputs((settings.json ? SummaryJson(settings.output, snapshot)
+                            : Printable(SummaryText(settings.output, snapshot)))
+                 .c_str(),
+             stdout);
   return absl::OkStatus();
 }
 

@@ -63,8 +63,8 @@ class Devices {
   absl::StatusOr<std::shared_ptr<Device>> Get(const std::string& name, int threads,
                                               absl::string_view snapshot = {});
 
-  // What is known of the kernels of a device that is here, as a snapshot of that time.
-  // OPTION_INVALID if nothing is known, or for a device that is not measured.
+  // What is known of the kernels of a device that is here, perhaps nothing, as a snapshot of that
+  // time. DEVICE_NOT_PRESENT; OPTION_INVALID for a device that is not measured.
   absl::StatusOr<timing::Snapshot> Record(const std::string& name, int threads,
                                           int64_t unix_s) const;
 

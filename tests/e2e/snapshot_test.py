@@ -23,7 +23,9 @@ class SnapshotTest(harness.TestCase):
         self.assert_code(measured, 0)
         recorded = self.quotient("snapshot", "-o", name, "--threads", "1", *more)
         self.assert_code(recorded, 0)
-        self.assertRegex(recorded.out, rf"^{name}: [0-9]+ kernels? of ")
+        self.assertRegex(recorded.out,
+                         rf"^{name}: [0-9]+ kernels? of cpu \([^;]+\): [0-9]+ measured, "
+                         r"[0-9]+ of them noisy; [0-9]+ not supported there\n$")
         return self.folder / name
 
     def optimize(self, *more, snapshot="box.snapshot", output="out.onnx"):
@@ -85,12 +87,32 @@ class SnapshotTest(harness.TestCase):
         _, report, _ = self.optimize("--local")
         self.assertGreater(report["original"]["kernels"]["measured"], 0)
 
+    def test_what_is_recorded_is_counted_for_programs_too(self):
+        snapshot = self.record()
+        states = [line.split(" ")[5] for line in snapshot.read_text().splitlines()
+                  if line.startswith("kernel ") and not line.startswith("kernel unsupported ")]
+        result = self.quotient("snapshot", "-o", "box.snapshot", "--threads", "1", "--json")
+        self.assert_code(result, 0)
+        summary = result.json()
+        self.assertEqual(summary["file"], "box.snapshot")
+        self.assertEqual((summary["device"], summary["threads"]), ("cpu", 1))
+        self.assertEqual(summary["kernels"]["ok"], states.count("ok"))
+        self.assertEqual(summary["kernels"]["noisy"], states.count("noisy"))
+        self.assertIn(f"\nfingerprint {summary['fingerprint']}\n", snapshot.read_text())
+
     def test_nothing_measured_nothing_recorded(self):
-        for arguments in ((), ("--timings", "none.db"), ("--device", "model:h200")):
+        (self.folder / "note.txt").write_text("not a timing file")
+        for arguments, words in (
+                ((), "the timings that --local keeps: no kernel has been measured on cpu ("),
+                (("--timings", "none.db"), "none.db"),
+                (("--timings", "note.txt"), "note.txt: is not a timing file"),
+                (("--device", "model:h200"), "OPTION_INVALID: device: 'model:h200' is not")):
             result = self.quotient("snapshot", "-o", "box.snapshot", *arguments)
-            self.assert_code(result, 2, "OPTION_INVALID")
+            self.assert_code(result, 2, "OPTION_INVALID", words)
+            self.assertNotIn("flags", result.err)
             self.assertFalse((self.folder / "box.snapshot").exists())
         self.assertFalse((self.folder / "none.db").exists())
+        self.assertEqual((self.folder / "note.txt").read_text(), "not a timing file")
 
     def test_a_file_that_is_no_snapshot_is_named(self):
         snapshot = self.record()

@@ -79,13 +79,14 @@ TEST(ParseTest, EveryOptionOfOptimize) {
 }
 
 TEST(ParseTest, EveryOptionOfSnapshot) {
-  ASSERT_OK_AND_ASSIGN(
-      const Settings s,
-      Parse("snapshot", {"-o", "f", "--device", "cpu", "--threads", "3", "--timings", "t.db"}));
+  ASSERT_OK_AND_ASSIGN(const Settings s,
+                       Parse("snapshot", {"-o", "f", "--device", "cpu", "--threads", "3",
+                                          "--timings", "t.db", "--json"}));
   EXPECT_EQ(s.output, "f");
   EXPECT_EQ(s.options.device, "cpu");
   EXPECT_EQ(s.options.threads, 3);
   EXPECT_EQ(s.timings, "t.db");
+  EXPECT_TRUE(s.json);
 }
 
 TEST(ParseTest, OptionsAndPositionalsMix) {
