@@ -32,7 +32,8 @@ absl::StatusOr<std::unique_ptr<kernels::Backend>> Open(const std::string& name, 
 absl::StatusOr<std::shared_ptr<Device>> MakeRecorded(const BlobId& id, absl::string_view bytes) {
   if (BlobId::Of(bytes) != id) {
     return MakeError(Reason::kOptionInvalid,
-                     bytes.empty() ? "is not there" : "the bytes are others");
+                     bytes.empty() ? "is not known here: --device-snapshot FILE gives its content"
+                                   : "the bytes are others");
   }
   QUOTIENT_ASSIGN_OR_RETURN(timing::Snapshot parsed, timing::ParseSnapshot(bytes));
   const auto snapshot = std::make_shared<const timing::Snapshot>(std::move(parsed));

@@ -1,6 +1,8 @@
 #include "server/jobs/admission.h"
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -92,10 +94,14 @@ absl::Status Admission::CheckBlobs(const JobSpec& spec) const {
     if (!present) missing.push_back(id);
   }
   if (missing.empty()) return absl::OkStatus();
-  absl::Status status = MakeError(Reason::kBlobMissing, absl::StrCat(missing.size(),
-                                                                     " of the job's blobs are not "
-                                                                     "on the server, the first: ",
-                                                                     missing[0].Text()));
+  std::string problem = absl::StrCat(
+      missing.size(), " of the job's blobs are not on the server, the first: ", missing[0].Text());
+  const std::optional<BlobId> snapshot = optimize::SnapshotOf(spec.options.device);
+  if (snapshot.has_value() && std::ranges::find(missing, *snapshot) != missing.end()) {
+    absl::StrAppend(&problem,
+                    "; the device's snapshot is missing: --device-snapshot FILE sends it");
+  }
+  absl::Status status = MakeError(Reason::kBlobMissing, problem);
   for (const BlobId& id : missing) wire::AddMissingBlob(id, &status);
   return status;
 }

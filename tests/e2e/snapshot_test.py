@@ -130,9 +130,10 @@ class SnapshotTest(harness.TestCase):
     def test_a_digest_that_nobody_has_is_named(self):
         name = "a" * 64 + "/5"
         arguments = ("optimize", "m.onnx", "-o", "out.onnx", "--device", "snapshot:" + name)
-        self.assert_code(self.quotient(*arguments, "--local"), 2, name)
+        self.assert_code(self.quotient(*arguments, "--local"), 2, name, "--device-snapshot FILE")
         self.serve()
-        self.assert_code(self.quotient(*arguments), 4, "BLOB_MISSING", name)
+        self.assert_code(self.quotient(*arguments), 4, "BLOB_MISSING", name,
+                         "the device's snapshot is missing: --device-snapshot FILE")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,9 @@ TEST_F(DevicesTest, OfManySnapshotsThoseUsedLastAreKept) {
     const std::string other = TextOf(absl::StrCat(i));
     ASSERT_OK(devices_.Get(SnapshotDevice(other), 1, other));
   }
-  EXPECT_THAT(devices_.Get(name, 1), HasReason(Reason::kOptionInvalid, HasSubstr("is not there")));
+  EXPECT_THAT(
+      devices_.Get(name, 1),
+      HasReason(Reason::kOptionInvalid, HasSubstr("is not known here: --device-snapshot FILE")));
   EXPECT_OK(devices_.Get(name, 1, text));
 }
 

@@ -7,6 +7,7 @@ namespace {
 
 using ::quotient::testing::HasReason;
 using ::quotient::testing::QueueTest;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -102,7 +103,8 @@ TEST_F(AdmissionTest, ASnapshotOfTheDeviceMustBeThereLikeTheModel) {
   SubmitRequest request = Request("model");
   request.spec.options.device = optimize::SnapshotDevice("a snapshot");
   EXPECT_THAT(admission_->Submit(request),
-              HasReason(Reason::kBlobMissing, HasSubstr(BlobId::Of("a snapshot").Text())));
+              HasReason(Reason::kBlobMissing, AllOf(HasSubstr(BlobId::Of("a snapshot").Text()),
+                                                    HasSubstr("--device-snapshot FILE"))));
   ASSERT_OK(blobs_->Put("a snapshot"));
   EXPECT_EQ(MustSubmit(request).disposition, Disposition::kNew);
   EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kNew);
