@@ -1,10 +1,12 @@
 #include "server/jobs/dispatch.h"
 
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 
@@ -105,6 +107,7 @@ absl::StatusOr<int> Dispatch::RecoverAll() { return TakeBack(std::numeric_limits
 
 absl::StatusOr<int> Dispatch::TakeBack(std::optional<int64_t> leases_until_ms) {
   int taken = 0;
+  std::vector<std::string> given_up;
   QUOTIENT_RETURN_IF_ERROR(ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     JobTransaction& store = edit.store();
     const int64_t until = leases_until_ms.value_or(store.now_ms());
@@ -115,6 +118,7 @@ absl::StatusOr<int> Dispatch::TakeBack(std::optional<int64_t> leases_until_ms) {
       if (poisoned) {
         job.error = MakeError(Reason::kPoisoned, absl::StrCat("the worker died on each of ",
                                                               job.attempt, " attempts"));
+        given_up.push_back(absl::StrCat("job ", job.id, ": ", job.error.message()));
       }
       QUOTIENT_RETURN_IF_ERROR(
           edit.Move(&job, JobEvent::kLose, "recovery", poisoned ? "POISONED" : "lease_lost"));
@@ -123,6 +127,7 @@ absl::StatusOr<int> Dispatch::TakeBack(std::optional<int64_t> leases_until_ms) {
     }
     return absl::OkStatus();
   }));
+  for (const std::string& line : given_up) Log().error("{}", line);
   return taken;
 }
 

@@ -1,6 +1,7 @@
 #include "server/worker/worker_pool.h"
 
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "core/base/log.h"
@@ -14,6 +15,31 @@ namespace {
 constexpr absl::Duration kPoll = absl::Seconds(5);
 // A result is worth this many attempts to keep it.
 constexpr int kMaxWrites = 20;
+
+// What is our fault, or the machine's, is for operators to see. That a model is refused or a job is
+// cancelled is everyday; that a device or a file is missing may be either.
+spdlog::level::level_enum LevelOf(const absl::Status& outcome) {
+  switch (outcome.code()) {
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kUnimplemented:
+      return spdlog::level::info;
+    case absl::StatusCode::kFailedPrecondition:
+      return spdlog::level::warn;
+    default:
+      return spdlog::level::err;
+  }
+}
+
+void LogOutcome(const std::string& job_id, const absl::Status& outcome, double seconds) {
+  if (outcome.ok()) {
+    Log().info("job {}: finished after {:.1f} s", job_id, seconds);
+  } else {
+    Log().log(LevelOf(outcome), "job {}: no result after {:.1f} s: {}", job_id, seconds,
+              Escaped(outcome.message()));
+  }
+}
 
 }  // namespace
 
@@ -86,9 +112,7 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
       job, stop, &sink, settings_.checkpoint_seconds > 0 ? &checkpoint : nullptr);
   const bool ours = keeper.Stop();
   Unregister(&token);
-  Log().info("job {}: {} after {:.1f} s", job.id,
-             result.ok() ? "finished" : Escaped(result.status().message()),
-             dependencies_.clock->SecondsSince(start_ns));
+  LogOutcome(job.id, result.status(), dependencies_.clock->SecondsSince(start_ns));
   if (ours) Settle(claimed.lease, result);
 }
 

@@ -2,12 +2,14 @@
 
 #include <thread>
 
+#include "tests/server/support/log_capture.h"
 #include "tests/server/support/queue_fixture.h"
 
 namespace quotient::jobs {
 namespace {
 
 using ::quotient::testing::HasReason;
+using ::quotient::testing::LogCapture;
 using ::quotient::testing::QueueTest;
 using ::quotient::testing::StatusIs;
 using ::testing::ElementsAre;
@@ -90,6 +92,7 @@ TEST_F(DispatchTest, ARestartTakesRunningJobsUpAgain) {
 
 TEST_F(DispatchTest, AJobThatKillsItsWorkerEachTimeIsGivenUp) {
   const std::string id = MustSubmit(Request("a")).job.id;
+  const LogCapture log;
   for (int i = 0; i < Ledger::kMaxAttempts; ++i) {
     EXPECT_EQ(MustGet(id).state, JobState::kQueued);
     MustClaim();
@@ -98,6 +101,8 @@ TEST_F(DispatchTest, AJobThatKillsItsWorkerEachTimeIsGivenUp) {
   }
   EXPECT_EQ(MustGet(id).state, JobState::kFailed);
   EXPECT_THAT(MustGet(id).error, HasReason(Reason::kPoisoned));
+  EXPECT_THAT(log.lines(),
+              ElementsAre("error job " + id + ": the worker died on each of 3 attempts\n"));
 }
 
 TEST_F(DispatchTest, ACancelledRunEndsAsCancelledWhateverTheWorkerSays) {

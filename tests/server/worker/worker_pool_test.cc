@@ -2,6 +2,7 @@
 
 #include "server/worker/leased_checkpoint.h"
 #include "tests/server/support/fake_runner.h"
+#include "tests/server/support/log_capture.h"
 #include "tests/server/support/queue_fixture.h"
 
 namespace quotient::worker {
@@ -10,9 +11,11 @@ namespace {
 using jobs::JobState;
 using ::quotient::testing::FakeRunner;
 using ::quotient::testing::HasReason;
+using ::quotient::testing::LogCapture;
 using ::quotient::testing::QueueTest;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 
 class WorkerPoolTest : public QueueTest {
  protected:
@@ -57,6 +60,24 @@ TEST_F(WorkerPoolTest, RunsJobsToTheirEnd) {
   AwaitState(good, JobState::kSucceeded);
   AwaitState(bad, JobState::kFailed);
   EXPECT_THAT(MustGet(bad).error, HasReason(Reason::kModelMalformed));
+}
+
+TEST_F(WorkerPoolTest, OnlyWhatOperatorsCanMendIsLoggedAsTrouble) {
+  runner_.Release();
+  const LogCapture log;
+  auto pool = StartPool();
+  const std::string good = MustSubmit(Request("model")).job.id;
+  const std::string bad = MustSubmit(Request("bad")).job.id;
+  const std::string lost = MustSubmit(Request("lost")).job.id;
+  AwaitState(lost, JobState::kFailed);
+  const std::string bug = MustSubmit(Request("bug")).job.id;
+  AwaitState(bug, JobState::kFailed);
+  pool.reset();
+  EXPECT_THAT(log.lines(),
+              IsSupersetOf({"info job " + good + ": finished after 0.0 s\n",
+                            "info job " + bad + ": no result after 0.0 s: node 'x': bad\n",
+                            "warning job " + lost + ": no result after 0.0 s: no such device\n",
+                            "error job " + bug + ": no result after 0.0 s: a bug\n"}));
 }
 
 TEST_F(WorkerPoolTest, ACancelledJobStops) {
