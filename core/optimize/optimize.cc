@@ -121,7 +121,10 @@ class Run {
             bytes / (1 << 30), memory / (1 << 30)));
   }
 
+  // The device comes first: that it is not there is known before anything is done for it.
   absl::Status Read() {
+    QUOTIENT_ASSIGN_OR_RETURN(device_, environment_.devices->Get(options_.device, threads_,
+                                                                 environment_.device_snapshot));
     QUOTIENT_ASSIGN_OR_RETURN(original_, Prepare(files_, options_, threads_, stop_));
     QUOTIENT_RETURN_IF_ERROR(CheckFits());
     report_.notes = original_.shapes.notes;
@@ -135,8 +138,6 @@ class Run {
   }
 
   absl::Status Baseline() {
-    QUOTIENT_ASSIGN_OR_RETURN(device_, environment_.devices->Get(options_.device, threads_,
-                                                                 environment_.device_snapshot));
     QUOTIENT_ASSIGN_OR_RETURN(original_cost_,
                               cost::PredictGraph(original_.cut.graph, costs(), stop_));
     if (device_->snapshot() != nullptr) {

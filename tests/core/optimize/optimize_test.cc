@@ -254,6 +254,12 @@ TEST_F(OptimizeTest, BadModelsAndOptionsHaveReasons) {
   EXPECT_EQ(GetReason(Run(model).status()), Reason::kOptionInvalid);
 }
 
+// Before the model is even read.
+TEST_F(OptimizeTest, ADeviceThatIsNotThereIsFoundFirst) {
+  options_.device = "cuda:99";
+  EXPECT_EQ(GetReason(Run("not a model").status()), Reason::kDeviceNotPresent);
+}
+
 TEST_F(OptimizeTest, AssumedDimensionsThatMakeNoSenseAskForOnes) {
   networks::NetworkBuilder builder("contradiction", 1);
   const std::string a = builder.Input("a", {"2", "length"});

@@ -31,7 +31,7 @@ class CoreRunnerTest : public ::testing::Test {
 
   absl::Status RunOn(const BlobId& snapshot) {
     jobs::Job job{.id = "job"};
-    // Not a model: what is wrong with the snapshot's blob is found first.
+    // Not a model: what is wrong with the snapshot is found first.
     job.spec.model.graph = *blobs_->Put("model");
     job.spec.options.device = "snapshot:" + snapshot.Text();
     return runner_->Run(job, {}, nullptr, nullptr).status();
@@ -63,7 +63,7 @@ TEST_F(CoreRunnerTest, ASnapshotThatWasDamagedOnTheDiskIsNamed) {
 
 TEST_F(CoreRunnerTest, ASnapshotThatIsThereIsHandedToTheCore) {
   ASSERT_OK_AND_ASSIGN(const BlobId id, blobs_->Put("a snapshot"));
-  EXPECT_THAT(RunOn(id), HasReason(Reason::kModelMalformed));
+  EXPECT_THAT(RunOn(id), HasReason(Reason::kOptionInvalid, HasSubstr("quotient-snapshot")));
 }
 
 }  // namespace
