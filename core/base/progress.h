@@ -8,7 +8,8 @@
 namespace quotient {
 
 struct Progress {
-  std::string phase;            // "read", "baseline", "search", "verify", "measure", "package"
+  // "read", "baseline", "search", "package", "verify", and "measure" where something can be run
+  std::string phase;
   double elapsed_seconds = 0;   // since the start of the run
   double fraction = 0;          // of this phase, 0 to 1; an estimate
   double original_cost_us = 0;  // predicted; 0 until known

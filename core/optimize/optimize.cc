@@ -61,7 +61,11 @@ class Run {
     QUOTIENT_RETURN_IF_ERROR(Stage("search", [this] { return SearchStage(); }));
     QUOTIENT_RETURN_IF_ERROR(Stage("package", [this] { return PackageStage(); }));
     QUOTIENT_RETURN_IF_ERROR(Stage("verify", [this] { return Verify(); }));
-    QUOTIENT_RETURN_IF_ERROR(Stage("measure", [this] { return Measure(); }));
+    if (device_->backend() == nullptr) {
+      DecideByCosts();
+    } else {
+      QUOTIENT_RETURN_IF_ERROR(Stage("measure", [this] { return Measure(); }));
+    }
     return Finish();
   }
 
@@ -232,16 +236,17 @@ class Run {
     return absl::OkStatus();
   }
 
-  absl::Status Measure() {
-    if (device_->backend() == nullptr) {
-      decision_ = DecideByModel(original_cost_, packaged_);
-      if (decision_.by_estimates && device_->snapshot() != nullptr) {
-        report_.notes.push_back(
-            "nothing gains by kernels that were measured: the predicted gain rests on estimates of "
-            "kernels that are not in the snapshot, and may not be there");
-      }
-      return absl::OkStatus();
+  // At once, and no stage: nothing can be run.
+  void DecideByCosts() {
+    decision_ = DecideByModel(original_cost_, packaged_);
+    if (decision_.by_estimates && device_->snapshot() != nullptr) {
+      report_.notes.push_back(
+          "nothing gains by kernels that were measured: the predicted gain rests on estimates of "
+          "kernels that are not in the snapshot, and may not be there");
     }
+  }
+
+  absl::Status Measure() {
     const std::vector<model::Tensor> inputs =
         reference_.has_value() ? reference_->inputs(0)
                                : verify::RandomInputs(original_.cut.graph, options_.seed);

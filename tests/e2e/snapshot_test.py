@@ -39,6 +39,7 @@ class SnapshotTest(harness.TestCase):
         self.assertIsNone(report["original"]["measured_us"]["median"])
         self.assertTrue(report["verification"]["passed"])
         self.assertIn("Nothing was measured now: costs were recorded on cpu", result.out)
+        self.assertNotIn("\nmeasure ", result.err)
         return (self.folder / output).read_bytes(), report, result
 
     def test_the_same_bytes_here_and_on_a_server_however_many_work(self):

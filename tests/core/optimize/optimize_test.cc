@@ -79,6 +79,8 @@ TEST_F(OptimizeTest, MergesBranchesByTheModelAlone) {
   EXPECT_LT(report.optimized.nodes, report.original.nodes);
   EXPECT_LT(report.optimized.predicted_us, report.original.predicted_us);
   EXPECT_EQ(report.optimized.measured.runs, 0);
+  EXPECT_TRUE(report.phase_seconds.contains("verify"));
+  EXPECT_FALSE(report.phase_seconds.contains("measure"));
   EXPECT_FALSE(report.journal.empty());
   EXPECT_THAT(report.notes, Contains(HasSubstr("'N'")));
   const auto written = onnx::Read(result->files.model, {}, onnx::Limits(), nullptr);
@@ -198,6 +200,7 @@ TEST_F(OptimizeTest, MeasuresEndToEndOnTheCpu) {
   ASSERT_TRUE(result.ok()) << result.status();
   const Report& report = result->report;
   EXPECT_TRUE(report.measured);
+  EXPECT_TRUE(report.phase_seconds.contains("measure"));
   EXPECT_GT(report.original.measured.runs, 0);
   EXPECT_GT(report.original.measured.median_us, 0);
   EXPECT_LE(report.original.measured.p10_us, report.original.measured.p90_us);
