@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "core/base/counted.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
 
@@ -12,14 +13,9 @@ namespace {
 // Terminals are hardly ever narrower, and a line that wraps cannot be taken back.
 constexpr size_t kLiveColumns = 79;
 
-std::string CostText(const Progress& progress) {
-  if (progress.best_cost_us <= 0) return "";
-  std::string text = absl::StrFormat("   %.1f us", progress.best_cost_us);
-  if (progress.original_cost_us > 0) {
-    const double change = progress.best_cost_us / progress.original_cost_us - 1;
-    absl::StrAppendFormat(&text, ", %+.1f %%", 100 * change);
-  }
-  return text;
+std::string GainText(const Progress& progress) {
+  if (progress.best_share <= 0) return "";
+  return absl::StrFormat("   gain by e-nodes %.1f %%", 100 * (1 - progress.best_share));
 }
 
 }  // namespace
@@ -27,8 +23,8 @@ std::string CostText(const Progress& progress) {
 std::string ProgressLine(const Progress& progress) {
   std::string line =
       absl::StrFormat("%-9s%6.1f s", Escaped(progress.phase), progress.elapsed_seconds);
-  line += CostText(progress);
-  if (progress.enodes > 0) absl::StrAppend(&line, "   ", progress.enodes, " e-nodes");
+  if (progress.enodes > 0) absl::StrAppend(&line, "   ", Counted(progress.enodes, "e-node"));
+  line += GainText(progress);
   if (!progress.detail.empty()) absl::StrAppend(&line, "   ", Escaped(progress.detail));
   return line;
 }

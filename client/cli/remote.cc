@@ -66,7 +66,7 @@ Progress FromProto(const v1::Progress& message) {
               static_cast<double>(TimeUtil::DurationToMilliseconds(message.elapsed())) / 1000,
           .fraction = message.fraction(),
           .original_cost_us = message.original_cost_us(),
-          .best_cost_us = message.best_cost_us(),
+          .best_share = message.best_share(),
           .enodes = message.enodes(),
           .detail = message.detail()};
 }

@@ -13,9 +13,11 @@ struct Progress {
   double elapsed_seconds = 0;   // since the start of the run
   double fraction = 0;          // of this phase, 0 to 1; an estimate
   double original_cost_us = 0;  // predicted; 0 until known
-  double best_cost_us = 0;      // predicted, best so far; 0 until known
-  int64_t enodes = 0;           // size of the e-graph
-  std::string detail;           // one short line for people
+  // Of the search: the cost of the best graph so far as a share of the original's, both summed over
+  // e-nodes, which is what a search goes by and no prediction; 0 until known, and in other phases.
+  double best_share = 0;
+  int64_t enodes = 0;  // size of the e-graph
+  std::string detail;  // one short line for people
 };
 
 class ProgressSink {

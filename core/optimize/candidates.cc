@@ -51,6 +51,7 @@ class Searcher {
     const auto make = [&] { return TensorWorkspace::Make(graph, measured, settings, &prices_); };
     QUOTIENT_ASSIGN_OR_RETURN(workspace_, make());
     QUOTIENT_RETURN_IF_ERROR(Grow(make));
+    Report();
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     QUOTIENT_RETURN_IF_ERROR(Choose());
     result_.figures.seconds = SecondsSpent();
@@ -62,6 +63,12 @@ class Searcher {
   // Of a search that was resumed: before that, too, once growing has ended.
   double SecondsSpent() const { return Clock::System().SecondsSince(start_ns_); }
 
+  static double BestShare(const search::Outcome& outcome) {
+    const auto& steps = outcome.improvements;
+    const bool known = !steps.empty() && steps.front().cost > 0;
+    return known ? steps.back().cost / steps.front().cost : 0;
+  }
+
   template <typename Make>
   absl::Status Grow(const Make& make_workspace) {
     search::Task task;
@@ -69,11 +76,9 @@ class Searcher {
     if (options_.max_simulations > 0) task.limits.max_simulations = options_.max_simulations;
     task.stop = stop_.WithBudget(Clock::System(), kGrowShare * options_.budget_seconds);
     task.hook = [this](const egraph::EGraph& graph, const search::Outcome& so_far) {
-      const auto& steps = so_far.improvements;
-      const bool known = !steps.empty() && steps.front().cost > 0;
       hook_({.seconds = SecondsSpent() + so_far.resumed.seconds,
              .enodes = graph.num_enodes(),
-             .best_share = known ? steps.back().cost / steps.front().cost : 0});
+             .best_share = BestShare(so_far)});
     };
     task.seed = options_.seed;
     task.workers = settings_.threads;
@@ -84,6 +89,7 @@ class Searcher {
     QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome, strategy_.Run(*workspace_, task));
     const double seconds = Clock::System().SecondsSince(start_ns);
     start_ns_ -= static_cast<int64_t>(outcome.resumed.seconds * 1e9);
+    best_share_ = BestShare(outcome);
     result_.figures.grow_seconds = seconds + outcome.resumed.seconds;
     result_.checkpoint_refused = outcome.checkpoint_refused;
     result_.figures.strategy = options_.strategy;
@@ -148,7 +154,7 @@ class Searcher {
                       const StopCondition& stop) {
     for (int round = 0; round < kMostRounds && !stop.ShouldStop(); ++round) {
       QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, choose(problem, stop));
-      Report(selection.cost, problem);
+      Report();
       const int fresh = costs.Request(Chosen(selection));
       if (stop.ShouldStop()) break;
       model_.Wait(stop);
@@ -205,7 +211,6 @@ class Searcher {
     QUOTIENT_RETURN_IF_ERROR(chosen.status());
     const extract::Selection& selection = *chosen;
     QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
-    if (result_.candidates.empty()) Report(cost, problem);
     const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors(), selection.choice);
     Candidate candidate;
     candidate.cost_us = cost;
@@ -255,11 +260,11 @@ class Searcher {
     return extract::SelectionCost(problem, original);
   }
 
-  void Report(double cost_us, const extract::Problem& problem) const {
-    const double original_us = OriginalCost(problem);
+  // While it is chosen, the share stays what growing left: the report has that one.
+  void Report() const {
     hook_({.seconds = SecondsSpent(),
            .enodes = workspace_->graph().num_enodes(),
-           .best_share = original_us > 0 ? cost_us / original_us : 1});
+           .best_share = best_share_});
   }
 
   size_t NodesOfOriginal() const {
@@ -282,6 +287,7 @@ class Searcher {
   const StopCondition& stop_;
   const SearchHook& hook_;
   int64_t start_ns_ = Clock::System().NowNs();  // if resumed: as if never interrupted
+  double best_share_ = 0;                       // of the e-graph as it was grown
   KernelPrices prices_{&model_};
   std::unique_ptr<TensorWorkspace> workspace_;
   absl::flat_hash_set<Digest> digests_;

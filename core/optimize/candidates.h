@@ -56,7 +56,7 @@ struct SearchProgress {
   int64_t enodes = 0;  // size of the e-graph
   // The best cost so far, as a share of the original's; 0: not known. Both by the costs of e-nodes,
   // which know less of fusion than the prediction of a whole graph: only their ratio says
-  // something.
+  // something. In the end that of SearchFigures::best_costs.
   double best_share = 0;
 };
 // Called a few times a second.

@@ -79,6 +79,7 @@ class Run {
     }
     progress_.phase = std::string(name);
     progress_.detail.clear();
+    progress_.best_share = 0;
     ReportProgress(0);
     const int64_t start = clock_.NowNs();
     absl::Status status;
@@ -166,7 +167,7 @@ class Run {
     settings.checkpoint_context = absl::StrCat(EngineVersion(), "\n", options_.CanonicalText());
     const auto hook = [this](const SearchProgress& now) {
       progress_.enodes = now.enodes;
-      if (now.best_share > 0) progress_.best_cost_us = now.best_share * original_cost_.total_us;
+      progress_.best_share = now.best_share;
       ReportProgress(std::min(1.0, now.seconds / std::max(options_.budget_seconds, 1e-3)));
     };
     absl::StatusOr<SearchResult> found =

@@ -49,7 +49,9 @@ Json ToValue(const Verification& verification) {
 }
 
 Json ToValue(const SearchStep& step) {
-  return {{"seconds", step.seconds}, {"simulations", step.simulations}, {"cost_us", step.cost_us}};
+  return {{"seconds", step.seconds},
+          {"simulations", step.simulations},
+          {"enode_cost_us", step.cost_us}};
 }
 
 Json ToValue(const SearchResumption& resumed) {
@@ -160,7 +162,7 @@ void FromValue(const Json& json, Verification* verification) {
 void FromValue(const Json& json, SearchStep* step) {
   Read(json, "seconds", &step->seconds);
   Read(json, "simulations", &step->simulations);
-  Read(json, "cost_us", &step->cost_us);
+  Read(json, "enode_cost_us", &step->cost_us);
 }
 
 void FromValue(const Json& json, SearchResumption* resumed) {

@@ -87,16 +87,19 @@ void AppendRules(const Report& report, std::string* out) {
   absl::StrAppend(out, "\n");
 }
 
-// Best cost over time: the first step, the last one, and some of those between.
-void AppendBestCosts(const std::vector<SearchStep>& steps, std::string* out) {
-  if (steps.size() < 2) return;
-  const size_t shown = std::min(steps.size(), kMostSteps);
+// What the search gained over time, by what it goes by: the first step, the last one, and some of
+// those between.
+void AppendGains(const std::vector<SearchStep>& steps, std::string* out) {
+  const size_t gains = steps.empty() ? 0 : steps.size() - 1;
+  if (gains == 0 || !(steps.front().cost_us > 0)) return;
+  const size_t shown = std::min(gains, kMostSteps);
   std::vector<std::string> texts;
   for (size_t i = 0; i < shown; ++i) {
-    const SearchStep& step = steps[i * (steps.size() - 1) / (shown - 1)];
-    texts.push_back(absl::StrFormat("%s @ %.3g s", Microseconds(step.cost_us), step.seconds));
+    const SearchStep& step = steps[shown == 1 ? gains : 1 + i * (gains - 1) / (shown - 1)];
+    texts.push_back(absl::StrFormat(
+        "%.1f %% @ %.3g s", 100 * (1 - step.cost_us / steps.front().cost_us), step.seconds));
   }
-  absl::StrAppend(out, "  search: best cost by e-nodes ", absl::StrJoin(texts, ", "), "\n");
+  absl::StrAppend(out, "  search: gain by e-nodes ", absl::StrJoin(texts, ", "), "\n");
 }
 
 void AppendSearch(const SearchFigures& search, std::string* out) {
@@ -106,7 +109,7 @@ void AppendSearch(const SearchFigures& search, std::string* out) {
   if (!tried.empty()) absl::StrAppend(out, tried, ", ");
   absl::StrAppend(out, Counted(search.kernels_measured, "kernel"), " measured, ended by ",
                   search.stop_reason, "\n");
-  AppendBestCosts(search.best_costs, out);
+  AppendGains(search.best_costs, out);
   if (search.resumed.times > 0) absl::StrAppend(out, "  search: ", ResumedText(search), "\n");
 }
 

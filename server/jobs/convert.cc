@@ -113,7 +113,7 @@ v1::Progress ToProto(const Progress& progress) {
       static_cast<int64_t>(std::llround(progress.elapsed_seconds * 1000)));
   message.set_fraction(progress.fraction);
   message.set_original_cost_us(progress.original_cost_us);
-  message.set_best_cost_us(progress.best_cost_us);
+  message.set_best_share(progress.best_share);
   message.set_enodes(progress.enodes);
   message.set_detail(wire::Utf8(progress.detail));
   return message;

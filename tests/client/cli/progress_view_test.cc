@@ -39,10 +39,10 @@ TEST(ProgressLineTest, SaysWhatIsKnown) {
   EXPECT_EQ(ProgressLine({.phase = "search",
                           .elapsed_seconds = 12.34,
                           .original_cost_us = 200,
-                          .best_cost_us = 150,
+                          .best_share = 0.75,
                           .enodes = 77,
                           .detail = "rule x"}),
-            "search     12.3 s   150.0 us, -25.0 %   77 e-nodes   rule x");
+            "search     12.3 s   77 e-nodes   gain by e-nodes 25.0 %   rule x");
 }
 
 TEST(ProgressLineTest, CannotControlTheTerminal) {

@@ -219,6 +219,19 @@ TEST(Candidates, ProgressIsAShareOfTheOriginalAsItRuns) {
   }
 }
 
+TEST(Candidates, ProgressEndsWithWhatTheReportSays) {
+  double share = 0;
+  const auto note = [&share](const SearchProgress& now) { share = now.best_share; };
+  for (const bool measures : {false, true}) {
+    const auto found = SearchIn(kTwins, measures, 1, {}, note);
+    ASSERT_OK(found.status());
+    const std::vector<SearchStep>& steps = found->figures.best_costs;
+    ASSERT_GE(steps.size(), 2u);
+    EXPECT_LT(share, 1);
+    EXPECT_EQ(share, steps.back().cost_us / steps.front().cost_us);
+  }
+}
+
 // Wherever it runs, and whoever helps.
 TEST(Candidates, ASearchEndsAfterItsSimulations) {
   // Products in a row can be formed in any order: more ways than there is room for.

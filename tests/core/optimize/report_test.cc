@@ -74,7 +74,7 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"simulations\": 321",
                           "\"states\": 123",
                           "\"best_costs\"",
-                          "\"cost_us\": 90",
+                          "\"enode_cost_us\": 90",
                           "\"applied\"",
                           "\"resumed\"",
                           "\"times\": 2",
@@ -128,6 +128,7 @@ TEST(ReportHtmlTest, ShowsTheSearch) {
   const std::string html = ToHtml(Example());
   EXPECT_NE(html.find("321 simulations, 123 different states"), std::string::npos);
   EXPECT_NE(html.find("<polyline"), std::string::npos);
+  EXPECT_NE(html.find("in the end a gain of 20.1 %"), std::string::npos);
   EXPECT_NE(html.find("The search was resumed 2 times, the last time with what 210 simulations"),
             std::string::npos);
   EXPECT_NE(html.find("steps in the journal"), std::string::npos);
@@ -215,23 +216,21 @@ TEST(ReportTableTest, ShowsTheSearch) {
   EXPECT_NE(ToTable(report).find(
                 "  search: mcts, 1.5 s, 1000 e-nodes, 321 simulations, 123 different states, "
                 "33 kernels measured, ended by saturated\n"
-                "  search: best cost by e-nodes 100.5 us @ 0 s, 90.0 us @ 0.25 s, "
-                "80.2 us @ 1.25 s\n"),
+                "  search: gain by e-nodes 10.4 % @ 0.25 s, 20.1 % @ 1.25 s\n"),
             std::string::npos)
       << ToTable(report);
   report.search = {"mcts", 1.5, 1.4, 1, 1, 1, "saturated", 1, 1, 1, {{0, 0, 7}}};
   EXPECT_NE(ToTable(report).find("1 e-node, 1 simulation, 1 different state, 1 kernel measured, "),
             std::string::npos);
-  EXPECT_EQ(ToTable(report).find("best cost"), std::string::npos);
+  EXPECT_EQ(ToTable(report).find("gain by e-nodes"), std::string::npos);
 }
 
 TEST(ReportTableTest, OfManyStepsAFewAreShownWithTheFirstAndTheLast) {
   Report report = Example();
   report.search.best_costs.clear();
   for (int i = 0; i <= 100; ++i) report.search.best_costs.push_back({0.01 * i, i, 200.0 - i});
-  EXPECT_NE(ToTable(report).find("best cost by e-nodes 200.0 us @ 0 s, 180.0 us @ 0.2 s, "
-                                 "160.0 us @ 0.4 s, 140.0 us @ 0.6 s, 120.0 us @ 0.8 s, "
-                                 "100.0 us @ 1 s\n"),
+  EXPECT_NE(ToTable(report).find("gain by e-nodes 0.5 % @ 0.01 s, 10.0 % @ 0.2 s, 20.0 % @ 0.4 s, "
+                                 "30.0 % @ 0.6 s, 40.0 % @ 0.8 s, 50.0 % @ 1 s\n"),
             std::string::npos);
 }
 

@@ -111,7 +111,7 @@ TEST_F(ResumeTest, ProgressGoesOnFromWhereItWas) {
   ASSERT_FALSE(after.reports.empty());
   const double seconds = result->report.search.resumed.seconds;
   EXPECT_GE(after.reports.front().fraction, std::min(1.0, seconds / options_.budget_seconds));
-  EXPECT_EQ(after.reports.front().best_cost_us, before.reports.back().best_cost_us);
+  EXPECT_EQ(after.reports.front().best_share, before.reports.back().best_share);
 }
 
 TEST_F(ResumeTest, ACheckpointOfOtherOptionsIsNotedAndLeftAlone) {

@@ -37,10 +37,10 @@ TEST_F(WatchHubTest, EachChangeOfStateIsDelivered) {
 
 TEST_F(WatchHubTest, ProgressIsConflatedToTheLatest) {
   const auto watch = Subscribe("job");
-  for (int i = 1; i <= 10; ++i) hub_->PublishProgress("job", {.best_cost_us = 1.0 * i});
+  for (int i = 1; i <= 10; ++i) hub_->PublishProgress("job", {.best_share = 0.125 * i});
   const auto update = watch->Next();
   ASSERT_TRUE(update.has_value());
-  EXPECT_EQ(std::get<Progress>(*update).best_cost_us, 10);
+  EXPECT_EQ(std::get<Progress>(*update).best_share, 1.25);
   EXPECT_FALSE(watch->Next().has_value());
 }
 
@@ -106,7 +106,7 @@ TEST(WatchHubStressTest, SurvivesConcurrentUse) {
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 300; ++i) {
-        hub.PublishProgress("job", {.best_cost_us = 1.0 * i});
+        hub.PublishProgress("job", {.best_share = 0.125 * i});
         hub.OnTransition(Job{.id = "job"}, Transition{.job_id = "job", .sequence = i});
         hub.Tick();
       }

@@ -48,7 +48,7 @@ class FakeRunner : public worker::JobRunner {
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
                                       ProgressSink* progress, CheckpointSlot* checkpoint) override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto model, blobs_.Open(job.spec.model.graph));
-    progress->Report({.phase = "search", .original_cost_us = 20, .best_cost_us = 10});
+    progress->Report({.phase = "search", .original_cost_us = 20, .best_share = 0.5});
     const std::string found = checkpoint == nullptr ? "none" : checkpoint->Load();
     if (checkpoint != nullptr) checkpoint->Save(absl::StrCat("begun by ", job.lease_epoch));
     {

@@ -93,7 +93,7 @@ TEST_F(WorkerPoolTest, ProgressReachesTheHub) {
   const std::string id = MustSubmit(Request("model")).job.id;
   runner_.AwaitRuns(1);
   ASSERT_TRUE(hub_->LatestProgress(id).has_value());
-  EXPECT_EQ(hub_->LatestProgress(id)->best_cost_us, 10);
+  EXPECT_EQ(hub_->LatestProgress(id)->best_share, 0.5);
 }
 
 TEST_F(WorkerPoolTest, AStoppedPoolHandsItsJobsBack) {
