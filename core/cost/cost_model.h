@@ -24,7 +24,7 @@ struct Snapshot;
 namespace quotient::cost {
 
 enum class CostSource { kMeasured, kModel, kFree };
-absl::string_view CostSourceName(CostSource source);  // "measured", "model", "free"
+absl::string_view CostSourceName(CostSource source);  // "measured", "estimated", "free"
 
 struct KernelCost {
   double us = 0;      // what the kernel adds to a run, its launch gap included

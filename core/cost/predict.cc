@@ -8,11 +8,11 @@ absl::string_view CostSourceName(CostSource source) {
     case CostSource::kMeasured:
       return "measured";
     case CostSource::kModel:
-      return "model";
+      return "estimated";
     case CostSource::kFree:
       return "free";
   }
-  return "model";
+  return "estimated";
 }
 
 absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& model,

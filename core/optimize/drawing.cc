@@ -139,7 +139,8 @@ class Drawing {
         HtmlEscaped(node.name), node.changed ? "changed" : "same", place.x, place.y, kBoxWidth,
         kBoxHeight, place.x + 8, place.y + 19, HtmlEscaped(node.op.substr(0, 16)),
         place.x + kBoxWidth - 8, place.y + 19,
-        node.cost_us > 0 ? absl::StrFormat("%.4g", node.cost_us) : "");
+        node.cost_us > 0 ? absl::StrFormat("%s%.4g", EstimateMark(node.estimated), node.cost_us)
+                         : "");
   }
 
   const std::vector<DrawnNode>& nodes_;

@@ -96,8 +96,11 @@ struct NodeCost {
   std::string op;
   std::optional<double> before_us;
   std::optional<double> after_us;
-  double spread = 0;   // relative spread of the measurement
-  std::string source;  // "measured", "model", "free"
+  // "measured"; "estimated", if only in part, by an analytic model; "free". Empty for what is
+  // missing.
+  std::string before_source;
+  std::string after_source;
+  double spread = 0;  // relative spread of the measurement; the larger of both
 };
 
 // A node or edge of the pictures drawn before/after.
@@ -107,6 +110,7 @@ struct DrawnNode {
   std::vector<int> inputs;  // indices of drawn nodes
   bool changed = false;     // not in the other graph
   double cost_us = 0;
+  bool estimated = false;  // and not measured
 };
 
 struct PercentRange {
@@ -164,6 +168,11 @@ std::string ToHtml(const Report& report);
 // "equal on 4 random inputs, largest relative error 2e-07 (limit 0.0001)", or that the original
 // needs no check.
 std::string CheckText(const Verification& check);
+
+// What stands before a cost that was not measured, or not all of it: "~", else "".
+absl::string_view EstimateMark(bool estimated);
+// Whether one of the costs of a report has it.
+bool HasEstimates(const Report& report);
 
 // Where costs come from if nothing was measured: a sentence.
 std::string UnmeasuredText(const Report& report);

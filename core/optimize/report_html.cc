@@ -40,6 +40,10 @@ std::string Time(double us) {
   return absl::StrFormat("%.1f µs", us);
 }
 
+std::string Predicted(const GraphFigures& figures) {
+  return absl::StrCat(EstimateMark(figures.kernels.estimated > 0), Time(figures.predicted_us));
+}
+
 std::string Card(absl::string_view label, absl::string_view value, absl::string_view more) {
   return absl::StrCat("<div class=\"card\"><span class=\"soft\">", label, "</span><b>", value,
                       "</b><span class=\"soft\">", more, "</span></div>");
@@ -90,11 +94,11 @@ std::string Summary(const Report& report) {
     absl::StrAppend(&cards, Card("optimized", Time(report.optimized.measured.median_us),
                                  Counted(report.optimized.measured.runs, "run") + ", median"));
   }
-  absl::StrAppend(&cards, Card("predicted",
-                               absl::StrCat(Time(report.original.predicted_us), " → ",
-                                            Time(report.optimized.predicted_us)),
-                               absl::StrFormat("gain %.1f %%, sums of kernels",
-                                               report.predicted_speedup_percent)));
+  absl::StrAppend(
+      &cards,
+      Card("predicted",
+           absl::StrCat(Predicted(report.original), " → ", Predicted(report.optimized)),
+           absl::StrFormat("gain %.1f %%, sums of kernels", report.predicted_speedup_percent)));
   absl::StrAppend(&cards,
                   Card("nodes", absl::StrCat(report.original.nodes, " → ", report.optimized.nodes),
                        absl::StrCat(Counted(std::ssize(report.journal), "rewrite"), " used")));
@@ -131,6 +135,25 @@ std::string HowSure(const Report& report) {
                       stripe("optimized", report.optimized.measured, "after"), "</section>");
 }
 
+std::string EstimateLegend(const Report& report) {
+  if (!HasEstimates(report)) return "";
+  return "<p class=\"soft\">~ estimated and not measured, at least in part</p>";
+}
+
+// Estimates have no spread.
+std::string SpreadText(const NodeCost& node) {
+  const bool measured = node.before_source == "measured" || node.after_source == "measured";
+  return measured ? absl::StrFormat("±%.0f %%", 100 * node.spread) : "";
+}
+
+// "measured", or "measured → estimated" where that changes.
+std::string SourceText(const NodeCost& node) {
+  const std::string before = HtmlEscaped(node.before_source);
+  const std::string after = HtmlEscaped(node.after_source);
+  if (before == after || after.empty()) return before;
+  return before.empty() ? after : absl::StrCat(before, " → ", after);
+}
+
 std::string Bars(const Report& report) {
   std::vector<const NodeCost*> nodes;
   double largest = 0;
@@ -152,15 +175,15 @@ std::string Bars(const Report& report) {
       return absl::StrFormat("<div class=\"bar %s\" style=\"width:%.2f%%\"></div>", cls,
                              100 * *us / largest);
     };
-    const auto cell = [](const std::optional<double>& us) {
-      return us.has_value() ? Time(*us) : std::string("–");
+    const auto cell = [](const std::optional<double>& us, absl::string_view source) {
+      return us.has_value() ? absl::StrCat(EstimateMark(source == "estimated"), Time(*us)) : "–";
     };
     absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(node.name), "</td><td>", HtmlEscaped(node.op),
                     "</td><td style=\"width:38%\">", bar(node.before_us, "before"),
-                    bar(node.after_us, "after"), "</td><td class=\"num\">", cell(node.before_us),
-                    "</td><td class=\"num\">", cell(node.after_us), "</td><td class=\"num soft\">",
-                    absl::StrFormat("±%.0f %%", 100 * node.spread), "</td><td class=\"soft\">",
-                    HtmlEscaped(node.source), "</td></tr>");
+                    bar(node.after_us, "after"), "</td><td class=\"num\">",
+                    cell(node.before_us, node.before_source), "</td><td class=\"num\">",
+                    cell(node.after_us, node.after_source), "</td><td class=\"num soft\">",
+                    SpreadText(node), "</td><td class=\"soft\">", SourceText(node), "</td></tr>");
   }
   std::string more;
   if (nodes.size() > kMostBars) {
@@ -170,7 +193,7 @@ std::string Bars(const Report& report) {
       "<section><h2>Cost per node</h2><table class=\"bars\"><tr><th>node</th><th>operator</th><th>"
       "before / after</th><th class=\"num\">before</th><th class=\"num\">after</th><th "
       "class=\"num\">spread</th><th>source</th></tr>",
-      rows, "</table>", more, "</section>");
+      rows, "</table>", more, EstimateLegend(report), "</section>");
 }
 
 std::string Drawings(const Report& report) {

@@ -87,21 +87,21 @@ Json ToValue(const JournalEntry& entry) {
 
 Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
+Json IfGiven(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 Json ToValue(const NodeCost& node) {
   return {{"name", node.name},
           {"op", node.op},
           {"before_us", Optional(node.before_us)},
           {"after_us", Optional(node.after_us)},
-          {"spread", node.spread},
-          {"source", node.source}};
+          {"before_source", IfGiven(node.before_source)},
+          {"after_source", IfGiven(node.after_source)},
+          {"spread", node.spread}};
 }
 
 Json ToValue(const DrawnNode& node) {
-  return {{"name", node.name},
-          {"op", node.op},
-          {"inputs", node.inputs},
-          {"changed", node.changed},
-          {"cost_us", node.cost_us}};
+  return {{"name", node.name},       {"op", node.op},           {"inputs", node.inputs},
+          {"changed", node.changed}, {"cost_us", node.cost_us}, {"estimated", node.estimated}};
 }
 
 template <typename T>
@@ -204,8 +204,9 @@ void FromValue(const Json& json, NodeCost* node) {
   Read(json, "op", &node->op);
   Read(json, "before_us", &node->before_us);
   Read(json, "after_us", &node->after_us);
+  Read(json, "before_source", &node->before_source);
+  Read(json, "after_source", &node->after_source);
   Read(json, "spread", &node->spread);
-  Read(json, "source", &node->source);
 }
 
 void FromValue(const Json& json, DrawnNode* node) {
@@ -214,6 +215,7 @@ void FromValue(const Json& json, DrawnNode* node) {
   Read(json, "inputs", &node->inputs);
   Read(json, "changed", &node->changed);
   Read(json, "cost_us", &node->cost_us);
+  Read(json, "estimated", &node->estimated);
 }
 
 template <typename T>

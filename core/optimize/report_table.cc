@@ -23,7 +23,14 @@ std::string Microseconds(double us) {
   return absl::StrFormat("%.1f us", us);
 }
 
-std::string Cell(const std::optional<double>& us) { return us ? Microseconds(*us) : "-"; }
+std::string Cell(const std::optional<double>& us, absl::string_view source) {
+  return us ? absl::StrCat(EstimateMark(source == "estimated"), Microseconds(*us)) : "-";
+}
+
+std::string Predicted(const GraphFigures& figures) {
+  return absl::StrCat(EstimateMark(figures.kernels.estimated > 0),
+                      Microseconds(figures.predicted_us));
+}
 
 void AppendFigures(const Report& report, std::string* out) {
   const auto row = [out](absl::string_view label, absl::string_view before, absl::string_view after,
@@ -33,7 +40,7 @@ void AppendFigures(const Report& report, std::string* out) {
   const GraphFigures &before = report.original, &after = report.optimized;
   row("", "original", "optimized", "gain");
   row("nodes", absl::StrCat(before.nodes), absl::StrCat(after.nodes), "");
-  row("predicted", Microseconds(before.predicted_us), Microseconds(after.predicted_us),
+  row("predicted", Predicted(before), Predicted(after),
       absl::StrFormat("%.1f %%", report.predicted_speedup_percent));
   if (!report.ran()) return;
   row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
@@ -70,8 +77,8 @@ void AppendNodes(const Report& report, std::string* out) {
   for (size_t i = 0; i < std::min(changed.size(), kMostRows); ++i) {
     const NodeCost& node = *changed[i];
     absl::StrAppendFormat(out, "  %-40s %-20s %12s %12s\n", Escaped(node.name).substr(0, 40),
-                          Escaped(node.op).substr(0, 20), Cell(node.before_us),
-                          Cell(node.after_us));
+                          Escaped(node.op).substr(0, 20), Cell(node.before_us, node.before_source),
+                          Cell(node.after_us, node.after_source));
   }
   if (changed.size() > kMostRows) {
     absl::StrAppendFormat(out, "  ... and %d more\n", changed.size() - kMostRows);
@@ -122,6 +129,12 @@ std::string CheckText(const Verification& check) {
       Counted(check.inputs, "random input"), check.max_relative_error, check.tolerance);
 }
 
+absl::string_view EstimateMark(bool estimated) { return estimated ? "~" : ""; }
+
+bool HasEstimates(const Report& report) {
+  return report.original.kernels.estimated > 0 || report.optimized.kernels.estimated > 0;
+}
+
 std::string UnmeasuredText(const Report& report) {
   if (!report.recorded.has_value()) {
     return absl::StrCat("Nothing was measured: every cost comes from the analytic model ",
@@ -157,6 +170,9 @@ std::string ToTable(const Report& report) {
   std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
                                  " on ", report.device, "\n\n");
   AppendFigures(report, &out);
+  if (HasEstimates(report)) {
+    absl::StrAppend(&out, "  ~ estimated and not measured, at least in part\n");
+  }
   if (!report.measured) absl::StrAppend(&out, "  ", UnmeasuredText(report), "\n");
   if (report.recorded.has_value()) {
     absl::StrAppend(&out, "  Recorded on: ", Escaped(kernels::DeviceName(report.fingerprint)),

@@ -149,7 +149,7 @@ TEST(PredictTest, SumsKernelsAndViewsAreFree) {
   ASSERT_OK_AND_ASSIGN(const GraphCost cost, PredictGraph(graph, *model, {}));
   ASSERT_EQ(cost.groups.size(), 3u);
   ASSERT_EQ(cost.costs.size(), 3u);
-  EXPECT_EQ(CostSourceName(cost.costs[0].source), "model");
+  EXPECT_EQ(CostSourceName(cost.costs[0].source), "estimated");
   EXPECT_EQ(CostSourceName(cost.costs[2].source), "free");
   EXPECT_EQ(cost.costs[2].us, 0);
   EXPECT_DOUBLE_EQ(cost.total_us, cost.costs[0].us + cost.costs[1].us);

@@ -30,11 +30,11 @@ Report Example() {
   report.search.resumed = {2, 210, 0.75};
   report.journal = {
       {"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)", {"bn-conv", "fold"}}};
-  report.nodes = {{"bn1", "BatchNormalization", 30.0, std::nullopt, 0.02, "measured"},
-                  {"conv1", "Conv", 70.5, 80.25, 0.01, "measured"}};
+  report.nodes = {{"bn1", "BatchNormalization", 30.0, std::nullopt, "measured", "", 0.02},
+                  {"conv1", "Conv", 70.5, 80.25, "measured", "estimated", 0.01}};
   report.drawn_before = {{"conv1", "Conv", {}, false, 70.5},
                          {"bn1", "BatchNormalization", {0}, true, 30}};
-  report.drawn_after = {{"conv1", "Conv", {}, true, 80.25}};
+  report.drawn_after = {{"conv1", "Conv", {}, true, 80.25, true}};
   report.phase_seconds = {{"search", 1.5}};
   report.notes = {"batch was taken as 1"};
   return report;
@@ -91,7 +91,9 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"before_us\"",
                           "\"after_us\"",
                           "\"spread\"",
-                          "\"source\""}) {
+                          "\"before_source\": \"measured\"",
+                          "\"after_source\": \"estimated\"",
+                          "\"estimated\": true"}) {
     EXPECT_NE(json.find(key), std::string::npos) << key;
   }
 }
@@ -137,6 +139,25 @@ TEST(ReportHtmlTest, ShowsTheSearch) {
   Report plain = Example();
   plain.search = {"saturate", 1.5, 1.4, 1000, 400, 7, "saturated", 33};
   EXPECT_EQ(ToHtml(plain).find("The search"), std::string::npos);
+}
+
+TEST(ReportTest, EstimatesAreMarked) {
+  const std::string table = ToTable(Example()), html = ToHtml(Example());
+  for (const char* const text :
+       {"  predicted          100.5 us       ~80.2 us     20.1 %\n", "      70.5 us     ~80.2 us\n",
+        "\n  ~ estimated and not measured"}) {
+    EXPECT_NE(table.find(text), std::string::npos) << text << table;
+  }
+  for (const char* const text : {"100.5 µs → ~80.2 µs", ">70.5 µs<", ">~80.2 µs<", ">~80.25<",
+                                 ">measured → estimated<", "~ estimated and not measured"}) {
+    EXPECT_NE(html.find(text), std::string::npos) << text;
+  }
+  Report measured = Example();
+  measured.optimized.kernels.estimated = 0;
+  measured.nodes[1].after_source = "measured";
+  measured.drawn_after[0].estimated = false;
+  EXPECT_EQ(ToTable(measured).find('~'), std::string::npos);
+  EXPECT_EQ(ToHtml(measured).find('~'), std::string::npos);
 }
 
 TEST(ReportHtmlTest, NoImprovementSaysSo) {

@@ -124,7 +124,10 @@ TEST_F(SnapshotTest, WhatIsNotInTheSnapshotIsEstimated) {
   EXPECT_GT(report.original.kernels.estimated, 0);
   EXPECT_EQ(report.optimized.kernels.measured, 0);
   EXPECT_GT(report.original.predicted_us, 0);
-  for (const NodeCost& node : report.nodes) EXPECT_NE(node.source, "measured") << node.name;
+  for (const NodeCost& node : report.nodes) {
+    EXPECT_NE(node.before_source, "measured") << node.name;
+    EXPECT_NE(node.after_source, "measured") << node.name;
+  }
   EXPECT_THAT(report.notes, Contains(HasSubstr("the predicted gain rests on estimates")));
 }
 
