@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/counted.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -28,15 +29,21 @@
 namespace quotient::optimize {
 namespace {
 
+KernelCounts CountKernels(const cost::GraphCost& cost) {
+  KernelCounts counts;
+  for (const cost::KernelCost& kernel : cost.costs) {
+    if (kernel.source == cost::CostSource::kMeasured) ++counts.measured;
+    if (kernel.source == cost::CostSource::kModel) ++counts.estimated;
+  }
+  return counts;
+}
+
 GraphFigures FiguresOf(const onnx::Model& model, const cost::GraphCost& cost,
                        const Measured& measured) {
-  GraphFigures figures{.nodes = NodeCount(model), .predicted_us = cost.total_us};
-  figures.measured = measured;
-  for (const cost::KernelCost& kernel : cost.costs) {
-    if (kernel.source == cost::CostSource::kMeasured) ++figures.kernels.measured;
-    if (kernel.source == cost::CostSource::kModel) ++figures.kernels.estimated;
-  }
-  return figures;
+  return {.nodes = NodeCount(model),
+          .predicted_us = cost.total_us,
+          .kernels = CountKernels(cost),
+          .measured = measured};
 }
 
 double GainPercent(double before, double after) {
@@ -146,12 +153,24 @@ class Run {
     QUOTIENT_ASSIGN_OR_RETURN(original_cost_,
                               cost::PredictGraph(original_.cut.graph, costs(), stop_));
     if (device_->snapshot() != nullptr) {
+      NoteIfFewAreKnown(CountKernels(original_cost_));
       calibrated_ = cost::NewCalibratedCostModel(&costs(), original_cost_);
       QUOTIENT_ASSIGN_OR_RETURN(original_cost_,
                                 cost::PredictGraph(original_.cut.graph, costs(), stop_));
     }
     progress_.original_cost_us = original_cost_.total_us;
     return absl::OkStatus();
+  }
+
+  // A snapshot that was recorded with other models may know little of this one.
+  void NoteIfFewAreKnown(const KernelCounts& kernels) {
+    if (2 * kernels.measured >= kernels.total()) return;
+    report_.notes.push_back(absl::StrCat(
+        "the snapshot has ",
+        kernels.measured == 0 ? "none" : absl::StrCat("only ", kernels.measured), " of the ",
+        Counted(kernels.total(), "kernel"),
+        " of this model, so costs are mostly estimates: better record one when this model has been "
+        "optimized on the device itself"));
   }
 
   cost::CostModel& costs() const { return calibrated_ ? *calibrated_ : device_->costs(); }

@@ -29,6 +29,8 @@ struct Measured {
 struct KernelCounts {
   int64_t measured = 0;   // now or earlier
   int64_t estimated = 0;  // by an analytic model
+
+  int64_t total() const { return measured + estimated; }
 };
 
 struct GraphFigures {
@@ -171,8 +173,10 @@ std::string CheckText(const Verification& check);
 
 // What stands before a cost that was not measured, or not all of it: "~", else "".
 absl::string_view EstimateMark(bool estimated);
-// Whether one of the costs of a report has it.
+// Whether any cost of a report has it.
 bool HasEstimates(const Report& report);
+// Whether any was measured, now or earlier.
+bool KnowsKernels(const Report& report);
 
 // Where costs come from if nothing was measured: a sentence.
 std::string UnmeasuredText(const Report& report);

@@ -56,7 +56,10 @@ absl::string_view Checked(const Verification& check) {
 
 absl::string_view WhyNoImprovement(const Report& report) {
   if (report.recorded.has_value()) {
-    return "Nothing is cheaper by the times that were recorded (nothing was measured now)";
+    return KnowsKernels(report)
+               ? "Nothing is cheaper by the times that were recorded (nothing was measured now)"
+               : "Nothing is cheaper by estimates, the snapshot having none of these kernels "
+                 "(nothing was measured now)";
   }
   if (!report.measured) return "Nothing is cheaper by the analytic model (nothing was measured)";
   return report.ran() ? "Nothing was faster" : "Nothing could be run (see the notes)";
@@ -65,7 +68,12 @@ absl::string_view WhyNoImprovement(const Report& report) {
 absl::string_view HowKnown(const Report& report) {
   if (report.measured) return "measured end to end, both graphs interleaved in one process";
   if (report.recorded.has_value()) {
-    return report.original.kernels.estimated + report.optimized.kernels.estimated > 0
+    if (!KnowsKernels(report)) {
+      return "predicted by estimates alone: the snapshot has none of these kernels, and nothing "
+             "was "
+             "measured now";
+    }
+    return HasEstimates(report)
                ? "predicted from recorded times and estimates; nothing was measured now"
                : "predicted from recorded times; nothing was measured now";
   }

@@ -135,20 +135,28 @@ bool HasEstimates(const Report& report) {
   return report.original.kernels.estimated > 0 || report.optimized.kernels.estimated > 0;
 }
 
+bool KnowsKernels(const Report& report) {
+  return report.original.kernels.measured > 0 || report.optimized.kernels.measured > 0;
+}
+
 std::string UnmeasuredText(const Report& report) {
   if (!report.recorded.has_value()) {
     return absl::StrCat("Nothing was measured: every cost comes from the analytic model ",
                         report.device, ".");
   }
-  const Recording& recorded = *report.recorded;
   const auto share = [](const KernelCounts& kernels) {
-    return absl::StrCat(kernels.measured, " of ",
-                        Counted(kernels.measured + kernels.estimated, "kernel"));
+    return absl::StrCat(kernels.measured, " of ", Counted(kernels.total(), "kernel"));
   };
-  return absl::StrCat("Nothing was measured now: costs were recorded on ", Escaped(recorded.device),
-                      ", ", Escaped(recorded.time), ", those of ", share(report.original.kernels),
-                      " of the original and ", share(report.optimized.kernels),
-                      " of the result; the others are estimated.");
+  const std::string recorded =
+      absl::StrCat(Escaped(report.recorded->device), ", ", Escaped(report.recorded->time));
+  const std::string counts = absl::StrCat(share(report.original.kernels), " of the original and ",
+                                          share(report.optimized.kernels), " of the result");
+  if (!KnowsKernels(report)) {
+    return absl::StrCat("Nothing was measured now, and what was recorded on ", recorded,
+                        ", has the costs of ", counts, ": all are estimated.");
+  }
+  return absl::StrCat("Nothing was measured now: costs were recorded on ", recorded, ", those of ",
+                      counts, HasEstimates(report) ? "; the others are estimated." : ".");
 }
 
 std::string TriedText(const SearchFigures& search) {

@@ -66,6 +66,15 @@ class SnapshotTest(harness.TestCase):
         server.start()
         self.assertEqual(self.optimize("--threads", "1", "--no-cache")[0], first)
 
+    def test_a_snapshot_of_other_kernels_is_told(self):
+        self.record()
+        onnx.save(models.chain(3), self.folder / "m.onnx")
+        result = self.quotient("optimize", "m.onnx", "-o", "out.onnx", "--device-snapshot",
+                               "box.snapshot", "--local", "--budget", "2s")
+        self.assert_code(result, 0)
+        self.assertIn(": all are estimated.", result.out)
+        self.assertIn("note: the snapshot has none of the ", result.out)
+
     def test_another_snapshot_is_another_job(self):
         self.record()
         self.serve()

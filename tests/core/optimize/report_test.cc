@@ -189,6 +189,7 @@ TEST(ReportTest, WhatWasRecordedIsNotCalledMeasured) {
   known.optimized.kernels.estimated = 0;
   EXPECT_NE(ToHtml(known).find("predicted from recorded times; nothing was measured now"),
             std::string::npos);
+  EXPECT_EQ(ToTable(known).find("estimated"), std::string::npos);
   report.outcome = Outcome::kNoImprovement;
   EXPECT_NE(ToHtml(report).find("Nothing is cheaper by the times"), std::string::npos);
   const auto back = ReportFromJson(json);
@@ -196,6 +197,27 @@ TEST(ReportTest, WhatWasRecordedIsNotCalledMeasured) {
   EXPECT_EQ(ToJson(*back), json);
   EXPECT_EQ(back->recorded->time, "2026-03-14T09:26:53Z");
   EXPECT_EQ(back->optimized.kernels.estimated, 1);
+}
+
+TEST(ReportTest, ASnapshotWithoutAnyOfTheKernelsIsNotCalledARecording) {
+  Report report = Example();
+  report.measured = false;
+  report.recorded = {"cpu", "2026-03-14T09:26:53Z", "0.1.0"};
+  report.original.measured = report.optimized.measured = {};
+  report.original.kernels = {0, 10};
+  report.optimized.kernels = {0, 8};
+  const std::string table = ToTable(report), html = ToHtml(report);
+  for (const std::string& text : {table, html}) {
+    EXPECT_NE(
+        text.find("has the costs of 0 of 10 kernels of the original and 0 of 8 kernels of the "
+                  "result: all are estimated."),
+        std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("costs were recorded"), std::string::npos) << text;
+  }
+  EXPECT_NE(html.find("predicted by estimates alone"), std::string::npos);
+  report.outcome = Outcome::kNoImprovement;
+  EXPECT_NE(ToHtml(report).find("Nothing is cheaper by estimates"), std::string::npos);
 }
 
 // Costs were measured, but running whole graphs failed.

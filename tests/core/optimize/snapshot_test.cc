@@ -110,6 +110,7 @@ TEST_F(SnapshotTest, WhatWasRecordedHereGivesTheSameBytesEachTime) {
   EXPECT_EQ(report.recorded->engine, EngineVersion());
   EXPECT_EQ(report.original.kernels.measured, live.report.original.kernels.measured);
   EXPECT_EQ(report.original.kernels.estimated, 0);
+  EXPECT_THAT(report.notes, Not(Contains(HasSubstr("the snapshot has "))));
   // What gained is what was measured.
   if (live.report.outcome == Outcome::kImproved) {
     EXPECT_EQ(report.optimized.kernels.estimated, 0);
@@ -129,6 +130,7 @@ TEST_F(SnapshotTest, WhatIsNotInTheSnapshotIsEstimated) {
     EXPECT_NE(node.after_source, "measured") << node.name;
   }
   EXPECT_THAT(report.notes, Contains(HasSubstr("the predicted gain rests on estimates")));
+  EXPECT_THAT(report.notes, Contains(HasSubstr("the snapshot has none of the ")));
 }
 
 // Two snapshots that differ in the times of some kernels give two results.
