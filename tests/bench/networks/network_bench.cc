@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "client/cpp/model_files.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/devices.h"
 #include "core/os/atomic_file.h"
@@ -235,10 +236,20 @@ absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenTimings(const Options& 
   return timing::OpenFileStore(options.timings);
 }
 
+// A device that is not there is told of once, and not for each network.
+absl::Status OpenDevices(const Options& options, optimize::Devices& devices) {
+  for (const std::string& device : options.devices) {
+    const int threads = OptionsOfRun(options, device, "", 0).ThreadsToUse();
+    QUOTIENT_RETURN_IF_ERROR(Annotate(devices.Get(device, threads).status(), device));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> Run(const Options& options) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
                             OpenTimings(options));
   optimize::Devices devices(timings.get());
+  QUOTIENT_RETURN_IF_ERROR(OpenDevices(options, devices));
   std::unique_ptr<os::AtomicFile> picture;  // now, so that an hour's work is not for nothing
   if (!options.svg.empty()) {
     QUOTIENT_ASSIGN_OR_RETURN(picture, os::AtomicFile::Create(options.svg));

@@ -179,6 +179,13 @@ class NetworkBenchTest(unittest.TestCase):
                 self.assertEqual((2, ""), (ran.returncode, ran.stdout))
                 self.assertIn(message, ran.stderr)
 
+    def test_a_device_that_is_not_there_is_named_once_before_anything_runs(self):
+        ran = bench("--devices", "model:h200,cuda:99", "--csv", self.csv, self.model(),
+                    self.folder / "another.onnx")
+        self.assertEqual((1, ""), (ran.returncode, ran.stdout))
+        self.assertRegex(ran.stderr, r"^network_bench: cuda:99: [^\n]+\n$")
+        self.assertFalse(self.csv.exists())
+
     def test_files_that_cannot_be_written_are_named_before_anything_runs(self):
         for option in ("--csv", "--svg"):
             for path, message in ((self.folder / "no" / "file", "No such file or directory"),
