@@ -7,6 +7,7 @@
 
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
 #include "core/optimize/report.h"
@@ -31,16 +32,20 @@ class CoreRunner : public JobRunner {
 
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
                                       ProgressSink* progress, CheckpointSlot* checkpoint) override {
-    QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
+    const optimize::Options& options = job.spec.options;
     QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const jobs::Blob> snapshot,
-                              LoadSnapshot(job.spec.options.device));
+                              LoadSnapshot(options.device));
+    // The model is many bytes, all of which are checked: first whether there is a device for it.
+    QUOTIENT_RETURN_IF_ERROR(
+        devices_.Get(options.device, options.ThreadsToUse(), BytesOf(snapshot)).status());
+    QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
     const optimize::Environment environment{.devices = &devices_,
                                             .device_snapshot = BytesOf(snapshot),
                                             .external_location = job.spec.external_location,
                                             .checkpoint = checkpoint};
     QUOTIENT_ASSIGN_OR_RETURN(
         const optimize::Result result,
-        optimize::Optimize(model.files, job.spec.options, environment, stop, progress));
+        optimize::Optimize(model.files, options, environment, stop, progress));
     return Store(result);
   }
 

@@ -29,13 +29,14 @@ class CoreRunnerTest : public ::testing::Test {
     runner_ = NewCoreRunner(blobs_.get(), &devices_);
   }
 
-  absl::Status RunOn(const BlobId& snapshot) {
+  absl::Status RunOn(const std::string& device) {
     jobs::Job job{.id = "job"};
-    // Not a model: what is wrong with the snapshot is found first.
-    job.spec.model.graph = *blobs_->Put("model");
-    job.spec.options.device = "snapshot:" + snapshot.Text();
+    // There is no model: what is wrong with the device is found first.
+    job.spec.model.graph = BlobId::Of("model");
+    job.spec.options.device = device;
     return runner_->Run(job, {}, nullptr, nullptr).status();
   }
+  absl::Status RunOn(const BlobId& snapshot) { return RunOn("snapshot:" + snapshot.Text()); }
 
   testing::TempDir dir_;
   std::unique_ptr<store::DiskBlobStore> blobs_;
@@ -59,6 +60,11 @@ TEST_F(CoreRunnerTest, ASnapshotThatWasDamagedOnTheDiskIsNamed) {
   }
   EXPECT_THAT(RunOn(id), HasReason(Reason::kBlobCorrupt, AllOf(HasSubstr("the device's snapshot"),
                                                                HasSubstr(id.Text()))));
+}
+
+TEST_F(CoreRunnerTest, ADeviceThatIsNotThereIsFoundBeforeTheModelIsLookedAt) {
+  EXPECT_THAT(RunOn("cuda:99"), HasReason(Reason::kDeviceNotPresent));
+  EXPECT_THAT(RunOn("cpu"), HasReason(Reason::kBlobMissing));
 }
 
 TEST_F(CoreRunnerTest, ASnapshotThatIsThereIsHandedToTheCore) {
