@@ -1,9 +1,10 @@
-// Gather, GatherElements and GatherND. What an index out of range would fetch is not read: the
-// element is zero.
+// Gather, GatherElements, GatherND and ScatterND. What an index out of range would fetch is not
+// read: the element is zero; what it would write is not written.
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
@@ -44,19 +45,48 @@ extern "C" __global__ void gather(const T* data, const I* indices, T* out) {
 
 // Tuples of indices name blocks of the data.
 constexpr char kTuplesText[] = R"(
+// The block that a tuple names, counted from `block` on; false: there is none.
+__device__ inline bool find_block(const I* tuple, Index* block) {
+  bool inside = true;
+  for (int k = 0; k < kDepth; ++k) {
+    i64 index = (i64)tuple[k];
+    if (index < 0) index += kSizes[k];
+    inside = inside && index >= 0 && index < kSizes[k];
+    *block = *block * kSizes[k] + (Index)index;
+  }
+  return inside;
+}
+)";
+constexpr char kGatherTuplesText[] = R"(
 extern "C" __global__ void gather(const T* data, const I* indices, T* out) {
-  const Index i = (Index)blockIdx.x * blockDim.x + threadIdx.x;
+  const Index i = ((Index)blockIdx.x * blockDim.x + threadIdx.x) * kPack;
   if (i >= kTotal) return;
   const Index tuple = i / kBlockSize;
   Index block = tuple / kPerBatch;
-  bool inside = true;
-  for (int k = 0; k < kDepth; ++k) {
-    i64 index = (i64)indices[tuple * kDepth + k];
-    if (index < 0) index += kSizes[k];
-    inside = inside && index >= 0 && index < kSizes[k];
-    block = block * kSizes[k] + (Index)index;
+  Pack<T, kPack> pack = {};
+  if (find_block(indices + tuple * kDepth, &block)) {
+    pack = load_pack<kPack>(data + (block * kBlockSize + i % kBlockSize));
   }
-  out[i] = inside ? data[block * kBlockSize + i % kBlockSize] : T();
+  store_pack(out + i, pack);
+}
+)";
+
+constexpr char kCopyText[] = R"(
+extern "C" __global__ void scatter_copy(const T* data, T* out) {
+  const Index i = ((Index)blockIdx.x * blockDim.x + threadIdx.x) * kPack;
+  if (i >= kTotal) return;
+  const int count = kTotal % kPack == 0 || kTotal - i >= kPack ? kPack : (int)(kTotal - i);
+  store_pack(out + i, load_pack<kPack>(data + i, count), count);
+}
+)";
+constexpr char kScatterText[] = R"(
+extern "C" __global__ void scatter(const I* indices, const T* updates, T* out) {
+  const Index i = ((Index)blockIdx.x * blockDim.x + threadIdx.x) * kPack;
+  if (i >= kTotal) return;
+  const Index tuple = i / kBlockSize;
+  Index block = 0;
+  if (!find_block(indices + tuple * kDepth, &block)) return;
+  store_pack(out + (block * kBlockSize + i % kBlockSize), load_pack<kPack>(updates + i));
 }
 )";
 
@@ -108,57 +138,100 @@ GatherKernel Elements(const KernelSpec& spec, absl::string_view index_type) {
                    kElementsText)};
 }
 
-GatherKernel Tuples(const KernelSpec& spec) {
+// Blocks of the data, named from axis `batch` on; none where the tuples are empty.
+GatherKernel Tuples(const KernelSpec& spec, size_t batch, absl::string_view kernel_text) {
   const std::vector<int64_t> dims = spec.inputs[0].type.dims();
   const std::vector<int64_t> indices = spec.inputs[1].type.dims();
-  const auto batch = static_cast<size_t>(spec.attributes.GetInt("batch_dims", 0));
   const auto depth = static_cast<size_t>(indices.back());
   if (depth == 0) return {};
   const int64_t tuples = Product(indices, 0, indices.size() - 1);
+  const int64_t block = Product(dims, batch + depth, dims.size());
   Definitions definitions;
-  definitions.Int("kBlockSize", Product(dims, batch + depth, dims.size()))
+  definitions.Int("kBlockSize", block)
       .Int("kPerBatch", tuples / Product(dims, 0, batch))
       .Int("kDepth", static_cast<int64_t>(depth))
       .Ints("kSizes", {dims.begin() + static_cast<std::ptrdiff_t>(batch),
                        dims.begin() + static_cast<std::ptrdiff_t>(batch + depth)});
-  return {absl::StrCat(definitions.text(), kTuplesText)};
+  return {absl::StrCat(definitions.text(), kTuplesText, kernel_text),
+          std::gcd(16 / ElementBytes(spec.inputs[0].type.dtype), block)};
+}
+
+GatherKernel GatherTuples(const KernelSpec& spec) {
+  const auto batch = static_cast<size_t>(spec.attributes.GetInt("batch_dims", 0));
+  return Tuples(spec, batch, kGatherTuplesText);
+}
+
+// The launch of a kernel that has a thread for each `pack` of `total` elements.
+void AddLaunch(const KernelSpec& spec, absl::string_view name, const GatherKernel& kernel,
+               int64_t total, absl::string_view index_type, std::vector<BufferRef> buffers,
+               ProgramWriter& writer) {
+  const int64_t packs = CeilDiv(total, kernel.pack);
+  const int block = BlockFor(packs);
+  Definitions definitions;
+  definitions.Type("T", absl::StrCat("u", 8 * ElementBytes(spec.inputs[0].type.dtype)))
+      .Type("I", StoredType(spec.inputs[1].type.dtype))
+      .Type("Index", index_type)
+      .Int("kTotal", total)
+      .Int("kPack", kernel.pack);
+  writer.Launch(name, absl::StrCat(definitions.text(), kernel.text), CeilDiv(packs, block), block,
+                std::move(buffers));
+}
+
+bool IsPlain(const Operand& operand) {
+  return SameMemory(operand.type, operand.layout, Layout::kPlain);
+}
+
+// Indices into data, both plain, with a plain output.
+bool TakesOperands(const KernelSpec& spec) {
+  return spec.epilogue.empty() && ElementBytes(spec.inputs[0].type.dtype) != 0 &&
+         model::IsInteger(spec.inputs[1].type.dtype) && IsPlain(spec.inputs[0]) &&
+         IsPlain(spec.inputs[1]) && IsPlain(spec.outputs[0]);
+}
+
+// Threads behind the end count too.
+std::string IndexTypeOf(const KernelSpec& spec) {
+  int64_t largest = spec.outputs[0].type.elements();
+  for (const Operand& input : spec.inputs) largest = std::max(largest, input.type.elements());
+  return IndexType(largest + (1 << 16));
 }
 
 }  // namespace
 
 std::optional<Program> MakeGatherProgram(const KernelSpec& spec) {
   const bool known = spec.op == "Gather" || spec.op == "GatherElements" || spec.op == "GatherND";
-  if (!known || spec.inputs.size() != 2 || !spec.epilogue.empty()) return std::nullopt;
-  const Operand& data = spec.inputs[0];
-  const Operand& indices = spec.inputs[1];
-  const Operand& output = spec.outputs[0];
-  const int64_t item_bytes = ElementBytes(data.type.dtype);
-  const auto is_plain = [](const Operand& operand) {
-    return SameMemory(operand.type, operand.layout, Layout::kPlain);
-  };
-  if (item_bytes == 0 || !model::IsInteger(indices.type.dtype) || !is_plain(data) ||
-      !is_plain(output)) {
-    return std::nullopt;
-  }
+  if (!known || spec.inputs.size() != 2 || !TakesOperands(spec)) return std::nullopt;
   ProgramWriter writer(spec, "gather");
-  const int64_t total = output.type.elements();
+  const int64_t total = spec.outputs[0].type.elements();
   if (total == 0) return std::move(writer).Finish();
-  const std::string index_type =
-      IndexType(std::max({total + (1 << 16), data.type.elements(), indices.type.elements()}));
+  const std::string index_type = IndexTypeOf(spec);
   const GatherKernel kernel = spec.op == "Gather"           ? Rows(spec)
                               : spec.op == "GatherElements" ? Elements(spec, index_type)
-                                                            : Tuples(spec);
+                                                            : GatherTuples(spec);
   if (kernel.text.empty()) return std::nullopt;
-  Definitions definitions;
-  definitions.Type("T", absl::StrCat("u", 8 * item_bytes))
-      .Type("I", StoredType(indices.type.dtype))
-      .Type("Index", index_type)
-      .Int("kTotal", total)
-      .Int("kPack", kernel.pack);
-  const int64_t packs = total / kernel.pack;
-  const int block = BlockFor(packs);
-  writer.Launch("gather", absl::StrCat(definitions.text(), kernel.text), CeilDiv(packs, block),
-                block, {writer.Operand(0), writer.Operand(1), writer.Output(0)});
+  AddLaunch(spec, "gather", kernel, total, index_type,
+            {writer.Operand(0), writer.Operand(1), writer.Output(0)}, writer);
+  return std::move(writer).Finish();
+}
+
+std::optional<Program> MakeScatterProgram(const KernelSpec& spec) {
+  if (spec.op != "ScatterND" || spec.inputs.size() != 3 ||
+      spec.attributes.GetString("reduction", "none") != "none" || !TakesOperands(spec) ||
+      !IsPlain(spec.inputs[2])) {
+    return std::nullopt;
+  }
+  ProgramWriter writer(spec, "scatter");
+  const int64_t total = spec.outputs[0].type.elements();
+  if (total == 0) return std::move(writer).Finish();
+  const std::string index_type = IndexTypeOf(spec);
+  const GatherKernel copy{kCopyText, 16 / ElementBytes(spec.outputs[0].type.dtype)};
+  AddLaunch(spec, "scatter_copy", copy, total, index_type, {writer.Operand(0), writer.Output(0)},
+            writer);
+  const int64_t updates = spec.inputs[2].type.elements();
+  if (updates == 0) return std::move(writer).Finish();
+  const GatherKernel kernel = Tuples(spec, 0, kScatterText);
+  if (kernel.text.empty()) return std::nullopt;
+  AddLaunch(spec, "scatter", kernel, updates, index_type,
+            {writer.Operand(1), writer.Operand(2), writer.Output(0)}, writer);
   return std::move(writer).Finish();
 }
 

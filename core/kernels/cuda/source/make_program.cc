@@ -5,9 +5,9 @@ namespace {
 
 // In the order of preference.
 constexpr std::optional<Program> (*kMakers[])(const KernelSpec&) = {
-    MakeChainProgram,     MakeTypedProgram,  MakeCopyProgram, MakeSoftmaxProgram,
-    MakeNormalizeProgram, MakeReduceProgram, MakePoolProgram, MakeGatherProgram,
-    MakePadProgram,       MakeResizeProgram, MakeLineProgram,
+    MakeChainProgram,     MakeTypedProgram,  MakeCopyProgram,   MakeSoftmaxProgram,
+    MakeNormalizeProgram, MakeReduceProgram, MakePoolProgram,   MakeGatherProgram,
+    MakeScatterProgram,   MakePadProgram,    MakeResizeProgram, MakeLineProgram,
 };
 
 }  // namespace

@@ -38,6 +38,10 @@ std::optional<Program> MakePoolProgram(const KernelSpec& spec);
 // "gather": Gather, GatherElements, GatherND. An index out of range fetches zero.
 std::optional<Program> MakeGatherProgram(const KernelSpec& spec);
 
+// "scatter": ScatterND without a reduction. An index out of range writes nothing; of two blocks of
+// one name, which ONNX does not allow, either may remain.
+std::optional<Program> MakeScatterProgram(const KernelSpec& spec);
+
 // "pad": Pad in every mode.
 std::optional<Program> MakePadProgram(const KernelSpec& spec);
 

@@ -1,9 +1,11 @@
-// GPU kernels that compute where to read: Gather and its like, Pad, Resize, CumSum, Trilu.
+// GPU kernels that compute where to read or write: Gather and its like, ScatterND, Pad, Resize,
+// CumSum, Trilu.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/kernels/cuda/source/programs.h"
 #include "tests/core/kernels/cuda/source_checks.h"
 #include "tests/support/cuda/program_runner.h"
@@ -73,6 +75,12 @@ TEST(GatherTest, ElementsAndTuples) {
   ExpectSourceKernelsAgree(specs, "gather");
 }
 
+TEST(GatherTest, TuplesOfBlocksThatAreReadInPacks) {
+  ExpectSourceKernelsAgree(Nodes({"GatherND(x, i)"}, {"float32", "float16", "int64"}, "[4,3,2,8]",
+                                 "input i: int64[7,2]\n"),
+                           "gather");
+}
+
 TEST(GatherTest, IndicesOutOfRangeFetchZero) {
   const std::vector<KernelSpec> specs =
       Nodes({"Gather(x, i) {axis=0}"}, {"float32"}, "[3,2]", "input i: int64[4]\n");
@@ -83,6 +91,47 @@ TEST(GatherTest, IndicesOutOfRangeFetchZero) {
   const Tensor operands[] = {Tensor::Floats({3, 2}, x), Tensor::Ints({4}, i)};
   ASSERT_OK_AND_ASSIGN(const auto outputs, RunProgram(specs[0], program, kernels[0], operands));
   EXPECT_THAT(outputs[0].AsDoubles(), ::testing::ElementsAre(0, 0, 0, 0, 0, 0, 5, 6));
+}
+
+// With indices that are there, each block named once.
+SpecCase Scatter(const std::string& type, const std::string& dims, const std::string& updates,
+                 std::vector<int64_t> index_dims, const std::vector<int64_t>& indices) {
+  const KernelSpec spec = SpecsOf(absl::StrCat("input x: ", type, dims, "\ninput i: int64[",
+                                               absl::StrJoin(index_dims, ","), "]\ninput u: ", type,
+                                               updates, "\ny = ScatterND(x, i, u)\noutput y\n"))
+                              .at(0);
+  std::vector<Tensor> operands = RandomOperands(spec, 1);
+  operands[1] = Tensor::Ints(std::move(index_dims), indices);
+  return {spec, operands};
+}
+
+TEST(ScatterTest, WritesTheBlocksThatAreNamed) {
+  std::vector<SpecCase> cases;
+  for (const char* type : {"float32", "float16", "int64", "bool"}) {
+    cases.push_back(Scatter(type, "[5,3,16]", "[2,2,16]", {2, 2, 2}, {4, 0, -5, 2, 1, 1, 3, -1}));
+    cases.push_back(Scatter(type, "[7,3]", "[3,3]", {3, 1}, {6, 0, -3}));
+    cases.push_back(Scatter(type, "[3,5]", "[4]", {4, 2}, {0, 0, 2, 4, 1, -1, -2, 2}));
+    cases.push_back(Scatter(type, "[3,5]", "[0]", {0, 2}, {}));
+  }
+  ExpectSourceKernelsAgree(cases, "scatter");
+}
+
+TEST(ScatterTest, IndicesOutOfRangeWriteNothing) {
+  const auto [spec, operands] =
+      Scatter("float32", "[2,2]", "[3,2]", {3, 1}, {2, int64_t{-1} << 40, 1});
+  const Program program = *MakeScatterProgram(spec);
+  ASSERT_OK_AND_ASSIGN(const auto kernels, EmulateAll(std::span(&program, 1)));
+  ASSERT_OK_AND_ASSIGN(const auto outputs, RunProgram(spec, program, kernels[0], operands));
+  const std::vector<double> x = operands[0].AsDoubles(), updates = operands[2].AsDoubles();
+  EXPECT_THAT(outputs[0].AsDoubles(), ::testing::ElementsAre(x[0], x[1], updates[4], updates[5]));
+}
+
+TEST(ScatterTest, ReductionsAreLeftToTheReference) {
+  const std::vector<KernelSpec> specs =
+      Nodes({"ScatterND(x, i, u) {reduction=\"add\"}"}, {"float32"}, "[5]",
+            "input i: int64[3,1]\ninput u: float32[3]\n");
+  ASSERT_EQ(specs.size(), 1u);
+  EXPECT_FALSE(MakeSourceProgram(specs[0]).has_value());
 }
 
 TEST(PadTest, EveryMode) {
