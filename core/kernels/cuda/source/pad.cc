@@ -1,6 +1,8 @@
-// Pad: each output knows which element of the input it is, or that it is none.
+// Pad: each output knows which element of the input it is, or that it is none. Neighbours along an
+// axis that keeps its size are moved together.
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
@@ -40,6 +42,16 @@ PaddedAxis PaddingOf(int64_t dim, int64_t before, int64_t after) {
   return axis;
 }
 
+// Elements that are neighbours on both sides, whatever happens along the other axes.
+int64_t PackSize(const Operand& output, const std::vector<int64_t>& strides,
+                 const model::Ints& pads) {
+  const size_t rank = strides.size();
+  if (rank == 0) return 1;
+  const int inner = PhysicalAxes(output.type.rank(), output.layout).back();
+  if (strides[inner] != 1 || pads[inner] != 0 || pads[inner + rank] != 0) return 1;
+  return std::gcd(16 / ElementBytes(output.type.dtype), output.type.dim(inner).number());
+}
+
 }  // namespace
 
 std::optional<Program> MakePadProgram(const KernelSpec& spec) {
@@ -59,10 +71,11 @@ std::optional<Program> MakePadProgram(const KernelSpec& spec) {
   if (total == 0) return std::move(writer).Finish();
 
   const std::string mode = spec.attributes.GetString("mode", "constant");
-  const int block = BlockFor(total);
-  const std::string index_type = IndexType(std::max(total + block, input.type.elements()));
   const std::vector<int64_t> dims = input.type.dims();
   const std::vector<int64_t> strides = StridesOf(dims, input.layout);
+  const int64_t pack = PackSize(output, strides, *pads);
+  const int block = BlockFor(total / pack);
+  const std::string index_type = IndexType(std::max(total + block * pack, input.type.elements()));
   std::string body;
   int64_t base = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -80,7 +93,10 @@ std::optional<Program> MakePadProgram(const KernelSpec& spec) {
     absl::StrAppend(&body, absl::Substitute("  from += (Index)at$0 * $1;\n", i, strides[i]));
   }
   Definitions definitions;
-  definitions.Type("T", StoredType(dtype)).Type("Index", index_type).Int("kTotal", total);
+  definitions.Type("T", StoredType(dtype))
+      .Type("Index", index_type)
+      .Int("kTotal", total)
+      .Int("kPack", pack);
   // As the type has it; integers beyond 2^53 are no attribute.
   const double value = spec.attributes.GetFloat("constant_value", 0);
   const std::string border = model::IsFloat(dtype)
@@ -89,15 +105,16 @@ std::optional<Program> MakePadProgram(const KernelSpec& spec) {
   const std::string text = absl::Substitute(
       R"($0$1$2
 extern "C" __global__ void pad(const T* in, T* out) {
-  const Index i = (Index)blockIdx.x * blockDim.x + threadIdx.x;
+  const Index i = ((Index)blockIdx.x * blockDim.x + threadIdx.x) * kPack;
   if (i >= kTotal) return;
   bool inside = true;
   Index from = $3;
-$4  out[i] = inside ? in[from] : convert<T>($5);
+$4  store_pack(out + i, inside ? load_pack<kPack>(in + from) : splat_pack<kPack>(convert<T>($5)));
 }
 )",
       kConvertPrelude, definitions.text(), kFunctions, base, body, border);
-  writer.Launch("pad", text, CeilDiv(total, block), block, {writer.Operand(0), writer.Output(0)});
+  writer.Launch("pad", text, CeilDiv(total / pack, block), block,
+                {writer.Operand(0), writer.Output(0)});
   return std::move(writer).Finish();
 }
 

@@ -146,6 +146,16 @@ TEST(PadTest, EveryMode) {
       "pad");
 }
 
+TEST(PadTest, ReadsInPacksAlongAnAxisThatStays) {
+  ExpectSourceKernelsAgree(
+      WithChannelsLast(Nodes(
+          {"Pad(x) {pads=[0,0,1,0,0,0,2,0], constant_value=-1.5}",
+           "Pad(x) {pads=[0,0,1,1,0,0,2,0], mode=\"reflect\"}", "Pad(x) {pads=[0,1,-1,0,1,0,0,0]}",
+           "Pad(x) {pads=[0,0,0,1,0,0,0,-1]}", "Pad(x) {pads=[0,1,0,0,0,-1,0,0]}"},
+          {"float32", "float16", "int32"}, "[2,8,5,16]")),
+      "pad");
+}
+
 TEST(ResizeTest, NearestAndLinear) {
   const std::vector<std::string> nodes = {
       "Resize(x) {scales=[1.0,1.0,2.0,2.0], mode=\"nearest\"}",
