@@ -73,6 +73,24 @@ constexpr TypedRow kDoublePairs[] = {
     {"Div", "$0 / $1"}, {"Max", "max_of($0, $1)"}, {"Min", "min_of($0, $1)"},
 };
 
+constexpr TypedRow kDoubleFunctions[] = {
+    {"Neg", "-$0"},
+    {"Abs", "fabs($0)"},
+    {"Sqrt", "sqrt($0)"},
+    {"Exp", "exp($0)"},
+    {"Log", "log($0)"},
+    {"Sin", "sin($0)"},
+    {"Cos", "cos($0)"},
+    {"Erf", "erf($0)"},
+    {"Tanh", "tanh($0)"},
+    {"Floor", "floor($0)"},
+    {"Ceil", "ceil($0)"},
+    {"Round", "rint($0)"},
+    {"Reciprocal", "1.0 / $0"},
+    {"Relu", "$0 < 0 ? 0.0 : $0"},
+    {"Sigmoid", "1.0 / (1.0 + exp(-$0))"},
+};
+
 template <size_t n>
 std::optional<std::string> FindRow(const TypedRow (&rows)[n], absl::string_view op,
                                    absl::string_view a, absl::string_view b,
@@ -115,6 +133,7 @@ std::optional<std::string> OneOperandText(const KernelSpec& spec) {
   if (op == "Not") return "!v0";
   if (op == "IsNaN") return "v0 != v0";
   if (IsSingleFloat(dtype)) return UnaryText(op, spec.attributes, "v0");
+  if (dtype == DType::kFloat64) return FindRow(kDoubleFunctions, op, "v0", "", "");
   if (!model::IsInteger(dtype)) return std::nullopt;
   if (op == "Clip") return IntegerClipText(spec);
   return FindRow(kIntegerFunctions, op, "v0", "", ComputedType(dtype));
@@ -148,8 +167,9 @@ std::optional<std::string> ResultText(const KernelSpec& spec) {
   if (op == "Cast" || op == "CastLike") return "convert<R>(v0)";
   if (op == "Where") return "v0 ? v1 : v2";
   const DType dtype = spec.inputs[0].type.dtype;
-  if (op == "Pow" && spec.inputs.size() == 2 && IsSingleFloat(dtype)) {
-    return "powf(v0, (float)v1)";  // exponents of any type
+  if (op == "Pow" && spec.inputs.size() == 2 && model::IsFloat(dtype)) {
+    // Exponents of any type.
+    return dtype == DType::kFloat64 ? "pow(v0, (double)v1)" : "powf(v0, (float)v1)";
   }
   const bool one_type = std::all_of(spec.inputs.begin(), spec.inputs.end(),
                                     [&](const Operand& o) { return o.type.dtype == dtype; });

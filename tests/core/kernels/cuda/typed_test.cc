@@ -110,6 +110,34 @@ output c, d, e
   ExpectSourceKernelsAgree(specs, "typed");
 }
 
+TEST(TypedTest, FunctionsOfDoubles) {
+  ExpectSourceKernelsAgree(SpecsOf(R"(
+input x: float64[5,7]
+input z: float64[7]
+input i: int64[7]
+a = Abs(x)
+b = Sqrt(a)
+c = Exp(x)
+d = Log(c)
+e = Neg(d)
+f = Sin(e)
+g = Cos(f)
+h = Erf(g)
+j = Tanh(h)
+k = Mul(j, x)
+l = Floor(k)
+m = Ceil(k)
+n = Round(k)
+o = Reciprocal(c)
+p = Relu(x)
+q = Sigmoid(x)
+r = Pow(c, z)
+s = Pow(c, i)
+output b, l, m, n, o, p, q, r, s
+)"),
+                           "typed");
+}
+
 TEST(TypedTest, DivisionOfIntegers) {
   std::vector<SpecCase> cases;
   for (const char* op : {"Div", "Mod"}) {
