@@ -212,34 +212,51 @@ std::optional<size_t> ReadingRun(const Move& move) {
   return std::nullopt;
 }
 
+// Small elements are moved four bytes at a time, where everything is a multiple of that: threads of
+// a warp then read and write whole lines, and no two of them the same bank. `move`: the other axes.
+int64_t TransposePack(const CopyAxis& columns, const CopyAxis& rows, const Move& move,
+                      int64_t item_bytes) {
+  int64_t common = std::max<int64_t>(1, 4 / item_bytes);
+  for (const int64_t number :
+       {columns.count, columns.from, rows.count, rows.to, move.from_offset, move.to_offset}) {
+    common = std::gcd(common, number);
+  }
+  for (const CopyAxis& axis : move.axes) common = std::gcd(std::gcd(common, axis.from), axis.to);
+  return common;
+}
+
 constexpr int kTransposeBlock = 256;
 
 // Tiles go through shared memory, so that both sides are read and written in runs.
 constexpr char kTransposeText[] = R"(
 constexpr Index kColumnTiles = (kColumns + kTile - 1) / kTile;
 constexpr Index kRowTiles = (kRows + kTile - 1) / kTile;
-constexpr int kStep = kBlock / kTile;
+constexpr int kRun = kTile / kPack;  // threads along a row of the tile
+constexpr int kStep = kBlock / kRun;
 
 // Rows are neighbours on the reading side, columns on the writing side.
 extern "C" __global__ void transpose(const T* from, T* to) {
   __shared__ T tile[kTile][kTile + 1];
-  const int x = threadIdx.x % kTile;
-  const int y = threadIdx.x / kTile;
+  const int x = threadIdx.x % kRun * kPack;
+  const int y = threadIdx.x / kRun;
   const Index column = blockIdx.x % kColumnTiles * kTile;
   const Index row = blockIdx.x / kColumnTiles % kRowTiles * kTile;
   const Index outer = blockIdx.x / kColumnTiles / kRowTiles;
   from += from_offset(outer);
   to += to_offset(outer);
   for (int k = y; k < kTile; k += kStep) {
-    if (column + k < kColumns && row + x < kRows) {
-      tile[k][x] = from[(column + k) * kFromStride + row + x];
-    }
+    if (column + k >= kColumns || row + x >= kRows) continue;
+    const Pack<T, kPack> pack = load_pack<kPack>(from + ((column + k) * kFromStride + row + x));
+#pragma unroll
+    for (int j = 0; j < kPack; ++j) tile[k][x + j] = pack.at[j];
   }
   __syncthreads();
   for (int k = y; k < kTile; k += kStep) {
-    if (row + k < kRows && column + x < kColumns) {
-      to[(row + k) * kToStride + column + x] = tile[x][k];
-    }
+    if (row + k >= kRows || column + x >= kColumns) continue;
+    Pack<T, kPack> pack;
+#pragma unroll
+    for (int j = 0; j < kPack; ++j) pack.at[j] = tile[x + j][k];
+    store_pack(to + ((row + k) * kToStride + column + x), pack);
   }
 }
 )";
@@ -261,6 +278,7 @@ void AddTranspose(Move move, size_t run, int64_t item_bytes, const std::string& 
                          .Type("Index", index_type)
                          .Int("kBlock", kTransposeBlock)
                          .Int("kTile", tile)
+                         .Int("kPack", TransposePack(columns, rows, move, item_bytes))
                          .Int("kColumns", columns.count)
                          .Int("kRows", rows.count)
                          .Int("kFromStride", columns.from)

@@ -53,8 +53,9 @@ TEST(CopyTest, TransposesThroughTiles) {
   Rng rng(2);
   std::vector<KernelSpec> specs;
   const std::vector<std::vector<int64_t>> shapes = {
-      {33, 70}, {64, 64}, {3, 40, 65}, {2, 3, 17, 66}, {2, 40, 5, 41}, {100, 16}, {1, 129, 31}};
-  while (specs.size() < 24) {
+      {33, 70},  {64, 64},     {3, 40, 65}, {2, 3, 17, 66}, {2, 40, 5, 41},
+      {100, 16}, {1, 129, 31}, {3, 66, 90}, {2, 36, 3, 68}, {3, 34, 20}};
+  while (specs.size() < 36) {
     const KernelSpec spec = RandomTranspose(rng, Choose(rng, shapes));
     if (MakeSourceProgram(spec)->name == "transpose") specs.push_back(spec);
   }
