@@ -261,7 +261,7 @@ const char kReducePrelude[] = R"(
 template <typename T, typename Combine>
 __device__ inline T combine_group(T value, Combine combine) {
   if (kGroup == 1) return value;
-  constexpr int kLanes = kGroup < 16 ? kGroup : 16;
+  constexpr int kLanes = kGroup < 16 ? kGroup : kGroup <= 256 ? 16 : 32;
   __shared__ T values[kBlock];
   const int lane = threadIdx.x % kGroup;
   T* const own = values + (threadIdx.x - lane);

@@ -59,30 +59,36 @@ extern "C" __global__ void softmax(const T* in, T* out) {
 }
 )";
 
+// Lines that are no longer than this stay in registers.
+constexpr int64_t kHeldLength = 32;
 constexpr char kColumnsText[] = R"(
+constexpr int kUnroll = kHeld ? kLength : 4;
 __device__ inline float larger(float a, float b) { return a > b || a != a ? a : b; }
 
 extern "C" __global__ void softmax(const T* in, T* out) {
   const Index line = (Index)blockIdx.x * blockDim.x + threadIdx.x;
   if (line >= kLines) return;
   const Index begin = line / kInner * kInner * kLength + line % kInner;
+  float held[kHeld ? kLength : 1];
+  const auto value = [&](int k) {
+    return kHeld ? held[kHeld ? k : 0] : widen(in[begin + (Index)k * kInner]);
+  };
+  if (kHeld) {
+#pragma unroll (kUnroll)
+    for (int k = 0; k < kLength; ++k) held[kHeld ? k : 0] = widen(in[begin + (Index)k * kInner]);
+  }
   float largest = kLowest;
-#pragma unroll 4
-  for (int k = 0; k < kLength; ++k) {
-    largest = larger(largest, widen(in[begin + (Index)k * kInner]));
-  }
+#pragma unroll (kUnroll)
+  for (int k = 0; k < kLength; ++k) largest = larger(largest, value(k));
   float sum = 0;
-#pragma unroll 4
-  for (int k = 0; k < kLength; ++k) {
-    sum += expf(widen(in[begin + (Index)k * kInner]) - largest);
-  }
+#pragma unroll (kUnroll)
+  for (int k = 0; k < kLength; ++k) sum += expf(value(k) - largest);
   const float factor = 1.0f / sum;
   const float shift = largest + logf(sum);
-#pragma unroll 4
+#pragma unroll (kUnroll)
   for (int k = 0; k < kLength; ++k) {
-    const Index at = begin + (Index)k * kInner;
-    const float x = widen(in[at]);
-    out[at] = narrow<T>(kLog ? x - shift : expf(x - largest) * factor);
+    const float x = value(k);
+    out[begin + (Index)k * kInner] = narrow<T>(kLog ? x - shift : expf(x - largest) * factor);
   }
 }
 )";
@@ -126,7 +132,8 @@ std::optional<Program> MakeSoftmaxProgram(const KernelSpec& spec) {
         .Type("Index", IndexType(elements + block))
         .Int("kLines", lines)
         .Int("kLength", length)
-        .Int("kInner", inner);
+        .Int("kInner", inner)
+        .Bool("kHeld", length <= kHeldLength);
     writer.Launch("softmax", absl::StrCat(definitions.text(), kColumnsText), CeilDiv(lines, block),
                   block, buffers);
   }
