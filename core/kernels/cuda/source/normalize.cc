@@ -1,9 +1,11 @@
 // Normalizations of rows of neighbouring elements: LayerNormalization and RMSNormalization over the
 // trailing axes, InstanceNormalization and GroupNormalization over groups of channels, whose planes
-// follow each other. Moments are taken in two passes.
+// follow each other. Moments are taken in two passes. Where there are few rows, and long ones, a
+// kernel takes the moments of their chunks and a second one combines them.
 
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/kernels/cuda/source/pointwise.h"
@@ -15,8 +17,8 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Behind the parameters: in, p1 (the scale), p2 (the bias, if there is one), out.
-constexpr char kBegin[] = R"() {
+// Of the row: its mean (0 where it does not matter) and its squares around it.
+constexpr char kMoments[] = R"(
   const Row row;
   float x[kHeld ? kSteps * kPack : kPack];
   float mean = 0;
@@ -41,9 +43,35 @@ constexpr char kBegin[] = R"() {
 #pragma unroll
     for (int k = 0; k < kPack; ++k) squares += (values[k] - mean) * (values[k] - mean);
   }
-  const float variance = combine_group(squares, Add()) / (float)kLength;
-  const float factor = 1.0f / sqrtf(variance + kEpsilon);
+  squares = combine_group(squares, Add());
+)";
 
+// Chunks are as long as each other.
+constexpr char kWriteMoments[] = R"(
+  if (row.inside && row.lane == 0) moments[row.begin / kLength] = {mean, squares};
+}
+)";
+constexpr char kReadMoments[] = R"(
+  const Row row;
+  if (!row.inside) return;
+  float x[kHeld ? kSteps * kPack : kPack];
+  if (kHeld) {
+#pragma unroll (kUnroll)
+    for (int step = 0; step < kSteps; ++step) row.read(in, step, 0.0f, x + step * kPack);
+  }
+  const Moments* const chunks = moments + row.begin / kLength / kChunks * kChunks;
+  float mean = 0, squares = 0;
+  for (int k = 0; k < kChunks; ++k) mean += chunks[k].mean;
+  mean /= (float)kChunks;
+  for (int k = 0; k < kChunks; ++k) {
+    const float shift = chunks[k].mean - mean;
+    squares += chunks[k].squares + (float)kLength * shift * shift;
+  }
+)";
+
+// With p1 (the scale), p2 (the bias, if there is one), out.
+constexpr char kBegin[] = R"(
+  const float factor = 1.0f / sqrtf(squares / ((float)kLength * kChunks) + kEpsilon);
 #pragma unroll (kUnroll)
   for (int step = 0; step < kSteps; ++step) {
     if (!row.has(step)) continue;
@@ -114,9 +142,94 @@ std::optional<Normalization> NormalizationOf(const KernelSpec& spec) {
   return std::nullopt;
 }
 
+constexpr int64_t kMomentsBytes = 2 * sizeof(float);
+
+// Into how many chunks rows are cut: 1 where there are enough rows to fill a GPU, or short ones.
+int64_t ChunksOf(int64_t rows, int64_t length, int64_t item_bytes) {
+  constexpr int64_t kFewRows = 64, kLongRow = 1 << 16, kLeastChunk = 1 << 12, kEnoughBlocks = 256;
+  if (rows >= kFewRows || length < kLongRow) return 1;
+  int64_t chunks = 1;
+  for (int64_t k = 2; k <= length / kLeastChunk && rows * chunks < kEnoughBlocks; ++k) {
+    if (length % (k * (16 / item_bytes)) == 0) chunks = k;
+  }
+  return chunks;
+}
+
 bool IsPlain(const Operand& operand) {
   return SameMemory(operand.type, operand.layout, Layout::kPlain);
 }
+
+// The plan's rows are chunks where rows are cut.
+class NormalizeWriter {
+ public:
+  NormalizeWriter(const KernelSpec& spec, Normalization normalization, const RowPlan& plan,
+                  int64_t chunks)
+      : input_(spec.inputs[0]),
+        normalization_(std::move(normalization)),
+        plan_(plan),
+        chunks_(chunks),
+        writer_(spec, "normalize") {
+    Definitions definitions;
+    definitions.Bool("kAroundMean", normalization_.around_mean)
+        .Int("kChunks", chunks)
+        .Float("kEpsilon", spec.attributes.GetFloat("epsilon", 1e-5f));
+    definitions_ = absl::StrCat(definitions.text(), RowText(plan, input_.type.dtype),
+                                "struct Moments { float mean, squares; };\n");
+    AddBuffer("const T* in", writer_.Operand(0));
+  }
+
+  Program Write() && {
+    if (chunks_ > 1) AddMoments();
+    const std::string read =
+        Read(normalization_.scale, 1) +
+        (HasBias() ? Read(normalization_.bias, 2)
+                   : "  const Pack<float, kPack> x2 = splat_pack<kPack>(0.0f);\n");
+    AddBuffer("T* out", writer_.Output(0));
+    Launch("normalize", absl::StrCat(chunks_ > 1 ? kReadMoments : kMoments, kBegin, read, kEnd),
+           parameters_, buffers_);
+    return std::move(writer_).Finish();
+  }
+
+ private:
+  bool HasBias() const { return normalization_.bias.type.dtype != model::DType::kUndefined; }
+
+  void AddBuffer(absl::string_view parameter, BufferRef buffer) {
+    absl::StrAppend(&parameters_, buffers_.empty() ? "" : ", ", parameter);
+    buffers_.push_back(buffer);
+  }
+
+  void AddMoments() {
+    const BufferRef moments = writer_.Temporary(plan_.rows * kMomentsBytes);
+    Launch("normalize_moments", absl::StrCat(kMoments, kWriteMoments),
+           parameters_ + ", Moments* moments", {writer_.Operand(0), moments});
+    AddBuffer("const Moments* moments", moments);
+  }
+
+  // Operand `number`, which spreads over the rows.
+  std::string Read(const Operand& operand, int number) {
+    const std::string type = absl::StrCat("T", number);
+    definitions_ += Definitions().Type(type, StoredType(operand.type.dtype)).text();
+    AddBuffer(absl::StrCat("const ", type, "* p", number), writer_.Operand(number));
+    const std::string index_type = IndexType(input_.type.elements() + 1024 * plan_.length);
+    return ReadPackText(operand, input_, number, plan_.pack, index_type);
+  }
+
+  void Launch(absl::string_view kernel, absl::string_view body, absl::string_view parameters,
+              std::vector<BufferRef> buffers) {
+    writer_.Launch(kernel,
+                   absl::StrCat(definitions_, "\nextern \"C\" __global__ void ", kernel, "(",
+                                parameters, ") {", body),
+                   plan_.grid(), static_cast<int>(plan_.block), std::move(buffers));
+  }
+
+  const Operand& input_;
+  const Normalization normalization_;
+  const RowPlan plan_;
+  const int64_t chunks_;
+  ProgramWriter writer_;
+  std::string definitions_, parameters_;
+  std::vector<BufferRef> buffers_;
+};
 
 }  // namespace
 
@@ -124,36 +237,16 @@ std::optional<Program> MakeNormalizeProgram(const KernelSpec& spec) {
   const std::optional<Normalization> normalization = NormalizationOf(spec);
   if (!normalization) return std::nullopt;
   const Operand& input = spec.inputs[0];
-  const Operand& output = spec.outputs[0];
-  const bool has_bias = normalization->bias.type.dtype != model::DType::kUndefined;
-  if (!IsSingleFloat(input.type.dtype) || !IsPlain(input) || !IsPlain(output)) return std::nullopt;
-  ProgramWriter writer(spec, "normalize");
-  const int64_t elements = input.type.elements();
-  if (elements == 0) return std::move(writer).Finish();
-  const RowPlan plan = PlanRows(elements / normalization->length, normalization->length,
-                                ElementBytes(input.type.dtype));
-  const std::string index_type = IndexType(elements + 1024 * plan.length);
-  Definitions definitions;
-  definitions.Bool("kAroundMean", normalization->around_mean)
-      .Float("kEpsilon", spec.attributes.GetFloat("epsilon", 1e-5f))
-      .Type("T1", StoredType(normalization->scale.type.dtype));
-  std::vector<BufferRef> buffers = {writer.Operand(0), writer.Operand(1)};
-  std::string parameters = "const T* in, const T1* p1";
-  std::string read = ReadPackText(normalization->scale, input, 1, plan.pack, index_type);
-  if (has_bias) {
-    definitions.Type("T2", StoredType(normalization->bias.type.dtype));
-    buffers.push_back(writer.Operand(2));
-    parameters += ", const T2* p2";
-    read += ReadPackText(normalization->bias, input, 2, plan.pack, index_type);
-  } else {
-    read += "  const Pack<float, kPack> x2 = splat_pack<kPack>(0.0f);\n";
+  if (!IsSingleFloat(input.type.dtype) || !IsPlain(input) || !IsPlain(spec.outputs[0])) {
+    return std::nullopt;
   }
-  buffers.push_back(writer.Output(0));
-  const std::string text = absl::StrCat(definitions.text(), RowText(plan, input.type.dtype),
-                                        "\nextern \"C\" __global__ void normalize(", parameters,
-                                        ", T* out", kBegin, read, kEnd);
-  writer.Launch("normalize", text, plan.grid(), static_cast<int>(plan.block), std::move(buffers));
-  return std::move(writer).Finish();
+  const int64_t elements = input.type.elements();
+  if (elements == 0) return ProgramWriter(spec, "normalize").Finish();
+  const int64_t length = normalization->length, rows = elements / length;
+  const int64_t item_bytes = ElementBytes(input.type.dtype);
+  const int64_t chunks = ChunksOf(rows, length, item_bytes);
+  const RowPlan plan = PlanRows(rows * chunks, length / chunks, item_bytes);
+  return NormalizeWriter(spec, *normalization, plan, chunks).Write();
 }
 
 }  // namespace quotient::kernels::cuda

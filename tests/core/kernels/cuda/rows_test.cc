@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "core/kernels/cuda/source/programs.h"
 #include "tests/core/kernels/cuda/source_checks.h"
 
 namespace quotient::kernels::cuda {
@@ -110,6 +111,33 @@ TEST(NormalizeTest, OverTrailingAxes) {
     spec.op = "RMSNormalization";
     spec.inputs.pop_back();
     specs.push_back(spec);
+  }
+  ExpectSourceKernelsAgree(specs, "normalize");
+}
+
+// Of which there are few: a kernel for the moments of their chunks, and one that combines them.
+TEST(NormalizeTest, LongRowsAreCutIntoChunks) {
+  std::vector<KernelSpec> specs;
+  for (const DType dtype : Types()) {
+    for (const char* op : {"LayerNormalization", "RMSNormalization"}) {
+      for (const int64_t length : {1 << 16, 5 * 13 * 1024}) {
+        KernelSpec spec = OneNode(op, {model::StaticType(dtype, std::vector<int64_t>{2, length})});
+        const Operand vector{model::StaticType(dtype, std::vector<int64_t>{length}), true};
+        spec.inputs.push_back(vector);
+        if (spec.op == "LayerNormalization") spec.inputs.push_back(vector);
+        specs.push_back(spec);
+      }
+    }
+    KernelSpec groups = OneNode("GroupNormalization",
+                                {model::StaticType(dtype, std::vector<int64_t>{1, 6, 160, 140})});
+    const Operand vector{model::StaticType(dtype, std::vector<int64_t>{6}), true};
+    groups.inputs.push_back(vector);
+    groups.inputs.push_back(vector);
+    groups.attributes.Set("num_groups", int64_t{2});
+    specs.push_back(groups);
+  }
+  for (const KernelSpec& spec : specs) {
+    EXPECT_EQ(MakeNormalizeProgram(spec)->launches.size(), 2u) << KernelKey(spec);
   }
   ExpectSourceKernelsAgree(specs, "normalize");
 }
