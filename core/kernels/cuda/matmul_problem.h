@@ -12,8 +12,9 @@ namespace quotient::kernels::cuda {
 // with float32 sums.
 enum class MathPolicy : uint8_t { kStrict32, kTf32 };
 
-// For each of `batch` members: D = activation(A B + C + bias), A m by k, B k by n, C and D m by n.
-// Buffers in order: A, B, D, then bias if has_bias (n long), then C if has_c.
+// For each of `batch` members: D = activation(alpha A B + beta C + bias), A m by k, B k by n, C and
+// D m by n; rounded once. Buffers in order: A, B, D, then bias if has_bias (n long), then C if
+// has_c.
 struct MatmulProblem {
   model::DType type = model::DType::kFloat32;  // of all: float32, float16 or bfloat16
   MathPolicy policy = MathPolicy::kTf32;
@@ -35,6 +36,8 @@ struct MatmulProblem {
   bool has_bias = false;
   bool has_c = false;
   bool relu = false;
+  float alpha = 1;
+  float beta = 1;  // where there is a C
 
   friend bool operator==(const MatmulProblem&, const MatmulProblem&) = default;
 };

@@ -1,5 +1,6 @@
-// MatMul and Gemm: cuBLASLt with bias, residual and relu where the epilogue begins with them, the
-// rest in a kernel of ours; and where the policy lets tensor cores work cuDNN with everything.
+// MatMul and Gemm: cuBLASLt with a Gemm's factors, bias, residual and relu where the epilogue
+// begins with them, the rest in a kernel of ours; and where the policy lets tensor cores work cuDNN
+// with everything.
 
 #include <algorithm>
 #include <cmath>
@@ -116,11 +117,11 @@ class Lowering {
     });
   }
 
-  // cuBLASLt with the first additions and a relu behind them; the rest is ours.
+  // cuBLASLt with the first factors and additions and a relu behind them; the rest is ours.
   std::optional<Program> Blas() const {
     MatmulProblem problem = problem_;
     std::optional<int> bias, whole;
-    const auto take = [&](int operand) {
+    const auto add = [&](int operand) {
       const Spread spread = SpreadOfOperand(operand);
       if (spread == Spread::kChannel ? product_.is_column : spread != Spread::kFull) return false;
       std::optional<int>& place = spread == Spread::kChannel ? bias : whole;
@@ -128,11 +129,19 @@ class Lowering {
       place = operand;
       return true;
     };
+    // A bias is added as it is.
+    const auto multiply = [&](float factor) {
+      if (bias.has_value()) return false;
+      problem.alpha *= factor;
+      if (whole.has_value()) problem.beta *= factor;
+      return true;
+    };
+    const auto take_next = [&](const EpilogueNode& next) {
+      if (next.factor) return multiply(*next.factor);
+      return next.node.op == "Add" && add(next.first_operand);
+    };
     size_t taken = 0;
-    while (taken < nodes_.size() && nodes_[taken].node.op == "Add" &&
-           take(nodes_[taken].first_operand)) {
-      ++taken;
-    }
+    while (taken < nodes_.size() && take_next(nodes_[taken])) ++taken;
     if (taken < nodes_.size() && nodes_[taken].node.op == "Relu") {
       problem.relu = true;
       ++taken;

@@ -128,7 +128,8 @@ void ComputeOnHost(const MatmulProblem& p, std::span<void* const> buffers, bool 
           sum += factor(a, member * p.a_step + left) * factor(b, member * p.b_step + right);
         }
         const int64_t at = member * p.d_step + i * p.d_row + j;
-        if (c != nullptr) sum += host::Load(p.type, c, at);
+        sum *= p.alpha;
+        if (c != nullptr) sum += p.beta * host::Load(p.type, c, at);
         if (bias != nullptr) sum += host::Load(p.type, bias, j);
         host::Store(p.type, d, at, p.relu ? std::max(sum, 0.0) : sum);
       }

@@ -207,10 +207,9 @@ class MatmulLauncher : public StreamLauncher {
     const void* const bias = problem_.has_bias ? at(3) : nullptr;
     const void* const addend = at(problem_.has_c ? step.buffers.size() - 1 : 2);
     QUOTIENT_ASSIGN_OR_RETURN(Description description, Description::Of(problem_, bias));
-    const float alpha = 1;
-    const float beta = problem_.has_c ? 1 : 0;
+    const float beta = problem_.has_c ? problem_.beta : 0;
     QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmul(
-        handle_, &description.operation, &alpha, at(1), &description.first, at(0),
+        handle_, &description.operation, &problem_.alpha, at(1), &description.first, at(0),
         &description.second, &beta, addend, &description.result, result, &description.result,
         &algorithm_, reinterpret_cast<void*>(step.workspace), workspace_bytes_, stream));
     return absl::OkStatus();

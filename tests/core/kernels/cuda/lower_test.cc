@@ -1,5 +1,5 @@
-// What contractions are lowered to: every program of every kind of spec computes what the reference
-// does.
+// What contractions are lowered to: every program of every kind of spec computes what
+// the reference does.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,6 +57,18 @@ TEST(LowerNamesTest, ProductsAreCublassAndCudnns) {
               ElementsAre("blas", "dnn"));
   EXPECT_THAT(NamesFor(absl::StrCat(kMatMul, "y = Gelu(c)")), ElementsAre("blas+chain", "dnn"));
   EXPECT_THAT(NamesFor(absl::StrCat(kMatMul, "y = HardSwish(c)")), ElementsAre("blas+chain"));
+}
+
+TEST(LowerNamesTest, FactorsOfGemmsAreCublass) {
+  constexpr char kGemm[] =
+      "input x: float16[5,6]\ninput full: float16[5,7]\nconst w: float16[6,7] = random(1)\n"
+      "const b: float16[7] = random(2)\n";
+  const auto names = [&](absl::string_view node) { return NamesFor(absl::StrCat(kGemm, node)); };
+  EXPECT_THAT(names("y = Gemm(x, w) {alpha=0.5}"), ElementsAre("blas"));
+  EXPECT_THAT(names("y = Gemm(x, w, b) {alpha=0.5}"), ElementsAre("blas"));
+  EXPECT_THAT(names("y = Gemm(x, w, full) {alpha=0.5, beta=0.25}"), ElementsAre("blas"));
+  EXPECT_THAT(names("c = Gemm(x, w, b) {alpha=0.5}\ny = Relu(c)"), ElementsAre("blas"));
+  EXPECT_THAT(names("y = Gemm(x, w, b) {beta=0.25}"), ElementsAre("blas+chain"));
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ std::string Name(const MatmulProblem& p) {
                       p.policy == MathPolicy::kStrict32 ? " strict32" : " tf32", " ", p.m, "x", p.k,
                       "x", p.n, " batch ", p.batch, p.a_transposed ? " A^T" : "",
                       p.b_transposed ? " B^T" : "", p.b_step == 0 ? " shared B" : "",
-                      p.has_bias ? " bias" : "", p.has_c ? " C" : "", p.relu ? " relu" : "");
+                      p.has_bias ? " bias" : "", p.has_c ? " C" : "", p.relu ? " relu" : "",
+                      " alpha ", p.alpha, " beta ", p.beta);
 }
 
 // Rows packed, or with `gap` elements between them.
@@ -150,6 +151,18 @@ TEST_P(GpuProductsOfTest, WithEpilogues) {
         Check(p);
       }
     }
+  }
+}
+
+TEST_P(GpuProductsOfTest, WithFactors) {
+  for (const bool bias : {false, true}) {
+    MatmulProblem p = Typed(Problem(48, 64, 32, 0));
+    p.alpha = 0.375;
+    p.has_bias = bias;
+    Check(p);
+    p.has_c = true;
+    p.beta = -0.5;
+    Check(p);
   }
 }
 
