@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/kernels/attention.h"
 #include "core/ops/op.h"
 
 namespace quotient::cost {
@@ -65,6 +66,16 @@ void DescribeGemm(const KernelSpec& spec, Work& work) {
   work.k = static_cast<double>(a[spec.attributes.GetInt("transA", 0) != 0 ? 0 : 1]);
 }
 
+// Both products in one: the scores' part of k and the values'.
+void DescribeAttention(const KernelSpec& spec, Work& work) {
+  const kernels::AttentionTensors tensors = kernels::TensorsOfAttention(spec);
+  work.batch = Product(tensors.q.dims, 0, 2);
+  work.m = static_cast<double>(tensors.q.dims[2]);
+  work.n = static_cast<double>(tensors.k.dims[2]);
+  work.k = static_cast<double>(tensors.q.dims[3] + tensors.v.dims[3]);
+  work.operations = work.batch * work.m * work.n;
+}
+
 // Kernels that read less than all of their first input: parts of it, or rows picked from it.
 bool ReadsPart(const KernelSpec& spec) {
   const ops::OpDef* op = ops::FindOp(spec.op);
@@ -102,12 +113,13 @@ Work WorkOf(const KernelSpec& spec) {
   if (spec.op == "ConvTranspose") DescribeConvTranspose(spec, work);
   if (spec.op == "MatMul") DescribeMatMul(spec, work);
   if (spec.op == "Gemm") DescribeGemm(spec, work);
+  if (spec.op == kernels::kAttentionOp) DescribeAttention(spec, work);
   double inputs = 0;
   for (const Operand& input : spec.inputs) {
     if (IsThere(input) && !input.constant) inputs += static_cast<double>(input.type.elements());
   }
   const double main = work.k > 0 ? 0 : std::max(outputs, inputs);
-  work.operations = main + outputs * static_cast<double>(spec.epilogue.size());
+  work.operations += main + outputs * static_cast<double>(spec.epilogue.size());
   return work;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/attention.h"
 #include "core/kernels/fusion.h"
 #include "core/kernels/layout.h"
 #include "core/kernels/layout_plan.h"
@@ -106,17 +107,45 @@ class Partitioner {
 
   std::vector<KernelGroup> Run() {
     // A kernel stands where its last node does: then all operands of its epilogue are there.
+    if (options_.fuses_attention) FindAttentions();
     std::vector<std::vector<NodeId>> chains = FuseNodes();
     std::sort(chains.begin(), chains.end(),
               [](const auto& a, const auto& b) { return a.back() < b.back(); });
-    for (const std::vector<NodeId>& chain : chains) AddKernel(chain);
+    for (const std::vector<NodeId>& chain : chains) {
+      const auto attention = attentions_.find(chain.front());
+      if (attention != attentions_.end()) {
+        AddAttention(attention->second);
+      } else {
+        AddKernel(chain);
+      }
+    }
     return std::move(groups_);
   }
 
  private:
+  // Each node is part of one at most.
+  void FindAttentions() {
+    std::set<NodeId> taken;
+    for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!runs_[i]) continue;
+      std::optional<Attention> found =
+          FindAttention(graph_, NodeId(i), [this](ValueId value) { return SoleReaderOf(value); });
+      if (!found || std::any_of(found->nodes.begin(), found->nodes.end(),
+                                [&](NodeId node) { return taken.count(node) > 0; })) {
+        continue;
+      }
+      taken.insert(found->nodes.begin(), found->nodes.end());
+      attentions_.emplace(NodeId(i), *std::move(found));
+    }
+  }
+
   std::vector<std::vector<NodeId>> FuseNodes() {
     std::vector<std::vector<NodeId>> chains;
     std::vector<bool> taken(graph_.nodes.size(), false);
+    for (const auto& [softmax, attention] : attentions_) {
+      for (const NodeId node : attention.nodes) taken[node.value()] = true;
+      chains.push_back(attention.nodes);
+    }
     for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!runs_[i] || taken[i]) continue;
       std::vector<NodeId> chain{NodeId(i)};
@@ -131,22 +160,28 @@ class Partitioner {
     return chains;
   }
 
+  std::optional<NodeId> SoleReaderOf(ValueId value) const {
+    const std::vector<NodeId>& readers = readers_.by_value[value.value()];
+    if (readers.size() != 1 || readers_.escapes[value.value()]) return std::nullopt;
+    return readers[0];
+  }
+
   // The one reader of the chain's result, if it fuses behind it.
   std::optional<NodeId> NextInChain(const std::vector<NodeId>& chain) const {
     const Node& main = graph_.node(chain.front());
     const Node& last = graph_.node(chain.back());
     if (chain.size() > kMaxEpilogue || last.outputs.size() != 1) return std::nullopt;
     const ValueId value = last.outputs[0];
-    const std::vector<NodeId>& readers = readers_.by_value[value.value()];
-    if (readers.size() != 1 || readers_.escapes[value.value()]) return std::nullopt;
-    const Node& next = graph_.node(readers[0]);
+    const std::optional<NodeId> reader = SoleReaderOf(value);
+    if (!reader) return std::nullopt;
+    const Node& next = graph_.node(*reader);
     if (next.outputs.size() != 1) return std::nullopt;
     if (chain.size() == 1 && !IsContraction(main.op) && !IsChainMain(main)) return std::nullopt;
     const std::vector<Operand> inputs = BareOperands(next);
     const ElementwiseNode query{next.op, next.attributes, inputs,
                                 graph_.value(next.outputs[0]).type, Position(next, value)};
     if (!FusesAsEpilogue(main.op, query)) return std::nullopt;
-    return readers[0];
+    return reader;
   }
 
   bool IsChainMain(const Node& node) const {
@@ -173,16 +208,36 @@ class Partitioner {
     return operands;
   }
 
-  void AddKernel(const std::vector<NodeId>& chain) {
+  // A kernel of that operator, without inputs and outputs.
+  KernelGroup NewGroup(const std::vector<NodeId>& nodes, absl::string_view op,
+                       model::AttributeMap attributes) const {
     KernelGroup group;
-    group.nodes = chain;
+    group.nodes = nodes;
+    group.spec.op = std::string(op);
+    group.spec.attributes = std::move(attributes);
+    group.spec.threads = options_.threads;
+    group.spec.storage = options_.storage;
+    return group;
+  }
+
+  void AddAttention(const Attention& attention) {
+    KernelGroup group = NewGroup(attention.nodes, kAttentionOp, attention.attributes);
+    group.operands = attention.operands;
+    for (const ValueId id : group.operands) {
+      const Operand operand{graph_.value(id).type, graph_.is_constant(id)};
+      if (!operand.constant) MakeAvailable(id, operand);
+      group.spec.inputs.push_back(operand);
+    }
+    group.results = {attention.result};
+    group.spec.outputs = {Operand{graph_.value(attention.result).type}};
+    Finish(std::move(group));
+  }
+
+  void AddKernel(const std::vector<NodeId>& chain) {
     const Node& main = graph_.node(chain.front());
     const Node& last = graph_.node(chain.back());
+    KernelGroup group = NewGroup(chain, main.op, AttributesOf(main));
     KernelSpec& spec = group.spec;
-    spec.op = main.op;
-    spec.attributes = AttributesOf(main);
-    spec.threads = options_.threads;
-    spec.storage = options_.storage;
     for (ValueId id : last.outputs) {
       group.results.push_back(id);
       spec.outputs.push_back(
@@ -192,6 +247,11 @@ class Partitioner {
       spec.inputs.push_back(ReadOperand(main, i, spec.outputs, group));
     }
     AddEpilogue(chain, group);
+    Finish(std::move(group));
+  }
+
+  void Finish(KernelGroup group) {
+    KernelSpec& spec = group.spec;
     const std::vector<Operand> all = AllOperands(spec);
     const bool any_constant = std::any_of(all.begin(), all.end(),
                                           [](const Operand& operand) { return operand.constant; });
@@ -285,12 +345,9 @@ class Partitioner {
     // Inputs of the graph come in the layout planned for them.
     if (layouts.empty()) layouts.push_back(CanonicalLayout(operand.type, home_[id.value()]));
     if (std::find(layouts.begin(), layouts.end(), wanted) != layouts.end()) return;
-    KernelGroup reorder;
-    reorder.spec.op = kReorderOp;
+    KernelGroup reorder = NewGroup({}, kReorderOp, {});
     reorder.spec.inputs = {Operand{operand.type, false, layouts.front()}};
     reorder.spec.outputs = {Operand{operand.type, false, wanted}};
-    reorder.spec.threads = options_.threads;
-    reorder.spec.storage = options_.storage;
     reorder.operands = {id};
     reorder.results = {id};
     layouts.push_back(wanted);
@@ -303,6 +360,7 @@ class Partitioner {
   const Readers readers_;
   std::vector<Layout> home_;  // by value
   const int footprint_;
+  std::map<NodeId, Attention> attentions_;            // by their Softmax
   std::map<ValueId, std::vector<Layout>> available_;  // canonical layouts, first produced first
   std::vector<KernelGroup> groups_;
 };

@@ -16,6 +16,8 @@ struct PartitionOptions {
   // Convolution libraries of CPUs and of GPUs want it; off: everything plain.
   bool channels_last = true;
   Storage storage = Storage::kWide;
+  // Attention is one kernel (attention.h): of libraries of GPUs. Off: its nodes are kernels each.
+  bool fuses_attention = false;
 };
 
 // The kernels of the live nodes of a static, folded graph, in an order that can be executed: each

@@ -16,6 +16,7 @@
 #include "core/extract/extract.h"
 #include "core/extract/fusions.h"
 #include "core/kernels/partition.h"
+#include "core/optimize/attention_enodes.h"
 #include "core/optimize/kernel_prices.h"
 
 namespace quotient::optimize {
@@ -25,7 +26,8 @@ namespace quotient::optimize {
 // An element-wise e-node that runs as the epilogue of one of its children is charged a share of
 // its stand-alone cost (epilogue_share.h): fused, it costs next to nothing, and how much exactly
 // only the end-to-end run can say. Slices that can be one Split are charged no more than that
-// costs.
+// costs. Where attention is one kernel, its e-nodes together cost what that does, the Transposes
+// around it included.
 class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows both. `constant_footprint_log2` goes into every kernel's spec, as does how the prices'
@@ -85,7 +87,20 @@ class ENodeCosts final : public extract::CostFunction {
     double share = 0;  // of the node's cost that remains
   };
 
+  // E-nodes that can be one kernel.
+  struct Attention {
+    AttentionENodes nodes;
+    int kernel;
+  };
+
   void AddENode(egraph::ENodeId node);
+  void AddAttentions(egraph::ENodeId weighted);
+  // The kernel that they are together; -1: none.
+  int AttentionKernel(const AttentionENodes& nodes);
+  int KernelOf(egraph::ENodeId node) const {
+    return node.valid() ? enodes_[node.value()].kernel : -1;
+  }
+  void AddAttentionFusions(std::vector<extract::Fusion>* fusions) const;
   void AddSplits();
   // As SplitsAmong, each with what it is a part of.
   std::vector<std::pair<const Split*, domain::Split>> SplitsWithin(
@@ -122,6 +137,10 @@ class ENodeCosts final : public extract::CostFunction {
   std::vector<double> costs_;             // by ENodeId
   std::vector<ENode> enodes_;             // by ENodeId
   std::vector<Epilogue> epilogues_;
+  std::vector<Attention> attentions_;
+  // MatMuls and Transposes, where attention is one kernel.
+  std::vector<egraph::ENodeId> products_;
+  std::vector<egraph::ENodeId> transposes_;
   std::vector<egraph::ENodeId> slices_;
   std::vector<Split> splits_;
   std::vector<cost::KernelCost> kernels_;  // by number, those that occur here
@@ -129,6 +148,8 @@ class ENodeCosts final : public extract::CostFunction {
   absl::flat_hash_map<Fingerprint::Value, Content> contents_;
   // By the kernels of producer and node and the position of the running value.
   absl::flat_hash_map<std::tuple<int, int, uint32_t>, double> shares_;
+  // By the kernels of its e-nodes, the mask's position and the scale.
+  absl::flat_hash_map<Fingerprint::Value, int> attention_kernels_;
   // By content, position of the running value and kind of the main operator.
   absl::flat_hash_map<Fingerprint::Value, bool> can_fuse_;
 };

@@ -21,7 +21,7 @@
 namespace quotient::timing {
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxFingerprintBytes = 4096;
 constexpr size_t kMaxKeyBytes = size_t{1} << 16;
@@ -82,6 +82,7 @@ class Parser {
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.partition.threads, Integer("threads", 1, kMaxThreads));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.partition.channels_last, Boolean("channels-last"));
     QUOTIENT_ASSIGN_OR_RETURN(const bool native, Boolean("native-storage"));
+    QUOTIENT_ASSIGN_OR_RETURN(snapshot_.partition.fuses_attention, Boolean("fuses-attention"));
     snapshot_.partition.storage = native ? kernels::Storage::kNative : kernels::Storage::kWide;
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.fingerprint, Text("fingerprint", kMaxFingerprintBytes));
     QUOTIENT_ASSIGN_OR_RETURN(snapshot_.protocol, Integer("protocol", 0, kMaxProtocol));
@@ -251,6 +252,7 @@ std::string ToText(const Snapshot& snapshot) {
                    snapshot.partition.threads, "\nchannels-last ",
                    snapshot.partition.channels_last ? "true" : "false", "\nnative-storage ",
                    snapshot.partition.storage == kernels::Storage::kNative ? "true" : "false",
+                   "\nfuses-attention ", snapshot.partition.fuses_attention ? "true" : "false",
                    "\nfingerprint ", snapshot.fingerprint, "\nprotocol ", snapshot.protocol,
                    "\nrecorded ", RecordedTime(snapshot), "\nengine ", snapshot.engine, "\n");
   for (const auto& [key, timing] : snapshot.timings) {

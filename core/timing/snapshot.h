@@ -4,11 +4,12 @@
 // With it a search goes by that device's kernel times where the device is not there, and by the
 // same ones each time.
 //
-//   quotient-snapshot 1
+//   quotient-snapshot 2
 //   device cpu
 //   threads 4                       how its graphs are cut into kernels: kernels::PartitionOptions
 //   channels-last true
 //   native-storage false
+//   fuses-attention false
 //   fingerprint cpu; ...
 //   protocol 2                      by which the kernels were timed
 //   recorded 2026-03-14T09:26:53Z

@@ -44,7 +44,7 @@ class SnapshotTest(harness.TestCase):
 
     def test_the_same_bytes_here_and_on_a_server_however_many_work(self):
         snapshot = self.record()
-        self.assertEqual(snapshot.read_text().splitlines()[0], "quotient-snapshot 1")
+        self.assertEqual(snapshot.read_text().splitlines()[0], "quotient-snapshot 2")
         first, report, _ = self.optimize("--local", "--threads", "1")
         kernels = report["original"]["kernels"]
         self.assertGreater(kernels["measured"], 0)

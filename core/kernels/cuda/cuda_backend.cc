@@ -56,7 +56,7 @@ class CudaBackend : public Backend {
   const std::unique_ptr<CodeCache> cache_;
   const std::unique_ptr<Gpu> gpu_;
   const DeviceFingerprint fingerprint_;
-  const PartitionOptions partition_{.storage = Storage::kNative};
+  const PartitionOptions partition_{.storage = Storage::kNative, .fuses_attention = true};
   // Thread-safe both: what they keep changes no result.
   mutable KernelLibrary library_;
   mutable RandomPool pool_;

@@ -22,6 +22,7 @@ std::optional<Program> LowerToHost(const KernelSpec& spec);
 // The kinds, each with the programs that it has for a spec; none where it is not concerned.
 std::vector<Program> LowerConvolution(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerProduct(const KernelSpec& spec, MathPolicy policy);
+std::vector<Program> LowerAttention(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerPool(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerNormalization(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerReduction(const KernelSpec& spec, MathPolicy policy);

@@ -6,6 +6,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/host_kernel.h"
@@ -17,6 +19,8 @@ namespace {
 constexpr int64_t kAlignment = 256;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+constexpr char kPlanSeparator[] = "&";  // no library's plans have it
 
 // Kernels that a library compiles when it is asked take up to a second each.
 constexpr int kMostCompiled = 2;
@@ -38,15 +42,13 @@ bool IsStrict(const Launch& launch) {
   });
 }
 
-// The library's plans for a launch that are allowed; one without a name for what is ours.
+// The library's plans for a launch of one that are allowed.
 absl::StatusOr<std::vector<LibraryPlan>> PlansOf(const Launch& launch, Gpu& gpu) {
   std::vector<LibraryPlan> plans;
   if (const auto* problem = std::get_if<MatmulProblem>(&launch.what)) {
     QUOTIENT_ASSIGN_OR_RETURN(plans, gpu.Plans(*problem));
   } else if (const auto* graph = std::get_if<DnnGraph>(&launch.what)) {
     QUOTIENT_ASSIGN_OR_RETURN(plans, gpu.Plans(*graph));
-  } else {
-    return std::vector<LibraryPlan>(1);
   }
   const bool strict = IsStrict(launch);
   int compiled = 0;
@@ -62,19 +64,57 @@ bool IsOfLibrary(const Launch& launch) {
          std::holds_alternative<DnnGraph>(launch.what);
 }
 
+// The combinations of one plan for each launch, those of first choices in front; at most `most`.
+std::vector<std::vector<std::string>> Combinations(
+    const std::vector<std::vector<LibraryPlan>>& plans, size_t most) {
+  struct Combination {
+    size_t rank = 0;  // the sum of the plans' places among their launch's
+    std::vector<std::string> names;
+  };
+  std::vector<Combination> all(1);
+  for (const std::vector<LibraryPlan>& of_launch : plans) {
+    std::vector<Combination> longer;
+    for (const Combination& shorter : all) {
+      for (size_t i = 0; i < of_launch.size(); ++i) {
+        longer.push_back({shorter.rank + i, shorter.names});
+        longer.back().names.push_back(of_launch[i].name);
+      }
+    }
+    absl::c_stable_sort(longer, [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    if (longer.size() > most) longer.resize(most);
+    all = std::move(longer);
+  }
+  std::vector<std::vector<std::string>> names;
+  for (Combination& combination : all) names.push_back(std::move(combination.names));
+  return names;
+}
+
+// The plans of each launch of a library.
+absl::StatusOr<std::vector<std::vector<LibraryPlan>>> PlansOf(const Program& program, Gpu& gpu) {
+  std::vector<std::vector<LibraryPlan>> plans;
+  for (const Launch& launch : program.launches) {
+    if (!IsOfLibrary(launch)) continue;
+    QUOTIENT_ASSIGN_OR_RETURN(plans.emplace_back(), PlansOf(launch, gpu));
+  }
+  return plans;
+}
+
 }  // namespace
 
 std::string Way::name() const {
-  return library_plan.empty() ? program.name : absl::StrCat(program.name, ":", library_plan);
+  if (library_plans.empty()) return program.name;
+  return absl::StrCat(program.name, ":", absl::StrJoin(library_plans, kPlanSeparator));
 }
 
 std::optional<Way> WayOf(const Program& program, absl::string_view name) {
   if (!absl::ConsumePrefix(&name, program.name)) return std::nullopt;
-  const bool has_library = absl::c_any_of(program.launches, IsOfLibrary);
-  if (has_library != absl::ConsumePrefix(&name, ":") || has_library == name.empty()) {
-    return std::nullopt;
-  }
-  return Way{program, std::string(name)};
+  const auto launches = absl::c_count_if(program.launches, IsOfLibrary);
+  if (launches == 0) return name.empty() ? std::optional(Way{program, {}}) : std::nullopt;
+  if (!absl::ConsumePrefix(&name, ":")) return std::nullopt;
+  Way way{program, absl::StrSplit(name, kPlanSeparator)};
+  const bool is_whole = std::ssize(way.library_plans) == launches &&
+                        absl::c_none_of(way.library_plans, [](const auto& p) { return p.empty(); });
+  return is_whole ? std::optional(std::move(way)) : std::nullopt;
 }
 
 absl::StatusOr<std::vector<Way>> WaysToRun(const KernelSpec& spec, MathPolicy policy, Gpu& gpu,
@@ -82,20 +122,16 @@ absl::StatusOr<std::vector<Way>> WaysToRun(const KernelSpec& spec, MathPolicy po
   std::vector<Way> ways;
   absl::Status failure;
   for (const Program& program : Lower(spec, policy)) {
-    const auto library = absl::c_find_if(program.launches, IsOfLibrary);
-    if (library == program.launches.end()) {
-      ways.push_back({program, ""});
-      continue;
-    }
-    absl::StatusOr<std::vector<LibraryPlan>> plans = PlansOf(*library, gpu);
+    const auto plans = PlansOf(program, gpu);
     failure.Update(plans.status());
     if (!plans.ok()) continue;
-    if (plans->size() > most) plans->resize(most);
-    for (const LibraryPlan& plan : *plans) ways.push_back({program, plan.name});
+    for (std::vector<std::string>& names : Combinations(*plans, most)) {
+      ways.push_back({program, std::move(names)});
+    }
   }
   if (!ways.empty()) return ways;
   if (!failure.ok()) return failure;
-  if (std::optional<Program> host = LowerToHost(spec)) ways.push_back({*std::move(host), ""});
+  if (std::optional<Program> host = LowerToHost(spec)) ways.push_back({*std::move(host), {}});
   return ways;
 }
 
@@ -103,9 +139,11 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> PreparedKernel::Create(Way
   std::string name = way.name();
   auto kernel =
       std::shared_ptr<PreparedKernel>(new PreparedKernel(std::move(way.program), std::move(name)));
+  size_t next = 0;
   for (const Launch& launch : kernel->program_.launches) {
+    const std::string plan = IsOfLibrary(launch) ? way.library_plans.at(next++) : "";
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Launcher> launcher,
-                              kernel->Prepare(launch, way.library_plan, gpu));
+                              kernel->Prepare(launch, plan, gpu));
     kernel->launchers_.push_back(std::move(launcher));
   }
   kernel->PlaceTemporaries();

@@ -1,6 +1,6 @@
 #pragma once
 
-// A kernel prepared on a GPU: one program, its library launch by one plan.
+// A kernel prepared on a GPU: one program, its launches of libraries by one plan each.
 
 #include <memory>
 #include <optional>
@@ -15,10 +15,10 @@
 
 namespace quotient::kernels::cuda {
 
-// One way to run a kernel, by name. Text: "PROGRAM" or "PROGRAM:LIBRARY PLAN".
+// One way to run a kernel, by name. Text: "PROGRAM" or "PROGRAM:LIBRARY PLAN&LIBRARY PLAN".
 struct Way {
   Program program;
-  std::string library_plan;  // of its library launch; "" if it has none
+  std::vector<std::string> library_plans;  // one for each of its launches of a library
   std::string name() const;
 };
 

@@ -6,6 +6,7 @@
 #include "core/cost/cost_model.h"
 #include "core/cost/roofline.h"
 #include "core/cost/work.h"
+#include "core/kernels/attention.h"
 #include "core/ops/infer_graph.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
@@ -123,6 +124,13 @@ TEST(WorkTest, ProductsAreCounted) {
       kernels::MakeSpec("Gemm", {{"transA", int64_t{1}}}, {Floats({7, 3}), Floats({7, 5}, true)},
                         {model::StaticType(DType::kFloat32, std::vector<int64_t>{3, 5})}, 1, 0);
   EXPECT_DOUBLE_EQ(WorkOf(gemm).product_flops(), 2.0 * 3 * 5 * 7);
+  // Queries and values with heads behind the positions, keys with heads in front.
+  const KernelSpec attention = kernels::MakeSpec(
+      kernels::kAttentionOp,
+      {{"q_perm", model::Ints{0, 2, 1, 3}}, {"v_perm", model::Ints{0, 2, 1, 3}}},
+      {Floats({2, 5, 3, 4}), Floats({2, 3, 4, 7}), Floats({2, 7, 3, 8})},
+      {model::StaticType(DType::kFloat32, std::vector<int64_t>{2, 3, 5, 8})}, 1, 0);
+  EXPECT_DOUBLE_EQ(WorkOf(attention).product_flops(), 2.0 * 2 * 3 * 5 * 7 * (4 + 8));
 }
 
 TEST(WorkTest, GatherReadsOnlyTheRowsItPicks) {

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
+#include "core/kernels/attention.h"
 #include "core/kernels/layout.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/support/status_matchers.h"
@@ -125,6 +127,96 @@ TEST(PartitionTest, PlainEverywhereIfTheDeviceWantsIt) {
   EXPECT_EQ(Describe(graph, {.channels_last = false}), "Conv x w -> c\nMaxPool c -> m\n");
 }
 
+TEST(PartitionTest, AttentionIsOneKernelWithTheTransposesAroundIt) {
+  const model::Graph graph = GraphOf(FindGraphCase("attention"));
+  const std::string text = Describe(graph, {.fuses_attention = true});
+  EXPECT_EQ(text,
+            "MatMul x wq -> q\n"
+            "MatMul x wk -> k\n"
+            "MatMul x wv -> v\n"
+            "free Reshape q -> q4\n"
+            "free Reshape k -> k4\n"
+            "free Reshape v -> v4\n"
+            "Attention q4 k4 v4 mask -> ot\n"
+            "free Reshape ot -> y\n");
+}
+
+// The one Attention kernel of a graph of those lines; none if there is none.
+std::optional<KernelSpec> AttentionOf(const std::string& lines) {
+  const model::Graph graph = GraphOf({"attention", lines + "\noutput y\n"});
+  const auto groups = PartitionGraph(graph, {.fuses_attention = true});
+  EXPECT_TRUE(groups.ok()) << groups.status();
+  for (const KernelGroup& group : *groups) {
+    if (group.spec.op == kAttentionOp) return group.spec;
+  }
+  return std::nullopt;
+}
+
+constexpr char kHeads[] =
+    "input q: float32[2,3,5,4]\ninput k: float32[2,3,4,6]\ninput v: float32[2,3,6,7]\n";
+
+TEST(PartitionTest, AttentionOfManyForms) {
+  const struct {
+    const char* lines;
+    const char* attributes;
+    size_t inputs;
+  } kForms[] = {
+      {"s = MatMul(q, k)\np = Softmax(s) {axis=3}\ny = MatMul(p, v)", "", 3},
+      {"const c: float32[] = [4.0]\ns = MatMul(q, k)\nd = Div(s, c)\n"
+       "p = Softmax(d) {axis=-1}\ny = MatMul(p, v)",
+       "{scale=0.25}", 3},
+      {"const c: float32[1] = [0.5]\ninput m: float32[2,1,1,6]\ns = MatMul(q, k)\n"
+       "d = Mul(c, s)\na = Add(m, d)\np = Softmax(a) {axis=-1}\ny = MatMul(p, v)",
+       "{scale=0.5}", 4},
+      {"input m: float32[6]\ns = MatMul(q, k)\na = Add(s, m)\np = Softmax(a) {axis=-1}\n"
+       "o = MatMul(p, v)\ny = Transpose(o) {perm=[0,2,1,3]}",
+       "{y_perm=[0,2,1,3]}", 4},
+  };
+  for (const auto& [lines, attributes, inputs] : kForms) {
+    const std::optional<KernelSpec> spec = AttentionOf(std::string(kHeads) + lines);
+    ASSERT_TRUE(spec.has_value()) << lines;
+    EXPECT_EQ(ToString(spec->attributes), attributes) << lines;
+    EXPECT_EQ(spec->inputs.size(), inputs) << lines;
+  }
+}
+
+TEST(PartitionTest, WhatOnlyLooksLikeAttention) {
+  for (const char* lines : {
+           // A softmax along another axis.
+           "s = MatMul(q, k)\np = Softmax(s) {axis=2}\ny = MatMul(p, v)",
+           // Scores, or weights, that somebody else wants.
+           "s = MatMul(q, k)\np = Softmax(s) {axis=3}\ny = MatMul(p, v)\noutput s",
+           "s = MatMul(q, k)\np = Softmax(s) {axis=3}\ny = MatMul(p, v)\nz = Relu(p)\noutput z",
+           // Weights on the right.
+           "input w: float32[2,3,6,5]\ns = MatMul(q, k)\np = Softmax(s) {axis=3}\n"
+           "y = MatMul(w, p)",
+           // A scale behind the mask, one that is no number, and one that is not finite.
+           "const c: float32[] = [4.0]\ninput m: float32[6]\ns = MatMul(q, k)\na = Add(s, m)\n"
+           "d = Mul(a, c)\np = Softmax(d) {axis=3}\ny = MatMul(p, v)",
+           "input c: float32[]\ns = MatMul(q, k)\nd = Mul(s, c)\np = Softmax(d) {axis=3}\n"
+           "y = MatMul(p, v)",
+           "const c: float32[] = [0.0]\ns = MatMul(q, k)\nd = Div(s, c)\n"
+           "p = Softmax(d) {axis=3}\ny = MatMul(p, v)",
+           // A mask that makes the scores larger.
+           "input m: float32[1,2,3,5,6]\ninput w: float32[1,2,3,6,7]\ns = MatMul(q, k)\n"
+           "a = Add(s, m)\np = Softmax(a) {axis=4}\ny = MatMul(p, w)",
+           // One matrix of values for all heads.
+           "input w: float32[6,7]\ns = MatMul(q, k)\np = Softmax(s) {axis=3}\ny = MatMul(p, w)",
+       }) {
+    EXPECT_FALSE(AttentionOf(std::string(kHeads) + lines).has_value()) << lines;
+  }
+}
+
+// The weighted values of one are the scores of the next.
+TEST(PartitionTest, AProductIsPartOfOneAttention) {
+  const std::optional<KernelSpec> spec = AttentionOf(
+      "input q: float32[3,5,4]\ninput k: float32[3,4,6]\ninput v: float32[3,6,7]\n"
+      "input w: float32[3,7,2]\ns = MatMul(q, k)\np = Softmax(s) {axis=2}\nr = MatMul(p, v)\n"
+      "t = Softmax(r) {axis=2}\ny = MatMul(t, w)");
+  ASSERT_TRUE(spec.has_value());
+  EXPECT_EQ(spec->outputs[0].type.dims(), (std::vector<int64_t>{3, 5, 7}));
+}
+
 TEST(PartitionTest, OpaqueNodesCutTheGraph) {
   const model::Graph graph = GraphOf(FindGraphCase("opaque_of_unknown_shape"));
   EXPECT_EQ(Describe(graph), "Conv x:last w -> a:last\nRelu a:last -> y:last\n");
@@ -146,36 +238,42 @@ TEST(PartitionTest, SymbolicShapeIsAnErrorWithTheNodesName) {
 
 // Whatever the graph: every live node that runs is in exactly one kernel, operands are made before
 // they are read in the very layout, and equal keys mean equal specs.
+void ExpectCovered(const model::Graph& graph, const PartitionOptions& options) {
+  ASSERT_OK_AND_ASSIGN(const auto groups, PartitionGraph(graph, options));
+  const GraphBorder border = FindBorder(graph, groups);
+  const std::set<model::ValueId> given(border.inputs.begin(), border.inputs.end());
+  std::set<model::NodeId> seen;
+  std::set<std::pair<model::ValueId, Layout>> made;
+  std::map<std::string, KernelSpec> by_key;
+  for (const KernelGroup& group : groups) {
+    for (model::NodeId id : group.nodes) EXPECT_TRUE(seen.insert(id).second);
+    const std::vector<Operand> operands = AllOperands(group.spec);
+    ASSERT_EQ(operands.size(), group.operands.size());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const model::ValueId id = group.operands[i];
+      if (!id.valid() || operands[i].constant || given.count(id) > 0) continue;
+      EXPECT_EQ(made.count({id, CanonicalLayout(operands[i].type, operands[i].layout)}), 1u)
+          << graph.value(id).name << " for " << KernelKey(group.spec);
+    }
+    for (size_t i = 0; i < group.results.size(); ++i) {
+      const Operand& output = group.spec.outputs[i];
+      made.insert({group.results[i], CanonicalLayout(output.type, output.layout)});
+    }
+    const auto [entry, fresh] = by_key.emplace(KernelKey(group.spec), group.spec);
+    EXPECT_TRUE(fresh || entry->second == group.spec) << entry->first;
+  }
+  const std::vector<bool> live = model::LiveNodes(graph);
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    EXPECT_EQ(seen.count(model::NodeId(i)) == 1, live[i] && RunsAsKernel(graph, graph.nodes[i]));
+  }
+}
+
 TEST(PartitionTest, KernelsCoverAllNodesInAnExecutableOrder) {
   for (const GraphCase& test_case : AllGraphCases()) {
     SCOPED_TRACE(test_case.name);
     const model::Graph graph = GraphOf(test_case);
-    ASSERT_OK_AND_ASSIGN(const auto groups, PartitionGraph(graph, {.threads = 2}));
-    const GraphBorder border = FindBorder(graph, groups);
-    const std::set<model::ValueId> given(border.inputs.begin(), border.inputs.end());
-    std::set<model::NodeId> seen;
-    std::set<std::pair<model::ValueId, Layout>> made;
-    std::map<std::string, KernelSpec> by_key;
-    for (const KernelGroup& group : groups) {
-      for (model::NodeId id : group.nodes) EXPECT_TRUE(seen.insert(id).second);
-      const std::vector<Operand> operands = AllOperands(group.spec);
-      ASSERT_EQ(operands.size(), group.operands.size());
-      for (size_t i = 0; i < operands.size(); ++i) {
-        const model::ValueId id = group.operands[i];
-        if (!id.valid() || operands[i].constant || given.count(id) > 0) continue;
-        EXPECT_EQ(made.count({id, CanonicalLayout(operands[i].type, operands[i].layout)}), 1u)
-            << graph.value(id).name << " for " << KernelKey(group.spec);
-      }
-      for (size_t i = 0; i < group.results.size(); ++i) {
-        const Operand& output = group.spec.outputs[i];
-        made.insert({group.results[i], CanonicalLayout(output.type, output.layout)});
-      }
-      const auto [entry, fresh] = by_key.emplace(KernelKey(group.spec), group.spec);
-      EXPECT_TRUE(fresh || entry->second == group.spec) << entry->first;
-    }
-    const std::vector<bool> live = model::LiveNodes(graph);
-    for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
-      EXPECT_EQ(seen.count(model::NodeId(i)) == 1, live[i] && RunsAsKernel(graph, graph.nodes[i]));
+    for (const bool fuses_attention : {false, true}) {
+      ExpectCovered(graph, {.threads = 2, .fuses_attention = fuses_attention});
     }
   }
 }

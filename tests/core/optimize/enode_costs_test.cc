@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/status_macros.h"
 #include "core/extract/extract.h"
+#include "core/kernels/attention.h"
 #include "core/kernels/fusion.h"
 #include "core/kernels/partition.h"
 #include "core/ops/infer_graph.h"
@@ -146,6 +148,108 @@ TEST(ENodeCosts, TheOriginalCostsWhatItsGraphIsPredictedToCost) {
                          cost::PredictGraph(original.cut.graph, *model, StopCondition()));
     EXPECT_NEAR(only->cost, predicted.total_us, 0.01 * predicted.total_us);
   }
+}
+
+// As `model`, of a device where attention is one kernel.
+class WithAttention final : public cost::CostModel {
+ public:
+  explicit WithAttention(cost::CostModel* model) : model_(*model), partition_(model->partition()) {
+    partition_.fuses_attention = true;
+  }
+  cost::KernelCost Estimate(const kernels::KernelSpec& spec) override {
+    return model_.Estimate(spec);
+  }
+  cost::KernelCost Prior(const kernels::KernelSpec& spec) override { return model_.Prior(spec); }
+  void Request(const kernels::KernelSpec& spec) override { model_.Request(spec); }
+  int64_t measurements() const override { return model_.measurements(); }
+  void Wait(const StopCondition& stop) override { model_.Wait(stop); }
+  const kernels::PartitionOptions& partition() const override { return partition_; }
+  const std::string& fingerprint() const override { return model_.fingerprint(); }
+  bool measures() const override { return model_.measures(); }
+
+ private:
+  cost::CostModel& model_;
+  kernels::PartitionOptions partition_;
+};
+
+// The kernels of the graph, and what it costs by itself and as a sum over its e-nodes.
+struct TwoCosts {
+  std::vector<std::string> kernels;
+  double predicted;
+  double of_enodes;
+};
+absl::StatusOr<TwoCosts> CostsOf(const model::Graph& graph, cost::CostModel& model) {
+  QUOTIENT_ASSIGN_OR_RETURN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  KernelPrices prices(&model);
+  const ENodeCosts costs(tensors, &prices, 0);
+  const std::vector<egraph::ClassId> roots = tensors.CanonicalRoots();
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const extract::Selection only,
+      extract::FindExtractor("dag")->Extract({*tensors.egraph, costs, roots}, {}));
+  QUOTIENT_ASSIGN_OR_RETURN(const cost::GraphCost predicted,
+                            cost::PredictGraph(graph, model, StopCondition()));
+  TwoCosts result{.predicted = predicted.total_us, .of_enodes = only.cost};
+  for (const kernels::KernelGroup& group : predicted.groups) {
+    if (!group.spec.free) result.kernels.push_back(group.spec.op);
+  }
+  return result;
+}
+
+TEST(ENodeCosts, AttentionCostsWhatItsOneKernelDoes) {
+  constexpr char kAttention[] = R"(graph g {
+    input q: float16[2,128,12,64]
+    input k: float16[2,128,12,64]
+    input v: float16[2,128,12,64]
+    input mask: float16[2,1,1,128]
+    const c: float16[] = [8.0]
+    a = Transpose(q) {perm=[0,2,1,3]}
+    b = Transpose(k) {perm=[0,2,3,1]}
+    w = Transpose(v) {perm=[0,2,1,3]}
+    s = MatMul(a, b)
+    d = Div(s, c)
+    m = Add(d, mask)
+    p = Softmax(m) {axis=3}
+    o = MatMul(p, w)
+    y = Transpose(o) {perm=[0,2,1,3]}
+    output y
+  })";
+  ASSERT_OK_AND_ASSIGN(const auto h200, cost::NewAnalyticCostModel("model:h200"));
+  WithAttention model(h200.get());
+  model::Graph graph = testing::MustParse(kAttention);
+  ASSERT_OK(ops::InferTypes(graph));
+  ASSERT_OK_AND_ASSIGN(const TwoCosts costs, CostsOf(graph, model));
+  EXPECT_EQ(costs.kernels, std::vector<std::string>{kernels::kAttentionOp});
+  EXPECT_NEAR(costs.of_enodes, costs.predicted, 0.01 * costs.predicted);
+  ASSERT_OK_AND_ASSIGN(const TwoCosts apart, CostsOf(graph, *h200));
+  EXPECT_GT(apart.of_enodes, 2 * costs.of_enodes);
+
+  // Not if somebody else wants the weights.
+  graph.outputs.push_back(*graph.FindValue("p"));
+  ASSERT_OK_AND_ASSIGN(const TwoCosts wanted, CostsOf(graph, model));
+  EXPECT_GT(wanted.kernels.size(), 1u);
+  EXPECT_GT(wanted.of_enodes, costs.of_enodes);
+}
+
+TEST(ENodeCosts, AttentionIsMeasuredWithAllOfItsENodes) {
+  model::Graph graph = testing::MustParse(R"(graph g {
+    input q: float32[2,5,4]
+    input k: float32[2,4,6]
+    input v: float32[2,6,4]
+    s = MatMul(q, k)
+    p = Softmax(s) {axis=2}
+    y = MatMul(p, v)
+    output y
+  })");
+  ASSERT_OK(ops::InferTypes(graph));
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  RecordingModel plain;
+  WithAttention model(&plain);
+  KernelPrices prices(&model);
+  ENodeCosts costs(tensors, &prices, 0);
+  const std::vector<egraph::ENodeId> nodes = Original(tensors);
+  ASSERT_EQ(nodes.size(), 3u);
+  EXPECT_EQ(costs.Request(std::span(nodes).first(2)), 2);
+  EXPECT_EQ(costs.Request(nodes), 2);  // the other product, and the attention
 }
 
 }  // namespace

@@ -20,11 +20,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kContent[] =
-    "quotient-snapshot 1\n"
+    "quotient-snapshot 2\n"
     "device cpu\n"
     "threads 4\n"
     "channels-last true\n"
     "native-storage false\n"
+    "fuses-attention false\n"
     "fingerprint cpu; a core; oneDNN 3\n"
     "protocol 2\n"
     "recorded 2026-03-14T09:26:53Z\n"
@@ -89,6 +90,7 @@ TEST(SnapshotTest, WhateverTheTimesItIsReadBack) {
     Snapshot snapshot = Example();
     snapshot.partition.threads = 1 + static_cast<int>(rng.Below(128));
     snapshot.partition.channels_last = rng.Below(2) == 0;
+    snapshot.partition.fuses_attention = rng.Below(2) == 0;
     if (rng.Below(2) == 0) snapshot.partition.storage = kernels::Storage::kNative;
     snapshot.recorded_unix_s = static_cast<int64_t>(rng.Below(250'000'000'000));
     for (uint64_t i = rng.Below(50); i-- > 0;) {
@@ -114,14 +116,14 @@ TEST(SnapshotTest, DamageIsNoticedWhereverItIs) {
     EXPECT_THAT(ParseSnapshot(flipped), HasReason(Reason::kOptionInvalid)) << at;
   }
   EXPECT_THAT(ParseSnapshot(whole + "\n"),
-              HasReason(Reason::kOptionInvalid, HasSubstr("line 14: nothing may follow")));
+              HasReason(Reason::kOptionInvalid, HasSubstr("line 15: nothing may follow")));
 }
 
 TEST(SnapshotTest, AnEditIsNamedByItsChecksum) {
   const std::string edited =
       absl::StrReplaceAll(Sealed(kContent), {{"kernel 0.0625", "kernel 0.05"}});
   EXPECT_THAT(ParseSnapshot(edited),
-              HasReason(Reason::kOptionInvalid, HasSubstr("line 13: sha256: is not that of")));
+              HasReason(Reason::kOptionInvalid, HasSubstr("line 14: sha256: is not that of")));
 }
 
 TEST(SnapshotTest, MistakesAreNamedByLineAndField) {
@@ -130,8 +132,8 @@ TEST(SnapshotTest, MistakesAreNamedByLineAndField) {
     const char* to;
     const char* error;
   } kCases[] = {
-      {"quotient-snapshot 1", "quotient-snapshot 2", "line 1: quotient-snapshot: format 2"},
-      {"quotient-snapshot 1", "{", "line 1: quotient-snapshot: is missing; there is '{'"},
+      {"quotient-snapshot 2", "quotient-snapshot 1", "line 1: quotient-snapshot: format 1"},
+      {"quotient-snapshot 2", "{", "line 1: quotient-snapshot: is missing; there is '{'"},
       {"device cpu\n", "", "line 2: device: is missing; there is 'threads 4'"},
       {"device cpu", "device ", "line 2: device: is empty"},
       {"device cpu", "device c\tpu", "line 2: device: holds a control character"},
@@ -139,24 +141,25 @@ TEST(SnapshotTest, MistakesAreNamedByLineAndField) {
       {"threads 4", "threads 04", "line 3: threads"},
       {"channels-last true", "channels-last yes", "line 4: channels-last: neither true nor false"},
       {"native-storage false", "native-storage 1", "line 5: native-storage: neither true nor"},
-      {"protocol 2", "protocol -1", "line 7: protocol"},
-      {"09:26:53Z", "09:26:53+00:00", "line 8: recorded"},
-      {"2026-03-14T09:26:53Z", "infinite-future", "line 8: recorded"},
-      {"kernel 0.0625", "kernel 0.06250", "line 10: min: '0.06250' is not a time"},
-      {"kernel 0.0625", "kernel -0.0625", "line 10: min"},
-      {"kernel 0.0625", "kernel nan", "line 10: min"},
-      {"kernel 0.0625", "kernel inf", "line 10: min"},
-      {"kernel 0.0625", "kernel 0.5", "line 10: kernel: min, q25 and median"},
-      {" 9 ok ", " 9000000 ok ", "line 10: samples"},
-      {" 9 ok ", " 9 good ", "line 10: state"},
-      {"k1 Add(float32[4], float32[4])->(float32[4])", "", "line 10: key: is empty"},
-      {"k1 Add", "k1 Zero", "line 11: key: kernels are not sorted"},
+      {"fuses-attention false", "fuses-attention no", "line 6: fuses-attention: neither true nor"},
+      {"protocol 2", "protocol -1", "line 8: protocol"},
+      {"09:26:53Z", "09:26:53+00:00", "line 9: recorded"},
+      {"2026-03-14T09:26:53Z", "infinite-future", "line 9: recorded"},
+      {"kernel 0.0625", "kernel 0.06250", "line 11: min: '0.06250' is not a time"},
+      {"kernel 0.0625", "kernel -0.0625", "line 11: min"},
+      {"kernel 0.0625", "kernel nan", "line 11: min"},
+      {"kernel 0.0625", "kernel inf", "line 11: min"},
+      {"kernel 0.0625", "kernel 0.5", "line 11: kernel: min, q25 and median"},
+      {" 9 ok ", " 9000000 ok ", "line 11: samples"},
+      {" 9 ok ", " 9 good ", "line 11: state"},
+      {"k1 Add(float32[4], float32[4])->(float32[4])", "", "line 11: key: is empty"},
+      {"k1 Add", "k1 Zero", "line 12: key: kernels are not sorted"},
       {"kernel unsupported k1 Tanh{}(int8[4])->(int8[4])", "kernel unsupported ",
-       "line 12: key: is empty"},
-      {"kernel unsupported", "kernel Unsupported", "line 12: min: 'Unsupported' is not a time"},
-      {"kernel unsupported", "kernel 0 0 0 0 unsupported", "line 12: state: neither ok nor noisy"},
-      {"unsupported k1 Tanh", "unsupported k1 Abs", "line 12: key: kernels are not sorted"},
-      {"kernel 123450", "colonel 123450", "line 11: sha256: is missing; there is 'colonel"},
+       "line 13: key: is empty"},
+      {"kernel unsupported", "kernel Unsupported", "line 13: min: 'Unsupported' is not a time"},
+      {"kernel unsupported", "kernel 0 0 0 0 unsupported", "line 13: state: neither ok nor noisy"},
+      {"unsupported k1 Tanh", "unsupported k1 Abs", "line 13: key: kernels are not sorted"},
+      {"kernel 123450", "colonel 123450", "line 12: sha256: is missing; there is 'colonel"},
   };
   for (const auto& [from, to, error] : kCases) {
     const std::string content = absl::StrReplaceAll(kContent, {{from, to}});
@@ -170,7 +173,7 @@ TEST(SnapshotTest, SizesAreLimited) {
   const std::string key(size_t{1} << 17, 'k');
   EXPECT_THAT(
       ParseSnapshot(Sealed(absl::StrReplaceAll(kContent, {{"k1 Add", key}}))),
-      HasReason(Reason::kOptionInvalid, AllOf(HasSubstr("line 10: key"), HasSubstr("more than"))));
+      HasReason(Reason::kOptionInvalid, AllOf(HasSubstr("line 11: key"), HasSubstr("more than"))));
   EXPECT_THAT(ParseSnapshot(std::string(kMaxSnapshotBytes + 1, '\n')),
               HasReason(Reason::kOptionInvalid, HasSubstr("at most")));
 }

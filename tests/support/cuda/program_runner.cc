@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/attention.h"
 #include "core/kernels/fusion.h"
 #include "core/kernels/layout.h"
 #include "core/ops/op.h"
@@ -92,6 +93,39 @@ class ReferenceNode {
   model::Node node_;
   std::vector<std::optional<Tensor>> tensors_;
 };
+
+// What attention computes, node by node.
+absl::StatusOr<std::vector<Tensor>> AttentionOutputs(const KernelSpec& spec,
+                                                     std::span<const Tensor> operands) {
+  const Operand wide{model::TensorType{DType::kFloat32, {}}};
+  const auto compute = [&](absl::string_view op, const model::AttributeMap& attributes,
+                           std::vector<Tensor> inputs) -> absl::StatusOr<Tensor> {
+    ReferenceNode node(op, attributes);
+    for (const Tensor& input : inputs) {
+      node.AddInput(Operand{model::StaticType(input.dtype(), input.dims())}, input, true);
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, node.Evaluate({wide}));
+    return std::move(outputs[0]);
+  };
+  const auto transposed = [&](const Tensor& tensor, absl::string_view name) {
+    const model::Ints* permutation = spec.attributes.FindInts(name);
+    if (permutation == nullptr) return compute("Identity", {}, {tensor});
+    return compute("Transpose", {{"perm", *permutation}}, {tensor});
+  };
+  QUOTIENT_ASSIGN_OR_RETURN(const Tensor q, transposed(operands[0], "q_perm"));
+  QUOTIENT_ASSIGN_OR_RETURN(const Tensor k, transposed(operands[1], "k_perm"));
+  QUOTIENT_ASSIGN_OR_RETURN(const Tensor v, transposed(operands[2], "v_perm"));
+  QUOTIENT_ASSIGN_OR_RETURN(Tensor scores, compute("MatMul", {}, {q, k}));
+  const auto scale = static_cast<float>(spec.attributes.GetFloat("scale", 1));
+  QUOTIENT_ASSIGN_OR_RETURN(scores, compute("Mul", {}, {scores, Tensor::Scalar(scale)}));
+  if (spec.inputs.size() > 3) {
+    QUOTIENT_ASSIGN_OR_RETURN(scores, compute("Add", {}, {scores, operands[3]}));
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(scores, compute("Softmax", {{"axis", int64_t{-1}}}, {scores}));
+  QUOTIENT_ASSIGN_OR_RETURN(Tensor y, compute("MatMul", {}, {scores, v}));
+  QUOTIENT_ASSIGN_OR_RETURN(y, transposed(y, "y_perm"));
+  return std::vector<Tensor>{Converted(y, spec.outputs[0].type.dtype)};
+}
 
 // Device memory: bytes between canaries.
 class GuardedBuffer {
@@ -256,6 +290,7 @@ absl::StatusOr<std::vector<Tensor>> RunProgram(const KernelSpec& spec, const Pro
 absl::StatusOr<std::vector<Tensor>> ReferenceOutputs(const KernelSpec& spec,
                                                      std::span<const Tensor> operands) {
   if (spec.op == kReorderOp) return std::vector<Tensor>{operands[0]};
+  if (spec.op == kAttentionOp) return AttentionOutputs(spec, operands);
   const bool widen = !spec.epilogue.empty();
   ReferenceNode main(spec.op, spec.attributes);
   for (size_t i = 0; i < spec.inputs.size(); ++i) {

@@ -23,7 +23,9 @@ std::optional<Program> MakeTypedProgram(const KernelSpec& spec);
 // that are not free.
 std::optional<Program> MakeCopyProgram(const KernelSpec& spec);
 
-// "softmax": Softmax and LogSoftmax along any axis.
+// "softmax": Softmax and LogSoftmax along any axis; kMaskedSoftmaxOp of x + mask along the last
+// axis, of plain layout, where `mask` spreads over x and may be left out. May run in place.
+inline constexpr char kMaskedSoftmaxOp[] = "MaskedSoftmax";  // a part of attention, no node
 std::optional<Program> MakeSoftmaxProgram(const KernelSpec& spec);
 
 // "normalize": Layer-, RMS-, Instance- and GroupNormalization.

@@ -2,6 +2,8 @@
 // along others one thread, next to threads with neighbouring lines.
 
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/kernels/cuda/source/prelude.h"
@@ -13,15 +15,40 @@
 namespace quotient::kernels::cuda {
 namespace {
 
+// What is read of a row: its elements, or their sums with those of the mask.
+constexpr char kReadText[] = R"(
+__device__ inline void read(const Row& row, const T* in, const T*, int step, float* values) {
+  row.read(in, step, kLowest, values);
+}
+)";
+constexpr char kReadMaskedText[] = R"(
+__device__ inline void read(const Row& row, const T* in, const T* mask, int step, float* values) {
+  row.read(in, step, kLowest, values);
+  if (!row.has(step)) return;
+  const Index line = row.begin / kLength;
+  mask += mask_row(line);
+  if (kMaskIsRow) {
+    const Pack<T, kPack> pack = load_pack<kPack>(mask + row.at(step));
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) values[k] += widen(pack.at[k]);
+  } else {
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) values[k] += widen(*mask);
+  }
+}
+)";
+
+// Where there is no mask, `in` stands in for it. `in` and `out` may be the same: a thread writes
+// what it alone has read.
 constexpr char kRowsText[] = R"(
-extern "C" __global__ void softmax(const T* in, T* out) {
+extern "C" __global__ void softmax(const T* in, const T* mask, T* out) {
   const Row row;
   float x[kHeld ? kSteps * kPack : kPack];
   float largest = kLowest;
 #pragma unroll (kUnroll)
   for (int step = 0; step < kSteps; ++step) {
     float* const values = x + (kHeld ? step * kPack : 0);
-    row.read(in, step, kLowest, values);
+    read(row, in, mask, step, values);
 #pragma unroll
     for (int k = 0; k < kPack; ++k) largest = Largest()(largest, values[k]);
   }
@@ -31,7 +58,7 @@ extern "C" __global__ void softmax(const T* in, T* out) {
 #pragma unroll (kUnroll)
   for (int step = 0; step < kSteps; ++step) {
     float* const values = x + (kHeld ? step * kPack : 0);
-    if (!kHeld) row.read(in, step, kLowest, values);
+    if (!kHeld) read(row, in, mask, step, values);
 #pragma unroll
     for (int k = 0; k < kPack; ++k) {
       const float power = expf(values[k] - largest);
@@ -47,7 +74,7 @@ extern "C" __global__ void softmax(const T* in, T* out) {
   for (int step = 0; step < kSteps; ++step) {
     if (!row.has(step)) continue;
     float* const values = x + (kHeld ? step * kPack : 0);
-    if (!kHeld) row.read(in, step, kLowest, values);
+    if (!kHeld) read(row, in, mask, step, values);
     Pack<T, kPack> results;
 #pragma unroll
     for (int k = 0; k < kPack; ++k) {
@@ -93,20 +120,37 @@ extern "C" __global__ void softmax(const T* in, T* out) {
 }
 )";
 
+bool Takes(const KernelSpec& spec) {
+  const bool is_masked = spec.op == kMaskedSoftmaxOp;
+  if (spec.op != "Softmax" && spec.op != "LogSoftmax" && !is_masked) return false;
+  if (!spec.epilogue.empty() || spec.inputs.size() > (is_masked ? 2 : 1)) return false;
+  const Operand& input = spec.inputs[0];
+  return IsSingleFloat(input.type.dtype) && input.type.rank() > 0 &&
+         SameMemory(input.type, input.layout, spec.outputs[0].layout);
+}
+
+// How a row is read; with the function that finds a row of the mask, if there is one.
+std::string ReadText(const KernelSpec& spec) {
+  if (spec.inputs.size() < 2) return kReadText;
+  const std::vector<int64_t> dims = spec.inputs[0].type.dims();
+  const std::vector<int64_t> mask = spec.inputs[1].type.dims();
+  const std::vector<int64_t> strides =
+      BroadcastStrides(mask, StridesOf(mask, Layout::kPlain), dims);
+  std::vector<WalkAxis> rows;
+  for (size_t i = 0; i + 1 < dims.size(); ++i) AppendAxis(rows, {dims[i], strides[i]});
+  const std::string offset = OffsetText(rows, "line", IndexType(spec.inputs[0].type.elements()));
+  return absl::StrCat("__device__ inline Index mask_row(Index line) { return ", offset, "; }\n",
+                      Definitions().Bool("kMaskIsRow", strides.back() != 0).text(),
+                      kReadMaskedText);
+}
+
 }  // namespace
 
 std::optional<Program> MakeSoftmaxProgram(const KernelSpec& spec) {
-  const bool is_log = spec.op == "LogSoftmax";
-  if ((spec.op != "Softmax" && !is_log) || !spec.epilogue.empty() || spec.inputs.size() != 1) {
-    return std::nullopt;
-  }
+  if (!Takes(spec)) return std::nullopt;
+  ProgramWriter writer(spec, "softmax");
   const Operand& input = spec.inputs[0];
   const int rank = input.type.rank();
-  if (!IsSingleFloat(input.type.dtype) || rank == 0 ||
-      !SameMemory(input.type, input.layout, spec.outputs[0].layout)) {
-    return std::nullopt;
-  }
-  ProgramWriter writer(spec, "softmax");
   const int64_t elements = input.type.elements();
   if (elements == 0) return std::move(writer).Finish();
   int64_t axis = spec.attributes.GetInt("axis", -1);
@@ -118,13 +162,16 @@ std::optional<Program> MakeSoftmaxProgram(const KernelSpec& spec) {
     inner = other == axis ? 1 : inner * dims[other];
   }
   Definitions definitions;
-  definitions.Bool("kLog", is_log).Float("kLowest", -std::numeric_limits<double>::infinity());
-  const std::vector<BufferRef> buffers = {writer.Operand(0), writer.Output(0)};
+  definitions.Bool("kLog", spec.op == "LogSoftmax")
+      .Float("kLowest", -std::numeric_limits<double>::infinity());
   if (inner == 1) {
     const RowPlan plan = PlanRows(elements / length, length, ElementBytes(input.type.dtype));
+    const BufferRef mask = writer.Operand(spec.inputs.size() > 1 ? 1 : 0);
     writer.Launch("softmax",
-                  absl::StrCat(definitions.text(), RowText(plan, input.type.dtype), kRowsText),
-                  plan.grid(), static_cast<int>(plan.block), buffers);
+                  absl::StrCat(definitions.text(), RowText(plan, input.type.dtype), ReadText(spec),
+                               kRowsText),
+                  plan.grid(), static_cast<int>(plan.block),
+                  {writer.Operand(0), mask, writer.Output(0)});
   } else {
     const int64_t lines = elements / length;
     const int block = BlockFor(lines);
@@ -135,7 +182,7 @@ std::optional<Program> MakeSoftmaxProgram(const KernelSpec& spec) {
         .Int("kInner", inner)
         .Bool("kHeld", length <= kHeldLength);
     writer.Launch("softmax", absl::StrCat(definitions.text(), kColumnsText), CeilDiv(lines, block),
-                  block, buffers);
+                  block, {writer.Operand(0), writer.Output(0)});
   }
   return std::move(writer).Finish();
 }

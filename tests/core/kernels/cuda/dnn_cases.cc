@@ -266,6 +266,25 @@ void AddAttention(const Adder& add) {
   };
   add("attention", [attention](Maker& m) { return attention(m, false); });
   add("attention_bias", [attention](Maker& m) { return attention(m, true); });
+  add("attention_mask", [heads](Maker& m) {
+    const std::vector<int> inputs = {m.Plain(heads), m.Plain(heads), m.Plain(heads),
+                                     m.Plain({2, 1, 1, 32})};
+    return m.Node({.op = DnnOp::kAttention, .inputs = inputs, .scale = 0.125}, heads,
+                  RowMajor(heads));
+  });
+  add("attention_of_77_keys", [heads](Maker& m) {
+    const Dims keys = {2, 4, 77, 64};
+    return m.Node({.op = DnnOp::kAttention,
+                   .inputs = {m.Plain(heads), m.Plain(keys), m.Plain(keys)},
+                   .scale = 0.125},
+                  heads, RowMajor(heads));
+  });
+  add("attention_keys_as_columns", [heads](Maker& m) {
+    const std::vector<int> inputs = {m.Plain(heads), m.Add(heads, {4 * 32 * 64, 32 * 64, 1, 32}),
+                                     m.Plain(heads)};
+    return m.Node({.op = DnnOp::kAttention, .inputs = inputs, .scale = 0.125}, heads,
+                  RowMajor(heads));
+  });
   add("attention_heads_last", [](Maker& m) {  // as it comes out of a projection: [b, l, h, s]
     const Dims dims = {2, 4, 32, 64};
     const Dims strides = {32 * 4 * 64, 64, 4 * 64, 1};

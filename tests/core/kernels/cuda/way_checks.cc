@@ -128,7 +128,8 @@ class Run {
 }  // namespace
 
 std::vector<KernelSpec> NativeSpecsOf(const std::string& body) {
-  const auto groups = PartitionGraph(GraphOf({"specs", body}), {.storage = Storage::kNative});
+  const auto groups = PartitionGraph(GraphOf({"specs", body}),
+                                     {.storage = Storage::kNative, .fuses_attention = true});
   EXPECT_OK(groups.status());
   std::vector<KernelSpec> specs;
   if (!groups.ok()) return specs;

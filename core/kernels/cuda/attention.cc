@@ -1,0 +1,227 @@
+// Attention: cuDNN's kernel, which never writes the scores to memory, and one product of cuBLASLt
+// on each side of a softmax of ours.
+
+#include "core/kernels/attention.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/kernels/cuda/epilogue.h"
+#include "core/kernels/cuda/lower.h"
+#include "core/kernels/cuda/program_builder.h"
+#include "core/kernels/cuda/source/programs.h"
+#include "core/kernels/layout.h"
+#include "core/kernels/storage.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+using View = AttentionTensors::Tensor;
+
+// A batch of matrices as products take it: each of them row by row, or its transpose.
+struct Factor {
+  int64_t row = 0;   // elements from one row, as it lies, to the next
+  int64_t step = 0;  // from one matrix to the next
+  bool transposed = false;
+};
+
+// Elements from one matrix of the batch to the next, if that is always the same.
+std::optional<int64_t> StepOf(const View& view) {
+  const int64_t heads = view.dims[1];
+  if (heads == 1) return view.strides[0];
+  if (view.dims[0] == 1 || view.strides[0] == heads * view.strides[1]) return view.strides[1];
+  return std::nullopt;
+}
+
+std::optional<Factor> FactorOf(const View& view) {
+  const std::optional<int64_t> step = StepOf(view);
+  if (!step) return std::nullopt;
+  const int64_t rows = view.dims[2], columns = view.dims[3];
+  // The distance between rows says nothing where there is one.
+  if (view.strides[3] == 1 || columns == 1) {
+    return Factor{std::max(view.strides[2], columns), *step, false};
+  }
+  if (view.strides[2] == 1 || rows == 1)
+    return Factor{std::max(view.strides[3], rows), *step, true};
+  return std::nullopt;
+}
+
+// The bytes of a tensor without gaps.
+int64_t BytesOf(const std::vector<int64_t>& dims, model::DType type) {
+  return StorageBytes(model::StaticType(type, dims), Storage::kNative);
+}
+
+class Lowering {
+ public:
+  Lowering(const KernelSpec& spec, MathPolicy policy)
+      : spec_(spec),
+        policy_(policy),
+        type_(spec.outputs[0].type.dtype),
+        scale_(static_cast<float>(spec.attributes.GetFloat("scale", 1))),
+        tensors_(TensorsOfAttention(spec)) {}
+
+  // cuDNN wants the elements of a row beside each other.
+  std::optional<Program> Dnn() const {
+    for (const View* view : {&tensors_.q, &tensors_.k, &tensors_.v, &tensors_.y}) {
+      if (view->strides[3] != 1) return std::nullopt;
+    }
+    ProgramBuilder program(spec_, "dnn");
+    DnnBuilder graph(policy_);
+    DnnNode node{.op = DnnOp::kAttention, .scale = scale_};
+    node.inputs = {graph.AddBuffer(TensorOf(tensors_.q), program.Operand(0)),
+                   graph.AddBuffer(TensorOf(tensors_.k), program.Operand(1)),
+                   graph.AddBuffer(TensorOf(tensors_.v), program.Operand(2))};
+    if (tensors_.mask) {
+      node.inputs.push_back(graph.AddBuffer(TensorOf(*tensors_.mask), program.Operand(3)));
+    }
+    node.output = graph.AddBuffer(TensorOf(tensors_.y), program.Output(0));
+    graph.Add(std::move(node));
+    program.Add(std::move(graph).Finish());
+    return std::move(program).Finish();
+  }
+
+  // Three kernels, and copies of what products cannot read where it lies.
+  std::optional<Program> Parts() const {
+    ProgramBuilder program(spec_, "parts");
+    const int64_t m = tensors_.q.dims[2], n = tensors_.k.dims[2];
+    const std::vector<int64_t> scores_dims = {tensors_.q.dims[0], tensors_.q.dims[1], m, n};
+    const View scores{scores_dims, StridesOf(scores_dims, Layout::kPlain)};
+    const BufferRef weights = program.Temporary(BytesOf(scores_dims, type_));
+    View keys = tensors_.k;  // as columns
+    std::swap(keys.dims[2], keys.dims[3]);
+    std::swap(keys.strides[2], keys.strides[3]);
+    const std::optional<Matrices> q = Read(0, tensors_.q, "q_perm", program);
+    const std::optional<Matrices> k = Read(1, keys, "k_perm", program);
+    if (!q || !k) return std::nullopt;
+    AddProduct(*q, *k, {weights, scores}, scale_, program);
+    if (!AddSoftmax(scores_dims, weights, program)) return std::nullopt;
+    const std::optional<Matrices> v = Read(2, tensors_.v, "v_perm", program);
+    if (!v) return std::nullopt;
+    const std::optional<Factor> y = FactorOf(tensors_.y);
+    if (y && !y->transposed) {
+      AddProduct({weights, scores}, *v, {program.Output(0), tensors_.y}, 1, program);
+      return std::move(program).Finish();
+    }
+    const View plain{tensors_.y.dims, StridesOf(tensors_.y.dims, Layout::kPlain)};
+    const BufferRef result = program.Temporary(BytesOf(plain.dims, type_));
+    AddProduct({weights, scores}, *v, {result, plain}, 1, program);
+    const ProgramBuilder::PartOperand from{-1, result};
+    const bool copied = AddTranspose(OperandOf(LogicalDims()), from, spec_.outputs[0], "y_perm",
+                                     program.Output(0), program);
+    if (!copied) return std::nullopt;
+    return std::move(program).Finish();
+  }
+
+ private:
+  // Matrices for a product, which FactorOf describes.
+  struct Matrices {
+    BufferRef buffer;
+    View view;
+  };
+
+  DnnTensor TensorOf(const View& view) const {
+    return {.type = type_, .dims = view.dims, .strides = view.strides};
+  }
+
+  Operand OperandOf(std::vector<int64_t> dims) const {
+    return Operand{model::StaticType(type_, std::move(dims))};
+  }
+
+  // The dims of the result in front of its Transpose, with as many axes as the operands have.
+  std::vector<int64_t> LogicalDims() const {
+    std::vector<int64_t> dims = tensors_.y.dims;
+    if (spec_.outputs[0].type.rank() == 3) dims.erase(dims.begin() + 1);
+    return dims;
+  }
+
+  // Operand `index`, behind its Transpose `view`, where a product can read it: where it is or in a
+  // copy.
+  std::optional<Matrices> Read(int index, const View& view, absl::string_view permutation,
+                               ProgramBuilder& program) const {
+    if (FactorOf(view)) return Matrices{program.Operand(index), view};
+    std::vector<int64_t> dims = view.dims;
+    if (spec_.inputs[index].type.rank() == 3) dims.erase(dims.begin() + 1);
+    const BufferRef copy = program.Temporary(BytesOf(dims, type_));
+    if (!AddTranspose(spec_.inputs[index], {index, {}}, OperandOf(dims), permutation, copy,
+                      program)) {
+      return std::nullopt;
+    }
+    return Matrices{copy, {view.dims, StridesOf(view.dims, Layout::kPlain)}};
+  }
+
+  bool AddTranspose(const Operand& from, const ProgramBuilder::PartOperand& where,
+                    const Operand& to, absl::string_view permutation, const BufferRef& target,
+                    ProgramBuilder& program) const {
+    KernelSpec transpose;
+    transpose.op = "Transpose";
+    transpose.attributes.Set("perm", spec_.attributes.GetInts(permutation));
+    transpose.storage = spec_.storage;
+    transpose.inputs = {from};
+    transpose.outputs = {to};
+    const std::optional<Program> part = MakeSourceProgram(transpose);
+    if (part) program.AddPart(*part, {&where, 1}, {&target, 1});
+    return part.has_value();
+  }
+
+  void AddProduct(const Matrices& a, const Matrices& b, const Matrices& d, float alpha,
+                  ProgramBuilder& program) const {
+    const Factor left = *FactorOf(a.view), right = *FactorOf(b.view), result = *FactorOf(d.view);
+    const MatmulProblem problem{.type = type_,
+                                .policy = policy_,
+                                .m = d.view.dims[2],
+                                .n = d.view.dims[3],
+                                .k = a.view.dims[3],
+                                .batch = d.view.dims[0] * d.view.dims[1],
+                                .a_transposed = left.transposed,
+                                .b_transposed = right.transposed,
+                                .a_row = left.row,
+                                .b_row = right.row,
+                                .d_row = result.row,
+                                .a_step = left.step,
+                                .b_step = right.step,
+                                .d_step = result.step,
+                                .alpha = alpha};
+    program.Add({problem, {a.buffer, b.buffer, d.buffer}});
+  }
+
+  // In place.
+  bool AddSoftmax(const std::vector<int64_t>& dims, const BufferRef& scores,
+                  ProgramBuilder& program) const {
+    KernelSpec softmax;
+    softmax.op = kMaskedSoftmaxOp;
+    softmax.storage = spec_.storage;
+    softmax.inputs = softmax.outputs = {OperandOf(dims)};
+    std::vector<ProgramBuilder::PartOperand> inputs = {{-1, scores}};
+    if (tensors_.mask) {
+      softmax.inputs.push_back(OperandOf(tensors_.mask->dims));
+      inputs.push_back({3, {}});
+    }
+    const std::optional<Program> part = MakeSourceProgram(softmax);
+    if (part) program.AddPart(*part, inputs, {&scores, 1});
+    return part.has_value();
+  }
+
+  const KernelSpec& spec_;
+  const MathPolicy policy_;
+  const model::DType type_;
+  const float scale_;
+  const AttentionTensors tensors_;
+};
+
+}  // namespace
+
+std::vector<Program> LowerAttention(const KernelSpec& spec, MathPolicy policy) {
+  if (spec.op != kAttentionOp || !IsOfOneFloatType(spec)) return {};
+  const Lowering lowering(spec, policy);
+  std::vector<Program> programs;
+  // It has none that keeps float32 as it is.
+  if (policy == MathPolicy::kTf32 || spec.outputs[0].type.dtype != model::DType::kFloat32) {
+    if (std::optional<Program> dnn = lowering.Dnn()) programs.push_back(*std::move(dnn));
+  }
+  if (std::optional<Program> parts = lowering.Parts()) programs.push_back(*std::move(parts));
+  return programs;
+}
+
+}  // namespace quotient::kernels::cuda
