@@ -62,10 +62,9 @@ class Lowering {
         scale_(static_cast<float>(spec.attributes.GetFloat("scale", 1))),
         tensors_(TensorsOfAttention(spec)) {}
 
-  // cuDNN wants the elements of a row beside each other.
   std::optional<Program> Dnn() const {
     for (const View* view : {&tensors_.q, &tensors_.k, &tensors_.v, &tensors_.y}) {
-      if (view->strides[3] != 1) return std::nullopt;
+      if (!DnnTakes(*view)) return std::nullopt;
     }
     ProgramBuilder program(spec_, "dnn");
     DnnBuilder graph(policy_);
@@ -115,6 +114,16 @@ class Lowering {
   }
 
  private:
+  // The elements of a row beside each other, a whole number of packs of eight; rows of 16-bit
+  // floats at multiples of 16 bytes.
+  bool DnnTakes(const View& view) const {
+    constexpr int64_t kPack = 8;
+    if (view.strides[3] != 1 || view.dims[3] % kPack != 0) return false;
+    return type_ == model::DType::kFloat32 ||
+           std::all_of(view.strides.begin(), view.strides.end() - 1,
+                       [](int64_t stride) { return stride % kPack == 0; });
+  }
+
   // Matrices for a product, which FactorOf describes.
   struct Matrices {
     BufferRef buffer;

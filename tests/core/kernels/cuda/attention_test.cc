@@ -70,6 +70,15 @@ TEST(AttentionTest, OfSeveralSequencesCopiesWhatProductsCannotRead) {
   ExpectEveryWayAgrees(InAllTypes(lines));
 }
 
+TEST(AttentionTest, WhatCuDnnDoesNotTakeIsForProductsOnly) {
+  // Heads of no whole number of packs.
+  const std::string narrow = absl::StrReplaceAll(kHeadsLast, {{"BATCH", "1"}, {"3,8]", "3,12]"}});
+  for (const KernelSpec& spec : InAllTypes(narrow)) {
+    EXPECT_THAT(ProgramNames(spec), ElementsAre("parts"));
+  }
+  ExpectEveryWayAgrees(InAllTypes(narrow));
+}
+
 TEST(AttentionTest, KeysThatLieAsColumnsAreForProductsOnly) {
   const std::string lines =
       "input q: FLOAT[2,3,5,4]\ninput k: FLOAT[2,3,4,6]\ninput v: FLOAT[2,3,6,7]\n"

@@ -232,6 +232,37 @@ std::vector<KernelSpec> GemmsOfEveryKind() {
   return specs;
 }
 
+// With heads in front of the positions and behind them, without a mask and with those that are
+// usual.
+std::vector<KernelSpec> AttentionsOfEveryKind() {
+  constexpr const char* kHeads[] = {
+      "input q: FLOAT[2,3,6,16]\ninput k: FLOAT[2,3,7,16]\ninput v: FLOAT[2,3,7,24]\n"
+      "b = Transpose(k) {perm=[0,1,3,2]}\ns = MatMul(q, b)\nLOGITSp = Softmax(d) {axis=3}\n"
+      "y = MatMul(p, v)",
+      "input q: FLOAT[2,6,3,16]\ninput k: FLOAT[2,7,3,16]\ninput v: FLOAT[2,7,3,24]\n"
+      "a = Transpose(q) {perm=[0,2,1,3]}\nb = Transpose(k) {perm=[0,2,3,1]}\n"
+      "c = Transpose(v) {perm=[0,2,1,3]}\ns = MatMul(a, b)\nLOGITSp = Softmax(d) {axis=3}\n"
+      "o = MatMul(p, c)\ny = Transpose(o) {perm=[0,2,1,3]}"};
+  constexpr const char* kLogits[] = {
+      "const c0: FLOAT[] = [4.0]\nd = Div(s, c0)\n",
+      "input m: FLOAT[2,1,1,7]\nconst c0: FLOAT[] = [0.25]\ne = Mul(s, c0)\nd = Add(e, m)\n",
+      "input m: FLOAT[1,1,6,7]\nd = Add(s, m)\n", "input m: FLOAT[2,3,6,7]\nd = Add(s, m)\n"};
+  std::vector<KernelSpec> specs;
+  for (const char* heads : kHeads) {
+    for (const char* logits : kLogits) {
+      for (const char* type : kTypes) {
+        for (KernelSpec& spec : NativeSpecsOf(
+                 absl::StrCat(absl::StrReplaceAll(absl::StrReplaceAll(heads, {{"LOGITS", logits}}),
+                                                  {{"FLOAT", type}}),
+                              "\noutput y\n"))) {
+          specs.push_back(std::move(spec));
+        }
+      }
+    }
+  }
+  return specs;
+}
+
 }  // namespace
 
 std::vector<LowerCase> LowerCases() {
@@ -245,6 +276,7 @@ std::vector<LowerCase> LowerCases() {
       {"TransposedConvolutionsOfEveryKind", TransposedConvolutionsOfEveryKind},
       {"ProductsOfEveryBatch", ProductsOfEveryBatch},
       {"GemmsOfEveryKind", GemmsOfEveryKind},
+      {"AttentionsOfEveryKind", AttentionsOfEveryKind},
   };
 }
 

@@ -26,7 +26,8 @@ void ForEachDnnGraph(MathPolicy policy,
                      const std::function<void(const DnnGraph&, const std::string& name)>& visit) {
   std::set<std::string> visited;
   for (const GraphCase& c : AllGraphCases()) {
-    const auto groups = PartitionGraph(GraphOf(c), {.storage = Storage::kNative});
+    const auto groups =
+        PartitionGraph(GraphOf(c), {.storage = Storage::kNative, .fuses_attention = true});
     ASSERT_OK(groups) << c.name;
     for (const KernelGroup& group : *groups) {
       for (const Program& program : Lower(group.spec, policy)) {
