@@ -9,11 +9,13 @@
 #                properties as cuDNN has them (OUT/properties.json), the gap between kernels
 #   networks     the nine networks of the papers by mcts, for cuda and cuda-strict32; predicted and
 #                measured (OUT/networks.csv, OUT/networks.txt)
+#   transformers BERT as published, with its attention, in float32, float16 and bfloat16, likewise
+#                (OUT/transformers-TYPE.csv and .txt)
 #   models FILE.onnx...
 #                the same for models
 #   snapshot     what has been measured by now, as snapshots (OUT/cuda.snapshot,
 #                OUT/cuda-strict32.snapshot)
-#   all          kernels, networks and snapshot
+#   all          kernels, networks, transformers and snapshot
 #
 # Programs come from $QUOTIENT_GPU_BIN; without it from build/gpu.tar.gz if that is there, else from
 # build/release/bin. What is timed is kept in OUT/timings, so parts that follow need not time it
@@ -70,6 +72,13 @@ bench() {
   python3 tests/bench/networks/predicted.py "$out/$name.csv" | tee -a "$out/$name.txt"
 }
 
+run_transformers() {
+  local type
+  for type in float32 float16 bfloat16; do
+    bench "transformers-$type" --networks bert --faithful --type "$type"
+  done
+}
+
 run_snapshot() {
   local device
   if [ ! -e "$out/timings" ]; then
@@ -94,7 +103,7 @@ if [ "$part" = bundle ]; then
 fi
 
 case $part in
-  kernels | networks | models | snapshot | all) ;;
+  kernels | networks | transformers | models | snapshot | all) ;;
   *) usage "there is no part '$part'" ;;
 esac
 out=${1:-}
@@ -117,11 +126,13 @@ if [ -d "$bin/../lib" ]; then export LD_LIBRARY_PATH=$bin/../lib${LD_LIBRARY_PAT
 case $part in
   kernels) run_kernels ;;
   networks) bench networks "$@" ;;
+  transformers) run_transformers ;;
   models) bench models "$@" ;;
   snapshot) run_snapshot ;;
   all)
     run_kernels
     bench networks
+    run_transformers
     run_snapshot
     ;;
 esac

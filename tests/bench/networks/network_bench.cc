@@ -26,6 +26,7 @@
 #include "tests/bench/networks/network_run.h"
 #include "tests/bench/networks/network_table.h"
 #include "tests/support/arguments.h"
+#include "tests/support/networks/float_type.h"
 #include "tests/support/networks/networks.h"
 #include "tests/support/program.h"
 
@@ -41,6 +42,8 @@ each run, then a table for each device. Without --networks and files: the nine o
   --networks A,B    of bert, nasrnn, resnet50, resnext50, nasnet, inception_v3, mobilenet_v2,
                     squeezenet, vgg19
   --faithful        the networks as published, instead of as the papers had them
+  --type TYPE       of all floats of the networks: float32, float16 or bfloat16 (float32); names of
+                    networks end with it if it is not float32
   --devices A,B     cpu, cuda, cuda-strict32 are measured; model:h200, model:h200-strict32
                     (cpu,model:h200)
   --strategies A,B  how the e-graph is grown (all)
@@ -68,6 +71,7 @@ struct Options {
   std::string csv;
   std::string svg;
   bool faithful = false;
+  std::string float_type = "float32";
 };
 
 optimize::Options OptionsOfRun(const Options& options, const std::string& device,
@@ -88,6 +92,10 @@ std::string NameOf(const std::string& file) {
 }
 
 absl::Status CheckNames(const Options& options) {
+  if (!networks::FloatTypeOf(options.float_type)) {
+    return WrongArgument(
+        "--type", absl::StrCat("wants float32, float16 or bfloat16, not ", options.float_type));
+  }
   const std::vector<std::string> known = networks::NetworkNames();
   std::vector<std::string> names;
   for (const std::string& name : options.networks) {
@@ -115,6 +123,7 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   const Flag flags[] = {
       ListFlag("--networks", options.networks),
       Switch("--faithful", options.faithful),
+      TextFlag("--type", options.float_type),
       ListFlag("--devices", options.devices),
       ListFlag("--strategies", options.strategies),
       NumberFlag("--seeds", 1, options.seeds),
@@ -179,10 +188,12 @@ class Bench {
     const auto variant =
         options_.faithful ? networks::Variant::kFaithful : networks::Variant::kPaper;
     for (const std::string& name : options_.networks) {
-      const std::string bytes =
-          networks::MakeNetwork(name, {.variant = variant})->SerializeAsString();
-      QUOTIENT_RETURN_IF_ERROR(
-          RunByAll({name, !options_.faithful, {.name = name, .model = bytes}}));
+      const networks::NetworkOptions made = {.variant = variant, .float_type = options_.float_type};
+      const std::string bytes = networks::MakeNetwork(name, made)->SerializeAsString();
+      const bool is_wide = options_.float_type == "float32";
+      const std::string full_name = is_wide ? name : absl::StrCat(name, "-", options_.float_type);
+      QUOTIENT_RETURN_IF_ERROR(RunByAll(
+          {full_name, is_wide && !options_.faithful, {.name = full_name, .model = bytes}}));
     }
     for (const std::string& path : options_.files) {
       const absl::StatusOr<client::LocalModel> file = client::LocalModel::Open(path);

@@ -115,6 +115,16 @@ class NetworkBenchTest(unittest.TestCase):
         self.assertEqual(["-", "-"], to_1_percent[:2])
         self.assertNotIn("-", to_1_percent[2:])
 
+    def test_networks_of_narrow_floats(self):
+        rows, table = self.runs("--devices", "model:h200", "--strategies", "saturate", "--seeds", 1,
+                                "--budget", "1s", "--max-nodes", 3000, "--networks", "nasrnn",
+                                "--type", "float16")
+        self.assertEqual(["nasrnn-float16"], [row["network"] for row in rows])
+        self.assertIn("nasrnn-float16", [line[0] for line in table if line])
+        ran = bench("--type", "half")
+        self.assertEqual(2, ran.returncode)
+        self.assertIn("--type: wants float32, float16 or bfloat16, not half", ran.stderr)
+
     def test_what_is_measured(self):
         timings = self.folder / "timings"
         for _ in range(2):  # the second time all kernels are known
@@ -138,6 +148,7 @@ class NetworkBenchTest(unittest.TestCase):
         lines = [line.split() for line in ran.stdout.splitlines()]
         self.assertIn(["a", "100.0", "110.0", "90.0", "88.0", "20.0%", "9.1%"], lines)
         self.assertIn("median of predictions off by 1.6%", ran.stdout)
+        self.assertIn("measured at most 1.10 times predicted", ran.stdout)
         self.assertIn("slower: b on cuda", ran.stdout)
         self.assertNotIn("model:h200", ran.stdout)
 

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "tests/support/arguments.h"
+#include "tests/support/networks/float_type.h"
 #include "tests/support/networks/networks.h"
 #include "tests/support/program.h"
 
@@ -22,12 +23,14 @@ namespace {
 
 constexpr char kUsage[] =
     R"(usage: make_network NAME -o FILE.onnx [--paper | --batch-norm] [--batch NUMBER|SYMBOL]
+                    [--type TYPE]
 
   NAME            bert, nasrnn, resnet50, resnext50, nasnet, inception_v3, mobilenet_v2, squeezenet
                   or vgg19
   --paper         as TASO and TENSAT had it, instead of as published
   --batch-norm    squeezenet and vgg19: with normalization behind each convolution
   --batch N|NAME  a number or a symbol (1); not for bert of the papers, which has no batch
+  --type TYPE     of all floats: float32, float16 or bfloat16 (float32)
 )";
 constexpr Program kProgram = {"make_network", kUsage};
 
@@ -58,6 +61,10 @@ absl::Status Refusal(const std::string& name, const networks::NetworkOptions& op
     return WrongArgument("NAME",
                          absl::StrCat("wants one of ", absl::StrJoin(known, ", "), ", not ", name));
   }
+  if (!networks::FloatTypeOf(options.float_type)) {
+    return WrongArgument(
+        "--type", absl::StrCat("wants float32, float16 or bfloat16, not ", options.float_type));
+  }
   if (options.batch_norm && options.paper()) {
     return WrongArgument("--batch-norm", "not with --paper");
   }
@@ -75,6 +82,7 @@ absl::StatusOr<Request> ParseRequest(std::span<const char* const> words) {
       Switch("--paper", paper),
       Switch("--batch-norm", options.batch_norm),
       BatchFlag(options.batch),
+      TextFlag("--type", options.float_type),
   };
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &names));
   if (names.empty()) return WrongArgument("NAME", "is missing");

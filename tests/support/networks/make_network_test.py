@@ -30,7 +30,7 @@ class MakeNetworkTest(unittest.TestCase):
             ran = make(word)
             self.assertEqual((0, ""), (ran.returncode, ran.stderr))
             for name in ("bert", "nasrnn", "resnet50", "resnext50", "nasnet", "inception_v3",
-                         "mobilenet_v2", "squeezenet", "vgg19", "--batch"):
+                         "mobilenet_v2", "squeezenet", "vgg19", "--batch", "--type"):
                 self.assertIn(name, ran.stdout)
 
     def test_mistakes_are_named(self):
@@ -43,6 +43,7 @@ class MakeNetworkTest(unittest.TestCase):
                 (["squeezenet", "--batch", "-3"], "--batch: wants a number from 1 on or a symbol"),
                 (["squeezenet", "--batch", "2N"], "--batch: wants a number from 1 on or a symbol"),
                 (["bert", "--paper", "--batch", "2"], "--batch: bert of the papers has none"),
+                (["bert", "--type", "float64"], "--type: wants float32, float16 or bfloat16, not"),
                 (["resnet50", "--batch-norm"], "--batch-norm: not for resnet50"),
                 (["vgg19", "--batch-norm", "--paper"], "--batch-norm: not with --paper"),
                 (["squeezenet", "--size", "3"], "--size: unknown argument")]:

@@ -1,5 +1,7 @@
 #include "tests/support/networks/networks.h"
 
+#include "tests/support/networks/float_type.h"
+
 namespace quotient::networks {
 namespace {
 
@@ -31,8 +33,12 @@ bool Takes(const Row& row, const NetworkOptions& options) {
 
 std::optional<::onnx::ModelProto> MakeNetwork(const std::string& name,
                                               const NetworkOptions& options) {
+  const auto type = FloatTypeOf(options.float_type);
   for (const Row& row : kNetworks) {
-    if (name == row.name && Takes(row, options)) return row.make(options);
+    if (name != row.name || !Takes(row, options) || !type) continue;
+    ::onnx::ModelProto model = row.make(options);
+    ConvertFloats(*type, &model);
+    return model;
   }
   return std::nullopt;
 }

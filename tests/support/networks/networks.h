@@ -27,6 +27,8 @@ struct NetworkOptions {
   bool batch_norm = false;
   // A number or a symbol. BERT of the papers has no batch dimension: 1.
   std::string batch = "1";
+  // Of all its floats: "float32", "float16" or "bfloat16".
+  std::string float_type = "float32";
 
   bool paper() const { return variant == Variant::kPaper; }
 };

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -174,12 +175,31 @@ TEST(NetworksTest, BatchNormMayBeAddedWhereThereIsNone) {
   EXPECT_EQ(model.op_counts.at("BatchNormalization"), model.op_counts.at("Conv"));
 }
 
+// Of every value, down to the constants of a formula; the numbers are the same but for rounding.
+TEST(NetworksTest, FloatsMayBeNarrow) {
+  for (const auto& [name, dtype] : {std::pair("float16", model::DType::kFloat16),
+                                    std::pair("bfloat16", model::DType::kBfloat16)}) {
+    ASSERT_OK_AND_ASSIGN(const onnx::Model narrow, ReadNetwork("bert", {.float_type = name}));
+    ASSERT_OK_AND_ASSIGN(const onnx::Model wide, ReadNetwork("bert", {}));
+    ASSERT_EQ(narrow.graph.values.size(), wide.graph.values.size());
+    for (size_t i = 0; i < wide.graph.values.size(); ++i) {
+      const model::Value& a = wide.graph.values[i];
+      const model::Value& b = narrow.graph.values[i];
+      if (a.type.dtype != model::DType::kFloat32) continue;
+      EXPECT_EQ(b.type.dtype, dtype) << a.name;
+      if (!a.constant) continue;
+      EXPECT_NEAR(a.constant->GetDouble(0), b.constant->GetDouble(0), 0.01) << a.name;
+    }
+  }
+}
+
 TEST(NetworksTest, OptionsThatANetworkDoesNotHaveAreRefused) {
   EXPECT_FALSE(MakeNetwork("alexnet", {}).has_value());
   EXPECT_FALSE(MakeNetwork("resnet50", {.batch_norm = true}).has_value());
   EXPECT_FALSE(
       MakeNetwork("squeezenet", {.variant = Variant::kPaper, .batch_norm = true}).has_value());
   EXPECT_FALSE(MakeNetwork("bert", {.variant = Variant::kPaper, .batch = "2"}).has_value());
+  EXPECT_FALSE(MakeNetwork("bert", {.float_type = "float64"}).has_value());
 }
 
 TEST(NetworksTest, WeightsAreTheSameEveryTime) {
