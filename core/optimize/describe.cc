@@ -13,10 +13,9 @@
 namespace quotient::optimize {
 namespace {
 
+using cost::CostSource;
 using model::Graph;
 using model::Node;
-
-using cost::CostSource;
 
 struct CostOfNode {
   double us = 0;

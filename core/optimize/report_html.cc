@@ -69,8 +69,7 @@ absl::string_view HowKnown(const Report& report) {
   if (report.measured) return "measured end to end, both graphs interleaved in one process";
   if (report.recorded.has_value()) {
     if (!KnowsKernels(report)) {
-      return "predicted by estimates alone: the snapshot has none of these kernels, and nothing "
-             "was "
+      return "predicted by estimates alone: the snapshot has none of these kernels; nothing was "
              "measured now";
     }
     return HasEstimates(report)
