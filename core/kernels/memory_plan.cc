@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/kernels/alignment.h"
 #include "core/kernels/fusion.h"
 #include "core/kernels/layout.h"
 #include "core/kernels/storage.h"
@@ -10,11 +11,6 @@
 
 namespace quotient::kernels {
 namespace {
-
-// What kernels want of a buffer; of CPUs 64 would do, GPUs' libraries ask for more.
-constexpr int64_t kAlignment = 256;
-
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // A piece of memory that one or more slots lie in.
 struct Buffer {

@@ -10,15 +10,12 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/alignment.h"
 #include "core/kernels/cuda/host_kernel.h"
 #include "core/kernels/cuda/lower.h"
 
 namespace quotient::kernels::cuda {
 namespace {
-
-constexpr int64_t kAlignment = 256;
-
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 constexpr char kPlanSeparator[] = "&";  // no library's plans have it
 

@@ -7,6 +7,7 @@
 
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/alignment.h"
 #include "core/kernels/cuda/clock_watch.h"
 #include "core/kernels/cuda/device_memory.h"
 #include "core/kernels/cuda/pack.h"
@@ -14,10 +15,6 @@
 
 namespace quotient::kernels::cuda {
 namespace {
-
-constexpr int64_t kAlignment = 256;
-
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // Launches of one capture at most: more runs are several replays.
 constexpr int kLongestChain = 64;
