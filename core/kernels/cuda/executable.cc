@@ -18,6 +18,7 @@
 #include "core/kernels/cuda/lanes.h"
 #include "core/kernels/cuda/pack.h"
 #include "core/kernels/cuda/prepared_kernel.h"
+#include "core/kernels/executable_parts.h"
 #include "core/kernels/memory_plan.h"
 #include "core/kernels/partition.h"
 
@@ -32,12 +33,6 @@ struct Group {
   std::shared_ptr<const PreparedKernel> kernel;
   PreparedKernel::Bindings bindings;
   Access access;
-};
-
-// A value that goes in or out.
-struct Port {
-  Operand operand;  // type and layout
-  DeviceAddress address = 0;
 };
 
 class GraphExecutable : public Executable {
@@ -62,16 +57,8 @@ class GraphExecutable : public Executable {
   }
 
   absl::Status SetInputs(const std::vector<model::Tensor>& inputs) override {
-    if (inputs.size() != inputs_.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("executable: ", inputs_.size(),
-                                                     " inputs wanted, ", inputs.size(), " given"));
-    }
+    QUOTIENT_RETURN_IF_ERROR(CheckInputs(inputs, inputs_));
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].type() != inputs_[i].operand.type) {
-        return absl::InvalidArgumentError(absl::StrCat("executable: input ", i, " is ",
-                                                       ToString(inputs[i].type()), ", not ",
-                                                       ToString(inputs_[i].operand.type)));
-      }
       const std::vector<std::byte> bytes = Pack(inputs[i], inputs_[i].operand.layout);
       if (bytes.empty()) continue;
       QUOTIENT_RETURN_IF_ERROR(
@@ -91,7 +78,7 @@ class GraphExecutable : public Executable {
 
   absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override {
     std::vector<model::Tensor> outputs;
-    for (const Port& port : outputs_) {
+    for (const Port<DeviceAddress>& port : outputs_) {
       std::vector<std::byte> bytes(static_cast<size_t>(BytesOf(port.operand)));
       if (!bytes.empty()) {
         QUOTIENT_RETURN_IF_ERROR(
@@ -107,12 +94,6 @@ class GraphExecutable : public Executable {
   int num_kernels() const override { return static_cast<int>(groups_.size()); }
 
  private:
-  static std::string Describe(const Graph& graph, const KernelGroup& group) {
-    if (group.nodes.empty()) return group.spec.op;
-    const model::Node& node = graph.node(group.nodes[0]);
-    return absl::StrCat("node '", node.name, "' (", node.op, ")");
-  }
-
   absl::Status PlaceValues(const Graph& graph, const MemoryPlan& plan) {
     QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress arena, memory_.Allocate(plan.arena_bytes));
     for (const auto& [slot, place] : plan.places) {
@@ -223,18 +204,11 @@ class GraphExecutable : public Executable {
     return absl::OkStatus();
   }
 
-  // The copy of a value in whichever layout it first has; of an input the one that is set, not one
-  // that a kernel makes of it.
-  Port PortOf(const Graph& graph, ValueId id) const {
-    const model::TensorType& type = graph.value(id).type;
-    const auto input = input_buffers_.find(id);
-    for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
-      const auto found = addresses_.find(Slot{id, layout});
-      if (found == addresses_.end()) continue;
-      if (input != input_buffers_.end() && input->second != found->second) continue;
-      return {Operand{type, false, layout}, found->second};
-    }
-    return {Operand{type}};
+  Port<DeviceAddress> PortOf(const Graph& graph, ValueId id) const {
+    const auto buffer = input_buffers_.find(id);
+    return kernels::PortOf(
+        graph, id, addresses_,
+        buffer == input_buffers_.end() ? std::nullopt : std::optional(buffer->second));
   }
 
   Gpu& gpu_;
@@ -245,9 +219,9 @@ class GraphExecutable : public Executable {
   std::map<Slot, DeviceAddress> addresses_;
   std::map<std::string, DeviceAddress> packed_;
   std::vector<Group> groups_;
-  std::vector<Port> inputs_;        // parallel to border_.inputs
-  std::vector<Port> outputs_;       // parallel to border_.outputs
-  std::unique_ptr<Replay> replay_;  // after what it launches
+  std::vector<Port<DeviceAddress>> inputs_;   // parallel to border_.inputs
+  std::vector<Port<DeviceAddress>> outputs_;  // parallel to border_.outputs
+  std::unique_ptr<Replay> replay_;            // after what it launches
   ClockWatch clock_;
   std::optional<DeviceReading> reading_;
 };

@@ -9,6 +9,7 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/cpu/kernel.h"
 #include "core/kernels/cpu/omp.h"
+#include "core/kernels/executable_parts.h"
 #include "core/kernels/memory_plan.h"
 #include "core/kernels/onednn/aligned_buffer.h"
 #include "core/kernels/onednn/primitives.h"
@@ -31,13 +32,6 @@ struct Step {
   std::vector<void*> outputs;
 };
 
-// A value that goes in or out.
-struct Port {
-  ValueId id;
-  Operand operand;  // type and layout
-  void* data = nullptr;
-};
-
 class GraphExecutable : public Executable {
  public:
   static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph,
@@ -48,17 +42,9 @@ class GraphExecutable : public Executable {
   }
 
   absl::Status SetInputs(const std::vector<model::Tensor>& inputs) override {
-    if (inputs.size() != inputs_.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("executable: ", inputs_.size(),
-                                                     " inputs wanted, ", inputs.size(), " given"));
-    }
+    QUOTIENT_RETURN_IF_ERROR(CheckInputs(inputs, inputs_));
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].type() != inputs_[i].operand.type) {
-        return absl::InvalidArgumentError(absl::StrCat("executable: input ", i, " is ",
-                                                       ToString(inputs[i].type()), ", not ",
-                                                       ToString(inputs_[i].operand.type)));
-      }
-      cpu::PackTensor(inputs[i], inputs_[i].operand.layout, inputs_[i].data);
+      cpu::PackTensor(inputs[i], inputs_[i].operand.layout, inputs_[i].address);
     }
     return absl::OkStatus();
   }
@@ -74,7 +60,8 @@ class GraphExecutable : public Executable {
 
   absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override {
     std::vector<model::Tensor> outputs;
-    for (const Port& port : outputs_) outputs.push_back(cpu::UnpackTensor(port.operand, port.data));
+    for (const Port<void*>& port : outputs_)
+      outputs.push_back(cpu::UnpackTensor(port.operand, port.address));
     return outputs;
   }
 
@@ -112,12 +99,6 @@ class GraphExecutable : public Executable {
 
   static absl::Status OutOfMemory(int64_t bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
-  }
-
-  static std::string Describe(const Graph& graph, const KernelGroup& group) {
-    if (group.nodes.empty()) return group.spec.op;
-    const model::Node& node = graph.node(group.nodes[0]);
-    return absl::StrCat("node '", node.name, "' (", node.op, ")");
   }
 
   absl::StatusOr<void*> Locate(const Graph& graph, const Place& place) {
@@ -163,23 +144,11 @@ class GraphExecutable : public Executable {
     return step.kernel->Pack(tensors, packed);
   }
 
-  // The copy of a value in whichever layout it first has.
-  Port PortOf(const Graph& graph, ValueId id) const {
-    const model::TensorType& type = graph.value(id).type;
-    for (Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
-      const auto found = data_.find(Slot{id, layout});
-      if (found != data_.end() && IsOriginal(id, layout)) {
-        return {id, Operand{type, false, layout}, found->second};
-      }
-    }
-    return {};
-  }
-
-  // For inputs: whether this copy is the one that is set, not one that a kernel makes of it.
-  bool IsOriginal(ValueId id, Layout layout) const {
+  Port<void*> PortOf(const Graph& graph, ValueId id) const {
     const auto buffer = input_buffers_.find(id);
-    return buffer == input_buffers_.end() ||
-           data_.at(Slot{id, layout}) == static_cast<void*>(buffer->second.get());
+    return kernels::PortOf(
+        graph, id, data_,
+        buffer == input_buffers_.end() ? std::nullopt : std::optional<void*>(buffer->second.get()));
   }
 
   const int threads_;
@@ -189,8 +158,8 @@ class GraphExecutable : public Executable {
   std::map<ValueId, AlignedBuffer> input_buffers_;
   std::map<Slot, void*> data_;
   std::vector<Step> steps_;
-  std::vector<Port> inputs_;   // parallel to border_.inputs
-  std::vector<Port> outputs_;  // parallel to border_.outputs
+  std::vector<Port<void*>> inputs_;   // parallel to border_.inputs
+  std::vector<Port<void*>> outputs_;  // parallel to border_.outputs
 };
 
 }  // namespace
