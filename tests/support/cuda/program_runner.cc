@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <variant>
 
@@ -10,8 +9,8 @@
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/attention.h"
+#include "core/kernels/cuda/pack.h"
 #include "core/kernels/fusion.h"
-#include "core/kernels/layout.h"
 #include "core/ops/op.h"
 
 namespace quotient::kernels::cuda {
@@ -19,26 +18,6 @@ namespace {
 
 using model::DType;
 using model::Tensor;
-
-size_t ItemBytes(DType dtype) { return static_cast<size_t>(model::DTypeBits(dtype)) / 8; }
-
-// Calls visit(plain, packed) with the two positions of every element, in elements.
-template <typename Visit>
-void VisitElements(std::span<const int64_t> dims, std::span<const int> axes, const Visit& visit) {
-  std::vector<int64_t> strides(dims.size());  // of the packed order
-  int64_t total = 1;
-  for (size_t i = axes.size(); i-- > 0;) {
-    strides[axes[i]] = total;
-    total *= dims[axes[i]];
-  }
-  for (int64_t plain = 0; plain < total; ++plain) {
-    int64_t rest = plain, packed = 0;
-    for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
-      packed += rest % dims[axis] * strides[axis];
-    }
-    visit(static_cast<size_t>(plain), static_cast<size_t>(packed));
-  }
-}
 
 // Every element through a function, as another type.
 template <typename Map>
@@ -179,53 +158,7 @@ Tensor RandomTensor(Rng& rng, const model::TensorType& type) {
   return tensor;
 }
 
-std::vector<std::byte> PackFloats(const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
 }  // namespace
-
-std::vector<std::byte> PackElements(const Tensor& tensor, std::span<const int> axes) {
-  const size_t item = ItemBytes(tensor.dtype());
-  std::vector<std::byte> packed(tensor.bytes().size());
-  VisitElements(tensor.dims(), axes, [&](size_t from, size_t to) {
-    std::memcpy(&packed[to * item], &tensor.bytes()[from * item], item);
-  });
-  return packed;
-}
-
-Tensor UnpackElements(const Operand& operand, std::span<const std::byte> packed) {
-  const size_t item = ItemBytes(operand.type.dtype);
-  const std::vector<int64_t> dims = operand.type.dims();
-  std::span<std::byte> bytes;
-  Tensor tensor = Tensor::Allocate(operand.type.dtype, dims, &bytes);
-  VisitElements(
-      dims, PhysicalAxes(operand.type.rank(), operand.layout),
-      [&](size_t to, size_t from) { std::memcpy(&bytes[to * item], &packed[from * item], item); });
-  return tensor;
-}
-
-std::vector<std::byte> PackConstant(const PackedConstant& constant,
-                                    std::span<const Tensor> operands) {
-  using Form = PackedConstant::Form;
-  const Tensor* const first = &operands[constant.operand];
-  if (constant.form == Form::kFilled) {
-    return std::vector<std::byte>(constant.elements * ItemBytes(constant.type));
-  }
-  if (constant.form == Form::kPermuted) {
-    return PackElements(first->dtype() == constant.type ? *first : Converted(*first, constant.type),
-                        constant.permutation);
-  }
-  std::vector<float> values;
-  for (int64_t i = 0; i < first->elements(); ++i) {
-    const double factor = first->GetDouble(i) / std::sqrt(first[3].GetDouble(i) + constant.epsilon);
-    const double shift = first[1].GetDouble(i) - first[2].GetDouble(i) * factor;
-    values.push_back(static_cast<float>(constant.form == Form::kNormScale ? factor : shift));
-  }
-  return PackFloats(values);
-}
 
 absl::StatusOr<std::vector<std::vector<EmulatedKernel>>> EmulateAll(
     std::span<const Program> programs) {
@@ -253,12 +186,12 @@ absl::StatusOr<std::vector<Tensor>> RunProgram(const KernelSpec& spec, const Pro
   std::vector<GuardedBuffer> buffers[4];  // by BufferRef::Kind
   for (size_t i = 0; i < all.size(); ++i) {
     const bool is_there = all[i].type.dtype != DType::kUndefined && !all[i].constant;
-    buffers[0].emplace_back(
-        is_there ? PackElements(operands[i], PhysicalAxes(operands[i].rank(), all[i].layout))
-                 : std::vector<std::byte>());
+    buffers[0].emplace_back(is_there ? Pack(operands[i], all[i].layout) : std::vector<std::byte>());
   }
+  std::vector<const Tensor*> tensors;
+  for (const Tensor& operand : operands) tensors.push_back(&operand);
   for (const PackedConstant& constant : program.constants) {
-    buffers[1].emplace_back(PackConstant(constant, operands));
+    buffers[1].emplace_back(Pack(constant, tensors));
   }
   for (const Operand& output : spec.outputs) {
     const bool is_there = output.type.dtype != DType::kUndefined;
@@ -282,7 +215,7 @@ absl::StatusOr<std::vector<Tensor>> RunProgram(const KernelSpec& spec, const Pro
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
     if (spec.outputs[i].type.dtype == DType::kUndefined) continue;
-    outputs.push_back(UnpackElements(spec.outputs[i], buffers[2][i].content()));
+    outputs.push_back(Unpack(spec.outputs[i], buffers[2][i].content()));
   }
   return outputs;
 }

@@ -15,14 +15,6 @@
 
 namespace quotient::kernels::cuda {
 
-// Writes a tensor's elements in the order of its axes' places in memory, and back.
-std::vector<std::byte> PackElements(const model::Tensor& tensor, std::span<const int> axes);
-model::Tensor UnpackElements(const Operand& operand, std::span<const std::byte> bytes);
-
-// The bytes of a packed constant. `operands` is parallel to AllOperands.
-std::vector<std::byte> PackConstant(const PackedConstant& constant,
-                                    std::span<const model::Tensor> operands);
-
 // The emulated kernels of each program, compiled together; one per launch.
 absl::StatusOr<std::vector<std::vector<EmulatedKernel>>> EmulateAll(
     std::span<const Program> programs);
