@@ -80,6 +80,15 @@ std::vector<int64_t> StridesOf(std::span<const int64_t> dims, Layout layout) {
   return strides;
 }
 
+std::vector<int64_t> BroadcastStrides(std::span<const int64_t> dims,
+                                      std::span<const int64_t> strides,
+                                      std::span<const int64_t> to) {
+  std::vector<int64_t> result(to.size(), 0);
+  const size_t lead = to.size() - dims.size();
+  for (size_t i = 0; i < dims.size(); ++i) result[lead + i] = dims[i] == 1 ? 0 : strides[i];
+  return result;
+}
+
 bool SameMemory(const model::TensorType& type, Layout a, Layout b) {
   if (a == b || type.rank() < 3) return true;
   const std::vector<int64_t> dims = type.dims();

@@ -30,6 +30,11 @@ std::vector<int> PhysicalAxes(int rank, Layout layout);
 // Distance of neighbours along each (logical) axis, in elements, of a packed tensor.
 std::vector<int64_t> StridesOf(std::span<const int64_t> dims, Layout layout);
 
+// Strides for reading a tensor of `dims` and `strides` as if broadcast to `to` (right-aligned).
+std::vector<int64_t> BroadcastStrides(std::span<const int64_t> dims,
+                                      std::span<const int64_t> strides,
+                                      std::span<const int64_t> to);
+
 // Whether both layouts put the elements of this (static) type at the same places: all spatial
 // dimensions 1, or one channel.
 bool SameMemory(const model::TensorType& type, Layout a, Layout b);

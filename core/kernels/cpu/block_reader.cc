@@ -1,6 +1,5 @@
 #include "core/kernels/cpu/block_reader.h"
 
-#include "core/kernels/cpu/strided.h"
 #include "core/kernels/layout.h"
 
 namespace quotient::kernels::cpu {

@@ -1,7 +1,6 @@
 #include "core/kernels/cpu/strided.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -10,27 +9,6 @@
 
 namespace quotient::kernels::cpu {
 namespace {
-
-// Drops axes of one item, sorts by the writing side and joins neighbours that are one run on both.
-std::vector<CopyAxis> Simplify(std::vector<CopyAxis> axes) {
-  std::erase_if(axes, [](const CopyAxis& axis) { return axis.count == 1; });
-  std::stable_sort(axes.begin(), axes.end(), [](const CopyAxis& a, const CopyAxis& b) {
-    return std::abs(a.to) > std::abs(b.to);
-  });
-  std::vector<CopyAxis> joined;
-  for (const CopyAxis& axis : axes) {
-    if (!joined.empty()) {
-      CopyAxis& outer = joined.back();
-      if (outer.to == axis.to * axis.count && outer.from == axis.from * axis.count) {
-        outer = {outer.count * axis.count, axis.from, axis.to};
-        continue;
-      }
-    }
-    joined.push_back(axis);
-  }
-  if (joined.empty()) joined.push_back({1, 1, 1});
-  return joined;
-}
 
 template <typename T>
 void CopyItems(const std::byte* from, std::byte* to, const CopyAxis& axis) {
@@ -118,15 +96,6 @@ void StridedCopy::Run(const void* from, void* to, int threads) const {
       }
     }
   });
-}
-
-std::vector<int64_t> BroadcastStrides(std::span<const int64_t> dims,
-                                      std::span<const int64_t> strides,
-                                      std::span<const int64_t> to) {
-  std::vector<int64_t> result(to.size(), 0);
-  const size_t lead = to.size() - dims.size();
-  for (size_t i = 0; i < dims.size(); ++i) result[lead + i] = dims[i] == 1 ? 0 : strides[i];
-  return result;
 }
 
 }  // namespace quotient::kernels::cpu

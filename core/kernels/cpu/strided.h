@@ -4,19 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
+
+#include "core/kernels/moves.h"
 
 namespace quotient::kernels::cpu {
 
-// One axis of a copy: how many items, and the distance between neighbours on both sides in items.
-struct CopyAxis {
-  int64_t count;
-  int64_t from;
-  int64_t to;
-};
-
-// A copy of a box of items, its axes joined where possible and sorted for the writing side.
+// A copy of a box of items.
 class StridedCopy {
  public:
   // `item_bytes` is 1, 2, 4 or 8.
@@ -36,10 +30,5 @@ class StridedCopy {
   int64_t item_bytes_;
   Inner inner_ = Inner::kGather;
 };
-
-// Strides for reading a tensor of `dims` and `strides` as if broadcast to `to` (right-aligned).
-std::vector<int64_t> BroadcastStrides(std::span<const int64_t> dims,
-                                      std::span<const int64_t> strides,
-                                      std::span<const int64_t> to);
 
 }  // namespace quotient::kernels::cpu

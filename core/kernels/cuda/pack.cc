@@ -19,7 +19,7 @@ std::vector<std::byte> Reordered(std::span<const std::byte> source,
                                  const std::vector<int64_t>& to, int64_t item_bytes) {
   std::vector<std::byte> target(source.size());
   if (target.empty()) return target;
-  std::vector<cpu::CopyAxis> axes;
+  std::vector<CopyAxis> axes;
   for (size_t i = 0; i < dims.size(); ++i) axes.push_back({dims[i], from[i], to[i]});
   cpu::StridedCopy(std::move(axes), item_bytes).Run(source.data(), target.data(), 1);
   return target;

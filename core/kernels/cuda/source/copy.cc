@@ -1,4 +1,4 @@
-// Kernels that only move elements: boxes of them, from operands into outputs.
+// Kernels that only move elements.
 
 #include <algorithm>
 #include <numeric>
@@ -7,172 +7,10 @@
 #include "absl/strings/substitute.h"
 #include "core/kernels/cuda/source/programs.h"
 #include "core/kernels/cuda/source/text.h"
-#include "core/kernels/layout.h"
-#include "core/kernels/view.h"
+#include "core/kernels/moves.h"
 
 namespace quotient::kernels::cuda {
 namespace {
-
-// One axis of a box: how many elements, and the distance of neighbours on both sides.
-struct CopyAxis {
-  int64_t count;
-  int64_t from;
-  int64_t to;
-};
-
-// A box of elements moved from an operand into an output; distances and offsets in elements.
-struct Move {
-  int operand = 0;
-  int output = 0;
-  int64_t from_offset = 0;
-  int64_t to_offset = 0;
-  std::vector<CopyAxis> axes;  // slowest on the writing side first
-
-  int64_t elements() const {
-    return std::accumulate(axes.begin(), axes.end(), int64_t{1},
-                           [](int64_t product, const CopyAxis& a) { return product * a.count; });
-  }
-};
-
-// Drops axes of one element, sorts by the writing side and joins neighbours that are one run on
-// both.
-std::vector<CopyAxis> Simplify(std::vector<CopyAxis> axes) {
-  std::erase_if(axes, [](const CopyAxis& axis) { return axis.count == 1; });
-  std::stable_sort(axes.begin(), axes.end(),
-                   [](const CopyAxis& a, const CopyAxis& b) { return a.to > b.to; });
-  std::vector<CopyAxis> joined;
-  for (const CopyAxis& axis : axes) {
-    if (!joined.empty() && joined.back().to == axis.to * axis.count &&
-        joined.back().from == axis.from * axis.count) {
-      joined.back() = {joined.back().count * axis.count, axis.from, axis.to};
-    } else {
-      joined.push_back(axis);
-    }
-  }
-  if (joined.empty()) joined.push_back({1, 1, 1});
-  return joined;
-}
-
-// --- Which boxes a spec moves ---
-
-using Moves = std::optional<std::vector<Move>>;
-
-std::vector<int64_t> Strides(const Operand& operand) {
-  return StridesOf(operand.type.dims(), operand.layout);
-}
-
-Move Box(const std::vector<int64_t>& count, const std::vector<int64_t>& from,
-         const std::vector<int64_t>& to) {
-  std::vector<CopyAxis> axes;
-  for (size_t i = 0; i < count.size(); ++i) axes.push_back({count[i], from[i], to[i]});
-  return Move{.axes = std::move(axes)};
-}
-
-Moves SameIndexMoves(const KernelSpec& spec) {
-  return {{Box(spec.outputs[0].type.dims(), Strides(spec.inputs[0]), Strides(spec.outputs[0]))}};
-}
-
-// The same elements in row-major order under other dimensions.
-Moves FlatMoves(const KernelSpec& spec) {
-  const auto is_plain = [](const Operand& o) {
-    return SameMemory(o.type, o.layout, Layout::kPlain);
-  };
-  if (!is_plain(spec.inputs[0]) || !is_plain(spec.outputs[0])) return std::nullopt;
-  return {{Move{.axes = {{spec.outputs[0].type.elements(), 1, 1}}}}};
-}
-
-Moves TransposeMoves(const KernelSpec& spec) {
-  const std::vector<int64_t> strides = Strides(spec.inputs[0]);
-  model::Ints reversed;
-  for (size_t i = strides.size(); i-- > 0;) reversed.push_back(static_cast<int64_t>(i));
-  std::vector<int64_t> from;
-  for (const int64_t axis : spec.attributes.GetInts("perm", reversed)) {
-    from.push_back(strides[axis]);
-  }
-  return {{Box(spec.outputs[0].type.dims(), from, Strides(spec.outputs[0]))}};
-}
-
-// Slice and Split.
-Moves RegionMoves(const KernelSpec& spec) {
-  const std::vector<int64_t> strides = Strides(spec.inputs[0]);
-  std::vector<Move> moves;
-  for (size_t i = 0; i < spec.outputs.size(); ++i) {
-    const std::optional<Region> region = RegionOf(spec, i);
-    if (!region) return std::nullopt;
-    std::vector<int64_t> from(strides.size());
-    int64_t offset = 0;
-    for (size_t axis = 0; axis < strides.size(); ++axis) {
-      from[axis] = strides[axis] * region->steps[axis];
-      offset += strides[axis] * region->starts[axis];
-    }
-    Move move = Box(spec.outputs[i].type.dims(), from, Strides(spec.outputs[i]));
-    move.output = static_cast<int>(i);
-    move.from_offset = offset;
-    moves.push_back(std::move(move));
-  }
-  return moves;
-}
-
-Moves ConcatMoves(const KernelSpec& spec) {
-  const std::vector<int64_t> to = Strides(spec.outputs[0]);
-  int64_t axis = spec.attributes.GetInt("axis", 0);
-  if (axis < 0) axis += spec.outputs[0].type.rank();
-  std::vector<Move> moves;
-  int64_t start = 0;
-  for (size_t i = 0; i < spec.inputs.size(); ++i) {
-    const std::vector<int64_t> dims = spec.inputs[i].type.dims();
-    Move move = Box(dims, Strides(spec.inputs[i]), to);
-    move.operand = static_cast<int>(i);
-    move.to_offset = start * to[axis];
-    start += dims[axis];
-    moves.push_back(std::move(move));
-  }
-  return moves;
-}
-
-Moves ExpandMoves(const KernelSpec& spec) {
-  const std::vector<int64_t> dims = spec.outputs[0].type.dims();
-  const std::vector<int64_t> from =
-      BroadcastStrides(spec.inputs[0].type.dims(), Strides(spec.inputs[0]), dims);
-  return {{Box(dims, from, Strides(spec.outputs[0]))}};
-}
-
-Moves TileMoves(const KernelSpec& spec) {
-  const model::Ints* repeats = spec.attributes.FindInts("repeats");
-  if (repeats == nullptr) return std::nullopt;
-  const std::vector<int64_t> dims = spec.inputs[0].type.dims();
-  const std::vector<int64_t> from = Strides(spec.inputs[0]);
-  const std::vector<int64_t> to = Strides(spec.outputs[0]);
-  Move move;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    move.axes.push_back({(*repeats)[i], 0, dims[i] * to[i]});
-    move.axes.push_back({dims[i], from[i], to[i]});
-  }
-  return {{move}};
-}
-
-bool ReadsOnlyInputZero(const KernelSpec& spec) {
-  return std::all_of(spec.inputs.begin() + 1, spec.inputs.end(),
-                     [](const Operand& o) { return o.type.dtype == model::DType::kUndefined; });
-}
-
-Moves MovesOf(const KernelSpec& spec) {
-  const absl::string_view op = spec.op;
-  if (op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze") {
-    // Their other input, a shape that is not constant, says nothing that the types do not.
-    return FlatMoves(spec);
-  }
-  if (op == "Expand") return ExpandMoves(spec);
-  if (op == "Concat") return ConcatMoves(spec);
-  if (!ReadsOnlyInputZero(spec)) return std::nullopt;
-  if (op == kReorderOp || op == "Identity" || op == "Dropout") return SameIndexMoves(spec);
-  if (op == "Transpose") return TransposeMoves(spec);
-  if (op == "Slice" || op == "Split") return RegionMoves(spec);
-  if (op == "Tile") return TileMoves(spec);
-  return std::nullopt;
-}
-
-// --- How they are moved ---
 
 // Elements are moved by size.
 std::string ItemType(int64_t bytes) { return absl::StrCat("u", 8 * bytes); }
@@ -351,7 +189,7 @@ std::optional<Program> MakeCopyProgram(const KernelSpec& spec) {
   const model::DType dtype = spec.outputs[0].type.dtype;
   const int64_t item_bytes = ElementBytes(dtype);
   if (item_bytes == 0 || spec.inputs[0].type.dtype != dtype) return std::nullopt;
-  Moves moves = MovesOf(spec);
+  std::optional<std::vector<Move>> moves = MovesOf(spec);
   if (!moves) return std::nullopt;
   int64_t largest = 0;
   std::vector<Move> filled;

@@ -152,15 +152,6 @@ void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis) {
   }
 }
 
-std::vector<int64_t> BroadcastStrides(const std::vector<int64_t>& dims,
-                                      const std::vector<int64_t>& strides,
-                                      const std::vector<int64_t>& to) {
-  std::vector<int64_t> result(to.size(), 0);
-  const size_t lead = to.size() - dims.size();
-  for (size_t i = 0; i < dims.size(); ++i) result[lead + i] = dims[i] == 1 ? 0 : strides[i];
-  return result;
-}
-
 int BlockFor(int64_t threads) {
   constexpr int64_t kBlocks = 256;  // so that most processors of a GPU have one
   for (const int block : {256, 128}) {

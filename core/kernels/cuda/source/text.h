@@ -65,11 +65,6 @@ std::string CoordinateText(const Operand& tensor, int axis, absl::string_view in
 // Appends an axis, joined to the last one where the two are one run. Axes of one item are dropped.
 void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis);
 
-// Strides for reading a tensor of `dims` and `strides` as if broadcast to `to` (right-aligned).
-std::vector<int64_t> BroadcastStrides(const std::vector<int64_t>& dims,
-                                      const std::vector<int64_t>& strides,
-                                      const std::vector<int64_t>& to);
-
 // Threads per block for a kernel that wants this many independent threads: fewer where there would
 // be few blocks otherwise.
 int BlockFor(int64_t threads);
