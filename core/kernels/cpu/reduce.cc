@@ -10,6 +10,7 @@
 #include "core/kernels/cpu/loops.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/layout.h"
+#include "core/kernels/reduced_axes.h"
 #include "core/kernels/storage.h"
 
 namespace quotient::kernels::cpu {
@@ -67,7 +68,7 @@ class ReduceKernel : public PlainKernel {
       : PlainKernel(spec), reduction_(reduction) {
     const std::vector<int64_t> dims = spec.inputs[0].type.dims();
     const std::vector<int64_t> strides = StridesOf(dims, spec.inputs[0].layout);
-    const std::vector<int64_t> out = OutputStrides(spec, reduced);
+    const std::vector<int64_t> out = ReducedStrides(spec, reduced);
     for (int axis : PhysicalAxes(static_cast<int>(dims.size()), spec.inputs[0].layout)) {
       if (dims[axis] == 1) continue;
       Append(reduced[axis] ? reduced_ : kept_, {dims[axis], strides[axis], out[axis]});
@@ -106,21 +107,6 @@ class ReduceKernel : public PlainKernel {
   }
 
  private:
-  // The output's stride along each axis of the input, 0 for reduced ones.
-  static std::vector<int64_t> OutputStrides(const KernelSpec& spec,
-                                            const std::vector<bool>& reduced) {
-    const Operand& output = spec.outputs[0];
-    const std::vector<int64_t> strides = StridesOf(output.type.dims(), output.layout);
-    const bool keeps_dims = output.type.rank() == spec.inputs[0].type.rank();
-    std::vector<int64_t> result(reduced.size(), 0);
-    size_t next = 0;
-    for (size_t axis = 0; axis < reduced.size(); ++axis) {
-      if (keeps_dims) next = axis;
-      if (!reduced[axis]) result[axis] = strides[next++];
-    }
-    return result;
-  }
-
   static void Append(std::vector<Axis>& axes, const Axis& axis) {
     if (!axes.empty() && axes.back().from == axis.from * axis.count &&
         axes.back().to == axis.to * axis.count) {
@@ -172,12 +158,11 @@ class ReduceKernel : public PlainKernel {
 struct NamedReduction {
   const char* name;
   Reduction reduction;
-  bool spatial;  // always over all axes but the first two
 };
 constexpr NamedReduction kReductions[] = {
-    {"ReduceSum", Reduction::kSum, false},    {"ReduceMean", Reduction::kMean, false},
-    {"ReduceMax", Reduction::kMax, false},    {"GlobalAveragePool", Reduction::kMean, true},
-    {"GlobalMaxPool", Reduction::kMax, true},
+    {"ReduceSum", Reduction::kSum},     {"ReduceMean", Reduction::kMean},
+    {"ReduceMax", Reduction::kMax},     {"GlobalAveragePool", Reduction::kMean},
+    {"GlobalMaxPool", Reduction::kMax},
 };
 
 }  // namespace
@@ -189,21 +174,10 @@ std::unique_ptr<Kernel> MakeReduceKernel(const KernelSpec& spec) {
       !StoredAsFloat(spec.inputs[0].type.dtype) || spec.inputs[0].type.elements() == 0) {
     return nullptr;
   }
-  const int64_t rank = spec.inputs[0].type.rank();
-  std::vector<bool> reduced(rank, false);
-  if (row->spatial) {
-    for (int64_t i = 2; i < rank; ++i) reduced[i] = true;
-  } else {
-    const model::Ints* axes = spec.attributes.FindInts("axes");
-    if ((axes == nullptr || axes->empty()) && spec.attributes.GetInt("noop_with_empty_axes", 0)) {
-      return nullptr;
-    }
-    if (axes == nullptr || axes->empty())
-      reduced.assign(rank, true);
-    else
-      for (int64_t axis : *axes) reduced[axis < 0 ? axis + rank : axis] = true;
-  }
-  return std::make_unique<ReduceKernel>(spec, row->reduction, reduced);
+  const bool nothing_reduced = spec.attributes.GetInts("axes").empty() &&
+                               spec.attributes.GetInt("noop_with_empty_axes", 0) != 0;
+  if (nothing_reduced) return nullptr;
+  return std::make_unique<ReduceKernel>(spec, row->reduction, ReducedAxes(spec));
 }
 
 }  // namespace quotient::kernels::cpu

@@ -8,6 +8,7 @@
 #include "core/kernels/cuda/image.h"
 #include "core/kernels/cuda/lower.h"
 #include "core/kernels/layout.h"
+#include "core/kernels/reduced_axes.h"
 
 namespace quotient::kernels::cuda {
 namespace {
@@ -19,31 +20,13 @@ DnnMode ModeOf(const KernelSpec& spec) {
   return DnnMode::kNone;
 }
 
-// By axis of the input.
-std::vector<bool> ReducedAxes(const KernelSpec& spec) {
-  const int rank = spec.inputs[0].type.rank();
-  const model::Ints axes = spec.attributes.GetInts("axes");
-  const bool all = axes.empty() && spec.attributes.GetInt("noop_with_empty_axes", 0) == 0;
-  std::vector<bool> reduced(static_cast<size_t>(rank), all);
-  for (const int64_t axis : axes) reduced[axis < 0 ? axis + rank : axis] = true;
-  return reduced;
-}
-
 // Elements of a row if reduced axes are behind all others in memory and the output has these in
 // their order.
 std::optional<int64_t> RowLength(const KernelSpec& spec) {
   const Operand& input = spec.inputs[0];
-  const Operand& output = spec.outputs[0];
   const std::vector<bool> reduced = ReducedAxes(spec);
-  const bool keeps_dims = output.type.rank() == input.type.rank();
-  // Positions in the output of the axes that stay.
-  std::vector<int> kept(reduced.size(), 0);
-  for (size_t axis = 0, next = 0; axis < reduced.size(); ++axis) {
-    kept[axis] = static_cast<int>(keeps_dims ? axis : next);
-    if (!reduced[axis]) ++next;
-  }
   const std::vector<int64_t> dims = input.type.dims();
-  const std::vector<int64_t> strides = StridesOf(output.type.dims(), output.layout);
+  const std::vector<int64_t> strides = ReducedStrides(spec, reduced);
   const std::vector<int> order = PhysicalAxes(input.type.rank(), input.layout);
   int64_t length = 1, step = 1;
   bool in_row = true;
@@ -54,7 +37,7 @@ std::optional<int64_t> RowLength(const KernelSpec& spec) {
       length *= dims[*axis];
       continue;
     }
-    if (reduced[*axis] || strides[kept[*axis]] != step) return std::nullopt;
+    if (reduced[*axis] || strides[*axis] != step) return std::nullopt;
     step *= dims[*axis];
   }
   return length;

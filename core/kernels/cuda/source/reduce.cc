@@ -12,6 +12,7 @@
 #include "core/kernels/cuda/source/programs.h"
 #include "core/kernels/cuda/source/text.h"
 #include "core/kernels/layout.h"
+#include "core/kernels/reduced_axes.h"
 
 namespace quotient::kernels::cuda {
 namespace {
@@ -44,7 +45,6 @@ struct NumberReduction {
   const char* add;
   const char* combine;
   const char* finish;
-  bool spatial = false;    // always over all axes but the first two
   bool in_double = false;  // integers too
 };
 
@@ -56,10 +56,10 @@ constexpr NumberReduction kNumberReductions[] = {
     {"ReduceProd", "1", "times(s, v)", "times(a, b)", "s"},
     {"ReduceL1", "0", "plus(s, v < 0 ? -v : v)", "plus(a, b)", "s"},
     {"ReduceSumSquare", "0", "plus(s, times(v, v))", "plus(a, b)", "s"},
-    {"ReduceL2", "0", "plus(s, times(v, v))", "plus(a, b)", "sqrt(s)", false, true},
-    {"ReduceLogSum", "0", "plus(s, v)", "plus(a, b)", "log(s)", false, true},
-    {"GlobalAveragePool", "0", "plus(s, v)", "plus(a, b)", "s / (W)kReduced", true},
-    {"GlobalMaxPool", "kLowestOfAll", "larger(s, v)", "larger(a, b)", "s", true},
+    {"ReduceL2", "0", "plus(s, times(v, v))", "plus(a, b)", "sqrt(s)", true},
+    {"ReduceLogSum", "0", "plus(s, v)", "plus(a, b)", "log(s)", true},
+    {"GlobalAveragePool", "0", "plus(s, v)", "plus(a, b)", "s / (W)kReduced"},
+    {"GlobalMaxPool", "kLowestOfAll", "larger(s, v)", "larger(a, b)", "s"},
 };
 
 constexpr char kNumberText[] = R"(
@@ -133,56 +133,24 @@ struct Reduction {
 
 std::optional<Reduction> ReductionOf(const KernelSpec& spec) {
   const DType dtype = spec.inputs[0].type.dtype;
-  const int64_t rank = spec.inputs[0].type.rank();
-  const auto functions = [&](bool in_double, absl::string_view text) {
+  const auto reduction = [&](bool in_double, absl::string_view text) {
     const std::string wide = WideType(dtype, in_double);
-    return absl::StrCat("typedef ", wide, " W;\n", Extremes(wide), kArithmetic, text);
+    return Reduction{
+        .text = absl::StrCat("typedef ", wide, " W;\n", Extremes(wide), kArithmetic, text),
+        .reduced = ReducedAxes(spec)};
   };
   if (spec.op == "ArgMax" || spec.op == "ArgMin") {
-    const int64_t axis = spec.attributes.GetInt("axis", 0);
-    Reduction result{.reduced = std::vector<bool>(rank, false)};
-    result.reduced[axis < 0 ? axis + rank : axis] = true;
     Definitions flags;
     flags.Bool("kLargest", spec.op == "ArgMax")
         .Bool("kLast", spec.attributes.GetInt("select_last_index", 0) != 0);
-    result.text = functions(false, absl::StrCat(flags.text(), kArgText));
-    return result;
+    return reduction(false, absl::StrCat(flags.text(), kArgText));
   }
-  Reduction result{.reduced = std::vector<bool>(rank, false)};
-  bool spatial = false;
-  if (spec.op == "ReduceLogSumExp") {
-    result.text = functions(true, kLogSumExpText);
-  } else {
-    const auto* row = std::find_if(std::begin(kNumberReductions), std::end(kNumberReductions),
-                                   [&](const NumberReduction& r) { return spec.op == r.op; });
-    if (row == std::end(kNumberReductions)) return std::nullopt;
-    spatial = row->spatial;
-    result.text = functions(row->in_double, absl::Substitute(kNumberText, row->initial, row->add,
-                                                             row->combine, row->finish));
-  }
-  const model::Ints axes = spec.attributes.GetInts("axes");
-  if (spatial) {
-    std::fill(result.reduced.begin() + 2, result.reduced.end(), true);
-  } else if (!axes.empty()) {
-    for (const int64_t axis : axes) result.reduced[axis < 0 ? axis + rank : axis] = true;
-  } else if (spec.attributes.GetInt("noop_with_empty_axes", 0) == 0) {
-    result.reduced.assign(rank, true);
-  }
-  return result;
-}
-
-// The output's stride along each axis of the input, 0 for reduced ones.
-std::vector<int64_t> OutputStrides(const KernelSpec& spec, const std::vector<bool>& reduced) {
-  const Operand& output = spec.outputs[0];
-  const std::vector<int64_t> strides = StridesOf(output.type.dims(), output.layout);
-  const bool keeps_dims = output.type.rank() == spec.inputs[0].type.rank();
-  std::vector<int64_t> result(reduced.size(), 0);
-  size_t next = 0;
-  for (size_t axis = 0; axis < reduced.size(); ++axis) {
-    if (keeps_dims) next = axis;
-    if (!reduced[axis]) result[axis] = strides[next++];
-  }
-  return result;
+  if (spec.op == "ReduceLogSumExp") return reduction(true, kLogSumExpText);
+  const auto* row = std::find_if(std::begin(kNumberReductions), std::end(kNumberReductions),
+                                 [&](const NumberReduction& r) { return spec.op == r.op; });
+  if (row == std::end(kNumberReductions)) return std::nullopt;
+  return reduction(row->in_double, absl::Substitute(kNumberText, row->initial, row->add,
+                                                    row->combine, row->finish));
 }
 
 // --- How ---
@@ -333,7 +301,7 @@ Stage FirstStage(const KernelSpec& spec, const std::vector<bool>& reduced) {
   const Operand& input = spec.inputs[0];
   const std::vector<int64_t> dims = input.type.dims();
   const std::vector<int64_t> strides = StridesOf(dims, input.layout);
-  const std::vector<int64_t> to = OutputStrides(spec, reduced);
+  const std::vector<int64_t> to = ReducedStrides(spec, reduced);
   Stage stage;
   bool fastest_is_kept = false;
   for (const int axis : PhysicalAxes(input.type.rank(), input.layout)) {
