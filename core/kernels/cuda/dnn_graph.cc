@@ -1,5 +1,7 @@
 #include "core/kernels/cuda/dnn_graph.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -32,6 +34,15 @@ std::string ToString(const DnnNode& node) {
 }
 
 }  // namespace
+
+bool MultipliesFloat32(const DnnGraph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&graph](const DnnNode& node) {
+    const bool multiplies = node.op == DnnOp::kConvolution ||
+                            node.op == DnnOp::kTransposedConvolution ||
+                            node.op == DnnOp::kProduct || node.op == DnnOp::kAttention;
+    return multiplies && graph.tensors[node.inputs[0]].type == model::DType::kFloat32;
+  });
+}
 
 std::string ToString(const DnnGraph& graph) {
   std::string text = graph.policy == MathPolicy::kStrict32 ? "strict32" : "tf32";

@@ -111,6 +111,10 @@ struct DnnGraph {
   friend bool operator==(const DnnGraph&, const DnnGraph&) = default;
 };
 
+// Whether it has a convolution, product or attention of float32: nothing else has operands that
+// tensor cores round.
+bool MultipliesFloat32(const DnnGraph& graph);
+
 // Canonical text: equal graphs, equal texts, and conversely. For caches of plans and for messages.
 std::string ToString(const DnnGraph& graph);
 

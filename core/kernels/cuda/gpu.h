@@ -119,8 +119,9 @@ class Gpu {
   virtual absl::Status Upload(DeviceAddress to, const void* from, int64_t bytes) = 0;
   virtual absl::Status Download(void* to, DeviceAddress from, int64_t bytes) = 0;
 
-  // The ways in which a library can run it, its own first choice first, by names that are the same
-  // in every process with the same library versions. Empty: it cannot. Milliseconds.
+  // The ways in which a library can run it that its policy allows, the library's own first choice
+  // first, by names that are the same in every process with the same library versions. Empty: it
+  // cannot. Milliseconds.
   virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) = 0;
   virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) = 0;
 

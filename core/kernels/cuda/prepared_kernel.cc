@@ -25,21 +25,7 @@ constexpr int kMostCompiled = 2;
 // A kernel that wants more besides its operands is not worth it.
 constexpr int64_t kMostWorkspace = int64_t{256} << 20;
 
-bool IsStrict(const Launch& launch) {
-  if (const auto* problem = std::get_if<MatmulProblem>(&launch.what)) {
-    return problem->policy == MathPolicy::kStrict32 && problem->type == model::DType::kFloat32;
-  }
-  const auto* graph = std::get_if<DnnGraph>(&launch.what);
-  if (graph == nullptr || graph->policy != MathPolicy::kStrict32) return false;
-  // Nothing but contractions of float32 is ever rounded on the way.
-  return std::any_of(graph->nodes.begin(), graph->nodes.end(), [&](const DnnNode& node) {
-    const bool contracts = node.op == DnnOp::kConvolution || node.op == DnnOp::kProduct ||
-                           node.op == DnnOp::kTransposedConvolution || node.op == DnnOp::kAttention;
-    return contracts && graph->tensors[node.inputs[0]].type == model::DType::kFloat32;
-  });
-}
-
-// The library's plans for a launch of one that are allowed.
+// The library's plans for a launch of one that are worth trying.
 absl::StatusOr<std::vector<LibraryPlan>> PlansOf(const Launch& launch, Gpu& gpu) {
   std::vector<LibraryPlan> plans;
   if (const auto* problem = std::get_if<MatmulProblem>(&launch.what)) {
@@ -47,10 +33,9 @@ absl::StatusOr<std::vector<LibraryPlan>> PlansOf(const Launch& launch, Gpu& gpu)
   } else if (const auto* graph = std::get_if<DnnGraph>(&launch.what)) {
     QUOTIENT_ASSIGN_OR_RETURN(plans, gpu.Plans(*graph));
   }
-  const bool strict = IsStrict(launch);
   int compiled = 0;
   std::erase_if(plans, [&](const LibraryPlan& plan) {
-    if ((strict && plan.tensor_cores) || plan.workspace_bytes > kMostWorkspace) return true;
+    if (plan.workspace_bytes > kMostWorkspace) return true;
     return plan.compiled_at_run_time && ++compiled > kMostCompiled;
   });
   return plans;

@@ -26,7 +26,7 @@ struct SourceKernel {
 struct LibraryPlan {
   std::string name;  // see Gpu::Plans
   int64_t workspace_bytes = 0;
-  // Rounds float32 operands to TF32 (or less): not for strict32.
+  // Rounds float32 operands to TF32 (or less); never with strict32.
   bool tensor_cores = false;
   bool compiled_at_run_time = false;
 };

@@ -214,10 +214,12 @@ class HostGpu : public Gpu {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem&) override {
-    return AllPlans();
+  absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) override {
+    return AllPlans(problem.policy, problem.type == model::DType::kFloat32);
   }
-  absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph&) override { return AllPlans(); }
+  absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) override {
+    return AllPlans(graph.policy, MultipliesFloat32(graph));
+  }
 
   absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const SourceKernel& kernel) override {
     return std::make_unique<SourceLauncher>(kernel);
@@ -241,10 +243,13 @@ class HostGpu : public Gpu {
   }
 
  private:
-  std::vector<LibraryPlan> AllPlans() const {
-    std::vector<LibraryPlan> plans = {
-        {.name = kExact, .workspace_bytes = kWorkspaceBytes},
-        {.name = kRounded, .workspace_bytes = kWorkspaceBytes, .tensor_cores = true}};
+  std::vector<LibraryPlan> AllPlans(MathPolicy policy, bool multiplies_float32) const {
+    std::vector<LibraryPlan> plans = {{.name = kExact, .workspace_bytes = kWorkspaceBytes}};
+    if (policy == MathPolicy::kTf32 || !multiplies_float32) {
+      plans.push_back({.name = kRounded,
+                       .workspace_bytes = kWorkspaceBytes,
+                       .tensor_cores = multiplies_float32});
+    }
     if (has_wrong_plan_) plans.push_back({.name = kWrong, .workspace_bytes = kWorkspaceBytes});
     return plans;
   }

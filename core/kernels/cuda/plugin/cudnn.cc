@@ -397,17 +397,6 @@ absl::StatusOr<std::unique_ptr<FrontendGraph>> Translate(const DnnGraph& graph,
   return translated;
 }
 
-// Whether cuDNN may use tensor cores in a way that rounds the operands.
-bool MultipliesFloat32(const DnnGraph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&graph](const DnnNode& node) {
-    const bool multiplies = node.op == DnnOp::kConvolution ||
-                            node.op == DnnOp::kTransposedConvolution ||
-                            node.op == DnnOp::kProduct || node.op == DnnOp::kAttention;
-    return multiplies &&
-           graph.tensors.at(static_cast<size_t>(node.inputs.at(0))).type == model::DType::kFloat32;
-  });
-}
-
 absl::StatusOr<EngineChoice> ChoiceOf(const fe::ManagedOpaqueDescriptor& configuration) {
   EngineChoice choice;
   std::vector<std::pair<cudnnBackendKnobType_t, int64_t>> knobs;
