@@ -160,35 +160,6 @@ int BlockFor(int64_t threads) {
   return 64;
 }
 
-ProgramWriter::ProgramWriter(const KernelSpec& spec, absl::string_view name)
-    : operands_(AllOperands(spec)), packed_(operands_.size(), -1) {
-  program_.name = std::string(name);
-}
-
-BufferRef ProgramWriter::Operand(int index) {
-  const kernels::Operand& operand = operands_[index];
-  if (!operand.constant) return {BufferRef::Kind::kOperand, index};
-  if (packed_[index] < 0) {
-    packed_[index] = static_cast<int>(program_.constants.size());
-    Constant({.operand = index,
-              .permutation = PhysicalAxes(operand.type.rank(), operand.layout),
-              .type = operand.type.dtype});
-  }
-  return {BufferRef::Kind::kConstant, packed_[index]};
-}
-
-BufferRef ProgramWriter::Output(int index) const { return {BufferRef::Kind::kOutput, index}; }
-
-BufferRef ProgramWriter::Constant(PackedConstant constant) {
-  program_.constants.push_back(std::move(constant));
-  return {BufferRef::Kind::kConstant, static_cast<int>(program_.constants.size()) - 1};
-}
-
-BufferRef ProgramWriter::Temporary(int64_t bytes) {
-  program_.temporaries.push_back(bytes);
-  return {BufferRef::Kind::kTemporary, static_cast<int>(program_.temporaries.size()) - 1};
-}
-
 void ProgramWriter::Launch(absl::string_view kernel, absl::string_view text, int64_t grid,
                            int block, std::vector<BufferRef> buffers) {
   SourceKernel source{.source = absl::StrCat(kPrelude, text),
@@ -196,7 +167,7 @@ void ProgramWriter::Launch(absl::string_view kernel, absl::string_view text, int
                       .grid = grid,
                       .block = block,
                       .num_buffers = static_cast<int>(buffers.size())};
-  program_.launches.push_back({std::move(source), std::move(buffers)});
+  Add({std::move(source), std::move(buffers)});
 }
 
 }  // namespace quotient::kernels::cuda

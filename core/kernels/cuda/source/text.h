@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/kernels/cuda/program.h"
+#include "core/kernels/cuda/program_builder.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/model/dtype.h"
 
@@ -70,29 +70,14 @@ void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis);
 int BlockFor(int64_t threads);
 inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Collects the program of a spec.
-class ProgramWriter {
+// Puts a program of our kernels together.
+class ProgramWriter : public ProgramBuilder {
  public:
-  ProgramWriter(const KernelSpec& spec, absl::string_view name);
-
-  // What launches name as their buffers. Constant operands are packed so that they lie as the spec
-  // says.
-  BufferRef Operand(int index);
-  BufferRef Output(int index) const;
-  BufferRef Constant(PackedConstant constant);
-  BufferRef Temporary(int64_t bytes);
+  using ProgramBuilder::ProgramBuilder;
 
   // `text` without the prelude, which is put in front; it defines the kernel `kernel`.
   void Launch(absl::string_view kernel, absl::string_view text, int64_t grid, int block,
               std::vector<BufferRef> buffers);
-
-  // A kernel and a program of one name.
-  Program Finish() && { return std::move(program_); }
-
- private:
-  const std::vector<kernels::Operand> operands_;
-  std::vector<int> packed_;  // by operand: position among the constants; -1: none yet
-  Program program_;
 };
 
 }  // namespace quotient::kernels::cuda
