@@ -13,6 +13,7 @@
 #include "core/model/text.h"
 #include "core/ops/infer_graph.h"
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 
 namespace quotient::kernels {
 
@@ -102,17 +103,23 @@ void ExpectClose(const model::Tensor& expected, const model::Tensor& actual,
   }
 }
 
-void ExpectReference(const model::Graph& graph, const std::vector<model::ValueId>& input_values,
-                     const std::vector<model::Tensor>& inputs,
-                     const std::vector<model::ValueId>& output_values,
-                     const std::vector<model::Tensor>& outputs) {
+void ExpectReference(const Backend& backend, const model::Graph& graph, uint64_t seed) {
+  ASSERT_OK_AND_ASSIGN(const auto executable, backend.CompileGraph(graph, {}));
+  const std::vector<model::Tensor> inputs = RandomInputs(graph, executable->input_values(), seed);
   eval::ValueMap given;
-  for (size_t i = 0; i < inputs.size(); ++i) given.insert_or_assign(input_values[i], inputs[i]);
-  const auto expected = eval::Evaluate(graph, given, output_values, 1);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  ASSERT_EQ(outputs.size(), output_values.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    ExpectClose(expected->at(output_values[i]), outputs[i], graph.value(output_values[i]).name);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    given.insert_or_assign(executable->input_values()[i], inputs[i]);
+  }
+  const std::vector<model::ValueId>& values = executable->output_values();
+  ASSERT_OK_AND_ASSIGN(const auto expected, eval::Evaluate(graph, given, values, 1));
+  ASSERT_OK(executable->SetInputs(inputs));
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_OK(executable->Run());
+    ASSERT_OK_AND_ASSIGN(const auto outputs, executable->GetOutputs());
+    ASSERT_EQ(outputs.size(), values.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      ExpectClose(expected.at(values[i]), outputs[i], graph.value(values[i]).name);
+    }
   }
 }
 

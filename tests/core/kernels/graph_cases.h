@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/kernels/backend.h"
 #include "core/model/graph.h"
 #include "core/model/tensor.h"
 
@@ -35,10 +36,8 @@ std::vector<model::Tensor> RandomInputs(const model::Graph& graph,
 void ExpectClose(const model::Tensor& expected, const model::Tensor& actual,
                  const std::string& name);
 
-// Expects every output as close to the reference's.
-void ExpectReference(const model::Graph& graph, const std::vector<model::ValueId>& input_values,
-                     const std::vector<model::Tensor>& inputs,
-                     const std::vector<model::ValueId>& output_values,
-                     const std::vector<model::Tensor>& outputs);
+// Compiles the graph and runs it on random inputs: expects every output as close to the
+// reference's, and again of a second run, which what the first leaves behind must not disturb.
+void ExpectReference(const Backend& backend, const model::Graph& graph, uint64_t seed);
 
 }  // namespace quotient::kernels

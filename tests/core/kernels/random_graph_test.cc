@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/kernels/onednn/onednn_backend.h"
@@ -20,14 +19,7 @@ TEST(RandomGraphTest, ExecutionAgreesWithTheReference) {
   for (uint64_t seed = 0; seed < 150; ++seed) {
     const std::string text = RandomGraphText(seed);
     SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
-    const model::Graph graph = GraphOf({"random", text});
-    ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, {}));
-    const std::vector<model::Tensor> inputs = RandomInputs(graph, executable->input_values(), seed);
-    ASSERT_OK(executable->SetInputs(inputs));
-    ASSERT_OK(executable->Run());
-    ASSERT_OK_AND_ASSIGN(const std::vector<model::Tensor> outputs, executable->GetOutputs());
-    ExpectReference(graph, executable->input_values(), inputs, executable->output_values(),
-                    outputs);
+    ExpectReference(*backend, GraphOf({"random", text}), seed);
     if (HasFailure()) return;
   }
 }

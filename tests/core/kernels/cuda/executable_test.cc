@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/kernels/cuda/cuda_backend.h"
@@ -21,17 +19,7 @@ namespace {
 using quotient::testing::StatusIs;
 
 void ExpectAgrees(const model::Graph& graph, const CudaOptions& options, uint64_t seed) {
-  const auto backend = NewBackend(NewHostGpu(), options);
-  ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, {}));
-  const std::vector<model::Tensor> inputs = RandomInputs(graph, executable->input_values(), seed);
-  ASSERT_OK(executable->SetInputs(inputs));
-  // Twice: what a run leaves behind must not disturb the next one.
-  for (int run = 0; run < 2; ++run) {
-    ASSERT_OK(executable->Run());
-    ASSERT_OK_AND_ASSIGN(const auto outputs, executable->GetOutputs());
-    ExpectReference(graph, executable->input_values(), inputs, executable->output_values(),
-                    outputs);
-  }
+  ExpectReference(*NewBackend(NewHostGpu(), options), graph, seed);
 }
 
 class CudaExecutableTest : public ::testing::TestWithParam<GraphCase> {};
