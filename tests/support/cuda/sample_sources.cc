@@ -63,16 +63,20 @@ output b3
     R"(input x: $T[64,12,80,80]
 a0 = Softmax(x)
 a1 = LogSoftmax(x) {axis=1}
-output a0, a1
+a2 = Softmax(x) {axis=2}
+output a0, a1, a2
 )",
     R"(input x: $T[2,100,768]
 input z: $T[1,70001]
+input w: $T[3,81920]
 const s: $T[768] = random(1)
+const t: $T[81920] = random(2)
 a0 = LayerNormalization(x, s, s)
 a1 = LayerNormalization(x, s)
 a2 = RMSNormalization(x, s)
 a3 = Softmax(z)
-output a0, a1, a2, a3
+a4 = LayerNormalization(w, t)
+output a0, a1, a2, a3, a4
 )",
     R"(input x: $T[2,32,40,40]
 const s: $T[32] = random(1)
@@ -136,6 +140,8 @@ constexpr const char* kAnyGraphs[] = {
 input z: $T[4,24,40,40]
 input c: bool[40]
 input i: int64[3,7]
+input j: int64[9,2]
+input u: $T[9,40,40]
 a0 = Transpose(x) {perm=[0,2,3,1]}
 a1 = Transpose(x) {perm=[3,2,1,0]}
 a2 = Concat(x, z) {axis=3}
@@ -149,7 +155,10 @@ b0 = Where(c, x, z)
 b1 = Trilu(x)
 b2 = Equal(x, z)
 b3 = ReduceMax(x) {axes=[1]}
-output a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3
+b4 = GatherND(x, j)
+b5 = ScatterND(x, j, u)
+b6 = Pad(x) {pads=[0,1,2,0,0,0,2,0]}
+output a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6
 )",
     R"(input x: $T[50,50]
 a0 = Cast(x) {to=1}
@@ -178,6 +187,24 @@ a6 = ReduceSum(x) {axes=[1]}
 a7 = ReduceL2(x) {axes=[0]}
 a8 = ArgMax(x) {axis=1}
 output a0, a1, a2, a3, a4, a5, a6, a7, a8
+)",
+};
+
+constexpr const char* kDoubleGraphs[] = {
+    R"(input x: float64[50,50]
+input z: float64[50]
+a0 = Sqrt(x)
+a1 = Exp(x)
+a2 = Log(x)
+a3 = Sin(x)
+a4 = Cos(x)
+a5 = Erf(x)
+a6 = Tanh(x)
+a7 = Round(x)
+a8 = Sigmoid(x)
+a9 = Pow(x, z)
+b0 = IsInf(x)
+output a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0
 )",
 };
 
@@ -218,6 +245,7 @@ std::vector<SourceKernel> SampleSources() {
     append(kAnyGraphs, type);
   }
   for (const char* const type : {"float64", "int32", "uint64"}) append(kNumberGraphs, type);
+  append(kDoubleGraphs, "float64");
   return kernels;
 }
 

@@ -127,11 +127,21 @@ std::optional<std::string> IntegerClipText(const KernelSpec& spec) {
   return x;
 }
 
+// The difference of an infinity and itself is no number.
+std::string IsInfText(const KernelSpec& spec) {
+  const bool positive = spec.attributes.GetInt("detect_positive", 1) != 0;
+  const bool negative = spec.attributes.GetInt("detect_negative", 1) != 0;
+  if (!positive && !negative) return "false";
+  const char* const sign = positive && negative ? "" : positive ? " && v0 > 0" : " && v0 < 0";
+  return absl::StrCat("v0 == v0 && v0 - v0 != 0", sign);
+}
+
 std::optional<std::string> OneOperandText(const KernelSpec& spec) {
   const DType dtype = spec.inputs[0].type.dtype;
   const absl::string_view op = spec.op;
   if (op == "Not") return "!v0";
   if (op == "IsNaN") return "v0 != v0";
+  if (op == "IsInf") return IsInfText(spec);
   if (IsSingleFloat(dtype)) return UnaryText(op, spec.attributes, "v0");
   if (dtype == DType::kFloat64) return FindRow(kDoubleFunctions, op, "v0", "", "");
   if (!model::IsInteger(dtype)) return std::nullopt;

@@ -59,6 +59,25 @@ TEST(TypedTest, CastsOfSpecialValues) {
   ExpectSourceKernelsAgree(cases, "typed");
 }
 
+TEST(TypedTest, IsInfOfEitherSign) {
+  std::vector<SpecCase> cases;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBfloat16, DType::kFloat64}) {
+    const Tensor values = SpecialValues(dtype);
+    for (const int64_t positive : {0, 1}) {
+      for (const int64_t negative : {0, 1}) {
+        KernelSpec spec;
+        spec.op = "IsInf";
+        spec.attributes.Set("detect_positive", positive);
+        spec.attributes.Set("detect_negative", negative);
+        spec.inputs = {{values.type()}};
+        spec.outputs = {{model::StaticType(DType::kBool, values.dims())}};
+        cases.push_back({spec, {values}});
+      }
+    }
+  }
+  ExpectSourceKernelsAgree(cases, "typed");
+}
+
 // Two operands of one type with random broadcasting and layouts.
 KernelSpec RandomPair(Rng& rng, const std::string& op, DType dtype, DType result) {
   KernelSpec spec;
