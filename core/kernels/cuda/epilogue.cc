@@ -22,6 +22,9 @@ constexpr NamedMode kModes[] = {
     {"Abs", DnnMode::kAbs},   {"Sqrt", DnnMode::kSqrt},        {"Exp", DnnMode::kExp},
     {"Add", DnnMode::kAdd},   {"Mul", DnnMode::kMul},          {"Max", DnnMode::kMax},
     {"Min", DnnMode::kMin},   {"Sub", DnnMode::kSub},          {"Div", DnnMode::kDiv},
+    {"Log", DnnMode::kLog},   {"Erf", DnnMode::kErf},          {"Reciprocal", DnnMode::kReciprocal},
+    {"Sin", DnnMode::kSin},   {"Cos", DnnMode::kCos},          {"Floor", DnnMode::kFloor},
+    {"Ceil", DnnMode::kCeil},
 };
 
 std::optional<DnnMode> ModeOf(const Epilogue& node) {

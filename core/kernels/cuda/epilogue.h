@@ -52,8 +52,8 @@ int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuil
 
 // Whether the library has all nodes from `first` on; factors it has not.
 bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first);
-// Adds them behind `running`, a virtual tensor, the last one writing output 0 of the program. At
-// least one.
+// Adds them behind `running`, a tensor of the frame's dims, the last one writing output 0 of the
+// program. At least one.
 void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const DnnFrame& frame,
                     int running, ProgramBuilder& program, DnnBuilder& graph);
 

@@ -35,7 +35,7 @@ std::vector<Program> Lower(const KernelSpec& spec, MathPolicy policy) {
   std::vector<Program> programs;
   if (std::optional<Program> ours = MakeSourceProgram(spec)) programs.push_back(*std::move(ours));
   for (const auto lower : {LowerConvolution, LowerProduct, LowerAttention, LowerPool,
-                           LowerNormalization, LowerReduction}) {
+                           LowerNormalization, LowerReduction, LowerElementwise}) {
     for (Program& program : lower(spec, policy)) programs.push_back(std::move(program));
   }
   if (!programs.empty()) return programs;

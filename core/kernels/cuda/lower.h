@@ -26,6 +26,7 @@ std::vector<Program> LowerAttention(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerPool(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerNormalization(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerReduction(const KernelSpec& spec, MathPolicy policy);
+std::vector<Program> LowerElementwise(const KernelSpec& spec, MathPolicy policy);
 
 // Whether all operands that are there are of one of the types that GPU libraries multiply in, the
 // same one, and none is empty.

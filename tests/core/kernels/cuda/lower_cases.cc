@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "core/kernels/layout.h"
 #include "tests/core/kernels/cuda/way_checks.h"
 
 namespace quotient::kernels::cuda {
@@ -206,6 +207,47 @@ std::vector<KernelSpec> ProductsOfEveryBatch() {
   });
 }
 
+// Of everything that cuDNN has, in both layouts.
+std::vector<KernelSpec> ElementwiseChains() {
+  constexpr const char* kGraphs[] = {
+      // Images, with what spreads over their channels.
+      "input x: FLOAT[2,6,5,4]\ninput z: FLOAT[2,6,5,4]\ninput b: FLOAT[6,1,1]\n"
+      "s = Add(x, z)\nt = Mul(b, s)\ny = Relu(t)\noutput y\n",
+      "input x: FLOAT[2,6,5,4]\nconst b: FLOAT[6,1,1] = random(1)\n"
+      "s = Sub(b, x)\ny = Clip(s) {min=-0.5, max=0.25}\noutput y\n",
+      "input x: FLOAT[2,6,5,4]\nconst scale: FLOAT[6] = random(5)\n"
+      "const shift: FLOAT[6] = random(6)\nconst mean: FLOAT[6] = random(7)\n"
+      "const variance: FLOAT[6] = random(8)\n"
+      "n = BatchNormalization(x, scale, shift, mean, variance)\ny = Relu(n)\noutput y\n",
+      // Rows.
+      "input x: FLOAT[3,7,10]\nconst b: FLOAT[10] = random(1)\nconst c: FLOAT[] = random(2)\n"
+      "s = Add(x, b)\ng = Gelu(s)\nm = Max(g, c)\ny = Min(m, x)\noutput y\n",
+      "input x: FLOAT[5,9]\ninput z: FLOAT[5,9]\n"
+      "a = Abs(x)\ne = Exp(a)\nl = Log(e)\nq = Sqrt(l)\nn = Neg(q)\ny = Sub(z, n)\noutput y\n",
+      "input x: FLOAT[4,8]\n"
+      "a = Sin(x)\nb = Cos(a)\nc = Erf(b)\nd = Reciprocal(c)\ne = Tanh(d)\nf = Sigmoid(e)\n"
+      "y = Gelu(f) {approximate=\"tanh\"}\noutput y\n",
+      "input x: FLOAT[4,8]\ninput z: FLOAT[4,8]\n"
+      "e = Exp(x)\nd = Div(z, e)\nf = Floor(d)\ng = Mul(f, x)\ny = Ceil(g)\noutput y\n",
+  };
+  std::vector<KernelSpec> specs;
+  for (const char* graph : kGraphs) {
+    for (const char* type : kTypes) {
+      for (KernelSpec& spec : NativeSpecsOf(absl::StrReplaceAll(graph, {{"FLOAT", type}}))) {
+        specs.push_back(spec);
+        if (spec.outputs[0].type.rank() != 4) continue;
+        for (std::vector<Operand>* operands : {&spec.inputs, &spec.outputs}) {
+          for (Operand& operand : *operands) {
+            if (HasLayout(operand.type)) operand.layout = Layout::kChannelsLast;
+          }
+        }
+        specs.push_back(std::move(spec));
+      }
+    }
+  }
+  return specs;
+}
+
 std::vector<KernelSpec> GemmsOfEveryKind() {
   std::vector<KernelSpec> specs;
   for (const char* dims : {"", "1", "7", "5,7", "1,7", "5,1", "1,1"}) {
@@ -277,6 +319,7 @@ std::vector<LowerCase> LowerCases() {
       {"ProductsOfEveryBatch", ProductsOfEveryBatch},
       {"GemmsOfEveryKind", GemmsOfEveryKind},
       {"AttentionsOfEveryKind", AttentionsOfEveryKind},
+      {"ElementwiseChains", ElementwiseChains},
   };
 }
 

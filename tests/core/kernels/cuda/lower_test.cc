@@ -1,4 +1,4 @@
-// What contractions are lowered to: every program of every kind of spec computes what
+// What contractions and chains are lowered to: every program of every kind of spec computes what
 // the reference does.
 
 #include <gmock/gmock.h>
@@ -69,6 +69,19 @@ TEST(LowerNamesTest, FactorsOfGemmsAreCublass) {
   EXPECT_THAT(names("y = Gemm(x, w, full) {alpha=0.5, beta=0.25}"), ElementsAre("blas"));
   EXPECT_THAT(names("c = Gemm(x, w, b) {alpha=0.5}\ny = Relu(c)"), ElementsAre("blas"));
   EXPECT_THAT(names("y = Gemm(x, w, b) {beta=0.25}"), ElementsAre("blas+chain"));
+}
+
+TEST(LowerNamesTest, ElementwiseChainsAreOursAndCudnns) {
+  constexpr char kInputs[] =
+      "input x: float16[2,5,7,6]\ninput z: float16[2,5,7,6]\ninput channel: float16[5,1,1]\n"
+      "input row: float16[6]\n";
+  const auto names = [&](absl::string_view node) { return NamesFor(absl::StrCat(kInputs, node)); };
+  EXPECT_THAT(names("a = Add(x, z)\ny = Relu(a)"), ElementsAre("chain", "dnn"));
+  EXPECT_THAT(names("a = Add(channel, x)\ny = Relu(a)"), ElementsAre("chain", "dnn"));
+  EXPECT_THAT(names("a = Sub(row, x)\ny = Relu(a)"), ElementsAre("chain", "dnn"));
+  EXPECT_THAT(names("y = Add(x, z)"), ElementsAre("chain"));
+  EXPECT_THAT(names("a = Add(x, z)\ny = HardSwish(a)"), ElementsAre("chain"));
+  EXPECT_THAT(names("a = Add(x, row)\ny = Mul(a, channel)"), ElementsAre("chain"));
 }
 
 }  // namespace

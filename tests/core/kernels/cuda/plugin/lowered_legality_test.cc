@@ -90,6 +90,21 @@ bool CanRun(const Program& program, DnnChecker& checker) {
   });
 }
 
+TEST(LoweredLegalityTest, ElementwiseChainsHavePlans) {
+  if (!LoadDriverOrStub()) GTEST_SKIP() << "no libcuda.so.1, nor one to link with";
+  const auto checker = H200Checker();
+  for (const LowerCase& c : LowerCases()) {
+    if (c.name != "ElementwiseChains") continue;
+    for (const KernelSpec& spec : c.specs()) {
+      for (const MathPolicy policy : {MathPolicy::kTf32, MathPolicy::kStrict32}) {
+        for (const Program& program : LowerElementwise(spec, policy)) {
+          EXPECT_TRUE(CanRun(program, *checker)) << KernelKey(spec);
+        }
+      }
+    }
+  }
+}
+
 class LoweredCasesTest : public ::testing::TestWithParam<LowerCase> {};
 
 TEST_P(LoweredCasesTest, EverySpecHasAProgramThatRuns) {
