@@ -1,6 +1,7 @@
-// CumSum, a thread for each line, and Trilu.
+// CumSum, a thread for each line where there are many, else a block; and Trilu.
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <numeric>
 
@@ -27,6 +28,36 @@ extern "C" __global__ void cumsum(const T* in, T* out) {
 }
 )";
 
+constexpr char kScanText[] = R"(
+// As many elements at a time as there are threads; `carry` is what is before them.
+extern "C" __global__ void cumsum(const T* in, T* out) {
+  __shared__ W sums[kBlock];
+  const Index line = blockIdx.x;
+  const Index begin = line / kInner * kInner * kLength + line % kInner;
+  const int lane = threadIdx.x;
+  W carry = 0;
+  for (int first = 0; first < kLength; first += kBlock) {
+    const int k = first + lane;
+    const bool inside = k < kLength;
+    const Index at = begin + (Index)(kReverse ? kLength - 1 - k : k) * kInner;
+    W sum = inside ? (W)widen(in[at]) : (W)0;
+    sums[lane] = sum;
+    __syncthreads();
+    for (int distance = 1; distance < kBlock; distance *= 2) {
+      const W before = lane >= distance ? sums[lane - distance] : (W)0;
+      __syncthreads();
+      sum += before;
+      sums[lane] = sum;
+      __syncthreads();
+    }
+    if (kExclusive) sum = lane == 0 ? (W)0 : sums[lane - 1];
+    if (inside) out[at] = narrow<T>((C)(carry + sum));
+    carry += sums[kBlock - 1];
+    __syncthreads();
+  }
+}
+)";
+
 constexpr char kTriluText[] = R"(
 extern "C" __global__ void trilu(const T* in, T* out) {
   const Index i = (Index)blockIdx.x * blockDim.x + threadIdx.x;
@@ -38,6 +69,13 @@ extern "C" __global__ void trilu(const T* in, T* out) {
 
 bool IsPlain(const Operand& operand) {
   return SameMemory(operand.type, operand.layout, Layout::kPlain);
+}
+
+// Threads of a block for each line; 0: a thread does for one.
+int ScanBlock(int64_t lines, int64_t length) {
+  constexpr int64_t kManyLines = 1 << 14, kShortLine = 32;
+  if (lines >= kManyLines || length <= kShortLine) return 0;
+  return static_cast<int>(std::min<uint64_t>(256, std::bit_ceil(static_cast<uint64_t>(length))));
 }
 
 Program CumSum(const KernelSpec& spec) {
@@ -52,19 +90,23 @@ Program CumSum(const KernelSpec& spec) {
   const int64_t inner =
       std::accumulate(dims.begin() + axis + 1, dims.end(), int64_t{1}, std::multiplies<>());
   const int64_t lines = total / dims[axis];
-  const int block = BlockFor(lines);
+  const int scan_block = ScanBlock(lines, dims[axis]);
+  const int block = scan_block != 0 ? scan_block : BlockFor(lines);
   Definitions definitions;
   definitions.Type("T", StoredType(dtype))
       .Type("C", ComputedType(dtype))
       .Type("W", model::IsFloat(dtype) ? ComputedType(dtype) : "u64")  // wraps
       .Type("Index", IndexType(total + block))
+      .Int("kBlock", block)
       .Int("kLines", lines)
       .Int("kLength", dims[axis])
       .Int("kInner", inner)
       .Bool("kReverse", spec.attributes.GetInt("reverse", 0) != 0)
       .Bool("kExclusive", spec.attributes.GetInt("exclusive", 0) != 0);
-  writer.Launch("cumsum", absl::StrCat(definitions.text(), kCumSumText), CeilDiv(lines, block),
-                block, {writer.Operand(0), writer.Output(0)});
+  writer.Launch("cumsum",
+                absl::StrCat(definitions.text(), scan_block != 0 ? kScanText : kCumSumText),
+                scan_block != 0 ? lines : CeilDiv(lines, block), block,
+                {writer.Operand(0), writer.Output(0)});
   return std::move(writer).Finish();
 }
 

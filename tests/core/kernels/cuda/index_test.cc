@@ -191,6 +191,18 @@ TEST(LineTest, CumSum) {
       "cumsum");
 }
 
+TEST(LineTest, CumSumOfFewLongLines) {
+  std::vector<KernelSpec> specs =
+      Nodes({"CumSum(x) {axis=1}", "CumSum(x) {axis=1, exclusive=1, reverse=1}"},
+            {"float32", "bfloat16", "int64"}, "[3,601]");
+  for (const KernelSpec& spec :
+       Nodes({"CumSum(x) {axis=0, exclusive=1}", "CumSum(x) {axis=0, reverse=1}"},
+             {"float32", "int32"}, "[300,2]")) {
+    specs.push_back(spec);
+  }
+  ExpectSourceKernelsAgree(specs, "cumsum");
+}
+
 TEST(LineTest, Trilu) {
   ExpectSourceKernelsAgree(
       Nodes({"Trilu(x)", "Trilu(x) {k=2}", "Trilu(x) {upper=0, k=-1}", "Trilu(x) {upper=0, k=100}"},
