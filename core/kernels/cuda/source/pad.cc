@@ -2,9 +2,11 @@
 // axis that keeps its size are moved together.
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/substitute.h"
 #include "core/kernels/cuda/source/prelude.h"
 #include "core/kernels/cuda/source/programs.h"
@@ -52,6 +54,15 @@ int64_t PackSize(const Operand& output, const std::vector<int64_t>& strides,
   return std::gcd(16 / ElementBytes(output.type.dtype), output.type.dim(inner).number());
 }
 
+// As the type has it; integers beyond 2^53 are no attribute.
+std::string BorderText(model::DType dtype, double value) {
+  if (!model::IsFloat(dtype)) return absl::StrCat(static_cast<int64_t>(value), "ll");
+  if (dtype == model::DType::kFloat64 && std::isfinite(value)) {
+    return absl::StrFormat("(double)%.17g", value);
+  }
+  return absl::StrCat("(double)", FloatLiteral(value));
+}
+
 }  // namespace
 
 std::optional<Program> MakePadProgram(const KernelSpec& spec) {
@@ -97,11 +108,7 @@ std::optional<Program> MakePadProgram(const KernelSpec& spec) {
       .Type("Index", index_type)
       .Int("kTotal", total)
       .Int("kPack", pack);
-  // As the type has it; integers beyond 2^53 are no attribute.
-  const double value = spec.attributes.GetFloat("constant_value", 0);
-  const std::string border = model::IsFloat(dtype)
-                                 ? absl::StrCat("(double)", FloatLiteral(value))
-                                 : absl::StrCat(static_cast<int64_t>(value), "ll");
+  const std::string border = BorderText(dtype, spec.attributes.GetFloat("constant_value", 0));
   const std::string text = absl::Substitute(
       R"($0$1$2
 extern "C" __global__ void pad(const T* in, T* out) {

@@ -146,6 +146,11 @@ TEST(PadTest, EveryMode) {
       "pad");
 }
 
+TEST(PadTest, BordersOfDoublesAreExact) {
+  ExpectSourceKernelsAgree(Nodes({"Pad(x) {pads=[1,2], constant_value=0.1}"}, {"float64"}, "[3]"),
+                           "pad");
+}
+
 TEST(PadTest, ReadsInPacksAlongAnAxisThatStays) {
   ExpectSourceKernelsAgree(
       WithChannelsLast(Nodes(
