@@ -5,6 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/log.h"
 #include "core/timing/statistics.h"
 
 namespace quotient::timing {
@@ -74,9 +75,14 @@ class Series {
 
   Stopwatch::Reading RunTimes(int times) {
     const Stopwatch stopwatch(probe_);
-    failed_ = !kernel_->Run(times).ok();
+    const absl::Status ran = kernel_->Run(times);
     const Stopwatch::Reading reading = stopwatch.Stop();
-    if (failed_) return reading;
+    failed_ = !ran.ok();
+    if (failed_) {
+      Log().warn("a kernel failed while it was timed by plan '{}': {}", kernel_->plan(),
+                 std::string(ran.message()));
+      return reading;
+    }
     const std::optional<kernels::DeviceReading> own = kernel_->reading();
     return own.has_value() ? Stopwatch::Reading{own->us, own->clean} : reading;
   }

@@ -33,6 +33,14 @@ std::shared_future<Timing> Ready(const Timing& timing) {
   return promise.get_future().share();
 }
 
+bool IsReady(const std::shared_future<Timing>& future) {
+  return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+bool HasFailed(const std::shared_future<Timing>& future) {
+  return IsReady(future) && future.get().state == TimingState::kFailed;
+}
+
 class Service : public TimingService {
  public:
   Service(const kernels::Backend* backend, TimingStore* store, ServiceOptions options)
@@ -53,17 +61,17 @@ class Service : public TimingService {
     const absl::MutexLock lock(&mutex_);
     const auto found = futures_.find(key);
     if (found == futures_.end()) return store_->Find(key, fingerprint_);
-    if (found->second.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      return std::nullopt;
-    }
+    if (!IsReady(found->second)) return std::nullopt;
     return found->second.get();
   }
 
   std::shared_future<Timing> Get(const kernels::KernelSpec& spec) override {
     std::string key = kernels::KernelKey(spec);
     const absl::MutexLock lock(&mutex_);
-    if (const auto found = futures_.find(key); found != futures_.end()) return found->second;
-    if (const std::optional<Timing> known = store_->Find(key, fingerprint_)) {
+    const auto found = futures_.find(key);
+    if (found != futures_.end() && !HasFailed(found->second)) return found->second;
+    const std::optional<Timing> known = store_->Find(key, fingerprint_);
+    if (known.has_value() && known->state != TimingState::kFailed) {
       return futures_[key] = Ready(*known);
     }
     Request request{key, spec, {}};
@@ -158,7 +166,11 @@ class Service : public TimingService {
     std::vector<size_t> positions;  // in the batch, of each of `kernels`
     for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
       auto ways = backend_->Compile(batch[i].spec);
-      if (absl::IsUnimplemented(ways.status())) (*timings)[i].state = TimingState::kUnsupported;
+      if (absl::IsUnimplemented(ways.status())) {
+        (*timings)[i].state = TimingState::kUnsupported;
+      } else if (!ways.ok()) {
+        Log().warn("{}: not timed: {}", batch[i].key, std::string(ways.status().message()));
+      }
       if (!ways.ok()) continue;
       for (auto& kernel : *ways) {
         compiled.push_back(std::move(kernel));

@@ -8,6 +8,10 @@
 // One computation per key: whoever asks for a key that is under way gets the same future. Measuring
 // happens in batches, in the process's lane (lane.h). Where a backend knows several ways to run a
 // kernel, all are timed and the fastest is the kernel's time; its plan is part of it.
+//
+// What a device does not have (kUnsupported) it will never have. All else that keeps a kernel from
+// being timed (kFailed: no memory was left, say) may pass: who asked is told so, and who asks next
+// has it measured again.
 
 #include <cstdint>
 #include <functional>
@@ -44,7 +48,8 @@ class TimingService {
   // Ends the measurement under way; futures that are not ready become kFailed.
   virtual ~TimingService() = default;
 
-  // What is known: measured earlier or in the store. Asks for nothing.
+  // What is known: measured earlier or in the store, or that it failed when it was asked for last.
+  // Asks for nothing.
   virtual std::optional<Timing> Find(const kernels::KernelSpec& spec) const = 0;
   // Never blocks on a measurement. Failures are timings (kUnsupported, kFailed), not errors.
   virtual std::shared_future<Timing> Get(const kernels::KernelSpec& spec) = 0;

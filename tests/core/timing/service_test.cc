@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -168,11 +169,14 @@ class FailingServiceTest : public ServiceTest {
       case 1:
         return absl::UnimplementedError("no such kernel");
       case 2:
-        return absl::InternalError("broken");
+        return memory_is_short_ ? absl::ResourceExhaustedError("no memory left")
+                                : absl::StatusOr<double>(400);
       default:
         return 400;
     }
   }
+
+  std::atomic<bool> memory_is_short_ = true;
 };
 
 TEST_F(FailingServiceTest, FailuresAreAnswersAndOnlyLastingOnesAreKept) {
@@ -188,6 +192,36 @@ TEST_F(FailingServiceTest, FailuresAreAnswersAndOnlyLastingOnesAreKept) {
   const auto service = Service();
   EXPECT_EQ(service->Find(Relu(1))->state, TimingState::kUnsupported);
   EXPECT_EQ(service->Find(Relu(2)), std::nullopt);
+}
+
+TEST_F(FailingServiceTest, WhatFailedIsMeasuredAgainForWhoAsksNext) {
+  const auto service = Service();
+  service->Get(Relu(1));
+  const auto first = service->Get(Relu(2));
+  service->Wait({});
+  EXPECT_EQ(first.get().state, TimingState::kFailed);
+  EXPECT_EQ(service->Find(Relu(2))->state, TimingState::kFailed);
+  EXPECT_EQ(service->measurements(), 2);
+
+  memory_is_short_ = false;
+  EXPECT_EQ(service->Find(Relu(2))->state, TimingState::kFailed);  // which asks for nothing
+  const auto unsupported = service->Get(Relu(1)), second = service->Get(Relu(2));
+  EXPECT_TRUE(IsReady(unsupported));
+  service->Wait({});
+  EXPECT_EQ(second.get().state, TimingState::kOk);
+  EXPECT_EQ(service->Find(Relu(2))->min_us, 400);
+  EXPECT_EQ(service->measurements(), 3);
+  EXPECT_EQ(first.get().state, TimingState::kFailed);
+}
+
+TEST_F(FailingServiceTest, AFailureThatSomebodyStoredIsNoAnswer) {
+  memory_is_short_ = false;
+  const std::string device = StoredFingerprint(backend_->fingerprint());
+  ASSERT_OK(store_->Add(KernelKey(Relu(2)), device, Timing{TimingState::kFailed}));
+  const auto service = Service();
+  const auto future = service->Get(Relu(2));
+  service->Wait({});
+  EXPECT_EQ(future.get().state, TimingState::kOk);
 }
 
 }  // namespace
