@@ -38,6 +38,7 @@ ExitCode OfReason(Reason reason) {
     case Reason::kDraining:
     case Reason::kStorageDown:
     case Reason::kDeviceNotPresent:
+    case Reason::kDeviceLost:
     case Reason::kPoisoned:
     case Reason::kInternal:
       return kExitServer;

@@ -41,6 +41,7 @@ constexpr Row kRows[] = {
     {Reason::kDraining, "DRAINING", absl::StatusCode::kUnavailable},
     {Reason::kStorageDown, "STORAGE_DOWN", absl::StatusCode::kUnavailable},
     {Reason::kDeviceNotPresent, "DEVICE_NOT_PRESENT", absl::StatusCode::kFailedPrecondition},
+    {Reason::kDeviceLost, "DEVICE_LOST", absl::StatusCode::kUnavailable},
     {Reason::kCancelled, "CANCELLED", absl::StatusCode::kCancelled},
     {Reason::kRunBudget, "RUN_BUDGET", absl::StatusCode::kDeadlineExceeded},
     {Reason::kPoisoned, "POISONED", absl::StatusCode::kInternal},

@@ -38,6 +38,7 @@ enum class Reason {
   kDraining,             // UNAVAILABLE: the server is shutting down
   kStorageDown,          // UNAVAILABLE
   kDeviceNotPresent,     // FAILED_PRECONDITION
+  kDeviceLost,           // UNAVAILABLE: a GPU that failed; only a new process can use it again
   kCancelled,            // CANCELLED
   kRunBudget,            // DEADLINE_EXCEEDED: stopped before a valid result existed
   kPoisoned,             // INTERNAL: the job took its worker down on every attempt

@@ -81,6 +81,10 @@ class Backend {
   // How PartitionGraph cuts graphs for this backend. Thread-safe.
   virtual const PartitionOptions& partition() const = 0;
 
+  // DEVICE_LOST once the device has failed in a way that leaves it of no use to this process:
+  // everything else fails from then on. Thread-safe, quick.
+  virtual absl::Status health() const { return absl::OkStatus(); }
+
   // Compiles for a kernel what takes long and leaves the device alone, so that Compile is quick
   // later on. From as many threads as one likes; failures come out there.
   virtual void Prepare(const KernelSpec&) const {}

@@ -35,6 +35,8 @@ class CudaBackend : public Backend {
   const DeviceFingerprint& fingerprint() const override { return fingerprint_; }
   const PartitionOptions& partition() const override { return partition_; }
 
+  absl::Status health() const override { return gpu_->health(); }
+
   void Prepare(const KernelSpec& spec) const override {
     library_.All(spec).status().IgnoreError();  // Compile says what is wrong
   }

@@ -100,8 +100,7 @@ struct Reading {
 class Replay {
  public:
   virtual ~Replay() = default;
-  // Blocks until done. INTERNAL with the library's message if a kernel failed: the device is of no
-  // use to this process then.
+  // Blocks until done. DEVICE_LOST if a kernel failed (Gpu::health).
   virtual absl::StatusOr<Reading> Run() = 0;
 };
 
@@ -112,6 +111,10 @@ class Gpu {
   virtual ~Gpu() = default;
 
   virtual const GpuFacts& facts() const = 0;
+
+  // DEVICE_LOST, with what CUDA said first, once that is of the kind that no process outlives: an
+  // illegal address, a failed launch, memory beyond correction. Every call fails from then on.
+  virtual absl::Status health() const = 0;
 
   // At an address that is a multiple of 256. RESOURCE_EXHAUSTED.
   virtual absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) = 0;
@@ -157,7 +160,7 @@ class Plugin {
  public:
   virtual ~Plugin() = default;
   // DEVICE_NOT_PRESENT: no driver, no such GPU, a driver or library that is too old; the message
-  // says which and what is needed.
+  // says which and what is needed. DEVICE_LOST: the GPU has failed in this process before.
   virtual absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal, CodeCache* cache) = 0;
   // `properties_json`: GpuFacts::properties_json of the device that is asked about.
   virtual absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(

@@ -112,6 +112,10 @@ class FakeBackend : public Backend {
 
   const PartitionOptions& partition() const override { return partition_; }
 
+  absl::Status health() const override {
+    return options_.health ? options_.health() : absl::OkStatus();
+  }
+
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const override {
     QUOTIENT_RETURN_IF_ERROR(options_.run_us(spec, 0).status());

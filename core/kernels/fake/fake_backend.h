@@ -40,6 +40,7 @@ struct FakeOptions {
   // What run number `run` (from 0) of a kernel takes; an error is what compiling it answers.
   std::function<absl::StatusOr<double>(const KernelSpec& spec, int run)> run_us;
   std::vector<FakePlan> plans = {{}};
+  std::function<absl::Status()> health;  // empty: always OK
 };
 
 // What a kernel takes unless told otherwise: depends on the spec alone. A gap of 1 us, a byte per

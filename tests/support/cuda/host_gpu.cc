@@ -200,6 +200,7 @@ class HostGpu : public Gpu {
   }
 
   const GpuFacts& facts() const override { return facts_; }
+  absl::Status health() const override { return absl::OkStatus(); }
 
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) override {
     if (bytes > facts_.memory_bytes) return absl::ResourceExhaustedError("host gpu: memory");

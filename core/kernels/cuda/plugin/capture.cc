@@ -64,7 +64,7 @@ class GraphReplay : public Replay {
   }
 
   absl::StatusOr<Reading> Run() override {
-    return NoThrow([this] { return Measure(); });
+    return device_.Watch(NoThrow([this] { return Measure(); }));
   }
 
  private:
@@ -182,7 +182,6 @@ absl::Status Capturer::Record(std::span<const Step> steps) {
 }
 
 absl::StatusOr<std::unique_ptr<Replay>> Capturer::Capture(std::span<const Step> steps) {
-  QUOTIENT_RETURN_IF_ERROR(device_.Select());
   absl::MutexLock lock(&mutex_);
   std::map<int, int> lanes;
   for (const Step& step : steps) ++lanes[step.lane];

@@ -14,8 +14,8 @@
 
 namespace quotient::kernels::cuda {
 
-// Captures for one device, one at a time. Keeps the streams: libraries remember the last one that
-// they were given, so none may be destroyed. Thread-safe.
+// Captures for one device, which is selected, one at a time. Keeps the streams: libraries remember
+// the last one that they were given, so none may be destroyed. Thread-safe.
 class Capturer {
  public:
   explicit Capturer(const Device& device) : device_(device) {}

@@ -17,7 +17,8 @@ namespace quotient::kernels::cuda {
 
 namespace {
 
-// Each function on its own thread's device, and with nothing thrown.
+// Each function on its own thread's device, with nothing thrown, and with an eye on the GPU's
+// health.
 class CudaGpu : public Gpu {
  public:
   CudaGpu(GpuFacts facts, std::unique_ptr<Device> device, std::unique_ptr<CublasLt> blas,
@@ -28,17 +29,20 @@ class CudaGpu : public Gpu {
         dnn_(std::move(dnn)),
         cache_(cache),
         capturer_(*device_) {}
+  // What the libraries hold is freed on the device that is selected.
+  ~CudaGpu() override { device_->Select().IgnoreError(); }
 
   const GpuFacts& facts() const override { return facts_; }
+  absl::Status health() const override { return device_->health(); }
 
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) override {
-    return NoThrow([&] { return device_->Allocate(bytes); });
+    return OnDevice([&] { return device_->Allocate(bytes); });
   }
   absl::Status Upload(DeviceAddress to, const void* from, int64_t bytes) override {
-    return NoThrow([&] { return device_->Upload(to, from, bytes); });
+    return OnDevice([&] { return device_->Upload(to, from, bytes); });
   }
   absl::Status Download(void* to, DeviceAddress from, int64_t bytes) override {
-    return NoThrow([&] { return device_->Download(to, from, bytes); });
+    return OnDevice([&] { return device_->Download(to, from, bytes); });
   }
 
   absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) override {
@@ -68,16 +72,16 @@ class CudaGpu : public Gpu {
   }
 
   absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps) override {
-    return NoThrow([&] { return capturer_.Capture(steps); });
+    return OnDevice([&] { return capturer_.Capture(steps); });
   }
 
  private:
   template <typename Work>
   auto OnDevice(Work&& work) -> decltype(work()) {
-    return NoThrow([&]() -> decltype(work()) {
+    return device_->Watch(NoThrow([&]() -> decltype(work()) {
       QUOTIENT_RETURN_IF_ERROR(device_->Select());
       return work();
-    });
+    }));
   }
 
   const GpuFacts facts_;

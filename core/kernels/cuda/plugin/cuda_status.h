@@ -12,7 +12,8 @@
 
 namespace quotient::kernels::cuda {
 
-// RESOURCE_EXHAUSTED for want of memory, else INTERNAL. `call` may go on with its arguments, which
+// RESOURCE_EXHAUSTED for want of memory, DEVICE_LOST for what CUDA's documentation says that only a
+// new process helps against, else INTERNAL. `call` may go on with its arguments, which
 // are left out of the message. The runtime forgets the error, so that no later call reports it.
 absl::Status CudaStatus(cudaError_t error, absl::string_view call);
 

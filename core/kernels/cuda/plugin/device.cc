@@ -124,6 +124,17 @@ absl::Status Device::Select() const {
   return absl::OkStatus();
 }
 
+absl::Status Device::health() const {
+  const absl::MutexLock lock(&health_mutex_);
+  return health_;
+}
+
+void Device::Note(const absl::Status& status) const {
+  if (GetReason(status) != Reason::kDeviceLost) return;
+  const absl::MutexLock lock(&health_mutex_);
+  health_.Update(status);
+}
+
 absl::StatusOr<GpuFacts> Device::Facts() const {
   cudaDeviceProp properties;
   QUOTIENT_CUDA_RETURN_IF_ERROR(cudaGetDeviceProperties(&properties, ordinal_));
@@ -155,7 +166,6 @@ absl::StatusOr<GpuFacts> Device::Facts() const {
 }
 
 absl::StatusOr<std::unique_ptr<Buffer>> Device::Allocate(int64_t bytes) const {
-  QUOTIENT_RETURN_IF_ERROR(Select());
   if (bytes < 0) return absl::InvalidArgumentError(absl::StrCat("a buffer of ", bytes, " bytes"));
   void* memory = nullptr;
   // One byte at least: every buffer has an address of its own.
@@ -177,7 +187,6 @@ absl::Status Device::Download(void* to, DeviceAddress from, int64_t bytes) {
 // On a stream of its own: cudaMemcpy may come back before an upload from pageable memory is done.
 absl::Status Device::Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0) return absl::OkStatus();
-  QUOTIENT_RETURN_IF_ERROR(Select());
   absl::MutexLock lock(&mutex_);
   const cudaStream_t stream = copies_->get();
   QUOTIENT_CUDA_RETURN_IF_ERROR(

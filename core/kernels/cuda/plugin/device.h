@@ -46,9 +46,19 @@ class Device {
   // Makes it this thread's: what other functions of the runtime and of libraries then talk to.
   absl::Status Select() const;
 
+  // As Gpu's.
+  absl::Status health() const ABSL_LOCKS_EXCLUDED(health_mutex_);
+  // Passes on what a call came to, a Status or a StatusOr, and remembers that the GPU is lost.
+  template <typename Result>
+  Result Watch(Result result) const {
+    Note(result);
+    return result;
+  }
+
   // What the runtime, the driver and NVML know; the libraries' versions are left out.
   absl::StatusOr<GpuFacts> Facts() const;
 
+  // On the device that is selected.
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) const;
   absl::Status Upload(DeviceAddress to, const void* from, int64_t bytes);
   absl::Status Download(void* to, DeviceAddress from, int64_t bytes);
@@ -56,11 +66,18 @@ class Device {
  private:
   Device(int ordinal, std::unique_ptr<Stream> copies, std::unique_ptr<Nvml> nvml);
   absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind);
+  void Note(const absl::Status& status) const ABSL_LOCKS_EXCLUDED(health_mutex_);
+  template <typename T>
+  void Note(const absl::StatusOr<T>& result) const {
+    Note(result.status());
+  }
 
   const int ordinal_;
   const std::unique_ptr<Nvml> nvml_;
   absl::Mutex mutex_;
   const std::unique_ptr<Stream> copies_ ABSL_PT_GUARDED_BY(mutex_);
+  mutable absl::Mutex health_mutex_;
+  mutable absl::Status health_ ABSL_GUARDED_BY(health_mutex_);
 };
 
 }  // namespace quotient::kernels::cuda

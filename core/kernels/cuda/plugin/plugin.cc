@@ -26,7 +26,7 @@ class CudaPlugin : public Plugin {
       QUOTIENT_RETURN_IF_ERROR(CheckDevice(ordinal));
       QUOTIENT_RETURN_IF_ERROR(CheckCudnn());
       absl::StatusOr<std::unique_ptr<Gpu>> gpu = OpenCudaGpu(ordinal, cache);
-      if (gpu.ok()) return gpu;
+      if (gpu.ok() || GetReason(gpu.status()) == Reason::kDeviceLost) return gpu;
       // Part of a library missing, no memory left, a GPU that failed: of no use in any case.
       return MakeError(Reason::kDeviceNotPresent,
                        absl::StrCat("GPU number ", ordinal,

@@ -13,6 +13,7 @@
 #include "core/kernels/partition.h"
 #include "core/timing/service.h"
 #include "tests/core/kernels/graph_cases.h"
+#include "tests/support/cuda/forwarding_gpu.h"
 #include "tests/support/cuda/host_gpu.h"
 #include "tests/support/status_matchers.h"
 
@@ -119,44 +120,15 @@ TEST(CudaBackendTest, FingerprintsTellPoliciesApart) {
   EXPECT_THAT(strict->fingerprint().text, HasSubstr("math strict32"));
 }
 
-// The emulated GPU with libraries that have nothing.
-class BareGpu : public Gpu {
+// Its libraries have nothing.
+class BareGpu : public ForwardingGpu {
  public:
-  const GpuFacts& facts() const override { return gpu_->facts(); }
-  absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) override {
-    return gpu_->Allocate(bytes);
-  }
-  absl::Status Upload(DeviceAddress to, const void* from, int64_t bytes) override {
-    return gpu_->Upload(to, from, bytes);
-  }
-  absl::Status Download(void* to, DeviceAddress from, int64_t bytes) override {
-    return gpu_->Download(to, from, bytes);
-  }
   absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem&) override {
     return std::vector<LibraryPlan>();
   }
   absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph&) override {
     return std::vector<LibraryPlan>();
   }
-  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const SourceKernel& kernel) override {
-    return gpu_->Prepare(kernel);
-  }
-  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const MatmulProblem&,
-                                                    const std::string&) override {
-    return absl::UnimplementedError("bare gpu");
-  }
-  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const DnnGraph&, const std::string&) override {
-    return absl::UnimplementedError("bare gpu");
-  }
-  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(HostCall call) override {
-    return gpu_->Prepare(std::move(call));
-  }
-  absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps) override {
-    return gpu_->Capture(steps);
-  }
-
- private:
-  const std::unique_ptr<Gpu> gpu_ = NewHostGpu();
 };
 
 TEST(CudaBackendTest, WhatNoLibraryHasRunsOnTheHost) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/reason.h"
 #include "tests/core/kernels/cuda/gpu/gpu_under_test.h"
 #include "tests/support/cuda/sample_sources.h"
 #include "tests/support/status_matchers.h"
@@ -230,6 +232,25 @@ TEST_F(GpuBasicsTest, ClockIsPlausible) {
               gap_us, many.clock_mhz);
   EXPECT_GT(gap_us, 0.1);
   EXPECT_LT(gap_us, 20);
+}
+
+using GpuHealthDeathTest = GpuBasicsTest;
+
+// In a process of its own: nobody can use the GPU in it any more.
+TEST_F(GpuHealthDeathTest, AKernelThatFailsLosesTheDevice) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto lose = [this] {
+    const auto in = Upload(gpu(), HostArray::Random(kFloat, kElements, 1));
+    const auto twice = Make("2.0f * a");
+    const auto lost = [](const absl::Status& status) {
+      return GetReason(status) == Reason::kDeviceLost;
+    };
+    const bool was_well = gpu().health().ok();
+    const absl::Status ran = Run(*twice, {in->address(), 16});
+    std::fprintf(stderr, "%s\n", ran.ToString().c_str());
+    _exit(was_well && lost(ran) && lost(gpu().health()) && !gpu().Allocate(1).ok() ? 0 : 1);
+  };
+  EXPECT_EXIT(lose(), ::testing::ExitedWithCode(0), "illegal");
 }
 
 }  // namespace
