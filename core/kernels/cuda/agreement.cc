@@ -130,6 +130,30 @@ class Comparison {
   PreparedKernel::Bindings bindings_;
 };
 
+// A way that cannot run must not take the others along: it leaves `kernels`, to which the result is
+// parallel. An error only if none of them runs.
+absl::StatusOr<std::vector<Outputs>> OutputsOfThoseThatRun(
+    const KernelSpec& spec, Comparison& comparison,
+    std::vector<std::shared_ptr<const PreparedKernel>>* kernels) {
+  std::vector<Outputs> outputs;
+  std::vector<std::shared_ptr<const PreparedKernel>> kept;
+  absl::Status failure;
+  for (auto& kernel : *kernels) {
+    absl::StatusOr<Outputs> computed = comparison.Run(*kernel);
+    failure.Update(computed.status());
+    if (computed.ok()) {
+      outputs.push_back(*std::move(computed));
+      kept.push_back(std::move(kernel));
+    } else {
+      Log().warn("{}: {} does not run: {}", KernelKey(spec), kernel->name(),
+                 std::string(computed.status().message()));
+    }
+  }
+  *kernels = std::move(kept);
+  if (kernels->empty()) return failure;
+  return outputs;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> ThoseThatAgree(
@@ -141,10 +165,8 @@ absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> ThoseThatAgre
     workspace_bytes = std::max(workspace_bytes, kernel->workspace_bytes());
   }
   QUOTIENT_RETURN_IF_ERROR(comparison.MakeData(workspace_bytes));
-  std::vector<Outputs> outputs;
-  for (const auto& kernel : kernels) {
-    QUOTIENT_ASSIGN_OR_RETURN(outputs.emplace_back(), comparison.Run(*kernel));
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Outputs> outputs,
+                            OutputsOfThoseThatRun(spec, comparison, &kernels));
   size_t chosen = 0, most = 0;
   for (size_t i = 0; i < kernels.size(); ++i) {
     const auto agreeing = static_cast<size_t>(

@@ -70,10 +70,14 @@ absl::StatusOr<std::vector<Way>> KernelLibrary::WaysOf(const KernelSpec& spec,
     const auto found = ways_.find(key);
     if (found != ways_.end()) return found->second;
   }
-  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Way> ways, WaysToRun(spec, policy_, gpu_, kMostPlans));
+  QUOTIENT_ASSIGN_OR_RETURN(Ways ways, WaysToRun(spec, policy_, gpu_, kMostPlans));
+  if (!ways.failure.ok()) {  // for once: it is asked again the next time
+    Log().warn("{}: {}", key, std::string(ways.failure.message()));
+    return std::move(ways.list);
+  }
   const absl::MutexLock lock(&mutex_);
   if (ways_.size() >= kMostKept) ways_.clear();
-  return ways_.insert_or_assign(key, std::move(ways)).first->second;
+  return ways_.insert_or_assign(key, std::move(ways.list)).first->second;
 }
 
 absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Prepare(const std::string& key,

@@ -99,21 +99,19 @@ std::optional<Way> WayOf(const Program& program, absl::string_view name) {
   return is_whole ? std::optional(std::move(way)) : std::nullopt;
 }
 
-absl::StatusOr<std::vector<Way>> WaysToRun(const KernelSpec& spec, MathPolicy policy, Gpu& gpu,
-                                           size_t most) {
-  std::vector<Way> ways;
-  absl::Status failure;
+absl::StatusOr<Ways> WaysToRun(const KernelSpec& spec, MathPolicy policy, Gpu& gpu, size_t most) {
+  Ways ways;
   for (const Program& program : Lower(spec, policy)) {
     const auto plans = PlansOf(program, gpu);
-    failure.Update(plans.status());
+    ways.failure.Update(plans.status());
     if (!plans.ok()) continue;
     for (std::vector<std::string>& names : Combinations(*plans, most)) {
-      ways.push_back({program, std::move(names)});
+      ways.list.push_back({program, std::move(names)});
     }
   }
-  if (!ways.empty()) return ways;
-  if (!failure.ok()) return failure;
-  if (std::optional<Program> host = LowerToHost(spec)) ways.push_back({*std::move(host), {}});
+  if (!ways.list.empty()) return ways;
+  if (!ways.failure.ok()) return ways.failure;
+  if (std::optional<Program> host = LowerToHost(spec)) ways.list.push_back({*std::move(host), {}});
   return ways;
 }
 

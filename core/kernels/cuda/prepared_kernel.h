@@ -25,11 +25,14 @@ struct Way {
 // The way of that name, if it is one of the program.
 std::optional<Way> WayOf(const Program& program, absl::string_view name);
 
-// All ways of a spec, those worth trying first in front; at most `most` per program. Asks the
-// libraries; what none of them has, the host computes. Errors: of libraries that fail, if no other
-// way is left.
-absl::StatusOr<std::vector<Way>> WaysToRun(const KernelSpec& spec, MathPolicy policy, Gpu& gpu,
-                                           size_t most);
+struct Ways {
+  std::vector<Way> list;  // those worth trying first in front
+  absl::Status failure;   // of a library that could not say what it has: it may know more ways
+};
+
+// All ways of a spec, at most `most` per program. Asks the libraries; what none of them has, the
+// host computes. Errors: of libraries that fail, if no other way is left.
+absl::StatusOr<Ways> WaysToRun(const KernelSpec& spec, MathPolicy policy, Gpu& gpu, size_t most);
 
 // Immutable, and shareable unless it computes on the host.
 class PreparedKernel {

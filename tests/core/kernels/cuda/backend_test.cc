@@ -139,6 +139,53 @@ TEST(CudaBackendTest, WhatNoLibraryHasRunsOnTheHost) {
   ExpectReference(*backend, GraphOf(FindGraphCase("residual_block")), 1);
 }
 
+// Its cuBLASLt has no memory the first time that it is asked.
+class ShortOfMemoryGpu : public ForwardingGpu {
+ public:
+  absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) override {
+    if (asked_++ == 0) return absl::ResourceExhaustedError("no memory left");
+    return ForwardingGpu::Plans(problem);
+  }
+
+ private:
+  int asked_ = 0;
+};
+
+TEST(CudaBackendTest, ALibraryThatCouldNotAnswerIsAskedAgain) {
+  const auto backend = NewBackend(std::make_unique<ShortOfMemoryGpu>(), CudaOptions());
+  const auto with_memory = NewBackend(NewHostGpu(), CudaOptions());
+  const KernelSpec spec = ProductOf(model::DType::kFloat32);
+  ASSERT_OK_AND_ASSIGN(const auto all, with_memory->Compile(spec));
+  const auto first = backend->Compile(spec);
+  if (first.ok()) {
+    EXPECT_LT(first->size(), all.size());
+  }
+  ASSERT_OK_AND_ASSIGN(const auto second, backend->Compile(spec));
+  EXPECT_EQ(second.size(), all.size());
+}
+
+// Cannot capture its first sequence, as with a kernel that is not for captures.
+class FussyGpu : public ForwardingGpu {
+ public:
+  absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps) override {
+    if (captured_++ == 0) return absl::InternalError("not while a stream is captured");
+    return ForwardingGpu::Capture(steps);
+  }
+
+ private:
+  int captured_ = 0;
+};
+
+TEST(CudaBackendTest, AWayThatDoesNotRunDoesNotTakeTheOthersAlong) {
+  const auto all = NewBackend(NewHostGpu(), CudaOptions());
+  const auto backend = NewBackend(std::make_unique<FussyGpu>(), CudaOptions());
+  const KernelSpec spec = ProductOf(model::DType::kFloat32);
+  ASSERT_OK_AND_ASSIGN(const auto expected, all->Compile(spec));
+  ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(spec));
+  ASSERT_EQ(kernels.size(), expected.size() - 1);
+  EXPECT_EQ(kernels.front()->plan(), expected[1]->plan());
+}
+
 TEST(CudaBackendTest, WhatHasNoKernelSaysSo) {
   const auto backend = NewBackend(NewHostGpu(), CudaOptions());
   EXPECT_THAT(backend->Compile(MakeSpec("Mystery", {}, {}, {}, 1, 0, Storage::kNative)),

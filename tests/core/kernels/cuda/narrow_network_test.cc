@@ -116,7 +116,7 @@ class TransformerBuilder {
 PlanChoice LastPrograms() {
   return [](const KernelSpec& spec) {
     const auto ways = WaysToRun(spec, MathPolicy::kTf32, *NewHostGpu(), 1);
-    return ways.ok() && !ways->empty() ? ways->back().name() : "";
+    return ways.ok() && !ways->list.empty() ? ways->list.back().name() : "";
   };
 }
 

@@ -156,9 +156,10 @@ void ExpectEveryWayAgrees(const std::vector<KernelSpec>& specs, MathPolicy polic
     SCOPED_TRACE(KernelKey(specs[i]));
     const std::vector<Tensor> operands = OperandsOf(specs[i], i);
     ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> expected, ReferenceOutputs(specs[i], operands));
-    ASSERT_OK_AND_ASSIGN(const std::vector<Way> ways, WaysToRun(specs[i], policy, gpu, 1));
+    ASSERT_OK_AND_ASSIGN(const Ways ways, WaysToRun(specs[i], policy, gpu, 1));
+    ASSERT_OK(ways.failure);
     const size_t before = runs.size();
-    for (const Way& way : ways) {
+    for (const Way& way : ways.list) {
       EXPECT_NE(way.program.name, "host");
       auto kernel = PreparedKernel::Create(way, gpu);
       if (absl::IsUnimplemented(kernel.status())) continue;
