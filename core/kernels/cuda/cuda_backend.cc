@@ -10,6 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/agreement.h"
 #include "core/kernels/cuda/code_cache.h"
+#include "core/kernels/cuda/constant_pool.h"
 #include "core/kernels/cuda/executable.h"
 #include "core/kernels/cuda/fingerprint.h"
 #include "core/kernels/cuda/kernel_library.h"
@@ -30,6 +31,7 @@ class CudaBackend : public Backend {
         gpu_(std::move(gpu)),
         fingerprint_(GpuFingerprint(gpu_->facts(), options.policy)),
         library_(gpu_.get(), options.policy),
+        constants_(gpu_.get()),
         pool_(gpu_.get()) {}
 
   const DeviceFingerprint& fingerprint() const override { return fingerprint_; }
@@ -50,7 +52,8 @@ class CudaBackend : public Backend {
 
   absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(const model::Graph& graph,
                                                            const PlanChoice& plans) const override {
-    return CompileExecutable(graph, partition_, plans, options_.lanes, gpu_.get(), &library_);
+    return CompileExecutable(graph, partition_, plans, options_.lanes,
+                             {gpu_.get(), &library_, &constants_});
   }
 
  private:
@@ -59,8 +62,9 @@ class CudaBackend : public Backend {
   const std::unique_ptr<Gpu> gpu_;
   const DeviceFingerprint fingerprint_;
   const PartitionOptions partition_{.storage = Storage::kNative, .fuses_attention = true};
-  // Thread-safe both: what they keep changes no result.
+  // Thread-safe all: what they keep changes no result.
   mutable KernelLibrary library_;
+  mutable ConstantPool constants_;
   mutable RandomPool pool_;
 };
 

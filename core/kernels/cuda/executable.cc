@@ -37,8 +37,11 @@ struct Group {
 
 class GraphExecutable : public Executable {
  public:
-  GraphExecutable(Gpu* gpu, KernelLibrary* library)
-      : gpu_(*gpu), library_(*library), memory_(gpu) {}
+  explicit GraphExecutable(const SharedParts& shared)
+      : gpu_(*shared.gpu),
+        library_(*shared.library),
+        constants_(*shared.constants),
+        memory_(shared.gpu) {}
 
   absl::Status Build(const Graph& graph, const PartitionOptions& partition, const PlanChoice& plans,
                      int lanes) {
@@ -141,7 +144,7 @@ class GraphExecutable : public Executable {
     return {begin, begin + static_cast<DeviceAddress>(BytesOf(operand))};
   }
 
-  // Kernels that want a constant in the same form share it.
+  // Kernels that want a constant in the same form share it, and so do graphs.
   absl::StatusOr<DeviceAddress> PackOnce(const Graph& graph, const KernelGroup& group,
                                          const PackedConstant& constant) {
     std::vector<const model::Tensor*> tensors;
@@ -149,10 +152,13 @@ class GraphExecutable : public Executable {
       const ValueId id = group.operands[i];
       tensors.push_back(id.valid() && graph.is_constant(id) ? &*graph.value(id).constant : nullptr);
     }
-    DeviceAddress& address = packed_[NameOf(group, constant)];
-    if (address != 0) return address;
-    QUOTIENT_ASSIGN_OR_RETURN(address, memory_.Upload(Pack(constant, tensors)));
-    return address;
+    std::shared_ptr<const Buffer>& buffer = packed_[NameOf(group, constant)];
+    if (buffer == nullptr) {
+      const std::vector<std::byte> bytes = Pack(constant, tensors);
+      if (bytes.empty()) return DeviceAddress{0};
+      QUOTIENT_ASSIGN_OR_RETURN(buffer, constants_.Get(bytes));
+    }
+    return buffer->address();
   }
 
   static std::string NameOf(const KernelGroup& group, const PackedConstant& constant) {
@@ -213,11 +219,12 @@ class GraphExecutable : public Executable {
 
   Gpu& gpu_;
   KernelLibrary& library_;
+  ConstantPool& constants_;
   GraphBorder border_;
   DeviceMemory memory_;
   std::map<ValueId, DeviceAddress> input_buffers_;
   std::map<Slot, DeviceAddress> addresses_;
-  std::map<std::string, DeviceAddress> packed_;
+  std::map<std::string, std::shared_ptr<const Buffer>> packed_;
   std::vector<Group> groups_;
   std::vector<Port<DeviceAddress>> inputs_;   // parallel to border_.inputs
   std::vector<Port<DeviceAddress>> outputs_;  // parallel to border_.outputs
@@ -231,8 +238,8 @@ class GraphExecutable : public Executable {
 absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const Graph& graph,
                                                               const PartitionOptions& partition,
                                                               const PlanChoice& plans, int lanes,
-                                                              Gpu* gpu, KernelLibrary* library) {
-  auto executable = std::make_unique<GraphExecutable>(gpu, library);
+                                                              const SharedParts& shared) {
+  auto executable = std::make_unique<GraphExecutable>(shared);
   QUOTIENT_RETURN_IF_ERROR(executable->Build(graph, partition, plans, std::max(lanes, 1)));
   return executable;
 }

@@ -6,17 +6,25 @@
 
 #include "absl/status/statusor.h"
 #include "core/kernels/backend.h"
+#include "core/kernels/cuda/constant_pool.h"
 #include "core/kernels/cuda/gpu.h"
 #include "core/kernels/cuda/kernel_library.h"
 #include "core/model/graph.h"
 
 namespace quotient::kernels::cuda {
 
-// Borrows all but the graph. `lanes`: kernels that do not need each other run beside each other on
-// up to that many. Errors name the node.
+// What all graphs on a GPU have in common. Borrowed.
+struct SharedParts {
+  Gpu* gpu;
+  KernelLibrary* library;
+  ConstantPool* constants;
+};
+
+// `lanes`: kernels that do not need each other run beside each other on up to that many. Errors
+// name the node.
 absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const model::Graph& graph,
                                                               const PartitionOptions& partition,
                                                               const PlanChoice& plans, int lanes,
-                                                              Gpu* gpu, KernelLibrary* library);
+                                                              const SharedParts& shared);
 
 }  // namespace quotient::kernels::cuda
