@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -19,9 +20,9 @@ namespace {
 
 constexpr size_t kMostRecorded = 8;
 
-// Null for a device that is not measured.
-absl::StatusOr<std::unique_ptr<kernels::Backend>> Open(const std::string& name, int threads,
-                                                       const std::string& cache_directory) {
+// Of this host.
+absl::StatusOr<std::unique_ptr<kernels::Backend>> OpenHere(const std::string& name, int threads,
+                                                           const std::string& cache_directory) {
   if (name == "cpu") return kernels::onednn::NewBackend(threads);
   const std::optional<kernels::cuda::CudaDevice> gpu = kernels::cuda::ParseCudaDevice(name);
   if (!gpu.has_value()) return nullptr;
@@ -52,6 +53,10 @@ Device::Device(std::unique_ptr<kernels::Backend> backend,
 
 Device::Device(std::unique_ptr<cost::CostModel> model) : costs_(std::move(model)) {}
 
+absl::Status Device::health() const {
+  return backend_ == nullptr ? absl::OkStatus() : backend_->health();
+}
+
 kernels::PlanChoice Device::plans() {
   return [this](const kernels::KernelSpec& spec) {
     const std::optional<timing::Timing> timing = service_->Find(spec);
@@ -63,20 +68,52 @@ Device::Device(std::unique_ptr<cost::CostModel> model,
                std::shared_ptr<const timing::Snapshot> snapshot)
     : costs_(std::move(model)), snapshot_(std::move(snapshot)) {}
 
+Devices::Devices(timing::TimingStore* store, const std::string& cache_directory)
+    : Devices(store, [cache_directory](const std::string& name, int threads) {
+        return OpenHere(name, threads, cache_directory);
+      }) {}
+
 absl::StatusOr<std::shared_ptr<Device>> Devices::Get(const std::string& name, int threads,
                                                      absl::string_view snapshot) {
   if (SnapshotOf(name).has_value()) return GetRecorded(name, snapshot);
-  const absl::MutexLock lock(&mutex_);
-  std::shared_ptr<Device>& device = devices_[absl::StrCat(name, "/", threads)];
-  if (device == nullptr) {
-    QUOTIENT_ASSIGN_OR_RETURN(device, Make(name, threads));
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, GetOrOpen(name, threads));
+  QUOTIENT_RETURN_IF_ERROR(device->health());
   return device;
 }
 
-absl::StatusOr<std::shared_ptr<Device>> Devices::Make(const std::string& name, int threads) const {
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend,
-                            Open(name, threads, cache_directory_));
+Devices::Opened Devices::GetOrOpen(const std::string& name, int threads) {
+  const std::string key = absl::StrCat(name, "/", threads);
+  std::promise<Opened> promise;
+  std::shared_future<Opened> device;
+  bool is_first = false;
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto [entry, fresh] = devices_.try_emplace(key);
+    if (fresh) entry->second = promise.get_future().share();
+    device = entry->second;
+    is_first = fresh;
+  }
+  if (is_first) Open(key, name, threads, std::move(promise));
+  return device.get();
+}
+
+void Devices::Open(const std::string& key, const std::string& name, int threads,
+                   std::promise<Opened> promise) {
+  Opened device;
+  try {
+    device = Make(name, threads);
+  } catch (const std::bad_alloc&) {
+    device = absl::ResourceExhaustedError(absl::StrCat("device ", name, ": no memory is left"));
+  }
+  if (!device.ok()) {
+    const absl::MutexLock lock(&mutex_);
+    devices_.erase(key);
+  }
+  promise.set_value(std::move(device));
+}
+
+Devices::Opened Devices::Make(const std::string& name, int threads) const {
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend, open_(name, threads));
   if (backend == nullptr) {
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<cost::CostModel> model,
                               cost::NewAnalyticCostModel(name));
@@ -111,19 +148,21 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::GetRecorded(const std::string& 
 }
 
 absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int threads,
-                                                 int64_t unix_s) const {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<kernels::Backend> backend,
-                            Open(name, threads, cache_directory_));
-  if (backend == nullptr) {
+                                                 int64_t unix_s) {
+  std::shared_ptr<Device> device;
+  if (!SnapshotOf(name).has_value()) {
+    QUOTIENT_ASSIGN_OR_RETURN(device, Get(name, threads));
+  }
+  if (device == nullptr || device->backend() == nullptr) {
     return MakeError(Reason::kOptionInvalid,
                      absl::StrCat("device: '", name,
                                   "' is not measured, so there is nothing to record; cpu and GPUs "
                                   "(cuda, cuda-strict32) are"));
   }
-  const kernels::DeviceFingerprint& fingerprint = backend->fingerprint();
+  const kernels::DeviceFingerprint& fingerprint = device->backend()->fingerprint();
   timing::Snapshot snapshot;
   snapshot.device = name;
-  snapshot.partition = backend->partition();
+  snapshot.partition = device->backend()->partition();
   snapshot.fingerprint = fingerprint.text;
   snapshot.protocol = timing::kProtocolVersion;
   snapshot.recorded_unix_s = unix_s;

@@ -3,6 +3,8 @@
 // Devices: what a process optimizes for. One object per process, shared by all jobs, so that no
 // kernel is measured twice and only one measurement runs at a time.
 
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,6 +36,8 @@ class Device {
   cost::CostModel& costs() { return *costs_; }
   // Null where nothing can be run: the device is only a model, or known from a snapshot.
   kernels::Backend* backend() { return backend_.get(); }
+  // The backend's; OK where there is none.
+  absl::Status health() const;
   timing::TimingService* timings() { return service_.get(); }
   // How kernels are to run here: by the plan that was measured to be the fastest.
   kernels::PlanChoice plans();
@@ -47,29 +51,38 @@ class Device {
   std::shared_ptr<const timing::Snapshot> snapshot_;
 };
 
+// Opens a device that measures; null for a name that is of none. Several names at once.
+using OpenBackend = std::function<absl::StatusOr<std::unique_ptr<kernels::Backend>>(
+    const std::string& name, int threads)>;
+
 // Thread-safe.
 class Devices {
  public:
   // `store` outlives the devices. `cache_directory`: a folder for what is compiled for GPUs
   // (kernels::cuda::OpenCodeCache); "" where the next process is to compile it again.
-  explicit Devices(timing::TimingStore* store, std::string cache_directory = "")
-      : store_(store), cache_directory_(std::move(cache_directory)) {}
+  explicit Devices(timing::TimingStore* store, const std::string& cache_directory = "");
+  Devices(timing::TimingStore* store, OpenBackend open) : store_(store), open_(std::move(open)) {}
 
   // "cpu", a GPU ("cuda", kernels::cuda::ParseCudaDevice), an analytic model ("model:h200"), or a
   // snapshot by its content ("snapshot:<sha256>/<size>"), whose number of threads is its own.
   // `snapshot` has its bytes; they are looked at the first time, and again when many others were
-  // asked for meanwhile. DEVICE_NOT_PRESENT if there is none of the name; OPTION_INVALID for bytes
-  // of another name, or that are no snapshot.
+  // asked for meanwhile. DEVICE_NOT_PRESENT if there is none of the name; DEVICE_LOST for one that
+  // has failed; OPTION_INVALID for bytes of another name, or that are no snapshot. What takes long
+  // is waited for only by who asks for the same device; one that cannot be opened is tried again.
   absl::StatusOr<std::shared_ptr<Device>> Get(const std::string& name, int threads,
                                               absl::string_view snapshot = {});
 
   // What is known of the kernels of a device that is here, perhaps nothing, as a snapshot of that
   // time. DEVICE_NOT_PRESENT; OPTION_INVALID for a device that is not measured.
-  absl::StatusOr<timing::Snapshot> Record(const std::string& name, int threads,
-                                          int64_t unix_s) const;
+  absl::StatusOr<timing::Snapshot> Record(const std::string& name, int threads, int64_t unix_s);
 
  private:
-  absl::StatusOr<std::shared_ptr<Device>> Make(const std::string& name, int threads) const;
+  using Opened = absl::StatusOr<std::shared_ptr<Device>>;
+
+  Opened GetOrOpen(const std::string& name, int threads) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Open(const std::string& key, const std::string& name, int threads,
+            std::promise<Opened> promise) ABSL_LOCKS_EXCLUDED(mutex_);
+  Opened Make(const std::string& name, int threads) const;
   absl::StatusOr<std::shared_ptr<Device>> GetRecorded(const std::string& name,
                                                       absl::string_view bytes);
 
@@ -80,9 +93,10 @@ class Devices {
   };
 
   timing::TimingStore* const store_;
-  const std::string cache_directory_;
+  const OpenBackend open_;
   absl::Mutex mutex_;
-  absl::flat_hash_map<std::string, std::shared_ptr<Device>> devices_ ABSL_GUARDED_BY(mutex_);
+  // Open, or being opened.
+  absl::flat_hash_map<std::string, std::shared_future<Opened>> devices_ ABSL_GUARDED_BY(mutex_);
   // Those used last, the latest first: whoever may ask for devices may ask for many.
   std::vector<Recorded> recorded_ ABSL_GUARDED_BY(mutex_);
 };

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "core/kernels/fake/fake_backend.h"
 #include "core/kernels/onednn/onednn_backend.h"
 #include "core/ops/infer_graph.h"
 #include "core/optimize/optimize.h"
@@ -127,6 +131,72 @@ TEST_F(DevicesTest, WhatCannotRunIsRecordedAndWhatFailedIsNot) {
   ASSERT_EQ(snapshot.timings.size(), 2u);
   EXPECT_EQ(snapshot.timings.at("k1 A"), timing::Timing{timing::TimingState::kUnsupported});
   EXPECT_EQ(snapshot.timings.at("k1 C").min_us, 1);
+}
+
+// Devices that a test makes.
+class OpenedDevicesTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::unique_ptr<kernels::Backend>> Open(const std::string& name) {
+    ++opened_;
+    if (name == "cuda") {
+      opening_.Notify();
+      may_open_.WaitForNotification();
+    }
+    if (failures_left_-- > 0) return MakeError(Reason::kDeviceNotPresent, "not yet");
+    return kernels::fake::NewFakeBackend(&clock_, {.health = [this] {
+      return lost_ ? MakeError(Reason::kDeviceLost, "gone") : absl::OkStatus();
+    }});
+  }
+
+  kernels::fake::FakeClock clock_;
+  absl::Notification opening_, may_open_;
+  std::atomic<int> opened_ = 0;
+  std::atomic<int> failures_left_ = 0;
+  std::atomic<bool> lost_ = false;
+  std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
+  Devices devices_{store_.get(), [this](const std::string& name, int) { return Open(name); }};
+};
+
+TEST_F(OpenedDevicesTest, OneThatTakesLongIsOpenedOnceAndNobodyElseWaits) {
+  std::shared_ptr<Device> first, second;
+  std::jthread one([&] { first = *devices_.Get("cuda", 1); });
+  opening_.WaitForNotification();
+  std::jthread two([&] { second = *devices_.Get("cuda", 1); });
+  EXPECT_OK(devices_.Get("cpu", 1));
+  may_open_.Notify();
+  one.join();
+  two.join();
+  EXPECT_NE(first, nullptr);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(opened_, 2);
+}
+
+TEST_F(OpenedDevicesTest, OneThatCannotBeOpenedIsTriedAgain) {
+  failures_left_ = 1;
+  EXPECT_THAT(devices_.Get("cpu", 1), HasReason(Reason::kDeviceNotPresent, HasSubstr("not yet")));
+  EXPECT_OK(devices_.Get("cpu", 1));
+  EXPECT_EQ(opened_, 2);
+}
+
+TEST_F(OpenedDevicesTest, OneThatIsLostStaysLost) {
+  ASSERT_OK(devices_.Get("cpu", 1));
+  lost_ = true;
+  EXPECT_THAT(devices_.Get("cpu", 1), HasReason(Reason::kDeviceLost, HasSubstr("gone")));
+  EXPECT_EQ(opened_, 1);
+}
+
+TEST_F(OpenedDevicesTest, OneThatIsOpenIsRecordedAsItIs) {
+  ASSERT_OK_AND_ASSIGN(const auto device, devices_.Get("cpu", 1));
+  const std::string stored = timing::StoredFingerprint(device->backend()->fingerprint());
+  ASSERT_OK(store_->Add("k1 A", stored, {timing::TimingState::kOk, 1, 2, 3, 1, 9}));
+  ASSERT_OK_AND_ASSIGN(const timing::Snapshot snapshot, devices_.Record("cpu", 1, 0));
+  EXPECT_EQ(snapshot.fingerprint, device->costs().fingerprint());
+  EXPECT_EQ(opened_, 1);
+}
+
+TEST_F(DevicesTest, ASnapshotIsNotRecorded) {
+  EXPECT_THAT(devices_.Record(SnapshotDevice(TextOf("1")), 1, 0),
+              HasReason(Reason::kOptionInvalid, HasSubstr("is not measured")));
 }
 
 TEST_F(DevicesTest, AModelIsNotRecorded) {
