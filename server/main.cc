@@ -127,7 +127,9 @@ struct Workers {
               .checkpoints = &queue->checkpoints,
               .hub = &queue->hub,
               .runner = runner.get(),
-              .clock = &Clock::System()}) {}
+              .clock = &Clock::System(),
+              // As if somebody else had asked for the end.
+              .on_failure = [] { kill(getpid(), SIGTERM); }}) {}
 
   optimize::Devices devices;
   const std::unique_ptr<worker::JobRunner> core;
@@ -278,7 +280,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
 
   WaitForSignal(signals);
   Drain(flags, &queue, &workers, server.get(), &metrics);
-  return absl::OkStatus();
+  return workers.pool.failure();
 }
 
 int Main(int argc, char** argv) {

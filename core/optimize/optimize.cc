@@ -95,6 +95,8 @@ class Run {
     } catch (const std::bad_alloc&) {
       status = OutOfMemory(name);
     }
+    // What else came of it then is worth nothing: not even that nothing was found.
+    if (device_ != nullptr && !device_->health().ok()) status = device_->health();
     report_.phase_seconds[std::string(name)] = clock_.SecondsSince(start);
     ReportProgress(1);
     Log().info("phase {} took {:.2f} s", progress_.phase, clock_.SecondsSince(start));

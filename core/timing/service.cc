@@ -139,6 +139,7 @@ class Service : public TimingService {
 
   void Measure(std::vector<Request>& batch, Probe& probe) {
     std::vector<Timing> timings(batch.size());
+    if (!backend_->health().ok()) return Answer(batch, timings);
     try {
       Prepare(batch);
       RunInLane([&] { TimeInLane(batch, probe, &timings); });

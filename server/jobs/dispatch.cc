@@ -19,6 +19,11 @@ std::string ReasonText(const absl::Status& error) {
                             : absl::StatusCodeToString(error.code());
 }
 
+// Whether a job whose worker is lost is given up.
+bool IsLastAttempt(const Job& job) {
+  return job.state == JobState::kRunning && job.attempt >= Ledger::kMaxAttempts;
+}
+
 }  // namespace
 
 Dispatch::Dispatch(Ledger* ledger) : ledger_(*ledger) { ledger_.AddObserver(this); }
@@ -94,6 +99,13 @@ absl::Status Dispatch::HandBack(const Lease& lease) {
   });
 }
 
+absl::Status Dispatch::Lose(const Lease& lease, const absl::Status& error) {
+  return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
+    QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), lease));
+    return MoveLost(edit, std::move(job), error, "worker", ReasonText(error));
+  });
+}
+
 absl::Status Dispatch::WhileHeld(const Lease& lease, absl::FunctionRef<absl::Status()> action) {
   return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     QUOTIENT_RETURN_IF_ERROR(Fenced(edit.store(), lease).status());
@@ -114,21 +126,27 @@ absl::StatusOr<int> Dispatch::TakeBack(std::optional<int64_t> leases_until_ms) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Lease> leases, store.LeasesUntil(until));
     for (const Lease& lease : leases) {
       QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(store, lease));
-      const bool poisoned = job.state == JobState::kRunning && job.attempt >= Ledger::kMaxAttempts;
-      if (poisoned) {
-        job.error = MakeError(Reason::kPoisoned, absl::StrCat("the worker died on each of ",
-                                                              job.attempt, " attempts"));
-        given_up.push_back(absl::StrCat("job ", job.id, ": ", job.error.message()));
+      const absl::Status poisoned = MakeError(
+          Reason::kPoisoned, absl::StrCat("the worker died on each of ", job.attempt, " attempts"));
+      if (IsLastAttempt(job)) {
+        given_up.push_back(absl::StrCat("job ", job.id, ": ", poisoned.message()));
       }
-      QUOTIENT_RETURN_IF_ERROR(
-          edit.Move(&job, JobEvent::kLose, "recovery", poisoned ? "POISONED" : "lease_lost"));
-      QUOTIENT_RETURN_IF_ERROR(store.RemoveLease(job.id));
+      QUOTIENT_RETURN_IF_ERROR(MoveLost(edit, std::move(job), poisoned, "recovery", "lease_lost"));
       ++taken;
     }
     return absl::OkStatus();
   }));
   for (const std::string& line : given_up) Log().error("{}", line);
   return taken;
+}
+
+absl::Status Dispatch::MoveLost(Ledger::Edit& edit, Job job, const absl::Status& error,
+                                absl::string_view actor, absl::string_view reason) {
+  const bool is_last = IsLastAttempt(job);
+  if (is_last) job.error = error;
+  QUOTIENT_RETURN_IF_ERROR(
+      edit.Move(&job, JobEvent::kLose, actor, is_last ? ReasonText(error) : reason));
+  return edit.store().RemoveLease(job.id);
 }
 
 void Dispatch::WaitForWork(absl::Duration timeout) {

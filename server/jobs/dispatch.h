@@ -43,6 +43,9 @@ class Dispatch : public JobObserver {
   absl::Status WhileHeld(const Lease& lease, absl::FunctionRef<absl::Status()> action);
   // Puts the job back as if it had not been claimed.
   absl::Status HandBack(const Lease& lease);
+  // Takes the job back from a worker whose process can do no more for it, as if it had died:
+  // another attempt, or the end of the job with `error` if this was the last one.
+  absl::Status Lose(const Lease& lease, const absl::Status& error);
 
   // Takes back jobs whose workers are silent for too long; returns how many.
   absl::StatusOr<int> RequeueLost();
@@ -62,6 +65,9 @@ class Dispatch : public JobObserver {
   absl::StatusOr<Job> Fenced(JobTransaction& store, const Lease& lease) const;
   // Those whose leases ended by then; unset: by the store's present time.
   absl::StatusOr<int> TakeBack(std::optional<int64_t> leases_until_ms);
+  // `error`: what the job fails with if there are no attempts left.
+  static absl::Status MoveLost(Ledger::Edit& edit, Job job, const absl::Status& error,
+                               absl::string_view actor, absl::string_view reason);
 
   Ledger& ledger_;
 

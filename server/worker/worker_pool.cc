@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "core/base/log.h"
+#include "core/base/reason.h"
 #include "server/worker/lease_keeper.h"
 #include "server/worker/leased_checkpoint.h"
 
@@ -63,13 +64,33 @@ void WorkerPool::Start() {
 }
 
 void WorkerPool::Stop() {
+  BeginStop();
+  threads_.clear();
+}
+
+void WorkerPool::BeginStop() {
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
     for (const auto& [token, job_id] : running_) token->Cancel();
   }
   dependencies_.dispatch->Interrupt();
-  threads_.clear();
+}
+
+void WorkerPool::Fail(const absl::Status& failure) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!failure_.ok()) return;
+    failure_ = failure;
+  }
+  Log().critical("no more jobs are run: {}", std::string(failure.message()));
+  BeginStop();
+  if (dependencies_.on_failure) dependencies_.on_failure();
+}
+
+absl::Status WorkerPool::failure() const {
+  absl::MutexLock lock(&mutex_);
+  return failure_;
 }
 
 void WorkerPool::OnTransition(const jobs::Job& job, const jobs::Transition& transition) {
@@ -117,7 +138,10 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
 }
 
 void WorkerPool::Settle(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result) {
-  if (stopping() && absl::IsCancelled(result.status())) {
+  if (GetReason(result.status()) == Reason::kDeviceLost) {
+    Fail(result.status());  // first, so that nobody here claims the job again
+    WriteWithRetry(lease, [&] { return dependencies_.dispatch->Lose(lease, result.status()); });
+  } else if (stopping() && absl::IsCancelled(result.status())) {
     WriteWithRetry(lease, [&] { return dependencies_.dispatch->HandBack(lease); });
   } else {
     WriteWithRetry(lease, [&] { return dependencies_.dispatch->Finish(lease, result); });

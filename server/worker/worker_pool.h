@@ -1,8 +1,10 @@
 #pragma once
 
 // The threads that run jobs: claim, run under a lease, finish. When the pool stops, running jobs
-// are handed back to the queue.
+// are handed back to the queue. It stops by itself when a job finds that a device is lost: then
+// only a new process can go on.
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +42,9 @@ class WorkerPool : public jobs::JobObserver {
     jobs::WatchHub* hub;
     JobRunner* runner;
     const Clock* clock;
+    // Called once, from a worker's thread, when the pool has stopped by itself; may be empty. Must
+    // not call the pool.
+    std::function<void()> on_failure = {};
   };
 
   // Observes the ledger, to pass cancellations on at once.
@@ -49,6 +54,8 @@ class WorkerPool : public jobs::JobObserver {
   void Start();
   // Claims no more, stops what runs and hands it back; blocks until all threads have ended.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Why it has stopped by itself; OK if it has not.
+  absl::Status failure() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   void OnTransition(const jobs::Job& job, const jobs::Transition& transition) override;
 
@@ -58,6 +65,9 @@ class WorkerPool : public jobs::JobObserver {
   void Work();
   void RunOne(const jobs::Claimed& claimed);
   void Settle(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result);
+  // Claims no more, and stops what runs. Does not block.
+  void BeginStop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Fail(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
   // Repeats `write` while the store is down and the pool is not stopping.
   void WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write);
   void Register(CancelToken* token, const std::string& job_id) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -71,6 +81,7 @@ class WorkerPool : public jobs::JobObserver {
 
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   // The job of each run. Two runs can have one job for a while: the one that lost the lease has to
   // notice first.
   absl::flat_hash_map<CancelToken*, std::string> running_ ABSL_GUARDED_BY(mutex_);

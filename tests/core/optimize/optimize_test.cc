@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <atomic>
 #include <vector>
 
 #include "core/base/reason.h"
+#include "core/kernels/fake/fake_backend.h"
 #include "core/onnx/reader.h"
 #include "core/optimize/devices.h"
 #include "core/search/strategy.h"
@@ -107,6 +109,25 @@ TEST_F(OptimizeTest, SameInputSameBytes) {
   const auto first = Run(model), second = Run(model);
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->files.model, second->files.model);
+}
+
+TEST_F(OptimizeTest, ADeviceThatIsLostIsAnErrorAndNotAnAnswer) {
+  kernels::fake::FakeClock clock;
+  std::atomic<int> runs = 0;
+  const auto lost = [&] { return runs > 100; };
+  const kernels::fake::FakeOptions fake{
+      .run_us = [&](const kernels::KernelSpec& spec, int) -> absl::StatusOr<double> {
+        ++runs;
+        if (lost()) return absl::InternalError("no answer");
+        return kernels::fake::FakeCostUs(spec);
+      },
+      .health = [&] { return lost() ? MakeError(Reason::kDeviceLost, "gone") : absl::OkStatus(); }};
+  Devices devices(store_.get(),
+                  [&](const std::string&, int) { return NewFakeBackend(&clock, fake); });
+  environment_.devices = &devices;
+  options_.device = "cpu";
+  const auto result = Run(Normalized());
+  EXPECT_EQ(GetReason(result.status()), Reason::kDeviceLost) << result.status();
 }
 
 TEST_F(OptimizeTest, NothingToGainGivesTheInputBack) {

@@ -105,6 +105,19 @@ TEST_F(DispatchTest, AJobThatKillsItsWorkerEachTimeIsGivenUp) {
               ElementsAre("error job " + id + ": the worker died on each of 3 attempts\n"));
 }
 
+TEST_F(DispatchTest, AJobThatItsProcessCannotFinishIsTriedAgainAndThenFailsWithTheCause) {
+  const std::string id = MustSubmit(Request("a")).job.id;
+  const absl::Status lost = MakeError(Reason::kDeviceLost, "the GPU failed");
+  for (int i = 0; i < Ledger::kMaxAttempts; ++i) {
+    EXPECT_EQ(MustGet(id).state, JobState::kQueued);
+    const Claimed claimed = MustClaim();
+    ASSERT_OK(dispatch_->Lose(claimed.lease, lost));
+    EXPECT_THAT(dispatch_->Lose(claimed.lease, lost), StatusIs(absl::StatusCode::kAborted));
+  }
+  EXPECT_EQ(MustGet(id).state, JobState::kFailed);
+  EXPECT_THAT(MustGet(id).error, HasReason(Reason::kDeviceLost));
+}
+
 TEST_F(DispatchTest, ACancelledRunEndsAsCancelledWhateverTheWorkerSays) {
   for (const bool succeeds : {true, false}) {
     const std::string id = MustSubmit(Request(succeeds ? "a" : "b")).job.id;

@@ -18,7 +18,8 @@ namespace quotient::testing {
 
 // Reports one progress, leaves the checkpoint "begun by 1" (the lease's epoch), waits until
 // released or stopped, and then "optimizes" by copying the model; if stopped, it leaves "stopped by
-// 1". A model that begins with "bad" is refused, the model "lost" has no device, "bug" finds a bug.
+// 1". A model that begins with "bad" is refused, the model "lost" has no device, "bug" finds a bug;
+// one that begins with "fatal" loses the device.
 // Thread-safe.
 class FakeRunner : public worker::JobRunner {
  public:
@@ -66,6 +67,9 @@ class FakeRunner : public worker::JobRunner {
     }
     if (model->bytes() == "lost") return MakeError(Reason::kDeviceNotPresent, "no such device");
     if (model->bytes() == "bug") return MakeError(Reason::kInternal, "a bug");
+    if (model->bytes().substr(0, 5) == "fatal") {
+      return MakeError(Reason::kDeviceLost, "the GPU failed");
+    }
     jobs::JobResult result{.outcome = optimize::Outcome::kImproved, .engine_version = "fake"};
     QUOTIENT_ASSIGN_OR_RETURN(result.model, blobs_.Put(model->bytes()));
     QUOTIENT_ASSIGN_OR_RETURN(result.report_json, blobs_.Put("{}\n"));

@@ -1,5 +1,6 @@
 #include "server/worker/worker_pool.h"
 
+#include "absl/synchronization/notification.h"
 #include "server/worker/leased_checkpoint.h"
 #include "tests/server/support/fake_runner.h"
 #include "tests/server/support/log_capture.h"
@@ -35,21 +36,23 @@ class WorkerPoolTest : public QueueTest {
   }
 
   std::unique_ptr<WorkerPool> StartPool(int workers = 1, double checkpoint_seconds = 30) {
-    auto pool =
-        std::make_unique<WorkerPool>(PoolSettings{.workers = workers,
-                                                  .checkpoint_seconds = checkpoint_seconds,
-                                                  .renew_interval = absl::Milliseconds(10)},
-                                     WorkerPool::Dependencies{.ledger = ledger_.get(),
-                                                              .dispatch = dispatch_.get(),
-                                                              .checkpoints = checkpoints_.get(),
-                                                              .hub = hub_.get(),
-                                                              .runner = &runner_,
-                                                              .clock = &clock_});
+    auto pool = std::make_unique<WorkerPool>(
+        PoolSettings{.workers = workers,
+                     .checkpoint_seconds = checkpoint_seconds,
+                     .renew_interval = absl::Milliseconds(10)},
+        WorkerPool::Dependencies{.ledger = ledger_.get(),
+                                 .dispatch = dispatch_.get(),
+                                 .checkpoints = checkpoints_.get(),
+                                 .hub = hub_.get(),
+                                 .runner = &runner_,
+                                 .clock = &clock_,
+                                 .on_failure = [this] { failed_.Notify(); }});
     pool->Start();
     return pool;
   }
 
   FakeRunner runner_{blobs_.get()};
+  absl::Notification failed_;
 };
 
 TEST_F(WorkerPoolTest, RunsJobsToTheirEnd) {
@@ -103,6 +106,20 @@ TEST_F(WorkerPoolTest, AStoppedPoolHandsItsJobsBack) {
   pool->Stop();
   EXPECT_EQ(MustGet(id).state, JobState::kQueued);
   EXPECT_EQ(MustGet(id).attempt, 0);
+}
+
+TEST_F(WorkerPoolTest, ALostDeviceEndsThePoolAndNoJob) {
+  const std::string fatal = MustSubmit(Request("fatal model")).job.id;
+  const std::string next = MustSubmit(Request("model")).job.id;
+  runner_.Release();
+  const auto pool = StartPool();
+  failed_.WaitForNotification();
+  pool->Stop();
+  EXPECT_THAT(pool->failure(), HasReason(Reason::kDeviceLost));
+  EXPECT_EQ(MustGet(fatal).state, JobState::kQueued);
+  EXPECT_EQ(MustGet(fatal).attempt, 1);
+  EXPECT_EQ(MustGet(next).state, JobState::kQueued);
+  EXPECT_EQ(MustGet(next).attempt, 0);
 }
 
 TEST_F(WorkerPoolTest, AnotherPoolFinishesWhatTheFirstHandedBack) {
