@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/reason.h"
@@ -27,13 +28,17 @@ using Tensor = std::shared_ptr<Tensor_attributes>;
 constexpr int kTranslation = 1;
 constexpr int kOldestCudnn = 91100;  // the first that takes a device's properties as JSON
 
+// A device that fails, or has no memory left, says nothing of what cuDNN has. Of cuDNN's own
+// failures cudnn_frontend passes on no more than the name, in the text.
 absl::Status DnnStatus(const fe::error_t& error, absl::string_view what) {
   if (error.is_good()) return absl::OkStatus();
   const std::string message = absl::StrCat("cuDNN: ", what, ": ", error.err_msg);
-  // A device that fails, or has no memory left, says nothing of what cuDNN has.
+  if (absl::StrContains(message, "_ALLOCATION_FAILED"))
+    return absl::ResourceExhaustedError(message);
   const bool failed = error.code == fe::error_code_t::CUDA_API_FAILED ||
                       error.code == fe::error_code_t::INVALID_CUDA_DEVICE ||
-                      error.code == fe::error_code_t::HANDLE_ERROR;
+                      error.code == fe::error_code_t::HANDLE_ERROR ||
+                      absl::StrContains(message, "CUDNN_STATUS_EXECUTION_FAILED");
   return failed ? absl::InternalError(message) : absl::UnimplementedError(message);
 }
 
@@ -518,10 +523,11 @@ absl::StatusOr<std::vector<LibraryPlan>> FindPlans(const DnnGraph& graph,
   if (absl::IsUnimplemented(translated.status())) return std::vector<LibraryPlan>();
   QUOTIENT_RETURN_IF_ERROR(translated.status());
   FrontendGraph& frontend = **translated;
-  // An error also says that there is no configuration at all.
-  if (frontend.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}).is_bad()) {
-    return std::vector<LibraryPlan>();
-  }
+  const absl::Status asked = DnnStatus(
+      frontend.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}), "heuristics");
+  // So it also says that there is no configuration at all.
+  if (absl::IsUnimplemented(asked)) return std::vector<LibraryPlan>();
+  QUOTIENT_RETURN_IF_ERROR(asked);
   const bool multiplies = MultipliesFloat32(graph);
   const fe::EngineConfigList configurations = frontend.Configurations();
   std::vector<LibraryPlan> plans;

@@ -9,7 +9,8 @@
 
 namespace quotient::kernels::cuda {
 
-// UNIMPLEMENTED for what cuDNN does not take, else INTERNAL. `what` was being done.
+// UNIMPLEMENTED for what cuDNN does not take, RESOURCE_EXHAUSTED for want of memory, else INTERNAL.
+// `what` was being done.
 absl::Status CudnnStatus(cudnnStatus_t status, absl::string_view what);
 
 }  // namespace quotient::kernels::cuda
