@@ -31,8 +31,14 @@ absl::Status BlasStatus(cublasStatus_t status, absl::string_view call) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
   const std::string message =
       absl::StrCat(call.substr(0, call.find('(')), ": ", cublasLtGetStatusString(status));
-  return status == CUBLAS_STATUS_NOT_SUPPORTED ? absl::UnimplementedError(message)
-                                               : absl::InternalError(message);
+  switch (status) {
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return absl::UnimplementedError(message);
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return absl::ResourceExhaustedError(message);
+    default:
+      return absl::InternalError(message);
+  }
 }
 
 #define QUOTIENT_BLAS_RETURN_IF_ERROR(call) QUOTIENT_RETURN_IF_ERROR(BlasStatus((call), #call))
@@ -53,6 +59,14 @@ absl::StatusOr<cudaDataType_t> DataType(model::DType type) {
 
 bool UsesTf32(const MatmulProblem& problem) {
   return problem.type == model::DType::kFloat32 && problem.policy == MathPolicy::kTf32;
+}
+
+// How the parts of a product that is cut along k may be added up: as float32, which leaves out what
+// writes 16-bit floats in between.
+uint32_t ReductionSchemes(const MatmulProblem& problem) {
+  return problem.type == model::DType::kFloat32
+             ? CUBLASLT_REDUCTION_SCHEME_MASK
+             : CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 }
 
 cublasLtEpilogue_t Epilogue(const MatmulProblem& problem) {
@@ -267,6 +281,9 @@ class OpenCublasLt : public CublasLt {
     QUOTIENT_BLAS_RETURN_IF_ERROR(
         cublasLtMatmulPreferenceSetAttribute(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                              &kMaxWorkspaceBytes, sizeof(kMaxWorkspaceBytes)));
+    const uint32_t schemes = ReductionSchemes(problem);
+    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulPreferenceSetAttribute(
+        &preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof(schemes)));
     for (const auto matrix :
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
@@ -279,8 +296,9 @@ class OpenCublasLt : public CublasLt {
         handle_, &description.operation, &description.first, &description.second,
         &description.result, &description.result, &preference, kMaxPlans, choices.data(), &count);
     // Nothing at all is not a failure: there are no plans then.
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
       return std::vector<cublasLtMatmulHeuristicResult_t>();
+    }
     QUOTIENT_RETURN_IF_ERROR(BlasStatus(status, "cublasLtMatmulAlgoGetHeuristic"));
     choices.resize(static_cast<size_t>(count));
     std::erase_if(choices,

@@ -54,21 +54,30 @@ class HostLauncher : public StreamLauncher {
                                                      step.buffers.size()));
     }
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      QUOTIENT_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(
-          pinned_inputs_[i].get(), reinterpret_cast<void*>(step.buffers[i]),
-          static_cast<size_t>(call_.input_bytes[i]), cudaMemcpyDeviceToHost, stream));
+      QUOTIENT_RETURN_IF_ERROR(Copy(pinned_inputs_[i].get(),
+                                    reinterpret_cast<void*>(step.buffers[i]), call_.input_bytes[i],
+                                    cudaMemcpyDeviceToHost, stream));
     }
     QUOTIENT_CUDA_RETURN_IF_ERROR(
         cudaLaunchHostFunc(stream, &HostLauncher::Run, const_cast<HostLauncher*>(this)));
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      QUOTIENT_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(
-          reinterpret_cast<void*>(step.buffers[inputs_.size() + i]), outputs_[i],
-          static_cast<size_t>(call_.output_bytes[i]), cudaMemcpyHostToDevice, stream));
+      QUOTIENT_RETURN_IF_ERROR(Copy(reinterpret_cast<void*>(step.buffers[inputs_.size() + i]),
+                                    outputs_[i], call_.output_bytes[i], cudaMemcpyHostToDevice,
+                                    stream));
     }
     return absl::OkStatus();
   }
 
  private:
+  // What is empty has no address, and a graph no node for it.
+  static absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind,
+                           cudaStream_t stream) {
+    if (bytes == 0) return absl::OkStatus();
+    QUOTIENT_CUDA_RETURN_IF_ERROR(
+        cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream));
+    return absl::OkStatus();
+  }
+
   // On a thread of the driver's, which must not be asked to do anything with the device.
   static void CUDART_CB Run(void* launcher) {
     const auto& self = *static_cast<const HostLauncher*>(launcher);

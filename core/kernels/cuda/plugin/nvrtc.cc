@@ -2,6 +2,7 @@
 
 #include <nvrtc.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 
 namespace quotient::kernels::cuda {
@@ -17,7 +19,9 @@ namespace {
 
 absl::Status NvrtcStatus(nvrtcResult result, absl::string_view call) {
   if (result == NVRTC_SUCCESS) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(call, ": ", nvrtcGetErrorString(result)));
+  const std::string message = absl::StrCat(call, ": ", nvrtcGetErrorString(result));
+  return result == NVRTC_ERROR_OUT_OF_MEMORY ? absl::ResourceExhaustedError(message)
+                                             : absl::InternalError(message);
 }
 
 std::string Log(nvrtcProgram program) {
@@ -37,9 +41,16 @@ absl::StatusOr<std::string> Cubin(nvrtcProgram program) {
   return cubin;
 }
 
+// Of a thread, at most. A block has 65536 of them, which are given out by eights, and a launch that
+// needs more fails.
+int Registers(const SourceKernel& kernel) {
+  return std::min(255, 65536 / std::max(kernel.block, 1) / 8 * 8);
+}
+
 // A name that says sm, not compute: machine code, not PTX that the driver would compile again.
-std::string ArchitectureOption(int compute_capability) {
-  return absl::StrCat("--gpu-architecture=sm_", compute_capability);
+std::array<std::string, 2> Options(const SourceKernel& kernel, int compute_capability) {
+  return {absl::StrCat("--gpu-architecture=sm_", compute_capability),
+          absl::StrCat("--maxrregcount=", Registers(kernel))};
 }
 
 absl::StatusOr<std::string> Compile(const SourceKernel& kernel, int compute_capability) {
@@ -50,9 +61,9 @@ absl::StatusOr<std::string> Compile(const SourceKernel& kernel, int compute_capa
       "nvrtcCreateProgram"));
   const absl::Cleanup destroy = [&program] { nvrtcDestroyProgram(&program); };
 
-  const std::string architecture = ArchitectureOption(compute_capability);
-  const std::array<const char*, 1> options = {architecture.c_str()};
-  const nvrtcResult result = nvrtcCompileProgram(program, options.size(), options.data());
+  const std::array<std::string, 2> options = Options(kernel, compute_capability);
+  const std::array<const char*, 2> words = {options[0].c_str(), options[1].c_str()};
+  const nvrtcResult result = nvrtcCompileProgram(program, words.size(), words.data());
   if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
     return absl::InvalidArgumentError(
         absl::StrCat("kernel ", kernel.name, " for sm_", compute_capability, ": ", Log(program)));
@@ -73,9 +84,9 @@ int NvrtcVersion() {
 absl::StatusOr<std::string> CompileToCubin(const SourceKernel& kernel, int compute_capability,
                                            CodeCache* cache) {
   if (cache == nullptr) return Compile(kernel, compute_capability);
-  const std::string key =
-      absl::StrCat("NVRTC ", NvrtcVersion(), " ", ArchitectureOption(compute_capability), "\n",
-                   kernel.name, "\n", kernel.source);
+  const std::string key = absl::StrCat("NVRTC ", NvrtcVersion(), " ",
+                                       absl::StrJoin(Options(kernel, compute_capability), " "),
+                                       "\n", kernel.name, "\n", kernel.source);
   if (std::optional<std::string> found = cache->Find(key)) return *std::move(found);
   QUOTIENT_ASSIGN_OR_RETURN(std::string cubin, Compile(kernel, compute_capability));
   cache->Add(key, cubin);

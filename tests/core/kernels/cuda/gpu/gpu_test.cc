@@ -108,6 +108,34 @@ TEST_F(GpuBasicsTest, LoadsAllOfTheBackendsKernels) {
   for (const SourceKernel& kernel : SampleSources()) EXPECT_OK(gpu().Prepare(kernel));
 }
 
+// Each thread would like a hundred registers, of which a block has 64 for each.
+TEST_F(GpuBasicsTest, StartsBlocksOfAThousandThreads) {
+  SourceKernel kernel;
+  kernel.name = "mix";
+  kernel.source = R"(extern "C" __global__ void mix(const float* x, float* y) {
+    float values[100];
+    #pragma unroll
+    for (int i = 0; i < 100; ++i) values[i] = x[threadIdx.x + 1024 * i];
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < 100; ++i) y[threadIdx.x + 1024 * i] = values[i] * values[99 - i];
+  })";
+  kernel.block = 1024;
+  kernel.num_buffers = 2;
+  ASSERT_OK_AND_ASSIGN(const auto mix, gpu().Prepare(kernel));
+  const HostArray x = HostArray::Random(kFloat, 100 * 1024, 1);
+  const auto in = Upload(gpu(), x);
+  const auto out = Upload(gpu(), HostArray::Nans(kFloat, 100 * 1024));
+  ASSERT_OK(Run(*mix, {in->address(), out->address()}));
+  HostArray y(kFloat, 100 * 1024);
+  Download(gpu(), *out, &y);
+  for (const int64_t i : {0, 1023, 50 * 1024, 100 * 1024 - 1}) {
+    const float left = static_cast<float>(x.Get(i));
+    const float right = static_cast<float>(x.Get((99 - i / 1024) * 1024 + i % 1024));
+    EXPECT_EQ(y.Get(i), left * right) << i;
+  }
+}
+
 TEST_F(GpuBasicsTest, LanesWaitForWhatTheyComeAfter) {
   const HostArray x = HostArray::Random(kFloat, kElements, 1);
   const auto b0 = Upload(gpu(), x);

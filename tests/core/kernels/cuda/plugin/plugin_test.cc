@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstring>
+#include <string>
+
 #include "core/base/reason.h"
 #include "tests/core/kernels/cuda/plugin/plugin_under_test.h"
 #include "tests/support/cuda/sample_sources.h"
@@ -65,6 +69,51 @@ TEST(CudaPluginTest, ShowsTheCompilersLog) {
 TEST(CudaPluginTest, KnowsNoSuchArchitecture) {
   EXPECT_THAT(PluginUnderTest().CompileSource(DoublingKernel(), 20, nullptr),
               StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+// Of the only function in a cubin: an ELF file, in whose section .nv.info a word of kind 0x2f has
+// them behind the function's number. 0 if it does not say.
+uint32_t RegistersPerThread(const std::string& cubin) {
+  const auto read = [&cubin](size_t at, auto value) {
+    if (at + sizeof(value) <= cubin.size()) std::memcpy(&value, &cubin[at], sizeof(value));
+    return value;
+  };
+  const auto sections = read(40, uint64_t{0});
+  const auto header = [&](size_t i) { return sections + i * read(58, uint16_t{0}); };
+  const auto names = read(header(read(62, uint16_t{0})) + 24, uint64_t{0});
+  for (size_t i = 0; i < read(60, uint16_t{0}); ++i) {
+    if (std::strcmp(&cubin.at(names + read(header(i), uint32_t{0})), ".nv.info") != 0) continue;
+    const auto begin = read(header(i) + 24, uint64_t{0});
+    const auto end = begin + read(header(i) + 32, uint64_t{0});
+    for (size_t at = begin; at + 4 <= end;) {
+      const bool has_size = cubin.at(at) == 4;
+      if (has_size && cubin.at(at + 1) == 0x2f) return read(at + 8, uint32_t{0});
+      at += has_size ? 4 + read(at + 2, uint16_t{0}) : 4;
+    }
+  }
+  return 0;
+}
+
+TEST(CudaPluginTest, ABlocksThreadsHaveRegistersEnough) {
+  SourceKernel kernel{.source = R"(
+      extern "C" __global__ void mix(const float* x, float* y) {
+        float values[100];
+        #pragma unroll
+        for (int i = 0; i < 100; ++i) values[i] = x[threadIdx.x + 1024 * i];
+        __syncthreads();
+        #pragma unroll
+        for (int i = 0; i < 100; ++i) y[threadIdx.x + 1024 * i] = values[i] * values[99 - i];
+      })",
+                      .name = "mix",
+                      .num_buffers = 2};
+  for (const int block : {128, 512, 768, 1024}) {
+    kernel.block = block;
+    ASSERT_OK_AND_ASSIGN(const std::string cubin,
+                         PluginUnderTest().CompileSource(kernel, 90, nullptr));
+    const uint32_t registers = RegistersPerThread(cubin);
+    EXPECT_GT(registers, block == 128 ? 100u : 32u) << block;
+    EXPECT_LE((registers + 7) / 8 * 8 * block, 65536u) << block;
+  }
 }
 
 TEST(CudaPluginTest, CompilesTheBackendsKernels) {
