@@ -52,6 +52,7 @@ enum class DnnMode : uint8_t {
   kPow,
   kRelu,
   kClippedRelu,
+  kLeakyRelu,
   kSigmoid,
   kTanh,
   kGeluErf,
@@ -97,6 +98,7 @@ struct DnnNode {
   double epsilon = 0;           // kLayerNorm, kRmsNorm
   double lower = 0;             // kClippedRelu
   double upper = 0;
+  double slope = 0;  // kLeakyRelu
 
   friend bool operator==(const DnnNode&, const DnnNode&) = default;
 };

@@ -17,14 +17,29 @@ struct NamedMode {
   DnnMode mode;
 };
 constexpr NamedMode kModes[] = {
-    {"Relu", DnnMode::kRelu}, {"Clip", DnnMode::kClippedRelu}, {"Sigmoid", DnnMode::kSigmoid},
-    {"Tanh", DnnMode::kTanh}, {"Gelu", DnnMode::kGeluErf},     {"Neg", DnnMode::kNeg},
-    {"Abs", DnnMode::kAbs},   {"Sqrt", DnnMode::kSqrt},        {"Exp", DnnMode::kExp},
-    {"Add", DnnMode::kAdd},   {"Mul", DnnMode::kMul},          {"Max", DnnMode::kMax},
-    {"Min", DnnMode::kMin},   {"Sub", DnnMode::kSub},          {"Div", DnnMode::kDiv},
-    {"Log", DnnMode::kLog},   {"Erf", DnnMode::kErf},          {"Reciprocal", DnnMode::kReciprocal},
-    {"Sin", DnnMode::kSin},   {"Cos", DnnMode::kCos},          {"Floor", DnnMode::kFloor},
+    {"Relu", DnnMode::kRelu},
+    {"Clip", DnnMode::kClippedRelu},
+    {"Sigmoid", DnnMode::kSigmoid},
+    {"Tanh", DnnMode::kTanh},
+    {"Gelu", DnnMode::kGeluErf},
+    {"Neg", DnnMode::kNeg},
+    {"Abs", DnnMode::kAbs},
+    {"Sqrt", DnnMode::kSqrt},
+    {"Exp", DnnMode::kExp},
+    {"Add", DnnMode::kAdd},
+    {"Mul", DnnMode::kMul},
+    {"Max", DnnMode::kMax},
+    {"Min", DnnMode::kMin},
+    {"Sub", DnnMode::kSub},
+    {"Div", DnnMode::kDiv},
+    {"Log", DnnMode::kLog},
+    {"Erf", DnnMode::kErf},
+    {"Reciprocal", DnnMode::kReciprocal},
+    {"Sin", DnnMode::kSin},
+    {"Cos", DnnMode::kCos},
+    {"Floor", DnnMode::kFloor},
     {"Ceil", DnnMode::kCeil},
+    {"LeakyRelu", DnnMode::kLeakyRelu},
 };
 
 std::optional<DnnMode> ModeOf(const Epilogue& node) {
@@ -82,6 +97,19 @@ int AddNormConstant(const DnnFrame& frame, const EpilogueNode& node, PackedConst
                                  .epsilon = node.node.attributes.GetFloat("epsilon", 1e-5)}));
 }
 
+// clip(alpha * x + beta, 0, 1), which cuDNN has in pieces.
+int AddHardSigmoid(const DnnFrame& frame, int x, float alpha, float beta, int result,
+                   DnnBuilder& graph) {
+  const int scaled = graph.AddVirtual(frame.full), shifted = graph.AddVirtual(frame.full);
+  graph.Add(
+      {.mode = DnnMode::kMul, .inputs = {x, graph.AddNumber(alpha, frame.full)}, .output = scaled});
+  graph.Add({.mode = DnnMode::kAdd,
+             .inputs = {scaled, graph.AddNumber(beta, frame.full)},
+             .output = shifted});
+  graph.Add({.mode = DnnMode::kClippedRelu, .inputs = {shifted}, .output = result, .upper = 1});
+  return result;
+}
+
 // The result of one node: virtual, or the program's output.
 int AddResult(const DnnFrame& frame, bool is_last, const ProgramBuilder& program,
               DnnBuilder& graph) {
@@ -116,6 +144,14 @@ int DnnBuilder::AddVirtual(const DnnTensor& like) {
   return static_cast<int>(graph_.tensors.size()) - 1;
 }
 
+int DnnBuilder::AddNumber(float value, const DnnTensor& like) {
+  DnnTensor tensor{.value = value};
+  tensor.dims.assign(like.dims.size(), 1);
+  tensor.strides = tensor.dims;
+  graph_.tensors.push_back(std::move(tensor));
+  return static_cast<int>(graph_.tensors.size()) - 1;
+}
+
 Launch DnnBuilder::Finish() && { return Launch{std::move(graph_), std::move(buffers_)}; }
 
 int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuilder& graph) {
@@ -136,7 +172,9 @@ int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuil
 bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first) {
   for (size_t i = first; i < nodes.size(); ++i) {
     if (nodes[i].factor.has_value()) return false;
-    if (nodes[i].node.op != "BatchNormalization" && !ModeOf(nodes[i].node)) return false;
+    const absl::string_view op = nodes[i].node.op;
+    if (op == "BatchNormalization" || op == "HardSigmoid" || op == "HardSwish") continue;
+    if (!ModeOf(nodes[i].node)) return false;
   }
   return true;
 }
@@ -160,6 +198,21 @@ void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const 
       running = result;
       continue;
     }
+    if (node.op == "HardSigmoid") {
+      running =
+          AddHardSigmoid(frame, running, static_cast<float>(node.attributes.GetFloat("alpha", 0.2)),
+                         static_cast<float>(node.attributes.GetFloat("beta", 0.5)),
+                         AddResult(frame, is_last, program, graph), graph);
+      continue;
+    }
+    if (node.op == "HardSwish") {
+      const int gate =
+          AddHardSigmoid(frame, running, 1.0F / 6, 0.5F, graph.AddVirtual(frame.full), graph);
+      const int result = AddResult(frame, is_last, program, graph);
+      graph.Add({.mode = DnnMode::kMul, .inputs = {running, gate}, .output = result});
+      running = result;
+      continue;
+    }
     DnnNode pointwise{.mode = *ModeOf(node), .inputs = {running}};
     if (!node.operands.empty()) {
       pointwise.inputs.push_back(AddSpread(frame, nodes[i].first_operand, program, graph));
@@ -169,6 +222,7 @@ void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const 
       pointwise.lower = node.attributes.GetFloat("min", -kLargest);
       pointwise.upper = node.attributes.GetFloat("max", kLargest);
     }
+    if (node.op == "LeakyRelu") pointwise.slope = node.attributes.GetFloat("alpha", 0.01);
     running = pointwise.output = AddResult(frame, is_last, program, graph);
     graph.Add(std::move(pointwise));
   }

@@ -29,6 +29,8 @@ class DnnBuilder {
   int AddBuffer(DnnTensor tensor, BufferRef buffer);
   // A value that stays inside, of `like`'s dims, as float32.
   int AddVirtual(const DnnTensor& like);
+  // A number beside values of as many dims as `like` has.
+  int AddNumber(float value, const DnnTensor& like);
   void Add(DnnNode node) { graph_.nodes.push_back(std::move(node)); }
 
   Launch Finish() &&;

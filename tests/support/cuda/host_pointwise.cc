@@ -29,6 +29,8 @@ double Result(const DnnNode& node, double a, double b) {
       return std::max(a, 0.0);
     case DnnMode::kClippedRelu:
       return std::clamp(a, node.lower, node.upper);
+    case DnnMode::kLeakyRelu:
+      return a < 0 ? node.slope * a : a;
     case DnnMode::kSigmoid:
       return 1 / (1 + std::exp(-a));
     case DnnMode::kTanh:

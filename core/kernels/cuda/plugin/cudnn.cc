@@ -71,6 +71,7 @@ absl::StatusOr<fe::PointwiseMode_t> PointwiseMode(DnnMode mode) {
       {DnnMode::kPow, Mode::POW},
       {DnnMode::kRelu, Mode::RELU_FWD},
       {DnnMode::kClippedRelu, Mode::RELU_FWD},
+      {DnnMode::kLeakyRelu, Mode::RELU_FWD},
       {DnnMode::kSigmoid, Mode::SIGMOID_FWD},
       {DnnMode::kTanh, Mode::TANH_FWD},
       {DnnMode::kGeluErf, Mode::GELU_FWD},
@@ -323,6 +324,9 @@ class Translator {
     if (node.mode == DnnMode::kClippedRelu) {
       attributes.set_relu_lower_clip(static_cast<float>(node.lower))
           .set_relu_upper_clip(static_cast<float>(node.upper));
+    }
+    if (node.mode == DnnMode::kLeakyRelu) {
+      attributes.set_relu_lower_clip_slope(static_cast<float>(node.slope));
     }
     if (inputs.size() == 1) return out_.pointwise(inputs[0], attributes);
     if (inputs.size() == 2) return out_.pointwise(inputs[0], inputs[1], attributes);

@@ -60,7 +60,11 @@ class Maker {
   }
   int Pointwise(DnnMode mode, std::vector<int> inputs) {
     const DnnTensor like = At(inputs[0]);
-    return Node({.op = DnnOp::kPointwise, .mode = mode, .inputs = std::move(inputs), .upper = 6},
+    return Node({.op = DnnOp::kPointwise,
+                 .mode = mode,
+                 .inputs = std::move(inputs),
+                 .upper = 6,
+                 .slope = 0.125},
                 like.dims, like.strides);
   }
 
@@ -136,12 +140,18 @@ void AddConvolutions(const Adder& add) {
       {"sigmoid", DnnMode::kSigmoid},   {"tanh", DnnMode::kTanh},
       {"gelu_erf", DnnMode::kGeluErf},  {"gelu_tanh", DnnMode::kGeluTanh},
       {"swish", DnnMode::kSwish},       {"elu", DnnMode::kElu},
-      {"relu6", DnnMode::kClippedRelu},
+      {"relu6", DnnMode::kClippedRelu}, {"leaky_relu", DnnMode::kLeakyRelu},
   };
   for (const auto& [name, mode] : activations) {
     add("conv_bias_" + name,
         [mode = mode](Maker& m) { return m.Pointwise(mode, {Bias(m, Conv3x3(m))}); });
   }
+  add("conv_bias_hard_swish", [](Maker& m) {
+    const int biased = Bias(m, Conv3x3(m));
+    const int scaled = m.Pointwise(DnnMode::kMul, {biased, m.Number(1.0F / 6, 4)});
+    const int shifted = m.Pointwise(DnnMode::kAdd, {scaled, m.Number(0.5F, 4)});
+    return m.Pointwise(DnnMode::kMul, {biased, m.Pointwise(DnnMode::kClippedRelu, {shifted})});
+  });
   add("conv_scale_bias_relu", [](Maker& m) {
     const int scaled = m.Pointwise(DnnMode::kMul, {Conv3x3(m), m.Image(kPerChannel)});
     return Relu(m, Bias(m, scaled));

@@ -228,6 +228,9 @@ std::vector<KernelSpec> ElementwiseChains() {
       "a = Sin(x)\nb = Cos(a)\nc = Erf(b)\nd = Reciprocal(c)\ne = Tanh(d)\nf = Sigmoid(e)\n"
       "y = Gelu(f) {approximate=\"tanh\"}\noutput y\n",
       "input x: FLOAT[4,8]\ninput z: FLOAT[4,8]\n"
+      "a = Sub(x, z)\nb = LeakyRelu(a) {alpha=0.1}\nc = HardSigmoid(b) {alpha=0.3, beta=0.4}\n"
+      "y = HardSwish(c)\noutput y\n",
+      "input x: FLOAT[4,8]\ninput z: FLOAT[4,8]\n"
       "e = Exp(x)\nd = Div(z, e)\nf = Floor(d)\ng = Mul(f, x)\ny = Ceil(g)\noutput y\n",
   };
   std::vector<KernelSpec> specs;

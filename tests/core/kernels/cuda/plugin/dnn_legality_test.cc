@@ -53,6 +53,8 @@ const std::map<std::string, Expected>& Expectations() {
       {"conv_bias_swish", {kRun, kRun}},
       {"conv_bias_elu", {kPre, kPre}},
       {"conv_bias_relu6", {kPre, kPre}},
+      {"conv_bias_leaky_relu", {kRun, kRun}},
+      {"conv_bias_hard_swish", {kRun, kRun}},
       {"conv_scale_bias_relu", {kRun, kRun}},
       {"grouped_conv_bias_relu", {kPre, kPre}},
       {"depthwise_conv", {kPre, kPre}},
@@ -191,8 +193,9 @@ TEST_F(DnnLegalityTest, PrecompiledPlansBuildByTheirNames) {
 TEST_F(DnnLegalityTest, PlansCompileAtRunTime) {
   if (!can_compile_) GTEST_SKIP() << "no libcuda.so.1, nor one to link with";
   // One of each kind: this takes up to a second each.
-  const std::vector<std::string> kinds = {"conv_bias_gelu_erf", "product_bias_gelu", "attention",
-                                          "gated_product",      "layer_norm",        "max_pool"};
+  const std::vector<std::string> kinds = {
+      "conv_bias_gelu_erf", "conv_bias_leaky_relu", "conv_bias_hard_swish", "product_bias_gelu",
+      "attention",          "gated_product",        "layer_norm",           "max_pool"};
   for (const DnnCase& c : DnnCases(model::DType::kFloat16, MathPolicy::kTf32)) {
     if (std::find(kinds.begin(), kinds.end(), c.name) == kinds.end()) continue;
     const std::vector<LibraryPlan> plans = Plans(c);
