@@ -95,7 +95,8 @@ class Finder {
         if (!number || (divides && running != 0)) continue;
         const double scale = divides ? 1 / *number : *number;
         const auto product = ProducerOf(node.inputs[running], *scaling, "MatMul");
-        if (!product || !std::isfinite(scale) || TypeOf(node.inputs[running]) != TypeOf(value)) {
+        if (!product || !std::isfinite(static_cast<float>(scale)) ||
+            TypeOf(node.inputs[running]) != TypeOf(value)) {
           continue;
         }
         found_.nodes.push_back(*scaling);

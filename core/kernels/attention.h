@@ -25,13 +25,15 @@ inline constexpr char kAttentionOp[] = "Attention";
 
 // Nodes of a graph that are one attention.
 struct Attention {
-  std::vector<model::NodeId> nodes;  // the Softmax, then the others in order
+  // The Softmax, which they are known by, then the others in order: the last one makes the result.
+  std::vector<model::NodeId> nodes;
   model::AttributeMap attributes;
   std::vector<model::ValueId> operands;  // q, k, v and the mask if there is one
   model::ValueId result;
 };
 
-// The node that reads a value, if it does so once and nobody else needs the value.
+// The node that reads a value, if it does so once, nobody else needs the value, and neither it nor
+// the node that makes the value is part of another kernel already.
 using SoleReader = std::function<std::optional<model::NodeId>(model::ValueId)>;
 
 // The attention that a node is the Softmax of.

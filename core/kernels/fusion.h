@@ -40,7 +40,7 @@ struct ElementwiseNode {
 };
 
 // Pow by a constant 2, 3 or 1/2 is a cheap multiplication or root where others are dear: specs of
-// such a Pow carry the exponent in this attribute, although specs hold no other values.
+// such a Pow carry the exponent in this attribute (and of attention the scale, attention.h).
 inline constexpr char kExponentAttribute[] = "exponent";
 void NoteExponent(absl::string_view op, const model::Tensor* exponent,
                   model::AttributeMap* attributes);

@@ -1,7 +1,7 @@
 #pragma once
 
-// KernelSpec: everything that decides how long a kernel takes, and nothing else: no names, no
-// values. KernelKey is its canonical text.
+// KernelSpec: everything that decides how long a kernel takes, and nothing else: no names, and no
+// values but those that fusion.h and attention.h name. KernelKey is its canonical text.
 
 #include <cstdint>
 #include <string>
@@ -39,7 +39,7 @@ struct Epilogue {
 inline constexpr char kReorderOp[] = "Reorder";
 
 struct KernelSpec {
-  std::string op;  // main operator, in canonical form, or kReorderOp
+  std::string op;  // main operator, in canonical form; kReorderOp; kAttentionOp
   model::AttributeMap attributes;
   std::vector<Operand> inputs;   // left-out optional inputs have dtype kUndefined
   std::vector<Operand> outputs;  // left-out ones too
@@ -71,8 +71,8 @@ KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
                     std::vector<Operand> inputs, std::vector<model::TensorType> outputs,
                     int threads, int constant_footprint_log2, Storage storage = Storage::kWide);
 
-// Nodes that run as one kernel: the main node first, then the epilogue. No nodes at all: a value
-// changes its layout (kReorderOp).
+// Nodes that run as one kernel, the main node (of attention the Softmax) first. None at all: a
+// value changes its layout (kReorderOp).
 struct KernelGroup {
   std::vector<model::NodeId> nodes;
   KernelSpec spec;

@@ -123,17 +123,19 @@ class Partitioner {
   }
 
  private:
-  // Each node is part of one at most.
+  // Each node is part of one at most, of the first that can have it.
   void FindAttentions() {
     std::set<NodeId> taken;
+    const auto sole_reader = [&](ValueId value) -> std::optional<NodeId> {
+      const std::optional<NodeId> reader = SoleReaderOf(value);
+      const bool is_free =
+          reader && taken.count(*reader) == 0 && taken.count(graph_.value(value).producer) == 0;
+      return is_free ? reader : std::nullopt;
+    };
     for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!runs_[i]) continue;
-      std::optional<Attention> found =
-          FindAttention(graph_, NodeId(i), [this](ValueId value) { return SoleReaderOf(value); });
-      if (!found || std::any_of(found->nodes.begin(), found->nodes.end(),
-                                [&](NodeId node) { return taken.count(node) > 0; })) {
-        continue;
-      }
+      std::optional<Attention> found = FindAttention(graph_, NodeId(i), sole_reader);
+      if (!found) continue;
       taken.insert(found->nodes.begin(), found->nodes.end());
       attentions_.emplace(NodeId(i), *std::move(found));
     }

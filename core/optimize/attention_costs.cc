@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -16,10 +15,17 @@ namespace quotient::optimize {
 
 using egraph::ENodeId;
 
-void ENodeCosts::AddAttentions(ENodeId weighted) {
-  for (AttentionENodes& nodes : FindAttentions(tensors_, weighted)) {
-    const int kernel = AttentionKernel(nodes);
-    if (kernel >= 0) attentions_.push_back({nodes, kernel});
+void ENodeCosts::AddAttentions() {
+  const std::vector<egraph::ClassId> roots = tensors_.CanonicalRoots();
+  const auto is_output = [&](ENodeId node) {
+    return std::ranges::find(roots, tensors_.egraph->class_of(node)) != roots.end();
+  };
+  for (const ENodeId product : products_) {
+    for (const AttentionENodes& nodes : FindAttentions(tensors_, product)) {
+      if (is_output(nodes.scores) || is_output(nodes.logits) || is_output(nodes.softmax)) continue;
+      const int kernel = AttentionKernel(nodes);
+      if (kernel >= 0) attentions_.push_back({nodes, kernel});
+    }
   }
 }
 
@@ -51,45 +57,32 @@ int ENodeCosts::AttentionKernel(const AttentionENodes& nodes) {
     const kernels::KernelSpec spec = prices_.Spec(transpose);
     attributes.Set(kPermutations[i], spec.attributes.GetInts("perm"));
     operands[i] = spec.inputs[0];
-    operands[i].layout = kernels::Layout::kPlain;
   }
+  for (kernels::Operand& operand : operands) operand.layout = kernels::Layout::kPlain;
   return known->second = KernelIndex(kernels::MakeSpec(
              kernels::kAttentionOp, attributes, std::move(operands), {last.outputs[0].type},
              partition_.threads, footprint_log2_, partition_.storage));
 }
 
-// What the one kernel saves: all that the Transposes and the Softmax cost, and of the products what
-// is more than it takes.
+// What the one kernel saves, on two pairs, each of which saves at most what its consumer costs: on
+// the last product behind the Softmax, which needs that nobody else wants the weights, and what is
+// more on the Softmax behind its logits.
 void ENodeCosts::AddAttentionFusions(std::vector<extract::Fusion>* fusions) const {
-  using Kind = extract::Fusion::Kind;
-  std::map<std::pair<ENodeId, ENodeId>, extract::Fusion> best;  // by consumer and producer
-  std::set<ENodeId> last;
-  const auto add = [&best](ENodeId consumer, ENodeId producer, double saving, Kind kind) {
-    if (!(saving > 0) || std::isinf(saving)) return;
-    extract::Fusion& fusion = best[{consumer, producer}];
-    if (saving > fusion.saving) fusion = {consumer, producer, saving, kind};
+  std::map<std::pair<ENodeId, ENodeId>, double> savings;  // by consumer and producer: the largest
+  const auto add = [&savings](ENodeId consumer, ENodeId producer, double saving) {
+    double& largest = savings[{consumer, producer}];
+    largest = std::max(largest, saving);
   };
   for (const auto& [nodes, kernel] : attentions_) {
-    const double scores = Cost(nodes.scores), softmax = Cost(nodes.softmax);
-    const double weighted = Cost(nodes.weighted);
-    const double saved = scores + softmax + weighted - CostOf(kernel, false);
-    if (!(saved > 0)) continue;
-    last.insert(nodes.weighted);
-    add(nodes.softmax, nodes.logits, std::min(saved, softmax), Kind::kEpilogue);
-    add(nodes.weighted, nodes.softmax, std::min(saved - softmax, weighted), Kind::kEpilogue);
-    for (int i = 0; i < 3; ++i) {
-      const ENodeId transpose = nodes.transposes[i];
-      if (KernelOf(transpose) < 0) continue;
-      add(i < 2 ? nodes.scores : nodes.weighted, transpose, Cost(transpose), Kind::kInPlace);
-    }
+    const double softmax = Cost(nodes.softmax), weighted = Cost(nodes.weighted);
+    const double saved = Cost(nodes.scores) + softmax + weighted - CostOf(kernel, false);
+    if (!std::isfinite(saved) || saved <= 0) continue;
+    add(nodes.weighted, nodes.softmax, std::min(saved, weighted));
+    add(nodes.softmax, nodes.logits, std::clamp(saved - weighted, 0.0, softmax));
   }
-  for (const ENodeId transpose : transposes_) {
-    const egraph::EGraph& graph = *tensors_.egraph;
-    for (const ENodeId node : graph.nodes(graph.Find(graph.node(transpose).children[0]))) {
-      if (last.contains(node)) add(transpose, node, Cost(transpose), Kind::kEpilogue);
-    }
+  for (const auto& [pair, saving] : savings) {
+    if (saving > 0) fusions->push_back({pair.first, pair.second, saving});
   }
-  for (const auto& [pair, fusion] : best) fusions->push_back(fusion);
 }
 
 }  // namespace quotient::optimize

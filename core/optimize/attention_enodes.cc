@@ -86,7 +86,8 @@ class Finder {
           AttentionENodes with_scale = found;
           with_scale.scale = divides ? 1 / *number : *number;
           if (!with_scale.logits.valid()) with_scale.logits = scaled;
-          if (std::isfinite(with_scale.scale)) AddScores(Child(scaled, running), with_scale);
+          if (!std::isfinite(static_cast<float>(with_scale.scale))) continue;
+          AddScores(Child(scaled, running), with_scale);
         }
       });
     }

@@ -1,6 +1,7 @@
 #include "core/optimize/enode_costs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -58,13 +59,12 @@ void ENodeCosts::Refresh() {
   epilogues_.clear();
   attentions_.clear();
   products_.clear();
-  transposes_.clear();
   slices_.clear();
   for (egraph::ClassId cls : graph.classes()) {
     for (ENodeId node : graph.nodes(cls)) AddENode(node);
   }
   ShareEpilogues();
-  for (const ENodeId product : products_) AddAttentions(product);
+  AddAttentions();
   AddSplits();
 }
 
@@ -125,7 +125,6 @@ void ENodeCosts::AddENode(ENodeId node) {
   if (content.elementwise) AddEpilogues(node, fingerprint);
   if (word.name == "Slice") slices_.push_back(node);
   if (partition_.fuses_attention && word.name == "MatMul") products_.push_back(node);
-  if (partition_.fuses_attention && word.name == "Transpose") transposes_.push_back(node);
 }
 
 void ENodeCosts::AddSplits() {
@@ -382,7 +381,8 @@ int ENodeCosts::Request(std::span<const ENodeId> nodes) {
     if (split.kernel >= 0 && ChosenParts(split, chosen).size() > 1) kernels.push_back(split.kernel);
   }
   for (const auto& [of, kernel] : attentions_) {
-    const ENodeId all[] = {of.scores, of.logits, of.softmax, of.weighted};
+    std::vector<ENodeId> all = {of.scores, of.logits, of.softmax, of.weighted};
+    std::ranges::copy_if(of.transposes, std::back_inserter(all), &ENodeId::valid);
     if (std::ranges::all_of(all, [&](ENodeId node) { return chosen[node.value()]; })) {
       kernels.push_back(kernel);
     }

@@ -26,8 +26,9 @@ namespace quotient::optimize {
 // An element-wise e-node that runs as the epilogue of one of its children is charged a share of
 // its stand-alone cost (epilogue_share.h): fused, it costs next to nothing, and how much exactly
 // only the end-to-end run can say. Slices that can be one Split are charged no more than that
-// costs. Where attention is one kernel, its e-nodes together cost what that does, the Transposes
-// around it included.
+// costs. Where attention is one kernel, its e-nodes together cost what that does. The Transposes
+// around it, which it does too, are charged all the same: that they are free there, and only there,
+// is nothing that pairs of e-nodes can say.
 class ENodeCosts final : public extract::CostFunction {
  public:
   // Borrows both. `constant_footprint_log2` goes into every kernel's spec, as does how the prices'
@@ -94,7 +95,7 @@ class ENodeCosts final : public extract::CostFunction {
   };
 
   void AddENode(egraph::ENodeId node);
-  void AddAttentions(egraph::ENodeId weighted);
+  void AddAttentions();
   // The kernel that they are together; -1: none.
   int AttentionKernel(const AttentionENodes& nodes);
   int KernelOf(egraph::ENodeId node) const {
@@ -138,9 +139,7 @@ class ENodeCosts final : public extract::CostFunction {
   std::vector<ENode> enodes_;             // by ENodeId
   std::vector<Epilogue> epilogues_;
   std::vector<Attention> attentions_;
-  // MatMuls and Transposes, where attention is one kernel.
-  std::vector<egraph::ENodeId> products_;
-  std::vector<egraph::ENodeId> transposes_;
+  std::vector<egraph::ENodeId> products_;  // MatMuls, where attention is one kernel
   std::vector<egraph::ENodeId> slices_;
   std::vector<Split> splits_;
   std::vector<cost::KernelCost> kernels_;  // by number, those that occur here

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -113,7 +114,75 @@ class Lowering {
     return std::move(program).Finish();
   }
 
+  // Node by node, what libraries have nothing for.
+  std::optional<Program> Host() const {
+    ProgramBuilder program(spec_, "host");
+    std::vector<Part> inputs;
+    for (int i = 0; i < 3; ++i) {
+      constexpr const char* kPermutations[] = {"q_perm", "k_perm", "v_perm"};
+      inputs.push_back(HostTranspose({spec_.inputs[i], {i, {}}}, kPermutations[i], program));
+    }
+    std::vector<int64_t> dims = inputs[0].operand.type.dims();
+    dims.back() = inputs[1].operand.type.dims().back();
+    Part scores = HostStep("MatMul", {}, {inputs[0], inputs[1]}, dims, program);
+    const BufferRef scale = program.Constant(
+        {.form = PackedConstant::Form::kFilled, .value = scale_, .type = type_, .elements = 1});
+    scores = HostStep("Mul", {}, {scores, {OperandOf({}), {-1, scale}}}, dims, program);
+    if (tensors_.mask) {
+      scores = HostStep("Add", {}, {scores, {spec_.inputs[3], {3, {}}}}, dims, program);
+    }
+    scores = HostStep("Softmax", {{"axis", int64_t{-1}}}, {scores}, dims, program);
+    dims.back() = inputs[2].operand.type.dims().back();
+    const Part y = HostStep("MatMul", {}, {scores, inputs[2]}, dims, program);
+    const model::Ints* permutation = spec_.attributes.FindInts("y_perm");
+    model::AttributeMap attributes;
+    if (permutation != nullptr) attributes.Set("perm", *permutation);
+    AddHostStep(permutation != nullptr ? "Transpose" : "Identity", attributes, {y},
+                spec_.outputs[0], program.Output(0), program);
+    return std::move(program).Finish();
+  }
+
  private:
+  // A tensor, and where it is.
+  struct Part {
+    Operand operand;
+    ProgramBuilder::PartOperand where;
+  };
+
+  void AddHostStep(absl::string_view op, const model::AttributeMap& attributes,
+                   const std::vector<Part>& inputs, const Operand& output, const BufferRef& target,
+                   ProgramBuilder& program) const {
+    KernelSpec step;
+    step.op = std::string(op);
+    step.attributes = attributes;
+    step.storage = spec_.storage;
+    step.outputs = {output};
+    std::vector<ProgramBuilder::PartOperand> where;
+    for (const Part& input : inputs) {
+      step.inputs.push_back(input.operand);
+      where.push_back(input.where);
+    }
+    program.AddPart(*LowerToHost(step), where, {&target, 1});
+  }
+
+  // Into memory of its own.
+  Part HostStep(absl::string_view op, const model::AttributeMap& attributes,
+                const std::vector<Part>& inputs, const std::vector<int64_t>& dims,
+                ProgramBuilder& program) const {
+    const Operand output = OperandOf(dims);
+    const BufferRef target = program.Temporary(BytesOf(dims, type_));
+    AddHostStep(op, attributes, inputs, output, target, program);
+    return {output, {-1, target}};
+  }
+
+  Part HostTranspose(const Part& input, absl::string_view name, ProgramBuilder& program) const {
+    const model::Ints* permutation = spec_.attributes.FindInts(name);
+    if (permutation == nullptr) return input;
+    std::vector<int64_t> dims;
+    for (const int64_t axis : *permutation) dims.push_back(input.operand.type.dims()[axis]);
+    return HostStep("Transpose", {{"perm", *permutation}}, {input}, dims, program);
+  }
+
   // The elements of a row beside each other, a whole number of packs of eight; rows of 16-bit
   // floats at multiples of 16 bytes.
   bool DnnTakes(const View& view) const {
@@ -220,6 +289,10 @@ class Lowering {
 };
 
 }  // namespace
+
+std::optional<Program> LowerAttentionToHost(const KernelSpec& spec) {
+  return Lowering(spec, MathPolicy::kStrict32).Host();
+}
 
 std::vector<Program> LowerAttention(const KernelSpec& spec, MathPolicy policy) {
   if (spec.op != kAttentionOp || !IsOfOneFloatType(spec)) return {};

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/kernels/attention.h"
 #include "core/kernels/cuda/program_builder.h"
 #include "core/kernels/cuda/source/programs.h"
 #include "core/ops/op.h"
@@ -15,6 +16,7 @@ bool IsThere(const Operand& operand) { return operand.type.dtype != model::DType
 }  // namespace
 
 std::optional<Program> LowerToHost(const KernelSpec& spec) {
+  if (spec.op == kAttentionOp) return LowerAttentionToHost(spec);
   if (ops::FindOp(spec.op) == nullptr) return std::nullopt;
   ProgramBuilder program(spec, "host");
   Launch launch{HostKernel{spec}, {}};

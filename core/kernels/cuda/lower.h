@@ -18,6 +18,7 @@ std::vector<Program> Lower(const KernelSpec& spec, MathPolicy policy);
 
 // The host computes it; nothing where there is no reference evaluation.
 std::optional<Program> LowerToHost(const KernelSpec& spec);
+std::optional<Program> LowerAttentionToHost(const KernelSpec& spec);  // a part of it
 
 // The kinds, each with the programs that it has for a spec; none where it is not concerned.
 std::vector<Program> LowerConvolution(const KernelSpec& spec, MathPolicy policy);

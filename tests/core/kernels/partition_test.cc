@@ -197,6 +197,8 @@ TEST(PartitionTest, WhatOnlyLooksLikeAttention) {
            "y = MatMul(p, v)",
            "const c: float32[] = [0.0]\ns = MatMul(q, k)\nd = Div(s, c)\n"
            "p = Softmax(d) {axis=3}\ny = MatMul(p, v)",
+           "const c: float32[] = [1e-40]\ns = MatMul(q, k)\nd = Div(s, c)\n"
+           "p = Softmax(d) {axis=3}\ny = MatMul(p, v)",
            // A mask that makes the scores larger.
            "input m: float32[1,2,3,5,6]\ninput w: float32[1,2,3,6,7]\ns = MatMul(q, k)\n"
            "a = Add(s, m)\np = Softmax(a) {axis=4}\ny = MatMul(p, w)",
@@ -205,6 +207,18 @@ TEST(PartitionTest, WhatOnlyLooksLikeAttention) {
        }) {
     EXPECT_FALSE(AttentionOf(std::string(kHeads) + lines).has_value()) << lines;
   }
+}
+
+// One that has no more than a Transpose in common with the one before is found without it.
+TEST(PartitionTest, ATransposeIsPartOfOneAttention) {
+  const model::Graph graph =
+      GraphOf({"two",
+               "input q: float32[3,5,4]\ninput k: float32[3,4,6]\ninput v: float32[3,6,7]\n"
+               "input l: float32[3,5,9]\ninput w: float32[3,9,2]\ns = MatMul(q, k)\n"
+               "p = Softmax(s) {axis=2}\no = MatMul(p, v)\nt = Transpose(o) {perm=[0,2,1]}\n"
+               "r = MatMul(t, l)\nu = Softmax(r) {axis=2}\ny = MatMul(u, w)\noutput y\n"});
+  EXPECT_EQ(Describe(graph, {.fuses_attention = true}),
+            "Attention q k v -> t\nAttention t l w -> y\n");
 }
 
 // The weighted values of one are the scores of the next.

@@ -195,24 +195,21 @@ absl::StatusOr<TwoCosts> CostsOf(const model::Graph& graph, cost::CostModel& mod
   return result;
 }
 
+constexpr char kAttention[] = R"(graph g {
+  input q: float16[2,12,128,64]
+  input k: float16[2,12,64,128]
+  input v: float16[2,12,128,64]
+  input mask: float16[2,1,1,128]
+  const c: float16[] = [8.0]
+  s = MatMul(q, k)
+  d = Div(s, c)
+  m = Add(d, mask)
+  p = Softmax(m) {axis=3}
+  y = MatMul(p, v)
+  output y
+})";
+
 TEST(ENodeCosts, AttentionCostsWhatItsOneKernelDoes) {
-  constexpr char kAttention[] = R"(graph g {
-    input q: float16[2,128,12,64]
-    input k: float16[2,128,12,64]
-    input v: float16[2,128,12,64]
-    input mask: float16[2,1,1,128]
-    const c: float16[] = [8.0]
-    a = Transpose(q) {perm=[0,2,1,3]}
-    b = Transpose(k) {perm=[0,2,3,1]}
-    w = Transpose(v) {perm=[0,2,1,3]}
-    s = MatMul(a, b)
-    d = Div(s, c)
-    m = Add(d, mask)
-    p = Softmax(m) {axis=3}
-    o = MatMul(p, w)
-    y = Transpose(o) {perm=[0,2,1,3]}
-    output y
-  })";
   ASSERT_OK_AND_ASSIGN(const auto h200, cost::NewAnalyticCostModel("model:h200"));
   WithAttention model(h200.get());
   model::Graph graph = testing::MustParse(kAttention);
@@ -222,12 +219,51 @@ TEST(ENodeCosts, AttentionCostsWhatItsOneKernelDoes) {
   EXPECT_NEAR(costs.of_enodes, costs.predicted, 0.01 * costs.predicted);
   ASSERT_OK_AND_ASSIGN(const TwoCosts apart, CostsOf(graph, *h200));
   EXPECT_GT(apart.of_enodes, 2 * costs.of_enodes);
+}
 
-  // Not if somebody else wants the weights.
-  graph.outputs.push_back(*graph.FindValue("p"));
-  ASSERT_OK_AND_ASSIGN(const TwoCosts wanted, CostsOf(graph, model));
-  EXPECT_GT(wanted.kernels.size(), 1u);
-  EXPECT_GT(wanted.of_enodes, costs.of_enodes);
+TEST(ENodeCosts, AttentionSavesNothingWhereSomebodyElseWantsAPartOfIt) {
+  ASSERT_OK_AND_ASSIGN(const auto h200, cost::NewAnalyticCostModel("model:h200"));
+  WithAttention model(h200.get());
+  for (const char* output : {"s", "m", "p"}) {
+    model::Graph graph = testing::MustParse(kAttention);
+    graph.outputs.push_back(*graph.FindValue(output));
+    ASSERT_OK(ops::InferTypes(graph));
+    ASSERT_OK_AND_ASSIGN(const TwoCosts costs, CostsOf(graph, model));
+    ASSERT_OK_AND_ASSIGN(const TwoCosts apart, CostsOf(graph, *h200));
+    EXPECT_GT(costs.kernels.size(), 1u) << output;
+    EXPECT_DOUBLE_EQ(costs.of_enodes, apart.of_enodes) << output;
+  }
+}
+
+// All kernels cost the same, so that what pairs save has to be shared out.
+TEST(ENodeCosts, AttentionSavesNoMoreThanItsENodesCost) {
+  model::Graph graph = testing::MustParse(R"(graph g {
+    input q: float32[2,5,4,8]
+    input k: float32[2,6,4,8]
+    input v: float32[2,6,4,8]
+    a = Transpose(q) {perm=[0,2,1,3]}
+    b = Transpose(k) {perm=[0,2,3,1]}
+    c = Transpose(v) {perm=[0,2,1,3]}
+    s = MatMul(a, b)
+    p = Softmax(s) {axis=3}
+    o = MatMul(p, c)
+    y = Transpose(o) {perm=[0,2,1,3]}
+    output y
+  })");
+  ASSERT_OK(ops::InferTypes(graph));
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  RecordingModel plain;
+  WithAttention model(&plain);
+  KernelPrices prices(&model);
+  const ENodeCosts costs(tensors, &prices, 0);
+  const std::vector<egraph::ClassId> roots = tensors.CanonicalRoots();
+  for (const char* const extractor : {"tree", "dag", "exact"}) {
+    const auto only =
+        extract::FindExtractor(extractor)->Extract({*tensors.egraph, costs, roots}, {});
+    ASSERT_OK(only.status());
+    EXPECT_DOUBLE_EQ(only->cost, 1 + 4) << extractor;  // the attention, and four Transposes
+    EXPECT_LE(only->lower_bound, only->cost) << extractor;
+  }
 }
 
 TEST(ENodeCosts, AttentionIsMeasuredWithAllOfItsENodes) {
