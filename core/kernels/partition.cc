@@ -10,6 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/attention.h"
 #include "core/kernels/fusion.h"
+#include "core/kernels/kernel_nodes.h"
 #include "core/kernels/layout.h"
 #include "core/kernels/layout_plan.h"
 #include "core/kernels/storage.h"
@@ -55,29 +56,6 @@ absl::StatusOr<std::vector<bool>> ChooseNodes(const Graph& graph) {
   return runs;
 }
 
-// How each value is read by the nodes that run, and whether others need it too.
-struct Readers {
-  std::vector<std::vector<NodeId>> by_value;  // a node once per input it reads the value through
-  std::vector<bool> escapes;                  // graph output, or read by a node that does not run
-};
-
-Readers FindReaders(const Graph& graph, const std::vector<bool>& runs) {
-  Readers readers{std::vector<std::vector<NodeId>>(graph.values.size()),
-                  std::vector<bool>(graph.values.size(), false)};
-  const std::vector<bool> live = model::LiveNodes(graph);
-  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    for (ValueId id : graph.nodes[i].inputs) {
-      if (!id.valid()) continue;
-      if (runs[i])
-        readers.by_value[id.value()].push_back(NodeId(i));
-      else if (live[i])
-        readers.escapes[id.value()] = true;
-    }
-  }
-  for (ValueId id : graph.outputs) readers.escapes[id.value()] = true;
-  return readers;
-}
-
 // The footprint class of the constants that the nodes read, each once.
 int ConstantFootprint(const Graph& graph, const std::vector<bool>& runs, Storage storage) {
   std::set<ValueId> seen;
@@ -99,117 +77,23 @@ class Partitioner {
       : graph_(graph),
         options_(options),
         runs_(std::move(runs)),
-        readers_(FindReaders(graph, runs_)),
         home_(graph.values.size(), Layout::kPlain),
         footprint_(ConstantFootprint(graph, runs_, options.storage)) {
     if (options.channels_last) home_ = PlanLayouts(graph, runs_);
   }
 
   std::vector<KernelGroup> Run() {
-    // A kernel stands where its last node does: then all operands of its epilogue are there.
-    if (options_.fuses_attention) FindAttentions();
-    std::vector<std::vector<NodeId>> chains = FuseNodes();
-    std::sort(chains.begin(), chains.end(),
-              [](const auto& a, const auto& b) { return a.back() < b.back(); });
-    for (const std::vector<NodeId>& chain : chains) {
-      const auto attention = attentions_.find(chain.front());
-      if (attention != attentions_.end()) {
-        AddAttention(attention->second);
+    for (const KernelNodes& kernel : FindKernels(graph_, runs_, options_.fuses_attention)) {
+      if (kernel.attention) {
+        AddAttention(*kernel.attention);
       } else {
-        AddKernel(chain);
+        AddKernel(kernel.nodes);
       }
     }
     return std::move(groups_);
   }
 
  private:
-  // Each node is part of one at most, of the first that can have it.
-  void FindAttentions() {
-    std::set<NodeId> taken;
-    const auto sole_reader = [&](ValueId value) -> std::optional<NodeId> {
-      const std::optional<NodeId> reader = SoleReaderOf(value);
-      const bool is_free =
-          reader && taken.count(*reader) == 0 && taken.count(graph_.value(value).producer) == 0;
-      return is_free ? reader : std::nullopt;
-    };
-    for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!runs_[i]) continue;
-      std::optional<Attention> found = FindAttention(graph_, NodeId(i), sole_reader);
-      if (!found) continue;
-      taken.insert(found->nodes.begin(), found->nodes.end());
-      attentions_.emplace(NodeId(i), *std::move(found));
-    }
-  }
-
-  std::vector<std::vector<NodeId>> FuseNodes() {
-    std::vector<std::vector<NodeId>> chains;
-    std::vector<bool> taken(graph_.nodes.size(), false);
-    for (const auto& [softmax, attention] : attentions_) {
-      for (const NodeId node : attention.nodes) taken[node.value()] = true;
-      chains.push_back(attention.nodes);
-    }
-    for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!runs_[i] || taken[i]) continue;
-      std::vector<NodeId> chain{NodeId(i)};
-      taken[i] = true;
-      while (const std::optional<NodeId> next = NextInChain(chain)) {
-        if (taken[next->value()]) break;
-        taken[next->value()] = true;
-        chain.push_back(*next);
-      }
-      chains.push_back(std::move(chain));
-    }
-    return chains;
-  }
-
-  std::optional<NodeId> SoleReaderOf(ValueId value) const {
-    const std::vector<NodeId>& readers = readers_.by_value[value.value()];
-    if (readers.size() != 1 || readers_.escapes[value.value()]) return std::nullopt;
-    return readers[0];
-  }
-
-  // The one reader of the chain's result, if it fuses behind it.
-  std::optional<NodeId> NextInChain(const std::vector<NodeId>& chain) const {
-    const Node& main = graph_.node(chain.front());
-    const Node& last = graph_.node(chain.back());
-    if (chain.size() > kMaxEpilogue || last.outputs.size() != 1) return std::nullopt;
-    const ValueId value = last.outputs[0];
-    const std::optional<NodeId> reader = SoleReaderOf(value);
-    if (!reader) return std::nullopt;
-    const Node& next = graph_.node(*reader);
-    if (next.outputs.size() != 1) return std::nullopt;
-    if (chain.size() == 1 && !IsContraction(main.op) && !IsChainMain(main)) return std::nullopt;
-    const std::vector<Operand> inputs = BareOperands(next);
-    const ElementwiseNode query{next.op, next.attributes, inputs,
-                                graph_.value(next.outputs[0]).type, Position(next, value)};
-    if (!FusesAsEpilogue(main.op, query)) return std::nullopt;
-    return reader;
-  }
-
-  bool IsChainMain(const Node& node) const {
-    const std::vector<Operand> inputs = BareOperands(node);
-    return IsChainNode(
-        ElementwiseNode{node.op, node.attributes, inputs, graph_.value(node.outputs[0]).type});
-  }
-
-  static int Position(const Node& node, ValueId value) {
-    return static_cast<int>(std::find(node.inputs.begin(), node.inputs.end(), value) -
-                            node.inputs.begin());
-  }
-
-  // Types and constness alone; trailing left-out inputs do not count.
-  std::vector<Operand> BareOperands(const Node& node) const {
-    std::vector<Operand> operands;
-    for (ValueId id : node.inputs) {
-      operands.push_back(id.valid() ? Operand{graph_.value(id).type, graph_.is_constant(id)}
-                                    : Operand{});
-    }
-    while (!operands.empty() && operands.back().type.dtype == model::DType::kUndefined) {
-      operands.pop_back();
-    }
-    return operands;
-  }
-
   // A kernel of that operator, without inputs and outputs.
   KernelGroup NewGroup(const std::vector<NodeId>& nodes, absl::string_view op,
                        model::AttributeMap attributes) const {
@@ -245,7 +129,7 @@ class Partitioner {
       spec.outputs.push_back(
           id.valid() ? Operand{graph_.value(id).type, false, OutputLayout(main, id)} : Operand{});
     }
-    for (size_t i = 0; i < BareOperands(main).size(); ++i) {
+    for (size_t i = 0; i < BareOperands(graph_, main).size(); ++i) {
       spec.inputs.push_back(ReadOperand(main, i, spec.outputs, group));
     }
     AddEpilogue(chain, group);
@@ -270,9 +154,9 @@ class Partitioner {
     for (size_t k = 1; k < chain.size(); ++k) {
       const Node& node = graph_.node(chain[k]);
       Epilogue epilogue{.op = node.op, .attributes = AttributesOf(node)};
-      const int position = Position(node, running);
+      const int position = InputPosition(node, running);
       epilogue.running_is_second = position == 1;
-      for (size_t i = 0; i < BareOperands(node).size(); ++i) {
+      for (size_t i = 0; i < BareOperands(graph_, node).size(); ++i) {
         if (static_cast<int>(i) == position) continue;
         epilogue.operands.push_back(ReadOperand(node, i, group.spec.outputs, group));
       }
@@ -359,7 +243,6 @@ class Partitioner {
   const Graph& graph_;
   const PartitionOptions options_;
   const std::vector<bool> runs_;
-  const Readers readers_;
   std::vector<Layout> home_;  // by value
   const int footprint_;
   std::map<NodeId, Attention> attentions_;            // by their Softmax
