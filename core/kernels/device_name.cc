@@ -7,8 +7,8 @@
 
 namespace quotient::kernels {
 
-// The second field: "cpu; AuthenticAMD family 25 model 1 stepping 0 (AMD EPYC 7B13); flags ...", or
-// "cuda; NVIDIA H200; sm_90; ...".
+// The second field: "cuda; NVIDIA H200; sm_90; ..."; of a CPU what stands in its parentheses: "cpu;
+// AuthenticAMD family 25 model 1 stepping 0 (AMD EPYC 7B13); flags ...".
 std::string DeviceName(absl::string_view fingerprint) {
   const std::pair<absl::string_view, absl::string_view> kind_and_rest =
       absl::StrSplit(fingerprint, absl::MaxSplits("; ", 1));
@@ -16,7 +16,8 @@ std::string DeviceName(absl::string_view fingerprint) {
       absl::StrSplit(kind_and_rest.second, absl::MaxSplits("; ", 1));
   absl::string_view name = field_and_rest.first;
   const size_t parenthesis = name.find(" (");
-  if (parenthesis != absl::string_view::npos && absl::ConsumeSuffix(&name, ")")) {
+  if (kind_and_rest.first == "cpu" && parenthesis != absl::string_view::npos &&
+      absl::ConsumeSuffix(&name, ")")) {
     name.remove_prefix(parenthesis + 2);
   }
   return std::string(name.empty() ? fingerprint : name);

@@ -12,6 +12,7 @@ TEST(DeviceNameTest, IsWhatPeopleKnowTheDeviceBy) {
                        "flags avx; compiler 12 (Debian)"),
             "Intel(R) Xeon(R) 8481C");
   EXPECT_EQ(DeviceName("cuda; NVIDIA H200; sm_90; processors 132"), "NVIDIA H200");
+  EXPECT_EQ(DeviceName("cuda; NVIDIA A100 (MIG 1g); sm_80; processors 14"), "NVIDIA A100 (MIG 1g)");
 }
 
 TEST(DeviceNameTest, AnyOtherTextIsItsOwnName) {

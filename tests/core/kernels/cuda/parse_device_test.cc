@@ -5,7 +5,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-TEST(CudaDeviceTest, NamesAreRead) {
+TEST(ParseCudaDeviceTest, NamesAreRead) {
   ASSERT_TRUE(ParseCudaDevice("cuda").has_value());
   EXPECT_EQ(ParseCudaDevice("cuda")->ordinal, 0);
   EXPECT_EQ(ParseCudaDevice("cuda")->policy, MathPolicy::kTf32);
@@ -14,7 +14,7 @@ TEST(CudaDeviceTest, NamesAreRead) {
   EXPECT_EQ(ParseCudaDevice("cuda:1-strict32")->ordinal, 1);
 }
 
-TEST(CudaDeviceTest, OtherNamesAreNone) {
+TEST(ParseCudaDeviceTest, OtherNamesAreNone) {
   for (const char* const name :
        {"", "cpu", "cud", "cuda:", "cuda:-1", "cuda:01", "cuda:1x", "cuda:9999999999",
         "cuda-strict", "cuda-strict32:1", "cuda1", "cuda: 1", "cuda:+1", "Cuda"}) {
