@@ -97,6 +97,10 @@ bool SameMemory(const model::TensorType& type, Layout a, Layout b) {
   return dims[1] <= 1 || spatial <= 1;
 }
 
+bool IsPlain(const Operand& operand) {
+  return SameMemory(operand.type, operand.layout, Layout::kPlain);
+}
+
 Layout CanonicalLayout(const model::TensorType& type, Layout layout) {
   return SameMemory(type, layout, Layout::kPlain) ? Layout::kPlain : layout;
 }

@@ -39,6 +39,9 @@ std::vector<int64_t> BroadcastStrides(std::span<const int64_t> dims,
 // dimensions 1, or one channel.
 bool SameMemory(const model::TensorType& type, Layout a, Layout b);
 
+// Whether the operand's elements lie where the plain layout puts them.
+bool IsPlain(const Operand& operand);
+
 // kPlain where the layouts are the same, else `layout`.
 Layout CanonicalLayout(const model::TensorType& type, Layout layout);
 

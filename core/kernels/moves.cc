@@ -31,10 +31,7 @@ Moves SameIndexMoves(const KernelSpec& spec) {
 
 // The same elements in row-major order under other dimensions.
 Moves FlatMoves(const KernelSpec& spec) {
-  const auto is_plain = [](const Operand& o) {
-    return SameMemory(o.type, o.layout, Layout::kPlain);
-  };
-  if (!is_plain(spec.inputs[0]) || !is_plain(spec.outputs[0])) return std::nullopt;
+  if (!IsPlain(spec.inputs[0]) || !IsPlain(spec.outputs[0])) return std::nullopt;
   return {{Move{.axes = {{spec.outputs[0].type.elements(), 1, 1}}}}};
 }
 

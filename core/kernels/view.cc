@@ -84,10 +84,6 @@ std::optional<std::vector<int64_t>> PartsInPlace(const KernelSpec& spec) {
   return offsets;
 }
 
-bool IsPlain(const Operand& operand) {
-  return SameMemory(operand.type, operand.layout, Layout::kPlain);
-}
-
 bool WholeInPlace(const KernelSpec& spec) {
   const Operand& input = spec.inputs[0];
   const Operand& output = spec.outputs[0];

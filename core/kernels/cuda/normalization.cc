@@ -13,10 +13,6 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-bool IsPlain(const Operand& operand) {
-  return SameMemory(operand.type, operand.layout, Layout::kPlain);
-}
-
 // Without axes of size 1 in front.
 std::vector<int64_t> Trimmed(std::vector<int64_t> dims) {
   dims.erase(dims.begin(),

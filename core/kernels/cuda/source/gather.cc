@@ -177,10 +177,6 @@ void AddLaunch(const KernelSpec& spec, absl::string_view name, const GatherKerne
                 std::move(buffers));
 }
 
-bool IsPlain(const Operand& operand) {
-  return SameMemory(operand.type, operand.layout, Layout::kPlain);
-}
-
 // Indices into data, both plain, with a plain output.
 bool TakesOperands(const KernelSpec& spec) {
   return spec.epilogue.empty() && ElementBytes(spec.inputs[0].type.dtype) != 0 &&

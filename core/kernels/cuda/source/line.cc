@@ -9,6 +9,7 @@
 #include "core/kernels/cuda/source/programs.h"
 #include "core/kernels/cuda/source/text.h"
 #include "core/kernels/layout.h"
+#include "core/kernels/moves.h"
 
 namespace quotient::kernels::cuda {
 namespace {
@@ -66,10 +67,6 @@ extern "C" __global__ void trilu(const T* in, T* out) {
   out[i] = (kUpper ? above >= kDiagonal : above <= kDiagonal) ? in[i] : T();
 }
 )";
-
-bool IsPlain(const Operand& operand) {
-  return SameMemory(operand.type, operand.layout, Layout::kPlain);
-}
 
 // Threads of a block for each line; 0: a thread does for one.
 int ScanBlock(int64_t lines, int64_t length) {
@@ -136,11 +133,8 @@ Program Trilu(const KernelSpec& spec) {
 
 std::optional<Program> MakeLineProgram(const KernelSpec& spec) {
   if ((spec.op != "CumSum" && spec.op != "Trilu") || !spec.epilogue.empty()) return std::nullopt;
-  const bool one_input =
-      std::all_of(spec.inputs.begin() + 1, spec.inputs.end(),
-                  [](const Operand& o) { return o.type.dtype == model::DType::kUndefined; });
   const Operand& input = spec.inputs[0];
-  if (!one_input || ElementBytes(input.type.dtype) == 0 || !IsPlain(input) ||
+  if (!ReadsOnlyInputZero(spec) || ElementBytes(input.type.dtype) == 0 || !IsPlain(input) ||
       !IsPlain(spec.outputs[0])) {
     return std::nullopt;
   }

@@ -155,10 +155,6 @@ int64_t ChunksOf(int64_t rows, int64_t length, int64_t item_bytes) {
   return chunks;
 }
 
-bool IsPlain(const Operand& operand) {
-  return SameMemory(operand.type, operand.layout, Layout::kPlain);
-}
-
 // The plan's rows are chunks where rows are cut.
 class NormalizeWriter {
  public:

@@ -12,6 +12,7 @@
 #include "core/kernels/cuda/source/programs.h"
 #include "core/kernels/cuda/source/text.h"
 #include "core/kernels/layout.h"
+#include "core/kernels/moves.h"
 
 namespace quotient::kernels::cuda {
 namespace {
@@ -69,14 +70,13 @@ std::optional<Program> MakePadProgram(const KernelSpec& spec) {
   if (spec.op != "Pad" || spec.attributes.Has("axes") || !spec.epilogue.empty()) {
     return std::nullopt;
   }
-  const bool one_input =
-      std::all_of(spec.inputs.begin() + 1, spec.inputs.end(),
-                  [](const Operand& o) { return o.type.dtype == model::DType::kUndefined; });
   const model::Ints* pads = spec.attributes.FindInts("pads");
   const Operand& input = spec.inputs[0];
   const Operand& output = spec.outputs[0];
   const model::DType dtype = input.type.dtype;
-  if (!one_input || pads == nullptr || ElementBytes(dtype) == 0) return std::nullopt;
+  if (!ReadsOnlyInputZero(spec) || pads == nullptr || ElementBytes(dtype) == 0) {
+    return std::nullopt;
+  }
   ProgramWriter writer(spec, "pad");
   const int64_t total = output.type.elements();
   if (total == 0) return std::move(writer).Finish();

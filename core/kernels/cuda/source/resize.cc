@@ -10,6 +10,7 @@
 #include "core/kernels/cuda/source/programs.h"
 #include "core/kernels/cuda/source/text.h"
 #include "core/kernels/layout.h"
+#include "core/kernels/moves.h"
 #include "core/ops/resize_grid.h"
 
 namespace quotient::kernels::cuda {
@@ -171,11 +172,8 @@ class ResizeWriter {
 std::optional<Program> MakeResizeProgram(const KernelSpec& spec) {
   if (spec.op != "Resize" || !spec.epilogue.empty()) return std::nullopt;
   const Operand& input = spec.inputs[0];
-  const bool one_input =
-      std::all_of(spec.inputs.begin() + 1, spec.inputs.end(),
-                  [](const Operand& o) { return o.type.dtype == model::DType::kUndefined; });
   const bool nearest = spec.attributes.GetString("mode", "nearest") == "nearest";
-  if (!one_input || ElementBytes(input.type.dtype) == 0 ||
+  if (!ReadsOnlyInputZero(spec) || ElementBytes(input.type.dtype) == 0 ||
       (!nearest && !IsSingleFloat(input.type.dtype)) || input.layout != spec.outputs[0].layout) {
     return std::nullopt;
   }
