@@ -137,13 +137,16 @@ class NetworkBenchTest(unittest.TestCase):
             self.assertIn("measured", table[2])
             self.assertGreater(timings.stat().st_size, 0)
 
-    def test_how_well_costs_predict(self):
-        header = ",".join(COLUMNS)
-        self.csv.write_text(f"{header}\na,cuda,mcts,0,100,90,110,88,1,1,5,7\n"
-                            "b,cuda,mcts,0,50,50,50,50.5,1,,5,7\nc,model:h200,mcts,0,5,4,,,1,1,5,7\n")
+    def predicted(self, *rows):
+        self.csv.write_text("\n".join([",".join(COLUMNS), *rows]) + "\n")
         predicted = pathlib.Path(__file__).with_name("predicted.py")
-        ran = subprocess.run([sys.executable, predicted, self.csv], capture_output=True, text=True,
-                             timeout=60)
+        return subprocess.run([sys.executable, predicted, self.csv], capture_output=True, text=True,
+                              timeout=60)
+
+    def test_how_well_costs_predict(self):
+        ran = self.predicted("a,cuda,mcts,0,100,90,110,88,1,1,5,7",
+                             "b,cuda,mcts,0,50,50,50,50.5,1,,5,7",
+                             "c,model:h200,mcts,0,5,4,,,1,1,5,7")
         self.assertEqual(1, ran.returncode, ran.stderr)
         lines = [line.split() for line in ran.stdout.splitlines()]
         self.assertIn(["a", "100.0", "110.0", "90.0", "88.0", "20.0%", "9.1%"], lines)
@@ -151,6 +154,13 @@ class NetworkBenchTest(unittest.TestCase):
         self.assertIn("measured at most 1.10 times predicted", ran.stdout)
         self.assertIn("slower: b on cuda", ran.stdout)
         self.assertNotIn("model:h200", ran.stdout)
+
+    def test_graphs_that_are_predicted_to_take_no_time(self):
+        ran = self.predicted("a,cuda,mcts,0,100,0,110,2,1,1,5,7", "b,cpu,mcts,0,0,0,3,,1,,5,7")
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        self.assertEqual(1, ran.stdout.count("measured at most"), ran.stdout)
+        self.assertIn("measured at most 1.10 times predicted", ran.stdout)
+        self.assertIn("median of predictions off by 100.0%", ran.stdout)
 
     def test_networks_of_the_papers_stand_beside_what_was_published(self):
         rows, table = self.runs("--networks", "nasrnn", "--devices", "model:h200", "--strategies",
