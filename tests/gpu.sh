@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What only a GPU can show. Each part takes at most eight minutes on an H200.
+# What only a GPU can show.
 #
 #   tests/gpu.sh bundle                 packs the programs (build/release) with the libraries that a
 #                                       machine with a GPU may lack into build/gpu.tar.gz
@@ -9,18 +9,24 @@
 #                properties as cuDNN has them (OUT/properties.json), the gap between kernels
 #   networks     the nine networks of the papers by mcts, for cuda and cuda-strict32; predicted and
 #                measured (OUT/networks.csv, OUT/networks.txt)
-#   transformers BERT as published, with its attention, in float32, float16 and bfloat16, likewise
+#   transformers TYPE
+#                BERT as published, with its attention, in float32, float16 or bfloat16, likewise
 #                (OUT/transformers-TYPE.csv and .txt)
 #   models FILE.onnx...
 #                the same for models
 #   snapshot     what has been measured by now, as snapshots (OUT/cuda.snapshot,
 #                OUT/cuda-strict32.snapshot)
-#   all          kernels, networks, transformers and snapshot
+#   all          kernels, networks, transformers in each type and snapshot
+#
+# Each optimization gets $QUOTIENT_GPU_BUDGET, 10s if it is not set; checking and measuring what came
+# out is not part of it. Nothing bounds a part as a whole, and `all` takes as long as its parts
+# together: where a machine is lent by the minute, call them one by one.
 #
 # Programs come from $QUOTIENT_GPU_BIN; without it from build/gpu.tar.gz if that is there, else from
 # build/release/bin. What is timed is kept in OUT/timings, so parts that follow need not time it
-# again. Exit status: 2 if this is not how it is called, else that of the first part that failed.
-# Where there is no GPU to use, that is said once, and nothing is run.
+# again. What fails, or comes out slower, does not keep the rest from being run. Exit status: 2 if this
+# is not how it is called, else that of the first thing that failed. Where there is no GPU to use,
+# that is said once, and nothing else is run.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -55,28 +61,47 @@ bundle() {
   du -h "$dir.tar.gz" >&2
 }
 
+# The status of what has failed; that of the first becomes the script's.
+status=0
+note() {
+  status=$((status ? status : $1))
+}
+
 run_kernels() {
-  QUOTIENT_GPU_OUT=$out "$bin/kernels_cuda_gpu_test" --gtest_brief=1 | tee "$out/kernels.txt"
+  local failed=0
+  QUOTIENT_GPU_OUT=$out "$bin/kernels_cuda_gpu_test" --gtest_brief=1 | tee "$out/kernels.txt" || failed=$?
   if grep -q 'SKIPPED' "$out/kernels.txt"; then
     echo 'gpu.sh: there is no GPU to use here, so nothing has been shown' >&2
-    return 1
+    exit 1
   fi
+  return "$failed"
 }
 
 # bench NAME ARGUMENT... : the table and the lines of runs
 bench() {
-  local name=$1
+  local name=$1 failed=0
   shift
+  rm -f "$out/$name.csv"
   "$bin/network_bench" --devices cuda,cuda-strict32 --strategies mcts --seeds 1 --budget "$budget" \
-    --threads "$(nproc)" --timings "$out/timings" --csv "$out/$name.csv" "$@" | tee "$out/$name.txt"
-  python3 tests/bench/networks/predicted.py "$out/$name.csv" | tee -a "$out/$name.txt"
+    --threads "$(nproc)" --timings "$out/timings" --csv "$out/$name.csv" "$@" | tee "$out/$name.txt" || failed=$?
+  if [ -e "$out/$name.csv" ]; then  # else nothing has run, and it has been said why
+    python3 tests/bench/networks/predicted.py "$out/$name.csv" | tee -a "$out/$name.txt" ||
+      failed=$((failed ? failed : $?))
+  fi
+  return "$failed"
 }
 
 run_transformers() {
-  local type
-  for type in float32 float16 bfloat16; do
-    bench "transformers-$type" --networks bert --faithful --type "$type"
-  done
+  bench "transformers-$1" --networks bert --faithful --type "$1"
+}
+
+take_snapshot() {
+  local device=$1
+  "$bin/quotient" snapshot --device "$device" --threads "$(nproc)" --timings "$out/timings" \
+    -o "$out/$device.snapshot" || return
+  awk '$1 == "kernel" && $2 != "unsupported" { n++; if ($3 > 1.03 * $2) wide++ }
+       END { printf "%s: %d kernels with times, of %d the quarter lies 3 %% above the minimum\n", d, n, wide }' \
+    d="$device" "$out/$device.snapshot"
 }
 
 run_snapshot() {
@@ -86,11 +111,7 @@ run_snapshot() {
     return 1
   fi
   for device in cuda cuda-strict32; do
-    "$bin/quotient" snapshot --device "$device" --threads "$(nproc)" --timings "$out/timings" \
-      -o "$out/$device.snapshot"
-    awk '$1 == "kernel" && $2 != "unsupported" { n++; if ($3 > 1.03 * $2) wide++ }
-         END { printf "%s: %d kernels with times, of %d the quarter lies 3 %% above the minimum\n", d, n, wide }' \
-      d="$device" "$out/$device.snapshot"
+    take_snapshot "$device" || note $?
   done
 }
 
@@ -109,6 +130,7 @@ esac
 out=${1:-}
 [ -n "$out" ] || usage 'OUT is missing'
 shift
+if [ "$part" = transformers ] && [ $# -ne 1 ]; then usage 'transformers: one TYPE is wanted'; fi
 if [ "$part" = models ] && [ $# -eq 0 ]; then usage 'models: FILE.onnx is missing'; fi
 mkdir -p "$out"
 bin=${QUOTIENT_GPU_BIN:-build/release/bin}
@@ -124,15 +146,16 @@ if [ ! -x "$bin/quotient" ]; then usage "there are no programs in $bin"; fi
 if [ -d "$bin/../lib" ]; then export LD_LIBRARY_PATH=$bin/../lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
 
 case $part in
-  kernels) run_kernels ;;
-  networks) bench networks "$@" ;;
-  transformers) run_transformers ;;
-  models) bench models "$@" ;;
-  snapshot) run_snapshot ;;
+  kernels) run_kernels || note $? ;;
+  networks) bench networks "$@" || note $? ;;
+  transformers) run_transformers "$1" || note $? ;;
+  models) bench models "$@" || note $? ;;
+  snapshot) run_snapshot || note $? ;;
   all)
-    run_kernels
-    bench networks
-    run_transformers
-    run_snapshot
+    run_kernels || note $?
+    bench networks || note $?
+    for type in float32 float16 bfloat16; do run_transformers "$type" || note $?; done
+    run_snapshot || note $?
     ;;
 esac
+exit "$status"
