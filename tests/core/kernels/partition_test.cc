@@ -10,6 +10,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "core/base/reason.h"
 #include "core/kernels/attention.h"
 #include "core/kernels/layout.h"
@@ -199,9 +200,6 @@ TEST(PartitionTest, WhatOnlyLooksLikeAttention) {
            "p = Softmax(d) {axis=3}\ny = MatMul(p, v)",
            "const c: float32[] = [1e-40]\ns = MatMul(q, k)\nd = Div(s, c)\n"
            "p = Softmax(d) {axis=3}\ny = MatMul(p, v)",
-           // A mask that makes the scores larger.
-           "input m: float32[1,2,3,5,6]\ninput w: float32[1,2,3,6,7]\ns = MatMul(q, k)\n"
-           "a = Add(s, m)\np = Softmax(a) {axis=4}\ny = MatMul(p, w)",
            // One matrix of values for all heads.
            "input w: float32[6,7]\ns = MatMul(q, k)\np = Softmax(s) {axis=3}\ny = MatMul(p, w)",
        }) {
@@ -219,6 +217,48 @@ TEST(PartitionTest, ATransposeIsPartOfOneAttention) {
                "r = MatMul(t, l)\nu = Softmax(r) {axis=2}\ny = MatMul(u, w)\noutput y\n"});
   EXPECT_EQ(Describe(graph, {.fuses_attention = true}),
             "Attention q k v -> t\nAttention t l w -> y\n");
+}
+
+// A mask of as many axes that spreads the scores, not the other way round.
+TEST(PartitionTest, AMaskThatMakesTheScoresLargerIsNoPartOfAttention) {
+  const auto masked = [](const char* mask) {
+    return AttentionOf(
+        absl::StrCat("input q: float32[1,3,5,4]\ninput k: float32[1,3,4,6]\n"
+                     "input v: float32[1,3,6,7]\ninput m: float32[",
+                     mask,
+                     "]\ns = MatMul(q, k)\na = Add(s, m)\n"
+                     "p = Softmax(a) {axis=3}\ny = MatMul(p, v)"));
+  };
+  EXPECT_TRUE(masked("1,3,5,6").has_value());
+  EXPECT_FALSE(masked("2,3,5,6").has_value());
+}
+
+TEST(PartitionTest, AttentionIsOfFloatsThatGpusMultiplyAndOfSomething) {
+  const auto with = [](const char* type, const char* size) {
+    return AttentionOf(absl::StrReplaceAll(
+        "input q: TYPE[3,5,SIZE]\ninput k: TYPE[3,SIZE,6]\ninput v: TYPE[3,6,7]\n"
+        "s = MatMul(q, k)\np = Softmax(s) {axis=2}\ny = MatMul(p, v)",
+        {{"TYPE", type}, {"SIZE", size}}));
+  };
+  EXPECT_TRUE(with("float32", "4").has_value());
+  EXPECT_FALSE(with("float64", "4").has_value());
+  EXPECT_FALSE(with("float32", "0").has_value());
+}
+
+// What stands behind an opaque node has no rank to ask for.
+TEST(PartitionTest, AttentionOfScoresOfUnknownShapeIsLeftOut) {
+  for (const char* lines : {
+           "s: float32[*] = Opaque \"com.acme.Mystery\" (q)\np = Softmax(s) {axis=-1}\n"
+           "y = MatMul(p, v)",
+           "u: float32[*] = Opaque \"com.acme.Mystery\" (q)\ns = MatMul(u, k)\n"
+           "p = Softmax(s) {axis=-1}\ny = MatMul(p, v)",
+           "s = MatMul(q, k)\nm: float32[*] = Opaque \"com.acme.Mystery\" (q)\na = Add(s, m)\n"
+           "p = Softmax(a) {axis=-1}\ny = MatMul(p, v)",
+           "s = MatMul(q, k)\np = Softmax(s) {axis=-1}\n"
+           "u: float32[*] = Opaque \"com.acme.Mystery\" (v)\ny = MatMul(p, u)",
+       }) {
+    EXPECT_FALSE(AttentionOf(std::string(kHeads) + lines).has_value()) << lines;
+  }
 }
 
 // The weighted values of one are the scores of the next.
