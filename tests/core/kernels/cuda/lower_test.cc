@@ -87,5 +87,18 @@ TEST(LowerNamesTest, ElementwiseChainsAreOursAndCudnns) {
   EXPECT_THAT(names("a = Add(x, row)\ny = Mul(a, channel)"), ElementsAre("chain"));
 }
 
+TEST(LowerNamesTest, ChainsThatKeepInfinitiesAreNotCudnns) {
+  for (const char* type : {"float32", "float16", "bfloat16"}) {
+    const auto names = [&](absl::string_view attributes) {
+      return NamesFor(absl::StrCat("input x: ", type, "[4,8]\ninput z: ", type,
+                                   "[4,8]\na = Add(x, z)\ny = Clip(a)", attributes));
+    };
+    EXPECT_THAT(names(" {min=0.0, max=6.0}"), ElementsAre("chain", "dnn")) << type;
+    EXPECT_THAT(names(" {min=0.0}"), ElementsAre("chain")) << type;
+    EXPECT_THAT(names(" {max=6.0}"), ElementsAre("chain")) << type;
+    EXPECT_THAT(names(""), ElementsAre("chain")) << type;
+  }
+}
+
 }  // namespace
 }  // namespace quotient::kernels::cuda
