@@ -52,22 +52,15 @@ std::optional<DnnMode> ModeOf(const Epilogue& node) {
   return std::nullopt;
 }
 
-// alpha A B + beta C, as the factors alpha / beta, the addition and the factor beta.
+// Of alpha A B + beta C what stands behind alpha A B.
 std::vector<EpilogueNode> GemmNodes(const KernelSpec& spec) {
-  std::vector<EpilogueNode> nodes;
-  const auto multiply = [&](float factor) {
-    if (factor != 1) nodes.push_back({.node = {.op = "Mul"}, .factor = factor});
-  };
-  const auto alpha = static_cast<float>(spec.attributes.GetFloat("alpha", 1));
   const auto beta = static_cast<float>(spec.attributes.GetFloat("beta", 1));
-  const bool adds =
-      spec.inputs.size() > 2 && spec.inputs[2].type.dtype != model::DType::kUndefined && beta != 0;
-  multiply(adds ? alpha / beta : alpha);
-  if (adds) {
-    nodes.push_back({{.op = "Add", .operands = {spec.inputs[2]}}, 2});
-    multiply(beta);
+  if (spec.inputs.size() < 3 || spec.inputs[2].type.dtype == model::DType::kUndefined ||
+      beta == 0) {
+    return {};
   }
-  return nodes;
+  return {
+      {.node = {.op = "Add", .operands = {spec.inputs[2]}}, .first_operand = 2, .factor = beta}};
 }
 
 // cuDNN has its tuned transposed convolutions only without anything behind them, so a bias is a
@@ -171,7 +164,7 @@ int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuil
 
 bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first) {
   for (size_t i = first; i < nodes.size(); ++i) {
-    if (nodes[i].factor.has_value()) return false;
+    if (nodes[i].factor != 1) return false;
     const absl::string_view op = nodes[i].node.op;
     if (op == "BatchNormalization" || op == "HardSigmoid" || op == "HardSwish") continue;
     if (!ModeOf(nodes[i].node)) return false;
@@ -235,28 +228,34 @@ bool AddEpilogueChain(const KernelSpec& spec, size_t first, BufferRef running,
   chain.storage = spec.storage;
   chain.outputs = spec.outputs;
   std::vector<ProgramBuilder::PartOperand> from;
-  for (size_t i = first; i < nodes.size(); ++i) {
-    Epilogue node = nodes[i].node;
-    for (size_t k = 0; k < node.operands.size(); ++k) {
-      from.push_back({nodes[i].first_operand + static_cast<int>(k), {}});
+  const auto take_operands = [&](const EpilogueNode& node) {
+    for (size_t k = 0; k < node.node.operands.size(); ++k) {
+      from.push_back({node.first_operand + static_cast<int>(k), {}});
     }
-    if (nodes[i].factor) {
-      node.operands = {Operand{model::StaticType(model::DType::kFloat32, std::vector<int64_t>())}};
-      from.push_back({-1, program.Constant({.form = PackedConstant::Form::kFilled,
-                                            .value = *nodes[i].factor,
-                                            .elements = 1})});
-    }
-    chain.epilogue.push_back(std::move(node));
-  }
+  };
   // The first one is the main node, with the running value where it has it.
-  Epilogue main = std::move(chain.epilogue.front());
-  chain.epilogue.erase(chain.epilogue.begin());
-  chain.op = main.op;
-  chain.attributes = std::move(main.attributes);
-  chain.inputs = std::move(main.operands);
-  const int place = main.running_is_second ? 1 : 0;
-  chain.inputs.insert(chain.inputs.begin() + place, spec.outputs[0]);
-  from.insert(from.begin() + place, {-1, running});
+  const EpilogueNode& main = nodes[first];
+  chain.inputs = main.node.operands;
+  take_operands(main);
+  if (main.factor != 1) {  // factor * operand, then + running
+    chain.op = "Mul";
+    chain.inputs.push_back({model::StaticType(model::DType::kFloat32, std::vector<int64_t>())});
+    from.push_back(
+        {-1, program.Constant(
+                 {.form = PackedConstant::Form::kFilled, .value = main.factor, .elements = 1})});
+    chain.epilogue.push_back({.op = main.node.op, .operands = {spec.outputs[0]}});
+    from.push_back({-1, running});
+  } else {
+    chain.op = main.node.op;
+    chain.attributes = main.node.attributes;
+    const int place = main.node.running_is_second ? 1 : 0;
+    chain.inputs.insert(chain.inputs.begin() + place, spec.outputs[0]);
+    from.insert(from.begin() + place, {-1, running});
+  }
+  for (size_t i = first + 1; i < nodes.size(); ++i) {
+    chain.epilogue.push_back(nodes[i].node);
+    take_operands(nodes[i]);
+  }
   const std::optional<Program> part = MakeSourceProgram(chain);
   if (!part.has_value()) return false;
   const BufferRef output = program.Output(0);

@@ -3,7 +3,6 @@
 // The element-wise nodes behind a contraction: inside the library's kernel where it takes them,
 // else in a kernel of ours behind it.
 
-#include <optional>
 #include <vector>
 
 #include "core/kernels/cuda/program_builder.h"
@@ -14,10 +13,10 @@ namespace quotient::kernels::cuda {
 struct EpilogueNode {
   Epilogue node;
   int first_operand = 0;
-  std::optional<float> factor;  // of a Mul: its operand, which no operand of the spec is
+  float factor = 1;  // of an Add: its operand is multiplied by this first
 };
 // Those of spec.epilogue; in front of them what the operator does with its product itself: a Gemm
-// adds its third operand and, as far as they are not 1, has factors; a ConvTranspose adds its bias.
+// adds its third operand (its other factor, alpha, is no node); a ConvTranspose adds its bias.
 std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec);
 
 // A DnnGraph under construction, with the buffers of its launch.

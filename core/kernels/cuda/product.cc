@@ -3,7 +3,6 @@
 // with everything.
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -91,6 +90,7 @@ MatmulProblem DescribeGemm(const KernelSpec& spec) {
   problem.b_row = b[1];
   problem.d_row = problem.n;
   problem.d_step = problem.m * problem.n;
+  problem.alpha = static_cast<float>(spec.attributes.GetFloat("alpha", 1));
   return problem;
 }
 
@@ -110,35 +110,23 @@ class Lowering {
     frame_.model_channel_axis = ChannelAxis(spec.op, frame_.type.rank());
   }
 
-  // A quotient of factors may not be.
-  bool FactorsAreFinite() const {
-    return std::all_of(nodes_.begin(), nodes_.end(), [](const EpilogueNode& node) {
-      return std::isfinite(node.factor.value_or(1));
-    });
-  }
-
-  // cuBLASLt with the first factors and additions and a relu behind them; the rest is ours.
+  // cuBLASLt with its factors, the first additions and a relu behind them; the rest is ours.
   std::optional<Program> Blas() const {
     MatmulProblem problem = problem_;
     std::optional<int> bias, whole;
-    const auto add = [&](int operand) {
-      const Spread spread = SpreadOfOperand(operand);
-      if (spread == Spread::kChannel ? product_.is_column : spread != Spread::kFull) return false;
+    const auto take_next = [&](const EpilogueNode& next) {
+      if (next.node.op != "Add") return false;
+      const Spread spread = SpreadOfOperand(next.first_operand);
+      // A bias is one for each column, and added as it is.
+      if (spread == Spread::kChannel ? product_.is_column || next.factor != 1
+                                     : spread != Spread::kFull) {
+        return false;
+      }
       std::optional<int>& place = spread == Spread::kChannel ? bias : whole;
       if (place.has_value()) return false;
-      place = operand;
+      place = next.first_operand;
+      if (spread == Spread::kFull) problem.beta = next.factor;
       return true;
-    };
-    // A bias is added as it is.
-    const auto multiply = [&](float factor) {
-      if (bias.has_value()) return false;
-      problem.alpha *= factor;
-      if (whole.has_value()) problem.beta *= factor;
-      return true;
-    };
-    const auto take_next = [&](const EpilogueNode& next) {
-      if (next.factor) return multiply(*next.factor);
-      return next.node.op == "Add" && add(next.first_operand);
     };
     size_t taken = 0;
     while (taken < nodes_.size() && take_next(nodes_[taken])) ++taken;
@@ -166,7 +154,7 @@ class Lowering {
 
   // cuDNN with everything.
   std::optional<Program> Dnn() const {
-    if (!DnnTakes(nodes_, 0) || !AllSpread()) return std::nullopt;
+    if (problem_.alpha != 1 || !DnnTakes(nodes_, 0) || !AllSpread()) return std::nullopt;
     ProgramBuilder program(spec_, "dnn");
     DnnBuilder graph(problem_.policy);
     const std::optional<BufferRef> a = Factor(0, product_.a_whole, program);
@@ -243,7 +231,6 @@ std::vector<Program> LowerProduct(const KernelSpec& spec, MathPolicy policy) {
   }
   const Lowering lowering(spec, policy,
                           spec.op == "Gemm" ? Product{DescribeGemm(spec)} : DescribeMatMul(spec));
-  if (!lowering.FactorsAreFinite()) return {};
   std::vector<Program> programs;
   if (std::optional<Program> blas = lowering.Blas()) programs.push_back(*std::move(blas));
   // cuDNN has no product that keeps float32 as it is.

@@ -269,6 +269,13 @@ std::vector<KernelSpec> GemmsOfEveryKind() {
       Add(gemm, "h = HardSwish(c)\ny = Sub(fixed_channel, h)", specs);
     }
   }
+  // What is divided by such a factor does not fit into 16 bits.
+  for (const char* dims : {"7", "5,1"}) {
+    const std::string lines =
+        absl::StrCat("input x: FLOAT[5,6]\ninput w: FLOAT[6,7]\ninput b: FLOAT[", dims,
+                     "]\nc = Gemm(x, w, b) {beta=0.000001}\n");
+    Add({lines.c_str(), "5,7", "7"}, "", specs);
+  }
   const Contraction without = {
       "input x: FLOAT[5,6]\nconst w: FLOAT[6,7] = random(1)\nc = Gemm(x, w) {alpha=0.5}\n", "5,7",
       "7"};
