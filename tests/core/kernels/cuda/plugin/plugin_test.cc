@@ -10,7 +10,6 @@
 
 #include "core/base/reason.h"
 #include "tests/core/kernels/cuda/plugin/plugin_under_test.h"
-#include "tests/support/cuda/sample_sources.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::kernels::cuda {
@@ -113,12 +112,6 @@ TEST(CudaPluginTest, ABlocksThreadsHaveRegistersEnough) {
     const uint32_t registers = RegistersPerThread(cubin);
     EXPECT_GT(registers, block == 128 ? 100u : 32u) << block;
     EXPECT_LE((registers + 7) / 8 * 8 * block, 65536u) << block;
-  }
-}
-
-TEST(CudaPluginTest, CompilesTheBackendsKernels) {
-  for (const SourceKernel& kernel : SampleSources()) {
-    EXPECT_OK(PluginUnderTest().CompileSource(kernel, 90, nullptr)) << kernel.source;
   }
 }
 
