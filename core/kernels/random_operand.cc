@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/distinct_tuples.h"
 #include "core/kernels/storage.h"
 
 namespace quotient::kernels {
@@ -31,22 +32,43 @@ Range RangeOf(const KernelSpec& spec, size_t index, model::DType dtype) {
   return bound > 0 ? Range{0, static_cast<uint64_t>(bound)} : Range{};
 }
 
+// Whether the operand names blocks that are written, each of which only one tuple may name.
+bool IsToWrite(const KernelSpec& spec, size_t index) {
+  return spec.op == "ScatterND" && index == 1 &&
+         spec.attributes.GetString("reduction", "none") == "none";
+}
+
+std::vector<int64_t> TuplesToWrite(const KernelSpec& spec, Rng& rng) {
+  const std::vector<int64_t> dims = spec.inputs[0].type.dims();
+  const model::TensorType& indices = spec.inputs[1].type;
+  const auto depth = static_cast<size_t>(indices.dims().back());
+  if (depth == 0) return {};
+  return DistinctTuples(std::span(dims).first(depth),
+                        indices.elements() / static_cast<int64_t>(depth), rng);
+}
+
+std::vector<int64_t> Integers(const KernelSpec& spec, size_t index, const model::TensorType& type,
+                              Rng& rng) {
+  if (IsToWrite(spec, index)) return TuplesToWrite(spec, rng);
+  const Range range = RangeOf(spec, index, type.dtype);
+  std::vector<int64_t> values(static_cast<size_t>(type.elements()));
+  for (int64_t& value : values) value = range.first + static_cast<int64_t>(rng.Below(range.count));
+  return values;
+}
+
 }  // namespace
 
 model::Tensor RandomOperand(const KernelSpec& spec, size_t index, Rng& rng) {
   const Operand operand = AllOperands(spec)[index];
   std::span<std::byte> bytes;
   model::Tensor tensor = model::Tensor::Allocate(operand.type.dtype, operand.type.dims(), &bytes);
-  const auto count = static_cast<size_t>(tensor.elements());
   if (model::IsFloat(operand.type.dtype)) {
-    std::vector<double> values(count);
+    std::vector<double> values(static_cast<size_t>(tensor.elements()));
     for (double& value : values) value = rng.Uniform(-1, 1);
     model::Store(operand.type.dtype, bytes, 0, std::span<const double>(values));
     return tensor;
   }
-  const Range range = RangeOf(spec, index, operand.type.dtype);
-  std::vector<int64_t> values(count);
-  for (int64_t& value : values) value = range.first + static_cast<int64_t>(rng.Below(range.count));
+  const std::vector<int64_t> values = Integers(spec, index, operand.type, rng);
   model::Store(operand.type.dtype, bytes, 0, std::span<const int64_t>(values));
   return tensor;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Random inputs that a graph's consumers can take: indices in range, masks of zeros and ones,
-// positive numbers in front of Log and Sqrt.
+// Random inputs that a graph's consumers can take: indices in range, those of ScatterND each once,
+// masks of zeros and ones, positive numbers in front of Log and Sqrt.
 
 #include <cstdint>
 #include <vector>

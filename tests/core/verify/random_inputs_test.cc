@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "core/model/text.h"
 #include "core/ops/infer_graph.h"
@@ -40,6 +43,69 @@ TEST(RandomInputsTest, TheTightestReaderCounts) {
       output y })");
   const std::vector<int64_t> ids = inputs[0].AsInts();
   EXPECT_EQ(*std::max_element(ids.begin(), ids.end()), 1);
+}
+
+// ONNX does not say what remains of two that are the same.
+TEST(RandomInputsTest, ScattersWriteEachBlockOnce) {
+  const auto inputs = Draw(R"(graph g {
+      input at: int32[2,6,2]
+      input x: float32[1,16,3]
+      input u: float32[12,3]
+      const shape: int64[2] = [12,2]
+      wide = Cast(at) {to=7}
+      tuples = Reshape(wide, shape)
+      y = ScatterND(x, tuples, u)
+      output y })");
+  const std::vector<int64_t> at = inputs[0].AsInts();
+  std::set<std::pair<int64_t, int64_t>> tuples;
+  for (size_t i = 0; i < at.size(); i += 2) {
+    EXPECT_EQ(at[i], 0);
+    EXPECT_GE(at[i + 1], 0);
+    EXPECT_LT(at[i + 1], 16);
+    tuples.emplace(at[i], at[i + 1]);
+  }
+  EXPECT_EQ(tuples.size(), 12u);
+}
+
+TEST(RandomInputsTest, ScattersWriteEachBlockOnceAlsoByColumns) {
+  const auto inputs = Draw(R"(graph g {
+      input row: int64[8,1]
+      input column: int64[8,1]
+      input x: float32[9,10]
+      input u: float32[8]
+      tuples = Concat(row, column) {axis=1}
+      y = ScatterND(x, tuples, u)
+      output y })");
+  const std::vector<int64_t> rows = inputs[0].AsInts();
+  EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 8u);
+  EXPECT_GE(*std::min_element(rows.begin(), rows.end()), 0);
+  EXPECT_LT(*std::max_element(rows.begin(), rows.end()), 9);
+}
+
+TEST(RandomInputsTest, WhatIsAddedUpMayBeAtOnePlace) {
+  const auto inputs = Draw(R"(graph g {
+      input at: int64[100,1]
+      input x: float32[100]
+      input u: float32[100]
+      y = ScatterND(x, at, u) {reduction="add"}
+      output y })");
+  const std::vector<int64_t> at = inputs[0].AsInts();
+  EXPECT_LT(std::set(at.begin(), at.end()).size(), 100u);
+  EXPECT_LT(*std::max_element(at.begin(), at.end()), 100);
+}
+
+TEST(RandomInputsTest, IndicesAreInRangeOfAllThatScatter) {
+  const auto inputs = Draw(R"(graph g {
+      input at: int64[4,1]
+      input x: float32[5,2]
+      input z: float32[100,2]
+      input u: float32[4,2]
+      a = ScatterND(x, at, u)
+      b = ScatterND(z, at, u)
+      output a, b })");
+  const std::vector<int64_t> at = inputs[0].AsInts();
+  EXPECT_EQ(std::set(at.begin(), at.end()).size(), 4u);
+  EXPECT_LT(*std::max_element(at.begin(), at.end()), 5);
 }
 
 TEST(RandomInputsTest, OtherIntegersAreMasks) {
