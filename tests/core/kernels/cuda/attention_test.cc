@@ -6,6 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +18,8 @@
 #include "absl/strings/str_replace.h"
 #include "core/kernels/cuda/lower.h"
 #include "tests/core/kernels/cuda/way_checks.h"
+#include "tests/support/cuda/program_runner.h"
+#include "tests/support/status_matchers.h"
 
 namespace quotient::kernels::cuda {
 namespace {
@@ -110,6 +116,27 @@ TEST(AttentionTest, ScaleAndMasks) {
     }
   }
   ExpectEveryWayAgrees(specs);
+}
+
+// Where a mask hides all keys from a row, the reference has NaN: nothing to share the weight.
+TEST(AttentionTest, ARowThatSeesNoKeyIsNotANumber) {
+  for (const KernelSpec& spec :
+       InAllTypes("input q: FLOAT[1,2,3,8]\ninput k: FLOAT[1,2,8,4]\ninput v: FLOAT[1,2,4,8]\n"
+                  "const m: FLOAT[3,4] = random(1)\ns = MatMul(q, k)\na = Add(s, m)\n"
+                  "p = Softmax(a) {axis=3}\ny = MatMul(p, v)")) {
+    std::vector<model::Tensor> operands = RandomOperands(spec, 1);
+    std::vector<double> mask = operands[3].AsDoubles();
+    std::fill_n(mask.begin() + 4, 4, -std::numeric_limits<double>::infinity());
+    std::span<std::byte> bytes;
+    operands[3] = model::Tensor::Allocate(operands[3].dtype(), {3, 4}, &bytes);
+    model::Store(operands[3].dtype(), bytes, 0, std::span<const double>(mask));
+    ASSERT_OK_AND_ASSIGN(const std::vector<model::Tensor> expected,
+                         ReferenceOutputs(spec, operands));
+    const auto is_nan = [&](int64_t row) { return std::isnan(expected[0].GetDouble(row * 8)); };
+    EXPECT_THAT((std::vector<bool>{is_nan(0), is_nan(1), is_nan(2)}),
+                ElementsAre(false, true, false));
+    ExpectProgramAgrees(spec, "parts", operands);
+  }
 }
 
 // Learned queries, and a mask that is known.

@@ -298,7 +298,10 @@ std::vector<KernelSpec> AttentionsOfEveryKind() {
   constexpr const char* kLogits[] = {
       "const c0: FLOAT[] = [4.0]\nd = Div(s, c0)\n",
       "input m: FLOAT[2,1,1,7]\nconst c0: FLOAT[] = [0.25]\ne = Mul(s, c0)\nd = Add(e, m)\n",
-      "input m: FLOAT[1,1,6,7]\nd = Add(s, m)\n", "input m: FLOAT[2,3,6,7]\nd = Add(s, m)\n"};
+      "input m: FLOAT[1,1,6,7]\nd = Add(s, m)\n",
+      "input m: FLOAT[2,3,6,7]\nd = Add(s, m)\n",
+      "const m: FLOAT[1,1,6,7] = random(1)\nd = Add(s, m)\n",
+      "const m: FLOAT[2,1,1,7] = random(1)\nd = Add(s, m)\n"};
   std::vector<KernelSpec> specs;
   for (const char* heads : kHeads) {
     for (const char* logits : kLogits) {

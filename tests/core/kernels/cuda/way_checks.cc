@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "core/kernels/attention.h"
 #include "core/kernels/cuda/lower.h"
 #include "core/kernels/cuda/pack.h"
 #include "core/kernels/cuda/prepared_kernel.h"
@@ -47,6 +49,60 @@ std::vector<Tensor> OperandsOf(const KernelSpec& spec, uint64_t seed) {
     next += epilogue.operands.size();
   }
   return operands;
+}
+
+double LowestOf(model::DType dtype) {
+  switch (dtype) {
+    case model::DType::kFloat16:
+      return -65504;
+    case model::DType::kBfloat16:
+      return -0x1.fep127;
+    default:
+      return std::numeric_limits<float>::lowest();
+  }
+}
+
+// A mask that hides, as those of models do, half of the keys from each row, not the same from the
+// next: at least one is left.
+Tensor Hiding(const Tensor& mask, double hidden) {
+  const int64_t keys = mask.dims().empty() ? 1 : mask.dims().back();
+  int64_t i = 0;
+  return Mapped(mask, [&](double number) {
+    const int64_t row = i / keys, key = i % keys;
+    ++i;
+    return (row + key) % keys < keys / 2 ? hidden : number;
+  });
+}
+
+// What a spec is to be tried on. An attention's mask once adds a little, and once hides keys by
+// each of the numbers that models have for it.
+std::vector<std::vector<Tensor>> OperandSetsOf(const KernelSpec& spec, uint64_t seed) {
+  std::vector<std::vector<Tensor>> sets = {OperandsOf(spec, seed)};
+  constexpr size_t kMask = 3;
+  if (spec.op != kAttentionOp || spec.inputs.size() <= kMask) return sets;
+  for (const double hidden :
+       {-std::numeric_limits<double>::infinity(), LowestOf(spec.inputs[kMask].type.dtype)}) {
+    sets.push_back(sets.front());
+    sets.back()[kMask] = Hiding(sets.front()[kMask], hidden);
+  }
+  return sets;
+}
+
+using Kernels = std::vector<std::shared_ptr<const PreparedKernel>>;
+
+// Those of all ways that the libraries have after all.
+absl::StatusOr<Kernels> KernelsOf(const KernelSpec& spec, MathPolicy policy, Gpu& gpu) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Ways ways, WaysToRun(spec, policy, gpu, 1));
+  QUOTIENT_RETURN_IF_ERROR(ways.failure);
+  Kernels kernels;
+  for (const Way& way : ways.list) {
+    EXPECT_NE(way.program.name, "host");
+    auto kernel = PreparedKernel::Create(way, gpu);
+    if (absl::IsUnimplemented(kernel.status())) continue;
+    QUOTIENT_RETURN_IF_ERROR(kernel.status());
+    kernels.push_back(*std::move(kernel));
+  }
+  return kernels;
 }
 
 // One program of a spec with memory of its own.
@@ -125,6 +181,37 @@ class Run {
   PreparedKernel::Bindings bindings_;
 };
 
+// Runs that follow one another.
+class Sequence {
+ public:
+  explicit Sequence(Gpu& gpu) : gpu_(gpu) {}
+
+  // Each of the spec's kernels on those operands.
+  void Add(const KernelSpec& spec, const Kernels& kernels, const std::vector<Tensor>& operands) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> expected, ReferenceOutputs(spec, operands));
+    for (const auto& kernel : kernels) {
+      runs_.push_back(std::make_unique<Run>(spec, kernel, expected, &gpu_));
+      ASSERT_OK(runs_.back()->Bind(operands));
+      runs_.back()->AppendSteps(&steps_);
+    }
+  }
+
+  void ExpectOutputs() const {
+    ASSERT_OK_AND_ASSIGN(const auto replay, gpu_.Capture(steps_));
+    ASSERT_OK(replay->Run().status());
+    for (const auto& run : runs_) {
+      SCOPED_TRACE(run->Describe());
+      run->ExpectOutputs();
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+
+ private:
+  Gpu& gpu_;
+  std::vector<std::unique_ptr<Run>> runs_;
+  std::vector<Step> steps_;
+};
+
 }  // namespace
 
 std::vector<KernelSpec> NativeSpecsOf(const std::string& body) {
@@ -150,33 +237,28 @@ void ExpectEveryWayAgrees(const std::vector<KernelSpec>& specs) {
 }
 
 void ExpectEveryWayAgrees(const std::vector<KernelSpec>& specs, MathPolicy policy, Gpu& gpu) {
-  std::vector<std::unique_ptr<Run>> runs;
-  std::vector<Step> steps;
+  Sequence sequence(gpu);
   for (size_t i = 0; i < specs.size(); ++i) {
     SCOPED_TRACE(KernelKey(specs[i]));
-    const std::vector<Tensor> operands = OperandsOf(specs[i], i);
-    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> expected, ReferenceOutputs(specs[i], operands));
-    ASSERT_OK_AND_ASSIGN(const Ways ways, WaysToRun(specs[i], policy, gpu, 1));
-    ASSERT_OK(ways.failure);
-    const size_t before = runs.size();
-    for (const Way& way : ways.list) {
-      EXPECT_NE(way.program.name, "host");
-      auto kernel = PreparedKernel::Create(way, gpu);
-      if (absl::IsUnimplemented(kernel.status())) continue;
-      ASSERT_OK(kernel);
-      runs.push_back(std::make_unique<Run>(specs[i], *std::move(kernel), expected, &gpu));
-      ASSERT_OK(runs.back()->Bind(operands));
-      runs.back()->AppendSteps(&steps);
+    ASSERT_OK_AND_ASSIGN(const Kernels kernels, KernelsOf(specs[i], policy, gpu));
+    ASSERT_FALSE(kernels.empty());
+    for (const std::vector<Tensor>& operands : OperandSetsOf(specs[i], i)) {
+      sequence.Add(specs[i], kernels, operands);
+      if (::testing::Test::HasFatalFailure()) return;
     }
-    ASSERT_GT(runs.size(), before);
   }
-  ASSERT_OK_AND_ASSIGN(const auto replay, gpu.Capture(steps));
-  ASSERT_OK(replay->Run().status());
-  for (const auto& run : runs) {
-    SCOPED_TRACE(run->Describe());
-    run->ExpectOutputs();
-    if (::testing::Test::HasFailure()) return;
-  }
+  sequence.ExpectOutputs();
+}
+
+void ExpectProgramAgrees(const KernelSpec& spec, absl::string_view name,
+                         const std::vector<Tensor>& operands) {
+  const std::unique_ptr<Gpu> gpu = NewHostGpu();
+  ASSERT_OK_AND_ASSIGN(Kernels kernels, KernelsOf(spec, kPolicy, *gpu));
+  std::erase_if(kernels, [&](const auto& kernel) { return kernel->program().name != name; });
+  ASSERT_FALSE(kernels.empty());
+  Sequence sequence(*gpu);
+  sequence.Add(spec, kernels, operands);
+  sequence.ExpectOutputs();
 }
 
 }  // namespace quotient::kernels::cuda
