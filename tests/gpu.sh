@@ -18,8 +18,8 @@
 #                OUT/cuda-strict32.snapshot)
 #   all          kernels, networks, transformers in each type and snapshot
 #
-# Each optimization gets $QUOTIENT_GPU_BUDGET, 10s if it is not set; checking and measuring what came
-# out is not part of it. Nothing bounds a part as a whole, and `all` takes as long as its parts
+# Each search gets $QUOTIENT_GPU_BUDGET, 10s if it is not set; checking and measuring what came out
+# come on top. Nothing bounds a part as a whole, and `all` takes as long as its parts
 # together: where a machine is lent by the minute, call them one by one.
 #
 # Programs come from $QUOTIENT_GPU_BIN; without it from build/gpu.tar.gz if that is there, else from
