@@ -142,6 +142,7 @@ class Run {
     QUOTIENT_ASSIGN_OR_RETURN(original_, Prepare(files_, options_, threads_, stop_));
     QUOTIENT_RETURN_IF_ERROR(CheckFits());
     report_.notes = original_.shapes.notes;
+    report_.cut_nodes = original_.cut.cut_nodes;
     if (original_.cut.cut_nodes > 0) {
       report_.notes.push_back(absl::StrCat(
           original_.cut.cut_nodes,

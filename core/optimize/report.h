@@ -138,6 +138,8 @@ struct Report {
   std::optional<Recording> recorded;
   GraphFigures original;
   GraphFigures optimized;
+  // Nodes that are not understood: what they take is in no figure of this report.
+  int cut_nodes = 0;
   double speedup_percent = 0;  // (original - optimized) / original * 100, measured medians
   double predicted_speedup_percent = 0;  // the same of the predictions
   // Where the gain surely lies (99 %), by the ratio of the lower quartiles, which noise moves less
@@ -177,6 +179,8 @@ absl::string_view EstimateMark(bool estimated);
 bool HasEstimates(const Report& report);
 // Whether any was measured, now or earlier.
 bool KnowsKernels(const Report& report);
+// "without 2 nodes that are not understood"; "" if there are none.
+std::string WithoutWhat(const Report& report);
 
 // Where costs come from if nothing was measured: a sentence.
 std::string UnmeasuredText(const Report& report);

@@ -86,9 +86,11 @@ std::string Verdict(const Report& report) {
   }
   const double percent =
       report.measured ? report.speedup_percent : report.predicted_speedup_percent;
+  const std::string without = WithoutWhat(report);
   return absl::StrFormat(
-      "<div class=\"verdict gain\">%.1f %% faster</div><div class=\"soft\">%s</div>", percent,
-      HowKnown(report));
+      "<div class=\"verdict gain\">%.1f %% faster%s</div><div class=\"soft\">%s%s</div>", percent,
+      without.empty() ? "" : " in part", HowKnown(report),
+      without.empty() ? "" : absl::StrCat(", ", without, ": what they take is in no figure"));
 }
 
 std::string Summary(const Report& report) {
@@ -134,8 +136,10 @@ std::string HowSure(const Report& report) {
   };
   std::string gain;
   if (report.speedup_interval.has_value()) {
-    gain = absl::StrFormat("<p>With 99 %% confidence between %.1f %% and %.1f %% faster.</p>",
-                           report.speedup_interval->low, report.speedup_interval->high);
+    gain = absl::StrFormat(
+        "<p>With 99 %% confidence between %.1f %% and %.1f %% faster, by the lower "
+        "quartiles of the runs, which noise moves less than medians.</p>",
+        report.speedup_interval->low, report.speedup_interval->high);
   }
   return absl::StrCat("<section><h2>How sure</h2>", gain,
                       stripe("original", report.original.measured, "before"),

@@ -251,6 +251,7 @@ Report FromValue(const Json& json) {
   }
   ReadStruct(json, "original", &report.original);
   ReadStruct(json, "optimized", &report.optimized);
+  Read(json, "cut_nodes", &report.cut_nodes);
   Read(json, "speedup_percent", &report.speedup_percent);
   Read(json, "predicted_speedup_percent", &report.predicted_speedup_percent);
   if (json.contains("speedup_interval_percent") && !json["speedup_interval_percent"].is_null()) {
@@ -289,6 +290,7 @@ std::string ToJson(const Report& report) {
         {"recorded", ToValue(report.recorded)}}},
       {"original", ToValue(report.original)},
       {"optimized", ToValue(report.optimized)},
+      {"cut_nodes", report.cut_nodes},
       {"speedup_percent", IfRun(report.ran(), report.speedup_percent)},
       {"speedup_interval_percent", ToValue(report.speedup_interval)},
       {"predicted_speedup_percent", report.predicted_speedup_percent},

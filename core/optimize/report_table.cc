@@ -46,13 +46,17 @@ void AppendFigures(const Report& report, std::string* out) {
   row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
       absl::StrFormat("%.1f %%", report.speedup_percent));
   if (report.speedup_interval.has_value()) {
-    row("  surely", "", "",
+    row("  surely*", "", "",
         absl::StrFormat("%.1f to %.1f %%", report.speedup_interval->low,
                         report.speedup_interval->high));
   }
   row("  p10..p90", absl::StrCat(Microseconds(before.measured.p10_us), ".."),
       absl::StrCat(Microseconds(after.measured.p10_us), ".."), "");
   row("", Microseconds(before.measured.p90_us), Microseconds(after.measured.p90_us), "");
+  if (report.speedup_interval.has_value()) {
+    *out +=
+        "  * with 99 % confidence, by the lower quartiles of the runs, which noise moves less\n";
+  }
 }
 
 // Nodes whose cost changed, largest change first.
@@ -131,6 +135,12 @@ std::string CheckText(const Verification& check) {
 
 absl::string_view EstimateMark(bool estimated) { return estimated ? "~" : ""; }
 
+std::string WithoutWhat(const Report& report) {
+  if (report.cut_nodes == 0) return "";
+  return absl::StrCat("without ", Counted(report.cut_nodes, "node"),
+                      report.cut_nodes == 1 ? " that is" : " that are", " not understood");
+}
+
 bool HasEstimates(const Report& report) {
   return report.original.kernels.estimated > 0 || report.optimized.kernels.estimated > 0;
 }
@@ -178,6 +188,9 @@ std::string ToTable(const Report& report) {
   std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
                                  " on ", report.device, "\n\n");
   AppendFigures(report, &out);
+  if (report.cut_nodes > 0) {
+    absl::StrAppend(&out, "  ", WithoutWhat(report), ": what they take is in no figure\n");
+  }
   if (HasEstimates(report)) {
     absl::StrAppend(&out, "  ~ estimated and not measured, at least in part\n");
   }

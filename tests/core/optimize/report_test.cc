@@ -169,6 +169,24 @@ TEST(ReportHtmlTest, NoImprovementSaysSo) {
   EXPECT_NE(ToHtml(report).find("nothing was measured"), std::string::npos);
 }
 
+TEST(ReportTest, WhatNobodyUnderstandsIsInNoGain) {
+  Report report = Example();
+  EXPECT_EQ(ToTable(report).find("not understood"), std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("faster in part"), std::string::npos);
+  report.cut_nodes = 2;
+  EXPECT_NE(ToTable(report).find("  without 2 nodes that are not understood: what they take is in "
+                                 "no figure\n"),
+            std::string::npos);
+  const std::string html = ToHtml(report);
+  EXPECT_NE(html.find("% faster in part<"), std::string::npos);
+  EXPECT_NE(html.find("without 2 nodes that are not understood"), std::string::npos);
+  const std::string json = ToJson(report);
+  const auto back = ReportFromJson(json);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->cut_nodes, 2);
+  EXPECT_EQ(ToJson(*back), json);
+}
+
 TEST(ReportTest, WhatWasRecordedIsNotCalledMeasured) {
   Report report = Example();
   report.measured = false;
