@@ -25,8 +25,8 @@
 # Programs come from $QUOTIENT_GPU_BIN; without it from build/gpu.tar.gz if that is there, else from
 # build/release/bin. What is timed is kept in OUT/timings, so parts that follow need not time it
 # again. What fails, or comes out slower, does not keep the rest from being run. Exit status: 2 if this
-# is not how it is called, else that of the first thing that failed. Where there is no GPU to use,
-# that is said once, and nothing else is run.
+# is not how it is called or a program is missing, else that of the first thing that failed. Where there
+# is no GPU to use, that is said once, nothing else is run, and the status is 4.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -67,12 +67,21 @@ note() {
   status=$((status ? status : $1))
 }
 
+# Ends the script where there is no GPU, with what quotient returns for a device that is not there.
+no_gpu=4
+stop_without_gpu() {
+  note "$no_gpu"
+  exit "$status"
+}
+
 run_kernels() {
   local failed=0
-  QUOTIENT_GPU_OUT=$out "$bin/kernels_cuda_gpu_test" --gtest_brief=1 | tee "$out/kernels.txt" || failed=$?
+  # A test is skipped where there is no GPU, by two lines: ...: Skipped, and the reason.
+  QUOTIENT_GPU_OUT=$out "$bin/kernels_cuda_gpu_test" --gtest_brief=1 | tee "$out/kernels.txt" |
+    sed -u '/: Skipped$/,+1d' || failed=$?
   if grep -q 'SKIPPED' "$out/kernels.txt"; then
-    echo 'gpu.sh: there is no GPU to use here, so nothing has been shown' >&2
-    exit 1
+    echo "gpu.sh: there is no GPU to use here: $(sed -n '/: Skipped$/{n;p;q;}' "$out/kernels.txt")" >&2
+    stop_without_gpu
   fi
   return "$failed"
 }
@@ -82,11 +91,18 @@ bench() {
   local name=$1 failed=0
   shift
   rm -f "$out/$name.csv"
-  "$bin/network_bench" --devices cuda,cuda-strict32 --strategies mcts --seeds 1 --budget "$budget" \
-    --threads "$(nproc)" --timings "$out/timings" --csv "$out/$name.csv" "$@" | tee "$out/$name.txt" || failed=$?
-  if [ -e "$out/$name.csv" ]; then  # else nothing has run, and it has been said why
+  # Its complaints go past the first tee, to a second one that keeps them.
+  {
+    "$bin/network_bench" --devices cuda,cuda-strict32 --strategies mcts --seeds 1 --budget "$budget" \
+      --threads "$(nproc)" --timings "$out/timings" --csv "$out/$name.csv" "$@" 2>&1 >&3 |
+      tee "$complaints" >&2
+  } 3>&1 | tee "$out/$name.txt" || failed=$?
+  if [ -e "$out/$name.csv" ]; then
     python3 tests/bench/networks/predicted.py "$out/$name.csv" | tee -a "$out/$name.txt" ||
       failed=$((failed ? failed : $?))
+  else  # nothing has run, and it has been said why
+    rm -f "$out/$name.txt"
+    if grep -qE '^network_bench: cuda(-strict32)?: ' "$complaints"; then stop_without_gpu; fi
   fi
   return "$failed"
 }
@@ -105,13 +121,20 @@ take_snapshot() {
 }
 
 run_snapshot() {
-  local device
-  if [ ! -e "$out/timings" ]; then
-    echo "gpu.sh: nothing has been timed into $out yet: run networks or models first" >&2
-    return 1
-  fi
+  local device failed
+  # quotient wants the file before it looks for the GPU, and then says that there is nothing in it.
+  touch "$out/timings"
   for device in cuda cuda-strict32; do
-    take_snapshot "$device" || note $?
+    failed=0
+    take_snapshot "$device" || failed=$?
+    case $failed in
+      2)
+        echo "gpu.sh: run networks, transformers or models into $out first" >&2
+        return 2
+        ;;
+      "$no_gpu") stop_without_gpu ;;
+    esac
+    note "$failed"
   done
 }
 
@@ -124,15 +147,24 @@ if [ "$part" = bundle ]; then
 fi
 
 case $part in
-  kernels | networks | transformers | models | snapshot | all) ;;
+  kernels) needed=(kernels_cuda_gpu_test) ;;
+  networks | transformers | models) needed=(network_bench) ;;
+  snapshot) needed=(quotient) ;;
+  all) needed=(kernels_cuda_gpu_test network_bench quotient) ;;
   *) usage "there is no part '$part'" ;;
 esac
 out=${1:-}
 [ -n "$out" ] || usage 'OUT is missing'
 shift
-if [ "$part" = transformers ] && [ $# -ne 1 ]; then usage 'transformers: one TYPE is wanted'; fi
-if [ "$part" = models ] && [ $# -eq 0 ]; then usage 'models: FILE.onnx is missing'; fi
-mkdir -p "$out"
+case $part in
+  transformers)
+    [ $# -eq 1 ] || usage 'transformers: one TYPE is wanted'
+    [[ $1 =~ ^(float32|float16|bfloat16)$ ]] || usage "transformers: there is no TYPE '$1'"
+    ;;
+  models) [ $# -gt 0 ] || usage 'models: FILE.onnx is missing' ;;
+  *) [ $# -eq 0 ] || usage "$part: '$1' is one argument too many" ;;
+esac
+
 bin=${QUOTIENT_GPU_BIN:-build/release/bin}
 if [ -z "${QUOTIENT_GPU_BIN:-}" ] && [ -e build/gpu.tar.gz ]; then
   bin=build/gpu/bin
@@ -142,12 +174,23 @@ if [ -z "${QUOTIENT_GPU_BIN:-}" ] && [ -e build/gpu.tar.gz ]; then
     touch "$bin"
   fi
 fi
-if [ ! -x "$bin/quotient" ]; then usage "there are no programs in $bin"; fi
+missing=()
+for program in "${needed[@]}"; do
+  if [ ! -x "$bin/$program" ]; then missing+=("$program"); fi
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "gpu.sh: not in $bin: ${missing[*]}; to build what is missing:" \
+    "cmake --preset release && cmake --build --preset release --target ${missing[*]} quotient_cuda" >&2
+  exit 2
+fi
 if [ -d "$bin/../lib" ]; then export LD_LIBRARY_PATH=$bin/../lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
+mkdir -p "$out"
+complaints=$(mktemp)
+trap 'rm -f "$complaints"' EXIT
 
 case $part in
   kernels) run_kernels || note $? ;;
-  networks) bench networks "$@" || note $? ;;
+  networks) bench networks || note $? ;;
   transformers) run_transformers "$1" || note $? ;;
   models) bench models "$@" || note $? ;;
   snapshot) run_snapshot || note $? ;;

@@ -31,6 +31,10 @@ QUOTIENT = PROGRAM + """\
 while [ "$1" != -o ]; do shift; done
 printf 'kernel 1.0 1.0\\nkernel 1.0 1.2\\nkernel unsupported\\n' >"$2"
 """
+SKIPPED = """\
+for test in 1 2; do printf 'gpu_under_test.cc:34: Skipped\\nno driver\\n'; done
+printf '[  PASSED  ] 0 tests.\\n[  SKIPPED ] 2 tests.\\n'
+"""
 NO_GPU = "echo 'network_bench: cuda: no driver' >&2; exit 1"
 TYPES = ["float32", "float16", "bfloat16"]
 
@@ -101,17 +105,36 @@ class GpuScriptTest(unittest.TestCase):
         self.assertIn("measured at most", ran.stdout)
 
     def test_without_a_gpu_that_is_said_once(self):
-        self.do("kernels_cuda_gpu_test", "echo '[  SKIPPED ] 3 tests.'")
+        self.do("kernels_cuda_gpu_test", SKIPPED)
         ran = self.run_script("all", self.out)
-        self.assertEqual((1, 1), (ran.returncode, len(ran.stderr.splitlines())), ran.stderr)
-        self.assertIn("there is no GPU to use here", ran.stderr)
+        self.assertEqual((4, "[  PASSED  ] 0 tests.\n[  SKIPPED ] 2 tests.\n",
+                          "gpu.sh: there is no GPU to use here: no driver\n"),
+                         (ran.returncode, ran.stdout, ran.stderr))
         self.assertEqual(["kernels_cuda_gpu_test"], self.calls())
+        self.assertEqual(2, (self.out / "kernels.txt").read_text().count("no driver"))
+
+    def test_without_a_gpu_each_part_returns_the_same_and_leaves_no_tables(self):
+        self.do("kernels_cuda_gpu_test", SKIPPED)
+        self.do("network_bench", NO_GPU)
+        self.do("quotient", "echo 'quotient: DEVICE_NOT_PRESENT: no driver' >&2; exit 4")
+        for arguments in (["kernels"], ["networks"], ["transformers", "float16"],
+                          ["models", "a.onnx"], ["snapshot"]):
+            with self.subTest(arguments=arguments):
+                ran = self.run_script(arguments[0], self.out, *arguments[1:])
+                self.assertEqual((4, 1), (ran.returncode, ran.stderr.count("no driver")))
+        self.assertEqual(["kernels.txt"], [path.name for path in self.out.glob("*.txt")])
+
+    def test_a_bench_that_cannot_begin_for_another_reason_is_not_without_a_gpu(self):
+        self.do("network_bench", "echo 'network_bench: out/timings: damaged' >&2; exit 1")
+        ran = self.run_script("networks", self.out)
+        self.assertEqual((1, "network_bench: out/timings: damaged\n"), (ran.returncode, ran.stderr))
+        self.assertEqual([], list(self.out.glob("*.txt")))
 
     def test_runs_of_before_are_not_looked_at_where_nothing_ran(self):
         self.assertEqual(0, self.run_script("networks", self.out).returncode)
         self.do("network_bench", NO_GPU)
         ran = self.run_script("networks", self.out)
-        self.assertEqual((1, "", "network_bench: cuda: no driver\n"),
+        self.assertEqual((4, "", "network_bench: cuda: no driver\n"),
                          (ran.returncode, ran.stdout, ran.stderr))
 
     def test_transformers_are_of_one_type(self):
@@ -119,21 +142,45 @@ class GpuScriptTest(unittest.TestCase):
         self.assertEqual(["network_bench float16"], self.calls())
 
     def test_snapshots_want_timings(self):
+        self.do("quotient", "echo 'quotient: no kernel has been measured' >&2; exit 2")
         ran = self.run_script("snapshot", self.out)
-        self.assertEqual(1, ran.returncode)
-        self.assertIn("run networks or models first", ran.stderr)
-        self.assertEqual([], self.calls())
+        self.assertEqual(2, ran.returncode)
+        self.assertIn("run networks, transformers or models into", ran.stderr)
+        self.assertEqual(["quotient"], self.calls())
+
+    def test_programs_that_a_part_needs_are_asked_for_before_anything_is_made(self):
+        for program, parts in (("kernels_cuda_gpu_test", ["kernels", "all"]),
+                               ("network_bench", ["networks", "transformers", "models", "all"]),
+                               ("quotient", ["snapshot", "all"])):
+            (self.bin / program).rename(self.bin / "away")
+            for part in parts:
+                with self.subTest(program=program, part=part):
+                    argument = {"transformers": ["float32"], "models": ["a.onnx"]}.get(part, [])
+                    ran = self.run_script(part, self.out, *argument)
+                    self.assertEqual(2, ran.returncode)
+                    self.assertIn(f"cmake --build --preset release --target {program} ", ran.stderr)
+            (self.bin / "away").rename(self.bin / program)
+        self.assertEqual(([], False), (self.calls(), self.out.exists()))
+
+    def test_programs_that_a_part_does_not_need_may_be_missing(self):
+        (self.bin / "quotient").unlink()
+        (self.bin / "network_bench").unlink()
+        self.assertEqual(0, self.run_script("kernels", self.out).returncode)
 
     def test_wrong_calls(self):
-        for arguments, message in [((), "What only a GPU can show"), (("some",), "no part 'some'"),
-                                   (("kernels",), "OUT is missing"),
-                                   (("models", self.out), "FILE.onnx is missing"),
-                                   (("transformers", self.out), "one TYPE is wanted")]:
+        for arguments, message in [
+                ((), "What only a GPU can show"), (("some",), "no part 'some'"),
+                (("kernels",), "OUT is missing"),
+                (("kernels", self.out, "extra"), "'extra' is one argument too many"),
+                (("networks", self.out, "extra"), "'extra' is one argument too many"),
+                (("models", self.out), "FILE.onnx is missing"),
+                (("transformers", self.out), "one TYPE is wanted"),
+                (("transformers", self.out, "float99"), "no TYPE 'float99'")]:
             with self.subTest(arguments=arguments):
                 ran = self.run_script(*arguments)
                 self.assertEqual(2, ran.returncode)
                 self.assertIn(message, ran.stderr)
-        self.assertEqual([], self.calls())
+        self.assertEqual(([], False), (self.calls(), self.out.exists()))
 
 
 if __name__ == "__main__":
