@@ -82,6 +82,31 @@ class FaultsTest(harness.TestCase):
         self.assert_code(self.quotient("watch", job), 5, "CANCELLED")
         self.assertFalse((self.folder / "out.onnx").exists())
 
+    def test_an_interrupt_that_arrives_twice_is_one(self):
+        server = self.serve()
+        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+            harness.read_until(client.stderr, "RUNNING")
+            # Cancelling waits for it, so that the client is there for the second signal.
+            os.kill(server.process.pid, signal.SIGSTOP)
+            client.send_signal(signal.SIGINT)
+            harness.wait_until_taken(client, signal.SIGINT)
+            client.send_signal(signal.SIGINT)
+            harness.wait_until_taken(client, signal.SIGINT)
+            os.kill(server.process.pid, signal.SIGCONT)
+            self.assertEqual(client.wait(harness.PATIENCE_SECONDS), 5)
+            self.assertIn("quotient: CANCELLED: interrupted", client.stderr.read())
+        self.assertEqual(list(self.folder.glob("out.onnx*")), [])
+
+    def test_the_third_interrupt_kills(self):
+        server = self.serve()
+        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+            harness.read_until(client.stderr, "RUNNING")
+            os.kill(server.process.pid, signal.SIGSTOP)
+            for _ in range(3):
+                client.send_signal(signal.SIGINT)
+                harness.wait_until_taken(client, signal.SIGINT)
+            self.assertEqual(client.wait(harness.PATIENCE_SECONDS), -signal.SIGINT)
+
     def test_interrupting_one_of_two_leaves_the_job_to_the_other(self):
         self.serve()
         with self.running("optimize", "m.onnx", "-o", "a.onnx") as first:

@@ -117,3 +117,18 @@ def read_until(stream, wanted):
         if wanted in line:
             return line
     raise AssertionError(f"the stream ended before '{wanted}'")
+
+
+def wait_until_taken(process, number):
+    """Until the process has taken the signal, so that the next one does not merge with it."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while is_pending(process, number):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{number.name} is not taken")
+        time.sleep(0.01)
+
+
+def is_pending(process, number):
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    pending = next(line.split()[1] for line in status.splitlines() if line.startswith("ShdPnd"))
+    return bool(int(pending, 16) & (1 << (number - 1)))

@@ -73,6 +73,18 @@ TEST_F(ClientTest, ABlobThatIsNotThereIsNotFound) {
   EXPECT_THAT(Download(BlobId::Of("absent")), StatusIs(absl::StatusCode::kNotFound));
 }
 
+TEST_F(ClientTest, TheInterruptEndsADownload) {
+  const std::string bytes(size_t{64} << 20, 'x');  // far more than is on its way at any time
+  const BlobId id = BlobId::Of(bytes);
+  ASSERT_OK(blob_client_->Upload(id, bytes));
+  EXPECT_THAT(blob_client_->Download(id,
+                                     [this](absl::string_view) {
+                                       interrupt_.Trigger();
+                                       return absl::OkStatus();
+                                     }),
+              HasReason(Reason::kCancelled));
+}
+
 TEST_F(ClientTest, AJobIsFollowedToItsEnd) {
   runner_.Release();
   ASSERT_OK_AND_ASSIGN(const v1::Job job,
