@@ -100,7 +100,7 @@ const Option kOptions[] = {
      false,
      Completion::kNothing,
      {},
-     "bound of the e-graph, in e-nodes, default 50000",
+     "stop growing the e-graph at so many e-nodes, default 50000; the model may have more",
      [](V value, S* s) { return SetInteger(value, &s->options.max_nodes); }},
     {"simulations",
      0,

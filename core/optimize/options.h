@@ -29,7 +29,8 @@ struct Options {
   // Bounds the search alone, in seconds; checking and measuring come on top.
   double budget_seconds = 30;
 
-  // The e-graph stops growing at this many e-nodes.
+  // The e-graph stops growing at this many e-nodes. Those that the model brings are there whatever
+  // the number, and what is applied last keeps its own: an e-graph can have more.
   int64_t max_nodes = 50'000;
 
   // Bounds the search, too: it ends with the batch that makes so many simulations; 0: it does not.
