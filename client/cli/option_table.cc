@@ -202,7 +202,7 @@ const Option kOptions[] = {
      false,
      Completion::kNothing,
      {},
-     "newest opset the result may need; 0: the model's own or 20",
+     "newest opset the result may need, at least the model's own; 0: the model's own or 20",
      [](V value, S* s) { return SetInteger(value, &s->options.max_opset); }},
     {"shape",
      0,

@@ -149,7 +149,16 @@ class Run {
           " nodes are not understood: they pass through untouched, checking and measuring cut the "
           "model there, and no time holds what they take"));
     }
+    NoteIfOpsetIsNewer();
     return absl::OkStatus();
+  }
+
+  // A model is raised to newer opsets, never brought down to older ones.
+  void NoteIfOpsetIsNewer() {
+    const int opset = original_.model.opset;
+    if (options_.max_opset == 0 || opset <= options_.max_opset) return;
+    report_.notes.push_back(
+        absl::StrCat("the model itself needs opset ", opset, ", so the result does, too"));
   }
 
   absl::Status Baseline() {

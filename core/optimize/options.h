@@ -45,7 +45,8 @@ struct Options {
   // Seeds everything random: inputs of the check, ties.
   uint64_t seed = 0;
 
-  // No rewrite may need a newer opset than this; 0: the model's own or 20, whichever is higher.
+  // No rewrite may need a newer opset than this, or than the model's own if that is newer; 0: the
+  // model's own or 20, whichever is higher.
   int max_opset = 0;
 
   // Binds dimensions of inputs for good: input name -> dims. The result has these shapes.

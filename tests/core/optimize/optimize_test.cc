@@ -7,6 +7,7 @@
 #include <atomic>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/kernels/fake/fake_backend.h"
 #include "core/onnx/reader.h"
@@ -202,6 +203,24 @@ TEST_F(OptimizeTest, ADisabledRuleIsNotUsed) {
   }
   options_.disabled_rules = {"no-such-rule"};
   EXPECT_EQ(GetReason(Run(model).status()), Reason::kOptionInvalid);
+}
+
+TEST_F(OptimizeTest, AMaxOpsetBelowTheModelsOwnIsNoted) {
+  const std::string model = Branches();
+  const auto original = onnx::Read(model, {}, onnx::Limits(), nullptr);
+  ASSERT_TRUE(original.ok()) << original.status();
+  const std::string note = absl::StrCat("the model itself needs opset ", original->opset);
+  options_.max_opset = original->opset - 1;
+  const auto below = Run(model);
+  ASSERT_TRUE(below.ok()) << below.status();
+  EXPECT_THAT(below->report.notes, Contains(HasSubstr(note)));
+  const auto written = onnx::Read(below->files.model, {}, onnx::Limits(), nullptr);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(written->opset, original->opset);
+  options_.max_opset = original->opset;
+  const auto equal = Run(model);
+  ASSERT_TRUE(equal.ok()) << equal.status();
+  EXPECT_THAT(equal->report.notes, testing::Not(Contains(HasSubstr(note))));
 }
 
 TEST_F(OptimizeTest, ShapesBoundForGoodAreInTheResult) {
