@@ -41,16 +41,20 @@ class RecordingModel final : public cost::CostModel {
   const kernels::PartitionOptions partition_;
 };
 
+absl::StatusOr<domain::TensorEGraph> TensorsOf(absl::string_view text) {
+  model::Graph graph = testing::MustParse(text);
+  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(graph));
+  return domain::FromGraph(graph, graph);
+}
+
 // The kernel that a search prices is the one that runs: a square is no general power.
 TEST(ENodeCosts, APowIsPricedWithItsExponent) {
-  model::Graph graph = testing::MustParse(R"(graph g {
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, TensorsOf(R"(graph g {
     input x: float32[2,3]
     const two: float32[] = [2]
     y = Pow(x, two)
     output y
-  })");
-  ASSERT_OK(ops::InferTypes(graph));
-  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  })"));
   RecordingModel model;
   KernelPrices prices(&model);
   const ENodeCosts costs(tensors, &prices, 0);
@@ -69,15 +73,13 @@ std::vector<egraph::ENodeId> Original(const domain::TensorEGraph& tensors) {
 
 // Two of four columns' Slices, and one that overlaps with both.
 TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
-  model::Graph graph = testing::MustParse(R"(graph g {
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, TensorsOf(R"(graph g {
     input x: float32[4,8]
     a = Slice(x) {starts=[0], ends=[2], axes=[1]}
     b = Slice(x) {starts=[2], ends=[4], axes=[1]}
     c = Slice(x) {starts=[1], ends=[7], axes=[1]}
     output a, b, c
-  })");
-  ASSERT_OK(ops::InferTypes(graph));
-  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  })"));
   RecordingModel model;
   KernelPrices prices(&model);
   ENodeCosts costs(tensors, &prices, 0);
@@ -99,7 +101,7 @@ TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
 // Weights are computed once, but where that takes too long whoever runs the model does it, and
 // what depends on it.
 TEST(ENodeCosts, ProductsOfWeightsAreFreeIfTheyFold) {
-  model::Graph graph = testing::MustParse(R"(graph g {
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, TensorsOf(R"(graph g {
     input x: float32[4,2048]
     const a: float32[2048,64] = random(1)
     const b: float32[64,2049] = random(2)
@@ -111,9 +113,7 @@ TEST(ENodeCosts, ProductsOfWeightsAreFreeIfTheyFold) {
     behind = Neg(large)
     t = MatMul(x, behind)
     output y, z, t
-  })");
-  ASSERT_OK(ops::InferTypes(graph));
-  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  })"));
   RecordingModel model;
   KernelPrices prices(&model);
   const ENodeCosts costs(tensors, &prices, 0);
@@ -237,7 +237,7 @@ TEST(ENodeCosts, AttentionSavesNothingWhereSomebodyElseWantsAPartOfIt) {
 
 // All kernels cost the same, so that what pairs save has to be shared out.
 TEST(ENodeCosts, AttentionSavesNoMoreThanItsENodesCost) {
-  model::Graph graph = testing::MustParse(R"(graph g {
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, TensorsOf(R"(graph g {
     input q: float32[2,5,4,8]
     input k: float32[2,6,4,8]
     input v: float32[2,6,4,8]
@@ -249,9 +249,7 @@ TEST(ENodeCosts, AttentionSavesNoMoreThanItsENodesCost) {
     o = MatMul(p, c)
     y = Transpose(o) {perm=[0,2,1,3]}
     output y
-  })");
-  ASSERT_OK(ops::InferTypes(graph));
-  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  })"));
   RecordingModel plain;
   WithAttention model(&plain);
   KernelPrices prices(&model);
@@ -267,7 +265,7 @@ TEST(ENodeCosts, AttentionSavesNoMoreThanItsENodesCost) {
 }
 
 TEST(ENodeCosts, AttentionIsMeasuredWithAllOfItsENodes) {
-  model::Graph graph = testing::MustParse(R"(graph g {
+  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, TensorsOf(R"(graph g {
     input q: float32[2,5,4]
     input k: float32[2,4,6]
     input v: float32[2,6,4]
@@ -275,9 +273,7 @@ TEST(ENodeCosts, AttentionIsMeasuredWithAllOfItsENodes) {
     p = Softmax(s) {axis=2}
     y = MatMul(p, v)
     output y
-  })");
-  ASSERT_OK(ops::InferTypes(graph));
-  ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, domain::FromGraph(graph, graph));
+  })"));
   RecordingModel plain;
   WithAttention model(&plain);
   KernelPrices prices(&model);
