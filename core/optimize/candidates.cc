@@ -44,6 +44,7 @@ class Searcher {
   absl::StatusOr<SearchResult> Run(const model::Graph& graph, const model::Graph& measured) {
     const TensorWorkspace::Settings settings = {
         .max_opset = settings_.max_opset,
+        .families = settings_.families,
         .disabled_rules = options_.disabled_rules,
         .constant_footprint_log2 = settings_.constant_footprint_log2,
         .extractor = strategy_.extractor(),

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "core/model/graph.h"
 #include "core/optimize/options.h"
 #include "core/optimize/report.h"
+#include "core/rules/rule_set.h"
 
 namespace quotient::optimize {
 
@@ -35,8 +37,9 @@ struct SearchResult {
 // What the search may use, fixed before it starts.
 struct SearchSettings {
   int threads = 1;
-  int max_opset = 0;                // no rewrite may need more
-  int constant_footprint_log2 = 0;  // of the model
+  int max_opset = 0;                                               // no rewrite may need more
+  int constant_footprint_log2 = 0;                                 // of the model
+  std::span<const rules::Family> families = rules::AllFamilies();  // what may be rewritten
   // Of graphs with different kernels that are predicted to be about as good as the best, so many
   // are candidates where costs are measured, the best itself included: what kernels do to each
   // other only whole graphs tell. Each takes memory, and time to check and to tell from the others:

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -22,6 +23,7 @@
 #include "core/optimize/footprint.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
+#include "core/optimize/rescue.h"
 #include "core/os/memory.h"
 #include "core/verify/compare.h"
 #include "core/verify/random_inputs.h"
@@ -187,22 +189,27 @@ class Run {
 
   cost::CostModel& costs() const { return calibrated_ ? *calibrated_ : device_->costs(); }
 
-  absl::Status SearchStage() {
+  SearchSettings SettingsToSearch() const {
     SearchSettings settings;
     settings.threads = threads_;
     settings.max_opset = MaxOpset();
     settings.alternatives = alternatives_;
     settings.constant_footprint_log2 =
         kernels::ConstantFootprintLog2(original_.cut.graph, costs().partition().storage);
+    settings.families = environment_.rule_families;
     settings.checkpoint = environment_.checkpoint;
     settings.checkpoint_context = absl::StrCat(EngineVersion(), "\n", options_.CanonicalText());
+    return settings;
+  }
+
+  absl::Status SearchStage() {
     const auto hook = [this](const SearchProgress& now) {
       progress_.enodes = now.enodes;
       progress_.best_share = now.best_share;
       ReportProgress(std::min(1.0, now.seconds / std::max(options_.budget_seconds, 1e-3)));
     };
-    absl::StatusOr<SearchResult> found =
-        Search(original_.graph, original_.measured, options_, settings, costs(), stop_, hook);
+    absl::StatusOr<SearchResult> found = Search(original_.graph, original_.measured, options_,
+                                                SettingsToSearch(), costs(), stop_, hook);
     if (found.ok()) {
       if (!found->checkpoint_refused.empty()) {
         report_.notes.push_back(absl::StrCat(
@@ -228,19 +235,23 @@ class Run {
     report_.notes.push_back(absl::StrCat(what, " (please report this model): ", status.message()));
   }
 
+  PackageSettings SettingsToPackage() const {
+    return {.max_opset = MaxOpset(),
+            .external_location = environment_.external_location,
+            .bind_types = !options_.shapes.empty(),
+            .threads = threads_};
+  }
+
   absl::Status PackageStage() {
-    const PackageSettings settings{.max_opset = MaxOpset(),
-                                   .external_location = environment_.external_location,
-                                   .bind_types = !options_.shapes.empty(),
-                                   .threads = threads_};
     for (Candidate& candidate : candidates_) {
       absl::StatusOr<Packaged> packaged =
-          Package(original_, std::move(candidate), settings, costs(), stop_);
+          Package(original_, std::move(candidate), SettingsToPackage(), costs(), stop_);
       if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
       if (packaged.ok()) {
         packaged_.push_back(*std::move(packaged));
       } else {
         NoteFailure("a candidate could not be written", packaged.status());
+        ++refused_;
       }
     }
     candidates_.clear();
@@ -248,7 +259,7 @@ class Run {
   }
 
   absl::Status Verify() {
-    if (packaged_.empty()) return absl::OkStatus();
+    if (packaged_.empty() && refused_ == 0) return absl::OkStatus();
     absl::StatusOr<verify::Reference> reference = verify::Reference::Create(
         original_.cut, options_.verify_inputs, options_.seed, threads_, stop_);
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
@@ -264,8 +275,35 @@ class Run {
     for (const std::string& failure : failures) {
       NoteFailure("a candidate did not agree with the original and was thrown away",
                   absl::InternalError(failure));
+      ++refused_;
     }
-    return absl::OkStatus();
+    if (refused_ > 0 && !stop_.ShouldStop()) DeliverTheRest();
+    return stop_.cancelled() ? MakeError(Reason::kCancelled, "the job was cancelled")
+                             : absl::OkStatus();
+  }
+
+  // One wrong rule must not cost what the others gained.
+  void DeliverTheRest() {
+    const SearchSettings search = SettingsToSearch();
+    const PackageSettings package = SettingsToPackage();
+    absl::StatusOr<Rescued> rescued =
+        Rescue({original_, options_, search, package, *reference_, costs()},
+               AppliedRules(report_.search), stop_);
+    if (!rescued.ok()) return NoteFailure("no wrong rule could be found", rescued.status());
+    for (const std::string& rule : rescued->culprits) {
+      Log().error("the rule {} is wrong for this model", rule);
+      report_.notes.push_back(absl::StrCat("the rule '", rule, "' is to blame and was left out"));
+    }
+    for (Packaged& candidate : rescued->candidates) AddIfNew(std::move(candidate));
+  }
+
+  // No more than memory was found to hold.
+  void AddIfNew(Packaged candidate) {
+    const bool known = std::ranges::any_of(packaged_, [&](const Packaged& other) {
+      return other.files->model == candidate.files->model;
+    });
+    const bool fits = packaged_.size() < static_cast<size_t>(MostCandidates(alternatives_));
+    if (!known && fits) packaged_.push_back(std::move(candidate));
   }
 
   // At once, and no stage: nothing can be run.
@@ -385,6 +423,7 @@ class Run {
   cost::GraphCost original_cost_;
   std::vector<Candidate> candidates_;
   std::vector<Packaged> packaged_;
+  int refused_ = 0;  // candidates that could not be written, or do not agree with the original
   std::optional<verify::Reference> reference_;
   Decision decision_;
   Report report_;

@@ -64,10 +64,10 @@ absl::Status CheckShapes(absl::string_view option,
   return absl::OkStatus();
 }
 
-absl::Status CheckRules(int max_opset, const std::vector<std::string>& disabled) {
+absl::Status CheckRules(const std::vector<std::string>& disabled) {
   if (disabled.empty()) return absl::OkStatus();
   domain::TensorDomain domain;
-  return rules::BuildRules(&domain, max_opset, disabled).status();
+  return rules::BuildFamilies(&domain, rules::AllFamilies(), disabled).status();
 }
 
 std::string ShapesText(const std::map<std::string, std::vector<int64_t>>& shapes) {
@@ -103,7 +103,7 @@ absl::Status Options::Validate() const {
   }
   QUOTIENT_RETURN_IF_ERROR(CheckShapes("shape", shapes));
   QUOTIENT_RETURN_IF_ERROR(CheckShapes("measure-shape", measure_shapes));
-  return CheckRules(max_opset, disabled_rules);
+  return CheckRules(disabled_rules);
 }
 
 int Options::ThreadsToUse() const {

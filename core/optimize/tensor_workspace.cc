@@ -13,9 +13,9 @@ absl::StatusOr<std::unique_ptr<TensorWorkspace>> TensorWorkspace::Make(const mod
                                                                        KernelPrices* prices) {
   std::unique_ptr<TensorWorkspace> made(new TensorWorkspace(prices));
   QUOTIENT_ASSIGN_OR_RETURN(made->tensors_, domain::FromGraph(graph, measured));
-  QUOTIENT_ASSIGN_OR_RETURN(
-      made->rules_,
-      rules::BuildRules(made->tensors_.domain.get(), settings.max_opset, settings.disabled_rules));
+  QUOTIENT_ASSIGN_OR_RETURN(made->rules_,
+                            rules::BuildRules(made->tensors_.domain.get(), settings.max_opset,
+                                              settings.disabled_rules, settings.families));
   made->costs_ =
       std::make_unique<ENodeCosts>(made->tensors_, prices, settings.constant_footprint_log2);
   made->extractor_ = extract::FindExtractor(settings.extractor);

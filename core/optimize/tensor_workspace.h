@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ class TensorWorkspace final : public search::Workspace {
  public:
   struct Settings {
     int max_opset = 0;  // no rewrite may need more
+    std::span<const rules::Family> families = rules::AllFamilies();
     std::vector<std::string> disabled_rules;
     int constant_footprint_log2 = 0;
     std::string extractor = "dag";  // that values states

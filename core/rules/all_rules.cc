@@ -124,15 +124,16 @@ absl::StatusOr<RuleSet> BuildFamilies(TensorDomain* domain, std::span<const Fami
 }
 
 absl::StatusOr<RuleSet> BuildRules(TensorDomain* domain, int max_opset,
-                                   std::span<const std::string> disabled) {
+                                   std::span<const std::string> disabled,
+                                   std::span<const Family> families) {
   domain->LimitOpset(max_opset);
-  return BuildFamilies(domain, AllFamilies(), disabled);
+  return BuildFamilies(domain, families, disabled);
 }
 
-std::vector<std::string> RuleNames() {
+std::vector<std::string> RuleNames(std::span<const Family> families) {
   TensorDomain domain;
   std::vector<std::string> names;
-  const absl::StatusOr<RuleSet> set = BuildFamilies(&domain, AllFamilies(), {});
+  const absl::StatusOr<RuleSet> set = BuildFamilies(&domain, families, {});
   if (!set.ok()) return names;
   for (const egraph::Rule* rule : set->rules()) names.push_back(rule->name());
   return names;

@@ -20,8 +20,6 @@ class RuleSet {
   std::span<const egraph::Rule* const> rules() const { return pointers_; }
 
  private:
-  friend absl::StatusOr<RuleSet> BuildRules(TensorDomain* domain, int max_opset,
-                                            std::span<const std::string> disabled);
   friend absl::StatusOr<RuleSet> BuildFamilies(TensorDomain* domain,
                                                std::span<const Family> families,
                                                std::span<const std::string> disabled);
@@ -29,20 +27,21 @@ class RuleSet {
   std::vector<const egraph::Rule*> pointers_;
 };
 
-// All rules but those named in `disabled`. No rewrite will need an opset beyond `max_opset`, except
-// for operators that the model itself uses. Borrows the domain. OPTION_INVALID for a name that no
-// rule has.
-absl::StatusOr<RuleSet> BuildRules(TensorDomain* domain, int max_opset,
-                                   std::span<const std::string> disabled);
-
-// The same for a part of the table.
-absl::StatusOr<RuleSet> BuildFamilies(TensorDomain* domain, std::span<const Family> families,
-                                      std::span<const std::string> disabled);
-
 // The table: one row per family.
 std::span<const Family> AllFamilies();
 
-// The names of all rules, in the order of the table.
-std::vector<std::string> RuleNames();
+// The rules of these families but those named in `disabled`. Borrows the domain. OPTION_INVALID for
+// a name that no rule has.
+absl::StatusOr<RuleSet> BuildFamilies(TensorDomain* domain, std::span<const Family> families,
+                                      std::span<const std::string> disabled);
+
+// The same, and no rewrite will need an opset beyond `max_opset`, except for operators that the
+// model itself uses.
+absl::StatusOr<RuleSet> BuildRules(TensorDomain* domain, int max_opset,
+                                   std::span<const std::string> disabled,
+                                   std::span<const Family> families = AllFamilies());
+
+// The names of all rules of these families, in their order.
+std::vector<std::string> RuleNames(std::span<const Family> families = AllFamilies());
 
 }  // namespace quotient::rules

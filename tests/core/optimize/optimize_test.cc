@@ -205,6 +205,49 @@ TEST_F(OptimizeTest, ADisabledRuleIsNotUsed) {
   EXPECT_EQ(GetReason(Run(model).status()), Reason::kOptionInvalid);
 }
 
+// The table's rules, and wrong ones.
+std::vector<rules::Family> FamiliesWith(const char* wrong) {
+  const std::span<const rules::Family> table = rules::AllFamilies();
+  std::vector<rules::Family> families(table.begin(), table.end());
+  families.push_back({"wrong", wrong, nullptr, nullptr});
+  return families;
+}
+
+TEST_F(OptimizeTest, AWrongRuleIsNamedAndWhatTheOthersGainIsDelivered) {
+  const std::string model = Branches();
+  const auto right = Run(model);
+  ASSERT_TRUE(right.ok()) << right.status();
+  ASSERT_EQ(right->report.outcome, Outcome::kImproved);
+  const std::vector<rules::Family> families = FamiliesWith(R"(
+# Relu(x) = x, which only holds for x that are not negative
+relu-is-nothing: Relu(?x) => ?x
+)");
+  environment_.rule_families = families;
+  const auto result = Run(model);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("did not agree with the original")));
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("'relu-is-nothing' is to blame")));
+  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_TRUE(result->report.verification.passed);
+  EXPECT_TRUE(result->files.model == right->files.model);
+}
+
+TEST_F(OptimizeTest, OfTwoWrongRulesBothAreNamed) {
+  const std::vector<rules::Family> families = FamiliesWith(R"(
+# Relu(x) = x, which only holds for x that are not negative
+relu-is-nothing: Relu(?x) => ?x
+# Conv(x) = x, which only holds for one kernel of all
+conv-is-nothing: ?y = Conv[?c](?x, ?w, ?b) => ?x if same(?y, ?x)
+)");
+  environment_.rule_families = families;
+  const auto result = Run(Branches());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("'relu-is-nothing' is to blame")));
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("'conv-is-nothing' is to blame")));
+  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_TRUE(result->report.verification.passed);
+}
+
 TEST_F(OptimizeTest, AMaxOpsetBelowTheModelsOwnIsNoted) {
   const std::string model = Branches();
   const auto original = onnx::Read(model, {}, onnx::Limits(), nullptr);

@@ -1,0 +1,105 @@
+#include "core/optimize/rescue.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/optimize/culprit.h"
+#include "core/optimize/decide.h"
+
+namespace quotient::optimize {
+namespace {
+
+// Two culprits are found among 60 rules, about as many as are applied to a large network.
+constexpr int kMostTrials = 16;
+// Shares of the budget. A trial has few rules, so that it ends soon: the bound is for those that
+// grow without end. The search that may deliver the result gets more.
+constexpr double kTrialShare = 0.05;
+constexpr double kSearchShare = 0.5;
+
+// What a part of the rules leads to, checked.
+struct Found {
+  std::vector<Packaged> agreeing;
+  bool all_agree = false;
+  std::vector<std::string> applied;
+};
+
+class Rescuer {
+ public:
+  Rescuer(const RescueContext& context, const StopCondition& stop)
+      : context_(context), stop_(stop), table_(rules::RuleNames(context.search.families)) {}
+
+  absl::StatusOr<Rescued> Run(std::vector<std::string> applied) {
+    int trials_left = kMostTrials;
+    for (bool all_agree = false; !all_agree;) {
+      QUOTIENT_ASSIGN_OR_RETURN(
+          std::optional<std::string> culprit,
+          FindCulprit(
+              applied, [this](const auto& rules) { return AllAgree(rules); }, &trials_left));
+      if (!culprit.has_value()) break;
+      rescued_.culprits.push_back(*std::move(culprit));
+      QUOTIENT_ASSIGN_OR_RETURN(Found found, FindAndCheck(rescued_.culprits, kSearchShare));
+      rescued_.candidates = std::move(found.agreeing);
+      applied = std::move(found.applied);
+      all_agree = found.all_agree;
+    }
+    return std::move(rescued_);
+  }
+
+ private:
+  absl::StatusOr<bool> AllAgree(const std::vector<std::string>& rules) const {
+    std::vector<std::string> others;
+    std::ranges::copy_if(table_, std::back_inserter(others), [&](const std::string& name) {
+      return std::ranges::find(rules, name) == rules.end();
+    });
+    QUOTIENT_ASSIGN_OR_RETURN(const Found found, FindAndCheck(others, kTrialShare));
+    return found.all_agree;
+  }
+
+  absl::StatusOr<Found> FindAndCheck(const std::vector<std::string>& disabled, double share) const {
+    Options options = context_.options;
+    options.budget_seconds *= share;
+    options.disabled_rules.insert(options.disabled_rules.end(), disabled.begin(), disabled.end());
+    SearchSettings settings = context_.search;
+    settings.checkpoint = nullptr;
+    QUOTIENT_ASSIGN_OR_RETURN(
+        SearchResult result, Search(context_.original.graph, context_.original.measured, options,
+                                    settings, context_.costs, stop_, [](const SearchProgress&) {}));
+    Found found{.applied = AppliedRules(result.figures)};
+    for (Candidate& candidate : result.candidates) {
+      absl::StatusOr<Packaged> packaged =
+          Package(context_.original, std::move(candidate), context_.package, context_.costs, stop_);
+      if (packaged.ok()) found.agreeing.push_back(*std::move(packaged));
+    }
+    const bool all_written = found.agreeing.size() == result.candidates.size();
+    std::vector<std::string> failures;
+    QUOTIENT_RETURN_IF_ERROR(
+        KeepVerified(context_.reference, settings.threads, stop_, &found.agreeing, &failures));
+    if (stop_.ShouldStop()) return MakeError(Reason::kRunBudget, "time was up");
+    found.all_agree = all_written && failures.empty();
+    return found;
+  }
+
+  const RescueContext& context_;
+  const StopCondition& stop_;
+  const std::vector<std::string> table_;  // the names of all rules
+  Rescued rescued_;
+};
+
+}  // namespace
+
+std::vector<std::string> AppliedRules(const SearchFigures& figures) {
+  std::vector<std::string> names;
+  for (const auto& [name, matches] : figures.applied) names.push_back(name);
+  return names;
+}
+
+absl::StatusOr<Rescued> Rescue(const RescueContext& context, std::vector<std::string> applied,
+                               const StopCondition& stop) {
+  return Rescuer(context, stop).Run(std::move(applied));
+}
+
+}  // namespace quotient::optimize

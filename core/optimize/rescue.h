@@ -1,0 +1,46 @@
+#pragma once
+
+// Rescue: what a search has to offer without the rules that made checking refuse its graphs.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/stop.h"
+#include "core/cost/cost_model.h"
+#include "core/optimize/candidates.h"
+#include "core/optimize/options.h"
+#include "core/optimize/package.h"
+#include "core/optimize/prepared.h"
+#include "core/verify/compare.h"
+
+namespace quotient::optimize {
+
+// What the refused graphs were found, written and checked with. All of it is borrowed.
+struct RescueContext {
+  const Prepared& original;
+  const Options& options;
+  const SearchSettings& search;
+  const PackageSettings& package;
+  const verify::Reference& reference;
+  cost::CostModel& costs;
+};
+
+struct Rescued {
+  std::vector<std::string> culprits;  // names of wrong rules
+  // Graphs that the other rules lead to. They agree with the original. None if not all culprits
+  // were found in a few trials, or if nothing else is gained.
+  std::vector<Packaged> candidates;
+};
+
+// Finds the wrong rule among those that were `applied` in a search whose graphs were refused
+// (culprit.h), searches without it, and starts over if checking refuses what is found then. A trial
+// is a search with a part of the rules, which takes at most a share of options.budget_seconds, and
+// the check of what it finds. CANCELLED and RUN_BUDGET: a trial that was stopped says nothing.
+absl::StatusOr<Rescued> Rescue(const RescueContext& context, std::vector<std::string> applied,
+                               const StopCondition& stop);
+
+// The names in SearchFigures::applied.
+std::vector<std::string> AppliedRules(const SearchFigures& figures);
+
+}  // namespace quotient::optimize
