@@ -28,8 +28,7 @@ struct RescueContext {
 
 struct Rescued {
   std::vector<std::string> culprits;  // names of wrong rules
-  // Graphs that the other rules lead to. They agree with the original. None if not all culprits
-  // were found in a few trials, or if nothing else is gained.
+  // Graphs that the other rules lead to and that agree with the original; perhaps none.
   std::vector<Packaged> candidates;
 };
 
