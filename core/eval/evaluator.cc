@@ -13,15 +13,17 @@ namespace {
 
 using model::Graph;
 using model::Node;
+using model::NodeId;
 using model::Tensor;
 using model::ValueId;
 
 // One run: the nodes it needs, and the values that are still to be read.
 class Run {
  public:
-  Run(const Graph& graph, int threads)
+  Run(const Graph& graph, int threads, const NodeHook& hook)
       : graph_(graph),
         threads_(threads),
+        hook_(hook),
         needed_(graph.nodes.size()),
         uses_(graph.values.size()),
         values_(graph.values.size()) {}
@@ -39,11 +41,12 @@ class Run {
  private:
   bool IsGiven(ValueId id) const { return values_[id.value()].has_value(); }
   absl::Status NeedValue(ValueId id);
-  absl::Status EvaluateOne(const Node& node);
+  absl::Status EvaluateOne(NodeId id);
   void Release(ValueId id);
 
   const Graph& graph_;
   const int threads_;
+  const NodeHook& hook_;
   std::vector<bool> needed_;                   // by node
   std::vector<int> uses_;                      // by value: reads to come
   std::vector<std::optional<Tensor>> values_;  // by value
@@ -107,12 +110,14 @@ void Run::Release(ValueId id) {
   if (id.valid() && --uses_[id.value()] == 0) values_[id.value()].reset();
 }
 
-absl::Status Run::EvaluateOne(const Node& node) {
+absl::Status Run::EvaluateOne(NodeId node_id) {
+  const Node& node = graph_.node(node_id);
   std::vector<const Tensor*> inputs;
   for (ValueId input : node.inputs) {
     inputs.push_back(input.valid() ? &*values_[input.value()] : nullptr);
   }
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, ops::EvaluateNode(node, inputs, threads_));
+  if (hook_ != nullptr) hook_(node_id, inputs, outputs);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const ValueId id = node.outputs[i];
     if (!id.valid() || uses_[id.value()] == 0 || IsGiven(id)) continue;
@@ -132,9 +137,9 @@ absl::Status Run::EvaluateAll(const StopCondition& stop) {
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (!needed_[i]) continue;
     if (stop.ShouldStop()) return StopError(stop.Check());
-    const Node& node = graph_.nodes[i];
-    const absl::Status status = EvaluateOne(node);
+    const absl::Status status = EvaluateOne(NodeId(static_cast<uint32_t>(i)));
     if (!status.ok()) {
+      const Node& node = graph_.nodes[i];
       return Annotate(status, absl::StrCat("node '", node.name, "' (", node.op, ")"));
     }
   }
@@ -145,8 +150,8 @@ absl::Status Run::EvaluateAll(const StopCondition& stop) {
 
 absl::StatusOr<ValueMap> Evaluate(const Graph& graph, const ValueMap& inputs,
                                   const std::vector<ValueId>& wanted, int threads,
-                                  const StopCondition& stop) {
-  Run run(graph, threads);
+                                  const StopCondition& stop, const NodeHook& hook) {
+  Run run(graph, threads, hook);
   for (const auto& [id, tensor] : inputs) QUOTIENT_RETURN_IF_ERROR(run.Give(id, tensor));
   run.GiveDefaults();
   QUOTIENT_RETURN_IF_ERROR(run.Need(wanted));

@@ -113,9 +113,8 @@ bool Runs(const cost::GraphCost& graph) {
 
 }  // namespace
 
-absl::Status KeepVerified(const verify::Reference& reference, int threads,
-                          const StopCondition& stop, std::vector<Packaged>* candidates,
-                          std::vector<std::string>* failures) {
+absl::Status KeepVerified(verify::Reference& reference, int threads, const StopCondition& stop,
+                          std::vector<Packaged>* candidates, std::vector<std::string>* failures) {
   std::vector<Packaged> kept;
   for (Packaged& candidate : *candidates) {
     absl::StatusOr<verify::Verdict> verdict =

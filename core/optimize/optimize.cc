@@ -27,6 +27,7 @@
 #include "core/os/memory.h"
 #include "core/verify/compare.h"
 #include "core/verify/random_inputs.h"
+#include "core/verify/reference.h"
 
 namespace quotient::optimize {
 namespace {

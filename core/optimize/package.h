@@ -13,7 +13,7 @@
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
 #include "core/optimize/report.h"
-#include "core/verify/compare.h"
+#include "core/verify/reference.h"
 
 namespace quotient::optimize {
 

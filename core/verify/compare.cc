@@ -4,12 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/status_macros.h"
-#include "core/eval/evaluator.h"
-#include "core/verify/random_inputs.h"
+#include "core/verify/rounding.h"
+#include "core/verify/slices.h"
 
 namespace quotient::verify {
 namespace {
@@ -19,75 +15,171 @@ using model::Tensor;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kChunk = 4096;
 
-// Numbers that stand for an infinity, as the -3e38 of masks: beside one as the largest value every
-// difference would be small. They are compared one by one.
-bool IsHuge(double value, model::DType dtype) {
-  return std::abs(value) > (dtype == model::DType::kFloat16 ? 6e4 : 1e30);
-}
+// An element's scale is at least this share of the whole tensor's: what is smaller is noise beside
+// the rest to most who read it, and dead channels have no scale of their own.
+constexpr double kLeastScale = 1e-3;
+// An error of so many deviations by noise may still be rounding.
+constexpr double kDeviations = 4;
+// Rounding is forgiven up to so many tolerances, and never beyond this share of the scale: what it
+// moves farther is ill-conditioned and tells nothing.
+constexpr double kMostTolerances = 100;
+constexpr double kMostAllowance = 0.1;
 
 bool SameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
-Difference CompareFloats(const Tensor& original, const Tensor& other) {
-  std::vector<double> a(kChunk), b(kChunk);
-  double largest = 0, difference = 0, of_huge = 0;
-  Difference result;
-  for (int64_t begin = 0; begin < original.elements(); begin += kChunk) {
-    const size_t count = static_cast<size_t>(std::min(kChunk, original.elements() - begin));
-    original.Load(begin, std::span(a).first(count));
-    other.Load(begin, std::span(b).first(count));
-    for (size_t i = 0; i < count; ++i) {
-      const int64_t index = begin + static_cast<int64_t>(i);
-      if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-        if (!SameSpecial(a[i], b[i])) return {kInfinity, index};
-        continue;
+// Two tensors of one type, element by element in order.
+class Pairs {
+ public:
+  Pairs(const Tensor& a, const Tensor& b) : a_(a), b_(b), of_a_(kChunk), of_b_(kChunk) {}
+
+  // `index` is the next one.
+  void Load(int64_t index) {
+    const int64_t offset = index % kChunk;
+    if (offset == 0) {
+      const size_t count = static_cast<size_t>(std::min(kChunk, a_.elements() - index));
+      a_.Load(index, std::span(of_a_).first(count));
+      b_.Load(index, std::span(of_b_).first(count));
+    }
+    a = of_a_[static_cast<size_t>(offset)];
+    b = of_b_[static_cast<size_t>(offset)];
+  }
+
+  double a = 0, b = 0;
+
+ private:
+  const Tensor& a_;
+  const Tensor& b_;
+  std::vector<double> of_a_, of_b_;
+};
+
+class FloatComparison {
+ public:
+  FloatComparison(const Tensor& original, const Tensor& other, double tolerance,
+                  const Conditioning* conditioning)
+      : original_(original),
+        other_(other),
+        tolerance_(tolerance),
+        most_(std::min(kMostTolerances * tolerance, kMostAllowance)),
+        conditioning_(conditioning),
+        slices_(original.dims()) {}
+
+  Difference Run() {
+    FindScales();
+    if (conditioning_ != nullptr) FindNoise();
+    Pairs pair(original_, other_);
+    slices_.ForEachElement([&](int64_t index, std::span<const int64_t> slices) {
+      pair.Load(index);
+      Judge(index, slices, pair.a, pair.b);
+    });
+    return std::move(result_);
+  }
+
+ private:
+  void FindScales() {
+    scales_.assign(slices_.count(), 0);
+    Pairs pair(original_, other_);
+    slices_.ForEachElement([&](int64_t index, std::span<const int64_t> slices) {
+      pair.Load(index);
+      if (!std::isfinite(pair.a) || IsHuge(pair.a, original_.dtype())) return;
+      for (int64_t slice : slices) Raise(scales_, slice, std::abs(pair.a));
+    });
+    // All zero in the original: the difference itself counts, against 1.
+    if (scales_[0] == 0) scales_[0] = 1;
+  }
+
+  // The largest deviation in each slice, of elements that are well-conditioned.
+  void FindNoise() {
+    result_.doubtful.resize(static_cast<size_t>(slices_.elements()));
+    result_.told.resize(static_cast<size_t>(slices_.elements()));
+    noise_.assign(slices_.count(), 0);
+    slices_.ForEachElement([&](int64_t index, std::span<const int64_t> slices) {
+      if (!IsStable(index, Scale(slices))) return;
+      for (int64_t slice : slices) Raise(noise_, slice, Deviation(index));
+    });
+  }
+
+  static void Raise(std::vector<double>& of_slices, int64_t slice, double value) {
+    double& most = of_slices[static_cast<size_t>(slice)];
+    most = std::max(most, value);
+  }
+
+  double Scale(std::span<const int64_t> slices) const {
+    return std::max(Least(scales_, slices), kLeastScale * scales_[0]);
+  }
+  double Deviation(int64_t index) const {
+    return conditioning_->deviation[static_cast<size_t>(index)];
+  }
+  bool IsStable(int64_t index, double scale) const {
+    return kDeviations * Deviation(index) <= most_ * scale;
+  }
+
+  void Judge(int64_t index, std::span<const int64_t> slices, double a, double b) {
+    const bool finite = std::isfinite(a) && std::isfinite(b);
+    if (finite) ++result_.finite;
+    const bool huge = finite && IsHuge(a, original_.dtype());
+    double scale = huge ? std::abs(a) : Scale(slices);
+    const bool stable = conditioning_ == nullptr || huge || IsStable(index, scale);
+    if (conditioning_ != nullptr && stable && !huge) {
+      const double noise = kDeviations * std::max(Deviation(index), Least(noise_, slices));
+      scale += std::min(noise, most_ * scale) / tolerance_;
+    }
+    const double distance = finite ? std::abs(a - b) : SameSpecial(a, b) ? 0 : kInfinity;
+    const double error = distance / scale;
+    if (error <= tolerance_) {
+      if (conditioning_ != nullptr && stable && finite && !conditioning_->overflowed) {
+        result_.told[static_cast<size_t>(index)] = true;
       }
-      ++result.finite;
-      if (IsHuge(a[i], original.dtype())) {
-        of_huge = std::max(of_huge, std::abs(a[i] - b[i]) / std::abs(a[i]));
-        continue;
-      }
-      largest = std::max(largest, std::abs(a[i]));
-      if (std::abs(a[i] - b[i]) > difference) {
-        difference = std::abs(a[i] - b[i]);
-        result.index = index;
-      }
+    } else if (IsInDoubt(index, stable, distance)) {
+      result_.doubtful[static_cast<size_t>(index)] = true;
+      result_.has_doubts = true;
+      return;
+    }
+    if (error > result_.relative_error) {
+      result_.relative_error = error;
+      result_.index = index;
     }
   }
-  // All zero in the original: the difference itself counts, against 1.
-  result.relative_error = std::max(of_huge, difference / (largest > 0 ? largest : 1));
-  return result;
-}
 
-Difference CompareIntegers(const Tensor& original, const Tensor& other) {
+  // Of an element that differs by more than is allowed.
+  bool IsInDoubt(int64_t index, bool stable, double distance) const {
+    if (conditioning_ == nullptr) return false;
+    return conditioning_->overflowed || (!stable && distance <= kDeviations * Deviation(index));
+  }
+
+  const Tensor& original_;
+  const Tensor& other_;
+  const double tolerance_;
+  const double most_;
+  const Conditioning* const conditioning_;
+  const Slices slices_;
+  std::vector<double> scales_;  // by slice: the largest magnitude
+  std::vector<double> noise_;   // by slice: the largest deviation
+  Difference result_;
+};
+
+Difference CompareIntegers(const Tensor& original, const Tensor& other,
+                           const Conditioning* conditioning) {
   const std::vector<int64_t> a = original.AsInts(), b = other.AsInts();
-  const auto [at, unused] = std::mismatch(a.begin(), a.end(), b.begin());
-  if (at == a.end()) return {.finite = original.elements()};
-  return {kInfinity, at - a.begin()};
-}
-
-absl::StatusOr<std::vector<Tensor>> EvaluateOutputs(const CutGraph& cut,
-                                                    const std::vector<Tensor>& inputs, int threads,
-                                                    const StopCondition& stop) {
-  eval::ValueMap values;
-  for (size_t i = 0; i < inputs.size(); ++i) values.emplace(cut.graph.inputs[i], inputs[i]);
-  QUOTIENT_ASSIGN_OR_RETURN(const eval::ValueMap results,
-                            eval::Evaluate(cut.graph, values, cut.graph.outputs, threads, stop));
-  std::vector<Tensor> outputs;
-  outputs.reserve(cut.graph.outputs.size());
-  for (model::ValueId id : cut.graph.outputs) {
-    const auto found = results.find(id);
-    if (found == results.end()) {
-      return absl::InternalError(absl::StrCat("no value for '", cut.graph.value(id).name, "'"));
-    }
-    outputs.push_back(found->second);
+  Difference result{.finite = original.elements()};
+  if (conditioning != nullptr) {
+    result.doubtful.resize(a.size());
+    result.told.resize(a.size());
   }
-  return outputs;
-}
-
-absl::flat_hash_map<std::string, size_t> Positions(const std::vector<std::string>& keys) {
-  absl::flat_hash_map<std::string, size_t> positions;
-  for (size_t i = 0; i < keys.size(); ++i) positions.emplace(keys[i], i);
-  return positions;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float deviation = conditioning == nullptr ? 0 : conditioning->deviation[i];
+    const bool overflowed = conditioning != nullptr && conditioning->overflowed;
+    if (a[i] == b[i]) {
+      if (conditioning != nullptr) result.told[i] = deviation == 0 && !overflowed;
+    } else if (overflowed || (deviation > 0 && std::abs(static_cast<double>(a[i]) -
+                                                        static_cast<double>(b[i])) <= deviation)) {
+      result.doubtful[i] = true;
+      result.has_doubts = true;
+    } else if (result.index < 0) {
+      result.relative_error = kInfinity;
+      result.index = static_cast<int64_t>(i);
+    }
+  }
+  return result;
 }
 
 // Of results that went through values of a type.
@@ -106,26 +198,24 @@ double Tolerance(model::DType dtype) {
 
 }  // namespace
 
-Difference Compare(const Tensor& original, const Tensor& other) {
+Difference Compare(const Tensor& original, const Tensor& other, double tolerance,
+                   const Conditioning* conditioning) {
   if (original.type() != other.type()) return {kInfinity, 0};
-  return model::IsFloat(original.dtype()) ? CompareFloats(original, other)
-                                          : CompareIntegers(original, other);
+  return model::IsFloat(original.dtype())
+             ? FloatComparison(original, other, tolerance, conditioning).Run()
+             : CompareIntegers(original, other, conditioning);
 }
 
 double RelativeNorm(const Tensor& original, const Tensor& other) {
   if (original.type() != other.type()) return kInfinity;
   if (!model::IsFloat(original.dtype())) return 0;
-  std::vector<double> a(kChunk), b(kChunk);
+  Pairs pair(original, other);
   double of_original = 0, of_difference = 0;
-  for (int64_t begin = 0; begin < original.elements(); begin += kChunk) {
-    const size_t count = static_cast<size_t>(std::min(kChunk, original.elements() - begin));
-    original.Load(begin, std::span(a).first(count));
-    other.Load(begin, std::span(b).first(count));
-    for (size_t i = 0; i < count; ++i) {
-      if (!std::isfinite(a[i]) || IsHuge(a[i], original.dtype())) continue;
-      of_original += a[i] * a[i];
-      of_difference += (a[i] - b[i]) * (a[i] - b[i]);
-    }
+  for (int64_t index = 0; index < original.elements(); ++index) {
+    pair.Load(index);
+    if (!std::isfinite(pair.a) || IsHuge(pair.a, original.dtype())) continue;
+    of_original += pair.a * pair.a;
+    of_difference += (pair.a - pair.b) * (pair.a - pair.b);
   }
   if (!std::isfinite(of_difference)) return kInfinity;
   // All zero in the original: the difference itself counts, against 1.
@@ -145,98 +235,6 @@ double Tolerance(const model::Graph& graph) {
   }
   widen(graph.outputs);
   return tolerance;
-}
-
-absl::StatusOr<std::vector<Tensor>> MatchInputs(const CutGraph& original,
-                                                const std::vector<Tensor>& inputs,
-                                                const CutGraph& candidate) {
-  const auto positions = Positions(original.input_keys);
-  std::vector<Tensor> matched;
-  matched.reserve(candidate.input_keys.size());
-  for (const std::string& key : candidate.input_keys) {
-    const auto found = positions.find(key);
-    if (found == positions.end()) {
-      return absl::NotFoundError(absl::StrCat("the original has no ", key));
-    }
-    matched.push_back(inputs[found->second]);
-  }
-  return matched;
-}
-
-absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_sets, uint64_t seed,
-                                            int threads, const StopCondition& stop) {
-  Reference reference(original);
-  for (int set = 0; set < input_sets; ++set) {
-    reference.inputs_.push_back(RandomInputs(original.graph, seed + static_cast<uint64_t>(set)));
-    QUOTIENT_ASSIGN_OR_RETURN(std::vector<Tensor> outputs,
-                              EvaluateOutputs(original, reference.inputs_.back(), threads, stop));
-    reference.outputs_.push_back(std::move(outputs));
-  }
-  return reference;
-}
-
-absl::Status Reference::CheckRun(const CutGraph& candidate,
-                                 const std::vector<model::ValueId>& values,
-                                 const std::vector<Tensor>& outputs) const {
-  // Sums of bfloat16 over a deep network come to some hundredths.
-  constexpr double kWrong = 0.1;
-  const auto positions = Positions(original_->output_keys);
-  for (size_t i = 0; i < candidate.graph.outputs.size(); ++i) {
-    const auto run = std::find(values.begin(), values.end(), candidate.graph.outputs[i]);
-    const auto known = positions.find(candidate.output_keys[i]);
-    if (run == values.end() || known == positions.end()) continue;  // nothing is computed there
-    const double norm = RelativeNorm(outputs_[0][known->second], outputs[run - values.begin()]);
-    if (norm > kWrong) {
-      return absl::InternalError(
-          absl::StrCat("a kernel of this device is wrong: ", candidate.output_keys[i],
-                       " comes out with an error of ", norm, " of its norm"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Verdict> Reference::Check(const CutGraph& candidate, int threads,
-                                         const StopCondition& stop) const {
-  Verdict verdict;
-  verdict.tolerance = Tolerance(original_->graph);
-  const auto candidate_outputs = Positions(candidate.output_keys);
-  const auto original_outputs = Positions(original_->output_keys);
-  for (const std::string& key : original_->output_keys) {
-    if (absl::StartsWith(key, "output ") && !candidate_outputs.contains(key)) {
-      verdict.max_relative_error = kInfinity;
-      verdict.failure = absl::StrCat(key, " is missing");
-      return verdict;
-    }
-  }
-  std::vector<bool> told(candidate.output_keys.size(), false);  // a finite or an empty value
-  std::string worst;
-  for (size_t set = 0; set < inputs_.size(); ++set) {
-    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
-                              MatchInputs(*original_, inputs_[set], candidate));
-    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
-                              EvaluateOutputs(candidate, inputs, threads, stop));
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const auto found = original_outputs.find(candidate.output_keys[i]);
-      const Difference difference = found == original_outputs.end()
-                                        ? Difference{.relative_error = kInfinity}
-                                        : Compare(outputs_[set][found->second], outputs[i]);
-      if (difference.finite > 0 || outputs[i].elements() == 0) told[i] = true;
-      if (difference.relative_error <= verdict.max_relative_error) continue;
-      verdict.max_relative_error = difference.relative_error;
-      worst = candidate.output_keys[i];
-    }
-    ++verdict.inputs;
-  }
-  const auto untold = std::find(told.begin(), told.end(), false);
-  if (verdict.max_relative_error > verdict.tolerance) {
-    verdict.failure =
-        absl::StrCat(worst, " is off by ", verdict.max_relative_error, " of its largest value");
-  } else if (untold != told.end()) {
-    verdict.failure = absl::StrCat(candidate.output_keys[untold - told.begin()],
-                                   " holds no finite number, so nothing was compared");
-  }
-  verdict.passed = verdict.failure.empty();
-  return verdict;
 }
 
 }  // namespace quotient::verify

@@ -1,30 +1,49 @@
 #pragma once
 
-// Is an optimized graph the same function? Compared on random inputs by the reference evaluator.
+// How far a tensor of an optimized graph is from that of the original, each element judged by what
+// surrounds it. README.md has the argument.
 
 #include <cstdint>
-#include <string>
+#include <span>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/stop.h"
 #include "core/model/graph.h"
-#include "core/verify/cut.h"
+#include "core/model/tensor.h"
 
 namespace quotient::verify {
 
+// What is known of one output of the original on one set of inputs, beside its elements.
+struct Conditioning {
+  // By element, how far rounding alone moved it (RaiseDeviation).
+  std::span<const float> deviation;
+  // The original left the range of its types on the way here.
+  bool overflowed = false;
+};
+
 // How two tensors differ.
 struct Difference {
-  // Largest |a - b| over largest |a| of finite elements; infinite where one is NaN or infinite and
-  // the other is not the same, or where integers differ. Elements that stand for an infinity
-  // (masks) are compared with themselves alone.
+  // The largest |a - b| over the scale of its element: the smallest among the largest magnitudes of
+  // the slices that the element lies in, but no less than a thousandth of the whole tensor's.
+  // Infinite where one is NaN or infinite and the other is not the same, or where integers differ.
+  // Numbers that stand for an infinity (masks) are compared with themselves alone. Where the
+  // conditioning is known the scale has the allowance for rounding added, and elements in doubt do
+  // not count.
   double relative_error = 0;
   int64_t index = -1;  // where the largest difference is; -1: none
   int64_t finite = 0;  // elements that are finite in both: only they tell something
+
+  // Only where the conditioning is known, by element; else empty.
+  // They differ by more than is allowed, but rounding alone moves the original as far.
+  std::vector<bool> doubtful;
+  // They agree, and rounding moves them so little that this says something.
+  std::vector<bool> told;
+  bool has_doubts = false;
 };
 
-// Types and shapes must be equal, else the difference is infinite.
-Difference Compare(const model::Tensor& original, const model::Tensor& other);
+// Types and shapes must be equal, else the difference is infinite. `tolerance` is what the caller
+// compares the error with; `conditioning` is null where it is not known.
+Difference Compare(const model::Tensor& original, const model::Tensor& other, double tolerance,
+                   const Conditioning* conditioning = nullptr);
 
 // The norm of the difference over that of the original, where that is finite: what a device's
 // rounding is told from a wrong kernel by. Infinite where only the original is finite, or types
@@ -34,50 +53,5 @@ double RelativeNorm(const model::Tensor& original, const model::Tensor& other);
 // What is allowed for a graph: decided by the narrowest floating-point type in it. float64 1e-9,
 // float32 1e-4, float16 1e-2, bfloat16 2e-2.
 double Tolerance(const model::Graph& graph);
-
-struct Verdict {
-  bool passed = false;
-  double max_relative_error = 0;
-  double tolerance = 0;
-  int inputs = 0;       // input sets compared
-  std::string failure;  // why not passed
-};
-
-// The reference side, evaluated once and compared with any number of candidates.
-class Reference {
- public:
-  // Draws `input_sets` sets of inputs and evaluates the original on them. The graph must outlive
-  // the reference. Errors: of the evaluator; CANCELLED.
-  static absl::StatusOr<Reference> Create(const CutGraph& original, int input_sets, uint64_t seed,
-                                          int threads, const StopCondition& stop);
-
-  // Compares all outputs that `candidate` has; its inputs and outputs must be among the original's
-  // and every "output NAME" of the original must be there, else the verdict is "not passed". Nor is
-  // it where an output is NaN or infinite throughout: nothing was compared then. The same errors as
-  // Create.
-  absl::StatusOr<Verdict> Check(const CutGraph& candidate, int threads,
-                                const StopCondition& stop) const;
-
-  // What a device computed for `candidate` from inputs(0): `outputs` are `values` of its graph.
-  // INTERNAL naming the output that is so far off that a kernel must be wrong: no rounding is.
-  absl::Status CheckRun(const CutGraph& candidate, const std::vector<model::ValueId>& values,
-                        const std::vector<model::Tensor>& outputs) const;
-
-  // The inputs of set `index`, in the order of the original's inputs.
-  const std::vector<model::Tensor>& inputs(int index) const { return inputs_[index]; }
-
- private:
-  explicit Reference(const CutGraph& original) : original_(&original) {}
-
-  const CutGraph* original_;
-  std::vector<std::vector<model::Tensor>> inputs_;   // by set, by input
-  std::vector<std::vector<model::Tensor>> outputs_;  // by set, by output
-};
-
-// `inputs` of the original, reordered for a graph whose inputs have other positions. NOT_FOUND if
-// the candidate has an input that the original has not.
-absl::StatusOr<std::vector<model::Tensor>> MatchInputs(const CutGraph& original,
-                                                       const std::vector<model::Tensor>& inputs,
-                                                       const CutGraph& candidate);
 
 }  // namespace quotient::verify

@@ -1,6 +1,7 @@
 #include "core/verify/cut.h"
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 
@@ -77,11 +78,23 @@ class Cutter {
     result_.input_keys.push_back(std::move(key));
   }
 
-  // A value is an output once per key; a value that the cut does not hold is none.
+  // A value is an output once per key; one that the cut does not hold is a link.
   void AddOutput(ValueId id, std::string key) {
-    if (!id.valid() || !copy_[id.value()].valid() || !keys_.insert(key).second) return;
+    if (!id.valid() || !keys_.insert(key).second) return;
+    if (!copy_[id.value()].valid()) {
+      result_.links.emplace(std::move(key), SourceOf(id));
+      return;
+    }
     result_.graph.outputs.push_back(copy_[id.value()]);
     result_.output_keys.push_back(std::move(key));
+  }
+
+  std::string SourceOf(ValueId id) const {
+    const model::Value& value = graph_.value(id);
+    if (value.constant.has_value()) return "a constant";
+    if (!value.producer.valid()) return absl::StrCat("input ", value.name);
+    return absl::StrCat("node ", NodeKey(graph_, graph_.node(value.producer)), " output ",
+                        value.output_index);
   }
 
   void CopyNode(const Node& node) {
@@ -100,6 +113,7 @@ class Cutter {
   void CutNode(const Node& node) {
     ++result_.cut_nodes;
     const std::string key = NodeKey(graph_, node);
+    result_.cut_keys.insert(key);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       AddOutput(node.inputs[i], absl::StrCat("node ", key, " input ", i));
     }
@@ -121,7 +135,30 @@ class Cutter {
   CutGraph result_;
 };
 
+// Whether a key is one of what a node reads that the candidate has not cut out.
+bool IsOfNodeThatIsGone(absl::string_view key, const CutGraph& candidate) {
+  constexpr absl::string_view kNode = "node ";
+  if (!absl::StartsWith(key, kNode)) return false;
+  const size_t end = key.rfind(" input ");
+  return !candidate.cut_keys.contains(std::string(key.substr(kNode.size(), end - kNode.size())));
+}
+
 }  // namespace
+
+std::optional<Lack> FindLack(const CutGraph& original, const CutGraph& candidate) {
+  const absl::flat_hash_set<std::string> kept(candidate.output_keys.begin(),
+                                              candidate.output_keys.end());
+  for (const std::string& key : original.output_keys) {
+    if (!kept.contains(key) && !IsOfNodeThatIsGone(key, candidate)) return Lack{key, "is missing"};
+  }
+  for (const auto& [key, source] : original.links) {
+    const auto link = candidate.links.find(key);
+    if (link != candidate.links.end() && link->second == source) continue;
+    if (link == candidate.links.end() && IsOfNodeThatIsGone(key, candidate)) continue;
+    return Lack{key, absl::StrCat("is not ", source, " any more")};
+  }
+  return std::nullopt;
+}
 
 absl::StatusOr<CutGraph> Cut(const Graph& graph) { return Cutter(graph).Run(); }
 

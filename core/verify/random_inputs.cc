@@ -1,194 +1,228 @@
 #include "core/verify/random_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <span>
-#include <utility>
 
 #include "core/base/distinct_tuples.h"
 #include "core/base/rng.h"
+#include "core/verify/demands.h"
 
 namespace quotient::verify {
 namespace {
 
+using model::DType;
 using model::Graph;
-using model::Node;
-using model::NodeId;
 using model::Tensor;
-using model::ValueId;
 
-// What the readers of an input demand of its values.
-struct Demand {
-  int64_t index_bound = std::numeric_limits<int64_t>::max();  // as an index: below this
-  // As tuples that say what a ScatterND writes, each of which is there once: below these.
-  std::vector<int64_t> tuple_bounds;
-  bool positive = false;
-
-  void TakeTuples(const std::vector<int64_t>& bounds);
+constexpr Draw kUnitDraws[] = {
+    {.name = "values in [-1, 1]"},
+    {.name = "other values in [-1, 1]"},
+    {.name = "values in [-1, 1], integers from 1 on", .has_zero_integers = false},
 };
 
-// Numbers of which none is there twice are distinct tuples of any length.
-void Demand::TakeTuples(const std::vector<int64_t>& bounds) {
-  const auto least = [](const std::vector<int64_t>& of) { return *std::ranges::min_element(of); };
-  if (tuple_bounds.empty()) {
-    tuple_bounds = bounds;
-  } else if (tuple_bounds.size() == bounds.size()) {
-    std::ranges::transform(tuple_bounds, bounds, tuple_bounds.begin(), std::ranges::min);
-  } else {
-    tuple_bounds = {std::min(least(tuple_bounds), least(bounds))};
-  }
-}
-
-// A value that depends on an input, and whether its elements are the input's in their order, if
-// they are as many.
-struct Reached {
-  ValueId value;
-  bool in_order;
+constexpr Draw kWideDraws[] = {
+    {.name = "values up to 1000, with infinities where they end",
+     .magnitude = 1e3,
+     .has_specials = true,
+     .largest_integer = 1000,
+     .has_negative_integers = true},
+    {.name = "values up to 1000",
+     .magnitude = 1e3,
+     .largest_integer = 1000,
+     .has_negative_integers = true},
+    {.name = "values up to 30", .magnitude = 30, .largest_integer = 7},
+    {.name = "values up to 1, integers from 1 on",
+     .magnitude = 1,
+     .largest_integer = 2,
+     .has_zero_integers = false},
 };
 
-bool KeepsOrder(const std::string& op) {
-  static constexpr const char* kOps[] = {"Identity", "Cast",      "CastLike", "Reshape",
-                                         "Flatten",  "Unsqueeze", "Squeeze",  "Dropout"};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+double DrawUnit(const Demand& demand, Rng& rng) {
+  return demand.positive ? rng.Uniform(0.1, 1.1) : rng.Uniform(-1, 1);
 }
 
-bool PassesValuesOn(const std::string& op) {
-  static constexpr const char* kOps[] = {"Expand", "Transpose", "Slice", "Split",
-                                         "Concat", "Gather",    "Tile"};
-  return KeepsOrder(op) || std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
-}
-
-int64_t GatherBound(const Graph& graph, const Node& node) {
-  const model::TensorType& data = graph.value(node.inputs[0]).type;
-  if (data.rank() == 0) return 1;
-  if (node.op == "Gather" || node.op == "GatherElements") {
-    const int64_t axis = node.attributes.GetInt("axis", 0);
-    return data.dim(static_cast<int>(axis < 0 ? axis + data.rank() : axis)).number();
-  }
-  // GatherND, ScatterND: the tightest dimension is right for all of them.
-  int64_t bound = std::numeric_limits<int64_t>::max();
-  for (int64_t dim : data.dims()) bound = std::min(bound, dim);
-  return bound;
-}
-
-// Of a ScatterND's tuples, if an input is these in their order; else of single numbers in them.
-std::vector<int64_t> TupleBounds(const Graph& graph, const Node& node, bool in_order) {
-  if (!in_order) return {GatherBound(graph, node)};
-  std::vector<int64_t> bounds = graph.value(node.inputs[0]).type.dims();
-  bounds.resize(static_cast<size_t>(graph.value(node.inputs[1]).type.dims().back()));
-  return bounds;
-}
-
-class DemandFinder {
+class WideFloats {
  public:
-  explicit DemandFinder(const Graph& graph)
-      : graph_(graph), consumers_(model::Consumers(graph)), seen_(graph.values.size(), 0) {}
+  WideFloats(const Draw& draw, const Demand& demand, const std::vector<double>& thresholds,
+             Rng& rng)
+      : draw_(draw), demand_(demand), thresholds_(thresholds), rng_(rng) {}
 
-  Demand Find(ValueId input) {
-    Demand demand;
-    input_ = input;
-    ++round_;
-    std::vector<Reached> open = {{input, true}};
-    while (!open.empty()) {
-      const Reached reached = open.back();
-      open.pop_back();
-      uint32_t& seen = seen_[reached.value.value()];
-      if (std::exchange(seen, round_) == round_) continue;
-      for (NodeId id : consumers_[reached.value.value()]) {
-        Visit(graph_.node(id), reached, &demand, &open);
-      }
+  // Element by element; `row` is how many lie beside each other.
+  void Fill(int64_t row, std::vector<double>& values) {
+    bool is_hidden = false;  // a row of a mask that hides everything
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (static_cast<int64_t>(i) % row == 0) is_hidden = TakesMinus() && Share(0.125);
+      values[i] = is_hidden ? -std::numeric_limits<double>::infinity() : Next();
     }
-    return demand;
   }
 
  private:
-  void Visit(const Node& node, Reached reached, Demand* demand, std::vector<Reached>* open) {
-    const ValueId value = reached.value;
-    if (node.inputs.size() > 1 && node.inputs[1] == value) VisitIndexed(node, reached, demand);
-    if (node.op == "Log" || node.op == "Sqrt") demand->positive = true;
-    if (node.op == "BatchNormalization" && node.inputs.size() > 4 && node.inputs[4] == value) {
-      demand->positive = true;  // the variance
-    }
-    if (!PassesValuesOn(node.op)) return;
-    for (ValueId output : node.outputs) {
-      if (output.valid()) open->push_back({output, reached.in_order && KeepsOrder(node.op)});
-    }
+  bool Share(double share) { return rng_.NextDouble() < share; }
+  bool TakesMinus() const {
+    return draw_.has_specials && (demand_.takes_minus_infinity || demand_.takes_infinities);
   }
 
-  // `reached` is the second input.
-  void VisitIndexed(const Node& node, Reached reached, Demand* demand) {
-    if (node.op == "ScatterND" && node.attributes.GetString("reduction", "none") == "none") {
-      const bool is_whole =
-          graph_.value(reached.value).type.elements() == graph_.value(input_).type.elements();
-      const std::vector<int64_t> bounds = TupleBounds(graph_, node, is_whole && reached.in_order);
-      if (!bounds.empty()) demand->TakeTuples(bounds);
-    } else if (node.op == "Gather" || node.op == "GatherElements" || node.op == "GatherND" ||
-               node.op == "ScatterND") {
-      demand->index_bound = std::min(demand->index_bound, GatherBound(graph_, node));
+  double Next() {
+    if (TakesMinus() && Share(0.125)) return -std::numeric_limits<double>::infinity();
+    if (TakesMinus() && !demand_.takes_minus_infinity && Share(0.05)) {
+      return std::numeric_limits<double>::infinity();
     }
+    const double value = NextFinite();
+    if (!demand_.positive || (draw_.has_specials && Share(0.0625))) return value;
+    return std::max(std::abs(value), 1e-3);
   }
 
-  const Graph& graph_;
-  const std::vector<std::vector<NodeId>> consumers_;
-  std::vector<uint32_t> seen_;  // by value: the last round that visited it
-  uint32_t round_ = 0;
-  ValueId input_;  // whose round it is
+  double NextFinite() {
+    const double kind = rng_.NextDouble();
+    if (kind < 0.0625) return 0.0;
+    if (kind < 0.125) return -0.0;
+    if (kind < 0.25) return static_cast<double>(rng_.Below(16)) - 8 + 0.5;
+    if (kind < 0.375 && !thresholds_.empty()) return thresholds_[rng_.Below(thresholds_.size())];
+    const double magnitude = std::pow(10, rng_.Uniform(-3, std::log10(draw_.magnitude)));
+    return Share(0.5) ? magnitude : -magnitude;
+  }
+
+  const Draw& draw_;
+  const Demand& demand_;
+  const std::vector<double>& thresholds_;
+  Rng& rng_;
 };
 
-Tensor DrawFloats(const model::TensorType& type, const Demand& demand, Rng& rng) {
+int64_t RowLength(const model::TensorType& type) {
+  return type.rank() == 0 ? 1 : std::max<int64_t>(type.dims().back(), 1);
+}
+
+Tensor DrawFloats(const model::TensorType& type, const Draw& draw, const Demand& demand,
+                  const std::vector<double>& thresholds, Rng& rng) {
   std::span<std::byte> bytes;
   Tensor tensor = Tensor::Allocate(type.dtype, type.dims(), &bytes);
-  std::vector<double> values(tensor.elements());
-  for (double& value : values) {
-    value = demand.positive ? rng.Uniform(0.1, 1.1) : rng.Uniform(-1, 1);
+  std::vector<double> values(static_cast<size_t>(tensor.elements()));
+  if (draw.magnitude > 0) {
+    WideFloats(draw, demand, thresholds, rng).Fill(RowLength(type), values);
+  } else {
+    for (double& value : values) value = DrawUnit(demand, rng);
   }
   model::Store(type.dtype, bytes, 0, values);
   return tensor;
 }
 
-// Indices uniform in range. Other integers, and booleans, are most likely masks or small choices:
-// ones and zeros, the first always one, so that no mask hides everything.
-std::vector<int64_t> Integers(int64_t count, model::DType dtype, const Demand& demand, Rng& rng) {
-  constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  // 8- and 16-bit indices cannot reach past their own type.
-  const int64_t type_bound = model::DTypeBits(dtype) < 32 ? 127 : kNone;
-  const int64_t index_bound = std::clamp<int64_t>(demand.index_bound, 1, type_bound);
-  if (!demand.tuple_bounds.empty()) {
-    std::vector<int64_t> bounds = demand.tuple_bounds;
-    for (int64_t& bound : bounds) bound = std::min(bound, index_bound);
-    return DistinctTuples(bounds, count / static_cast<int64_t>(bounds.size()), rng);
-  }
-  std::vector<int64_t> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (demand.index_bound != kNone) {
-      values[i] = static_cast<int64_t>(rng.Below(static_cast<uint64_t>(index_bound)));
-    } else {
-      values[i] = i == 0 || rng.NextDouble() < 0.75 ? 1 : 0;
-    }
-  }
-  return values;
+bool IsUnsigned(DType dtype) {
+  return dtype == DType::kUint8 || dtype == DType::kUint16 || dtype == DType::kUint32 ||
+         dtype == DType::kUint64 || dtype == DType::kBool;
 }
 
-Tensor DrawIntegers(const model::TensorType& type, const Demand& demand, Rng& rng) {
+class Integers {
+ public:
+  Integers(const model::TensorType& type, const Draw& draw, const Demand& demand, Rng& rng)
+      : type_(type), draw_(draw), demand_(demand), rng_(rng) {}
+
+  std::vector<int64_t> Values() {
+    const int64_t count = type_.elements();
+    if (!demand_.tuple_bounds.empty()) return Tuples(count);
+    std::vector<int64_t> values(static_cast<size_t>(count));
+    if (demand_.index_bound != Demand::kNoBound) {
+      for (int64_t& value : values) value = Index();
+    } else if (draw_.largest_integer == 0) {
+      FillMask(values);
+    } else {
+      FillRows(values);
+    }
+    return values;
+  }
+
+ private:
+  // 8- and 16-bit indices cannot reach past their own type.
+  int64_t IndexBound() const {
+    const int64_t type_bound = model::DTypeBits(type_.dtype) < 32 ? 127 : Demand::kNoBound;
+    return std::clamp<int64_t>(demand_.index_bound, 1, type_bound);
+  }
+  bool MayBeNegative() const { return draw_.has_negative_integers && !IsUnsigned(type_.dtype); }
+  bool MayBeZero() const { return draw_.has_zero_integers && !demand_.nonzero; }
+
+  std::vector<int64_t> Tuples(int64_t count) {
+    std::vector<int64_t> bounds = demand_.tuple_bounds;
+    for (int64_t& bound : bounds) bound = std::min(bound, IndexBound());
+    return DistinctTuples(bounds, count / static_cast<int64_t>(bounds.size()), rng_);
+  }
+
+  int64_t Index() {
+    const int64_t bound = IndexBound();
+    const auto index = static_cast<int64_t>(rng_.Below(static_cast<uint64_t>(bound)));
+    return MayBeNegative() && rng_.NextDouble() < 0.25 ? index - bound : index;
+  }
+
+  // Most likely a mask or a small choice: ones and zeros, the first always one, so that no mask
+  // hides everything.
+  void FillMask(std::vector<int64_t>& values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = i == 0 || !MayBeZero() || rng_.NextDouble() < 0.75 ? 1 : 0;
+    }
+  }
+
+  // Rows of ones, of zeros, of both and of any integers.
+  void FillRows(std::vector<int64_t>& values) {
+    const int64_t row = RowLength(type_);
+    uint64_t kind = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (static_cast<int64_t>(i) % row == 0) kind = rng_.Below(4);
+      values[i] = kind == 0 ? 1 : kind == 1 ? 0 : kind == 2 ? rng_.NextDouble() < 0.5 : Any();
+      if (values[i] == 0 && !MayBeZero()) values[i] = 1;
+    }
+  }
+
+  // Of magnitudes that are equally likely.
+  int64_t Any() {
+    const int64_t most = model::DTypeBits(type_.dtype) < 16
+                             ? std::min<int64_t>(draw_.largest_integer, 127)
+                             : draw_.largest_integer;
+    const double magnitude =
+        std::exp(rng_.Uniform(0, std::log(static_cast<double>(most) + 1))) - 0.5;
+    const auto value = std::clamp<int64_t>(std::llround(magnitude), 0, most);
+    if (type_.dtype == DType::kBool) return value > 1;
+    return MayBeNegative() && rng_.NextDouble() < 0.5 ? -value : value;
+  }
+
+  const model::TensorType& type_;
+  const Draw& draw_;
+  const Demand& demand_;
+  Rng& rng_;
+};
+
+Tensor DrawIntegers(const model::TensorType& type, const Draw& draw, const Demand& demand,
+                    Rng& rng) {
   std::span<std::byte> bytes;
   Tensor tensor = Tensor::Allocate(type.dtype, type.dims(), &bytes);
-  const std::vector<int64_t> values = Integers(tensor.elements(), type.dtype, demand, rng);
+  const std::vector<int64_t> values = Integers(type, draw, demand, rng).Values();
   model::Store(type.dtype, bytes, 0, std::span(values));
   return tensor;
 }
 
+bool HasSpecials(const Demand& demand) {
+  return demand.takes_infinities || demand.takes_minus_infinity || demand.positive;
+}
+
 }  // namespace
 
-std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed) {
-  DemandFinder finder(graph);
+std::span<const Draw> UnitDraws() { return kUnitDraws; }
+
+std::span<const Draw> WideDraws(const Graph& graph) {
+  const std::span<const Draw> draws(kWideDraws);
+  // Without specials the first two are the same.
+  return std::ranges::any_of(FindDemands(graph), HasSpecials) ? draws : draws.subspan(1);
+}
+
+std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed, const Draw& draw) {
+  const std::vector<Demand> demands = FindDemands(graph);
+  const std::vector<double> thresholds = Thresholds(graph);
   std::vector<Tensor> inputs;
   inputs.reserve(graph.inputs.size());
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const model::TensorType& type = graph.value(graph.inputs[i]).type;
-    const Demand demand = finder.Find(graph.inputs[i]);
     Rng rng(seed, i);
-    inputs.push_back(model::IsFloat(type.dtype) ? DrawFloats(type, demand, rng)
-                                                : DrawIntegers(type, demand, rng));
+    inputs.push_back(model::IsFloat(type.dtype)
+                         ? DrawFloats(type, draw, demands[i], thresholds, rng)
+                         : DrawIntegers(type, draw, demands[i], rng));
   }
   return inputs;
 }

@@ -17,36 +17,109 @@ Tensor Floats(std::vector<float> values) {
   return Tensor::Floats({static_cast<int64_t>(values.size())}, values);
 }
 
+constexpr double kTolerance = 1e-4;
+
+double Error(const Tensor& original, const Tensor& other) {
+  return Compare(original, other, kTolerance).relative_error;
+}
+
 TEST(CompareTest, RelativeToTheLargestValue) {
-  const Difference difference = Compare(Floats({10, 0, -20}), Floats({10, 0.2f, -20}));
+  const Difference difference = Compare(Floats({10, 0, -20}), Floats({10, 0.2f, -20}), kTolerance);
   EXPECT_NEAR(difference.relative_error, 0.01, 1e-8);
   EXPECT_EQ(difference.index, 1);
-  EXPECT_EQ(Compare(Floats({1, 2}), Floats({1, 2})).relative_error, 0);
-  EXPECT_NEAR(Compare(Floats({0, 0}), Floats({0, 0.5f})).relative_error, 0.5, 1e-9);
+  EXPECT_EQ(Error(Floats({1, 2}), Floats({1, 2})), 0);
+  EXPECT_NEAR(Error(Floats({0, 0}), Floats({0, 0.5f})), 0.5, 1e-9);
+  EXPECT_NEAR(Error(Floats({4}).Reshaped({}), Floats({4.4f}).Reshaped({})), 0.1, 1e-6);
 }
 
 TEST(CompareTest, SpecialValuesMustAgree) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(Compare(Floats({nan, 1}), Floats({nan, 1})).relative_error, 0);
-  EXPECT_EQ(Compare(Floats({inf, 1}), Floats({inf, 1})).relative_error, 0);
-  EXPECT_TRUE(std::isinf(Compare(Floats({nan, 1}), Floats({0, 1})).relative_error));
-  EXPECT_TRUE(std::isinf(Compare(Floats({1, 1}), Floats({nan, 1})).relative_error));
-  EXPECT_TRUE(std::isinf(Compare(Floats({inf, 1}), Floats({-inf, 1})).relative_error));
+  EXPECT_EQ(Error(Floats({nan, 1}), Floats({nan, 1})), 0);
+  EXPECT_EQ(Error(Floats({inf, 1}), Floats({inf, 1})), 0);
+  EXPECT_TRUE(std::isinf(Error(Floats({nan, 1}), Floats({0, 1}))));
+  EXPECT_TRUE(std::isinf(Error(Floats({1, 1}), Floats({nan, 1}))));
+  EXPECT_TRUE(std::isinf(Error(Floats({inf, 1}), Floats({-inf, 1}))));
 }
 
 // Relative to the mask every difference would be small.
 TEST(CompareTest, AMaskIsNoMeasureForTheOthers) {
-  EXPECT_NEAR(Compare(Floats({1, -3e38f}), Floats({2, -3e38f})).relative_error, 1, 1e-9);
-  EXPECT_NEAR(Compare(Floats({1, -3e38f}), Floats({1, -1.5e38f})).relative_error, 0.5, 1e-6);
-  EXPECT_GT(Compare(Floats({1, 1}), Floats({1, 3e38f})).relative_error, 1e30);
+  EXPECT_NEAR(Error(Floats({1, -3e38f}), Floats({2, -3e38f})), 1, 1e-9);
+  EXPECT_NEAR(Error(Floats({1, -3e38f}), Floats({1, -1.5e38f})), 0.5, 1e-6);
+  EXPECT_GT(Error(Floats({1, 1}), Floats({1, 3e38f})), 1e30);
 }
 
 TEST(CompareTest, IntegersAndTypesMustBeEqual) {
   const Tensor a = Tensor::Ints({2}, std::vector<int64_t>{1, 2});
-  EXPECT_EQ(Compare(a, a).relative_error, 0);
-  EXPECT_TRUE(std::isinf(Compare(a, Tensor::Ints({2}, std::vector<int64_t>{1, 3})).relative_error));
-  EXPECT_TRUE(std::isinf(Compare(a, a.Reshaped({2, 1})).relative_error));
-  EXPECT_TRUE(std::isinf(Compare(a, Floats({1, 2})).relative_error));
+  EXPECT_EQ(Error(a, a), 0);
+  EXPECT_TRUE(std::isinf(Error(a, Tensor::Ints({2}, std::vector<int64_t>{1, 3}))));
+  EXPECT_TRUE(std::isinf(Error(a, a.Reshaped({2, 1}))));
+  EXPECT_TRUE(std::isinf(Error(a, Floats({1, 2}))));
+}
+
+// [1,rows,5]: boxes of up to 640 pixels, and a score of up to 1; `error` is in one score.
+double ErrorInAScore(int64_t rows, float error, std::vector<int64_t> dims) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < rows; ++i) {
+    values.insert(values.end(), {640.0f - i, 3.0f * i, 320, 5.0f * i, 1.0f / (1 + i)});
+  }
+  const Tensor original = Tensor::Floats(dims, values);
+  values[4 + 5 * 2] += error;
+  return Error(original, Tensor::Floats(std::move(dims), values));
+}
+
+TEST(CompareTest, ScoresBesideBoxesHaveAScaleOfTheirOwn) {
+  EXPECT_GT(ErrorInAScore(40, 0.06f, {1, 40, 5}), 0.05);
+  EXPECT_GT(ErrorInAScore(40, 0.06f, {40, 5}), 0.05);
+  EXPECT_GT(ErrorInAScore(6, 0.06f, {1, 6, 5}), 0.05);
+  EXPECT_LT(ErrorInAScore(40, 0.00005f, {1, 40, 5}), kTolerance);
+}
+
+// A channel that is zero throughout is judged beside the rest of the tensor, at a thousandth.
+TEST(CompareTest, DeadChannelsAreJudgedBesideTheOthers) {
+  std::vector<float> values(64, 0);
+  for (size_t i = 32; i < 64; ++i) values[i] = 0.1f * static_cast<float>(i - 31);
+  const Tensor original = Tensor::Floats({1, 2, 32}, values);
+  values[3] = 1e-8f;
+  EXPECT_LT(Error(original, Tensor::Floats({1, 2, 32}, values)), kTolerance);
+  values[3] = 1e-5f;
+  EXPECT_GT(Error(original, Tensor::Floats({1, 2, 32}, values)), kTolerance);
+}
+
+TEST(CompareTest, LogitsOfOneImageAreOneSlice) {
+  std::vector<float> values(1000, 0.5f);
+  values[7] = 20;
+  const Tensor original = Tensor::Floats({1, 1000}, values);
+  values[9] += 0.002f;
+  EXPECT_NEAR(Error(original, Tensor::Floats({1, 1000}, values)), 0.0001, 1e-6);
+}
+
+TEST(CompareTest, WhatRoundingMovesIsForgivenUpToALimit) {
+  const Tensor original = Floats({1, 1, 1, 1});
+  const std::vector<float> deviation = {1e-4f, 1e-4f, 1e-4f, 1e-4f};
+  const Conditioning conditioning{deviation};
+  Difference difference = Compare(original, Floats({1.0004f, 1, 1, 1}), kTolerance, &conditioning);
+  EXPECT_LT(difference.relative_error, kTolerance);
+  EXPECT_EQ(difference.told, std::vector<bool>(4, true));
+  EXPECT_FALSE(difference.has_doubts);
+  difference = Compare(original, Floats({1.01f, 1, 1, 1}), kTolerance, &conditioning);
+  EXPECT_GT(difference.relative_error, kTolerance);
+  EXPECT_FALSE(difference.has_doubts);
+}
+
+TEST(CompareTest, WhatRoundingMovesFarIsInDoubt) {
+  const Tensor original = Floats({1, 1, 1, 1});
+  const std::vector<float> deviation = {0.5f, 0, 0, 0};
+  const Conditioning conditioning{deviation};
+  const Difference difference =
+      Compare(original, Floats({1.5f, 1, 1, 1}), kTolerance, &conditioning);
+  EXPECT_EQ(difference.relative_error, 0);
+  EXPECT_EQ(difference.doubtful, (std::vector<bool>{true, false, false, false}));
+  EXPECT_EQ(difference.told, (std::vector<bool>{false, true, true, true}));
+  // Farther than rounding moves it.
+  EXPECT_GT(Compare(original, Floats({9, 1, 1, 1}), kTolerance, &conditioning).relative_error, 1);
+  // Another element.
+  EXPECT_GT(Compare(original, Floats({1, 1.5f, 1, 1}), kTolerance, &conditioning).relative_error,
+            0.1);
 }
 
 TEST(RelativeNormTest, TellsRoundingFromWrongResults) {
@@ -60,81 +133,20 @@ TEST(RelativeNormTest, TellsRoundingFromWrongResults) {
   EXPECT_EQ(RelativeNorm(Floats({1, inf}), Floats({1, 7})), 0);
 }
 
-CutGraph CutOf(absl::string_view text) { return *Cut(*model::ParseGraph(text)); }
-
-constexpr char kOriginal[] = R"(graph g {
+constexpr char kSum[] = R"(graph g {
     input a: float32[2]
-    input b: float32[2]
-    y: float32[2] = Add(a, b)
+    y: float32[2] = Add(a, a)
     output y })";
 
-TEST(ReferenceTest, FindsEqualGraphsEqual) {
-  const CutGraph original = CutOf(kOriginal);
-  const auto reference = Reference::Create(original, 3, 0, 1, {});
-  ASSERT_TRUE(reference.ok()) << reference.status();
-  const auto verdict = reference->Check(CutOf(R"(graph g {
-      input b: float32[2]
-      input a: float32[2]
-      y: float32[2] = Add(b, a)
-      output y })"),
-                                        1, {});
-  ASSERT_TRUE(verdict.ok()) << verdict.status();
-  EXPECT_TRUE(verdict->passed);
-  EXPECT_EQ(verdict->inputs, 3);
-}
-
-TEST(ReferenceTest, FindsAWrongGraphWrong) {
-  const CutGraph original = CutOf(kOriginal);
-  const auto reference = Reference::Create(original, 1, 0, 1, {});
-  ASSERT_TRUE(reference.ok()) << reference.status();
-  const auto verdict = reference->Check(CutOf(R"(graph g {
-      input a: float32[2]
-      input b: float32[2]
-      y: float32[2] = Sub(a, b)
-      output y })"),
-                                        1, {});
-  ASSERT_TRUE(verdict.ok()) << verdict.status();
-  EXPECT_FALSE(verdict->passed);
-  EXPECT_THAT(verdict->failure, ::testing::HasSubstr("output y is off by"));
-}
-
-TEST(ReferenceTest, NothingFiniteIsNothingCompared) {
-  const CutGraph original = CutOf(R"(graph g {
-      input a: float32[2]
-      const zero: float32[] = [0]
-      z: float32[2] = Div(a, zero)
-      y: float32[2] = Sub(z, z)
-      output y })");
-  const auto reference = Reference::Create(original, 2, 0, 1, {});
-  ASSERT_TRUE(reference.ok()) << reference.status();
-  const auto verdict = reference->Check(original, 1, {});
-  ASSERT_TRUE(verdict.ok()) << verdict.status();
-  EXPECT_FALSE(verdict->passed);
-  EXPECT_THAT(verdict->failure, ::testing::HasSubstr("no finite number"));
-}
-
-TEST(ReferenceTest, AnOutputThatVanishedIsWrong) {
-  const CutGraph original = CutOf(kOriginal);
-  const auto reference = Reference::Create(original, 1, 0, 1, {});
-  ASSERT_TRUE(reference.ok()) << reference.status();
-  const auto verdict = reference->Check(CutOf(R"(graph g {
-      input a: float32[2]
-      z: float32[2] = Neg(a)
-      output z })"),
-                                        1, {});
-  ASSERT_TRUE(verdict.ok()) << verdict.status();
-  EXPECT_FALSE(verdict->passed);
-}
-
 TEST(ToleranceTest, TheNarrowestTypeDecides) {
-  EXPECT_EQ(Tolerance(*model::ParseGraph(kOriginal)), 1e-4);
+  EXPECT_EQ(Tolerance(*model::ParseGraph(kSum)), 1e-4);
   EXPECT_EQ(Tolerance(*model::ParseGraph(
                 "graph g { input x: float32[1] y: float16[1] = Cast(x) output y }")),
             1e-2);
 }
 
 TEST(ToleranceTest, AValueThatNothingUsesDoesNotWidenIt) {
-  model::Graph graph = *model::ParseGraph(kOriginal);
+  model::Graph graph = *model::ParseGraph(kSum);
   graph.values.push_back({"unused", {model::DType::kFloat16, {}}});
   EXPECT_EQ(Tolerance(graph), 1e-4);
 }

@@ -1,0 +1,422 @@
+#include "core/verify/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/eval/evaluator.h"
+#include "core/verify/rounding.h"
+#include "core/verify/slices.h"
+
+namespace quotient::verify {
+namespace {
+
+using model::Tensor;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Evaluations with noise that say how far rounding moves an element; a tie that is decided by
+// rounding goes either way in half of them, so that all of the second number miss it once in 256.
+constexpr int kNoisyEvaluations = 3;
+constexpr int kNoisyEvaluationsForTies = 8;
+// An original whose outputs all have this share of finite numbers tells enough on a set.
+constexpr double kEnoughFinite = 0.5;
+// Elements in doubt are forgiven where this share of each slice around them was found right.
+constexpr double kEnoughTold = 0.5;
+// Narrower sets that are drawn for one that leaves doubts.
+constexpr int kMostNarrowed = 3;
+
+absl::StatusOr<std::vector<Tensor>> EvaluateOutputs(const CutGraph& cut,
+                                                    const std::vector<Tensor>& inputs, int threads,
+                                                    const StopCondition& stop,
+                                                    const eval::NodeHook& hook = nullptr) {
+  eval::ValueMap values;
+  for (size_t i = 0; i < inputs.size(); ++i) values.emplace(cut.graph.inputs[i], inputs[i]);
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const eval::ValueMap results,
+      eval::Evaluate(cut.graph, values, cut.graph.outputs, threads, stop, hook));
+  std::vector<Tensor> outputs;
+  outputs.reserve(cut.graph.outputs.size());
+  for (model::ValueId id : cut.graph.outputs) {
+    const auto found = results.find(id);
+    if (found == results.end()) {
+      return absl::InternalError(absl::StrCat("no value for '", cut.graph.value(id).name, "'"));
+    }
+    outputs.push_back(found->second);
+  }
+  return outputs;
+}
+
+absl::flat_hash_map<std::string, size_t> Positions(const std::vector<std::string>& keys) {
+  absl::flat_hash_map<std::string, size_t> positions;
+  for (size_t i = 0; i < keys.size(); ++i) positions.emplace(keys[i], i);
+  return positions;
+}
+
+// The smallest share of finite numbers among the outputs that hold floats.
+double FiniteShare(const std::vector<Tensor>& outputs) {
+  double least = 1;
+  for (const Tensor& output : outputs) {
+    if (!model::IsFloat(output.dtype()) || output.elements() == 0) continue;
+    const std::vector<double> values = output.AsDoubles();
+    const auto finite =
+        std::ranges::count_if(values, [](double value) { return std::isfinite(value); });
+    least = std::min(least, static_cast<double>(finite) / static_cast<double>(values.size()));
+  }
+  return least;
+}
+
+// "[1,3]" of element 7 of a tensor [2,4].
+std::string ElementText(const model::TensorType& type, int64_t element) {
+  std::vector<int64_t> indices;
+  const std::vector<int64_t> dims = type.dims();
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    indices.insert(indices.begin(), element % dims[axis]);
+    element /= dims[axis];
+  }
+  std::string text = "[";
+  for (size_t axis = 0; axis < indices.size(); ++axis) {
+    absl::StrAppend(&text, axis > 0 ? "," : "", indices[axis]);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+// One candidate against all sets.
+class Reference::Comparison {
+ public:
+  Comparison(Reference& reference, const CutGraph& candidate, int threads,
+             const StopCondition& stop)
+      : reference_(reference),
+        candidate_(candidate),
+        threads_(threads),
+        stop_(stop),
+        has_told_(candidate.output_keys.size(), false) {
+    verdict_.tolerance = reference.tolerance_;
+    const auto positions = Positions(reference.original_->output_keys);
+    for (const std::string& key : candidate.output_keys) {
+      const auto found = positions.find(key);
+      original_output_.push_back(found == positions.end() ? kNone : found->second);
+    }
+  }
+
+  absl::StatusOr<Verdict> Run() {
+    CheckKeys();
+    // Sets may be added meanwhile.
+    for (size_t set = 0; verdict_.failure.empty() && set < reference_.sets_.size(); ++set) {
+      QUOTIENT_RETURN_IF_ERROR(CompareSet(set));
+    }
+    if (verdict_.failure.empty()) CheckAllTold();
+    if (verdict_.failure.empty()) QUOTIENT_RETURN_IF_ERROR(ResolveDoubts());
+    verdict_.passed = verdict_.failure.empty();
+    return std::move(verdict_);
+  }
+
+ private:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
+  void Fail(std::string failure, std::string output, double error) {
+    verdict_.failure = std::move(failure);
+    verdict_.output = std::move(output);
+    verdict_.max_relative_error = error;
+  }
+
+  void CheckKeys() {
+    const std::optional<Lack> lack = FindLack(*reference_.original_, candidate_);
+    if (lack.has_value()) {
+      Fail(absl::StrCat(lack->key, " ", lack->why), lack->key, kInfinity);
+      return;
+    }
+    for (size_t i = 0; i < original_output_.size(); ++i) {
+      if (original_output_[i] != kNone) continue;
+      Fail(absl::StrCat("the original has no ", candidate_.output_keys[i]),
+           candidate_.output_keys[i], kInfinity);
+      return;
+    }
+  }
+
+  absl::Status CompareSet(size_t set) {
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const std::vector<Tensor> inputs,
+        MatchInputs(*reference_.original_, reference_.sets_[set].inputs, candidate_));
+    absl::StatusOr<std::vector<Tensor>> outputs =
+        EvaluateOutputs(candidate_, inputs, threads_, stop_);
+    if (!outputs.ok()) {
+      if (stop_.ShouldStop()) return outputs.status();
+      verdict_.set = reference_.SetName(set);
+      Fail(absl::StrCat("it cannot be evaluated on ", verdict_.set, ": ",
+                        outputs.status().message()),
+           "", kInfinity);
+      return absl::OkStatus();
+    }
+    outputs_.push_back(*std::move(outputs));
+    ++verdict_.inputs;
+    bool has_doubts = false;
+    for (size_t i = 0; i < original_output_.size() && verdict_.failure.empty(); ++i) {
+      QUOTIENT_RETURN_IF_ERROR(CompareOutput(set, i, &has_doubts));
+    }
+    return has_doubts && verdict_.failure.empty() ? Narrow(set) : absl::OkStatus();
+  }
+
+  // First without looking at rounding, which costs nothing more; then beside it.
+  absl::Status CompareOutput(size_t set, size_t i, bool* has_doubts) {
+    const Tensor& original = reference_.sets_[set].outputs[original_output_[i]];
+    Difference difference = Compare(original, outputs_[set][i], verdict_.tolerance);
+    for (const int times : {kNoisyEvaluations, kNoisyEvaluationsForTies}) {
+      if (difference.relative_error <= verdict_.tolerance) break;
+      if (original.type() != outputs_[set][i].type()) break;
+      QUOTIENT_RETURN_IF_ERROR(reference_.MeasureNoise(set, times, threads_, stop_));
+      difference = CompareBesideNoise(set, i);
+    }
+    if (difference.finite > 0 || original.elements() == 0) has_told_[i] = true;
+    if (difference.relative_error > verdict_.tolerance) {
+      FailAt(set, i, difference);
+      return absl::OkStatus();
+    }
+    verdict_.max_relative_error = std::max(verdict_.max_relative_error, difference.relative_error);
+    if (difference.has_doubts) {
+      *has_doubts = true;
+      doubts_.push_back({set, i, std::move(difference.doubtful)});
+    }
+    return absl::OkStatus();
+  }
+
+  Difference CompareBesideNoise(size_t set, size_t i) const {
+    const InputSet& inputs = reference_.sets_[set];
+    const Conditioning conditioning = reference_.ConditioningOf(inputs, original_output_[i]);
+    return Compare(inputs.outputs[original_output_[i]], outputs_[set][i], verdict_.tolerance,
+                   &conditioning);
+  }
+
+  void FailAt(size_t set, size_t i, const Difference& difference) {
+    const Tensor& original = reference_.sets_[set].outputs[original_output_[i]];
+    const Tensor& other = outputs_[set][i];
+    const std::string& key = candidate_.output_keys[i];
+    verdict_.set = reference_.SetName(set);
+    if (original.type() != other.type()) {
+      Fail(absl::StrCat(key, " is ", ToString(other.type()), ", but should be ",
+                        ToString(original.type())),
+           key, kInfinity);
+      return;
+    }
+    verdict_.element = difference.index;
+    Fail(absl::StrCat(key, ElementText(original.type(), difference.index), " is ",
+                      other.GetDouble(difference.index), " instead of ",
+                      original.GetDouble(difference.index), ", off by ", difference.relative_error,
+                      " of what surrounds it, on ", verdict_.set),
+         key, difference.relative_error);
+  }
+
+  // A set that leaves doubts is drawn again with narrower values.
+  absl::Status Narrow(size_t set) {
+    InputSet& wide = reference_.sets_[set];
+    if (wide.was_narrowed || num_narrowed_ == kMostNarrowed) return absl::OkStatus();
+    wide.was_narrowed = true;
+    ++num_narrowed_;
+    const size_t next = wide.drawn + 1;
+    if (next >= wide.draws.size()) return absl::OkStatus();
+    const absl::Status added = reference_.AddSet(wide.draws, next, wide.seed + 1, threads_, stop_);
+    // That nothing narrower can be drawn leaves the doubts where they are.
+    return stop_.ShouldStop() ? added : absl::OkStatus();
+  }
+
+  void CheckAllTold() {
+    const auto untold = std::ranges::find(has_told_, false);
+    if (untold == has_told_.end()) return;
+    const std::string& key = candidate_.output_keys[untold - has_told_.begin()];
+    Fail(absl::StrCat(key, " holds no finite number, so nothing was compared"), key,
+         verdict_.max_relative_error);
+  }
+
+  absl::Status ResolveDoubts() {
+    for (const Doubt& doubt : doubts_) {
+      QUOTIENT_ASSIGN_OR_RETURN(const std::vector<bool> told,
+                                ToldElements(doubt.output, Magnitude(doubt.set)));
+      const int64_t unresolved = FirstUnresolved(doubt, told);
+      if (unresolved < 0) continue;
+      // Nothing tells that this is rounding: it counts as it is.
+      const Tensor& original = reference_.sets_[doubt.set].outputs[original_output_[doubt.output]];
+      Difference strict = Compare(original, outputs_[doubt.set][doubt.output], verdict_.tolerance);
+      strict.index = unresolved;
+      FailAt(doubt.set, doubt.output, strict);
+      return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  struct Doubt {
+    size_t set;
+    size_t output;
+    std::vector<bool> elements;
+  };
+
+  double Magnitude(size_t set) const {
+    const InputSet& inputs = reference_.sets_[set];
+    return inputs.draws[inputs.drawn].magnitude;
+  }
+
+  // By element of an output, whether a set says that it is right. Sets of larger values do not
+  // count: beside those an error may be small that is large here.
+  absl::StatusOr<std::vector<bool>> ToldElements(size_t output, double most_magnitude) {
+    std::vector<bool> told;
+    for (size_t set = 0; set < outputs_.size(); ++set) {
+      if (Magnitude(set) > most_magnitude) continue;
+      QUOTIENT_RETURN_IF_ERROR(reference_.MeasureNoise(set, kNoisyEvaluations, threads_, stop_));
+      const Difference difference = CompareBesideNoise(set, output);
+      if (told.empty()) told.resize(difference.told.size());
+      for (size_t i = 0; i < told.size(); ++i) told[i] = told[i] || difference.told[i];
+    }
+    return told;
+  }
+
+  // The first element in doubt that lies in a slice of which too little was told; -1: none.
+  int64_t FirstUnresolved(const Doubt& doubt, const std::vector<bool>& told) const {
+    const Slices slices(outputs_[doubt.set][doubt.output].dims());
+    std::vector<int64_t> found(slices.count());
+    slices.ForEachElement([&](int64_t index, std::span<const int64_t> of_element) {
+      if (!told[static_cast<size_t>(index)]) return;
+      for (int64_t slice : of_element) ++found[static_cast<size_t>(slice)];
+    });
+    const std::vector<int64_t> sizes = slices.Sizes();
+    const auto is_told = [&](int64_t slice) {
+      const auto at = static_cast<size_t>(slice);
+      return static_cast<double>(found[at]) >= kEnoughTold * static_cast<double>(sizes[at]);
+    };
+    int64_t first = -1;
+    slices.ForEachElement([&](int64_t index, std::span<const int64_t> of_element) {
+      if (first >= 0 || !doubt.elements[static_cast<size_t>(index)]) return;
+      if (!std::ranges::all_of(of_element, is_told)) first = index;
+    });
+    return first;
+  }
+
+  Reference& reference_;
+  const CutGraph& candidate_;
+  const int threads_;
+  const StopCondition& stop_;
+  Verdict verdict_;
+  std::vector<size_t> original_output_;       // by output of the candidate
+  std::vector<bool> has_told_;                // by output: a finite or an empty value
+  std::vector<std::vector<Tensor>> outputs_;  // by set, by output of the candidate
+  std::vector<Doubt> doubts_;
+  int num_narrowed_ = 0;
+};
+
+absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_sets, uint64_t seed,
+                                            int threads, const StopCondition& stop, Kinds kinds) {
+  Reference reference(original);
+  for (int set = 0; set < input_sets; ++set) {
+    const bool is_unit = (set % 2 == 0) == (kinds == Kinds::kUnitFirst);
+    const std::span<const Draw> draws = is_unit ? UnitDraws() : WideDraws(original.graph);
+    QUOTIENT_RETURN_IF_ERROR(
+        reference.AddSet(draws, 0, seed + static_cast<uint64_t>(set), threads, stop));
+  }
+  return reference;
+}
+
+absl::Status Reference::AddSet(std::span<const Draw> draws, size_t first, uint64_t seed,
+                               int threads, const StopCondition& stop) {
+  std::optional<InputSet> best;
+  double best_share = 0;
+  absl::Status status;
+  for (size_t drawn = first; drawn < draws.size(); ++drawn) {
+    InputSet set{.draws = draws, .drawn = drawn, .seed = seed};
+    set.inputs = RandomInputs(original_->graph, seed + drawn, draws[drawn]);
+    absl::StatusOr<std::vector<Tensor>> outputs =
+        EvaluateOutputs(*original_, set.inputs, threads, stop);
+    if (!outputs.ok()) {
+      if (stop.ShouldStop()) return outputs.status();
+      status = outputs.status();
+      continue;
+    }
+    set.outputs = *std::move(outputs);
+    const double share = FiniteShare(set.outputs);
+    if (!best.has_value() || share > best_share) {
+      best = std::move(set);
+      best_share = share;
+    }
+    if (best_share >= kEnoughFinite) break;
+  }
+  if (!best.has_value()) return status;
+  sets_.push_back(*std::move(best));
+  return absl::OkStatus();
+}
+
+absl::Status Reference::MeasureNoise(size_t index, int times, int threads,
+                                     const StopCondition& stop) {
+  InputSet& set = sets_[index];
+  if (set.deviations.empty()) {
+    for (const Tensor& output : set.outputs) {
+      set.deviations.emplace_back(static_cast<size_t>(output.elements()), 0.0f);
+    }
+  }
+  for (; set.noisy_evaluations < times; ++set.noisy_evaluations) {
+    RoundingNoise noise(original_->graph, set.seed + static_cast<uint64_t>(set.noisy_evaluations));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const std::vector<Tensor> moved,
+        EvaluateOutputs(
+            *original_, set.inputs, threads, stop,
+            [&noise](model::NodeId id, std::span<const Tensor* const> inputs,
+                     std::vector<Tensor>& outputs) { noise.Visit(id, inputs, outputs); }));
+    set.overflowed |= noise.overflowed();
+    for (size_t i = 0; i < moved.size(); ++i) {
+      RaiseDeviation(set.outputs[i], moved[i], &set.deviations[i]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string Reference::SetName(size_t index) const {
+  const InputSet& set = sets_[index];
+  return absl::StrCat("set ", index + 1, " (", set.draws[set.drawn].name, ")");
+}
+
+absl::StatusOr<Verdict> Reference::Check(const CutGraph& candidate, int threads,
+                                         const StopCondition& stop) {
+  return Comparison(*this, candidate, threads, stop).Run();
+}
+
+absl::Status Reference::CheckRun(const CutGraph& candidate,
+                                 const std::vector<model::ValueId>& values,
+                                 const std::vector<Tensor>& outputs) const {
+  // Sums of bfloat16 over a deep network come to some hundredths.
+  constexpr double kWrong = 0.1;
+  const auto positions = Positions(original_->output_keys);
+  for (size_t i = 0; i < candidate.graph.outputs.size(); ++i) {
+    const auto run = std::find(values.begin(), values.end(), candidate.graph.outputs[i]);
+    const auto known = positions.find(candidate.output_keys[i]);
+    if (run == values.end() || known == positions.end()) continue;  // nothing is computed there
+    const double norm =
+        RelativeNorm(sets_[0].outputs[known->second], outputs[run - values.begin()]);
+    if (norm > kWrong) {
+      return absl::InternalError(
+          absl::StrCat("a kernel of this device is wrong: ", candidate.output_keys[i],
+                       " comes out with an error of ", norm, " of its norm"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Tensor>> MatchInputs(const CutGraph& original,
+                                                const std::vector<Tensor>& inputs,
+                                                const CutGraph& candidate) {
+  const auto positions = Positions(original.input_keys);
+  std::vector<Tensor> matched;
+  matched.reserve(candidate.input_keys.size());
+  for (const std::string& key : candidate.input_keys) {
+    const auto found = positions.find(key);
+    if (found == positions.end()) {
+      return absl::NotFoundError(absl::StrCat("the original has no ", key));
+    }
+    matched.push_back(inputs[found->second]);
+  }
+  return matched;
+}
+
+}  // namespace quotient::verify

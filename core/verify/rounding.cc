@@ -1,0 +1,157 @@
+#include "core/verify/rounding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "absl/strings/string_view.h"
+#include "core/base/rng.h"
+#include "core/ops/op.h"
+
+namespace quotient::verify {
+namespace {
+
+using model::DType;
+using model::Graph;
+using model::Node;
+using model::Tensor;
+
+constexpr int64_t kChunk = 4096;
+
+// The largest relative error of one rounding.
+double UnitRoundoff(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return 0x1p-11;
+    case DType::kBfloat16:
+      return 0x1p-8;
+    case DType::kFloat32:
+      return 0x1p-24;
+    default:
+      return 0x1p-53;
+  }
+}
+
+template <size_t kCount>
+bool IsOneOf(absl::string_view op, const char* const (&names)[kCount]) {
+  return std::find(std::begin(names), std::end(names), op) != std::end(names);
+}
+
+// Moving elements rounds nothing, nor does choosing between them.
+bool IsExact(const Graph& graph, const Node& node) {
+  static constexpr const char* kMovesThatCompute[] = {"CumSum", "Resize", "ScatterND",
+                                                      "ScatterElements"};
+  static constexpr const char* kExact[] = {
+      "Abs", "Ceil", "Clip", "Floor",     "GlobalMaxPool", "Max",   "MaxPool", "Min",
+      "Mod", "Neg",  "Relu", "ReduceMax", "ReduceMin",     "Round", "Sign",    "Where"};
+  if (node.op == "Cast") {
+    const DType from = graph.value(node.inputs[0]).type.dtype;
+    const DType to = graph.value(node.outputs[0]).type.dtype;
+    return !model::IsFloat(from) || UnitRoundoff(from) >= UnitRoundoff(to);
+  }
+  const ops::OpDef* const op = ops::FindOp(node.op);
+  if (op == nullptr) return true;
+  switch (op->op_class) {
+    case ops::OpClass::kView:
+    case ops::OpClass::kShape:
+    case ops::OpClass::kSource:
+      return true;
+    case ops::OpClass::kMove:
+      return !IsOneOf(node.op, kMovesThatCompute);
+    default:
+      return IsOneOf(node.op, kExact);
+  }
+}
+
+// Where an infinity is the value of ordinary numbers.
+bool HasPoles(const Node& node) {
+  static constexpr const char* kPoles[] = {"Div", "Log",        "LogSoftmax",
+                                           "Pow", "Reciprocal", "ReduceLogSum"};
+  return IsOneOf(node.op, kPoles);
+}
+
+template <typename Test>
+bool AnyElement(const Tensor& tensor, Test test) {
+  std::vector<double> chunk(kChunk);
+  for (int64_t begin = 0; begin < tensor.elements(); begin += kChunk) {
+    const auto part =
+        std::span(chunk).first(static_cast<size_t>(std::min(kChunk, tensor.elements() - begin)));
+    tensor.Load(begin, part);
+    if (std::ranges::any_of(part, test)) return true;
+  }
+  return false;
+}
+
+bool HasInfinity(const Tensor& tensor) {
+  return AnyElement(tensor, [](double value) { return std::isinf(value); });
+}
+
+// All finite, and none that stands for an infinity.
+bool IsOrdinary(const Tensor& tensor) {
+  if (!model::IsFloat(tensor.dtype())) return true;
+  return !AnyElement(
+      tensor, [&](double value) { return !std::isfinite(value) || IsHuge(value, tensor.dtype()); });
+}
+
+Tensor Moved(const Tensor& tensor, Rng& rng) {
+  const double most = kNoise * UnitRoundoff(tensor.dtype());
+  std::span<std::byte> bytes;
+  Tensor moved = Tensor::Allocate(tensor.dtype(), tensor.dims(), &bytes);
+  std::vector<double> chunk(kChunk);
+  for (int64_t begin = 0; begin < tensor.elements(); begin += kChunk) {
+    const auto part =
+        std::span(chunk).first(static_cast<size_t>(std::min(kChunk, tensor.elements() - begin)));
+    tensor.Load(begin, part);
+    for (double& value : part) {
+      // A mask's lowest value must not become an infinity.
+      if (std::isfinite(value) && !IsHuge(value, tensor.dtype())) {
+        value *= 1 + rng.Uniform(-most, most);
+      }
+    }
+    model::Store(tensor.dtype(), bytes, begin, part);
+  }
+  return moved;
+}
+
+}  // namespace
+
+bool IsHuge(double value, DType dtype) {
+  return std::abs(value) > (dtype == DType::kFloat16 ? 6e4 : 1e30);
+}
+
+void RoundingNoise::Visit(model::NodeId id, std::span<const Tensor* const> inputs,
+                          std::vector<Tensor>& outputs) {
+  const Node& node = graph_.node(id);
+  if (IsExact(graph_, node)) return;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!model::IsFloat(outputs[i].dtype())) continue;
+    if (!overflowed_ && !HasPoles(node) && HasInfinity(outputs[i])) {
+      overflowed_ = std::ranges::all_of(
+          inputs, [](const Tensor* input) { return input == nullptr || IsOrdinary(*input); });
+    }
+    Rng rng(seed_, (uint64_t{id.value()} << 8) + i);
+    outputs[i] = Moved(outputs[i], rng);
+  }
+}
+
+void RaiseDeviation(const Tensor& original, const Tensor& moved, std::vector<float>* deviation) {
+  std::vector<double> a(kChunk), b(kChunk);
+  for (int64_t begin = 0; begin < original.elements(); begin += kChunk) {
+    const size_t count = static_cast<size_t>(std::min(kChunk, original.elements() - begin));
+    original.Load(begin, std::span(a).first(count));
+    moved.Load(begin, std::span(b).first(count));
+    for (size_t i = 0; i < count; ++i) {
+      float& most = (*deviation)[static_cast<size_t>(begin) + i];
+      const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+      if (same) continue;
+      const double distance = std::isfinite(a[i]) && std::isfinite(b[i])
+                                  ? std::abs(a[i] - b[i])
+                                  : std::numeric_limits<double>::infinity();
+      // Rounded up, so that an element that moved never counts as one that did not.
+      most = std::max({most, static_cast<float>(distance), std::numeric_limits<float>::min()});
+    }
+  }
+}
+
+}  // namespace quotient::verify

@@ -1,0 +1,261 @@
+#include "core/verify/reference.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_format.h"
+#include "core/ops/infer_graph.h"
+#include "tests/support/graphs.h"
+
+namespace quotient::verify {
+namespace {
+
+using ::testing::HasSubstr;
+
+CutGraph CutOf(absl::string_view text) {
+  model::Graph graph = testing::MustParse(text);
+  EXPECT_TRUE(ops::InferTypes(graph).ok());
+  return *Cut(graph);
+}
+
+Verdict CheckAgainst(absl::string_view original, absl::string_view candidate, int input_sets = 2) {
+  const CutGraph cut = CutOf(original);
+  absl::StatusOr<Reference> reference = Reference::Create(cut, input_sets, 0, 1, {});
+  EXPECT_TRUE(reference.ok()) << reference.status();
+  const absl::StatusOr<Verdict> verdict = reference->Check(CutOf(candidate), 1, {});
+  EXPECT_TRUE(verdict.ok()) << verdict.status();
+  return *verdict;
+}
+
+constexpr char kOriginal[] = R"(graph g {
+    input a: float32[2]
+    input b: float32[2]
+    y = Add(a, b)
+    output y })";
+
+TEST(ReferenceTest, FindsEqualGraphsEqual) {
+  const Verdict verdict = CheckAgainst(kOriginal, R"(graph g {
+      input b: float32[2]
+      input a: float32[2]
+      y = Add(b, a)
+      output y })",
+                                       3);
+  EXPECT_TRUE(verdict.passed) << verdict.failure;
+  EXPECT_EQ(verdict.inputs, 3);
+}
+
+TEST(ReferenceTest, FindsAWrongGraphWrongAndSaysWhere) {
+  const Verdict verdict = CheckAgainst(kOriginal, R"(graph g {
+      input a: float32[2]
+      input b: float32[2]
+      y = Sub(a, b)
+      output y })");
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_THAT(verdict.failure, HasSubstr("output y["));
+  EXPECT_EQ(verdict.output, "output y");
+  EXPECT_EQ(verdict.set, "set 1 (values in [-1, 1])");
+  EXPECT_GE(verdict.element, 0);
+}
+
+TEST(ReferenceTest, NothingFiniteIsNothingCompared) {
+  constexpr char kNothing[] = R"(graph g {
+      input a: float32[2]
+      const nan: float32[] = [nan]
+      y = Add(a, nan)
+      output y })";
+  const Verdict verdict = CheckAgainst(kNothing, kNothing);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_THAT(verdict.failure, HasSubstr("no finite number"));
+}
+
+TEST(ReferenceTest, AnOutputThatVanishedIsWrong) {
+  const Verdict verdict = CheckAgainst(kOriginal, R"(graph g {
+      input a: float32[2]
+      z = Neg(a)
+      output z })");
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.failure, "output y is missing");
+}
+
+constexpr char kOpaque[] = R"(graph g {
+    input a: float32[2]
+    input b: float32[2]
+    s = Add(a, b)
+    (t: float32[2]) = Opaque "Foo" (s, a)
+    y = Neg(t)
+    output y })";
+
+TEST(ReferenceTest, WhatACutNodeReadsMayNotVanish) {
+  const Verdict verdict = CheckAgainst(kOpaque, R"(graph g {
+      input a: float32[2]
+      input b: float32[2]
+      s = Add(a, b)
+      (t: float32[2]) = Opaque "Foo" (s)
+      y = Neg(t)
+      output y })");
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.failure, "node t input 1 is missing");
+}
+
+// What it makes is drawn at random: an output that does not change with it does not need it.
+TEST(ReferenceTest, ACutNodeThatNothingNeedsMayVanish) {
+  constexpr char kUseless[] = R"(graph g {
+      input a: float32[2]
+      const yes: bool[] = [1]
+      (t: float32[2]) = Opaque "Foo" (a)
+      y = Where(yes, a, t)
+      output y })";
+  EXPECT_TRUE(
+      CheckAgainst(kUseless, "graph g { input a: float32[2] y = Identity(a) output y }").passed);
+  EXPECT_FALSE(CheckAgainst(kOpaque, R"(graph g {
+          input a: float32[2] input b: float32[2] s = Add(a, b) y = Neg(s) output y })")
+                   .passed);
+}
+
+// Nothing is computed of these, so only the links tell.
+TEST(ReferenceTest, WhatPassesBetweenCutNodesMustBeWhatItWas) {
+  constexpr char kLinked[] = R"(graph g {
+      input a: float32[2]
+      t: float32[*] = Opaque "Foo" (a)
+      u: float32[*] = Opaque "Bar" (a)
+      v: float32[*] = Opaque "Join" (t, u)
+      y = Neg(a)
+      output y, v })";
+  EXPECT_TRUE(CheckAgainst(kLinked, kLinked).passed);
+  const Verdict swapped = CheckAgainst(kLinked, R"(graph g {
+      input a: float32[2]
+      t: float32[*] = Opaque "Foo" (a)
+      u: float32[*] = Opaque "Bar" (a)
+      v: float32[*] = Opaque "Join" (u, t)
+      y = Neg(a)
+      output y, v })");
+  EXPECT_EQ(swapped.failure, "node v input 0 is not node t output 0 any more");
+  const Verdict other = CheckAgainst(kLinked, R"(graph g {
+      input a: float32[2]
+      v: float32[*] = Opaque "Bar" (a)
+      y = Neg(a)
+      output y, v })");
+  EXPECT_FALSE(other.passed);
+}
+
+// --- Rounding
+
+// Rounding to whole numbers, by a number that has no digits behind the point.
+constexpr char kTrick[] = R"(graph g {
+    input x: float32[8,16]
+    const large: float32[] = [12582912]
+    up = Add(x, large)
+    r = Sub(up, large)
+    const ten_thousand: float32[] = [10000]
+    wide = Mul(x, ten_thousand)
+    y = Concat(r, wide) {axis=%d}
+    output y })";
+
+TEST(ReferenceTest, ARoundingTrickIsNoRounding) {
+  for (const int axis : {0, 1}) {
+    const Verdict verdict = CheckAgainst(absl::StrFormat(kTrick, axis), absl::StrFormat(R"(graph g {
+            input x: float32[8,16]
+            const ten_thousand: float32[] = [10000]
+            wide = Mul(x, ten_thousand)
+            y = Concat(x, wide) {axis=%d}
+            output y })",
+                                                                                        axis));
+    EXPECT_FALSE(verdict.passed) << axis;
+  }
+}
+
+TEST(ReferenceTest, TheRoundingTrickItselfPasses) {
+  EXPECT_TRUE(CheckAgainst(absl::StrFormat(kTrick, 0), absl::StrFormat(kTrick, 0)).passed);
+}
+
+// What cancels has an error of the size of what was there before, in both.
+TEST(ReferenceTest, TheRoundingOfTheOriginalIsForgiven) {
+  EXPECT_TRUE(CheckAgainst(R"(graph g {
+      input x: float32[8,16]
+      const c: float32[] = [300.7]
+      const d: float32[] = [300.1]
+      a = Add(x, c)
+      y = Sub(a, d)
+      output y })",
+                           R"(graph g {
+      input x: float32[8,16]
+      const c: float32[] = [0.6000061]
+      y = Add(x, c)
+      output y })")
+                  .passed);
+}
+
+// --- Near ties: the first two scores are equal but for rounding, the third is mostly larger.
+
+constexpr char kTies[] = R"(graph g {
+    input a: float32[256,1]
+    input b: float32[256,1]
+    input c: float32[256,1]
+    input z: float32[256,1]
+    const table: float32[3,8] = random(1)
+    const one: float32[] = [1.5]
+    ab = Add(a, b)
+    s0 = Add(ab, c)
+    bc = Add(b, c)
+    s1 = Add(a, bc)
+    s2 = Add(z, one)
+    s = Concat(%s) {axis=1}
+    i = ArgMax(s) {axis=1,keepdims=0}
+    y = Gather(table, i) {axis=0}
+    output i, y })";
+
+TEST(ReferenceTest, AnIndexThatRoundingDecidesIsForgiven) {
+  // The other order of the sum everywhere: the first of both is always taken.
+  const Verdict verdict =
+      CheckAgainst(absl::StrFormat(kTies, "s0, s1, s2"), absl::StrFormat(kTies, "s1, s1, s2"));
+  EXPECT_TRUE(verdict.passed) << verdict.failure;
+}
+
+TEST(ReferenceTest, AWrongIndexIsWrong) {
+  EXPECT_FALSE(
+      CheckAgainst(absl::StrFormat(kTies, "s0, s1, s2"), absl::StrFormat(kTies, "s0, s2, s1"))
+          .passed);
+  EXPECT_FALSE(
+      CheckAgainst(absl::StrFormat(kTies, "s0, s1, s2"), absl::StrFormat(kTies, "s0, s1, z"))
+          .passed);
+}
+
+// Where every index is decided by rounding nothing tells that another one is right.
+TEST(ReferenceTest, WhatIsAlwaysATieTellsNothing) {
+  EXPECT_FALSE(
+      CheckAgainst(absl::StrFormat(kTies, "s0, s1"), absl::StrFormat(kTies, "s1, s0")).passed);
+}
+
+// --- Values
+
+TEST(ReferenceTest, AZeroThatDividesIntegersIsDrawnAgain) {
+  constexpr char kDivides[] = R"(graph g {
+      input a: int64[64]
+      input b: int64[64]
+      const one: int64[] = [%d]
+      c = Mul(b, one)
+      d = Abs(c)
+      y = Div(a, d)
+      output y })";
+  EXPECT_TRUE(CheckAgainst(absl::StrFormat(kDivides, 1), absl::StrFormat(kDivides, 1)).passed);
+  EXPECT_FALSE(CheckAgainst(absl::StrFormat(kDivides, 1), absl::StrFormat(kDivides, 2)).passed);
+}
+
+TEST(ReferenceTest, OverflowIsDrawnAgainNarrower) {
+  constexpr char kSquares[] = R"(graph g {
+      input x: float16[16,16]
+      m = Mul(x, x)
+      n = Mul(m, %s)
+      const c: float16[] = [0.001]
+      y = Mul(n, c)
+      output y })";
+  const Verdict verdict =
+      CheckAgainst(absl::StrFormat(kSquares, "m"), absl::StrFormat(kSquares, "x"));
+  EXPECT_FALSE(verdict.passed);
+  const Verdict equal =
+      CheckAgainst(absl::StrFormat(kSquares, "m"), absl::StrFormat(kSquares, "m"));
+  EXPECT_TRUE(equal.passed) << equal.failure;
+}
+
+}  // namespace
+}  // namespace quotient::verify
