@@ -22,6 +22,7 @@ ExitCode OfReason(Reason reason) {
     case Reason::kLimitNodes:
     case Reason::kLimitDims:
     case Reason::kLimitDepth:
+    case Reason::kModelUnsupported:
     case Reason::kOpsetUnknown:
       return kExitModelRefused;
     case Reason::kJobNotFinished:

@@ -27,6 +27,7 @@ constexpr Row kRows[] = {
     {Reason::kLimitNodes, "LIMIT_NODES", absl::StatusCode::kInvalidArgument},
     {Reason::kLimitDims, "LIMIT_DIMS", absl::StatusCode::kInvalidArgument},
     {Reason::kLimitDepth, "LIMIT_DEPTH", absl::StatusCode::kInvalidArgument},
+    {Reason::kModelUnsupported, "MODEL_UNSUPPORTED", absl::StatusCode::kUnimplemented},
     {Reason::kOpsetUnknown, "OPSET_UNKNOWN", absl::StatusCode::kUnimplemented},
     {Reason::kOptionInvalid, "OPTION_INVALID", absl::StatusCode::kInvalidArgument},
     {Reason::kBadDigest, "BAD_DIGEST", absl::StatusCode::kInvalidArgument},

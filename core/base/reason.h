@@ -24,6 +24,7 @@ enum class Reason {
   kLimitNodes,           // INVALID_ARGUMENT: too many nodes, initializers, attributes, functions
   kLimitDims,            // INVALID_ARGUMENT: rank, dimension or product of dimensions too large
   kLimitDepth,           // INVALID_ARGUMENT: subgraphs nested too deeply
+  kModelUnsupported,     // UNIMPLEMENTED: no harm in the model, yet nothing we can work on
   kOpsetUnknown,         // UNIMPLEMENTED: opset or IR version outside of what is understood
   kOptionInvalid,        // INVALID_ARGUMENT: an option's value; the message names the option
   kBadDigest,            // INVALID_ARGUMENT: uploaded bytes do not have the digest announced

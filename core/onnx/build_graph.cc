@@ -15,9 +15,11 @@
 #include "core/onnx/coerced_softmax.h"
 #include "core/onnx/decode_node.h"
 #include "core/onnx/errors.h"
+#include "core/onnx/objection.h"
 #include "core/onnx/schema.h"
 #include "core/onnx/scopes.h"
 #include "core/onnx/types.h"
+#include "core/ops/op.h"
 
 namespace quotient::onnx {
 namespace {
@@ -72,6 +74,7 @@ class GraphBuilder {
   absl::StatusOr<Graph> Build(const std::vector<int>& order) {
     graph_.name = proto_.name();
     QUOTIENT_RETURN_IF_ERROR(ReadDeclaredTypes());
+    CollectReadNames();
     QUOTIENT_RETURN_IF_ERROR(AddInputs());
     AddInitializers();
     for (int index : order) QUOTIENT_RETURN_IF_ERROR(AddNode(index));
@@ -110,6 +113,8 @@ class GraphBuilder {
       const bool has_default = initializer != initializers.end();
       if (has_default && !overridable) continue;
       const DeclaredType& declared = types_.at(input.name());
+      if (!input.has_type())
+        Object(absl::StrCat("input '", Escaped(input.name()), "'"), "has no type");
       const ValueId id = graph_.AddInput(input.name(), declared.type);
       Name(id, input.name(), declared.computable);
       if (has_default) QUOTIENT_RETURN_IF_ERROR(AddDefault(initializer->second, id));
@@ -200,26 +205,66 @@ class GraphBuilder {
         return absl::OkStatus();
       }
     }
+    if (const auto objection = Objection(proto, skeleton_.opset)) {
+      Object(NodeLabel(index, proto), *objection);
+      return AddOpaqueNode(proto);
+    }
     const NodeInputs inputs = InputsOf(proto);
     if (!TouchesComputableValuesOnly(proto, inputs)) return AddOpaqueNode(proto);
     // Ids of outputs are made only once the node is known not to be opaque; for decoding it is
     // enough which of them exist.
+    const std::vector<bool> exists = OutputsThatCount(proto);
     std::vector<ValueId> outputs;
-    for (const std::string& name : proto.output()) {
-      outputs.push_back(name.empty() ? ValueId() : ValueId(0));
-    }
+    for (const bool one : exists) outputs.push_back(one ? ValueId(0) : ValueId());
     absl::StatusOr<std::optional<Node>> node =
         DecodeNode(proto, skeleton_.opset, inputs, std::move(outputs), source_);
-    if (!node.ok()) return Annotate(node.status(), NodeLabel(index, proto));
+    if (!node.ok()) {
+      if (!ParametersMakeNoSense(node.status())) return node.status();
+      Object(NodeLabel(index, proto), node.status().message());
+      return AddOpaqueNode(proto);
+    }
     if (!node->has_value()) return AddOpaqueNode(proto);
-    AddDecodedNode(proto, **std::move(node));
+    AddDecodedNode(proto, **std::move(node), exists);
     return absl::OkStatus();
   }
 
-  void AddDecodedNode(const NodeProto& proto, Node node) {
+  static bool ParametersMakeNoSense(const absl::Status& status) {
+    const std::optional<Reason> reason = GetReason(status);
+    return reason == Reason::kModelMalformed || reason == Reason::kModelShape;
+  }
+
+  void Object(absl::string_view where, absl::string_view what) {
+    skeleton_.objections.push_back(absl::StrCat(where, ": ", what));
+  }
+
+  // An output that nothing reads is as good as left out where the operator's row does not have it,
+  // a mask of Dropout for instance. (Before opset 14 the number of outputs told
+  // BatchNormalization whether to train.)
+  std::vector<bool> OutputsThatCount(const NodeProto& proto) const {
+    const ops::OpDef* op = ops::FindOp(proto.op_type());
+    const bool may_drop =
+        op != nullptr && op->max_outputs >= 0 && proto.op_type() != "BatchNormalization";
+    std::vector<bool> counts;
+    for (int i = 0; i < proto.output_size(); ++i) {
+      const std::string& name = proto.output(i);
+      const bool is_dropped = may_drop && i >= op->max_outputs && !read_names_.contains(name);
+      counts.push_back(!name.empty() && !is_dropped);
+    }
+    return counts;
+  }
+
+  void CollectReadNames() {
+    for (const NodeProto& node : proto_.node()) {
+      read_names_.insert(node.input().begin(), node.input().end());
+      for (std::string& captured : CapturedNames(node)) read_names_.insert(std::move(captured));
+    }
+    for (const ValueInfoProto& output : proto_.output()) read_names_.insert(output.name());
+  }
+
+  void AddDecodedNode(const NodeProto& proto, Node node, const std::vector<bool>& exists) {
     node.name = proto.name();
     node.source = proto.SerializeAsString();
-    node.outputs = AddOutputs(proto);
+    node.outputs = AddOutputs(proto, exists);
     while (!node.outputs.empty() && !node.outputs.back().valid()) node.outputs.pop_back();
     if (node.attributes.Has(kCoercedAxis)) {
       coerced_.push_back(AddCoercedSoftmax(std::move(node), AllNames(), graph_));
@@ -241,7 +286,7 @@ class GraphBuilder {
     for (const std::string& captured : CapturedNames(proto)) {
       node.inputs.push_back(values_.at(captured));
     }
-    node.outputs = AddOutputs(proto);
+    node.outputs = AddOutputs(proto, std::vector<bool>(proto.output_size(), true));
     graph_.AddNode(std::move(node));
     return absl::OkStatus();
   }
@@ -270,10 +315,11 @@ class GraphBuilder {
     return true;
   }
 
-  std::vector<ValueId> AddOutputs(const NodeProto& proto) {
+  std::vector<ValueId> AddOutputs(const NodeProto& proto, const std::vector<bool>& exists) {
     std::vector<ValueId> outputs;
-    for (const std::string& name : proto.output()) {
-      if (name.empty()) {
+    for (int i = 0; i < proto.output_size(); ++i) {
+      const std::string& name = proto.output(i);
+      if (name.empty() || !exists[i]) {
         outputs.emplace_back();
         continue;
       }
@@ -313,8 +359,9 @@ class GraphBuilder {
   Graph graph_;
   absl::flat_hash_map<std::string, DeclaredType> types_;
   absl::flat_hash_map<std::string, ValueId> values_;
-  std::vector<bool> computable_;       // by value
-  absl::flat_hash_set<int> defaults_;  // initializers that are defaults of inputs
+  absl::flat_hash_set<std::string> read_names_;  // by nodes, their subgraphs, or the outside
+  std::vector<bool> computable_;                 // by value
+  absl::flat_hash_set<int> defaults_;            // initializers that are defaults of inputs
   std::vector<CoercedSoftmax> coerced_;
   std::optional<NamePool> names_;
 };

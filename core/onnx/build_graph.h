@@ -11,7 +11,7 @@
 namespace quotient::onnx {
 
 // `order`: of the main graph's nodes. Fills in the skeleton's constants, inputs and opaque
-// operators; all else in it must be set. MODEL_MALFORMED, MODEL_SHAPE, LIMIT_*.
+// operators, and objections; all else in it must be set. MODEL_MALFORMED, MODEL_SHAPE, LIMIT_*.
 absl::StatusOr<model::Graph> BuildGraph(const std::vector<int>& order, Skeleton& skeleton);
 
 }  // namespace quotient::onnx

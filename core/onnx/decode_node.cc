@@ -5,12 +5,12 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/onnx/attributes.h"
 #include "core/onnx/schema.h"
 #include "core/onnx/upgrade.h"
+#include "core/onnx/upgrade_to_7.h"
 #include "core/ops/op.h"
 
 namespace quotient::onnx {
@@ -23,52 +23,25 @@ using ops::AttributeDef;
 using ops::OpDef;
 using ops::Parameter;
 
-absl::Status Bad(absl::string_view what) { return MakeError(Reason::kModelMalformed, what); }
-
-// What the schema demands of every node: counts of inputs and outputs, attributes it must have.
-absl::Status CheckAgainstSchema(const NodeProto& proto, const ::onnx::OpSchema& schema) {
-  if (proto.input_size() > schema.max_input() || proto.input_size() < schema.min_input()) {
-    return Bad(absl::StrCat("has ", proto.input_size(), " inputs, not ", schema.min_input(), " to ",
-                            schema.max_input()));
-  }
-  if (proto.output_size() > schema.max_output() || proto.output_size() < schema.min_output()) {
-    return Bad(absl::StrCat("has ", proto.output_size(), " outputs, not ", schema.min_output(),
-                            " to ", schema.max_output()));
-  }
-  for (int i = 0; i < proto.input_size(); ++i) {
-    const auto* formal = FormalInput(schema, i);
-    if (proto.input(i).empty() && formal != nullptr &&
-        formal->GetOption() != ::onnx::OpSchema::Optional) {
-      return Bad(absl::StrCat("input ", i, " is missing"));
-    }
-  }
-  for (const auto& [name, attribute] : schema.attributes()) {
-    if (!attribute.required) continue;
-    bool found = false;
-    for (const AttributeProto& given : proto.attribute()) found |= given.name() == name;
-    if (!found) return Bad(absl::StrCat("attribute '", name, "' is missing"));
-  }
-  return absl::OkStatus();
-}
-
-// All attributes; nothing if there is one that the schema or model::Attribute does not know.
-absl::StatusOr<std::optional<AttributeMap>> ReadAttributes(const NodeProto& proto,
-                                                           const ::onnx::OpSchema& schema,
-                                                           const WeightSource& source) {
+// All attributes; nothing if there is one that model::Attribute does not know.
+std::optional<AttributeMap> ReadAttributes(const NodeProto& proto, const WeightSource& source) {
   AttributeMap attributes;
   for (const AttributeProto& attribute : proto.attribute()) {
-    const auto known = schema.attributes().find(attribute.name());
-    if (known == schema.attributes().end()) return std::nullopt;
-    if (!attribute.has_ref_attr_name() && attribute.type() != known->second.type) {
-      return Bad(absl::StrCat("attribute '", Escaped(attribute.name()), "' is of kind ",
-                              static_cast<int>(attribute.type()), ", not ",
-                              static_cast<int>(known->second.type)));
-    }
     std::optional<Attribute> value = ReadAttribute(attribute, source);
     if (!value.has_value()) return std::nullopt;
     attributes.Set(attribute.name(), *std::move(value));
   }
   return attributes;
+}
+
+// To today's names and defaults. False if there is no equivalent.
+bool Upgrade(int opset, const NodeInputs& inputs, Node& node) {
+  const OldForm form{opset, inputs.constants, inputs.types};
+  if (opset < kBroadcastingOpset && !SameMeaning(node.op, opset, kBroadcastingOpset) &&
+      !UpgradeTo7(form, node)) {
+    return false;
+  }
+  return UpgradeNode(form, node);
 }
 
 // Before opset 13 the input was seen as a matrix: dimensions from the axis on are normalised
@@ -171,22 +144,18 @@ absl::StatusOr<std::optional<Node>> DecodeNode(const NodeProto& proto, int opset
                                                const NodeInputs& inputs,
                                                std::vector<model::ValueId> outputs,
                                                const WeightSource& source) {
-  const ::onnx::OpSchema* schema = FindSchema(proto.op_type(), opset);
-  if (schema == nullptr) return std::nullopt;
   if (ops::FindOp(proto.op_type()) == nullptr && proto.op_type() != "Upsample") return std::nullopt;
-  QUOTIENT_RETURN_IF_ERROR(CheckAgainstSchema(proto, *schema));
 
   Node node;
   node.op = proto.op_type();
   node.inputs = inputs.ids;
   node.outputs = std::move(outputs);
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<AttributeMap> attributes,
-                            ReadAttributes(proto, *schema, source));
+  std::optional<AttributeMap> attributes = ReadAttributes(proto, source);
   if (!attributes.has_value()) return std::nullopt;
   node.attributes = *std::move(attributes);
   if (node.op == "Softmax" || node.op == "LogSoftmax") {
     QUOTIENT_RETURN_IF_ERROR(DecodeCoercedSoftmax(opset, inputs, node));
-  } else if (!UpgradeNode({opset, inputs.constants}, node)) {
+  } else if (!Upgrade(opset, inputs, node)) {
     return std::nullopt;
   }
   const OpDef* op = ops::FindOp(node.op);

@@ -22,8 +22,8 @@ struct NodeInputs {
 
 // The canonical form of `proto` read at `opset`, without name and source; `outputs` are the ids of
 // its outputs. Nothing if it has to stay opaque: an operator without a row, attributes, outputs or
-// values we do not understand. MODEL_MALFORMED for what the operator's schema forbids;
-// MODEL_MALFORMED or MODEL_SHAPE for parameters that make no sense.
+// values we do not understand. MODEL_MALFORMED or MODEL_SHAPE for parameters that make no sense.
+// There must be no Objection (objection.h) to `proto` at `opset`.
 //
 // Softmax and LogSoftmax before opset 13 come out with the attribute kCoercedAxis in place of
 // "axis" unless it is certain that they normalise the last dimension alone.

@@ -71,6 +71,9 @@ class Encoder {
   std::optional<EncodedNode> Encode() {
     const OpDef* op = ops::FindOp(original_.op);
     if (op == nullptr) return std::nullopt;
+    if (opset_ < kBroadcastingOpset && !SameMeaning(original_.op, opset_, kBroadcastingOpset)) {
+      return std::nullopt;
+    }
     const std::vector<TensorType> types = InputTypes(graph_, original_);
     Node node = original_;
     if (!DowngradeNode({opset_, types}, node)) return std::nullopt;

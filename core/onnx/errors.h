@@ -17,4 +17,9 @@ inline absl::Status Malformed(absl::string_view where, absl::string_view what) {
   return ErrorAt(Reason::kModelMalformed, where, what);
 }
 
+// The model does no harm, and still there is nothing that can be done for it.
+inline absl::Status Unsupported(absl::string_view where, absl::string_view what) {
+  return ErrorAt(Reason::kModelUnsupported, where, what);
+}
+
 }  // namespace quotient::onnx

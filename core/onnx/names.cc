@@ -44,11 +44,11 @@ bool IsUtf8WithoutNul(absl::string_view text) {
 
 absl::Status CheckName(absl::string_view name, absl::string_view what, const Limits& limits) {
   if (static_cast<int64_t>(name.size()) > limits.max_name_bytes) {
-    return Malformed(what, absl::StrCat("a name of ", name.size(), " bytes, the limit is ",
-                                        limits.max_name_bytes));
+    return Unsupported(what, absl::StrCat("a name of ", name.size(), " bytes, the limit is ",
+                                          limits.max_name_bytes));
   }
   if (!IsUtf8WithoutNul(name)) {
-    return Malformed(what, absl::StrCat("the name '", Escaped(name), "' is not UTF-8 text"));
+    return Unsupported(what, absl::StrCat("the name '", Escaped(name), "' is not UTF-8 text"));
   }
   return absl::OkStatus();
 }

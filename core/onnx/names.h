@@ -14,7 +14,7 @@
 namespace quotient::onnx {
 
 // Names travel into reports, logs and the result: at most max_name_bytes of UTF-8 without NUL.
-// MODEL_MALFORMED; `what` says what the name is of.
+// MODEL_UNSUPPORTED: runtimes take any bytes for a name. `what` says what the name is of.
 absl::Status CheckName(absl::string_view name, absl::string_view what, const Limits& limits);
 
 // Hands out names that nothing has yet, always the same ones for the same history.

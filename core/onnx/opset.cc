@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
@@ -23,14 +22,17 @@ absl::StatusOr<std::map<std::string, int64_t>> ReadImports(const Imports& import
   std::map<std::string, int64_t> versions;
   for (const auto& import : imports) {
     const std::string domain(CanonicalDomain(import.domain()));
-    if (!versions.emplace(domain, import.version()).second) {
-      return Malformed(where, absl::StrCat("imports domain '", Escaped(domain), "' twice"));
+    const auto [first, is_new] = versions.emplace(domain, import.version());
+    if (!is_new && first->second != import.version()) {
+      return ErrorAt(Reason::kOpsetUnknown, where,
+                     absl::StrCat("imports domain '", Escaped(domain), "' in versions ",
+                                  first->second, " and ", import.version()));
     }
     const bool is_default = domain.empty();
-    if (is_default && (import.version() < kOldestOpset || import.version() > NewestOpset())) {
-      return ErrorAt(Reason::kOpsetUnknown, where,
-                     absl::StrCat("opset ", import.version(), ", understood are ", kOldestOpset,
-                                  " to ", NewestOpset()));
+    if (is_default && (import.version() < 1 || import.version() > NewestOpset())) {
+      return ErrorAt(
+          Reason::kOpsetUnknown, where,
+          absl::StrCat("opset ", import.version(), ", understood are 1 to ", NewestOpset()));
     }
   }
   return versions;
@@ -48,33 +50,29 @@ void ForEachNode(const Nodes& nodes, const Visit& visit) {
   }
 }
 
-absl::Status CheckDomains(const Nodes& nodes, const std::map<std::string, int64_t>& imports,
-                          const absl::flat_hash_set<std::string>& function_domains,
-                          absl::string_view where) {
-  std::optional<std::string> missing;
-  ForEachNode(nodes, [&](const NodeProto& node) {
-    const std::string domain(CanonicalDomain(node.domain()));
-    if (!imports.contains(domain) && !function_domains.contains(domain)) missing = domain;
-  });
-  if (!missing.has_value()) return absl::OkStatus();
-  return Malformed(where, absl::StrCat("uses operators of domain '", Escaped(*missing),
-                                       "' without importing it"));
+// Operators of other domains are opaque, whether their domain was imported or not.
+bool UsesDefaultDomain(const Nodes& nodes) {
+  bool uses = false;
+  ForEachNode(nodes,
+              [&uses](const NodeProto& node) { uses |= CanonicalDomain(node.domain()).empty(); });
+  return uses;
 }
 
 }  // namespace
 
 absl::StatusOr<int> CheckOpsets(const ModelProto& model) {
   QUOTIENT_ASSIGN_OR_RETURN(const auto imports, ReadImports(model.opset_import(), "model"));
-  absl::flat_hash_set<std::string> function_domains;
-  for (const FunctionProto& function : model.functions()) {
-    function_domains.insert(std::string(CanonicalDomain(function.domain())));
-  }
-  QUOTIENT_RETURN_IF_ERROR(CheckDomains(model.graph().node(), imports, function_domains, "model"));
+  const auto check = [](const Nodes& nodes, const auto& known, absl::string_view where) {
+    if (known.contains("") || !UsesDefaultDomain(nodes)) return absl::OkStatus();
+    return ErrorAt(Reason::kOpsetUnknown, where,
+                   "uses operators of the default domain without importing it");
+  };
+  QUOTIENT_RETURN_IF_ERROR(check(model.graph().node(), imports, "model"));
   for (const FunctionProto& function : model.functions()) {
     const std::string where = absl::StrCat("function '", Escaped(function.name()), "'");
     QUOTIENT_ASSIGN_OR_RETURN(auto own, ReadImports(function.opset_import(), where));
     own.insert(imports.begin(), imports.end());  // what it does not say itself
-    QUOTIENT_RETURN_IF_ERROR(CheckDomains(function.node(), own, function_domains, where));
+    QUOTIENT_RETURN_IF_ERROR(check(function.node(), own, where));
   }
   const auto version = imports.find("");
   return version == imports.end() ? 0 : static_cast<int>(version->second);

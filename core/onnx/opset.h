@@ -14,7 +14,7 @@
 namespace quotient::onnx {
 
 // The version of the default domain; 0 if no node needs it. OPSET_UNKNOWN outside of what is
-// understood, MODEL_MALFORMED for domains that nodes use and the model does not import.
+// understood, also where it is not said.
 absl::StatusOr<int> CheckOpsets(const ModelProto& model);
 
 // The default domain's operators whose meaning we do not know: those of opaque nodes, of all nodes

@@ -3,11 +3,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/onnx/build_graph.h"
 #include "core/onnx/errors.h"
+#include "core/onnx/inline_functions.h"
 #include "core/onnx/opset.h"
 #include "core/onnx/parse.h"
 #include "core/onnx/schema.h"
@@ -19,10 +21,39 @@ namespace quotient::onnx {
 namespace {
 
 absl::Status CheckIrVersion(int64_t version) {
-  if (version >= kOldestIrVersion && version <= NewestIrVersion()) return absl::OkStatus();
-  return ErrorAt(Reason::kOpsetUnknown, "model",
-                 absl::StrCat("IR version ", version, ", understood are ", kOldestIrVersion, " to ",
-                              NewestIrVersion()));
+  if (version >= 0 && version <= NewestIrVersion()) return absl::OkStatus();
+  return ErrorAt(
+      Reason::kOpsetUnknown, "model",
+      absl::StrCat("IR version ", version, ", understood are those up to ", NewestIrVersion()));
+}
+
+// The inputs that have an initializer, if that makes them overridable: before IR version 4 every
+// initializer had to be listed as an input and was no less constant.
+std::vector<int> OverridableInputs(const ModelProto& model) {
+  std::vector<int> inputs;
+  if (model.ir_version() < 4) return inputs;
+  absl::flat_hash_set<absl::string_view> initializers;
+  for (const TensorProto& tensor : model.graph().initializer()) initializers.insert(tensor.name());
+  for (const SparseTensorProto& sparse : model.graph().sparse_initializer()) {
+    initializers.insert(sparse.values().name());
+  }
+  for (int i = 0; i < model.graph().input_size(); ++i) {
+    if (initializers.contains(model.graph().input(i).name())) inputs.push_back(i);
+  }
+  return inputs;
+}
+
+// Takes the overridable inputs from the graph's, and returns how many there were.
+int64_t FreezeInitializers(ModelProto& model) {
+  const std::vector<int> overridable = OverridableInputs(model);
+  const absl::flat_hash_set<int> gone(overridable.begin(), overridable.end());
+  auto& inputs = *model.mutable_graph()->mutable_input();
+  int kept = 0;
+  for (int i = 0; i < inputs.size(); ++i) {
+    if (!gone.contains(i)) inputs.SwapElements(i, kept++);
+  }
+  inputs.DeleteSubrange(kept, inputs.size() - kept);
+  return std::ssize(overridable);
 }
 
 // Every tensor's size and data, wherever the tensor is.
@@ -56,13 +87,15 @@ void DescribeModel(const Skeleton& skeleton, Model& model) {
     absl::StrAppend(&model.producer, " ", proto.producer_version());
   }
   model.has_external_data = skeleton.has_external_data;
+  model.objections = skeleton.objections;
 }
 
 }  // namespace
 
 absl::StatusOr<Model> Read(absl::string_view model_bytes,
                            const std::map<std::string, absl::string_view>& external_data,
-                           const Limits& limits, std::shared_ptr<const void> owner) {
+                           const Limits& limits, std::shared_ptr<const void> owner,
+                           const ReadOptions& options) {
   QUOTIENT_ASSIGN_OR_RETURN(ParsedModel parsed, ParseModel(model_bytes, limits));
   auto skeleton = std::make_shared<Skeleton>();
   skeleton->proto = std::move(parsed.proto);
@@ -71,12 +104,19 @@ absl::StatusOr<Model> Read(absl::string_view model_bytes,
   skeleton->limits = limits;
   skeleton->owner = std::move(owner);
 
+  // What is malformed is refused before it is asked what can be understood.
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<int> order, CheckStructure(skeleton->proto, limits));
+  QUOTIENT_RETURN_IF_ERROR(CheckTensors(*skeleton));
   QUOTIENT_RETURN_IF_ERROR(CheckIrVersion(skeleton->proto.ir_version()));
   QUOTIENT_ASSIGN_OR_RETURN(skeleton->opset, CheckOpsets(skeleton->proto));
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<int> order, CheckStructure(skeleton->proto, limits));
-  QUOTIENT_RETURN_IF_ERROR(CheckTensors(*skeleton));
 
   Model model;
+  if (options.freeze_initializers) model.frozen_initializers = FreezeInitializers(skeleton->proto);
+  model.overridable_initializers = std::ssize(OverridableInputs(skeleton->proto));
+  model.inlined_calls = InlineFunctions(skeleton->opset, limits, &skeleton->proto);
+  if (model.inlined_calls > 0) {
+    QUOTIENT_ASSIGN_OR_RETURN(order, CheckStructure(skeleton->proto, limits));
+  }
   QUOTIENT_ASSIGN_OR_RETURN(model.graph, BuildGraph(order, *skeleton));
   skeleton->opaque_ops = OpaqueOperators(model.graph, *skeleton);
   QUOTIENT_RETURN_IF_ERROR(model::Validate(model.graph));

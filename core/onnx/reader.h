@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -30,8 +31,17 @@ struct Model {
   std::map<std::string, int64_t> op_counts;      // of the main graph: "Conv", "com.acme.Foo"
   std::string producer;                          // name and version
   bool has_external_data = false;
+  int64_t overridable_initializers = 0;  // that are inputs, too
+  int64_t frozen_initializers = 0;       // that were, and are constants by ReadOptions
+  int64_t inlined_calls = 0;             // of functions
+  std::vector<std::string> objections;   // what ONNX's checker would say against the model
 
   std::shared_ptr<const Skeleton> skeleton;
+};
+
+struct ReadOptions {
+  // Initializers that are inputs, too, are taken for constants and leave the inputs.
+  bool freeze_initializers = false;
 };
 
 // `external_data`: location, exactly as the model writes it -> the file's bytes. Weights refer to
@@ -42,10 +52,16 @@ struct Model {
 // order, as ONNX demands, are put into it. Value types are those that the model declares; run
 // ops::InferTypes next. The result passes model::Validate.
 //
-// Errors, all naming the node or field: MODEL_MALFORMED, MODEL_CYCLIC, MODEL_SHAPE,
-// EXTERNAL_DATA_PATH, EXTERNAL_DATA_MISSING, LIMIT_*, OPSET_UNKNOWN.
+// What ONNX's checker would object to and does no harm is read: such a node is opaque, and the
+// objection is told.
+//
+// Errors, all naming the node or field: MODEL_MALFORMED, MODEL_CYCLIC, EXTERNAL_DATA_PATH,
+// EXTERNAL_DATA_MISSING, LIMIT_*; of models that others may well run MODEL_SHAPE (an input and its
+// default contradict each other), MODEL_UNSUPPORTED (names that are no text, and the like) and
+// OPSET_UNKNOWN.
 absl::StatusOr<Model> Read(absl::string_view model_bytes,
                            const std::map<std::string, absl::string_view>& external_data,
-                           const Limits& limits, std::shared_ptr<const void> owner);
+                           const Limits& limits, std::shared_ptr<const void> owner,
+                           const ReadOptions& options = {});
 
 }  // namespace quotient::onnx

@@ -10,11 +10,12 @@
 
 namespace quotient::onnx {
 
-// Opsets and IR versions that are understood. Below 7, broadcasting had other rules.
-inline constexpr int kOldestOpset = 7;
+// Opsets and IR versions that are understood, from opset 1 and IR version 0, for "not said", on.
 int NewestOpset();
-inline constexpr int kOldestIrVersion = 3;  // the first that names opsets
 int NewestIrVersion();
+// Below this opset broadcasting had other rules: there nodes are read (UpgradeTo7), but written
+// only as far as they mean the same from here on.
+inline constexpr int kBroadcastingOpset = 7;
 
 // "ai.onnx" is another name of the default domain, which we write "".
 inline absl::string_view CanonicalDomain(absl::string_view domain) {

@@ -43,6 +43,8 @@ struct Skeleton {
   // Operators of the default domain that stand in opaque nodes, their subgraphs, or functions, with
   // the opset they are meant by.
   std::vector<std::pair<std::string, int>> opaque_ops;
+  // What ONNX's checker would say against the model, with the node or value.
+  std::vector<std::string> objections;
 
   WeightSource weights() const { return {files, limits, owner}; }
 };

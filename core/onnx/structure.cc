@@ -60,9 +60,7 @@ class StructureChecker {
     for (const std::string& input : function.input()) {
       QUOTIENT_RETURN_IF_ERROR(Define(input, absl::StrCat(where, "input"), &scope));
     }
-    in_function_ = true;
     QUOTIENT_RETURN_IF_ERROR(CheckNodes(function.node(), where, &scope).status());
-    in_function_ = false;
     for (const std::string& output : function.output()) {
       if (scope.Sees(output)) continue;
       return Malformed(absl::StrCat(where, "output ", Quoted(output)), "is never produced");
@@ -84,16 +82,22 @@ class StructureChecker {
       QUOTIENT_RETURN_IF_ERROR(Define(input.name(), absl::StrCat(where, "input"), scope));
     }
     // An initializer may have the name of an input, as its default, but not of another initializer.
-    Scope initializers;
+    absl::flat_hash_set<absl::string_view> initializers;
+    const auto define = [&](absl::string_view name, absl::string_view kind) -> absl::Status {
+      const std::string what = absl::StrCat(where, kind);
+      QUOTIENT_RETURN_IF_ERROR(CheckName(name, what, limits_));
+      if (name.empty()) return Unsupported(what, "has no name");
+      if (initializers.insert(name).second) return absl::OkStatus();
+      // Runtimes take one of the two, and which one is nowhere written.
+      return Unsupported(absl::StrCat(what, " ", Quoted(name)), "another one has this name");
+    };
     for (const TensorProto& tensor : graph.initializer()) {
-      QUOTIENT_RETURN_IF_ERROR(
-          Define(tensor.name(), absl::StrCat(where, "initializer"), &initializers));
+      QUOTIENT_RETURN_IF_ERROR(define(tensor.name(), "initializer"));
     }
     for (const SparseTensorProto& sparse : graph.sparse_initializer()) {
-      QUOTIENT_RETURN_IF_ERROR(
-          Define(sparse.values().name(), absl::StrCat(where, "sparse initializer"), &initializers));
+      QUOTIENT_RETURN_IF_ERROR(define(sparse.values().name(), "sparse initializer"));
     }
-    scope->names.insert(initializers.names.begin(), initializers.names.end());
+    scope->names.insert(initializers.begin(), initializers.end());
     return absl::OkStatus();
   }
 
@@ -114,7 +118,6 @@ class StructureChecker {
   }
 
   absl::Status CheckNode(const NodeProto& node, const std::string& label, const Scope& scope) {
-    if (node.op_type().empty()) return Malformed(label, "has no op_type");
     for (const std::string* name : {&node.name(), &node.op_type(), &node.domain()}) {
       QUOTIENT_RETURN_IF_ERROR(CheckName(*name, label, limits_));
     }
@@ -122,33 +125,18 @@ class StructureChecker {
       if (input.empty() || scope.Sees(input)) continue;
       return Malformed(label, absl::StrCat("no such input ", Quoted(input)));
     }
-    absl::flat_hash_set<absl::string_view> names;
     for (const AttributeProto& attribute : node.attribute()) {
       QUOTIENT_RETURN_IF_ERROR(CheckName(attribute.name(), label, limits_));
-      if (!names.insert(attribute.name()).second) {
-        return Malformed(label, absl::StrCat("two attributes ", Quoted(attribute.name())));
-      }
-      if (attribute.has_ref_attr_name() && !in_function_) {
-        return Malformed(label, absl::StrCat("attribute ", Quoted(attribute.name()),
-                                             " refers to one of a function, outside of any"));
-      }
-      QUOTIENT_RETURN_IF_ERROR(CheckSubgraphs(node, attribute, label, scope));
+      QUOTIENT_RETURN_IF_ERROR(CheckSubgraphs(attribute, label, scope));
     }
     return absl::OkStatus();
   }
 
-  absl::Status CheckSubgraphs(const NodeProto& node, const AttributeProto& attribute,
-                              const std::string& label, const Scope& scope) {
+  absl::Status CheckSubgraphs(const AttributeProto& attribute, const std::string& label,
+                              const Scope& scope) {
     const auto check = [&](const GraphProto& graph) -> absl::Status {
       const std::string where = absl::StrCat(label, " ", Escaped(attribute.name()), ": ");
-      QUOTIENT_RETURN_IF_ERROR(CheckGraph(graph, &scope, where).status());
-      const bool is_branch = node.op_type() == "If" && CanonicalDomain(node.domain()).empty();
-      if (is_branch && graph.output_size() != node.output_size()) {
-        return Malformed(label,
-                         absl::StrCat("has ", node.output_size(), " outputs, its ",
-                                      Escaped(attribute.name()), " has ", graph.output_size()));
-      }
-      return absl::OkStatus();
+      return CheckGraph(graph, &scope, where).status();
     };
     if (attribute.has_g()) QUOTIENT_RETURN_IF_ERROR(check(attribute.g()));
     for (const GraphProto& graph : attribute.graphs()) QUOTIENT_RETURN_IF_ERROR(check(graph));
@@ -156,7 +144,6 @@ class StructureChecker {
   }
 
   const Limits& limits_;
-  bool in_function_ = false;
 };
 
 using FunctionKey = std::tuple<absl::string_view, absl::string_view, absl::string_view>;
@@ -234,7 +221,7 @@ class CallGraph {
 
 absl::StatusOr<std::vector<int>> CheckStructure(const ModelProto& model, const Limits& limits) {
   if (!model.has_graph()) return Malformed("model", "has no graph");
-  if (model.graph().output().empty()) return Malformed("graph", "has no outputs");
+  if (model.graph().output().empty()) return Unsupported("graph", "has no outputs");
   StructureChecker checker(limits);
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<int> order,
                             checker.CheckGraph(model.graph(), /*outer=*/nullptr, ""));

@@ -12,7 +12,8 @@
 namespace quotient::onnx {
 
 // Returns the order of the main graph's nodes (see TopologicalOrder). MODEL_MALFORMED,
-// MODEL_CYCLIC, LIMIT_DEPTH for functions that call too deeply. The model must have passed
+// MODEL_CYCLIC, LIMIT_DEPTH for functions that call too deeply; MODEL_UNSUPPORTED for what is no
+// harm and yet has no meaning that we could keep. The model must have passed
 // ScanModel with the same limits: nesting is not checked again.
 absl::StatusOr<std::vector<int>> CheckStructure(const ModelProto& model, const Limits& limits);
 

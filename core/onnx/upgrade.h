@@ -15,6 +15,7 @@ struct OldForm {
   int opset;
   // Parallel to the node's inputs: constant values, null where not constant.
   std::span<const model::Tensor* const> constants;
+  std::span<const model::TensorType* const> types;  // null: left out
 };
 
 // Changes `node`, which has the operator name and attributes it had at `form.opset`, into the

@@ -143,7 +143,7 @@ absl::StatusOr<int64_t> CheckFields(const TensorProto& tensor, bool has_raw_data
                       Field::kString}) {
     if (EntryCount(tensor, field) == 0) continue;
     if (field != right) return Malformed(where, "its data is in a field of another type");
-    if (has_raw_data) return Malformed(where, "both raw_data and typed data");
+    if (has_raw_data) return Unsupported(where, "both raw_data and typed data");
     if (IsExternal(tensor)) return Malformed(where, "both external and inline data");
   }
   if (has_raw_data && IsExternal(tensor)) {
@@ -211,7 +211,7 @@ bool IsAligned(absl::string_view bytes, DType dtype) {
 absl::Status CheckTensor(const TensorProto& tensor, absl::string_view raw_data,
                          absl::string_view where, const WeightSource& source) {
   QUOTIENT_ASSIGN_OR_RETURN(const Size size, SizeOf(tensor, where, source.limits));
-  if (tensor.has_segment()) return Malformed(where, "segments are not supported");
+  if (tensor.has_segment()) return Unsupported(where, "segments of tensors");
   const bool has_raw_data = !RawData(tensor, raw_data).empty();
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t entries, CheckFields(tensor, has_raw_data, where));
 

@@ -38,8 +38,13 @@ absl::StatusOr<InferResult> InferIdentity(const InferContext& context) {
   return ViewOf(context, shape != nullptr ? std::optional(*shape) : std::nullopt);
 }
 
-// In inference Dropout is the identity: ratio and seed have no meaning.
-absl::Status CanonicalizeDropout(Node& node, std::span<const InferInput>) {
+// In inference Dropout is the identity: ratio and seed have no meaning. So it is in training if
+// nothing is dropped.
+absl::Status CanonicalizeDropout(Node& node, std::span<const InferInput> inputs) {
+  const Tensor* ratio = InputAt(inputs, 1).constant;
+  if (ratio != nullptr && ratio->elements() == 1 && ratio->GetDouble(0) == 0) {
+    node.attributes.Set("training_mode", int64_t{0});
+  }
   node.attributes.Erase("ratio");
   node.attributes.Erase("seed");
   if (node.inputs.size() > 1) node.inputs[1] = model::ValueId();

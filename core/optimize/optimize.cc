@@ -67,6 +67,7 @@ class Run {
   absl::StatusOr<Result> Execute() {
     QUOTIENT_RETURN_IF_ERROR(options_.Validate());
     QUOTIENT_RETURN_IF_ERROR(Stage("read", [this] { return Read(); }));
+    if (!report_.passed_through.empty()) return Finish();
     QUOTIENT_RETURN_IF_ERROR(Stage("baseline", [this] { return Baseline(); }));
     QUOTIENT_RETURN_IF_ERROR(Stage("search", [this] { return SearchStage(); }));
     QUOTIENT_RETURN_IF_ERROR(Stage("package", [this] { return PackageStage(); }));
@@ -142,9 +143,14 @@ class Run {
   absl::Status Read() {
     QUOTIENT_ASSIGN_OR_RETURN(device_, environment_.devices->Get(options_.device, threads_,
                                                                  environment_.device_snapshot));
-    QUOTIENT_ASSIGN_OR_RETURN(original_, Prepare(files_, options_, threads_, stop_));
+    absl::StatusOr<Prepared> prepared = Prepare(files_, options_, threads_, stop_);
+    if (!prepared.ok()) return PassThrough(prepared.status());
+    original_ = *std::move(prepared);
     QUOTIENT_RETURN_IF_ERROR(CheckFits());
     report_.notes = original_.shapes.notes;
+    NoteObjections();
+    NoteOverridableInitializers();
+    NoteInlinedCalls();
     report_.cut_nodes = original_.cut.cut_nodes;
     if (original_.cut.cut_nodes > 0) {
       report_.notes.push_back(absl::StrCat(
@@ -154,6 +160,57 @@ class Run {
     }
     NoteIfOpsetIsNewer();
     return absl::OkStatus();
+  }
+
+  // A model that does no harm is not refused, whatever it was that could not be understood: others
+  // may well run it. It comes back as it came. Any other status is returned.
+  absl::Status PassThrough(const absl::Status& why) {
+    const Reason reason = GetReason(why).value_or(Reason::kInternal);
+    if (reason != Reason::kModelShape && reason != Reason::kShapeMissing &&
+        reason != Reason::kModelUnsupported && reason != Reason::kOpsetUnknown) {
+      return why;
+    }
+    report_.passed_through = std::string(ReasonName(reason));
+    report_.notes.push_back(absl::StrCat("the model came back untouched, nothing was tried (",
+                                         report_.passed_through, "): ", why.message()));
+    return absl::OkStatus();
+  }
+
+  void NoteObjections() {
+    constexpr size_t kMostShown = 5;
+    const std::vector<std::string>& objections = original_.model.objections;
+    for (size_t i = 0; i < std::min(objections.size(), kMostShown); ++i) {
+      report_.notes.push_back(absl::StrCat("not valid ONNX, passed through: ", objections[i]));
+    }
+    if (objections.size() > kMostShown) {
+      report_.notes.push_back(absl::StrCat(
+          "not valid ONNX, passed through: ", objections.size() - kMostShown, " more places"));
+    }
+  }
+
+  void NoteInlinedCalls() {
+    const int64_t calls = original_.model.inlined_calls;
+    if (calls == 0) return;
+    report_.notes.push_back(absl::StrCat(Counted(calls, "call"),
+                                         " of the model's own functions counted as the nodes "
+                                         "that the functions are made of"));
+  }
+
+  void NoteOverridableInitializers() {
+    const onnx::Model& model = original_.model;
+    if (model.overridable_initializers > 0) {
+      report_.notes.push_back(
+          absl::StrCat(Counted(model.overridable_initializers, "initializer"),
+                       model.overridable_initializers == 1 ? " is an input" : " are inputs",
+                       ", too, so a caller may override what would have to be constant: "
+                       "--freeze-initializers takes them for constants"));
+    }
+    if (model.frozen_initializers > 0) {
+      report_.notes.push_back(
+          absl::StrCat(Counted(model.frozen_initializers, "input"),
+                       " with an initializer became constants (--freeze-initializers): an "
+                       "optimized model does not have these inputs"));
+    }
   }
 
   // A model is raised to newer opsets, never brought down to older ones.
@@ -384,6 +441,10 @@ class Run {
     if (!options_.shapes.empty()) {
       report_.notes.push_back(
           "the model came back as it was, so the shapes that were asked for are not written in it");
+    }
+    if (original_.model.frozen_initializers > 0) {
+      report_.notes.push_back(
+          "the model came back as it was, so its initializers are still inputs");
     }
     report_.optimized = report_.original;
     report_.verification = {true, 0, verify::Tolerance(original_.cut.graph), 0};

@@ -64,9 +64,11 @@ struct Environment {
   std::span<const rules::Family> rule_families = rules::AllFamilies();
 };
 
-// Errors: those of options (OPTION_INVALID), of reading (MODEL_..., LIMIT_..., EXTERNAL_DATA_...,
-// OPSET_UNKNOWN, SHAPE_MISSING), CANCELLED when the token was set; RUN_BUDGET when the deadline of
-// `stop` passed before any result was valid. A search that finds nothing is a result, not an error.
+// Errors: those of options (OPTION_INVALID), of reading what is malformed, hostile or too large
+// (MODEL_MALFORMED, MODEL_CYCLIC, LIMIT_..., EXTERNAL_DATA_...), CANCELLED when the token was set;
+// RUN_BUDGET when the deadline of `stop` passed before any result was valid. A search that finds
+// nothing is a result, not an error, and so is a model that is not understood:
+// Report::passed_through.
 absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,
                                 const Environment& environment, const StopCondition& stop,
                                 ProgressSink* progress);

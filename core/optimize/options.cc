@@ -121,6 +121,7 @@ std::string Options::CanonicalText() const {
                    "\nmax_opset=", max_opset, "\nverify_inputs=", verify_inputs);
   absl::StrAppend(&text, "\nshapes=", ShapesText(shapes));
   absl::StrAppend(&text, "\nmeasure_shapes=", ShapesText(measure_shapes));
+  absl::StrAppend(&text, "\nfreeze_initializers=", freeze_initializers ? 1 : 0);
   std::vector<std::string> disabled = disabled_rules;
   std::sort(disabled.begin(), disabled.end());
   absl::StrAppend(&text, "\ndisabled_rules=", absl::StrJoin(disabled, ","), "\n");

@@ -55,6 +55,11 @@ struct Options {
   // Binds dimensions for measuring and checking only; the result keeps its symbols.
   std::map<std::string, std::vector<int64_t>> measure_shapes;
 
+  // Initializers that are inputs, too, are defaults that a caller may override, so they are no
+  // constants. With this they are: the result does not have these inputs any more, as a value given
+  // for one would have no effect. Before IR version 4 they are constants anyway.
+  bool freeze_initializers = false;
+
   // Names of rules not to use.
   std::vector<std::string> disabled_rules;
 

@@ -30,7 +30,8 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
                                  const StopCondition& stop) {
   Prepared prepared;
   QUOTIENT_ASSIGN_OR_RETURN(prepared.model,
-                            onnx::Read(files.model, files.external_data, onnx::Limits(), nullptr));
+                            onnx::Read(files.model, files.external_data, onnx::Limits(), nullptr,
+                                       {.freeze_initializers = options.freeze_initializers}));
   prepared.graph = prepared.model.graph;
   QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(prepared.graph));
   if (!options.shapes.empty()) {

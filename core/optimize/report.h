@@ -129,6 +129,9 @@ struct Recording {
 
 struct Report {
   Outcome outcome = Outcome::kNoImprovement;
+  // The name of the reason (core/base/reason.h) why the model came back without anything having
+  // been tried; a note has the words. Empty: it was tried. No other figure means anything then.
+  std::string passed_through;
   std::string model_name;
   std::string engine_version;
   bool measured = false;    // false: costs come from a model or a snapshot, and nothing was run

@@ -55,6 +55,7 @@ absl::string_view Checked(const Verification& check) {
 }
 
 absl::string_view WhyNoImprovement(const Report& report) {
+  if (!report.passed_through.empty()) return "Nothing was tried (see the notes)";
   if (report.recorded.has_value()) {
     return KnowsKernels(report)
                ? "Nothing is cheaper by the times that were recorded (nothing was measured now)"
@@ -94,6 +95,9 @@ std::string Verdict(const Report& report) {
 }
 
 std::string Summary(const Report& report) {
+  if (!report.passed_through.empty()) {
+    return absl::StrCat("<section>", Verdict(report), "</section>");
+  }
   const Verification& check = report.verification;
   const SearchFigures& search = report.search;
   std::string cards;
@@ -302,7 +306,7 @@ std::string Circumstances(const Report& report) {
     absl::StrAppendFormat(&phases, "%s%s %.2f s", phases.empty() ? "" : ", ", HtmlEscaped(phase),
                           seconds);
   }
-  if (!report.measured) {
+  if (!report.measured && report.passed_through.empty()) {
     absl::StrAppend(&notes, "<li class=\"note\">", HtmlEscaped(UnmeasuredText(report)), "</li>");
   }
   return absl::StrCat("<section><h2>Circumstances</h2><ul>", notes,

@@ -238,6 +238,7 @@ Report FromValue(const Json& json) {
   Read(json, "outcome", &outcome);
   report.outcome =
       outcome == OutcomeName(Outcome::kImproved) ? Outcome::kImproved : Outcome::kNoImprovement;
+  Read(json, "passed_through", &report.passed_through);
   Read(json, "model", &report.model_name);
   Read(json, "engine", &report.engine_version);
   Read(json, "measured", &report.measured);
@@ -280,6 +281,7 @@ std::string ToJson(const Report& report) {
   const absl::string_view outcome = OutcomeName(report.outcome);
   const Json json = {
       {"outcome", std::string(outcome)},
+      {"passed_through", IfGiven(report.passed_through)},
       {"model", report.model_name},
       {"engine", report.engine_version},
       {"measured", report.measured},

@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "core/base/counted.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/kernels/device_name.h"
 #include "core/optimize/report.h"
 
@@ -124,6 +126,14 @@ void AppendSearch(const SearchFigures& search, std::string* out) {
   if (search.resumed.times > 0) absl::StrAppend(out, "  search: ", ResumedText(search), "\n");
 }
 
+// In full: a note may end with what to do about it.
+void AppendNotes(const std::vector<std::string>& notes, std::string* out) {
+  for (const std::string& note : notes) {
+    const std::string line = absl::StrReplaceAll(note, {{"\n", " "}});
+    absl::StrAppend(out, "  note: ", Printable(line), "\n");
+  }
+}
+
 }  // namespace
 
 std::string CheckText(const Verification& check) {
@@ -187,6 +197,10 @@ std::string ResumedText(const SearchFigures& search) {
 std::string ToTable(const Report& report) {
   std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
                                  " on ", report.device, "\n\n");
+  if (!report.passed_through.empty()) {
+    AppendNotes(report.notes, &out);
+    return out;
+  }
   AppendFigures(report, &out);
   if (report.cut_nodes > 0) {
     absl::StrAppend(&out, "  ", WithoutWhat(report), ": what they take is in no figure\n");
@@ -203,9 +217,7 @@ std::string ToTable(const Report& report) {
   AppendRules(report, &out);
   absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");
   AppendSearch(report.search, &out);
-  for (const std::string& note : report.notes) {
-    absl::StrAppend(&out, "  note: ", Escaped(note), "\n");
-  }
+  AppendNotes(report.notes, &out);
   return out;
 }
 

@@ -50,6 +50,7 @@ TEST(ParseTest, EveryOptionOfOptimize) {
                                                             "--shape=y=4",
                                                             "--measure-shape",
                                                             "z=5",
+                                                            "--freeze-initializers",
                                                             "--disable-rule",
                                                             "conv-scale",
                                                             "--disable-rule",
@@ -72,6 +73,7 @@ TEST(ParseTest, EveryOptionOfOptimize) {
   EXPECT_EQ(s.options.max_opset, 17);
   EXPECT_EQ(s.options.shapes.size(), 2u);
   EXPECT_EQ(s.options.measure_shapes.size(), 1u);
+  EXPECT_TRUE(s.options.freeze_initializers);
   EXPECT_THAT(s.options.disabled_rules, ElementsAre("conv-scale", "conv-batchnorm"));
   EXPECT_TRUE(s.json);
   EXPECT_TRUE(s.no_cache);

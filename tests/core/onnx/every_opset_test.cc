@@ -158,7 +158,7 @@ TEST_P(EveryOpsetTest, WritesWhatReadsBackAsTheSame) {
   model::Graph graph = MustParse(GetParam().graph);
   ASSERT_THAT(ops::InferTypes(graph), IsOk());
   ASSERT_OK_AND_ASSIGN(const std::vector<model::Tensor> wanted, RunOnRamp(graph));
-  for (int opset = kOldestOpset; opset <= NewestOpset(); ++opset) {
+  for (int opset = kBroadcastingOpset; opset <= NewestOpset(); ++opset) {
     SCOPED_TRACE(opset);
     ASSERT_OK_AND_ASSIGN(const Model stub, StubOf(graph, opset));
     const absl::StatusOr<WrittenModel> written = Write(stub, graph, WriteOptions());
@@ -187,7 +187,7 @@ TEST_P(EveryOpsetTest, WritesWhatReadsBackAsTheSame) {
 TEST_P(EveryOpsetTest, RaisesTheOpsetNoFurtherThanNeeded) {
   model::Graph graph = MustParse(GetParam().graph);
   ASSERT_THAT(ops::InferTypes(graph), IsOk());
-  ASSERT_OK_AND_ASSIGN(const Model stub, StubOf(graph, kOldestOpset));
+  ASSERT_OK_AND_ASSIGN(const Model stub, StubOf(graph, kBroadcastingOpset));
   WriteOptions options;
   options.max_opset = NewestOpset();
   ASSERT_OK_AND_ASSIGN(const WrittenModel written, Write(stub, graph, options));

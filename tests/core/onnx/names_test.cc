@@ -24,16 +24,16 @@ TEST(CheckNameTest, RefusesEverythingElse) {
   for (const char* name : {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2\x7f",
                            "\xe0\x9f\xbf", "\xe1\x80", "\xed\xa0\x80", "\xed\xbf\xbf",
                            "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
-    EXPECT_THAT(CheckName(name, "node", Limits()), HasReason(Reason::kModelMalformed)) << name;
+    EXPECT_THAT(CheckName(name, "node", Limits()), HasReason(Reason::kModelUnsupported)) << name;
   }
   EXPECT_THAT(CheckName(absl::string_view("a\0", 2), "node", Limits()),
-              HasReason(Reason::kModelMalformed));
+              HasReason(Reason::kModelUnsupported));
 }
 
 TEST(CheckNameTest, BoundsTheLength) {
   EXPECT_THAT(CheckName(std::string(4096, 'n'), "node", Limits()), IsOk());
   EXPECT_THAT(CheckName(std::string(4097, 'n'), "node", Limits()),
-              HasReason(Reason::kModelMalformed));
+              HasReason(Reason::kModelUnsupported));
 }
 
 TEST(NamePoolTest, NumbersWhatIsTaken) {

@@ -82,6 +82,19 @@ TEST(ReaderTest, InitializersOfInputsAreDefaultsThatCanBeOverridden) {
   EXPECT_EQ(model.graph.defaults[1]->GetDouble(1), 2);
 }
 
+TEST(ReaderTest, InitializersOfInputsAreFrozenOnDemand) {
+  const std::string bytes = ModelAtOpset(13, kInitializerIsInput).SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(const Model plain, Read(bytes, {}, Limits(), nullptr));
+  EXPECT_EQ(plain.overridable_initializers, 1);
+  EXPECT_EQ(plain.frozen_initializers, 0);
+  ASSERT_OK_AND_ASSIGN(const Model model,
+                       Read(bytes, {}, Limits(), nullptr, {.freeze_initializers = true}));
+  EXPECT_EQ(model.overridable_initializers, 0);
+  EXPECT_EQ(model.frozen_initializers, 1);
+  ASSERT_EQ(model.graph.inputs.size(), 1u);
+  EXPECT_TRUE(model.graph.is_constant(MustFind(model.graph, "w")));
+}
+
 TEST(ReaderTest, BeforeIrVersion4TheyAreConstants) {
   ::onnx::ModelProto proto = ModelAtOpset(8, kInitializerIsInput);
   proto.set_ir_version(3);
@@ -138,7 +151,7 @@ TEST(ReaderTest, CallsOfModelFunctionsAreOpaqueEvenInTheDefaultDomain) {
   const ::onnx::ModelProto proto = ModelFromText(R"(
       <ir_version: 8, opset_import: ["" : 13, "local" : 1]>
       g (float[2] x) => (float[2] y) { t = local.f(x)  y = Relu(t) }
-      <domain: "local", opset_import: ["" : 13]> f (a) => (b) { b = Abs(a) }
+      <domain: "local", opset_import: ["" : 13, "local" : 1]> f (a) => (b) { b = local.Mystery(a) }
       <domain: "", opset_import: ["" : 13]> Relu (a) => (b) { b = Neg(a) })");
   ASSERT_OK_AND_ASSIGN(const Model model, ReadProto(proto));
   EXPECT_EQ(OpsOf(model.graph), "Opaque:local.f,Opaque:Relu");

@@ -346,17 +346,93 @@ TEST_F(OptimizeTest, ADeviceThatIsNotThereIsFoundFirst) {
   EXPECT_EQ(GetReason(Run("not a model").status()), Reason::kDeviceNotPresent);
 }
 
+// The report of a model that came back although it could not be read or prepared.
+void ExpectPassedThrough(const absl::StatusOr<Result>& result, const std::string& model,
+                         Reason reason, const char* words) {
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->files.model, model);
+  const Report& report = result->report;
+  EXPECT_EQ(report.outcome, Outcome::kNoImprovement);
+  EXPECT_EQ(report.passed_through, ReasonName(reason));
+  EXPECT_THAT(report.notes, Contains(HasSubstr(words)));
+  EXPECT_THAT(ToTable(report), testing::AllOf(HasSubstr(words), testing::Not(HasSubstr(" us"))));
+  EXPECT_THAT(ToHtml(report), HasSubstr("came back byte for byte"));
+  const auto back = ReportFromJson(ToJson(report));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->passed_through, report.passed_through);
+}
+
 TEST_F(OptimizeTest, AssumedDimensionsThatMakeNoSenseAskForOnes) {
   networks::NetworkBuilder builder("contradiction", 1);
   const std::string a = builder.Input("a", {"2", "length"});
   const std::string b = builder.Input("b", {"2", "5"});
   builder.Output(builder.Add(a, b), {"2", "5"});
   const std::string model = std::move(builder).Build().SerializeAsString();
-  const absl::Status refused = Run(model).status();
-  EXPECT_EQ(GetReason(refused), Reason::kShapeMissing);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("--measure-shape"));
+  ExpectPassedThrough(Run(model), model, Reason::kShapeMissing, "--measure-shape");
   options_.measure_shapes["a"] = {2, 5};
-  EXPECT_TRUE(Run(model).ok());
+  const auto bound = Run(model);
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(bound->report.passed_through, "");
+}
+
+TEST_F(OptimizeTest, ModelsThatAreNotUnderstoodComeBackUntouched) {
+  ::onnx::ModelProto proto;
+  ASSERT_TRUE(proto.ParseFromString(Normalized()));
+  ::onnx::ModelProto newer = proto, nameless = proto;
+  newer.mutable_opset_import(0)->set_version(999);
+  const std::string of_the_future = newer.SerializeAsString();
+  ExpectPassedThrough(Run(of_the_future), of_the_future, Reason::kOpsetUnknown, "opset 999");
+  nameless.mutable_graph()->mutable_node(0)->set_name("\xc3\x28");
+  const std::string not_text = nameless.SerializeAsString();
+  ExpectPassedThrough(Run(not_text), not_text, Reason::kModelUnsupported, "not UTF-8");
+  // What is malformed is refused all the same.
+  newer.mutable_graph()->mutable_node(0)->set_input(0, "nowhere");
+  EXPECT_EQ(GetReason(Run(newer.SerializeAsString()).status()), Reason::kModelMalformed);
+}
+
+TEST_F(OptimizeTest, WhatOnnxsCheckerObjectsToIsToldAndTheRestIsOptimized) {
+  ::onnx::ModelProto proto;
+  ASSERT_TRUE(proto.ParseFromString(Branches()));
+  auto* node = proto.mutable_graph()->add_node();
+  node->set_op_type("Mystery");
+  node->add_input(proto.graph().output(0).name());
+  node->add_output("mystery");
+  *proto.mutable_graph()->add_output() = proto.graph().output(0);
+  proto.mutable_graph()->mutable_output(1)->set_name("mystery");
+  const auto result = Run(proto.SerializeAsString());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("has no such operator")));
+}
+
+// By the letter of the standard such weights are no constants, unless the user says so.
+TEST_F(OptimizeTest, WeightsThatAreInputsAreFrozenOnDemand) {
+  ::onnx::ModelProto proto;
+  ASSERT_TRUE(proto.ParseFromString(Branches()));
+  const int interface = proto.graph().input_size();
+  for (const ::onnx::TensorProto& tensor : proto.graph().initializer()) {
+    auto* input = proto.mutable_graph()->add_input();
+    input->set_name(tensor.name());
+    auto* type = input->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(tensor.data_type());
+    for (int64_t dim : tensor.dims()) type->mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+  const int weights = proto.graph().initializer_size();
+  const std::string model = proto.SerializeAsString();
+  const auto kept = Run(model);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_THAT(kept->report.notes,
+              Contains(HasSubstr(absl::StrCat(weights, " initializers are inputs, too"))));
+  EXPECT_EQ(kept->report.outcome, Outcome::kNoImprovement);
+  EXPECT_EQ(kept->files.model, model);
+
+  options_.freeze_initializers = true;
+  const auto frozen = Run(model);
+  ASSERT_TRUE(frozen.ok()) << frozen.status();
+  EXPECT_EQ(frozen->report.outcome, Outcome::kImproved);
+  EXPECT_THAT(frozen->report.notes, Contains(HasSubstr("--freeze-initializers")));
+  ASSERT_TRUE(proto.ParseFromString(frozen->files.model));
+  EXPECT_EQ(proto.graph().input_size(), interface);
 }
 
 TEST_F(OptimizeTest, InspectTellsWhatAModelIs) {

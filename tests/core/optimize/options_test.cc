@@ -59,6 +59,9 @@ TEST(OptionsTest, CanonicalTextTellsOptionsApart) {
   a.max_simulations = 7;
   EXPECT_NE(a.CanonicalText(), b.CanonicalText());
   a = b = Options();
+  a.freeze_initializers = true;
+  EXPECT_NE(a.CanonicalText(), b.CanonicalText());
+  a = b = Options();
   a.disabled_rules = {"p", "q"};
   b.disabled_rules = {"q", "p"};
   EXPECT_EQ(a.CanonicalText(), b.CanonicalText());

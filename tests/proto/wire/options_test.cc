@@ -28,6 +28,7 @@ TEST(OptionsTest, EveryFieldSurvives) {
   options.measure_shapes["y"] = {};
   options.disabled_rules = {"r"};
   options.verify_inputs = 5;
+  options.freeze_initializers = true;
   EXPECT_EQ(FromProto(ToProto(options)), options);
   // A field that is added to the options and forgotten here would not change the text.
   EXPECT_EQ(FromProto(ToProto(options)).CanonicalText(), options.CanonicalText());
