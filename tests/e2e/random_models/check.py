@@ -1,0 +1,148 @@
+"""A drawn model through Quotient, and what came back beside it in ONNX Runtime."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+
+import onnx
+
+import compare
+import feeds
+from graph import BINDINGS
+
+BIN = pathlib.Path(os.environ.get("QUOTIENT_BIN_DIR", "build/dev/bin"))
+ARGUMENTS = ("--local", "--device", "model:h200", "--simulations", "50", "--budget", "5s",
+             "--threads", "1")
+TIMEOUT_SECONDS = 120
+
+
+@dataclasses.dataclass
+class Difference:
+    output: str
+    binding: str
+    style: str
+    text: str
+    feed: dict
+
+    def __str__(self):
+        return f"output {self.output!r}, {self.binding}, {self.style} inputs: {self.text}"
+
+
+@dataclasses.dataclass
+class Outcome:
+    kind: str  # improved, no_improvement, refused, crashed
+    message: str = ""
+    report: dict = dataclasses.field(default_factory=dict)
+    model: onnx.ModelProto | None = None  # what came back, if it is another model
+
+    def rules(self):
+        return sorted({step["rule"] for step in self.report.get("journal", []) if "rule" in step})
+
+    def applied(self):
+        return self.report.get("search", {}).get("applied", {})
+
+
+def optimize(model, folder, arguments=ARGUMENTS):
+    """Runs `quotient optimize` on a model in a folder of its own."""
+    source, result, report = (folder / name for name in ("in.onnx", "out.onnx", "report.json"))
+    data = model.SerializeToString()
+    source.write_bytes(data)
+    for path in (result, report):
+        path.unlink(missing_ok=True)
+    try:
+        done = subprocess.run(
+            [BIN / "quotient", "optimize", source, "-o", result, "--report", report, *arguments],
+            capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False,
+            env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+    except subprocess.TimeoutExpired:
+        return Outcome("crashed", f"no end within {TIMEOUT_SECONDS} s")
+    if done.returncode != 0:
+        return Outcome("refused" if done.returncode == 3 else "crashed",
+                       f"exit {done.returncode}: {done.stderr.strip()[-600:]}")
+    told = json.loads(report.read_text())
+    out = result.read_bytes()
+    return Outcome(told["outcome"], report=told,
+                   model=None if out == data else onnx.ModelProto.FromString(out))
+
+
+class Pair:
+    """Original and optimized model in ONNX Runtime."""
+
+    def __init__(self, original, optimized, precision, has_rounding_trick, optimize=False):
+        self.original = original
+        self.precision = precision
+        self.has_rounding_trick = has_rounding_trick
+        self.sessions = [compare.open_session(m, optimize) for m in (original, optimized)]
+        # Declared sizes that are not true make ONNX Runtime reuse buffers that do not fit.
+        self.without_reuse = [compare.open_session(m, optimize, reuse=False)
+                              for m in (original, optimized)]
+
+    def run(self, which, feed):
+        try:
+            return self.sessions[which].run(None, feed)
+        except Exception:  # ONNX Runtime has no common base class
+            return self.without_reuse[which].run(None, feed)
+
+    def differences(self, feed, binding, style):
+        """None if the original itself does not take the feed."""
+        try:
+            expected = self.run(0, feed)
+        except Exception:
+            return None
+        names = [output.name for output in self.sessions[0].get_outputs()]
+        try:
+            actual = self.run(1, feed)
+        except Exception as error:
+            return [Difference(", ".join(names), binding, style, f"does not run: {error}", feed)]
+        noise = compare.Noise(self.original, feed, self.precision, not self.has_rounding_trick)
+        found = []
+        for index, (name, a, b) in enumerate(zip(names, expected, actual)):
+            text = compare.difference(a, b, self.precision, lambda i=index: noise.outputs(i))
+            if text:
+                found.append(Difference(name, binding, style, text, feed))
+        return found
+
+
+def runs(drawn):
+    """Binding and style in words, and the feed: five bindings with two styles each, one that
+    gives each dim a size of its own, one that overrides initializers."""
+    for binding in range(BINDINGS):
+        sizes = drawn.sizes(binding)
+        for style in ("normal" if binding % 2 else "plain", "wide"):
+            yield f"binding {sizes}", style, feeds.draw(drawn.seed, drawn.inputs, sizes, style)
+    if drawn.overridable:
+        feed = feeds.draw(drawn.seed, drawn.inputs, drawn.sizes(0), "normal")
+        for value in drawn.overridable:
+            if value.is_float:
+                feed[value.name] = value.arrays[0] + value.arrays[0].dtype.type(0.25)
+        yield f"binding {drawn.sizes(0)} and other initializers", "normal", feed
+    entries, own = feeds.unlinked(drawn.inputs, drawn.sizes(1))
+    yield f"unlinked {own}", "normal", feeds.draw(drawn.seed, entries, own, "normal")
+
+
+def check(drawn, optimized, optimize=False):
+    """Differences, and how many runs there were that the original took."""
+    try:
+        pair = Pair(drawn.model, optimized, drawn.precision, drawn.has_rounding_trick, optimize)
+    except Exception as error:
+        return [Difference("", "", "", f"does not load: {error}", {})], 0
+    found, counted = [], 0
+    for binding, style, feed in runs(drawn):
+        differences = pair.differences(feed, binding, style)
+        if differences is not None:
+            counted += 1
+            found.extend(differences)
+    return found, counted
+
+
+def loads_and_runs(drawn):
+    """Whether ONNX Runtime takes the drawn model at each binding."""
+    try:
+        pair = Pair(drawn.model, drawn.model, drawn.precision, drawn.has_rounding_trick)
+        for binding in range(BINDINGS):
+            pair.run(0, feeds.draw(drawn.seed, drawn.inputs, drawn.sizes(binding), "normal"))
+        return True
+    except Exception:
+        return False
