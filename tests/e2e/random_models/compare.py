@@ -15,6 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 from graph import quiet_options
 
 FIRST_LOOK = {"half": 4e-3, "single": 1e-5, "double": 1e-12}
+# What a function that ends in 0 to 1 may lose of a result near 0.
+FLOOR = {"half": 1e-3, "single": 2.0 ** -23, "double": 2.0 ** -52}
 LAST_BIT = {"half": 2.0 ** -10, "single": 2.0 ** -22, "double": 2.0 ** -50}
 NOISE_DRAWS = 12
 NOISE_FACTOR = 8.0
@@ -39,13 +41,14 @@ def scale_around(a):
     return np.minimum(columns, channels)
 
 
-def suspects(a, b, share):
+def suspects(a, b, precision):
     """A mask of the elements that the first look does not let pass."""
     if a.dtype.kind != "f":
         return a != b
     a, b = a.astype(np.float64), b.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        close = np.abs(a - b) <= share * (np.abs(a) + scale_around(a))
+        limit = FLOOR[precision] + FIRST_LOOK[precision] * (np.abs(a) + scale_around(a))
+        close = np.abs(a - b) <= limit
     return ~(close | (a == b) | (np.isnan(a) & np.isnan(b)))
 
 
@@ -160,7 +163,7 @@ def difference(a, b, precision, draws):
     originals, and is only called where the first look is not enough."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return f"{a.dtype}{list(a.shape)} became {b.dtype}{list(b.shape)}"
-    wrong = suspects(a, b, FIRST_LOOK[precision])
+    wrong = suspects(a, b, precision)
     if not wrong.any():
         return None
     wrong &= ~excused(a, b, wrong, draws())
