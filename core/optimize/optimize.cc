@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -144,9 +145,11 @@ class Run {
     QUOTIENT_ASSIGN_OR_RETURN(device_, environment_.devices->Get(options_.device, threads_,
                                                                  environment_.device_snapshot));
     absl::StatusOr<Prepared> prepared = Prepare(files_, options_, threads_, stop_);
-    if (!prepared.ok()) return PassThrough(prepared.status());
+    if (!prepared.ok()) {
+      return DoesNoHarm(prepared.status()) ? PassThrough(prepared.status()) : prepared.status();
+    }
     original_ = *std::move(prepared);
-    QUOTIENT_RETURN_IF_ERROR(CheckFits());
+    if (const absl::Status fits = CheckFits(); !fits.ok()) return PassThrough(fits);
     report_.notes = original_.shapes.notes;
     NoteObjections();
     NoteOverridableInitializers();
@@ -162,15 +165,17 @@ class Run {
     return absl::OkStatus();
   }
 
-  // A model that does no harm is not refused, whatever it was that could not be understood: others
-  // may well run it. It comes back as it came. Any other status is returned.
+  // Whether a model that could not be prepared is neither malformed nor hostile nor over a limit.
+  static bool DoesNoHarm(const absl::Status& why) {
+    const std::optional<Reason> reason = GetReason(why);
+    return reason == Reason::kModelShape || reason == Reason::kShapeMissing ||
+           reason == Reason::kModelUnsupported || reason == Reason::kOpsetUnknown;
+  }
+
+  // A model that does no harm is not refused, whatever it was that could not be understood or is
+  // too large here: others may well run it. It comes back as it came.
   absl::Status PassThrough(const absl::Status& why) {
-    const Reason reason = GetReason(why).value_or(Reason::kInternal);
-    if (reason != Reason::kModelShape && reason != Reason::kShapeMissing &&
-        reason != Reason::kModelUnsupported && reason != Reason::kOpsetUnknown) {
-      return why;
-    }
-    report_.passed_through = std::string(ReasonName(reason));
+    report_.passed_through = std::string(ReasonName(*GetReason(why)));
     report_.notes.push_back(absl::StrCat("the model came back untouched, nothing was tried (",
                                          report_.passed_through, "): ", why.message()));
     return absl::OkStatus();

@@ -12,7 +12,7 @@
 #include "core/optimize/options.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
-#include "core/verify/compare.h"
+#include "core/verify/reference.h"
 
 namespace quotient::optimize {
 
@@ -22,7 +22,7 @@ struct RescueContext {
   const Options& options;
   const SearchSettings& search;
   const PackageSettings& package;
-  const verify::Reference& reference;
+  verify::Reference& reference;
   cost::CostModel& costs;
 };
 
