@@ -113,12 +113,12 @@ bool Runs(const cost::GraphCost& graph) {
 
 }  // namespace
 
-absl::Status KeepVerified(verify::Reference& reference, int threads, const StopCondition& stop,
+absl::Status KeepVerified(verify::Checker& checker, const StopCondition& stop,
                           std::vector<Packaged>* candidates, std::vector<std::string>* failures) {
   std::vector<Packaged> kept;
   for (Packaged& candidate : *candidates) {
     absl::StatusOr<verify::Verdict> verdict =
-        reference.Check(candidate.prepared.cut, threads, stop);
+        checker.Check({&candidate.prepared.model.graph, &candidate.prepared.cut}, stop);
     if (stop.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     if (!verdict.ok()) {
       failures->push_back(std::string(verdict.status().message()));

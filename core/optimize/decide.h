@@ -13,13 +13,14 @@
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
 #include "core/optimize/report.h"
+#include "core/verify/checker.h"
 #include "core/verify/reference.h"
 
 namespace quotient::optimize {
 
 // Compares each with the original and keeps those that agree. `failures` gets a line for each that
 // did not: every one is a broken rule. CANCELLED.
-absl::Status KeepVerified(verify::Reference& reference, int threads, const StopCondition& stop,
+absl::Status KeepVerified(verify::Checker& checker, const StopCondition& stop,
                           std::vector<Packaged>* candidates, std::vector<std::string>* failures);
 
 // What was decided: the fastest candidate, if it is faster than the original beyond the noise.

@@ -26,9 +26,9 @@
 #include "core/optimize/prepared.h"
 #include "core/optimize/rescue.h"
 #include "core/os/memory.h"
+#include "core/verify/checker.h"
 #include "core/verify/compare.h"
 #include "core/verify/random_inputs.h"
-#include "core/verify/reference.h"
 
 namespace quotient::optimize {
 namespace {
@@ -323,18 +323,20 @@ class Run {
 
   absl::Status Verify() {
     if (packaged_.empty() && refused_ == 0) return absl::OkStatus();
-    absl::StatusOr<verify::Reference> reference = verify::Reference::Create(
-        original_.cut, options_.verify_inputs, options_.seed, threads_, stop_);
+    as_read_ = AsRead(original_, options_.shapes);
+    absl::StatusOr<verify::Checker> checker =
+        verify::Checker::Create({&as_read_, &original_.cut}, original_.shapes.shapes,
+                                {options_.verify_inputs, options_.seed, threads_}, stop_);
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
-    if (!reference.ok()) {
+    if (!checker.ok()) {
       NoteFailure("no candidate could be checked: the model does not take random inputs",
-                  reference.status());
+                  checker.status());
       packaged_.clear();
       return absl::OkStatus();
     }
-    reference_ = *std::move(reference);
+    checker_ = *std::move(checker);
     std::vector<std::string> failures;
-    QUOTIENT_RETURN_IF_ERROR(KeepVerified(*reference_, threads_, stop_, &packaged_, &failures));
+    QUOTIENT_RETURN_IF_ERROR(KeepVerified(*checker_, stop_, &packaged_, &failures));
     for (const std::string& failure : failures) {
       NoteFailure("a candidate did not agree with the original and was thrown away",
                   absl::InternalError(failure));
@@ -350,7 +352,7 @@ class Run {
     const SearchSettings search = SettingsToSearch();
     const PackageSettings package = SettingsToPackage();
     absl::StatusOr<Rescued> rescued =
-        Rescue({original_, options_, search, package, *reference_, costs()},
+        Rescue({original_, options_, search, package, *checker_, costs()},
                AppliedRules(report_.search), stop_);
     if (!rescued.ok()) return NoteFailure("no wrong rule could be found", rescued.status());
     for (const std::string& rule : rescued->culprits) {
@@ -380,13 +382,15 @@ class Run {
   }
 
   absl::Status Measure() {
+    const verify::Reference* const reference =
+        checker_.has_value() ? &checker_->measured() : nullptr;
     const std::vector<model::Tensor> inputs =
-        reference_.has_value() ? reference_->inputs(0)
-                               : verify::RandomInputs(original_.cut.graph, options_.seed);
+        reference != nullptr ? reference->inputs(0)
+                             : verify::RandomInputs(original_.cut.graph, options_.seed);
     std::vector<std::string> failures;
-    absl::StatusOr<Decision> decision = DecideByRunning(
-        original_, inputs, reference_.has_value() ? &*reference_ : nullptr, *device_->backend(),
-        device_->plans(), threads_, stop_, &packaged_, &failures);
+    absl::StatusOr<Decision> decision =
+        DecideByRunning(original_, inputs, reference, *device_->backend(), device_->plans(),
+                        threads_, stop_, &packaged_, &failures);
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     for (const std::string& failure : failures) {
       NoteFailure("a candidate could not be run and was thrown away", absl::InternalError(failure));
@@ -433,6 +437,10 @@ class Run {
     report_.optimized = FiguresOf(winner.prepared.model, winner.cost, winner.measured);
     report_.verification = {winner.verdict.passed, winner.verdict.max_relative_error,
                             winner.verdict.tolerance, winner.verdict.inputs};
+    for (const verify::CheckedBinding& binding : checker_->bindings()) {
+      report_.verification.bindings.push_back({binding.shapes, binding.nodes, binding.cut});
+    }
+    report_.verification.bindings_note = checker_->note();
     report_.speedup_interval = decision_.gain;
     report_.journal = std::move(winner.journal);
     DescribeNodes({original_.cut.graph, original_cost_}, {winner.prepared.cut.graph, winner.cost},
@@ -490,8 +498,9 @@ class Run {
   cost::GraphCost original_cost_;
   std::vector<Candidate> candidates_;
   std::vector<Packaged> packaged_;
-  int refused_ = 0;  // candidates that could not be written, or do not agree with the original
-  std::optional<verify::Reference> reference_;
+  int refused_ = 0;       // candidates that could not be written, or do not agree with the original
+  model::Graph as_read_;  // what checker_ borrows
+  std::optional<verify::Checker> checker_;
   Decision decision_;
   Report report_;
 };

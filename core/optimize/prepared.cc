@@ -69,6 +69,17 @@ absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> res
   return prepared;
 }
 
+model::Graph AsRead(const Prepared& prepared,
+                    const std::map<std::string, std::vector<int64_t>>& shapes) {
+  model::Graph graph = prepared.model.graph;
+  if (shapes.empty()) return graph;
+  // A symbol that one input binds is bound in all.
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    graph.value(graph.inputs[i]).type = prepared.graph.value(prepared.graph.inputs[i]).type;
+  }
+  return graph;
+}
+
 int64_t NodeCount(const onnx::Model& model) {
   int64_t count = 0;
   for (const auto& [op, times] : model.op_counts) count += times;

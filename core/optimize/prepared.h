@@ -3,7 +3,10 @@
 // Prepared: a model read from bytes and made ready to be checked, predicted and run.
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
@@ -32,6 +35,11 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
 absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> result,
                                        const MeasureShapes& shapes, int threads,
                                        const StopCondition& stop);
+
+// The graph as it was read, for checking at other dims than those of measuring: nothing in it was
+// inferred or folded. Its inputs have the dims that `shapes` (Options::shapes) bound for good.
+model::Graph AsRead(const Prepared& prepared,
+                    const std::map<std::string, std::vector<int64_t>>& shapes);
 
 // Nodes of the main graph.
 int64_t NodeCount(const onnx::Model& model);

@@ -40,11 +40,22 @@ struct GraphFigures {
   Measured measured;
 };
 
+// Other dims that the result was checked at.
+struct CheckedBinding {
+  std::map<std::string, std::vector<int64_t>> shapes;  // by input
+  int nodes = 0;                                       // that were compared
+  int cut = 0;                                         // that were not
+};
+
 struct Verification {
   bool passed = false;
-  double max_relative_error = 0;  // largest |difference| / largest |value|, over all outputs
+  // Largest difference of an element over what surrounds it (core/verify/README.md).
+  double max_relative_error = 0;
   double tolerance = 0;
-  int inputs = 0;  // random input sets compared
+  int inputs = 0;  // random input sets compared, at all dims together
+  // Beside those of measuring.
+  std::vector<CheckedBinding> bindings = {};
+  std::string bindings_note = {};  // why there are no more; a sentence or empty
 };
 
 // From here on the search held another graph to be the best. Its cost is the sum over its e-nodes,
@@ -175,6 +186,10 @@ std::string ToHtml(const Report& report);
 // "equal on 4 random inputs, largest relative error 2e-07 (limit 0.0001)", or that the original
 // needs no check.
 std::string CheckText(const Verification& check);
+
+// Lines that say which other dims the result was checked at, and why there are no more. They hold
+// names of the model: to be escaped.
+std::vector<std::string> BindingLines(const Verification& check);
 
 // What stands before a cost that was not measured, or not all of it: "~", else "".
 absl::string_view EstimateMark(bool estimated);

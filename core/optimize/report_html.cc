@@ -115,7 +115,10 @@ std::string Summary(const Report& report) {
   absl::StrAppend(&cards,
                   Card("nodes", absl::StrCat(report.original.nodes, " → ", report.optimized.nodes),
                        absl::StrCat(Counted(std::ssize(report.journal), "rewrite"), " used")));
-  absl::StrAppend(&cards, Card("checked", Checked(check), CheckText(check)));
+  absl::StrAppend(&cards,
+                  Card("checked", Checked(check),
+                       absl::StrCat(CheckText(check), " ",
+                                    HtmlEscaped(absl::StrJoin(BindingLines(check), "; ")))));
   absl::StrAppend(&cards, Card("search", HtmlEscaped(search.strategy),
                                absl::StrFormat("%.1f s, %s, ended by %s", search.seconds,
                                                Counted(search.enodes, "e-node"),

@@ -41,11 +41,19 @@ Json ToValue(const std::optional<PercentRange>& range) {
   return {{"low", range->low}, {"high", range->high}};
 }
 
+Json ToValue(const CheckedBinding& binding) {
+  return {{"shapes", binding.shapes}, {"nodes", binding.nodes}, {"cut", binding.cut}};
+}
+
 Json ToValue(const Verification& verification) {
+  Json bindings = Json::array();
+  for (const CheckedBinding& binding : verification.bindings) bindings.push_back(ToValue(binding));
   return {{"passed", verification.passed},
           {"max_relative_error", verification.max_relative_error},
           {"tolerance", verification.tolerance},
-          {"inputs", verification.inputs}};
+          {"inputs", verification.inputs},
+          {"bindings", bindings},
+          {"bindings_note", verification.bindings_note}};
 }
 
 Json ToValue(const SearchStep& step) {
@@ -152,11 +160,23 @@ void FromValue(const Json& json, PercentRange* range) {
   Read(json, "high", &range->high);
 }
 
+void FromValue(const Json& json, CheckedBinding* binding) {
+  Read(json, "shapes", &binding->shapes);
+  Read(json, "nodes", &binding->nodes);
+  Read(json, "cut", &binding->cut);
+}
+
 void FromValue(const Json& json, Verification* verification) {
   Read(json, "passed", &verification->passed);
   Read(json, "max_relative_error", &verification->max_relative_error);
   Read(json, "tolerance", &verification->tolerance);
   Read(json, "inputs", &verification->inputs);
+  if (json.contains("bindings")) {
+    for (const Json& binding : json["bindings"].get<std::vector<Json>>()) {
+      FromValue(binding, &verification->bindings.emplace_back());
+    }
+  }
+  Read(json, "bindings_note", &verification->bindings_note);
 }
 
 void FromValue(const Json& json, SearchStep* step) {

@@ -143,6 +143,21 @@ std::string CheckText(const Verification& check) {
       Counted(check.inputs, "random input"), check.max_relative_error, check.tolerance);
 }
 
+std::vector<std::string> BindingLines(const Verification& check) {
+  std::vector<std::string> lines;
+  for (const CheckedBinding& binding : check.bindings) {
+    std::string shapes;
+    for (const auto& [name, dims] : binding.shapes) {
+      absl::StrAppend(&shapes, shapes.empty() ? "" : ", ", name, "=", absl::StrJoin(dims, ","));
+    }
+    lines.push_back(
+        absl::StrCat("also at ", shapes, ": ", Counted(binding.nodes, "node"),
+                     binding.cut > 0 ? absl::StrCat(", ", binding.cut, " cut out") : ""));
+  }
+  if (!check.bindings_note.empty()) lines.push_back(check.bindings_note);
+  return lines;
+}
+
 absl::string_view EstimateMark(bool estimated) { return estimated ? "~" : ""; }
 
 std::string WithoutWhat(const Report& report) {
@@ -216,6 +231,9 @@ std::string ToTable(const Report& report) {
   AppendNodes(report, &out);
   AppendRules(report, &out);
   absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");
+  for (const std::string& line : BindingLines(report.verification)) {
+    absl::StrAppend(&out, "           ", Escaped(line), "\n");
+  }
   AppendSearch(report.search, &out);
   AppendNotes(report.notes, &out);
   return out;

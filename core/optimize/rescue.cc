@@ -76,8 +76,7 @@ class Rescuer {
     }
     const bool all_written = found.agreeing.size() == result.candidates.size();
     std::vector<std::string> failures;
-    QUOTIENT_RETURN_IF_ERROR(
-        KeepVerified(context_.reference, settings.threads, stop_, &found.agreeing, &failures));
+    QUOTIENT_RETURN_IF_ERROR(KeepVerified(context_.checker, stop_, &found.agreeing, &failures));
     if (stop_.ShouldStop()) return MakeError(Reason::kRunBudget, "time was up");
     found.all_agree = all_written && failures.empty();
     return found;

@@ -12,7 +12,7 @@
 #include "core/optimize/options.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
-#include "core/verify/reference.h"
+#include "core/verify/checker.h"
 
 namespace quotient::optimize {
 
@@ -22,7 +22,7 @@ struct RescueContext {
   const Options& options;
   const SearchSettings& search;
   const PackageSettings& package;
-  verify::Reference& reference;
+  verify::Checker& checker;
   cost::CostModel& costs;
 };
 

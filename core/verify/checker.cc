@@ -1,0 +1,185 @@
+#include "core/verify/checker.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::verify {
+namespace {
+
+constexpr int kBindings = 2;
+// Of what checking at the dims of measuring takes.
+constexpr double kShareOfBindings = 0.5;
+// A binding that takes more than so many evaluations at the dims of measuring is not tried.
+constexpr double kMostOfOneBinding = 4;
+
+}  // namespace
+
+class Checker::Builder {
+ public:
+  Builder(const Checked& original, const Shapes& measured, const CheckSettings& settings,
+          const StopCondition& stop)
+      : original_(original), measured_(measured), settings_(settings), stop_(stop) {}
+
+  absl::StatusOr<Checker> Run() {
+    checker_.threads_ = settings_.threads;
+    const double measured = std::max(OperationsOf(*original_.cut), 1.0);
+    left_ = kShareOfBindings * settings_.input_sets * measured;
+    most_ = kMostOfOneBinding * measured;
+    QUOTIENT_RETURN_IF_ERROR(AddBindings());
+    const bool takes_a_place = is_expensive_ && settings_.input_sets > 1;
+    const int input_sets = takes_a_place ? settings_.input_sets - 1 : settings_.input_sets;
+    QUOTIENT_ASSIGN_OR_RETURN(
+        Reference reference,
+        Reference::Create(*original_.cut, input_sets, settings_.seed, settings_.threads, stop_));
+    checker_.measured_ = std::make_unique<Reference>(std::move(reference));
+    checker_.note_ = Note(takes_a_place);
+    return std::move(checker_);
+  }
+
+ private:
+  // A binding that the original can be cut at.
+  struct Proposal {
+    Shapes shapes;
+    std::unique_ptr<CutGraph> cut;
+    double operations;
+  };
+
+  absl::Status AddBindings() {
+    for (int round = 0; round < kBindings; ++round) {
+      QUOTIENT_ASSIGN_OR_RETURN(const bool added, AddBinding(round));
+      if (!added) return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  // The first that is affordable, at which no more is cut out than at the dims of measuring and
+  // which the original can be evaluated at; else what comes next to that.
+  absl::StatusOr<bool> AddBinding(int round) {
+    std::vector<Proposal> others;
+    for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, round)) {
+      absl::StatusOr<CutGraph> cut = CutAt(*original_.graph, shapes, settings_.threads, stop_);
+      if (!cut.ok()) {
+        if (stop_.ShouldStop()) return cut.status();
+        continue;
+      }
+      Proposal proposal{std::move(shapes), std::make_unique<CutGraph>(*std::move(cut)), 0};
+      proposal.operations = OperationsOf(*proposal.cut);
+      if (IsAffordable(proposal) && proposal.cut->cut_nodes <= original_.cut->cut_nodes) {
+        QUOTIENT_ASSIGN_OR_RETURN(const bool added, Add(proposal, round));
+        if (added) return true;
+      } else {
+        others.push_back(std::move(proposal));
+      }
+    }
+    return AddAnyOf(std::move(others), round);
+  }
+
+  // The cheapest; one that is not affordable only if there is no binding yet.
+  absl::StatusOr<bool> AddAnyOf(std::vector<Proposal> proposals, int round) {
+    std::ranges::stable_sort(proposals, {}, &Proposal::operations);
+    for (Proposal& proposal : proposals) {
+      const bool is_affordable = IsAffordable(proposal);
+      is_limited_ |= !is_affordable;
+      if (!is_affordable && (round > 0 || proposal.operations > most_)) continue;
+      QUOTIENT_ASSIGN_OR_RETURN(const bool added, Add(proposal, round));
+      is_expensive_ |= added && !is_affordable;
+      if (added) return true;
+    }
+    return false;
+  }
+
+  bool IsAffordable(const Proposal& proposal) const { return proposal.operations <= left_; }
+
+  absl::StatusOr<bool> Add(Proposal& proposal, int round) {
+    // Both kinds of values where that is cheap, else another kind at each binding.
+    const int sets = 4 * proposal.operations <= left_ ? 2 : 1;
+    const bool wide_first = round > 0 || !IsAffordable(proposal);
+    absl::StatusOr<Reference> reference = Reference::Create(
+        *proposal.cut, sets, settings_.seed + 1000 * static_cast<uint64_t>(round + 1),
+        settings_.threads, stop_,
+        wide_first ? Reference::Kinds::kWideFirst : Reference::Kinds::kUnitFirst);
+    if (!reference.ok()) {
+      if (stop_.ShouldStop()) return reference.status();
+      return false;
+    }
+    left_ -= sets * proposal.operations;
+    checker_.bindings_.push_back({std::move(proposal.shapes),
+                                  static_cast<int>(proposal.cut->graph.nodes.size()),
+                                  proposal.cut->cut_nodes});
+    checker_.bound_.push_back(
+        {std::move(proposal.cut), std::make_unique<Reference>(*std::move(reference))});
+    return true;
+  }
+
+  std::string Note(bool takes_a_place) const {
+    const size_t bindings = checker_.bindings_.size();
+    if (!HasFreeDims(*original_.graph, measured_)) {
+      return "every dimension that is checked is a number in the model";
+    }
+    std::string note;
+    if (bindings == 0) {
+      note = is_limited_ ? "other sizes would take too long to check"
+                         : "no other sizes were found that the model takes";
+    } else if (bindings < kBindings) {
+      note = is_limited_ ? "a second binding would take too long to check"
+                         : "no further sizes were found that the model takes";
+    }
+    if (takes_a_place) {
+      absl::StrAppend(&note, note.empty() ? "" : "; ",
+                      "wide values were checked at the other binding alone");
+    }
+    return note;
+  }
+
+  const Checked& original_;
+  const Shapes& measured_;
+  const CheckSettings& settings_;
+  const StopCondition& stop_;
+  double left_ = 0;            // operations that bindings may still take
+  double most_ = 0;            // operations that one binding may take
+  bool is_limited_ = false;    // a binding was left out as too expensive
+  bool is_expensive_ = false;  // the only binding takes more than bindings may
+  Checker checker_;
+};
+
+absl::StatusOr<Checker> Checker::Create(const Checked& original, const Shapes& measured,
+                                        const CheckSettings& settings, const StopCondition& stop) {
+  return Builder(original, measured, settings, stop).Run();
+}
+
+absl::StatusOr<Verdict> Checker::Check(const Checked& candidate, const StopCondition& stop) {
+  Verdict total;
+  total.passed = true;
+  const auto add = [&total](Verdict verdict) {
+    total.inputs += verdict.inputs;
+    total.tolerance = verdict.tolerance;
+    total.max_relative_error = std::max(total.max_relative_error, verdict.max_relative_error);
+  };
+  for (size_t i = 0; i < bound_.size(); ++i) {
+    const std::string binding = ToString(bindings_[i].shapes);
+    const absl::StatusOr<CutGraph> cut =
+        CutAt(*candidate.graph, bindings_[i].shapes, threads_, stop);
+    if (!cut.ok() && stop.ShouldStop()) return cut.status();
+    Verdict verdict{.failure =
+                        absl::StrCat("it does not take these dims: ", cut.status().message())};
+    if (cut.ok()) {
+      QUOTIENT_ASSIGN_OR_RETURN(verdict, bound_[i].reference->Check(*cut, threads_, stop));
+    }
+    if (!verdict.passed) {
+      verdict.binding = binding;
+      verdict.failure = absl::StrCat("at ", binding, ": ", verdict.failure);
+      return verdict;
+    }
+    add(verdict);
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(Verdict verdict, measured_->Check(*candidate.cut, threads_, stop));
+  if (!verdict.passed) return verdict;
+  add(verdict);
+  return total;
+}
+
+}  // namespace quotient::verify
