@@ -13,6 +13,8 @@ namespace {
 constexpr int kBindings = 2;
 // Of what checking at the dims of measuring takes.
 constexpr double kShareOfBindings = 0.5;
+// Operations that take some milliseconds are not counted.
+constexpr double kFreeOperations = 3e6;
 // A binding that takes more than so many evaluations at the dims of measuring is not tried.
 constexpr double kMostOfOneBinding = 4;
 
@@ -27,7 +29,7 @@ class Checker::Builder {
   absl::StatusOr<Checker> Run() {
     checker_.threads_ = settings_.threads;
     const double measured = std::max(OperationsOf(*original_.cut), 1.0);
-    left_ = kShareOfBindings * settings_.input_sets * measured;
+    left_ = std::max(kShareOfBindings * settings_.input_sets * measured, kFreeOperations);
     most_ = kMostOfOneBinding * measured;
     QUOTIENT_RETURN_IF_ERROR(AddBindings());
     const bool takes_a_place = is_expensive_ && settings_.input_sets > 1;

@@ -19,7 +19,7 @@ constexpr int64_t kChunk = 4096;
 // the rest to most who read it, and dead channels have no scale of their own.
 constexpr double kLeastScale = 1e-3;
 // An error of so many deviations by noise may still be rounding.
-constexpr double kDeviations = 4;
+constexpr double kDeviations = 2;
 // Rounding is forgiven up to so many tolerances, and never beyond this share of the scale: what it
 // moves farther is ill-conditioned and tells nothing.
 constexpr double kMostTolerances = 100;
@@ -134,6 +134,7 @@ class FloatComparison {
       result_.has_doubts = true;
       return;
     }
+    result_.wrong += error > tolerance_;
     if (error > result_.relative_error) {
       result_.relative_error = error;
       result_.index = index;
@@ -174,9 +175,9 @@ Difference CompareIntegers(const Tensor& original, const Tensor& other,
                                                         static_cast<double>(b[i])) <= deviation)) {
       result.doubtful[i] = true;
       result.has_doubts = true;
-    } else if (result.index < 0) {
+    } else {
+      if (result.wrong++ == 0) result.index = static_cast<int64_t>(i);
       result.relative_error = kInfinity;
-      result.index = static_cast<int64_t>(i);
     }
   }
   return result;

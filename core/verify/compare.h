@@ -31,6 +31,7 @@ struct Difference {
   double relative_error = 0;
   int64_t index = -1;  // where the largest difference is; -1: none
   int64_t finite = 0;  // elements that are finite in both: only they tell something
+  int64_t wrong = 0;   // elements that differ by more than is allowed and are not in doubt
 
   // Only where the conditioning is known, by element; else empty.
   // They differ by more than is allowed, but rounding alone moves the original as far.

@@ -1,8 +1,10 @@
 #include "core/verify/random_inputs.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/base/distinct_tuples.h"
 #include "core/base/rng.h"
@@ -48,45 +50,100 @@ class WideFloats {
              Rng& rng)
       : draw_(draw), demand_(demand), thresholds_(thresholds), rng_(rng) {}
 
-  // Element by element; `row` is how many lie beside each other.
+  // Row by row, of that length. Where there are several, some hide everything (of masks), some are
+  // all zero, some small throughout: what divides by a deviation has to add its epsilon there.
   void Fill(int64_t row, std::vector<double>& values) {
-    bool is_hidden = false;  // a row of a mask that hides everything
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (static_cast<int64_t>(i) % row == 0) is_hidden = TakesMinus() && Share(0.125);
-      values[i] = is_hidden ? -std::numeric_limits<double>::infinity() : Next();
+    const auto count = static_cast<int64_t>(values.size());
+    const auto first = static_cast<int64_t>(rng_.Below(kRows));
+    for (int64_t i = 0; i < count; ++i) {
+      values[static_cast<size_t>(i)] = Next(row < count ? RowOf(first + i / row) : Row::kMixed);
     }
   }
 
  private:
-  bool Share(double share) { return rng_.NextDouble() < share; }
+  enum class Row { kMixed, kHidden, kZero, kSmall };
+
   bool TakesMinus() const {
     return draw_.has_specials && (demand_.takes_minus_infinity || demand_.takes_infinities);
   }
 
-  double Next() {
-    if (TakesMinus() && Share(0.125)) return -std::numeric_limits<double>::infinity();
-    if (TakesMinus() && !demand_.takes_minus_infinity && Share(0.05)) {
+  // Each kind is there in so many rows.
+  static constexpr uint64_t kRows = 8;
+  Row RowOf(int64_t index) const {
+    switch (static_cast<uint64_t>(index) % kRows) {
+      case 0:
+        return TakesMinus() ? Row::kHidden : Row::kMixed;
+      case 2:
+        return demand_.positive ? Row::kMixed : Row::kZero;
+      case 5:
+        return Row::kSmall;
+      default:
+        return Row::kMixed;
+    }
+  }
+
+  double Next(Row row) {
+    switch (row) {
+      case Row::kHidden:
+        return -std::numeric_limits<double>::infinity();
+      case Row::kZero:
+        return 0;
+      case Row::kSmall:
+        return rng_.Uniform(demand_.positive ? 1e-3 : -2e-3, 2e-3);
+      default:
+        return NextMixed();
+    }
+  }
+
+  // Of sixteen in a row each kind is there, in an order of their own.
+  double NextMixed() {
+    if (next_ == kinds_.size()) Shuffle();
+    const int kind = kinds_[next_++];
+    if (TakesMinus() && kind >= 14) return -std::numeric_limits<double>::infinity();
+    if (TakesMinus() && kind == 13 && !demand_.takes_minus_infinity) {
       return std::numeric_limits<double>::infinity();
     }
-    const double value = NextFinite();
-    if (!demand_.positive || (draw_.has_specials && Share(0.0625))) return value;
+    const double value = NextFinite(kind);
+    if (!demand_.positive || (draw_.has_specials && kind == 12)) return value;
     return std::max(std::abs(value), 1e-3);
   }
 
-  double NextFinite() {
-    const double kind = rng_.NextDouble();
-    if (kind < 0.0625) return 0.0;
-    if (kind < 0.125) return -0.0;
-    if (kind < 0.25) return static_cast<double>(rng_.Below(16)) - 8 + 0.5;
-    if (kind < 0.375 && !thresholds_.empty()) return thresholds_[rng_.Below(thresholds_.size())];
-    const double magnitude = std::pow(10, rng_.Uniform(-3, std::log10(draw_.magnitude)));
-    return Share(0.5) ? magnitude : -magnitude;
+  double NextFinite(int kind) {
+    switch (kind) {
+      case 0:
+        return 0.0;
+      case 1:
+        return -0.0;
+      case 2:  // Two neighbors: one is rounded to the even number away from zero, one towards it.
+        half_ = static_cast<double>(rng_.Below(16)) - 8 + 0.5;
+        return half_;
+      case 3:
+        return half_ + 1;
+      case 4:
+      case 5:
+        if (!thresholds_.empty()) return thresholds_[rng_.Below(thresholds_.size())];
+        break;
+      case 12:
+        return -Magnitude();
+    }
+    return rng_.NextDouble() < 0.5 ? Magnitude() : -Magnitude();
+  }
+
+  // All orders of magnitude alike.
+  double Magnitude() { return std::pow(10, rng_.Uniform(-3, std::log10(draw_.magnitude))); }
+
+  void Shuffle() {
+    for (size_t i = kinds_.size(); i > 1; --i) std::swap(kinds_[i - 1], kinds_[rng_.Below(i)]);
+    next_ = 0;
   }
 
   const Draw& draw_;
   const Demand& demand_;
   const std::vector<double>& thresholds_;
   Rng& rng_;
+  std::array<int, 16> kinds_ = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  size_t next_ = 16;
+  double half_ = 0.5;
 };
 
 int64_t RowLength(const model::TensorType& type) {
@@ -160,26 +217,28 @@ class Integers {
     }
   }
 
-  // Rows of ones, of zeros, of both and of any integers.
+  // Rows of ones, of zeros, of both and of any integers, in turn; of one row its quarters.
   void FillRows(std::vector<int64_t>& values) {
-    const int64_t row = RowLength(type_);
-    uint64_t kind = 0;
+    const auto count = static_cast<int64_t>(values.size());
+    const int64_t row =
+        RowLength(type_) < count ? RowLength(type_) : std::max<int64_t>(count / 4, 1);
+    const uint64_t first = rng_.Below(4);
     for (size_t i = 0; i < values.size(); ++i) {
-      if (static_cast<int64_t>(i) % row == 0) kind = rng_.Below(4);
-      values[i] = kind == 0 ? 1 : kind == 1 ? 0 : kind == 2 ? rng_.NextDouble() < 0.5 : Any();
+      const uint64_t kind = (first + i / static_cast<size_t>(row)) % 4;
+      values[i] = kind == 0 ? 1 : kind == 1 ? 0 : kind == 2 ? rng_.NextDouble() < 0.5 : Any(i);
       if (values[i] == 0 && !MayBeZero()) values[i] = 1;
     }
   }
 
-  // Of magnitudes that are equally likely.
-  int64_t Any() {
+  // All orders of magnitude alike, and every eighth the largest.
+  int64_t Any(size_t index) {
     const int64_t most = model::DTypeBits(type_.dtype) < 16
                              ? std::min<int64_t>(draw_.largest_integer, 127)
                              : draw_.largest_integer;
-    const double magnitude =
-        std::exp(rng_.Uniform(0, std::log(static_cast<double>(most) + 1))) - 0.5;
-    const auto value = std::clamp<int64_t>(std::llround(magnitude), 0, most);
-    if (type_.dtype == DType::kBool) return value > 1;
+    if (type_.dtype == DType::kBool) return rng_.NextDouble() < 0.5;
+    const double drawn = std::exp(rng_.Uniform(0, std::log(static_cast<double>(most) + 1))) - 0.5;
+    const int64_t value =
+        index % 8 == 0 ? most : std::clamp<int64_t>(std::llround(drawn), 0, most);
     return MayBeNegative() && rng_.NextDouble() < 0.5 ? -value : value;
   }
 

@@ -64,13 +64,6 @@ bool IsExact(const Graph& graph, const Node& node) {
   }
 }
 
-// Where an infinity is the value of ordinary numbers.
-bool HasPoles(const Node& node) {
-  static constexpr const char* kPoles[] = {"Div", "Log",        "LogSoftmax",
-                                           "Pow", "Reciprocal", "ReduceLogSum"};
-  return IsOneOf(node.op, kPoles);
-}
-
 template <typename Test>
 bool AnyElement(const Tensor& tensor, Test test) {
   std::vector<double> chunk(kChunk);
@@ -85,6 +78,21 @@ bool AnyElement(const Tensor& tensor, Test test) {
 
 bool HasInfinity(const Tensor& tensor) {
   return AnyElement(tensor, [](double value) { return std::isinf(value); });
+}
+
+bool HasZero(const Tensor& tensor) {
+  return AnyElement(tensor, [](double value) { return value == 0; });
+}
+
+// Whether an infinity may be the value of ordinary numbers: a pole is at zero.
+bool IsAtPole(const Node& node, std::span<const Tensor* const> inputs) {
+  if (node.op == "Div") return HasZero(*inputs[1]);
+  if (node.op == "Pow") {
+    const auto is_negative = [](double value) { return value < 0; };
+    return AnyElement(*inputs[1], is_negative) && HasZero(*inputs[0]);
+  }
+  static constexpr const char* kOfOne[] = {"Log", "LogSoftmax", "Reciprocal", "ReduceLogSum"};
+  return IsOneOf(node.op, kOfOne) && HasZero(*inputs[0]);
 }
 
 // All finite, and none that stands for an infinity.
@@ -126,7 +134,7 @@ void RoundingNoise::Visit(model::NodeId id, std::span<const Tensor* const> input
   if (IsExact(graph_, node)) return;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!model::IsFloat(outputs[i].dtype())) continue;
-    if (!overflowed_ && !HasPoles(node) && HasInfinity(outputs[i])) {
+    if (!overflowed_ && HasInfinity(outputs[i]) && !IsAtPole(node, inputs)) {
       overflowed_ = std::ranges::all_of(
           inputs, [](const Tensor* input) { return input == nullptr || IsOrdinary(*input); });
     }

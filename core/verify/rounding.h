@@ -19,7 +19,7 @@ namespace quotient::verify {
 
 // How far noise moves a result, in units of the rounding error of its type (half a unit in the last
 // place): sums in another order are off by more than one rounding.
-inline constexpr double kNoise = 4;
+inline constexpr double kNoise = 8;
 
 // A hook for eval::Evaluate. One evaluation by one thread.
 class RoundingNoise {

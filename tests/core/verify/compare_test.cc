@@ -97,7 +97,7 @@ TEST(CompareTest, WhatRoundingMovesIsForgivenUpToALimit) {
   const Tensor original = Floats({1, 1, 1, 1});
   const std::vector<float> deviation = {1e-4f, 1e-4f, 1e-4f, 1e-4f};
   const Conditioning conditioning{deviation};
-  Difference difference = Compare(original, Floats({1.0004f, 1, 1, 1}), kTolerance, &conditioning);
+  Difference difference = Compare(original, Floats({1.00025f, 1, 1, 1}), kTolerance, &conditioning);
   EXPECT_LT(difference.relative_error, kTolerance);
   EXPECT_EQ(difference.told, std::vector<bool>(4, true));
   EXPECT_FALSE(difference.has_doubts);
