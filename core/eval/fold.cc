@@ -198,7 +198,7 @@ void Folder::FoldByEvaluation(const Node& node) {
     inputs.back() = &known.back().tensor;
   }
   if (!IsWorthEvaluating(node, origin_bytes)) return;
-  absl::StatusOr<std::vector<Tensor>> outputs = ops::EvaluateNode(node, inputs, limits_.threads);
+  absl::StatusOr<std::vector<Tensor>> outputs = ops::FoldNode(node, inputs, limits_.threads);
   if (!outputs.ok()) return;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].valid()) Keep(node.outputs[i], {std::move((*outputs)[i]), origin_bytes});

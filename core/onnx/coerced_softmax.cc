@@ -1,5 +1,6 @@
 #include "core/onnx/coerced_softmax.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,17 @@ namespace quotient::onnx {
 using model::Graph;
 using model::Node;
 using model::ValueId;
+
+namespace {
+
+// Its dimension of 0 is one, and no copy of another. Elsewhere the attribute would ask for
+// opset 14.
+bool IsEmpty(const model::TensorType& type) {
+  return type.has_rank() && std::any_of(type.shape->begin(), type.shape->end(),
+                                        [](const model::Dim& dim) { return dim.Is(0); });
+}
+
+}  // namespace
 
 CoercedSoftmax AddCoercedSoftmax(Node node, NamePool& names, Graph& graph) {
   CoercedSoftmax coerced;
@@ -28,6 +40,7 @@ CoercedSoftmax AddCoercedSoftmax(Node node, NamePool& names, Graph& graph) {
   const ValueId shape = graph.AddOp("Shape", {input}, {}, name("shape"));
   Node reshape;
   reshape.op = "Reshape";
+  if (IsEmpty(graph.value(input).type)) reshape.attributes.Set("allowzero", int64_t{1});
   reshape.inputs = {normalised, shape};
   reshape.outputs = node.outputs;
   coerced.last = graph.AddNode(std::move(reshape));

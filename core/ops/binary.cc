@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/status_macros.h"
+#include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
@@ -154,6 +155,29 @@ Outputs EvaluatePow(const EvaluateContext& context) {
   return MapElements<2, double>(context, [](double x, double y) { return std::pow(x, y); });
 }
 
+// Powers of integers go through floats in ONNX Runtime: they are certain where those are exact.
+bool PowIsCertain(const EvaluateContext& context, std::span<const Tensor> outputs) {
+  if (model::IsFloat(context.inputs[0]->dtype())) return true;
+  const std::vector<double> exponents = context.inputs[1]->AsDoubles();
+  const bool are_whole = std::all_of(exponents.begin(), exponents.end(), [](double exponent) {
+    return exponent >= 0 && std::trunc(exponent) == exponent;
+  });
+  if (!are_whole) return false;
+  // Compared with the same powers in double, so that those that wrap are seen.
+  const TensorType as_double = model::StaticType(DType::kFloat64, outputs[0].dims());
+  const Tensor powers = EvaluateElementwise<double>(
+      context.inputs.first(2), as_double, context.threads,
+      [](std::span<const std::span<const double>> operands, std::span<double> out) {
+        for (size_t i = 0; i < out.size(); ++i) out[i] = std::pow(operands[0][i], operands[1][i]);
+      });
+  constexpr double kExact = 0x1p53;
+  for (int64_t i = 0; i < powers.elements(); ++i) {
+    const double power = powers.GetDouble(i);
+    if (std::abs(power) > kExact || power != outputs[0].GetDouble(i)) return false;
+  }
+  return true;
+}
+
 // Any number of inputs: `f` adds one more to what the earlier ones gave, `finish` ends it.
 template <typename Storage, typename T, typename F, typename Finish>
 Outputs FoldInputsAs(const EvaluateContext& context, const F& f, const Finish& finish) {
@@ -209,6 +233,19 @@ OpDef AnyRow(const char* name, int since_opset, InferFn infer, EvaluateFn evalua
   return row;
 }
 
+// Sums of several in whatever order.
+OpDef SumRow(const char* name, EvaluateFn evaluate) {
+  OpDef row = AnyRow(name, 8, InferArithmetic<Domain::kFloat>, evaluate);
+  row.is_certain = IsCertainIfTame;
+  return row;
+}
+
+OpDef PowRow() {
+  OpDef row = PairRow("Pow", 7, InferPow, EvaluatePow, false);
+  row.is_certain = PowIsCertain;
+  return row;
+}
+
 OpDef ModRow() {
   OpDef row = PairRow("Mod", 10, InferArithmetic<Domain::kNumeric>, EvaluateMod, false);
   row.attributes = {{"fmod", AttributeDef::Kind::kInt, int64_t{0}}};
@@ -223,13 +260,13 @@ std::span<const OpDef> BinaryOps() {
       PairRow("Sub", 7, InferWithElements<SubElements>, EvaluatePair<kSub>, false),
       PairRow("Mul", 7, InferWithElements<MulElements>, EvaluatePair<kMul>, true),
       PairRow("Div", 7, InferWithElements<DivElements>, EvaluateDiv, false),
-      PairRow("Pow", 7, InferPow, EvaluatePow, false),
+      PowRow(),
       PairRow("PRelu", 7, InferArithmetic<Domain::kNumeric>, EvaluatePair<kPRelu>, false),
       ModRow(),
       AnyRow("Max", 8, InferWithElements<MaxElements>, EvaluateAny<kMax>),
       AnyRow("Min", 8, InferWithElements<MinElements>, EvaluateAny<kMin>),
-      AnyRow("Sum", 8, InferArithmetic<Domain::kFloat>, EvaluateAny<kAdd>),
-      AnyRow("Mean", 8, InferArithmetic<Domain::kFloat>, EvaluateMean),
+      SumRow("Sum", EvaluateAny<kAdd>),
+      SumRow("Mean", EvaluateMean),
   };
   return rows;
 }

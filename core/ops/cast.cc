@@ -1,9 +1,11 @@
 // Cast, CastLike: the same elements as another type.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
@@ -61,6 +63,34 @@ absl::StatusOr<InferResult> InferCastLike(const InferContext& context) {
   return InferCastTo(context, DTypeAt(context, 1));
 }
 
+// The largest and the least number of an integer type, as doubles; the largest of 64 bits is not
+// one, and becomes the next.
+struct IntegerLimits {
+  double least;
+  double beyond;  // the first number above the largest
+};
+
+IntegerLimits LimitsOf(DType dtype) {
+  const int bits = model::DTypeBits(dtype);
+  const bool is_signed = dtype == DType::kInt8 || dtype == DType::kInt16 ||
+                         dtype == DType::kInt32 || dtype == DType::kInt64;
+  return is_signed ? IntegerLimits{-std::ldexp(1, bits - 1), std::ldexp(1, bits - 1)}
+                   : IntegerLimits{0, std::ldexp(1, bits)};
+}
+
+// Floats that an integer type cannot hold are undefined in ONNX. On x86, ONNX Runtime converts to a
+// wider type and drops what does not fit, so that 300 becomes 44 as uint8; other machines saturate.
+bool CastsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+  const Tensor& input = *context.inputs[0];
+  const DType to = context.output_types[0].dtype;
+  if (!model::IsFloat(input.dtype()) || !model::IsInteger(to)) return true;
+  const IntegerLimits limits = LimitsOf(to);
+  const std::vector<double> values = input.AsDoubles();
+  return std::all_of(values.begin(), values.end(), [&](double value) {
+    return std::trunc(value) >= limits.least && value < limits.beyond;  // false for NaN
+  });
+}
+
 template <typename T>
 Tensor Convert(const Tensor& input, const TensorType& type, int threads) {
   const Tensor* inputs[] = {&input};
@@ -70,10 +100,41 @@ Tensor Convert(const Tensor& input, const TensorType& type, int threads) {
                                 });
 }
 
+// As x86 converts: what the wider type, int32 or int64, does not hold becomes its least number, and
+// of that the low bits stay.
+int64_t Truncate(double value, DType to) {
+  constexpr double kInt32 = 0x1p31;
+  constexpr double kInt64 = 0x1p63;
+  const bool is_wide = model::DTypeBits(to) == 64 || to == DType::kUint32;
+  const double limit = is_wide ? kInt64 : kInt32;
+  // The upper half of uint64 is converted apart.
+  if (to == DType::kUint64 && value >= kInt64 && value < 2 * kInt64) {
+    return static_cast<int64_t>(static_cast<uint64_t>(value));
+  }
+  if (to == DType::kUint64 && value >= kInt64) return 0;
+  const double whole = std::trunc(value);
+  return static_cast<int64_t>(whole >= -limit && whole < limit ? whole : -limit);
+}
+
+Tensor ConvertToInteger(const Tensor& input, const TensorType& type, int threads) {
+  std::vector<double> values = input.AsDoubles();
+  NewTensor result(type);
+  ParallelFor(input.elements(), 1 << 15, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t number = Truncate(values[static_cast<size_t>(i)], type.dtype);
+      model::Store(type.dtype, result.bytes, i, std::span<const int64_t>(&number, 1));
+    }
+  });
+  return std::move(result.tensor);
+}
+
 absl::StatusOr<std::vector<Tensor>> EvaluateCast(const EvaluateContext& context) {
   const Tensor& input = *context.inputs[0];
   const TensorType& type = context.output_types[0];
   if (input.dtype() == type.dtype) return std::vector<Tensor>{input};
+  if (model::IsFloat(input.dtype()) && model::IsInteger(type.dtype)) {
+    return std::vector<Tensor>{ConvertToInteger(input, type, context.threads)};
+  }
   // Unsigned 64-bit numbers that become floats are the only integers that int64_t gets wrong.
   const bool as_double = model::IsFloat(input.dtype()) ||
                          (input.dtype() == DType::kUint64 && model::IsFloat(type.dtype));
@@ -95,7 +156,8 @@ std::span<const OpDef> CastOps() {
        .attributes = {{"to", Kind::kInt, {}}, {"saturate", Kind::kInt, Attribute(int64_t{1})}},
        .infer = InferCast,
        .evaluate = EvaluateCast,
-       .accepts = IsCastToComputable},
+       .accepts = IsCastToComputable,
+       .is_certain = CastsCertainly},
       {.name = "CastLike",
        .op_class = OpClass::kUnary,
        .min_inputs = 2,
@@ -105,7 +167,8 @@ std::span<const OpDef> CastOps() {
        .attributes = {{"saturate", Kind::kInt, Attribute(int64_t{1})}},
        .infer = InferCastLike,
        .evaluate = EvaluateCast,
-       .canonicalize = CanonicalizeCastLike},
+       .canonicalize = CanonicalizeCastLike,
+       .is_certain = CastsCertainly},
   };
   return rows;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/status_macros.h"
+#include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
@@ -77,7 +78,8 @@ std::span<const OpDef> CumSumOps() {
                       {"reverse", Kind::kInt, Attribute(int64_t{0})}},
        .axes = {"axis"},
        .infer = InferCumSum,
-       .evaluate = EvaluateCumSum},
+       .evaluate = EvaluateCumSum,
+       .is_certain = IsCertainIfTame},
   };
   return rows;
 }

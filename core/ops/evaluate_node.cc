@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/ops/certain.h"
 #include "core/ops/op.h"
 #include "core/ops/support.h"
 
@@ -100,6 +101,48 @@ std::vector<Tensor> EmptyTensors(std::span<const TensorType> types) {
   return tensors;
 }
 
+absl::StatusOr<std::vector<Tensor>> Evaluate(const Node& node,
+                                             std::span<const Tensor* const> inputs, int threads,
+                                             bool must_be_certain) {
+  const OpDef* op = FindOp(node.op);
+  if (op == nullptr || op->evaluate == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("operator ", node.op, " is not evaluated"));
+  }
+  KnownInputs known(inputs);
+  for (const TensorType& type : known.types) {
+    if (type.dtype != DType::kUndefined) QUOTIENT_RETURN_IF_ERROR(CheckComputable(type));
+  }
+  Node canonical;
+  canonical.op = node.op;
+  canonical.attributes = node.attributes;
+  canonical.inputs = node.inputs;
+  canonical.outputs = node.outputs;
+  QUOTIENT_RETURN_IF_ERROR(Canonicalize(canonical, known.inputs));
+  op = FindOp(canonical.op);
+  if (op->accepts != nullptr && !op->accepts(canonical)) {
+    return absl::UnimplementedError(
+        absl::StrCat(node.op, model::ToString(canonical.attributes), " is not evaluated"));
+  }
+  std::vector<const Tensor*> tensors(std::max<size_t>(canonical.inputs.size(), op->min_inputs));
+  std::vector<InferInput> infer_inputs(tensors.size());
+  for (size_t i = 0; i < canonical.inputs.size(); ++i) {
+    if (!canonical.inputs[i].valid()) continue;
+    tensors[i] = inputs[i];
+    infer_inputs[i] = known.inputs[i];
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<TensorType> types,
+                            StaticOutputTypes(*op, canonical, infer_inputs));
+  const EvaluateContext context{canonical.attributes, tensors, types, threads};
+  // Evaluators may do work per axis: an axis of an empty tensor can be as long as a number gets.
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<Tensor> outputs,
+                            HasNoElements(types) ? EmptyTensors(types) : op->evaluate(context));
+  if (must_be_certain && !IsCertain(*op, context, outputs)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("runtimes may differ on this ", canonical.op));
+  }
+  return outputs;
+}
+
 }  // namespace
 
 std::optional<Elements> ElementsOf(const Tensor& tensor) {
@@ -132,37 +175,12 @@ absl::StatusOr<InferResult> InferNode(const OpDef& op, const InferContext& conte
 absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node,
                                                  std::span<const Tensor* const> inputs,
                                                  int threads) {
-  const OpDef* op = FindOp(node.op);
-  if (op == nullptr || op->evaluate == nullptr) {
-    return absl::UnimplementedError(absl::StrCat("operator ", node.op, " is not evaluated"));
-  }
-  KnownInputs known(inputs);
-  for (const TensorType& type : known.types) {
-    if (type.dtype != DType::kUndefined) QUOTIENT_RETURN_IF_ERROR(CheckComputable(type));
-  }
-  Node canonical;
-  canonical.op = node.op;
-  canonical.attributes = node.attributes;
-  canonical.inputs = node.inputs;
-  canonical.outputs = node.outputs;
-  QUOTIENT_RETURN_IF_ERROR(Canonicalize(canonical, known.inputs));
-  op = FindOp(canonical.op);
-  if (op->accepts != nullptr && !op->accepts(canonical)) {
-    return absl::UnimplementedError(
-        absl::StrCat(node.op, model::ToString(canonical.attributes), " is not evaluated"));
-  }
-  std::vector<const Tensor*> tensors(std::max<size_t>(canonical.inputs.size(), op->min_inputs));
-  std::vector<InferInput> infer_inputs(tensors.size());
-  for (size_t i = 0; i < canonical.inputs.size(); ++i) {
-    if (!canonical.inputs[i].valid()) continue;
-    tensors[i] = inputs[i];
-    infer_inputs[i] = known.inputs[i];
-  }
-  QUOTIENT_ASSIGN_OR_RETURN(std::vector<TensorType> types,
-                            StaticOutputTypes(*op, canonical, infer_inputs));
-  // Evaluators may do work per axis: an axis of an empty tensor can be as long as a number gets.
-  if (HasNoElements(types)) return EmptyTensors(types);
-  return op->evaluate({canonical.attributes, tensors, types, threads});
+  return Evaluate(node, inputs, threads, /*must_be_certain=*/false);
+}
+
+absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node,
+                                             std::span<const Tensor* const> inputs, int threads) {
+  return Evaluate(node, inputs, threads, /*must_be_certain=*/true);
 }
 
 }  // namespace quotient::ops

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
@@ -321,6 +322,22 @@ absl::StatusOr<std::vector<Tensor>> EvaluateScatterNd(const EvaluateContext& con
   return std::vector<Tensor>{std::move(result.tensor)};
 }
 
+// Updates may be made in any order, so that no block may be named twice unless they commute and
+// stay finite; and products of many do not stay so for sure.
+bool ScattersCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+  const Tensor& data = *context.inputs[0];
+  const Tensor& indices = *context.inputs[1];
+  const auto blocks = BlockIndexOf(data.dims().size(), *indices.type().shape, 0);
+  if (!blocks.ok()) return false;
+  auto targets = NamedBlocks(data, indices, *blocks);
+  if (!targets.ok()) return false;
+  std::sort(targets->begin(), targets->end());
+  if (std::adjacent_find(targets->begin(), targets->end()) == targets->end()) return true;
+  const std::string reduction = context.attributes.GetString("reduction", "none");
+  if (reduction == "none") return false;
+  return !model::IsFloat(data.dtype()) || (reduction != "mul" && AreTame(context));
+}
+
 }  // namespace
 
 std::span<const OpDef> GatherOps() {
@@ -364,7 +381,8 @@ std::span<const OpDef> GatherOps() {
        .attributes = {{"reduction", Kind::kString, Attribute(std::string("none"))}},
        .infer = InferScatterNd,
        .evaluate = EvaluateScatterNd,
-       .accepts = KnowsReduction},
+       .accepts = KnowsReduction,
+       .is_certain = ScattersCertainly},
   };
   return rows;
 }

@@ -363,12 +363,20 @@ OpDef BatchNormalizationRow() {
   return row;
 }
 
+// ONNX Runtime computes moments in the stash type, which is float32 unless the node says otherwise.
+bool HasPreciseMoments(const EvaluateContext& context, std::span<const Tensor>) {
+  const int64_t stash_type = context.attributes.GetInt("stash_type", 1);
+  return context.inputs[0]->dtype() != DType::kFloat64 ||
+         stash_type == static_cast<int64_t>(DType::kFloat64);
+}
+
 // Since 21 scale and bias have one element per channel; before, one per group.
 OpDef GroupNormalizationRow() {
   OpDef row =
       ChannelRow("GroupNormalization", 21, 3, InferGroupNormalization, EvaluateGroupNormalization);
   row.attributes.push_back({"num_groups", AttributeDef::Kind::kInt, std::nullopt});
   row.attributes.push_back(StashTypeDef());
+  row.is_certain = HasPreciseMoments;
   return row;
 }
 

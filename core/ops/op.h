@@ -160,6 +160,10 @@ struct OpDef {
   // Whether we understand these attribute values and this set of inputs; asked of the canonical
   // node. Null: always. A node that is not accepted is opaque.
   bool (*accepts)(const model::Node& node) = nullptr;
+  // The operator's own part of IsCertain (certain.h): whether every runtime computes these outputs,
+  // within rounding. Null: always.
+  bool (*is_certain)(const EvaluateContext& context,
+                     std::span<const model::Tensor> outputs) = nullptr;
 };
 
 // The row of an operator; null if there is none: opaque. Thread-safe.
@@ -190,5 +194,11 @@ std::optional<Elements> ElementsOf(const model::Tensor& tensor);
 // element type is not computable.
 absl::StatusOr<std::vector<model::Tensor>> EvaluateNode(
     const model::Node& node, std::span<const model::Tensor* const> inputs, int threads);
+
+// The same for a node that its outputs shall replace in a model: FAILED_PRECONDITION too where it
+// is not certain that a runtime computes the same (certain.h).
+absl::StatusOr<std::vector<model::Tensor>> FoldNode(const model::Node& node,
+                                                    std::span<const model::Tensor* const> inputs,
+                                                    int threads);
 
 }  // namespace quotient::ops

@@ -40,6 +40,21 @@ absl::StatusOr<Ints> KernelShape(const AttributeMap& attributes) {
 
 bool CeilMode(const AttributeMap& attributes) { return attributes.GetInt("ceil_mode", 0) != 0; }
 
+// A window that is larger than the padded input: it has no positions. ONNX Runtime runs such pools,
+// and its division rounds towards zero, so that a stride finds it one position after all.
+bool IsTooLarge(const Window& window, size_t axis, const model::Dim& input) {
+  return window.pads_known && input.is_number() &&
+         input.number() < window.Extent(axis) - window.Padding(axis);
+}
+
+absl::StatusOr<model::Dim> PooledDim(const Window& window, size_t axis, const model::Dim& input,
+                                     bool ceil_mode) {
+  if (!IsTooLarge(window, axis, input)) return OutputDim(window, axis, input, ceil_mode);
+  const bool is_empty =
+      window.strides[axis] == 1 && input.number() + 1 == window.Extent(axis) - window.Padding(axis);
+  return is_empty ? model::Dim(0) : model::Dim();
+}
+
 template <Domain domain>
 absl::StatusOr<InferResult> InferPool(const InferContext& context) {
   const DType dtype = DTypeAt(context, 0);
@@ -53,12 +68,24 @@ absl::StatusOr<InferResult> InferPool(const InferContext& context) {
   Shape shape = *input;
   for (size_t axis = 0; axis < window.axes(); ++axis) {
     QUOTIENT_ASSIGN_OR_RETURN(
-        shape[axis + 2], OutputDim(window, axis, (*input)[axis + 2], CeilMode(context.attributes)));
+        shape[axis + 2], PooledDim(window, axis, (*input)[axis + 2], CeilMode(context.attributes)));
   }
   return OneOutput(TensorType(dtype, std::move(shape)));
 }
 
+// Where auto_pad asks for padding, ONNX Runtime computes it without regard to dilations, and fails
+// or reads beside the input in ceil_mode, which ONNX's reference does not know there.
+bool IsAutoPadDisputed(const AttributeMap& attributes) {
+  const Ints dilations = attributes.GetInts("dilations");
+  return attributes.GetString("auto_pad", "NOTSET").starts_with("SAME") &&
+         (CeilMode(attributes) ||
+          std::any_of(dilations.begin(), dilations.end(), [](int64_t d) { return d != 1; }));
+}
+
+bool KnowsPool(const model::Node& node) { return !IsAutoPadDisputed(node.attributes); }
+
 absl::Status CanonicalizePool(model::Node& node, std::span<const InferInput> inputs) {
+  if (IsAutoPadDisputed(node.attributes)) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const Ints kernel, KernelShape(node.attributes));
   const TensorType* type = InputAt(inputs, 0).type;
   Shape shape(kernel.size() + 2);
@@ -205,7 +232,8 @@ OpDef WindowRow(const char* name, int since_opset, InferFn infer, EvaluateFn eva
                          {own_attribute, Kind::kInt, int64_t{0}}},
           .infer = infer,
           .evaluate = evaluate,
-          .canonicalize = CanonicalizePool};
+          .canonicalize = CanonicalizePool,
+          .accepts = KnowsPool};
 }
 
 template <Reduction reduction>

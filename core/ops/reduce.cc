@@ -1,6 +1,7 @@
 // Reductions along axes: Reduce*, ArgMax, ArgMin.
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -79,7 +80,7 @@ absl::StatusOr<InferResult> InferReduceProd(const InferContext& context) {
   QUOTIENT_ASSIGN_OR_RETURN(InferResult result, InferReduce<Domain::kNumeric>(context));
   const Elements* elements = ElementsAt(context, 0);
   const bool whole = result.types[0].is_static() && result.types[0].elements() == 1;
-  if (elements == nullptr || !whole) return result;
+  if (elements == nullptr || elements->empty() || !whole) return result;
   Element product(1);
   for (const Element& element : *elements) product = MulElements(product, element);
   result.elements = Elements{product};
@@ -117,6 +118,40 @@ Outputs EvaluateReduce(const EvaluateContext& context) {
       Reduce(reduction, input, axes, context.output_types[0], context.threads)};
 }
 
+// What all elements together come to in magnitude: no output is larger, however they are grouped.
+template <Reduction reduction>
+double OutputBound(const Tensor& input) {
+  double bound = reduction == Reduction::kProd ? 1 : 0;
+  for (double value : input.AsDoubles()) {
+    const double magnitude = std::abs(value);
+    if constexpr (reduction == Reduction::kProd) {
+      bound *= std::max(1.0, magnitude);
+    } else {
+      bound += reduction == Reduction::kSumSquare ? magnitude * magnitude : magnitude;
+    }
+  }
+  return bound;
+}
+
+// Integers that overflow wrap in one runtime and saturate in another, some of which reduce in
+// double or float32; roots and logarithms of integers are rounded in different ways. Products of
+// floats can overflow on the way to a small one.
+template <Reduction reduction>
+bool ReducesCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+  const Tensor& input = *context.inputs[0];
+  if constexpr (reduction == Reduction::kMax || reduction == Reduction::kMin) return true;
+  if (model::IsFloat(input.dtype())) {
+    constexpr double kMostProduct = 0x1p100;
+    return reduction != Reduction::kProd || OutputBound<Reduction::kProd>(input) < kMostProduct;
+  }
+  if (reduction == Reduction::kL2 || reduction == Reduction::kLogSum ||
+      reduction == Reduction::kLogSumExp) {
+    return false;
+  }
+  const bool is_narrow = input.dtype() == DType::kInt32 || input.dtype() == DType::kUint32;
+  return OutputBound<reduction>(input) < (is_narrow ? 0x1p31 : 0x1p53);
+}
+
 // ONNX's texts disagree on what these do to each element when they reduce along no axis.
 bool ReducesForSure(const model::Node& node) {
   return node.attributes.GetInt("noop_with_empty_axes", 0) == 0;
@@ -136,17 +171,20 @@ absl::StatusOr<InferResult> InferArg(const InferContext& context) {
 }
 
 // Index of the extreme element along each line; the first or the last of equal ones.
-template <typename T, bool largest>
+template <typename T, bool largest, typename Compared>
 int64_t ExtremeIndex(std::span<const T> line, bool last) {
   size_t best = 0;
   for (size_t i = 1; i < line.size(); ++i) {
-    const bool better = largest ? line[i] > line[best] : line[i] < line[best];
-    if (better || (last && line[i] == line[best])) best = i;
+    const auto value = static_cast<Compared>(line[i]);
+    const auto extreme = static_cast<Compared>(line[best]);
+    const bool better = largest ? value > extreme : value < extreme;
+    if (better || (last && value == extreme)) best = i;
   }
   return static_cast<int64_t>(best);
 }
 
-template <typename T, bool largest>
+// T is what elements are loaded as, Compared what they are compared as.
+template <typename T, bool largest, typename Compared = T>
 Outputs ArgAs(const EvaluateContext& context) {
   const Tensor& input = *context.inputs[0];
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis,
@@ -162,7 +200,7 @@ Outputs ArgAs(const EvaluateContext& context) {
       for (int64_t k = 0; k < length; ++k) {
         input.Load(from + k * inner, std::span(line).subspan(k, 1));
       }
-      const int64_t index = ExtremeIndex<T, largest>(line, last);
+      const int64_t index = ExtremeIndex<T, largest, Compared>(line, last);
       model::Store(DType::kInt64, result.bytes, i, std::span<const int64_t>(&index, 1));
     }
   });
@@ -171,7 +209,9 @@ Outputs ArgAs(const EvaluateContext& context) {
 
 template <bool largest>
 Outputs EvaluateArg(const EvaluateContext& context) {
-  if (model::IsFloat(context.inputs[0]->dtype())) return ArgAs<double, largest>(context);
+  const DType dtype = context.inputs[0]->dtype();
+  if (model::IsFloat(dtype)) return ArgAs<double, largest>(context);
+  if (dtype == DType::kUint64) return ArgAs<int64_t, largest, uint64_t>(context);
   return ArgAs<int64_t, largest>(context);
 }
 
@@ -193,7 +233,8 @@ OpDef ReduceRow(const char* name, InferFn infer, bool identity_on_elements) {
             .axes = {"axes"},
             .infer = infer,
             .evaluate = EvaluateReduce<reduction>,
-            .canonicalize = CanonicalizeReduce};
+            .canonicalize = CanonicalizeReduce,
+            .is_certain = ReducesCertainly<reduction>};
   if (!identity_on_elements) row.accepts = ReducesForSure;
   return row;
 }

@@ -1,11 +1,13 @@
 // Resize: sampling on another grid, to the nearest element or linearly between neighbours.
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "core/base/status_macros.h"
+#include "core/ops/certain.h"
 #include "core/ops/families.h"
 #include "core/ops/mapped_copy.h"
 #include "core/ops/resize_grid.h"
@@ -280,6 +282,39 @@ absl::StatusOr<std::vector<Tensor>> EvaluateResize(const EvaluateContext& contex
                                        : EvaluateLinear(context, *grids);
 }
 
+bool HasFewBinaryPlaces(double number) { return number * 1024 == std::trunc(number * 1024); }
+
+// Whether a coordinate is rounded to the same index by whoever computes it. It is exact for
+// everybody where it and the scale have few binary places; else it may end up a little beside.
+bool RoundsCertainly(const std::string& rounding, double coordinate, const AxisGrid& grid) {
+  if (HasFewBinaryPlaces(grid.scale) && HasFewBinaryPlaces(coordinate)) return true;
+  const int64_t size = grid.in;
+  const double slack = 1e-6 * static_cast<double>(size + 1);
+  const auto index = [&](double x) {
+    return std::clamp<int64_t>(RoundToIndex(rounding, static_cast<float>(x), size), 0, size - 1);
+  };
+  return index(coordinate - slack) == index(coordinate + slack);
+}
+
+// Regions of interest are computed in several ways, which differ beyond rounding at their borders;
+// interpolated integers are cut off, so that one rounding makes them another number.
+bool ResizesCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+  if (IsCrop(context.attributes)) return false;
+  const Tensor& input = *context.inputs[0];
+  if (!IsNearest(context.attributes)) return model::IsFloat(input.dtype()) && IsTame(input);
+  const auto grids = GridsOf(context.attributes, input.dims());
+  if (!grids.ok() || !grids->has_value()) return false;
+  const std::string transformation = ResizeTransformation(context.attributes);
+  const std::string rounding = context.attributes.GetString("nearest_mode", "round_prefer_floor");
+  for (const AxisGrid& grid : **grids) {
+    for (int64_t i = 0; i < grid.out; ++i) {
+      const double at = Coordinate<double>(transformation, grid, i);
+      if (!RoundsCertainly(rounding, at, grid)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::span<const OpDef> ResizeOps() {
@@ -308,7 +343,8 @@ std::span<const OpDef> ResizeOps() {
        .infer = InferResize,
        .evaluate = EvaluateResize,
        .canonicalize = CanonicalizeResize,
-       .accepts = KnowsResize},
+       .accepts = KnowsResize,
+       .is_certain = ResizesCertainly},
   };
   return rows;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -43,23 +44,60 @@ std::optional<Elements> ParameterElements(const AttributeMap& attributes, const 
 
 // Axes or steps, which may be left out; nothing if they are there and not known.
 std::optional<Ints> ParameterInts(const AttributeMap& attributes, const char* name,
-                                  std::span<const InferInput> inputs, size_t slot, Ints otherwise) {
+                                  std::span<const InferInput> inputs, size_t slot,
+                                  const std::optional<Ints>& otherwise) {
   const std::optional<Elements> elements = ParameterElements(attributes, name, inputs, slot);
   if (elements.has_value()) return AllNumbers(*elements);
-  return InputAt(inputs, slot).type != nullptr ? std::nullopt : std::optional(otherwise);
+  return InputAt(inputs, slot).type != nullptr ? std::nullopt : otherwise;
 }
 
-// What is sliced, by axis in increasing order. Nothing if it is not even known which axes and
-// steps.
+// The axes that are sliced where none are named: as many as any of the other parameters has
+// numbers. Nothing if that is not known.
+std::optional<Ints> LeadingAxes(const AttributeMap& attributes,
+                                std::span<const InferInput> inputs) {
+  const std::pair<const char*, size_t> parameters[] = {{"starts", 1}, {"ends", 2}, {"steps", 4}};
+  for (const auto& [name, slot] : parameters) {
+    std::optional<int64_t> count;
+    if (const auto elements = ParameterElements(attributes, name, inputs, slot)) {
+      count = static_cast<int64_t>(elements->size());
+    } else if (const TensorType* type = InputAt(inputs, slot).type;
+               type != nullptr && type->has_rank() && type->rank() == 1 &&
+               type->dim(0).is_number()) {
+      count = type->dim(0).number();
+    }
+    if (!count.has_value() || *count > kMaxElements) continue;
+    Ints axes(static_cast<size_t>(*count));
+    std::iota(axes.begin(), axes.end(), 0);
+    return axes;
+  }
+  return std::nullopt;
+}
+
+// Behind a negative step the largest number of 32 or 64 bits means "up to the first element" in
+// ONNX Runtime, and "up to the last one", so nothing, in the standard.
+bool IsDisputedEnd(int64_t end, int64_t step) {
+  return step < 0 && (end == kLarge || end == kToTheEnd);
+}
+
+bool HasNoDisputedEnd(const Node& node) {
+  const Ints* ends = node.attributes.FindInts("ends");
+  const Ints* steps = node.attributes.FindInts("steps");
+  if (ends == nullptr || steps == nullptr || ends->size() != steps->size()) return true;
+  for (size_t i = 0; i < ends->size(); ++i) {
+    if (IsDisputedEnd((*ends)[i], (*steps)[i])) return false;
+  }
+  return true;
+}
+
+// What is sliced, by axis in increasing order. An end that is disputed is not known. Nothing if it
+// is not even known which axes and steps.
 absl::StatusOr<std::optional<std::vector<AxisSlice>>> SlicesOf(const AttributeMap& attributes,
                                                                std::span<const InferInput> inputs,
                                                                int64_t rank) {
   std::optional<Elements> starts = ParameterElements(attributes, "starts", inputs, 1);
   std::optional<Elements> ends = ParameterElements(attributes, "ends", inputs, 2);
-  const size_t count = starts.has_value() ? starts->size() : ends.has_value() ? ends->size() : rank;
-  Ints all_axes;
-  for (size_t i = 0; i < count; ++i) all_axes.push_back(static_cast<int64_t>(i));
-  const std::optional<Ints> axes = ParameterInts(attributes, "axes", inputs, 3, all_axes);
+  const std::optional<Ints> leading = LeadingAxes(attributes, inputs);
+  const std::optional<Ints> axes = ParameterInts(attributes, "axes", inputs, 3, leading);
   if (!axes.has_value()) return std::nullopt;
   const std::optional<Ints> steps =
       ParameterInts(attributes, "steps", inputs, 4, Ints(axes->size(), 1));
@@ -75,7 +113,9 @@ absl::StatusOr<std::optional<std::vector<AxisSlice>>> SlicesOf(const AttributeMa
   for (size_t i = 0; i < axes->size(); ++i) {
     const int64_t axis = (*axes)[i] + ((*axes)[i] < 0 ? rank : 0);
     if ((*steps)[i] == 0) return ShapeError("Slice with a step of 0");
-    slices.push_back({axis, (*starts)[i], (*ends)[i], (*steps)[i]});
+    Element end = (*ends)[i];
+    if (end.is_number() && IsDisputedEnd(end.number(), (*steps)[i])) end = Element();
+    slices.push_back({axis, (*starts)[i], end, (*steps)[i]});
   }
   std::sort(slices.begin(), slices.end(),
             [](const AxisSlice& a, const AxisSlice& b) { return a.axis < b.axis; });
@@ -249,7 +289,8 @@ std::span<const OpDef> SliceOps() {
                       {4, "steps", Kind::kInts}},
        .infer = InferSlice,
        .evaluate = EvaluateSlice,
-       .canonicalize = CanonicalizeSlice},
+       .canonicalize = CanonicalizeSlice,
+       .accepts = HasNoDisputedEnd},
   };
   return rows;
 }

@@ -164,6 +164,12 @@ std::optional<int64_t> RangeCount(int64_t start, int64_t limit, int64_t delta) {
   return distance / delta + (distance % delta != 0 ? 1 : 0);
 }
 
+// The same with a distance that was rounded: runtimes subtract in the element type.
+std::optional<int64_t> CountInFloat32(const std::vector<double>& range) {
+  const double distance = static_cast<float>(range[1]) - static_cast<float>(range[0]);
+  return RangeCount(0.0, static_cast<float>(distance), range[2]);
+}
+
 // The three numbers if they are known; their common type says how to count.
 absl::StatusOr<InferResult> InferRange(const InferContext& context) {
   QUOTIENT_ASSIGN_OR_RETURN(const DType dtype, CommonDType(context, 0, 3));
@@ -194,6 +200,7 @@ absl::StatusOr<InferResult> InferRange(const InferContext& context) {
     }
     count = RangeCount(values[0], values[1], values[2]);
     if (!count.has_value()) return ShapeError("Range with a step of ", values[2]);
+    if (dtype != DType::kFloat64 && count != CountInFloat32(values)) return result;
   }
   if (count.has_value()) dim = *count;
   return result;

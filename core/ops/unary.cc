@@ -1,5 +1,6 @@
 // Element-wise operators of one tensor.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -217,6 +218,22 @@ Outputs EvaluateClip(const EvaluateContext& context) {
   return ClipAs<int64_t>(context);
 }
 
+// ONNX Runtime takes the largest finite numbers for bounds that are left out. Which NaN wins of a
+// bound and an element differs too.
+bool ClipsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+  if (!model::IsFloat(context.inputs[0]->dtype())) return true;
+  const auto is_finite = [](double value) { return std::isfinite(value); };
+  const std::vector<double> values = context.inputs[0]->AsDoubles();
+  return std::all_of(values.begin(), values.end(), is_finite) &&
+         !std::isnan(context.attributes.GetFloat("min", 0)) &&
+         !std::isnan(context.attributes.GetFloat("max", 0));
+}
+
+// With tanh, ONNX Runtime has the constants of the formula in float32 only.
+bool GeluIsCertain(const EvaluateContext& context, std::span<const Tensor>) {
+  return context.inputs[0]->dtype() != DType::kFloat64;
+}
+
 // --- Rows ---
 
 OpDef Row(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
@@ -255,12 +272,14 @@ OpDef GeluRow() {
   OpDef row = FloatRowWith<Gelu>(
       "Gelu", 20, {{"approximate", AttributeDef::Kind::kString, std::string("none")}});
   row.accepts = AcceptsGelu;
+  row.is_certain = GeluIsCertain;
   return row;
 }
 
 OpDef ClipRow() {
   OpDef row = Row("Clip", 11, InferClip, EvaluateClip);
   row.max_inputs = 3;
+  row.is_certain = ClipsCertainly;
   row.parameters = {{1, "min", Parameter::Kind::kFloat}, {2, "max", Parameter::Kind::kFloat}};
   row.attributes = {{"min", AttributeDef::Kind::kFloat, std::nullopt},
                     {"max", AttributeDef::Kind::kFloat, std::nullopt}};

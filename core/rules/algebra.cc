@@ -279,7 +279,7 @@ std::vector<Equation> Fold(Terms& terms, const SiteMatch& match) {
     node.inputs.push_back(model::ValueId(static_cast<uint32_t>(i)));
   }
   node.outputs = {model::ValueId(0)};
-  const auto outputs = ops::EvaluateNode(node, inputs, /*threads=*/1);
+  const auto outputs = ops::FoldNode(node, inputs, /*threads=*/1);
   if (!outputs.ok() || outputs->size() != 1) return {};
   return {{match.classes[0], terms.Constant((*outputs)[0])}};
 }

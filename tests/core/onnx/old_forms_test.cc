@@ -295,6 +295,14 @@ TEST(CoercedSoftmaxTest, NormalisesTheMatrix) {
   }
 }
 
+TEST(CoercedSoftmaxTest, TakesTensorsWithoutElements) {
+  ASSERT_OK_AND_ASSIGN(
+      Model model,
+      ReadProto(ModelAtOpset(
+          11, "g (float[3,2,0,4] x) => (float[3,2,0,4] y) { y = Softmax<axis = 1>(x) }")));
+  EXPECT_OK(ops::InferTypes(model.graph));
+}
+
 // The rank of what comes before is not declared, only inferred.
 TEST(CoercedSoftmaxTest, IsPlainWhereTheAxisTurnsOutToBeTheLast) {
   ASSERT_OK_AND_ASSIGN(const Model model, ReadProto(ModelAtOpset(11, R"(

@@ -187,6 +187,20 @@ TEST(InferTypesTest, EmptyTensorsAreSlicedAndSplitLikeOthers) {
   EXPECT_EQ(TypeOf(graph, "b"), "float32[0,4611686018427387903]");
 }
 
+// Neither starts nor ends are known here, so that steps alone say how many axes are sliced.
+TEST(InferTypesTest, ASliceOfFewerAxesThanThereAre) {
+  Graph graph = MustParse(R"(graph g {
+    input x: float32[5,3]
+    input starts: int64[1]
+    input ends: int64[1]
+    const steps: int64[1] = [-2]
+    y = Slice(x, starts, ends, _, steps)
+    output y
+  })");
+  ASSERT_OK(InferTypes(graph));
+  EXPECT_EQ(TypeOf(graph, "y"), "float32[?,3]");
+}
+
 // 32-bit arithmetic wraps, so beyond its numbers nothing is known.
 TEST(InferTypesTest, ElementsThatLeaveTheirTypeAreNotKnown) {
   Graph graph = MustParse(R"(graph g {

@@ -186,6 +186,12 @@ TEST(ReduceProd, FollowsElements) {
             "float32[24]");
 }
 
+TEST(ArgMax, ComparesUnsignedNumbersAsSuch) {
+  const char x[] = "const x: uint64[3] = [1, -1, 0]\n";
+  EXPECT_THAT(ValuesOf(absl::StrCat(x, "y = ArgMax(x)")), ElementsAre(1));
+  EXPECT_THAT(ValuesOf(absl::StrCat(x, "y = ArgMin(x)")), ElementsAre(2));
+}
+
 TEST(ArgMax, FirstOrLastOfEqualOnes) {
   const char* x = "const x: float32[2,3] = [1,5,5,7,0,7]\n";
   EXPECT_THAT(ValuesOf(absl::StrCat(x, "y = ArgMax(x) {axis=1}")), ElementsAre(1, 0));

@@ -1,0 +1,60 @@
+#include "core/ops/certain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace quotient::ops {
+namespace {
+
+using model::Tensor;
+
+// A product of three such numbers, summed 2^30 times, is below the largest float32.
+constexpr double kTame = 0x1p31;
+
+// Whether outputs combine many elements, in an order that each runtime chooses for itself.
+bool Accumulates(OpClass op_class) {
+  return op_class == OpClass::kContraction || op_class == OpClass::kReduction ||
+         op_class == OpClass::kNormalization || op_class == OpClass::kWindow;
+}
+
+// ONNX Runtime gives reductions of no elements shapes of its own, and products over an axis of no
+// elements whatever was in the memory.
+bool CombinesNothing(const OpDef& op, const EvaluateContext& context) {
+  return (op.op_class == OpClass::kReduction || op.op_class == OpClass::kContraction) &&
+         context.inputs[0]->elements() == 0;
+}
+
+}  // namespace
+
+bool IsTame(const Tensor& tensor) {
+  if (!model::IsFloat(tensor.dtype())) return true;
+  constexpr int64_t kBlock = 1024;
+  std::vector<double> block(static_cast<size_t>(std::min(kBlock, tensor.elements())));
+  for (int64_t begin = 0; begin < tensor.elements(); begin += kBlock) {
+    const auto part =
+        std::span(block).first(static_cast<size_t>(std::min(kBlock, tensor.elements() - begin)));
+    tensor.Load(begin, part);
+    for (double value : part) {
+      if (!(std::abs(value) <= kTame)) return false;  // also NaN
+    }
+  }
+  return true;
+}
+
+bool AreTame(const EvaluateContext& context) {
+  return std::all_of(context.inputs.begin(), context.inputs.end(),
+                     [](const Tensor* input) { return input == nullptr || IsTame(*input); });
+}
+
+bool IsCertainIfTame(const EvaluateContext& context, std::span<const Tensor>) {
+  return AreTame(context);
+}
+
+bool IsCertain(const OpDef& op, const EvaluateContext& context, std::span<const Tensor> outputs) {
+  if (CombinesNothing(op, context)) return false;
+  if (Accumulates(op.op_class) && !AreTame(context)) return false;
+  return op.is_certain == nullptr || op.is_certain(context, outputs);
+}
+
+}  // namespace quotient::ops
