@@ -64,8 +64,11 @@ std::string OperatorText(const NodeProto& node) {
 
 class GraphBuilder {
  public:
-  explicit GraphBuilder(Skeleton& skeleton)
-      : skeleton_(skeleton), proto_(skeleton.proto.graph()), source_(skeleton.weights()) {
+  GraphBuilder(const ReadOptions& options, Skeleton& skeleton)
+      : options_(options),
+        skeleton_(skeleton),
+        proto_(skeleton.proto.graph()),
+        source_(skeleton.weights()) {
     for (const FunctionProto& function : skeleton.proto.functions()) {
       functions_.insert(absl::StrCat(CanonicalDomain(function.domain()), ".", function.name()));
     }
@@ -207,6 +210,11 @@ class GraphBuilder {
     }
     if (const auto objection = Objection(proto, skeleton_.opset)) {
       Object(NodeLabel(index, proto), *objection);
+      return AddOpaqueNode(proto);
+    }
+    if (const auto why = options_.opaque_nodes.find(proto.output(0));
+        why != options_.opaque_nodes.end()) {
+      Object(NodeLabel(index, proto), why->second);
       return AddOpaqueNode(proto);
     }
     const NodeInputs inputs = InputsOf(proto);
@@ -351,6 +359,7 @@ class GraphBuilder {
     return *names_;
   }
 
+  const ReadOptions& options_;
   Skeleton& skeleton_;
   const GraphProto& proto_;
   const WeightSource source_;
@@ -368,8 +377,9 @@ class GraphBuilder {
 
 }  // namespace
 
-absl::StatusOr<Graph> BuildGraph(const std::vector<int>& order, Skeleton& skeleton) {
-  return GraphBuilder(skeleton).Build(order);
+absl::StatusOr<Graph> BuildGraph(const std::vector<int>& order, const ReadOptions& options,
+                                 Skeleton& skeleton) {
+  return GraphBuilder(options, skeleton).Build(order);
 }
 
 }  // namespace quotient::onnx

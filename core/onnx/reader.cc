@@ -117,7 +117,7 @@ absl::StatusOr<Model> Read(absl::string_view model_bytes,
   if (model.inlined_calls > 0) {
     QUOTIENT_ASSIGN_OR_RETURN(order, CheckStructure(skeleton->proto, limits));
   }
-  QUOTIENT_ASSIGN_OR_RETURN(model.graph, BuildGraph(order, *skeleton));
+  QUOTIENT_ASSIGN_OR_RETURN(model.graph, BuildGraph(order, options, *skeleton));
   skeleton->opaque_ops = OpaqueOperators(model.graph, *skeleton);
   QUOTIENT_RETURN_IF_ERROR(model::Validate(model.graph));
   DescribeModel(*skeleton, model);

@@ -71,10 +71,12 @@ void Substitute(const Bindings& bindings, TensorType& type) {
   }
 }
 
-absl::Status VisitAll(Graph& graph, GraphInference::Declared declared) {
+absl::Status VisitAll(Graph& graph, GraphInference::Declared declared, NodeId* senseless) {
   GraphInference inference(graph, declared);
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    QUOTIENT_RETURN_IF_ERROR(inference.Visit(NodeId(i)));
+    const absl::Status status = inference.Visit(NodeId(i));
+    if (!status.ok() && senseless != nullptr) *senseless = NodeId(i);
+    QUOTIENT_RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();
 }
@@ -161,8 +163,8 @@ absl::Status GraphInference::SetTypes(const Node& node, InferResult result) {
   return absl::OkStatus();
 }
 
-absl::Status InferTypes(Graph& graph) {
-  return VisitAll(graph, GraphInference::Declared::kMustFit);
+absl::Status InferTypes(Graph& graph, NodeId* senseless) {
+  return VisitAll(graph, GraphInference::Declared::kMustFit, senseless);
 }
 
 absl::StatusOr<Graph> BindShapes(const Graph& graph,
@@ -183,7 +185,7 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph,
     }
   }
   for (Value& value : bound.values) Substitute(bindings, value.type);
-  QUOTIENT_RETURN_IF_ERROR(VisitAll(bound, GraphInference::Declared::kMayBeStale));
+  QUOTIENT_RETURN_IF_ERROR(VisitAll(bound, GraphInference::Declared::kMayBeStale, nullptr));
   return bound;
 }
 

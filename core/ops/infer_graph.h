@@ -46,7 +46,8 @@ class GraphInference {
 // parameters turn out constant (also by known elements: Shape of a static tensor, ...) into
 // canonical form. A type that the model declares is refined, a contradiction is MODEL_SHAPE with
 // the node's name. Values behind opaque nodes keep what is declared.
-absl::Status InferTypes(model::Graph& graph);
+// `senseless`, if not null, gets the node that an error is about.
+absl::Status InferTypes(model::Graph& graph, model::NodeId* senseless = nullptr);
 
 // A copy whose inputs have these dims, types inferred anew; a declared inner type counts only as
 // far as inference does not know better. `shapes`: input name -> dims. OPTION_INVALID for a name

@@ -67,10 +67,10 @@ class Run {
 
   absl::StatusOr<Result> Execute() {
     QUOTIENT_RETURN_IF_ERROR(options_.Validate());
-    QUOTIENT_RETURN_IF_ERROR(Stage("read", [this] { return Read(); }));
-    if (!report_.passed_through.empty()) return Finish();
-    QUOTIENT_RETURN_IF_ERROR(Stage("baseline", [this] { return Baseline(); }));
-    QUOTIENT_RETURN_IF_ERROR(Stage("search", [this] { return SearchStage(); }));
+    QUOTIENT_RETURN_IF_ERROR(TryStage("read", [this] { return Read(); }));
+    QUOTIENT_RETURN_IF_ERROR(TryStage("baseline", [this] { return Baseline(); }));
+    QUOTIENT_RETURN_IF_ERROR(TryStage("search", [this] { return SearchStage(); }));
+    if (passed_through()) return Finish();
     QUOTIENT_RETURN_IF_ERROR(Stage("package", [this] { return PackageStage(); }));
     QUOTIENT_RETURN_IF_ERROR(Stage("verify", [this] { return Verify(); }));
     if (device_->backend() == nullptr) {
@@ -108,6 +108,24 @@ class Run {
     return status;
   }
 
+  // A stage that can find that there is nothing to be done for the model. A model that does no harm
+  // is not refused for that: others may well run it, so it comes back as it came.
+  absl::Status TryStage(absl::string_view name, const std::function<absl::Status()>& body) {
+    if (passed_through()) return absl::OkStatus();
+    const absl::Status status = Stage(name, body);
+    const Reason reason = GetReason(status).value_or(Reason::kInternal);
+    if (status.ok() || (reason != Reason::kModelShape && reason != Reason::kShapeMissing &&
+                        reason != Reason::kModelUnsupported && reason != Reason::kOpsetUnknown)) {
+      return status;
+    }
+    report_.passed_through = std::string(ReasonName(reason));
+    report_.notes.push_back(absl::StrCat("the model came back untouched, nothing was tried (",
+                                         report_.passed_through, "): ", status.message()));
+    return absl::OkStatus();
+  }
+
+  bool passed_through() const { return !report_.passed_through.empty(); }
+
   // Sizes are looked at in Read; this is for a machine that others crowd. The original stays.
   absl::Status OutOfMemory(absl::string_view phase) {
     if (device_ == nullptr || original_cost_.total_us == 0) {
@@ -133,7 +151,7 @@ class Run {
       if (bytes <= kShare * memory) return absl::OkStatus();
     }
     return MakeError(
-        Reason::kLimitBytes,
+        Reason::kModelUnsupported,
         absl::StrFormat(
             "checking and measuring would take about %.1f GiB, too much for a memory of "
             "%.1f GiB (--measure-shape can give symbolic dimensions less)",
@@ -144,12 +162,8 @@ class Run {
   absl::Status Read() {
     QUOTIENT_ASSIGN_OR_RETURN(device_, environment_.devices->Get(options_.device, threads_,
                                                                  environment_.device_snapshot));
-    absl::StatusOr<Prepared> prepared = Prepare(files_, options_, threads_, stop_);
-    if (!prepared.ok()) {
-      return DoesNoHarm(prepared.status()) ? PassThrough(prepared.status()) : prepared.status();
-    }
-    original_ = *std::move(prepared);
-    if (const absl::Status fits = CheckFits(); !fits.ok()) return PassThrough(fits);
+    QUOTIENT_ASSIGN_OR_RETURN(original_, Prepare(files_, options_, threads_, stop_));
+    QUOTIENT_RETURN_IF_ERROR(CheckFits());
     report_.notes = original_.shapes.notes;
     NoteObjections();
     NoteOverridableInitializers();
@@ -165,31 +179,15 @@ class Run {
     return absl::OkStatus();
   }
 
-  // Whether a model that could not be prepared is neither malformed nor hostile nor over a limit.
-  static bool DoesNoHarm(const absl::Status& why) {
-    const std::optional<Reason> reason = GetReason(why);
-    return reason == Reason::kModelShape || reason == Reason::kShapeMissing ||
-           reason == Reason::kModelUnsupported || reason == Reason::kOpsetUnknown;
-  }
-
-  // A model that does no harm is not refused, whatever it was that could not be understood or is
-  // too large here: others may well run it. It comes back as it came.
-  absl::Status PassThrough(const absl::Status& why) {
-    report_.passed_through = std::string(ReasonName(*GetReason(why)));
-    report_.notes.push_back(absl::StrCat("the model came back untouched, nothing was tried (",
-                                         report_.passed_through, "): ", why.message()));
-    return absl::OkStatus();
-  }
-
   void NoteObjections() {
     constexpr size_t kMostShown = 5;
     const std::vector<std::string>& objections = original_.model.objections;
     for (size_t i = 0; i < std::min(objections.size(), kMostShown); ++i) {
-      report_.notes.push_back(absl::StrCat("not valid ONNX, passed through: ", objections[i]));
+      report_.notes.push_back(absl::StrCat("left as it is: ", objections[i]));
     }
     if (objections.size() > kMostShown) {
-      report_.notes.push_back(absl::StrCat(
-          "not valid ONNX, passed through: ", objections.size() - kMostShown, " more places"));
+      report_.notes.push_back(
+          absl::StrCat("left as it is: ", objections.size() - kMostShown, " more places"));
     }
   }
 
@@ -459,11 +457,12 @@ class Run {
       report_.notes.push_back(
           "the model came back as it was, so its initializers are still inputs");
     }
+    result->files.model = std::string(files_.model);
+    if (passed_through()) return;
     report_.optimized = report_.original;
     report_.verification = {true, 0, verify::Tolerance(original_.cut.graph), 0};
     DescribeNodes({original_.cut.graph, original_cost_}, {original_.cut.graph, original_cost_},
                   &report_);
-    result->files.model = std::string(files_.model);
   }
 
   int MaxOpset() const {

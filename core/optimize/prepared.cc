@@ -13,6 +13,32 @@ namespace {
 // hostile Tile or Expand from taking all memory.
 constexpr int64_t kMostFoldedBytes = int64_t{1} << 28;
 
+// A model's bytes, and what keeps them alive if not the caller.
+struct Bytes {
+  absl::string_view model;
+  const std::map<std::string, absl::string_view>& external_data;
+  std::shared_ptr<const void> owner;
+};
+
+// Reads the model and infers its types. A node whose types make no sense (or ours do not: runtimes
+// are not as strict) is passed through, and the rest is inferred without it, for the first few.
+absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, Prepared* prepared) {
+  constexpr size_t kMostSenseless = 8;
+  for (;;) {
+    QUOTIENT_ASSIGN_OR_RETURN(prepared->model, onnx::Read(bytes.model, bytes.external_data,
+                                                          onnx::Limits(), bytes.owner, options));
+    prepared->graph = prepared->model.graph;
+    model::NodeId senseless;
+    const absl::Status status = ops::InferTypes(prepared->graph, &senseless);
+    if (status.ok() || !senseless.valid()) return status;
+    const model::ValueId output = prepared->graph.node(senseless).outputs[0];
+    if (!output.valid() || options.opaque_nodes.size() == kMostSenseless) return status;
+    const auto [node, is_new] = options.opaque_nodes.emplace(prepared->graph.value(output).name,
+                                                             std::string(status.message()));
+    if (!is_new) return status;
+  }
+}
+
 // From a model whose graph has its types: binds for measuring, folds what is constant then, cuts.
 absl::Status BindAndCut(int threads, const StopCondition& stop, Prepared* prepared) {
   QUOTIENT_ASSIGN_OR_RETURN(prepared->measured,
@@ -29,11 +55,9 @@ absl::Status BindAndCut(int threads, const StopCondition& stop, Prepared* prepar
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
                                  const StopCondition& stop) {
   Prepared prepared;
-  QUOTIENT_ASSIGN_OR_RETURN(prepared.model,
-                            onnx::Read(files.model, files.external_data, onnx::Limits(), nullptr,
-                                       {.freeze_initializers = options.freeze_initializers}));
-  prepared.graph = prepared.model.graph;
-  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(prepared.graph));
+  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({files.model, files.external_data, nullptr},
+                                        {.freeze_initializers = options.freeze_initializers},
+                                        &prepared));
   if (!options.shapes.empty()) {
     QUOTIENT_ASSIGN_OR_RETURN(prepared.graph, ops::BindShapes(prepared.graph, options.shapes));
   }
@@ -60,10 +84,7 @@ absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> res
     external[result->external_location] = result->external_data;
   }
   Prepared prepared;
-  QUOTIENT_ASSIGN_OR_RETURN(prepared.model,
-                            onnx::Read(result->model, external, onnx::Limits(), result));
-  prepared.graph = prepared.model.graph;
-  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(prepared.graph));
+  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({result->model, external, result}, {}, &prepared));
   prepared.shapes = shapes;
   QUOTIENT_RETURN_IF_ERROR(BindAndCut(threads, stop, &prepared));
   return prepared;

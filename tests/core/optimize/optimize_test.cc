@@ -293,20 +293,6 @@ TEST_F(OptimizeTest, MeasuresEndToEndOnTheCpu) {
   }
 }
 
-// Each tensor is below the limit of 64 GiB, together they are more than a machine has.
-TEST_F(OptimizeTest, AModelThatMemoryCannotHoldComesBack) {
-  options_.measure_shapes = {{"input", {3'600'000, 8, 24, 24}}};
-  const std::string model = Branches();
-  for (const char* device : {"model:h200", "cpu"}) {
-    options_.device = device;
-    const auto result = Run(model);
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_EQ(result->report.passed_through, "LIMIT_BYTES");
-    EXPECT_TRUE(result->files.model == model);
-    EXPECT_THAT(result->report.notes, Contains(HasSubstr("--measure-shape")));
-  }
-}
-
 // Memory runs out where the sink is told of a phase for the second time: inside of it.
 class FullSink : public ProgressSink {
  public:
@@ -363,6 +349,42 @@ void ExpectPassedThrough(const absl::StatusOr<Result>& result, const std::string
   const auto back = ReportFromJson(ToJson(report));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->passed_through, report.passed_through);
+}
+
+// Each tensor is below the limit of 64 GiB, together they are more than a machine has.
+TEST_F(OptimizeTest, AModelThatMemoryCannotHoldComesBack) {
+  options_.measure_shapes = {{"input", {3'600'000, 8, 24, 24}}};
+  for (const char* device : {"model:h200", "cpu"}) {
+    options_.device = device;
+    const std::string model = Branches();
+    ExpectPassedThrough(Run(model), model, Reason::kModelUnsupported, "--measure-shape");
+  }
+}
+
+// The product of two matrices that do not fit.
+TEST_F(OptimizeTest, ANodeThatMakesNoSensePassesThroughAndTheRestIsOptimized) {
+  ::onnx::ModelProto proto;
+  ASSERT_TRUE(proto.ParseFromString(Branches()));
+  auto* node = proto.mutable_graph()->add_node();
+  node->set_op_type("MatMul");
+  node->set_name("senseless");
+  for (int i = 0; i < 2; ++i) node->add_input(proto.graph().output(0).name());
+  node->add_output("product");
+  auto* product = proto.mutable_graph()->add_output();
+  product->set_name("product");
+  product->mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT);
+  for (auto* value :
+       {proto.mutable_graph()->mutable_input(0), proto.mutable_graph()->mutable_output(0)}) {
+    value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(2);
+  }
+  const auto result = Run(proto.SerializeAsString());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("left as it is: node")));
+  ASSERT_TRUE(proto.ParseFromString(result->files.model));
+  EXPECT_EQ(std::count_if(proto.graph().node().begin(), proto.graph().node().end(),
+                          [](const auto& each) { return each.name() == "senseless"; }),
+            1);
 }
 
 TEST_F(OptimizeTest, AssumedDimensionsThatMakeNoSenseAskForOnes) {
