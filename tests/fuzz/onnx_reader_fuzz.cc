@@ -66,6 +66,21 @@ void WriteAndReadAgain(const onnx::Model& model, const model::Graph& graph,
   Check(second->graph.outputs.size() == graph.outputs.size());
 }
 
+void ReadAndWrite(absl::string_view bytes, const std::map<std::string, absl::string_view>& files,
+                  const onnx::ReadOptions& options) {
+  const absl::StatusOr<onnx::Model> model =
+      onnx::Read(bytes, files, FuzzLimits(), nullptr, options);
+  if (!IsModelOrRefusal(model)) return;
+  Check(model::Validate(model->graph).ok());
+  WriteAndReadAgain(*model, model->graph, files);
+  model::Graph graph = model->graph;
+  if (!ops::InferTypes(graph).ok()) return;
+  WriteAndReadAgain(*model, graph, files);
+  if (!eval::FoldConstants(graph, SmallFolds()).ok()) return;
+  Check(model::Validate(graph).ok());
+  WriteAndReadAgain(*model, graph, files);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -75,15 +90,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::map<std::string, absl::string_view> files = {{"w.bin", file}, {"a/b", file}};
 
   IsModelOrRefusal(onnx::ExternalLocations(bytes, FuzzLimits()));
-  absl::StatusOr<onnx::Model> model = onnx::Read(bytes, files, FuzzLimits(), nullptr);
-  if (!IsModelOrRefusal(model)) return 0;
-  Check(model::Validate(model->graph).ok());
-  WriteAndReadAgain(*model, model->graph, files);
-  model::Graph graph = model->graph;
-  if (!ops::InferTypes(graph).ok()) return 0;
-  WriteAndReadAgain(*model, graph, files);
-  if (!eval::FoldConstants(graph, SmallFolds()).ok()) return 0;
-  Check(model::Validate(graph).ok());
-  WriteAndReadAgain(*model, graph, files);
+  for (const bool freeze : {false, true}) {
+    ReadAndWrite(bytes, files, {.freeze_initializers = freeze});
+  }
   return 0;
 }
