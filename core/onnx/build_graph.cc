@@ -90,18 +90,25 @@ class GraphBuilder {
 
  private:
   absl::Status ReadDeclaredTypes() {
-    const auto read = [this](const auto& infos, absl::string_view what) -> absl::Status {
-      for (const ValueInfoProto& info : infos) {
-        const std::string where = absl::StrCat(what, " '", Escaped(info.name()), "'");
-        QUOTIENT_ASSIGN_OR_RETURN(DeclaredType type,
-                                  ReadType(info.type(), where, skeleton_.limits));
-        types_[info.name()] = std::move(type);
-      }
-      return absl::OkStatus();
+    const auto read = [this](const ValueInfoProto& info, absl::string_view what) {
+      const std::string where = absl::StrCat(what, " '", Escaped(info.name()), "'");
+      absl::StatusOr<DeclaredType> type = ReadType(info.type(), where, skeleton_.limits);
+      if (type.ok()) types_[info.name()] = *std::move(type);
+      return type.status();
     };
-    QUOTIENT_RETURN_IF_ERROR(read(proto_.value_info(), "value_info"));
-    QUOTIENT_RETURN_IF_ERROR(read(proto_.output(), "output"));
-    return read(proto_.input(), "input");
+    // What is said of inputs is a contract; of other values it is a claim, which may be nonsense.
+    const auto read_claims = [&](const auto& infos, absl::string_view what) {
+      for (const ValueInfoProto& info : infos) {
+        const absl::Status status = read(info, what);
+        if (!status.ok()) skeleton_.objections.emplace_back(status.message());
+      }
+    };
+    read_claims(proto_.value_info(), "value_info");
+    read_claims(proto_.output(), "output");
+    for (const ValueInfoProto& input : proto_.input()) {
+      QUOTIENT_RETURN_IF_ERROR(read(input, "input"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status AddInputs() {

@@ -41,7 +41,9 @@ int64_t Parameters(const model::Graph& graph) {
 absl::StatusOr<std::string> Inspect(const ModelFiles& files) {
   QUOTIENT_ASSIGN_OR_RETURN(onnx::Model model,
                             onnx::Read(files.model, files.external_data, onnx::Limits(), nullptr));
-  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(model.graph));
+  // Types that contradict each other are one more thing to tell.
+  const absl::Status inferred = ops::InferTypes(model.graph);
+  if (!inferred.ok()) model.objections.emplace_back(inferred.message());
   const model::Graph& graph = model.graph;
   const Json json = {{"model", files.name},
                      {"ir_version", model.ir_version},
@@ -53,7 +55,8 @@ absl::StatusOr<std::string> Inspect(const ModelFiles& files) {
                      {"inputs", Values(graph, graph.inputs)},
                      {"outputs", Values(graph, graph.outputs)},
                      {"operators", model.op_counts},
-                     {"not_understood", OpaqueOperators(graph)}};
+                     {"not_understood", OpaqueOperators(graph)},
+                     {"objections", model.objections}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

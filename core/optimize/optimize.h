@@ -76,8 +76,8 @@ absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,
 // What the engine is: goes into keys and reports. Changes whenever results may.
 absl::string_view EngineVersion();
 
-// A short description of a model: nodes by operator, inputs, outputs, opset, opaque operators.
-// Canonical JSON. Errors as for reading.
+// A short description of a model: nodes by operator, inputs, outputs, opset, opaque operators, what
+// ONNX's checker would object to. Canonical JSON. Errors as for reading.
 absl::StatusOr<std::string> Inspect(const ModelFiles& files);
 
 }  // namespace quotient::optimize

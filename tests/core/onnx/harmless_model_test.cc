@@ -176,6 +176,21 @@ const Objected kObjectedCases[] = {
        m.mutable_graph()->mutable_value_info(0)->set_name("t");
      },
      "Add,Opaque:Softmax", "(Softmax): axis 40"},
+    {"ValueTooLarge",
+     [](ModelProto& m) {
+       *m.mutable_graph()->add_value_info() = m.graph().input(0);
+       auto* info = m.mutable_graph()->mutable_value_info(0);
+       info->set_name("t");
+       auto* type = info->mutable_type()->mutable_tensor_type();
+       type->mutable_shape()->mutable_dim(0)->set_dim_value(int64_t{1} << 50);
+     },
+     "Add,Relu", "value_info 't': dimension 1125899906842624"},
+    {"OutputOfNoType",
+     [](ModelProto& m) {
+       auto* type = m.mutable_graph()->mutable_output(0)->mutable_type();
+       type->mutable_tensor_type()->set_elem_type(77);
+     },
+     "Add,Relu", "output 'y': unknown element type 77"},
     {"InputWithoutType", [](ModelProto& m) { m.mutable_graph()->mutable_input(0)->clear_type(); },
      "Add,Relu", "input 'x': has no type"},
 };

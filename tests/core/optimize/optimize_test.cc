@@ -468,6 +468,20 @@ TEST_F(OptimizeTest, InspectTellsWhatAModelIs) {
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_THAT(*text, HasSubstr("\"Conv\": 2"));
   EXPECT_THAT(*text, HasSubstr("float32[N,8,24,24]"));
+  EXPECT_THAT(*text, HasSubstr("\"objections\": []"));
+}
+
+TEST_F(OptimizeTest, InspectTellsWhatIsWrong) {
+  ::onnx::ModelProto proto;
+  ASSERT_TRUE(proto.ParseFromString(Normalized()));
+  proto.mutable_graph()->mutable_node(0)->add_input("input");
+  proto.mutable_graph()->mutable_node(0)->add_input("input");
+  const std::string model = proto.SerializeAsString();
+  ModelFiles files;
+  files.model = model;
+  const auto text = Inspect(files);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("inputs, not 2 to 3"));
 }
 
 }  // namespace
