@@ -15,7 +15,7 @@ from graph import BINDINGS
 BIN = pathlib.Path(os.environ.get("QUOTIENT_BIN_DIR", "build/dev/bin"))
 ARGUMENTS = ("--local", "--device", "model:h200", "--simulations", "50", "--budget", "5s",
              "--threads", "1")
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = 60
 
 
 @dataclasses.dataclass
