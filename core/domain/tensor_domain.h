@@ -108,8 +108,8 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   absl::StatusOr<ClassId> Add(EGraph& graph, absl::string_view name, model::AttributeMap attributes,
                               std::span<const ClassId> children, egraph::Origin origin);
 
-  // What is known of a class beyond what inference says: a type the model declares. Ignored if it
-  // contradicts.
+  // What is known of a class beyond what inference says of its e-nodes: the type of a value of the
+  // graph. Ignored if it contradicts.
   void Declare(const EGraph& graph, ClassId id, const TypePair& types);
 
   // From here on e-nodes of operators that are newer than `max_opset` are refused: no rewrite may

@@ -64,22 +64,6 @@ int64_t NodeOperations(const Graph& graph, const Node& node) {
   return Operations(node.op, node.attributes, types_of(node.inputs), types_of(node.outputs));
 }
 
-// The constant whose elements are all known; nothing if one is not.
-std::optional<Tensor> FromElements(const ops::Elements& elements, const TensorType& type) {
-  if (!type.is_static() || type.elements() != static_cast<int64_t>(elements.size())) {
-    return std::nullopt;
-  }
-  std::vector<int64_t> numbers;
-  for (const ops::Element& element : elements) {
-    if (!element.is_number()) return std::nullopt;
-    numbers.push_back(element.number());
-  }
-  std::span<std::byte> bytes;
-  Tensor tensor = Tensor::Allocate(type.dtype, type.dims(), &bytes);
-  model::Store(type.dtype, bytes, 0, std::span<const int64_t>(numbers));
-  return tensor;
-}
-
 class Folder {
  public:
   Folder(Graph& graph, const FoldLimits& limits)
@@ -150,7 +134,7 @@ bool Folder::FoldElements(const Node& node) {
   if (node.outputs.size() != 1 || !node.outputs[0].valid()) return false;
   const ops::Elements* elements = inference_.elements(node.outputs[0]);
   if (elements == nullptr) return false;
-  std::optional<Tensor> tensor = FromElements(*elements, graph_.value(node.outputs[0]).type);
+  std::optional<Tensor> tensor = ops::TensorOf(*elements, graph_.value(node.outputs[0]).type);
   if (!tensor.has_value()) return false;
   MakeConstant(node.outputs[0], *std::move(tensor));
   return true;

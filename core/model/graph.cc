@@ -119,6 +119,7 @@ Graph Compact(const Graph& graph) {
   for (size_t v = 0; v < graph.values.size(); ++v) {
     if (!kept[v]) continue;
     renumbered[v] = compact.AddValue(graph.values[v].name, graph.values[v].type);
+    compact.value(renumbered[v]).declared = graph.values[v].declared;
     compact.value(renumbered[v]).constant = graph.values[v].constant;
   }
   const auto renumber = [&renumbered](std::vector<ValueId>& ids) {

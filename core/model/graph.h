@@ -10,8 +10,10 @@
 // byte, never looked into, and no rewrite moves it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,24 @@ using NodeId = StrongId<struct NodeIdTag>;
 // The operator name of opaque nodes.
 inline constexpr char kOpaqueOp[] = "Opaque";
 
-// What an opaque node is, for the writer alone.
+struct Opaque;
+
+// What is known of one operand of an opaque node while types are inferred; borrowed.
+struct OpaqueOperand {
+  const TensorType* type = nullptr;  // null: the operand is left out
+  const Tensor* constant = nullptr;  // null: its elements are not all known
+  // The elements of a small integer tensor of one axis that are known up to symbols; an element
+  // that is not known, or negative, is an unknown dimension. Null: nothing is known of them.
+  const Shape* elements = nullptr;
+};
+
+// The types of an opaque node's outputs, one for each, from its operands, which are parallel to the
+// node's inputs. Whatever is not certain for every input of the model is unknown. Never fails;
+// thread-safe.
+using OpaqueTypesFn = std::function<std::vector<TensorType>(
+    const Opaque& opaque, std::span<const OpaqueOperand> operands, size_t outputs)>;
+
+// What an opaque node is. Apart from its types only the writer looks into it.
 struct Opaque {
   enum class Kind { kNode, kInitializer, kSparseInitializer };
   Kind kind = Kind::kNode;
@@ -40,6 +59,7 @@ struct Opaque {
   // Inputs from here on are not inputs of the NodeProto: its subgraphs capture them by name. They
   // must keep their names.
   int first_captured_input = 0;
+  OpaqueTypesFn infer_types;  // empty: nothing follows from the operands
 };
 
 struct Node {
@@ -57,7 +77,13 @@ struct Node {
 
 struct Value {
   std::string name;
+  // What holds for every input that the graph takes: of an input what it is declared as, of all
+  // others what follows from the inputs' types. Rewrites rely on it.
   TensorType type;
+  // What the file says of a value that is no input: a claim, which is often out of date (exports
+  // whose inputs were made dynamic afterwards). Rewrites must not rely on it; it may stand in where
+  // a number is needed to measure with.
+  TensorType declared;
   std::optional<Tensor> constant;  // a constant of the model
   NodeId producer;                 // invalid: input or constant
   int output_index = 0;            // among the producer's outputs

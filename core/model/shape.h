@@ -15,6 +15,10 @@
 
 namespace quotient::model {
 
+// Symbols that inference makes begin like this. What reads models takes a symbol of theirs that
+// does for unknown, and one with a comma, which parts the operands of such symbols.
+inline constexpr char kInferredSymbol[] = "?";
+
 class Dim {
  public:
   Dim() = default;                          // unknown

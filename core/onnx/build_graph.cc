@@ -16,6 +16,7 @@
 #include "core/onnx/decode_node.h"
 #include "core/onnx/errors.h"
 #include "core/onnx/objection.h"
+#include "core/onnx/opaque_types.h"
 #include "core/onnx/schema.h"
 #include "core/onnx/scopes.h"
 #include "core/onnx/types.h"
@@ -83,7 +84,6 @@ class GraphBuilder {
     for (int index : order) QUOTIENT_RETURN_IF_ERROR(AddNode(index));
     for (const ValueInfoProto& output : proto_.output()) {
       graph_.outputs.push_back(values_.at(output.name()));
-      skeleton_.output_types.push_back(graph_.value(graph_.outputs.back()).type);
     }
     return ResolveCoercedSoftmax(std::move(graph_), coerced_);
   }
@@ -193,19 +193,14 @@ class GraphBuilder {
     Node node;
     node.op = model::kOpaqueOp;
     node.opaque = std::move(opaque);
-    const auto declared = types_.find(name);
-    node.outputs.push_back(
-        graph_.AddValue(name, declared == types_.end() ? TensorType() : declared->second.type));
+    node.outputs.push_back(AddDeclaredValue(name));
     Name(node.outputs[0], name, /*computable=*/false);
     graph_.AddNode(std::move(node));
   }
 
   absl::Status AddNode(int index) {
     const NodeProto& proto = proto_.node(index);
-    const bool is_default_domain = CanonicalDomain(proto.domain()).empty();
-    const bool is_call =
-        functions_.contains(absl::StrCat(CanonicalDomain(proto.domain()), ".", proto.op_type()));
-    if (!is_default_domain || is_call) return AddOpaqueNode(proto);
+    if (!IsStandard(proto)) return AddOpaqueNode(proto);
 
     if (proto.op_type() == "Constant" && proto.output_size() == 1) {
       if (std::optional<Tensor> value = ConstantNodeValue(proto, source_)) {
@@ -241,6 +236,12 @@ class GraphBuilder {
     if (!node->has_value()) return AddOpaqueNode(proto);
     AddDecodedNode(proto, **std::move(node), exists);
     return absl::OkStatus();
+  }
+
+  // An operator of the default domain, and no call of a function of the model.
+  bool IsStandard(const NodeProto& proto) const {
+    const absl::string_view domain = CanonicalDomain(proto.domain());
+    return domain.empty() && !functions_.contains(absl::StrCat(domain, ".", proto.op_type()));
   }
 
   static bool ParametersMakeNoSense(const absl::Status& status) {
@@ -293,6 +294,7 @@ class GraphBuilder {
     opaque->op = OperatorText(proto);
     opaque->proto = proto.SerializeAsString();
     opaque->first_captured_input = proto.input_size();
+    if (IsStandard(proto)) opaque->infer_types = OpaqueTypes(proto, skeleton_.opset);
     Node node;
     node.name = proto.name();
     node.op = model::kOpaqueOp;
@@ -339,11 +341,18 @@ class GraphBuilder {
         continue;
       }
       const auto declared = types_.find(name);
-      const bool is_declared = declared != types_.end();
-      outputs.push_back(graph_.AddValue(name, is_declared ? declared->second.type : TensorType()));
-      Name(outputs.back(), name, !is_declared || declared->second.computable);
+      outputs.push_back(AddDeclaredValue(name));
+      Name(outputs.back(), name, declared == types_.end() || declared->second.computable);
     }
     return outputs;
+  }
+
+  // What a node makes. Its type is for inference to find.
+  ValueId AddDeclaredValue(const std::string& name) {
+    const ValueId id = graph_.AddValue(name, TensorType());
+    const auto declared = types_.find(name);
+    if (declared != types_.end()) graph_.value(id).declared = declared->second.type;
+    return id;
   }
 
   void Name(ValueId id, const std::string& name, bool computable) {

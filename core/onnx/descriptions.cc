@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "core/onnx/schema.h"
 #include "core/onnx/types.h"
 
@@ -21,6 +22,23 @@ bool IsPresent(const WrittenGraph& written, const ConstantWriter& constants,
   return holder.valid() && !written.graph.value(holder).constant.has_value();
 }
 
+// A dimension of the inputs that is declared as a number, or a number as another one. Of what
+// inference does not know the file says what it said.
+bool IsStale(const model::Dim& declared, const model::Dim& inferred) {
+  const bool known = !absl::StartsWith(inferred.symbol(), model::kInferredSymbol);
+  return declared.is_number() && !inferred.is_unknown() && known && declared != inferred;
+}
+
+bool IsStale(const TensorType& declared, const TensorType& inferred) {
+  if (declared.dtype != inferred.dtype && declared.dtype != model::DType::kUndefined) return true;
+  if (!declared.has_rank() || !inferred.has_rank()) return false;
+  if (declared.rank() != inferred.rank()) return true;
+  for (int axis = 0; axis < declared.rank(); ++axis) {
+    if (IsStale(declared.dim(axis), inferred.dim(axis))) return true;
+  }
+  return false;
+}
+
 bool IsDescribedRightly(const WrittenGraph& written, const ConstantWriter& constants,
                         const ValueInfoProto& info) {
   if (!IsPresent(written, constants, info.name())) return false;
@@ -31,7 +49,7 @@ bool IsDescribedRightly(const WrittenGraph& written, const ConstantWriter& const
   if (!declared.ok() || !declared->computable || type.dtype == model::DType::kUndefined) {
     return declared.ok();
   }
-  return model::Compatible(declared->type, type);
+  return !IsStale(declared->type, type);
 }
 
 template <typename Messages, typename Keep>

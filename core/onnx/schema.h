@@ -1,7 +1,7 @@
 #pragma once
 
 // What ONNX's schema registry says of operators. The registry is trusted data of the library we
-// are built with; nothing of a user's model is ever handed to the library's checker or inference.
+// are built with; what of a user's model is handed to its inference is decided in opaque_types.h.
 
 #include <onnx/defs/schema.h>
 

@@ -39,7 +39,6 @@ struct Skeleton {
   // initializers are listed as inputs too, and are constants.)
   std::vector<std::string> input_names;
   std::vector<model::TensorType> input_types;
-  std::vector<model::TensorType> output_types;
   // Operators of the default domain that stand in opaque nodes, their subgraphs, or functions, with
   // the opset they are meant by.
   std::vector<std::pair<std::string, int>> opaque_ops;

@@ -1,8 +1,12 @@
 #include "core/onnx/types.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/checked.h"
 #include "core/base/status_macros.h"
@@ -16,6 +20,21 @@ using model::Dim;
 using model::DType;
 using model::Shape;
 
+// Whether a dim_param is the name of a dimension, so that equal ones are equal numbers. Exporters
+// also write there that nothing is known. Names that inference makes itself are kept free, and a
+// long name says too little for what it costs: all values that have the dimension get a copy.
+bool NamesADimension(absl::string_view text) {
+  constexpr size_t kLongest = 128;
+  constexpr absl::string_view kUnknown[] = {"*",    "-",    "any", "dynamic",   "nan",
+                                            "none", "null", "unk", "undefined", "unknown"};
+  const std::string name = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text));
+  double number;
+  return !name.empty() && name.size() <= kLongest &&
+         !absl::StartsWith(text, model::kInferredSymbol) && !absl::StrContains(text, ',') &&
+         !absl::SimpleAtod(name, &number) &&
+         std::find(std::begin(kUnknown), std::end(kUnknown), name) == std::end(kUnknown);
+}
+
 absl::StatusOr<Shape> ReadShape(const ::onnx::TensorShapeProto& proto, absl::string_view where,
                                 const Limits& limits) {
   if (proto.dim_size() > limits.max_rank) {
@@ -26,7 +45,8 @@ absl::StatusOr<Shape> ReadShape(const ::onnx::TensorShapeProto& proto, absl::str
   for (const auto& dim : proto.dim()) {
     if (dim.has_dim_param() && !dim.dim_param().empty()) {
       QUOTIENT_RETURN_IF_ERROR(CheckName(dim.dim_param(), where, limits));
-      shape.push_back(Dim::Symbol(dim.dim_param()));
+      const bool is_symbol = NamesADimension(dim.dim_param());
+      shape.push_back(is_symbol ? Dim::Symbol(dim.dim_param()) : Dim());
     } else if (dim.has_dim_value() && dim.dim_value() >= 0) {
       if (dim.dim_value() > limits.max_dim) {
         return ErrorAt(

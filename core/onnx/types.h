@@ -20,8 +20,9 @@ struct DeclaredType {
 };
 
 // The type a value is declared with; one without any type is computable and unknown. A negative
-// dimension, which some exporters write for "any", is unknown. MODEL_MALFORMED, LIMIT_DIMS,
-// LIMIT_BYTES.
+// dimension, which some exporters write for "any", is unknown, and so is one whose name says that
+// nothing is known: "?", "-1", "None", blanks, any number. Other names are symbols.
+// MODEL_MALFORMED, LIMIT_DIMS, LIMIT_BYTES.
 absl::StatusOr<DeclaredType> ReadType(const TypeProto& type, absl::string_view where,
                                       const Limits& limits);
 

@@ -4,30 +4,58 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/digest.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/ops/opaque_types.h"
+#include "core/ops/support.h"
 
 namespace quotient::ops {
 namespace {
 
 using model::Dim;
+using model::DType;
 using model::Graph;
 using model::Node;
 using model::NodeId;
 using model::Shape;
+using model::Tensor;
 using model::TensorType;
 using model::Value;
 using model::ValueId;
 
 std::string NameOf(const Graph& graph, const Node& node) {
-  if (!node.name.empty()) return absl::StrCat(node.op, " node '", node.name, "'");
+  const std::string& op = node.is_opaque() ? node.opaque->op : node.op;
+  if (!node.name.empty()) return absl::StrCat(op, " node '", node.name, "'");
   for (ValueId output : node.outputs) {
-    if (output.valid()) return absl::StrCat(node.op, " node of '", graph.value(output).name, "'");
+    if (output.valid()) return absl::StrCat(op, " node of '", graph.value(output).name, "'");
   }
-  return absl::StrCat(node.op, " node");
+  return absl::StrCat(op, " node");
 }
+
+// --- Dimensions that are not known ---
+
+// The symbol of a dimension of which nothing is known: by the name of the value that has it. Every
+// value that has the dimension gets a copy, so long names stay out of it, and so do commas, which
+// part the operands of MinDim.
+Dim OwnSymbol(absl::string_view owner, size_t axis) {
+  constexpr size_t kLongestName = 40;  // shorter than a digest, so that no name is taken for one
+  const bool is_plain = owner.size() <= kLongestName && !absl::StrContains(owner, ',');
+  const std::string name = is_plain ? std::string(owner) : Digest::Of(owner).Hex();
+  return Dim::Symbol(absl::StrCat(model::kInferredSymbol, name, ".", axis));
+}
+
+void NameUnknownDims(Value& value) {
+  if (!value.type.has_rank()) return;
+  for (size_t axis = 0; axis < value.type.shape->size(); ++axis) {
+    Dim& dim = (*value.type.shape)[axis];
+    if (dim.is_unknown()) dim = OwnSymbol(value.name, axis);
+  }
+}
+
+// --- Binding ---
 
 using Bindings = std::map<std::string, int64_t>;
 
@@ -71,22 +99,77 @@ void Substitute(const Bindings& bindings, TensorType& type) {
   }
 }
 
-absl::Status VisitAll(Graph& graph, GraphInference::Declared declared, NodeId* senseless) {
-  GraphInference inference(graph, declared);
-  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    const absl::Status status = inference.Visit(NodeId(i));
-    if (!status.ok() && senseless != nullptr) *senseless = NodeId(i);
-    QUOTIENT_RETURN_IF_ERROR(status);
+absl::Status BindInputs(const InputShapes& shapes, Graph& graph) {
+  Bindings bindings;
+  std::set<std::string> used;
+  for (ValueId input : graph.inputs) {
+    Value& value = graph.value(input);
+    const auto dims = shapes.find(value.name);
+    if (dims == shapes.end()) continue;
+    used.insert(value.name);
+    QUOTIENT_RETURN_IF_ERROR(BindInput(value, dims->second, bindings));
+  }
+  for (const auto& [name, dims] : shapes) {
+    if (!used.contains(name)) {
+      return MakeError(Reason::kOptionInvalid, absl::StrCat("shape: no input '", name, "'"));
+    }
+  }
+  for (Value& value : graph.values) {
+    Substitute(bindings, value.type);
+    Substitute(bindings, value.declared);
   }
   return absl::OkStatus();
 }
 
+// Visits all nodes, or those before the first for which `accept` is false.
+struct Visited {
+  absl::Status status;
+  size_t nodes = 0;  // that were visited without an error
+  bool took_declared = false;
+};
+
+template <typename Accept>
+Visited VisitWhile(Graph& graph, GraphInference::Unknown unknown, const Accept& accept) {
+  for (ValueId input : graph.inputs) NameUnknownDims(graph.value(input));
+  GraphInference inference(graph, unknown);
+  Visited visited;
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    visited.status = inference.Visit(NodeId(i));
+    if (!visited.status.ok() || !accept(graph.nodes[i])) break;
+    ++visited.nodes;
+  }
+  visited.took_declared = inference.took_declared();
+  return visited;
+}
+
+Visited VisitAll(Graph& graph, GraphInference::Unknown unknown) {
+  return VisitWhile(graph, unknown, [](const Node&) { return true; });
+}
+
+// Whether a dimension is 0 that is no 0 in `general`.
+bool IsEmptied(const TensorType& bound, const TensorType& general) {
+  if (!bound.has_rank()) return false;
+  for (int axis = 0; axis < bound.rank(); ++axis) {
+    const bool always =
+        general.has_rank() && general.rank() == bound.rank() && general.dim(axis).Is(0);
+    if (bound.dim(axis).Is(0) && !always) return true;
+  }
+  return false;
+}
+
+// --- Declared types ---
+
+// Whether both are known and differ, in rank or in a number.
+bool Contradicts(const TensorType& declared, const TensorType& inferred) {
+  if (!declared.has_rank() || !inferred.has_rank()) return false;
+  TensorType same_dtype = declared;
+  same_dtype.dtype = inferred.dtype;
+  return !model::Compatible(same_dtype, inferred);
+}
+
 }  // namespace
 
-GraphInference::GraphInference(Graph& graph, Declared declared)
-    : graph_(graph), declared_(declared), is_output_(graph.values.size(), false) {
-  for (ValueId output : graph.outputs) is_output_[output.value()] = true;
-}
+GraphInference::GraphInference(Graph& graph, Unknown unknown) : graph_(graph), unknown_(unknown) {}
 
 const Elements* GraphInference::elements(ValueId id) {
   if (elements_.size() <= id.value()) elements_.resize(graph_.values.size());
@@ -111,51 +194,18 @@ std::vector<InferInput> GraphInference::InputsOf(const Node& node) {
 
 absl::Status GraphInference::Visit(NodeId id) {
   Node& node = graph_.node(id);
-  if (node.is_opaque()) {
-    SetOpaqueTypes(node);
-    return absl::OkStatus();
-  }
-  const auto visit = [&]() -> absl::Status {
-    QUOTIENT_RETURN_IF_ERROR(Canonicalize(node, InputsOf(node)));
-    const std::vector<InferInput> inputs = InputsOf(node);
-    const InferContext context{node.attributes, inputs, static_cast<int>(node.outputs.size())};
-    QUOTIENT_ASSIGN_OR_RETURN(InferResult result, InferNode(*FindOp(node.op), context));
-    return SetTypes(node, std::move(result));
-  };
-  return Annotate(visit(), NameOf(graph_, node));
+  return Annotate(node.is_opaque() ? VisitOpaque(node) : VisitKnown(node), NameOf(graph_, node));
 }
 
-// What the model declares of an opaque node goes first.
-void GraphInference::SetOpaqueTypes(const Node& node) {
-  const std::vector<TensorType> types = OpaqueOutputTypes(node, InputsOf(node));
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (!node.outputs[i].valid()) continue;
-    TensorType& type = graph_.value(node.outputs[i]).type;
-    if (model::Compatible(type, types[i])) type = model::Refine(type, types[i]);
-  }
-}
-
-absl::Status GraphInference::SetTypes(const Node& node, InferResult result) {
+absl::Status GraphInference::VisitKnown(Node& node) {
+  QUOTIENT_RETURN_IF_ERROR(Canonicalize(node, InputsOf(node)));
+  const std::vector<InferInput> inputs = InputsOf(node);
+  const InferContext context{node.attributes, inputs, static_cast<int>(node.outputs.size())};
+  QUOTIENT_ASSIGN_OR_RETURN(InferResult result, InferNode(*FindOp(node.op), context));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (!node.outputs[i].valid()) continue;
-    Value& value = graph_.value(node.outputs[i]);
-    const TensorType& inferred = result.types[i];
-    if (!model::Compatible(inferred, value.type)) {
-      if (declared_ == Declared::kMayBeStale) {
-        value.type = inferred;
-        continue;
-      }
-      return MakeError(
-          Reason::kModelShape,
-          absl::StrCat("output '", value.name, "' is declared as ", model::ToString(value.type),
-                       ", but is ", model::ToString(inferred)));
+    if (node.outputs[i].valid()) {
+      QUOTIENT_RETURN_IF_ERROR(SetType(node.outputs[i], result.types[i]));
     }
-    // Our symbols go back to those of the inputs, which says more than a name made for one value;
-    // yet what the model calls its own outputs is its interface.
-    const uint32_t id = node.outputs[i].value();
-    const bool is_output = id < is_output_.size() && is_output_[id];
-    value.type =
-        is_output ? model::Refine(value.type, inferred) : model::Refine(inferred, value.type);
   }
   if (result.elements.has_value() && node.outputs[0].valid()) {
     elements_[node.outputs[0].value()] = *std::move(result.elements);
@@ -163,30 +213,135 @@ absl::Status GraphInference::SetTypes(const Node& node, InferResult result) {
   return absl::OkStatus();
 }
 
-absl::Status InferTypes(Graph& graph, NodeId* senseless) {
-  return VisitAll(graph, GraphInference::Declared::kMustFit, senseless);
+absl::Status GraphInference::VisitOpaque(const Node& node) {
+  std::vector<TensorType> types(node.outputs.size());
+  if (node.opaque->infer_types) {
+    const std::vector<InferInput> inputs = InputsOf(node);
+    std::vector<model::OpaqueOperand> operands(inputs.size());
+    std::vector<std::optional<Tensor>> constants(inputs.size());
+    std::vector<Shape> elements(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      operands[i] = {.type = inputs[i].type, .constant = inputs[i].constant};
+      if (inputs[i].elements == nullptr || operands[i].constant != nullptr) continue;
+      constants[i] = TensorOf(*inputs[i].elements, *inputs[i].type);
+      if (constants[i].has_value()) operands[i].constant = &*constants[i];
+      elements[i] = AsShape(*inputs[i].elements);
+      if (inputs[i].type->rank() == 1) operands[i].elements = &elements[i];
+    }
+    types = node.opaque->infer_types(*node.opaque, operands, node.outputs.size());
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].valid()) QUOTIENT_RETURN_IF_ERROR(SetType(node.outputs[i], types[i]));
+  }
+  return absl::OkStatus();
 }
 
-absl::StatusOr<Graph> BindShapes(const Graph& graph,
-                                 const std::map<std::string, std::vector<int64_t>>& shapes) {
+absl::Status GraphInference::SetType(ValueId id, const TensorType& inferred) {
+  Value& value = graph_.value(id);
+  if (!model::Compatible(inferred, value.type)) {
+    return MakeError(Reason::kModelShape,
+                     absl::StrCat("output '", value.name, "' is ", model::ToString(inferred),
+                                  ", but must be ", model::ToString(value.type)));
+  }
+  value.type = model::Refine(inferred, value.type);
+  const DType declared = value.declared.dtype;
+  if (value.type.dtype == DType::kUndefined) value.type.dtype = declared;
+  if (declared != DType::kUndefined && declared != value.type.dtype) {
+    return MakeError(Reason::kModelShape, absl::StrCat("output '", value.name, "' is declared as ",
+                                                       model::ToString(value.declared), ", but is ",
+                                                       model::ToString(value.type)));
+  }
+  if (unknown_ == Unknown::kAsDeclared) TakeDeclared(value);
+  NameUnknownDims(value);
+  return absl::OkStatus();
+}
+
+void GraphInference::TakeDeclared(Value& value) {
+  const TensorType& declared = value.declared;
+  if (!declared.has_rank() || Contradicts(declared, value.type)) return;
+  if (!value.type.has_rank()) {
+    value.type.shape = Shape(declared.shape->size());
+    took_declared_ = true;
+  }
+  for (int axis = 0; axis < declared.rank(); ++axis) {
+    Dim& dim = (*value.type.shape)[axis];
+    if (dim.is_number() || !declared.dim(axis).is_number()) continue;
+    dim = declared.dim(axis);
+    took_declared_ = true;
+  }
+}
+
+absl::Status InferTypes(Graph& graph, NodeId* senseless) {
+  const Visited visited = VisitAll(graph, GraphInference::Unknown::kStays);
+  if (!visited.status.ok() && senseless != nullptr) {
+    *senseless = NodeId(static_cast<uint32_t>(visited.nodes));
+  }
+  return visited.status;
+}
+
+std::vector<std::string> StaleDeclarations(const Graph& graph, size_t most) {
+  std::vector<std::string> sentences;
+  size_t count = 0;
+  for (const Value& value : graph.values) {
+    if (!value.producer.valid() || !Contradicts(value.declared, value.type)) continue;
+    if (++count > most) continue;
+    sentences.push_back(absl::StrCat("value '", Escaped(value.name), "' is declared as ",
+                                     model::ToString(value.declared), ", but is ",
+                                     model::ToString(value.type), ", which is what counts"));
+  }
+  if (count > most) {
+    sentences.push_back(
+        absl::StrCat(count - most, " more values are declared as what they are not"));
+  }
+  return sentences;
+}
+
+absl::Status SetShapes(const InputShapes& shapes, Graph& graph) {
+  QUOTIENT_RETURN_IF_ERROR(BindInputs(shapes, graph));
+  return InferTypes(graph);
+}
+
+absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputShapes& shapes) {
   Graph bound = graph;
-  Bindings bindings;
-  std::set<std::string> used;
-  for (ValueId input : bound.inputs) {
-    Value& value = bound.value(input);
-    const auto dims = shapes.find(value.name);
-    if (dims == shapes.end()) continue;
-    used.insert(value.name);
-    QUOTIENT_RETURN_IF_ERROR(BindInput(value, dims->second, bindings));
+  QUOTIENT_RETURN_IF_ERROR(BindInputs(shapes, bound));
+  Visited visited = VisitAll(bound, GraphInference::Unknown::kAsDeclared);
+  if (!visited.status.ok() && visited.took_declared) {
+    bound = graph;
+    QUOTIENT_RETURN_IF_ERROR(SetShapes(shapes, bound));
+    return bound;
   }
-  for (const auto& [name, dims] : shapes) {
-    if (!used.contains(name)) {
-      return MakeError(Reason::kOptionInvalid, absl::StrCat("shape: no input '", name, "'"));
-    }
-  }
-  for (Value& value : bound.values) Substitute(bindings, value.type);
-  QUOTIENT_RETURN_IF_ERROR(VisitAll(bound, GraphInference::Declared::kMayBeStale, nullptr));
+  QUOTIENT_RETURN_IF_ERROR(visited.status);
   return bound;
+}
+
+absl::StatusOr<size_t> NodesThatFit(const Graph& graph, const InputShapes& shapes) {
+  using Unknown = GraphInference::Unknown;
+  size_t most = 0;
+  for (const Unknown unknown : {Unknown::kAsDeclared, Unknown::kStays}) {
+    Graph bound = graph;
+    QUOTIENT_RETURN_IF_ERROR(BindInputs(shapes, bound));
+    const auto keeps_elements = [&](const Node& node) {
+      return std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+        return id.valid() && IsEmptied(bound.value(id).type, graph.value(id).type);
+      });
+    };
+    const Visited visited = VisitWhile(bound, unknown, keeps_elements);
+    most = std::max(most, visited.nodes);
+    if (!visited.took_declared) break;
+  }
+  return most;
+}
+
+std::optional<Tensor> TensorOf(const Elements& elements, const TensorType& type) {
+  if (!type.is_static() || type.elements() != static_cast<int64_t>(elements.size())) {
+    return std::nullopt;
+  }
+  const std::optional<model::Ints> numbers = AllNumbers(elements);
+  if (!numbers.has_value()) return std::nullopt;
+  std::span<std::byte> bytes;
+  Tensor tensor = Tensor::Allocate(type.dtype, type.dims(), &bytes);
+  model::Store(type.dtype, bytes, 0, std::span<const int64_t>(*numbers));
+  return tensor;
 }
 
 }  // namespace quotient::ops

@@ -140,10 +140,11 @@ Dim DivideDims(std::span<const Dim> dims, std::span<const Dim> divisors) {
 
 Dim MinDim(const Dim& symbol, int64_t number) {
   // A chain of slices would make a symbol as long as the chain, for each of them.
-  constexpr size_t kLongestSymbol = 4096;
+  constexpr size_t kLongestSymbol = 200;
   if (number == 0) return 0;
   if (symbol.symbol().size() > kLongestSymbol) return Dim();
-  return Dim::Symbol(absl::StrCat("min(", symbol.symbol(), ",", number, ")"));
+  return Dim::Symbol(
+      absl::StrCat(model::kInferredSymbol, "min(", symbol.symbol(), ",", number, ")"));
 }
 
 absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
@@ -151,7 +152,8 @@ absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
   const size_t common = std::min(a.size(), b.size());
   const auto is_min_of = [](const Dim& dim, const Dim& symbol) {
     return symbol.is_symbol() &&
-           absl::StartsWith(dim.symbol(), absl::StrCat("min(", symbol.symbol(), ","));
+           absl::StartsWith(dim.symbol(),
+                            absl::StrCat(model::kInferredSymbol, "min(", symbol.symbol(), ","));
   };
   for (size_t i = 1; i <= common; ++i) {
     Dim& dim = shape[shape.size() - i];

@@ -74,8 +74,8 @@ model::Dim MulDims(const model::Dim& a, const model::Dim& b);
 // this divides, or if the quotient is neither a number nor a symbol.
 model::Dim DivideDims(std::span<const model::Dim> dims, std::span<const model::Dim> divisors);
 
-// The smaller of a symbol and a number, a symbol of its own (unless it is 0): "min(sequence,512)".
-// What a slice up to a symbolic position is long. Unknown for a symbol of thousands of bytes.
+// The smaller of a symbol and a number, a symbol of its own (unless it is 0): "?min(sequence,512)".
+// What a slice up to a symbolic position is long. Unknown for a symbol of hundreds of bytes.
 model::Dim MinDim(const model::Dim& symbol, int64_t number);
 // As model::Broadcast. Knows moreover that x and min(x,k) broadcast to x: were x larger than k, the
 // two could not be broadcast at all, unless x is 1, and then both are.

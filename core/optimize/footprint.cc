@@ -6,7 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "absl/strings/str_format.h"
+#include "core/base/reason.h"
 #include "core/model/tensor.h"
+#include "core/os/memory.h"
 
 namespace quotient::optimize {
 namespace {
@@ -66,6 +69,18 @@ double BytesToRun(const model::Graph& graph, int input_sets, int executables) {
   const double checking = input_sets * (inputs + outputs) + kWide * (inputs + peak);
   const double running = executables * (ConstantBytes(graph) + inputs + peak);
   return checking + running;
+}
+
+absl::Status CheckFits(const model::Graph& graph, int input_sets, int executables) {
+  constexpr double kShare = 0.75;
+  const double bytes = BytesToRun(graph, input_sets, executables);
+  const auto memory = static_cast<double>(os::MemoryBytes());
+  if (bytes <= kShare * memory) return absl::OkStatus();
+  return MakeError(
+      Reason::kModelUnsupported,
+      absl::StrFormat("checking and measuring would take about %.1f GiB, too much for a memory of "
+                      "%.1f GiB (--measure-shape can give symbolic dimensions less)",
+                      bytes / (1 << 30), memory / (1 << 30)));
 }
 
 }  // namespace quotient::optimize

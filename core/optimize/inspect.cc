@@ -12,10 +12,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The interface is what the model declares it to be; what it does not declare is as inferred.
 Json Values(const model::Graph& graph, const std::vector<model::ValueId>& ids) {
   Json values = Json::array();
   for (model::ValueId id : ids) {
-    values.push_back({{"name", graph.value(id).name}, {"type", ToString(graph.value(id).type)}});
+    const model::Value& value = graph.value(id);
+    const model::TensorType& type = value.declared.has_rank() ? value.declared : value.type;
+    values.push_back({{"name", value.name}, {"type", ToString(type)}});
   }
   return values;
 }
@@ -41,6 +44,7 @@ int64_t Parameters(const model::Graph& graph) {
 absl::StatusOr<std::string> Inspect(const ModelFiles& files) {
   QUOTIENT_ASSIGN_OR_RETURN(onnx::Model model,
                             onnx::Read(files.model, files.external_data, onnx::Limits(), nullptr));
+  const Json inputs = Values(model.graph, model.graph.inputs);
   // Types that contradict each other are one more thing to tell.
   const absl::Status inferred = ops::InferTypes(model.graph);
   if (!inferred.ok()) model.objections.emplace_back(inferred.message());
@@ -52,7 +56,7 @@ absl::StatusOr<std::string> Inspect(const ModelFiles& files) {
                      {"external_data", model.has_external_data},
                      {"nodes", graph.nodes.size()},
                      {"parameters", Parameters(graph)},
-                     {"inputs", Values(graph, graph.inputs)},
+                     {"inputs", inputs},
                      {"outputs", Values(graph, graph.outputs)},
                      {"operators", model.op_counts},
                      {"not_understood", OpaqueOperators(graph)},

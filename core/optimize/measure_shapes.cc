@@ -1,26 +1,51 @@
 #include "core/optimize/measure_shapes.h"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 
 namespace quotient::optimize {
 namespace {
 
-constexpr int64_t kBatch = 1;
-constexpr int64_t kLength = 128;
-constexpr int64_t kSide = 224;
-
 using model::Dim;
 using model::Graph;
 using model::ValueId;
 
-// Inputs that a node we know reads.
-std::vector<bool> ReadByKnownNodes(const Graph& graph) {
+constexpr int64_t kBatch = 1;
+constexpr int64_t kLength = 128;
+constexpr int64_t kSide = 224;
+
+// What is tried where these make no sense: powers of two, and sides of pictures and lengths of
+// sounds that networks are built for.
+constexpr int64_t kLadder[] = {
+    1,   2,   3,    4,    8,    16,   28,   32,   48,   64,   80,    96,    112,   128,  160, 192,
+    224, 256, 299,  320,  336,  384,  416,  448,  480,  512,  518,   560,   608,   640,  768, 800,
+    896, 960, 1024, 1280, 1536, 2048, 3000, 4096, 8000, 8192, 16000, 16384, 32768, 65536};
+
+// A number that has to be found: of a symbol, wherever it stands.
+struct Size {
+  std::string symbol;
+  std::string input;  // the first one that has it
+  int axis = 0;
+  int64_t assumed = 0;  // to begin with
+};
+
+// Inputs that a live node reads.
+std::vector<bool> ReadValues(const Graph& graph) {
   const std::vector<bool> live = model::LiveNodes(graph);
   std::vector<bool> read(graph.values.size(), false);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (!live[n] || graph.nodes[n].is_opaque()) continue;
+    if (!live[n]) continue;
     for (ValueId id : graph.nodes[n].inputs) {
       if (id.valid()) read[id.value()] = true;
     }
@@ -28,86 +53,240 @@ std::vector<bool> ReadByKnownNodes(const Graph& graph) {
   return read;
 }
 
-absl::Status Missing(const model::Value& input, absl::string_view what) {
-  return MakeError(
-      Reason::kShapeMissing,
-      absl::StrCat("input '", input.name, "' of type ", ToString(input.type), ": ", what,
-                   "; bind it with --measure-shape ", input.name,
-                   "=DIMS (for measuring only) or --shape ", input.name, "=DIMS (for good)"));
+// Sizes change nothing about any other error.
+bool ConcernsSizes(const absl::Status& status) {
+  const std::optional<Reason> reason = GetReason(status);
+  return reason == Reason::kModelShape || reason == Reason::kModelMalformed ||
+         reason == Reason::kLimitDims || reason == Reason::kLimitBytes;
 }
 
 class Chooser {
  public:
-  Chooser(const Graph& graph, const std::map<std::string, std::vector<int64_t>>& asked)
-      : graph_(graph) {
-    result_.shapes = asked;
+  Chooser(const Graph& graph, const ops::InputShapes& asked, const AcceptShapes& accept)
+      : graph_(graph), asked_(asked), accept_(accept), read_(ReadValues(graph)) {
+    constexpr size_t kMostVisits = 2'000'000;  // of nodes, each by inference alone
+    tries_left_ = std::clamp<size_t>(kMostVisits / (graph.nodes.size() + 1), 60, 600);
   }
 
   absl::StatusOr<MeasureShapes> Run() {
-    CollectSymbols();
-    const std::vector<bool> read = ReadByKnownNodes(graph_);
-    for (ValueId id : graph_.inputs) {
-      const model::Value& input = graph_.value(id);
-      if (!read[id.value()] || input.type.is_static()) continue;
-      if (result_.shapes.contains(input.name)) continue;
-      QUOTIENT_RETURN_IF_ERROR(Bind(input));
+    CollectAsked();
+    CollectSizes();
+    QUOTIENT_RETURN_IF_ERROR(Try(numbers_).status());
+    while (!accepted_) {
+      QUOTIENT_ASSIGN_OR_RETURN(const bool better, Step());
+      if (!better) break;
     }
-    return std::move(result_);
+    if (!accepted_) QUOTIENT_RETURN_IF_ERROR(TakeFirst());
+    return Chosen();
   }
 
  private:
+  // --- What is open ---
+
   // Symbols that the user's dims bind. A wrong rank is BindShapes' to refuse.
-  void CollectSymbols() {
+  void CollectAsked() {
     for (ValueId id : graph_.inputs) {
       const model::Value& input = graph_.value(id);
-      const auto asked = result_.shapes.find(input.name);
-      if (asked == result_.shapes.end() || !input.type.has_rank()) continue;
+      const auto asked = asked_.find(input.name);
+      if (asked == asked_.end() || !input.type.has_rank()) continue;
       if (asked->second.size() != input.type.shape->size()) continue;
       for (size_t axis = 0; axis < asked->second.size(); ++axis) {
         const Dim& dim = (*input.type.shape)[axis];
-        if (dim.is_symbol()) symbols_[dim.symbol()] = asked->second[axis];
+        if (dim.is_symbol()) bound_[dim.symbol()] = asked->second[axis];
       }
     }
   }
 
-  absl::Status Bind(const model::Value& input) {
-    if (input.type.dtype == model::DType::kUndefined) return absl::OkStatus();
-    if (!input.type.has_rank()) return Missing(input, "its rank is not known");
-    std::vector<int64_t> dims;
-    for (int axis = 0; axis < input.type.rank(); ++axis) {
-      dims.push_back(Number(input, axis));
+  bool IsOpen(ValueId id) const {
+    const model::Value& input = graph_.value(id);
+    return read_[id.value()] && !asked_.contains(input.name) && input.type.has_rank() &&
+           input.type.dtype != model::DType::kUndefined;
+  }
+
+  void CollectSizes() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      if (!IsOpen(graph_.inputs[i])) continue;
+      const model::Value& input = graph_.value(graph_.inputs[i]);
+      for (int axis = 0; axis < input.type.rank(); ++axis) {
+        const Dim& dim = input.type.dim(axis);
+        if (!dim.is_symbol() || bound_.contains(dim.symbol())) continue;
+        if (!index_.emplace(dim.symbol(), sizes_.size()).second) continue;
+        sizes_.push_back({dim.symbol(), input.name, axis, Assumed(i, axis)});
+        numbers_.push_back(sizes_.back().assumed);
+      }
     }
-    result_.shapes[input.name] = std::move(dims);
+  }
+
+  int64_t Assumed(size_t input, int axis) const {
+    const int rank = graph_.value(graph_.inputs[input]).type.rank();
+    const std::optional<model::Tensor>& fallback = graph_.defaults[input];
+    if (fallback.has_value() && static_cast<int>(fallback->dims().size()) == rank) {
+      return std::max<int64_t>(fallback->dims()[axis], 1);
+    }
+    return axis == 0 ? kBatch : rank < 4 ? kLength : kSide;
+  }
+
+  int64_t NumberOf(const Dim& dim, const std::vector<int64_t>& numbers) const {
+    if (dim.is_number()) return dim.number();
+    const auto bound = bound_.find(dim.symbol());
+    return bound != bound_.end() ? bound->second : numbers[index_.at(dim.symbol())];
+  }
+
+  ops::InputShapes ShapesOf(const std::vector<int64_t>& numbers) const {
+    ops::InputShapes shapes = asked_;
+    for (ValueId id : graph_.inputs) {
+      const model::Value& input = graph_.value(id);
+      if (!IsOpen(id) || input.type.is_static()) continue;
+      std::vector<int64_t>& dims = shapes[input.name];
+      for (const Dim& dim : *input.type.shape) dims.push_back(NumberOf(dim, numbers));
+    }
+    return shapes;
+  }
+
+  // --- The search ---
+
+  // Whether inference comes further with these numbers than with any before; they are the best
+  // then.
+  absl::StatusOr<bool> Try(const std::vector<int64_t>& numbers) {
+    if (tries_left_ == 0 || !tried_.insert(numbers).second) return false;
+    --tries_left_;
+    const ops::InputShapes shapes = ShapesOf(numbers);
+    QUOTIENT_ASSIGN_OR_RETURN(const size_t nodes, ops::NodesThatFit(graph_, shapes));
+    if (nodes == graph_.nodes.size()) QUOTIENT_RETURN_IF_ERROR(Accept(shapes));
+    const bool better = accepted_ || most_nodes_ < static_cast<int64_t>(nodes);
+    if (better) {
+      most_nodes_ = static_cast<int64_t>(nodes);
+      numbers_ = numbers;
+    }
+    return better;
+  }
+
+  absl::Status Accept(const ops::InputShapes& shapes) {
+    const absl::Status status = accept_(shapes);
+    accepted_ = status.ok();
+    if (status.ok() || !ConcernsSizes(status)) return status;
+    failure_ = status;
     return absl::OkStatus();
   }
 
-  int64_t Number(const model::Value& input, int axis) {
-    const Dim& dim = input.type.dim(axis);
-    if (dim.is_number()) return dim.number();
-    if (const auto bound = symbols_.find(dim.symbol());
-        dim.is_symbol() && bound != symbols_.end()) {
-      return bound->second;
+  // One size by itself; all of one kind as the same number; all that are no batch.
+  std::vector<std::vector<size_t>> Groups() const {
+    std::vector<std::vector<size_t>> groups;
+    std::map<int64_t, std::vector<size_t>> kinds;
+    std::vector<size_t> no_batch;
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      groups.push_back({i});
+      kinds[sizes_[i].assumed].push_back(i);
+      if (sizes_[i].assumed != kBatch) no_batch.push_back(i);
     }
-    const int64_t assumed = axis == 0 ? kBatch : input.type.rank() < 4 ? kLength : kSide;
-    const std::string label =
-        dim.is_symbol() ? absl::StrCat("'", dim.symbol(), "'") : absl::StrCat(axis);
-    if (dim.is_symbol()) symbols_[dim.symbol()] = assumed;
-    result_.guessed |= axis != 0;
-    result_.notes.push_back(absl::StrCat("dimension ", label, " of input '", input.name,
-                                         "' was taken as ", assumed, " for measuring"));
-    return assumed;
+    for (auto& [assumed, members] : kinds) {
+      if (members.size() > 1) groups.push_back(std::move(members));
+    }
+    if (no_batch.size() > 1) groups.push_back(std::move(no_batch));
+    return groups;
+  }
+
+  // Numbers worth trying for a size, those near what was assumed first: the ladder, what other
+  // sizes are, and the sums of two of them (a mask over what was and what comes).
+  std::vector<int64_t> Numbers(const Size& size) const {
+    constexpr size_t kMostForSums = 8;
+    std::set<int64_t> numbers(std::begin(kLadder), std::end(kLadder));
+    for (const auto& [symbol, number] : bound_) numbers.insert(std::max<int64_t>(number, 1));
+    for (size_t i = 0; i < numbers_.size(); ++i) {
+      numbers.insert(numbers_[i]);
+      for (size_t j = 0; j < i && numbers_.size() <= kMostForSums; ++j) {
+        numbers.insert(numbers_[i] + numbers_[j]);
+      }
+    }
+    std::vector<int64_t> ordered(numbers.begin(), numbers.end());
+    const auto distance = [&size](int64_t number) {
+      return std::abs(std::log(static_cast<double>(number) / static_cast<double>(size.assumed)));
+    };
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [&](int64_t a, int64_t b) { return distance(a) < distance(b); });
+    return ordered;
+  }
+
+  // The best numbers of the first group that brings inference further; false: none does.
+  absl::StatusOr<bool> Step() {
+    for (const std::vector<size_t>& group : Groups()) {
+      const std::vector<int64_t> before = numbers_;
+      bool better = false;
+      for (const int64_t number : Numbers(sizes_[group[0]])) {
+        std::vector<int64_t> numbers = before;
+        for (const size_t i : group) numbers[i] = number;
+        QUOTIENT_ASSIGN_OR_RETURN(const bool now, Try(numbers));
+        better |= now;
+        if (accepted_) return true;
+      }
+      if (better) return true;
+    }
+    return false;
+  }
+
+  // What was assumed at first: that tensors become empty need not mean that nothing can be done.
+  absl::Status TakeFirst() {
+    for (size_t i = 0; i < sizes_.size(); ++i) numbers_[i] = sizes_[i].assumed;
+    QUOTIENT_RETURN_IF_ERROR(Accept(ShapesOf(numbers_)));
+    if (accepted_) return absl::OkStatus();
+    if (sizes_.empty()) {
+      if (asked_.empty() || GetReason(failure_) != Reason::kModelShape) return failure_;
+      return MakeError(Reason::kOptionInvalid,
+                       absl::StrCat("with the shapes to measure with the model makes no sense (",
+                                    failure_.message(), ")"));
+    }
+    return MakeError(
+        Reason::kShapeMissing,
+        absl::StrCat("the model has dimensions without a number, and no sizes were found with "
+                     "which it makes sense (",
+                     failure_.message(), "); bind them with --measure-shape ", sizes_[0].input,
+                     "=DIMS (for measuring only) or --shape ", sizes_[0].input,
+                     "=DIMS (for good)"));
+  }
+
+  // --- What is told ---
+
+  MeasureShapes Chosen() const {
+    MeasureShapes chosen{.shapes = ShapesOf(numbers_), .notes = {}};
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      const Size& size = sizes_[i];
+      const bool has_name = !absl::StartsWith(size.symbol, model::kInferredSymbol);
+      chosen.notes.push_back(absl::StrCat(
+          "dimension ", has_name ? absl::StrCat("'", size.symbol, "'") : absl::StrCat(size.axis),
+          " of input '", size.input, "' was taken as ", numbers_[i], " for measuring"));
+    }
+    for (ValueId id : graph_.inputs) {
+      const model::Value& input = graph_.value(id);
+      if (!read_[id.value()] || input.type.has_rank() || asked_.contains(input.name)) continue;
+      chosen.notes.push_back(absl::StrCat("the rank of input '", input.name,
+                                          "' is not known, so what reads it is not measured; "
+                                          "--measure-shape ",
+                                          input.name, "=DIMS says it"));
+    }
+    return chosen;
   }
 
   const Graph& graph_;
-  std::map<std::string, int64_t> symbols_;
-  MeasureShapes result_;
+  const ops::InputShapes& asked_;
+  const AcceptShapes& accept_;
+  const std::vector<bool> read_;          // by value
+  std::map<std::string, int64_t> bound_;  // numbers of symbols that `asked` binds
+  std::vector<Size> sizes_;
+  std::map<std::string, size_t> index_;  // of a symbol in sizes_
+
+  size_t tries_left_ = 0;
+  std::set<std::vector<int64_t>> tried_;
+  std::vector<int64_t> numbers_;  // of sizes_, the best so far
+  int64_t most_nodes_ = -1;       // that fit them
+  bool accepted_ = false;
+  absl::Status failure_;  // of the last that was not accepted
 };
 
 }  // namespace
 
-absl::StatusOr<MeasureShapes> ChooseMeasureShapes(
-    const Graph& graph, const std::map<std::string, std::vector<int64_t>>& asked) {
-  return Chooser(graph, asked).Run();
+absl::StatusOr<MeasureShapes> ChooseMeasureShapes(const Graph& graph, const ops::InputShapes& asked,
+                                                  const AcceptShapes& accept) {
+  return Chooser(graph, asked, accept).Run();
 }
 
 }  // namespace quotient::optimize

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "core/base/counted.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -25,7 +24,6 @@
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
 #include "core/optimize/rescue.h"
-#include "core/os/memory.h"
 #include "core/verify/checker.h"
 #include "core/verify/compare.h"
 #include "core/verify/random_inputs.h"
@@ -142,20 +140,13 @@ class Run {
   // What could only be tried at the price of the whole process is not tried. Alternatives are left
   // out first.
   absl::Status CheckFits() {
-    constexpr double kShare = 0.75;
-    const auto memory = static_cast<double>(os::MemoryBytes());
-    double bytes = 0;
+    absl::Status status;
     for (alternatives_ = SearchSettings().alternatives; alternatives_ > 0; --alternatives_) {
       const int executables = 1 + MostCandidates(alternatives_);  // and the original
-      bytes = BytesToRun(original_.cut.graph, options_.verify_inputs, executables);
-      if (bytes <= kShare * memory) return absl::OkStatus();
+      status = optimize::CheckFits(original_.cut.graph, options_.verify_inputs, executables);
+      if (status.ok()) break;
     }
-    return MakeError(
-        Reason::kModelUnsupported,
-        absl::StrFormat(
-            "checking and measuring would take about %.1f GiB, too much for a memory of "
-            "%.1f GiB (--measure-shape can give symbolic dimensions less)",
-            bytes / (1 << 30), memory / (1 << 30)));
+    return status;
   }
 
   // The device comes first: that it is not there is known before anything is done for it.
@@ -164,7 +155,9 @@ class Run {
                                                                  environment_.device_snapshot));
     QUOTIENT_ASSIGN_OR_RETURN(original_, Prepare(files_, options_, threads_, stop_));
     QUOTIENT_RETURN_IF_ERROR(CheckFits());
-    report_.notes = original_.shapes.notes;
+    report_.notes = original_.stale_declarations;
+    report_.notes.insert(report_.notes.end(), original_.shapes.notes.begin(),
+                         original_.shapes.notes.end());
     NoteObjections();
     NoteOverridableInitializers();
     NoteInlinedCalls();

@@ -1,10 +1,14 @@
 #include "core/optimize/prepared.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/eval/fold.h"
 #include "core/ops/infer_graph.h"
+#include "core/optimize/candidates.h"
+#include "core/optimize/footprint.h"
 
 namespace quotient::optimize {
 namespace {
@@ -39,15 +43,37 @@ absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, Prepare
   }
 }
 
-// From a model whose graph has its types: binds for measuring, folds what is constant then, cuts.
-absl::Status BindAndCut(int threads, const StopCondition& stop, Prepared* prepared) {
-  QUOTIENT_ASSIGN_OR_RETURN(prepared->measured,
-                            ops::BindShapes(prepared->graph, prepared->shapes.shapes));
-  model::Graph folded = prepared->measured;
+absl::Status Fold(const model::Graph& measured, int threads, const StopCondition& stop,
+                  model::Graph* folded) {
+  *folded = measured;
   const eval::FoldLimits limits{.max_result_bytes = kMostFoldedBytes, .threads = threads};
-  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(folded, limits, stop));
+  return eval::FoldConstants(*folded, limits, stop);
+}
+
+// From a model whose graph has its types: binds for measuring, folds what is constant then, cuts.
+absl::Status BindAndCut(const ops::InputShapes& shapes, int threads, const StopCondition& stop,
+                        Prepared* prepared) {
+  QUOTIENT_ASSIGN_OR_RETURN(prepared->measured, ops::BindShapes(prepared->graph, shapes));
+  model::Graph folded;
+  absl::Status status = Fold(prepared->measured, threads, stop, &folded);
+  if (GetReason(status) == Reason::kModelShape) {
+    // A declared number that stood in for an unknown one may be stale: folding knows better.
+    prepared->measured = prepared->graph;
+    QUOTIENT_RETURN_IF_ERROR(ops::SetShapes(shapes, prepared->measured));
+    status = Fold(prepared->measured, threads, stop, &folded);
+  }
+  QUOTIENT_RETURN_IF_ERROR(status);
   QUOTIENT_ASSIGN_OR_RETURN(prepared->cut, verify::Cut(folded));
   return absl::OkStatus();
+}
+
+// SetShapes, for which the user is to blame if the model makes no sense then.
+absl::Status BindForGood(const ops::InputShapes& shapes, model::Graph& graph) {
+  const absl::Status status = ops::SetShapes(shapes, graph);
+  if (GetReason(status) != Reason::kModelShape) return status;
+  return MakeError(
+      Reason::kOptionInvalid,
+      absl::StrCat("shape: with these shapes the model makes no sense (", status.message(), ")"));
 }
 
 }  // namespace
@@ -58,21 +84,29 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
   QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({files.model, files.external_data, nullptr},
                                         {.freeze_initializers = options.freeze_initializers},
                                         &prepared));
+  prepared.stale_declarations = ops::StaleDeclarations(prepared.graph);
   if (!options.shapes.empty()) {
-    QUOTIENT_ASSIGN_OR_RETURN(prepared.graph, ops::BindShapes(prepared.graph, options.shapes));
+    QUOTIENT_RETURN_IF_ERROR(BindForGood(options.shapes, prepared.graph));
   }
   QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(prepared.graph, {.threads = threads}, stop));
-  QUOTIENT_ASSIGN_OR_RETURN(prepared.shapes,
-                            ChooseMeasureShapes(prepared.graph, options.measure_shapes));
-  const absl::Status bound = BindAndCut(threads, stop, &prepared);
-  if (!bound.ok() && prepared.shapes.guessed) {
-    return MakeError(
-        Reason::kShapeMissing,
-        absl::StrCat("the model has dimensions without a number, and with those assumed "
-                     "for measuring it makes no sense (",
-                     bound.message(), "); bind them with --measure-shape NAME=DIMS"));
+  bool is_too_large = false;
+  const auto bind = [&](const ops::InputShapes& shapes) {
+    return BindAndCut(shapes, threads, stop, &prepared);
+  };
+  const auto bind_and_fit = [&](const ops::InputShapes& shapes) -> absl::Status {
+    QUOTIENT_RETURN_IF_ERROR(bind(shapes));
+    const int executables = 1 + MostCandidates(1);  // and the original
+    const absl::Status fits = CheckFits(prepared.cut.graph, options.verify_inputs, executables);
+    is_too_large = !fits.ok();
+    return fits;
+  };
+  absl::StatusOr<MeasureShapes> shapes =
+      ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind_and_fit);
+  if (!shapes.ok() && is_too_large) {
+    // No size is small enough for this machine, which Optimize has to say.
+    shapes = ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind);
   }
-  QUOTIENT_RETURN_IF_ERROR(bound);
+  QUOTIENT_ASSIGN_OR_RETURN(prepared.shapes, std::move(shapes));
   return prepared;
 }
 
@@ -86,7 +120,7 @@ absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> res
   Prepared prepared;
   QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({result->model, external, result}, {}, &prepared));
   prepared.shapes = shapes;
-  QUOTIENT_RETURN_IF_ERROR(BindAndCut(threads, stop, &prepared));
+  QUOTIENT_RETURN_IF_ERROR(BindAndCut(shapes.shapes, threads, stop, &prepared));
   return prepared;
 }
 

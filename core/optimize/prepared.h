@@ -20,14 +20,18 @@
 namespace quotient::optimize {
 
 struct Prepared {
-  onnx::Model model;      // as read; its graph is what the writer starts from
-  model::Graph graph;     // types inferred, constants folded; symbols kept
-  model::Graph measured;  // the same ids, every symbol bound for measuring
-  verify::CutGraph cut;   // of `measured`, folded once more: what is evaluated and run
+  onnx::Model model;   // as read; its graph is what the writer starts from
+  model::Graph graph;  // types inferred, constants folded; symbols kept
+  // The same ids, every symbol bound for measuring; what inference does not know is as declared.
+  model::Graph measured;
+  verify::CutGraph cut;  // of `measured`, folded once more: what is evaluated and run
   MeasureShapes shapes;
+  std::vector<std::string> stale_declarations;  // sentences on types that the file has wrong
 };
 
-// Reads, binds options.shapes, infers, folds, binds for measuring, cuts. Errors as for Optimize.
+// Reads, infers, binds options.shapes, folds, binds for measuring, cuts. Errors as for Optimize,
+// and for models that are returned as they are: MODEL_SHAPE where types contradict each other,
+// which no runtime takes, and SHAPE_MISSING where no sizes are found to measure with.
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
                                  const StopCondition& stop);
 

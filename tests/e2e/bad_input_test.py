@@ -172,7 +172,7 @@ class BadInputTest(harness.TestCase):
         good = self.quotient("optimize", "good.onnx", "-o", "out.onnx", "--budget", "1s")
         self.assert_code(good, 0)
 
-    def test_unknown_shapes_are_reported_with_the_input(self):
+    def test_an_input_without_a_shape_is_no_reason_to_refuse(self):
         proto = models.model([helper.make_node("Relu", ["x"], ["y"])],
                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)],
                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
@@ -180,7 +180,6 @@ class BadInputTest(harness.TestCase):
         result = self.quotient("optimize", "shapeless.onnx", "-o", "out.onnx", "--local",
                                "--budget", "1s")
         self.assert_code(result, 0)
-        self.assertIn("--measure-shape x=DIMS", result.out)
         bound = self.quotient("optimize", "shapeless.onnx", "-o", "out.onnx", "--local",
                               "--budget", "1s", "--shape", "x=2,3")
         self.assert_code(bound, 0)

@@ -1,0 +1,217 @@
+// What is right at one size is right at all: models whose files declare types that are out of date,
+// dimensions that nobody knows, sizes that have to be found, operators that only ONNX knows.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/eval/fold.h"
+#include "core/ops/infer_graph.h"
+#include "core/optimize/devices.h"
+#include "core/optimize/optimize.h"
+#include "core/timing/store.h"
+#include "tests/core/onnx/onnx_text.h"
+#include "tests/support/graphs.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::optimize {
+namespace {
+
+using ::onnx::ModelProto;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::ModelAtOpset;
+
+class SizesTest : public ::testing::Test {
+ protected:
+  SizesTest() {
+    options_.device = "model:h200";
+    options_.threads = 1;
+    options_.budget_seconds = 60;
+    environment_.devices = &devices_;
+  }
+
+  absl::StatusOr<Result> Run(const ModelProto& model) {
+    bytes_ = model.SerializeAsString();
+    const ModelFiles files{.name = "m.onnx", .model = bytes_};
+    return Optimize(files, options_, environment_, StopCondition(&token_), nullptr);
+  }
+
+  // The model improved, and its result is equal at these dims of its input.
+  void ExpectImprovedAndEqual(const ModelProto& model, const std::vector<int64_t>& dims) {
+    const absl::StatusOr<Result> result = Run(model);
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+    const std::vector<model::Tensor> before = OutputsAt(model, dims);
+    const std::vector<model::Tensor> after =
+        OutputsAt(testing::ParseBytes(result->files.model), dims);
+    ASSERT_EQ(before.size(), after.size());
+    for (size_t i = 0; i < before.size(); ++i) {
+      EXPECT_EQ(before[i].dims(), after[i].dims());
+      EXPECT_EQ(before[i].AsDoubles(), after[i].AsDoubles());
+    }
+  }
+
+  static std::vector<model::Tensor> OutputsAt(const ModelProto& proto,
+                                              const std::vector<int64_t>& dims) {
+    absl::StatusOr<onnx::Model> read = testing::ReadProto(proto);
+    EXPECT_THAT(read, IsOk());
+    EXPECT_THAT(ops::SetShapes({{"x", dims}}, read->graph), IsOk());
+    EXPECT_THAT(eval::FoldConstants(read->graph), IsOk());
+    const auto outputs = testing::RunOnRamp(read->graph);
+    EXPECT_THAT(outputs, IsOk());
+    return outputs.ok() ? *outputs : std::vector<model::Tensor>();
+  }
+
+  std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
+  Devices devices_{store_.get()};
+  Environment environment_;
+  Options options_;
+  CancelToken token_;
+  std::string bytes_;
+};
+
+// Two Transposes that undo each other, so that there is a gain whatever else there is.
+constexpr char kGain[] = R"(
+    t1 = Transpose <perm = [0,2,1]> (x)
+    t2 = Transpose <perm = [0,2,1]> (t1)
+    r = Relu(t2)
+)";
+
+TEST_F(SizesTest, ADeclaredBatchOfOneDoesNotMakeTransposesViews) {
+  const ModelProto model =
+      ModelAtOpset(17, absl::StrCat(R"(g (float[N,S,8] x) => (float[S,8] a, float[S,8] b)
+          <int64[2] rows = {-1, 8}, float[1,S,8] r, float[S,1,8] t> {)",
+                                    kGain, R"(
+            t = Transpose <perm = [1,0,2]> (r)
+            a = Reshape(t, rows)
+            b = Reshape(r, rows)
+          })"));
+  ExpectImprovedAndEqual(model, {2, 5, 8});
+}
+
+TEST_F(SizesTest, ADeclaredBatchOfOneDoesNotFixPooledRows) {
+  const ModelProto model = ModelAtOpset(17, absl::StrCat(R"(g (float[N,S,4] x) => (float[1,4] y)
+          <int64[1] zero = {0}, int64[1] one = {1}, int64 first = {0}, float[1,S,4] r,
+           float[1,1,4] c, float[1,4] g> {)",
+                                                         kGain, R"(
+            c = Slice(r, zero, one, one)
+            g = Gather <axis = 1> (c, first)
+            y = Tanh(g)
+          })"));
+  ExpectImprovedAndEqual(model, {3, 5, 4});
+}
+
+// Some recognizers of text declare an output [1, length] and yield rank 3.
+TEST_F(SizesTest, ADeclaredRankThatIsWrongIsToldOfAndKept) {
+  const ModelProto model =
+      ModelAtOpset(17, absl::StrCat("g (float[N,S,4] x) => (float[1,S] r) {", kGain, "}"));
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_THAT(result->report.notes,
+              Contains(HasSubstr("'r' is declared as float32[1,S], but is float32[N,S,4]")));
+  EXPECT_EQ(testing::ParseBytes(result->files.model).graph().output(0).SerializeAsString(),
+            model.graph().output(0).SerializeAsString());
+}
+
+TEST_F(SizesTest, ShapesCanBeBoundForGoodWhereDeclaredOnesAreStale) {
+  const ModelProto model = ModelAtOpset(
+      17, absl::StrCat("g (float[N,S,4] x) => (float[1,S,4] r) <float[1,4,S] t1> {", kGain, "}"));
+  options_.shapes["x"] = {2, 6, 4};
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  const ModelProto bound = testing::ParseBytes(result->files.model);
+  for (const auto* info : {&bound.graph().input(0), &bound.graph().output(0)}) {
+    EXPECT_EQ(info->type().tensor_type().shape().dim(0).dim_value(), 2) << info->name();
+  }
+  options_.shapes["x"] = {2, 6, 5};
+  EXPECT_THAT(Run(model), testing::HasReason(Reason::kOptionInvalid));
+}
+
+TEST_F(SizesTest, DimensionsOfOneQuestionMarkAreBoundToDifferentNumbers) {
+  ModelProto model = ModelAtOpset(17, R"(
+      g (float[A,3,B,C] x) => (float[A,8,B,C] y) <float[8,3,1,1] w = {
+          1,1,1, 1,1,1, 1,1,1, 1,1,1, 1,1,1, 1,1,1, 1,1,1, 1,1,1}> { y = Conv(x, w) })");
+  auto& shape = *model.mutable_graph()
+                     ->mutable_input(0)
+                     ->mutable_type()
+                     ->mutable_tensor_type()
+                     ->mutable_shape();
+  for (const int axis : {0, 2, 3}) shape.mutable_dim(axis)->set_dim_param("?");
+  EXPECT_THAT(Run(model), IsOk());
+  options_.measure_shapes["x"] = {1, 3, 48, 192};
+  EXPECT_THAT(Run(model), IsOk());
+}
+
+TEST_F(SizesTest, SizesThatFitAreFound) {
+  ModelProto model = ModelAtOpset(
+      17, "g (float[N,1,L] x) => (float[N,1,M] y) <float[1,1,256] w> { y = Conv(x, w) }");
+  auto& weights = *model.mutable_graph()->add_initializer();
+  weights.set_name("w");
+  weights.set_data_type(::onnx::TensorProto::FLOAT);
+  for (const int dim : {1, 1, 256}) weights.add_dims(dim);
+  for (int i = 0; i < 256; ++i) weights.add_float_data(0.1f);
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("'L' of input 'x' was taken as 256")));
+  EXPECT_EQ(result->report.cut_nodes, 0);
+}
+
+TEST_F(SizesTest, AnInputWithoutARankIsNoReasonToRefuse) {
+  ModelProto model = ModelAtOpset(17, "g (float[N] x) => (float[N] y) { y = Relu(x) }");
+  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("the rank of input 'x'")));
+}
+
+// Behind an operator that we have no row for, in front of a Conv with a normalization.
+ModelProto ConvBehind(absl::string_view node, absl::string_view constants) {
+  return ModelAtOpset(17, absl::StrCat(R"(g (float[N,4,8,8] x) => (float[A,B,C,D] y) <
+      float[2,4,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[2] s = {1, 2}, float[2] b = {3, 4},
+      float[2] m = {0.5, 0.25}, float[2] v = {1, 2})",
+                                       constants, "> {", node, R"(
+        c = Conv(h, w)
+        n = BatchNormalization(c, s, b, m, v)
+        t = Transpose <perm = [0,2,3,1]> (n)
+        y = Transpose <perm = [0,3,1,2]> (t) })"));
+}
+
+TEST_F(SizesTest, NormalizationsFoldBehindOperatorsThatOnlyOnnxKnows) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"h = LRN <size = 3> (x)", ""},
+      {"d = DepthToSpace <blocksize = 2> (x)  h = SpaceToDepth <blocksize = 2> (d)", ""},
+      {"h = Einsum <equation = \"nchw->ncwh\"> (x)", ""},
+      {"h, i = TopK <axis = 2> (x, k)", ", int64[1] k = {4}"},
+      {"q = QuantizeLinear(x, qs, qz)  h = DequantizeLinear(q, qs, qz)",
+       ", float qs = {0.5}, uint8 qz = {128}"},
+      {"h = Shrink(x)", ""},
+      {"h = GridSample(x, grid)", ", float[1,2,2,2] grid = {0, 0, 0, 0, 0, 0, 0, 0}"},
+  };
+  for (const auto& [node, constants] : cases) {
+    SCOPED_TRACE(node);
+    const absl::StatusOr<Result> result = Run(ConvBehind(node, constants));
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+    EXPECT_THAT(testing::OpsOf(testing::ParseBytes(result->files.model)),
+                ::testing::Not(HasSubstr("BatchNormalization")));
+  }
+}
+
+TEST_F(SizesTest, QuantizedModelsWithASymbolicBatchAreUnderstood) {
+  const absl::StatusOr<Result> result =
+      Run(ConvBehind("q = QuantizeLinear(x, qs, qz)  h = DequantizeLinear(q, qs, qz)",
+                     ", float qs = {0.5}, uint8 qz = {128}"));
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.cut_nodes, 2);
+}
+
+}  // namespace
+}  // namespace quotient::optimize
