@@ -28,6 +28,7 @@ using model::Tensor;
 using model::TensorType;
 using ::onnx::TensorShapeProto;
 
+constexpr int kOldestAsked = 7;  // older inference functions were not read
 constexpr size_t kMaxNodeBytes = size_t{1} << 16;
 constexpr size_t kMaxConstantBytes = size_t{1} << 10;
 constexpr size_t kMaxOperands = 64;
@@ -329,7 +330,9 @@ std::vector<TensorType> InferNode(int opset, const Opaque& opaque,
 }  // namespace
 
 model::OpaqueTypesFn OpaqueTypes(const NodeProto& node, int opset) {
-  if (!std::binary_search(std::begin(kAskedOf), std::end(kAskedOf), node.op_type())) return nullptr;
+  const bool is_asked =
+      std::binary_search(std::begin(kAskedOf), std::end(kAskedOf), node.op_type());
+  if (opset < kOldestAsked || !is_asked) return nullptr;
   return [opset](const Opaque& opaque, std::span<const OpaqueOperand> operands, size_t outputs) {
     return InferNode(opset, opaque, operands, outputs);
   };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "core/model/graph.h"
 #include "core/model/text.h"
@@ -32,6 +33,16 @@ inline model::ValueId MustFind(const model::Graph& graph, absl::string_view name
     std::abort();
   }
   return *id;
+}
+
+// The type as text, with "?" for every dimension that only inference has a name for.
+inline std::string TypeText(model::TensorType type) {
+  if (type.has_rank()) {
+    for (model::Dim& dim : *type.shape) {
+      if (absl::StartsWith(dim.symbol(), model::kInferredSymbol)) dim = model::Dim();
+    }
+  }
+  return model::ToString(type);
 }
 
 inline model::Tensor Floats(std::vector<int64_t> dims, std::initializer_list<float> values) {

@@ -32,7 +32,7 @@ std::string Canonical(absl::string_view lines) {
                     input.valid() ? graph.value(input).name : "_");
   }
   return absl::StrCat(node.op, "(", inputs, ")", model::ToString(node.attributes), " ",
-                      model::ToString(graph.value(node.outputs[0]).type));
+                      testing::TypeText(graph.value(node.outputs[0]).type));
 }
 
 struct Case {

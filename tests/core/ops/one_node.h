@@ -55,11 +55,11 @@ inline absl::StatusOr<model::Graph> Inferred(absl::string_view text) {
   return graph;
 }
 
-// The inferred type of y as text, or the failure's message.
+// The inferred type of y as text ("?" for dimensions that do not follow), or the failure's message.
 inline std::string TypeOf(absl::string_view text) {
   const absl::StatusOr<model::Graph> graph = Inferred(text);
   if (!graph.ok()) return std::string(graph.status().message());
-  return model::ToString(graph->value(graph->outputs[0]).type);
+  return TypeText(graph->value(graph->outputs[0]).type);
 }
 
 // The attributes of the canonical node as text, or the failure's message.

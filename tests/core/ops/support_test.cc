@@ -169,7 +169,7 @@ TEST(ElementwiseTest, DoesNotDependOnThreads) {
 }
 
 TEST(MinDimTest, IsZeroBesideZero) {
-  EXPECT_EQ(MinDim(S("N"), 5), S("min(N,5)"));
+  EXPECT_EQ(MinDim(S("N"), 5), S("?min(N,5)"));
   EXPECT_EQ(MinDim(S("N"), 0), Dim(0));
 }
 
