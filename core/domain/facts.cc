@@ -2,240 +2,177 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/string_view.h"
+#include "core/domain/operator_intervals.h"
 
 namespace quotient::domain {
 namespace {
 
-using Sign = Facts::Sign;
+constexpr double kInfinity = Interval::kInfinity;
 
-// Operators that are total and finite on finite inputs.
-bool KeepsFinite(absl::string_view op) {
-  static const auto* const kOps = new absl::flat_hash_set<absl::string_view>{"Add",
-                                                                             "Sub",
-                                                                             "Mul",
-                                                                             "Neg",
-                                                                             "Abs",
-                                                                             "Relu",
-                                                                             "LeakyRelu",
-                                                                             "Sigmoid",
-                                                                             "Tanh",
-                                                                             "Erf",
-                                                                             "Sin",
-                                                                             "Cos",
-                                                                             "Clip",
-                                                                             "HardSigmoid",
-                                                                             "HardSwish",
-                                                                             "Gelu",
-                                                                             "Max",
-                                                                             "Min",
-                                                                             "Where",
-                                                                             "Floor",
-                                                                             "Ceil",
-                                                                             "Identity",
-                                                                             "Dropout",
-                                                                             "Transpose",
-                                                                             "Reshape",
-                                                                             "Flatten",
-                                                                             "Squeeze",
-                                                                             "Unsqueeze",
-                                                                             "Concat",
-                                                                             "Split",
-                                                                             "Slice",
-                                                                             "Gather",
-                                                                             "GatherND",
-                                                                             "GatherElements",
-                                                                             "Expand",
-                                                                             "Tile",
-                                                                             "ScatterND",
-                                                                             "MatMul",
-                                                                             "Gemm",
-                                                                             "Conv",
-                                                                             "ConvTranspose",
-                                                                             "ReduceMean",
-                                                                             "ReduceSum",
-                                                                             "ReduceMax",
-                                                                             "GlobalAveragePool",
-                                                                             "AveragePool",
-                                                                             "Softmax",
-                                                                             "CumSum",
-                                                                             "Trilu",
-                                                                             "Resize"};
-  return kOps->contains(op);
+bool HasFacts(const FactInput& input) { return input.facts != nullptr && input.type != nullptr; }
+
+// --- Rows ---
+
+// Which operators keep the rows of input 0, or copy them whole: Expand repeats rows, or makes rows
+// of one element longer by repeating it.
+bool KeepsRows(absl::string_view op) {
+  return op == "Identity" || op == "Dropout" || op == "Expand";
 }
 
-// Operators whose outputs are elements of input 0, so its sign carries over.
-bool SelectsElements(absl::string_view op) {
-  static const auto* const kOps = new absl::flat_hash_set<absl::string_view>{
-      "Identity",  "Dropout",           "Transpose",      "Reshape",    "Flatten",
-      "Squeeze",   "Unsqueeze",         "Slice",          "Gather",     "Expand",
-      "Tile",      "GatherND",          "GatherElements", "ReduceMean", "ReduceSum",
-      "ReduceMax", "GlobalAveragePool", "AveragePool"};
-  return kOps->contains(op);
+// A sum is not below what one summand has everywhere and the other somewhere in the row.
+double RowFloorOfSum(const Facts& a, const Facts& b) {
+  const double floor = std::max(a.values.low + b.row_floor, a.row_floor + b.values.low);
+  return std::isnan(floor) ? -kInfinity : floor;
 }
 
-std::optional<double> ScalarValue(const FactInput& input) {
-  if (input.constant == nullptr || input.constant->elements() != 1) return std::nullopt;
-  if (!model::IsComputable(input.constant->dtype())) return std::nullopt;
-  return input.constant->GetDouble(0);
+double RowFloor(absl::string_view op, std::span<const FactInput> inputs) {
+  if (inputs.empty() || !std::all_of(inputs.begin(), inputs.end(), HasFacts)) return -kInfinity;
+  if (op == "Add") return RowFloorOfSum(*inputs[0].facts, *inputs[1].facts);
+  if (KeepsRows(op)) return inputs[0].facts->row_floor;
+  if (op != "Concat") return -kInfinity;
+  double floor = kInfinity;
+  for (const FactInput& input : inputs) floor = std::min(floor, input.facts->row_floor);
+  return floor;
 }
 
-Sign Weaker(Sign a, Sign b) { return std::min(a, b); }
+// --- Ties ---
 
-Sign SignOf(absl::string_view op, std::span<const FactInput> inputs, bool same_inputs) {
-  const auto sign = [&](size_t i) {
-    return i < inputs.size() && inputs[i].facts != nullptr ? inputs[i].facts->sign : Sign::kAny;
-  };
-  if (op == "Exp" || op == "Sigmoid") return Sign::kNonNegative;  // may underflow to zero
-  if (op == "Relu" || op == "Abs" || op == "Softmax" || op == "HardSigmoid") {
-    return Sign::kNonNegative;
+// The number of elements along the axes of a reduction that keeps them as 1; nothing if that is not
+// known.
+std::optional<double> ReducedElements(const model::AttributeMap& attributes,
+                                      const model::TensorType& input) {
+  const model::Ints* axes = attributes.FindInts("axes");
+  if (axes == nullptr || !input.has_rank() || attributes.GetInt("keepdims", 1) == 0) {
+    return std::nullopt;
   }
-  if (op == "Sqrt" || op == "Reciprocal") return sign(0);
-  if (op == "Add") {
-    if (sign(0) == Sign::kAny || sign(1) == Sign::kAny) return Sign::kAny;
-    return std::max(sign(0), sign(1));
+  double elements = 1;
+  for (int64_t axis : *axes) {
+    if (axis < 0) axis += input.rank();
+    if (axis < 0 || axis >= input.rank() || !input.dim(static_cast<int>(axis)).is_number()) {
+      return std::nullopt;
+    }
+    elements *= static_cast<double>(input.dim(static_cast<int>(axis)).number());
   }
-  if (op == "Mul") {
-    if (same_inputs) return Sign::kNonNegative;
-    // The product of two small positive numbers may underflow to zero.
-    return std::min(Weaker(sign(0), sign(1)), Sign::kNonNegative);
-  }
-  if (op == "Div") return std::min(Weaker(sign(0), sign(1)), Sign::kNonNegative);
-  if (op == "Pow" && inputs.size() == 2) {
-    const std::optional<double> exponent = ScalarValue(inputs[1]);
-    if (exponent && *exponent > 0 && std::fmod(*exponent, 2.0) == 0) return Sign::kNonNegative;
-    return Sign::kAny;
-  }
-  if (op == "Max" && inputs.size() == 2) return std::max(sign(0), sign(1));
-  if (op == "Where" && inputs.size() == 3) return Weaker(sign(1), sign(2));
-  if (op == "Concat" && !inputs.empty()) {
-    Sign all = sign(0);
-    for (size_t i = 1; i < inputs.size(); ++i) all = Weaker(all, sign(i));
-    return all;
-  }
-  return SelectsElements(op) ? sign(0) : Sign::kAny;
+  return elements;
 }
 
-bool IsFiniteResult(absl::string_view op, std::span<const FactInput> inputs) {
-  const auto finite = [&](size_t i) {
-    return i < inputs.size() && inputs[i].facts != nullptr && inputs[i].facts->finite;
-  };
-  const auto facts = [&](size_t i) { return *inputs[i].facts; };
-  bool all_finite = true;
-  for (const FactInput& input : inputs) {
-    if (input.facts != nullptr) all_finite &= input.facts->finite;
+// Rounding is monotone: a sum of numbers that are not negative is not below any of them, in any
+// order of adding. What divides by the count may lose a last bit.
+std::optional<Tie> TieOf(absl::string_view op, const model::AttributeMap& attributes,
+                         std::span<const FactInput> inputs) {
+  constexpr double kRounding = 0.99;
+  if (inputs.empty() || !HasFacts(inputs[0])) return std::nullopt;
+  const std::optional<Tie>& first = inputs[0].facts->tie;
+  if (op == "Mul" && inputs[0].cls == inputs[1].cls) return Tie{inputs[0].cls};
+  if (op == "Pow" && inputs[1].constant != nullptr && inputs[1].constant->elements() == 1 &&
+      inputs[1].constant->rank() <= (inputs[0].type->has_rank() ? inputs[0].type->rank() : 0) &&
+      inputs[1].facts->values == Interval{2, 2, false}) {
+    return Tie{inputs[0].cls};
   }
-  if (!all_finite) return false;
-  if (KeepsFinite(op)) return true;
-  if (op == "Sqrt") return finite(0) && facts(0).nonnegative();
-  if (op == "Reciprocal") return finite(0) && facts(0).positive();
-  if (op == "Log") return finite(0) && facts(0).positive();
-  if (op == "Div") {
-    if (!finite(0) || !finite(1)) return false;
-    const std::optional<double> divisor = ScalarValue(inputs[1]);
-    return facts(1).positive() || (divisor && *divisor != 0);
+  if (!first) return std::nullopt;
+  Tie tie = *first;
+  if (op == "ReduceMean" || op == "ReduceSum") {
+    const std::optional<double> elements = ReducedElements(attributes, *inputs[0].type);
+    if (!elements || tie.kind == Tie::Kind::kReciprocal || *elements < 1) return std::nullopt;
+    if (op == "ReduceMean") tie.factor *= kRounding / *elements;
+    return tie;
   }
-  if (op == "Pow" && inputs.size() == 2) {
-    const std::optional<double> exponent = ScalarValue(inputs[1]);
-    return exponent && *exponent > 0 && std::floor(*exponent) == *exponent;
+  if (op == "Add" && HasFacts(inputs[1]) && inputs[1].facts->nonnegative() &&
+      inputs[1].constant != nullptr && inputs[1].constant->elements() == 1 &&
+      tie.kind != Tie::Kind::kReciprocal) {
+    return tie;
   }
-  return false;
+  if (op == "Sqrt" && tie.kind == Tie::Kind::kSquare) {
+    return Tie{tie.to, Tie::Kind::kSize, std::sqrt(tie.factor) * kRounding};
+  }
+  if (op == "Reciprocal" && tie.kind == Tie::Kind::kSize) {
+    return Tie{tie.to, Tie::Kind::kReciprocal, tie.factor * kRounding};
+  }
+  return std::nullopt;
 }
 
-// A normalization divides by the root of a variance plus epsilon.
-bool IsGuardedNormalization(absl::string_view op, const model::AttributeMap& attributes) {
-  if (op != "LayerNormalization" && op != "InstanceNormalization") return false;
-  return attributes.GetFloat("epsilon", 1e-5) > 0;
+// x v or x / v where v is tied to x. Squares of x that underflow leave no tie, but such an x is
+// small beside any bound on v.
+std::optional<double> LargestOfTied(const FactInput& x, const FactInput& v, Tie::Kind kind) {
+  if (!HasFacts(x) || !HasFacts(v) || !x.facts->finite() || !v.facts->never_nan()) {
+    return std::nullopt;
+  }
+  const std::optional<Tie>& tie = v.facts->tie;
+  if (!tie || tie->to != x.cls || tie->kind != kind) return std::nullopt;
+  const double reach =
+      kind == Tie::Kind::kSize ? 1 / v.facts->values.low : v.facts->values.magnitude();
+  if (!(reach > 0 && reach < kInfinity)) return std::nullopt;
+  const double underflows = std::sqrt(SmallestNormalOf(x.type->dtype)) * reach;
+  return std::max(1 / tie->factor, underflows) * 1.02;
 }
 
-bool IsLastAxis(const model::AttributeMap& attributes, const model::TensorType& output) {
-  if (!output.has_rank()) return false;
-  const int64_t axis = attributes.GetInt("axis", -1);
-  return axis == -1 || axis == output.rank() - 1;
+std::optional<double> LargestByTie(absl::string_view op, std::span<const FactInput> inputs) {
+  if (op == "Div") return LargestOfTied(inputs[0], inputs[1], Tie::Kind::kSize);
+  if (op != "Mul") return std::nullopt;
+  const auto bound = LargestOfTied(inputs[0], inputs[1], Tie::Kind::kReciprocal);
+  return bound ? bound : LargestOfTied(inputs[1], inputs[0], Tie::Kind::kReciprocal);
+}
+
+Facts WithFloor(Facts facts) {
+  facts.row_floor = std::max(facts.row_floor, facts.values.low);
+  return facts;
 }
 
 }  // namespace
 
 Facts Both(const Facts& a, const Facts& b) {
-  return Facts{.finite = a.finite || b.finite,
-               .softmax_safe = a.softmax_safe || b.softmax_safe,
-               .sign = std::max(a.sign, b.sign)};
+  Facts both;
+  both.values = Intersection(a.values, b.values);
+  both.row_floor = std::max({a.row_floor, b.row_floor, both.values.low});
+  both.tie = a.tie ? a.tie : b.tie;
+  return both;
 }
 
-Facts FactsOfInput(const model::TensorType& type) {
-  Facts facts;
-  facts.finite = model::IsComputable(type.dtype);
-  facts.softmax_safe = facts.finite;
-  return facts;
+Facts FactsOfAnything(const model::TensorType& type) {
+  return WithFloor({.values = AnythingOf(type.dtype)});
+}
+
+Facts FactsOfInput(const model::TensorType& type, bool assume_finite) {
+  if (!assume_finite || !model::IsFloat(type.dtype)) return FactsOfAnything(type);
+  const double largest = std::min(kLargestAssumedInput, LargestOf(type.dtype));
+  return WithFloor({.values = {-largest, largest, false}});
 }
 
 Facts FactsOfConstant(const model::Tensor& tensor) {
-  Facts facts;
-  if (!model::IsFloat(tensor.dtype())) return FactsOfInput(tensor.type());
+  if (tensor.elements() == 0) return FactsOfAnything(tensor.type());
   const int64_t row = tensor.rank() == 0 ? 1 : tensor.dims().back();
-  if (tensor.elements() == 0) return facts;
-  // Signed infinity of either sign and the least element, per row and in all.
-  bool safe = true;
-  bool finite = true;
-  double least = std::numeric_limits<double>::infinity();
+  Facts facts{.values = {kInfinity, -kInfinity, false}, .row_floor = kInfinity};
   std::vector<double> values(row);
   for (int64_t begin = 0; begin < tensor.elements(); begin += row) {
     tensor.Load(begin, std::span<double>(values));
-    bool some_finite = false;
+    double largest = -kInfinity;
     for (const double value : values) {
-      const bool is_finite = std::isfinite(value);
-      some_finite |= is_finite;
-      finite &= is_finite;
-      safe &= is_finite || value < 0;
-      least = std::min(least, value);
+      if (std::isnan(value)) {
+        facts.values.may_be_nan = true;
+        continue;
+      }
+      largest = std::max(largest, value);
+      facts.values.low = std::min(facts.values.low, value);
     }
-    safe &= some_finite;
+    facts.values.high = std::max(facts.values.high, largest);
+    facts.row_floor = std::min(facts.row_floor, largest);
   }
-  facts.finite = finite;
-  facts.softmax_safe = safe;
-  if (finite && least >= 0) facts.sign = least > 0 ? Sign::kPositive : Sign::kNonNegative;
-  return facts;
+  return facts.values.low <= facts.values.high ? facts : FactsOfAnything(tensor.type());
 }
 
 Facts FactsOfOperator(const ops::OpDef& def, const model::AttributeMap& attributes,
-                      std::span<const FactInput> inputs, const model::TensorType& output,
-                      bool same_inputs) {
-  Facts facts;
-  if (!model::IsFloat(output.dtype)) return FactsOfInput(output);
-  const absl::string_view op = def.name;
-  facts.sign = SignOf(op, inputs, same_inputs);
-  if (IsGuardedNormalization(op, attributes)) {
-    facts.finite = std::all_of(inputs.begin(), inputs.end(), [](const FactInput& input) {
-      return input.facts == nullptr || input.facts->finite;
-    });
-  } else if (op == "Cast" || op == "CastLike") {
-    // From integers, and between the float types that reach equally far; others may overflow.
-    const model::TensorType* from = inputs[0].type;
-    const bool widens =
-        from != nullptr && (!model::IsFloat(from->dtype) || output.dtype != model::DType::kFloat16);
-    facts.finite = widens && output.dtype != model::DType::kFloat16 && inputs[0].facts != nullptr &&
-                   inputs[0].facts->finite;
-  } else {
-    facts.finite = IsFiniteResult(op, inputs);
+                      std::span<const FactInput> inputs, const model::TensorType& output) {
+  Facts facts{.values = IntervalOfOperator(def.name, attributes, inputs, output)};
+  if (!model::IsFloat(output.dtype)) return WithFloor(facts);
+  if (const std::optional<double> largest = LargestByTie(def.name, inputs)) {
+    facts.values = Intersection(facts.values, {-*largest, *largest, false});
   }
-  facts.softmax_safe = facts.finite;
-  // A finite summand keeps every row of the other's as safe as it was. Dropping or copying whole
-  // rows does, too, but masks are seldom written so.
-  if (op == "Add" && inputs.size() == 2 && inputs[0].facts != nullptr &&
-      inputs[1].facts != nullptr) {
-    facts.softmax_safe |= (inputs[0].facts->finite && inputs[1].facts->softmax_safe) ||
-                          (inputs[1].facts->finite && inputs[0].facts->softmax_safe);
-  }
-  if (op == "Softmax" && inputs[0].facts != nullptr && inputs[0].facts->softmax_safe &&
-      IsLastAxis(attributes, output)) {
-    facts.finite = facts.softmax_safe = true;
-  }
-  return facts;
+  const double floor = RowFloor(def.name, inputs);
+  facts.row_floor = InType(output.dtype, {floor, std::max(floor, 0.0), false}).low;
+  facts.tie = TieOf(def.name, attributes, inputs);
+  return WithFloor(facts);
 }
 
 }  // namespace quotient::domain

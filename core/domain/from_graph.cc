@@ -11,10 +11,11 @@ namespace {
 
 class Importer {
  public:
-  Importer(const model::Graph& graph, const model::Graph& measured)
+  Importer(const model::Graph& graph, const model::Graph& measured, bool assume_finite_inputs)
       : graph_(graph), measured_(measured), live_(model::LiveNodes(graph)) {
     result_.original = graph;
     result_.domain = std::make_unique<TensorDomain>();
+    if (assume_finite_inputs) result_.domain->AssumeFiniteInputs();
     result_.egraph = std::make_unique<EGraph>(result_.domain.get(), result_.domain.get());
     result_.egraph->RecordProofs();
     result_.egraph->KeepHash();
@@ -229,12 +230,13 @@ std::vector<ClassId> TensorEGraph::CanonicalRoots() const {
   return canonical;
 }
 
-absl::StatusOr<TensorEGraph> FromGraph(const model::Graph& graph, const model::Graph& measured) {
+absl::StatusOr<TensorEGraph> FromGraph(const model::Graph& graph, const model::Graph& measured,
+                                       bool assume_finite_inputs) {
   if (graph.nodes.size() != measured.nodes.size() ||
       graph.values.size() != measured.values.size()) {
     return MakeError(Reason::kInternal, "the graph and its measured form differ");
   }
-  return Importer(graph, measured).Run();
+  return Importer(graph, measured, assume_finite_inputs).Run();
 }
 
 ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode) {

@@ -1,5 +1,6 @@
 #include "core/domain/tensor_domain.h"
 
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,6 +38,24 @@ absl::StatusOr<Inferred> Infer(const OpWord& word, std::span<const ops::InferInp
     return MakeError(Reason::kInternal, absl::StrCat(word.name, ": one output expected"));
   }
   return Inferred{std::move(result.types[0]), std::move(result.elements)};
+}
+
+Facts WithCanonicalTie(const EGraph& graph, Facts facts) {
+  if (facts.tie) facts.tie->to = graph.Find(ClassId(facts.tie->to)).value();
+  return facts;
+}
+
+// Whether the second, which is no weaker, says more that counts. Forms of one value that differ in
+// their last digits must not send every class behind them looking for news, nor a class that stands
+// for a part of itself narrow its bounds for ever: a new bound counts if it is a quarter of the
+// old.
+bool SaysMore(const Facts& before, const Facts& after) {
+  const auto kind = [](const Facts& facts) {
+    return std::tuple(facts.never_nan(), facts.values.low > -Interval::kInfinity,
+                      facts.values.high < Interval::kInfinity, facts.nonnegative(),
+                      facts.positive(), facts.softmax_safe(), facts.tie.has_value());
+  };
+  return kind(before) != kind(after) || 4 * after.values.magnitude() < before.values.magnitude();
 }
 
 // What both classes say, if they do not contradict each other.
@@ -212,6 +231,7 @@ absl::Status TensorDomain::MakeOperator(const EGraph& graph, const OpWord& word,
   }
   const std::vector<ops::InferInput> inputs = InferInputs(graph, children);
   std::vector<ops::InferInput> measured(children.size());
+  std::vector<Facts> children_facts(children.size());
   std::vector<FactInput> facts(children.size());
   std::vector<const model::TensorType*> types(children.size());
   bool numbers_only = true;
@@ -222,7 +242,8 @@ absl::Status TensorDomain::MakeOperator(const EGraph& graph, const OpWord& word,
     const model::Tensor* constant = child.constant ? &*child.constant : nullptr;
     measured[i] = {&child.measured, constant,
                    child.measured_elements ? &*child.measured_elements : nullptr};
-    facts[i] = {&child.facts, &child.type, constant};
+    children_facts[i] = WithCanonicalTie(graph, child.facts);
+    facts[i] = {&children_facts[i], &child.type, constant, graph.Find(children[i]).value()};
     types[i] = &child.measured;
     weight_only &= child.weight_only;
     numbers_only &=
@@ -238,8 +259,7 @@ absl::Status TensorDomain::MakeOperator(const EGraph& graph, const OpWord& word,
     data.measured_elements = std::move(bound.elements);
   }
   data.weight_only = weight_only && !TakesTooLongToFold(word, types, data.measured);
-  data.facts = FactsOfOperator(*word.def, word.attributes, facts, inferred.type,
-                               children.size() == 2 && children[0] == children[1]);
+  data.facts = FactsOfOperator(*word.def, word.attributes, facts, inferred.type);
   data.type = std::move(inferred.type);
   data.elements = std::move(inferred.elements);
   return absl::OkStatus();
@@ -254,7 +274,9 @@ absl::Status TensorDomain::Make(const EGraph& graph, OpId op, std::span<const Cl
     case OpWord::Sort::kOutput:
       data.type = word.types.type;
       data.measured = word.types.measured;
-      if (word.sort == OpWord::Sort::kInput) data.facts = FactsOfInput(data.type);
+      data.facts = word.sort == OpWord::Sort::kInput
+                       ? FactsOfInput(data.type, assume_finite_inputs_)
+                       : FactsOfAnything(data.type);
       break;
     case OpWord::Sort::kConstant:
       data.type = data.measured = word.constant->type();
@@ -284,13 +306,14 @@ absl::StatusOr<bool> TensorDomain::Join(ClassData& kept, const ClassData& other)
     return MakeError(Reason::kInternal, "union of an input left out and a value");
   }
   const Facts facts = Both(kept.facts, other.facts);
+  const bool better_known = SaysMore(kept.facts, facts);
   const bool changed =
-      type != kept.type || measured != kept.measured || facts != kept.facts ||
+      type != kept.type || measured != kept.measured || better_known ||
       (!kept.constant && other.constant) || (!kept.weight_only && other.weight_only) ||
       (!kept.elements && other.elements) || (!kept.measured_elements && other.measured_elements);
   kept.type = std::move(type);
   kept.measured = std::move(measured);
-  kept.facts = facts;
+  if (better_known) kept.facts = facts;
   kept.weight_only |= other.weight_only;
   if (!kept.constant) kept.constant = other.constant;
   if (!kept.elements) kept.elements = other.elements;

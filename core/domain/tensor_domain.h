@@ -112,6 +112,9 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   // graph. Ignored if it contradicts.
   void Declare(const EGraph& graph, ClassId id, const TypePair& types);
 
+  // From here on float inputs that are added are taken to be finite: see FactsOfInput.
+  void AssumeFiniteInputs() { assume_finite_inputs_ = true; }
+
   // From here on e-nodes of operators that are newer than `max_opset` are refused: no rewrite may
   // need them. Operators that the model itself uses are always allowed.
   void LimitOpset(int max_opset) { max_opset_ = max_opset; }
@@ -157,6 +160,7 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   egraph::ClassLog<ClassData> log_;
   std::vector<ClassId> changed_;  // since the last TakeChanged
   int max_opset_ = 1 << 20;
+  bool assume_finite_inputs_ = false;
   int64_t refused_unions_ = 0;
 };
 

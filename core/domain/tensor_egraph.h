@@ -47,8 +47,9 @@ struct TensorEGraph {
 };
 
 // `measured` is the same graph (equal ids of nodes and values) with every symbol bound. Dead nodes
-// stay out. INTERNAL if the two graphs do not match.
-absl::StatusOr<TensorEGraph> FromGraph(const model::Graph& graph, const model::Graph& measured);
+// stay out. `assume_finite_inputs`: see FactsOfInput. INTERNAL if the two graphs do not match.
+absl::StatusOr<TensorEGraph> FromGraph(const model::Graph& graph, const model::Graph& measured,
+                                       bool assume_finite_inputs = false);
 
 // What an e-node computes and on what, for costs.
 struct ENodeOperand {

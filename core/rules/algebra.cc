@@ -39,59 +39,66 @@ sub-neg: Sub(?x, Neg(?y)) => Add(?x, ?y)
 # x - c = x + (-c)
 sub-constant: Sub(?x, ?c) => Add(?x, Neg(?c)) if weight(?c) and activation(?x) and float(?x)
 # x / c = x * (1 / c), c neither tiny nor huge
-div-constant: Div(?x, ?c)
-  => Mul(?x, Reciprocal(?c)) if invertible(?c) and activation(?x) and float(?x)
+div-constant: ?z = Div(?x, ?c) => Mul(?x, Reciprocal(?c))
+  if invertible(?c) and activation(?x) and float(?x) and smooth(?z)
 # x / y = x * (1 / y), y smaller than x
-div-small: Div(?x, ?y) => Mul(?x, Reciprocal(?y))
-  if reaches_far(?x) and activation(?x) and activation(?y) and spread(?y, ?x)
+div-small: ?z = Div(?x, ?y) => Mul(?x, Reciprocal(?y))
+  if reaches_far(?x) and activation(?x) and activation(?y) and spread(?y, ?x) and smooth(?z)
 # x * (1 / y) = x / y
-mul-reciprocal: Mul(?x, Reciprocal(?y)) => Div(?x, ?y) if float(?x) and activation(?y)
-mul-reciprocal: Mul(Reciprocal(?y), ?x) => Div(?x, ?y) if float(?x) and activation(?y)
+mul-reciprocal: ?z = Mul(?x, Reciprocal(?y)) => Div(?x, ?y)
+  if float(?x) and activation(?y) and smooth(?z)
+mul-reciprocal: ?z = Mul(Reciprocal(?y), ?x) => Div(?x, ?y)
+  if float(?x) and activation(?y) and smooth(?z)
 # 1 / x is Reciprocal(x)
 div-of-one: Div(?c, ?x) => Reciprocal(?x) if is(?c, 1) and float(?x) and keeps(?x, ?c)
 
 # (x + c) + d = x + (c + d)
-add-constants: Add(Add(?x, ?c), ?d) => Add(?x, Add(?c, ?d))
-  if weight(?c) and weight(?d) and activation(?x) and float(?x)
+add-constants: ?z = Add(Add(?x, ?c), ?d) => Add(?x, Add(?c, ?d))
+  if weight(?c) and weight(?d) and activation(?x) and summable(?c, ?d) and smooth(?z)
 # (x * c) * d = x * (c * d)
-mul-constants: Mul(Mul(?x, ?c), ?d) => Mul(?x, Mul(?c, ?d))
-  if weight(?c) and weight(?d) and activation(?x) and float(?x)
+mul-constants: ?z = Mul(Mul(?x, ?c), ?d) => Mul(?x, Mul(?c, ?d))
+  if weight(?c) and weight(?d) and activation(?x) and factor(?c) and factor(?d) and smooth(?z)
 # (x + c) + (y + d) = (x + y) + (c + d)
-add-pairs: Add(Add(?x, ?c), Add(?y, ?d)) => Add(Add(?x, ?y), Add(?c, ?d))
-  if weight(?c) and weight(?d) and activation(?x) and activation(?y) and float(?x) and same(?x, ?y)
+add-pairs: ?z = Add(Add(?x, ?c), Add(?y, ?d)) => Add(Add(?x, ?y), Add(?c, ?d))
+  if weight(?c) and weight(?d) and activation(?x) and activation(?y) and same(?x, ?y)
+    and summable(?c, ?d) and smooth(?z)
 # (x * c) * y = (x * y) * c: constants go last
-mul-rotate: Mul(Mul(?x, ?c), ?y) => Mul(Mul(?x, ?y), ?c)
+mul-rotate: ?z = Mul(Mul(?x, ?c), ?y) => Mul(Mul(?x, ?y), ?c)
   if weight(?c) and activation(?x) and activation(?y) and reaches_far(?x) and scalar(?c, ?x)
-mul-rotate: Mul(?y, Mul(?x, ?c)) => Mul(Mul(?y, ?x), ?c)
+    and factor(?c) and smooth(?z)
+mul-rotate: ?z = Mul(?y, Mul(?x, ?c)) => Mul(Mul(?y, ?x), ?c)
   if weight(?c) and activation(?x) and activation(?y) and reaches_far(?x) and scalar(?c, ?x)
+    and factor(?c) and smooth(?z)
 # (x + c) * d = x * d + c * d
-mul-over-add: Mul(Add(?x, ?c), ?d) => Add(Mul(?x, ?d), Mul(?c, ?d))
-  if weight(?c) and weight(?d) and activation(?x) and float(?x)
+mul-over-add: ?z = Mul(Add(?x, ?c), ?d) => Add(Mul(?x, ?d), Mul(?c, ?d))
+  if weight(?c) and weight(?d) and activation(?x) and shift(?c) and factor(?d) and smooth(?z)
 # x * c + y * c = (x + y) * c
-factor-constant: Add(Mul(?x, ?c), Mul(?y, ?c)) => Mul(Add(?x, ?y), ?c)
-  if weight(?c) and activation(?x) and activation(?y) and float(?x) and same(?x, ?y)
+factor-constant: ?z = Add(Mul(?x, ?c), Mul(?y, ?c)) => Mul(Add(?x, ?y), ?c)
+  if weight(?c) and activation(?x) and activation(?y) and reaches_far(?x) and same(?x, ?y)
+    and factor(?c) and smooth(?z)
 
 # x ^ 2 = x * x
 pow-two: Pow(?x, ?c) => Mul(?x, ?x) if is(?c, 2) and float(?x) and keeps(?x, ?c)
-# x ^ 0.5 = Sqrt(x)
-pow-half: Pow(?x, ?c) => Sqrt(?x) if is(?c, 0.5) and float(?x) and keeps(?x, ?c)
-# x ^ -0.5 = 1 / Sqrt(x)
+# x ^ 0.5 = Sqrt(x), but for -inf
+pow-half: Pow(?x, ?c) => Sqrt(?x)
+  if is(?c, 0.5) and float(?x) and keeps(?x, ?c) and nonnegative(?x)
+# x ^ -0.5 = 1 / Sqrt(x), but for -inf
 pow-minus-half: Pow(?x, ?c) => Reciprocal(Sqrt(?x))
-  if is(?c, -0.5) and float(?x) and keeps(?x, ?c)
+  if is(?c, -0.5) and float(?x) and keeps(?x, ?c) and nonnegative(?x)
 # x ^ -1 = 1 / x
 pow-minus-one: Pow(?x, ?c) => Reciprocal(?x) if is(?c, -1) and float(?x) and keeps(?x, ?c)
 
 # Relu(x) = x, x not negative
-relu-nonnegative: Relu(?x) => ?x if nonnegative(?x)
+relu-nonnegative: ?z = Relu(?x) => ?x if nonnegative(?x) and regular(?z)
 # |x| = x, x not negative
-abs-nonnegative: Abs(?x) => ?x if nonnegative(?x)
+abs-nonnegative: ?z = Abs(?x) => ?x if nonnegative(?x) and regular(?z)
 # Max(x, 0) = Relu(x)
 max-zero: Max(?x, ?c) => Relu(?x) if is(?c, 0) and float(?x) and keeps(?x, ?c)
 # Max(x, x) = Min(x, x) = x
 max-self: Max(?x, ?x) => ?x
 min-self: Min(?x, ?x) => ?x
-# Clip(x; 0, inf) = Relu(x)
-clip-relu: Clip[?c](?x) => Relu(?x) if clip_is_relu(?c) and float(?x)
+# Clip(x; 0, inf) = Relu(x), but for inf: the bound that a Clip leaves out is the largest number
+clip-relu: Clip[?c](?x) => Relu(?x) if clip_is_relu(?c) and float(?x) and below_infinity(?x)
 # Clip(Relu(x); a, b) = Clip(x; max(a, 0), b), b not negative
 clip-of-relu: Clip[?c](Relu(?x)) => clip_above_zero(?c, ?x) if float(?x)
 # Clip(Clip(x; a, b); c, d) = one Clip, if c <= b and a <= d
@@ -106,7 +113,7 @@ dropout: Dropout(?x) => ?x
 # Cast(x) = x, x of that type already
 cast-same: Cast[?c](?x) => ?x if casts_to_own_type(?c, ?x)
 # Cast(Cast(x)) = Cast(x), if the first loses nothing
-cast-cast: Cast[?c](Cast[?d](?x)) => recast(?c, ?x) if lossless(?d, ?x)
+cast-cast: Cast[?c](Cast[?d](?x)) => recast(?c, ?x) if recasts(?c, ?d, ?x)
 # Where(c, x, x) = x
 where-self: ?y = Where(?c, ?x, ?x) => ?x if same(?y, ?x)
 # Where(not c, x, y) = Where(c, y, x)
@@ -125,26 +132,13 @@ Bounds BoundsOf(const AttributeMap& attributes) {
 
 ClassId Clip(Terms& terms, ClassId x, const Bounds& bounds) {
   AttributeMap attributes;
-  if (std::isfinite(bounds.low)) attributes.Set("min", bounds.low);
-  if (std::isfinite(bounds.high)) attributes.Set("max", bounds.high);
+  if (bounds.low != -INFINITY) attributes.Set("min", bounds.low);
+  if (bounds.high != INFINITY) attributes.Set("max", bounds.high);
   return terms.Op("Clip", {x}, std::move(attributes));
 }
 
 // min <= max; otherwise ONNX lets max win, and the equations above do not hold.
 bool Ordered(const Bounds& bounds) { return bounds.low <= bounds.high; }
-
-// Every element has a reciprocal that is neither tiny nor huge, even in float16.
-bool IsInvertible(const ClassData& data) {
-  constexpr int64_t kMaxRead = 1 << 16;
-  if (!data.constant || data.constant->elements() > kMaxRead) return false;
-  const bool half = data.constant->dtype() == model::DType::kFloat16;
-  const double limit = half ? 1e3 : 1e30;
-  for (int64_t i = 0; i < data.constant->elements(); ++i) {
-    const double size = std::abs(data.constant->GetDouble(i));
-    if (!(size >= 1 / limit && size <= limit)) return false;
-  }
-  return true;
-}
 
 // `small` is broadcast: at most a quarter of the elements.
 bool IsSpread(const TensorType& small, const TensorType& large) {
@@ -184,9 +178,16 @@ bool IsLossless(model::DType from, model::DType to) {
   return model::DTypeBits(from) < model::DTypeBits(to);
 }
 
+// Whether a cast from `from` to `to` is one from `from` to `between` to `to`. Of a float that an
+// integer type cannot hold it depends on the machine what a cast makes, and an integer that another
+// cannot hold wraps.
+bool Recasts(model::DType from, model::DType between, model::DType to) {
+  if (!IsLossless(from, between)) return false;
+  const bool as_float = model::IsFloat(between) && model::IsInteger(to);
+  return !as_float || model::IsFloat(from) || IsLossless(from, to);
+}
+
 void AddWords(Words& words) {
-  words.Guard("invertible", "c",
-              [](const View& view, auto args) { return IsInvertible(view.data(args[0].id)); });
   words.Guard("spread", "cc", [](const View& view, auto args) {
     return IsSpread(view.type(args[0].id), view.type(args[1].id));
   });
@@ -210,8 +211,9 @@ void AddWords(Words& words) {
     const model::DType dtype = view.type(args[1].id).dtype;
     return dtype != model::DType::kUndefined && CastTarget(view.word(args[0].op)) == dtype;
   });
-  words.Guard("lossless", "oc", [](const View& view, auto args) {
-    return IsLossless(view.type(args[1].id).dtype, CastTarget(view.word(args[0].op)));
+  words.Guard("recasts", "ooc", [](const View& view, auto args) {
+    return Recasts(view.type(args[2].id).dtype, CastTarget(view.word(args[1].op)),
+                   CastTarget(view.word(args[0].op)));
   });
   words.Term("recast", "oc", [](Terms& terms, auto args) {
     const OpWord& word = terms.word(args[0].op);

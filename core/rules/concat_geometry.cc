@@ -1,6 +1,7 @@
 // Concat and Slice among themselves: they join, cancel and pass through each other.
 
 #include <algorithm>
+#include <limits>
 
 #include "core/rules/concat_split.h"
 #include "core/rules/types.h"
@@ -103,8 +104,9 @@ std::optional<Piece> PieceOf(const View& view, ClassId part, int64_t axis) {
     const auto node = view.graph().node(enode);
     if (!IsOperator(view.word(enode), "Slice") || node.children.size() != 1) continue;
     const auto range = Range(view.word(enode), view.type(node.children[0]));
-    // Nothing at all is no piece: [0, 0) stands for the whole of a part.
-    if (range && range->axis == axis && range->size() > 0)
+    // Nothing at all is no piece: [0, 0) stands for the whole of a part. A match holds 32 bits.
+    if (range && range->axis == axis && range->size() > 0 &&
+        range->end <= std::numeric_limits<int32_t>::max())
       return Piece{view.graph().Find(node.children[0]), *range};
   }
   return std::nullopt;

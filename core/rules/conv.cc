@@ -28,12 +28,14 @@ conv-plus-input: Add(?x, Conv[?c](?x, ?w, ?b...)) => conv_plus_scaled(?c, ?x, ?w
 conv-plus-batchnorm: Add(Conv[?c](?x, ?w, ?b...), BatchNormalization[?n](?x, ?s, ?t, ?m, ?v))
   => conv_plus_batchnorm(?c, ?n, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
   if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+    and normalizable(?n, ?s, ?m, ?v)
 conv-plus-batchnorm: Add(BatchNormalization[?n](?x, ?s, ?t, ?m, ?v), Conv[?c](?x, ?w, ?b...))
   => conv_plus_batchnorm(?c, ?n, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
   if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+    and normalizable(?n, ?s, ?m, ?v)
 # Conv(x, w) + Conv(y, w) = Conv(x + y, w), without biases
 conv-sum-inputs: Add(Conv[?c](?x, ?w), Conv[?c](?y, ?w)) => Conv[?c](Add(?x, ?y), ?w)
-  if same(?x, ?y) and distinct(?x, ?y)
+  if same(?x, ?y) and distinct(?x, ?y) and reaches_far(?x)
 # Conv(Pad(x), w) = Conv(x, w) with these pads; constant zeros on spatial axes
 conv-of-pad: Conv[?c](Pad[?p](?x), ?w, ?b...) => conv_of_pad(?c, ?p, ?x, ?w, ?b)
 # Conv(Conv(x, a), b) = Conv(x, b a), b 1x1, if b a is smaller than a and b together
@@ -49,9 +51,9 @@ bool IsConstantOrAbsent(Terms& terms, std::optional<ClassId> bias) {
   return !bias || terms.data(*bias).weight_only;
 }
 
-std::optional<ClassId> SumOf(Terms& terms, std::optional<ClassId> a, std::optional<ClassId> b) {
+std::optional<ClassId> AddBiases(Terms& terms, std::optional<ClassId> a, std::optional<ClassId> b) {
   if (!a) return b;
-  return b ? terms.Op("Add", {*a, *b}) : *a;
+  return b ? terms.Summed(*a, *b) : *a;
 }
 
 // args: c, d, x, a, p.., b, q..
@@ -71,9 +73,10 @@ ClassId ConvSum(Terms& terms, std::span<const Binding> args) {
   const Convolution both[] = {*first, *second};
   const std::optional<Convolution> common = CommonWindow(both);
   if (!common) return ClassId();
-  const ClassId weight = terms.Op(
-      "Add", {EnlargeWeight(terms, a, *first, *common), EnlargeWeight(terms, b, *second, *common)});
-  return MakeConv(terms, ConvolutionAttributes(*common), args[2].id, weight, SumOf(terms, p, q));
+  const ClassId weight = terms.Summed(EnlargeWeight(terms, a, *first, *common),
+                                      EnlargeWeight(terms, b, *second, *common));
+  return MakeConv(terms, ConvolutionAttributes(*common), args[2].id, weight,
+                  AddBiases(terms, p, q));
 }
 
 // The Conv that is the identity, as a 1x1 window: [C, C / group, 1, ..] with ones where output
@@ -124,10 +127,10 @@ ClassId ConvPlusScaled(Terms& terms, OpId op, ClassId x, ClassId w, std::optiona
     Ints shape(conv->rank(), 1);
     shape[0] = conv->out_channels;
     branch = terms.Op("Mul", {branch, terms.Reshape(affine->scale, std::move(shape))});
-    bias = SumOf(terms, bias, affine->shift);
+    bias = AddBiases(terms, bias, affine->shift);
   }
-  const ClassId weight = terms.Op("Add", {EnlargeWeight(terms, w, *conv, *common),
-                                          EnlargeWeight(terms, branch, identity->conv, *common)});
+  const ClassId weight = terms.Summed(EnlargeWeight(terms, w, *conv, *common),
+                                      EnlargeWeight(terms, branch, identity->conv, *common));
   return MakeConv(terms, ConvolutionAttributes(*common), x, weight, bias);
 }
 
@@ -192,11 +195,11 @@ ClassId FoldChain(Terms& terms, const Chain& chain, ClassId weight) {
   std::optional<ClassId> bias = chain.q;
   if (chain.p) {
     const ClassId rows = terms.Reshape(chain.b, {chain.outputs(), chain.middle()});
-    bias = SumOf(terms, terms.Op("MatMul", {rows, *chain.p}), chain.q);
+    bias = AddBiases(terms, terms.Op("MatMul", {rows, *chain.p}), chain.q);
   }
   Convolution folded = chain.first;
   folded.group = 1;
-  return MakeConv(terms, ConvolutionAttributes(folded), chain.x, weight, bias);
+  return MakeConv(terms, ConvolutionAttributes(folded), chain.x, terms.FiniteWeight(weight), bias);
 }
 
 int64_t WindowSize(const Convolution& conv) {

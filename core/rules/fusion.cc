@@ -14,50 +14,54 @@ constexpr char kText[] = R"(
 conv-batchnorm: BatchNormalization[?n](Conv[?c](?x, ?w, ?b...), ?s, ?t, ?m, ?v)
   => conv_batchnorm(?n, ?c, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
   if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+    and normalizable(?n, ?s, ?m, ?v)
 convtranspose-batchnorm: BatchNormalization[?n](ConvTranspose[?c](?x, ?w, ?b...), ?s, ?t, ?m, ?v)
   => convtranspose_batchnorm(?n, ?c, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
   if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+    and normalizable(?n, ?s, ?m, ?v)
 gemm-batchnorm: BatchNormalization[?n](Gemm[?c](?x, ?w, ?b...), ?s, ?t, ?m, ?v)
   => gemm_batchnorm(?n, ?c, ?x, ?w, ?b, ?s, ?t, ?m, ?v)
   if weight(?w) and weight(?s) and weight(?t) and weight(?m) and weight(?v)
+    and normalizable(?n, ?s, ?m, ?v)
 # BN(x) = s x + t
 batchnorm-affine: BatchNormalization[?n](?x, ?s, ?t, ?m, ?v)
   => batchnorm_affine(?n, ?x, ?s, ?t, ?m, ?v)
   if weight(?s) and weight(?t) and weight(?m) and weight(?v) and not made_by(?x, Conv)
     and not made_by(?x, ConvTranspose) and not made_by(?x, Gemm)
+    and normalizable(?n, ?s, ?m, ?v)
 
 # Conv(x, w) s = Conv(x, s w), s along the channels
 conv-scale: Mul(Conv[?c](?x, ?w, ?b...), ?s) => conv_scale(?c, ?x, ?w, ?b, ?s)
-  if weight(?w) and weight(?s)
+  if weight(?w) and weight(?s) and factor(?s)
 # Conv(x, w) + t = Conv(x, w) with bias + t, t along the channels
 conv-shift: Add(Conv[?c](?x, ?w, ?b...), ?t) => conv_shift(?c, ?x, ?w, ?b, ?t)
-  if weight(?w) and weight(?t)
+  if weight(?w) and weight(?t) and shift(?t)
 convtranspose-scale: Mul(ConvTranspose[?c](?x, ?w, ?b...), ?s)
   => convtranspose_scale(?c, ?x, ?w, ?b, ?s)
-  if weight(?w) and weight(?s)
+  if weight(?w) and weight(?s) and factor(?s)
 convtranspose-shift: Add(ConvTranspose[?c](?x, ?w, ?b...), ?t)
   => convtranspose_shift(?c, ?x, ?w, ?b, ?t)
-  if weight(?w) and weight(?t)
+  if weight(?w) and weight(?t) and shift(?t)
 gemm-scale: Mul(Gemm[?c](?x, ?w, ?b...), ?s) => gemm_scale(?c, ?x, ?w, ?b, ?s)
-  if weight(?w) and weight(?s)
+  if weight(?w) and weight(?s) and factor(?s)
 gemm-shift: Add(Gemm[?c](?x, ?w, ?b...), ?t) => gemm_shift(?c, ?x, ?w, ?b, ?t)
-  if weight(?w) and weight(?t)
+  if weight(?w) and weight(?t) and shift(?t)
 
 # Conv(s x, w) = Conv(x, s w), s along the input channels
 conv-scaled-input: Conv[?c](Mul(?x, ?s), ?w, ?b...) => conv_scaled_input(?c, ?x, ?s, ?w, ?b)
-  if weight(?w) and weight(?s) and activation(?x) and keeps(?x, ?s)
+  if weight(?w) and weight(?s) and activation(?x) and keeps(?x, ?s) and factor(?s)
 # Conv(x + t, w) = Conv(x, w) + sum of t w, without pads
 conv-shifted-input: Conv[?c](Add(?x, ?t), ?w, ?b...) => conv_shifted_input(?c, ?x, ?t, ?w, ?b)
-  if weight(?w) and weight(?t) and activation(?x) and keeps(?x, ?t)
+  if weight(?w) and weight(?t) and activation(?x) and keeps(?x, ?t) and shift(?t)
 
 # LN(x; s, t) c = LN(x; s c, t c)
 layernorm-scale: Mul(LayerNormalization[?n](?x, ?s, ?t...), ?c)
   => layernorm_scale(?n, ?x, ?s, ?t, ?c)
-  if weight(?s) and weight(?c)
+  if weight(?s) and weight(?c) and factor(?c)
 # LN(x; s, t) + c = LN(x; s, t + c)
 layernorm-shift: Add(LayerNormalization[?n](?x, ?s, ?t...), ?c)
   => layernorm_shift(?n, ?x, ?s, ?t, ?c)
-  if weight(?s) and weight(?c)
+  if weight(?s) and weight(?c) and shift(?c)
 )";
 
 // A contraction with an optional bias, whatever its operator: how its output channels lie.
@@ -107,16 +111,16 @@ bool HasConstantBias(Terms& terms, const Contraction& c) {
 }
 
 ClassId Make(Terms& terms, const Contraction& c, ClassId weight, std::optional<ClassId> bias) {
+  weight = terms.FiniteWeight(weight);
   if (bias.has_value()) {
-    return terms.Op(c.word->name, {c.x, weight, *bias}, c.word->attributes);
+    return terms.Op(c.word->name, {c.x, weight, terms.FiniteWeight(*bias)}, c.word->attributes);
   }
   return terms.Op(c.word->name, {c.x, weight}, c.word->attributes);
 }
 
 // Conv's bias must be [O]; Gemm's is broadcast, and its factor beta applies to it alone.
-ClassId AddToBias(Terms& terms, const Contraction& c, std::optional<ClassId> bias, ClassId vector) {
-  if (c.word->name == "Gemm" && c.word->attributes.GetFloat("beta", 1.0) != 1.0) return ClassId();
-  return bias.has_value() ? terms.Op("Add", {*bias, vector}) : vector;
+bool TakesSummand(const Contraction& c) {
+  return c.word->name != "Gemm" || c.word->attributes.GetFloat("beta", 1.0) == 1.0;
 }
 
 ClassId ScaleContraction(Terms& terms, const std::optional<Contraction>& c, ClassId factor) {
@@ -128,18 +132,20 @@ ClassId ScaleContraction(Terms& terms, const std::optional<Contraction>& c, Clas
 }
 
 ClassId ShiftContraction(Terms& terms, const std::optional<Contraction>& c, ClassId summand) {
-  if (!c || !HasConstantBias(terms, *c)) return ClassId();
+  if (!c || !HasConstantBias(terms, *c) || !TakesSummand(*c)) return ClassId();
   const ClassId vector = terms.Vector(summand, c->rank, c->channel_axis, c->channels);
-  return Make(terms, *c, c->weight, AddToBias(terms, *c, c->bias, vector));
+  return Make(terms, *c, c->weight, c->bias ? terms.Summed(*c->bias, vector) : vector);
 }
 
 ClassId BatchNormContraction(Terms& terms, const std::optional<Contraction>& c,
                              const Affine& affine) {
-  if (!c || !HasConstantBias(terms, *c) || !affine.scale.valid()) return ClassId();
-  std::optional<ClassId> bias = c->bias;
-  if (bias.has_value()) bias = terms.Op("Mul", {*bias, affine.scale});
-  return Make(terms, *c, ScaleWeight(terms, *c, affine.scale),
-              AddToBias(terms, *c, bias, affine.shift));
+  if (!c || !HasConstantBias(terms, *c) || !TakesSummand(*c) || !affine.scale.valid()) {
+    return ClassId();
+  }
+  // The mean that BatchNormalization takes away is near the bias: that they cancel is its purpose.
+  ClassId bias = affine.shift;
+  if (c->bias) bias = terms.Op("Add", {terms.Op("Mul", {*c->bias, affine.scale}), affine.shift});
+  return Make(terms, *c, ScaleWeight(terms, *c, affine.scale), bias);
 }
 
 // [C] as [C, 1, ..., 1] against a tensor of that rank with channels on axis 1.
@@ -169,7 +175,8 @@ ClassId ConvScaledInput(Terms& terms, std::span<const Binding> args) {
   const int64_t channels = conv->in_channels_per_group * conv->group;
   const ClassId vector = terms.Vector(args[2].id, conv->rank(), 1, channels);
   const ClassId weight = terms.Op("Mul", {args[3].id, AlongInputs(terms, vector, *conv)});
-  return MakeConv(terms, word.attributes, args[1].id, weight, Optional(args[4].list));
+  return MakeConv(terms, word.attributes, args[1].id, terms.FiniteWeight(weight),
+                  Optional(args[4].list));
 }
 
 ClassId ConvShiftedInput(Terms& terms, std::span<const Binding> args) {
@@ -185,8 +192,8 @@ ClassId ConvShiftedInput(Terms& terms, std::span<const Binding> args) {
   for (int i = 1; i < conv->rank(); ++i) axes.push_back(i);
   const ClassId product = terms.Op("Mul", {weight, AlongInputs(terms, vector, *conv)});
   const ClassId sums = terms.Op("ReduceSum", {product}, {{"axes", axes}, {"keepdims", int64_t{0}}});
-  const ClassId total = bias ? terms.Op("Add", {*bias, sums}) : sums;
-  return MakeConv(terms, word.attributes, args[1].id, weight, total);
+  const ClassId total = bias ? terms.Summed(*bias, sums) : sums;
+  return MakeConv(terms, word.attributes, args[1].id, weight, terms.FiniteWeight(total));
 }
 
 // --- LayerNormalization ---
@@ -213,7 +220,7 @@ ClassId LayerNormWith(Terms& terms, std::span<const Binding> args, bool scales) 
     scale = terms.Op("Mul", {scale, vector});
     if (bias) bias = terms.Op("Mul", {*bias, vector});
   } else {
-    bias = bias ? terms.Op("Add", {*bias, vector}) : vector;
+    bias = bias ? terms.Summed(*bias, vector) : vector;
   }
   if (bias) return terms.Op("LayerNormalization", {x, scale, *bias}, word.attributes);
   return terms.Op("LayerNormalization", {x, scale}, word.attributes);

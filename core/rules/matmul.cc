@@ -13,38 +13,39 @@ namespace {
 
 constexpr char kText[] = R"(
 # (x W) s = x (W s), s along the columns
-matmul-scale-columns: Mul(MatMul(?x, ?w), ?s) => MatMul(?x, Mul(?w, columns(?s, MatMul(?x, ?w))))
-  if weight(?w) and weight(?s) and activation(?x) and float(?x) and wide(?w)
+matmul-scale-columns: Mul(MatMul(?x, ?w), ?s) 
+  => MatMul(?x, finite_weight(Mul(?w, columns(?s, MatMul(?x, ?w)))))
+  if weight(?w) and weight(?s) and activation(?x) and factor(?s) and wide(?w)
 # (x s) W = x (s W), s along the rows
-matmul-scale-rows: MatMul(Mul(?x, ?s), ?w) => MatMul(?x, Mul(?w, rows(?s, ?x)))
-  if weight(?w) and weight(?s) and activation(?x) and float(?x) and keeps(?x, ?s) and wide(?w)
+matmul-scale-rows: MatMul(Mul(?x, ?s), ?w) => MatMul(?x, finite_weight(Mul(?w, rows(?s, ?x))))
+  if weight(?w) and weight(?s) and activation(?x) and factor(?s) and keeps(?x, ?s) and wide(?w)
 # (x + c) W = x W + c W, c along the rows
 matmul-shift-rows: MatMul(Add(?x, ?c), ?w) => Add(MatMul(?x, ?w), MatMul(columns(?c, ?x), ?w))
-  if weight(?w) and weight(?c) and activation(?x) and float(?x) and keeps(?x, ?c)
+  if weight(?w) and weight(?c) and activation(?x) and shift(?c) and keeps(?x, ?c)
     and has_rank(?w, 2)
 # (x c) y = (x y) c = x (y c), c a scalar
 matmul-scalar-out: MatMul(Mul(?x, ?c), ?y) => Mul(MatMul(?x, ?y), ?c)
   if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and reaches_far(?x)
-    and wide(?x) and wide(?y)
+    and factor(?c) and wide(?x) and wide(?y)
 matmul-scalar-out: MatMul(?x, Mul(?y, ?c)) => Mul(MatMul(?x, ?y), ?c)
   if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and reaches_far(?x)
-    and wide(?x) and wide(?y)
+    and factor(?c) and wide(?x) and wide(?y)
 matmul-scalar-left: Mul(MatMul(?x, ?y), ?c) => MatMul(Mul(?x, ?c), ?y)
-  if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and float(?x)
+  if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and early_factor(?c)
     and wide(?x) and wide(?y)
 matmul-scalar-right: Mul(MatMul(?x, ?y), ?c) => MatMul(?x, Mul(?y, ?c))
-  if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and float(?x)
+  if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and early_factor(?c)
     and wide(?x) and wide(?y)
 
 # (x A) B = x (A B), if A B is smaller than A and B together
-matmul-chain: MatMul(MatMul(?x, ?a), ?b) => MatMul(?x, MatMul(?a, ?b))
+matmul-chain: MatMul(MatMul(?x, ?a), ?b) => MatMul(?x, finite_weight(MatMul(?a, ?b)))
   if weight(?a) and weight(?b) and activation(?x) and float(?x) and product_is_smaller(?a, ?b)
 # x A + x B = x (A + B)
 matmul-sum: Add(MatMul(?x, ?a), MatMul(?x, ?b)) => MatMul(?x, Add(?a, ?b))
-  if weight(?a) and weight(?b) and same(?a, ?b) and float(?x) and before(?a, ?b)
+  if weight(?a) and weight(?b) and same(?a, ?b) and shift(?a) and shift(?b) and before(?a, ?b)
 # x A + y A = (x + y) A
 matmul-sum-inputs: Add(MatMul(?x, ?a), MatMul(?y, ?a)) => MatMul(Add(?x, ?y), ?a)
-  if same(?x, ?y) and float(?x) and activation(?x) and activation(?y)
+  if same(?x, ?y) and reaches_far(?x) and activation(?x) and activation(?y)
 # x A + y B = [x y] [A; B]
 matmul-concat: Add(MatMul(?x, ?a), MatMul(?y, ?b))
   => MatMul(concat_columns(?x, ?y), concat_rows(?a, ?b))
@@ -140,7 +141,7 @@ ClassId MatMulAdd(Terms& terms, std::span<const Binding> args) {
   const model::DType dtype = terms.type(w).dtype;
   const auto scaled = [&](ClassId term, double factor) {
     if (factor == 1.0) return term;
-    return terms.Op("Mul", {term, terms.Filled(dtype, {}, factor)});
+    return terms.FiniteWeight(terms.Op("Mul", {term, terms.Filled(dtype, {}, factor)}));
   };
   if (attributes.GetInt("transB", 0) != 0) w = terms.Transpose(w, {1, 0});
   const ClassId product = terms.Op("MatMul", {x, scaled(w, attributes.GetFloat("alpha", 1.0))});

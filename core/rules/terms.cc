@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/rules/magnitudes.h"
 #include "core/rules/types.h"
 
 namespace quotient::rules {
@@ -65,6 +66,15 @@ ClassId Terms::Constant(const model::Tensor& tensor) {
   if (added.ok()) return *added;
   trouble_.Update(added.status());
   return ClassId();
+}
+
+ClassId Terms::Summed(ClassId a, ClassId b) {
+  const bool may_meet = a.valid() && b.valid() && MayBeSummed(data(a), data(b));
+  return may_meet ? Op("Add", {a, b}) : ClassId();
+}
+
+ClassId Terms::FiniteWeight(ClassId x) const {
+  return x.valid() && data(x).facts.finite() ? x : ClassId();
 }
 
 ClassId Terms::Filled(model::DType dtype, Ints dims, double value) {

@@ -71,6 +71,12 @@ class Terms {
               std::move(attributes));
   }
   ClassId Constant(const model::Tensor& tensor);
+  // The sum of two weights, or invalid if they may not meet before an activation does: see
+  // MayBeSummed.
+  ClassId Summed(ClassId a, ClassId b);
+  // The class itself, or invalid if an element may be infinite or NaN: a product of weights may
+  // overflow where the activation that one of them scaled did not.
+  ClassId FiniteWeight(ClassId x) const;
   // A tensor of that element type and shape, all elements the same number. Not for shapes of more
   // than a million elements.
   ClassId Filled(model::DType dtype, Ints dims, double value);

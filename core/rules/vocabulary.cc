@@ -1,10 +1,14 @@
 #include "core/rules/vocabulary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/domain/interval.h"
+#include "core/rules/magnitudes.h"
 #include "core/rules/types.h"
 
 namespace quotient::rules {
@@ -21,9 +25,11 @@ double Rounded(model::DType dtype, double number) {
   return tensor.GetDouble(0);
 }
 
-// Exporters write some numbers through float arithmetic of their own: allow for its last bit.
-bool IsNumber(double value, double wanted) {
-  return value == wanted || std::abs(value - wanted) <= 2e-7 * std::abs(wanted);
+// Exporters write some numbers through arithmetic of their own: allow for its last bits. What even
+// float16 holds they write as it is, and x * 1.0000001 in front of a Floor is no mistake.
+double ToleranceOf(model::DType dtype, double wanted) {
+  if (Rounded(model::DType::kFloat16, wanted) == wanted) return 0;
+  return 2 * domain::EpsilonOf(dtype) * std::abs(wanted);
 }
 
 bool IsFilledWith(const ClassData& data, absl::string_view text) {
@@ -32,11 +38,64 @@ bool IsFilledWith(const ClassData& data, absl::string_view text) {
       !model::IsComputable(data.constant->dtype()) || !absl::SimpleAtod(text, &wanted)) {
     return false;
   }
-  if (model::IsFloat(data.constant->dtype())) wanted = Rounded(data.constant->dtype(), wanted);
+  const bool is_float = model::IsFloat(data.constant->dtype());
+  const double tolerance = is_float ? ToleranceOf(data.constant->dtype(), wanted) : 0;
   for (int64_t i = 0; i < data.constant->elements(); ++i) {
-    if (!IsNumber(data.constant->GetDouble(i), wanted)) return false;
+    if (!(std::abs(data.constant->GetDouble(i) - wanted) <= tolerance)) return false;
   }
   return true;
+}
+
+// Whether an operator makes a jump of a change in its operand's last bit: x / 49 is 1 for 49, but
+// x * (1 / 49) is not, and Floor makes 0 of that.
+bool IsStep(const OpWord& word) {
+  static const auto& kSteps = *new absl::flat_hash_set<absl::string_view>{
+      "Floor", "Ceil", "Round",       "Sign",    "Mod",
+      "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"};
+  if (word.sort != OpWord::Sort::kOperator) return false;
+  if (word.name != "Cast") return kSteps.contains(word.name);
+  const auto to = model::DTypeFromOnnx(static_cast<int32_t>(word.attributes.GetInt("to", 0)));
+  return !to || !model::IsFloat(*to);
+}
+
+// Whether it makes a NaN or an infinity of what rounding makes of zero.
+bool IsSingularAtZero(const OpWord& word) {
+  static const auto& kSingular = *new absl::flat_hash_set<absl::string_view>{
+      "Sqrt", "Log", "Pow", "Reciprocal", "Div", "ReduceLogSum"};
+  return word.sort == OpWord::Sort::kOperator && kSingular.contains(word.name);
+}
+
+bool NoneReads(const View& view, ClassId id, bool (*kind)(const OpWord&)) {
+  const auto parents = view.graph().parents(view.graph().Find(id));
+  return std::none_of(parents.begin(), parents.end(),
+                      [&](ENodeId parent) { return kind(view.word(parent)); });
+}
+
+void AddMagnitudeWords(Words& words) {
+  const auto guard = [&](absl::string_view name, bool (*holds)(const ClassData&)) {
+    words.Guard(name, "c",
+                [holds](const View& view, auto args) { return holds(view.data(args[0].id)); });
+  };
+  guard("shift", IsShift);
+  guard("factor", IsFactor);
+  guard("early_factor", IsEarlyFactor);
+  guard("invertible", IsInvertible);
+  words.Guard("summable", "cc", [](const View& view, auto args) {
+    return MayBeSummed(view.data(args[0].id), view.data(args[1].id));
+  });
+  words.Guard("normalizable", "occc", [](const View& view, auto args) {
+    return IsNormalizable(view.data(args[1].id), view.data(args[2].id), view.data(args[3].id),
+                          view.word(args[0].op).attributes.GetFloat("epsilon", 1e-5));
+  });
+  words.Guard("smooth", "c",
+              [](const View& view, auto args) { return NoneReads(view, args[0].id, IsStep); });
+  // Facts come from one form of a class and hold for the others up to rounding: what is not
+  // negative in one may be -1e-9 in another.
+  words.Guard("regular", "c", [](const View& view, auto args) {
+    return NoneReads(view, args[0].id, IsSingularAtZero);
+  });
+  words.Term("finite_weight", "c",
+             [](Terms& terms, auto args) { return terms.FiniteWeight(args[0].id); });
 }
 
 }  // namespace
@@ -79,6 +138,7 @@ void Words::Term(absl::string_view name, absl::string_view signature, TermFn bui
 }
 
 void AddCommonWords(Words& words) {
+  AddMagnitudeWords(words);
   words.Guard("float", "c", [](const View& view, auto args) {
     return model::IsFloat(view.type(args[0].id).dtype);
   });
@@ -86,6 +146,10 @@ void AddCommonWords(Words& words) {
     const model::DType dtype = view.type(args[0].id).dtype;
     return dtype == model::DType::kFloat32 || dtype == model::DType::kFloat64 ||
            dtype == model::DType::kBfloat16;
+  });
+  words.Guard("single", "c", [](const View& view, auto args) {
+    const model::DType dtype = view.type(args[0].id).dtype;
+    return model::IsFloat(dtype) && dtype != model::DType::kFloat64;
   });
   words.Guard("weight", "c",
               [](const View& view, auto args) { return view.data(args[0].id).weight_only; });
@@ -116,8 +180,11 @@ void AddCommonWords(Words& words) {
   words.Guard("nonnegative", "c", [](const View& view, auto args) {
     return view.data(args[0].id).facts.nonnegative();
   });
-  words.Guard("finite", "c",
-              [](const View& view, auto args) { return view.data(args[0].id).facts.finite; });
+  words.Guard("never_nan", "c",
+              [](const View& view, auto args) { return view.data(args[0].id).facts.never_nan(); });
+  words.Guard("below_infinity", "c", [](const View& view, auto args) {
+    return view.data(args[0].id).facts.values.high < domain::Interval::kInfinity;
+  });
   words.Guard("made_by", "ct", [](const View& view, auto args) {
     return view.HasOperator(args[0].id, args[1].text);
   });

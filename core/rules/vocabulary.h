@@ -42,13 +42,24 @@ class Words {
 //   weight(?x)           can be computed from constants alone, and
 //   activation(?x)       cannot
 //   constant(?x)         the value itself is known
-//   is(?x, 0.5)          all elements of a known constant are that number, up to rounding to its
-//                        type
+//   is(?x, 0.5)          all elements of a known constant are that number; one that float16 does
+//                        not hold, such as 0.044715, up to two last bits of the constant's type
+//   single(?x)           a floating-point type of at most 32 bits: attributes are float32, and ONNX
+//                        Runtime lacks many functions of float64
+//   shift(?c)            constant summands that may be added in another order,
+//   summable(?c, ?d)     the same for two that meet,
+//   factor(?c)           factors that may be multiplied in another order,
+//   early_factor(?c)     and before others: see magnitudes.h
+//   invertible(?c)       known divisors whose reciprocals are normal numbers
+//   normalizable(?n, ?s, ?m, ?v)  what BatchNormalization ?n multiplies by is a factor
+//   smooth(?x)           nothing that makes a jump of a last bit (Floor, Equal, ...) reads it
+//   regular(?x)          nothing that is singular at zero (Sqrt, Log, Div, ...) reads it
+//   finite_weight(?x)    (term) x, unless an element may be infinite or NaN
 //   same(?x, ?y)         certainly the same type
 //   keeps(?x, ?c)        broadcasting c against x leaves x's shape as it is
 //   scalar(?c, ?x)       one element, and of no higher rank than x
 //   has_rank(?x, 2)      of that rank
-//   nonnegative(?x), finite(?x)   facts of domain/facts.h
+//   nonnegative(?x), never_nan(?x), below_infinity(?x)   facts of domain/facts.h
 //   made_by(?x, Conv)    some e-node of the class is of that operator
 //   reshape_to(?x, ?y)   (term) x in the shape of y
 //

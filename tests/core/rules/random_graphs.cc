@@ -25,15 +25,14 @@ constexpr int64_t kMaxElements = 600;
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : rng_(seed, 3) {}
+  Generator(uint64_t seed, DType dtype) : rng_(seed, 3), dtype_(dtype) {}
 
   Graph Run(int num_nodes) {
     const bool images = rng_.Below(2) == 0;
     const int64_t a = 1 + Pick(3), b = 2 * (1 + Pick(3)), c = 3 + Pick(4), d = 2 + Pick(4);
     const Ints dims = images ? Ints{a, b, c, d} : Ints{a, c, b};
     for (int i = 0; i < 2; ++i) {
-      const ValueId x =
-          graph_.AddInput(absl::StrCat("x", i), model::StaticType(DType::kFloat32, dims));
+      const ValueId x = graph_.AddInput(absl::StrCat("x", i), model::StaticType(dtype_, dims));
       pool_.push_back(x);
     }
     for (int tries = 0; tries < 20 * num_nodes && Nodes() < num_nodes; ++tries) Grow();
@@ -54,10 +53,13 @@ class Generator {
   const TensorType& TypeOf(ValueId id) const { return graph_.value(id).type; }
 
   ValueId Constant(Ints dims, double low = -1, double high = 1) {
-    std::vector<float> values(Tensor::ByteSize(DType::kInt8, dims).value_or(0));
-    for (float& value : values) value = static_cast<float>(rng_.Uniform(low, high));
-    return graph_.AddConstant(absl::StrCat("c", graph_.values.size()),
-                              Tensor::Floats(std::move(dims), values));
+    std::span<std::byte> buffer;
+    const Tensor tensor = Tensor::Allocate(dtype_, std::move(dims), &buffer);
+    std::vector<double> values(tensor.elements());
+    // Exporters write float32 numbers; those of Idiom are one of them in each range.
+    for (double& value : values) value = static_cast<float>(rng_.Uniform(low, high));
+    model::Store(dtype_, buffer, 0, std::span<const double>(values));
+    return graph_.AddConstant(absl::StrCat("c", graph_.values.size()), tensor);
   }
 
   // Keeps the node only if its types can be inferred and it stays small.
@@ -79,8 +81,8 @@ class Generator {
   void Grow() {
     const ValueId x = Any();
     const TensorType type = TypeOf(x);
-    if (type.dtype != DType::kFloat32) {
-      Try("Cast", {x}, {{"to", int64_t{1}}});
+    if (type.dtype != dtype_) {
+      Try("Cast", {x}, {{"to", static_cast<int64_t>(dtype_)}});
       return;
     }
     switch (Pick(18)) {
@@ -345,12 +347,15 @@ class Generator {
   }
 
   Rng rng_;
+  const DType dtype_;
   Graph graph_;
   std::vector<ValueId> pool_;
 };
 
 }  // namespace
 
-model::Graph RandomGraph(uint64_t seed, int num_nodes) { return Generator(seed).Run(num_nodes); }
+model::Graph RandomGraph(uint64_t seed, int num_nodes, model::DType dtype) {
+  return Generator(seed, dtype).Run(num_nodes);
+}
 
 }  // namespace quotient::rules

@@ -9,7 +9,8 @@
 
 namespace quotient::rules {
 
-// Static, types inferred, every value that nobody reads is an output.
-model::Graph RandomGraph(uint64_t seed, int num_nodes);
+// Static, types inferred, every value that nobody reads is an output. Inputs and constants are
+// floats of that type.
+model::Graph RandomGraph(uint64_t seed, int num_nodes, model::DType dtype = model::DType::kFloat32);
 
 }  // namespace quotient::rules

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/rng.h"
 #include "core/ops/infer_graph.h"
+#include "tests/core/domain/fact_check.h"
 #include "tests/support/graphs.h"
 
 namespace quotient::rules {
@@ -33,15 +34,32 @@ class Matches final : public egraph::MatchSink {
   std::abort();
 }
 
-model::Tensor RandomTensor(const model::TensorType& type, Rng& rng) {
+double WideFloat(Rng& rng) {
+  const double sign = rng.Below(2) == 0 ? -1 : 1;
+  switch (rng.Below(8)) {
+    case 0:
+      return 0;
+    case 1:
+      return sign * (static_cast<double>(rng.Below(8)) + 0.5);
+    case 2:
+      return sign * static_cast<double>(rng.Below(8));
+    default:
+      return sign * std::pow(10, rng.Uniform(-3, 3));
+  }
+}
+
+double RandomElement(model::DType dtype, Values values, Rng& rng) {
+  if (dtype == model::DType::kBool) return static_cast<double>(rng.Below(2));
+  const bool wide = values == Values::kWide;
+  if (model::IsFloat(dtype)) return wide ? WideFloat(rng) : rng.Uniform(-1, 1);
+  return wide ? static_cast<double>(rng.Below(15)) - 7 : static_cast<double>(rng.Below(3));
+}
+
+model::Tensor RandomTensor(const model::TensorType& type, Values kind, Rng& rng) {
   std::span<std::byte> buffer;
   const model::Tensor tensor = model::Tensor::Allocate(type.dtype, type.dims(), &buffer);
   std::vector<double> values(tensor.elements());
-  for (double& value : values) {
-    value = model::IsFloat(type.dtype)          ? rng.Uniform(-1, 1)
-            : type.dtype == model::DType::kBool ? static_cast<double>(rng.Below(2))
-                                                : static_cast<double>(rng.Below(3));
-  }
+  for (double& value : values) value = RandomElement(type.dtype, kind, rng);
   model::Store(type.dtype, buffer, 0, std::span<const double>(values));
   return tensor;
 }
@@ -94,6 +112,7 @@ class Checker {
                             original.value(id).name, "'");
       }
       slot = tensor;
+      if (const std::string error = FactsError(cls, tensor); !error.empty()) return error;
     }
     return "";
   }
@@ -131,6 +150,9 @@ class Checker {
 
   std::string Offer(ClassId cls, ENodeId enode, const model::Tensor& value) {
     ++checked_;
+    if (const std::string error = FactsError(cls, value); !error.empty()) {
+      return absl::StrCat(error, ", e-node ", Text(enode), " by rule ", graph_.origin(enode));
+    }
     std::optional<model::Tensor>& slot = values_[cls.value()];
     if (!slot) {
       slot = value;
@@ -140,6 +162,12 @@ class Checker {
     if (error <= tolerance_) return "";
     return absl::StrCat("class ", cls.value(), ", e-node ", Text(enode), " by rule ",
                         graph_.origin(enode), ": relative error ", error);
+  }
+
+  std::string FactsError(ClassId cls, const model::Tensor& value) const {
+    const std::string error =
+        domain::Contradiction(tensors_.domain->data(graph_, cls).facts, value, tolerance_);
+    return error.empty() ? "" : absl::StrCat("class ", cls.value(), ": ", error);
   }
 
   std::string Text(ENodeId enode) const {
@@ -168,11 +196,11 @@ model::Graph ParseStatic(absl::string_view text) {
   return graph;
 }
 
-eval::ValueMap RandomInputs(const model::Graph& graph, uint64_t seed) {
+eval::ValueMap RandomInputs(const model::Graph& graph, uint64_t seed, Values values) {
   Rng rng(seed, 17);
   eval::ValueMap inputs;
   for (const model::ValueId input : graph.inputs) {
-    inputs.emplace(input, RandomTensor(graph.value(input).type, rng));
+    inputs.emplace(input, RandomTensor(graph.value(input).type, values, rng));
   }
   return inputs;
 }

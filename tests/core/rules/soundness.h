@@ -1,7 +1,8 @@
 #pragma once
 
 // The oracle of the rules: an e-graph is sound if every e-node, computed by the reference evaluator
-// on its children's values, gives its class's value. Then every choice of e-nodes does, too.
+// on its children's values, gives its class's value. Then every choice of e-nodes does, too. And
+// what the facts of a class say must be true of each of these, up to rounding.
 
 #include <cstdint>
 #include <map>
@@ -19,8 +20,13 @@ namespace quotient::rules {
 // A static graph with inferred types, from text. Ends the program if the text is wrong.
 model::Graph ParseStatic(absl::string_view text);
 
-// Random inputs: floats uniform in [-1, 1), integers small and not negative.
-eval::ValueMap RandomInputs(const model::Graph& graph, uint64_t seed);
+// What random inputs are like. Integers are small, those of wide inputs of either sign.
+enum class Values {
+  kUnit,  // floats uniform in [-1, 1)
+  kWide,  // sizes from 1e-3 to 1e3 of either sign, zeros, halves, small integers
+};
+eval::ValueMap RandomInputs(const model::Graph& graph, uint64_t seed,
+                            Values values = Values::kUnit);
 
 // Applies the rules everywhere, up to that many times, as long as the graph is small. How often
 // each rule changed the graph.

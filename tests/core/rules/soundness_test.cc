@@ -40,15 +40,36 @@ TEST(Soundness, AllRulesOnRandomGraphs) {
       fired[rule] += times;
     }
     EXPECT_EQ(tensors.domain->refused_unions(), 0) << "seed " << seed;
-    const Verdict verdict = CheckSoundness(tensors, RandomInputs(graph, seed));
-    checked += verdict.checked;
-    ASSERT_EQ(verdict.error, "") << "seed " << seed
-                                 << ", rules in order: " << ::testing::PrintToString(RuleNames());
+    for (const Values values : {Values::kUnit, Values::kWide}) {
+      const Verdict verdict = CheckSoundness(tensors, RandomInputs(graph, seed, values));
+      checked += verdict.checked;
+      ASSERT_EQ(verdict.error, "")
+          << "seed " << seed << ", rules in order: " << ::testing::PrintToString(RuleNames());
+    }
     ASSERT_OK(domain::ToGraph(tensors, ChooseNew(tensors), set.rules())) << "seed " << seed;
   }
   EXPECT_GE(fired.size(), 80) << "the graphs exercise too few rules: "
                               << ::testing::PrintToString(fired);
   EXPECT_GE(checked, 8'000);
+}
+
+// float64 shows what holds to the digits of float32 alone, float16 what overflows or underflows.
+TEST(Soundness, OtherFloatTypes) {
+  constexpr uint64_t kGraphs = 100;
+  for (const auto& [dtype, tolerance] :
+       {std::pair(model::DType::kFloat64, 1e-9), std::pair(model::DType::kFloat16, 3e-2)}) {
+    for (uint64_t seed = 1000; seed < 1000 + kGraphs; ++seed) {
+      const model::Graph graph = RandomGraph(seed, 12, dtype);
+      if (graph.outputs.empty()) continue;
+      TensorEGraph tensors = Import(graph);
+      ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, {}));
+      Grow(tensors, set.rules(), 3, /*max_enodes=*/1000);
+      EXPECT_EQ(tensors.domain->refused_unions(), 0) << "seed " << seed;
+      const Verdict verdict = CheckSoundness(tensors, RandomInputs(graph, seed), tolerance);
+      ASSERT_EQ(verdict.error, "") << DTypeName(dtype) << ", seed " << seed
+                                   << ", rules in order: " << ::testing::PrintToString(RuleNames());
+    }
+  }
 }
 
 // Each is wrong in some shapes only, or by little.

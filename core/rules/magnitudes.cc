@@ -1,0 +1,138 @@
+#include "core/rules/magnitudes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/domain/interval.h"
+
+namespace quotient::rules {
+namespace {
+
+using domain::ClassData;
+using model::DType;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Constants larger than this are not read element by element.
+constexpr int64_t kMaxRead = 1 << 16;
+
+Sizes ReadSizes(const model::Tensor& tensor) {
+  Sizes sizes{0, kInfinity};
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    const double size = std::abs(tensor.GetDouble(i));
+    if (std::isnan(size)) return {kInfinity, 0};
+    sizes.largest = std::max(sizes.largest, size);
+    if (size > 0) sizes.smallest = std::min(sizes.smallest, size);
+  }
+  return sizes;
+}
+
+// epsilon * LargestShift / 2 is about half of the tolerance (core/verify).
+double LargestShift(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return 0x1p4;
+    case DType::kBfloat16:
+      return 0x1p1;
+    case DType::kFloat32:
+      return 0x1p10;
+    default:
+      return 0x1p20;
+  }
+}
+
+// Two such factors, or one and an activation of ordinary size, stay normal numbers.
+double LargestFactor(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return 0x1p8;
+    case DType::kFloat64:
+      return 0x1p256;
+    default:
+      return 0x1p32;
+  }
+}
+
+// Whether a sum of constants is far smaller than they are. Where one is not known, or their shapes
+// differ, they are no x + c - c.
+bool Cancel(const ClassData& a, const ClassData& b) {
+  if (!a.constant || !b.constant || a.constant->elements() > kMaxRead ||
+      b.constant->elements() > kMaxRead) {
+    return false;
+  }
+  const model::Tensor& longer =
+      a.constant->elements() >= b.constant->elements() ? *a.constant : *b.constant;
+  const model::Tensor& other = &longer == &*a.constant ? *b.constant : *a.constant;
+  const bool repeats = other.elements() == 1;
+  if (!repeats && other.dims() != longer.dims()) return false;
+  double sum = 0;
+  for (int64_t i = 0; i < longer.elements(); ++i) {
+    sum = std::max(sum, std::abs(longer.GetDouble(i) + other.GetDouble(repeats ? 0 : i)));
+  }
+  return sum < (SizesOf(a).largest + SizesOf(b).largest) / 16;
+}
+
+bool AreFactors(const Sizes& sizes, DType dtype) {
+  const double limit = LargestFactor(dtype);
+  if (!(sizes.largest <= limit)) return false;
+  const bool may_be_any_size = dtype != DType::kFloat16;  // there is room below
+  return sizes.smallest == 0 ? may_be_any_size : sizes.smallest >= 1 / limit;
+}
+
+}  // namespace
+
+Sizes SizesOf(const ClassData& data) {
+  if (data.constant && data.constant->elements() <= kMaxRead &&
+      model::IsComputable(data.constant->dtype())) {
+    return ReadSizes(*data.constant);
+  }
+  const domain::Interval& values = data.facts.values;
+  if (!values.finite()) return {kInfinity, 0};
+  return {values.magnitude(), std::max({values.low, -values.high, 0.0})};
+}
+
+bool IsShift(const ClassData& data) {
+  return model::IsFloat(data.type.dtype) && SizesOf(data).largest <= LargestShift(data.type.dtype);
+}
+
+bool MayBeSummed(const ClassData& a, const ClassData& b) {
+  return IsShift(a) && IsShift(b) && !Cancel(a, b);
+}
+
+bool IsFactor(const ClassData& data) {
+  return model::IsFloat(data.type.dtype) && AreFactors(SizesOf(data), data.type.dtype);
+}
+
+bool IsEarlyFactor(const ClassData& data) {
+  if (!IsFactor(data)) return false;
+  return data.type.dtype != DType::kFloat16 || SizesOf(data).largest <= 1;
+}
+
+bool IsInvertible(const ClassData& data) {
+  if (!data.constant || !model::IsFloat(data.type.dtype)) return false;
+  const double limit = data.type.dtype == DType::kFloat16 ? 1e3 : 1e30;
+  const model::Tensor& divisors = *data.constant;
+  if (divisors.elements() > kMaxRead) return false;
+  for (int64_t i = 0; i < divisors.elements(); ++i) {
+    const double size = std::abs(divisors.GetDouble(i));
+    if (!(size >= 1 / limit && size <= limit)) return false;
+  }
+  return true;
+}
+
+bool IsNormalizable(const ClassData& scale, const ClassData& mean, const ClassData& variance,
+                    double epsilon) {
+  const DType dtype = variance.type.dtype;
+  if (!model::IsFloat(dtype)) return false;
+  // Below, adding epsilon would not leave all digits of the sum.
+  const double least = variance.facts.values.low + epsilon;
+  const double most = variance.facts.values.high + epsilon;
+  if (!variance.facts.finite() || !(least >= domain::SmallestNormalOf(dtype))) return false;
+  const Sizes scales = SizesOf(scale);
+  const Sizes factors{scales.largest / std::sqrt(least), scales.smallest / std::sqrt(most)};
+  return AreFactors(factors, dtype) &&
+         factors.largest * SizesOf(mean).largest < domain::LargestOf(dtype) / 4;
+}
+
+}  // namespace quotient::rules
