@@ -46,6 +46,7 @@ class Searcher {
         .max_opset = settings_.max_opset,
         .families = settings_.families,
         .disabled_rules = options_.disabled_rules,
+        .assume_finite_inputs = options_.assume_finite_inputs,
         .constant_footprint_log2 = settings_.constant_footprint_log2,
         .extractor = strategy_.extractor(),
     };

@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/domain/facts.h"
 #include "core/kernels/partition.h"
 #include "core/onnx/writer.h"
 #include "core/optimize/candidates.h"
@@ -169,6 +170,7 @@ class Run {
           "model there, and no time holds what they take"));
     }
     NoteIfOpsetIsNewer();
+    NoteIfInputsAreAssumedFinite();
     return absl::OkStatus();
   }
 
@@ -215,6 +217,14 @@ class Run {
     if (options_.max_opset == 0 || opset <= options_.max_opset) return;
     report_.notes.push_back(
         absl::StrCat("the model itself needs opset ", opset, ", so the result does, too"));
+  }
+
+  void NoteIfInputsAreAssumedFinite() {
+    if (!options_.assume_finite_inputs) return;
+    report_.notes.push_back(absl::StrFormat(
+        "as asked for, float inputs were taken to hold no NaN, no infinity and nothing "
+        "beyond %g: guards against them may be gone",
+        domain::kLargestAssumedInput));
   }
 
   absl::Status Baseline() {

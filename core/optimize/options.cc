@@ -114,11 +114,12 @@ int Options::ThreadsToUse() const {
 }
 
 std::string Options::CanonicalText() const {
-  std::string text =
-      absl::StrCat("options-v1\ndevice=", device, "\nstrategy=", strategy,
-                   "\nbudget=", absl::StrFormat("%.17g", budget_seconds), "\nmax_nodes=", max_nodes,
-                   "\nmax_simulations=", max_simulations, "\nthreads=", threads, "\nseed=", seed,
-                   "\nmax_opset=", max_opset, "\nverify_inputs=", verify_inputs);
+  std::string text = absl::StrCat("options-v1\ndevice=", device, "\nstrategy=", strategy,
+                                  "\nbudget=", absl::StrFormat("%.17g", budget_seconds),
+                                  "\nmax_nodes=", max_nodes, "\nmax_simulations=", max_simulations,
+                                  "\nthreads=", threads, "\nseed=", seed, "\nmax_opset=", max_opset,
+                                  "\nassume_finite_inputs=", assume_finite_inputs ? 1 : 0,
+                                  "\nverify_inputs=", verify_inputs);
   absl::StrAppend(&text, "\nshapes=", ShapesText(shapes));
   absl::StrAppend(&text, "\nmeasure_shapes=", ShapesText(measure_shapes));
   absl::StrAppend(&text, "\nfreeze_initializers=", freeze_initializers ? 1 : 0);

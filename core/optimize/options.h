@@ -63,6 +63,11 @@ struct Options {
   // Names of rules not to use.
   std::vector<std::string> disabled_rules;
 
+  // Takes it that no float input holds a NaN, an infinity or a number beyond
+  // domain::kLargestAssumedInput (1e6): guards against NaN that then never act may go. Without it
+  // nothing is assumed of inputs.
+  bool assume_finite_inputs = false;
+
   // Random inputs the result is compared on.
   int verify_inputs = 2;
 

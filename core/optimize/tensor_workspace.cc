@@ -12,7 +12,8 @@ absl::StatusOr<std::unique_ptr<TensorWorkspace>> TensorWorkspace::Make(const mod
                                                                        const Settings& settings,
                                                                        KernelPrices* prices) {
   std::unique_ptr<TensorWorkspace> made(new TensorWorkspace(prices));
-  QUOTIENT_ASSIGN_OR_RETURN(made->tensors_, domain::FromGraph(graph, measured));
+  QUOTIENT_ASSIGN_OR_RETURN(made->tensors_,
+                            domain::FromGraph(graph, measured, settings.assume_finite_inputs));
   QUOTIENT_ASSIGN_OR_RETURN(made->rules_,
                             rules::BuildRules(made->tensors_.domain.get(), settings.max_opset,
                                               settings.disabled_rules, settings.families));

@@ -26,6 +26,7 @@ class TensorWorkspace final : public search::Workspace {
     int max_opset = 0;  // no rewrite may need more
     std::span<const rules::Family> families = rules::AllFamilies();
     std::vector<std::string> disabled_rules;
+    bool assume_finite_inputs = false;
     int constant_footprint_log2 = 0;
     std::string extractor = "dag";  // that values states
   };

@@ -41,6 +41,7 @@ v1::OptimizeOptions ToProto(const optimize::Options& options) {
   ShapesToProto(options.measure_shapes, message.mutable_measure_shapes());
   message.mutable_disabled_rules()->Add(options.disabled_rules.begin(),
                                         options.disabled_rules.end());
+  message.set_assume_finite_inputs(options.assume_finite_inputs);
   message.set_verify_inputs(options.verify_inputs);
   message.set_freeze_initializers(options.freeze_initializers);
   return message;
@@ -59,6 +60,9 @@ optimize::Options FromProto(const v1::OptimizeOptions& message) {
   options.shapes = ShapesFromProto(message.shapes());
   options.measure_shapes = ShapesFromProto(message.measure_shapes());
   options.disabled_rules.assign(message.disabled_rules().begin(), message.disabled_rules().end());
+  if (message.has_assume_finite_inputs()) {
+    options.assume_finite_inputs = message.assume_finite_inputs();
+  }
   if (message.has_verify_inputs()) options.verify_inputs = message.verify_inputs();
   if (message.has_freeze_initializers())
     options.freeze_initializers = message.freeze_initializers();

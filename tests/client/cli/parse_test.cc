@@ -45,6 +45,7 @@ TEST(ParseTest, EveryOptionOfOptimize) {
                                                             "9",
                                                             "--max-opset",
                                                             "17",
+                                                            "--assume-finite-inputs",
                                                             "--shape",
                                                             "x=1,3",
                                                             "--shape=y=4",
@@ -71,6 +72,7 @@ TEST(ParseTest, EveryOptionOfOptimize) {
   EXPECT_EQ(s.options.threads, 2);
   EXPECT_EQ(s.options.seed, 9u);
   EXPECT_EQ(s.options.max_opset, 17);
+  EXPECT_TRUE(s.options.assume_finite_inputs);
   EXPECT_EQ(s.options.shapes.size(), 2u);
   EXPECT_EQ(s.options.measure_shapes.size(), 1u);
   EXPECT_TRUE(s.options.freeze_initializers);

@@ -48,6 +48,26 @@ std::string Branches() {
   return std::move(builder).Build().SerializeAsString();
 }
 
+// Softmax(x W + mask) with a guard against NaN, which a mask of -inf or an x of NaN makes.
+std::string GuardedSoftmax() {
+  networks::NetworkBuilder builder("guarded", 5);
+  const std::string x = builder.Input("input", {"N", "16", "64"});
+  const std::string scores = builder.MatMul(x, builder.Weight("w", {64, 64}, 64, 1));
+  const std::string rows = builder.Softmax(scores, -1);
+  const std::string zero = builder.Scalar("zero", 0);
+  builder.Output("y", {"N", "16", "64"});
+  ::onnx::ModelProto model = std::move(builder).Build();
+  const auto add = [&](const char* op, const std::vector<std::string>& inputs, const char* output) {
+    auto* node = model.mutable_graph()->add_node();
+    node->set_op_type(op);
+    for (const std::string& input : inputs) node->add_input(input);
+    node->add_output(output);
+  };
+  add("IsNaN", {rows}, "is_nan");
+  add("Where", {"is_nan", zero, rows}, "y");
+  return model.SerializeAsString();
+}
+
 class OptimizeTest : public ::testing::Test {
  protected:
   OptimizeTest() {
@@ -264,6 +284,24 @@ TEST_F(OptimizeTest, AMaxOpsetBelowTheModelsOwnIsNoted) {
   const auto equal = Run(model);
   ASSERT_TRUE(equal.ok()) << equal.status();
   EXPECT_THAT(equal->report.notes, testing::Not(Contains(HasSubstr(note))));
+}
+
+TEST_F(OptimizeTest, FloatInputsAreFiniteOnlyIfTheUserSaysSo) {
+  const std::string model = GuardedSoftmax();
+  for (const bool assume : {false, true}) {
+    options_.assume_finite_inputs = assume;
+    const auto result = Run(model);
+    ASSERT_TRUE(result.ok()) << result.status();
+    const auto written = onnx::Read(result->files.model, {}, onnx::Limits(), nullptr);
+    ASSERT_TRUE(written.ok()) << written.status();
+    EXPECT_EQ(written->op_counts.contains("IsNaN"), !assume);
+    const auto told = Contains(HasSubstr("float inputs were taken to hold no NaN"));
+    if (assume) {
+      EXPECT_THAT(result->report.notes, told);
+    } else {
+      EXPECT_THAT(result->report.notes, testing::Not(told));
+    }
+  }
 }
 
 TEST_F(OptimizeTest, ShapesBoundForGoodAreInTheResult) {

@@ -62,6 +62,9 @@ TEST(OptionsTest, CanonicalTextTellsOptionsApart) {
   a.freeze_initializers = true;
   EXPECT_NE(a.CanonicalText(), b.CanonicalText());
   a = b = Options();
+  a.assume_finite_inputs = true;
+  EXPECT_NE(a.CanonicalText(), b.CanonicalText());
+  a = b = Options();
   a.disabled_rules = {"p", "q"};
   b.disabled_rules = {"q", "p"};
   EXPECT_EQ(a.CanonicalText(), b.CanonicalText());
