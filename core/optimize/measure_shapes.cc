@@ -57,7 +57,7 @@ std::vector<bool> ReadValues(const Graph& graph) {
 bool ConcernsSizes(const absl::Status& status) {
   const std::optional<Reason> reason = GetReason(status);
   return reason == Reason::kModelShape || reason == Reason::kModelMalformed ||
-         reason == Reason::kLimitDims || reason == Reason::kLimitBytes;
+         reason == Reason::kLimitDims || reason == Reason::kModelUnsupported;
 }
 
 class Chooser {

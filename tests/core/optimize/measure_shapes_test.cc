@@ -130,7 +130,7 @@ TEST(MeasureShapesTest, WhatIsTooLargeIsTakenSmaller) {
   const auto chosen =
       ChooseMeasureShapes(graph, {}, [&](const ops::InputShapes& shapes) -> absl::Status {
         if (elements(shapes.at("x")) <= 100'000'000) return absl::OkStatus();
-        return MakeError(Reason::kLimitBytes, "too large");
+        return MakeError(Reason::kModelUnsupported, "too large");
       });
   ASSERT_THAT(chosen, IsOk());
   EXPECT_LE(elements(chosen->shapes.at("x")), 100'000'000);
