@@ -237,8 +237,7 @@ class Integers {
                              : draw_.largest_integer;
     if (type_.dtype == DType::kBool) return rng_.NextDouble() < 0.5;
     const double drawn = std::exp(rng_.Uniform(0, std::log(static_cast<double>(most) + 1))) - 0.5;
-    const int64_t value =
-        index % 8 == 0 ? most : std::clamp<int64_t>(std::llround(drawn), 0, most);
+    const int64_t value = index % 8 == 0 ? most : std::clamp<int64_t>(std::llround(drawn), 0, most);
     return MayBeNegative() && rng_.NextDouble() < 0.5 ? -value : value;
   }
 

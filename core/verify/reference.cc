@@ -20,9 +20,9 @@ using model::Tensor;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Evaluations with noise that say how far rounding moves an element. Where few elements are wrong by
-// these it may be ties that went one way three times: more are tried then. A tie goes the other way
-// in 7 of 16 evaluations at least, so that sixteen miss one in 10,000.
+// Evaluations with noise that say how far rounding moves an element. Where few elements are wrong
+// by these it may be ties that went one way three times: more are tried then. A tie goes the other
+// way in 7 of 16 evaluations at least, so that sixteen miss one in 10,000.
 constexpr int kNoisyEvaluations = 3;
 constexpr int kNoisyEvaluationsForTies = 16;
 constexpr int64_t kFewElements = 2;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 #include <vector>
@@ -13,10 +14,20 @@
 namespace quotient::verify {
 namespace {
 
-std::vector<model::Tensor> Draw(absl::string_view text, uint64_t seed = 0) {
+model::Graph Inferred(absl::string_view text) {
   model::Graph graph = *model::ParseGraph(text);
   EXPECT_TRUE(ops::InferTypes(graph).ok());
-  return RandomInputs(graph, seed);
+  return graph;
+}
+
+std::vector<model::Tensor> Draw(absl::string_view text, uint64_t seed = 0) {
+  return RandomInputs(Inferred(text), seed);
+}
+
+// By the widest draw there is for the graph.
+std::vector<model::Tensor> DrawWide(absl::string_view text) {
+  const model::Graph graph = Inferred(text);
+  return RandomInputs(graph, 0, WideDraws(graph)[0]);
 }
 
 TEST(RandomInputsTest, IndicesAreInRangeAlsoBehindViews) {
@@ -119,6 +130,89 @@ TEST(RandomInputsTest, OtherIntegersAreMasks) {
 TEST(RandomInputsTest, PositiveInFrontOfLog) {
   const auto inputs = Draw("graph g { input x: float32[100] y = Log(x) output y }");
   for (double value : inputs[0].AsDoubles()) EXPECT_GT(value, 0);
+}
+
+TEST(RandomInputsTest, WhatDividesIntegersIsNotZero) {
+  constexpr char kText[] = R"(graph g {
+      input a: int64[100]
+      input b: int64[100]
+      y = Div(a, b)
+      output y })";
+  for (int64_t value : Draw(kText)[1].AsInts()) EXPECT_NE(value, 0);
+  for (int64_t value : DrawWide(kText)[1].AsInts()) EXPECT_NE(value, 0);
+}
+
+TEST(WideInputsTest, FloatsOfAllMagnitudesZerosHalvesAndThresholds) {
+  const std::vector<double> values = DrawWide(R"(graph g {
+      input x: float32[256]
+      a = Neg(x)
+      y = LeakyRelu(a) {alpha=0.75}
+      output y })")[0]
+                                         .AsDoubles();
+  const auto count = [&values](auto test) { return std::ranges::count_if(values, test); };
+  EXPECT_GT(count([](double v) { return v == 0 && !std::signbit(v); }), 0);
+  EXPECT_GT(count([](double v) { return v == 0 && std::signbit(v); }), 0);
+  EXPECT_GT(count([](double v) { return std::abs(v) > 100; }), 0);
+  EXPECT_GT(count([](double v) { return v != 0 && std::abs(v) < 0.01; }), 0);
+  EXPECT_GT(count([](double v) { return v < 0; }), 50);
+  EXPECT_GT(count([](double v) { return std::abs(v - std::trunc(v)) == 0.5; }), 0);
+  EXPECT_GT(count([](double v) { return v == 0.75; }), 0);
+  EXPECT_EQ(count([](double v) { return !std::isfinite(v); }), 0);
+}
+
+TEST(WideInputsTest, AMaskHidesWholeRowsWhereThatMakesNumbers) {
+  const auto inputs = DrawWide(R"(graph g {
+      input x: float32[16,4]
+      input mask: float32[16,4]
+      input w: float32[4,4]
+      a = Add(x, mask)
+      s = Softmax(a) {axis=1}
+      y = MatMul(s, w)
+      output y })");
+  const std::vector<double> mask = inputs[1].AsDoubles();
+  int hidden = 0;
+  for (size_t row = 0; row < 16; ++row) {
+    const auto begin = mask.begin() + static_cast<std::ptrdiff_t>(4 * row);
+    hidden += std::all_of(begin, begin + 4, [](double v) { return std::isinf(v) && v < 0; });
+  }
+  EXPECT_GE(hidden, 2);
+  EXPECT_LT(hidden, 8);
+  for (double value : inputs[2].AsDoubles()) EXPECT_TRUE(std::isfinite(value));
+}
+
+TEST(WideInputsTest, IntegersAreNotOnlyMasks) {
+  const std::vector<int64_t> values =
+      DrawWide("graph g { input m: int64[100] y = Neg(m) output y }")[0].AsInts();
+  EXPECT_EQ(*std::ranges::max_element(values), 1000);
+  EXPECT_LT(*std::ranges::min_element(values), 0);
+  const std::vector<int64_t> bytes =
+      DrawWide("graph g { input m: uint8[100] y = Cast(m) {to=7} output y }")[0].AsInts();
+  EXPECT_GE(*std::ranges::min_element(bytes), 0);
+}
+
+TEST(WideInputsTest, BooleansOfAllKindsOfRows) {
+  const std::vector<int64_t> values =
+      DrawWide("graph g { input m: bool[8,16] y = Not(m) output y }")[0].AsInts();
+  std::set<int64_t> sums;
+  for (size_t row = 0; row < 8; ++row) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < 16; ++i) sum += values[16 * row + i];
+    sums.insert(sum);
+  }
+  EXPECT_TRUE(sums.contains(0));
+  EXPECT_TRUE(sums.contains(16));
+  EXPECT_GT(sums.size(), 2u);
+}
+
+TEST(WideInputsTest, IndicesAreCountedFromTheEndToo) {
+  const std::vector<int64_t> ids = DrawWide(R"(graph g {
+      input ids: int64[200]
+      const table: float32[7,3] = random(1)
+      y = Gather(table, ids) {axis=0}
+      output y })")[0]
+                                       .AsInts();
+  EXPECT_EQ(*std::ranges::min_element(ids), -7);
+  EXPECT_EQ(*std::ranges::max_element(ids), 6);
 }
 
 TEST(RandomInputsTest, SeedsDifferAndRepeat) {

@@ -1,0 +1,133 @@
+#include "core/verify/checker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/graphs.h"
+
+namespace quotient::verify {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class CheckerTest : public ::testing::Test {
+ protected:
+  void Start(absl::string_view text, Shapes measured) {
+    measured_ = std::move(measured);
+    original_ = testing::MustParse(text);
+    original_cut_ = *CutAt(original_, measured_, 1, {});
+    auto checker = Checker::Create({&original_, &original_cut_}, measured_, {}, {});
+    ASSERT_TRUE(checker.ok()) << checker.status();
+    checker_.emplace(*std::move(checker));
+  }
+
+  Verdict Check(absl::string_view text) {
+    const model::Graph graph = testing::MustParse(text);
+    const CutGraph cut = *CutAt(graph, measured_, 1, {});
+    const absl::StatusOr<Verdict> verdict = checker_->Check({&graph, &cut}, {});
+    EXPECT_TRUE(verdict.ok()) << verdict.status();
+    return verdict.value_or(Verdict());
+  }
+
+  Shapes measured_;
+  model::Graph original_;
+  CutGraph original_cut_;
+  std::optional<Checker> checker_;
+};
+
+constexpr char kPooled[] = R"(graph g {
+    input x: float32[N,S,4]
+    const first: int64[] = [0]
+    y = Gather(x, first) {axis=1}
+    output y })";
+
+TEST_F(CheckerTest, LooksAtTwoOtherBindings) {
+  Start(kPooled, {{"x", {1, 128, 4}}});
+  EXPECT_THAT(checker_->bindings(), SizeIs(2));
+  EXPECT_EQ(ToString(checker_->bindings()[0].shapes), "x=[2,5,4]");
+  EXPECT_EQ(checker_->bindings()[0].nodes, 1);
+  EXPECT_THAT(checker_->note(), IsEmpty());
+  const Verdict verdict = Check(kPooled);
+  EXPECT_TRUE(verdict.passed) << verdict.failure;
+  EXPECT_EQ(verdict.inputs, 6);
+}
+
+TEST_F(CheckerTest, ACandidateThatTakesOneBatchOnlyIsRefused) {
+  Start(kPooled, {{"x", {1, 128, 4}}});
+  const Verdict verdict = Check(R"(graph g {
+      input x: float32[N,S,4]
+      const first: int64[] = [0]
+      const to: int64[2] = [1,4]
+      g = Gather(x, first) {axis=1}
+      y = Reshape(g, to)
+      output y })");
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.binding, "x=[2,5,4]");
+  EXPECT_THAT(verdict.failure, HasSubstr("at x=[2,5,4]: it does not take these dims"));
+}
+
+TEST_F(CheckerTest, ACandidateOfOtherTypesIsRefused) {
+  Start(kPooled, {{"x", {1, 128, 4}}});
+  const Verdict verdict = Check(R"(graph g {
+      input x: float32[N,S,4]
+      const first: int64[] = [0]
+      g = Gather(x, first) {axis=1}
+      y = ReduceMax(g) {axes=[0],keepdims=1}
+      output y })");
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_THAT(verdict.failure, HasSubstr("is float32[1,4], but should be float32[2,4]"));
+}
+
+TEST_F(CheckerTest, AStaticModelSaysSo) {
+  Start("graph g { input x: float32[2] y = Relu(x) output y }", {});
+  EXPECT_THAT(checker_->bindings(), IsEmpty());
+  EXPECT_THAT(checker_->note(), HasSubstr("every dimension"));
+}
+
+// Half of what checking takes anyway is too little for a second image.
+TEST_F(CheckerTest, WhereOnlyTheBatchCanChangeWideInputsMoveThere) {
+  Start(R"(graph g {
+      input x: float32[N,8,64,64]
+      const w: float32[16,8,3,3] = random(1)
+      y = Conv(x, w)
+      output y })",
+        {{"x", {1, 8, 64, 64}}});
+  EXPECT_THAT(checker_->bindings(), SizeIs(1));
+  EXPECT_EQ(checker_->measured().num_sets(), 1);
+  EXPECT_THAT(checker_->note(), HasSubstr("wide values were checked at the other binding alone"));
+}
+
+// Behind it nothing is known, so nothing is checked, and the report says how much that is.
+TEST_F(CheckerTest, WhatIsCutAtABindingIsCounted) {
+  Start(R"(graph g {
+      input x: float32[N,S]
+      a = Relu(x)
+      o: float32[*] = Opaque "Foo" (a)
+      b = Neg(o)
+      output b, a })",
+        {{"x", {1, 128}}});
+  ASSERT_THAT(checker_->bindings(), SizeIs(2));
+  EXPECT_EQ(checker_->bindings()[0].nodes, 1);
+  EXPECT_EQ(checker_->bindings()[0].cut, 2);
+}
+
+TEST_F(CheckerTest, WhatCannotBeEvaluatedAtOtherDimsIsSaid) {
+  // The last row that is read is there in 128 of them alone.
+  Start(R"(graph g {
+      input x: float32[S,4]
+      const last: int64[1] = [127]
+      const one: int64[1] = [1]
+      n = Shape(x) {end=1}
+      i = Mul(last, one)
+      y = Gather(x, i) {axis=0}
+      output y })",
+        {{"x", {128, 4}}});
+  for (const CheckedBinding& binding : checker_->bindings()) {
+    EXPECT_GE(binding.shapes.at("x")[0], 128);
+  }
+}
+
+}  // namespace
+}  // namespace quotient::verify
