@@ -1,5 +1,5 @@
-// Says what Quotient knows of models without running them: the types that it infers and the
-// values that it folds. Models come on standard input, each behind its length as four bytes, least
+// Says what Quotient knows of models without running them: the types that it infers, the values that
+// it folds, and how it writes nodes from their canonical form. Models come on standard input, each behind its length as four bytes, least
 // significant first. Of each model standard output has
 //
 //   model
@@ -7,6 +7,7 @@
 //   nodes OPERATOR...             what is left after folding, "Opaque" for what has no row
 //   type NAME float32[2,n,?]      of each output of the graph, before folding
 //   constant NAME int64[2] BASE64 of each output that was folded, little-endian bytes
+//   written BASE64                the model with every node written anew, unless that cannot be said
 //
 // --operators prints the names of the operator table instead and reads nothing.
 
@@ -23,6 +24,7 @@
 #include "core/eval/fold.h"
 #include "core/model/graph.h"
 #include "core/onnx/reader.h"
+#include "core/onnx/writer.h"
 #include "core/ops/infer_graph.h"
 #include "core/ops/op.h"
 
@@ -44,13 +46,23 @@ void PrintConstant(const model::Value& value, std::ostream& out) {
       << absl::Base64Escape(bytes) << "\n";
 }
 
+// As after a rewrite: without the text that they were read from, nodes are said anew.
+void PrintWritten(const onnx::Model& model, model::Graph graph, std::ostream& out) {
+  for (model::Node& node : graph.nodes) {
+    if (!node.is_opaque()) node.source.clear();
+  }
+  const auto written = onnx::Write(model, graph, {});
+  if (written.ok()) out << "written " << absl::Base64Escape(written->bytes) << "\n";
+}
+
 absl::Status Describe(const std::string& bytes, std::ostream& out) {
   QUOTIENT_ASSIGN_OR_RETURN(onnx::Model model, onnx::Read(bytes, {}, onnx::Limits(), nullptr));
-  model::Graph graph = std::move(model.graph);
+  model::Graph graph = model.graph;
   QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(graph));
   for (model::ValueId id : graph.outputs) {
     out << "type " << graph.value(id).name << " " << ToString(graph.value(id).type) << "\n";
   }
+  PrintWritten(model, graph, out);
   QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(graph));
   out << "nodes";
   for (const model::Node& node : graph.nodes) out << " " << node.op;

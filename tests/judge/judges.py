@@ -70,7 +70,8 @@ def output_types(case, schema):
 
 
 def quotient(models):
-    """What fold_models says of each model: {"error": ...} or types, nodes and constants."""
+    """What fold_models says of each model: {"error": ...} or types, nodes, constants and the model
+    with its nodes written anew."""
     stream = b"".join(struct.pack("<I", len(m)) + m for m in models)
     out = subprocess.run([BIN / "fold_models"], input=stream, capture_output=True, check=True).stdout
     results = []
@@ -85,6 +86,8 @@ def quotient(models):
         elif word == "type":
             name, kind = rest.split(" ", 1)
             results[-1]["types"][name] = parse_type(kind)
+        elif word == "written":
+            results[-1]["written"] = onnx.ModelProto.FromString(base64.b64decode(rest))
         else:
             name, kind, *data = rest.split(" ")
             results[-1]["constants"][name] = parse_tensor(kind, data[0] if data else "")

@@ -5,7 +5,8 @@ operator: each of the table, in each opset that changed it, on random nodes.
 
 Folding and inference are shared by both sides of Quotient's own checks, so that their errors cancel
 out there. Here every node comes as a model of constants, which Quotient folds; and again with some
-inputs unknown and dimensions that are symbols, of which it infers the type.
+inputs unknown and dimensions that are symbols, of which it infers the type. A node that is written
+anew from its canonical form has to compute in ONNX Runtime what the original does.
 
 ONNX Runtime decides: what is folded is what it would have computed. Where it has no implementation
 the reference evaluator does, but for what REFERENCE_ERRS says of it.
@@ -68,6 +69,7 @@ class Tally:
         self.cases = collections.Counter()
         self.agreed = collections.Counter()  # by operator and opset: folded, and a judge agrees
         self.failures = []
+        self.written = 0  # nodes that were written anew and run
 
     def fail(self, case, judge, message):
         inputs = [None if x is None else f"{x.dtype}{list(x.shape)}" +
@@ -124,6 +126,22 @@ def judge_folding(case, types, said, runtime, reference, tally):
     if (runtime is not None and not wrong) or (reference is not None and not doubt):
         tally.agreed[case.op, case.opset] += 1
     return "folded"
+
+
+def judge_writing(case, types, said, runtime, tally):
+    """A node that is written from its canonical form computes the same."""
+    written = said.get("written")
+    if written is None or runtime is None:
+        return
+    try:
+        again = judges.onnx_runtime(written)
+    except judges.Refused as error:
+        tally.fail(case, "written anew", str(error))
+        return
+    tally.written += 1
+    wrong = compare(again, runtime, types, case)
+    if wrong:
+        tally.fail(case, "written anew", wrong)
 
 
 def symbolic_dims(case, rng):
@@ -190,6 +208,7 @@ def run(ops, draws):
             batch, models, folded, unknowns, typed):
         runtime, reference = (answer(j, model) for j in (judges.onnx_runtime, judges.reference))
         outcome = judge_folding(case, types, said, runtime, reference, tally)
+        judge_writing(case, types, said, runtime, tally)
         if runtime is not None:
             judge_inference(case, types, inferred, symbols, runtime, tally)
         tally.cases[outcome] += 1
@@ -206,7 +225,8 @@ def main():
     missing = sorted(set(table) - set(random_cases.DRAWS))
     tally, versions = run(arguments.operators or table, arguments.draws)
     print(f"{sum(tally.cases.values())} cases of {len(versions)} versions of operators: "
-          + ", ".join(f"{n} {outcome}" for outcome, n in tally.cases.most_common()))
+          + ", ".join(f"{n} {outcome}" for outcome, n in tally.cases.most_common())
+          + f", {tally.written} written anew")
     idle = sorted(versions - set(tally.agreed))
     for failure in tally.failures[:arguments.show]:
         print(failure)
