@@ -127,11 +127,12 @@ class Run {
 
   // Sizes are looked at in Read; this is for a machine that others crowd. The original stays.
   absl::Status OutOfMemory(absl::string_view phase) {
-    if (device_ == nullptr || original_cost_.total_us == 0) {
-      return MakeError(Reason::kLimitBytes, "no memory is left");
-    }
     candidates_.clear();
     packaged_.clear();
+    if (device_ == nullptr || original_cost_.total_us == 0) {
+      const absl::Status status = MakeError(Reason::kLimitBytes, "no memory is left");
+      return device_ == nullptr ? status : PassThrough(status);
+    }
     report_.notes.push_back(
         absl::StrCat("memory ran out in the phase ", phase, ", so no candidate is left"));
     Log().warn("{}", report_.notes.back());
