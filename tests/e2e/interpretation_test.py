@@ -85,6 +85,73 @@ def towers_behind_training_dropout():
     return proto
 
 
+def towers_beside_random_functions(seed):
+    """Twelve functions that call each other, with attributes given, handed on or left to defaults,
+    inputs and outputs left out, subgraphs that capture arguments, and few names, so that they clash;
+    and 30 calls beside the towers, each of them an output."""
+    random = np.random.default_rng(seed)
+    names = ["a", "b", "c", "x", "y", "w0"]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    functions = []
+
+    def refer(node, attribute, to):
+        node.attribute.add(name=attribute, type=onnx.AttributeProto.FLOAT).ref_attr_name = to
+        return node
+
+    def body_node(inputs, outputs):
+        """One node of a body whose function has the attribute alpha."""
+        kind = random.integers(0, 5)
+        x, y = random.choice(inputs, 2)
+        if kind == 0 and functions:
+            callee = functions[random.integers(0, len(functions))]
+            call = helper.make_node(callee.name, [x, y][:random.integers(1, 3)], [*outputs, ""],
+                                    domain="local")
+            return refer(call, "alpha", "alpha") if random.integers(0, 2) else call
+        if kind == 1:
+            node = refer(helper.make_node("LeakyRelu", [x], ["p"]), "alpha", "alpha")
+            branches = [helper.make_graph([node, helper.make_node("Mul", ["p", y], ["q"])], "then", [],
+                                          [helper.make_empty_tensor_value_info("q")]),
+                        helper.make_graph([helper.make_node("Neg", [y], ["p"])], "else", [],
+                                          [helper.make_empty_tensor_value_info("p")])]
+            return helper.make_node("If", ["yes"], outputs[:1], then_branch=branches[0],
+                                    else_branch=branches[1])
+        if kind == 2:
+            return refer(helper.make_node("LeakyRelu", [x], outputs[:1]), "alpha", "alpha")
+        return helper.make_node(["Sub", "Mul"][kind % 2], [x, y], outputs[:1])
+
+    for f in range(12):
+        free = list(random.permutation(names))
+        known = [free.pop(), free.pop()]
+        inputs = list(known)
+        # The second input may be left out, so it is read by Clip alone, for which that is right.
+        body = [helper.make_node("Constant", [], ["yes"], value=models.tensor("", np.array(f % 2 == 0))),
+                helper.make_node("ReduceMax", [inputs[0]], ["low"], keepdims=0),
+                helper.make_node("Clip", [inputs[0], "", "low"], [free[-1]])]
+        known = [inputs[0], free.pop()]
+        while len(free) > 1:
+            body.append(body_node(known, [free[-1]]))
+            known.append(free.pop())
+        body.append(helper.make_node("Neg", [inputs[0]], [free[-1]]))
+        defaults = [helper.make_attribute("alpha", float(random.random()))]
+        functions.append(helper.make_function("local", f"f{f}", inputs, [known[-1], free[-1]], body,
+                                              opsets, attribute_protos=defaults))
+    proto = towers()
+    proto.graph.node.append(helper.make_node("GlobalMaxPool", ["y"], ["v0"]))
+    # Some arguments are called as values of the functions' subgraphs are.
+    values = [{5: "p", 9: "q"}.get(i, f"v{i}") for i in range(31)]
+    for i in range(30):
+        callee = functions[random.integers(0, len(functions))]
+        call = helper.make_node(callee.name, [values[i // 2], ""][:random.integers(1, 3)],
+                                [values[i + 1], f"z{i}"], domain="local")
+        if random.integers(0, 2):
+            call.attribute.append(helper.make_attribute("alpha", float(random.random())))
+        proto.graph.node.append(call)
+        proto.graph.output.extend(models.value(name, [1, 32, 1, 1]) for name in call.output)
+    proto.functions.extend(functions)
+    proto.opset_import.append(opsets[1])
+    return proto
+
+
 class InterpretationTest(harness.TestCase):
     def optimized(self, model, *more):
         onnx.save(model, self.folder / "in.onnx")
@@ -111,6 +178,12 @@ class InterpretationTest(harness.TestCase):
         optimized, report = self.assert_better_and_the_same(towers_of_functions())
         self.assertEqual(len(optimized.functions), 0)
         self.assertTrue(any("8 calls" in note for note in report["notes"]), report["notes"])
+
+    def test_random_functions(self):
+        for seed in range(3):
+            with self.subTest(seed):
+                optimized, _ = self.assert_better_and_the_same(towers_beside_random_functions(seed))
+                self.assertEqual(len(optimized.functions), 0)
 
     def test_old_opsets(self):
         for opset in (4, 5, 6):

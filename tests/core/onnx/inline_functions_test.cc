@@ -133,6 +133,17 @@ TEST(InlineFunctionsTest, NodesKeepNamesThatAreTheirsAlone) {
   EXPECT_NE(written.graph().node(1).name(), "relu");
 }
 
+TEST(InlineFunctionsTest, OverloadsAreFunctionsOfTheirOwn) {
+  ModelProto model =
+      WithFunctions("g (float[4] x) => (float[4] y) { t = local.f(x)  y = local.f(t) }",
+                    {"f (a) => (b) { b = Relu(a) }", "f (a) => (b) { b = Neg(a) }"});
+  model.mutable_functions(0)->set_overload("one");
+  model.mutable_functions(1)->set_overload("two");
+  model.mutable_graph()->mutable_node(0)->set_overload("two");
+  model.mutable_graph()->mutable_node(1)->set_overload("one");
+  EXPECT_EQ(OpsOf(GraphOf(model)), "Neg,Relu");
+}
+
 // Each function calls the next one twice: 2^40 nodes if they were expanded.
 TEST(InlineFunctionsTest, FunctionsThatDoubleStayCalls) {
   std::vector<std::string> functions;

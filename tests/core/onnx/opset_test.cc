@@ -57,7 +57,10 @@ TEST(OpsetTest, OperatorsInSubgraphsAndFunctionsCountToo) {
 
   const ModelProto in_function = ModelFromText(R"(
       <ir_version: 8, opset_import: ["" : 13, "local" : 1]>
-      g (float[2] x) => (float[2] y) { y = local.f(x) }
+      g (bool c, float[2] x) => (float[2] y) {
+        y = If (c) <then_branch = a () => (float[2] p) { p = local.f(x) },
+                    else_branch = b () => (float[2] q) { q = local.f(x) }>
+      }
       <domain: "local", opset_import: ["" : 13]> f (a) => (b) { b = Elu(a) })");
   ASSERT_OK_AND_ASSIGN(const Model function, ReadProto(in_function));
   EXPECT_EQ(HighestOpset(function, 28), 21);

@@ -60,7 +60,7 @@ ModelProto RichModel() {
         y = Softmax<axis = -1>(c)
         z = com.acme.Foo<level = 3>(c)
       }
-      <domain: "local", opset_import: ["" : 17]> f (p) => (q) { q = Abs(p) })");
+      <domain: "local", opset_import: ["local" : 1]> f (p) => (q) { q = local.Mystery(p) })");
   auto* graph = model.mutable_graph();
   graph->set_doc_string("the graph");
   for (int i = 0; i < graph->node_size(); ++i) {
