@@ -94,7 +94,7 @@ def neutral(g, x):
 def algebra(g, x):
     """Negations, reciprocals, factors and powers that rewrites know another form of."""
     y = g.op(g.pick("Relu", "Tanh", "Sigmoid"), x)
-    kind = g.random.randint(0, 12)
+    kind = g.random.randint(0, 13)
     if kind == 0:
         return o.binary(g, "Add", x, g.op("Neg", y))
     if kind == 1:
@@ -114,6 +114,8 @@ def algebra(g, x):
         positive = o.binary(g, "Add", g.op("Abs", x), g.scalar(0.3, x))
         return g.op("Pow", positive, g.scalar(g.pick(2, 3, 0.5, -0.5, -1, 1, 1.5), x))
     if kind == 7:
+        if g.chance(0.4):
+            return o.binary(g, "Mul", x, g.op("Mul", x, x))
         return g.op("Pow", x, g.scalar(g.pick(2, 3, 1), x))
     if kind == 8:
         return g.op("Relu", g.op(g.pick("Sigmoid", "Exp", "Relu", "Abs", "Softplus"), y))
@@ -126,6 +128,8 @@ def algebra(g, x):
         sums = o.reduce(g, "ReduceSum", g.op("Abs", y), [x.rank - 1])
         return g.op("Div", x, o.binary(g, "Add", sums, g.scalar(0.1, x)))
     safe = o.binary(g, "Add", g.op("Abs", y), g.scalar(1.0, y))
+    if kind == 12:
+        return g.op("Pow", safe, g.scalar(g.pick(-0.5, -1, 0.5), x))
     return g.op("Div", g.constant(np.ones(g.pick([], [1]), x.dtype)), safe)
 
 

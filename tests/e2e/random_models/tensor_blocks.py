@@ -213,7 +213,7 @@ def gathers(g, x):
 
 @block(is_tensor, 1.5)
 def repeats(g, x):
-    kind = g.random.randint(0, 4)
+    kind = g.random.randint(0, 5)
     if kind == 0:
         g.need(8)
         y = g.op("Expand", x, g.ints(*[g.pick(1, 1, 2) if x.dim(a) == 1 else 1
@@ -226,6 +226,10 @@ def repeats(g, x):
     elif kind == 3:
         g.need(8)
         y = g.op("Expand", x, g.op("Shape", x))
+    elif kind == 4:
+        g.need(8)
+        wide = g.op("Expand", x, g.ints(2, *[1] * x.rank))
+        y = g.op("Expand", wide, g.ints(g.pick(1, 3), 2, *[1] * x.rank))
     else:
         g.need(8)
         require(x.is_float)
