@@ -107,7 +107,7 @@ def is_sane(g, value):
     for array in value.arrays:
         if array.size == 0:
             return g.chance(0.02)
-        if value.is_float and (np.isnan(array).any() or np.abs(array).max() > 1e5):
+        if value.is_float and (np.isnan(array).any() or np.abs(array).max() > 6e4):
             return g.chance(0.05)
     return True
 
