@@ -58,8 +58,8 @@ class GraphInference {
 // Sets the type of every value from the inputs' types, in topological order, and puts nodes whose
 // parameters turn out constant (also by known elements: Shape of a static tensor, ...) into
 // canonical form. Dimensions of inputs that have neither number nor symbol get symbols of their
-// own. MODEL_SHAPE with the node's name where types contradict each other; `senseless`, if not null,
-// gets that node.
+// own. MODEL_SHAPE with the node's name where types contradict each other; `senseless`, if not
+// null, gets that node.
 absl::Status InferTypes(model::Graph& graph, model::NodeId* senseless = nullptr);
 
 // Sentences, at most `most` and one that counts the rest, on values whose declared type contradicts

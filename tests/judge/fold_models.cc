@@ -1,13 +1,14 @@
-// Says what Quotient knows of models without running them: the types that it infers, the values that
-// it folds, and how it writes nodes from their canonical form. Models come on standard input, each behind its length as four bytes, least
-// significant first. Of each model standard output has
+// Says what Quotient knows of models without running them: the types that it infers, the values
+// that it folds, and how it writes nodes from their canonical form. Models come on standard input,
+// each behind its length as four bytes, least significant first. Of each model standard output has
 //
 //   model
 //   error MESSAGE                 if it is refused; the only line then
 //   nodes OPERATOR...             what is left after folding, "Opaque" for what has no row
 //   type NAME float32[2,n,?]      of each output of the graph, before folding
 //   constant NAME int64[2] BASE64 of each output that was folded, little-endian bytes
-//   written BASE64                the model with every node written anew, unless that cannot be said
+//   written BASE64                the model with every node written anew, unless that cannot be
+//   said
 //
 // --operators prints the names of the operator table instead and reads nothing.
 
