@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/counted.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -130,8 +131,8 @@ class Run {
     candidates_.clear();
     packaged_.clear();
     if (device_ == nullptr || original_cost_.total_us == 0) {
-      const absl::Status status = MakeError(Reason::kLimitBytes, "no memory is left");
-      return device_ == nullptr ? status : PassThrough(status);
+      return MakeError(device_ == nullptr ? Reason::kLimitBytes : Reason::kModelUnsupported,
+                       "no memory is left");
     }
     report_.notes.push_back(
         absl::StrCat("memory ran out in the phase ", phase, ", so no candidate is left"));

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/core/ops/one_node.h"
+#include "tests/support/status_matchers.h"
 
 namespace quotient::ops {
 namespace {
