@@ -64,15 +64,15 @@ class Chooser {
  public:
   Chooser(const Graph& graph, const ops::InputShapes& asked, const AcceptShapes& accept)
       : graph_(graph), asked_(asked), accept_(accept), read_(ReadValues(graph)) {
-    constexpr size_t kMostVisits = 2'000'000;  // of nodes, each by inference alone
-    tries_left_ = std::clamp<size_t>(kMostVisits / (graph.nodes.size() + 1), 60, 600);
+    constexpr size_t kMostVisits = 1'000'000;  // of nodes, by inference alone: some seconds
+    tries_left_ = std::clamp<size_t>(kMostVisits / (graph.nodes.size() + 1), 60, 1000);
   }
 
   absl::StatusOr<MeasureShapes> Run() {
     CollectAsked();
     CollectSizes();
-    QUOTIENT_RETURN_IF_ERROR(Try(numbers_).status());
-    while (!accepted_) {
+    if (!sizes_.empty()) QUOTIENT_RETURN_IF_ERROR(Try(numbers_).status());
+    while (!accepted_ && !sizes_.empty()) {
       QUOTIENT_ASSIGN_OR_RETURN(const bool better, Step());
       if (!better) break;
     }

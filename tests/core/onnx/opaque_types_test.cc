@@ -108,7 +108,7 @@ TEST(OpaqueTypesTest, AFunctionOfTheModelIsNoOperatorOfOnnx) {
       g (float[N,4] x) => (float y) { y = acme.LRN(x) }
       <domain: "acme", opset_import: ["" : 17]> LRN (a) => (b) { b = Transpose(a) })"),
                     {"y"})[0],
-            "float32[*]");
+            "float32[4,N]");
 }
 
 TEST(DeclaredTypesTest, NamesThatSayNothingAreUnknown) {
