@@ -1,7 +1,8 @@
 """ONNX's own backend cases through the whole of Quotient: each model that ONNX Runtime runs has to be
 accepted, and what comes back has to compute the same.
 
-  backend_cases_test.py [--every N] [--data FOLDER]... [--only TEXT] [--refusals FILE] [--table]
+  backend_cases_test.py [--every N] [--data FOLDER]... [--only TEXT] [--jobs N]
+                         [--refusals FILE] [--table]
 
 The cases are those that the installed package onnx generates and brings along. FOLDERs hold those of
 others: unpacked wheels of onnx 1.2 to 1.17 have the node cases of their time in
@@ -83,10 +84,12 @@ def as_array(value):
 
 
 def distinct(cases):
-    """Releases of onnx repeat each other's cases."""
+    """Releases of onnx repeat each other's cases: graphs with their opset count once."""
     seen = set()
     for case in cases:
-        digest = hashlib.sha256(case.model.SerializeToString(deterministic=True)).digest()
+        opsets = sorted((o.domain, o.version) for o in case.model.opset_import)
+        graph = case.model.graph.SerializeToString(deterministic=True)
+        digest = hashlib.sha256(graph + repr(opsets).encode()).digest()
         if digest not in seen:
             seen.add(digest)
             yield case
@@ -243,11 +246,12 @@ def main():
     parser.add_argument("--data", action="append", default=[])
     parser.add_argument("--only", default="", help="cases whose name has this text")
     parser.add_argument("--refusals", help="a file for lines of model and message")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="models at a time")
     parser.add_argument("--table", action="store_true", help="outcomes per operator")
     arguments = parser.parse_args()
     cases = list(all_cases(arguments))
     with tempfile.TemporaryDirectory() as folder, \
-            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         results = pool.map(lambda case: judge(case, pathlib.Path(folder)), cases)
         outcomes = [(case, *result) for case, result in zip(cases, results)]
     if arguments.table:

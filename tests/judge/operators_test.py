@@ -128,10 +128,21 @@ def judge_folding(case, types, said, runtime, reference, tally):
     return "folded"
 
 
+def runtime_reads_noise(case):
+    """A product over an axis of no elements is whatever was in ONNX Runtime's memory."""
+    return case.op == "MatMul" and case.inputs[0].size == 0
+
+
+def runtime_errs_in_shape(case):
+    """ONNX Runtime leaves negative axes as they are where a reduction has no elements, so that
+    [3,1,0] reduced along -1 is [3,1,0]. Such a node is not folded; written anew its axes are positive."""
+    return case.op.startswith("Reduce") and case.inputs[0].size == 0
+
+
 def judge_writing(case, types, said, runtime, tally):
     """A node that is written from its canonical form computes the same."""
     written = said.get("written")
-    if written is None or runtime is None:
+    if written is None or runtime is None or runtime_errs_in_shape(case):
         return
     try:
         again = judges.onnx_runtime(written)
@@ -176,12 +187,6 @@ def contradiction(inferred, actual, dtype, symbols):
     return None
 
 
-def runtime_errs_in_shape(case):
-    """ONNX Runtime leaves negative axes as they are where a reduction has no elements, so that
-    [3,1,0] reduced along -1 is [3,1,0]. Such a node is not folded."""
-    return case.op.startswith("Reduce") and case.inputs[0].size == 0
-
-
 def judge_inference(case, types, said, symbols, outputs, tally):
     if "error" in said:
         tally.fail(case, "inference refused", said["error"])
@@ -206,7 +211,8 @@ def run(ops, draws):
                              for (_, case, types), (dims, _) in zip(batch, unknowns)])
     for (_, case, types), model, said, (_, symbols), inferred in zip(
             batch, models, folded, unknowns, typed):
-        runtime, reference = (answer(j, model) for j in (judges.onnx_runtime, judges.reference))
+        runtime = None if runtime_reads_noise(case) else answer(judges.onnx_runtime, model)
+        reference = answer(judges.reference, model)
         outcome = judge_folding(case, types, said, runtime, reference, tally)
         judge_writing(case, types, said, runtime, tally)
         if runtime is not None:
