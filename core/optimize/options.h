@@ -68,7 +68,8 @@ struct Options {
   // nothing is assumed of inputs.
   bool assume_finite_inputs = false;
 
-  // Random inputs the result is compared on.
+  // Sets of random inputs that the result is compared on at the dims of measuring: friendly and
+  // wide ones in turn (core/verify). At other dims it is compared on some more.
   int verify_inputs = 2;
 
   friend bool operator==(const Options&, const Options&) = default;

@@ -15,7 +15,8 @@ constexpr int kBindings = 2;
 constexpr double kShareOfBindings = 0.5;
 // Operations that take some milliseconds are not counted.
 constexpr double kFreeOperations = 3e6;
-// A binding that takes more than so many evaluations at the dims of measuring is not tried.
+// A binding that takes more than so many evaluations at the dims of measuring is not tried; nor may
+// it take more memory than what is compiled for measuring later.
 constexpr double kMostOfOneBinding = 4;
 
 }  // namespace

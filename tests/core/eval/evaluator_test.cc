@@ -152,5 +152,28 @@ TEST(EvaluateTest, StopsWhenTold) {
               HasReason(Reason::kRunBudget));
 }
 
+TEST(EvaluateTest, AHookSeesAndMayChangeWhatANodeComputes) {
+  const Graph graph = MustParse(R"(graph g {
+    input x: float32[1]
+    a = Neg(x)
+    y = Exp(a)
+    output y
+  })");
+  std::vector<std::string> seen;
+  const auto hook = [&](model::NodeId id, std::span<const model::Tensor* const> inputs,
+                        std::vector<model::Tensor>& outputs) {
+    seen.push_back(graph.node(id).op);
+    if (graph.node(id).op != "Neg") return;
+    EXPECT_EQ(inputs[0]->GetDouble(0), 3);
+    EXPECT_EQ(outputs[0].GetDouble(0), -3);
+    outputs[0] = Floats({1}, {0});
+  };
+  const auto values = Evaluate(graph, {{testing::MustFind(graph, "x"), Floats({1}, {3})}},
+                               graph.outputs, 1, {}, hook);
+  ASSERT_TRUE(values.ok()) << values.status();
+  EXPECT_EQ(values->begin()->second.GetDouble(0), 1);
+  EXPECT_EQ(seen, (std::vector<std::string>{"Neg", "Exp"}));
+}
+
 }  // namespace
 }  // namespace quotient::eval

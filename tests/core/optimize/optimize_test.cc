@@ -254,6 +254,32 @@ relu-is-nothing: Relu(?x) => ?x
   EXPECT_TRUE(result->files.model == right->files.model);
 }
 
+// On inputs in [-1, 1] this is right, at any size.
+TEST_F(OptimizeTest, ARuleThatHoldsForSmallValuesAloneIsFound) {
+  networks::NetworkBuilder builder("clipped", 5);
+  std::string x = builder.Input("input", {"N", "8", "24", "24"});
+  x = builder.Relu(builder.Conv(builder.Clip(x, -5, 5), 8, 8, 3, {.pad = 1}));
+  builder.Output(x, {"N", "8", "24", "24"});
+  const std::vector<rules::Family> families = FamiliesWith(R"(
+# Clip(x) = x, which only holds for x within the bounds
+clip-is-nothing: Clip[?c](?x) => ?x
+)");
+  environment_.rule_families = families;
+  const auto result = Run(std::move(builder).Build().SerializeAsString());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("values up to 1000")));
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("'clip-is-nothing' is to blame")));
+}
+
+TEST_F(OptimizeTest, DimsThatAreBoundForGoodAreNotBoundOtherwise) {
+  options_.shapes["input"] = {3, 8, 24, 24};
+  const auto result = Run(Branches());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_TRUE(result->report.verification.bindings.empty());
+  EXPECT_THAT(result->report.verification.bindings_note, HasSubstr("is a number in the model"));
+}
+
 TEST_F(OptimizeTest, OfTwoWrongRulesBothAreNamed) {
   const std::vector<rules::Family> families = FamiliesWith(R"(
 # Relu(x) = x, which only holds for x that are not negative
