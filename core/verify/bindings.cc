@@ -233,6 +233,7 @@ absl::StatusOr<Graph> InferAt(const Graph& graph, const Shapes& shapes) {
   Graph bound = graph;
   for (model::Value& value : bound.values) {
     if (value.constant.has_value() || !value.producer.valid()) continue;
+    Substitute(symbols, value.declared);
     if (bound.node(value.producer).is_opaque()) {
       Substitute(symbols, value.type);
     } else {
@@ -245,8 +246,7 @@ absl::StatusOr<Graph> InferAt(const Graph& graph, const Shapes& shapes) {
     if (dims == shapes.end()) continue;
     input.type = model::StaticType(input.type.dtype, dims->second);
   }
-  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(bound));
-  return bound;
+  return ops::BindShapes(bound, {});
 }
 
 absl::StatusOr<CutGraph> CutAt(const Graph& graph, const Shapes& shapes, int threads,

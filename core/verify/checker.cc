@@ -37,7 +37,8 @@ class Checker::Builder {
     const int input_sets = takes_a_place ? settings_.input_sets - 1 : settings_.input_sets;
     QUOTIENT_ASSIGN_OR_RETURN(
         Reference reference,
-        Reference::Create(*original_.cut, input_sets, settings_.seed, settings_.threads, stop_));
+        Reference::Create(*original_.cut, input_sets, settings_.seed, settings_.threads, stop_,
+                          {.finite = settings_.finite_inputs}));
     checker_.measured_ = std::make_unique<Reference>(std::move(reference));
     checker_.note_ = Note(takes_a_place);
     return std::move(checker_);
@@ -103,8 +104,7 @@ class Checker::Builder {
     const bool wide_first = round > 0 || !IsAffordable(proposal);
     absl::StatusOr<Reference> reference = Reference::Create(
         *proposal.cut, sets, settings_.seed + 1000 * static_cast<uint64_t>(round + 1),
-        settings_.threads, stop_,
-        wide_first ? Reference::Kinds::kWideFirst : Reference::Kinds::kUnitFirst);
+        settings_.threads, stop_, {.wide_first = wide_first, .finite = settings_.finite_inputs});
     if (!reference.ok()) {
       if (stop_.ShouldStop()) return reference.status();
       return false;

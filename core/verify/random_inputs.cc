@@ -264,10 +264,11 @@ bool HasSpecials(const Demand& demand) {
 
 std::span<const Draw> UnitDraws() { return kUnitDraws; }
 
-std::span<const Draw> WideDraws(const Graph& graph) {
+std::span<const Draw> WideDraws(const Graph& graph, bool finite) {
   const std::span<const Draw> draws(kWideDraws);
   // Without specials the first two are the same.
-  return std::ranges::any_of(FindDemands(graph), HasSpecials) ? draws : draws.subspan(1);
+  const bool has_specials = !finite && std::ranges::any_of(FindDemands(graph), HasSpecials);
+  return has_specials ? draws : draws.subspan(1);
 }
 
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed, const Draw& draw) {

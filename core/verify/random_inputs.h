@@ -33,8 +33,9 @@ struct Draw {
 
 // Draws of the friendly kind, in the order in which they should be tried.
 std::span<const Draw> UnitDraws();
-// Draws of the wide kind for a graph, wider ones first.
-std::span<const Draw> WideDraws(const model::Graph& graph);
+// Draws of the wide kind for a graph, wider ones first. `finite`: whether no input is ever
+// infinite.
+std::span<const Draw> WideDraws(const model::Graph& graph, bool finite = false);
 
 // One tensor per input of a static graph, in order. The values depend on seed, draw, the input's
 // position and type, and on how it is used; nothing else.

@@ -320,8 +320,9 @@ absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_
                                             int threads, const StopCondition& stop, Kinds kinds) {
   Reference reference(original);
   for (int set = 0; set < input_sets; ++set) {
-    const bool is_unit = (set % 2 == 0) == (kinds == Kinds::kUnitFirst);
-    const std::span<const Draw> draws = is_unit ? UnitDraws() : WideDraws(original.graph);
+    const bool is_wide = (set % 2 == 0) == kinds.wide_first;
+    const std::span<const Draw> draws =
+        is_wide ? WideDraws(original.graph, kinds.finite) : UnitDraws();
     QUOTIENT_RETURN_IF_ERROR(
         reference.AddSet(draws, 0, seed + static_cast<uint64_t>(set), threads, stop));
   }

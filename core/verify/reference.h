@@ -34,15 +34,17 @@ struct Verdict {
 // One thread at a time. The graph must outlive it.
 class Reference {
  public:
-  // What the first, third, ... set is drawn from, and the second, fourth, ...
-  enum class Kinds { kUnitFirst, kWideFirst };
+  // How sets are drawn: friendly and wide ones in turn.
+  struct Kinds {
+    bool wide_first = false;
+    bool finite = false;  // no input is ever infinite: the user said so
+  };
 
   // Draws `input_sets` sets of inputs and evaluates the original on them. A set on which the
   // original cannot be evaluated, or on which an output has mostly no finite number, is drawn again
   // by another draw of its kind. Errors: of the evaluator, where no draw will do; CANCELLED.
   static absl::StatusOr<Reference> Create(const CutGraph& original, int input_sets, uint64_t seed,
-                                          int threads, const StopCondition& stop,
-                                          Kinds kinds = Kinds::kUnitFirst);
+                                          int threads, const StopCondition& stop, Kinds kinds);
 
   // Compares all outputs. The candidate's inputs must be among the original's. It fails where an
   // output or a link is missing (FindLack), where an element differs by more than is allowed, and

@@ -66,7 +66,7 @@ TEST_F(DecideByRunningTest, AnOriginalThatCannotRunIsAnError) {
 // The device computes what its graph says; that another graph was promised is as if a kernel of its
 // own were wrong.
 TEST_F(DecideByRunningTest, WhoeverComputesSomethingElseLeaves) {
-  const auto reference = verify::Reference::Create(original_.cut, 1, 1, 1, StopCondition());
+  const auto reference = verify::Reference::Create(original_.cut, 1, 1, 1, StopCondition(), {});
   ASSERT_TRUE(reference.ok());
   reference_ = &*reference;
   candidates_.emplace_back().prepared = PreparedFrom("y: float32[4096] = Neg(x)");

@@ -180,6 +180,17 @@ TEST(WideInputsTest, AMaskHidesWholeRowsWhereThatMakesNumbers) {
   for (double value : inputs[2].AsDoubles()) EXPECT_TRUE(std::isfinite(value));
 }
 
+TEST(WideInputsTest, NoInfinitiesWhereTheUserSaysThatThereAreNone) {
+  const model::Graph graph =
+      Inferred("graph g { input x: float32[64] y = Softmax(x) {axis=0} output y }");
+  const auto infinite = [](double v) { return std::isinf(v); };
+  EXPECT_TRUE(
+      std::ranges::any_of(RandomInputs(graph, 0, WideDraws(graph)[0])[0].AsDoubles(), infinite));
+  for (const struct Draw& draw : WideDraws(graph, true)) {
+    EXPECT_TRUE(std::ranges::none_of(RandomInputs(graph, 0, draw)[0].AsDoubles(), infinite));
+  }
+}
+
 TEST(WideInputsTest, IntegersAreNotOnlyMasks) {
   const std::vector<int64_t> values =
       DrawWide("graph g { input m: int64[100] y = Neg(m) output y }")[0].AsInts();

@@ -13,14 +13,14 @@ namespace {
 using ::testing::HasSubstr;
 
 CutGraph CutOf(absl::string_view text) {
-  model::Graph graph = testing::MustParse(text);
-  EXPECT_TRUE(ops::InferTypes(graph).ok());
-  return *Cut(graph);
+  const auto graph = ops::BindShapes(testing::MustParse(text), {});
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *Cut(*graph);
 }
 
 Verdict CheckAgainst(absl::string_view original, absl::string_view candidate, int input_sets = 2) {
   const CutGraph cut = CutOf(original);
-  absl::StatusOr<Reference> reference = Reference::Create(cut, input_sets, 0, 1, {});
+  absl::StatusOr<Reference> reference = Reference::Create(cut, input_sets, 0, 1, {}, {});
   EXPECT_TRUE(reference.ok()) << reference.status();
   const absl::StatusOr<Verdict> verdict = reference->Check(CutOf(candidate), 1, {});
   EXPECT_TRUE(verdict.ok()) << verdict.status();
