@@ -327,9 +327,9 @@ class Run {
   absl::Status Verify() {
     if (packaged_.empty() && refused_ == 0) return absl::OkStatus();
     as_read_ = AsRead(original_, options_.shapes);
-    absl::StatusOr<verify::Checker> checker =
-        verify::Checker::Create({&as_read_, &original_.cut}, original_.shapes.shapes,
-                                {options_.verify_inputs, options_.seed, threads_, options_.assume_finite_inputs}, stop_);
+    absl::StatusOr<verify::Checker> checker = verify::Checker::Create(
+        {&as_read_, &original_.cut}, original_.shapes.shapes,
+        {options_.verify_inputs, options_.seed, threads_, options_.assume_finite_inputs}, stop_);
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     if (!checker.ok()) {
       NoteFailure("no candidate could be checked: the model does not take random inputs",

@@ -107,7 +107,10 @@ bool MayBelongTogether(const FreeDim& a, const FreeDim& b) {
 class Proposer {
  public:
   Proposer(const Graph& graph, const Shapes& measured, int round)
-      : graph_(graph), measured_(measured), round_(round), free_(FreeDims(graph, measured)) {}
+      : graph_(graph), measured_(measured), round_(round), free_(FreeDims(graph, measured)) {
+    const absl::StatusOr<Graph> bound = InferAt(graph, measured);
+    if (bound.ok()) most_cut_ = CountCut(*bound);
+  }
 
   std::vector<Shapes> Run() {
     if (free_.empty()) return {};
@@ -159,10 +162,18 @@ class Proposer {
 
   bool Infers(const Groups& groups, const Sizes* sizes) const {
     const absl::StatusOr<Graph> bound = InferAt(graph_, ShapesOf(groups, sizes));
-    return bound.ok() && std::ranges::none_of(bound->outputs, [&](ValueId id) {
+    return bound.ok() && CountCut(*bound) <= most_cut_ &&
+           std::ranges::none_of(bound->outputs, [&](ValueId id) {
              const TensorType& type = bound->value(id).type;
              return type.is_static() && type.elements() == 0;
            });
+  }
+
+  // Nodes that Cut takes out. An operator without a row does not refuse dims that it does not take,
+  // but ONNX's inference then has no type for what it makes.
+  static int64_t CountCut(const Graph& graph) {
+    return std::ranges::count_if(
+        graph.nodes, [&](const model::Node& node) { return !model::IsComputable(graph, node); });
   }
 
   // A group with a first dimension is a batch, unless its tensor has no other dimension.
@@ -202,6 +213,7 @@ class Proposer {
   const Shapes& measured_;
   const int round_;
   const std::vector<FreeDim> free_;
+  int64_t most_cut_ = 0;  // nodes that are cut out at the dims of measuring
   std::vector<Shapes> proposals_;
 };
 

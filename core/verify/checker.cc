@@ -60,8 +60,8 @@ class Checker::Builder {
     return absl::OkStatus();
   }
 
-  // The first that is affordable, at which no more is cut out than at the dims of measuring and
-  // which the original can be evaluated at; else what comes next to that.
+  // The first that is affordable and that the original can be evaluated at; else what comes next to
+  // that.
   absl::StatusOr<bool> AddBinding(int round) {
     std::vector<Proposal> others;
     for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, round)) {
@@ -70,9 +70,12 @@ class Checker::Builder {
         if (stop_.ShouldStop()) return cut.status();
         continue;
       }
+      // A node that is cut out at these dims alone may have been rewritten, so that nothing could
+      // be compared there.
+      if (cut->cut_nodes > original_.cut->cut_nodes) continue;
       Proposal proposal{std::move(shapes), std::make_unique<CutGraph>(*std::move(cut)), 0};
       proposal.operations = OperationsOf(*proposal.cut);
-      if (IsAffordable(proposal) && proposal.cut->cut_nodes <= original_.cut->cut_nodes) {
+      if (IsAffordable(proposal)) {
         QUOTIENT_ASSIGN_OR_RETURN(const bool added, Add(proposal, round));
         if (added) return true;
       } else {

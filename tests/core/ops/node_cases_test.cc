@@ -86,9 +86,10 @@ bool Holds(const TensorType& inferred, const TensorType& expected) {
   if (!model::Compatible(inferred, expected)) return false;
   if (!inferred.has_rank()) return true;
   for (int i = 0; i < expected.rank(); ++i) {
-    const Dim& dim = inferred.dim(i);
-    if (dim.is_symbol() && dim.symbol() != absl::StrCat("d", expected.dim(i).number()))
-      return false;
+    // A name that inference made for one value says nothing.
+    const std::string& symbol = inferred.dim(i).symbol();
+    if (symbol.empty() || symbol.front() == '?') continue;
+    if (symbol != absl::StrCat("d", expected.dim(i).number())) return false;
   }
   return true;
 }
