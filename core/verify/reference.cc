@@ -1,3 +1,6 @@
+// Drawing sets, evaluating them with noise and judging a candidate work on the same sets, each of
+// which may call for another: so they are one file.
+
 #include "core/verify/reference.h"
 
 #include <algorithm>
