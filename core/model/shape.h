@@ -15,8 +15,8 @@
 
 namespace quotient::model {
 
-// Symbols that inference makes begin like this. What reads models takes a symbol of theirs that
-// does for unknown, and one with a comma, which parts the operands of such symbols.
+// Symbols that inference makes begin like this, and a comma parts their operands. A reader takes a
+// model's own symbol that begins so, or that holds a comma, for an unknown dimension.
 inline constexpr char kInferredSymbol[] = "?";
 
 class Dim {

@@ -17,8 +17,9 @@ struct MeasureShapes {
   std::vector<std::string> notes;  // what was assumed, for the report
 };
 
-// Whether the model can be measured with its inputs of these shapes: MODEL_SHAPE, MODEL_MALFORMED
-// or LIMIT_* if not, for which other sizes are tried; any other error ends the choice.
+// Whether the model can be measured with its inputs of these shapes: MODEL_SHAPE, MODEL_MALFORMED,
+// LIMIT_DIMS or MODEL_UNSUPPORTED (too large here) if not, for which other sizes are tried; any
+// other error ends the choice.
 using AcceptShapes = std::function<absl::Status(const ops::InputShapes& shapes)>;
 
 // `graph` has its types inferred. `asked`: dims the user gave. What they leave open: a symbol that
