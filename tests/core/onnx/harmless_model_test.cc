@@ -168,6 +168,13 @@ const Objected kObjectedCases[] = {
        AddAttribute(Node(m, 1), "axis", ::onnx::AttributeProto::FLOAT, 1);
      },
      "Add,Opaque:Softmax", "(Softmax): attribute 'axis' is of kind 1, not 2"},
+    {"AxisOutOfRange",
+     [](ModelProto& m) {
+       Node(m, 1)->set_op_type("Softmax");
+       Node(m, 1)->set_input(0, "x");  // its rank is known when nodes are read
+       AddAttribute(Node(m, 1), "axis", ::onnx::AttributeProto::INT, 40);
+     },
+     "Add,Opaque:Softmax", "(Softmax): axis 40"},
     {"ValueTooLarge",
      [](ModelProto& m) {
        *m.mutable_graph()->add_value_info() = m.graph().input(0);
