@@ -47,6 +47,9 @@ constexpr ChainOp kChainOps[] = {
     {"BatchNormalization", Arity::kNormalization, true, false},
 };
 
+// Of a BatchNormalization; absent inputs at the end count, too.
+constexpr size_t kMostChainInputs = 5;
+
 const ChainOp* FindChainOp(absl::string_view op) {
   for (const ChainOp& row : kChainOps) {
     if (op == row.name) return &row;
@@ -119,6 +122,10 @@ void NoteExponent(absl::string_view op, const model::Tensor* exponent,
   if (op != "Pow" || exponent == nullptr || exponent->elements() != 1) return;
   const double value = exponent->GetDouble(0);
   if (value == 2 || value == 3 || value == 0.5) attributes->Set(kExponentAttribute, value);
+}
+
+bool MayBeChainNode(absl::string_view op, size_t num_inputs) {
+  return num_inputs <= kMostChainInputs && FindChainOp(op) != nullptr;
 }
 
 bool IsChainNode(const ElementwiseNode& node) {

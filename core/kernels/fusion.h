@@ -45,6 +45,10 @@ inline constexpr char kExponentAttribute[] = "exponent";
 void NoteExponent(absl::string_view op, const model::Tensor* exponent,
                   model::AttributeMap* attributes);
 
+// Whether a node of this operator and so many inputs could be one of those below at all. Asked
+// before the inputs are gathered: a Concat of many parts is asked once by each of them.
+bool MayBeChainNode(absl::string_view op, size_t num_inputs);
+
 // Whether the node is one that a fused element-wise kernel computes, as the main operator or
 // behind it: floats that are computed in single precision, parameters constant.
 bool IsChainNode(const ElementwiseNode& node);

@@ -101,6 +101,7 @@ class KernelFinder {
     if (!reader) return std::nullopt;
     const Node& next = graph_.node(*reader);
     if (next.outputs.size() != 1) return std::nullopt;
+    if (!MayBeChainNode(next.op, next.inputs.size())) return std::nullopt;
     if (chain.size() == 1 && !IsContraction(main.op) && !IsChainMain(main)) return std::nullopt;
     const std::vector<Operand> inputs = BareOperands(graph_, next);
     const ElementwiseNode query{next.op, next.attributes, inputs,

@@ -50,14 +50,15 @@ Moves TransposeMoves(const KernelSpec& spec) {
 Moves RegionMoves(const KernelSpec& spec) {
   const std::vector<int64_t> strides = Strides(spec.inputs[0]);
   std::vector<Move> moves;
+  const std::optional<std::vector<Region>> regions = RegionsOf(spec);
+  if (!regions) return std::nullopt;
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
-    const std::optional<Region> region = RegionOf(spec, i);
-    if (!region) return std::nullopt;
+    const Region& region = (*regions)[i];
     std::vector<int64_t> from(strides.size());
     int64_t offset = 0;
     for (size_t axis = 0; axis < strides.size(); ++axis) {
-      from[axis] = strides[axis] * region->steps[axis];
-      offset += strides[axis] * region->starts[axis];
+      from[axis] = strides[axis] * region.steps[axis];
+      offset += strides[axis] * region.starts[axis];
     }
     Move move = Box(spec.outputs[i].type.dims(), from, Strides(spec.outputs[i]));
     move.output = static_cast<int>(i);

@@ -129,7 +129,8 @@ class Partitioner {
       spec.outputs.push_back(
           id.valid() ? Operand{graph_.value(id).type, false, OutputLayout(main, id)} : Operand{});
     }
-    for (size_t i = 0; i < BareOperands(graph_, main).size(); ++i) {
+    const size_t num_inputs = BareOperands(graph_, main).size();
+    for (size_t i = 0; i < num_inputs; ++i) {
       spec.inputs.push_back(ReadOperand(main, i, spec.outputs, group));
     }
     AddEpilogue(chain, group);
@@ -156,7 +157,8 @@ class Partitioner {
       Epilogue epilogue{.op = node.op, .attributes = AttributesOf(node)};
       const int position = InputPosition(node, running);
       epilogue.running_is_second = position == 1;
-      for (size_t i = 0; i < BareOperands(graph_, node).size(); ++i) {
+      const size_t num_inputs = BareOperands(graph_, node).size();
+      for (size_t i = 0; i < num_inputs; ++i) {
         if (static_cast<int>(i) == position) continue;
         epilogue.operands.push_back(ReadOperand(node, i, group.spec.outputs, group));
       }
@@ -245,7 +247,6 @@ class Partitioner {
   const std::vector<bool> runs_;
   std::vector<Layout> home_;  // by value
   const int footprint_;
-  std::map<NodeId, Attention> attentions_;            // by their Softmax
   std::map<ValueId, std::vector<Layout>> available_;  // canonical layouts, first produced first
   std::vector<KernelGroup> groups_;
 };

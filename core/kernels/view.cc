@@ -66,6 +66,7 @@ std::optional<int64_t> ContiguousOffset(const Operand& input, const Operand& out
 }
 
 std::optional<std::vector<int64_t>> PartsInPlace(const KernelSpec& spec) {
+  const std::optional<std::vector<Region>> regions = RegionsOf(spec);
   std::vector<int64_t> offsets;
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
     const Operand& output = spec.outputs[i];
@@ -73,9 +74,8 @@ std::optional<std::vector<int64_t>> PartsInPlace(const KernelSpec& spec) {
       offsets.push_back(0);
       continue;
     }
-    const std::optional<Region> region = RegionOf(spec, i);
-    if (!region || output.type.elements() == 0) return std::nullopt;
-    const std::optional<int64_t> offset = ContiguousOffset(spec.inputs[0], output, *region);
+    if (!regions || output.type.elements() == 0) return std::nullopt;
+    const std::optional<int64_t> offset = ContiguousOffset(spec.inputs[0], output, (*regions)[i]);
     if (!offset) return std::nullopt;
     const int64_t bytes = *offset * StorageBytes(output.type.dtype, spec.storage);
     if (spec.storage == Storage::kNative && bytes % kNativeAlignment != 0) return std::nullopt;
@@ -126,26 +126,29 @@ std::optional<Region> SliceRegion(const KernelSpec& spec) {
   return region;
 }
 
-Region SplitRegion(const KernelSpec& spec, size_t output) {
+std::optional<std::vector<Region>> SplitRegions(const KernelSpec& spec) {
   const int64_t rank = spec.inputs[0].type.rank();
   int64_t axis = spec.attributes.GetInt("axis", 0);
   if (axis < 0) axis += rank;
-  Region region{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 1)};
-  for (size_t i = 0; i < output; ++i) {
-    region.starts[axis] += spec.outputs[i].type.dim(static_cast<int>(axis)).number();
+  std::vector<Region> regions;
+  Region next{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 1)};
+  for (const Operand& part : spec.outputs) {
+    // A part that nobody reads has an unknown size.
+    if (part.type.dtype == model::DType::kUndefined) return std::nullopt;
+    regions.push_back(next);
+    next.starts[axis] += part.type.dim(static_cast<int>(axis)).number();
   }
-  return region;
+  return regions;
 }
 
 }  // namespace
 
-std::optional<Region> RegionOf(const KernelSpec& spec, size_t output) {
-  if (spec.op == "Slice") return SliceRegion(spec);
-  if (spec.op != "Split") return std::nullopt;
-  for (const Operand& part : spec.outputs) {  // a part that nobody reads has an unknown size
-    if (part.type.dtype == model::DType::kUndefined) return std::nullopt;
-  }
-  return SplitRegion(spec, output);
+std::optional<std::vector<Region>> RegionsOf(const KernelSpec& spec) {
+  if (spec.op == "Split") return SplitRegions(spec);
+  if (spec.op != "Slice") return std::nullopt;
+  const std::optional<Region> region = SliceRegion(spec);
+  if (!region) return std::nullopt;
+  return std::vector<Region>{*region};
 }
 
 std::optional<std::vector<int64_t>> FreeView(const KernelSpec& spec) {

@@ -16,12 +16,12 @@ namespace quotient::kernels {
 // of GPUs choose their kernels by that.
 std::optional<std::vector<int64_t>> FreeView(const KernelSpec& spec);
 
-// Start and step along every axis of input 0 for a Slice, or for output `output` of a Split, as
-// attributes and types give them. Nothing where they are not constant.
+// Start and step along every axis of input 0, for each output of a Slice or a Split, as attributes
+// and types give them. Nothing where they are not constant.
 struct Region {
   std::vector<int64_t> starts;
   std::vector<int64_t> steps;
 };
-std::optional<Region> RegionOf(const KernelSpec& spec, size_t output);
+std::optional<std::vector<Region>> RegionsOf(const KernelSpec& spec);
 
 }  // namespace quotient::kernels
