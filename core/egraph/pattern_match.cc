@@ -33,6 +33,7 @@ class Machine {
   bool Step(size_t at);
   template <typename Range>
   bool TryNodes(const Range& nodes, size_t at);
+  bool TryUses(ClassId id, size_t at);
   bool Load(const Instruction& step, ENodeId id);
   bool Holds(const CompiledGuard& guard) const;
   bool Report() const;
@@ -54,7 +55,7 @@ bool Machine::Step(size_t at) {
     case Instruction::Code::kDown:
       return TryNodes(graph_.nodes(registers_[step.input]), at);
     case Instruction::Code::kUp:
-      return TryNodes(graph_.parents(registers_[step.input]), at);
+      return TryUses(registers_[step.input], at);
     case Instruction::Code::kScanClasses:
       for (ClassId id : graph_.classes()) {
         registers_[step.node_class] = id;
@@ -80,6 +81,18 @@ bool Machine::TryNodes(const Range& nodes, size_t at) {
   return true;
 }
 
+// An e-node that has the class as several children is there once for each position.
+bool Machine::TryUses(ClassId id, size_t at) {
+  const uint32_t position = program_.search.code[at].position;
+  for (UseId use = graph_.class_row(graph_.Find(id)).first_use; use.valid();
+       use = graph_.NextUse(use)) {
+    const ENodeId node = graph_.NodeOf(use);
+    if (graph_.PositionOf(use) != position || !graph_.live(node)) continue;
+    if (Load(program_.search.code[at], node) && !Step(at + 1)) return false;
+  }
+  return true;
+}
+
 // Whether the e-node fits; if so, its parts are in the registers.
 bool Machine::Load(const Instruction& step, ENodeId id) {
   const ENodeView node = graph_.node(id);
@@ -89,11 +102,6 @@ bool Machine::Load(const Instruction& step, ENodeId id) {
   }
   if (step.op.valid() ? node.op != step.op : graph_.kind(id) != step.kind) return false;
   if (step.op_bound && ops_[step.op_variable] != node.op) return false;
-  if (step.code == Instruction::Code::kUp &&
-      (step.position >= node.children.size() ||
-       node.children[step.position] != registers_[step.input])) {
-    return false;
-  }
   if (step.op_variable != kNoIndex) ops_[step.op_variable] = node.op;
   if (step.node_class != kNoIndex) registers_[step.node_class] = graph_.class_of(id);
   for (uint32_t i = 0; i < step.num_children; ++i) {

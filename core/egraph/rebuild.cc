@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "core/base/status_macros.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/hash.h"
@@ -15,6 +16,13 @@ namespace quotient::egraph {
 namespace {
 
 constexpr size_t kBatch = 16;
+
+// E-nodes of so many children that to look at all of them again costs more than to remember that
+// it has been done: where all children change at once, they come up once for each.
+bool IsWide(const Row& row) {
+  constexpr uint32_t kWide = 32;
+  return row.listed() && row.child[1].value() > kWide;
+}
 
 }  // namespace
 
@@ -63,6 +71,10 @@ absl::Status EGraph::RepairNodes() {
     uint32_t hash;
   };
   Stale batch[kBatch];
+  absl::flat_hash_set<ENodeId> wide;
+  const auto repaired = [&](ENodeId node) {
+    return IsWide(rows_[node.value()]) && !wide.insert(node).second;
+  };
   for (size_t begin = 0; begin < repair_queue_.size(); begin += kBatch) {
     const size_t end = std::min(begin + kBatch, repair_queue_.size());
     for (size_t i = end; i < std::min(end + kBatch, repair_queue_.size()); ++i) {
@@ -71,7 +83,7 @@ absl::Status EGraph::RepairNodes() {
     size_t stale = 0;
     for (size_t i = begin; i < end; ++i) {
       const ENodeId node = repair_queue_[i];
-      if (!Canonicalize(node)) continue;
+      if (repaired(node) || !Canonicalize(node)) continue;
       batch[stale] = {node, HashOf(rows_[node.value()].op(), ChildrenOf(node))};
       hash_cons_.Prefetch(batch[stale].hash);
       ++stale;
@@ -148,6 +160,19 @@ absl::Status EGraph::RunAnalysis() {
       if (Find(id) == id) MarkChangedAround(id);
       QUOTIENT_RETURN_IF_ERROR(UpdateParentsOf(id));
     }
+    absl::flat_hash_set<ENodeId> wide;
+    std::vector<ENodeId> wide_parents;
+    for (ClassId id : changed) {
+      const ClassRow& row = classes_[id.value()];
+      ForEachUseBetween(row.first_use, row.last_use, [&](UseId use) {
+        const ENodeId node = NodeOf(use);
+        if (!IsWide(rows_[node.value()]) || rows_[node.value()].duplicate()) return;
+        if (wide.insert(node).second) wide_parents.push_back(node);
+      });
+    }
+    for (const ENodeId node : wide_parents) {
+      QUOTIENT_RETURN_IF_ERROR(analysis_->Update(*this, node));
+    }
     to_modify_.insert(to_modify_.end(), changed.begin(), changed.end());
   }
   std::vector<ClassId> ids = std::exchange(to_modify_, {});
@@ -164,13 +189,15 @@ void EGraph::MarkChangedAround(ClassId id) {
   ForEachUse(id, [&mark](ENodeId node, uint32_t) { mark(node); });
 }
 
-// Of an absorbed class: those that it brought.
+// Of an absorbed class: those that it brought. Without wide ones, see RunAnalysis.
 absl::Status EGraph::UpdateParentsOf(ClassId id) {
   const ClassRow row = classes_[id.value()];
   absl::Status status;
   ForEachUseBetween(row.first_use, row.last_use, [&](UseId use) {
     const ENodeId node = NodeOf(use);
-    if (status.ok() && !rows_[node.value()].duplicate()) status = analysis_->Update(*this, node);
+    const Row& parent = rows_[node.value()];
+    if (parent.duplicate() || IsWide(parent) || !status.ok()) return;
+    status = analysis_->Update(*this, node);
   });
   return status;
 }

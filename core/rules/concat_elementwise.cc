@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/rules/concat_split.h"
 #include "core/rules/types.h"
@@ -10,17 +11,32 @@
 namespace quotient::rules {
 namespace {
 
-// Whether a part of a Concat is a contraction that nobody else reads: what is applied to the Concat
-// can then join it.
-bool CanTakeMore(const View& view, ClassId cls) {
-  if (view.graph().parents(view.graph().Find(cls)).size() != 1) return false;
-  for (const ENodeId enode : view.graph().nodes(view.graph().Find(cls))) {
-    const OpWord& word = view.word(enode);
-    if (word.sort == OpWord::Sort::kOperator && word.def->op_class == ops::OpClass::kContraction) {
-      return true;
-    }
+bool IsContraction(const OpWord& word) {
+  return word.sort == OpWord::Sort::kOperator && word.def->op_class == ops::OpClass::kContraction;
+}
+
+// Whether one e-node alone reads the class, as whatever child.
+bool HasOneReader(const View& view, ClassId cls) {
+  const egraph::EGraph& graph = view.graph();
+  ENodeId reader;
+  for (egraph::UseId use = graph.class_row(graph.Find(cls)).first_use; use.valid();
+       use = graph.NextUse(use)) {
+    const ENodeId enode = graph.NodeOf(use);
+    if (!graph.live(enode) || enode == reader) continue;
+    if (reader.valid()) return false;
+    reader = enode;
   }
-  return false;
+  return reader.valid();
+}
+
+// Whether a part of a Concat is a contraction that nobody else reads: what is applied to the Concat
+// can then join it. A Concat may have one part many times.
+bool SomeCanTakeMore(const View& view, std::span<const ClassId> parts) {
+  std::set<ClassId> asked;
+  return std::ranges::any_of(parts, [&](ClassId part) {
+    return NodeOf(view, part, IsContraction).has_value() && asked.insert(part).second &&
+           HasOneReader(view, part);
+  });
 }
 
 // --- Element-wise operators of one input ---
@@ -59,18 +75,17 @@ std::vector<Equation> UnaryOutOfConcat(Terms& terms, const SiteMatch& match) {
 void SearchUnaryOfConcat(const View& view, TensorDomain* domain, const EmitFn& emit) {
   ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
-    if (std::none_of(node.children.begin(), node.children.end(),
-                     [&](ClassId part) { return CanTakeMore(view, part); })) {
-      return true;
-    }
-    for (const ENodeId parent : view.graph().parents(view.graph().class_of(enode))) {
+    if (!SomeCanTakeMore(view, node.children)) return true;
+    bool more = true;
+    ForEachNarrowParent(view, view.graph().class_of(enode), [&](ENodeId parent) {
       const auto outer = view.graph().node(parent);
-      if (!IsUnary(view.word(parent)) || outer.children.size() != 1) continue;
+      if (!IsUnary(view.word(parent)) || outer.children.size() != 1) return true;
       SiteMatch match{{view.graph().class_of(parent)}, {node.op, outer.op}, {}};
       match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());
-      if (!emit(std::move(match))) return false;
-    }
-    return true;
+      more = emit(std::move(match));
+      return more;
+    });
+    return more;
   });
 }
 
@@ -109,9 +124,10 @@ void SearchTiledUnary(const View& view, TensorDomain* domain, const EmitFn& emit
       continue;
     // Every f that the first Slice goes through must be there for the others, too.
     const ClassId first = view.graph().class_of(group[0].slice);
-    for (const ENodeId user : view.graph().parents(first)) {
+    bool more = true;
+    ForEachNarrowParent(view, first, [&](ENodeId user) {
       const auto outer = view.graph().node(user);
-      if (!IsUnary(view.word(user)) || outer.children.size() != 1) continue;
+      if (!IsUnary(view.word(user)) || outer.children.size() != 1) return true;
       SiteMatch match{{key.first}, {outer.op}, {}};
       for (const Tile& tile : group) {
         const ClassId operand[] = {view.graph().class_of(tile.slice)};
@@ -120,8 +136,10 @@ void SearchTiledUnary(const View& view, TensorDomain* domain, const EmitFn& emit
         match.classes.push_back(*applied);
         match.ops.push_back(view.graph().node(tile.slice).op);
       }
-      if (match.classes.size() == group.size() + 1 && !emit(std::move(match))) return;
-    }
+      if (match.classes.size() == group.size() + 1) more = emit(std::move(match));
+      return more;
+    });
+    if (!more) return;
   }
 }
 
@@ -209,22 +227,21 @@ void SearchConcatConstant(const View& view, TensorDomain* domain, const EmitFn& 
   ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
     const ClassId concat = view.graph().class_of(enode);
-    if (std::none_of(node.children.begin(), node.children.end(),
-                     [&](ClassId part) { return CanTakeMore(view, part); })) {
-      return true;
-    }
-    for (const ENodeId parent : view.graph().parents(concat)) {
+    if (!SomeCanTakeMore(view, node.children)) return true;
+    bool more = true;
+    ForEachNarrowParent(view, concat, [&](ENodeId parent) {
       const auto outer = view.graph().node(parent);
       const OpWord& word = view.word(parent);
-      if (!IsOperator(word, "Add") && !IsOperator(word, "Mul")) continue;
-      if (view.graph().Find(outer.children[0]) != concat) continue;
+      if (!IsOperator(word, "Add") && !IsOperator(word, "Mul")) return true;
+      if (view.graph().Find(outer.children[0]) != concat) return true;
       const ClassId c = outer.children[1];
-      if (!view.data(c).weight_only || !KeepsShape(view.type(concat), view.type(c))) continue;
+      if (!view.data(c).weight_only || !KeepsShape(view.type(concat), view.type(c))) return true;
       SiteMatch match{{view.graph().class_of(parent), c}, {node.op, outer.op}, {}};
       match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());
-      if (!emit(std::move(match))) return false;
-    }
-    return true;
+      more = emit(std::move(match));
+      return more;
+    });
+    return more;
   });
 }
 

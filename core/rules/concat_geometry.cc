@@ -159,6 +159,8 @@ void SearchSlicedConcats(const View& view, TensorDomain* domain, const EmitFn& e
                                [](const OpWord& word) { return IsOperator(word, "Concat"); });
     if (!concat) return true;
     const auto node = view.graph().node(*concat);
+    // A match for each Slice has all parts.
+    if (node.children.size() > kMaxParts) return true;
     SiteMatch match{{view.graph().class_of(enode)}, {slice.op, node.op}, {}};
     match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());
     return emit(std::move(match));

@@ -250,13 +250,13 @@ void SearchUnaryMove(const View& view, TensorDomain* domain, bool unary_outside,
       if (moved.children.size() != 1) return true;
       const ClassId moved_class = graph.class_of(move);
       if (unary_outside) {
-        for (const ENodeId parent : graph.parents(moved_class)) {
+        ForEachNarrowParent(view, moved_class, [&](ENodeId parent) {
           const auto outer = graph.node(parent);
-          if (!IsUnary(view.word(parent)) || outer.children.size() != 1) continue;
+          if (!IsUnary(view.word(parent)) || outer.children.size() != 1) return true;
           full |= !emit({{graph.class_of(parent), moved.children[0]}, {outer.op, moved.op}, {}});
-          if (full) return false;
-        }
-        return true;
+          return !full;
+        });
+        return !full;
       }
       for (const ENodeId inner : graph.nodes(moved.children[0])) {
         const auto unary = graph.node(inner);

@@ -145,19 +145,20 @@ std::vector<Equation> SliceEquations(Terms& terms, const std::vector<Member>& me
 // Add(product, b) with b a constant vector over the columns.
 Member WithBias(const View& view, Member member) {
   const int64_t columns = *NumberAt(view.type(member.weight), 1);
-  for (const ENodeId parent : view.graph().parents(view.graph().Find(member.root))) {
+  const ClassId product = member.root;
+  ForEachNarrowParent(view, product, [&](ENodeId parent) {
     const auto node = view.graph().node(parent);
-    if (view.word(parent).name != "Add" || node.children.size() != 2) continue;
+    if (view.word(parent).name != "Add" || node.children.size() != 2) return true;
     const ClassId bias = node.children[1];
     const ClassData& data = view.data(bias);
     if (!data.weight_only || !data.type.has_rank() || data.type.rank() != 1 ||
         !data.type.dim(0).Is(columns)) {
-      continue;
+      return true;
     }
     member.bias = view.graph().Find(bias);
     member.root = view.graph().class_of(parent);
-    break;
-  }
+    return false;
+  });
   return member;
 }
 

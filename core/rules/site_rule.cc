@@ -53,4 +53,15 @@ void ForEachNode(const View& view, TensorDomain* domain, absl::string_view op,
   }
 }
 
+void ForEachNarrowParent(const View& view, ClassId cls, const std::function<bool(ENodeId)>& visit) {
+  const EGraph& graph = view.graph();
+  const ClassId id = graph.Find(cls);
+  for (egraph::UseId use = graph.class_row(id).first_use; use.valid(); use = graph.NextUse(use)) {
+    const ENodeId enode = graph.NodeOf(use);
+    if (!graph.live(enode) || graph.row(enode).listed()) continue;
+    const bool seen = graph.PositionOf(use) == 1 && graph.node(enode).children[0] == id;
+    if (!seen && !visit(enode)) return;
+  }
+}
+
 }  // namespace quotient::rules

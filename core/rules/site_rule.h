@@ -59,4 +59,9 @@ class SiteRule final : public egraph::Rule {
 void ForEachNode(const View& view, TensorDomain* domain, absl::string_view op,
                  const std::function<bool(ENodeId)>& visit);
 
+// Calls visit(enode) for the live e-nodes of one or two children that have this class as a child,
+// each once, until it says false. Linear in the uses of the class; parents() is not where e-nodes
+// of many children are among them, as it looks for each at all children before.
+void ForEachNarrowParent(const View& view, ClassId cls, const std::function<bool(ENodeId)>& visit);
+
 }  // namespace quotient::rules

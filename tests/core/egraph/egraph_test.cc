@@ -54,6 +54,20 @@ TEST_F(EGraphTest, CongruenceClimbs) {
   EXPECT_EQ(graph_.num_classes(), 3);
 }
 
+// All its children are absorbed at once, but its key is made anew once.
+TEST_F(EGraphTest, CongruenceOfAnENodeOfManyChildren) {
+  constexpr int kCount = 60'000;
+  std::vector<ClassId> before, after;
+  for (int i = 0; i < kCount; ++i) {
+    after.push_back(Add(absl::StrCat("a", i)));
+    before.push_back(Add(absl::StrCat("b", i)));
+  }
+  const ClassId wide = Add("f", before);
+  for (int i = 0; i < kCount; ++i) Union(after[i], before[i]);
+  Rebuild();
+  EXPECT_EQ(Add("f", after), graph_.Find(wide));
+}
+
 TEST_F(EGraphTest, ATermMayEqualAPartOfItself) {
   const ClassId x = Add("x");
   const ClassId fx = Add("f", {x});
