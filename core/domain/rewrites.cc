@@ -21,7 +21,11 @@ constexpr int kMaxDepth = 4;
 class Journal {
  public:
   Journal(const TensorEGraph& tensors, std::span<const ENodeId> choice)
-      : tensors_(tensors), graph_(*tensors.egraph), choice_(choice), explainer_(graph_, {}) {
+      : tensors_(tensors),
+        graph_(*tensors.egraph),
+        choice_(choice),
+        outputs_(tensors.original.outputs.begin(), tensors.original.outputs.end()),
+        explainer_(graph_, {}) {
     const auto order = ChosenClasses(tensors, choice);
     if (!order.ok()) return;  // ToGraph says what is wrong
     order_ = *order;
@@ -120,7 +124,7 @@ class Journal {
   bool IsNamingOutput(model::ValueId value) const {
     const model::Graph& original = tensors_.original;
     return original.node(original.value(value).producer).op == "Identity" &&
-           std::ranges::find(original.outputs, value) != original.outputs.end();
+           outputs_.contains(value);
   }
 
   Rewrite Describe(ClassId cls, ENodeId enode) {
@@ -211,6 +215,7 @@ class Journal {
   const TensorEGraph& tensors_;
   const EGraph& graph_;
   const std::span<const ENodeId> choice_;
+  const absl::flat_hash_set<model::ValueId> outputs_;  // of the original
   egraph::Explainer explainer_;
   std::vector<std::optional<egraph::TermId>> chosen_terms_;  // by ClassId
   std::vector<ClassId> order_;

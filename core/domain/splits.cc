@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace {
 struct Slices {
   int64_t dim;
   std::vector<Split::Part> parts;
+  std::set<std::pair<int64_t, int64_t>> ranges;  // begin and end of the parts
 };
 
 // By class of the tensor and axis, each range once.
@@ -31,30 +33,31 @@ SlicesByAxis GroupByAxis(const TensorEGraph& tensors, std::span<const ENodeId> e
     if (!range.has_value() || range->size() == 0) continue;
     Slices& slices = groups[{input, range->axis}];
     slices.dim = type.dim(static_cast<int>(range->axis)).number();
-    if (std::ranges::find(slices.parts, *range, &Split::Part::range) == slices.parts.end()) {
+    if (slices.ranges.emplace(range->begin, range->end).second) {
       slices.parts.push_back({*range, enode});
     }
   }
   return groups;
 }
 
-bool Overlap(const SliceRange& a, const SliceRange& b) {
-  return a.begin < b.end && b.begin < a.end;
-}
-
 // Takes parts out of `from`, in its order, that overlap with none taken before.
 Split TakeDisjoint(Slices& from) {
-  Split split = {.dim = from.dim};
+  std::map<int64_t, Split::Part> taken;  // by where they begin
   std::vector<Split::Part> left;
   for (const Split::Part& part : from.parts) {
-    const bool overlaps = std::ranges::any_of(split.parts, [&part](const Split::Part& other) {
-      return Overlap(part.range, other.range);
-    });
-    (overlaps ? left : split.parts).push_back(part);
+    // Of parts that do not overlap, only the last that begins before this one ends can reach it.
+    const auto next = taken.lower_bound(part.range.end);
+    const bool overlaps =
+        next != taken.begin() && std::prev(next)->second.range.end > part.range.begin;
+    if (overlaps) {
+      left.push_back(part);
+    } else {
+      taken.emplace(part.range.begin, part);
+    }
   }
   from.parts = std::move(left);
-  const auto begin_of = [](const Split::Part& part) { return part.range.begin; };
-  std::ranges::sort(split.parts, {}, begin_of);
+  Split split = {.dim = from.dim};
+  for (const auto& [begin, part] : taken) split.parts.push_back(part);
   return split;
 }
 
@@ -110,14 +113,14 @@ std::vector<Split> FindSplits(const TensorEGraph& tensors, std::span<const ENode
     std::erase_if(slices.parts, [&](const Split::Part& part) {
       const model::NodeId node = OriginalSplit(tensors, part.slice);
       if (!node.valid()) return false;
-      originals.try_emplace(node, slices.dim).first->second.parts.push_back(part);
+      originals.try_emplace(node, Slices{.dim = slices.dim}).first->second.parts.push_back(part);
       return true;
     });
     for (auto& [node, parts] : originals) keep(TakeDisjoint(parts));
     std::ranges::sort(slices.parts, {}, [](const Split::Part& part) {
       return std::tuple(part.range.size(), part.range.begin, part.slice);
     });
-    while (!slices.parts.empty()) keep(TakeDisjoint(slices));
+    for (int i = 0; i < kMostSplits && !slices.parts.empty(); ++i) keep(TakeDisjoint(slices));
   }
   return splits;
 }

@@ -35,8 +35,10 @@ model::AttributeMap AttributesOf(const Split& split);
 bool IsOfOriginal(const TensorEGraph& tensors, const Split& split);
 
 // Splits of these e-nodes, each in one at most; those that are no Slices along one axis in none.
-// What came from a Split of the original stays together, else small parts come first.
-// Deterministic.
+// What came from a Split of the original stays together, else small parts come first. Of one
+// tensor and axis at most kMostSplits others: where every two of n Slices overlap there would be n
+// times a look at all that are left. Deterministic.
+inline constexpr int kMostSplits = 64;
 std::vector<Split> FindSplits(const TensorEGraph& tensors, std::span<const ENodeId> enodes);
 
 }  // namespace quotient::domain

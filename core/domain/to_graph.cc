@@ -68,7 +68,11 @@ class Exporter {
 
   std::string FreshName(absl::string_view base) {
     std::string name(base);
-    for (int i = 2; !taken_.insert(name).second; ++i) name = absl::StrCat(base, "_", i);
+    if (taken_.insert(name).second) return name;
+    int64_t& next = next_number_.try_emplace(name, 2).first->second;
+    do {
+      name = absl::StrCat(base, "_", next++);
+    } while (!taken_.insert(name).second);
     return name;
   }
 
@@ -96,8 +100,7 @@ class Exporter {
   }
 
   void Fix(model::ValueId value) {
-    std::vector<model::ValueId>& fixed = fixed_[ClassOf(value)];
-    if (std::find(fixed.begin(), fixed.end(), value) == fixed.end()) fixed.push_back(value);
+    if (is_fixed_.insert(value).second) fixed_[ClassOf(value)].push_back(value);
   }
 
   // The original value whose name the class's value gets; invalid: none is asked for.
@@ -308,6 +311,8 @@ class Exporter {
   std::vector<ClassId> order_;
   std::vector<model::NodeId> sites_;  // by ClassId
   absl::flat_hash_set<std::string> taken_;
+  absl::flat_hash_map<std::string, int64_t> next_number_;  // by base: what FreshName tries next
+  absl::flat_hash_set<model::ValueId> is_fixed_;
   absl::flat_hash_map<ClassId, std::vector<model::ValueId>> fixed_;
   absl::flat_hash_map<ClassId, std::string> constant_names_;
   absl::flat_hash_map<ENodeId, const Split*> split_of_;  // by Slice

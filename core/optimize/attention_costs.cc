@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/casts.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/base/fingerprint.h"
 #include "core/kernels/attention.h"
 #include "core/optimize/enode_costs.h"
@@ -17,8 +18,9 @@ using egraph::ENodeId;
 
 void ENodeCosts::AddAttentions() {
   const std::vector<egraph::ClassId> roots = tensors_.CanonicalRoots();
+  const absl::flat_hash_set<egraph::ClassId> outputs(roots.begin(), roots.end());
   const auto is_output = [&](ENodeId node) {
-    return std::ranges::find(roots, tensors_.egraph->class_of(node)) != roots.end();
+    return outputs.contains(tensors_.egraph->class_of(node));
   };
   for (const ENodeId product : products_) {
     for (const AttentionENodes& nodes : FindAttentions(tensors_, product)) {

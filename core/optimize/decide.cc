@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -32,11 +33,13 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> matched,
                             verify::MatchInputs(original, inputs, cut));
   // An executable wants only the inputs that something reads.
+  absl::flat_hash_map<model::ValueId, size_t> position;
+  for (size_t i = 0; i < cut.graph.inputs.size(); ++i) position.emplace(cut.graph.inputs[i], i);
   std::vector<model::Tensor> wanted;
   for (model::ValueId id : executable->input_values()) {
-    const auto at = std::find(cut.graph.inputs.begin(), cut.graph.inputs.end(), id);
-    if (at == cut.graph.inputs.end()) return absl::InternalError("an input that the cut has not");
-    wanted.push_back(matched[at - cut.graph.inputs.begin()]);
+    const auto at = position.find(id);
+    if (at == position.end()) return absl::InternalError("an input that the cut has not");
+    wanted.push_back(matched[at->second]);
   }
   QUOTIENT_RETURN_IF_ERROR(executable->SetInputs(wanted));
   return executable;
