@@ -80,6 +80,7 @@ bool AcyclicChoice::Reaches(Node node, Class target) {
     stack_.pop_back();
     if (id == target) return true;
     ++walked_;
+    ++steps_;
     expand(choice_[id.value()]);
   }
   return false;

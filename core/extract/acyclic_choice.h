@@ -30,6 +30,9 @@ class AcyclicChoice {
   // The same for one that is known to close none, as the one before the last change.
   void Restore(Node node);
 
+  // How many classes were looked below so far, to see whether a choice would close a cycle.
+  int64_t steps() const { return steps_; }
+
  private:
   bool Reaches(Node node, Class target);
   bool IsOrdered(Node node) const;
@@ -41,6 +44,7 @@ class AcyclicChoice {
   std::vector<uint32_t> rank_;  // by Class: of what a class chose more than its children's
   bool ordered_ = false;        // are all ranks so?
   size_t walked_ = 0;           // classes met since they are not
+  int64_t steps_ = 0;
   // Of one call of Reaches.
   std::vector<uint32_t> seen_in_;  // by Class: the walk that was there last
   uint32_t walk_ = 0;

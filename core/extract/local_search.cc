@@ -17,6 +17,13 @@ constexpr size_t kMaxReached = 64;
 // Of second adoptions for each first one.
 constexpr size_t kMaxSecond = 4;
 
+// No network that we know needs more than a hundred steps for each e-node.
+int64_t StepsFor(const Instance& instance) {
+  constexpr int64_t kAtLeast = 1 << 22;
+  constexpr int64_t kPerNode = 1 << 8;
+  return kAtLeast + kPerNode * static_cast<int64_t>(instance.num_nodes());
+}
+
 double GrainOf(double cost) {
   const double grain = std::exp2(std::ceil(std::log2(cost * kRelativeTolerance)));
   return std::isnormal(grain) ? grain : std::numeric_limits<double>::min();
@@ -31,6 +38,7 @@ LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection, D
       depth_(depth),
       stop_(stop),
       grain_(GrainOf(selection.cost())),
+      most_steps_(selection.steps() + StepsFor(instance)),
       taken_in_(instance.num_classes(), 0),
       left_in_(instance.num_classes(), 0),
       voted_by_(instance.num_classes(), 0),
@@ -38,7 +46,7 @@ LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection, D
       kept_in_(instance.num_classes(), 0) {}
 
 void LocalSearch::Run() {
-  for (int sideways_left = kSidewaysRounds; !stop_.ShouldStop();) {
+  for (int sideways_left = kSidewaysRounds; !ShouldStop();) {
     const Score before = selection_.score();
     while (SwitchPass(Sideways::kRefuse)) {
     }
@@ -71,7 +79,7 @@ bool LocalSearch::SwitchPass(Sideways sideways) {
   bool improved = false;
   for (uint32_t i = 0; i < instance_.num_classes(); ++i) {
     if (!selection_.live(Class(i)) || instance_.nodes[i].size() < 2) continue;
-    if (stop_.ShouldStop()) return false;
+    if (ShouldStop()) return false;
     improved |= SwitchClass(Class(i), sideways);
   }
   return improved;
@@ -103,7 +111,7 @@ bool LocalSearch::AdoptPass() {
   shares_ = selection_.Shares();
   bool improved = false;
   for (uint32_t i = 0; i < instance_.num_classes(); ++i) {
-    if (stop_.ShouldStop()) return false;
+    if (ShouldStop()) return false;
     improved |= Adopt(Class(i));
   }
   if (!improved) moves_at_last_adoptions_ = moves_;
@@ -207,6 +215,7 @@ void LocalSearch::CollectAlternatives(Class adopted) {
   reached_.assign(1, adopted);
   for (size_t i = 0; i < reached_.size() && i < kMaxReached; ++i) {
     const std::span<const Node> parents = instance_.parents[reached_[i].value()];
+    looked_at_ += std::ssize(parents);
     for (auto begin = parents.begin(); begin != parents.end();) {
       const Class id = instance_.class_of[begin->value()];
       const auto end = std::find_if(

@@ -32,7 +32,9 @@ class LocalSearch {
   LocalSearch(const Instance& instance, SharedSelection& selection, Depth depth,
               const StopCondition& stop);
 
-  // Climbs until neither move helps or `stop` says so.
+  // Climbs until neither move helps, `stop` says so, or the steps that a graph of this size is
+  // worth are spent: what a move takes away may be all that is below it, and there are as many
+  // moves as e-nodes.
   void Run();
 
  private:
@@ -59,7 +61,10 @@ class LocalSearch {
   bool MayPay(Class adopted);
   void DropWhatDoesNotPay();
   // Within one adoption, of which most are small: reading the clock each time is dear.
-  bool AskNowAndThen() { return ++asked_ % 64 == 0 && stop_.ShouldStop(); }
+  bool AskNowAndThen() { return ++asked_ % 64 == 0 && ShouldStop(); }
+  bool ShouldStop() const {
+    return selection_.steps() + looked_at_ > most_steps_ || stop_.ShouldStop();
+  }
 
   const Instance& instance_;
   SharedSelection& selection_;
@@ -67,6 +72,8 @@ class LocalSearch {
   const StopCondition& stop_;
   const double grain_;  // a power of two; costs that differ by less are as good as equal
 
+  const int64_t most_steps_;  // of the selection and of our own, the same for the same graph
+  int64_t looked_at_ = 0;     // e-nodes that could be alternatives
   uint32_t asked_ = 0;
   int64_t moves_ = 0;
   int64_t moves_at_last_adoptions_ = -1;  // when a whole pass of them found nothing

@@ -85,6 +85,7 @@ void SharedSelection::Use(Class id) {
   while (!stack_.empty()) {
     const Class next = stack_.back();
     stack_.pop_back();
+    ++steps_;
     if (uses_[next.value()]++ > 0) continue;
     const Node node = choice(next);
     ++score_.num_live;
@@ -98,6 +99,7 @@ void SharedSelection::Drop(Class id) {
   while (!stack_.empty()) {
     const Class next = stack_.back();
     stack_.pop_back();
+    ++steps_;
     if (--uses_[next.value()] > 0) continue;
     const Node node = choice(next);
     --score_.num_live;

@@ -68,6 +68,10 @@ class SharedSelection {
   // the sum of theirs.
   std::vector<double> Shares() const;
 
+  // How many classes were counted as used or dropped, or walked through, so far: what the work of
+  // a caller is proportional to.
+  int64_t steps() const { return steps_ + choice_.steps(); }
+
   Score score() const { return score_; }
   double cost() const { return score_.cost; }
 
@@ -85,6 +89,7 @@ class SharedSelection {
   Score score_ = {0, 0, 0, 0};
   std::vector<uint32_t> computed_;  // by number, see Instance: in how many live classes
   std::vector<Node> journal_;       // choices replaced, oldest first
+  int64_t steps_ = 0;
   std::vector<Class> stack_;
   std::vector<uint32_t> seen_in_;  // by Class: the walk that was there last
   uint32_t walk_ = 0;
@@ -124,6 +129,7 @@ double SharedSelection::WalkCone(Class id, double limit, const Visit& visit) {
   while (!stack_.empty() && cost <= limit) {
     const Class next = stack_.back();
     stack_.pop_back();
+    ++steps_;
     if (live(next)) {
       visit(next);
       continue;
