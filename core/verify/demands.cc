@@ -12,16 +12,7 @@ namespace {
 
 using model::Graph;
 using model::Node;
-using model::NodeId;
 using model::ValueId;
-
-// A value that depends on an input: whether its elements are the input's in their order, if they
-// are as many, and whether they are elements of the input at all, or such with something added.
-struct Reached {
-  ValueId value;
-  bool in_order;
-  bool is_moved;
-};
 
 template <size_t kCount>
 bool IsOneOf(const std::string& op, const char* const (&names)[kCount]) {
@@ -80,77 +71,92 @@ std::vector<int64_t> TupleBounds(const Graph& graph, const Node& node, bool in_o
   return bounds;
 }
 
+// What the nodes behind a value demand of an input whose elements the value holds: in the input's
+// order and as many (`demand`), or otherwise, where only the tuples differ.
+struct Behind {
+  Demand demand;
+  std::vector<int64_t> tuples_out_of_order;
+};
+
+void TakeTuples(const std::vector<int64_t>& bounds, std::vector<int64_t>* tuples) {
+  Demand joined{.tuple_bounds = std::move(*tuples)};
+  if (!bounds.empty()) joined.TakeTuples(bounds);
+  *tuples = std::move(joined.tuple_bounds);
+}
+
+void TakeInfinities(const Demand& from, Demand* demand) {
+  demand->takes_infinities |= from.takes_infinities;
+  demand->takes_minus_infinity |= from.takes_minus_infinity;
+}
+
+void TakeAll(const Behind& from, bool in_order, Behind* behind) {
+  Demand& demand = behind->demand;
+  TakeInfinities(from.demand, &demand);
+  demand.index_bound = std::min(demand.index_bound, from.demand.index_bound);
+  demand.positive |= from.demand.positive;
+  demand.nonzero |= from.demand.nonzero;
+  TakeTuples(in_order ? from.demand.tuple_bounds : from.tuples_out_of_order, &demand.tuple_bounds);
+  TakeTuples(from.tuples_out_of_order, &behind->tuples_out_of_order);
+}
+
+// Goes through the nodes once, backwards: to follow each input by itself would cost inputs times
+// nodes where all of them end in one chain of sums.
 class DemandFinder {
  public:
-  explicit DemandFinder(const Graph& graph)
-      : graph_(graph), consumers_(model::Consumers(graph)), seen_(graph.values.size(), 0) {}
-
-  Demand Find(ValueId input) {
-    Demand demand;
-    input_ = input;
-    ++round_;
-    // Elements of the input are followed first: a value that is reached as such and otherwise, too,
-    // is visited as such.
-    std::vector<Reached> moved = {{input, true, true}}, open;
-    while (!moved.empty() || !open.empty()) {
-      std::vector<Reached>& from = moved.empty() ? open : moved;
-      const Reached reached = from.back();
-      from.pop_back();
-      uint32_t& seen = seen_[reached.value.value()];
-      if (std::exchange(seen, round_) == round_) continue;
-      for (NodeId id : consumers_[reached.value.value()]) {
-        const Node& node = graph_.node(id);
-        Visit(node, reached, &demand);
-        if (PassesValuesOn(node.op)) {
-          Follow(node, reached, reached.is_moved ? &moved : &open);
-        } else if (PassesInfinitiesOn(node.op)) {
-          Follow(node, {reached.value, false, false}, &open);
-        }
-      }
-    }
-    return demand;
+  explicit DemandFinder(const Graph& graph) : graph_(graph), behind_(graph.values.size()) {
+    for (size_t n = graph.nodes.size(); n-- > 0;) Visit(graph.nodes[n]);
   }
+
+  const Demand& Of(ValueId input) const { return behind_[input.value()].demand; }
 
  private:
-  void Visit(const Node& node, Reached reached, Demand* demand) {
-    demand->takes_infinities |= TakesInfinities(node.op);
-    demand->takes_minus_infinity |= TakesMinusInfinity(node.op);
-    if (!reached.is_moved) return;
-    const ValueId value = reached.value;
-    if (node.inputs.size() > 1 && node.inputs[1] == value) VisitSecond(node, reached, demand);
-    if (node.op == "Log" || node.op == "Sqrt") demand->positive = true;
-    if (node.op == "BatchNormalization" && node.inputs.size() > 4 && node.inputs[4] == value) {
-      demand->positive = true;  // the variance
-    }
-  }
-
-  void Follow(const Node& node, Reached reached, std::vector<Reached>* open) {
+  void Visit(const Node& node) {
+    Behind after;
     for (ValueId output : node.outputs) {
-      if (!output.valid()) continue;
-      open->push_back({output, reached.in_order && KeepsOrder(node.op), reached.is_moved});
+      if (output.valid()) TakeAll(behind_[output.value()], /*in_order=*/true, &after);
+    }
+    const bool moves = PassesValuesOn(node.op);
+    const bool adds = PassesInfinitiesOn(node.op);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (!input.valid()) continue;
+      Behind& behind = behind_[input.value()];
+      AddReader(node, i, &behind);
+      if (moves) TakeAll(after, HasInOrder(node, input), &behind);
+      if (adds) TakeInfinities(after.demand, &behind.demand);
     }
   }
 
-  // `reached` is the second input.
-  void VisitSecond(const Node& node, Reached reached, Demand* demand) {
+  bool HasInOrder(const Node& node, ValueId input) const {
+    return KeepsOrder(node.op) &&
+           graph_.value(node.outputs[0]).type.elements() == graph_.value(input).type.elements();
+  }
+
+  // What the node itself demands of its input `i`.
+  void AddReader(const Node& node, size_t i, Behind* behind) const {
+    Demand& demand = behind->demand;
+    demand.takes_infinities |= TakesInfinities(node.op);
+    demand.takes_minus_infinity |= TakesMinusInfinity(node.op);
+    if (i == 1) AddSecond(node, behind);
+    if (node.op == "Log" || node.op == "Sqrt") demand.positive = true;
+    if (node.op == "BatchNormalization" && i == 4) demand.positive = true;  // the variance
+  }
+
+  void AddSecond(const Node& node, Behind* behind) const {
+    Demand& demand = behind->demand;
     if (node.op == "ScatterND" && node.attributes.GetString("reduction", "none") == "none") {
-      const bool is_whole =
-          graph_.value(reached.value).type.elements() == graph_.value(input_).type.elements();
-      const std::vector<int64_t> bounds = TupleBounds(graph_, node, is_whole && reached.in_order);
-      if (!bounds.empty()) demand->TakeTuples(bounds);
+      TakeTuples(TupleBounds(graph_, node, /*in_order=*/true), &demand.tuple_bounds);
+      TakeTuples(TupleBounds(graph_, node, /*in_order=*/false), &behind->tuples_out_of_order);
     } else if (node.op == "Gather" || node.op == "GatherElements" || node.op == "GatherND" ||
                node.op == "ScatterND") {
-      demand->index_bound = std::min(demand->index_bound, GatherBound(graph_, node));
+      demand.index_bound = std::min(demand.index_bound, GatherBound(graph_, node));
     } else if (node.op == "Div" || node.op == "Mod") {
-      demand->nonzero |= !model::IsFloat(graph_.value(reached.value).type.dtype);
+      demand.nonzero |= !model::IsFloat(graph_.value(node.inputs[1]).type.dtype);
     }
   }
 
   const Graph& graph_;
-  const std::vector<std::vector<NodeId>> consumers_;
-  std::vector<uint32_t> seen_;  // by value: the last round that visited it
-  uint32_t round_ = 0;
-  ValueId input_;  // whose round it is
+  std::vector<Behind> behind_;  // by value
 };
 
 }  // namespace
@@ -168,10 +174,10 @@ void Demand::TakeTuples(const std::vector<int64_t>& bounds) {
 }
 
 std::vector<Demand> FindDemands(const Graph& graph) {
-  DemandFinder finder(graph);
+  const DemandFinder finder(graph);
   std::vector<Demand> demands;
   demands.reserve(graph.inputs.size());
-  for (ValueId input : graph.inputs) demands.push_back(finder.Find(input));
+  for (ValueId input : graph.inputs) demands.push_back(finder.Of(input));
   return demands;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the readers of a graph's inputs can take: found by following each input through the nodes
-// that pass its elements on.
+// What the readers of a graph's inputs can take, also behind nodes that pass their elements on.
+// Linear in the graph.
 
 #include <cstdint>
 #include <limits>

@@ -400,12 +400,14 @@ absl::Status Reference::CheckRun(const CutGraph& candidate,
   // Sums of bfloat16 over a deep network come to some hundredths.
   constexpr double kWrong = 0.1;
   const auto positions = Positions(original_->output_keys);
+  absl::flat_hash_map<model::ValueId, size_t> output_of_value;
+  for (size_t i = 0; i < values.size(); ++i) output_of_value.emplace(values[i], i);
   for (size_t i = 0; i < candidate.graph.outputs.size(); ++i) {
-    const auto run = std::find(values.begin(), values.end(), candidate.graph.outputs[i]);
+    const auto run = output_of_value.find(candidate.graph.outputs[i]);
     const auto known = positions.find(candidate.output_keys[i]);
-    if (run == values.end() || known == positions.end()) continue;  // nothing is computed there
-    const double norm =
-        RelativeNorm(sets_[0].outputs[known->second], outputs[run - values.begin()]);
+    // Else nothing is computed there.
+    if (run == output_of_value.end() || known == positions.end()) continue;
+    const double norm = RelativeNorm(sets_[0].outputs[known->second], outputs[run->second]);
     if (norm > kWrong) {
       return absl::InternalError(
           absl::StrCat("a kernel of this device is wrong: ", candidate.output_keys[i],
