@@ -123,7 +123,22 @@ class Chooser {
     if (fallback.has_value() && static_cast<int>(fallback->dims().size()) == rank) {
       return std::max<int64_t>(fallback->dims()[axis], 1);
     }
-    return axis == 0 ? kBatch : rank < 4 ? kLength : kSide;
+    return axis == 0 ? kBatch : AssumedExtent(graph_.value(graph_.inputs[input]).type);
+  }
+
+  // The length of sequences or the side of pictures, halved until a tensor that is open along many
+  // axes has no more elements than usual ones.
+  static int64_t AssumedExtent(const model::TensorType& type) {
+    constexpr double kMostElements = 1 << 22;
+    double known = 1;
+    int open = 0;
+    for (int axis = 0; axis < type.rank(); ++axis) {
+      if (type.dim(axis).is_number()) known *= static_cast<double>(type.dim(axis).number());
+      open += axis > 0 && !type.dim(axis).is_number() ? 1 : 0;
+    }
+    int64_t extent = type.rank() < 4 ? kLength : kSide;
+    while (extent > 1 && known * std::pow(extent, open) > kMostElements) extent /= 2;
+    return extent;
   }
 
   int64_t NumberOf(const Dim& dim, const std::vector<int64_t>& numbers) const {

@@ -53,6 +53,15 @@ TEST(MeasureShapesTest, WhatTheUserBindsHoldsEverywhere) {
   EXPECT_THAT(chosen.notes, IsEmpty());
 }
 
+// 224 each would be eleven million elements, and 2.5 thousand millions.
+TEST(MeasureShapesTest, ManyOpenDimensionsOfOneInputAreAssumedSmall) {
+  ASSERT_OK_AND_ASSIGN(const MeasureShapes chosen, Choose(R"(graph g {
+      input x: float32[N,C,H,W] input y: float32[?,?,?,?,?]
+      a = Relu(x) b = Relu(y) output a, b })"));
+  EXPECT_EQ(chosen.shapes.at("x"), (Dims{1, 112, 112, 112}));
+  EXPECT_EQ(chosen.shapes.at("y"), (Dims{1, 28, 28, 28, 28}));
+}
+
 TEST(MeasureShapesTest, OtherDimensionsAreAssumedAndNoted) {
   ASSERT_OK_AND_ASSIGN(const MeasureShapes chosen, Choose(R"(graph g {
       input x: float32[1,S] input y: float32[N,3,H,?]
