@@ -2,6 +2,6 @@
 
 namespace quotient::optimize {
 
-absl::string_view EngineVersion() { return "0.2.0"; }
+absl::string_view EngineVersion() { return "0.3.0"; }
 
 }  // namespace quotient::optimize
