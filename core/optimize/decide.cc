@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/eval/stop_error.h"
 #include "core/timing/end_to_end.h"
 #include "core/timing/lane.h"
 #include "core/timing/probe.h"
@@ -119,10 +120,14 @@ bool Runs(const cost::GraphCost& graph) {
 absl::Status KeepVerified(verify::Checker& checker, const StopCondition& stop,
                           std::vector<Packaged>* candidates, std::vector<std::string>* failures) {
   std::vector<Packaged> kept;
+  absl::Status status;
   for (Packaged& candidate : *candidates) {
     absl::StatusOr<verify::Verdict> verdict =
         checker.Check({&candidate.prepared.model.graph, &candidate.prepared.cut}, stop);
-    if (stop.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+    if (!verdict.ok() && stop.ShouldStop()) {
+      status = eval::StopError(stop.Check());
+      break;
+    }
     if (!verdict.ok()) {
       failures->push_back(std::string(verdict.status().message()));
     } else if (!verdict->passed) {
@@ -133,7 +138,7 @@ absl::Status KeepVerified(verify::Checker& checker, const StopCondition& stop,
     }
   }
   *candidates = std::move(kept);
-  return absl::OkStatus();
+  return status;
 }
 
 absl::StatusOr<Decision> DecideByRunning(

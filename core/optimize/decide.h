@@ -19,7 +19,8 @@
 namespace quotient::optimize {
 
 // Compares each with the original and keeps those that agree. `failures` gets a line for each that
-// did not: every one is a broken rule. CANCELLED.
+// did not: every one is a broken rule. CANCELLED and RUN_BUDGET: those that could not be compared
+// in time are not kept, and are no failures.
 absl::Status KeepVerified(verify::Checker& checker, const StopCondition& stop,
                           std::vector<Packaged>* candidates, std::vector<std::string>* failures);
 

@@ -64,8 +64,8 @@ class Chooser {
  public:
   Chooser(const Graph& graph, const ops::InputShapes& asked, const AcceptShapes& accept)
       : graph_(graph), asked_(asked), accept_(accept), read_(ReadValues(graph)) {
-    constexpr size_t kMostVisits = 1'000'000;  // of nodes, by inference alone: some seconds
-    tries_left_ = std::clamp<size_t>(kMostVisits / (graph.nodes.size() + 1), 60, 1000);
+    constexpr size_t kMostVisits = 1'000'000;  // of values, by inference alone: some seconds
+    tries_left_ = std::clamp<size_t>(kMostVisits / (graph.values.size() + 1), 60, 1000);
   }
 
   absl::StatusOr<MeasureShapes> Run() {
@@ -225,9 +225,11 @@ class Chooser {
   // The best numbers of the first group that brings inference further; false: none does.
   absl::StatusOr<bool> Step() {
     for (const std::vector<size_t>& group : Groups()) {
+      if (tries_left_ == 0) return false;
       const std::vector<int64_t> before = numbers_;
       bool better = false;
       for (const int64_t number : Numbers(sizes_[group[0]])) {
+        if (tries_left_ == 0) break;
         std::vector<int64_t> numbers = before;
         for (const size_t i : group) numbers[i] = number;
         QUOTIENT_ASSIGN_OR_RETURN(const bool now, Try(numbers));

@@ -330,16 +330,14 @@ class Run {
     absl::StatusOr<verify::Checker> checker = verify::Checker::Create(
         {&as_read_, &original_.cut}, original_.shapes.shapes,
         {options_.verify_inputs, options_.seed, threads_, options_.assume_finite_inputs}, stop_);
-    if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     if (!checker.ok()) {
-      NoteFailure("no candidate could be checked: the model does not take random inputs",
-                  checker.status());
       packaged_.clear();
-      return absl::OkStatus();
+      return CouldNotCheck(checker.status());
     }
     checker_ = *std::move(checker);
     std::vector<std::string> failures;
-    QUOTIENT_RETURN_IF_ERROR(KeepVerified(*checker_, stop_, &packaged_, &failures));
+    const absl::Status checked = KeepVerified(*checker_, stop_, &packaged_, &failures);
+    if (!checked.ok()) QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(checked));
     for (const std::string& failure : failures) {
       NoteFailure("a candidate did not agree with the original and was thrown away",
                   absl::InternalError(failure));
@@ -348,6 +346,17 @@ class Run {
     if (refused_ > 0 && !stop_.ShouldStop()) DeliverTheRest();
     return stop_.cancelled() ? MakeError(Reason::kCancelled, "the job was cancelled")
                              : absl::OkStatus();
+  }
+
+  // That time is up says nothing about the model.
+  absl::Status CouldNotCheck(const absl::Status& why) {
+    if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+    if (stop_.ShouldStop()) {
+      report_.notes.push_back("time was up before all candidates were checked");
+    } else {
+      NoteFailure("no candidate could be checked: the model does not take random inputs", why);
+    }
+    return absl::OkStatus();
   }
 
   // One wrong rule must not cost what the others gained.
@@ -360,7 +369,9 @@ class Run {
     if (!rescued.ok()) return NoteFailure("no wrong rule could be found", rescued.status());
     for (const std::string& rule : rescued->culprits) {
       Log().error("the rule {} is wrong for this model", rule);
-      report_.notes.push_back(absl::StrCat("the rule '", rule, "' is to blame and was left out"));
+      report_.notes.push_back(
+          absl::StrCat("the rule '", rule,
+                       "' was left out: with it, what was found did not agree with the original"));
     }
     for (Packaged& candidate : rescued->candidates) AddIfNew(std::move(candidate));
   }

@@ -89,7 +89,7 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
     QUOTIENT_RETURN_IF_ERROR(BindForGood(options.shapes, prepared.graph));
   }
   QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(prepared.graph, {.threads = threads}, stop));
-  bool is_too_large = false;
+  int too_large = 0;
   const auto bind = [&](const ops::InputShapes& shapes) {
     return BindAndCut(shapes, threads, stop, &prepared);
   };
@@ -97,12 +97,15 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
     QUOTIENT_RETURN_IF_ERROR(bind(shapes));
     const int executables = 1 + MostCandidates(1);  // and the original
     const absl::Status fits = CheckFits(prepared.cut.graph, options.verify_inputs, executables);
-    is_too_large = !fits.ok();
+    // Weights that do not fit by themselves do not fit with smaller sizes either.
+    constexpr int kMostTooLarge = 8;
+    if (!fits.ok() && ++too_large == kMostTooLarge)
+      return absl::ResourceExhaustedError("too large");
     return fits;
   };
   absl::StatusOr<MeasureShapes> shapes =
       ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind_and_fit);
-  if (!shapes.ok() && is_too_large) {
+  if (!shapes.ok() && too_large > 0) {
     // No size is small enough for this machine, which Optimize has to say.
     shapes = ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind);
   }

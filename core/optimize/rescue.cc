@@ -35,21 +35,27 @@ class Rescuer {
   absl::StatusOr<Rescued> Run(std::vector<std::string> applied) {
     int trials_left = kMostTrials;
     for (bool all_agree = false; !all_agree;) {
-      QUOTIENT_ASSIGN_OR_RETURN(
-          std::optional<std::string> culprit,
-          FindCulprit(
-              applied, [this](const auto& rules) { return AllAgree(rules); }, &trials_left));
-      if (!culprit.has_value()) break;
-      rescued_.culprits.push_back(*std::move(culprit));
-      QUOTIENT_ASSIGN_OR_RETURN(Found found, FindAndCheck(rescued_.culprits, kSearchShare));
-      rescued_.candidates = std::move(found.agreeing);
-      applied = std::move(found.applied);
-      all_agree = found.all_agree;
+      absl::StatusOr<std::optional<std::string>> culprit = FindCulprit(
+          applied, [this](const auto& rules) { return AllAgree(rules); }, &trials_left);
+      if (!culprit.ok()) return WhatThereIs(culprit.status());
+      if (!culprit->has_value()) break;
+      rescued_.culprits.push_back(**std::move(culprit));
+      absl::StatusOr<Found> found = FindAndCheck(rescued_.culprits, kSearchShare);
+      if (!found.ok()) return WhatThereIs(found.status());
+      rescued_.candidates = std::move(found->agreeing);
+      applied = std::move(found->applied);
+      all_agree = found->all_agree;
     }
     return std::move(rescued_);
   }
 
  private:
+  // What was found before an error stays found.
+  absl::StatusOr<Rescued> WhatThereIs(const absl::Status& error) {
+    if (rescued_.culprits.empty() || stop_.cancelled()) return error;
+    return std::move(rescued_);
+  }
+
   absl::StatusOr<bool> AllAgree(const std::vector<std::string>& rules) const {
     std::vector<std::string> others;
     std::ranges::copy_if(table_, std::back_inserter(others), [&](const std::string& name) {

@@ -35,7 +35,8 @@ struct Rescued {
 // Finds the wrong rule among those that were `applied` in a search whose graphs were refused
 // (culprit.h), searches without it, and starts over if checking refuses what is found then. A trial
 // is a search with a part of the rules, which takes at most a share of options.budget_seconds, and
-// the check of what it finds. CANCELLED and RUN_BUDGET: a trial that was stopped says nothing.
+// the check of what it finds. A trial that was stopped says nothing: CANCELLED, and RUN_BUDGET if
+// no culprit was found before.
 absl::StatusOr<Rescued> Rescue(const RescueContext& context, std::vector<std::string> applied,
                                const StopCondition& stop);
 

@@ -26,7 +26,8 @@ bool IsShift(const domain::ClassData& data);
 bool MayBeSummed(const domain::ClassData& a, const domain::ClassData& b);
 
 // Factors that may be multiplied in another order: each is 0, or neither so large nor so small that
-// the product of a few leaves the normal numbers of the type.
+// the product of a few leaves the normal numbers of the type. A constant that is too large to be
+// read has no known lower bound, which counts in float16 alone.
 bool IsFactor(const domain::ClassData& data);
 
 // Factors that may be multiplied into an activation before others are: in float16, where there is

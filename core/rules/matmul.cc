@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kText[] = R"(
 # (x W) s = x (W s), s along the columns
-matmul-scale-columns: Mul(MatMul(?x, ?w), ?s) 
+matmul-scale-columns: Mul(MatMul(?x, ?w), ?s)
   => MatMul(?x, finite_weight(Mul(?w, columns(?s, MatMul(?x, ?w)))))
   if weight(?w) and weight(?s) and activation(?x) and factor(?s) and wide(?w)
 # (x s) W = x (s W), s along the rows
