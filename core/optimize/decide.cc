@@ -48,11 +48,14 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
 
 // Once, and a look at what comes out.
 absl::Status RunOnce(kernels::Executable& executable, const verify::CutGraph& cut,
-                     const verify::Reference* reference) {
+                     const verify::Reference* reference, verify::DeviceArithmetic arithmetic) {
   QUOTIENT_RETURN_IF_ERROR(executable.Run());
   if (reference == nullptr) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> outputs, executable.GetOutputs());
-  return reference->CheckRun(cut, executable.output_values(), outputs);
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const double norm, reference->CheckRun(cut, executable.output_values(), outputs, arithmetic));
+  Log().info("what the device computes is off by {:.2e} of its norm", norm);
+  return absl::OkStatus();
 }
 
 // The original and all candidates against each other; in the lane. Candidates that cannot be
@@ -60,17 +63,18 @@ absl::Status RunOnce(kernels::Executable& executable, const verify::CutGraph& cu
 absl::StatusOr<timing::EndToEndResult> RunAll(
     const Prepared& original, const std::vector<model::Tensor>& inputs,
     const verify::Reference* reference, kernels::Backend& backend, const kernels::PlanChoice& plans,
-    int threads, const StopCondition& stop, std::vector<Packaged>* candidates,
+    const MeasureOptions& options, const StopCondition& stop, std::vector<Packaged>* candidates,
     std::vector<std::string>* failures) {
   std::vector<std::unique_ptr<kernels::Executable>> owned;
   QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
                             Compile(backend, plans, original.cut, inputs, original.cut));
-  QUOTIENT_RETURN_IF_ERROR(RunOnce(*owned[0], original.cut, reference));
+  QUOTIENT_RETURN_IF_ERROR(RunOnce(*owned[0], original.cut, reference, options.arithmetic));
   std::vector<Packaged> kept;
   for (Packaged& candidate : *candidates) {
     auto compiled = Compile(backend, plans, original.cut, inputs, candidate.prepared.cut);
     const absl::Status ran =
-        compiled.ok() ? RunOnce(**compiled, candidate.prepared.cut, reference) : compiled.status();
+        compiled.ok() ? RunOnce(**compiled, candidate.prepared.cut, reference, options.arithmetic)
+                      : compiled.status();
     if (ran.ok()) {
       owned.push_back(*std::move(compiled));
       kept.push_back(std::move(candidate));
@@ -81,9 +85,10 @@ absl::StatusOr<timing::EndToEndResult> RunAll(
   *candidates = std::move(kept);
   std::vector<kernels::Executable*> executables;
   for (const auto& executable : owned) executables.push_back(executable.get());
-  const timing::EndToEndOptions options{.least_gain = kLeastGain};
-  const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(threads);
-  return timing::MeasureEndToEnd(executables, options, *probe, stop);
+  const timing::EndToEndOptions measuring{.budget_seconds = options.seconds,
+                                          .least_gain = kLeastGain};
+  const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(options.threads);
+  return timing::MeasureEndToEnd(executables, measuring, *probe, stop);
 }
 
 // The candidate with the smallest ratio among those that are surely faster, also by the medians
@@ -144,11 +149,11 @@ absl::Status KeepVerified(verify::Checker& checker, const StopCondition& stop,
 absl::StatusOr<Decision> DecideByRunning(
     const Prepared& original, const std::vector<model::Tensor>& inputs,
     const verify::Reference* reference, kernels::Backend& backend, const kernels::PlanChoice& plans,
-    int threads, const StopCondition& stop, std::vector<Packaged>* candidates,
+    const MeasureOptions& options, const StopCondition& stop, std::vector<Packaged>* candidates,
     std::vector<std::string>* failures) {
   absl::StatusOr<timing::EndToEndResult> ran;
   timing::RunInLane([&] {
-    ran = RunAll(original, inputs, reference, backend, plans, threads, stop, candidates, failures);
+    ran = RunAll(original, inputs, reference, backend, plans, options, stop, candidates, failures);
   });
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result, std::move(ran));
   Decision decision;

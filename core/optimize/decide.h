@@ -33,15 +33,21 @@ struct Decision {
   bool by_estimates = false;         // nothing gains by measured kernels alone
 };
 
+// How a device is measured.
+struct MeasureOptions {
+  int threads = 1;
+  double seconds = 30;  // of all graphs together, at most
+  verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
+};
+
 // By running the original and all candidates end to end, interleaved, on `inputs` (those of
 // original.cut; where there is a `reference`, its first ones, and what comes out is compared with
-// it), kernels by `plans`. Fills in `measured` of all. Without candidates the original is
-// measured alone. Candidates that the backend cannot run are thrown away; `failures` gets a line
-// for each.
+// it), kernels by `plans`. Fills in `measured` of all. Without candidates the original is measured
+// alone. Candidates that the backend cannot run are thrown away; `failures` gets a line for each.
 absl::StatusOr<Decision> DecideByRunning(
     const Prepared& original, const std::vector<model::Tensor>& inputs,
     const verify::Reference* reference, kernels::Backend& backend, const kernels::PlanChoice& plans,
-    int threads, const StopCondition& stop, std::vector<Packaged>* candidates,
+    const MeasureOptions& options, const StopCondition& stop, std::vector<Packaged>* candidates,
     std::vector<std::string>* failures);
 
 // By predicted cost: for devices where nothing can be run. A candidate whose gain rests on

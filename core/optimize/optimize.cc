@@ -16,6 +16,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/domain/facts.h"
+#include "core/kernels/cuda/cuda_backend.h"
 #include "core/kernels/partition.h"
 #include "core/onnx/writer.h"
 #include "core/optimize/candidates.h"
@@ -395,6 +396,22 @@ class Run {
     }
   }
 
+  // A short search does not want to be measured for long, but a few seconds it takes.
+  MeasureOptions MeasuringOptions() const {
+    constexpr double kLeastSeconds = 10;
+    MeasureOptions measuring{.threads = threads_};
+    measuring.seconds =
+        std::min(measuring.seconds, std::max(kLeastSeconds, options_.budget_seconds));
+    const std::optional<kernels::cuda::CudaDevice> gpu =
+        kernels::cuda::ParseCudaDevice(options_.device);
+    if (gpu.has_value()) {
+      measuring.arithmetic = gpu->policy == kernels::cuda::MathPolicy::kTf32
+                                 ? verify::DeviceArithmetic::kTf32
+                                 : verify::DeviceArithmetic::kFloat32;
+    }
+    return measuring;
+  }
+
   absl::Status Measure() {
     const verify::Reference* const reference =
         checker_.has_value() ? &checker_->measured() : nullptr;
@@ -404,7 +421,7 @@ class Run {
     std::vector<std::string> failures;
     absl::StatusOr<Decision> decision =
         DecideByRunning(original_, inputs, reference, *device_->backend(), device_->plans(),
-                        threads_, stop_, &packaged_, &failures);
+                        MeasuringOptions(), stop_, &packaged_, &failures);
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     for (const std::string& failure : failures) {
       NoteFailure("a candidate could not be run and was thrown away", absl::InternalError(failure));

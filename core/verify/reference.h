@@ -31,6 +31,13 @@ struct Verdict {
   int64_t element = -1;  // row-major, in the output; -1: none
 };
 
+// How a device computes float32, which bounds how far off its results may be.
+enum class DeviceArithmetic {
+  kHost,     // a CPU: operands of narrow types are widened, and nothing tighter is asked of it
+  kFloat32,  // a GPU that keeps float32
+  kTf32,     // a GPU that rounds operands of products to TF32
+};
+
 // One thread at a time. The graph must outlive it.
 class Reference {
  public:
@@ -55,9 +62,13 @@ class Reference {
   absl::StatusOr<Verdict> Check(const CutGraph& candidate, int threads, const StopCondition& stop);
 
   // What a device computed for `candidate` from inputs(0): `outputs` are `values` of its graph.
-  // INTERNAL naming the output that is so far off that a kernel must be wrong: no rounding is.
-  absl::Status CheckRun(const CutGraph& candidate, const std::vector<model::ValueId>& values,
-                        const std::vector<model::Tensor>& outputs) const;
+  // Returns the largest RelativeNorm of an output. INTERNAL naming the output that is so far off
+  // that a kernel must be wrong: a tile of it may be lost. What rounding comes to over a deep
+  // network depends on the narrowest type and on the device.
+  absl::StatusOr<double> CheckRun(const CutGraph& candidate,
+                                  const std::vector<model::ValueId>& values,
+                                  const std::vector<model::Tensor>& outputs,
+                                  DeviceArithmetic arithmetic) const;
 
   // The inputs of set `index`, in the order of the original's inputs.
   const std::vector<model::Tensor>& inputs(int index) const { return sets_[index].inputs; }

@@ -31,7 +31,8 @@ class DecideByRunningTest : public testing::Test {
 
   absl::StatusOr<Decision> Decide() {
     return DecideByRunning(original_, verify::RandomInputs(original_.cut.graph, 1), reference_,
-                           *backend_, {}, 1, StopCondition(&token_), &candidates_, &failures_);
+                           *backend_, {}, options_, StopCondition(&token_), &candidates_,
+                           &failures_);
   }
 
   kernels::fake::FakeClock clock_;
@@ -41,6 +42,7 @@ class DecideByRunningTest : public testing::Test {
                                        b: float32[4096] = Erf(a)
                                        y: float32[4096] = Erf(b))");
   const verify::Reference* reference_ = nullptr;
+  MeasureOptions options_;
   CancelToken token_;
   std::vector<Packaged> candidates_;
   std::vector<std::string> failures_;
@@ -78,6 +80,25 @@ TEST_F(DecideByRunningTest, WhoeverComputesSomethingElseLeaves) {
   ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_THAT(failures_, ElementsAre(HasSubstr("a kernel of this device is wrong: output y")));
   EXPECT_EQ(candidates_.size(), 1);
+}
+
+// Off by a fiftieth of the norm, as where a tile is lost: that no rounding of float32 comes to, but
+// products of operands that are rounded to TF32 may, over a deep network.
+TEST_F(DecideByRunningTest, HowFarOffIsWrongDependsOnTheDevice) {
+  original_ = PreparedFrom("y: float32[4096] = Neg(x)");
+  const auto reference = verify::Reference::Create(original_.cut, 1, 1, 1, StopCondition(), {});
+  ASSERT_TRUE(reference.ok());
+  reference_ = &*reference;
+  using Arithmetic = verify::DeviceArithmetic;
+  for (const auto arithmetic : {Arithmetic::kHost, Arithmetic::kFloat32, Arithmetic::kTf32}) {
+    options_.arithmetic = arithmetic;
+    candidates_.clear();
+    candidates_.emplace_back().prepared = PreparedFrom(R"(const most: float32[] = [0.98]
+                                                          n: float32[4096] = Neg(x)
+                                                          y: float32[4096] = Mul(n, most))");
+    ASSERT_TRUE(Decide().ok());
+    EXPECT_EQ(candidates_.size(), arithmetic == Arithmetic::kFloat32 ? 0 : 1);
+  }
 }
 
 // A kernel of a graph, by its operator.
