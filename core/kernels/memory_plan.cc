@@ -12,6 +12,15 @@
 namespace quotient::kernels {
 namespace {
 
+// Whether an operand that is computed has the elements of the kernel's first output, in the same
+// order in memory.
+bool LiesAsOutput(const KernelSpec& spec, const Operand& operand) {
+  const Operand& output = spec.outputs[0];
+  return !operand.constant && operand.type.dtype != model::DType::kUndefined &&
+         operand.type.dims() == output.type.dims() &&
+         SameMemory(output.type, operand.layout, output.layout);
+}
+
 // A piece of memory that one or more slots lie in.
 struct Buffer {
   int64_t bytes = 0;
@@ -113,34 +122,22 @@ class Planner {
   // forbids it.
   int InPlace(const KernelGroup& group, int index) const {
     const KernelSpec& spec = group.spec;
-    const ElementwiseNode main{spec.op, spec.attributes, spec.inputs, spec.outputs[0].type};
-    if (IsContraction(spec.op) || !IsChainNode(main)) return -1;
     const std::vector<Operand> operands = AllOperands(spec);
     int found = -1;
     for (size_t k = 0; k < operands.size() && found < 0; ++k) {
-      if (!ReadsDensely(group, operands, k)) continue;
+      if (!group.operands[k].valid() || !MayOverwrite(spec, k)) continue;
       const auto [buffer, offset] = where_.at(SlotOf(group.operands[k], operands[k]));
       const Buffer& candidate = buffers_[buffer];
-      if (candidate.is_input || candidate.last > index || offset != 0 ||
-          candidate.bytes != StorageBytes(spec.outputs[0].type, spec.storage)) {
-        continue;
-      }
+      const bool is_whole = candidate.bytes == StorageBytes(operands[k].type, spec.storage);
+      if (candidate.is_input || candidate.last > index || offset != 0 || !is_whole) continue;
       found = buffer;
     }
     for (size_t k = 0; k < operands.size() && found >= 0; ++k) {
       if (!group.operands[k].valid() || operands[k].constant) continue;
       const auto [buffer, offset] = where_.at(SlotOf(group.operands[k], operands[k]));
-      if (buffer == found && (offset != 0 || !ReadsDensely(group, operands, k))) return -1;
+      if (buffer == found && (offset != 0 || !LiesAsOutput(spec, operands[k]))) return -1;
     }
     return found;
-  }
-
-  static bool ReadsDensely(const KernelGroup& group, const std::vector<Operand>& operands,
-                           size_t k) {
-    const Operand& output = group.spec.outputs[0];
-    return group.operands[k].valid() && !operands[k].constant &&
-           operands[k].type.dims() == output.type.dims() &&
-           SameMemory(output.type, operands[k].layout, output.layout);
   }
 
   int AddBuffer(int64_t bytes, int first, int last) {
@@ -185,6 +182,14 @@ class Planner {
 
 Slot SlotOf(model::ValueId id, const Operand& operand) {
   return {id, CanonicalLayout(operand.type, operand.layout)};
+}
+
+bool MayOverwrite(const KernelSpec& spec, size_t operand) {
+  const ElementwiseNode main{spec.op, spec.attributes, spec.inputs, spec.outputs[0].type};
+  if (IsContraction(spec.op) || !IsChainNode(main)) return false;
+  const Operand read = AllOperands(spec)[operand];
+  return LiesAsOutput(spec, read) &&
+         StorageBytes(read.type, spec.storage) == StorageBytes(spec.outputs[0].type, spec.storage);
 }
 
 MemoryPlan PlanMemory(const std::vector<KernelGroup>& groups,

@@ -29,6 +29,10 @@ struct MemoryPlan {
   int64_t arena_bytes = 0;
 };
 
+// Whether a kernel may write its first output over that operand of AllOperands, if nobody needs it
+// any more: element-wise kernels read every block of their dense operands before they write it.
+bool MayOverwrite(const KernelSpec& spec, size_t operand);
+
 // Values that no group writes are inputs: each has a buffer of its own. `kept` are read after the
 // last kernel has run.
 MemoryPlan PlanMemory(const std::vector<KernelGroup>& groups,

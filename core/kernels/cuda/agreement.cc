@@ -5,11 +5,14 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "core/base/reason.h"
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/device_memory.h"
 #include "core/kernels/cuda/pack.h"
+#include "core/kernels/memory_plan.h"
 #include "core/kernels/random_operand.h"
 
 namespace quotient::kernels::cuda {
@@ -53,10 +56,16 @@ bool Agree(const Outputs& a, const Outputs& b) {
 
 class Comparison {
  public:
-  Comparison(const KernelSpec& spec, Gpu* gpu)
-      : spec_(spec), operands_(AllOperands(spec)), gpu_(*gpu), memory_(gpu) {}
+  Comparison(const KernelSpec& spec, Gpu* gpu, RunJournal* journal)
+      : spec_(spec), operands_(AllOperands(spec)), gpu_(*gpu), journal_(journal), memory_(gpu) {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (!overwritten_.has_value() && MayOverwrite(spec, i)) overwritten_ = i;
+    }
+  }
 
-  bool worth_it() const { return IsSmall(spec_, operands_); }
+  bool IsWorthIt(size_t ways) const {
+    return IsSmall(spec_, operands_) && (ways > 1 || overwritten_.has_value());
+  }
 
   absl::Status MakeData(int64_t workspace_bytes) {
     Rng rng(3);
@@ -76,13 +85,32 @@ class Comparison {
     return absl::OkStatus();
   }
 
+  // INTERNAL for a kernel that computes something else where it writes over an operand.
   absl::StatusOr<Outputs> Run(const PreparedKernel& kernel) {
+    QUOTIENT_ASSIGN_OR_RETURN(const Outputs outputs, RunOn(kernel, bindings_));
+    if (!overwritten_.has_value()) return outputs;
+    PreparedKernel::Bindings in_place = bindings_;
+    in_place.outputs[0] = bindings_.operands[*overwritten_];
+    const absl::StatusOr<Outputs> again = RunOn(kernel, in_place);
+    const std::vector<std::byte> before =
+        Pack(*tensors_[*overwritten_], operands_[*overwritten_].layout);
+    QUOTIENT_RETURN_IF_ERROR(gpu_.Upload(bindings_.operands[*overwritten_], before.data(),
+                                         static_cast<int64_t>(before.size())));
+    QUOTIENT_RETURN_IF_ERROR(again.status());
+    if (!Agree(outputs, *again)) {
+      return absl::InternalError(
+          absl::StrCat("it computes something else where it writes over operand ", *overwritten_));
+    }
+    return outputs;
+  }
+
+ private:
+  absl::StatusOr<Outputs> RunOn(const PreparedKernel& kernel, PreparedKernel::Bindings bindings) {
     DeviceMemory constants(&gpu_);
     std::vector<const model::Tensor*> tensors;
     for (const std::optional<model::Tensor>& tensor : tensors_) {
       tensors.push_back(tensor.has_value() ? &*tensor : nullptr);
     }
-    PreparedKernel::Bindings bindings = bindings_;
     for (const PackedConstant& constant : kernel.program().constants) {
       QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress address,
                                 constants.Upload(Pack(constant, tensors)));
@@ -93,12 +121,13 @@ class Comparison {
     kernel.AppendSteps(bindings, &steps);
     if (!steps.empty()) {
       QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay, gpu_.Capture(steps));
-      QUOTIENT_RETURN_IF_ERROR(replay->Run().status());
+      const std::string name = JournalName(KernelKey(spec_), kernel.name());
+      QUOTIENT_RETURN_IF_ERROR(
+          RunByJournal(journal_, gpu_, {name}, [&] { return replay->Run(); }).status());
     }
-    return ReadOutputs();
+    return ReadOutputs(bindings);
   }
 
- private:
   absl::Status PoisonOutputs() {
     for (size_t i = 0; i < spec_.outputs.size(); ++i) {
       const std::vector<std::byte> poison(static_cast<size_t>(BytesOf(spec_.outputs[i])),
@@ -110,13 +139,13 @@ class Comparison {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Outputs> ReadOutputs() {
+  absl::StatusOr<Outputs> ReadOutputs(const PreparedKernel::Bindings& bindings) {
     Outputs outputs;
     for (size_t i = 0; i < spec_.outputs.size(); ++i) {
       std::vector<std::byte> bytes(static_cast<size_t>(BytesOf(spec_.outputs[i])));
       if (bytes.empty()) continue;
       QUOTIENT_RETURN_IF_ERROR(
-          gpu_.Download(bytes.data(), bindings_.outputs[i], static_cast<int64_t>(bytes.size())));
+          gpu_.Download(bytes.data(), bindings.outputs[i], static_cast<int64_t>(bytes.size())));
       outputs.push_back(Unpack(spec_.outputs[i], bytes).AsDoubles());
     }
     return outputs;
@@ -125,13 +154,15 @@ class Comparison {
   const KernelSpec& spec_;
   const std::vector<Operand> operands_;
   Gpu& gpu_;
+  RunJournal* const journal_;
   DeviceMemory memory_;
+  std::optional<size_t> overwritten_;  // the operand that graphs may have the output written over
   std::vector<std::optional<model::Tensor>> tensors_;
   PreparedKernel::Bindings bindings_;
 };
 
 // A way that cannot run must not take the others along: it leaves `kernels`, to which the result is
-// parallel. An error only if none of them runs.
+// parallel. An error only if none of them runs, or if the GPU is lost.
 absl::StatusOr<std::vector<Outputs>> OutputsOfThoseThatRun(
     const KernelSpec& spec, Comparison& comparison,
     std::vector<std::shared_ptr<const PreparedKernel>>* kernels) {
@@ -140,6 +171,7 @@ absl::StatusOr<std::vector<Outputs>> OutputsOfThoseThatRun(
   absl::Status failure;
   for (auto& kernel : *kernels) {
     absl::StatusOr<Outputs> computed = comparison.Run(*kernel);
+    if (GetReason(computed.status()) == Reason::kDeviceLost) return computed.status();
     failure.Update(computed.status());
     if (computed.ok()) {
       outputs.push_back(*std::move(computed));
@@ -157,9 +189,10 @@ absl::StatusOr<std::vector<Outputs>> OutputsOfThoseThatRun(
 }  // namespace
 
 absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> ThoseThatAgree(
-    const KernelSpec& spec, std::vector<std::shared_ptr<const PreparedKernel>> kernels, Gpu* gpu) {
-  Comparison comparison(spec, gpu);
-  if (kernels.size() < 2 || !comparison.worth_it()) return kernels;
+    const KernelSpec& spec, std::vector<std::shared_ptr<const PreparedKernel>> kernels, Gpu* gpu,
+    RunJournal* journal) {
+  Comparison comparison(spec, gpu, journal);
+  if (!comparison.IsWorthIt(kernels.size())) return kernels;
   int64_t workspace_bytes = 0;
   for (const auto& kernel : kernels) {
     workspace_bytes = std::max(workspace_bytes, kernel->workspace_bytes());

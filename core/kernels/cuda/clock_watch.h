@@ -1,27 +1,51 @@
 #pragma once
 
-// Tells replays of something that ran at its usual clock from those that ran throttled.
+// Tells replays of something that ran at its usual clock from those that ran throttled, or before
+// the GPU was awake.
 
-#include <algorithm>
-
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/cuda/gpu.h"
 
 namespace quotient::kernels::cuda {
 
+// The clock of one GPU's multiprocessors. To ask for it takes longer than many replays do, so an
+// answer is good for a while. Thread-safe.
+class GpuClock {
+ public:
+  struct Look {
+    int mhz = 0;           // 0: nobody tells
+    bool is_awake = true;  // The GPU is at work, and not at the clock at which it idles.
+  };
+
+  explicit GpuClock(Gpu* gpu) : gpu_(*gpu) {}
+
+  // The clock at `now`, or up to kInterval earlier.
+  Look At(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  static constexpr absl::Duration kInterval = absl::Milliseconds(5);
+
+ private:
+  Gpu& gpu_;
+  absl::Mutex mutex_;
+  absl::Time asked_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  int mhz_ ABSL_GUARDED_BY(mutex_) = 0;
+  int looks_at_this_clock_ ABSL_GUARDED_BY(mutex_) = 0;  // in a row
+};
+
 // Of one kernel, or one graph: how fast a GPU runs depends on what it runs. One thread.
 class ClockWatch {
  public:
-  // A reading counts unless its clock was more than a twentieth below the fastest one seen so far.
-  // Where nobody tells the clock, all count.
-  DeviceReading Judge(const Reading& reading) {
-    constexpr double kShare = 0.95;
-    fastest_mhz_ = std::max(fastest_mhz_, reading.clock_mhz);
-    const bool known = reading.clock_mhz > 0;
-    return {reading.us, !known || reading.clock_mhz >= kShare * fastest_mhz_};
-  }
+  explicit ClockWatch(GpuClock* clock) : clock_(*clock) {}
+
+  // A reading counts unless the GPU was not awake yet, or its clock was more than a twentieth below
+  // the fastest one seen so far. Where nobody tells the clock, all count.
+  DeviceReading Judge(const Reading& reading);
 
  private:
+  GpuClock& clock_;
   int fastest_mhz_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/agreement.h"
+#include "core/kernels/cuda/clock_watch.h"
 #include "core/kernels/cuda/code_cache.h"
 #include "core/kernels/cuda/constant_pool.h"
 #include "core/kernels/cuda/executable.h"
@@ -16,6 +17,7 @@
 #include "core/kernels/cuda/kernel_library.h"
 #include "core/kernels/cuda/plugin.h"
 #include "core/kernels/cuda/random_pool.h"
+#include "core/kernels/cuda/run_journal.h"
 #include "core/kernels/cuda/timed_kernel.h"
 
 namespace quotient::kernels::cuda {
@@ -30,7 +32,11 @@ class CudaBackend : public Backend {
         cache_(std::move(cache)),
         gpu_(std::move(gpu)),
         fingerprint_(GpuFingerprint(gpu_->facts(), options.policy)),
-        library_(gpu_.get(), options.policy),
+        journal_(options.cache_directory.empty()
+                     ? nullptr
+                     : OpenRunJournal(options.cache_directory, fingerprint_.text)),
+        clock_(gpu_.get()),
+        library_(gpu_.get(), options.policy, journal_.get()),
         constants_(gpu_.get()),
         pool_(gpu_.get()) {}
 
@@ -46,14 +52,15 @@ class CudaBackend : public Backend {
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const override {
     QUOTIENT_ASSIGN_OR_RETURN(auto prepared, library_.All(spec));
-    QUOTIENT_ASSIGN_OR_RETURN(prepared, ThoseThatAgree(spec, std::move(prepared), gpu_.get()));
-    return NewTimedKernels(spec, prepared, gpu_.get(), &pool_);
+    QUOTIENT_ASSIGN_OR_RETURN(
+        prepared, ThoseThatAgree(spec, std::move(prepared), gpu_.get(), journal_.get()));
+    return NewTimedKernels(spec, prepared, {gpu_.get(), &pool_, &clock_, journal_.get()});
   }
 
   absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(const model::Graph& graph,
                                                            const PlanChoice& plans) const override {
     return CompileExecutable(graph, partition_, plans, options_.lanes,
-                             {gpu_.get(), &library_, &constants_});
+                             {gpu_.get(), &library_, &constants_, &clock_, journal_.get()});
   }
 
  private:
@@ -62,7 +69,9 @@ class CudaBackend : public Backend {
   const std::unique_ptr<Gpu> gpu_;
   const DeviceFingerprint fingerprint_;
   const PartitionOptions partition_{.storage = Storage::kNative, .fuses_attention = true};
+  const std::unique_ptr<RunJournal> journal_;  // null: nobody keeps one
   // Thread-safe all: what they keep changes no result.
+  mutable GpuClock clock_;
   mutable KernelLibrary library_;
   mutable ConstantPool constants_;
   mutable RandomPool pool_;

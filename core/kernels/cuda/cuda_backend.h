@@ -19,8 +19,9 @@ struct CudaOptions {
   // Kernels of a graph that do not need each other run beside each other on up to that many
   // streams. Costs are sums, so one is what they predict.
   int lanes = 1;
-  // A folder for what is compiled (OpenCodeCache); "": the next process compiles it again. For
-  // GPUs of the machine.
+  // A folder for what is compiled (OpenCodeCache, for GPUs of the machine) and for the names of
+  // kernels that no process came back from (OpenRunJournal); "": the next process compiles, and
+  // meets, them again.
   std::string cache_directory;
 };
 

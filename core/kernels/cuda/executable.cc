@@ -13,7 +13,6 @@
 #include "absl/strings/str_join.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/cuda/clock_watch.h"
 #include "core/kernels/cuda/device_memory.h"
 #include "core/kernels/cuda/lanes.h"
 #include "core/kernels/cuda/pack.h"
@@ -41,7 +40,9 @@ class GraphExecutable : public Executable {
       : gpu_(*shared.gpu),
         library_(*shared.library),
         constants_(*shared.constants),
-        memory_(shared.gpu) {}
+        journal_(shared.journal),
+        memory_(shared.gpu),
+        clock_(shared.clock) {}
 
   absl::Status Build(const Graph& graph, const PartitionOptions& partition, const PlanChoice& plans,
                      int lanes) {
@@ -72,7 +73,10 @@ class GraphExecutable : public Executable {
 
   absl::Status Run() override {
     if (replay_ == nullptr) return absl::OkStatus();  // nothing to run
-    QUOTIENT_ASSIGN_OR_RETURN(const Reading reading, replay_->Run());
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const Reading reading,
+        RunByJournal(journal_, gpu_, journal_names_, [this] { return replay_->Run(); }));
+    journal_names_.clear();  // all of them have come back
     reading_ = clock_.Judge(reading);
     return absl::OkStatus();
   }
@@ -118,6 +122,7 @@ class GraphExecutable : public Executable {
     Group added;
     QUOTIENT_ASSIGN_OR_RETURN(added.kernel,
                               library_.Get(group.spec, plans ? plans(group.spec) : ""));
+    journal_names_.push_back(JournalName(KernelKey(group.spec), added.kernel->name()));
     const std::vector<Operand> operands = AllOperands(group.spec);
     for (size_t i = 0; i < operands.size(); ++i) {
       const ValueId id = group.operands[i];
@@ -220,12 +225,14 @@ class GraphExecutable : public Executable {
   Gpu& gpu_;
   KernelLibrary& library_;
   ConstantPool& constants_;
+  RunJournal* const journal_;  // may be null
   GraphBorder border_;
   DeviceMemory memory_;
   std::map<ValueId, DeviceAddress> input_buffers_;
   std::map<Slot, DeviceAddress> addresses_;
   std::map<std::string, std::shared_ptr<const Buffer>> packed_;
   std::vector<Group> groups_;
+  std::vector<std::string> journal_names_;    // of the kernels; none once they have run
   std::vector<Port<DeviceAddress>> inputs_;   // parallel to border_.inputs
   std::vector<Port<DeviceAddress>> outputs_;  // parallel to border_.outputs
   std::unique_ptr<Replay> replay_;            // after what it launches

@@ -6,9 +6,11 @@
 
 #include "absl/status/statusor.h"
 #include "core/kernels/backend.h"
+#include "core/kernels/cuda/clock_watch.h"
 #include "core/kernels/cuda/constant_pool.h"
 #include "core/kernels/cuda/gpu.h"
 #include "core/kernels/cuda/kernel_library.h"
+#include "core/kernels/cuda/run_journal.h"
 #include "core/model/graph.h"
 
 namespace quotient::kernels::cuda {
@@ -18,6 +20,8 @@ struct SharedParts {
   Gpu* gpu;
   KernelLibrary* library;
   ConstantPool* constants;
+  GpuClock* clock;
+  RunJournal* journal;  // may be null
 };
 
 // `lanes`: kernels that do not need each other run beside each other on up to that many. Errors

@@ -8,7 +8,7 @@ namespace quotient::kernels::cuda {
 
 // Goes up when kernels of ours change, or what there is besides: timings of older ones are not
 // taken for theirs then, nor the best of fewer ways for the best.
-inline constexpr int kKernelsVersion = 2;
+inline constexpr int kKernelsVersion = 3;
 
 // "strict32", "tf32"
 const char* PolicyName(MathPolicy policy);

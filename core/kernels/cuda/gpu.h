@@ -93,7 +93,6 @@ struct Step {
 // How long a replay took, by the device's own clock.
 struct Reading {
   double us = 0;
-  int clock_mhz = 0;  // of the multiprocessors just after it; 0: NVML is missing
 };
 
 // A captured sequence. One thread at a time.
@@ -115,6 +114,9 @@ class Gpu {
   // DEVICE_LOST, with what CUDA said first, once that is of the kind that no process outlives: an
   // illegal address, a failed launch, memory beyond correction. Every call fails from then on.
   virtual absl::Status health() const = 0;
+
+  // Of the multiprocessors, now, in MHz; 0: NVML is missing. May take longer than a replay.
+  virtual int ClockMhz() = 0;
 
   // At an address that is a multiple of 256. RESOURCE_EXHAUSTED.
   virtual absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) = 0;
@@ -153,6 +155,10 @@ class DnnChecker {
   virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) = 0;
   // Builds the plan as far as a machine without a driver can: precompiled engines completely.
   virtual absl::Status Build(const DnnGraph& graph, const std::string& plan) = 0;
+  // Builds it, and executes it without a handle on `buffers` addresses that are none: what cuDNN
+  // says to that. It looks at the buffers first, so that a wrong number of them is told.
+  virtual absl::Status ExecuteWithoutHandle(const DnnGraph& graph, const std::string& plan,
+                                            int buffers) = 0;
 };
 
 // What the shared library offers. `cache` keeps what is compiled; null: nothing does. Borrowed.

@@ -21,6 +21,19 @@ absl::Status None(const std::string& key) {
   return absl::UnimplementedError(absl::StrCat("no kernel for ", key));
 }
 
+// Not that there is none: what is barred may be mended by another version of its library.
+absl::Status Barred(const std::string& key) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(key, ": a process did not come back from any of its kernels"));
+}
+
+absl::Status InTrouble(const std::string& key, const Way& way, const absl::Status& status) {
+  const std::string message =
+      absl::StrCat(key, ": ", way.name(), " cannot be prepared: ", std::string(status.message()));
+  Log().warn("{}", message);
+  return absl::Status(status.code(), message);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> KernelLibrary::All(
@@ -29,12 +42,12 @@ absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> KernelLibrary
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<Way> ways, WaysOf(spec, key));
   std::vector<std::shared_ptr<const PreparedKernel>> kernels;
   absl::Status failure = None(key);
-  for (Way& way : ways) {
-    auto kernel = Prepare(key, std::move(way));
+  for (const Way& way : ways) {
+    auto kernel = Prepare(key, way);
     if (kernel.ok()) {
       kernels.push_back(*std::move(kernel));
     } else if (!absl::IsUnimplemented(kernel.status())) {
-      failure = kernel.status();
+      failure = InTrouble(key, way, kernel.status());
     }
   }
   if (kernels.empty()) return failure;
@@ -47,7 +60,7 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Get(const K
   if (!name.empty()) {
     for (const Program& program : Lower(spec, policy_)) {
       std::optional<Way> way = WayOf(program, name);
-      if (!way.has_value()) continue;
+      if (!way.has_value() || IsBarred(key, *way)) continue;
       auto kernel = Prepare(key, *std::move(way));
       if (kernel.ok()) return kernel;
     }
@@ -55,10 +68,10 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Get(const K
   }
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<Way> ways, WaysOf(spec, key));
   absl::Status failure = None(key);
-  for (Way& way : ways) {
-    auto kernel = Prepare(key, std::move(way));
+  for (const Way& way : ways) {
+    auto kernel = Prepare(key, way);
     if (kernel.ok()) return kernel;
-    if (!absl::IsUnimplemented(kernel.status())) failure = kernel.status();
+    if (!absl::IsUnimplemented(kernel.status())) failure = InTrouble(key, way, kernel.status());
   }
   return failure;
 }
@@ -71,6 +84,8 @@ absl::StatusOr<std::vector<Way>> KernelLibrary::WaysOf(const KernelSpec& spec,
     if (found != ways_.end()) return found->second;
   }
   QUOTIENT_ASSIGN_OR_RETURN(Ways ways, WaysToRun(spec, policy_, gpu_, kMostPlans));
+  const auto barred = std::erase_if(ways.list, [&](const Way& way) { return IsBarred(key, way); });
+  if (barred > 0 && ways.list.empty()) return Barred(key);
   if (!ways.failure.ok()) {  // for once: it is asked again the next time
     Log().warn("{}: {}", key, std::string(ways.failure.message()));
     return std::move(ways.list);
@@ -78,6 +93,10 @@ absl::StatusOr<std::vector<Way>> KernelLibrary::WaysOf(const KernelSpec& spec,
   const absl::MutexLock lock(&mutex_);
   if (ways_.size() >= kMostKept) ways_.clear();
   return ways_.insert_or_assign(key, std::move(ways.list)).first->second;
+}
+
+bool KernelLibrary::IsBarred(const std::string& key, const Way& way) const {
+  return journal_ != nullptr && journal_->IsBarred(JournalName(key, way.name()));
 }
 
 absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Prepare(const std::string& key,

@@ -1,12 +1,16 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <initializer_list>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/plugin.h"
@@ -44,15 +48,34 @@ absl::StatusOr<std::string> FindPlugin() {
       " names another place). It is built where CUDA 13, cuDNN 9 and cudnn-frontend are found."));
 }
 
-// dlerror() names what is missing, but not what to do about it.
+bool Says(absl::string_view reason, std::initializer_list<absl::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](absl::string_view word) { return absl::StrContains(reason, word); });
+}
+
+// dlerror() names the file or the symbol that is missing. What to do about it differs: a library
+// has to be found, or another version of it has to be installed.
 absl::Status DoesNotLoad(const std::string& path) {
-  const char* reason = dlerror();
-  return NotPresent(absl::StrCat(
-      "the CUDA plug-in does not load: ", reason != nullptr ? reason : path,
-      ". It needs cuDNN 9 and, of CUDA 13, cuBLASLt and NVRTC where the dynamic linker finds them: "
-      "install them, or name their folder in LD_LIBRARY_PATH. ",
-      std::getenv(kVariable) != nullptr ? absl::StrCat(kVariable, " says that it is ", path, ".")
-                                        : ""));
+  const char* error = dlerror();
+  const std::string reason = error != nullptr ? error : path;
+  const std::string named = std::getenv(kVariable) != nullptr
+                                ? absl::StrCat(" ", kVariable, " says that it is ", path, ".")
+                                : "";
+  if (Says(reason, {"undefined symbol", "symbol lookup error", "' not found"})) {
+    return NotPresent(
+        absl::StrCat(kSymbolMissing, reason,
+                     ". The plug-in was built for CUDA 13 and cuDNN 9, and a library of "
+                     "theirs that the dynamic linker finds here is older: update it.",
+                     named));
+  }
+  if (Says(reason, {"cannot open shared object file"})) {
+    return NotPresent(absl::StrCat(
+        kLibraryMissing, reason,
+        ". It needs cuDNN 9 and, of CUDA 13, cuBLASLt and NVRTC where the "
+        "dynamic linker finds them: install them, or name their folder in LD_LIBRARY_PATH.",
+        named));
+  }
+  return NotPresent(absl::StrCat("the CUDA plug-in does not load: ", reason, ".", named));
 }
 
 // The address of a function that the library exports; null if it does not.

@@ -15,13 +15,19 @@ namespace quotient::kernels::cuda {
 inline constexpr char kBuildIdSymbol[] = "quotient_cuda_build_id";      // const char* ()
 inline constexpr char kNewPluginSymbol[] = "quotient_cuda_new_plugin";  // Plugin* (); the caller's
 
+// How messages of LoadPlugin and OpenGpu begin, after which it is told what is missing. A driver or
+// a GPU that is missing has neither beginning.
+inline constexpr char kLibraryMissing[] = "a library that the CUDA plug-in needs is missing: ";
+inline constexpr char kSymbolMissing[] =
+    "a library that the CUDA plug-in needs is there in another version: ";
+
 // Names version and compiler: what has to be the same on both sides.
 std::string PluginBuildId();
 
 // Loads the plug-in at the first call, whose outcome stays; it is never unloaded. From
 // $QUOTIENT_CUDA_PLUGIN if that is set, else from beside the program, or ../lib from there.
 // DEVICE_NOT_PRESENT where there is none, or where a library that it needs (cuDNN, cuBLASLt, NVRTC)
-// is missing: the message names it. Thread-safe.
+// is missing or too old: the message names it. Thread-safe.
 absl::StatusOr<Plugin*> LoadPlugin();
 
 // What LoadPlugin does once it has found the file. DEVICE_NOT_PRESENT, too, if that is no plug-in

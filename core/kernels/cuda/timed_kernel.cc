@@ -26,10 +26,11 @@ constexpr int64_t kCaches = 4;
 // What all ways to run a kernel have in common: operands that stay where they are, outputs, and
 // room for what they need besides.
 struct SharedData {
-  SharedData(Gpu* gpu, RandomPool* pool) : gpu(*gpu), pool(*pool), memory(gpu) {}
+  explicit SharedData(const TimingParts& parts)
+      : parts(parts), gpu(*parts.gpu), memory(parts.gpu) {}
 
+  const TimingParts parts;
   Gpu& gpu;
-  RandomPool& pool;
   DeviceMemory memory;
   PreparedKernel::Bindings bindings;  // all but constants, and operands that rotate
 };
@@ -39,9 +40,9 @@ bool Rotates(const Operand& operand, const Gpu& gpu) {
 }
 
 absl::StatusOr<std::shared_ptr<const SharedData>> MakeSharedData(const KernelSpec& spec,
-                                                                 int64_t workspace_bytes, Gpu* gpu,
-                                                                 RandomPool* pool) {
-  auto data = std::make_shared<SharedData>(gpu, pool);
+                                                                 int64_t workspace_bytes,
+                                                                 const TimingParts& parts) {
+  auto data = std::make_shared<SharedData>(parts);
   for (const Operand& output : spec.outputs) {
     QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress address, data->memory.Allocate(BytesOf(output)));
     data->bindings.outputs.push_back(address);
@@ -50,7 +51,8 @@ absl::StatusOr<std::shared_ptr<const SharedData>> MakeSharedData(const KernelSpe
   const std::vector<Operand> operands = AllOperands(spec);
   for (size_t i = 0; i < operands.size(); ++i) {
     DeviceAddress& address = data->bindings.operands.emplace_back(0);
-    if (operands[i].constant || BytesOf(operands[i]) == 0 || Rotates(operands[i], *gpu)) continue;
+    if (operands[i].constant || BytesOf(operands[i]) == 0 || Rotates(operands[i], data->gpu))
+      continue;
     QUOTIENT_ASSIGN_OR_RETURN(address, data->memory.Upload(RandomOperand(spec, i, rng).bytes()));
   }
   QUOTIENT_ASSIGN_OR_RETURN(data->bindings.workspace, data->memory.Allocate(workspace_bytes));
@@ -65,13 +67,30 @@ struct Rotating {
   int64_t offset;
 };
 
-// What rotates together over a region of the pool.
+// What rotates together over a region of the pool, one position for each launch.
 struct Rotation {
   std::vector<Rotating> buffers;
   int64_t step = 0;    // bytes that one launch reads
-  int64_t region = 0;  // bytes that are read before it begins anew
-  int64_t position = 0;
+  int64_t region = 0;  // bytes of the pool that there are for it
+
+  int64_t positions() const { return step > 0 ? std::max<int64_t>(region / step, 1) : 1; }
 };
+
+// How a number of launches is captured.
+struct Round {
+  int captures = 1;  // taken in turn
+  int launches = 1;  // of each
+};
+
+// Captures of up to `longest` launches, such that `cycle` launches lie between two that read the
+// same, also where the last capture is followed by the first: the launches of all of them go round
+// the positions a whole number of times. There are `positions` in all, `cycle` at least.
+Round RoundOf(int longest, int64_t cycle, int64_t positions) {
+  if (cycle <= longest) return {1, static_cast<int>(longest / cycle * cycle)};
+  const int64_t wanted = (cycle + longest - 1) / longest;
+  const int captures = static_cast<int>(std::min<int64_t>(wanted, kMostCaptures));
+  return {captures, static_cast<int>(std::min<int64_t>(longest, positions / captures))};
+}
 
 class TimedKernel : public CompiledKernel {
  public:
@@ -81,8 +100,10 @@ class TimedKernel : public CompiledKernel {
         operands_(AllOperands(spec)),
         kernel_(std::move(kernel)),
         data_(std::move(data)),
+        journal_name_(JournalName(KernelKey(spec), kernel_->name())),
         memory_(&data_->gpu),
-        bindings_(data_->bindings) {}
+        bindings_(data_->bindings),
+        clock_(data_->parts.clock) {}
 
   absl::Status Build() {
     bindings_.constants.resize(kernel_->program().constants.size(), 0);
@@ -99,27 +120,30 @@ class TimedKernel : public CompiledKernel {
       for (const Rotating& buffer : rotation->buffers) {
         QUOTIENT_ASSIGN_OR_RETURN(
             pools_[buffer.type],
-            data_->pool.Get(buffer.type, std::max(constants_.region, activations_.region)));
+            data_->parts.pool->Get(buffer.type, std::max(constants_.region, activations_.region)));
       }
-      if (rotation->step > 0) {
-        cycle_ = std::max(cycle_, std::min(rotation->region, cold) / rotation->step);
-      }
+      if (rotation->step == 0) continue;
+      const int64_t cycle = std::max<int64_t>(std::min(rotation->region, cold) / rotation->step, 1);
+      if (cycle <= cycle_) continue;
+      cycle_ = cycle;
+      positions_ = rotation->positions();
     }
     return absl::OkStatus();
   }
 
   absl::Status Run(int times) override {
-    const int chain = std::min(times, kLongestChain);
-    const int rounds = (times + chain - 1) / chain;
+    const Round round = RoundOf(std::min(times, kLongestChain), cycle_, positions_);
+    QUOTIENT_ASSIGN_OR_RETURN(Captures* const captures, CapturesOf(round));
+    const int replays = (times + round.launches - 1) / round.launches;
     DeviceReading total;
-    for (int round = 0; round < rounds; ++round) {
-      QUOTIENT_ASSIGN_OR_RETURN(Replay* const replay, NextReplay(chain));
-      QUOTIENT_ASSIGN_OR_RETURN(const Reading reading, replay->Run());
+    for (int i = 0; i < replays; ++i) {
+      QUOTIENT_ASSIGN_OR_RETURN(const Reading reading, captures->replays[captures->next]->Run());
+      captures->next = (captures->next + 1) % captures->replays.size();
       const DeviceReading judged = clock_.Judge(reading);
       total.us += judged.us;
       total.clean = total.clean && judged.clean;
     }
-    total.us *= static_cast<double>(times) / (static_cast<double>(chain) * rounds);
+    total.us *= static_cast<double>(times) / (static_cast<double>(round.launches) * replays);
     reading_ = total;
     return absl::OkStatus();
   }
@@ -157,55 +181,62 @@ class TimedKernel : public CompiledKernel {
     rotation.step += Aligned(bytes);
   }
 
-  void Advance(Rotation& rotation) {
+  // Binds what rotates for launch number `launch` of `launches` that are captured together.
+  void Bind(const Rotation& rotation, int64_t launch, int64_t launches) {
+    const int64_t position = launch % std::min(rotation.positions(), launches);
     for (const Rotating& buffer : rotation.buffers) {
       (bindings_.*buffer.list)[buffer.index] =
           pools_.at(buffer.type)->address() +
-          static_cast<DeviceAddress>(rotation.position + buffer.offset);
+          static_cast<DeviceAddress>(position * rotation.step + buffer.offset);
     }
-    rotation.position += rotation.step;
-    if (rotation.position + rotation.step > rotation.region) rotation.position = 0;
   }
 
-  // Captured at its first turn, and run once so that nothing of that is timed.
-  absl::StatusOr<Replay*> NextReplay(int chain) {
-    Captures& captures = captures_[chain];
-    const auto wanted =
-        static_cast<size_t>(std::clamp<int64_t>((cycle_ + chain - 1) / chain, 1, kMostCaptures));
-    if (captures.replays.size() < wanted) {
-      QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Replay> replay, Capture(chain));
-      captures.replays.push_back(std::move(replay));
-      captures.next = captures.replays.size() - 1;
+  // All captures of a round, made when they are first asked for.
+  absl::StatusOr<Captures*> CapturesOf(const Round& round) {
+    Captures& captures = captures_[{round.captures, round.launches}];
+    if (!captures.replays.empty()) return &captures;
+    std::vector<std::unique_ptr<Replay>> replays;
+    for (int i = 0; i < round.captures; ++i) {
+      QUOTIENT_ASSIGN_OR_RETURN(replays.emplace_back(), Capture(i, round));
     }
-    Replay* const replay = captures.replays[captures.next].get();
-    captures.next = (captures.next + 1) % wanted;
-    return replay;
+    // The first replay of each loads what it launches. All of them before any is timed: a replay
+    // that is timed right behind its own first one finds its constants in the L2.
+    for (const std::unique_ptr<Replay>& replay : replays) {
+      QUOTIENT_RETURN_IF_ERROR(RunByJournal(data_->parts.journal, data_->gpu, {journal_name_}, [&] {
+                                 return replay->Run();
+                               }).status());
+    }
+    captures.replays = std::move(replays);
+    return &captures;
   }
 
-  absl::StatusOr<std::unique_ptr<Replay>> Capture(int chain) {
+  absl::StatusOr<std::unique_ptr<Replay>> Capture(int index, const Round& round) {
     std::vector<Step> steps;
-    for (int i = 0; i < chain; ++i) {
-      Advance(constants_);
-      Advance(activations_);
+    const int64_t all = int64_t{round.captures} * round.launches;
+    for (int i = 0; i < round.launches; ++i) {
+      const int64_t launch = int64_t{index} * round.launches + i;
+      Bind(constants_, launch, all);
+      Bind(activations_, launch, all);
       kernel_->AppendSteps(bindings_, &steps);
     }
-    QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Replay> replay, data_->gpu.Capture(steps));
-    QUOTIENT_RETURN_IF_ERROR(replay->Run().status());
-    return replay;
+    return data_->gpu.Capture(steps);
   }
 
   const KernelSpec spec_;
   const std::vector<Operand> operands_;
   const std::shared_ptr<const PreparedKernel> kernel_;
   const std::shared_ptr<const SharedData> data_;
+  const std::string journal_name_;
   DeviceMemory memory_;
   std::map<model::DType, std::shared_ptr<const Buffer>> pools_;
   PreparedKernel::Bindings bindings_;
   Rotation constants_;
   Rotation activations_;
-  int64_t cycle_ = 1;  // launches until nothing of the first one is in the L2
+  int64_t cycle_ = 1;      // launches until nothing of the first one is in the L2
+  int64_t positions_ = 1;  // of the rotation that takes longest to come round
   ClockWatch clock_;
-  std::map<int, Captures> captures_;  // by the length of the chain; before what it launches
+  // By their number and their launches; destroyed before what they launch.
+  std::map<std::pair<int, int>, Captures> captures_;
   std::optional<DeviceReading> reading_;
 };
 
@@ -213,13 +244,13 @@ class TimedKernel : public CompiledKernel {
 
 absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> NewTimedKernels(
     const KernelSpec& spec, const std::vector<std::shared_ptr<const PreparedKernel>>& kernels,
-    Gpu* gpu, RandomPool* pool) {
+    const TimingParts& parts) {
   int64_t workspace_bytes = 0;
   for (const auto& kernel : kernels) {
     workspace_bytes = std::max(workspace_bytes, kernel->workspace_bytes());
   }
   QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const SharedData> data,
-                            MakeSharedData(spec, workspace_bytes, gpu, pool));
+                            MakeSharedData(spec, workspace_bytes, parts));
   std::vector<std::unique_ptr<CompiledKernel>> timed;
   for (const auto& kernel : kernels) {
     auto one = std::make_unique<TimedKernel>(spec, kernel, data);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -16,12 +14,20 @@
 #include "tests/support/status_matchers.h"
 
 namespace quotient::kernels {
+namespace {
+
+// The file as a part of the program, which may run where there is no checkout.
+constexpr char kGraphs[] =
+#include "graphs.inc"
+    ;
+// An empty list of cases would pass every test over it.
+static_assert(sizeof(kGraphs) > 1000);
+
+}  // namespace
 
 std::vector<GraphCase> AllGraphCases() {
-  std::ifstream file("tests/core/kernels/graphs.txt");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::vector<GraphCase> cases;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(kGraphs, '\n')) {
     if (absl::ConsumePrefix(&line, "=== ")) {
       cases.push_back({std::string(absl::StripAsciiWhitespace(line)), ""});
     } else if (!cases.empty()) {

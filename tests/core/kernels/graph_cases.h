@@ -20,7 +20,7 @@ struct GraphCase {
   friend void PrintTo(const GraphCase& printed, std::ostream* out) { *out << printed.name; }
 };
 
-// From the file graphs.txt beside this one.
+// From the file graphs.txt beside this one, which is built into the program.
 std::vector<GraphCase> AllGraphCases();
 GraphCase FindGraphCase(const std::string& name);
 

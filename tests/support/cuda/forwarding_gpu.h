@@ -16,6 +16,7 @@ class ForwardingGpu : public Gpu {
  public:
   const GpuFacts& facts() const override { return gpu_->facts(); }
   absl::Status health() const override { return gpu_->health(); }
+  int ClockMhz() override { return gpu_->ClockMhz(); }
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) override {
     return gpu_->Allocate(bytes);
   }

@@ -147,7 +147,7 @@ class HostReplay : public Replay {
   }
 
   absl::StatusOr<Reading> Run() override {
-    Reading reading{.clock_mhz = 1980};
+    Reading reading;
     std::vector<bool> done(steps_.size(), false);
     for (size_t count = 0; count < steps_.size(); ++count) {
       const std::vector<size_t> ready = Ready(done);
@@ -201,6 +201,7 @@ class HostGpu : public Gpu {
 
   const GpuFacts& facts() const override { return facts_; }
   absl::Status health() const override { return absl::OkStatus(); }
+  int ClockMhz() override { return 1980; }
 
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) override {
     if (bytes > facts_.memory_bytes) return absl::ResourceExhaustedError("host gpu: memory");

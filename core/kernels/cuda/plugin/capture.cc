@@ -74,10 +74,7 @@ class GraphReplay : public Replay {
     QUOTIENT_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_->get()));
     float ms = 0;
     QUOTIENT_CUDA_RETURN_IF_ERROR(cudaEventElapsedTime(&ms, marks_.start.get(), marks_.stop.get()));
-    Reading reading;
-    reading.us = 1000.0 * ms;
-    if (device_.nvml() != nullptr) reading.clock_mhz = device_.nvml()->ClockMhz();
-    return reading;
+    return Reading{.us = 1000.0 * ms};
   }
 
   const Device& device_;

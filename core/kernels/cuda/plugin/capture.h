@@ -15,10 +15,14 @@
 namespace quotient::kernels::cuda {
 
 // Captures for one device, which is selected, one at a time. Keeps the streams: libraries remember
-// the last one that they were given, so none may be destroyed. Thread-safe.
+// the last one that they were given, so the libraries' handles have to be destroyed before it.
+// Thread-safe.
 class Capturer {
  public:
   explicit Capturer(const Device& device) : device_(device) {}
+
+  // Is held while a stream is captured: for what CUDA does not allow meanwhile.
+  absl::Mutex* capturing() { return &mutex_; }
 
   absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps);
 

@@ -3,16 +3,14 @@
 #include <cublasLt.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/cuda/plugin/cublaslt_plan_name.h"
 #include "core/kernels/cuda/plugin/launcher.h"
 
 namespace quotient::kernels::cuda {
@@ -149,56 +147,6 @@ class Description {
   }
 };
 
-// An algorithm's number and what can be configured of it, in the order of its name.
-struct ConfigField {
-  const char* name;
-  cublasLtMatmulAlgoConfigAttributes_t attribute;
-  size_t bytes;
-};
-constexpr std::array<ConfigField, 9> kConfig = {{
-    {"algo", CUBLASLT_ALGO_CONFIG_ID, 4},
-    {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, 4},
-    {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, 4},
-    {"splitk", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4},
-    {"reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4},
-    {"swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4},
-    {"option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4},
-    {"inner", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2},
-    {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2},
-}};
-
-// 0 where an algorithm has no such field.
-uint32_t GetConfig(const cublasLtMatmulAlgo_t& algorithm, const ConfigField& field) {
-  uint32_t value = 0;
-  size_t written = 0;
-  if (cublasLtMatmulAlgoConfigGetAttribute(&algorithm, field.attribute, &value, field.bytes,
-                                           &written) != CUBLAS_STATUS_SUCCESS) {
-    return 0;
-  }
-  return value;
-}
-
-std::string PlanName(const cublasLtMatmulAlgo_t& algorithm) {
-  std::string name;
-  for (const ConfigField& field : kConfig) {
-    absl::StrAppend(&name, name.empty() ? "" : ",", field.name, "=", GetConfig(algorithm, field));
-  }
-  return name;
-}
-
-absl::StatusOr<std::map<std::string, uint32_t>> ParsePlanName(const std::string& plan) {
-  std::map<std::string, uint32_t> fields;
-  for (const absl::string_view part : absl::StrSplit(plan, ',')) {
-    const std::pair<std::string, std::string> field = absl::StrSplit(part, absl::MaxSplits('=', 1));
-    uint32_t value = 0;
-    if (!absl::SimpleAtoi(field.second, &value)) {
-      return absl::InvalidArgumentError(absl::StrCat("'", plan, "' names no cuBLASLt plan"));
-    }
-    fields[field.first] = value;
-  }
-  return fields;
-}
-
 class MatmulLauncher : public StreamLauncher {
  public:
   MatmulLauncher(cublasLtHandle_t handle, const MatmulProblem& problem,
@@ -243,11 +191,12 @@ class OpenCublasLt : public CublasLt {
 
   absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) const override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto choices, Choices(problem));
+    const std::vector<std::string> names = NamesOf(choices);
     std::vector<LibraryPlan> plans;
-    for (const cublasLtMatmulHeuristicResult_t& choice : choices) {
+    for (size_t i = 0; i < choices.size(); ++i) {
       LibraryPlan plan;
-      plan.name = PlanName(choice.algo);
-      plan.workspace_bytes = static_cast<int64_t>(choice.workspaceSize);
+      plan.name = names[i];
+      plan.workspace_bytes = static_cast<int64_t>(choices[i].workspaceSize);
       // What the compute type allows: the other float32 type is exact by cuBLASLt's contract.
       plan.tensor_cores = UsesTf32(problem);
       const auto same = [&plan](const LibraryPlan& other) { return other.name == plan.name; };
@@ -259,10 +208,10 @@ class OpenCublasLt : public CublasLt {
   absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const MatmulProblem& problem,
                                                     const std::string& plan) const override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto choices, Choices(problem));
-    for (const cublasLtMatmulHeuristicResult_t& choice : choices) {
-      if (PlanName(choice.algo) == plan) {
-        return std::make_unique<MatmulLauncher>(handle_, problem, choice);
-      }
+    const std::vector<std::string> names = NamesOf(choices);
+    const auto found = std::find(names.begin(), names.end(), plan);
+    if (found != names.end()) {
+      return std::make_unique<MatmulLauncher>(handle_, problem, choices[found - names.begin()]);
     }
     // Not among the first choices any more, which another device's may be: as its name says.
     QUOTIENT_ASSIGN_OR_RETURN(const auto choice, Rebuild(problem, plan));
@@ -270,6 +219,15 @@ class OpenCublasLt : public CublasLt {
   }
 
  private:
+  static std::vector<std::string> NamesOf(
+      const std::vector<cublasLtMatmulHeuristicResult_t>& choices) {
+    std::vector<cublasLtMatmulAlgo_t> algorithms;
+    for (const cublasLtMatmulHeuristicResult_t& choice : choices) {
+      algorithms.push_back(choice.algo);
+    }
+    return MatmulPlanNames(algorithms);
+  }
+
   // In cuBLASLt's order, best first. Microseconds.
   absl::StatusOr<std::vector<cublasLtMatmulHeuristicResult_t>> Choices(
       const MatmulProblem& problem) const {
@@ -308,25 +266,20 @@ class OpenCublasLt : public CublasLt {
 
   absl::StatusOr<cublasLtMatmulHeuristicResult_t> Rebuild(const MatmulProblem& problem,
                                                           const std::string& plan) const {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto fields, ParsePlanName(plan));
+    QUOTIENT_ASSIGN_OR_RETURN(const Configuration fields, ParseMatmulPlanName(plan));
     QUOTIENT_ASSIGN_OR_RETURN(const cudaDataType_t type, DataType(problem.type));
     QUOTIENT_ASSIGN_OR_RETURN(
         Description description,
         Description::Of(problem, reinterpret_cast<const void*>(kAlignedAddress)));
     cublasLtMatmulHeuristicResult_t choice = {};
-    for (const ConfigField& field : kConfig) {
-      const auto found = fields.find(field.name);
-      if (found == fields.end()) {
-        return absl::InvalidArgumentError(absl::StrCat("'", plan, "' names no cuBLASLt plan"));
-      }
-      if (field.attribute == CUBLASLT_ALGO_CONFIG_ID) {
-        QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulAlgoInit(
-            handle_, UsesTf32(problem) ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-            CUDA_R_32F, type, type, type, type, static_cast<int>(found->second), &choice.algo));
-      } else if (GetConfig(choice.algo, field) != found->second) {
-        QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulAlgoConfigSetAttribute(
-            &choice.algo, field.attribute, &found->second, field.bytes));
-      }
+    QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulAlgoInit(
+        handle_, UsesTf32(problem) ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F,
+        type, type, type, type, static_cast<int>(fields.front().value), &choice.algo));
+    for (const auto& [field, value] : fields) {
+      if (field->attribute == CUBLASLT_ALGO_CONFIG_ID) continue;
+      if (GetConfig(choice.algo, *field) == value) continue;
+      QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulAlgoConfigSetAttribute(
+          &choice.algo, field->attribute, &value, field->bytes));
     }
     const cublasLtMatmulAlgo_t algorithm = choice.algo;
     QUOTIENT_BLAS_RETURN_IF_ERROR(cublasLtMatmulAlgoCheck(

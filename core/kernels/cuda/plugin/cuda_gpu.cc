@@ -21,19 +21,28 @@ namespace {
 // health.
 class CudaGpu : public Gpu {
  public:
-  CudaGpu(GpuFacts facts, std::unique_ptr<Device> device, std::unique_ptr<CublasLt> blas,
-          std::unique_ptr<CudnnDevice> dnn, CodeCache* cache)
-      : facts_(std::move(facts)),
-        device_(std::move(device)),
-        blas_(std::move(blas)),
-        dnn_(std::move(dnn)),
-        cache_(cache),
-        capturer_(*device_) {}
+  CudaGpu(std::unique_ptr<Device> device, CodeCache* cache)
+      : device_(std::move(device)), cache_(cache), capturer_(*device_) {}
+
+  // After Device::Open, on the device that is selected.
+  absl::Status Open() {
+    QUOTIENT_ASSIGN_OR_RETURN(facts_, device_->Facts());
+    QUOTIENT_ASSIGN_OR_RETURN(blas_, CublasLt::Create());
+    QUOTIENT_ASSIGN_OR_RETURN(
+        dnn_, CudnnDevice::Create(device_->ordinal(), facts_, cache_, capturer_.capturing()));
+    facts_.cudnn_version = CudnnVersion();
+    facts_.cublaslt_version = CublasLtVersion();
+    facts_.nvrtc_version = NvrtcVersion();
+    QUOTIENT_ASSIGN_OR_RETURN(facts_.properties_json, dnn_->PropertiesJson());
+    return absl::OkStatus();
+  }
+
   // What the libraries hold is freed on the device that is selected.
   ~CudaGpu() override { device_->Select().IgnoreError(); }
 
   const GpuFacts& facts() const override { return facts_; }
   absl::Status health() const override { return device_->health(); }
+  int ClockMhz() override { return device_->nvml() != nullptr ? device_->nvml()->ClockMhz() : 0; }
 
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) override {
     return OnDevice([&] { return device_->Allocate(bytes); });
@@ -84,27 +93,24 @@ class CudaGpu : public Gpu {
     }));
   }
 
-  const GpuFacts facts_;
+  // Later members are destroyed first: the libraries' handles before the streams that they were
+  // last given, and those before the device.
   const std::unique_ptr<Device> device_;
-  const std::unique_ptr<CublasLt> blas_;
-  const std::unique_ptr<CudnnDevice> dnn_;
   CodeCache* const cache_;  // may be null
   Capturer capturer_;
+  // --- Constant after Open
+  GpuFacts facts_;
+  std::unique_ptr<CublasLt> blas_;
+  std::unique_ptr<CudnnDevice> dnn_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal, CodeCache* cache) {
   QUOTIENT_ASSIGN_OR_RETURN(auto device, Device::Open(ordinal));
-  QUOTIENT_ASSIGN_OR_RETURN(GpuFacts facts, device->Facts());
-  QUOTIENT_ASSIGN_OR_RETURN(auto blas, CublasLt::Create());
-  QUOTIENT_ASSIGN_OR_RETURN(auto dnn, CudnnDevice::Create(ordinal, facts, cache));
-  facts.cudnn_version = CudnnVersion();
-  facts.cublaslt_version = CublasLtVersion();
-  facts.nvrtc_version = NvrtcVersion();
-  QUOTIENT_ASSIGN_OR_RETURN(facts.properties_json, dnn->PropertiesJson());
-  return std::make_unique<CudaGpu>(std::move(facts), std::move(device), std::move(blas),
-                                   std::move(dnn), cache);
+  auto gpu = std::make_unique<CudaGpu>(std::move(device), cache);
+  QUOTIENT_RETURN_IF_ERROR(gpu->Open());
+  return gpu;
 }
 
 }  // namespace quotient::kernels::cuda

@@ -1,17 +1,18 @@
 #include "core/kernels/cuda/plugin/cudnn.h"
 
 #include <cudnn_frontend.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/cuda/plugin.h"
 #include "core/kernels/cuda/plugin/cudnn_plan_name.h"
 #include "core/kernels/cuda/plugin/cudnn_status.h"
 #include "core/kernels/cuda/plugin/no_throw.h"
@@ -28,18 +29,20 @@ using Tensor = std::shared_ptr<Tensor_attributes>;
 constexpr int kTranslation = 1;
 constexpr int kOldestCudnn = 91100;  // the first that takes a device's properties as JSON
 
-// A device that fails, or has no memory left, says nothing of what cuDNN has. Of cuDNN's own
-// failures cudnn_frontend passes on no more than the name, in the text.
+// A device that fails, a library in trouble, or no memory left says nothing of what cuDNN has.
 absl::Status DnnStatus(const fe::error_t& error, absl::string_view what) {
   if (error.is_good()) return absl::OkStatus();
   const std::string message = absl::StrCat("cuDNN: ", what, ": ", error.err_msg);
-  if (absl::StrContains(message, "_ALLOCATION_FAILED"))
-    return absl::ResourceExhaustedError(message);
-  const bool failed = error.code == fe::error_code_t::CUDA_API_FAILED ||
-                      error.code == fe::error_code_t::INVALID_CUDA_DEVICE ||
-                      error.code == fe::error_code_t::HANDLE_ERROR ||
-                      absl::StrContains(message, "CUDNN_STATUS_EXECUTION_FAILED");
-  return failed ? absl::InternalError(message) : absl::UnimplementedError(message);
+  switch (error.code) {
+    case fe::error_code_t::CUDA_API_FAILED:
+    case fe::error_code_t::INVALID_CUDA_DEVICE:
+    case fe::error_code_t::HANDLE_ERROR:
+    case fe::error_code_t::NVRTC_COMPILATION_FAILED:
+    case fe::error_code_t::GRAPH_EXECUTION_FAILED:
+      return absl::InternalError(message);
+    default:
+      return StatusOfText(message);
+  }
 }
 
 // --- cudnn_frontend's words for ours ---
@@ -495,10 +498,19 @@ class FrontendPlan : public CudnnPlan {
 int CudnnVersion() { return static_cast<int>(cudnnGetVersion()); }
 
 absl::Status CheckCudnn() {
-  if (CudnnVersion() >= kOldestCudnn) return absl::OkStatus();
-  return MakeError(Reason::kDeviceNotPresent,
-                   absl::StrCat("cuDNN is too old: ", CudnnVersion(), ", and ", kOldestCudnn,
-                                " (9.11) or newer is needed"));
+  if (CudnnVersion() < kOldestCudnn) {
+    return MakeError(Reason::kDeviceNotPresent,
+                     absl::StrCat("cuDNN is too old: ", CudnnVersion(), ", and ", kOldestCudnn,
+                                  " (9.11) or newer is needed"));
+  }
+  // cuDNN opens these when it needs them, and without them finds no plans, and no fault with that.
+  for (const char* part : {"libcudnn_heuristic.so.9", "libcudnn_engines_precompiled.so.9",
+                           "libcudnn_engines_runtime_compiled.so.9"}) {
+    if (dlopen(part, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+      return MakeError(Reason::kDeviceNotPresent, absl::StrCat(kLibraryMissing, dlerror()));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> DescribeDevice(int ordinal) {

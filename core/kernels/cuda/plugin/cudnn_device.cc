@@ -38,13 +38,14 @@ class DnnLauncher : public StreamLauncher {
 
 class OpenCudnn : public CudnnDevice {
  public:
-  OpenCudnn(int ordinal, const GpuFacts& facts, CodeCache* cache)
+  OpenCudnn(int ordinal, const GpuFacts& facts, CodeCache* cache, absl::Mutex* capturing)
       : ordinal_(ordinal),
         device_{.compute_capability = facts.compute_capability,
                 .cache = cache,
                 .device = absl::StrCat(facts.name, " sm_", facts.compute_capability, ", ",
                                        facts.processors, " processors, TF32 override '",
-                                       facts.tf32_override, "'")} {}
+                                       facts.tf32_override, "'")},
+        handles_(capturing) {}
 
   // What is missing shows now, not in the middle of the work.
   absl::Status Open() { return handles_.Open(); }
@@ -79,8 +80,9 @@ class OpenCudnn : public CudnnDevice {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CudnnDevice>> CudnnDevice::Create(int ordinal, const GpuFacts& facts,
-                                                                 CodeCache* cache) {
-  auto cudnn = std::make_unique<OpenCudnn>(ordinal, facts, cache);
+                                                                 CodeCache* cache,
+                                                                 absl::Mutex* capturing) {
+  auto cudnn = std::make_unique<OpenCudnn>(ordinal, facts, cache, capturing);
   QUOTIENT_RETURN_IF_ERROR(cudnn->Open());
   return cudnn;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "core/kernels/cuda/gpu.h"
 
 namespace quotient::kernels::cuda {
@@ -15,9 +16,10 @@ namespace quotient::kernels::cuda {
 // (null: none) keeps plans that cuDNN compiles.
 class CudnnDevice {
  public:
-  // `facts`: what the driver says of the device.
+  // `facts`: what the driver says of the device. `capturing` is held while a stream is captured.
   static absl::StatusOr<std::unique_ptr<CudnnDevice>> Create(int ordinal, const GpuFacts& facts,
-                                                             CodeCache* cache);
+                                                             CodeCache* cache,
+                                                             absl::Mutex* capturing);
   virtual ~CudnnDevice() = default;
 
   // As in Gpu. A plan's name lists its engine's number and knobs.

@@ -24,6 +24,7 @@ absl::StatusOr<cudnnHandle_t> HandlePool::Take() {
     }
   }
   cudnnHandle_t handle = nullptr;
+  const absl::MutexLock nobody_captures(&capturing_);
   QUOTIENT_RETURN_IF_ERROR(CudnnStatus(cudnnCreate(&handle), "cudnnCreate"));
   return handle;
 }

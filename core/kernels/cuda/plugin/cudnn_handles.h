@@ -17,19 +17,20 @@ namespace quotient::kernels::cuda {
 // Handles for the device that is selected when they are made. Thread-safe after Open.
 class HandlePool {
  public:
-  HandlePool() = default;
+  // `capturing` is held while a stream is captured: no handle can be made then. Borrowed.
+  explicit HandlePool(absl::Mutex* capturing) : capturing_(*capturing) {}
   ~HandlePool();
 
-  // Makes the handle of launches. They are captured, one at a time, and while a stream is captured
-  // no handle can be made.
+  // Makes the handle of launches, which are captured one at a time.
   absl::Status Open();
   cudnnHandle_t for_launches() const { return for_launches_; }
 
   // An idle handle, or a new one, for the caller alone until it is returned.
-  absl::StatusOr<cudnnHandle_t> Take();
+  absl::StatusOr<cudnnHandle_t> Take() ABSL_LOCKS_EXCLUDED(capturing_);
   void Return(cudnnHandle_t handle);
 
  private:
+  absl::Mutex& capturing_;
   absl::Mutex mutex_;
   std::vector<cudnnHandle_t> idle_ ABSL_GUARDED_BY(mutex_);
   cudnnHandle_t for_launches_ = nullptr;

@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/plugin/cuda_gpu.h"
@@ -19,6 +21,12 @@ namespace quotient::kernels::cuda {
 
 namespace {
 
+// cuDNN opens parts of itself when they are first needed.
+absl::string_view BeginningOf(absl::string_view message) {
+  if (absl::StrContains(message, "SUBLIBRARY_VERSION_MISMATCH")) return kSymbolMissing;
+  return absl::StrContains(message, "SUBLIBRARY_LOADING_FAILED") ? kLibraryMissing : "";
+}
+
 class CudaPlugin : public Plugin {
  public:
   absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal, CodeCache* cache) override {
@@ -28,9 +36,10 @@ class CudaPlugin : public Plugin {
       absl::StatusOr<std::unique_ptr<Gpu>> gpu = OpenCudaGpu(ordinal, cache);
       if (gpu.ok() || GetReason(gpu.status()) == Reason::kDeviceLost) return gpu;
       // Part of a library missing, no memory left, a GPU that failed: of no use in any case.
-      return MakeError(Reason::kDeviceNotPresent,
-                       absl::StrCat("GPU number ", ordinal,
-                                    " cannot be used: ", std::string(gpu.status().message())));
+      const std::string message(gpu.status().message());
+      return MakeError(
+          Reason::kDeviceNotPresent,
+          absl::StrCat(BeginningOf(message), "GPU number ", ordinal, " cannot be used: ", message));
     });
   }
 

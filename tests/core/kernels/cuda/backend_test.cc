@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -243,6 +244,37 @@ TEST(CudaBackendTest, ConstantsThatNobodyUsesAreFreed) {
   ASSERT_OK_AND_ASSIGN(const auto again, pool.Get(bytes));
   EXPECT_EQ(again, held);
   EXPECT_EQ(uploaded, 200);
+}
+
+// Its own kernels compute nothing where they read and write the same memory.
+class ShyGpu : public ForwardingGpu {
+ public:
+  using ForwardingGpu::Prepare;
+  absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const SourceKernel& kernel) override {
+    auto launcher = ForwardingGpu::Prepare(kernel);
+    if (launcher.ok()) own_.insert(launcher->get());
+    return launcher;
+  }
+  absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps) override {
+    std::vector<Step> kept;
+    for (const Step& step : steps) {
+      const bool in_place = step.buffers.front() == step.buffers.back();
+      if (!in_place || own_.count(step.launcher) == 0) kept.push_back(step);
+    }
+    return ForwardingGpu::Capture(kept);
+  }
+
+ private:
+  std::set<const Launcher*> own_;
+};
+
+// Graphs let element-wise kernels write over what they read.
+TEST(CudaBackendTest, AKernelThatIsWrongInPlaceDoesNotRace) {
+  const auto square = model::StaticType(model::DType::kFloat32, std::vector<int64_t>{16, 16});
+  const KernelSpec spec = MakeSpec("Exp", {}, {Operand{square}}, {square}, 1, 0, Storage::kNative);
+  EXPECT_OK(NewBackend(NewHostGpu(), CudaOptions())->Compile(spec));
+  EXPECT_THAT(NewBackend(std::make_unique<ShyGpu>(), CudaOptions())->Compile(spec),
+              StatusIs(absl::StatusCode::kInternal));
 }
 
 TEST(CudaBackendTest, WhatHasNoKernelSaysSo) {

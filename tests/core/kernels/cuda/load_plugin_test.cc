@@ -19,6 +19,8 @@ namespace {
 using ::quotient::testing::HasReason;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string Fake(const std::string& name) {
   return absl::StrCat(QUOTIENT_FAKE_PLUGINS "/libquotient_fake_plugin_", name, ".so");
@@ -54,10 +56,19 @@ TEST(LoadPluginTest, RefusesAPluginThatMakesNone) {
 }
 
 TEST(LoadPluginTest, NamesTheLibraryThatIsMissing) {
-  EXPECT_THAT(LoadPluginFrom(Fake("needy")),
+  EXPECT_THAT(
+      LoadPluginFrom(Fake("needy")),
+      HasReason(Reason::kDeviceNotPresent,
+                AllOf(StartsWith(kLibraryMissing), HasSubstr("libquotient_absent.so: cannot open"),
+                      HasSubstr("cuDNN 9"), HasSubstr("LD_LIBRARY_PATH"))));
+}
+
+// The library is there, but lacks a function that the plug-in was linked with.
+TEST(LoadPluginTest, NamesTheSymbolThatIsMissing) {
+  EXPECT_THAT(LoadPluginFrom(Fake("dated")),
               HasReason(Reason::kDeviceNotPresent,
-                        AllOf(HasSubstr("libquotient_absent.so: cannot open"), HasSubstr("cuDNN 9"),
-                              HasSubstr("LD_LIBRARY_PATH"))));
+                        AllOf(StartsWith(kSymbolMissing), HasSubstr("quotient_newer"),
+                              Not(HasSubstr("LD_LIBRARY_PATH")))));
 }
 
 TEST(LoadPluginTest, TakesAPluginOfThisBuild) {

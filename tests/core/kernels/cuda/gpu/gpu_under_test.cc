@@ -31,7 +31,11 @@ void GpuTest::SetUpTestSuite() {
 
 void GpuTest::SetUp() {
   if (gpu_ != nullptr) return;
-  if (GetReason(why_not_) == Reason::kDeviceNotPresent) GTEST_SKIP() << why_not_.message();
+  // Whoever says where results go knows that there is a GPU: a test that is skipped shows nothing.
+  const bool is_expected = std::getenv("QUOTIENT_GPU_OUT") != nullptr;
+  if (!is_expected && GetReason(why_not_) == Reason::kDeviceNotPresent) {
+    GTEST_SKIP() << why_not_.message();
+  }
   FAIL() << why_not_;
 }
 

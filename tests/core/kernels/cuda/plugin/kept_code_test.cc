@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::_;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -104,6 +105,34 @@ TEST_F(KeptPlanTest, IsBuiltAnewWhereItDoesNotLoad) {
     ASSERT_OK(checker_->Build(graph, plan.name)) << bad.size();
     EXPECT_EQ(cache_.entries().begin()->second.size(), good.size()) << bad.size();
   }
+}
+
+// What a launch is given, in order: tensors that lie in memory.
+int BuffersOf(const DnnGraph& graph) {
+  return static_cast<int>(std::ranges::count_if(graph.tensors, [](const DnnTensor& tensor) {
+    return !tensor.is_virtual && !tensor.value.has_value();
+  }));
+}
+
+// The handle is looked at after the buffers are taken: anything else that is said is of a plan that
+// wants others.
+TEST_F(KeptPlanTest, EveryCaseGetsAsFarAsItsHandle) {
+  int tried = 0;
+  for (const DnnCase& c : DnnCases(model::DType::kFloat16, MathPolicy::kTf32)) {
+    const LibraryPlan plan = FirstPlan(c.graph);
+    // One plan cannot be built without the driver.
+    if (plan.name.empty() || !checker_->Build(c.graph, plan.name).ok()) continue;
+    ++tried;
+    const int buffers = BuffersOf(c.graph);
+    EXPECT_THAT(std::string(checker_->ExecuteWithoutHandle(c.graph, plan.name, buffers).message()),
+                HasSubstr("handle == __null"))
+        << c.name;
+    EXPECT_THAT(
+        std::string(checker_->ExecuteWithoutHandle(c.graph, plan.name, buffers - 1).message()),
+        HasSubstr("does not match expected user slot count"))
+        << c.name;
+  }
+  EXPECT_GE(tried, 56);  // of cuDNN 9.19
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+#include "core/kernels/cuda/clock_watch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/time/clock.h"
+
+namespace quotient::kernels::cuda {
+namespace {
+
+// Clocks that differ by less are the same.
+constexpr double kSame = 0.05;
+
+// A GPU that idles runs at a fifth of its highest clock; one that computes, at more than half,
+// whatever its power limit is.
+constexpr double kAwake = 0.5;
+
+// Whoever keeps a low clock for so many looks has been locked to it.
+constexpr int kLocked = 40;
+
+}  // namespace
+
+GpuClock::Look GpuClock::At(absl::Time now) {
+  const absl::MutexLock lock(&mutex_);
+  if (now - asked_ >= kInterval) {
+    const int mhz = gpu_.ClockMhz();
+    const bool is_same = std::abs(mhz - mhz_) <= kSame * mhz_;
+    looks_at_this_clock_ = is_same ? looks_at_this_clock_ + 1 : 1;
+    mhz_ = mhz;
+    asked_ = now;
+  }
+  const double highest_mhz = gpu_.facts().max_clock_khz / 1000.0;
+  return {mhz_, mhz_ == 0 || mhz_ >= kAwake * highest_mhz || looks_at_this_clock_ >= kLocked};
+}
+
+DeviceReading ClockWatch::Judge(const Reading& reading) {
+  const GpuClock::Look look = clock_.At(absl::Now());
+  fastest_mhz_ = std::max(fastest_mhz_, look.mhz);
+  return {reading.us, look.is_awake && look.mhz >= (1 - kSame) * fastest_mhz_};
+}
+
+}  // namespace quotient::kernels::cuda

@@ -1,0 +1,352 @@
+// One kernel of each family, by every way to run it.
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/attention.h"
+#include "core/kernels/cuda/device_memory.h"
+#include "core/kernels/cuda/pack.h"
+#include "core/kernels/cuda/prepared_kernel.h"
+#include "core/kernels/cuda/timed_kernel.h"
+#include "core/kernels/fusion.h"
+#include "core/kernels/partition.h"
+#include "core/model/text.h"
+#include "core/ops/infer_graph.h"
+#include "core/verify/compare.h"
+#include "tests/core/kernels/cuda/smoke/smoke.h"
+#include "tests/support/cuda/program_runner.h"
+
+namespace quotient::kernels::cuda::smoke {
+namespace {
+
+constexpr char kHostCall[] = "host";
+constexpr size_t kMostPlans = 8;
+
+struct Arithmetic {
+  const char* name;
+  const char* type;
+  MathPolicy policy;
+  double tolerance;  // of the norm
+};
+constexpr Arithmetic kTf32 = {"tf32", "float32", MathPolicy::kTf32, 2e-3};
+constexpr Arithmetic kStrict32 = {"strict32", "float32", MathPolicy::kStrict32, 1e-5};
+constexpr Arithmetic kFloat16 = {"float16", "float16", MathPolicy::kTf32, 1e-2};
+constexpr Arithmetic kBfloat16 = {"bfloat16", "bfloat16", MathPolicy::kTf32, 2e-2};
+
+struct Family {
+  const char* name;
+  const char* body;  // of a graph's text, with TYPE for its floats
+  std::vector<Arithmetic> arithmetics;
+};
+
+const std::vector<Family>& Families() {
+  static const auto& families = *new std::vector<Family>{
+      {"product",
+       R"(
+input x: TYPE[144,64]
+const w: TYPE[64,160] = random(1)
+const b: TYPE[160] = random(2)
+input z: TYPE[144,160]
+m = MatMul(x, w)
+s = Add(m, b)
+t = Add(s, z)
+y = Relu(t)
+output y
+)",
+       {kTf32, kStrict32, kFloat16, kBfloat16}},
+      {"conv_relu",
+       R"(
+input x: TYPE[1,16,6,6]
+const w: TYPE[32,16,3,3] = random(1)
+const b: TYPE[32] = random(2)
+c = Conv(x, w, b) {pads=[1,1,1,1]}
+y = Relu(c)
+output y
+)",
+       {kTf32, kStrict32, kFloat16}},
+      {"conv_gelu",
+       R"(
+input x: TYPE[1,16,6,6]
+const w: TYPE[32,16,3,3] = random(1)
+const b: TYPE[32] = random(2)
+c = Conv(x, w, b) {pads=[1,1,1,1]}
+y = Gelu(c)
+output y
+)",
+       {kTf32, kFloat16}},
+      {"attention",
+       R"(
+input q: TYPE[1,2,64,32]
+input k: TYPE[1,2,32,64]
+input v: TYPE[1,2,64,32]
+const scale: TYPE[] = [0.176776695]
+p = MatMul(q, k)
+s = Mul(p, scale)
+a = Softmax(s) {axis=3}
+y = MatMul(a, v)
+output y
+)",
+       {kFloat16, kTf32}},
+      {"pool",
+       R"(
+input x: TYPE[1,32,14,14]
+const w: TYPE[32,32,1,1] = random(1)
+c = Conv(x, w)
+y = MaxPool(c) {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]}
+output y
+)",
+       {kTf32, kFloat16}},
+      {"norm",
+       R"(
+input x: TYPE[64,256]
+const g: TYPE[256] = random(1)
+const b: TYPE[256] = random(2)
+y = LayerNormalization(x, g, b)
+output y
+)",
+       {kStrict32, kFloat16}},
+      {"reduction",
+       R"(
+input x: TYPE[64,256]
+y = ReduceSum(x) {axes=[1]}
+output y
+)",
+       {kStrict32, kFloat16}},
+      {"softmax",
+       R"(
+input x: TYPE[64,256]
+y = Softmax(x) {axis=1}
+output y
+)",
+       {kStrict32, kFloat16}},
+      {"transpose",
+       R"(
+input x: TYPE[8,64,32]
+y = Transpose(x) {perm=[2,0,1]}
+output y
+)",
+       {kStrict32, kFloat16}},
+      {"gather",
+       R"(
+input ids: int64[16]
+const table: TYPE[64,32] = random(1)
+y = Gather(table, ids)
+output y
+)",
+       {kStrict32, kFloat16}},
+  };
+  return families;
+}
+
+absl::StatusOr<std::vector<KernelSpec>> SpecsOf(const Family& family, const char* type) {
+  const std::string body = absl::StrReplaceAll(family.body, {{"TYPE", type}});
+  QUOTIENT_ASSIGN_OR_RETURN(model::Graph graph,
+                            model::ParseGraph(absl::StrCat("graph g {", body, "}")));
+  QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(graph));
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const std::vector<KernelGroup> groups,
+      PartitionGraph(graph, {.storage = Storage::kNative, .fuses_attention = true}));
+  std::vector<KernelSpec> specs;
+  for (const KernelGroup& group : groups) {
+    if (!group.spec.free && group.spec.op != kReorderOp) specs.push_back(group.spec);
+  }
+  return specs;
+}
+
+using Prepared = std::shared_ptr<const PreparedKernel>;
+
+// Operands, outputs and constants of one kernel on the device.
+class Data {
+ public:
+  Data(const KernelSpec& spec, Gpu* gpu) : spec_(spec), gpu_(*gpu), memory_(gpu) {}
+
+  absl::Status Make() {
+    tensors_ = RandomOperands(spec_, 1);
+    QUOTIENT_ASSIGN_OR_RETURN(expected_, ReferenceOutputs(spec_, tensors_));
+    const std::vector<Operand> operands = AllOperands(spec_);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      DeviceAddress& address = bindings_.operands.emplace_back(0);
+      if (operands[i].constant || BytesOf(operands[i]) == 0) continue;
+      QUOTIENT_ASSIGN_OR_RETURN(address, memory_.Upload(Pack(tensors_[i], operands[i].layout)));
+    }
+    return absl::OkStatus();
+  }
+
+  // The largest relative norm of an output's error.
+  absl::StatusOr<double> ErrorOf(const PreparedKernel& kernel) {
+    DeviceMemory memory(&gpu_);
+    PreparedKernel::Bindings bindings = bindings_;
+    std::vector<const model::Tensor*> tensors;
+    for (const model::Tensor& tensor : tensors_) tensors.push_back(&tensor);
+    for (const PackedConstant& constant : kernel.program().constants) {
+      QUOTIENT_ASSIGN_OR_RETURN(bindings.constants.emplace_back(),
+                                memory.Upload(Pack(constant, tensors)));
+    }
+    for (const Operand& output : spec_.outputs) {
+      const std::vector<std::byte> poison(static_cast<size_t>(BytesOf(output)), std::byte{0xff});
+      QUOTIENT_ASSIGN_OR_RETURN(bindings.outputs.emplace_back(), memory.Upload(poison));
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(bindings.workspace, memory.Allocate(kernel.workspace_bytes()));
+    std::vector<Step> steps;
+    kernel.AppendSteps(bindings, &steps);
+    QUOTIENT_ASSIGN_OR_RETURN(const auto replay, gpu_.Capture(steps));
+    QUOTIENT_RETURN_IF_ERROR(replay->Run().status());
+    double error = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < spec_.outputs.size(); ++i) {
+      std::vector<std::byte> bytes(static_cast<size_t>(BytesOf(spec_.outputs[i])));
+      if (bytes.empty()) continue;
+      QUOTIENT_RETURN_IF_ERROR(
+          gpu_.Download(bytes.data(), bindings.outputs[i], static_cast<int64_t>(bytes.size())));
+      error =
+          std::max(error, verify::RelativeNorm(expected_[next++], Unpack(spec_.outputs[i], bytes)));
+    }
+    return error;
+  }
+
+ private:
+  const KernelSpec& spec_;
+  Gpu& gpu_;
+  DeviceMemory memory_;
+  std::vector<model::Tensor> tensors_;
+  std::vector<model::Tensor> expected_;
+  PreparedKernel::Bindings bindings_;
+};
+
+// The ways that can be prepared. `trouble` gets those that cannot for another reason than that the
+// library does not have them.
+absl::StatusOr<std::vector<Prepared>> PrepareAll(const std::vector<Way>& ways, Gpu& gpu,
+                                                 std::string* trouble) {
+  std::vector<Prepared> kernels;
+  for (const Way& way : ways) {
+    auto kernel = PreparedKernel::Create(way, gpu);
+    if (kernel.ok()) {
+      kernels.push_back(*std::move(kernel));
+    } else if (!absl::IsUnimplemented(kernel.status())) {
+      absl::StrAppend(trouble, "; ", way.name(), ": ", std::string(kernel.status().message()));
+    }
+  }
+  return kernels;
+}
+
+absl::StatusOr<double> FastestUs(const KernelSpec& spec, const std::vector<Prepared>& kernels,
+                                 Gpu& gpu, int runs, std::string* name) {
+  RandomPool pool(&gpu);
+  GpuClock clock(&gpu);
+  QUOTIENT_ASSIGN_OR_RETURN(const auto timed,
+                            NewTimedKernels(spec, kernels, {&gpu, &pool, &clock, nullptr}));
+  double fastest = 0;
+  for (const auto& kernel : timed) {
+    for (int i = 0; i < 3; ++i) {
+      QUOTIENT_RETURN_IF_ERROR(kernel->Run(runs));
+      const double us = kernel->reading()->us / runs;
+      if (fastest > 0 && us >= fastest) continue;
+      fastest = us;
+      *name = ProgramOf(kernel->plan());
+    }
+  }
+  return fastest;
+}
+
+absl::StatusOr<Row> KernelRow(const KernelSpec& spec, const Arithmetic& arithmetic, Gpu& gpu,
+                              int runs) {
+  Row row{absl::StrCat(spec.op, " ", arithmetic.name)};
+  QUOTIENT_ASSIGN_OR_RETURN(const Ways ways, WaysToRun(spec, arithmetic.policy, gpu, kMostPlans));
+  std::string trouble(ways.failure.message());
+  const absl::Time begin = absl::Now();
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Prepared> first,
+                            PrepareAll(ways.list, gpu, &trouble));
+  const absl::Time prepared = absl::Now();
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Prepared> kernels,
+                            PrepareAll(ways.list, gpu, &trouble));
+  const absl::Time again = absl::Now();
+  Data data(spec, &gpu);
+  QUOTIENT_RETURN_IF_ERROR(data.Make());
+  double worst = 0;
+  std::string of_worst;
+  bool uses_host = false;
+  for (const std::vector<Prepared>* list : {&first, &kernels}) {
+    for (const Prepared& kernel : *list) {
+      QUOTIENT_ASSIGN_OR_RETURN(const double error, data.ErrorOf(*kernel));
+      uses_host = uses_host || kernel->uses_host();
+      if (!(error <= worst)) of_worst = kernel->name();
+      worst = std::max(worst, error);
+    }
+  }
+  std::string fastest;
+  double us = 0;
+  if (!kernels.empty()) {
+    QUOTIENT_ASSIGN_OR_RETURN(us, FastestUs(spec, kernels, gpu, runs, &fastest));
+  }
+  row.text = absl::StrFormat(
+      "%d of %d ways, error %.1e, %.2f us by %s, prepared in %.0f and %.0f ms", kernels.size(),
+      ways.list.size(), worst, us, fastest, absl::ToDoubleMilliseconds(prepared - begin),
+      absl::ToDoubleMilliseconds(again - prepared));
+  const bool is_contraction = IsContraction(spec.op) || spec.op == kAttentionOp;
+  row.passed = worst <= arithmetic.tolerance && !kernels.empty() && trouble.empty() &&
+               !(is_contraction && uses_host);
+  if (!(worst <= arithmetic.tolerance)) absl::StrAppend(&row.text, ", worst by ", of_worst);
+  if (is_contraction && uses_host) absl::StrAppend(&row.text, ", on the host");
+  if (!trouble.empty()) absl::StrAppend(&row.text, ", trouble: ", trouble);
+  return row;
+}
+
+// A call of the host in the middle of a replay.
+absl::StatusOr<Rows> HostRows(Gpu& gpu) {
+  constexpr int64_t kNumbers = 1000;
+  constexpr auto kBytes = static_cast<int64_t>(kNumbers * sizeof(float));
+  HostCall call{{kBytes}, {kBytes}, [](auto inputs, auto outputs) {
+                  for (int64_t i = 0; i < kNumbers; ++i) {
+                    static_cast<float*>(outputs[0])[i] =
+                        static_cast<const float*>(inputs[0])[i] + 1;
+                  }
+                }};
+  QUOTIENT_ASSIGN_OR_RETURN(const auto launcher, gpu.Prepare(std::move(call)));
+  const std::vector<float> zeros(kNumbers, 0);
+  DeviceMemory memory(&gpu);
+  QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress from,
+                            memory.Upload(std::as_bytes(std::span(zeros))));
+  QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress to, memory.Allocate(kBytes));
+  const std::vector<Step> steps = {{.launcher = launcher.get(), .buffers = {from, to}}};
+  QUOTIENT_ASSIGN_OR_RETURN(const auto replay, gpu.Capture(steps));
+  QUOTIENT_RETURN_IF_ERROR(replay->Run().status());
+  QUOTIENT_ASSIGN_OR_RETURN(const Reading reading, replay->Run());
+  std::vector<float> found(kNumbers, -1);
+  QUOTIENT_RETURN_IF_ERROR(gpu.Download(found.data(), to, kBytes));
+  const bool is_right = found == std::vector<float>(kNumbers, 1);
+  return Rows{{"call to the host", absl::StrFormat("%.1f us", reading.us), is_right}};
+}
+
+}  // namespace
+
+std::vector<std::string> FamilyNames() {
+  std::vector<std::string> names;
+  for (const Family& family : Families()) names.push_back(family.name);
+  names.push_back(kHostCall);
+  return names;
+}
+
+absl::StatusOr<Rows> KernelRows(Gpu& gpu, absl::string_view family, int runs) {
+  if (family == kHostCall) return HostRows(gpu);
+  const auto found = std::ranges::find(Families(), family, &Family::name);
+  if (found == Families().end()) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no family '", family, "'"));
+  }
+  Rows rows;
+  for (const Arithmetic& arithmetic : found->arithmetics) {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto specs, SpecsOf(*found, arithmetic.type));
+    for (const KernelSpec& spec : specs) {
+      QUOTIENT_ASSIGN_OR_RETURN(rows.emplace_back(), KernelRow(spec, arithmetic, gpu, runs));
+    }
+  }
+  return rows;
+}
+
+}  // namespace quotient::kernels::cuda::smoke

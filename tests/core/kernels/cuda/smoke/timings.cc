@@ -1,0 +1,145 @@
+// What a file of timings knows of which device.
+
+#include <map>
+#include <memory>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/attention.h"
+#include "core/kernels/fusion.h"
+#include "core/os/files.h"
+#include "core/timing/record.h"
+#include "tests/core/kernels/cuda/smoke/smoke.h"
+
+namespace quotient::kernels::cuda::smoke {
+namespace {
+
+// The fingerprint without the patch level of its driver: "; driver 580.159.04 for" becomes
+// "; driver 580.159 for". As it is where the driver's version has no patch level.
+std::string WithoutPatch(absl::string_view fingerprint) {
+  constexpr absl::string_view kBegin = "; driver ";
+  constexpr absl::string_view kEnd = " for ";
+  const size_t begin = fingerprint.find(kBegin);
+  if (begin == absl::string_view::npos) return std::string(fingerprint);
+  const size_t version = begin + kBegin.size();
+  const size_t end = fingerprint.find(kEnd, version);
+  if (end == absl::string_view::npos) return std::string(fingerprint);
+  std::vector<absl::string_view> parts =
+      absl::StrSplit(fingerprint.substr(version, end - version), '.');
+  if (parts.size() < 3) return std::string(fingerprint);
+  const size_t patch = end - parts.back().size() - 1;
+  return absl::StrCat(fingerprint.substr(0, patch), fingerprint.substr(end));
+}
+
+// The one of `own` that differs from it in nothing but the driver's patch level; null: none.
+const std::string* NearOwn(const std::string& fingerprint, const std::vector<std::string>& own) {
+  for (const std::string& one : own) {
+    if (one != fingerprint && WithoutPatch(one) == WithoutPatch(fingerprint)) return &one;
+  }
+  return nullptr;
+}
+
+bool IsOneOf(const std::string& fingerprint, const std::vector<std::string>& own) {
+  for (const std::string& one : own) {
+    if (one == fingerprint) return true;
+  }
+  return false;
+}
+
+// The devices of a file. INVALID_ARGUMENT for what is no file of timings.
+absl::StatusOr<std::set<std::string>> FingerprintsIn(const std::string& path) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string bytes, os::ReadFile(path));
+  std::set<std::string> fingerprints;
+  if (bytes.empty()) return fingerprints;
+  if (!absl::StartsWith(bytes, timing::kFileMagic)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is no file of timings"));
+  }
+  absl::string_view rest(bytes);
+  rest.remove_prefix(timing::kFileMagicSize);
+  while (!rest.empty()) {
+    const timing::DecodeResult decoded = timing::DecodeRecord(rest);
+    if (decoded.outcome == timing::DecodeResult::Outcome::kShort) break;
+    if (decoded.outcome == timing::DecodeResult::Outcome::kRecord) {
+      fingerprints.insert(decoded.record.fingerprint);
+    }
+    rest.remove_prefix(decoded.size);
+  }
+  return fingerprints;
+}
+
+// A kernel's operator, from its key: "k1 Conv+Relu{...}(...)" gives "Conv".
+std::string OperatorOf(absl::string_view key) {
+  const size_t begin = key.find(' ');
+  if (begin == absl::string_view::npos) return "";
+  const absl::string_view rest = key.substr(begin + 1);
+  return std::string(rest.substr(0, rest.find_first_of("{(+ ")));
+}
+
+}  // namespace
+
+std::string ProgramOf(absl::string_view plan) {
+  const std::string program(plan.substr(0, plan.find(':')));
+  return program.empty() ? "first choice" : program;
+}
+
+absl::StatusOr<Rows> TimingRows(const std::string& path, const std::vector<std::string>& own) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::set<std::string> fingerprints, FingerprintsIn(path));
+  QUOTIENT_ASSIGN_OR_RETURN(const auto store, timing::OpenFileStore(path));
+  Rows rows;
+  for (const std::string& fingerprint : fingerprints) {
+    const char* relation = "another device";
+    if (IsOneOf(fingerprint, own)) relation = "this device";
+    if (NearOwn(fingerprint, own) != nullptr) {
+      relation = "this device with another patch level of the driver: not used unless it is merged";
+    }
+    rows.push_back(
+        {relation, absl::StrCat(store->All(fingerprint).size(), " kernels of ", fingerprint)});
+  }
+  return rows;
+}
+
+absl::StatusOr<int> MergeDrivers(const std::string& path, const std::vector<std::string>& own) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::set<std::string> fingerprints, FingerprintsIn(path));
+  QUOTIENT_ASSIGN_OR_RETURN(const auto store, timing::OpenFileStore(path));
+  int added = 0;
+  for (const std::string& fingerprint : fingerprints) {
+    const std::string* const near = NearOwn(fingerprint, own);
+    if (near == nullptr || IsOneOf(fingerprint, own)) continue;
+    for (const auto& [key, timing] : store->All(fingerprint)) {
+      QUOTIENT_RETURN_IF_ERROR(store->Add(key, *near, timing));
+      ++added;
+    }
+  }
+  return added;
+}
+
+absl::StatusOr<Rows> WayRows(const std::string& path) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::set<std::string> fingerprints, FingerprintsIn(path));
+  QUOTIENT_ASSIGN_OR_RETURN(const auto store, timing::OpenFileStore(path));
+  Rows rows;
+  for (const std::string& fingerprint : fingerprints) {
+    std::map<std::string, int> counts;
+    std::string on_host;
+    for (const auto& [key, timing] : store->All(fingerprint)) {
+      if (!timing.has_time()) continue;
+      const std::string program = ProgramOf(timing.plan);
+      const std::string op = OperatorOf(key);
+      ++counts[program];
+      if (program == "host" && (IsContraction(op) || op == kAttentionOp)) {
+        absl::StrAppend(&on_host, "; on the host: ", key);
+      }
+    }
+    Row row{"ways", "", on_host.empty()};
+    for (const auto& [program, count] : counts) {
+      absl::StrAppend(&row.text, row.text.empty() ? "" : ", ", count, " ", program);
+    }
+    absl::StrAppend(&row.text, on_host, " (", fingerprint, ")");
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace quotient::kernels::cuda::smoke
