@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # What only a GPU can show.
 #
-#   tests/gpu.sh bundle                 packs the programs (build/release) with the libraries that a
-#                                       machine with a GPU may lack into build/gpu.tar.gz
-#   tests/gpu.sh PART OUT [ARGUMENT]... runs a part on the machine with the GPU, results into OUT
+#   tests/gpu.sh bundle                 packs the programs (build/release) and the libraries that a
+#                                       machine with a GPU may lack into build/gpu.tar.gz, which is all
+#                                       that is needed there: unpacked, it has this script as tests/gpu.sh
+#   tests/gpu.sh smoke OUT              two minutes: what the machine is, what replays cost, rates, one
+#                                       kernel of each family by every way to run it, one network; the
+#                                       table comes last
+#   tests/gpu.sh next OUT [--minutes N] what tells most of all that has not run yet, for that long (9)
+#   tests/gpu.sh PART OUT [ARGUMENT]... one part, whether it has run or not
 #
-#   kernels      every kind of kernel against plain loops, every math policy; the device's
-#                properties as cuDNN has them (OUT/properties.json), the gap between kernels
-#   networks     the nine networks of the papers by mcts, for cuda and cuda-strict32; predicted and
+#   kernels      every kind of kernel against plain loops, every math policy: each suite of
+#                kernels_cuda_gpu_test in a process of its own, the one that loses the device last
+#   networks [NAME...]
+#                networks of the papers (all nine) by mcts, for cuda and cuda-strict32; predicted and
 #                measured (OUT/networks.csv, OUT/networks.txt)
 #   transformers TYPE
 #                BERT as published, with its attention, in float32, float16 or bfloat16, likewise
@@ -16,22 +22,42 @@
 #                the same for models
 #   snapshot     what has been measured by now, as snapshots (OUT/cuda.snapshot,
 #                OUT/cuda-strict32.snapshot)
-#   all          kernels, networks, transformers in each type and snapshot
+#   sanitizer    our own kernels under compute-sanitizer
+#   timings      whose timings OUT has: those of another driver are not used
+#   merge        takes timings that were measured with another patch level of the driver for this one's
+#   all          kernels, networks, transformers in each type, snapshot and sanitizer
 #
-# Each search gets $QUOTIENT_GPU_BUDGET, 10s if it is not set; checking and measuring what came out
-# come on top. Nothing bounds a part as a whole, and `all` takes as long as its parts
-# together: where a machine is lent by the minute, call them one by one.
+# Nothing is fetched. cuDNN 9 and, of CUDA 13, cuBLASLt and NVRTC are looked for where the dynamic
+# linker looks, in toolkits, and in the packages of every Python here (nvidia/*/lib); what is found
+# and what is then loaded is told.
 #
-# Programs come from $QUOTIENT_GPU_BIN; without it from build/gpu.tar.gz if that is there, else from
-# build/release/bin. What is timed is kept in OUT/timings, so parts that follow need not time it
-# again. What fails, or comes out slower, does not keep the rest from being run. Exit status: 2 if this
-# is not how it is called or a program is missing, else that of the first thing that failed. Where there
-# is no GPU to use, that is said once, nothing else is run, and the status is 4.
+# Programs come from $QUOTIENT_GPU_BIN; without it from the bundle, else from build/release/bin. Each
+# runs in a process of its own for a limited time, and what fails, or comes out slower, does not keep
+# the rest from being run. Each network is optimized twice, as the first time goes by few measured
+# kernels; the second counts. A search, and measuring what came out, get $QUOTIENT_GPU_BUDGET each,
+# 10s if it is not set.
+#
+# What is timed and compiled is kept in OUT, and all that came out is packed into OUT/results.tar.gz
+# after each unit, $QUOTIENT_GPU_ARCHIVE_MIB (15) at most. An empty OUT takes up $QUOTIENT_GPU_RESULTS
+# (build/gpu-results.tar.gz) if that is there. A kernel that the GPU did not survive is left out from then on
+# (OUT/compiled/barred).
+#
+# Exit status: 2 if this is not how it is called or a program is missing; 4 where there is no driver
+# or no GPU, 5 where a library is missing, 6 where one is another version than was built with: then
+# nothing else is run. Else that of the first thing that failed.
+#
+# shellcheck disable=SC2317  # units are called by name
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$repo"
+# shellcheck source=tests/gpu/machine.sh
+. tests/gpu/machine.sh
+# shellcheck source=tests/gpu/results.sh
+. tests/gpu/results.sh
 budget=${QUOTIENT_GPU_BUDGET:-10s}
+types=(float32 float16 bfloat16)
+devices=(cuda cuda-strict32)
 
 usage() {
   if [ $# -gt 0 ]; then printf 'gpu.sh: %s\n\n' "$1" >&2; fi
@@ -46,17 +72,20 @@ libraries_of() {
 }
 
 bundle() {
-  local dir=build/gpu bin=build/release/bin
-  local programs=("$bin/quotient" "$bin/network_bench" "$bin/kernels_cuda_gpu_test" "$bin/libquotient_cuda.so")
-  cmake --preset release >/dev/null
-  cmake --build --preset release --target quotient network_bench kernels_cuda_gpu_test quotient_cuda
+  local preset=${QUOTIENT_GPU_PRESET:-release} dir=build/gpu programs
+  local names=(quotient network_bench kernels_cuda_gpu_test gpu_smoke libquotient_cuda.so)
+  if [ ! -e "build/$preset/build.ninja" ]; then cmake --preset "$preset" >/dev/null; fi
+  cmake --build "build/$preset" --target quotient network_bench kernels_cuda_gpu_test gpu_smoke quotient_cuda
+  programs=("${names[@]/#/build/$preset/bin/}")
   rm -rf "$dir"
-  mkdir -p "$dir/bin" "$dir/lib"
+  mkdir -p "$dir/bin" "$dir/lib" "$dir/tests/bench/networks"
   cp "${programs[@]}" "$dir/bin"
   # shellcheck disable=SC2046  # one word per library is meant
   cp $(libraries_of "${programs[@]}") "$dir/lib"
+  cp -r tests/gpu.sh tests/gpu "$dir/tests"
+  cp tests/bench/networks/predicted.py "$dir/tests/bench/networks"
   strip --strip-unneeded "$dir"/bin/* "$dir"/lib/*
-  tar -C "$dir" -czf "$dir.tar.gz" bin lib
+  tar -C "$dir" -czf "$dir.tar.gz" bin lib tests
   rm -r "$dir"
   du -h "$dir.tar.gz" >&2
 }
@@ -67,75 +96,200 @@ note() {
   status=$((status ? status : $1))
 }
 
-# Ends the script where there is no GPU, with what quotient returns for a device that is not there.
-no_gpu=4
-stop_without_gpu() {
-  note "$no_gpu"
-  exit "$status"
+# Says what the machine is, and ends the script where nothing can be run, with the reason.
+open_device() {
+  local failed=0 why=''
+  find_libraries
+  limited 60 gpu_smoke device "$out" >"$out/log/device.txt" 2>"$out/log/device-errors.txt" || failed=$?
+  cat "$out/log/device.txt"
+  case $failed in
+    0) tell_timings && return ;;
+    4) why='there is no GPU to use here' ;;
+    5) why='a library is missing here' ;;
+    6) why='a library here is another version than the programs were built with' ;;
+    *) why='the GPU does not answer' ;;
+  esac
+  echo "gpu.sh: $why: $(cat "$out/log/device-errors.txt")" >&2
+  exit "$failed"
 }
 
-run_kernels() {
-  local failed=0
-  # A test is skipped where there is no GPU, by two lines: ...: Skipped, and the reason.
-  QUOTIENT_GPU_OUT=$out "$bin/kernels_cuda_gpu_test" --gtest_brief=1 | tee "$out/kernels.txt" |
-    sed -u '/: Skipped$/,+1d' || failed=$?
-  if grep -q 'SKIPPED' "$out/kernels.txt"; then
-    echo "gpu.sh: there is no GPU to use here: $(sed -n '/: Skipped$/{n;p;q;}' "$out/kernels.txt")" >&2
-    stop_without_gpu
-  fi
-  return "$failed"
+tell_timings() {
+  if [ -e "$out/timings" ]; then limited 60 gpu_smoke timings "$out" || true; fi
 }
 
-# bench NAME ARGUMENT... : the table and the lines of runs
+# --- units: each gets the seconds that it has as its first argument
+
+run_suite() {
+  QUOTIENT_GPU_OUT=$out limited "$1" kernels_cuda_gpu_test "--gtest_filter=$2.*"
+}
+
+# The suites of the tests on the GPU, those first that tell most, the one that loses the device last.
+suites() {
+  local all first last
+  all=$(limited 60 kernels_cuda_gpu_test --gtest_list_tests | sed -n 's/^\([^ ]*\)\.\( .*\)\{0,1\}$/\1/p')
+  first=$(grep Product <<<"$all" || true; grep Dnn <<<"$all" || true; grep Lower <<<"$all" || true)
+  last=$(grep DeathTest <<<"$all" || true)
+  printf '%s\n' "$first" "$(grep -vxF -e "${first:-none}" -e "${last:-none}" <<<"$all" || true)" "$last" | grep . || true
+}
+
+# bench SECONDS TABLE NAME ARGUMENT... : one network twice, and its rows in a table
 bench() {
-  local name=$1 failed=0
-  shift
-  rm -f "$out/$name.csv"
-  # Its complaints go past the first tee, to a second one that keeps them.
-  {
-    "$bin/network_bench" --devices cuda,cuda-strict32 --strategies mcts --seeds 1 --budget "$budget" \
-      --threads "$(nproc)" --timings "$out/timings" --csv "$out/$name.csv" "$@" 2>&1 >&3 |
-      tee "$complaints" >&2
-  } 3>&1 | tee "$out/$name.txt" || failed=$?
-  if [ -e "$out/$name.csv" ]; then
-    python3 tests/bench/networks/predicted.py "$out/$name.csv" | tee -a "$out/$name.txt" ||
-      failed=$((failed ? failed : $?))
-  else  # nothing has run, and it has been said why
-    rm -f "$out/$name.txt"
-    if grep -qE '^network_bench: cuda(-strict32)?: ' "$complaints"; then stop_without_gpu; fi
-  fi
+  local seconds=$1 table=$2 name=$3 failed=0 end=$((SECONDS + $1))
+  local rows=$out/log/$table-$name.csv
+  shift 3
+  for _ in 1 2; do
+    seconds=$((end - SECONDS))
+    if [ "$seconds" -le 0 ]; then return 124; fi
+    rm -f "$rows"
+    limited "$seconds" network_bench --devices "$(IFS=,; echo "${devices[*]}")" --strategies mcts --seeds 1 \
+      --budget "$budget" --threads "$(nproc)" --timings "$out/timings" --compiled "$out/compiled" \
+      --csv "$rows" "$@" || failed=$((failed ? failed : $?))
+  done
+  if [ -e "$rows" ]; then tabulate "$table" || failed=$((failed ? failed : $?)); fi
+  # How often each way is the fastest by now. No contraction may be so on the host.
+  limited 60 gpu_smoke ways "$out" || failed=$((failed ? failed : $?))
   return "$failed"
 }
 
-run_transformers() {
-  bench "transformers-$1" --networks bert --faithful --type "$1"
+# The rows of all networks as one table, with what was predicted and measured.
+tabulate() {
+  local table=$1
+  awk 'FNR > 1 || NR == 1' "$out/log/$table"-*.csv >"$out/$table.csv"
+  if ! command -v python3 >/dev/null; then
+    echo 'gpu.sh: no python3, so no table' >&2
+    return
+  fi
+  python3 tests/bench/networks/predicted.py "$out/$table.csv" | tee "$out/$table.txt"
 }
 
 take_snapshot() {
-  local device=$1
-  "$bin/quotient" snapshot --device "$device" --threads "$(nproc)" --timings "$out/timings" \
+  local device=$2
+  limited "$1" quotient snapshot --device "$device" --threads "$(nproc)" --timings "$out/timings" \
     -o "$out/$device.snapshot" || return
   awk '$1 == "kernel" && $2 != "unsupported" { n++; if ($3 > 1.03 * $2) wide++ }
        END { printf "%s: %d kernels with times, of %d the quarter lies 3 %% above the minimum\n", d, n, wide }' \
     d="$device" "$out/$device.snapshot"
 }
 
-run_snapshot() {
-  local device failed
-  # quotient wants the file before it looks for the GPU, and then says that there is nothing in it.
-  touch "$out/timings"
-  for device in cuda cuda-strict32; do
-    failed=0
-    take_snapshot "$device" || failed=$?
-    case $failed in
-      2)
-        echo "gpu.sh: run networks, transformers or models into $out first" >&2
-        return 2
-        ;;
-      "$no_gpu") stop_without_gpu ;;
-    esac
-    note "$failed"
+# The sanitizer of a toolkit; empty where there is none.
+sanitizer() {
+  local program
+  for program in "$(command -v compute-sanitizer)" /usr/local/cuda*/bin/compute-sanitizer; do
+    if [ -x "$program" ]; then
+      echo "$program"
+      return
+    fi
   done
+}
+
+sanitize() {
+  local seconds=$1 tool=$2 family=$3 program
+  program=$(sanitizer)
+  if [ -z "$program" ]; then
+    echo 'gpu.sh: no compute-sanitizer here'
+    return
+  fi
+  limited "$seconds" "$program" --tool "$tool" --error-exitcode 9 "$bin/gpu_smoke" kernels "$family" "$out"
+}
+
+# --- parts: `run` is unit, or unit_once for what has not run yet
+
+own_families=(pool norm reduction softmax transpose gather)
+networks=(bert nasrnn resnet50 resnext50 nasnet inception_v3 mobilenet_v2 squeezenet vgg19)
+
+run_kernels() {
+  local run=$1 suite
+  for suite in $(suites); do "$run" "kernels-${suite//\//-}" 300 run_suite "$suite"; done
+}
+
+run_networks() {
+  local run=$1 network
+  shift
+  for network in "$@"; do "$run" "networks-$network" 240 bench networks "$network" --networks "$network"; done
+}
+
+run_bert() {
+  local run=$1 type=$2
+  "$run" "bert-$type" 240 bench bert "$type" --networks bert --type "$type"
+}
+
+run_transformer() {
+  local run=$1 type=$2
+  "$run" "transformers-$type" 240 bench "transformers-$type" bert --networks bert --faithful --type "$type"
+}
+
+run_models() {
+  local run=$1 file name
+  shift
+  for file in "$@"; do
+    name=$(basename "$file" .onnx)
+    "$run" "models-$name" 240 bench models "$name" "$file"
+  done
+}
+
+run_snapshot() {
+  local run=$1 device
+  if [ ! -e "$out/timings" ]; then
+    echo "gpu.sh: run networks, transformers or models into $out first" >&2
+    note 2
+    return
+  fi
+  for device in "${devices[@]}"; do "$run" "snapshot-$device" 60 take_snapshot "$device"; done
+}
+
+run_sanitizer() {
+  local run=$1 tool family
+  for tool in memcheck racecheck; do
+    for family in "${own_families[@]}"; do "$run" "sanitizer-$tool-$family" 120 sanitize "$tool" "$family"; done
+  done
+}
+
+smoke_step() { limited "$1" gpu_smoke "${@:2}"; }
+
+run_smoke() {
+  local family
+  unit smoke-replays 30 smoke_step replays
+  unit smoke-rates 40 smoke_step rates
+  for family in $(limited 20 gpu_smoke families); do
+    unit "smoke-$family" 30 smoke_step kernels "$family" "$out"
+  done
+  unit smoke-network 60 smoke_step network squeezenet "$out"
+  print_table
+}
+
+# What smoke found, and what did not get through.
+print_table() {
+  {
+    grep -h "^smoke" "$out/log/device.txt" "$out"/log/smoke-*.txt | cut -f2- | awk -F'\t' '{ printf "%-28s %s\n", $1, $2 }'
+    awk -F'\t' '/^smoke-/ && $2 != 0 { printf "%-28s %s\n", $1, $2 == 124 || $2 == 137 ? "STOPPED after " $3 " s" : "FAILED, status " $2 }' \
+      "$out/units.tsv"
+    if [ "$out_of_time" = 1 ]; then echo 'time is up: not all was run'; fi
+  } | tee "$out/smoke.txt"
+}
+
+# In the order that tells most.
+run_next() {
+  local suite type run=unit_once of_suites deadly=()
+  mapfile -t of_suites < <(suites)
+  for suite in "${of_suites[@]}"; do
+    case $suite in
+      *DeathTest*) deadly+=("$suite") ;;
+      *) "$run" "kernels-${suite//\//-}" 300 run_suite "$suite" ;;
+    esac
+  done
+  run_networks "$run" resnet50
+  for type in "${types[@]}"; do run_bert "$run" "$type"; done
+  if [ "$out_of_time" = 0 ]; then run_snapshot unit; fi
+  run_networks "$run" "${networks[@]}"
+  for type in "${types[@]}"; do run_transformer "$run" "$type"; done
+  run_sanitizer "$run"
+  for suite in "${deadly[@]}"; do "$run" "kernels-${suite//\//-}" 300 run_suite "$suite"; done
+  print_units
+}
+
+print_units() {
+  awk -F'\t' '{ printf "%-44s %-10s %s s\n", $1, $2 == 0 ? "ok" : $2 == 124 || $2 == 137 ? "STOPPED" : "FAILED " $2, $3 }' "$out/units.tsv"
+  if [ "$out_of_time" = 1 ]; then echo 'time is up: not all has run'; fi
 }
 
 part=${1:-}
@@ -147,58 +301,68 @@ if [ "$part" = bundle ]; then
 fi
 
 case $part in
-  kernels) needed=(kernels_cuda_gpu_test) ;;
-  networks | transformers | models) needed=(network_bench) ;;
-  snapshot) needed=(quotient) ;;
-  all) needed=(kernels_cuda_gpu_test network_bench quotient) ;;
+  kernels) needed=(gpu_smoke kernels_cuda_gpu_test) ;;
+  networks | transformers | models) needed=(gpu_smoke network_bench) ;;
+  snapshot) needed=(gpu_smoke quotient) ;;
+  smoke | sanitizer | timings | merge) needed=(gpu_smoke) ;;
+  next | all) needed=(gpu_smoke kernels_cuda_gpu_test network_bench quotient) ;;
   *) usage "there is no part '$part'" ;;
 esac
 out=${1:-}
 [ -n "$out" ] || usage 'OUT is missing'
 shift
+minutes=1440
 case $part in
   transformers)
     [ $# -eq 1 ] || usage 'transformers: one TYPE is wanted'
     [[ $1 =~ ^(float32|float16|bfloat16)$ ]] || usage "transformers: there is no TYPE '$1'"
     ;;
   models) [ $# -gt 0 ] || usage 'models: FILE.onnx is missing' ;;
+  networks)
+    for name in "$@"; do
+      [[ " ${networks[*]} " == *" $name "* ]] || usage "networks: there is no network '$name'"
+    done
+    ;;
+  smoke) minutes=2 ;;
+  next)
+    minutes=9
+    if [ "${1:-}" = --minutes ]; then
+      [[ ${2:-} =~ ^[1-9][0-9]{0,3}$ ]] || usage 'next: --minutes wants a number'
+      minutes=$2
+      shift 2
+    fi
+    ;;
+esac
+case $part in
+  transformers | models | networks) ;;
   *) [ $# -eq 0 ] || usage "$part: '$1' is one argument too many" ;;
 esac
 
-bin=${QUOTIENT_GPU_BIN:-build/release/bin}
-if [ -z "${QUOTIENT_GPU_BIN:-}" ] && [ -e build/gpu.tar.gz ]; then
-  bin=build/gpu/bin
-  if [ ! "$bin" -nt build/gpu.tar.gz ]; then
-    mkdir -p build/gpu
-    tar -C build/gpu -xzmf build/gpu.tar.gz
-    touch "$bin"
-  fi
-fi
-missing=()
-for program in "${needed[@]}"; do
-  if [ ! -x "$bin/$program" ]; then missing+=("$program"); fi
-done
-if [ ${#missing[@]} -gt 0 ]; then
-  echo "gpu.sh: not in $bin: ${missing[*]}; to build what is missing:" \
-    "cmake --preset release && cmake --build --preset release --target ${missing[*]} quotient_cuda" >&2
-  exit 2
-fi
-if [ -d "$bin/../lib" ]; then export LD_LIBRARY_PATH=$bin/../lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
-mkdir -p "$out"
-complaints=$(mktemp)
-trap 'rm -f "$complaints"' EXIT
+# Ten seconds are for what is running when time is up, and for packing.
+deadline=$((SECONDS + 60 * minutes - 10))
+find_programs
+require "${needed[@]}"
+bin=$(cd "$bin" && pwd)
+resume
+open_device
 
 case $part in
-  kernels) run_kernels || note $? ;;
-  networks) bench networks || note $? ;;
-  transformers) run_transformers "$1" || note $? ;;
-  models) bench models "$@" || note $? ;;
-  snapshot) run_snapshot || note $? ;;
+  smoke) run_smoke ;;
+  next) run_next ;;
+  kernels) run_kernels unit ;;
+  networks) if [ $# -gt 0 ]; then run_networks unit "$@"; else run_networks unit "${networks[@]}"; fi ;;
+  transformers) run_transformer unit "$1" ;;
+  models) run_models unit "$@" ;;
+  snapshot) run_snapshot unit ;;
+  sanitizer) run_sanitizer unit ;;
+  timings) ;;  # has been told
+  merge) limited 60 gpu_smoke merge "$out" && keep ;;
   all)
-    run_kernels || note $?
-    bench networks || note $?
-    for type in float32 float16 bfloat16; do run_transformers "$type" || note $?; done
-    run_snapshot || note $?
+    run_kernels unit
+    run_networks unit "${networks[@]}"
+    for type in "${types[@]}"; do run_transformer unit "$type"; done
+    run_snapshot unit
+    run_sanitizer unit
     ;;
 esac
 exit "$status"

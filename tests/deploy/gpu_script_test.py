@@ -1,9 +1,12 @@
-"""tests/gpu.sh with stand-ins for the programs that it runs: that what fails does not keep the rest
-from being run, and what it returns."""
+"""tests/gpu.sh with stand-ins for the programs that it runs: where it looks for libraries and what it
+says of those that are missing; that what fails, or does not come back, does not keep the rest from
+being run; that a call goes on where another one ended; and what it returns."""
 
 import os
 import pathlib
+import shutil
 import subprocess
+import tarfile
 import tempfile
 import unittest
 
@@ -16,7 +19,22 @@ here=$(dirname "$0")
 echo "$(basename "$0") $*" >>"$here/calls"
 if [ -e "$0.do" ]; then . "$0.do"; fi
 """
+SMOKE = PROGRAM + """\
+case $1 in
+  device) printf 'smoke\\tdevice\\tsome GPU\\n'; echo 'a device' >"$2/fingerprints" ;;
+  families) printf 'product\\npool\\n' ;;
+  *) printf 'smoke\\t%s\\tdone\\n' "$1 ${2:-}" ;;
+esac
+"""
+TESTS = PROGRAM + """\
+case $1 in
+  --gtest_list_tests)
+    printf 'Running main() from gtest_main.cc\\nGpuHealthDeathTest.\\n  Dies\\nBackendGpuTest.\\n'
+    printf '  Graphs\\nTypes/GpuProductsOfTest.\\n  Odd/f32  # GetParam() = f32\\nGpuDnnTest.\\n  Tf32\\n' ;;
+esac
+"""
 BENCH = PROGRAM + """\
+name=$(echo "$*" | sed -n 's/.*--networks \\([a-z0-9_]*\\).*/\\1/p')
 while [ $# -gt 0 ]; do
   case $1 in
     --csv) csv=$2 ;;
@@ -25,133 +43,285 @@ while [ $# -gt 0 ]; do
   shift
 done
 echo 'network,device,cost_before_us,cost_after_us,measured_before_us,measured_after_us' >"$csv"
-echo "bert,cuda,10,8,11,${after:-9}" >>"$csv"
+echo "${name:-a},cuda,10,8,11,${after:-9}" >>"$csv"
 """
 QUOTIENT = PROGRAM + """\
 while [ "$1" != -o ]; do shift; done
 printf 'kernel 1.0 1.0\\nkernel 1.0 1.2\\nkernel unsupported\\n' >"$2"
 """
-SKIPPED = """\
-for test in 1 2; do printf 'gpu_under_test.cc:34: Skipped\\nno driver\\n'; done
-printf '[  PASSED  ] 0 tests.\\n[  SKIPPED ] 2 tests.\\n'
-"""
-NO_GPU = "echo 'network_bench: cuda: no driver' >&2; exit 1"
-TYPES = ["float32", "float16", "bfloat16"]
+NO_DRIVER = "if [ $1 = device ]; then echo 'gpu_smoke: no driver' >&2; exit 4; fi"
+HANGS = "exec sleep 1000"
+SUITES = ["Types/GpuProductsOfTest", "GpuDnnTest", "BackendGpuTest", "GpuHealthDeathTest"]
 
 
 class GpuScriptTest(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
-        self.bin = pathlib.Path(directory.name) / "bin"
-        self.out = pathlib.Path(directory.name) / "out"
+        self.root = pathlib.Path(directory.name)
+        self.bin = self.root / "bin"
+        self.out = self.root / "out"
+        self.script = SCRIPT
         self.bin.mkdir()
-        for name, text in (("kernels_cuda_gpu_test", PROGRAM), ("network_bench", BENCH),
-                           ("quotient", QUOTIENT)):
-            (self.bin / name).write_text(text)
-            (self.bin / name).chmod(0o755)
+        for name, text in (("kernels_cuda_gpu_test", TESTS), ("network_bench", BENCH),
+                           ("gpu_smoke", SMOKE), ("quotient", QUOTIENT)):
+            self.program(self.bin / name, text)
+
+    @staticmethod
+    def program(path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def change_script(self, file, old, new):
+        """Runs a copy of the script from now on, for what would take minutes."""
+        tests = self.root / "copy/tests"
+        shutil.copytree(SCRIPT.parent / "gpu", tests / "gpu")
+        shutil.copy(SCRIPT, tests)
+        text = (tests / file).read_text()
+        self.assertIn(old, text)
+        (tests / file).write_text(text.replace(old, new))
+        self.script = tests / "gpu.sh"
+
+    # Of results.sh: how many seconds are left.
+    LEFT = "echo $((deadline - SECONDS))"
 
     def do(self, program, text):
         (self.bin / f"{program}.do").write_text(text)
 
-    def run_script(self, *arguments):
-        environment = {**os.environ, "QUOTIENT_GPU_BIN": str(self.bin)}
-        return subprocess.run([SCRIPT, *map(str, arguments)], env=environment, capture_output=True,
-                              text=True, timeout=60)
+    def run_script(self, *arguments, **environment):
+        environment = {**os.environ, "QUOTIENT_GPU_BIN": str(self.bin),
+                       "QUOTIENT_GPU_RESULTS": str(self.root / "results.tar.gz"), **environment}
+        return subprocess.run([self.script, *map(str, arguments)], env=environment, capture_output=True,
+                              text=True, timeout=100)
 
-    def calls(self):
-        """The programs in the order they ran, with the types that benches were asked for."""
+    def calls(self, program=None):
+        """What ran, in order; of one program its arguments."""
         try:
             lines = (self.bin / "calls").read_text().splitlines()
         except FileNotFoundError:
             return []
-        return [" ".join([line.split()[0], *(word for word in line.split() if word in TYPES)])
-                for line in lines]
+        if program is None:
+            return [line.split()[0] for line in lines]
+        return [line.split()[1:] for line in lines if line.split()[0] == program]
 
-    ALL = ["kernels_cuda_gpu_test", "network_bench", *(f"network_bench {t}" for t in TYPES),
-           "quotient", "quotient"]
+    def units(self):
+        lines = (self.out / "units.tsv").read_text().splitlines()
+        return {line.split("\t")[0]: int(line.split("\t")[1]) for line in lines}
 
-    def test_all_runs_each_part(self):
-        ran = self.run_script("all", self.out)
-        self.assertEqual((0, ""), (ran.returncode, ran.stderr))
-        self.assertEqual(self.ALL, self.calls())
-        for name in ("kernels.txt", "networks.csv", "networks.txt", "cuda-strict32.snapshot",
-                     *(f"transformers-{t}.txt" for t in TYPES)):
-            self.assertTrue((self.out / name).exists(), name)
-        self.assertIn("cuda: 2 kernels with times, of 1 the quarter lies", ran.stdout)
+    def suites_run(self):
+        return [call[0].removeprefix("--gtest_filter=").removesuffix(".*")
+                for call in self.calls("kernels_cuda_gpu_test") if "filter" in call[0]]
+
+    def networks_run(self):
+        return [call[call.index("--networks") + 1] for call in self.calls("network_bench")]
+
+    # --- libraries and devices
+
+    def hide_libraries(self):
+        """An environment in which the dynamic linker has nothing, and one Python has packages."""
+        self.program(self.root / "path/ldconfig", "#!/bin/sh\n")
+        packages = self.root / "packages"
+        self.program(self.root / "path/python3", f"#!/bin/sh\necho {packages}\n")
+        for folder, name in (("cudnn", "libcudnn.so.9"), ("cu13", "libcublasLt.so.13"),
+                             ("cu13", "libnvrtc.so.13")):
+            (packages / "nvidia" / folder / "lib").mkdir(parents=True, exist_ok=True)
+            (packages / "nvidia" / folder / "lib" / name).write_text("")
+        return packages, {"PATH": f"{self.root / 'path'}:{os.environ['PATH']}"}
+
+    def test_libraries_of_pythons_packages_are_found(self):
+        packages, environment = self.hide_libraries()
+        toolkit = self.root / "toolkit"  # one that comes before all others, and has cuBLASLt
+        (toolkit / "lib64").mkdir(parents=True)
+        (toolkit / "lib64/libcublasLt.so.13").write_text("")
+        self.do("gpu_smoke", 'echo "$LD_LIBRARY_PATH" >>"$here/paths"')
+        functions = SCRIPT.parent / "gpu/machine.sh"
+        # Without this machine's own toolkits, which the script has the names of.
+        text = functions.read_text().replace("/usr/local/cuda", "/nowhere").replace("/usr/lib", "/nowhere")
+        (self.root / "machine.sh").write_text(text)
+        ran = subprocess.run(
+            ["bash", "-euc", f'. {self.root}/machine.sh; bin={self.bin}; find_libraries; limited 9 gpu_smoke x'],
+            env={**os.environ, **environment, "CUDA_HOME": str(toolkit)}, capture_output=True, text=True,
+            timeout=60)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        path = (self.bin / "paths").read_text().strip().split(":")
+        self.assertEqual([str(packages / "nvidia/cudnn/lib"), str(toolkit / "lib64"),
+                          str(packages / "nvidia/cu13/lib")], path[:3])
+        self.assertIn(f"libcudnn.so.9: {packages}/nvidia/cudnn/lib/libcudnn.so.9", ran.stderr)
+        self.assertIn("libcuda.so.1: nowhere", ran.stderr)
+
+    def test_what_is_missing_is_told_apart(self):
+        for status, why in ((4, "there is no GPU"), (5, "a library is missing"),
+                            (6, "another version"), (1, "does not answer")):
+            self.do("gpu_smoke", f"echo 'gpu_smoke: because' >&2; exit {status}")
+            ran = self.run_script("all", self.out)
+            self.assertEqual(status, ran.returncode)
+            self.assertIn(why, ran.stderr)
+            self.assertIn("because", ran.stderr)
+            self.assertEqual({"gpu_smoke"}, set(self.calls()))
+
+    def test_without_a_gpu_each_part_says_so_and_leaves_no_tables(self):
+        self.do("gpu_smoke", NO_DRIVER)
+        for arguments in (["smoke"], ["next"], ["kernels"], ["networks"], ["transformers", "float16"],
+                          ["models", "a.onnx"], ["snapshot"], ["sanitizer"]):
+            with self.subTest(arguments=arguments):
+                ran = self.run_script(arguments[0], self.out, *arguments[1:])
+                self.assertEqual((4, 1), (ran.returncode, ran.stderr.count("no driver")), ran.stderr)
+        self.assertEqual([], list(self.out.glob("*.txt")))
+
+    # --- parts
+
+    def test_suites_run_in_processes_of_their_own_the_deadly_one_last(self):
+        ran = self.run_script("kernels", self.out)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        self.assertEqual(SUITES, self.suites_run())
+
+    def test_a_suite_that_fails_or_hangs_does_not_hide_the_others(self):
+        self.do("kernels_cuda_gpu_test", f"""\
+case $1 in
+  *Dnn*) echo 'an illegal address'; exit 7 ;;
+  *Products*) echo 'product number 3'; {HANGS} ;;
+esac""")
+        self.change_script("gpu.sh", "300 run_suite", "2 run_suite")
+        ran = self.run_script("kernels", self.out)
+        self.assertEqual(124, ran.returncode, ran.stderr)
+        self.assertEqual(SUITES, self.suites_run())
+        self.assertEqual({"kernels-Types-GpuProductsOfTest": 124, "kernels-GpuDnnTest": 7,
+                          "kernels-BackendGpuTest": 0, "kernels-GpuHealthDeathTest": 0}, self.units())
+        log = (self.out / "log/kernels-Types-GpuProductsOfTest.txt").read_text()
+        self.assertIn("product number 3", log)
+        self.assertIn("was stopped after 2 s", log)
+
+    def test_networks_run_twice_on_the_same_timings(self):
+        ran = self.run_script("networks", self.out, "bert", "vgg19")
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        self.assertEqual(["bert", "bert", "vgg19", "vgg19"], self.networks_run())
+        for call in self.calls("network_bench"):
+            self.assertIn(f"{self.out}/timings", call)
+            self.assertIn(f"{self.out}/compiled", call)
+        self.assertEqual(["network", "bert", "vgg19"],
+                         [line.split(",")[0] for line in (self.out / "networks.csv").read_text().splitlines()])
         self.assertIn("measured at most", (self.out / "networks.txt").read_text())
+        self.assertEqual(["ways", str(self.out)], self.calls("gpu_smoke")[-1])
+
+    def test_a_contraction_on_the_host_fails_the_part(self):
+        self.do("gpu_smoke", "if [ $1 = ways ]; then echo 'on the host: MatMul'; exit 1; fi")
+        ran = self.run_script("networks", self.out, "bert")
+        self.assertEqual(1, ran.returncode)
+        self.assertIn("on the host: MatMul", ran.stdout)
 
     def test_what_comes_out_slower_is_told_and_the_rest_runs(self):
         self.do("network_bench", "after=12")
         ran = self.run_script("all", self.out)
         self.assertEqual(1, ran.returncode, ran.stderr)
-        self.assertEqual(self.ALL, self.calls())
-        self.assertEqual(4, ran.stdout.count("slower: bert on cuda"))
+        self.assertEqual(SUITES, self.suites_run())
+        self.assertIn("slower: bert on cuda", ran.stdout)
+        self.assertEqual(2, len(self.calls("quotient")))
 
     def test_the_first_failure_is_what_is_returned(self):
-        self.do("kernels_cuda_gpu_test", "exit 7")
+        self.do("kernels_cuda_gpu_test", "case $1 in *filter*) exit 7 ;; esac")
         self.do("network_bench", "after=12")
         self.do("quotient", "exit 5")
         self.assertEqual(7, self.run_script("all", self.out).returncode)
-        self.assertEqual(self.ALL, self.calls())
-        self.do("kernels_cuda_gpu_test", "")
-        self.assertEqual(1, self.run_script("all", self.out).returncode)
         self.assertEqual(5, self.run_script("snapshot", self.out).returncode)
 
     def test_a_bench_that_fails_on_its_way_is_looked_at_all_the_same(self):
         self.do("network_bench", "trap 'exit 9' EXIT")
-        ran = self.run_script("networks", self.out)
+        ran = self.run_script("networks", self.out, "bert")
         self.assertEqual(9, ran.returncode)
         self.assertIn("measured at most", ran.stdout)
 
-    def test_without_a_gpu_that_is_said_once(self):
-        self.do("kernels_cuda_gpu_test", SKIPPED)
-        ran = self.run_script("all", self.out)
-        self.assertEqual((4, "[  PASSED  ] 0 tests.\n[  SKIPPED ] 2 tests.\n",
-                          "gpu.sh: there is no GPU to use here: no driver\n"),
-                         (ran.returncode, ran.stdout, ran.stderr))
-        self.assertEqual(["kernels_cuda_gpu_test"], self.calls())
-        self.assertEqual(2, (self.out / "kernels.txt").read_text().count("no driver"))
-
-    def test_without_a_gpu_each_part_returns_the_same_and_leaves_no_tables(self):
-        self.do("kernels_cuda_gpu_test", SKIPPED)
-        self.do("network_bench", NO_GPU)
-        self.do("quotient", "echo 'quotient: DEVICE_NOT_PRESENT: no driver' >&2; exit 4")
-        for arguments in (["kernels"], ["networks"], ["transformers", "float16"],
-                          ["models", "a.onnx"], ["snapshot"]):
-            with self.subTest(arguments=arguments):
-                ran = self.run_script(arguments[0], self.out, *arguments[1:])
-                self.assertEqual((4, 1), (ran.returncode, ran.stderr.count("no driver")))
-        self.assertEqual(["kernels.txt"], [path.name for path in self.out.glob("*.txt")])
-
-    def test_a_bench_that_cannot_begin_for_another_reason_is_not_without_a_gpu(self):
-        self.do("network_bench", "echo 'network_bench: out/timings: damaged' >&2; exit 1")
-        ran = self.run_script("networks", self.out)
-        self.assertEqual((1, "network_bench: out/timings: damaged\n"), (ran.returncode, ran.stderr))
-        self.assertEqual([], list(self.out.glob("*.txt")))
-
-    def test_runs_of_before_are_not_looked_at_where_nothing_ran(self):
-        self.assertEqual(0, self.run_script("networks", self.out).returncode)
-        self.do("network_bench", NO_GPU)
-        ran = self.run_script("networks", self.out)
-        self.assertEqual((4, "", "network_bench: cuda: no driver\n"),
-                         (ran.returncode, ran.stdout, ran.stderr))
-
     def test_transformers_are_of_one_type(self):
         self.assertEqual(0, self.run_script("transformers", self.out, "float16").returncode)
-        self.assertEqual(["network_bench float16"], self.calls())
+        for call in self.calls("network_bench"):
+            self.assertEqual("float16", call[call.index("--type") + 1])
+        self.assertTrue((self.out / "transformers-float16.csv").exists())
 
     def test_snapshots_want_timings(self):
-        self.do("quotient", "echo 'quotient: no kernel has been measured' >&2; exit 2")
         ran = self.run_script("snapshot", self.out)
         self.assertEqual(2, ran.returncode)
         self.assertIn("run networks, transformers or models into", ran.stderr)
-        self.assertEqual(["quotient"], self.calls())
+        self.assertEqual([], self.calls("quotient"))
+
+    # --- smoke and next
+
+    def test_smoke_ends_with_its_table(self):
+        self.do("gpu_smoke", "if [ \"$1 ${2:-}\" = 'kernels pool' ]; then exit 1; fi")
+        ran = self.run_script("smoke", self.out)
+        self.assertEqual(1, ran.returncode, ran.stderr)
+        table = (self.out / "smoke.txt").read_text()
+        self.assertTrue(ran.stdout.endswith(table))
+        for line in ("device", "replays", "rates", "kernels product", "network squeezenet"):
+            self.assertIn(line, table)
+        self.assertRegex(table, "smoke-pool +FAILED, status 1")
+        self.assertEqual(["network", "squeezenet", str(self.out)], self.calls("gpu_smoke")[-1])
+
+    def test_next_runs_what_tells_most_first_and_each_once(self):
+        ran = self.run_script("next", self.out, "--minutes", 3)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        self.assertEqual(SUITES, self.suites_run())
+        self.assertEqual("resnet50", self.networks_run()[0])
+        order = list(self.units())
+        for earlier, later in (("kernels-Types-GpuProductsOfTest", "kernels-GpuDnnTest"),
+                               ("kernels-GpuDnnTest", "kernels-BackendGpuTest"),
+                               ("kernels-BackendGpuTest", "networks-resnet50"),
+                               ("networks-resnet50", "bert-float32"), ("bert-bfloat16", "snapshot-cuda"),
+                               ("snapshot-cuda", "networks-bert"), ("networks-vgg19", "transformers-float32"),
+                               ("transformers-bfloat16", "sanitizer-memcheck-pool"),
+                               ("sanitizer-memcheck-pool", "kernels-GpuHealthDeathTest")):
+            self.assertLess(order.index(earlier), order.index(later))
+        benches, suites = len(self.networks_run()), len(self.suites_run())
+        self.assertEqual(0, self.run_script("next", self.out, "--minutes", 3).returncode)
+        self.assertEqual((benches, suites), (len(self.networks_run()), len(self.suites_run())))
+
+    def test_next_ends_when_time_is_up_and_goes_on_elsewhere(self):
+        self.change_script("gpu/results.sh", self.LEFT,
+                           'if [ -s "$out/units.tsv" ]; then echo 1; else echo 100; fi')
+        ran = self.run_script("next", self.out, "--minutes", 1)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        self.assertIn("time is up", ran.stdout)
+        self.assertEqual(SUITES[:1], self.suites_run())
+        # Another machine, where there is nothing but what came back.
+        (self.out / "results.tar.gz").rename(self.root / "results.tar.gz")
+        self.script = SCRIPT
+        self.out = self.root / "other"
+        ran = self.run_script("next", self.out, "--minutes", 3)
+        self.assertIn("goes on from", ran.stderr)
+        self.assertEqual(SUITES, self.suites_run())
+
+    def test_what_is_cut_off_by_the_end_has_not_run(self):
+        self.do("kernels_cuda_gpu_test", f"case $1 in *filter*) {HANGS} ;; esac")
+        self.change_script("gpu/results.sh", self.LEFT, "echo 2")
+        ran = self.run_script("next", self.out, QUOTIENT_GPU_LEAST_SECONDS="1")
+        self.assertIn("time is up", ran.stdout, ran.stderr)
+        self.assertEqual("", (self.out / "units.tsv").read_text())
+        self.assertEqual(SUITES[:1], self.suites_run())
+
+    # --- what is kept
+
+    def test_all_that_came_out_is_packed_after_each_unit(self):
+        compiled = self.out / "compiled"
+        self.do("network_bench", f"""\
+mkdir -p {compiled}
+head -c 900000 /dev/urandom >{compiled}/old
+touch -d 2020-01-01 {compiled}/old
+echo bad >{compiled}/barred""")
+        for most, has_old in (("15", True), ("0", False)):
+            ran = self.run_script("networks", self.out, "bert", QUOTIENT_GPU_ARCHIVE_MIB=most)
+            self.assertEqual(0, ran.returncode, ran.stderr)
+            with tarfile.open(self.out / "results.tar.gz") as archive:
+                names = set(archive.getnames())
+            for name in ("timings", "networks.csv", "networks.txt", "fingerprints", "units.tsv",
+                         "log/networks-bert.txt", "compiled/barred"):
+                self.assertIn(name, names)
+            self.assertEqual(has_old, "compiled/old" in names)
+
+    # --- how it is called
 
     def test_programs_that_a_part_needs_are_asked_for_before_anything_is_made(self):
-        for program, parts in (("kernels_cuda_gpu_test", ["kernels", "all"]),
+        for program, parts in (("kernels_cuda_gpu_test", ["kernels", "next", "all"]),
                                ("network_bench", ["networks", "transformers", "models", "all"]),
-                               ("quotient", ["snapshot", "all"])):
+                               ("quotient", ["snapshot", "all"]), ("gpu_smoke", ["smoke", "kernels"])):
             (self.bin / program).rename(self.bin / "away")
             for part in parts:
                 with self.subTest(program=program, part=part):
@@ -162,18 +332,15 @@ class GpuScriptTest(unittest.TestCase):
             (self.bin / "away").rename(self.bin / program)
         self.assertEqual(([], False), (self.calls(), self.out.exists()))
 
-    def test_programs_that_a_part_does_not_need_may_be_missing(self):
-        (self.bin / "quotient").unlink()
-        (self.bin / "network_bench").unlink()
-        self.assertEqual(0, self.run_script("kernels", self.out).returncode)
-
     def test_wrong_calls(self):
         for arguments, message in [
                 ((), "What only a GPU can show"), (("some",), "no part 'some'"),
                 (("kernels",), "OUT is missing"),
                 (("kernels", self.out, "extra"), "'extra' is one argument too many"),
-                (("networks", self.out, "extra"), "'extra' is one argument too many"),
+                (("networks", self.out, "lenet"), "there is no network 'lenet'"),
                 (("models", self.out), "FILE.onnx is missing"),
+                (("next", self.out, "--minutes", "0"), "--minutes wants a number"),
+                (("next", self.out, "9"), "'9' is one argument too many"),
                 (("transformers", self.out), "one TYPE is wanted"),
                 (("transformers", self.out, "float99"), "no TYPE 'float99'")]:
             with self.subTest(arguments=arguments):

@@ -53,6 +53,7 @@ each run, then a table for each device. Without --networks and files: the nine o
   --max-nodes N     that an e-graph has at most (50000)
   --threads N       of search, kernels and checks (1)
   --timings FILE    what is known of kernels that are measured, and what comes to be known
+  --compiled DIR    a folder for what is compiled for GPUs, so that other runs need not do it again
   --csv FILE        the lines of the runs
   --svg FILE        a picture of best cost over time
 )";
@@ -68,6 +69,7 @@ struct Options {
   std::optional<int64_t> threads;
   double budget_seconds = 60;
   std::string timings;
+  std::string compiled;
   std::string csv;
   std::string svg;
   bool faithful = false;
@@ -131,6 +133,7 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
       NumberFlag("--max-nodes", 1, options.max_nodes),
       NumberFlag("--threads", 1, options.threads),
       TextFlag("--timings", options.timings),
+      TextFlag("--compiled", options.compiled),
       TextFlag("--csv", options.csv),
       TextFlag("--svg", options.svg),
   };
@@ -259,7 +262,7 @@ absl::Status OpenDevices(const Options& options, optimize::Devices& devices) {
 absl::StatusOr<bool> Run(const Options& options) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
                             OpenTimings(options));
-  optimize::Devices devices(timings.get());
+  optimize::Devices devices(timings.get(), options.compiled);
   QUOTIENT_RETURN_IF_ERROR(OpenDevices(options, devices));
   std::unique_ptr<os::AtomicFile> picture;  // now, so that an hour's work is not for nothing
   if (!options.svg.empty()) {
