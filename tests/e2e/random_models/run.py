@@ -118,8 +118,11 @@ def tell(record):
 
 def examine_all(seeds, jobs, keep=None):
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for record in pool.map(examine, seeds, [keep] * len(seeds), chunksize=4):
+        records = pool.map(examine, seeds, [keep] * len(seeds), chunksize=4)
+        for count, record in enumerate(records, 1):
             tell(record)
+            if count % 100 == 0:
+                print(f"{count} of {len(seeds)}", flush=True)
             yield record
 
 
