@@ -104,6 +104,12 @@ bool MayBelongTogether(const FreeDim& a, const FreeDim& b) {
                                (a.axis == 0) == (b.axis == 0));
 }
 
+// Also dimensions of different names: exporters give each axis of each input a name of its own, and
+// only the operators say which of them have to be equal.
+bool HadOneSize(const FreeDim& a, const FreeDim& b) {
+  return a.measured == b.measured && (a.axis == 0) == (b.axis == 0);
+}
+
 class Proposer {
  public:
   Proposer(const Graph& graph, const Shapes& measured, int round)
@@ -133,7 +139,9 @@ class Proposer {
       Propose(SplitWherePossible(by_name, sizes), sizes);
       return;
     }
-    Propose(GroupBy(free_, MayBelongTogether), sizes);
+    if (Propose(GroupBy(free_, MayBelongTogether), sizes)) return;
+    const Groups by_size = GroupBy(free_, HadOneSize);
+    if (Infers(by_size, sizes)) Propose(SplitWherePossible(by_size, sizes), sizes);
   }
 
   bool Propose(const Groups& groups, const Sizes* sizes) {

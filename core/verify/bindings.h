@@ -32,8 +32,8 @@ absl::StatusOr<CutGraph> CutAt(const model::Graph& graph, const Shapes& shapes, 
 // Other sizes for a graph than `measured` (which holds dims for every input that was bound), the
 // ones to be tried first in front: small ones. `round` counts from 0: each round has other numbers.
 // Dimensions that are no numbers have different ones wherever the graph's own operators allow it,
-// also where they have one name; then equal ones for each name; then those of `measured` with
-// another first dimension. Each passes InferAt and leaves no more nodes without types than
+// also where they have one name; then equal ones for each name; then equal ones for all that are
+// equal in `measured`; then those of `measured` with another first dimension. Each passes InferAt and leaves no more nodes without types than
 // `measured` does; whether the graph can be evaluated there remains to be seen. Empty: the graph
 // has no such dimension (HasFreeDims), or nothing was found. At most some dozens of inferences.
 std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured, int round);

@@ -114,6 +114,20 @@ TEST(ProposeBindingsTest, WhereNoOtherSizeWillDoTheBatchChanges) {
   EXPECT_THAT(proposals[0].at("x"), ElementsAre(2, 2, 7, 7));
 }
 
+// The operators know that batches and lengths are equal, their names do not.
+TEST(ProposeBindingsTest, DimensionsOfDifferentNamesThatHaveToBeEqualAre) {
+  const model::Graph graph = testing::MustParse(R"(graph g {
+      input x: float32[batch,length,4]
+      input y: float32[batch_1,length_1,4]
+      z = Concat(x, y) {axis=2}
+      output z })");
+  const std::vector<Shapes> proposals =
+      ProposeBindings(graph, {{"x", {1, 128, 4}}, {"y", {1, 128, 4}}}, 0);
+  ASSERT_FALSE(proposals.empty());
+  EXPECT_THAT(proposals[0].at("x"), ElementsAre(2, 5, 4));
+  EXPECT_THAT(proposals[0].at("y"), ElementsAre(2, 5, 4));
+}
+
 TEST(ProposeBindingsTest, AStaticGraphHasNone) {
   const model::Graph graph =
       testing::MustParse("graph g { input x: float32[2] y = Relu(x) output y }");
