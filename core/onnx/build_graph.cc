@@ -1,5 +1,6 @@
 #include "core/onnx/build_graph.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -201,6 +202,11 @@ class GraphBuilder {
   absl::Status AddNode(int index) {
     const NodeProto& proto = proto_.node(index);
     if (!IsStandard(proto)) return AddOpaqueNode(proto);
+    // Ids of outputs are made only once the node is known not to be opaque; for decoding it is
+    // enough which of them exist.
+    const std::vector<bool> exists = OutputsThatCount(proto);
+    // A node that makes nothing can only be passed through.
+    if (std::find(exists.begin(), exists.end(), true) == exists.end()) return AddOpaqueNode(proto);
 
     if (proto.op_type() == "Constant" && proto.output_size() == 1) {
       if (std::optional<Tensor> value = ConstantNodeValue(proto, source_)) {
@@ -221,9 +227,6 @@ class GraphBuilder {
     }
     const NodeInputs inputs = InputsOf(proto);
     if (!TouchesComputableValuesOnly(proto, inputs)) return AddOpaqueNode(proto);
-    // Ids of outputs are made only once the node is known not to be opaque; for decoding it is
-    // enough which of them exist.
-    const std::vector<bool> exists = OutputsThatCount(proto);
     std::vector<ValueId> outputs;
     for (const bool one : exists) outputs.push_back(one ? ValueId(0) : ValueId());
     absl::StatusOr<std::optional<Node>> node =

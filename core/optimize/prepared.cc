@@ -35,9 +35,10 @@ absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, Prepare
     model::NodeId senseless;
     const absl::Status status = ops::InferTypes(prepared->graph, &senseless);
     if (status.ok() || !senseless.valid()) return status;
-    const model::ValueId output = prepared->graph.node(senseless).outputs[0];
-    if (!output.valid() || options.opaque_nodes.size() == kMostSenseless) return status;
-    const auto [node, is_new] = options.opaque_nodes.emplace(prepared->graph.value(output).name,
+    const std::vector<model::ValueId>& outputs = prepared->graph.node(senseless).outputs;
+    if (outputs.empty() || !outputs[0].valid()) return status;
+    if (options.opaque_nodes.size() == kMostSenseless) return status;
+    const auto [node, is_new] = options.opaque_nodes.emplace(prepared->graph.value(outputs[0]).name,
                                                              std::string(status.message()));
     if (!is_new) return status;
   }

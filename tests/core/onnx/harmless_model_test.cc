@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/core/onnx/bad_model.h"
 #include "tests/core/onnx/onnx_text.h"
 #include "tests/support/status_matchers.h"
@@ -244,6 +245,38 @@ TEST(HarmlessModelTest, ADomainThatIsNotImported) {
   Node(model, 1)->set_domain("com.acme");
   ASSERT_OK_AND_ASSIGN(const Model read, ReadProto(model));
   EXPECT_EQ(OpsOf(read.graph), "Add,Opaque:com.acme.Relu");
+}
+
+// All outputs of a recurrent network are optional, and any output may have no name.
+TEST(HarmlessModelTest, ANodeThatMakesNothing) {
+  const struct {
+    const char* op;
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
+  } nodes[] = {{"LSTM", {"x", "w", "w"}, {}},
+               {"LSTM", {"x", "w", "w"}, {"", ""}},
+               {"Shape", {"x"}, {""}},
+               {"Shape", {"x"}, {}},
+               {"Identity", {"x"}, {""}},
+               {"Softmax", {"x"}, {""}},
+               {"Split", {"x"}, {}},
+               {"Constant", {}, {""}},
+               // Nothing reads the mask.
+               {"Dropout", {"x"}, {"", "mask"}}};
+  for (const int opset : {11, 13}) {
+    for (const auto& [op, inputs, outputs] : nodes) {
+      SCOPED_TRACE(op);
+      ModelProto model = Whole();
+      model.mutable_opset_import(0)->set_version(opset);
+      ::onnx::NodeProto* node = model.mutable_graph()->add_node();
+      node->set_op_type(op);
+      for (const std::string& input : inputs) node->add_input(input);
+      for (const std::string& output : outputs) node->add_output(output);
+      ASSERT_OK_AND_ASSIGN(const Model read, ReadProto(model));
+      EXPECT_EQ(OpsOf(read.graph), absl::StrCat("Add,Relu,Opaque:", op));
+      EXPECT_EQ(RoundTrip(model).graph().node_size(), 3);
+    }
+  }
 }
 
 }  // namespace
