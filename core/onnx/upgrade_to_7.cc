@@ -30,7 +30,8 @@ bool UpgradeBinary(const OldForm& form, Node& node) {
   const TensorType *a = TypeAt(form, 0), *b = TypeAt(form, 1);
   if (a == nullptr || b == nullptr || !a->has_rank() || !b->has_rank()) return false;
   const int64_t first = axis < 0 ? axis + a->rank() : axis;
-  return first + b->rank() == a->rank();
+  // In 64 bits, and without adding to what the file says, which may be any number.
+  return first == int64_t{a->rank()} - b->rank();
 }
 
 // Without is_test it was the layer as it is while training.

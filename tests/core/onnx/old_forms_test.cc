@@ -213,6 +213,8 @@ TEST(OldFormsTest, ThoseWithoutAnEquivalentPassThrough) {
       // The second input's dimensions do not belong to the last ones of the first.
       {6, "Opaque:Add", R"(g (float[2,3,4] x) => (float[2,3,4] y) <float[3] w = {1, 2, 3}>
              { y = Add<axis = 1, broadcast = 1>(x, w) })"},
+      {6, "Opaque:Add", R"(g (float[2,3] x) => (float[2,3] y) <float[3] w = {1, 2, 3}>
+             { y = Add<axis = 9223372036854775807, broadcast = 1>(x, w) })"},
       // Training.
       {6, "Opaque:Dropout", "g (float[4] x) => (float[4] y) { y = Dropout<ratio = 0.25>(x) }"},
       {13, "Opaque:Dropout",
