@@ -117,7 +117,8 @@ std::string TextAttribute(const Attributes& attributes, const std::string& name)
   return found == attributes.end() ? "" : found->second->s();
 }
 
-bool IsWhole(double number) { return number == std::floor(number); }
+// And of a size that times an extent is an int64, to which ONNX casts. False for NaN.
+bool IsWhole(double number) { return std::abs(number) <= 0x1p31 && number == std::floor(number); }
 
 // ONNX multiplies an extent with a scale in double, ONNX Runtime in float.
 bool ScalesAreExact(const Attributes& attributes, std::span<const OpaqueOperand> operands) {

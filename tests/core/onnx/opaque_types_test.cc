@@ -78,6 +78,18 @@ TEST(OpaqueTypesTest, WhatOnnxRuntimeDoesOtherwiseIsNotAsked) {
   EXPECT_EQ(Behind("y = LpPool <kernel_shape = [2, 2], ceil_mode = 1> (x)", "", 18), "float32[*]");
 }
 
+// ONNX casts what a scale makes of an extent to int64, whatever it is.
+TEST(OpaqueTypesTest, ScalesOfNoExtentAreNotAsked) {
+  for (const char* scale : {"1e30", "-1e30", "inf", "nan"}) {
+    SCOPED_TRACE(scale);
+    ::onnx::ModelProto proto = ModelAtOpset(
+        17, R"(g (float[N,4,H,6] x) => (float y) <float[4] s = {1, 1, 2, 2}>
+               { y = Resize <mode = "cubic"> (x, , s) })");
+    proto.mutable_graph()->mutable_initializer(0)->set_float_data(3, std::stof(scale));
+    EXPECT_EQ(TypesOf(proto, {"y"})[0], "float32[*]");
+  }
+}
+
 // The library divides, allocates and loops by what stands in a node.
 TEST(OpaqueTypesTest, HostileNodesSayNothing) {
   for (const char* node : {
