@@ -65,10 +65,12 @@ class Equation {
     return shape;
   }
 
-  // Without an arrow: the ellipsis, then the labels that come once, in the order of their codes.
-  std::string ImplicitOutput() const {
+  // Without an arrow: the ellipsis, then the labels that come once, in alphabetical order. Nothing
+  // where there are capitals: NumPy puts them before all small letters, ONNX Runtime behind.
+  std::optional<std::string> ImplicitOutput() const {
     std::string labels;
     for (const auto& [label, count] : counts_) {
+      if (absl::ascii_isupper(label)) return std::nullopt;
       if (label == kEllipsis || count == 1) labels.push_back(label);
     }
     return labels;
@@ -103,8 +105,8 @@ std::optional<Shape> EinsumShape(absl::string_view equation,
     const std::optional<std::string> labels = ParseTerm(terms[i]);
     if (!labels.has_value() || !bound.Bind(*labels, *operands[i])) return std::nullopt;
   }
-  if (sides.size() == 1) return bound.Output(bound.ImplicitOutput());
-  const std::optional<std::string> labels = ParseTerm(sides[1]);
+  const std::optional<std::string> labels =
+      sides.size() == 1 ? bound.ImplicitOutput() : ParseTerm(sides[1]);
   return labels.has_value() ? bound.Output(*labels) : std::nullopt;
 }
 

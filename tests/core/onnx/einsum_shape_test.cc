@@ -31,7 +31,14 @@ TEST(EinsumShapeTest, WithoutAnArrowLabelsThatComeOnceAreSorted) {
   EXPECT_EQ(ShapeOf("ij,jk", {"[2,3]", "[3,4]"}), "[2,4]");
   EXPECT_EQ(ShapeOf("ba", {"[2,3]"}), "[3,2]");
   EXPECT_EQ(ShapeOf("ii", {"[3,3]"}), "[]");
-  EXPECT_EQ(ShapeOf("b...,B", {"[2,5,6]", "[3]"}), "[5,6,3,2]");
+  EXPECT_EQ(ShapeOf("b...,a", {"[2,5,6]", "[3]"}), "[5,6,3,2]");
+}
+
+// ONNX Runtime puts capitals behind small letters, NumPy before them.
+TEST(EinsumShapeTest, WithoutAnArrowTheOrderOfCapitalsIsNotKnown) {
+  EXPECT_EQ(ShapeOf("b,B", {"[2]", "[3]"}), "none");
+  EXPECT_EQ(ShapeOf("Bi,Bi", {"[2,3]", "[2,3]"}), "none");
+  EXPECT_EQ(ShapeOf("b,B->Bb", {"[2]", "[3]"}), "[3,2]");
 }
 
 // What the first operand says is not the last word.
