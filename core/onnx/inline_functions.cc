@@ -41,18 +41,65 @@ bool RuntimesImplement(absl::string_view domain) {
          absl::StartsWith(domain, "com.microsoft") || absl::StartsWith(domain, "com.ms.");
 }
 
+// Far above all limits, and far below what overflows when two are added.
+constexpr int64_t kMost = int64_t{1} << 60;
+
+int64_t Sum(int64_t a, int64_t b) { return std::min(a + b, kMost); }
+
+// The places of a body that are filled in when it is copied, and the bytes of the largest thing
+// that may be filled in.
+struct Places {
+  int64_t count = 0;
+  int64_t largest = 0;
+
+  void Add(const Places& more) {
+    count = Sum(count, more.count);
+    Admit(more.largest);
+  }
+  void Admit(int64_t bytes) { largest = std::max(largest, bytes); }
+  int64_t Bytes() const {
+    return largest == 0 || count <= kMost / largest ? count * largest : kMost;
+  }
+};
+
 // What a copy of a function adds to the main graph.
 struct Growth {
   int64_t nodes = 0;
-  int64_t bytes = 0;
+  int64_t bytes = 0;  // without what is filled in
+  Places attributes;  // references to attributes of the function
+  Places names;       // uses of names, any of which may stand for one at the call
 
-  // Far above all limits, and far below what overflows when two are added.
-  static constexpr int64_t kMost = int64_t{1} << 60;
   void Add(const Growth& more) {
-    nodes = std::min(nodes + more.nodes, kMost);
-    bytes = std::min(bytes + more.bytes, kMost);
+    nodes = Sum(nodes, more.nodes);
+    bytes = Sum(bytes, more.bytes);
+    attributes.Add(more.attributes);
+    names.Add(more.names);
   }
-  bool Exceeds(const Growth& limit) const { return nodes > limit.nodes || bytes > limit.bytes; }
+
+  // What a call hands to the body, and the body perhaps to functions that it calls.
+  void AdmitCall(const NodeProto& call) {
+    for (const AttributeProto& attribute : call.attribute()) {
+      attributes.Admit(static_cast<int64_t>(attribute.ByteSizeLong()));
+    }
+    for (const std::string& name : call.input()) names.Admit(std::ssize(name));
+    for (const std::string& name : call.output()) names.Admit(std::ssize(name));
+  }
+
+  // Recursion is as deep as subgraphs are nested, which the scan has bounded.
+  void CountPlaces(const NodeProto& node) {
+    names.count += node.input_size() + node.output_size();
+    for (const AttributeProto& attribute : node.attribute()) {
+      if (!attribute.ref_attr_name().empty()) ++attributes.count;
+      if (attribute.has_g()) CountPlaces(attribute.g());
+      for (const GraphProto& graph : attribute.graphs()) CountPlaces(graph);
+    }
+  }
+  void CountPlaces(const GraphProto& graph) {
+    names.count += graph.input_size() + graph.output_size();
+    for (const NodeProto& node : graph.node()) CountPlaces(node);
+  }
+
+  int64_t AllBytes() const { return Sum(bytes, Sum(attributes.Bytes(), names.Bytes())); }
 };
 
 struct Function {
@@ -91,10 +138,15 @@ class FunctionTable {
     const FunctionProto& proto = *function.proto;
     function.may_inline = MayInline(proto);
     function.growth.bytes = 1 + static_cast<int64_t>(proto.ByteSizeLong());
+    for (const AttributeProto& attribute : proto.attribute_proto()) {
+      function.growth.attributes.Admit(static_cast<int64_t>(attribute.ByteSizeLong()));
+    }
     for (const NodeProto& node : proto.node()) {
+      function.growth.CountPlaces(node);
       const auto callee = functions_.find(CalleeOf(node));
       if (callee != functions_.end()) Measure(callee->second);
       const Function* inlined = Inlinable(node);
+      if (inlined != nullptr) function.growth.AdmitCall(node);
       function.growth.Add(inlined != nullptr ? inlined->growth : Growth{.nodes = 1});
       function.is_worth_it |= inlined != nullptr || CanonicalDomain(node.domain()).empty();
     }
@@ -245,8 +297,8 @@ class Inliner {
   Inliner(int opset, const Limits& limits, ModelProto* model)
       : model_(*model),
         table_(opset, *model),
-        left_{.nodes = limits.max_nodes - model->graph().node_size(),
-              .bytes = limits.max_structure_bytes} {}
+        left_nodes_(limits.max_nodes - model->graph().node_size()),
+        left_bytes_(limits.max_structure_bytes) {}
 
   int64_t Run() {
     GraphProto& graph = *model_.mutable_graph();
@@ -259,13 +311,11 @@ class Inliner {
     before.Swap(graph.mutable_node());
     for (NodeProto& node : before) {
       const Function* function = table_.Inlinable(node);
-      if (function == nullptr || function->growth.Exceeds(left_)) {
+      if (function != nullptr && Afford(function->growth, node)) {
+        Replace(node, *function->proto);
+      } else {
         *graph.add_node() = std::move(node);
-        continue;
       }
-      left_.nodes -= function->growth.nodes;
-      left_.bytes -= function->growth.bytes;
-      Replace(node, *function->proto);
     }
     AddImports();
     // Training graphs may call any function.
@@ -274,8 +324,21 @@ class Inliner {
   }
 
  private:
+  // False, and nothing is spent, if the function's copy for this call would be too large.
+  bool Afford(Growth growth, const NodeProto& call) {
+    growth.AdmitCall(call);
+    const int64_t bytes = growth.AllBytes();
+    if (growth.nodes > left_nodes_ || bytes > left_bytes_) return false;
+    left_nodes_ -= growth.nodes;
+    left_bytes_ -= bytes;
+    return true;
+  }
+
+  // Descriptions count, too: one of a value that is not there must not become that of another.
   void TakeAllNames() {
     const GraphProto& graph = model_.graph();
+    for (const ValueInfoProto& info : graph.value_info()) values_.Take(info.name());
+    for (const ValueInfoProto& output : graph.output()) values_.Take(output.name());
     for (const ValueInfoProto& input : graph.input()) values_.Take(input.name());
     for (const TensorProto& tensor : graph.initializer()) values_.Take(tensor.name());
     for (const SparseTensorProto& sparse : graph.sparse_initializer()) {
@@ -350,7 +413,8 @@ class Inliner {
 
   ModelProto& model_;
   const FunctionTable table_;
-  Growth left_;
+  int64_t left_nodes_;
+  int64_t left_bytes_;
   NamePool values_;
   NamePool nodes_;
   std::set<const FunctionProto*> inlined_;

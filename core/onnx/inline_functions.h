@@ -16,7 +16,8 @@ namespace quotient::onnx {
 //   - the function's body has no node of the default domain, so nothing would be understood,
 //   - an operator of the body means something else at `opset`, the model's own,
 //   - the function's domain is one that runtimes implement ("", ai.onnx.*, com.microsoft.*),
-//   - the graph would grow beyond limits.max_nodes, or by more than limits.max_structure_bytes.
+//   - the graph would grow beyond limits.max_nodes, or by more than limits.max_structure_bytes,
+//     each place of the body that the call fills in counted as if it got the largest thing.
 // The model must have passed CheckStructure and CheckOpsets. Linear in the size of the result.
 int64_t InlineFunctions(int opset, const Limits& limits, ModelProto* model);
 

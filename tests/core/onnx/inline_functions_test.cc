@@ -180,6 +180,82 @@ TEST(InlineFunctionsTest, BytesAreBoundedToo) {
   EXPECT_EQ(read.op_counts.at("Add"), 4);
 }
 
+void SetTensor(::onnx::AttributeProto* attribute, size_t bytes) {
+  attribute->set_type(::onnx::AttributeProto::TENSOR);
+  attribute->mutable_t()->set_data_type(::onnx::TensorProto::UINT8);
+  attribute->mutable_t()->add_dims(static_cast<int64_t>(bytes));
+  attribute->mutable_t()->set_raw_data(std::string(bytes, '\0'));
+}
+
+// How many calls of local.f are left where copies may take a megabyte.
+int64_t CallsLeft(const ModelProto& model) {
+  Limits limits;
+  limits.max_structure_bytes = 1'000'000;
+  const std::string bytes = model.SerializeAsString();
+  const absl::StatusOr<Model> read = Read(bytes, {}, limits, nullptr);
+  EXPECT_THAT(read, IsOk());
+  const auto calls = read->op_counts.find("local.f");
+  return calls == read->op_counts.end() ? 0 : calls->second;
+}
+
+// A body is short, and what its call, a default or a call within puts into it is not.
+TEST(InlineFunctionsTest, WhatCallsPutIntoTheBodyIsBounded) {
+  for (const int references : {2, 200}) {
+    SCOPED_TRACE(references);
+    const int64_t left = references > 100 ? 1 : 0;
+    std::string body;
+    for (int i = 0; i < references; ++i) {
+      absl::StrAppend(&body, " c", i, " = Constant <value: tensor = @v> ()");
+    }
+    const std::string main = "g (float[2] x) => (float[2] y) { y = local.f(x) }";
+    const std::string f = absl::StrCat("f <v> (a) => (b) { b = Relu(a)", body, " }");
+
+    ModelProto by_call = WithFunctions(main, {f});
+    by_call.mutable_graph()->mutable_node(0)->add_attribute()->set_name("v");
+    SetTensor(by_call.mutable_graph()->mutable_node(0)->mutable_attribute(0), 10'000);
+    EXPECT_EQ(CallsLeft(by_call), left);
+
+    ModelProto by_default = WithFunctions(main, {f});
+    by_default.mutable_functions(0)->clear_attribute();
+    by_default.mutable_functions(0)->add_attribute_proto()->set_name("v");
+    SetTensor(by_default.mutable_functions(0)->mutable_attribute_proto(0), 10'000);
+    EXPECT_EQ(CallsLeft(by_default), left);
+
+    ModelProto within =
+        WithFunctions(main, {"f (a) => (b) { b = local.h(a) }",
+                             absl::StrCat("h <v> (a) => (b) { b = Relu(a)", body, " }")});
+    within.mutable_functions(0)->mutable_node(0)->add_attribute()->set_name("v");
+    SetTensor(within.mutable_functions(0)->mutable_node(0)->mutable_attribute(0), 10'000);
+    EXPECT_EQ(CallsLeft(within), left);
+  }
+}
+
+TEST(InlineFunctionsTest, LongNamesAtTheCallAreBounded) {
+  for (const int uses : {2, 300}) {
+    SCOPED_TRACE(uses);
+    std::string body = "f (a) => (b) { b = Relu(a)";
+    for (int i = 0; i < uses; ++i) absl::StrAppend(&body, " c", i, " = Relu(a)");
+    ModelProto model =
+        WithFunctions("g (float[2] x) => (float[2] y) { y = local.f(x) }", {body + " }"});
+    const std::string name(4000, 'n');
+    model.mutable_graph()->mutable_input(0)->set_name(name);
+    model.mutable_graph()->mutable_node(0)->set_input(0, name);
+    EXPECT_EQ(CallsLeft(model), uses > 100 ? 1 : 0);
+  }
+}
+
+// What the file says of a value that is not there is not said of one that the body makes.
+TEST(InlineFunctionsTest, NamesThatAreOnlyDescribedAreTaken) {
+  ModelProto model = WithFunctions("g (float[4] x) => (float[4] y) { y = local.f(x) }",
+                                   {"f (a) => (b) { c = Relu(a)  b = Neg(c) }"});
+  auto* info = model.mutable_graph()->add_value_info();
+  info->set_name("c");
+  info->mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::BOOL);
+  const ModelProto written = RoundTrip(model);
+  ASSERT_EQ(OpsOf(written), "Relu,Neg");
+  EXPECT_NE(written.graph().node(0).output(0), "c");
+}
+
 TEST(InlineFunctionsTest, CallsStayWhereTheBodyWouldMeanSomethingElse) {
   const ModelProto older = ModelFromText(absl::StrCat(
       kHead, "g (float[2,3] x) => (float[2,3] y) { t = local.f(x)  y = local.h(t) }",

@@ -82,8 +82,8 @@ TEST(OpaqueTypesTest, WhatOnnxRuntimeDoesOtherwiseIsNotAsked) {
 TEST(OpaqueTypesTest, ScalesOfNoExtentAreNotAsked) {
   for (const char* scale : {"1e30", "-1e30", "inf", "nan"}) {
     SCOPED_TRACE(scale);
-    ::onnx::ModelProto proto = ModelAtOpset(
-        17, R"(g (float[N,4,H,6] x) => (float y) <float[4] s = {1, 1, 2, 2}>
+    ::onnx::ModelProto proto =
+        ModelAtOpset(17, R"(g (float[N,4,H,6] x) => (float y) <float[4] s = {1, 1, 2, 2}>
                { y = Resize <mode = "cubic"> (x, , s) })");
     proto.mutable_graph()->mutable_initializer(0)->set_float_data(3, std::stof(scale));
     EXPECT_EQ(TypesOf(proto, {"y"})[0], "float32[*]");
