@@ -6,6 +6,7 @@
 #include <cmath>
 #include <exception>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -310,22 +311,43 @@ std::vector<TensorType> AskOnnx(const ::onnx::OpSchema& schema, const Attributes
   return types;
 }
 
-std::vector<TensorType> InferNode(int opset, const Opaque& opaque,
-                                  std::span<const OpaqueOperand> operands, size_t outputs) {
-  const std::vector<TensorType> unknown(outputs);
-  const ::onnx::OpSchema* schema = FindSchema(opaque.op, opset);
-  NodeProto node;
+// A node that was checked against its schema. `attributes` points into `proto`, so it stays where
+// it was made.
+struct CheckedNode {
+  explicit CheckedNode(const NodeProto& node) : proto(node) {}
+  CheckedNode(const CheckedNode&) = delete;
+  CheckedNode& operator=(const CheckedNode&) = delete;
+
+  const NodeProto proto;
+  const ::onnx::OpSchema* schema = nullptr;  // lives as long as the program
+  Attributes attributes;
+};
+
+// Null if nothing is to be asked about the node.
+std::shared_ptr<const CheckedNode> Check(const NodeProto& node, int opset) {
+  const ::onnx::OpSchema* schema = FindSchema(node.op_type(), opset);
   if (schema == nullptr || !schema->has_type_and_shape_inference_function() ||
-      opaque.proto.size() > kMaxNodeBytes || operands.size() > kMaxOperands ||
-      !node.ParseFromString(opaque.proto) || !FitsSchema(node, *schema) ||
-      static_cast<size_t>(node.input_size()) != operands.size() ||
-      static_cast<size_t>(node.output_size()) != outputs) {
-    return unknown;
+      node.ByteSizeLong() > kMaxNodeBytes || !FitsSchema(node, *schema)) {
+    return nullptr;
   }
-  const std::optional<Attributes> attributes = CheckedAttributes(node, *schema);
-  if (!attributes.has_value() || !IsTrusted(opaque.op, *attributes, operands)) return unknown;
-  if (opaque.op == "Einsum") return EinsumTypes(*attributes, operands);
-  return AskOnnx(*schema, *attributes, operands, outputs);
+  auto checked = std::make_shared<CheckedNode>(node);
+  std::optional<Attributes> attributes = CheckedAttributes(checked->proto, *schema);
+  if (!attributes.has_value()) return nullptr;
+  checked->schema = schema;
+  checked->attributes = *std::move(attributes);
+  return checked;
+}
+
+std::vector<TensorType> InferNode(const CheckedNode& node, std::span<const OpaqueOperand> operands,
+                                  size_t outputs) {
+  const std::string& op = node.proto.op_type();
+  if (operands.size() > kMaxOperands || std::ssize(operands) != node.proto.input_size() ||
+      outputs != static_cast<size_t>(node.proto.output_size()) ||
+      !IsTrusted(op, node.attributes, operands)) {
+    return std::vector<TensorType>(outputs);
+  }
+  if (op == "Einsum") return EinsumTypes(node.attributes, operands);
+  return AskOnnx(*node.schema, node.attributes, operands, outputs);
 }
 
 }  // namespace
@@ -334,8 +356,11 @@ model::OpaqueTypesFn OpaqueTypes(const NodeProto& node, int opset) {
   const bool is_asked =
       std::binary_search(std::begin(kAskedOf), std::end(kAskedOf), node.op_type());
   if (opset < kOldestAsked || !is_asked) return nullptr;
-  return [opset](const Opaque& opaque, std::span<const OpaqueOperand> operands, size_t outputs) {
-    return InferNode(opset, opaque, operands, outputs);
+  std::shared_ptr<const CheckedNode> checked = Check(node, opset);
+  if (checked == nullptr) return nullptr;
+  return [checked = std::move(checked)](const Opaque&, std::span<const OpaqueOperand> operands,
+                                        size_t outputs) {
+    return InferNode(*checked, operands, outputs);
   };
 }
 
