@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/model/graph.h"
-#include "core/onnx/reader.h"
+#include "core/onnx/read_options.h"
 #include "core/onnx/skeleton.h"
 
 namespace quotient::onnx {

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "core/model/graph.h"
 #include "core/onnx/limits.h"
+#include "core/onnx/read_options.h"
 
 namespace quotient::onnx {
 
@@ -37,15 +38,6 @@ struct Model {
   std::vector<std::string> objections;   // what ONNX's checker would say against the model
 
   std::shared_ptr<const Skeleton> skeleton;
-};
-
-struct ReadOptions {
-  // Initializers that are inputs, too, are taken for constants and leave the inputs.
-  bool freeze_initializers = false;
-
-  // Nodes to pass through although they could be decoded: why, by the name of their first output.
-  // For nodes that turn out to make no sense when types are inferred.
-  std::map<std::string, std::string> opaque_nodes;
 };
 
 // `external_data`: location, exactly as the model writes it -> the file's bytes. Weights refer to
