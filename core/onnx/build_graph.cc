@@ -286,7 +286,11 @@ class GraphBuilder {
     node.outputs = AddOutputs(proto, exists);
     while (!node.outputs.empty() && !node.outputs.back().valid()) node.outputs.pop_back();
     if (node.attributes.Has(kCoercedAxis)) {
+      const size_t before = graph_.values.size();
       coerced_.push_back(AddCoercedSoftmax(std::move(node), AllNames(), graph_));
+      for (size_t v = before; v < graph_.values.size(); ++v) {
+        skeleton_.inner_values.emplace(graph_.values[v].name, proto.output(0));
+      }
     } else {
       graph_.AddNode(std::move(node));
     }

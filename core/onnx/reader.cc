@@ -88,6 +88,7 @@ void DescribeModel(const Skeleton& skeleton, Model& model) {
   }
   model.has_external_data = skeleton.has_external_data;
   model.objections = skeleton.objections;
+  model.inner_values = skeleton.inner_values;
 }
 
 }  // namespace

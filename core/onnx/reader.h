@@ -37,6 +37,10 @@ struct Model {
   int64_t inlined_calls = 0;             // of functions
   std::vector<std::string> objections;   // what ONNX's checker would say against the model
 
+  // Where a node of the file became several: the name of that node's first output, by the names of
+  // the values in between, which the file does not have.
+  std::map<std::string, std::string> inner_values;
+
   std::shared_ptr<const Skeleton> skeleton;
 };
 

@@ -3,6 +3,7 @@
 // What a Model keeps for the writer: the parsed model without its weights' bytes, and where those
 // are. Internal to this folder.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ struct Skeleton {
   // Operators of the default domain that stand in opaque nodes, their subgraphs, or functions, with
   // the opset they are meant by.
   std::vector<std::pair<std::string, int>> opaque_ops;
+  // See Model.
+  std::map<std::string, std::string> inner_values;
   // What ONNX's checker would say against the model, with the node or value.
   std::vector<std::string> objections;
 

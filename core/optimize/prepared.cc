@@ -38,7 +38,10 @@ absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, Prepare
     const std::vector<model::ValueId>& outputs = prepared->graph.node(senseless).outputs;
     if (outputs.empty() || !outputs[0].valid()) return status;
     if (options.opaque_nodes.size() == kMostSenseless) return status;
-    const auto [node, is_new] = options.opaque_nodes.emplace(prepared->graph.value(outputs[0]).name,
+    const std::string& name = prepared->graph.value(outputs[0]).name;
+    const auto source = prepared->model.inner_values.find(name);
+    const bool is_inner = source != prepared->model.inner_values.end();
+    const auto [node, is_new] = options.opaque_nodes.emplace(is_inner ? source->second : name,
                                                              std::string(status.message()));
     if (!is_new) return status;
   }

@@ -234,6 +234,23 @@ TEST(OldFormsTest, ThoseWithoutAnEquivalentPassThrough) {
   }
 }
 
+// The node that makes no sense is none of the file's.
+TEST(OldFormsTest, ASoftmaxOfSeveralNodesCanBePassedThrough) {
+  const ::onnx::ModelProto proto = ModelAtOpset(
+      11, R"(g (float[2,3] x) => (float[2,3] y) { t = Relu(x)  y = Softmax<axis = 5>(t) })");
+  ASSERT_OK_AND_ASSIGN(Model model, ReadProto(proto));
+  model::NodeId senseless;
+  ASSERT_FALSE(ops::InferTypes(model.graph, &senseless).ok());
+  ASSERT_TRUE(senseless.valid());
+  const std::string& name = model.graph.value(model.graph.node(senseless).outputs[0]).name;
+  ASSERT_TRUE(model.inner_values.contains(name)) << name;
+  const ReadOptions options{.opaque_nodes = {{model.inner_values.at(name), "axis"}}};
+  const std::string bytes = proto.SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(model, Read(bytes, {}, Limits(), nullptr, options));
+  EXPECT_EQ(OpsOf(model.graph), "Relu,Opaque:Softmax");
+  EXPECT_THAT(ops::InferTypes(model.graph), IsOk());
+}
+
 TEST(OldFormsTest, AnOutputThatNothingReadsDoesNotCount) {
   const char* text = "g (float[4] x) => (float[4] y) { y, mask = Dropout<ratio = 0.25>(x) }";
   ASSERT_OK_AND_ASSIGN(const Model model, ReadProto(ModelAtOpset(10, text)));
