@@ -91,7 +91,10 @@ class Cutter {
 
   std::string SourceOf(ValueId id) const {
     const model::Value& value = graph_.value(id);
-    if (value.constant.has_value()) return "a constant";
+    // Its name may change, its type and elements may not.
+    if (value.constant.has_value()) {
+      return absl::StrCat("the constant of digest ", value.constant->digest().Hex());
+    }
     if (!value.producer.valid()) return absl::StrCat("input ", value.name);
     return absl::StrCat("node ", NodeKey(graph_, graph_.node(value.producer)), " output ",
                         value.output_index);

@@ -74,5 +74,32 @@ TEST(CutTest, OutputsThatAreInputsOrConstants) {
   EXPECT_EQ(cut.output_keys, (std::vector<std::string>{"output x", "output c"}));
 }
 
+// An opaque node that reads eight elements of a type that is not computed with.
+CutGraph CutWithConstant(std::vector<int64_t> dims, std::byte last) {
+  const std::vector<int64_t> two = {2};
+  model::Graph graph;
+  const auto x = graph.AddInput("x", model::StaticType(model::DType::kFloat32, two));
+  std::span<std::byte> bytes;
+  model::Tensor tensor = model::Tensor::Allocate(model::DType::kInt4, std::move(dims), &bytes);
+  bytes.back() = last;
+  const auto c = graph.AddConstant("c", std::move(tensor));
+  const auto t = graph.AddValue("t", model::StaticType(model::DType::kFloat32, two));
+  graph.AddNode({.op = model::kOpaqueOp,
+                 .inputs = {x, c},
+                 .outputs = {t},
+                 .opaque = std::make_shared<model::Opaque>()});
+  graph.outputs = {t};
+  const absl::StatusOr<CutGraph> cut = Cut(graph);
+  EXPECT_TRUE(cut.ok()) << cut.status();
+  return *cut;
+}
+
+TEST(CutTest, AConstantThatIsOnlyLinkedMustBeWhatItWas) {
+  const CutGraph original = CutWithConstant({8}, std::byte{1});
+  EXPECT_FALSE(FindLack(original, CutWithConstant({8}, std::byte{1})).has_value());
+  EXPECT_TRUE(FindLack(original, CutWithConstant({8}, std::byte{2})).has_value());
+  EXPECT_TRUE(FindLack(original, CutWithConstant({2, 4}, std::byte{1})).has_value());
+}
+
 }  // namespace
 }  // namespace quotient::verify
