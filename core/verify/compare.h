@@ -16,7 +16,7 @@ namespace quotient::verify {
 struct Conditioning {
   // By element, how far rounding alone moved it (RaiseDeviation).
   std::span<const float> deviation;
-  // The original left the range of its types on the way here.
+  // The original left the range of its types in what this output is computed from.
   bool overflowed = false;
 };
 

@@ -377,18 +377,26 @@ absl::Status Reference::MeasureNoise(size_t index, int times, int threads,
     for (const Tensor& output : set.outputs) {
       set.deviations.emplace_back(static_cast<size_t>(output.elements()), 0.0f);
     }
+    set.overflowed.resize(set.outputs.size(), false);
   }
   for (; set.noisy_evaluations < times; ++set.noisy_evaluations) {
     RoundingNoise noise(original_->graph, set.seed + static_cast<uint64_t>(set.noisy_evaluations));
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const std::vector<Tensor> moved,
-        EvaluateOutputs(
-            *original_, set.inputs, threads, stop,
-            [&noise](model::NodeId id, std::span<const Tensor* const> inputs,
-                     std::vector<Tensor>& outputs) { noise.Visit(id, inputs, outputs); }));
-    set.overflowed |= noise.overflowed();
-    for (size_t i = 0; i < moved.size(); ++i) {
-      RaiseDeviation(set.outputs[i], moved[i], &set.deviations[i]);
+    const absl::StatusOr<std::vector<Tensor>> moved = EvaluateOutputs(
+        *original_, set.inputs, threads, stop,
+        [&noise](model::NodeId id, std::span<const Tensor* const> inputs,
+                 std::vector<Tensor>& outputs) { noise.Visit(id, inputs, outputs); });
+    if (!moved.ok()) {
+      if (stop.ShouldStop()) return moved.status();
+      // Rounding alone decides whether there are outputs (an index that leaves its range), so
+      // nothing on this set is well-conditioned.
+      for (std::vector<float>& deviation : set.deviations) {
+        std::ranges::fill(deviation, std::numeric_limits<float>::infinity());
+      }
+      continue;
+    }
+    for (size_t i = 0; i < moved->size(); ++i) {
+      if (noise.overflowed(original_->graph.outputs[i])) set.overflowed[i] = true;
+      RaiseDeviation(set.outputs[i], (*moved)[i], &set.deviations[i]);
     }
   }
   return absl::OkStatus();

@@ -89,7 +89,7 @@ class Reference {
     // --- How rounding moves the outputs; measured when a candidate differs
     int noisy_evaluations = 0;
     std::vector<std::vector<float>> deviations;  // by output, by element
-    bool overflowed = false;
+    std::vector<bool> overflowed;                // by output (RoundingNoise)
   };
 
   explicit Reference(const CutGraph& original)
@@ -100,7 +100,7 @@ class Reference {
   // Evaluates set `index` with rounding noise until it was done `times` times.
   absl::Status MeasureNoise(size_t index, int times, int threads, const StopCondition& stop);
   Conditioning ConditioningOf(const InputSet& set, size_t output) const {
-    return {set.deviations[output], set.overflowed};
+    return {set.deviations[output], set.overflowed[output]};
   }
   std::string SetName(size_t index) const;
 

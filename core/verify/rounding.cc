@@ -102,6 +102,17 @@ bool IsOrdinary(const Tensor& tensor) {
       tensor, [&](double value) { return !std::isfinite(value) || IsHuge(value, tensor.dtype()); });
 }
 
+bool Overflows(const Node& node, std::span<const Tensor* const> inputs,
+               const std::vector<Tensor>& outputs) {
+  const auto is_infinite = [](const Tensor& output) {
+    return model::IsFloat(output.dtype()) && HasInfinity(output);
+  };
+  return std::ranges::any_of(outputs, is_infinite) && !IsAtPole(node, inputs) &&
+         std::ranges::all_of(inputs, [](const Tensor* input) {
+           return input == nullptr || IsOrdinary(*input);
+         });
+}
+
 Tensor Moved(const Tensor& tensor, Rng& rng) {
   const double most = kNoise * UnitRoundoff(tensor.dtype());
   std::span<std::byte> bytes;
@@ -128,16 +139,25 @@ bool IsHuge(double value, DType dtype) {
   return std::abs(value) > (dtype == DType::kFloat16 ? 6e4 : 1e30);
 }
 
+// Nodes are visited in topological order, so what is known of the inputs is final.
+void RoundingNoise::FollowOverflow(const Node& node, std::span<const Tensor* const> inputs,
+                                   const std::vector<Tensor>& outputs) {
+  const bool is_behind = std::ranges::any_of(node.inputs, [this](model::ValueId input) {
+    return input.valid() && overflowed_[input.value()];
+  });
+  if (!is_behind && (IsExact(graph_, node) || !Overflows(node, inputs, outputs))) return;
+  for (const model::ValueId output : node.outputs) {
+    if (output.valid()) overflowed_[output.value()] = true;
+  }
+}
+
 void RoundingNoise::Visit(model::NodeId id, std::span<const Tensor* const> inputs,
                           std::vector<Tensor>& outputs) {
   const Node& node = graph_.node(id);
+  FollowOverflow(node, inputs, outputs);
   if (IsExact(graph_, node)) return;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!model::IsFloat(outputs[i].dtype())) continue;
-    if (!overflowed_ && HasInfinity(outputs[i]) && !IsAtPole(node, inputs)) {
-      overflowed_ = std::ranges::all_of(
-          inputs, [](const Tensor* input) { return input == nullptr || IsOrdinary(*input); });
-    }
     Rng rng(seed_, (uint64_t{id.value()} << 8) + i);
     outputs[i] = Moved(outputs[i], rng);
   }

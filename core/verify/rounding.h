@@ -25,19 +25,23 @@ inline constexpr double kNoise = 8;
 class RoundingNoise {
  public:
   // `graph` must outlive it.
-  RoundingNoise(const model::Graph& graph, uint64_t seed) : graph_(graph), seed_(seed) {}
+  RoundingNoise(const model::Graph& graph, uint64_t seed)
+      : graph_(graph), seed_(seed), overflowed_(graph.values.size(), false) {}
 
   void Visit(model::NodeId id, std::span<const model::Tensor* const> inputs,
              std::vector<model::Tensor>& outputs);
 
-  // Whether arithmetic made an infinity of ordinary numbers, other than at a pole (1/0, log 0):
-  // the graph has left the range of its types.
-  bool overflowed() const { return overflowed_; }
+  // Whether, in a value or in what it was computed from, arithmetic made an infinity of ordinary
+  // numbers, other than at a pole (1/0, log 0): the graph left the range of its types on the way.
+  bool overflowed(model::ValueId id) const { return overflowed_[id.value()]; }
 
  private:
+  void FollowOverflow(const model::Node& node, std::span<const model::Tensor* const> inputs,
+                      const std::vector<model::Tensor>& outputs);
+
   const model::Graph& graph_;
   const uint64_t seed_;
-  bool overflowed_ = false;
+  std::vector<bool> overflowed_;  // by value
 };
 
 // Whether a value stands for an infinity, as the -3e38 of masks: beside one as the largest value

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_format.h"
 #include "core/eval/evaluator.h"
 #include "core/ops/infer_graph.h"
 #include "tests/support/graphs.h"
@@ -33,7 +34,7 @@ Noisy Evaluate(absl::string_view text, std::vector<float> x, model::DType dtype)
                      [&noise](model::NodeId id, std::span<const Tensor* const> inputs,
                               std::vector<Tensor>& outputs) { noise.Visit(id, inputs, outputs); });
   EXPECT_TRUE(results.ok()) << results.status();
-  return {results->begin()->second.AsDoubles(), noise.overflowed()};
+  return {results->begin()->second.AsDoubles(), noise.overflowed(graph.outputs[0])};
 }
 
 constexpr auto kFloat = model::DType::kFloat32;
@@ -69,6 +70,22 @@ TEST(RoundingNoiseTest, OverflowIsSeenAndAPoleIsNone) {
   constexpr char kPole[] = "graph g { input x: float32[2] y = Reciprocal(x) output y }";
   EXPECT_FALSE(Evaluate(kPole, {1, 0}, kFloat).overflowed);
   EXPECT_TRUE(Evaluate(kPole, {1, 1e-45f}, kFloat).overflowed);
+}
+
+// What does not read the value that overflowed has not overflowed.
+TEST(RoundingNoiseTest, OverflowIsFollowedToWhatReadsIt) {
+  constexpr char kBeside[] = R"(graph g {
+      input x: float16[2]
+      s = Mul(x, x)
+      const c: float16[] = [1]
+      r = Div(c, s)
+      b = Sigmoid(r)
+      a = Sigmoid(x)
+      y = Neg(%s)
+      output y, s })";
+  const std::vector<float> x = {1, -1000};
+  EXPECT_TRUE(Evaluate(absl::StrFormat(kBeside, "b"), x, model::DType::kFloat16).overflowed);
+  EXPECT_FALSE(Evaluate(absl::StrFormat(kBeside, "a"), x, model::DType::kFloat16).overflowed);
 }
 
 TEST(RaiseDeviationTest, KeepsTheLargest) {

@@ -173,6 +173,12 @@ const std::vector<Rewrite>& WrongRewrites() {
        "input x: float32[8,8] input mask: float32[8,8] const zero: float32[] = [0]",
        "a = Add(x, mask) s = Softmax(a) {axis=1} n = IsNaN(s) y = Where(n, zero, s)",
        "a = Add(x, mask) y = Softmax(a) {axis=1}"},
+      {"nan-guard-beside-an-overflow", "where one output overflows nothing tells of another",
+       "input x: float32[8,8] input mask: float32[8,8] input p: float32[1,2,8,8] "
+       "const w: float32[2,2,3,3] = random(16) const zero: float32[] = [0]",
+       "k = Conv(p, w) e = Exp(k) output e "
+       "a = Add(x, mask) s = Softmax(a) {axis=1} n = IsNaN(s) y = Where(n, zero, s)",
+       "k = Conv(p, w) e = Exp(k) output e a = Add(x, mask) y = Softmax(a) {axis=1}"},
       {"finite-inputs", "an input is finite", "input x: float32[64] const zero: float32[] = [0]",
        "n = IsInf(x) y = Where(n, zero, x)", "y = Identity(x)"},
       {"times-zero", "zero times anything is zero",
