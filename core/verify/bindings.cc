@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
@@ -78,42 +80,47 @@ Groups EachItsOwn(const std::vector<FreeDim>& free) {
   return groups;
 }
 
-// `key` says what belongs together.
-template <typename Key>
-Groups GroupBy(const std::vector<FreeDim>& free, Key key) {
+// A symbol; of dimensions without one (then empty) the measured number and whether they are first.
+using GroupKey = std::tuple<std::string, int64_t, bool>;
+
+// Dimensions of one key are a group, named by the first. One without a key is a group of its own.
+template <typename KeyOf>
+Groups GroupBy(const std::vector<FreeDim>& free, KeyOf key_of) {
   Groups groups(free.size());
+  absl::flat_hash_map<GroupKey, size_t> first;
   for (size_t i = 0; i < free.size(); ++i) {
-    groups[i] = i;
-    for (size_t j = 0; j < i; ++j) {
-      if (key(free[j], free[i])) {
-        groups[i] = groups[j];
-        break;
-      }
-    }
+    const std::optional<GroupKey> key = key_of(free[i]);
+    groups[i] = key.has_value() ? first.emplace(*key, i).first->second : i;
   }
   return groups;
 }
 
-bool HaveOneName(const FreeDim& a, const FreeDim& b) {
-  return !a.symbol.empty() && a.symbol == b.symbol;
+std::optional<GroupKey> ByName(const FreeDim& dim) {
+  if (dim.symbol.empty()) return std::nullopt;
+  return GroupKey(dim.symbol, 0, false);
 }
 
-// Also dimensions without a name that had the same number when the model was measured.
-bool MayBelongTogether(const FreeDim& a, const FreeDim& b) {
-  return HaveOneName(a, b) || (a.symbol.empty() && b.symbol.empty() && a.measured == b.measured &&
-                               (a.axis == 0) == (b.axis == 0));
+// Dimensions without a name that had the same number when the model was measured may also belong
+// together.
+std::optional<GroupKey> ByNameOrNumber(const FreeDim& dim) {
+  if (!dim.symbol.empty()) return ByName(dim);
+  return GroupKey("", dim.measured, dim.axis == 0);
 }
 
-// Also dimensions of different names: exporters give each axis of each input a name of its own, and
-// only the operators say which of them have to be equal.
-bool HadOneSize(const FreeDim& a, const FreeDim& b) {
-  return a.measured == b.measured && (a.axis == 0) == (b.axis == 0);
+// Exporters give each axis of each input a name of its own, and only the operators say which of them
+// have to be equal: those may be that had the same number when the model was measured.
+std::optional<GroupKey> ByNumber(const FreeDim& dim) {
+  return GroupKey("", dim.measured, dim.axis == 0);
 }
 
 class Proposer {
  public:
-  Proposer(const Graph& graph, const Shapes& measured, int round)
-      : graph_(graph), measured_(measured), round_(round), free_(FreeDims(graph, measured)) {
+  Proposer(const Graph& graph, const Shapes& measured, int round, const StopCondition& stop)
+      : graph_(graph),
+        measured_(measured),
+        round_(round),
+        stop_(stop),
+        free_(FreeDims(graph, measured)) {
     const absl::StatusOr<Graph> bound = InferAt(graph, measured);
     if (bound.ok()) most_cut_ = CountCut(*bound);
   }
@@ -134,14 +141,14 @@ class Proposer {
   // Null: the sizes of measuring, but for first dimensions.
   void ProposeAt(const Sizes* sizes) {
     if (Propose(EachItsOwn(free_), sizes)) return;
-    const Groups by_name = GroupBy(free_, HaveOneName);
+    const Groups by_name = GroupBy(free_, ByName);
     if (Infers(by_name, sizes)) {
       Propose(SplitWherePossible(by_name, sizes), sizes);
       return;
     }
-    if (Propose(GroupBy(free_, MayBelongTogether), sizes)) return;
-    const Groups by_size = GroupBy(free_, HadOneSize);
-    if (Infers(by_size, sizes)) Propose(SplitWherePossible(by_size, sizes), sizes);
+    if (Propose(GroupBy(free_, ByNameOrNumber), sizes)) return;
+    const Groups by_number = GroupBy(free_, ByNumber);
+    if (Infers(by_number, sizes)) Propose(SplitWherePossible(by_number, sizes), sizes);
   }
 
   bool Propose(const Groups& groups, const Sizes* sizes) {
@@ -156,19 +163,26 @@ class Proposer {
   // Takes dimensions out of their groups where the operators allow it.
   Groups SplitWherePossible(Groups groups, const Sizes* sizes) const {
     size_t tries = 0;
+    std::vector<size_t> members(groups.size());  // by group
+    for (const size_t group : groups) ++members[group];
     for (size_t i = 0; i < groups.size() && tries < kMostSplits; ++i) {
-      if (std::ranges::count(groups, groups[i]) < 2) continue;
+      if (members[groups[i]] < 2) continue;
       ++tries;
       // The first of a group lends it its name, so the others are split off.
       if (groups[i] == i) continue;
       Groups split = groups;
       split[i] = i;
-      if (Infers(split, sizes)) groups = std::move(split);
+      if (!Infers(split, sizes)) continue;
+      --members[groups[i]];
+      members[i] = 1;
+      groups = std::move(split);
     }
     return groups;
   }
 
+  // Nothing does once this is to stop.
   bool Infers(const Groups& groups, const Sizes* sizes) const {
+    if (stop_.ShouldStop()) return false;
     const absl::StatusOr<Graph> bound = InferAt(graph_, ShapesOf(groups, sizes));
     return bound.ok() && CountCut(*bound) <= most_cut_ &&
            std::ranges::none_of(bound->outputs, [&](ValueId id) {
@@ -184,23 +198,27 @@ class Proposer {
         graph.nodes, [&](const model::Node& node) { return !model::IsComputable(graph, node); });
   }
 
-  // A group with a first dimension is a batch, unless its tensor has no other dimension.
-  Kind KindOf(const Groups& groups, size_t group) const {
-    Kind kind = Kind::kSide;
+  // By group. One with a first dimension is a batch, unless its tensor has no other dimension.
+  std::vector<Kind> KindsOf(const Groups& groups) const {
+    std::vector<Kind> kinds(groups.size(), Kind::kSide);
     for (size_t i = 0; i < free_.size(); ++i) {
-      if (groups[i] != group) continue;
-      if (free_[i].axis == 0 && free_[i].rank > 1) return Kind::kBatch;
-      if (free_[i].rank < 4) kind = Kind::kLength;
+      Kind& kind = kinds[groups[i]];
+      if (free_[i].axis == 0 && free_[i].rank > 1) {
+        kind = Kind::kBatch;
+      } else if (free_[i].rank < 4 && kind == Kind::kSide) {
+        kind = Kind::kLength;
+      }
     }
-    return kind;
+    return kinds;
   }
 
   Shapes ShapesOf(const Groups& groups, const Sizes* sizes) const {
     Shapes shapes = measured_;
+    const std::vector<Kind> kinds = KindsOf(groups);
     std::map<size_t, int64_t> numbers;  // by group
     int64_t used[3] = {0, 0, 0};        // groups so far, by kind
     for (size_t i = 0; i < free_.size(); ++i) {
-      const Kind kind = KindOf(groups, groups[i]);
+      const Kind kind = kinds[groups[i]];
       int64_t number = free_[i].measured;
       if (const auto known = numbers.find(groups[i]); known != numbers.end()) {
         number = known->second;
@@ -220,6 +238,7 @@ class Proposer {
   const Graph& graph_;
   const Shapes& measured_;
   const int round_;
+  const StopCondition& stop_;
   const std::vector<FreeDim> free_;
   int64_t most_cut_ = 0;  // nodes that are cut out at the dims of measuring
   std::vector<Shapes> proposals_;
@@ -277,8 +296,9 @@ absl::StatusOr<CutGraph> CutAt(const Graph& graph, const Shapes& shapes, int thr
   return Cut(bound);
 }
 
-std::vector<Shapes> ProposeBindings(const Graph& graph, const Shapes& measured, int round) {
-  return Proposer(graph, measured, round).Run();
+std::vector<Shapes> ProposeBindings(const Graph& graph, const Shapes& measured, int round,
+                                    const StopCondition& stop) {
+  return Proposer(graph, measured, round, stop).Run();
 }
 
 bool HasFreeDims(const Graph& graph, const Shapes& measured) {

@@ -35,8 +35,10 @@ absl::StatusOr<CutGraph> CutAt(const model::Graph& graph, const Shapes& shapes, 
 // also where they have one name; then equal ones for each name; then equal ones for all that are
 // equal in `measured`; then those of `measured` with another first dimension. Each passes InferAt and leaves no more nodes without types than
 // `measured` does; whether the graph can be evaluated there remains to be seen. Empty: the graph
-// has no such dimension (HasFreeDims), or nothing was found. At most some dozens of inferences.
-std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured, int round);
+// has no such dimension (HasFreeDims), or nothing was found, or `stop`
+// says so. At most some dozens of inferences, n log n in the dimensions each.
+std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured, int round,
+                                    const StopCondition& stop);
 
 // Whether an input has a dimension that is no number, and `measured` has one for it.
 bool HasFreeDims(const model::Graph& graph, const Shapes& measured);

@@ -64,7 +64,7 @@ class Checker::Builder {
   // that.
   absl::StatusOr<bool> AddBinding(int round) {
     std::vector<Proposal> others;
-    for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, round)) {
+    for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, round, stop_)) {
       absl::StatusOr<CutGraph> cut = CutAt(*original_.graph, shapes, settings_.threads, stop_);
       if (!cut.ok()) {
         if (stop_.ShouldStop()) return cut.status();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/graphs.h"
 
 namespace quotient::verify {
@@ -10,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 std::string TypeAt(const model::Graph& graph, const Shapes& shapes, absl::string_view value) {
@@ -56,10 +58,10 @@ TEST(ProposeBindingsTest, EveryDimGetsANumberOfItsOwn) {
       y = Add(a, b)
       output y })");
   const Shapes measured = {{"x", {1, 128}}, {"z", {1, 128}}};
-  const Shapes first = ProposeBindings(graph, measured, 0).at(0);
+  const Shapes first = ProposeBindings(graph, measured, 0, {}).at(0);
   EXPECT_THAT(first.at("x"), ElementsAre(2, 5));
   EXPECT_THAT(first.at("z"), ElementsAre(3, 7));
-  const Shapes second = ProposeBindings(graph, measured, 1).at(0);
+  const Shapes second = ProposeBindings(graph, measured, 1, {}).at(0);
   EXPECT_THAT(second.at("x"), ElementsAre(3, 6));
 }
 
@@ -73,7 +75,7 @@ TEST(ProposeBindingsTest, OneNumberForANameWhereTheOperatorsNeedIt) {
       y = Add(a, b)
       output y })");
   const Shapes shapes =
-      ProposeBindings(graph, {{"x", {1, 128}}, {"z", {1, 128}}, {"u", {1, 128}}}, 0).at(0);
+      ProposeBindings(graph, {{"x", {1, 128}}, {"z", {1, 128}}, {"u", {1, 128}}}, 0, {}).at(0);
   EXPECT_EQ(shapes.at("x"), shapes.at("z"));
   EXPECT_NE(shapes.at("x")[0], shapes.at("u")[0]);
   EXPECT_NE(shapes.at("x")[1], shapes.at("u")[1]);
@@ -85,7 +87,7 @@ TEST(ProposeBindingsTest, UnknownDimsThatBelongTogetherGetOneNumber) {
       input z: float32[?,?]
       y = Add(x, z)
       output y })");
-  const Shapes shapes = ProposeBindings(graph, {{"x", {1, 48}}, {"z", {1, 48}}}, 0).at(0);
+  const Shapes shapes = ProposeBindings(graph, {{"x", {1, 48}}, {"z", {1, 48}}}, 0, {}).at(0);
   EXPECT_EQ(shapes.at("x"), shapes.at("z"));
 }
 
@@ -96,7 +98,7 @@ TEST(ProposeBindingsTest, SizesAreThoseThatTheOperatorsTake) {
       const to: int64[6] = [1,2,-1,16,2,16]
       y = Reshape(x, to)
       output y })");
-  for (const Shapes& shapes : ProposeBindings(graph, {{"x", {1, 2, 224, 32}}}, 0)) {
+  for (const Shapes& shapes : ProposeBindings(graph, {{"x", {1, 2, 224, 32}}}, 0, {})) {
     EXPECT_EQ(shapes.at("x")[2] * shapes.at("x")[3] % 512, 0) << ToString(shapes);
   }
 }
@@ -109,7 +111,7 @@ TEST(ProposeBindingsTest, WhereNoOtherSizeWillDoTheBatchChanges) {
       f = Flatten(x) {axis=1}
       y = MatMul(f, w)
       output y })");
-  const std::vector<Shapes> proposals = ProposeBindings(graph, {{"x", {1, 2, 7, 7}}}, 0);
+  const std::vector<Shapes> proposals = ProposeBindings(graph, {{"x", {1, 2, 7, 7}}}, 0, {});
   ASSERT_THAT(proposals, SizeIs(1));
   EXPECT_THAT(proposals[0].at("x"), ElementsAre(2, 2, 7, 7));
 }
@@ -122,17 +124,41 @@ TEST(ProposeBindingsTest, DimensionsOfDifferentNamesThatHaveToBeEqualAre) {
       z = Concat(x, y) {axis=2}
       output z })");
   const std::vector<Shapes> proposals =
-      ProposeBindings(graph, {{"x", {1, 128, 4}}, {"y", {1, 128, 4}}}, 0);
+      ProposeBindings(graph, {{"x", {1, 128, 4}}, {"y", {1, 128, 4}}}, 0, {});
   ASSERT_FALSE(proposals.empty());
   EXPECT_THAT(proposals[0].at("x"), ElementsAre(2, 5, 4));
   EXPECT_THAT(proposals[0].at("y"), ElementsAre(2, 5, 4));
+}
+
+// A step for each pair of dimensions would take minutes.
+TEST(ProposeBindingsTest, ManyInputs) {
+  constexpr int kInputs = 20'000;
+  model::Graph graph = testing::MustParse(R"(graph g {
+      input a: float32[N,S]
+      input b: float32[N,S]
+      y = Add(a, b)
+      output y })");
+  Shapes measured = {{"a", {1, 8}}, {"b", {1, 8}}};
+  for (int i = 0; i < kInputs; ++i) {
+    const std::string name = absl::StrCat("x", i);
+    model::TensorType type = graph.value(graph.inputs[0]).type;
+    if (i % 2 == 0) type.shape->at(1) = model::Dim();
+    graph.AddInput(name, std::move(type));
+    measured[name] = {1, 8};
+  }
+  const std::vector<Shapes> proposals = ProposeBindings(graph, measured, 0, {});
+  ASSERT_THAT(proposals, Not(IsEmpty()));
+  EXPECT_EQ(proposals[0].at("a"), proposals[0].at("b"));
+  CancelToken token;
+  token.Cancel();
+  EXPECT_THAT(ProposeBindings(graph, measured, 0, StopCondition(&token)), IsEmpty());
 }
 
 TEST(ProposeBindingsTest, AStaticGraphHasNone) {
   const model::Graph graph =
       testing::MustParse("graph g { input x: float32[2] y = Relu(x) output y }");
   EXPECT_FALSE(HasFreeDims(graph, {}));
-  EXPECT_THAT(ProposeBindings(graph, {}, 0), IsEmpty());
+  EXPECT_THAT(ProposeBindings(graph, {}, 0, {}), IsEmpty());
 }
 
 TEST(OperationsOfTest, GrowWithTheDims) {
