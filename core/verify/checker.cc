@@ -11,13 +11,19 @@ namespace quotient::verify {
 namespace {
 
 constexpr int kBindings = 2;
-// Of what checking at the dims of measuring takes.
+// Bindings may take this share of what checking at the dims of measuring takes.
 constexpr double kShareOfBindings = 0.5;
 // Operations that take some milliseconds are not counted.
 constexpr double kFreeOperations = 3e6;
 // A binding that takes more than so many evaluations at the dims of measuring is not tried; nor may
 // it take more memory than what is compiled for measuring later.
 constexpr double kMostOfOneBinding = 4;
+
+// Whether all dimensions of all inputs are numbers, also of inputs that are not bound.
+bool HasNumbersAlone(const model::Graph& graph) {
+  return std::ranges::all_of(
+      graph.inputs, [&graph](model::ValueId id) { return graph.value(id).type.is_static(); });
+}
 
 }  // namespace
 
@@ -60,8 +66,8 @@ class Checker::Builder {
     return absl::OkStatus();
   }
 
-  // The first that is affordable and that the original can be evaluated at; else what comes next to
-  // that.
+  // Adds the first proposal that is affordable and that the original can be evaluated at. Where
+  // there is none it adds one that comes next to that (AddAnyOf).
   absl::StatusOr<bool> AddBinding(int round) {
     std::vector<Proposal> others;
     for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, round, stop_)) {
@@ -85,7 +91,7 @@ class Checker::Builder {
     return AddAnyOf(std::move(others), round);
   }
 
-  // The cheapest; one that is not affordable only if there is no binding yet.
+  // Adds the cheapest proposal. One that is not affordable is added only where no binding is yet.
   absl::StatusOr<bool> AddAnyOf(std::vector<Proposal> proposals, int round) {
     std::ranges::stable_sort(proposals, {}, &Proposal::operations);
     for (Proposal& proposal : proposals) {
@@ -124,7 +130,9 @@ class Checker::Builder {
   std::string Note(bool takes_a_place) const {
     const size_t bindings = checker_.bindings_.size();
     if (!HasFreeDims(*original_.graph, measured_)) {
-      return "every dimension that is checked is a number in the model";
+      return HasNumbersAlone(*original_.graph)
+                 ? "every dimension that is checked is a number in the model"
+                 : "no input that is checked has a dimension without a number";
     }
     std::string note;
     if (bindings == 0) {

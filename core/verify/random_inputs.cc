@@ -95,7 +95,7 @@ class WideFloats {
     }
   }
 
-  // Of sixteen in a row each kind is there, in an order of their own.
+  // Each kind is drawn once among sixteen elements in a row, in an order that is drawn anew.
   double NextMixed() {
     if (next_ == kinds_.size()) Shuffle();
     const int kind = kinds_[next_++];
