@@ -108,9 +108,8 @@ bool Overflows(const Node& node, std::span<const Tensor* const> inputs,
     return model::IsFloat(output.dtype()) && HasInfinity(output);
   };
   return std::ranges::any_of(outputs, is_infinite) && !IsAtPole(node, inputs) &&
-         std::ranges::all_of(inputs, [](const Tensor* input) {
-           return input == nullptr || IsOrdinary(*input);
-         });
+         std::ranges::all_of(
+             inputs, [](const Tensor* input) { return input == nullptr || IsOrdinary(*input); });
 }
 
 Tensor Moved(const Tensor& tensor, Rng& rng) {
