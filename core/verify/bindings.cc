@@ -107,8 +107,8 @@ std::optional<GroupKey> ByNameOrNumber(const FreeDim& dim) {
   return GroupKey("", dim.measured, dim.axis == 0);
 }
 
-// Exporters give each axis of each input a name of its own, and only the operators say which of them
-// have to be equal: those may be that had the same number when the model was measured.
+// Exporters give each axis of each input a name of its own, and only the operators say which of
+// them have to be equal: those may be that had the same number when the model was measured.
 std::optional<GroupKey> ByNumber(const FreeDim& dim) {
   return GroupKey("", dim.measured, dim.axis == 0);
 }

@@ -33,10 +33,10 @@ absl::StatusOr<CutGraph> CutAt(const model::Graph& graph, const Shapes& shapes, 
 // ones to be tried first in front: small ones. `round` counts from 0: each round has other numbers.
 // Dimensions that are no numbers have different ones wherever the graph's own operators allow it,
 // also where they have one name; then equal ones for each name; then equal ones for all that are
-// equal in `measured`; then those of `measured` with another first dimension. Each passes InferAt and leaves no more nodes without types than
-// `measured` does; whether the graph can be evaluated there remains to be seen. Empty: the graph
-// has no such dimension (HasFreeDims), or nothing was found, or `stop`
-// says so. At most some dozens of inferences, n log n in the dimensions each.
+// equal in `measured`; then those of `measured` with another first dimension. Each passes InferAt
+// and leaves no more nodes without types than `measured` does; whether the graph can be evaluated
+// there remains to be seen. Empty: the graph has no such dimension (HasFreeDims), or nothing was
+// found, or `stop` says so. At most some dozens of inferences, n log n in the dimensions each.
 std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured, int round,
                                     const StopCondition& stop);
 

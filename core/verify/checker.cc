@@ -136,11 +136,13 @@ class Checker::Builder {
     }
     std::string note;
     if (bindings == 0) {
-      note = is_limited_ ? "other sizes would take too long to check"
-                         : "no other sizes were found that the model takes, of those that were tried";
+      note = is_limited_
+                 ? "other sizes would take too long to check"
+                 : "no other sizes were found that the model takes, of those that were tried";
     } else if (bindings < kBindings) {
-      note = is_limited_ ? "a second binding would take too long to check"
-                         : "no further sizes were found that the model takes, of those that were tried";
+      note = is_limited_
+                 ? "a second binding would take too long to check"
+                 : "no further sizes were found that the model takes, of those that were tried";
     }
     if (takes_a_place) {
       absl::StrAppend(&note, note.empty() ? "" : "; ",
