@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "core/base/counted.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -355,7 +356,10 @@ class Run {
     if (stop_.ShouldStop()) {
       report_.notes.push_back("time was up before all candidates were checked");
     } else {
-      NoteFailure("no candidate could be checked: the model does not take random inputs", why);
+      NoteFailure(
+          "no candidate could be checked, as the original cannot be evaluated on random "
+          "inputs so that they could be compared",
+          why);
     }
     return absl::OkStatus();
   }
@@ -472,6 +476,12 @@ class Run {
       report_.verification.bindings.push_back({binding.shapes, binding.nodes, binding.cut});
     }
     report_.verification.bindings_note = checker_->note();
+    if (!winner.verdict.never_finite.empty()) {
+      report_.notes.push_back(absl::StrCat(
+          absl::StrJoin(winner.verdict.never_finite, ", "),
+          ": NaN or infinite throughout, on all inputs that were tried, so only where these stand "
+          "was compared"));
+    }
     report_.speedup_interval = decision_.gain;
     report_.journal = std::move(winner.journal);
     DescribeNodes({original_.cut.graph, original_cost_}, {winner.prepared.cut.graph, winner.cost},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,7 @@
 namespace quotient::rules {
 namespace {
 
-// More siblings than this share an input in no network; a bound all the same.
+// The most contractions that are merged into one. More siblings become several groups.
 constexpr size_t kMaxMembers = 64;
 
 // One of the contractions to merge.
@@ -71,9 +72,8 @@ bool DistinctRoots(const std::vector<Member>& members) {
 
 // Match: x, then weight, bias and root of each member (the weight again where there is no bias),
 // and whether it has one.
-bool Emit(ClassId x, const std::vector<Member>& members,
-          const std::function<bool(SiteMatch)>& emit) {
-  if (members.size() < 2 || members.size() > kMaxMembers || !DistinctRoots(members)) return true;
+bool EmitGroup(ClassId x, std::span<const Member> members,
+               const std::function<bool(SiteMatch)>& emit) {
   SiteMatch match;
   match.classes.push_back(x);
   for (const Member& member : members) {
@@ -83,6 +83,20 @@ bool Emit(ClassId x, const std::vector<Member>& members,
     match.numbers.push_back(member.bias.valid());
   }
   return emit(std::move(match));
+}
+
+// Groups of nearly equal size, as few as possible.
+bool Emit(ClassId x, const std::vector<Member>& members,
+          const std::function<bool(SiteMatch)>& emit) {
+  if (members.size() < 2 || !DistinctRoots(members)) return true;
+  const std::span<const Member> all(members);
+  const size_t groups = (members.size() + kMaxMembers - 1) / kMaxMembers;
+  for (size_t group = 0; group < groups; ++group) {
+    const size_t begin = members.size() * group / groups;
+    const size_t end = members.size() * (group + 1) / groups;
+    if (!EmitGroup(x, all.subspan(begin, end - begin), emit)) return false;
+  }
+  return true;
 }
 
 std::vector<Member> ReadMembers(const SiteMatch& match) {

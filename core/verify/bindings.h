@@ -1,7 +1,6 @@
 #pragma once
 
-// Bindings: other sizes of a model's inputs than those it is measured with. What is right for one
-// size only (a batch of one, an even length, two dimensions that happen to be equal) shows there.
+// Bindings: a model at given sizes of its inputs.
 
 #include <cstdint>
 #include <map>
@@ -29,19 +28,17 @@ absl::StatusOr<model::Graph> InferAt(const model::Graph& graph, const Shapes& sh
 absl::StatusOr<CutGraph> CutAt(const model::Graph& graph, const Shapes& shapes, int threads,
                                const StopCondition& stop);
 
-// Other sizes for a graph than `measured` (which holds dims for every input that was bound), the
-// ones to be tried first in front: small ones. `round` counts from 0: each round has other numbers.
-// Dimensions that are no numbers have different ones wherever the graph's own operators allow it,
-// also where they have one name; then equal ones for each name; then equal ones for all that are
-// equal in `measured`; then those of `measured` with another first dimension. Each passes InferAt
-// and leaves no more nodes without types than `measured` does; whether the graph can be evaluated
-// there remains to be seen. Empty: the graph has no such dimension (HasFreeDims), or nothing was
-// found, or `stop` says so. At most some dozens of inferences, n log n in the dimensions each.
-std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured, int round,
-                                    const StopCondition& stop);
+// A dimension of an input that is no number.
+struct FreeDim {
+  std::string input;
+  size_t axis;
+  std::string symbol;  // empty: unknown
+  size_t rank;
+  int64_t measured;
+};
 
-// Whether an input has a dimension that is no number, and `measured` has one for it.
-bool HasFreeDims(const model::Graph& graph, const Shapes& measured);
+// Those of the inputs that `measured` has dims for, in the order of the inputs.
+std::vector<FreeDim> FreeDims(const model::Graph& graph, const Shapes& measured);
 
 // About how many multiply-adds (or elements looked at) evaluating a cut takes.
 double OperationsOf(const CutGraph& cut);

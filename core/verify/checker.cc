@@ -1,6 +1,7 @@
 #include "core/verify/checker.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -10,7 +11,6 @@
 namespace quotient::verify {
 namespace {
 
-constexpr int kBindings = 2;
 // Bindings may take this share of what checking at the dims of measuring takes.
 constexpr double kShareOfBindings = 0.5;
 // Operations that take some milliseconds are not counted.
@@ -59,18 +59,21 @@ class Checker::Builder {
   };
 
   absl::Status AddBindings() {
-    for (int round = 0; round < kBindings; ++round) {
-      QUOTIENT_ASSIGN_OR_RETURN(const bool added, AddBinding(round));
-      if (!added) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(const bool has_first, AddBinding(BindingKind::kFirst));
+    if (!has_first) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(has_second_, AddBinding(BindingKind::kSecond));
+    for (const BindingKind kind :
+         {BindingKind::kOthersAreOne, BindingKind::kFirstIsOne, BindingKind::kSwapped}) {
+      QUOTIENT_RETURN_IF_ERROR(AddBinding(kind).status());
     }
     return absl::OkStatus();
   }
 
   // Adds the first proposal that is affordable and that the original can be evaluated at. Where
   // there is none it adds one that comes next to that (AddAnyOf).
-  absl::StatusOr<bool> AddBinding(int round) {
+  absl::StatusOr<bool> AddBinding(BindingKind kind) {
     std::vector<Proposal> others;
-    for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, round, stop_)) {
+    for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, kind, stop_)) {
       absl::StatusOr<CutGraph> cut = CutAt(*original_.graph, shapes, settings_.threads, stop_);
       if (!cut.ok()) {
         if (stop_.ShouldStop()) return cut.status();
@@ -82,23 +85,24 @@ class Checker::Builder {
       Proposal proposal{std::move(shapes), std::make_unique<CutGraph>(*std::move(cut)), 0};
       proposal.operations = OperationsOf(*proposal.cut);
       if (IsAffordable(proposal)) {
-        QUOTIENT_ASSIGN_OR_RETURN(const bool added, Add(proposal, round));
+        QUOTIENT_ASSIGN_OR_RETURN(const bool added, Add(proposal, kind));
         if (added) return true;
       } else {
         others.push_back(std::move(proposal));
       }
     }
-    return AddAnyOf(std::move(others), round);
+    return AddAnyOf(std::move(others), kind);
   }
 
   // Adds the cheapest proposal. One that is not affordable is added only where no binding is yet.
-  absl::StatusOr<bool> AddAnyOf(std::vector<Proposal> proposals, int round) {
+  absl::StatusOr<bool> AddAnyOf(std::vector<Proposal> proposals, BindingKind kind) {
     std::ranges::stable_sort(proposals, {}, &Proposal::operations);
     for (Proposal& proposal : proposals) {
       const bool is_affordable = IsAffordable(proposal);
       is_limited_ |= !is_affordable;
-      if (!is_affordable && (round > 0 || proposal.operations > most_)) continue;
-      QUOTIENT_ASSIGN_OR_RETURN(const bool added, Add(proposal, round));
+      const bool is_allowed = kind == BindingKind::kFirst && proposal.operations <= most_;
+      if (!is_affordable && !is_allowed) continue;
+      QUOTIENT_ASSIGN_OR_RETURN(const bool added, Add(proposal, kind));
       is_expensive_ |= added && !is_affordable;
       if (added) return true;
     }
@@ -107,19 +111,19 @@ class Checker::Builder {
 
   bool IsAffordable(const Proposal& proposal) const { return proposal.operations <= left_; }
 
-  absl::StatusOr<bool> Add(Proposal& proposal, int round) {
+  absl::StatusOr<bool> Add(Proposal& proposal, BindingKind kind) {
     // Both kinds of values where that is cheap, else another kind at each binding.
     const int sets = 4 * proposal.operations <= left_ ? 2 : 1;
-    const bool wide_first = round > 0 || !IsAffordable(proposal);
+    const bool wide_first = kind != BindingKind::kFirst || !IsAffordable(proposal);
     absl::StatusOr<Reference> reference = Reference::Create(
-        *proposal.cut, sets, settings_.seed + 1000 * static_cast<uint64_t>(round + 1),
+        *proposal.cut, sets, settings_.seed + 1000 * (static_cast<uint64_t>(kind) + 1),
         settings_.threads, stop_, {.wide_first = wide_first, .finite = settings_.finite_inputs});
     if (!reference.ok()) {
       if (stop_.ShouldStop()) return reference.status();
       return false;
     }
     left_ -= sets * proposal.operations;
-    checker_.bindings_.push_back({std::move(proposal.shapes),
+    checker_.bindings_.push_back({std::move(proposal.shapes), kind,
                                   static_cast<int>(proposal.cut->graph.nodes.size()),
                                   proposal.cut->cut_nodes});
     checker_.bound_.push_back(
@@ -128,21 +132,22 @@ class Checker::Builder {
   }
 
   std::string Note(bool takes_a_place) const {
-    const size_t bindings = checker_.bindings_.size();
-    if (!HasFreeDims(*original_.graph, measured_)) {
+    if (FreeDims(*original_.graph, measured_).empty()) {
       return HasNumbersAlone(*original_.graph)
                  ? "every dimension that is checked is a number in the model"
                  : "no input that is checked has a dimension without a number";
     }
     std::string note;
-    if (bindings == 0) {
+    if (checker_.bindings_.empty()) {
       note = is_limited_
                  ? "other sizes would take too long to check"
                  : "no other sizes were found that the model takes, of those that were tried";
-    } else if (bindings < kBindings) {
+    } else if (!has_second_) {
       note = is_limited_
                  ? "a second binding would take too long to check"
                  : "no further sizes were found that the model takes, of those that were tried";
+    } else if (is_limited_) {
+      note = "dimensions of one name were taken to be equal: others would take too long to check";
     }
     if (takes_a_place) {
       absl::StrAppend(&note, note.empty() ? "" : "; ",
@@ -157,6 +162,7 @@ class Checker::Builder {
   const StopCondition& stop_;
   double left_ = 0;            // operations that bindings may still take
   double most_ = 0;            // operations that one binding may take
+  bool has_second_ = false;    // a binding of the second kind was added
   bool is_limited_ = false;    // a binding was left out as too expensive
   bool is_expensive_ = false;  // the only binding takes more than bindings may
   Checker checker_;
@@ -170,13 +176,17 @@ absl::StatusOr<Checker> Checker::Create(const Checked& original, const Shapes& m
 absl::StatusOr<Verdict> Checker::Check(const Checked& candidate, const StopCondition& stop) {
   Verdict total;
   total.passed = true;
-  const auto add = [&total](Verdict verdict) {
+  std::map<std::string, size_t> never_finite;  // output -> bindings at which it is
+  const auto add = [&](const Verdict& verdict) {
+    for (const std::string& output : verdict.never_finite) ++never_finite[output];
     total.inputs += verdict.inputs;
     total.tolerance = verdict.tolerance;
     total.max_relative_error = std::max(total.max_relative_error, verdict.max_relative_error);
   };
   for (size_t i = 0; i < bound_.size(); ++i) {
-    const std::string binding = ToString(bindings_[i].shapes);
+    const absl::string_view kind = ToString(bindings_[i].kind);
+    const std::string binding =
+        absl::StrCat(ToString(bindings_[i].shapes), kind.empty() ? "" : ": ", kind);
     const absl::StatusOr<CutGraph> cut =
         CutAt(*candidate.graph, bindings_[i].shapes, threads_, stop);
     if (!cut.ok() && stop.ShouldStop()) return cut.status();
@@ -195,6 +205,9 @@ absl::StatusOr<Verdict> Checker::Check(const Checked& candidate, const StopCondi
   QUOTIENT_ASSIGN_OR_RETURN(Verdict verdict, measured_->Check(*candidate.cut, threads_, stop));
   if (!verdict.passed) return verdict;
   add(verdict);
+  for (const auto& [output, bindings] : never_finite) {
+    if (bindings > bound_.size()) total.never_finite.push_back(output);
+  }
   return total;
 }
 

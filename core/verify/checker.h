@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
 #include "core/model/graph.h"
+#include "core/verify/binding_proposals.h"
 #include "core/verify/bindings.h"
 #include "core/verify/cut.h"
 #include "core/verify/reference.h"
@@ -33,6 +34,7 @@ struct CheckSettings {
 // Other dims that candidates are checked at.
 struct CheckedBinding {
   Shapes shapes;
+  BindingKind kind = BindingKind::kFirst;
   int nodes = 0;  // that are evaluated
   int cut = 0;    // that are not
 };
@@ -53,8 +55,8 @@ class Checker {
 
   const Reference& measured() const { return *measured_; }
   const std::vector<CheckedBinding>& bindings() const { return bindings_; }
-  // Why there are fewer than two other bindings, or why one took the place of a set of inputs; a
-  // sentence, or empty.
+  // Why there are fewer bindings than the model has kinds of, or why one took the place of a set of
+  // inputs; a sentence, or empty.
   const std::string& note() const { return note_; }
 
  private:

@@ -64,17 +64,34 @@ absl::flat_hash_map<std::string, size_t> Positions(const std::vector<std::string
   return positions;
 }
 
-// The smallest share of finite numbers among the outputs that hold floats.
-double FiniteShare(const std::vector<Tensor>& outputs) {
+// Whether an output tells something when it is compared, beside where its infinities stand.
+bool HasFinite(const Tensor& output) {
+  if (!model::IsFloat(output.dtype()) || output.elements() == 0) return true;
+  return std::ranges::any_of(output.AsDoubles(), [](double value) { return std::isfinite(value); });
+}
+
+// How much of the outputs that hold floats is finite, the smallest share and the mean of them.
+struct FiniteShare {
   double least = 1;
+  double mean = 1;
+};
+
+FiniteShare FiniteShareOf(const std::vector<Tensor>& outputs) {
+  FiniteShare share;
+  double sum = 0;
+  int count = 0;
   for (const Tensor& output : outputs) {
     if (!model::IsFloat(output.dtype()) || output.elements() == 0) continue;
     const std::vector<double> values = output.AsDoubles();
     const auto finite =
         std::ranges::count_if(values, [](double value) { return std::isfinite(value); });
-    least = std::min(least, static_cast<double>(finite) / static_cast<double>(values.size()));
+    const double of_output = static_cast<double>(finite) / static_cast<double>(values.size());
+    share.least = std::min(share.least, of_output);
+    sum += of_output;
+    ++count;
   }
-  return least;
+  if (count > 0) share.mean = sum / count;
+  return share;
 }
 
 // "[1,3]" of element 7 of a tensor [2,4].
@@ -128,7 +145,7 @@ class Reference::Comparison {
     for (size_t set = 0; verdict_.failure.empty() && set < reference_.sets_.size(); ++set) {
       QUOTIENT_RETURN_IF_ERROR(CompareSet(set));
     }
-    if (verdict_.failure.empty()) CheckAllTold();
+    NoteNeverFinite();
     if (verdict_.failure.empty()) QUOTIENT_RETURN_IF_ERROR(ResolveDoubts());
     verdict_.passed = verdict_.failure.empty();
     return std::move(verdict_);
@@ -247,12 +264,10 @@ class Reference::Comparison {
     return stop_.ShouldStop() ? added : absl::OkStatus();
   }
 
-  void CheckAllTold() {
-    const auto untold = std::ranges::find(has_told_, false);
-    if (untold == has_told_.end()) return;
-    const std::string& key = candidate_.output_keys[untold - has_told_.begin()];
-    Fail(absl::StrCat(key, " holds no finite number, so nothing was compared"), key,
-         verdict_.max_relative_error);
+  void NoteNeverFinite() {
+    for (size_t i = 0; i < has_told_.size(); ++i) {
+      if (!has_told_[i]) verdict_.never_finite.push_back(candidate_.output_keys[i]);
+    }
   }
 
   absl::Status ResolveDoubts() {
@@ -339,13 +354,20 @@ absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_
     QUOTIENT_RETURN_IF_ERROR(
         reference.AddSet(draws, 0, seed + static_cast<uint64_t>(set), threads, stop));
   }
+  const bool tells_something = std::ranges::any_of(reference.sets_, [](const InputSet& set) {
+    return set.outputs.empty() || std::ranges::any_of(set.outputs, HasFinite);
+  });
+  if (!tells_something) {
+    return absl::FailedPreconditionError(
+        "all its outputs are NaN or infinite throughout, on all inputs that were tried");
+  }
   return reference;
 }
 
 absl::Status Reference::AddSet(std::span<const Draw> draws, size_t first, uint64_t seed,
                                int threads, const StopCondition& stop) {
   std::optional<InputSet> best;
-  double best_share = 0;
+  double best_share = 0;  // the mean of its outputs
   absl::Status status;
   for (size_t drawn = first; drawn < draws.size(); ++drawn) {
     InputSet set{.draws = draws, .drawn = drawn, .seed = seed};
@@ -358,12 +380,12 @@ absl::Status Reference::AddSet(std::span<const Draw> draws, size_t first, uint64
       continue;
     }
     set.outputs = *std::move(outputs);
-    const double share = FiniteShare(set.outputs);
-    if (!best.has_value() || share > best_share) {
+    const FiniteShare share = FiniteShareOf(set.outputs);
+    if (!best.has_value() || share.mean > best_share) {
       best = std::move(set);
-      best_share = share;
+      best_share = share.mean;
     }
-    if (best_share >= kEnoughFinite) break;
+    if (share.least >= kEnoughFinite) break;
   }
   if (!best.has_value()) return status;
   sets_.push_back(*std::move(best));

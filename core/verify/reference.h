@@ -23,6 +23,9 @@ struct Verdict {
   double max_relative_error = 0;
   double tolerance = 0;
   int inputs = 0;  // input sets compared
+  // Keys of outputs that were NaN or infinite throughout in all sets: of these only the places of
+  // NaN and of each infinity were compared.
+  std::vector<std::string> never_finite;
 
   std::string failure;   // why not passed: a sentence that names all of the following
   std::string binding;   // at which it failed; empty: that of measuring
@@ -49,16 +52,17 @@ class Reference {
 
   // Draws `input_sets` sets of inputs and evaluates the original on them. A set on which the
   // original cannot be evaluated, or on which an output has mostly no finite number, is drawn again
-  // by another draw of its kind. Errors: of the evaluator, where no draw will do; CANCELLED.
+  // by another draw of its kind. Errors: of the evaluator, where no draw will do;
+  // FAILED_PRECONDITION where all outputs are NaN or infinite throughout in all sets, so that
+  // nothing could be compared; CANCELLED.
   static absl::StatusOr<Reference> Create(const CutGraph& original, int input_sets, uint64_t seed,
                                           int threads, const StopCondition& stop, Kinds kinds);
 
   // Compares all outputs. The candidate's inputs must be among the original's. It fails where an
-  // output or a link is missing (FindLack), where an element differs by more than is allowed, and
-  // where an output is NaN or infinite throughout in all sets: nothing was compared then. Elements
-  // that rounding alone would change as much in the original are forgiven if what surrounds them
-  // was found right on other inputs; for that further sets are drawn, which later candidates are
-  // compared on, too. The same errors as Create.
+  // output or a link is missing (FindLack) and where an element differs by more than is allowed.
+  // Elements that rounding alone would change as much in the original are forgiven if what
+  // surrounds them was found right on other inputs; for that further sets are drawn, which later
+  // candidates are compared on, too. The same errors as Create.
   absl::StatusOr<Verdict> Check(const CutGraph& candidate, int threads, const StopCondition& stop);
 
   // What a device computed for `candidate` from inputs(0): `outputs` are `values` of its graph.

@@ -1,0 +1,300 @@
+#include "core/verify/binding_proposals.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace quotient::verify {
+namespace {
+
+using model::Graph;
+using model::TensorType;
+using model::ValueId;
+
+// Numbers for the dimensions of one binding: first dimensions, lengths, sides of pictures (of
+// tensors with four and more dimensions). The k-th group of dimensions of a kind is at base + k *
+// step. Small and odd first; models that halve pictures or cut sequences into blocks need
+// multiples.
+struct Sizes {
+  int64_t length, length_step;
+  int64_t side, side_step;
+};
+constexpr Sizes kSizes[][2] = {
+    {{5, 2, 35, 2}, {6, 3, 34, 4}},
+    {{8, 8, 32, 32}, {24, 8, 64, 32}},
+    {{16, 16, 64, 32}, {48, 16, 96, 32}},
+    {{32, 32, 128, 32}, {96, 32, 160, 32}},
+    {{64, 64, 224, 224}, {192, 64, 448, 224}},
+};
+constexpr int64_t kFirstBatch = 2;
+// Proposals of one round; each costs inference at several sizes at most.
+constexpr size_t kMostProposals = 3;
+// Dimensions that are split off from others of their name, one by one.
+constexpr size_t kMostSplits = 8;
+
+// Which dimensions have the same number: parallel to the free dimensions, each group named by the
+// index of one of them.
+using Groups = std::vector<size_t>;
+// The group of dimensions that are 1.
+constexpr size_t kOne = static_cast<size_t>(-1);
+
+Groups EachItsOwn(const std::vector<FreeDim>& free) {
+  Groups groups(free.size());
+  for (size_t i = 0; i < free.size(); ++i) groups[i] = i;
+  return groups;
+}
+
+// A symbol; of dimensions without one (then empty) the measured number and whether they are first.
+using GroupKey = std::tuple<std::string, int64_t, bool>;
+
+// Dimensions of one key are a group, named by the first. One without a key is a group of its own.
+template <typename KeyOf>
+Groups GroupBy(const std::vector<FreeDim>& free, KeyOf key_of) {
+  Groups groups(free.size());
+  absl::flat_hash_map<GroupKey, size_t> first;
+  for (size_t i = 0; i < free.size(); ++i) {
+    const std::optional<GroupKey> key = key_of(free[i]);
+    groups[i] = key.has_value() ? first.emplace(*key, i).first->second : i;
+  }
+  return groups;
+}
+
+std::optional<GroupKey> ByName(const FreeDim& dim) {
+  if (dim.symbol.empty()) return std::nullopt;
+  return GroupKey(dim.symbol, 0, false);
+}
+
+// Dimensions without a name that had the same number when the model was measured may also belong
+// together.
+std::optional<GroupKey> ByNameOrNumber(const FreeDim& dim) {
+  if (!dim.symbol.empty()) return ByName(dim);
+  return GroupKey("", dim.measured, dim.axis == 0);
+}
+
+// Exporters give each axis of each input a name of its own, and only the operators say which of
+// them have to be equal: those may be that had the same number when the model was measured.
+std::optional<GroupKey> ByNumber(const FreeDim& dim) {
+  return GroupKey("", dim.measured, dim.axis == 0);
+}
+
+class Proposer {
+ public:
+  Proposer(const Graph& graph, const Shapes& measured, BindingKind kind, const StopCondition& stop)
+      : graph_(graph),
+        measured_(measured),
+        kind_(kind),
+        offset_(kind == BindingKind::kSecond ? 1 : 0),
+        stop_(stop),
+        free_(FreeDims(graph, measured)) {
+    const absl::StatusOr<Graph> bound = InferAt(graph, measured);
+    if (bound.ok()) most_cut_ = CountCut(*bound);
+  }
+
+  std::vector<Shapes> Run() {
+    if (free_.empty()) return {};
+    for (const auto& sizes : kSizes) {
+      if (proposals_.size() == kMostProposals) return std::move(proposals_);
+      ProposeAt(&sizes[offset_]);
+    }
+    ProposeAt(nullptr);
+    return std::move(proposals_);
+  }
+
+ private:
+  enum class Role { kBatch, kLength, kSide };
+
+  bool breaks_names() const {
+    return kind_ != BindingKind::kFirst && kind_ != BindingKind::kSecond;
+  }
+
+  // Null: the sizes of measuring, except for first dimensions.
+  void ProposeAt(const Sizes* sizes) {
+    // Where all may differ there is no equality that a caller could break.
+    if (breaks_names() ? Infers(EachItsOwn(free_), sizes) : Propose(EachItsOwn(free_), sizes)) {
+      return;
+    }
+    const Groups by_name = GroupBy(free_, ByName);
+    if (Infers(by_name, sizes)) return ProposeLoosened(by_name, sizes);
+    // Dimensions without a name promise nothing.
+    if (breaks_names()) return;
+    if (Propose(GroupBy(free_, ByNameOrNumber), sizes)) return;
+    const Groups by_number = GroupBy(free_, ByNumber);
+    if (Infers(by_number, sizes)) ProposeLoosened(by_number, sizes);
+  }
+
+  // From groups whose sizes the operators take.
+  void ProposeLoosened(Groups groups, const Sizes* sizes) {
+    groups = Split(std::move(groups), sizes);
+    if (!breaks_names()) {
+      Propose(groups, sizes);
+      return;
+    }
+    const Groups broken = kind_ == BindingKind::kSwapped ? SwapWherePossible(groups, sizes)
+                                                         : SetToOneWherePossible(groups, sizes);
+    if (broken != groups) Propose(broken, sizes);
+  }
+
+  bool Propose(const Groups& groups, const Sizes* sizes) {
+    if (!Infers(groups, sizes)) return false;
+    Shapes shapes = ShapesOf(groups, sizes);
+    if (shapes != measured_ && std::ranges::find(proposals_, shapes) == proposals_.end()) {
+      proposals_.push_back(std::move(shapes));
+    }
+    return true;
+  }
+
+  // Gives dimensions a number of their own where the operators allow it. What was found for other
+  // sizes is tried first.
+  Groups Split(Groups groups, const Sizes* sizes) {
+    if (split_.size() == groups.size() && Infers(split_, sizes)) return split_;
+    split_ =
+        Regroup(std::move(groups), sizes,
+                // The first of a group lends it its name, so the others are split off.
+                [](size_t i, bool is_first) { return is_first ? std::nullopt : std::optional(i); });
+    return split_;
+  }
+
+  Groups SetToOneWherePossible(const Groups& groups, const Sizes* sizes) const {
+    const bool first_is_one = kind_ == BindingKind::kFirstIsOne;
+    return Regroup(groups, sizes, [&](size_t, bool is_first) {
+      return is_first == first_is_one ? std::optional(kOne) : std::nullopt;
+    });
+  }
+
+  // Moves dimensions that share their group into the group that `group_of` names (by index, and
+  // whether it is the first of its group; null: it stays), where the operators allow it.
+  template <typename GroupOf>
+  Groups Regroup(Groups groups, const Sizes* sizes, GroupOf group_of) const {
+    size_t tries = 0;
+    std::vector<size_t> members(groups.size());  // by group
+    for (const size_t group : groups) {
+      if (group != kOne) ++members[group];
+    }
+    for (size_t i = 0; i < groups.size() && tries < kMostSplits; ++i) {
+      const size_t old = groups[i];
+      if (old == kOne || members[old] < 2) continue;
+      ++tries;
+      const std::optional<size_t> group = group_of(i, old == i);
+      if (!group.has_value()) continue;
+      groups[i] = *group;
+      if (Infers(groups, sizes)) {
+        --members[old];
+        if (*group != kOne) ++members[*group];
+      } else {
+        groups[i] = old;
+      }
+    }
+    return groups;
+  }
+
+  // Exchanges the groups of two dimensions of one input, for each input but the first that has
+  // these groups.
+  Groups SwapWherePossible(Groups groups, const Sizes* sizes) const {
+    size_t tries = 0;
+    std::set<std::pair<size_t, size_t>> seen;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      for (size_t j = i + 1; j < groups.size() && free_[j].input == free_[i].input; ++j) {
+        if (groups[i] == groups[j] || seen.insert(std::minmax(groups[i], groups[j])).second)
+          continue;
+        if (++tries > kMostSplits) return groups;
+        std::swap(groups[i], groups[j]);
+        if (!Infers(groups, sizes)) std::swap(groups[i], groups[j]);
+      }
+    }
+    return groups;
+  }
+
+  // Nothing does once this is to stop.
+  bool Infers(const Groups& groups, const Sizes* sizes) const {
+    if (stop_.ShouldStop()) return false;
+    const absl::StatusOr<Graph> bound = InferAt(graph_, ShapesOf(groups, sizes));
+    return bound.ok() && CountCut(*bound) <= most_cut_ &&
+           std::ranges::none_of(bound->outputs, [&](ValueId id) {
+             const TensorType& type = bound->value(id).type;
+             return type.is_static() && type.elements() == 0;
+           });
+  }
+
+  // Nodes that Cut takes out. An operator without a row does not refuse dims that it does not take,
+  // but ONNX's inference then has no type for what it makes.
+  static int64_t CountCut(const Graph& graph) {
+    return std::ranges::count_if(
+        graph.nodes, [&](const model::Node& node) { return !model::IsComputable(graph, node); });
+  }
+
+  // By group. One with a first dimension is a batch, unless its tensor has no other dimension.
+  std::vector<Role> RolesOf(const Groups& groups) const {
+    std::vector<Role> roles(groups.size(), Role::kSide);
+    for (size_t i = 0; i < free_.size(); ++i) {
+      if (groups[i] == kOne) continue;
+      Role& role = roles[groups[i]];
+      if (free_[i].axis == 0 && free_[i].rank > 1) {
+        role = Role::kBatch;
+      } else if (free_[i].rank < 4 && role == Role::kSide) {
+        role = Role::kLength;
+      }
+    }
+    return roles;
+  }
+
+  Shapes ShapesOf(const Groups& groups, const Sizes* sizes) const {
+    Shapes shapes = measured_;
+    const std::vector<Role> roles = RolesOf(groups);
+    std::map<size_t, int64_t> numbers = {{kOne, 1}};  // by group
+    int64_t used[3] = {0, 0, 0};                      // groups so far, by role
+    for (size_t i = 0; i < free_.size(); ++i) {
+      const auto [number, is_new] = numbers.emplace(groups[i], free_[i].measured);
+      if (is_new) {
+        const Role role = roles[groups[i]];
+        if (role == Role::kBatch) {
+          number->second = kFirstBatch + offset_ + used[0]++;
+        } else if (sizes != nullptr && role == Role::kLength) {
+          number->second = sizes->length + sizes->length_step * used[1]++;
+        } else if (sizes != nullptr) {
+          number->second = sizes->side + sizes->side_step * used[2]++;
+        }
+      }
+      shapes[free_[i].input][free_[i].axis] = number->second;
+    }
+    return shapes;
+  }
+
+  const Graph& graph_;
+  const Shapes& measured_;
+  const BindingKind kind_;
+  const int offset_;  // which of two rows of sizes
+  const StopCondition& stop_;
+  const std::vector<FreeDim> free_;
+  int64_t most_cut_ = 0;  // nodes that are cut out at the dims of measuring
+  Groups split_;          // the last result of Split
+  std::vector<Shapes> proposals_;
+};
+
+}  // namespace
+
+absl::string_view ToString(BindingKind kind) {
+  switch (kind) {
+    case BindingKind::kFirst:
+    case BindingKind::kSecond:
+      break;
+    case BindingKind::kOthersAreOne:
+    case BindingKind::kFirstIsOne:
+      return "some sizes of one name are 1";
+    case BindingKind::kSwapped:
+      return "sizes of two names have changed places";
+  }
+  return "";
+}
+
+std::vector<Shapes> ProposeBindings(const Graph& graph, const Shapes& measured, BindingKind kind,
+                                    const StopCondition& stop) {
+  return Proposer(graph, measured, kind, stop).Run();
+}
+
+}  // namespace quotient::verify
