@@ -9,13 +9,10 @@
 #include "core/ops/infer_graph.h"
 #include "core/optimize/candidates.h"
 #include "core/optimize/footprint.h"
+#include "core/verify/bindings.h"
 
 namespace quotient::optimize {
 namespace {
-
-// What is run may hold anything that is constant: it is never written. The limit only keeps a
-// hostile Tile or Expand from taking all memory.
-constexpr int64_t kMostFoldedBytes = int64_t{1} << 28;
 
 // A model's bytes, and what keeps them alive if not the caller.
 struct Bytes {
@@ -47,27 +44,18 @@ absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, Prepare
   }
 }
 
-absl::Status Fold(const model::Graph& measured, int threads, const StopCondition& stop,
-                  model::Graph* folded) {
-  *folded = measured;
-  const eval::FoldLimits limits{.max_result_bytes = kMostFoldedBytes, .threads = threads};
-  return eval::FoldConstants(*folded, limits, stop);
-}
-
 // From a model whose graph has its types: binds for measuring, folds what is constant then, cuts.
 absl::Status BindAndCut(const ops::InputShapes& shapes, int threads, const StopCondition& stop,
                         Prepared* prepared) {
   QUOTIENT_ASSIGN_OR_RETURN(prepared->measured, ops::BindShapes(prepared->graph, shapes));
-  model::Graph folded;
-  absl::Status status = Fold(prepared->measured, threads, stop, &folded);
-  if (GetReason(status) == Reason::kModelShape) {
+  absl::StatusOr<verify::CutGraph> cut = verify::FoldAndCut(prepared->measured, threads, stop);
+  if (GetReason(cut.status()) == Reason::kModelShape) {
     // A declared number that stood in for an unknown one may be stale: folding knows better.
     prepared->measured = prepared->graph;
     QUOTIENT_RETURN_IF_ERROR(ops::SetShapes(shapes, prepared->measured));
-    status = Fold(prepared->measured, threads, stop, &folded);
+    cut = verify::FoldAndCut(prepared->measured, threads, stop);
   }
-  QUOTIENT_RETURN_IF_ERROR(status);
-  QUOTIENT_ASSIGN_OR_RETURN(prepared->cut, verify::Cut(folded));
+  QUOTIENT_ASSIGN_OR_RETURN(prepared->cut, std::move(cut));
   return absl::OkStatus();
 }
 

@@ -85,12 +85,16 @@ absl::StatusOr<Graph> InferAt(const Graph& graph, const Shapes& shapes) {
   return ops::BindShapes(bound, {});
 }
 
+absl::StatusOr<CutGraph> FoldAndCut(Graph graph, int threads, const StopCondition& stop) {
+  const eval::FoldLimits limits{.max_result_bytes = kMostFoldedBytes, .threads = threads};
+  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(graph, limits, stop));
+  return Cut(graph);
+}
+
 absl::StatusOr<CutGraph> CutAt(const Graph& graph, const Shapes& shapes, int threads,
                                const StopCondition& stop) {
   QUOTIENT_ASSIGN_OR_RETURN(Graph bound, InferAt(graph, shapes));
-  const eval::FoldLimits limits{.max_result_bytes = kMostFoldedBytes, .threads = threads};
-  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(bound, limits, stop));
-  return Cut(bound);
+  return FoldAndCut(std::move(bound), threads, stop);
 }
 
 double OperationsOf(const CutGraph& cut) {

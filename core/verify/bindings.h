@@ -10,12 +10,13 @@
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
 #include "core/model/graph.h"
+#include "core/ops/infer_graph.h"
 #include "core/verify/cut.h"
 
 namespace quotient::verify {
 
 // Input name -> dims.
-using Shapes = std::map<std::string, std::vector<int64_t>>;
+using Shapes = ops::InputShapes;
 
 // A copy of a graph whose inputs have these dims (those not named keep their type), with the type
 // of everything else inferred from the inputs alone: what the graph declared or what was inferred
@@ -24,7 +25,10 @@ using Shapes = std::map<std::string, std::vector<int64_t>>;
 // take these dims.
 absl::StatusOr<model::Graph> InferAt(const model::Graph& graph, const Shapes& shapes);
 
-// The same with constants folded, cut.
+// What is evaluated of a graph with its types: with constants folded, whatever their size, and cut.
+absl::StatusOr<CutGraph> FoldAndCut(model::Graph graph, int threads, const StopCondition& stop);
+
+// Both.
 absl::StatusOr<CutGraph> CutAt(const model::Graph& graph, const Shapes& shapes, int threads,
                                const StopCondition& stop);
 

@@ -44,7 +44,7 @@ class Checker::Builder {
     QUOTIENT_ASSIGN_OR_RETURN(
         Reference reference,
         Reference::Create(*original_.cut, input_sets, settings_.seed, settings_.threads, stop_,
-                          {.finite = settings_.finite_inputs}));
+                          {.assume_finite_inputs = settings_.assume_finite_inputs}));
     checker_.measured_ = std::make_unique<Reference>(std::move(reference));
     checker_.note_ = Note(takes_a_place);
     return std::move(checker_);
@@ -117,7 +117,8 @@ class Checker::Builder {
     const bool wide_first = kind != BindingKind::kFirst || !IsAffordable(proposal);
     absl::StatusOr<Reference> reference = Reference::Create(
         *proposal.cut, sets, settings_.seed + 1000 * (static_cast<uint64_t>(kind) + 1),
-        settings_.threads, stop_, {.wide_first = wide_first, .finite = settings_.finite_inputs});
+        settings_.threads, stop_,
+        {.wide_first = wide_first, .assume_finite_inputs = settings_.assume_finite_inputs});
     if (!reference.ok()) {
       if (stop_.ShouldStop()) return reference.status();
       return false;

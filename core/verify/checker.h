@@ -28,7 +28,7 @@ struct CheckSettings {
   int input_sets = 2;  // at the dims of measuring
   uint64_t seed = 0;
   int threads = 1;
-  bool finite_inputs = false;  // no input is ever infinite: none of these is drawn
+  bool assume_finite_inputs = false;  // no infinite input is drawn
 };
 
 // Other dims that candidates are checked at.

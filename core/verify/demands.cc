@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
+
+#include "absl/algorithm/container.h"
 
 namespace quotient::verify {
 namespace {
@@ -14,27 +15,22 @@ using model::Graph;
 using model::Node;
 using model::ValueId;
 
-template <size_t kCount>
-bool IsOneOf(const std::string& op, const char* const (&names)[kCount]) {
-  return std::find(std::begin(names), std::end(names), op) != std::end(names);
-}
-
 bool KeepsOrder(const std::string& op) {
   static constexpr const char* kOps[] = {"Identity", "Cast",      "CastLike", "Reshape",
                                          "Flatten",  "Unsqueeze", "Squeeze",  "Dropout"};
-  return IsOneOf(op, kOps);
+  return absl::c_linear_search(kOps, op);
 }
 
 bool PassesValuesOn(const std::string& op) {
   static constexpr const char* kOps[] = {"Expand", "Transpose", "Slice", "Split",
                                          "Concat", "Gather",    "Tile"};
-  return KeepsOrder(op) || IsOneOf(op, kOps);
+  return KeepsOrder(op) || absl::c_linear_search(kOps, op);
 }
 
 // An infinity stays one, as a rule.
 bool PassesInfinitiesOn(const std::string& op) {
   static constexpr const char* kOps[] = {"Add", "Sub", "Mul", "Div", "Neg"};
-  return IsOneOf(op, kOps);
+  return absl::c_linear_search(kOps, op);
 }
 
 bool TakesInfinities(const std::string& op) {
@@ -43,7 +39,7 @@ bool TakesInfinities(const std::string& op) {
       "Greater",   "IsInf",          "IsNaN",   "Less",  "Max",   "MaxPool",
       "Min",       "GreaterOrEqual", "Relu",    "Sign",  "Where", "ReduceMax",
       "ReduceMin", "LessOrEqual",    "Sigmoid", "Tanh"};
-  return IsOneOf(op, kOps);
+  return absl::c_linear_search(kOps, op);
 }
 
 bool TakesMinusInfinity(const std::string& op) {

@@ -264,10 +264,11 @@ bool HasSpecials(const Demand& demand) {
 
 std::span<const Draw> UnitDraws() { return kUnitDraws; }
 
-std::span<const Draw> WideDraws(const Graph& graph, bool finite) {
+std::span<const Draw> WideDraws(const Graph& graph, bool assume_finite_inputs) {
   const std::span<const Draw> draws(kWideDraws);
   // Without specials the first two are the same.
-  const bool has_specials = !finite && std::ranges::any_of(FindDemands(graph), HasSpecials);
+  const bool has_specials =
+      !assume_finite_inputs && std::ranges::any_of(FindDemands(graph), HasSpecials);
   return has_specials ? draws : draws.subspan(1);
 }
 

@@ -33,9 +33,9 @@ struct Draw {
 
 // Draws of the friendly kind, in the order in which they should be tried.
 std::span<const Draw> UnitDraws();
-// Draws of the wide kind for a graph, wider ones first. `finite`: whether no input is ever
-// infinite.
-std::span<const Draw> WideDraws(const model::Graph& graph, bool finite = false);
+// Draws of the wide kind for a graph, wider ones first. `assume_finite_inputs`: whether no input is
+// ever infinite.
+std::span<const Draw> WideDraws(const model::Graph& graph, bool assume_finite_inputs = false);
 
 // One tensor per input of a static graph, in order. The values depend on seed, draw, the input's
 // position and type, and on how it is used; nothing else.

@@ -350,7 +350,7 @@ absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_
   for (int set = 0; set < input_sets; ++set) {
     const bool is_wide = (set % 2 == 0) == kinds.wide_first;
     const std::span<const Draw> draws =
-        is_wide ? WideDraws(original.graph, kinds.finite) : UnitDraws();
+        is_wide ? WideDraws(original.graph, kinds.assume_finite_inputs) : UnitDraws();
     QUOTIENT_RETURN_IF_ERROR(
         reference.AddSet(draws, 0, seed + static_cast<uint64_t>(set), threads, stop));
   }

@@ -47,7 +47,7 @@ class Reference {
   // How sets are drawn: friendly and wide ones in turn.
   struct Kinds {
     bool wide_first = false;
-    bool finite = false;  // no input is ever infinite: the user said so
+    bool assume_finite_inputs = false;  // the user said so: no infinite input is drawn
   };
 
   // Draws `input_sets` sets of inputs and evaluates the original on them. A set on which the

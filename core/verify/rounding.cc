@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
 #include "core/base/rng.h"
 #include "core/ops/op.h"
@@ -33,11 +33,6 @@ double UnitRoundoff(DType dtype) {
   }
 }
 
-template <size_t kCount>
-bool IsOneOf(absl::string_view op, const char* const (&names)[kCount]) {
-  return std::find(std::begin(names), std::end(names), op) != std::end(names);
-}
-
 // Moving elements rounds nothing, nor does choosing between them.
 bool IsExact(const Graph& graph, const Node& node) {
   static constexpr const char* kMovesThatCompute[] = {"CumSum", "Resize", "ScatterND",
@@ -58,9 +53,9 @@ bool IsExact(const Graph& graph, const Node& node) {
     case ops::OpClass::kSource:
       return true;
     case ops::OpClass::kMove:
-      return !IsOneOf(node.op, kMovesThatCompute);
+      return !absl::c_linear_search(kMovesThatCompute, node.op);
     default:
-      return IsOneOf(node.op, kExact);
+      return absl::c_linear_search(kExact, node.op);
   }
 }
 
@@ -92,7 +87,7 @@ bool IsAtPole(const Node& node, std::span<const Tensor* const> inputs) {
     return AnyElement(*inputs[1], is_negative) && HasZero(*inputs[0]);
   }
   static constexpr const char* kOfOne[] = {"Log", "LogSoftmax", "Reciprocal", "ReduceLogSum"};
-  return IsOneOf(node.op, kOfOne) && HasZero(*inputs[0]);
+  return absl::c_linear_search(kOfOne, node.op) && HasZero(*inputs[0]);
 }
 
 // All finite, and none that stands for an infinity.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/core/rules/soundness.h"
 #include "tests/support/status_matchers.h"
 
@@ -125,6 +126,30 @@ TEST(RuleTable, RespectsTheOpsetLimit) {
       Grow(tensors, set.rules(), 2);
       EXPECT_EQ(ChangesOriginalClass(tensors), limit >= opset) << rule << " at " << limit;
     }
+  }
+}
+
+// More than are merged into one: none is left out.
+TEST(SharedInputTest, ManySiblingsAreMergedInSeveralGroups) {
+  constexpr int kSiblings = 65;
+  std::string text = "graph g {\n input x: float32[2,4]\n";
+  std::string outputs;
+  for (int i = 0; i < kSiblings; ++i) {
+    absl::StrAppend(&text, "const w", i, ": float32[4,3] = random(", i, ")\n", "y", i,
+                    " = MatMul(x, w", i, ")\n");
+    absl::StrAppend(&outputs, i > 0 ? ", y" : "y", i);
+  }
+  absl::StrAppend(&text, "output ", outputs, "\n}\n");
+  const model::Graph graph = ParseStatic(text);
+  TensorEGraph tensors = Import(graph);
+  ASSERT_OK_AND_ASSIGN(const RuleSet set,
+                       BuildRules(tensors.domain.get(), 20, AllBut("matmul-merge")));
+  const std::vector<egraph::Match> matches = MatchesOf(tensors, *set.rules()[0]);
+  EXPECT_EQ(matches.size(), 2);
+  Grow(tensors, set.rules(), 1);
+  EXPECT_EQ(CheckSoundness(tensors, RandomInputs(graph, 1)).error, "");
+  for (const model::ValueId output : graph.outputs) {
+    EXPECT_GT(tensors.egraph->nodes(tensors.class_of_value[output.value()]).size(), 1);
   }
 }
 

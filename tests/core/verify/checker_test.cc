@@ -8,6 +8,7 @@
 namespace quotient::verify {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -97,6 +98,65 @@ TEST_F(CheckerTest, WhereOnlyTheBatchCanChangeWideInputsMoveThere) {
   EXPECT_THAT(checker_->bindings(), SizeIs(1));
   EXPECT_EQ(checker_->measured().num_sets(), 1);
   EXPECT_THAT(checker_->note(), HasSubstr("wide values were checked at the other binding alone"));
+}
+
+// One name is one size, unless a caller breaks that: ONNX Runtime runs the original all the same.
+TEST_F(CheckerTest, ACandidateThatTrustsEqualNamesIsRefusedWhereBroadcastingBreaksThem) {
+  Start(R"(graph g {
+      input x: float32[N,16]
+      input y: float32[N,16]
+      s = Shape(x)
+      e = Expand(y, s)
+      z = Relu(e)
+      output z })",
+        {{"x", {4, 16}}, {"y", {4, 16}}});
+  const Verdict verdict = Check(R"(graph g {
+      input x: float32[N,16]
+      input y: float32[N,16]
+      z = Relu(y)
+      output z })");
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.binding, "x=[2,16], y=[1,16]: some sizes of one name are 1");
+}
+
+// A product of two inputs side by side needs them to have the same rows; a sum of two products does
+// not.
+TEST_F(CheckerTest, ACandidateThatDoesNotBroadcastIsRefused) {
+  Start(R"(graph g {
+      input x: float32[N,8]
+      input y: float32[N,8]
+      const a: float32[8,4] = random(1)
+      const b: float32[8,4] = random(2)
+      p = MatMul(x, a)
+      q = MatMul(y, b)
+      z = Add(p, q)
+      output z })",
+        {{"x", {4, 8}}, {"y", {4, 8}}});
+  const Verdict verdict = Check(R"(graph g {
+      input x: float32[N,8]
+      input y: float32[N,8]
+      const a: float32[8,4] = random(1)
+      const b: float32[8,4] = random(2)
+      xy = Concat(x, y) {axis=1}
+      ab = Concat(a, b) {axis=0}
+      z = MatMul(xy, ab)
+      output z })");
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_THAT(verdict.binding, HasSubstr("some sizes of one name are 1"));
+}
+
+TEST_F(CheckerTest, AnOutputThatIsNeverFiniteIsNamed) {
+  constexpr char kMask[] = R"(graph g {
+      input x: float32[N,4]
+      const low: float32[] = [-inf]
+      s = Shape(x)
+      mask = Expand(low, s)
+      y = Relu(x)
+      output y, mask })";
+  Start(kMask, {{"x", {1, 4}}});
+  const Verdict verdict = Check(kMask);
+  EXPECT_TRUE(verdict.passed) << verdict.failure;
+  EXPECT_THAT(verdict.never_finite, ElementsAre("output mask"));
 }
 
 // Behind it nothing is known, so nothing is checked, and the report says how much that is.

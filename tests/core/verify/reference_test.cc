@@ -10,6 +10,7 @@
 namespace quotient::verify {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 CutGraph CutOf(absl::string_view text) {
@@ -57,15 +58,36 @@ TEST(ReferenceTest, FindsAWrongGraphWrongAndSaysWhere) {
   EXPECT_GE(verdict.element, 0);
 }
 
-TEST(ReferenceTest, NothingFiniteIsNothingCompared) {
-  constexpr char kNothing[] = R"(graph g {
+TEST(ReferenceTest, NothingFiniteIsNothingToCompare) {
+  const CutGraph cut = CutOf(R"(graph g {
       input a: float32[2]
       const nan: float32[] = [nan]
       y = Add(a, nan)
-      output y })";
-  const Verdict verdict = CheckAgainst(kNothing, kNothing);
-  EXPECT_FALSE(verdict.passed);
-  EXPECT_THAT(verdict.failure, HasSubstr("no finite number"));
+      output y })");
+  const absl::Status status = Reference::Create(cut, 2, 0, 1, {}, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("NaN or infinite throughout"));
+}
+
+constexpr char kMaskBeside[] = R"(graph g {
+    input a: float32[2]
+    const low: float32[] = [-inf]
+    m = Add(a, low)
+    y = Neg(a)
+    output y, m })";
+
+TEST(ReferenceTest, AnOutputThatIsNeverFiniteIsComparedByWhereItsInfinitiesStand) {
+  const Verdict verdict = CheckAgainst(kMaskBeside, kMaskBeside);
+  EXPECT_TRUE(verdict.passed) << verdict.failure;
+  EXPECT_THAT(verdict.never_finite, ElementsAre("output m"));
+  const Verdict other_sign = CheckAgainst(kMaskBeside, R"(graph g {
+      input a: float32[2]
+      const high: float32[] = [inf]
+      m = Add(a, high)
+      y = Neg(a)
+      output y, m })");
+  EXPECT_FALSE(other_sign.passed);
+  EXPECT_EQ(other_sign.output, "output m");
 }
 
 TEST(ReferenceTest, AnOutputThatVanishedIsWrong) {
