@@ -47,6 +47,20 @@ const std::vector<Rewrite>& WrongRewrites() {
        "k = ReduceMax(x) {axes=[0],keepdims=0} y = Add(m, k)",
        "n = Shape(x) e = Expand(one, n) m = ReduceSum(e) {axes=[0],keepdims=0} "
        "k = ReduceMax(x) {axes=[0],keepdims=0} y = Add(m, k)"},
+      {"expand-same", "what is made as large as another of the same names is that already",
+       "input x: float32[N,16] input z: float32[N,16]", "n = Shape(x) e = Expand(z, n) y = Relu(e)",
+       "y = Relu(z)"},
+      {"expand-same-other-way", "what is broadcast to another of the same names is that already",
+       "input x: float32[N,16] input z: float32[N,16]", "n = Shape(z) e = Expand(x, n) y = Relu(e)",
+       "y = Relu(x)"},
+      {"reshape-same", "what is reshaped like another of the same names is that already",
+       "input x: float32[N,S,16] input z: float32[N,S,16] const w: float32[16,4] = random(1)",
+       "n = Shape(x) r = Reshape(z, n) y = MatMul(r, w)", "y = MatMul(z, w)"},
+      {"sum-of-products", "summands of the same names have the same rows",
+       "input x: float32[N,8] input z: float32[N,8] const a: float32[8,4] = random(1) "
+       "const b: float32[8,4] = random(2)",
+       "p = MatMul(x, a) q = MatMul(z, b) y = Add(p, q)",
+       "xz = Concat(x, z) {axis=1} ab = Concat(a, b) {axis=0} y = MatMul(xz, ab)"},
       {"equal-unknowns", "dimensions that were equal when the model was measured are equal",
        "input x: float32[4,?,?] const c: float32[4,1] = random(2)",
        "n = Shape(x) {start=1,end=2} f = Cast(n) {to=1} m = ReduceMax(x) {axes=[1,2],keepdims=0} "
