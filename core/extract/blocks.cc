@@ -34,7 +34,7 @@ struct Intervals {
 // By position, whether the vertex dominates all that it reaches.
 std::vector<bool> FindClosed(const egraph::GroupedList<uint32_t>& edges, const DominatorTree& tree,
                              const Intervals& intervals) {
-  std::vector<uint32_t> first_of(edges.num_keys());  // by vertex
+  std::vector<uint32_t> first_of(edges.num_keys());  // By vertex.
   for (size_t i = 0; i < tree.order.size(); ++i) first_of[tree.order[i]] = intervals.first[i];
   std::vector<uint32_t> low = intervals.first;
   std::vector<uint32_t> high = intervals.first;
@@ -121,7 +121,7 @@ void Blocks::Cut() {
   const auto num_blocks = static_cast<uint32_t>(std::ranges::count(cut, true));
   below_.resize(num_blocks);
   root_.resize(num_blocks);
-  std::vector<uint32_t> block(tree.order.size());  // by position
+  std::vector<uint32_t> block(tree.order.size());  // By position.
   for (size_t i = 0, begun = 0; i < tree.order.size(); ++i) {
     block[i] = block[tree.parent[i]];
     if (cut[i]) {

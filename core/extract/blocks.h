@@ -68,13 +68,13 @@ class Blocks {
   std::vector<Node> free_;
   std::vector<uint32_t> block_of_;            // By Class; kNoBlock if free.
   std::vector<Class> root_;                   // By block; invalid for the last.
-  std::vector<std::vector<uint32_t>> below_;  // by block
+  std::vector<std::vector<uint32_t>> below_;  // By block.
 
   // --- Scratch of Make
   std::vector<uint32_t> local_id_;  // By Class.
   std::vector<uint32_t> made_in_;   // By Class: the call that assigned the id.
   uint32_t num_made_ = 0;
-  std::vector<Class> classes_;  // by local id
+  std::vector<Class> classes_;  // By local id.
 };
 
 }  // namespace quotient::extract

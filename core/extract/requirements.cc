@@ -8,7 +8,7 @@
 namespace quotient::extract {
 namespace {
 
-constexpr size_t kMaxClasses = 30'000;  // 113 MB
+constexpr size_t kMaxClasses = 30'000;  // 113 MB of bits.
 
 // Children first, as far as cycles allow.
 std::vector<Class> BottomUpOrder(const Instance& instance) {
