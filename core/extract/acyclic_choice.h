@@ -46,6 +46,7 @@ class AcyclicChoice {
   bool ordered_ = false;  // Whether that holds for all ranks.
   size_t walked_ = 0;     // Classes visited since it does not.
   int64_t steps_ = 0;
+
   // --- Scratch of Reaches
   std::vector<uint32_t> seen_in_;  // By Class: the last walk that visited it.
   uint32_t walk_ = 0;

@@ -109,8 +109,8 @@ void Blocks::Cut() {
   const egraph::GroupedList<uint32_t> edges = Edges();
   const DominatorTree tree = Dominators(edges, start_);
   const std::vector<bool> closed = FindClosed(edges, tree, Intervals(tree));
-  std::vector<uint32_t> num_nodes(tree.order.size(),
-                                  0);  // By position: e-nodes below that are not cut off yet.
+  // By position: e-nodes below that are not cut off yet.
+  std::vector<uint32_t> num_nodes(tree.order.size(), 0);
   std::vector<bool> cut(tree.order.size(), false);
   const auto is_class = [&](size_t i) { return tree.order[i] < whole_.num_classes(); };
   for (size_t i = tree.order.size(); i-- > 0;) {

@@ -148,8 +148,8 @@ class Search {
     std::vector<double> history;
     for (solver.initialSolve(); Evaluate(); solver.resolve()) {
       Round(solver.getColSolution());
-      if (solver.getObjValue() >= ScaledCutoff())
-        continue;  // Evaluate compares it with the new cutoff.
+      // Evaluate then compares it with the new cutoff.
+      if (solver.getObjValue() >= ScaledCutoff()) continue;
       history.push_back(solver.getObjValue());
       if (Stalls(history)) return true;
       relaxation_.FixByReducedCost(ScaledCutoff());

@@ -107,6 +107,7 @@ class DecomposedInstance {
   egraph::GroupedList<uint32_t> cliques_;  // Parallel to nodes_.
   TreeDecomposition tree_;
   egraph::GroupedList<Node> nodes_at_;  // By bag.
+
   // --- Indexed by vertex
   std::vector<bool> is_shared_;
   std::vector<bool> required_;

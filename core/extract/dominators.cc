@@ -99,6 +99,7 @@ class LengauerTarjan {
   }
 
   std::vector<uint32_t> number_;  // By vertex: its position.
+
   // --- Indexed by position
   std::vector<uint32_t> order_;
   std::vector<uint32_t> parent_;  // In the depth-first tree.

@@ -129,6 +129,7 @@ class Histories {
   }
 
   const Instance& instance_;
+
   // --- Indexed by Class
   std::vector<double> cost_;
   std::vector<Node> choice_;

@@ -67,8 +67,8 @@ absl::Status NoSelection(const Instance& instance, Class root);
 // derived. NOT_FOUND if they contain no acyclic selection.
 absl::StatusOr<Instance> Restrict(const Instance& instance, const std::vector<bool>& keep);
 
-// The part without classes that are computed inside of consumers. It exists for an instance of a
-// whole problem, since everything can be computed for its own sake.
+// The part in which nothing is computed inside of a consumer. It exists for an instance of a whole
+// problem, since everything can be computed for its own sake.
 absl::StatusOr<Instance> WithoutFusions(const Instance& instance);
 
 }  // namespace quotient::extract

@@ -74,8 +74,8 @@ class InstanceBuilder {
   void AddRoot(uint32_t id) {
     const size_t before = ids_.size();
     const Class root = NumberOf(id);
-    if (ids_.size() > before)
-      instance_.roots.push_back(root);  // Only roots are known at this point.
+    // Only roots are known at this point, so a known id is a repeated root.
+    if (ids_.size() > before) instance_.roots.push_back(root);
   }
 
   Instance Finish();

@@ -87,6 +87,7 @@ class LocalSearch {
   std::vector<Candidate> candidates_;  // Scratch of SwitchClass.
 
   // --- State of one adoption
+
   // E-nodes to choose, in this order; at most one for each class.
   std::vector<Node> alternatives_;
   // By Class: the last adoption that chose an alternative for it.

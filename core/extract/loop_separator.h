@@ -54,6 +54,7 @@ class LoopSeparator {
   std::vector<uint32_t> edge_begin_;
   std::vector<Edge> edges_;
   egraph::GroupedList<uint32_t> edges_of_node_;  // By Node: indices into edges_.
+
   // --- Scratch of CheapestCycle
   std::vector<double> distance_;  // By Class; infinite between calls.
   std::vector<Class> from_;       // By Class.

@@ -145,8 +145,8 @@ MctsSearch::Slot* MctsSearch::Begin(const Walk& walk) {
   for (;;) {
     mutex_.Await(absl::Condition(this, &MctsSearch::CanBegin));
     while (MaySelect()) Select();
-    // When selecting has ended, the simulations already selected are still tried while there is
-    // time. Otherwise the number of workers would determine how many of them are.
+    // After selecting has ended for any reason but time, the simulations already selected are still
+    // tried. Otherwise their number would depend on the number of workers.
     const bool is_late =
         outcome_.reason == StopReason::kDeadline || outcome_.reason == StopReason::kCancelled;
     StopReason reason = is_late ? outcome_.reason : OutOfTime();

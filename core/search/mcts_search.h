@@ -127,6 +127,7 @@ class MctsSearch {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // --- Constant once the workers run
+
   // For a resumed search, `stop` is earlier by the time spent before.
   Task task_;
   const Digest identity_;
@@ -144,6 +145,7 @@ class MctsSearch {
   // indexes; when those are exhausted, also places of the others.
   SearchTree::Opened opened_root_;
   SearchTree::Opened opened_root_with_places_;
+
   // --- Guarded by mutex_
   absl::Mutex mutex_;
   Priors priors_ ABSL_GUARDED_BY(mutex_);

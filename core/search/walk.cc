@@ -207,7 +207,7 @@ void Walk::SearchFromScratch(size_t rule, size_t wanted, const StopCondition& st
   rewriter_.Search(of_rules, stop);
 }
 
-// The worth of the present state, computed only if the last step changed anything.
+// The worth of the present state. If the last step changed nothing, it is that of the state before.
 Walk::Worth Walk::Value(bool changed, const StopCondition& stop) {
   std::optional<Worth>& worth = steps_.empty() ? first_worth_ : steps_.back().worth;
   if (!changed) worth = steps_.size() == 1 ? first_worth_ : steps_[steps_.size() - 2].worth;
