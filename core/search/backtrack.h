@@ -3,9 +3,10 @@
 // The search of TASO, for comparison: Jia et al., "TASO: Optimizing Deep Learning Computation with
 // Automatic Generation of Graph Substitutions", SOSP'19.
 //
-// Each step expands the cheapest state known, the one seen first among equals: it applies every
-// match of every rule by itself. A resulting state is queued if it is new and costs less than alpha
-// times the best cost known when the expansion began. The search ends after `budget` expansions.
+// Each step expands the cheapest state that has not been expanded, the one seen first among equals:
+// it applies every match of every rule by itself. A resulting state is queued if it is new and
+// costs less than alpha times the best cost known when the expansion began. The search ends after
+// `budget` expansions.
 //
 // In TASO a state is a graph, a match replaces a part of it, and alpha lets the search pass through
 // worse graphs. Here a state is an e-graph: the original, which stays, and what the matches on the

@@ -150,7 +150,8 @@ class MctsSearch {
   absl::Mutex mutex_;
   Priors priors_ ABSL_GUARDED_BY(mutex_);
   SearchTree tree_ ABSL_GUARDED_BY(mutex_);
-  // A slot that was selected and is not done belongs to its worker; otherwise guarded by mutex_.
+  // A worker that has taken a slot owns it until it is done; otherwise mutex_ guards it. What
+  // Select wrote does not change meanwhile and may be read under mutex_.
   std::array<Slot, MctsStrategy::kWindow> slots_;
   int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // Number of the next simulation.
   Walk::Places places_ ABSL_GUARDED_BY(mutex_) = Walk::Places::kOfIndexedRules;

@@ -129,7 +129,7 @@ struct Task {
   ProgressHook hook;
   uint64_t seed = 0;
   // Number of threads. More than one needs `make_workspace`, which makes another workspace in the
-  // initial state of the first. Thread-safe.
+  // initial state of the first, and which must be thread-safe.
   int workers = 1;
   std::function<absl::StatusOr<std::unique_ptr<Workspace>>()> make_workspace;
   // Where a resumable strategy (`mcts`) leaves checkpoints and looks for one to resume from. Null
@@ -147,10 +147,10 @@ class Strategy {
   // The extractor that the strategy wants states to be valued by, where the workspace has a choice:
   // see core/extract.
   virtual const char* extractor() const { return "dag"; }
-  // Grows a clean graph without marks until a limit, the stop condition, or until nothing is left
-  // to do. Blocks. Leaves the graph clean, in the best state seen, or for a strategy that does not
-  // go back, in the last state it committed to. Deterministic unless stopped by time, whatever the
-  // number of workers. Origins are the index in the rules + 1.
+  // Grows a clean graph without marks until a limit is reached, the task's stop condition fires, or
+  // nothing is left to do. Blocks. Leaves the graph clean, in the best state seen or, for a
+  // strategy that does not go back, in the last state it committed to. Deterministic unless stopped
+  // by time, whatever the number of workers. Origins are the index in the rules + 1.
   virtual absl::StatusOr<Outcome> Run(Workspace& workspace, const Task& task) const = 0;
 };
 
