@@ -10,7 +10,7 @@
 namespace quotient::cost {
 namespace {
 
-// Part of the fingerprint: goes up whenever the formula or the table changes.
+// Part of the fingerprint. Must be increased whenever the formula or the table changes.
 constexpr int kTableVersion = 2;
 
 class AnalyticCostModel : public CostModel {

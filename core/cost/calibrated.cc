@@ -9,14 +9,15 @@
 namespace quotient::cost {
 namespace {
 
-// The roofline errs alike on kernels that it bounds alike: by arithmetic or by memory.
+// The roofline is off by a similar factor on kernels that are limited in the same way, by
+// arithmetic or by memory.
 enum class Kind { kProduct, kOther };
 
 Kind KindOf(const kernels::KernelSpec& spec) {
   return WorkOf(spec).k > 0 ? Kind::kProduct : Kind::kOther;
 }
 
-// Fewer of a kind say less than all kernels together.
+// With fewer measured kernels of a kind than this, the median over all kernels is more reliable.
 constexpr size_t kLeastOfAKind = 3;
 
 double MedianOf(std::vector<double> values) {
@@ -25,11 +26,12 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-// How much longer kernels of a graph took than their prior says, by kind.
+// By what factor the measured kernels of a graph took longer than their prior, by kind.
 class Slowdowns {
  public:
   Slowdowns(CostModel& model, const GraphCost& graph) {
-    std::map<std::string, double> ratios;  // a kernel counts once, however often the graph has it
+    // By kernel key, so that a kernel counts once however often the graph uses it.
+    std::map<std::string, double> ratios;
     std::map<Kind, std::map<std::string, double>> by_kind;
     for (size_t i = 0; i < graph.groups.size(); ++i) {
       if (graph.costs[i].source != CostSource::kMeasured) continue;
@@ -51,7 +53,7 @@ class Slowdowns {
   }
 
  private:
-  // What the device does better than was thought possible promises nothing of other kernels.
+  // At least 1: a kernel that beat its prior does not mean that others will.
   static double Typical(const std::map<std::string, double>& ratios) {
     std::vector<double> values;
     for (const auto& [key, ratio] : ratios) values.push_back(ratio);

@@ -1,6 +1,6 @@
 #pragma once
 
-// CostModel: what a kernel costs on a device, measured or by an analytic model.
+// CostModel: how long a kernel takes on a device, as measured or as an analytic model predicts.
 
 #include <cstdint>
 #include <memory>
@@ -27,69 +27,72 @@ enum class CostSource { kMeasured, kModel, kFree };
 absl::string_view CostSourceName(CostSource source);  // "measured", "estimated", "free"
 
 struct KernelCost {
-  double us = 0;      // what the kernel adds to a run, its launch gap included
-  double spread = 0;  // relative; 0 for models
+  double us = 0;      // Microseconds that the kernel adds to a run, launch gap included.
+  double spread = 0;  // Relative spread of the measurement; 0 for models.
   CostSource source = CostSource::kModel;
-  bool settled = false;  // it was measured, or cannot be: asking again tells no more
-  // The device is known to have no such kernel: nothing that a search chooses may need it.
+  // Whether this is final: the kernel was measured, or it cannot be measured.
+  bool settled = false;
+  // Whether the device is known to lack such a kernel. A search must then choose nothing that needs
+  // it.
   bool unsupported = false;
 };
 
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  // What is known of a kernel now: its measurement if there is one, else the prior, which is
-  // optimistic (a roofline at what the device can do), so that a search tries what it does not
-  // know. Asks for nothing, returns at once. Thread-safe; never fails.
+  // The best estimate available now: the measurement if there is one, else the prior. The prior is
+  // optimistic (a roofline at what the device can do at best), so that a search tries kernels it
+  // knows nothing about. Requests no measurement and returns at once. Thread-safe; never fails.
   virtual KernelCost Estimate(const kernels::KernelSpec& spec) = 0;
-  // The prior alone, whatever was measured: what a search falls back on where a busy machine makes
-  // measurements wrong. Thread-safe; never fails.
+  // The prior alone, even if the kernel was measured. A search falls back on it where a busy
+  // machine makes measurements wrong. Thread-safe; never fails.
   virtual KernelCost Prior(const kernels::KernelSpec& spec) = 0;
-  // Asks for a measurement, unless it was asked for before, and returns at once: kernels that a
-  // promising graph uses. Thread-safe.
+  // Requests a measurement, unless one was requested before, and returns at once. Meant for kernels
+  // that a promising graph uses. Thread-safe.
   virtual void Request(const kernels::KernelSpec& spec) = 0;
-  // How many measurements have arrived by now, whoever asked for them: while the number stays,
-  // estimates stay. 0 for models that measure nothing. Thread-safe, quick.
+  // Number of measurements that have arrived so far, whoever requested them. Estimates do not
+  // change as long as this number does not. 0 for models that measure nothing. Thread-safe, quick.
   virtual int64_t measurements() const = 0;
-  // Blocks until every measurement asked for so far has arrived (or `stop`).
+  // Blocks until every measurement requested so far has arrived, or until `stop`.
   virtual void Wait(const StopCondition& stop) = 0;
   // How graphs are cut into kernels on this device.
   virtual const kernels::PartitionOptions& partition() const = 0;
   virtual const std::string& fingerprint() const = 0;
   virtual bool measures() const = 0;
-  // Whether costs of some kernels were measured, now or earlier: where that is so, what was not is
-  // to be trusted less.
+  // Whether the costs of some kernels were measured, now or earlier. If so, the costs of kernels
+  // that were not measured deserve less trust.
   virtual bool knows_measurements() const { return measures(); }
 };
 
-// Costs as the service measures them; by the roof until then.
+// Costs as the timing service measures them; by the roofline until a measurement arrives.
 std::unique_ptr<CostModel> NewMeasuredCostModel(const kernels::Backend* backend,
                                                 timing::TimingService* service, const Roof& roof);
 
-// Costs of a device that need not be here, as a snapshot of it has them; what is not in the
-// snapshot costs what is assumed of the device. Measures nothing. OPTION_INVALID for a device of
-// which nothing is assumed. Deterministic.
+// Costs recorded in a snapshot of a device, which need not be present. Kernels that the snapshot
+// does not contain cost what the device's data sheet predicts. Measures nothing. OPTION_INVALID if
+// there is no data sheet for the device. Deterministic.
 absl::StatusOr<std::unique_ptr<CostModel>> NewRecordedCostModel(
     std::shared_ptr<const timing::Snapshot> snapshot);
 
 struct GraphCost;
 
-// Costs as `model` has them, but of what nobody measured: that costs so many times its prior as is
-// usual for the kernels of `graph` that were (the median; at least once; products of matrices and
-// other kernels apart, if there are enough of them). For models that measure nothing: the prior,
-// being optimistic, makes whoever chooses by it prefer what it knows least of. Borrows the model.
+// Costs as `model` gives them, except for kernels that were not measured: their prior is multiplied
+// by the typical slowdown, which is the median ratio of measurement to prior over the measured
+// kernels of `graph`, at least 1. Matrix products and other kernels have separate medians if enough
+// of each were measured. For models that measure nothing: since the prior is optimistic, choosing
+// by it would favor the kernels that are known least. Borrows the model.
 std::unique_ptr<CostModel> NewCalibratedCostModel(CostModel* model, const GraphCost& graph);
 
-// Costs of a device by its data sheet alone: "model:h200" (tf32) or "model:h200-strict32".
+// Costs of a device by its data sheet alone: "model:h200" (TF32) or "model:h200-strict32".
 // DEVICE_NOT_PRESENT for a name without a row in the table. Deterministic.
 absl::StatusOr<std::unique_ptr<CostModel>> NewAnalyticCostModel(absl::string_view device);
-// The names that NewAnalyticCostModel knows.
+// The names that NewAnalyticCostModel accepts.
 std::vector<std::string> AnalyticDevices();
 
-// Costs of a whole static, folded graph, per kernel group, in order.
+// The cost of each kernel group of a static, constant-folded graph, in order.
 struct GraphCost {
   std::vector<kernels::KernelGroup> groups;
-  std::vector<KernelCost> costs;  // parallel to groups
+  std::vector<KernelCost> costs;  // Parallel to groups.
   double total_us = 0;
 };
 absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& model,

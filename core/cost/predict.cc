@@ -19,7 +19,7 @@ absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& mod
                                        const StopCondition& stop) {
   GraphCost result;
   QUOTIENT_ASSIGN_OR_RETURN(result.groups, kernels::PartitionGraph(graph, model.partition()));
-  // Asking for all of them first lets them be measured together.
+  // Requesting all of them first lets the service measure them together.
   for (const kernels::KernelGroup& group : result.groups) model.Request(group.spec);
   model.Wait(stop);
   for (const kernels::KernelGroup& group : result.groups) {

@@ -47,7 +47,7 @@ class RecordedCostModel : public CostModel {
 
  private:
   const std::shared_ptr<const timing::Snapshot> snapshot_;
-  const Roof roof_;  // of kernels that the snapshot does not know
+  const Roof roof_;  // Estimates kernels that are not in the snapshot.
 };
 
 }  // namespace

@@ -9,13 +9,13 @@
 namespace quotient::cost {
 namespace {
 
-// Larger tiles use each loaded element more often. The shares are estimates of ours, anchored at
+// Larger tiles use each loaded element more often. The efficiencies are our estimates, anchored at
 // one figure: large bf16 products reach 0.8 of the dense peak on this family of GPUs.
 constexpr Tile kGpuTiles[] = {
     {256, 128, 0.80}, {128, 128, 0.72}, {128, 64, 0.60}, {64, 64, 0.50}, {32, 32, 0.25},
 };
-// Without tensor cores the inner loop is bound by fused multiply-adds, which smaller tiles feed
-// as well.
+// Without tensor cores the inner loop is limited by fused multiply-adds, which smaller tiles keep
+// busy almost as well.
 constexpr Tile kGpuVectorTiles[] = {
     {128, 128, 0.85},
     {128, 64, 0.80},
@@ -24,11 +24,11 @@ constexpr Tile kGpuVectorTiles[] = {
 };
 constexpr Tile kCpuTiles[] = {{32, 64, 0.85}, {6, 16, 0.6}, {1, 16, 0.3}};
 
-// H200 SXM, NVIDIA's data sheet: 67 TFLOP/s float32; tensor cores 989 (TF32) and 1979 (FP16, BF16)
-// TFLOP/s with sparsity, half of that dense; 4.8 TB/s. 132 multiprocessors, 50 MB of L2 (Hopper
-// white paper). Not on any sheet, assumed: 0.9 of the memory's rate is reached (4.3 TB/s copying),
-// L2 gives twice that, kernels in a CUDA graph follow each other in 1 us and need 1.5 us to fill
-// and drain.
+// H200 SXM. From NVIDIA's data sheet: 67 TFLOP/s float32; tensor cores 989 (TF32) and 1979 (FP16,
+// BF16) TFLOP/s with sparsity, half of that dense; 4.8 TB/s. From the Hopper white paper: 132
+// multiprocessors, 50 MB of L2. On no sheet and therefore assumed: copying reaches 0.9 of the
+// memory's rate (4.3 TB/s), L2 gives twice that, kernels in a CUDA graph start 1 us apart and
+// need 1.5 us to fill and drain.
 constexpr DeviceSheet kSheets[] = {
     {.name = "model:h200",
      .processors = 132,
@@ -57,8 +57,8 @@ constexpr DeviceSheet kSheets[] = {
 };
 
 // One core with AVX-512, on the optimistic side: two 16-lane multiply-adds per cycle at 3.5 GHz,
-// the memory all to itself, activations in the second-level cache. A prior that is too high would
-// keep a search from ever trying a kernel.
+// the whole memory bandwidth, activations in the second-level cache. It is optimistic because a
+// prior that is too high would keep a search from ever trying a kernel.
 constexpr DeviceSheet kCpu = {.name = "cpu",
                               .processors = 1,
                               .product_flops = 224e9,
@@ -72,13 +72,15 @@ constexpr DeviceSheet kCpu = {.name = "cpu",
                               .fill_k = 8,
                               .tiles = kCpuTiles};
 
-// The best tile's time: the number of rounds in which all processors work, times a tile's time.
+// The time with the best choice of tile and of cuts along k: the number of rounds in which all
+// processors work, times the time of one tile.
 double ProductUs(const Work& work, const DeviceSheet& sheet, double processors) {
   const double peak = work.element_bytes == 2 ? sheet.product_flops_16 : sheet.product_flops;
-  const double peak_of_one = peak / sheet.processors * 1e-6;  // per microsecond
+  const double peak_of_one = peak / sheet.processors * 1e-6;  // Per microsecond.
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : sheet.tiles) {
-    // Long products over few tiles are cut along k too; each part adds its output once more.
+    // Long products over few tiles are cut along k, too. The partial results then have to be added
+    // up.
     for (const double parts : {1.0, 2.0, 4.0, 8.0}) {
       const double k = std::ceil(work.k / parts);
       const double tiles =
@@ -95,7 +97,7 @@ double ProductUs(const Work& work, const DeviceSheet& sheet, double processors) 
 
 double MemoryUs(const Work& work, const kernels::KernelSpec& spec, const DeviceSheet& sheet,
                 double share) {
-  // Weights stay in the cache from run to run only if those of the whole model do.
+  // Weights stay in the cache between runs only if those of the whole model fit.
   const double model_bytes = std::ldexp(1.0, spec.constant_footprint_log2);
   const double weights =
       model_bytes * 2 < sheet.cache_size ? sheet.cache_bytes : sheet.memory_bytes;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Roofline: how long work takes on a device of which only its data sheet is known. README.md
-// derives the formula.
+// Roofline: an estimate of how long a kernel takes on a device of which only the data sheet is
+// known. README.md derives the formula.
 
 #include <optional>
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace quotient::cost {
 
-// A size of the pieces that a matrix product is cut into, one per processor at a time, and the
-// share of a processor's peak that its inner loop reaches.
+// A size of the tiles that a matrix product is cut into, each computed by one processor, and the
+// share of the processor's peak that its inner loop reaches.
 struct Tile {
   double m;
   double n;
@@ -22,33 +22,33 @@ struct Tile {
 
 struct DeviceSheet {
   const char* name;
-  double processors;        // streaming multiprocessors, or cores
-  double product_flops;     // per second, dense, of matrix products in float32 models
-  double product_flops_16;  // ... in float16 and bfloat16 models
-  double vector_flops;      // per second, outside matrix products
-  double memory_bytes;      // per second, from memory
-  double cache_bytes;       // per second, from the last cache
-  double cache_size;        // bytes
-  double gap_us;            // between the end of one kernel and the start of the next
-  double ramp_us;           // a kernel's own fixed time: fill and drain
-  double fill_k;            // steps along k that starting a tile takes
+  double processors;        // Streaming multiprocessors, or cores.
+  double product_flops;     // Per second, in dense matrix products of float32 models.
+  double product_flops_16;  // The same in float16 and bfloat16 models.
+  double vector_flops;      // Per second, outside matrix products.
+  double memory_bytes;      // Per second, from memory.
+  double cache_bytes;       // Per second, from the last-level cache.
+  double cache_size;        // Bytes in the last-level cache.
+  double gap_us;            // Between the end of one kernel and the start of the next.
+  double ramp_us;           // Fixed time per kernel, to fill and drain the processors.
+  double fill_k;            // Steps along k that starting a tile costs.
   std::span<const Tile> tiles;
 };
 
-// One row per device: "model:h200" and "model:h200-strict32". Null if there is none.
+// Looks up "model:h200" or "model:h200-strict32" in the table of devices. Null for other names.
 const DeviceSheet* FindDeviceSheet(absl::string_view name);
 std::span<const DeviceSheet> AllDeviceSheets();
 
-// A data sheet, and how much of the device kernels have.
+// A data sheet, and the number of processors that kernels may use.
 struct Roof {
   const DeviceSheet* sheet;
   double processors;
 };
-// What is assumed of a device that is measured, until it is: "cpu", "cuda", "cuda:1-strict32". All
-// GPUs are taken for the one that has a sheet. Nothing for other names.
+// The assumptions about a device until it has been measured: "cpu", "cuda", "cuda:1-strict32".
+// Every GPU is taken for an H200, the only one with a data sheet here. Nothing for other names.
 std::optional<Roof> RoofOf(absl::string_view device, int threads);
 
-// Microseconds, the gap included.
+// The estimated time in microseconds, launch gap included.
 double RooflineUs(const kernels::KernelSpec& spec, const Roof& roof);
 
 }  // namespace quotient::cost

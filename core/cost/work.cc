@@ -25,7 +25,7 @@ bool IsThere(const Operand& operand) { return operand.type.dtype != model::DType
 
 double Bytes(const Operand& operand) { return static_cast<double>(operand.type.bytes()); }
 
-// Conv: one product per group, rows are output pixels.
+// Conv: one product per group. Rows are output pixels.
 void DescribeConv(const KernelSpec& spec, Work& work) {
   const std::vector<int64_t> weights = spec.inputs[1].type.dims();
   const std::vector<int64_t> out = spec.outputs[0].type.dims();
@@ -35,7 +35,8 @@ void DescribeConv(const KernelSpec& spec, Work& work) {
   work.k = Product(weights, 1, weights.size());
 }
 
-// ConvTranspose: rows are input pixels, columns all outputs that a pixel contributes to.
+// ConvTranspose: one product per group. Rows are input pixels, columns are all outputs that a pixel
+// contributes to.
 void DescribeConvTranspose(const KernelSpec& spec, Work& work) {
   const std::vector<int64_t> weights = spec.inputs[1].type.dims();
   const std::vector<int64_t> in = spec.inputs[0].type.dims();
@@ -66,7 +67,8 @@ void DescribeGemm(const KernelSpec& spec, Work& work) {
   work.k = static_cast<double>(a[spec.attributes.GetInt("transA", 0) != 0 ? 0 : 1]);
 }
 
-// Both products in one: the scores' part of k and the values'.
+// Treats both products of attention as one, with k the sum of the depths of both: that of the
+// scores and that of the values.
 void DescribeAttention(const KernelSpec& spec, Work& work) {
   const kernels::AttentionTensors tensors = kernels::TensorsOfAttention(spec);
   work.batch = Product(tensors.q.dims, 0, 2);
@@ -76,7 +78,8 @@ void DescribeAttention(const KernelSpec& spec, Work& work) {
   work.operations = work.batch * work.m * work.n;
 }
 
-// Kernels that read less than all of their first input: parts of it, or rows picked from it.
+// Whether the kernel may read less than all of its first input: slices of it, or rows gathered from
+// it.
 bool ReadsPart(const KernelSpec& spec) {
   const ops::OpDef* op = ops::FindOp(spec.op);
   return op != nullptr && op->op_class == ops::OpClass::kMove && spec.op != "Concat";

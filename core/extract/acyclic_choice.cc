@@ -36,7 +36,7 @@ bool AcyclicChoice::IsOrdered(Node node) const {
   });
 }
 
-// Depth-first along the choices: children end before what uses them.
+// Depth-first along the choices, so that children get their ranks before their users.
 void AcyclicChoice::Order() {
   constexpr uint32_t kNotYet = std::numeric_limits<uint32_t>::max();
   rank_.assign(choice_.size(), kNotYet);
@@ -46,7 +46,7 @@ void AcyclicChoice::Order() {
     stack_.assign(1, Class(i));
     while (!stack_.empty()) {
       const Class id = stack_.back();
-      if (seen_in_[id.value()] == walk_) {  // its children have ended
+      if (seen_in_[id.value()] == walk_) {  // All of its children have ranks.
         stack_.pop_back();
         if (rank_[id.value()] == kNotYet) rank_[id.value()] = next_rank++;
         continue;
@@ -61,7 +61,8 @@ void AcyclicChoice::Order() {
   walked_ = 0;
 }
 
-// Whether `target`, the class of `node`, is met below it. Not below what is ordered before it.
+// Whether the walk below `node` reaches `target`, the class of `node`. Classes ordered before
+// `target` are skipped.
 bool AcyclicChoice::Reaches(Node node, Class target) {
   const uint32_t component = components_[target.value()];
   ++walk_;

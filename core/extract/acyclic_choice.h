@@ -1,12 +1,12 @@
 #pragma once
 
-// One e-node for every class such that following them never comes back to where it began. A change
-// can close a cycle within a strongly connected component of the classes only, so only there it is
-// looked for, from the e-node's children along the choices: nothing to do in acyclic e-graphs. Most
-// changes agree with a topological order of the choices made once, which tells that they close no
-// cycle. One that does not makes that order useless; it is made anew when walks without it have
-// taken as long as that takes. (Keeping it up to date, by Pearce and Kelly's algorithm, took most
-// of the time of local search.)
+// AcyclicChoice: one e-node for every class, such that following the choices never closes a cycle.
+// A change can close a cycle only within a strongly connected component of the classes, so a walk
+// from the new e-node's children along the choices stays in the component; acyclic e-graphs need no
+// walk. Most changes agree with a topological order of the choices that was computed once, which
+// shows that they close no cycle. A change that does not agree invalidates the order. It is
+// computed anew when walks without it have taken as long as that takes. (Maintaining the order with
+// Pearce and Kelly's algorithm took most of the time of local search.)
 
 #include <cstdint>
 #include <span>
@@ -25,12 +25,12 @@ class AcyclicChoice {
   Node of(Class id) const { return choice_[id.value()]; }
   const std::vector<Node>& all() const { return choice_; }
 
-  // Chooses `node` for its class; false, and nothing changed, if that would close a cycle.
+  // Chooses `node` for its class. False if that would close a cycle; nothing is changed then.
   bool Choose(Node node);
-  // The same for one that is known to close none, as the one before the last change.
+  // Chooses a node that is known to close no cycle, such as the one before the last change.
   void Restore(Node node);
 
-  // How many classes were looked below so far, to see whether a choice would close a cycle.
+  // Number of classes visited so far in search of cycles.
   int64_t steps() const { return steps_; }
 
  private:
@@ -41,12 +41,14 @@ class AcyclicChoice {
   const Instance& instance_;
   const std::span<const uint32_t> components_;
   std::vector<Node> choice_;
-  std::vector<uint32_t> rank_;  // by Class: of what a class chose more than its children's
-  bool ordered_ = false;        // are all ranks so?
-  size_t walked_ = 0;           // classes met since they are not
+  // By Class: greater than the ranks of the children that the class chose.
+  std::vector<uint32_t> rank_;
+  bool ordered_ = false;  // Whether that holds for all ranks.
+  size_t walked_ = 0;     // Classes visited since it does not.
   int64_t steps_ = 0;
-  // Of one call of Reaches.
-  std::vector<uint32_t> seen_in_;  // by Class: the walk that was there last
+
+  // --- Scratch of Reaches
+  std::vector<uint32_t> seen_in_;  // By Class: the last walk that visited it.
   uint32_t walk_ = 0;
   std::vector<Class> stack_;
 };

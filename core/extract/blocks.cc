@@ -8,16 +8,16 @@
 namespace quotient::extract {
 namespace {
 
-// A block has so many e-nodes at least: a smaller one is solved as part of the one above.
+// Blocks have at least this many e-nodes; a smaller one is solved as part of the one above.
 constexpr uint32_t kMinNodes = 24;
 
-// By position in the order of a dominator tree: of what it dominates, and itself, those are from
-// `first` to below `end` in an order in which that is an interval.
+// Numbers the vertices so that each one and all that it dominates form the interval from `first` to
+// below `end`. Both are indexed by position in the order of the dominator tree.
 struct Intervals {
   explicit Intervals(const DominatorTree& tree)
       : first(tree.order.size(), 0), end(tree.order.size(), 1) {
     const size_t n = tree.order.size();
-    for (size_t i = n; i-- > 1;) end[tree.parent[i]] += end[i];  // sizes, so far
+    for (size_t i = n; i-- > 1;) end[tree.parent[i]] += end[i];  // Holds sizes at this point.
     std::vector<uint32_t> next(n, 1);
     for (size_t i = 1; i < n; ++i) {
       uint32_t& at = next[tree.parent[i]];
@@ -31,10 +31,10 @@ struct Intervals {
   std::vector<uint32_t> end;
 };
 
-// By position: does it dominate all that it reaches?
+// By position, whether the vertex dominates all that it reaches.
 std::vector<bool> FindClosed(const egraph::GroupedList<uint32_t>& edges, const DominatorTree& tree,
                              const Intervals& intervals) {
-  std::vector<uint32_t> first_of(edges.num_keys());  // by vertex
+  std::vector<uint32_t> first_of(edges.num_keys());  // By vertex.
   for (size_t i = 0; i < tree.order.size(); ++i) first_of[tree.order[i]] = intervals.first[i];
   std::vector<uint32_t> low = intervals.first;
   std::vector<uint32_t> high = intervals.first;
@@ -56,7 +56,7 @@ std::vector<bool> FindClosed(const egraph::GroupedList<uint32_t>& edges, const D
 
 Blocks::Blocks(const Instance& whole)
     : whole_(whole),
-      // A single root is what all hangs from itself.
+      // A single root is the start itself.
       start_(whole.roots.size() == 1
                  ? whole.roots[0].value()
                  : static_cast<uint32_t>(whole.num_classes()) + whole.num_computed),
@@ -73,13 +73,14 @@ void Blocks::FindFree() {
     const bool alone = whole_.computes.empty() || whole_.computes[i] == Instance::kComputesAlone;
     if (whole_.cost[i] > 0 || !whole_.children[i].empty() || !alone) continue;
     Node& node = free_[whole_.class_of[i].value()];
-    // Of equals one that no rule made, and the older.
+    // Among several, an original e-node is preferred, then the older one.
     if (!node.valid() || whole_.rewritten[i] < whole_.rewritten[node.value()]) node = Node(i);
   }
   if (whole_.roots.size() == 1) free_[whole_.roots[0].value()] = Node();
 }
 
-// From classes to children that are not free, and to what they compute, if others do that, too.
+// Edges from classes to children that are not free, and to the vertices of what they compute, if
+// others compute it, too.
 egraph::GroupedList<uint32_t> Blocks::Edges() const {
   const auto num_classes = static_cast<uint32_t>(whole_.num_classes());
   egraph::GroupedList<uint32_t> edges;
@@ -108,7 +109,8 @@ void Blocks::Cut() {
   const egraph::GroupedList<uint32_t> edges = Edges();
   const DominatorTree tree = Dominators(edges, start_);
   const std::vector<bool> closed = FindClosed(edges, tree, Intervals(tree));
-  std::vector<uint32_t> num_nodes(tree.order.size(), 0);  // by position: not cut off yet
+  // By position: e-nodes below that are not cut off yet.
+  std::vector<uint32_t> num_nodes(tree.order.size(), 0);
   std::vector<bool> cut(tree.order.size(), false);
   const auto is_class = [&](size_t i) { return tree.order[i] < whole_.num_classes(); };
   for (size_t i = tree.order.size(); i-- > 0;) {
@@ -119,7 +121,7 @@ void Blocks::Cut() {
   const auto num_blocks = static_cast<uint32_t>(std::ranges::count(cut, true));
   below_.resize(num_blocks);
   root_.resize(num_blocks);
-  std::vector<uint32_t> block(tree.order.size());  // by position
+  std::vector<uint32_t> block(tree.order.size());  // By position.
   for (size_t i = 0, begun = 0; i < tree.order.size(); ++i) {
     block[i] = block[tree.parent[i]];
     if (cut[i]) {

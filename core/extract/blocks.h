@@ -1,18 +1,23 @@
 #pragma once
 
-// Parts of an instance that can be solved one after the other.
+// Blocks: parts of an instance that can be solved one after the other.
 //
-//        root            A class is closed if whatever it can need is needed through it only: it
-//       /    \           dominates all that it reaches. Then what it costs depends on nothing above
-//      a      b          it, no cycle leads through it, and above it stands for a leaf of that
-//      cost.
-//     / \    / \         Here a and b are closed; d would be, if e were not b's, too. A block is
-//     what
-//    c   d  e   f        is below a closed class, or the roots, down to the next closed ones, of
-//         \/             which those are taken that leave blocks of some size.
+//          root
+//         /    \
+//        a      b
+//       / \    / \
+//      c   d  e   f
+//       \ /
+//        g
 //
-// E-nodes of which a selection has one at most (Instance::computes) are in one block. What costs
-// nothing and needs nothing is in every block that uses it.
+// A class is closed if it dominates all classes that it reaches. Its cost then depends on nothing
+// above it, no cycle leads through it, and in the block above it can be replaced by a leaf of that
+// cost. In the drawing a is closed; c and d are not, since both reach g. A block is what lies below
+// a closed class, or below the roots, down to the next closed classes. Only those closed classes
+// are used that leave blocks of some size.
+//
+// E-nodes of which a selection may have only one (Instance::computes) are in one block. E-nodes
+// that cost nothing and need nothing are in every block that uses them.
 
 #include <cstdint>
 #include <limits>
@@ -24,8 +29,9 @@
 
 namespace quotient::extract {
 
-// Whether an instance is a block as it is. What is left of one can be cut again, but unless it is
-// much smaller that is not tried: a long chain could lose an end each time.
+// Whether an instance may consist of several blocks, or is known to be one. The rest that remains
+// of a block can be cut again. That is only tried if it is much smaller, since a long chain could
+// lose one end at a time.
 enum class Form { kAny, kBlock };
 inline Form FormOfRest(Form form, const Instance& instance, const Instance& rest) {
   const bool much_smaller =
@@ -35,16 +41,16 @@ inline Form FormOfRest(Form form, const Instance& instance, const Instance& rest
 
 class Blocks {
  public:
-  // Linear but for a logarithm. Borrows `whole`.
+  // O(n log n). Borrows `whole`.
   explicit Blocks(const Instance& whole);
 
-  // Those below a block come before it; the last one has the roots.
+  // Number of blocks. Blocks below a block come before it; the last one has the roots.
   size_t size() const { return below_.size(); }
-  // Those whose roots are leaves of the block.
+  // The blocks whose roots are leaves of this block.
   std::span<const uint32_t> below(size_t block) const { return below_[block]; }
 
-  // The block as an instance of its own, a part of the whole; `cost`, by block, says what those
-  // below it cost.
+  // The block as an instance of its own, a part of the whole. `cost` gives the cost of each block
+  // below, by block.
   Instance Make(size_t block, std::span<const double> cost);
 
  private:
@@ -57,17 +63,18 @@ class Blocks {
   uint32_t LocalId(Class id);
 
   const Instance& whole_;
-  uint32_t start_;          // the vertex that all roots hang from
-  std::vector<Node> free_;  // by Class: the e-node that costs and needs nothing, if there is one
-  std::vector<uint32_t> block_of_;            // by Class; kNoBlock if free
-  std::vector<Class> root_;                   // by block; invalid for the last
-  std::vector<std::vector<uint32_t>> below_;  // by block
+  uint32_t start_;  // The vertex above all roots.
+  // By Class: a node that costs and needs nothing, if there is one.
+  std::vector<Node> free_;
+  std::vector<uint32_t> block_of_;            // By Class; kNoBlock if free.
+  std::vector<Class> root_;                   // By block; invalid for the last.
+  std::vector<std::vector<uint32_t>> below_;  // By block.
 
-  // Of one call of Make.
-  std::vector<uint32_t> local_id_;  // by Class
-  std::vector<uint32_t> made_in_;   // by Class: the call that gave it that id
+  // --- Scratch of Make
+  std::vector<uint32_t> local_id_;  // By Class.
+  std::vector<uint32_t> made_in_;   // By Class: the call that assigned the id.
   uint32_t num_made_ = 0;
-  std::vector<Class> classes_;  // by local id
+  std::vector<Class> classes_;  // By local id.
 };
 
 }  // namespace quotient::extract

@@ -7,11 +7,12 @@
 namespace quotient::extract {
 namespace {
 
-// What waits to be settled. Ties: with fewer e-nodes that rules made first, then shallower, then
+// A candidate for settling a class. Ties prefer fewer e-nodes made by rules, then less depth, then
 // the older e-node.
 struct Candidate {
   double value = 0;
-  double rewritten = 0;  // in the whole tree: as many as 2^depth
+  // Counts e-nodes of the whole tree, which can be as many as 2^depth.
+  double rewritten = 0;
   uint32_t depth = 0;
   Node node;
 
@@ -21,8 +22,8 @@ struct Candidate {
   }
 };
 
-// `join(node's value so far, child's value, multiplicity)`; `charge(class, value)` is what parents
-// see of a class.
+// `join(own cost, value so far, child's value, multiplicity)` adds a child to an e-node's value;
+// `charge(class, value)` is what parents are charged for a class.
 template <typename Join, typename Charge>
 BottomUpResult Settle(const Instance& instance, const Join& join, const Charge& charge) {
   BottomUpResult result;
@@ -31,7 +32,7 @@ BottomUpResult Settle(const Instance& instance, const Join& join, const Charge& 
   std::vector<double> rewritten(instance.num_classes(), 0);
   std::vector<uint32_t> depth(instance.num_classes(), 0);
   std::vector<uint32_t> missing(instance.num_nodes());
-  std::vector<Candidate> offered(instance.num_classes());  // the best so far
+  std::vector<Candidate> offered(instance.num_classes());  // The best so far, by Class.
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
 
   const auto offer = [&](Node node) {

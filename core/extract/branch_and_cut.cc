@@ -28,22 +28,22 @@
 namespace quotient::extract {
 namespace {
 
-// Costs are scaled so that the cutoff lies between this and its double: the solver's tolerances are
-// absolute.
+// Costs are scaled so that the cutoff lies between this and its double, since the solver's
+// tolerances are absolute.
 constexpr double kScaledCutoff = 1024;
-// Relative error that the solver's bounds are granted.
+// Relative error that the solver's bounds may have.
 constexpr double kBoundTolerance = 1e-7;
-// Solutions that are not cheaper by this, relatively, are not looked for.
+// Solutions must be cheaper by this relative difference.
 constexpr double kCutoffTolerance = 1e-9;
-// The rounds of cuts at the root end when so many together have gained less than this part of the
+// Rounds of cuts at the root end when this many together have gained less than this share of the
 // gap.
 constexpr size_t kStallRounds = 10;
 constexpr double kMinGain = 1e-3;
 
-// The right to use CBC, whose globals allow one user at a time.
+// Held while using CBC, whose globals allow one user at a time.
 class SolverLock {
  public:
-  // Waits; not owned if `stop` came first.
+  // Waits for the lock. Does not own it if `stop` fires first.
   explicit SolverLock(const StopCondition& stop) {
     while (!owned_ && !stop.ShouldStop()) {
       owned_ = mutex_.LockWhenWithTimeout(absl::Condition(&free_), absl::Milliseconds(50));
@@ -84,7 +84,7 @@ class Search {
   BranchAndCutResult Run() {
     if (!model_.feasible()) {
       RaiseBound(ScaledCutoff());
-    } else if (model_.objective().empty()) {  // one selection only
+    } else if (model_.objective().empty()) {  // There is only one selection.
       Round(nullptr);
       RaiseBound(0);
     } else if (SolveRoot()) {
@@ -94,7 +94,7 @@ class Search {
     return {std::move(best_), cutoff_, bound_};
   }
 
-  // Rows that a solution of the relaxation breaks.
+  // Rows that a solution of the relaxation violates.
   std::vector<IlpModel::Row> Separate(const double* solution) {
     const std::vector<double> node_value = model_.NodeValues(Columns(solution));
     const std::vector<double> class_value = model_.ClassValues(Columns(solution));
@@ -108,13 +108,13 @@ class Search {
     return rows;
   }
 
-  // Makes a choice of a solution of the relaxation, whole or not: the best by tree cost where
-  // what the solution takes is free and nothing else, improved by local search. So a whole solution
-  // without cycles is met or beaten.
+  // Rounds a solution of the relaxation, integral or not, to a choice. Takes the choice of least
+  // tree cost where what the solution takes is free, and improves it by local search. The result
+  // costs no more than the solution if that is integral and acyclic.
   void Round(const double* solution) {
     const std::vector<double> node_value = model_.NodeValues(Columns(solution));
     for (size_t i = 0; i < node_value.size(); ++i) {
-      constexpr double kNotTaken = 1e-3;  // in units of the cutoff
+      constexpr double kNotTaken = 1e-3;  // In units of the cutoff.
       const double not_taken = std::clamp(1 - node_value[i], 0.0, 1.0);
       guided_.cost[i] = (instance_.cost[i] + kNotTaken * cutoff_) * not_taken;
     }
@@ -126,12 +126,12 @@ class Search {
     best_ = selection.choices();
   }
 
-  // To a lower bound of the solver's.
+  // Raises the bound to a lower bound of the scaled problem.
   void RaiseBound(double scaled) {
     const double bound = std::min(scaled / scale_ + model_.constant(), cutoff_);
     bound_ = std::max(bound_, bound * (1 - kBoundTolerance));
   }
-  // What the solver is to be cheaper than.
+  // The scaled cost that the solver must stay below.
   double ScaledCutoff() const {
     return (cutoff_ * (1 - kCutoffTolerance) - model_.constant()) * scale_;
   }
@@ -142,13 +142,14 @@ class Search {
     return {solution, model_.objective().size()};
   }
 
-  // True if there is something left to branch on.
+  // Solves the relaxation at the root with cuts. True if something is left to branch on.
   bool SolveRoot() {
     OsiClpSolverInterface& solver = relaxation_.solver();
     std::vector<double> history;
     for (solver.initialSolve(); Evaluate(); solver.resolve()) {
       Round(solver.getColSolution());
-      if (solver.getObjValue() >= ScaledCutoff()) continue;  // evaluated with the new cutoff
+      // Evaluate then compares it with the new cutoff.
+      if (solver.getObjValue() >= ScaledCutoff()) continue;
       history.push_back(solver.getObjValue());
       if (Stalls(history)) return true;
       relaxation_.FixByReducedCost(ScaledCutoff());
@@ -160,10 +161,10 @@ class Search {
     return false;
   }
 
-  // Reads what a solve of the relaxation says; true if it leaves room below the cutoff.
+  // Evaluates a solved relaxation. True if it leaves room below the cutoff.
   bool Evaluate() {
     const OsiClpSolverInterface& solver = relaxation_.solver();
-    if (stopped()) return false;  // whatever it says, it was not at its end
+    if (stopped()) return false;  // The solver was interrupted.
     if (solver.isProvenPrimalInfeasible()) {
       RaiseBound(ScaledCutoff());
       return false;
@@ -191,13 +192,13 @@ class Search {
   const double scale_;
   Relaxation relaxation_;
   const std::vector<uint32_t> components_;
-  Instance guided_;  // with costs that a solution makes lower
-  double cutoff_;    // the cost of best_, if there is one
+  Instance guided_;  // The instance with the costs that Round uses.
+  double cutoff_;    // The cost of best_, if there is one.
   std::optional<std::vector<Node>> best_;
   double bound_ = 0;
 };
 
-// --- the search's hooks in CBC ---
+// --- The search's hooks in CBC
 
 class Separation : public CglCutGenerator {
  public:
@@ -226,7 +227,7 @@ class Events : public CbcEventHandler {
   CbcAction event(CbcEvent which) override {
     if (search_->stopped()) return stop;
     if (which == solution || which == heuristicSolution) search_->Round(model_->bestSolution());
-    // At the cutoff or above it says nothing: CBC has values of that size for "not known yet".
+    // At the cutoff or above, the value means nothing: CBC uses such values for "not known yet".
     const double bound = model_->getBestPossibleObjValue();
     if (which == node && bound < search_->ScaledCutoff()) search_->RaiseBound(bound);
     return noAction;
@@ -237,9 +238,9 @@ class Events : public CbcEventHandler {
   Search* search_;
 };
 
-// One run of CBC. True if another is needed: its solution has cycles, which CBC does not promise to
-// ask the separation about, and cuts against them are in the relaxation now. Its bound is right in
-// any case. Without CBC's preprocessing and heuristics, which ignore limits.
+// Runs CBC once, without its preprocessing and heuristics, which ignore limits. True if another run
+// is needed: the solution has cycles, since CBC does not guarantee to separate its final solution,
+// and cuts against them have been added to the relaxation. The bound is valid in any case.
 bool Search::Branch() {
   CbcModel cbc(relaxation_.solver());
   cbc.passInMessageHandler(&relaxation_.silent());

@@ -1,4 +1,4 @@
-// The check of a selection, on the e-graph itself: it shares no code with the extractors.
+// Checks a selection on the e-graph itself. Shares no code with the extractors.
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ class Checker {
     size_t next_child;
   };
 
-  // Depth-first from `start`, with a stack of its own: graphs can be deep.
+  // Depth-first from `start`, with an explicit stack: graphs can be deep.
   absl::Status Walk(ClassId start) {
     if (mark_[start.value()] == Mark::kDone) return absl::OkStatus();
     std::vector<Frame> stack;
@@ -75,7 +75,7 @@ class Checker {
 
   double Savings() const { return FusionSavings() + SharedKernelSavings(); }
 
-  // Consumer by consumer: what is saved with children that are nobody else's.
+  // Sums savings by consumer, over producers that no other node uses.
   double FusionSavings() const {
     std::map<ENodeId, std::vector<Fusion>> by_consumer;
     for (const Fusion& fusion : problem_.cost.Fusions()) {
@@ -116,7 +116,7 @@ class Checker {
     return mark_[id.value()] == Mark::kDone && selection_.of(id) == node;
   }
 
-  // Roots and children, as often as they occur.
+  // Counts the uses by roots and by children, with multiplicity.
   std::vector<int> CountUsers() const {
     std::vector<int> users(mark_.size(), 0);
     for (const ClassId root : problem_.roots) ++users[problem_.graph.Find(root).value()];

@@ -12,7 +12,7 @@ namespace quotient::extract {
 
 Choice Scored(const Instance& instance, std::vector<Node> nodes) {
   const SharedSelection selection(instance, {}, nodes);
-  // E-nodes cost what they cost here, not what they are rounded to for searching.
+  // The cost is the exact sum, not that of the rounded costs used for searching.
   double cost = 0;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (selection.live(Class(i))) cost += instance.cost[nodes[i].value()];

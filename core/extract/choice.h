@@ -1,6 +1,6 @@
 #pragma once
 
-// Choices for whole instances and for parts of them, with what they cost.
+// Choices of one node per class, for instances and for parts of them, with their costs.
 
 #include <span>
 #include <vector>
@@ -10,37 +10,39 @@
 namespace quotient::extract {
 
 struct Choice {
-  std::vector<Node> nodes;  // by Class; acyclic, also where nothing is needed
-  double cost;              // of what the roots need, each once
-  // How often something is computed once too often (Instance::computes). What is no selection for
-  // that has no cost that others could be compared with.
+  // Indexed by Class; acyclic, also among classes that are not needed.
+  std::vector<Node> nodes;
+  // Cost of what the roots need, each class counted once.
+  double cost;
+  // Number of redundant computations (Instance::computes). A choice with any is not a selection,
+  // and its cost cannot be compared with others.
   int64_t num_recomputed;
 };
 
 Choice Scored(const Instance& instance, std::vector<Node> nodes);
 
-// Is `a` a selection, and no dearer than `b` but for rounding?
+// Whether `a` is a selection and, but for rounding, costs no more than `b`.
 bool IsAsGood(const Choice& a, const Choice& b);
 
-// The answer for trees; where that computes something twice to fuse it, the one without fusions, if
-// there is one: of the whole of a problem there is.
+// The choice of least tree cost. If that computes something twice in order to fuse it, the one of
+// least tree cost without fusions, if there is one; for the instance of a whole problem there is.
 Choice ChooseTree(const Instance& instance);
 
-// The part without e-nodes that no selection of at most `cost` has: for what they cost themselves,
-// or for the dearest path up to a root and down from it that they take at least.
+// The part without e-nodes that no selection of at most `cost` contains, because of their own cost
+// and the path up to a root and down from them that a selection with them needs at least.
 Instance PartOfAtMost(const Instance& instance, double cost);
 
-// Writes a choice for a part, by Class of the part, as one for the whole that it was made from.
-// What the part does not have stays as it is.
+// Writes a choice for a part into a choice for the whole that the part was made from. Classes that
+// are not in the part keep their choice.
 void WriteChoice(const Instance& part, std::span<const Node> choice, const Instance& whole,
                  std::vector<Node>& whole_choice);
 
-// The other way, for a part that has what is chosen of each of its classes, or one e-node only.
+// The inverse, for a part in which each class contains the whole's choice or has only one node.
 std::vector<Node> ReadChoice(const Instance& part, const Instance& whole,
                              std::span<const Node> whole_choice);
 
-// The other way, for a part that has what roots need of it, and of other classes only some e-nodes:
-// for these `other`, an acyclic choice for the part.
+// The inverse, for a part that contains the choices of all classes that its roots need, but not of
+// all others; these keep their choice in `other`, an acyclic choice for the part.
 std::vector<Node> ReadNeeded(const Instance& part, const Instance& whole,
                              std::span<const Node> whole_choice, std::vector<Node> other);
 

@@ -6,7 +6,7 @@
 namespace quotient::extract {
 namespace {
 
-// Tarjan's algorithm with a stack of its own: graphs can be deep.
+// Tarjan's algorithm with an explicit stack: graphs can be deep.
 class Tarjan {
  public:
   explicit Tarjan(const Instance& instance)
@@ -25,8 +25,8 @@ class Tarjan {
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   struct Frame {
     Class id;
-    size_t node = 0;   // position in the class's e-nodes
-    size_t child = 0;  // position in that e-node's children
+    size_t node = 0;   // Position in the class's e-nodes.
+    size_t child = 0;  // Position in that e-node's children.
   };
 
   void Walk(Class start) {
@@ -85,7 +85,7 @@ class Tarjan {
   std::vector<uint32_t> low_;
   uint32_t next_index_ = 0;
   uint32_t num_components_ = 0;
-  std::vector<Class> open_;  // entered, component not complete
+  std::vector<Class> open_;  // Entered, but not yet in a complete component.
   std::vector<Frame> frames_;
 };
 

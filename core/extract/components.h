@@ -1,7 +1,7 @@
 #pragma once
 
-// The strongly connected components of the classes, where a class has an edge to each child of each
-// of its e-nodes. A choice can close cycles within a component only.
+// Strongly connected components of the classes, where a class has an edge to each child of each of
+// its e-nodes. A choice can close cycles only within a component.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,8 @@
 
 namespace quotient::extract {
 
-// By Class; children's components have lower numbers or the same. Linear, no recursion.
+// Returns component numbers, by Class. Children's components have the same or lower numbers. Linear
+// time, no recursion.
 std::vector<uint32_t> StrongComponents(const Instance& instance);
 
 }  // namespace quotient::extract

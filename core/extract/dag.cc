@@ -19,15 +19,15 @@ namespace quotient::extract {
 namespace {
 
 constexpr int kRestarts = 6;
-// Restarts in a row without gain after which the rest is skipped.
+// The remaining restarts are skipped after this many in a row without gain.
 constexpr int kMaxFruitless = 3;
 
-// How many live classes could use a class at most, each by some e-node of its own.
+// For each class, the number of live classes that could use it, each through some e-node.
 std::vector<double> PossibleUses(const Instance& instance, const SharedSelection& selection) {
   std::vector<double> uses(instance.num_classes(), 0);
   for (uint32_t i = 0; i < instance.num_classes(); ++i) {
     Class last;
-    for (Node parent : instance.parents[i]) {  // those of one class are neighbours
+    for (Node parent : instance.parents[i]) {  // Those of one class are adjacent.
       const Class id = instance.class_of[parent.value()];
       if (id != last && selection.live(id)) ++uses[i];
       last = id;
@@ -36,7 +36,8 @@ std::vector<double> PossibleUses(const Instance& instance, const SharedSelection
   return uses;
 }
 
-// What a start expects of sharing: between what the best selection has and what there could be.
+// The numbers of uses that a start assumes: between those in the best selection and the possible
+// ones.
 std::vector<double> ExpectedUses(const Instance& instance, const SharedSelection& best,
                                  double optimism) {
   std::vector<double> uses = PossibleUses(instance, best);
@@ -53,7 +54,7 @@ bool Improves(const Score& next, const Score& best) {
   return next.cost < best.cost * (1 - kRelativeTolerance);
 }
 
-// From several starts, the first of them the answer for trees.
+// Local search from several starts, the first of which is the choice of least tree cost.
 std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
                               const StopCondition& stop) {
   const std::vector<uint32_t> components = StrongComponents(instance);
@@ -79,7 +80,7 @@ std::vector<Node> SearchBlock(const Instance& instance, std::vector<Node> tree,
 
 Choice ImproveForm(Form form, const Instance& instance, Choice known, const StopCondition& stop);
 
-// Block by block, from the bottom up; in each there is a choice that is known.
+// Searches block by block from the bottom up. `known` has a choice for each block.
 std::vector<Node> SearchBlocks(const Instance& whole, Blocks& blocks, std::vector<Node> known,
                                const StopCondition& stop) {
   std::vector<double> cost(blocks.size());
@@ -104,7 +105,7 @@ std::vector<Node> SearchPart(Form form, const Instance& part, const Instance& wh
 
 Choice ImproveForm(Form form, const Instance& instance, Choice known, const StopCondition& stop) {
   if (stop.ShouldStop() || instance.num_nodes() == instance.num_classes()) return known;
-  if (known.num_recomputed > 0) {  // nothing is known to be too dear
+  if (known.num_recomputed > 0) {  // No cost is known above which e-nodes could be dropped.
     Choice found = Scored(instance, SearchBlock(instance, known.nodes, stop));
     return IsAsGood(found, known) ? found : known;
   }
@@ -112,7 +113,8 @@ Choice ImproveForm(Form form, const Instance& instance, Choice known, const Stop
   form = FormOfRest(form, instance, part);
   const Choice found = Scored(part, SearchPart(form, part, instance, known, stop));
   if (!IsAsGood(found, known)) return known;
-  // What was no difference next to the known cost may be one now, and more is too dear.
+  // Differences that were negligible next to the old cost may matter now, and more e-nodes are too
+  // expensive.
   const bool again = found.cost < known.cost / 2;
   WriteChoice(part, found.nodes, instance, known.nodes);
   known.cost = found.cost;

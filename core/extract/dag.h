@@ -11,9 +11,9 @@ namespace quotient::extract {
 // `known` if that is better.
 Choice Improve(const Instance& instance, Choice known, const StopCondition& stop);
 
-// Local search on the cost where each class is paid for once, from several starts: single changes
-// and compound ones (local_search.h). Finds optima in practice, promises none; deterministic unless
-// stopped.
+// Local search on the cost where each class is paid for once, from several starts, with single and
+// compound changes (local_search.h). Finds optima in practice but promises none. Deterministic
+// unless stopped.
 class DagExtractor : public Extractor {
  public:
   const char* name() const override { return "dag"; }

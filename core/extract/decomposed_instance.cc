@@ -86,10 +86,10 @@ void DecomposedInstance::FindCliques() {
   }
 }
 
-// From the root down, the first slot that no neighbour has: these are in one bag all, so there are
-// never more than it has.
+// Assigns slots from the root down: to each vertex the first slot that no neighbor has. The
+// neighbors are all in one bag, so no more slots are used than the bag has vertices.
 bool DecomposedInstance::AssignSlots() {
-  std::vector<uint32_t> size(instance_.num_classes(), 0);  // by component
+  std::vector<uint32_t> size(instance_.num_classes(), 0);  // By component.
   for (const uint32_t component : components_) ++size[component];
   std::vector<bool> cyclic(num_vertices_, false);
   for (uint32_t i = 0; i < instance_.num_classes(); ++i) {
@@ -122,7 +122,7 @@ void DecomposedInstance::PlaceNodes() {
   nodes_at_ = egraph::GroupedList<Node>(num_vertices_);
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const std::span<const uint32_t> clique = cliques_[i];
-    // Of the bags of its vertices the lowest has them all.
+    // The lowest of the bags of its vertices contains them all.
     uint32_t& bag = bag_of[i] = kNone;
     for (const uint32_t vertex : clique) bag = std::min(bag, tree_.bag_of[vertex]);
     nodes_at_.Count(bag);

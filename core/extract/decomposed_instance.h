@@ -1,13 +1,14 @@
 #pragma once
 
-// An instance laid out on a tree decomposition: vertices are classes, an e-node's class and
-// children are a clique, so each e-node has a bag that holds them all. What a selection looks like
-// from a bag fits into a few bits, since each vertex has a slot that no other one in its bags has.
+// DecomposedInstance: an instance on a tree decomposition of its classes. Vertices are classes; the
+// class and the children of an e-node are a clique, so some bag holds them all, and the e-node is
+// placed there. Each vertex has a slot that no other vertex in its bags has, so sets of vertices of
+// a bag are masks of a few bits.
 //
-// Not among the vertices is what nobody has to ask for: classes with an e-node that costs and needs
-// nothing; and where all selections have a class, e-nodes that use it do not lead to it (but for
-// those that it could close a cycle with). E-nodes of which a selection has one at most
-// (Instance::computes) share a vertex that stands for having one.
+// Some classes and edges are left out because nothing depends on them: classes with an e-node that
+// costs and needs nothing are no vertices, and if all selections contain a class, e-nodes that use
+// it have no edge to it (unless the edge could close a cycle). E-nodes of which a selection may
+// have only one (Instance::computes) share a vertex that stands for having one.
 
 #include <cstdint>
 #include <limits>
@@ -22,27 +23,35 @@
 
 namespace quotient::extract {
 
-// An e-node, as seen from a bag. Sets of vertices are masks of their slots.
+// An e-node as seen from a bag. Sets of vertices are masks of their slots.
 struct Offer {
   Node node;
-  uint32_t needs = 0;     // children
-  uint32_t computes = 0;  // the vertex that it shares with others, if it does
-  uint32_t leads_to = 0;  // children in the class's component, as places of a PathMatrix
+  uint32_t needs = 0;  // Children that have to be chosen for.
+  // The vertex that it shares with other e-nodes, if it does.
+  uint32_t computes = 0;
+  // Children in the class's component, as places of a PathMatrix.
+  uint32_t leads_to = 0;
 };
 
+// The e-nodes of one class that are placed at a bag.
 struct Offers {
-  uint32_t of = 0;     // the class
-  uint32_t place = 0;  // in a PathMatrix, if it has one
-  bool last = false;   // no other bag that is not below has e-nodes of the class
+  uint32_t of = 0;  // The class.
+  // Place of the class in a PathMatrix, if it has one.
+  uint32_t place = 0;
+  // Whether all other bags with e-nodes of the class are below this one.
+  bool last = false;
   std::vector<Offer> offers;
 };
 
 struct Bag {
   size_t num_children = 0;
-  uint32_t required = 0;   // classes that all selections have, asked for here
-  uint32_t exclusive = 0;  // what e-nodes share that a selection has one of
+  // Classes that all selections contain and that are required here.
+  uint32_t required = 0;
+  // Vertices shared by e-nodes of which a selection may have only one.
+  uint32_t exclusive = 0;
   std::vector<Offers> classes;
-  // What is of no interest above: nothing there offers it, uses it, or starts or ends there.
+  // What no bag above is concerned with: vertices without e-nodes there, vertices without users
+  // there, shared vertices without e-nodes there, and paths that end or start at such vertices.
   uint32_t no_more_offers = 0;
   uint32_t no_more_users = 0;
   uint32_t no_more_exclusive = 0;
@@ -51,20 +60,22 @@ struct Bag {
 
 class DecomposedInstance {
  public:
-  // Nothing if it is too wide, or if `stop` says so. `max_width` is 31 at most. Borrows `instance`.
+  // Nothing if the instance is too wide, or if `stop` fires. `max_width` is 31 at most. Borrows
+  // `instance`.
   static std::optional<DecomposedInstance> Make(const Instance& instance, uint32_t max_width,
                                                 const StopCondition& stop);
 
-  // In an order in which what is below a bag comes right before it.
+  // Bags are numbered in postorder: what is below a bag comes directly before it.
   size_t num_bags() const { return tree_.size(); }
   Bag DescribeBag(uint32_t bag) const;
 
-  // A choice for the instance with these e-nodes where they are needed.
+  // Completes a partial choice: a choice for the instance that has the chosen e-nodes where they
+  // are needed.
   std::vector<Node> Complete(std::span<const Node> chosen) const;
 
  private:
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-  // Bags, from the first to the last.
+  // A range of bags, from the first to the last.
   struct Interval {
     uint32_t low = kNone;
     uint32_t high = 0;
@@ -84,21 +95,24 @@ class DecomposedInstance {
   uint32_t Slot(uint32_t vertex) const { return 1u << slot_[vertex]; }
 
   const Instance& instance_;
-  std::vector<Node> free_;            // by Class: the e-node that costs and needs nothing
-  std::vector<bool> forced_;          // by Class: do all selections have it?
-  std::vector<uint32_t> components_;  // see components.h
-  std::vector<uint32_t> vertex_of_;   // by Class; kNone if free
-  std::vector<uint32_t> shared_;      // by number, see Instance::computes: the vertex
+  std::vector<Node> free_;            // By Class: an e-node that costs and needs nothing.
+  std::vector<bool> forced_;          // By Class: whether all selections contain it.
+  std::vector<uint32_t> components_;  // See components.h.
+  std::vector<uint32_t> vertex_of_;   // By Class; kNone if free.
+  // By number of a computation (Instance::computes): its vertex.
+  std::vector<uint32_t> shared_;
   uint32_t num_vertices_ = 0;
-  std::vector<Node> nodes_;                // of those that a selection can have, by Node
-  egraph::GroupedList<uint32_t> cliques_;  // parallel
+  // The e-nodes that a selection may have, ordered by Node.
+  std::vector<Node> nodes_;
+  egraph::GroupedList<uint32_t> cliques_;  // Parallel to nodes_.
   TreeDecomposition tree_;
-  egraph::GroupedList<Node> nodes_at_;  // by bag
-  // By vertex.
+  egraph::GroupedList<Node> nodes_at_;  // By bag.
+
+  // --- Indexed by vertex
   std::vector<bool> is_shared_;
   std::vector<bool> required_;
   std::vector<uint32_t> slot_;
-  std::vector<uint32_t> place_;  // kNone where no cycle can be
+  std::vector<uint32_t> place_;  // kNone where no cycle is possible.
   std::vector<Interval> offered_;
   std::vector<Interval> used_;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
-// Vertices are called by their position in a depth-first order.
+// Vertices are identified by their position in a depth-first order.
 class LengauerTarjan {
  public:
   LengauerTarjan(const egraph::GroupedList<uint32_t>& successors, uint32_t start) {
@@ -49,7 +49,7 @@ class LengauerTarjan {
   }
 
  private:
-  // Depth-first, with a stack of its own: graphs can be deep.
+  // Depth-first, with an explicit stack: graphs can be deep.
   void Number(const egraph::GroupedList<uint32_t>& successors, uint32_t start) {
     struct Frame {
       uint32_t vertex;
@@ -83,8 +83,8 @@ class LengauerTarjan {
     }
   }
 
-  // Of the path from the vertex up to below the root of its tree in the forest, the one of the
-  // least semidominator. Shortens the path.
+  // The vertex of least semidominator on the path from `vertex` up to, and excluding, the root of
+  // its tree in the forest. Compresses the path.
   uint32_t LeastAbove(uint32_t vertex) {
     if (forest_[vertex] == kNone) return vertex;
     path_.clear();
@@ -98,15 +98,17 @@ class LengauerTarjan {
     return least_[vertex];
   }
 
-  std::vector<uint32_t> number_;  // by vertex: its position
-  // By position.
+  std::vector<uint32_t> number_;  // By vertex: its position.
+
+  // --- Indexed by position
   std::vector<uint32_t> order_;
-  std::vector<uint32_t> parent_;  // in the tree of the depth-first walk
+  std::vector<uint32_t> parent_;  // In the depth-first tree.
   egraph::GroupedList<uint32_t> predecessors_;
   std::vector<uint32_t> semi_;
-  std::vector<uint32_t> forest_;  // what is above, of those that are linked
+  std::vector<uint32_t> forest_;  // The parent in the forest of linked vertices.
   std::vector<uint32_t> least_;
-  std::vector<uint32_t> bucket_;  // the first of those whose semidominator it is
+  // The first vertex with this semidominator; next_in_bucket_ has the others.
+  std::vector<uint32_t> bucket_;
   std::vector<uint32_t> next_in_bucket_;
   std::vector<uint32_t> dominator_;
   std::vector<uint32_t> path_;

@@ -10,7 +10,7 @@
 namespace quotient::extract {
 namespace {
 
-// A reduced cost of less than this, relative to the largest, is rounding, and taken for 0.
+// Reduced costs below this share of the largest are rounding errors, and treated as 0.
 constexpr double kRounding = 1e-12;
 
 class Ascent {
@@ -51,9 +51,10 @@ class Ascent {
                                      [&](Class a, Class b) { return costs.of(a) < costs.of(b); });
   }
 
-  // Each e-node waits for its dearest child only: a graph in which every selection has a path from
-  // an e-node without children to the goal. The landmark is a cut in it: what leads into the zone,
-  // from where the goal is free, directly from what can be had outside of it.
+  // Finds a landmark. Each e-node is reduced to its dearest child, which leaves a graph in which
+  // every selection has a path from an e-node without children to the goal. The landmark is a cut
+  // in this graph: the e-nodes that lead into the zone from which the goal is free, among those
+  // reached without passing the zone.
   std::vector<Node> Cut(const SupportCosts& costs, Class goal) {
     GrowZone(costs, goal);
     std::vector<Node> cut;
@@ -90,8 +91,9 @@ class Ascent {
     }
   }
 
-  // False if it is free. That cannot be while the goal costs something: all of the zone costs as
-  // much, and what leads into it is not free.
+  // Charges for the landmark. False if it is free, which cannot happen while the goal costs
+  // something: every class in the zone then costs as much as the goal, so what leads into it is not
+  // free.
   bool Charge(std::span<const Node> landmark) {
     double charge = std::numeric_limits<double>::infinity();
     for (const Node node : landmark) {
@@ -107,7 +109,7 @@ class Ascent {
     return true;
   }
 
-  // Downwards: bounds stay bounds.
+  // Rounds down, so that bounds remain valid.
   void RoundOff(double& cost) const {
     if (cost <= rounding_) cost = 0;
   }
@@ -116,14 +118,14 @@ class Ascent {
   double rounding_ = 0;
   DualBound dual_;
   std::vector<Node> childless_;
-  // By class: the round in which it was.
+  // By Class: the last round in which it was in the zone, or was reached.
   std::vector<uint32_t> in_zone_;
   std::vector<uint32_t> reached_;
   uint32_t round_ = 0;
   std::vector<Class> queue_;
 };
 
-// By class: the least reduced cost of a path from there up to a root.
+// By Class, the least reduced cost of a path from there up to a root.
 std::vector<double> CostsAbove(const Instance& instance, std::span<const double> cost) {
   using Label = std::pair<double, Class>;
   std::vector<double> above(instance.num_classes(), std::numeric_limits<double>::infinity());
@@ -154,8 +156,8 @@ DualBound AscendDual(const Instance& instance, std::vector<double> cost, const S
   return Ascent(instance, std::move(cost)).Run(stop, landmarks);
 }
 
-// A selection with the e-node has a path of e-nodes up to a root and one down from it, whose
-// reduced costs the bound does not hold yet.
+// A selection with the e-node contains a path of e-nodes up to a root and one down from it. Their
+// reduced costs are not part of the bound, so they can be added to it.
 std::vector<bool> CanBeCheaper(const Instance& instance, const DualBound& dual, double limit) {
   const SupportCosts below(instance, dual.reduced_cost);
   const std::vector<double> above = CostsAbove(instance, dual.reduced_cost);

@@ -20,30 +20,32 @@
 namespace quotient::extract {
 namespace {
 
-// Costs that differ by less, relatively, are equal.
+// Costs that differ by less than this, relatively, count as equal.
 constexpr double kTolerance = 1e-9;
-// A round that leaves more than this of the e-nodes is the last one.
+// A round that leaves more than this share of the e-nodes is the last one.
 constexpr double kWorthAnotherRound = 0.8;
 
-// Whether branch and cut is tried where nothing else closes the gap.
+// Whether dynamic programming and branch and cut are tried where reduction does not close the gap.
 enum class Effort { kReduce, kBranch };
 
 struct Answer {
-  Choice best;       // if it computes something twice, `cost` is more than any selection's
-  double bound = 0;  // no selection is cheaper
+  // If it computes something twice, its cost is set above that of any selection.
+  Choice best;
+  double bound = 0;  // A lower bound on the cost of any selection.
 
-  // What a selection must be below to be cheaper.
+  // The cost that a selection must stay below to be cheaper.
   double limit() const { return best.cost * (1 - kTolerance); }
   bool proven() const { return best.num_recomputed == 0 && bound >= limit(); }
   void Prove() { bound = best.cost; }
-  // A choice for a part of the instance.
+  // Offers a choice for a part of the instance.
   void Offer(const Choice& choice, const Instance& part, const Instance& instance) {
     if (!IsAsGood(choice, best)) return;
     WriteChoice(part, choice.nodes, instance, best.nodes);
     best.cost = choice.cost;
     best.num_recomputed = 0;
   }
-  // What is not in some part is not cheaper than the best, what is in it not cheaper than `value`.
+  // Raises the bound. `value` may be a bound for a part only: selections outside of the part are no
+  // cheaper than the best.
   void RaiseBound(double value) {
     bound = std::max(bound, value);
     if (proven()) Prove();
@@ -53,8 +55,8 @@ struct Answer {
 Answer Solve(Form form, const Instance& instance, Choice known, Effort effort,
              const StopCondition& stop);
 
-// An instance that is one block: the best selection so far, and the part that a cheaper one may be
-// in.
+// Solves an instance that is one block. Keeps the best selection so far, and the part of the
+// instance that may contain a cheaper one.
 class Reduction {
  public:
   Reduction(const Instance& instance, Instance part, Choice known, const StopCondition& stop)
@@ -81,7 +83,7 @@ class Reduction {
   }
 
  private:
-  // The best, as long as the part has it.
+  // The best selection, restricted to the part.
   Choice Known() const {
     std::vector<Node> tree = MinimizeTreeCost(rest_).choice;
     return Scored(rest_, ReadNeeded(rest_, instance_, answer_.best.nodes, std::move(tree)));
@@ -89,7 +91,7 @@ class Reduction {
 
   void Offer(const Choice& choice) { answer_.Offer(choice, rest_, instance_); }
 
-  // One round; true if another one may be worth it.
+  // Removes e-nodes by one round of dual ascent. True if another round may be worth it.
   bool Reduce() {
     const DualBound dual = AscendDual(rest_, rest_.cost, stop_);
     answer_.RaiseBound(dual.bound);
@@ -109,7 +111,8 @@ class Reduction {
     return goes_on && !stop_.ShouldStop();
   }
 
-  // False if it is not, or too hard for it. It must leave time for what comes then.
+  // Solves the rest by dynamic programming. False if it is not narrow or too hard. It uses half of
+  // the time left, so that branch and cut has the other half.
   bool SolveIfNarrow() {
     const TreewidthResult result =
         MinimizeByTreewidth(rest_, answer_.limit(), TreewidthLimits(), stop_.Share(2));
@@ -126,15 +129,15 @@ class Reduction {
   }
 
   const Instance& instance_;
-  Instance rest_;  // a part of it
+  Instance rest_;  // A part of instance_.
   const StopCondition& stop_;
   Answer answer_;
 };
 
-// What other blocks stand for in this one and no selection does without costs nothing from now on:
-// in a long chain of blocks it would be most of the cost, and what is proven of that to a part of a
-// millionth says little about the rest. Only of the dearest, of which there are few. Returns what
-// it was.
+// Sets the cost of stand-ins for other blocks to 0 if every selection needs them, and returns the
+// sum of these costs. In a long chain of blocks they would be most of the cost, and a proof to a
+// relative tolerance would say little about the rest. Applied only to the dearest stand-ins, of
+// which there are few.
 double FreeWhatIsNeeded(Instance& block, std::span<const Node> known) {
   constexpr double kDear = 1.0 / 16;
   const SharedSelection selection(block, {}, {known.begin(), known.end()});
@@ -150,8 +153,8 @@ double FreeWhatIsNeeded(Instance& block, std::span<const Node> known) {
   return freed;
 }
 
-// Block by block, from the bottom up, first without branching: what closes fast shall not wait for
-// what does not.
+// Solves blocks from the bottom up, first without branching, so that blocks that close fast do not
+// wait for others.
 class BlockSolver {
  public:
   BlockSolver(const Instance& whole, Blocks& blocks, std::vector<Node> known,
@@ -169,13 +172,14 @@ class BlockSolver {
 
  private:
   struct Solved {
-    double bound = 0;       // if those below cost what they are known to cost
-    double below_cost = 0;  // the sum of that
-    bool open = true;       // more time may raise the bound
+    // Lower bound, given the known costs of the blocks below.
+    double bound = 0;
+    double below_cost = 0;  // Sum of the known costs of the blocks below.
+    bool open = true;       // More time may raise the bound.
   };
 
-  // What is open gets the same part each of the time that is left. True if that was too little for
-  // some while others have left time.
+  // Gives each open block the same share of the time left. True if that was too little for some
+  // block while others left time over.
   bool Branch() {
     int64_t num_open = std::ranges::count_if(solved_, &Solved::open);
     bool cut_short = false;
@@ -184,7 +188,8 @@ class BlockSolver {
       const StopCondition share = stop_.Share(std::max<int64_t>(num_open, 1));
       if (solved_[i].open) --num_open;
       SolveBlock(i, Effort::kBranch, share);
-      solved_[i].open &= share.ShouldStop();  // else it is as closed as it gets
+      // A block that ended before its share did cannot be improved.
+      solved_[i].open &= share.ShouldStop();
       cut_short |= solved_[i].open;
     }
     return cut_short && !stop_.ShouldStop();
@@ -198,7 +203,7 @@ class BlockSolver {
     WriteChoice(block, answer.best.nodes, whole_, known_);
     cost_[i] = answer.best.cost + needed;
     Solved& solved = solved_[i];
-    // What was known before holds less what blocks below have become cheaper by.
+    // The earlier bound, less what the blocks below have become cheaper by.
     const double before = solved.bound - (solved.below_cost - BelowCost(i));
     solved = {std::max(before, std::min(answer.bound, answer.best.cost) + needed), BelowCost(i),
               !answer.proven()};
@@ -210,8 +215,8 @@ class BlockSolver {
     return sum;
   }
 
-  // A block's bound holds for what the blocks below it are known to cost, and is less by what these
-  // may cost less.
+  // The bound for the whole. A block's bound assumes the known costs of the blocks below it, so it
+  // is reduced by what these may cost less.
   double Bound() const {
     std::vector<double> bound(blocks_.size());
     for (size_t i = 0; i < bound.size(); ++i) {
@@ -223,13 +228,14 @@ class BlockSolver {
 
   const Instance& whole_;
   Blocks& blocks_;
-  std::vector<Node> known_;  // the best of all blocks so far
+  std::vector<Node> known_;  // The best of all blocks so far.
   const StopCondition& stop_;
-  std::vector<Solved> solved_;  // by block
-  std::vector<double> cost_;    // by block: what stands for it in the one above
+  std::vector<Solved> solved_;  // By block.
+  // By block: the cost of its stand-in in the block above.
+  std::vector<double> cost_;
 };
 
-// More than anything costs.
+// More than any selection costs.
 double Ceiling(const Instance& instance) {
   double sum = 1;
   for (const double cost : instance.cost) sum += cost;
@@ -240,13 +246,13 @@ Answer Solve(Form form, const Instance& instance, Choice known, Effort effort,
              const StopCondition& stop) {
   if (known.num_recomputed > 0) known.cost = Ceiling(instance);
   Answer answer = {std::move(known)};
-  if (instance.num_nodes() == instance.num_classes()) answer.Prove();  // it is the only one
+  if (instance.num_nodes() == instance.num_classes()) answer.Prove();  // It is the only selection.
   if (answer.proven() || stop.ShouldStop()) return answer;
   Instance part = PartOfAtMost(instance, answer.best.cost);
   std::optional<Blocks> blocks;
   if (FormOfRest(form, instance, part) == Form::kAny) blocks.emplace(part);
   if (!blocks.has_value() || blocks->size() == 1) {
-    blocks.reset();  // it refers to the part
+    blocks.reset();  // It borrows the part.
     return Reduction(instance, std::move(part), std::move(answer.best), stop).Run(effort);
   }
   std::vector<Node> nodes =

@@ -1,6 +1,6 @@
 #pragma once
 
-// Extraction: choosing one e-node per needed class so that the graph they form is cheap.
+// Extraction: chooses one e-node for each needed class, so that the graph they form is cheap.
 
 #include <memory>
 #include <optional>
@@ -20,45 +20,52 @@ using egraph::ClassId;
 using egraph::EGraph;
 using egraph::ENodeId;
 
-// An e-node and one of its children that can be one kernel, if nothing else uses the child. Of one
-// consumer and one class all are of one kind.
+// An e-node and an e-node of one of its children that can be one kernel, if nothing else uses the
+// child. All fusions between one consumer and one class are of one kind.
 struct Fusion {
   enum class Kind {
-    kEpilogue,  // the kernel of the producer does the consumer's work, too: one producer at most
-    kInPlace,   // one reads or writes where the other's tensor lies: any number of producers
+    // The producer's kernel also does the consumer's work. A consumer can be the epilogue of one
+    // producer at most.
+    kEpilogue,
+    // One reads or writes the other's tensor in place. Any number of producers.
+    kInPlace,
   };
   ENodeId consumer;
   ENodeId producer;
-  // All kInPlace of a consumer and any one kEpilogue save at most its cost together.
+  // Microseconds saved. All kInPlace savings of a consumer and any one kEpilogue saving together
+  // are at most the consumer's cost.
   double saving;
   Kind kind = Kind::kEpilogue;
 };
 
-// E-nodes that are one kernel as soon as that costs less than those of them that are chosen would
-// each by itself: Slices of a tensor, which are one Split.
+// E-nodes that can be computed by one common kernel, for example the Slices of a tensor that make
+// up one Split. The kernel is used if it costs less than its chosen members cost separately.
 struct SharedKernel {
   std::vector<ENodeId> members;
-  double cost;  // >= 0, whatever the number of members that are chosen
+  double cost;  // >= 0; does not depend on how many members are chosen.
 };
 
-// Cost of e-nodes in microseconds, >= 0, each counted once however often its class is used.
+// Costs of e-nodes in microseconds, >= 0. Each e-node counts once, however often its class is used.
 // Deterministic during one extraction.
 class CostFunction {
  public:
   virtual ~CostFunction() = default;
-  // Of the e-node as a kernel of its own. Infinity: it must not be chosen.
+  // The cost of the e-node as a kernel of its own. Infinite for an e-node that must not be chosen.
   virtual double Cost(ENodeId node) const = 0;
-  // What makes the cost of a selection less than the sum of its e-nodes' costs.
+  // Fusions, which make a selection cheaper than the sum of its e-nodes.
   virtual std::vector<Fusion> Fusions() const { return {}; }
-  // The same. An e-node is a member of one at most, and fuses with nothing then.
+  // Shared kernels, which do the same. An e-node is a member of at most one, and members have no
+  // fusions.
   virtual std::vector<SharedKernel> SharedKernels() const { return {}; }
 };
 
-// For every class that the roots need, the chosen e-node; acyclic.
+// The chosen e-node for every class that the roots need; acyclic.
 struct Selection {
-  std::vector<ENodeId> choice;  // by ClassId value; invalid where not needed
-  double cost = 0;  // sum over needed classes, each once, less what kernels of several save
-  // No selection can be cheaper than this; 0 where nothing is known.
+  std::vector<ENodeId> choice;  // Indexed by ClassId; invalid for classes that are not needed.
+  // The sum over needed classes, each counted once, less the savings of kernels that compute
+  // several e-nodes.
+  double cost = 0;
+  // A lower bound on the cost of any selection; 0 if nothing is known.
   double lower_bound = 0;
 
   ENodeId of(ClassId id) const { return choice[id.value()]; }
@@ -76,8 +83,8 @@ class Extractor {
   virtual const char* name() const = 0;
   // What its answer is optimal for: "tree", "dag" or "nothing".
   virtual const char* optimal_for() const = 0;
-  // Anytime: returns its best when `stop` says so. NOT_FOUND if no finite selection exists. Debug
-  // builds check every answer: INTERNAL if it is wrong.
+  // Returns the best selection found by the time `stop` fires. NOT_FOUND if no finite selection
+  // exists. Debug builds check every answer and return INTERNAL for a wrong one.
   absl::StatusOr<Selection> Extract(const Problem& problem, const StopCondition& stop) const;
 
  private:
@@ -85,12 +92,13 @@ class Extractor {
                                            const StopCondition& stop) const = 0;
 };
 
-// All extractors; README.md has the table.
+// All extractors; README.md describes them.
 std::span<const Extractor* const> AllExtractors();
 const Extractor* FindExtractor(absl::string_view name);
 
-// Independent of every extractor: is the selection complete, acyclic, of the right classes; its
-// cost recomputed. INTERNAL naming the class that is wrong.
+// Checks independently of all extractors that the selection is complete, acyclic and of the right
+// classes, and returns its recomputed cost. Otherwise an INTERNAL error names the class that is
+// wrong.
 absl::StatusOr<double> CheckSelection(const Problem& problem, const Selection& selection);
 
 }  // namespace quotient::extract

@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kMinViolation = 1e-2;
 constexpr double kMinCapacity = 1e-9;
-// Rounds of ComputeSupport: it need not be exact.
+// Rounds of ComputeSupport, whose result need not be exact.
 constexpr int kSupportRounds = 5;
-// Flows computed in one network.
+// Most flows computed in one network.
 constexpr int kMaxFlows = 300;
 
 }  // namespace
@@ -42,7 +42,7 @@ std::vector<LoopInequality> FlowSeparator::Separate(std::span<const double> node
   return found;
 }
 
-// From each class that no inequality found in this network covers.
+// Computes flows from the classes that no inequality found in this network covers.
 void FlowSeparator::SeparateAll(std::span<const double> class_value, const StopCondition& stop,
                                 std::vector<LoopInequality>& found) {
   std::vector<bool> covered(instance_.num_classes(), false);
@@ -60,7 +60,7 @@ void FlowSeparator::SeparateAll(std::span<const double> class_value, const StopC
   }
 }
 
-// How much of each class can be derived at most by what is chosen below it.
+// Computes an upper bound on how much of each class what is chosen below it can derive.
 void FlowSeparator::ComputeSupport(std::span<const double> node_value) {
   support_.assign(instance_.num_classes(), 0);
   for (int round = 0; round < kSupportRounds; ++round) {
@@ -126,7 +126,7 @@ bool FlowSeparator::FallsShort(uint32_t source, double demand) {
   return false;
 }
 
-// False if the sink is out of reach; what is in reach is one side of a minimum cut then.
+// False if the sink is not reachable. The reachable vertices are then one side of a minimum cut.
 bool FlowSeparator::SetLevels(uint32_t source) {
   std::ranges::fill(level_, -1);
   std::vector<uint32_t> queue = {source};
@@ -142,7 +142,7 @@ bool FlowSeparator::SetLevels(uint32_t source) {
   return level_[sink_] >= 0;
 }
 
-// Sends up to `limit` along one path of rising levels; 0 if there is none.
+// Sends up to `limit` along one path of rising levels. Returns the amount, 0 if there is no path.
 double FlowSeparator::Augment(uint32_t source, double limit) {
   path_.clear();
   uint32_t at = source;
@@ -175,7 +175,7 @@ void FlowSeparator::ResetFlow() {
   for (size_t i = 0; i < arcs_.size(); ++i) arcs_[i].capacity = capacity_[i];
 }
 
-// For the classes within reach.
+// Makes the inequality for the reachable classes.
 LoopInequality FlowSeparator::MakeInequality(std::span<const double> class_value) const {
   LoopInequality inequality;
   for (uint32_t i = 0; i < instance_.num_classes(); ++i) {

@@ -1,13 +1,14 @@
 #pragma once
 
-// Finds more of the inequalities of loop_separator.h, for sets of classes that need not be cycles.
-// They are what the relaxation lacks most: it may choose two alternatives by halves and what both
-// need by a half only, and so on downwards until nearly nothing is left to pay for.
+// FlowSeparator: finds more violated inequalities of loop_separator.h, for sets of classes that
+// need not be cycles. They are what the relaxation lacks most: it may choose each of two
+// alternatives by one half, then needs what both require by one half only, and so on downwards
+// until hardly anything is left to pay for.
 //
-// Let each e-node send what it is chosen by to one of its children, its witness. Whatever the
-// witnesses, a whole choice sends one unit from a needed class j down to e-nodes without children.
-// So a fractional one must admit a flow of y(j) from j, with x(n) as the capacity of e-node n; if
-// it does not, the classes on j's side of a minimum cut violate their inequality.
+// Let each e-node send its value x(n) to one of its children, its witness. Whatever the witnesses,
+// an integral solution sends one unit from each needed class down to e-nodes without children. A
+// fractional solution must therefore admit a flow of y(j) from class j, where x(n) is the capacity
+// of e-node n. If it does not, the classes on j's side of a minimum cut violate their inequality.
 
 #include <cstdint>
 #include <span>
@@ -25,23 +26,24 @@ class FlowSeparator {
   // Borrows `instance`.
   explicit FlowSeparator(const Instance& instance);
 
-  // Inequalities that the solution violates; empty: none found, which proves nothing. `stop` ends
-  // it early.
+  // Inequalities that the solution violates. If none are found, there may still be some. Ends early
+  // when `stop` fires.
   std::vector<LoopInequality> Separate(std::span<const double> node_value,
                                        std::span<const double> class_value,
                                        const StopCondition& stop);
 
  private:
-  // Arcs come in pairs, an arc and its reverse: i and i ^ 1.
+  // Arcs i and i ^ 1 are a pair: an arc and its reverse.
   struct Arc {
     uint32_t to;
-    double capacity;  // left
+    double capacity;  // Residual capacity.
   };
 
   enum class Witness {
-    kLeastSupported,  // the child that can be derived the least by what is chosen below it
-    kDearest,         // the one with the dearest path below it
-    kAny,             // by lot, which finds the most
+    // The child that what is chosen below it supports least.
+    kLeastSupported,
+    kDearest,  // The child with the dearest path below it.
+    kAny,      // A random child, which finds the most.
   };
   static constexpr Witness kWitnesses[] = {Witness::kLeastSupported, Witness::kDearest,
                                            Witness::kAny, Witness::kAny, Witness::kAny};
@@ -53,7 +55,8 @@ class FlowSeparator {
   void AddArc(uint32_t from, uint32_t to, double capacity);
   Class WitnessOf(Node node, Witness witness);
 
-  // Dinic's algorithm from `source`; true if the flow falls short of `demand`.
+  // Computes a maximum flow from `source` with Dinic's algorithm. True if it falls short of
+  // `demand`.
   bool FallsShort(uint32_t source, double demand);
   bool SetLevels(uint32_t source);
   double Augment(uint32_t source, double limit);
@@ -62,18 +65,18 @@ class FlowSeparator {
   LoopInequality MakeInequality(std::span<const double> class_value) const;
 
   const Instance& instance_;
-  const std::vector<double> path_cost_;  // by Class
-  std::vector<Class> order_;             // children first, as far as cycles let them
-  std::vector<double> support_;          // by Class
+  const std::vector<double> path_cost_;  // By Class.
+  std::vector<Class> order_;             // Children first, as far as cycles allow.
+  std::vector<double> support_;          // By Class.
   Rng rng_{1};
-  const uint32_t sink_;  // a vertex for each class, and this one
+  const uint32_t sink_;  // Vertices are the classes and this one.
 
   std::vector<Arc> arcs_;
-  std::vector<double> capacity_;            // of arcs_, before any flow
-  std::vector<std::vector<uint32_t>> out_;  // by vertex: arcs
-  std::vector<int> level_;                  // by vertex: -1 if out of reach
-  std::vector<uint32_t> next_;              // by vertex: position in out_
-  std::vector<uint32_t> path_;              // arcs
+  std::vector<double> capacity_;            // Capacities of arcs_ before any flow.
+  std::vector<std::vector<uint32_t>> out_;  // By vertex: its arcs.
+  std::vector<int> level_;                  // By vertex; -1 if not reachable.
+  std::vector<uint32_t> next_;              // By vertex: position in out_.
+  std::vector<uint32_t> path_;              // Arcs of the current path.
 };
 
 }  // namespace quotient::extract

@@ -28,7 +28,7 @@ void FusionTable::AddConsumer(const Problem& problem, std::span<const Fusion> fu
   std::map<std::pair<ClassId, Fusion::Kind>, FusedChild> by_child;
   for (const Fusion& fusion : fusions) {
     const ClassId child = graph.class_of(fusion.producer);
-    // What is used twice has another user.
+    // A child that is used twice has another user.
     if (fusion.saving <= 0 || std::ranges::equal_range(uses, child).size() != 1) continue;
     FusedChild& fused = by_child[{child, fusion.kind}];
     fused.child = child;
@@ -37,7 +37,7 @@ void FusionTable::AddConsumer(const Problem& problem, std::span<const Fusion> fu
     fused.producers.push_back({fusion.producer, fusion.saving});
   }
   if (by_child.empty()) return;
-  // Of what works in place all is saved, of epilogues one.
+  // All kInPlace fusions of a consumer save together, but only one epilogue does.
   double left = problem.cost.Cost(consumer);
   for (const auto kind : {Fusion::Kind::kInPlace, Fusion::Kind::kEpilogue}) {
     for (auto& [key, fused] : by_child) {
@@ -67,8 +67,8 @@ SharedKernelTable::SharedKernelTable(const Problem& problem)
 
 namespace {
 
-// Calls need(node) for what is needed, save(consumer, saving) for what fuses, and share(index,
-// members, saving) for shared kernels that are cheaper than those of their members that are chosen.
+// Calls need(node) for each needed e-node, save(consumer, saving) for each fusion, and share(index,
+// members, saving) for each shared kernel that is cheaper than its chosen members.
 template <typename Need, typename Save, typename Share>
 void VisitSelection(const Problem& problem, const Selection& selection, const Need& need,
                     const Save& save, const Share& share) {
@@ -84,7 +84,7 @@ void VisitSelection(const Problem& problem, const Selection& selection, const Ne
     need(node);
     for (const ClassId child : graph.node(node).children) use(graph.Find(child));
   }
-  // How often its class is used, if it is chosen.
+  // How often the e-node's class is used, if the e-node is chosen.
   const auto uses_of = [&](ENodeId node) {
     const ClassId id = graph.class_of(node);
     return selection.of(id) == node ? uses[id.value()] : 0;

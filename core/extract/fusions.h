@@ -1,21 +1,21 @@
 #pragma once
 
-// Kernels of several e-nodes.
+// Kernels that compute several e-nodes.
 //
-// Fusions as part of a plain sum, so that every extractor weighs them without knowing of them. What
-// a consumer fuses with gets a class of its own, "this child, computed inside of that consumer",
-// which has the child's e-nodes that fuse; an alternative of the consumer uses it instead of the
-// child and costs as much less as is saved:
+// Fusions are expressed as part of a plain sum, so that extractors weigh them without special
+// cases. A child that a consumer can fuse with gets a class of its own, "this child, computed
+// inside of that consumer", with those e-nodes of the child that can be fused. An alternative of
+// the consumer uses this class instead of the child, and costs less by what is saved:
 //
 //   relu(C), C = {conv(x), ...}        becomes       relu(C) | relu'(I), I = {conv(x)}
 //
-// A selection of such alternatives stands for one of e-nodes that costs no more, unless the child
-// is wanted elsewhere, too: then it is computed once and fused with nobody, which may cost more.
-// What selections are said to cost is what they do cost (SelectionCost), and bounds are right in
-// any case: the cheapest selection has its alternatives.
+// A selection of alternatives corresponds to a selection of e-nodes that costs no more, unless the
+// child is also used elsewhere. The child is then computed once and not fused, which may cost more.
+// Reported costs are those of the e-nodes (SelectionCost). Lower bounds remain valid, since the
+// cheapest selection of e-nodes has corresponding alternatives.
 //
-// A shared kernel gets a class, too, a leaf of its cost, and each member an alternative that needs
-// it and costs nothing else.
+// A shared kernel gets a class as well, a leaf of its cost. Each member gets an alternative that
+// needs this class and costs nothing itself.
 
 #include <span>
 #include <vector>
@@ -33,7 +33,8 @@ struct FusedChild {
   };
   ClassId child;
   Fusion::Kind kind;
-  double most = 0;  // of the producers' savings, but together no more than the consumer's cost
+  // The largest saving, limited so that all savings of the consumer together are at most its cost.
+  double most = 0;
   std::vector<Producer> producers;
 };
 
@@ -41,7 +42,8 @@ class FusionTable {
  public:
   explicit FusionTable(const Problem& problem);
 
-  // Sorted by child. Asked of every e-node, where most e-graphs have none.
+  // The fused children of the consumer, sorted by child. Called for every e-node; most e-graphs
+  // have none.
   std::span<const FusedChild> of(ENodeId consumer) const {
     if (children_.empty()) return {};
     const auto found = children_.find(consumer);
@@ -59,7 +61,7 @@ class SharedKernelTable {
  public:
   explicit SharedKernelTable(const Problem& problem);
 
-  // Null: none. Valid as long as the table.
+  // Null if there is none. Valid as long as the table.
   const SharedKernel* of(ENodeId member) const {
     if (kernel_of_.empty()) return nullptr;
     const auto found = kernel_of_.find(member);
@@ -71,21 +73,23 @@ class SharedKernelTable {
   absl::flat_hash_map<ENodeId, size_t> kernel_of_;
 };
 
-// What SelectionCost adds up, each once.
+// The items that SelectionCost adds up, each once.
 struct Charges {
   struct Node {
     ENodeId node;
-    double saving = 0;  // how much less it costs than by itself
+    // By how much it costs less than as a kernel of its own.
+    double saving = 0;
   };
   std::vector<Node> nodes;
-  // Of problem.cost.SharedKernels, those that are paid for instead of their members.
+  // Indices into problem.cost.SharedKernels() of kernels that are paid for instead of their
+  // members.
   std::vector<size_t> shared;
 };
 Charges ChargesOf(const Problem& problem, const Selection& selection);
 
-// The sum of the costs of what is needed, less savings: a consumer has those of all kInPlace, and
-// the largest of kEpilogue, among the producers that it alone uses; of the members of a shared
-// kernel that are chosen no more is paid than what it costs.
+// The sum of the costs of what is needed, less savings. A consumer saves all kInPlace and the
+// largest kEpilogue fusions with producers that only it uses. The chosen members of a shared kernel
+// together cost no more than the kernel.
 double SelectionCost(const Problem& problem, const Selection& selection);
 
 }  // namespace quotient::extract

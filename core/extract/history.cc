@@ -14,24 +14,24 @@
 namespace quotient::extract {
 namespace {
 
-// What of a cost is due to a class below.
+// The part of a cost that is due to a class below.
 struct Part {
   uint32_t id;
   double value;
 };
 
-// Parts of different classes, while they are put together.
+// A set of parts with at most one per class, built up one by one.
 class Parts {
  public:
   explicit Parts(size_t num_classes) : place_(num_classes, 0) {}
 
   void Clear() { parts_.clear(); }
-  // Null if there is none.
+  // Null if the class has no part.
   Part* Find(uint32_t id) {
     const size_t place = place_[id];
     return place < parts_.size() && parts_[place].id == id ? &parts_[place] : nullptr;
   }
-  // There is none yet.
+  // Adds a part for a class that has none.
   void Add(const Part& part) {
     place_[part.id] = static_cast<uint32_t>(parts_.size());
     parts_.push_back(part);
@@ -40,7 +40,8 @@ class Parts {
 
  private:
   std::vector<Part> parts_;
-  std::vector<uint32_t> place_;  // by class: where its part is, if that is one of it
+  // By Class: position of its part in parts_, valid if the part there is of this class.
+  std::vector<uint32_t> place_;
 };
 
 class Histories {
@@ -54,7 +55,7 @@ class Histories {
         evaluated_at_(instance.num_classes(), -1),
         parts_(instance.num_classes()) {}
 
-  // True if a class got cheaper.
+  // Updates all classes once. True if a class got cheaper.
   bool Pass(const StopCondition& stop) {
     bool changed = false;
     for (uint32_t id = 0; id < instance_.num_classes() && !stop.ShouldStop(); ++id) {
@@ -63,11 +64,11 @@ class Histories {
     return changed;
   }
 
-  // By Class; invalid where stopped before there was one.
+  // By Class; invalid for a class that has none because of `stop`.
   const std::vector<Node>& choice() const { return choice_; }
 
  private:
-  // Something that its costs are made of is not as it was.
+  // Whether anything that its costs depend on has changed.
   bool MayChange(uint32_t id) const {
     if (evaluated_at_[id] < 0) return true;
     for (const Node node : instance_.nodes[id]) {
@@ -91,13 +92,13 @@ class Histories {
       better = true;
     }
     if (!better) return false;
-    // Only now: e-nodes of a class that contains itself see what was known before.
+    // Only after the loop, since e-nodes of a class that contains itself must see the old history.
     history_[id] = std::move(best);
     changed_at_[id] = now_;
     return true;
   }
 
-  // Leaves what the cost is made of in parts_.
+  // Returns the cost of the e-node, and leaves its parts in parts_.
   double Evaluate(Node node) {
     parts_.Clear();
     double total = instance_.cost[node.value()];
@@ -105,7 +106,8 @@ class Histories {
     return total;
   }
 
-  // What the child adds to a cost that is made of parts_, which take in it and those of it.
+  // Returns what the child adds to a cost made of parts_, and adds the child and its parts to
+  // parts_.
   double Contribution(Class child) {
     if (parts_.Find(child.value()) != nullptr) return 0;
     double shared = 0;
@@ -127,14 +129,15 @@ class Histories {
   }
 
   const Instance& instance_;
-  // By Class.
+
+  // --- Indexed by Class
   std::vector<double> cost_;
   std::vector<Node> choice_;
   std::vector<std::vector<Part>> history_;
   std::vector<int64_t> changed_at_;
   std::vector<int64_t> evaluated_at_;
   int64_t now_ = 0;
-  Parts parts_;  // scratch
+  Parts parts_;  // Scratch of Evaluate.
 };
 
 }  // namespace
@@ -143,7 +146,8 @@ absl::StatusOr<Selection> HistoryExtractor::Choose(const Problem& problem,
                                                    const StopCondition& stop) const {
   QUOTIENT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(problem));
   Histories histories(instance);
-  // Sums without subtractions would settle in as many passes; with them nothing says when.
+  // Without subtractions this many passes would be enough; with them there is no guarantee that
+  // costs settle.
   for (size_t i = 0; i <= instance.num_classes() && histories.Pass(stop); ++i) {
   }
   const std::vector<uint32_t> components = StrongComponents(instance);

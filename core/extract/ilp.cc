@@ -14,7 +14,7 @@
 namespace quotient::extract {
 namespace {
 
-// What is not cheaper by this, relatively, is not looked for: the solver's tolerance.
+// Relative difference by which solutions must be cheaper: the solver's tolerance.
 constexpr double kTolerance = 1e-9;
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 namespace quotient::extract {
 
-// Integer linear programming, from the answer of `dag`: optimal if it ends before `stop` does it,
-// else the best found with a bound. Takes seconds to minutes on e-graphs of thousands of e-nodes.
-// Thread-safe; one at a time in a process works, others wait (branch_and_cut.h). Deterministic
-// unless stopped.
+// Integer linear programming, starting from the answer of `dag`: optimal if it ends before `stop`
+// fires, else the best selection found, with a bound. Takes seconds to minutes on e-graphs of
+// thousands of e-nodes. Thread-safe, but only one runs at a time in a process; others wait
+// (branch_and_cut.h). Deterministic unless stopped.
 class IlpExtractor : public Extractor {
  public:
   const char* name() const override { return "ilp"; }

@@ -6,7 +6,7 @@
 namespace quotient::extract {
 namespace {
 
-constexpr double kUnbounded = std::numeric_limits<double>::max();  // the solver's infinity
+constexpr double kUnbounded = std::numeric_limits<double>::max();  // The solver's infinity.
 
 }  // namespace
 
@@ -87,7 +87,7 @@ void IlpModel::AddComputationRows() {
     if (computation != Instance::kComputesAlone) AddTerm(rows[computation], node_column_[i], 1);
   }
   for (Row& row : rows) {
-    if (row.upper < 0) feasible_ = false;  // forced in two places
+    if (row.upper < 0) feasible_ = false;  // Every selection would compute it in two places.
     if (static_cast<double>(row.columns.size()) > row.upper) rows_.push_back(std::move(row));
   }
 }

@@ -27,7 +27,8 @@ double CheapestNode(const Instance& instance, Class id) {
   return cheapest;
 }
 
-// E-nodes that no selection cheaper than `cutoff` contains, for the dearest path below them.
+// Drops e-nodes that no selection cheaper than `cutoff` contains, because of the dearest path below
+// them.
 void DropDearPaths(const Instance& instance, double cutoff, std::vector<bool>& keep) {
   const BottomUpResult paths = MinimizePathCost(instance);
   for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
@@ -37,7 +38,7 @@ void DropDearPaths(const Instance& instance, double cutoff, std::vector<bool>& k
   }
 }
 
-// What the e-nodes of a class require tells which of them can go.
+// Drops e-nodes of a class by comparing what they require.
 class RequirementFilter {
  public:
   RequirementFilter(const Instance& instance, const Requirements& requirements, double cutoff)
@@ -56,7 +57,7 @@ class RequirementFilter {
     for (Node node : instance_.nodes[id.value()]) {
       if (!keep[node.value()]) continue;
       candidates_.push_back({node, instance_.cost[node.value()], requirements_.of(node)});
-      // One that requires its own class is in no acyclic selection.
+      // An e-node that requires its own class is in no acyclic selection.
       if (Requirements::Has(candidates_.back().required, id) ||
           LeastCost(id, candidates_.back()) >= cutoff_) {
         keep[node.value()] = false;
@@ -73,7 +74,7 @@ class RequirementFilter {
     Requirements::Set required;
   };
 
-  // Of a selection with the candidate.
+  // A lower bound on the cost of a selection with the candidate.
   double LeastCost(Class id, const Candidate& candidate) const {
     double sum = candidate.cost;
     Requirements::Set needed = candidate.required;
@@ -84,7 +85,7 @@ class RequirementFilter {
     return sum;
   }
 
-  // Those that another one can stand in for in every selection.
+  // Drops e-nodes that another one can replace in every selection.
   void DropDominated(Class id, std::vector<bool>& keep) {
     std::ranges::stable_sort(candidates_, {}, &Candidate::cost);
     for (const Candidate& candidate : candidates_) {
@@ -97,15 +98,15 @@ class RequirementFilter {
     }
   }
 
-  // Does `a` compute nothing that may be computed elsewhere in a selection with `b`?
+  // Whether `a` computes nothing that may be computed elsewhere in a selection with `b`.
   bool ComputesNoMore(const Candidate& a, const Candidate& b) const {
     if (instance_.computes.empty()) return true;
     const uint32_t computed = instance_.computes[a.node.value()];
     return computed == Instance::kComputesAlone || computed == instance_.computes[b.node.value()];
   }
 
-  // Are the children of `a` in every selection with `b`, and where they close no cycle: below `b`,
-  // or out of the strongly connected component?
+  // Whether the children of `a` are in every selection with `b`, and close no cycle with `a`,
+  // because they are below `b` or outside of the strongly connected component.
   bool NeedsNoMore(Class id, const Candidate& a, const Candidate& b) const {
     return std::ranges::all_of(instance_.children[a.node.value()], [&](Class child) {
       return Requirements::Has(b.required, child) ||
@@ -119,7 +120,7 @@ class RequirementFilter {
   const double cutoff_;
   const std::vector<uint32_t> component_;
   const Requirements::Set forced_;
-  std::vector<double> cheapest_;  // by Class
+  std::vector<double> cheapest_;  // By Class.
   std::vector<Candidate> candidates_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes an extraction problem smaller before it is handed to a solver.
+// Presolve: makes an extraction problem smaller before a solver gets it.
 
 #include <optional>
 
@@ -9,11 +9,11 @@
 
 namespace quotient::extract {
 
-// The part of `instance` that matters to selections cheaper than `cutoff`: if there are such, a
-// cheapest of all is left. Without e-nodes that have their own class as a child, that another of
-// the class can always stand in for, or that nothing cheaper than `cutoff` contains; and without
-// what then cannot be derived or reached. Nothing: no selection is cheaper than `cutoff`.
-// `stop` ends it early, with a part that is larger than need be.
+// Returns the part of `instance` that matters to selections cheaper than `cutoff`: if there are
+// any, a cheapest of all selections remains. Drops e-nodes that have their own class as a child,
+// that another e-node of the class can always replace, or that no selection cheaper than `cutoff`
+// contains, and what can then no longer be derived or reached. Nothing if no selection is cheaper
+// than `cutoff`. If `stop` fires, the part is larger than necessary.
 std::optional<Instance> Presolve(const Instance& instance, double cutoff,
                                  const StopCondition& stop);
 

@@ -44,7 +44,7 @@ IncrementalTree::Label IncrementalTree::LeastOf(const EGraph& graph, ClassId id)
   return least;
 }
 
-// The e-node, or a label below it, is another.
+// Updates the class of an e-node that has changed, or whose children's labels have.
 void IncrementalTree::Consider(const EGraph& graph, ENodeId node) {
   const ClassId id = graph.class_of(node);
   State& state = states_[id.value()];

@@ -1,27 +1,28 @@
 #pragma once
 
-// IncrementalTree: the answer of `tree` for every class at once, kept while the e-graph grows and
-// goes back, in time that goes with what changed: for searches that look at the cost after each
-// step.
+// IncrementalTree: maintains the answer of `tree` for every class while the e-graph grows and is
+// rolled back, in time proportional to the changes. Meant for searches that look at the cost after
+// each step.
 //
 //   IncrementalTree tree(&cost);
-//   tree.Update(graph);                  // at first everything
+//   tree.Update(graph);                  // At first everything.
 //   graph.Mark();  tree.Mark();
 //   ... rewrite; graph.Rebuild();
-//   tree.Update(graph);                  // what changed and what depends on it
+//   tree.Update(graph);                  // What changed and what depends on it.
 //   double reward = before - tree.cost(root);
 //   graph.Rollback();  tree.Rollback(graph);
 //
-// A class has a label: cost, e-nodes of rules and depth of its best tree, compared in this order,
-// then the e-node. The label of an e-node is above those of its children, so the labels that are
-// the least of the e-nodes of their class are unique, and choices are acyclic. Classes whose label
-// is not (any more) are settled in the order of the lower of what they have and what they should
-// have; one that has to rise is forgotten first. Each is settled at most twice. Labels may rise
-// although e-graphs only grow: a child that is cheaper by less than rounding keeps may be deeper.
-// Reference: G. Ramalingam and T. Reps, "An incremental algorithm for a generalization of the
-// shortest-path problem", J. Algorithms 21, 1996.
+// Each class has a label: the cost, the number of e-nodes made by rules, and the depth of its best
+// tree, then the e-node, compared in this order. An e-node's label is greater than those of its
+// children, so the labels that are the least of the e-nodes of their classes are unique, and the
+// choices are acyclic. After a change, classes whose label is no longer the least are settled in
+// the order of the smaller of their label and the least one. A label that has to rise is reset
+// first. Each class is settled at most twice. Labels may rise although e-graphs only grow: a child
+// whose cost falls by less than rounding keeps may become deeper. Reference: G. Ramalingam and T.
+// Reps, "An incremental algorithm for a generalization of the shortest-path problem", J. Algorithms
+// 21, 1996.
 //
-// Fusions are not looked at. One thread.
+// Ignores fusions. One thread.
 
 #include <cstdint>
 #include <limits>
@@ -36,19 +37,19 @@ namespace quotient::extract {
 
 class IncrementalTree {
  public:
-  // Borrowed. The cost of an e-node must stay what it is.
+  // Borrows the cost function. The cost of an e-node must not change.
   explicit IncrementalTree(const CostFunction* cost) : cost_(*cost) {}
 
-  // Takes in what changed in a clean graph, always the same one, since the last call. Acknowledges
-  // changes, and keeps them for others.
+  // Takes in what has changed since the last call in a clean graph, which must always be the same
+  // one. Acknowledges the changes, and keeps them for other users of the log.
   void Update(EGraph& graph);
 
-  // Of canonical classes, as of the last Update. Each use of a class is paid for. Infinity and no
-  // e-node if there is no finite tree.
+  // Cost and choice for a canonical class as of the last Update, where each use of a class is paid
+  // for. Infinity and no e-node if there is no finite tree.
   double cost(ClassId id) const { return states_[id.value()].label.cost; }
   ENodeId choice(ClassId id) const { return states_[id.value()].label.node; }
 
-  // Together with the e-graph's marks.
+  // Called together with the e-graph's functions of these names.
   void Mark();
   void Rollback(const EGraph& graph);
   void Forget();
@@ -58,7 +59,7 @@ class IncrementalTree {
     double cost = std::numeric_limits<double>::infinity();
     double rewritten = std::numeric_limits<double>::infinity();
     uint32_t depth = std::numeric_limits<uint32_t>::max();
-    ENodeId node;  // invalid: there is no tree
+    ENodeId node;  // Invalid if there is no tree.
 
     friend auto operator<=>(const Label& a, const Label& b) {
       return std::tie(a.cost, a.rewritten, a.depth, a.node) <=>
@@ -68,7 +69,9 @@ class IncrementalTree {
   };
   struct State {
     Label label;
-    Label least;  // of the e-nodes, by the present labels; after Update the same
+    // The least label of its e-nodes, by the present labels of their children. Equals `label` after
+    // Update.
+    Label least;
   };
   struct Entry {
     Label key;
@@ -85,11 +88,12 @@ class IncrementalTree {
   void Queue(ClassId id);
 
   const CostFunction& cost_;
-  std::vector<State> states_;  // by ClassId
-  std::vector<Entry> queue_;   // a heap: classes whose label is not the least, by the lower of both
+  std::vector<State> states_;  // By ClassId.
+  // A heap of the classes whose label is not the least, by the smaller of both.
+  std::vector<Entry> queue_;
   egraph::ChangeLog::Position seen_;
   egraph::ClassLog<State> log_;
-  std::vector<egraph::ChangeLog::Position> marks_;  // seen_ then
+  std::vector<egraph::ChangeLog::Position> marks_;  // Values of seen_ at the marks.
 };
 
 }  // namespace quotient::extract

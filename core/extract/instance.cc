@@ -15,8 +15,8 @@ namespace {
 
 bool Usable(double cost) { return cost >= 0 && cost < std::numeric_limits<double>::infinity(); }
 
-// Live e-nodes by class, in the order of their ids. Reads them in that order, too: along the chain
-// of a class each would be a cache miss.
+// Live e-nodes by class, in the order of their ids. They are read in that order as well, since
+// following the chain of a class would be a cache miss for each.
 egraph::GroupedList<ENodeId> MembersOf(const EGraph& graph) {
   egraph::GroupedList<ENodeId> members(graph.class_bound());
   const auto for_each = [&graph](const auto& visit) {
@@ -30,8 +30,8 @@ egraph::GroupedList<ENodeId> MembersOf(const EGraph& graph) {
   return members;
 }
 
-// What the roots can reach through e-nodes of finite cost. Classes of the e-graph keep their ids,
-// what kernels of several e-nodes need has ids behind them.
+// Builds the instance of what the roots reach through e-nodes of finite cost. Classes of the
+// e-graph keep their ids; classes for kernels of several e-nodes get ids after those.
 class Reachable {
  public:
   explicit Reachable(const Problem& problem)
@@ -55,9 +55,9 @@ class Reachable {
   Instance Take() { return builder_.Finish(); }
 
  private:
-  // A class that the e-graph does not have.
+  // A class that the e-graph does not have: one of the two.
   struct Extra {
-    const FusedChild* fused = nullptr;  // computed inside of its consumer
+    const FusedChild* fused = nullptr;  // A child computed inside of its consumer.
     const SharedKernel* shared = nullptr;
   };
 
@@ -71,7 +71,7 @@ class Reachable {
   void AddInside(const FusedChild* fused) {
     builder_.DescribeClass(fused->child, true);
     if (fused->kind == Fusion::Kind::kInPlace) {
-      // Or not: nothing is saved.
+      // The alternative that is not in place, which saves nothing.
       builder_.AddNode(fused->most, ENodeId(), 0);
       builder_.AddChild(fused->child.value(), 1);
       builder_.EndNode();
@@ -81,7 +81,8 @@ class Reachable {
     }
   }
 
-  // The e-node alone, as part of a kernel, and as the epilogue of each child that it can be one of.
+  // Adds the e-node alone, as a member of a shared kernel, and as the epilogue of each child that
+  // allows it.
   void AddAlternatives(ENodeId node, double extra) {
     const double cost = cost_.Cost(node);
     if (!Usable(cost)) return;
@@ -107,7 +108,7 @@ class Reachable {
     constexpr size_t kFew = 16;
     if (children.size() > kFew) CountChildren(children);
     for (auto it = children.begin(); it != children.end(); ++it) {
-      uint32_t times = 0;  // of one that was added before
+      uint32_t times = 0;  // 0 if the child was added before.
       if (children.size() > kFew) {
         times = std::exchange(times_[*it], 0);
       } else if (std::find(children.begin(), it, *it) == it) {
@@ -119,15 +120,15 @@ class Reachable {
     builder_.EndNode();
   }
 
-  // Of so many that looking for each among the others takes longer.
+  // For so many children that comparing each with the others would take longer.
   void CountChildren(std::span<const ClassId> children) {
     times_.clear();
     for (const ClassId child : children) ++times_[child];
   }
 
-  // What the child is for a consumer that fuses with these, sorted by child.
+  // The id of the child for a consumer with these fusions, which are sorted by child.
   uint32_t IdOf(ClassId child, std::span<const FusedChild> fused, const FusedChild* epilogue) {
-    if (fused.empty()) return child.value();  // most often
+    if (fused.empty()) return child.value();  // The most frequent case.
     if (epilogue != nullptr && epilogue->child == child) return IdOf(epilogue, {.fused = epilogue});
     for (const FusedChild& each : std::ranges::equal_range(fused, child, {}, &FusedChild::child)) {
       if (each.kind == Fusion::Kind::kInPlace) return IdOf(&each, {.fused = &each});
@@ -146,13 +147,14 @@ class Reachable {
   const FusionTable fusions_;
   const SharedKernelTable shared_;
   InstanceBuilder builder_;
-  absl::flat_hash_map<ClassId, uint32_t> times_;  // how often it is a child that is to be added
+  // How often each child occurs that is still to be added.
+  absl::flat_hash_map<ClassId, uint32_t> times_;
   std::vector<Extra> extras_;
   absl::flat_hash_map<const void*, uint32_t> extra_id_;
 };
 
-// Which e-nodes, of those to keep, can be part of an acyclic choice: all their children are
-// derivable, found bottom-up by counting the children still missing.
+// Finds which of the e-nodes to keep can be part of an acyclic choice: those whose children are all
+// derivable. Works bottom-up by counting the children still missing.
 class Derivable {
  public:
   Derivable(const Instance& instance, const std::vector<bool>& keep)
@@ -165,7 +167,7 @@ class Derivable {
       class_derivable_[id.value()] = true;
     };
     for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
-      // What is not to be kept misses one child for ever.
+      // An e-node that is not kept has one child missing for ever.
       missing_[i] = static_cast<uint32_t>(instance.children[i].size()) + (keep[i] ? 0 : 1);
       if (missing_[i] == 0) settle(i);
     }
@@ -188,8 +190,8 @@ class Derivable {
   size_t num_nodes_ = 0;
 };
 
-// Without the e-nodes that are not derivable, and what cannot be reached without them. NOT_FOUND if
-// that is a root.
+// Drops the e-nodes that are not derivable, and what cannot be reached without them. NOT_FOUND if a
+// root is dropped.
 absl::StatusOr<Instance> Compact(const Instance& from, const Derivable& derivable) {
   for (const Class root : from.roots) {
     if (!derivable.has(root)) return NoSelection(from, root);
@@ -224,7 +226,7 @@ absl::StatusOr<Instance> MakeInstance(const Problem& problem) {
   Instance instance = MakeReachableInstance(problem);
   const std::vector<bool> all(instance.num_nodes(), true);
   const Derivable derivable(instance, all);
-  // A class without e-nodes has all of them.
+  // A class without e-nodes has no e-node missing, so the roots must be checked, too.
   const bool all_derivable = derivable.num_nodes() == instance.num_nodes();
   const auto is_there = [&](Class root) { return derivable.has(root); };
   if (all_derivable && std::ranges::all_of(instance.roots, is_there)) return instance;

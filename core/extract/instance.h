@@ -1,9 +1,9 @@
 #pragma once
 
-// Instance: the part of an extraction problem that matters, renumbered without gaps, in flat
-// arrays. Only classes that the roots can reach through e-nodes of finite cost; classes and e-nodes
-// that no finite, acyclic choice exists for are left out. What fuses has classes and nodes of its
-// own (fusions.h). Immutable.
+// Instance: the relevant part of an extraction problem in flat arrays, numbered without gaps. It
+// contains the classes that the roots reach through e-nodes of finite cost, without classes and
+// e-nodes for which no finite, acyclic choice exists. Fusions and shared kernels have classes and
+// nodes of their own (fusions.h). Immutable.
 
 #include <cstdint>
 #include <span>
@@ -20,32 +20,35 @@ using Class = StrongId<struct InstanceClassTag>;
 using Node = StrongId<struct InstanceNodeTag>;
 
 struct Instance {
-  // By Node, in the order of their ENodeId within a class.
+  // --- Indexed by Node, in the order of their ENodeId within a class
   std::vector<double> cost;
   std::vector<Class> class_of;
-  // Invalid: the class's value, computed for its own sake, or a kernel that e-nodes share.
+  // Invalid for nodes without an e-node of their own: a producer that is not computed in place
+  // after all, a kernel that e-nodes share, or a stand-in for another part.
   std::vector<ENodeId> enode;
-  std::vector<uint8_t> rewritten;  // 1 for those that a rule made, else 0
-  // Of a part (Restrict, Blocks): what it is in the instance that the part was made from. Else
-  // empty.
+  std::vector<uint8_t> rewritten;  // 1 if a rule made the e-node, else 0.
+  // In a part (Restrict, Blocks), the corresponding node of the instance that the part was made
+  // from. Otherwise empty.
   std::vector<Node> origin;
-  egraph::GroupedList<Class> children;  // each once, in order of occurrence
-  // How often each of them occurs: parallel to children. Tree costs count so.
+  egraph::GroupedList<Class> children;  // Each once, in order of occurrence.
+  // How often each child occurs, parallel to children. Tree costs count every occurrence.
   egraph::GroupedList<uint32_t> multiplicity;
 
-  // By Class.
+  // --- Indexed by Class
   std::vector<ClassId> class_id;
-  std::vector<bool> inside;           // of a consumer: its e-nodes are for that one only
-  egraph::GroupedList<Node> nodes;    // never empty
-  egraph::GroupedList<Node> parents;  // e-nodes that have the class as a child
+  // Whether the class stands for a child computed inside of one consumer, and for that one only.
+  std::vector<bool> inside;
+  egraph::GroupedList<Node> nodes;    // Never empty.
+  egraph::GroupedList<Node> parents;  // Nodes that have the class as a child.
 
-  std::vector<Class> roots;  // each once
+  std::vector<Class> roots;  // Each once.
 
-  // By Node, if something fuses: which classes of the e-graph it computes, numbered. Of the nodes
-  // with the same number a selection has one, although costs alone might favour computing a class
-  // anew for each that it fuses with.
+  // Indexed by Node; empty if nothing fuses. Nodes of several instance classes that compute the
+  // same class of the e-graph have the same number here. A selection may contain only one of them,
+  // although costs alone might favor computing the class again for each consumer that it fuses
+  // with.
   std::vector<uint32_t> computes;
-  static constexpr uint32_t kComputesAlone = 0xffffffffu;  // nothing else computes it
+  static constexpr uint32_t kComputesAlone = 0xffffffffu;  // No other class computes it.
   uint32_t num_computed = 0;
 
   size_t num_classes() const { return class_id.size(); }
@@ -55,17 +58,17 @@ struct Instance {
 // NOT_FOUND if there is no finite selection.
 absl::StatusOr<Instance> MakeInstance(const Problem& problem);
 
-// The same with classes and e-nodes that no acyclic choice exists for.
+// The same, including classes and e-nodes for which no acyclic choice exists.
 Instance MakeReachableInstance(const Problem& problem);
-// The error of a root that is one of them.
+// The error for a root that is such a class.
 absl::Status NoSelection(const Instance& instance, Class root);
 
-// The part with some e-nodes only, of what roots need. NOT_FOUND if there is no acyclic selection
-// of them.
+// The part of the instance that the roots reach through the e-nodes to keep and that can be
+// derived. NOT_FOUND if they contain no acyclic selection.
 absl::StatusOr<Instance> Restrict(const Instance& instance, const std::vector<bool>& keep);
 
-// The part without what is computed inside of consumers. Of the whole of a problem there is one:
-// all that can be computed for its own sake.
+// The part in which nothing is computed inside of a consumer. It exists for an instance of a whole
+// problem, since everything can be computed for its own sake.
 absl::StatusOr<Instance> WithoutFusions(const Instance& instance);
 
 }  // namespace quotient::extract

@@ -17,7 +17,7 @@ egraph::GroupedList<Node> ParentsOf(const Instance& instance) {
   return parents;
 }
 
-// Numbers what is computed in several places.
+// Numbers the classes of the e-graph that several classes of the instance compute.
 void NumberComputations(Instance& instance) {
   absl::flat_hash_map<ClassId, uint32_t> number;
   for (uint32_t id = 0; id < instance.num_classes(); ++id) {

@@ -10,14 +10,14 @@
 namespace quotient::extract {
 namespace {
 
-// Rounds of moves between equals before giving up on getting off a plateau.
+// Rounds of moves between equal selections before giving up on a plateau.
 constexpr int kSidewaysRounds = 2;
-// Classes that an adoption looks upwards from.
+// Most classes whose parents an adoption looks at.
 constexpr size_t kMaxReached = 64;
-// Of second adoptions for each first one.
+// Most second adoptions tried for each first one.
 constexpr size_t kMaxSecond = 4;
 
-// No network that we know needs more than a hundred steps for each e-node.
+// No known network needs more than a hundred steps per e-node.
 int64_t StepsFor(const Instance& instance) {
   constexpr int64_t kAtLeast = 1 << 22;
   constexpr int64_t kPerNode = 1 << 8;
@@ -85,7 +85,7 @@ bool LocalSearch::SwitchPass(Sideways sideways) {
   return improved;
 }
 
-// Takes the best that closes no cycle.
+// Takes the best improvement that closes no cycle.
 bool LocalSearch::SwitchClass(Class id, Sideways sideways) {
   const Score now = selection_.score();
   candidates_.clear();
@@ -120,7 +120,7 @@ bool LocalSearch::AdoptPass() {
 
 bool LocalSearch::Adopt(Class adopted) {
   CollectAlternatives(adopted);
-  if (alternatives_.size() < 2 || !MayPay(adopted)) return false;  // one alone is a switch
+  if (alternatives_.size() < 2 || !MayPay(adopted)) return false;  // A single one is a switch.
   const Score before = selection_.score();
   const size_t mark = selection_.Mark();
   TakeAlternatives();
@@ -141,8 +141,8 @@ void LocalSearch::TakeAlternatives() {
     const Node old = selection_.choice(instance_.class_of[node.value()]);
     if (selection_.Choose(node)) replaced_.push_back(old);
   }
-  // The cheapest e-node of a class may compute inside of itself what others compute, too. Then the
-  // class has a better one.
+  // The cheapest e-node of a class may compute inside of itself what others compute, too. The class
+  // may then have a better one.
   if (selection_.score().num_recomputed > recomputed) {
     for (Node node : alternatives_) {
       if (AskNowAndThen()) break;
@@ -152,8 +152,8 @@ void LocalSearch::TakeAlternatives() {
   DropWhatDoesNotPay();
 }
 
-// What has lost some of its users to the adoption, but not all, is paid for still. Another adoption
-// that suits those who are left may make both pay.
+// Tries a second adoption. A class that has lost some of its users to the first one, but not all,
+// is still paid for. Another adoption that suits the remaining users may make both pay.
 void LocalSearch::AdoptForTheRest(const Score& before) {
   double paid_still = 0;
   votes_.clear();
@@ -180,7 +180,7 @@ void LocalSearch::AdoptForTheRest(const Score& before) {
   }
 }
 
-// Each user of the class votes for all that is not live and that it could use instead.
+// Each user of the class votes for all classes that it could use instead and that are not live.
 void LocalSearch::VoteInsteadOf(Class id) {
   for (const Node user : instance_.parents[id.value()]) {
     const Class of = instance_.class_of[user.value()];
@@ -190,7 +190,8 @@ void LocalSearch::VoteInsteadOf(Class id) {
   }
 }
 
-// A voter has one vote for each class, however many of its e-nodes use it.
+// Votes for the children of the node. A voter has one vote for each class, however many of its
+// e-nodes use it.
 void LocalSearch::VoteForWhatItUses(Node node) {
   for (const Class child : instance_.children[node.value()]) {
     if (selection_.live(child)) continue;
@@ -205,9 +206,9 @@ void LocalSearch::VoteForWhatItUses(Node node) {
   }
 }
 
-// Upwards from `adopted`, nearest first: live classes end the walk, others are passed if an e-node
-// of no cost leads through them. Of several e-nodes of a class the cheapest, which has an epilogue
-// or is part of a shared kernel where that is possible.
+// Collects alternatives upwards from `adopted`, nearest first. The walk ends at live classes and
+// passes others if an e-node of no cost leads through them. Among several e-nodes of a class the
+// cheapest is taken, which has an epilogue or is part of a shared kernel where that is possible.
 void LocalSearch::CollectAlternatives(Class adopted) {
   alternatives_.clear();
   ++adoption_;
@@ -232,9 +233,9 @@ void LocalSearch::AddAlternative(Class id, std::span<const Node> nodes) {
   const Node node = *std::ranges::min_element(nodes, {}, cost);
   if (selection_.live(id)) {
     if (std::ranges::find(nodes, selection_.choice(id)) != nodes.end()) return;
-    // More than it pays for itself. What others pay for with it might be freed, too, but most often
-    // such an alternative only stands in the way, as do those of classes that were not live when
-    // the pass began: they have no share.
+    // The alternative costs more than the class's share. It could still pay by freeing what the
+    // class shares with others, but in most cases such an alternative only gets in the way. Classes
+    // that were not live when the pass began have no share and are left out, too.
     if (cost(node) >= shares_[id.value()]) return;
   } else {
     if (cost(node) > 0) return;
@@ -244,8 +245,9 @@ void LocalSearch::AddAlternative(Class id, std::span<const Node> nodes) {
   alternatives_.push_back(node);
 }
 
-// No more is freed than the current e-nodes and the shares of those of their children that the new
-// ones do not keep. First roughly, since that tells how far to walk.
+// Whether the adoption may pay. It frees no more than the current e-nodes and the shares of those
+// of their children that the new e-nodes do not keep. A rough bound comes first, since it tells how
+// far the cone of X needs to be walked.
 bool LocalSearch::MayPay(Class adopted) {
   double hope = 0;
   for (const Node node : alternatives_) {
@@ -257,7 +259,7 @@ bool LocalSearch::MayPay(Class adopted) {
       -selection_.WalkCone(adopted, hope, [this](Class id) { kept_in_[id.value()] = adoption_; });
   if (gain < -hope) return false;
   for (const Node node : alternatives_) {
-    if (!selection_.live(instance_.class_of[node.value()])) continue;  // nothing to free
+    if (!selection_.live(instance_.class_of[node.value()])) continue;  // There is nothing to free.
     const std::span<const Class> children = instance_.children[node.value()];
     const Node current = selection_.choice(instance_.class_of[node.value()]);
     double freed = instance_.cost[current.value()];

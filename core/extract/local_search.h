@@ -1,16 +1,17 @@
 #pragma once
 
-// Hill climbing on the score of a SharedSelection. Scores are compared exactly, with costs rounded
-// down to multiples of what is no difference, which is a strict order: whatever is taken for better
-// is nearer to the end.
+// LocalSearch: hill climbing on the score of a SharedSelection. Scores are compared after rounding
+// costs down to multiples of a negligible difference. This is a strict order, so every improvement
+// brings the search closer to its end.
 //
-// Moves: switch(c): another e-node for one live class. adopt(X): every live class that has an
-// alternative e-node with child X switches to it at once; those that do not pay switch back; kept
-// if the total fell. That is what merged operators need: one class alone gains nothing by taking
-// the merged one, all together do. Alternatives that reach X through e-nodes of no cost (a split
-// or reshape in between) count, too. Most adoptions are ruled out beforehand: what the classes
-// could free together, at most, is compared with what X costs. At depth two an adoption that does
-// not pay is followed by another one, for the classes that still use what it took users from.
+// There are two moves. switch(c) changes the e-node of one live class. adopt(X) switches every live
+// class that has an alternative e-node with child X to it at once, then switches those back that do
+// not pay, and keeps the result if the total has fallen. Merged operators need this: a single class
+// gains nothing by using the merged one, but all together do. Alternatives that reach X through
+// e-nodes of no cost (a split or reshape in between) count as well. Most adoptions are ruled out in
+// advance by comparing an upper bound of what the classes could free together with the cost of X.
+// At depth two, an adoption that does not pay is followed by another one, for the classes that
+// still use what it took users from.
 
 #include <cmath>
 #include <cstdint>
@@ -25,16 +26,16 @@ namespace quotient::extract {
 
 class LocalSearch {
  public:
-  // Adoptions in a row, where the first alone does not pay.
+  // Number of adoptions tried in a row if the first alone does not pay.
   enum class Depth { kOne, kTwo };
 
-  // Borrows all.
+  // Borrows all arguments.
   LocalSearch(const Instance& instance, SharedSelection& selection, Depth depth,
               const StopCondition& stop);
 
-  // Climbs until neither move helps, `stop` says so, or the steps that a graph of this size is
-  // worth are spent: what a move takes away may be all that is below it, and there are as many
-  // moves as e-nodes.
+  // Climbs until neither move helps, `stop` fires, or a limit of steps that depends on the size of
+  // the graph is reached. The limit is needed since a move may take away all that is below it, and
+  // there are as many moves as e-nodes.
   void Run();
 
  private:
@@ -60,7 +61,8 @@ class LocalSearch {
   void AddAlternative(Class id, std::span<const Node> nodes);
   bool MayPay(Class adopted);
   void DropWhatDoesNotPay();
-  // Within one adoption, of which most are small: reading the clock each time is dear.
+  // For use within an adoption. Most adoptions are small, so the clock is read only every 64th
+  // time.
   bool AskNowAndThen() { return ++asked_ % 64 == 0 && ShouldStop(); }
   bool ShouldStop() const {
     return selection_.steps() + looked_at_ > most_steps_ || stop_.ShouldStop();
@@ -70,37 +72,48 @@ class LocalSearch {
   SharedSelection& selection_;
   const Depth depth_;
   const StopCondition& stop_;
-  const double grain_;  // a power of two; costs that differ by less are as good as equal
+  // A power of two. Smaller differences in cost are negligible.
+  const double grain_;
 
-  const int64_t most_steps_;  // of the selection and of our own, the same for the same graph
-  int64_t looked_at_ = 0;     // e-nodes that could be alternatives
+  // Limit of selection_.steps() + looked_at_. A function of the graph alone.
+  const int64_t most_steps_;
+  // E-nodes looked at as possible alternatives.
+  int64_t looked_at_ = 0;
   uint32_t asked_ = 0;
   int64_t moves_ = 0;
-  int64_t moves_at_last_adoptions_ = -1;  // when a whole pass of them found nothing
+  // moves_ when a whole pass of adoptions last found nothing.
+  int64_t moves_at_last_adoptions_ = -1;
 
-  std::vector<Candidate> candidates_;  // of one SwitchClass
+  std::vector<Candidate> candidates_;  // Scratch of SwitchClass.
 
-  // Of one adoption: e-nodes to choose, in this order; at most one for each class.
+  // --- State of one adoption
+
+  // E-nodes to choose, in this order; at most one for each class.
   std::vector<Node> alternatives_;
-  std::vector<uint32_t> taken_in_;  // by Class: the adoption that last chose for it
+  // By Class: the last adoption that chose an alternative for it.
+  std::vector<uint32_t> taken_in_;
   uint32_t adoption_ = 0;
   std::vector<Class> reached_;
   std::vector<Node> replaced_;
 
-  // Of a second adoption.
+  // --- State of a second adoption
   struct Vote {
     Class adopted;
     int count;
   };
   std::vector<Vote> votes_;
-  std::vector<uint32_t> left_in_;   // by Class: the adoption that last left it with other users
-  std::vector<uint32_t> voted_by_;  // by Class: the last that voted for it
-  std::vector<uint32_t> vote_at_;   // by Class: where in votes_, if there
+  // By Class: the last adoption that left it with some of its users.
+  std::vector<uint32_t> left_in_;
+  std::vector<uint32_t> voted_by_;  // By Class: the last voter that voted for it.
+  // By Class: its position in votes_, if it is there.
+  std::vector<uint32_t> vote_at_;
   uint32_t num_voters_ = 0;
 
-  std::vector<uint32_t> kept_in_;  // by Class: the adoption that last would keep it live
+  // By Class: the last adoption that would keep it in use.
+  std::vector<uint32_t> kept_in_;
 
-  std::vector<double> shares_;  // by Class, when the pass began; see SharedSelection
+  // By Class: SharedSelection::Shares at the start of the pass.
+  std::vector<double> shares_;
 };
 
 }  // namespace quotient::extract

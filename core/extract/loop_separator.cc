@@ -11,9 +11,9 @@ namespace quotient::extract {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Violations below are left alone: the solver would not get them much smaller.
+// Smaller violations are ignored: the solver would not reduce them much further.
 constexpr double kMinViolation = 1e-3;
-// What a step costs besides its slack: of equal cycles the short ones make the stronger rows.
+// Cost of an edge besides its slack: among equal cycles short ones make the stronger rows.
 constexpr double kStep = 1e-6;
 
 }  // namespace
@@ -25,7 +25,7 @@ LoopSeparator::LoopSeparator(const Instance& instance)
       from_(instance.num_classes()),
       inside_(instance.num_classes(), false) {
   const std::vector<uint32_t> component = StrongComponents(instance);
-  std::vector<std::pair<uint32_t, uint32_t>> uses;  // e-node, edge
+  std::vector<std::pair<uint32_t, uint32_t>> uses;  // Pairs of e-node and edge.
   std::vector<uint32_t> edge_to(instance.num_classes());
   for (uint32_t i = 0; i < instance.num_classes(); ++i) {
     const auto begin = static_cast<uint32_t>(edges_.size());
@@ -74,12 +74,13 @@ void LoopSeparator::SetSlacks(std::span<const double> node_value,
   }
 }
 
-// Dijkstra's algorithm, back to where it started.
+// Dijkstra's algorithm from `start` back to itself.
 std::vector<Class> LoopSeparator::CheapestCycle(Class start, double limit) {
   using Entry = std::pair<double, Class>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   double closed = limit;
-  Class last;  // of the cheapest cycle: its class before `start`
+  // The class before `start` on the cheapest cycle.
+  Class last;
   queue.emplace(0, start);
   while (!queue.empty() && queue.top().first < closed) {
     const auto [distance, id] = queue.top();

@@ -1,17 +1,17 @@
 #pragma once
 
-// Finds the rows that keep a solution of the linear program from closing cycles.
+// LoopSeparator: finds the rows that keep a solution of the linear program from closing cycles.
 //
-// For a set C of classes and any class j in C: if j is needed, then among the needed classes of C
-// one chose an e-node without a child in C, since an acyclic graph has a last vertex:
+// Let C be a set of classes and j a class in C. If j is needed, then some needed class of C chose
+// an e-node without a child in C, since an acyclic graph has a last vertex:
 //
 //   Σ x(n) >= y(j)     over the e-nodes n of the classes of C that have no child in C.
 //
-// For the classes of one cycle this implies that not all of its edges are chosen, and it cuts off
-// more: answer set programming calls it a loop formula (F. Lin, Y. Zhao, "ASSAT", AIJ 157, 2004).
+// For the classes of a cycle this implies that not all of its edges are chosen, but it cuts off
+// more. Answer set programming calls it a loop formula (F. Lin, Y. Zhao, "ASSAT", AIJ 157, 2004).
 //
-// A cycle in which y(c) - Σ x(n with the next class as a child), summed over its classes c, is less
-// than the largest y(c) violates it, and these are found as shortest paths. So no integer solution
+// A cycle violates it if the sum over its classes c of y(c) - Σ x(n with the next class as a child)
+// is less than the largest y(c). Such cycles are found as shortest paths, so no integral solution
 // with a cycle passes.
 
 #include <cstdint>
@@ -29,15 +29,15 @@ class LoopSeparator {
   // Borrows `instance`.
   explicit LoopSeparator(const Instance& instance);
 
-  // Inequalities that the solution violates by more than a tolerance: for each class on a violated
-  // cycle that no inequality found before covers. Empty: there is none,
-  // or `stop` came first.
+  // Inequalities that the solution violates by more than a tolerance, one for each class on a
+  // violated cycle that is not covered by an inequality found before. If none are found, there are
+  // none, or `stop` has fired.
   std::vector<LoopInequality> Separate(std::span<const double> node_value,
                                        std::span<const double> class_value,
                                        const StopCondition& stop);
 
  private:
-  // From a class to a child in the same strongly connected component.
+  // An edge from a class to a child in the same strongly connected component.
   struct Edge {
     Class to;
     double slack;  // y(class) - Σ x(e-nodes with the child)
@@ -50,14 +50,17 @@ class LoopSeparator {
                                 std::span<const double> class_value);
 
   const Instance& instance_;
-  std::vector<uint32_t> edge_begin_;  // by Class, and one more
+  // By Class, with one more entry for the end.
+  std::vector<uint32_t> edge_begin_;
   std::vector<Edge> edges_;
-  egraph::GroupedList<uint32_t> edges_of_node_;  // by Node: indices into edges_
-  // Of one call of CheapestCycle.
-  std::vector<double> distance_;  // by Class; infinite between calls
-  std::vector<Class> from_;       // by Class
+  egraph::GroupedList<uint32_t> edges_of_node_;  // By Node: indices into edges_.
+
+  // --- Scratch of CheapestCycle
+  std::vector<double> distance_;  // By Class; infinite between calls.
+  std::vector<Class> from_;       // By Class.
   std::vector<Class> touched_;
-  std::vector<bool> inside_;  // by Class, of one call of MakeInequality; else false
+  // Scratch of MakeInequality, by Class; false between calls.
+  std::vector<bool> inside_;
 };
 
 }  // namespace quotient::extract

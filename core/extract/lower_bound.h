@@ -1,6 +1,6 @@
 #pragma once
 
-// A bound that no selection can be below; cheap and often weak.
+// A lower bound on the cost of any selection that is cheap to compute and often weak.
 
 #include <vector>
 
@@ -8,12 +8,12 @@
 
 namespace quotient::extract {
 
-// The classes that every selection needs: the roots and, again and again, the children that all
-// e-nodes of such a class have.
+// Classes that every selection needs: the roots and, repeatedly, the children that all e-nodes of
+// such a class have in common.
 std::vector<Class> ForcedClasses(const Instance& instance);
 
-// The larger of: the path that cannot be avoided, and the cheapest e-nodes of all classes that
-// every selection needs.
+// The larger of two bounds: the least cost that the dearest path below a root can have, and the sum
+// of the cheapest e-nodes of all classes found by ForcedClasses.
 double LowerBound(const Instance& instance);
 
 }  // namespace quotient::extract

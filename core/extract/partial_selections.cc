@@ -6,10 +6,10 @@
 namespace quotient::extract {
 namespace {
 
-// A candidate is compared with so many of the cheapest: they are what covers most. All others would
-// take quadratic time.
+// A candidate is compared with this many of the cheapest entries only. They cover the most, and
+// comparing with all would take quadratic time.
 constexpr size_t kCompared = 32;
-// So many candidates later `stop` is asked again.
+// Number of candidates between two checks of `stop`.
 constexpr uint64_t kStopInterval = 1 << 12;
 
 }  // namespace
@@ -40,7 +40,7 @@ void Traces::WriteChoice(uint32_t trace, const Instance& instance,
 
 void Traces::ForgetUnused(std::span<Table> tables) {
   if (records_.size() < forget_at_) return;
-  constexpr uint32_t kUnused = 0, kUsed = 1;  // then: the new name
+  constexpr uint32_t kUnused = 0, kUsed = 1;  // Used records get their new name later.
   std::vector<uint32_t> name(records_.size(), kUnused);
   const auto use = [&name](uint32_t trace) {
     if (trace != kNothingChosen) name[trace] = kUsed;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Partial selections of the e-nodes at a bag of a tree decomposition and below it
-// (decomposed_instance.h), and tables of those that are worth completing: the cheapest of all that
-// look the same from above.
+// (decomposed_instance.h), and tables of those worth completing: the cheapest among all that look
+// the same from above.
 
 #include <cstdint>
 #include <limits>
@@ -17,14 +17,15 @@
 
 namespace quotient::extract {
 
-// What a partial selection looks like from above; sets of vertices are masks of their slots.
+// What a partial selection looks like from above. Sets of vertices are masks of their slots.
 struct Interface {
-  uint32_t needed = 0;    // classes that are used and not chosen for yet; shared vertices in use
-  uint32_t provided = 0;  // classes that are chosen for
-  uint64_t paths = 0;     // of a PathMatrix, along choices
+  // Classes that are used and have no choice yet, and shared vertices in use.
+  uint32_t needed = 0;
+  uint32_t provided = 0;  // Classes that have a choice.
+  uint64_t paths = 0;     // PathMatrix of the paths along choices.
 
-  // Does all that completes the other complete this one, too? Choices that nobody needs do no harm,
-  // they can be left out in the end.
+  // Whether everything that completes the other one also completes this one. Choices that are not
+  // needed do no harm, since they can be left out in the end.
   bool Covers(const Interface& other) const {
     return (needed & ~other.needed) == 0 && (other.provided & ~provided) == 0 &&
            (paths & ~other.paths) == 0;
@@ -44,56 +45,57 @@ struct Partial {
   double cost = 0;
   uint32_t trace = kNothingChosen;
 };
-using Table = std::vector<Partial>;  // by cost
+using Table = std::vector<Partial>;  // Sorted by cost.
 
-// What was chosen for each partial selection: as what another one has and an e-node, or as what two
-// of them have. What no table refers to any more is forgotten from time to time.
+// Records what was chosen for each partial selection: the choices of another one and an e-node, or
+// the choices of two others. Records that no table refers to are discarded from time to time.
 class Traces {
  public:
   uint32_t Extend(uint32_t trace, Node node) { return Add({trace, node.value() | kIsNode}); }
   uint32_t Join(uint32_t a, uint32_t b);
 
-  // Of a class chosen for twice one of both.
+  // Writes the choices of the trace. For a class that was chosen for twice, writes one of both.
   void WriteChoice(uint32_t trace, const Instance& instance, std::vector<Node>& choice) const;
 
-  // Renames the traces of the tables.
+  // Discards records that the tables do not refer to. Renumbers the traces in the tables.
   void ForgetUnused(std::span<Table> tables);
 
  private:
   static constexpr uint32_t kIsNode = uint32_t{1} << 31;
   struct Record {
     uint32_t first;
-    uint32_t second;  // a node if it says so, else a trace
+    // A node if kIsNode is set, else a trace.
+    uint32_t second;
   };
   uint32_t Add(Record record) {
     records_.push_back(record);
     return static_cast<uint32_t>(records_.size() - 1);
   }
 
-  std::vector<Record> records_;  // after those that they refer to
+  std::vector<Record> records_;  // Each comes after those that it refers to.
   size_t forget_at_ = 1 << 16;
 };
 
 struct TableLimits {
-  double cutoff;            // dearer is of no interest
-  size_t max_entries;       // of a table
-  uint64_t max_candidates;  // of all tables together
+  double cutoff;            // Partial selections must cost less than this.
+  size_t max_entries;       // Of each table.
+  uint64_t max_candidates;  // Of all tables together.
 };
 
-// Collects what may be in a table. One after the other.
+// Builds tables, one after the other, from candidates.
 class TableBuilder {
  public:
   TableBuilder(const TableLimits& limits, const StopCondition& stop, Traces& traces)
       : limits_(limits), stop_(stop), traces_(traces) {}
 
-  // True if a limit was met, or `stop` says so: what it has is of no use then.
+  // True if a limit was exceeded or `stop` fired. The tables are then useless.
   bool failed() const { return failed_; }
 
-  // To be asked first for each candidate, also for those that turn out to be none. False for what
-  // is too dear, and once it has failed.
+  // To be called first for each candidate, including those that turn out to be invalid. False if
+  // the candidate is too expensive, or after a failure.
   bool Consider(double cost);
 
-  // As it is; with an e-node; two together.
+  // Add a candidate: `from` unchanged; `from` with an e-node; two together.
   void Keep(const Interface& interface, const Partial& from) {
     Insert({interface, from.cost, from.trace, kNothingChosen, Node()});
   }
@@ -120,7 +122,7 @@ class TableBuilder {
   const StopCondition& stop_;
   Traces& traces_;
   std::vector<Candidate> candidates_;
-  absl::flat_hash_map<Interface, uint32_t> known_;  // where in candidates_
+  absl::flat_hash_map<Interface, uint32_t> known_;  // Position in candidates_.
   uint64_t num_considered_ = 0;
   bool failed_ = false;
 };

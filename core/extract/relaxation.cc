@@ -10,7 +10,7 @@
 namespace quotient::extract {
 namespace {
 
-// CBC looks at its limits between linear programs only, and one of them can take long.
+// Stops a single linear program, which can take long; CBC checks its limits only between them.
 class StopHandler : public ClpEventHandler {
  public:
   explicit StopHandler(const StopCondition& stop) : stop_(&stop) {}
@@ -34,7 +34,7 @@ Relaxation::Relaxation(const IlpModel& model, double scale, const StopCondition&
   for (double& cost : objective) cost *= scale;
   const std::vector<double> zeros(num_columns, 0), ones(num_columns, 1);
   solver_.passInMessageHandler(&silent_);
-  solver_.setHintParam(OsiDoPresolveInInitial, false);  // does not know of `stop`
+  solver_.setHintParam(OsiDoPresolveInInitial, false);  // The presolve ignores `stop`.
   CoinPackedMatrix no_rows;
   no_rows.setDimensions(0, num_columns);
   solver_.loadProblem(no_rows, zeros.data(), ones.data(), objective.data(), nullptr, nullptr);
@@ -44,7 +44,7 @@ Relaxation::Relaxation(const IlpModel& model, double scale, const StopCondition&
   solver_.getModelPtr()->passInEventHandler(&handler);
 }
 
-// All at once: the matrix is copied each time.
+// Adds all rows at once, since each call copies the matrix.
 void Relaxation::AddRows(const std::vector<IlpModel::Row>& rows) {
   std::vector<CoinBigIndex> starts = {0};
   std::vector<int> columns;
@@ -71,7 +71,7 @@ void Relaxation::DropSlackCuts() {
 }
 
 void Relaxation::FixByReducedCost(double cutoff) {
-  constexpr double kInteger = 1e-9;  // tolerance
+  constexpr double kInteger = 1e-9;  // Tolerance.
   const double room = (cutoff - solver_.getObjValue()) * (1 + 1e-6) + 1e-6;
   std::vector<std::pair<int, double>> fixed;
   for (int i = 0; i < solver_.getNumCols(); ++i) {
@@ -81,7 +81,7 @@ void Relaxation::FixByReducedCost(double cutoff) {
     if (value < kInteger && reduced_cost > room) fixed.emplace_back(i, 0);
     if (value > 1 - kInteger && -reduced_cost > room) fixed.emplace_back(i, 1);
   }
-  // Not before all is read: a new bound discards the solution.
+  // Changed only after everything is read: a new bound discards the solution.
   for (const auto& [column, value] : fixed) solver_.setColBounds(column, value, value);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// The linear relaxation of the program in COIN-OR Clp, kept while cuts come and go.
+// The linear relaxation of the program in COIN-OR Clp, which is kept while cuts are added and
+// removed.
 
 #include <CoinMessageHandler.hpp>
 #include <OsiClpSolverInterface.hpp>
@@ -19,8 +20,8 @@ class SilentHandler : public CoinMessageHandler {
   CoinMessageHandler* clone() const override { return new SilentHandler(*this); }
 };
 
-// Costs are multiplied by `scale`, the constant part is left out. Borrows `stop`, which ends the
-// simplex algorithm itself, in copies of the solver too. One thread.
+// Costs are multiplied by `scale`; the constant part is left out. Borrows `stop`, which also
+// interrupts the simplex algorithm, even in copies of the solver. One thread.
 class Relaxation {
  public:
   Relaxation(const IlpModel& model, double scale, const StopCondition& stop);
@@ -29,18 +30,19 @@ class Relaxation {
   OsiClpSolverInterface& solver() { return solver_; }
   SilentHandler& silent() { return silent_; }
 
-  // As cuts.
+  // Adds the rows as cuts.
   void AddRows(const std::vector<IlpModel::Row>& rows);
-  // Cuts that hold the last solution no more make each step of the simplex algorithm dearer.
+  // Removes cuts that are not tight at the last solution. Each cut makes the steps of the simplex
+  // algorithm slower.
   void DropSlackCuts();
-  // A column whose change would cost all that is left between the last solution and `cutoff` keeps
-  // its value for good.
+  // Fixes columns for good whose change would cost more than the difference between the last
+  // solution and `cutoff`.
   void FixByReducedCost(double cutoff);
 
  private:
   SilentHandler silent_;
   OsiClpSolverInterface solver_;
-  const int num_model_rows_;  // those after them are cuts
+  const int num_model_rows_;  // Rows after these are cuts.
 };
 
 }  // namespace quotient::extract

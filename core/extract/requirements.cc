@@ -8,9 +8,9 @@
 namespace quotient::extract {
 namespace {
 
-constexpr size_t kMaxClasses = 30'000;  // 113 MB
+constexpr size_t kMaxClasses = 30'000;  // 113 MB of bits.
 
-// Children first, as far as cycles let them.
+// Children first, as far as cycles allow.
 std::vector<Class> BottomUpOrder(const Instance& instance) {
   const std::vector<double> depth = [&instance] {
     Instance unit = instance;
@@ -30,8 +30,8 @@ Requirements::Requirements(const Instance& instance)
       num_words_((instance.num_classes() + 63) / 64),
       bits_(instance.num_classes() * num_words_, ~uint64_t{0}) {}
 
-// The greatest solution of: a class requires itself and what all of its e-nodes require. What is in
-// it is required, by induction over the depth of a selection.
+// Computes the greatest solution of: a class requires itself and what all of its e-nodes require.
+// By induction over the depth of a selection, everything in it is required.
 std::optional<Requirements> Requirements::Compute(const Instance& instance,
                                                   const StopCondition& stop) {
   if (instance.num_classes() > kMaxClasses) return std::nullopt;

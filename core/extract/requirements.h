@@ -1,7 +1,7 @@
 #pragma once
 
-// Which classes a class cannot do without: in every acyclic selection that has the class, they are
-// below it. The dominators of an and-or graph.
+// Requirements: for each class the classes that are below it in every acyclic selection with that
+// class. These are the dominators of an and-or graph.
 
 #include <bit>
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace quotient::extract {
 
 class Requirements {
  public:
-  // Sets of classes as rows of bits.
+  // A set of classes, as a row of bits.
   using Set = std::vector<uint64_t>;
   static bool Has(std::span<const uint64_t> set, Class id) {
     return (set[id.value() / 64] >> (id.value() % 64) & 1) != 0;
   }
-  // visit(Class), in ascending order.
+  // Calls visit(Class) in ascending order.
   template <typename Visit>
   static void ForEach(std::span<const uint64_t> set, const Visit& visit) {
     for (uint32_t word = 0; word < set.size(); ++word) {
@@ -34,15 +34,15 @@ class Requirements {
     for (size_t i = 0; i < set.size(); ++i) set[i] |= other[i];
   }
 
-  // Nothing if it would take too much memory, which is a bit for each pair of classes, or if `stop`
-  // came first. Borrows `instance`.
+  // Nothing if it would take too much memory (a bit for each pair of classes), or if `stop` fires.
+  // Borrows `instance`.
   static std::optional<Requirements> Compute(const Instance& instance, const StopCondition& stop);
 
-  // With the class itself.
+  // What the class requires, including itself.
   std::span<const uint64_t> of(Class id) const {
     return std::span(bits_).subspan(id.value() * num_words_, num_words_);
   }
-  // What the children require: all that the e-node adds to a selection at least.
+  // What the children of the node require: the least that the node adds to a selection.
   Set of(Node node) const;
   // What every selection requires.
   Set OfRoots() const;
@@ -58,7 +58,8 @@ class Requirements {
   std::vector<uint64_t> bits_;
 };
 
-// By Class: do all selections have it? As far as the requirements tell, if there are any.
+// By Class, whether every selection is known to contain it. Uses the requirements, if there are
+// any.
 std::vector<bool> FindForced(const Instance& instance,
                              const std::optional<Requirements>& requirements);
 

@@ -15,10 +15,11 @@ namespace quotient::extract {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Costs that differ by less, relatively, are equal.
+// Costs that differ by less than this, relatively, are equal.
 constexpr double kTolerance = 1e-9;
 
-// Some e-nodes only: the others cost infinity. Borrows what the problem says of kernels.
+// A problem's cost function in which forbidden e-nodes cost infinity. Borrows the problem's fusions
+// and shared kernels.
 class Restriction : public CostFunction {
  public:
   Restriction(const Problem& problem, std::span<const Fusion> fusions,
@@ -47,10 +48,10 @@ class Restriction : public CostFunction {
   const CostFunction& base_;
   const std::span<const Fusion> fusions_;
   const std::span<const SharedKernel> shared_kernels_;
-  std::vector<bool> allowed_;  // by ENodeId
+  std::vector<bool> allowed_;  // By ENodeId.
 };
 
-// What every selection with certain e-nodes costs at least.
+// Lower bounds on the cost of selections that contain certain e-nodes.
 class Bounds {
  public:
   Bounds(const Problem& problem, const StopCondition& stop)
@@ -66,10 +67,11 @@ class Bounds {
   }
 
   double bound() const { return dual_.bound; }
-  // What the e-node adds to the bound, whatever else is chosen. Infinity: nothing has it.
+  // What the e-node adds to the bound, whatever else is chosen. Infinity if no selection contains
+  // it.
   double Of(ENodeId node) const { return reduced_[node.value()]; }
 
-  // Forbids what no selection cheaper than `limit` has.
+  // Forbids e-nodes that no selection cheaper than `limit` contains.
   void Forbid(double limit, Restriction& restriction) const {
     const std::vector<bool> can = CanBeCheaper(instance_, dual_, limit);
     std::vector<bool> keep(reduced_.size(), false);
@@ -84,11 +86,11 @@ class Bounds {
  private:
   const Instance instance_;
   const DualBound dual_;
-  std::vector<double> reduced_;  // by ENodeId
+  std::vector<double> reduced_;  // By ENodeId.
 };
 
-// The needed classes in the order of a walk from the roots, breadth first. Which one is next
-// depends on what was chosen for those before it alone, and they need it.
+// The needed classes in the order of a breadth-first walk from the roots. Which class comes next
+// depends only on the choices for the classes before it.
 std::vector<ClassId> Walk(const Problem& problem, const Selection& selection) {
   std::vector<ClassId> order;
   std::vector<bool> seen(selection.choice.size(), false);
@@ -105,28 +107,28 @@ std::vector<ClassId> Walk(const Problem& problem, const Selection& selection) {
   return order;
 }
 
-// All selections whose walk begins with the same e-nodes and goes on with another one than certain
-// ones.
+// All selections whose walk begins with a given prefix of e-nodes, and for the next class chooses
+// none of the forbidden ones.
 struct Part {
   std::span<const ENodeId> prefix() const {
     return length == 0 ? std::span<const ENodeId>() : std::span(*walk).first(length);
   }
 
   std::shared_ptr<const std::vector<ENodeId>> walk;
-  size_t length = 0;  // how much of it is given
+  size_t length = 0;  // Length of the given prefix of the walk.
   std::vector<ENodeId> forbidden;
   double lower_bound = 0;
 };
 
 struct Found {
   Selection selection;
-  Part part;  // the one that it was found in
+  Part part;  // The part that it was found in.
   uint64_t kind = 0;
   bool split = false;
 };
 
 // Lawler's procedure (Management Science 18, 1972) with bounds. The best selection of a part splits
-// the others of it by where they leave its walk.
+// the other selections of the part by the first class where they differ from its walk.
 class Search {
  public:
   Search(const Problem& problem, const Extractor& extractor, const SeveralOptions& options,
@@ -156,20 +158,20 @@ class Search {
 
  private:
   double cost(size_t i) const { return found_[i].selection.cost; }
-  // More than the share that is allowed.
+  // The cost from which on `within` rules a selection out.
   double share_limit() const {
     if (within_ == kInfinity) return kInfinity;
     constexpr double kAboveZero = std::numeric_limits<double>::min();
     return std::max(cost(0) * (1 + within_) * (1 + kTolerance), kAboveZero);
   }
-  // What costs this is not wanted.
+  // Selections of this cost or more are not wanted.
   double limit() const {
     if (found_.size() < count_) return share_limit();
     return std::min(share_limit(), cost(count_ - 1) * (1 - kTolerance));
   }
 
-  // The cheapest whose part was not split, until all that matter are. In the part of the last one
-  // there is nothing cheaper.
+  // Splits the part of the cheapest selection whose part has not been split, until all that matter
+  // are split. The part of the last selection need not be: it contains nothing cheaper.
   absl::Status SplitTheBest() {
     for (size_t i = 0; i < found_.size() && i + 1 < count_;) {
       if (stop_.ShouldStop() || cost(i) >= limit()) break;
@@ -182,12 +184,12 @@ class Search {
         if (stop_.ShouldStop() || part.lower_bound >= limit()) break;
         QUOTIENT_RETURN_IF_ERROR(Try(std::move(part)));
       }
-      i = 0;  // cheaper ones may have come before it
+      i = 0;  // Cheaper ones may have been inserted before it.
     }
     return absl::OkStatus();
   }
 
-  // The most promising first.
+  // The parts, sorted by their lower bounds.
   std::vector<Part> Split(const Found& found) const {
     const std::vector<ClassId> order = Walk(problem_, found.selection);
     auto walk = std::make_shared<std::vector<ENodeId>>();
@@ -208,7 +210,8 @@ class Search {
     return parts;
   }
 
-  // What the least of the possible e-nodes of the class but these adds to the bound.
+  // The least that an e-node of the class adds to the bound, among possible e-nodes that are not
+  // forbidden.
   double LeastOfOthers(std::span<const ENodeId> forbidden) const {
     double least = kInfinity;
     for (const ENodeId node : problem_.graph.nodes(problem_.graph.class_of(forbidden.front()))) {
@@ -219,7 +222,8 @@ class Search {
     return least;
   }
 
-  // Looks for the best of the part; among those of known kinds, for the best of the others.
+  // Extracts from the part. While the result is of a known kind, forbids its choice and tries
+  // again.
   absl::Status Try(Part part) {
     const ClassId next = problem_.graph.class_of(part.forbidden.front());
     Restriction restriction = possible_;
@@ -230,7 +234,7 @@ class Search {
       }
     }
     for (const ENodeId node : part.forbidden) restriction.Forbid(node);
-    // Less may be possible than when the part was made.
+    // More e-nodes may have been ruled out since the part was made.
     while (LeastOfOthers(part.forbidden) < kInfinity && !stop_.ShouldStop()) {
       absl::StatusOr<Selection> selection =
           extractor_.Extract({problem_.graph, restriction, problem_.roots}, stop_);
@@ -245,7 +249,7 @@ class Search {
     return absl::OkStatus();
   }
 
-  // False if one of its kind is there that costs no more.
+  // False if a selection of the same kind is known that costs no more.
   bool Keep(Found found) {
     if (kind_) {
       found.kind = kind_(found.selection);
@@ -267,7 +271,7 @@ class Search {
     return true;
   }
 
-  // Each time that the limit has come down, which is seldom.
+  // Does something only if the limit has fallen, which is rare.
   void ForbidTheDear() {
     if (limit() >= last_limit_) return;
     last_limit_ = limit();
@@ -291,11 +295,11 @@ class Search {
   const StopCondition& stop_;
   const std::vector<Fusion> fusions_;
   const std::vector<SharedKernel> shared_kernels_;
-  Restriction possible_;  // what those that are wanted may have
+  Restriction possible_;  // What wanted selections may contain.
   std::optional<Bounds> bounds_;
   double last_limit_ = kInfinity;
   double lower_bound_ = 0;
-  std::vector<Found> found_;  // cheapest first, at most `count_`
+  std::vector<Found> found_;  // Cheapest first, at most `count_`.
 };
 
 }  // namespace

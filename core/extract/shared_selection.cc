@@ -16,10 +16,10 @@ std::vector<double> ExactlyAdded(const Instance& instance) {
     sum_of_dearest += dearest;
   }
   std::vector<double> cost = instance.cost;
-  // Between it and its double lie only multiples of 2^-52 of it, so that an addition rounds to
-  // such.
+  // Doubles between this and its double are multiples of 2^-52 of it, so adding it rounds to such a
+  // multiple.
   const double rounder = std::exp2(std::ceil(std::log2(sum_of_dearest)) + 1);
-  if (!std::isnormal(rounder)) return cost;  // all are zero, or as large as numbers are
+  if (!std::isnormal(rounder)) return cost;  // All costs are zero, or the sum overflows.
   for (double& each : cost) each = (each + rounder) - rounder;
   return cost;
 }
@@ -75,7 +75,7 @@ void SharedSelection::Switch(Class id, Node old_node, Node node) {
   if (!live(id)) return;
   Pay(node, 1);
   Pay(old_node, -1);
-  // New uses first, so that what both share does not go and come back.
+  // New uses are counted first, so that what both e-nodes use is not dropped and added again.
   for (Class child : instance_.children[node.value()]) Use(child);
   for (Class child : instance_.children[old_node.value()]) Drop(child);
 }
@@ -110,7 +110,7 @@ void SharedSelection::Drop(Class id) {
 
 std::vector<double> SharedSelection::Shares() const {
   std::vector<double> shares(uses_.size(), 0);
-  std::vector<Class> order = instance_.roots;  // users before what they use
+  std::vector<Class> order = instance_.roots;  // Users before what they use.
   std::vector<uint32_t> waiting = uses_;
   for (const Class root : order) --waiting[root.value()];
   std::erase_if(order, [&](Class root) { return waiting[root.value()] > 0; });

@@ -1,9 +1,9 @@
 #pragma once
 
-// A choice for every class together with what it costs where each class is paid for once: the
-// classes that the roots need are counted by their users, so that a change of one choice changes
-// the cost in time proportional to the part of the graph that comes or goes. To compute a class
-// of the e-graph in several places is no selection; how often that happens is counted.
+// SharedSelection: a choice for every class, and its cost where each class is paid for once.
+// Classes are reference-counted from the roots, so a change of one choice updates the cost in time
+// proportional to the part of the graph that is added or removed. A choice that computes a class of
+// the e-graph in several places is not a selection; the number of such computations is counted.
 
 #include <cstdint>
 #include <span>
@@ -14,62 +14,65 @@
 
 namespace quotient::extract {
 
-// Costs that differ by less, relatively, are equal: sums of what was rounded differently.
+// Costs that differ by less than this, relatively, are equal: they are sums that were rounded
+// differently.
 inline constexpr double kRelativeTolerance = 1e-12;
 
-// How good a selection is: first by what it computes once too often, which nothing should be; then
-// by cost. Among equal costs fewer classes are better, then fewer e-nodes that rules made: a
-// rewrite that gains nothing is none.
+// The quality of a choice. Redundant computations count first, since there should be none, then the
+// cost. Among equal costs fewer classes are better, then fewer e-nodes made by rules, so that a
+// rewrite without gain is not applied.
 struct Score {
   int64_t num_recomputed;
-  double cost;  // exact, of costs that are rounded a little: see ExactlyAdded
+  // Exact sum of slightly rounded costs: see ExactlyAdded.
+  double cost;
   int64_t num_live;
   int64_t num_rewritten;
 };
 
-// Costs of e-nodes, rounded to multiples of a power of two that is large enough for additions and
-// subtractions of what selections have to be exact, in any order: a cost that falls and rises again
-// is what it was, however large others were meanwhile. By Node; off by 2^-51 of the sum over all
-// classes of their dearest e-nodes.
+// Costs of e-nodes, by Node, rounded to multiples of a power of two that is large enough for sums
+// and differences of the costs in a selection to be exact in any order. A cost that falls and rises
+// again is then the same as before, however large others were meanwhile. The rounding error is
+// 2^-51 of the sum, over all classes, of the dearest e-node.
 std::vector<double> ExactlyAdded(const Instance& instance);
 
 class SharedSelection {
  public:
-  // `choice` must be acyclic; it stays so. Borrows the others (see components.h).
+  // `choice` must be acyclic, and stays so. Borrows the others (see components.h).
   SharedSelection(const Instance& instance, std::span<const uint32_t> components,
                   std::vector<Node> choice);
 
-  // Chooses `node` for its class; false, and nothing changed, if that would close a cycle.
+  // Chooses `node` for its class. False if that would close a cycle; nothing is changed then.
   bool Choose(Node node);
 
   // Undoes all changes since `mark` was taken.
   size_t Mark() const { return journal_.size(); }
   void UndoTo(size_t mark);
-  // Forgets how to undo.
+  // Makes all changes permanent.
   void Commit() { journal_.clear(); }
 
-  // What other e-nodes of a live class would make of it, cycles or not: calls visit(e-node, score)
-  // for those that would cost `limit` at most. Nothing changes.
+  // Calls visit(e-node, score) for each other e-node of a live class that would lead to a cost of
+  // at most `limit`. Ignores cycles. Leaves the selection unchanged.
   template <typename Visit>
   void ForEachSwitch(Class id, double limit, const Visit& visit);
 
-  // What it would cost to make the class live, or more than `limit` if it is more than that. Calls
-  // visit(live class) for those that it would use, itself if it is live.
+  // The cost of making the class live, or some value above `limit` if it is more. Calls visit for
+  // the live classes that it would use, or for the class itself if it is live.
   template <typename Visit>
   double WalkCone(Class id, double limit, const Visit& visit);
 
   Node choice(Class id) const { return choice_.of(id); }
   const std::vector<Node>& choices() const { return choice_.all(); }
-  // How many live choices, and roots, use the class; live are those with at least one use.
+  // Number of live choices and roots that use the class. A class is live if it has at least one
+  // use.
   uint32_t uses(Class id) const { return uses_[id.value()]; }
   bool live(Class id) const { return uses_[id.value()] > 0; }
-  // What each class pays for itself and, where several share a class, its share of that: by Class,
-  // 0 for those that are not live. Classes that give up their choices together free no more than
-  // the sum of theirs.
+  // By Class, what each live class pays: its own cost and an even split of the shares of the
+  // children it uses with other classes. 0 for classes that are not live. Classes that give up
+  // their choices together free at most the sum of their shares.
   std::vector<double> Shares() const;
 
-  // How many classes were counted as used or dropped, or walked through, so far: what the work of
-  // a caller is proportional to.
+  // Number of classes counted as used or dropped, or walked through, so far. The work of a caller
+  // is proportional to it.
   int64_t steps() const { return steps_ + choice_.steps(); }
 
   Score score() const { return score_; }
@@ -83,15 +86,16 @@ class SharedSelection {
   void CountComputation(Node node, int sign);
 
   const Instance& instance_;
-  const std::vector<double> cost_;  // ExactlyAdded
+  const std::vector<double> cost_;  // From ExactlyAdded.
   AcyclicChoice choice_;
   std::vector<uint32_t> uses_;
   Score score_ = {0, 0, 0, 0};
-  std::vector<uint32_t> computed_;  // by number, see Instance: in how many live classes
-  std::vector<Node> journal_;       // choices replaced, oldest first
+  // By number of a computation (Instance::computes): how many live classes compute it.
+  std::vector<uint32_t> computed_;
+  std::vector<Node> journal_;  // Choices replaced, oldest first.
   int64_t steps_ = 0;
   std::vector<Class> stack_;
-  std::vector<uint32_t> seen_in_;  // by Class: the walk that was there last
+  std::vector<uint32_t> seen_in_;  // By Class: the last walk that visited it.
   uint32_t walk_ = 0;
 };
 
@@ -99,11 +103,11 @@ template <typename Visit>
 void SharedSelection::ForEachSwitch(Class id, double limit, const Visit& visit) {
   const Node current = choice(id);
   const std::span<const Class> now_used = instance_.children[current.value()];
-  const double all = cost();  // no more can be freed
+  const double all = cost();  // No more than this can be freed.
   for (const Node node : instance_.nodes[id.value()]) {
     if (node == current) continue;
     Pay(node, 1);
-    // New uses first: what both share, and is below that, does not go and come back.
+    // New uses are counted first, so that what both e-nodes use is not dropped and added again.
     const std::span<const Class> children = instance_.children[node.value()];
     size_t used = 0;
     while (used < children.size() && score_.cost - all <= limit) Use(children[used++]);

@@ -20,7 +20,8 @@ SupportCosts::SupportCosts(const Instance& instance, std::span<const double> cos
 
 void SupportCosts::Lower(std::span<const Node> nodes) {
   for (const Node node : nodes) {
-    support_[node.value()] = Dearest(node);  // it may be one that has just become cheaper
+    // The present one may have just become cheaper.
+    support_[node.value()] = Dearest(node);
     Offer(node);
   }
   Settle();
@@ -43,7 +44,7 @@ void SupportCosts::Offer(Node node) {
   std::ranges::push_heap(heap_, std::greater<>());
 }
 
-// Label-correcting: an e-node is looked at whenever its dearest child became cheaper.
+// Label-correcting: an e-node is looked at again whenever its dearest child has become cheaper.
 void SupportCosts::Settle() {
   while (!heap_.empty()) {
     std::ranges::pop_heap(heap_, std::greater<>());

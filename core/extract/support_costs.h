@@ -1,8 +1,8 @@
 #pragma once
 
-// For each class the least cost of the dearest path below it, where an e-node waits for the dearest
-// of its children: what planning calls h-max. No selection makes the class for less. Kept while
-// costs of e-nodes fall.
+// SupportCosts: for each class a lower bound on the cost of making it, which planning calls h-max.
+// A class costs its cheapest e-node, where an e-node costs its own cost plus that of its dearest
+// child. The values can be updated when costs of e-nodes fall.
 
 #include <span>
 #include <vector>
@@ -19,13 +19,13 @@ class SupportCosts {
   double of(Class id) const { return value_[id.value()]; }
   // The dearest child of the e-node; invalid if it has none.
   Class support(Node node) const { return support_[node.value()]; }
-  // What it takes before the e-node itself.
+  // The cost of the dearest child; 0 if there is none.
   double below(Node node) const {
     const Class id = support(node);
     return id.valid() ? of(id) : 0;
   }
 
-  // The costs of these have fallen.
+  // To be called after the costs of these e-nodes have fallen.
   void Lower(std::span<const Node> nodes);
 
  private:
@@ -43,7 +43,7 @@ class SupportCosts {
   const std::span<const double> cost_;
   std::vector<double> value_;
   std::vector<Class> support_;
-  std::vector<Label> heap_;  // least value first
+  std::vector<Label> heap_;  // A heap with the least value first.
 };
 
 }  // namespace quotient::extract

@@ -9,7 +9,7 @@
 namespace quotient::extract {
 namespace {
 
-// What only a producer needed that stayed out after all.
+// Drops choices that only an unfused producer needed.
 void DropUnneeded(const Problem& problem, Selection& selection) {
   std::vector<bool> needed(selection.choice.size(), false);
   std::vector<ClassId> open;
@@ -28,8 +28,8 @@ void DropUnneeded(const Problem& problem, Selection& selection) {
   }
 }
 
-// Writes what the roots need of `choice`. What is computed inside of a consumer goes where nothing
-// else is chosen: false if somewhere something was, for its own sake.
+// Writes what the roots need of `choice`. A class computed inside of a consumer gets that choice
+// only if it has no other. False if some class had one.
 bool Expand(const Problem& problem, const Instance& instance, std::span<const Node> choice,
             Selection& selection) {
   selection.choice.assign(problem.graph.class_bound(), ENodeId());
@@ -62,7 +62,8 @@ Selection ToSelection(const Problem& problem, const Instance& instance,
                       std::span<const Node> choice) {
   Selection selection;
   if (!Expand(problem, instance, choice, selection) && !CheckSelection(problem, selection).ok()) {
-    // What was chosen for its own sake is above the consumer that was to be fused with another.
+    // A class's own choice depends on the consumer that was to be fused with another choice of it,
+    // which is a cycle. Use the choice of least tree cost without fusions instead.
     const Instance plain = *WithoutFusions(*MakeInstance(problem));
     Expand(problem, plain, MinimizeTreeCost(plain).choice, selection);
   }

@@ -7,9 +7,9 @@
 
 namespace quotient::extract {
 
-// As a Selection, with its cost: what the roots need of a choice for each class, which must be
-// acyclic. `instance` is of the problem, whole or a part. Where the producer of a fusion is also
-// chosen for its own sake, what is said about fusions in fusions.h holds.
+// Converts a choice for each class, which must be acyclic, to a Selection with its cost, which
+// contains what the roots need. `instance` is the instance of the problem, or a part of it. If the
+// producer of a fusion is also used elsewhere, it is not fused (see fusions.h).
 Selection ToSelection(const Problem& problem, const Instance& instance,
                       std::span<const Node> choice);
 

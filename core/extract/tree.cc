@@ -7,7 +7,7 @@ namespace quotient::extract {
 
 absl::StatusOr<Selection> TreeExtractor::Choose(const Problem& problem,
                                                 const StopCondition& /*stop*/) const {
-  // What cannot be derived is never settled.
+  // Classes that cannot be derived are never settled, so they need not be removed first.
   const Instance instance = MakeReachableInstance(problem);
   const BottomUpResult result = MinimizeTreeCost(instance);
   for (const Class root : instance.roots) {

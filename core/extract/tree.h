@@ -4,7 +4,7 @@
 
 namespace quotient::extract {
 
-// Optimal when every use of a class is paid for; linear but for a logarithm.
+// Optimal for tree cost, where every use of a class is paid for. O(n log n).
 class TreeExtractor : public Extractor {
  public:
   const char* name() const override { return "tree"; }

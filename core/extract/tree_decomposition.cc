@@ -30,7 +30,7 @@ class Elimination {
     for (uint32_t i = 0; i < num_vertices; ++i) Offer(i);
   }
 
-  // True if all are out.
+  // True if all vertices were eliminated.
   bool Run(const StopCondition& stop) {
     while (order_.size() < neighbors_.size()) {
       if (queue_.empty() || stop.ShouldStop()) return false;
@@ -42,14 +42,14 @@ class Elimination {
   }
 
   const std::vector<uint32_t>& order() const { return order_; }
-  // Those that it had when it was taken out, sorted.
+  // The neighbors that the vertex had when it was eliminated, sorted.
   const std::vector<uint32_t>& neighbors(uint32_t vertex) const { return neighbors_[vertex]; }
 
  private:
-  // Fill, degree, the number of the vertex counted from the last, the version of the offer.
+  // Fill, degree, the number of the vertex counted from the last, and the version of the offer.
   using Candidate = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>;
 
-  // What has too many neighbours waits until it has fewer.
+  // Queues the vertex for elimination. With too many neighbors it waits until it has fewer.
   void Offer(uint32_t vertex) {
     ++version_[vertex];
     const auto degree = static_cast<uint32_t>(neighbors_[vertex].size());
@@ -57,7 +57,7 @@ class Elimination {
     queue_.emplace(Fill(vertex), degree, kNone - vertex, version_[vertex]);
   }
 
-  // Edges that its neighbours lack among each other.
+  // Number of edges that are missing between its neighbors.
   uint32_t Fill(uint32_t vertex) const {
     const std::vector<uint32_t>& around = neighbors_[vertex];
     uint32_t missing = 0;
@@ -87,7 +87,7 @@ class Elimination {
 
   const uint32_t max_width_;
   std::vector<std::vector<uint32_t>> neighbors_;
-  std::vector<uint32_t> version_;  // by vertex: of its offer
+  std::vector<uint32_t> version_;  // By vertex: version of its last offer.
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
   std::vector<uint32_t> order_;
   std::vector<uint32_t> merged_;
@@ -104,12 +104,13 @@ std::optional<TreeDecomposition> Decompose(uint32_t num_vertices,
   Elimination elimination(num_vertices, cliques, max_width);
   if (!elimination.Run(stop)) return std::nullopt;
 
-  // By vertex: when it is taken out, and the vertex of the bag above.
+  // By vertex: when it is eliminated, and the vertex of the bag above.
   const std::vector<uint32_t>& order = elimination.order();
   std::vector<uint32_t> time(num_vertices);
   for (uint32_t i = 0; i < num_vertices; ++i) time[order[i]] = i;
   std::vector<uint32_t> above(num_vertices, kNone);
-  std::vector<uint32_t> size(num_vertices, 1);  // of the part of the tree below, with itself
+  // Size of the subtree.
+  std::vector<uint32_t> size(num_vertices, 1);
   TreeDecomposition tree;
   tree.num_children.resize(num_vertices, 0);
   std::vector<uint32_t> num_children(num_vertices, 0);
@@ -120,7 +121,8 @@ std::optional<TreeDecomposition> Decompose(uint32_t num_vertices,
     size[above[vertex]] += size[vertex];
     ++num_children[above[vertex]];
   }
-  // Postorder, from above: each takes the end of what its parent has left.
+  // Numbers bags in postorder, from the root down: each subtree takes the end of the range that its
+  // parent has left.
   tree.bag_of.resize(num_vertices);
   std::vector<uint32_t> end(num_vertices);
   uint32_t free_end = num_vertices;

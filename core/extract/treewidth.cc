@@ -25,7 +25,8 @@ class Program {
       if (builder_.failed()) return {};
       traces_.ForgetUnused(tables_);
     }
-    // What has no part in common with the rest has a table of its own, with one entry.
+    // Independent parts of the instance have a table each, with at most one entry; they are joined
+    // here.
     Table table = Take();
     while (!tables_.empty()) table = Join(table, Take(), /*exclusive=*/0);
     if (builder_.failed()) return {};
@@ -36,7 +37,7 @@ class Program {
   }
 
  private:
-  // The last table; if there is none, that of nothing chosen.
+  // Removes and returns the last table. If there is none, returns one with the empty selection.
   Table Take() {
     if (tables_.empty()) return {Partial{}};
     Table table = std::move(tables_.back());
@@ -57,7 +58,7 @@ class Program {
   Table Join(const Table& a, const Table& b, uint32_t exclusive) {
     for (const Partial& x : a) {
       for (const Partial& y : b) {
-        if (!builder_.Consider(x.cost + y.cost)) break;  // those that follow are dearer
+        if (!builder_.Consider(x.cost + y.cost)) break;  // Those that follow are dearer.
         if ((x.interface.needed & y.interface.needed & exclusive) != 0) continue;
         PathMatrix paths(x.interface.paths);
         if (!paths.Unite(PathMatrix(y.interface.paths))) continue;
@@ -69,7 +70,7 @@ class Program {
     return builder_.Finish();
   }
 
-  // With one of the e-nodes or none.
+  // Extends each entry by one of the e-nodes, or by none.
   Table Choose(const Table& table, const Offers& offers) {
     for (const Partial& partial : table) {
       const bool must = offers.last && (partial.interface.needed & offers.of) != 0;
@@ -111,7 +112,7 @@ class Program {
   const std::vector<double> cost_;
   Traces traces_;
   TableBuilder builder_;
-  std::vector<Table> tables_;  // of bags whose parents are still to come
+  std::vector<Table> tables_;  // Tables of bags whose parents are still to come.
 };
 
 }  // namespace

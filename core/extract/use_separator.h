@@ -1,9 +1,9 @@
 #pragma once
 
-// Finds rows of the linear program that say more than those for children: a class that e-nodes
-// require, be it through others, is needed as much as they are chosen, all those of one class
-// together. Without them a relaxation that chooses alternatives by halves needs what all of them
-// lead to by a half only.
+// UseSeparator: finds rows of the linear program that are stronger than those for children. A class
+// that e-nodes of one class require, directly or through others, is needed to the degree that these
+// e-nodes are chosen together. Without such rows, a relaxation that chooses alternatives by halves
+// needs what all of them require by one half only.
 
 #include <span>
 #include <vector>
@@ -19,7 +19,7 @@ class UseSeparator {
   // Borrows both.
   UseSeparator(const Instance& instance, const Requirements& requirements);
 
-  // For each class the inequality that the solution violates most.
+  // For each class, the inequality that the solution violates most.
   std::vector<UseInequality> Separate(std::span<const double> node_value,
                                       std::span<const double> class_value);
 
@@ -34,7 +34,7 @@ class UseSeparator {
 
   const Instance& instance_;
   const Requirements& requirements_;
-  // Of one user: by Class, how much of it is chosen with e-nodes that require the class.
+  // Scratch, for one user: by Class, how much of it is chosen with e-nodes that require the class.
   std::vector<double> use_;
   std::vector<Class> used_;
 };

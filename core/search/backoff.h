@@ -1,9 +1,9 @@
 #pragma once
 
-// Which rules sit out the next iterations: one that found more matches than an iteration takes is
-// banned for a while, each time twice as long, so that explosive rules (associativity) leave room
-// for the others; when it comes back, an iteration takes twice as many of it as the last time. As
-// egg's scheduler, but nothing that was found is thrown away.
+// Backoff: keeps explosive rules (associativity) from using up the room of the others. A rule that
+// finds more matches than an iteration takes is banned for some iterations, each time twice as long
+// as before. After each ban, an iteration takes twice as many of its matches as before. This is
+// egg's BackoffScheduler, except that matches already found are kept.
 
 #include <algorithm>
 #include <cstddef>
@@ -23,20 +23,21 @@ class Backoff {
     return iteration < rules_[rule].banned_until;
   }
 
-  // How many matches of the rule an iteration takes, of which it takes `limit` at first.
+  // How many matches of the rule an iteration takes; `limit` before its first ban.
   size_t Scaled(size_t rule, size_t limit) const {
     const int doublings = std::min(rules_[rule].times, kMaxDoublings);
     return std::min(limit, std::numeric_limits<size_t>::max() >> doublings) << doublings;
   }
 
-  // The rule had more to offer than `iteration` took.
+  // Bans the rule, which had more matches than `iteration` took.
   void Ban(size_t rule, int64_t iteration) {
     State& state = rules_[rule];
     state.banned_until = iteration + 1 + (kFirstBan << std::min(state.times, kMaxDoublings));
     ++state.times;
   }
 
-  // The first iteration after `iteration` in which a rule that is banned now may run again.
+  // The first iteration after `iteration` in which a banned rule may run again; kNothingBanned if
+  // no rule is banned.
   int64_t NextRelease(int64_t iteration) const {
     int64_t next = kNothingBanned;
     for (const State& state : rules_) {

@@ -22,13 +22,15 @@ class Search {
   absl::StatusOr<Outcome> ToEnd();
 
  private:
-  // States are told by the order in which they were seen; the original is 0.
+  // A state is identified by its index in known_, the order in which states were seen. The original
+  // is 0.
   struct Known {
     double cost;
     size_t parent;
-    Action action;  // that leads here from there
+    // Leads here from the parent.
+    Action action;
   };
-  using Cheapest = std::pair<double, size_t>;  // cost, state
+  using Cheapest = std::pair<double, size_t>;  // Cost and index of a state.
 
   StopReason CheckEnd() const;
   absl::Status Expand(size_t from);
@@ -41,7 +43,7 @@ class Search {
 
   Walk walk_;
   std::vector<Known> known_;
-  absl::flat_hash_set<uint64_t> seen_;  // their hashes
+  absl::flat_hash_set<uint64_t> seen_;  // Hashes of the states that may be expanded.
   std::priority_queue<Cheapest, std::vector<Cheapest>, std::greater<>> queue_;
   size_t best_ = 0;
   double seconds_to_best_ = 0;
@@ -69,9 +71,9 @@ absl::StatusOr<Outcome> Search::ToEnd() {
   return outcome_;
 }
 
-// Also asked within an expansion.
+// Also called within an expansion.
 StopReason Search::CheckEnd() const {
-  // The way back to the best state is part of the search.
+  // Time for the way back to the best state is reserved.
   const StopCondition stop = task_.stop.EarlierBy(seconds_to_best_);
   if (const StopReason reason = stop.Check(); reason != StopReason::kNone) return reason;
   if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
@@ -87,7 +89,7 @@ absl::Status Search::Expand(size_t from) {
     path.push_back(place);
     QUOTIENT_ASSIGN_OR_RETURN(const State state, walk_.GoTo(path, task_.stop));
     path.pop_back();
-    // What was cut short is no state that a path leads to.
+    // A step that was cut short leads to a state that no path reproduces.
     if (task_.stop.ShouldStop()) break;
     ++outcome_.simulations;
     if (state.changed) TakeIn(state, from, place, bound);
@@ -99,7 +101,7 @@ absl::Status Search::Expand(size_t from) {
 void Search::TakeIn(const State& state, size_t parent, Action action, double bound) {
   const bool first = known_.empty();
   if (!first && state.cost >= bound) return;
-  // Those at the node limit are good for an answer, but not to go on from.
+  // States at the node limit are possible answers but are not expanded.
   const bool goes_on = !state.final();
   if (goes_on && !seen_.insert(walk_.Hash()).second) return;
   const size_t id = known_.size();

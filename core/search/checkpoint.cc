@@ -16,7 +16,7 @@ absl::string_view BytesOf(const Digest& digest) {
 
 Digest SearchIdentity(absl::string_view strategy, Workspace& workspace, const Task& task) {
   const Limits& limits = task.limits;
-  // Not of simulations: how long a search goes on makes no difference to what it does until then.
+  // max_simulations is left out: how long a search goes on does not change what it does until then.
   std::string text = absl::StrCat(
       strategy, "\nmax_enodes=", limits.max_enodes, "\nmax_iterations=", limits.max_iterations,
       "\nmax_matches_per_rule=", limits.max_matches_per_rule, "\nseed=", task.seed,

@@ -1,14 +1,14 @@
 #pragma once
 
-// What checkpoints of a search have in common, whatever is in them: an envelope that tells whether
-// the bytes are whole and of the same search.
+// The envelope of a checkpoint, which tells whether the bytes are intact and belong to the same
+// search. It does not depend on the content:
 //
-//   4 bytes  "QSC2": the format, with that of what is inside
-//   32       which search: a digest of all that decides what it does
-//   32       digest of the rest
-//   the rest
+//   4 bytes   "QSC2": version of the envelope and the content
+//   32 bytes  identity of the search: a digest of everything that decides what it does
+//   32 bytes  digest of the content
+//   the content
 //
-// Also the fields that their insides have in common.
+// Also the fields that different contents share.
 
 #include <cstdint>
 #include <limits>
@@ -23,22 +23,22 @@
 
 namespace quotient::search {
 
-// Of the strategy's search by the task from the workspace's present state: what a path leads to,
-// and what is tried next, depend on nothing else but the time that is left.
+// The identity of the strategy's search for the task from the workspace's present state. Searches
+// of equal identity take the same steps; they differ only in how much time is left.
 Digest SearchIdentity(absl::string_view strategy, Workspace& workspace, const Task& task);
 
 std::string SealCheckpoint(const Digest& search, absl::string_view content);
-// The content, as part of `bytes`. FAILED_PRECONDITION if it is of another search or another
-// format, DATA_LOSS if it is damaged.
+// Returns the content, a part of `bytes`. FAILED_PRECONDITION if it belongs to another search or
+// another format, DATA_LOSS if it is damaged.
 absl::StatusOr<absl::string_view> OpenCheckpoint(const Digest& search, absl::string_view bytes);
 
-// Counters cannot overflow when something is added to them.
+// The largest counter accepted, so that adding to it cannot overflow.
 inline constexpr uint64_t kMostCounted = uint64_t{1} << 60;
 inline constexpr uint64_t kMostIndex = 0xffffffffu;
 inline constexpr double kMostSeconds = 1e8;
 inline constexpr double kAnyCost = std::numeric_limits<double>::infinity();
 
-// Of one of so many rules.
+// An action whose rule is one of `num_rules`.
 template <typename Stream, typename TheAction>
 void VisitAction(Stream& stream, TheAction& action, size_t num_rules) {
   stream.Number(action.kind, static_cast<uint64_t>(Action::Kind::kGrow));

@@ -12,7 +12,7 @@ void Contenders::Add(BillId bill, std::vector<Action> path, double seconds) {
   if (all_.size() >= 2 * kMost) ForgetDearest();
 }
 
-// Of equals the youngest. One that was forgotten may come again.
+// Among equals the youngest are forgotten. A bill that was forgotten may be added again.
 void Contenders::ForgetDearest() {
   std::vector<std::pair<double, size_t>> cheapest;
   for (size_t i = 0; i < all_.size(); ++i) {

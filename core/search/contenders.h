@@ -1,7 +1,7 @@
 #pragma once
 
-// Contenders: states that may turn out to be the best once more is known of what things cost, with
-// the way to each. Of states with the same bill the first one stands for all. Not thread-safe.
+// Contenders: states that may turn out to be the best when measurements change costs, each with a
+// path to it. One state is kept per bill, the first one seen. Not thread-safe.
 
 #include <cstddef>
 #include <span>
@@ -15,22 +15,24 @@ namespace quotient::search {
 
 class Contenders {
  public:
-  // Bills that are remembered: when there are twice as many, the dearest half is forgotten.
+  // At least this many of the cheapest bills are remembered. When there are twice as many, the
+  // dearer half is forgotten.
   static constexpr size_t kMost = 1'000;
 
   struct Contender {
     BillId bill;
     std::vector<Action> path;
-    double seconds = 0;  // that it takes to come there
+    // Time it takes to walk the path.
+    double seconds = 0;
   };
 
-  // Borrows the prices; none are needed where there are no bills.
+  // Borrows the prices. May be null if no state has a bill.
   explicit Contenders(const Prices* prices) : prices_(prices) {}
 
   // Whether Add would remember a state with this bill.
   bool Wants(BillId bill) const { return bill.valid() && !known_.contains(bill); }
   void Add(BillId bill, std::vector<Action> path, double seconds);
-  // The cheapest by what is known now, of equals the first; null if there is none.
+  // The cheapest by current prices, the first among equals; null if there are none.
   const Contender* Best() const;
   size_t size() const { return all_.size(); }
 
@@ -38,7 +40,7 @@ class Contenders {
   void ForgetDearest();
 
   const Prices* const prices_;
-  std::vector<Contender> all_;  // in the order in which they came
+  std::vector<Contender> all_;  // In the order in which they were added.
   absl::flat_hash_set<BillId> known_;
 };
 

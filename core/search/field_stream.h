@@ -1,6 +1,6 @@
 #pragma once
 
-// Fields as bytes, and back. What is stored says its fields once, for both directions:
+// Binary serialization. A stored type lists its fields once, for reading and writing:
 //
 //   template <typename Self, typename Stream>
 //   void VisitFields(Self& mean, Stream& stream) {
@@ -8,8 +8,8 @@
 //     stream.Number(mean.count, kMostCount);
 //   }
 //
-// The reader trusts nothing: numbers and reals have to be in the ranges named, and a list is no
-// longer than what is left of the bytes can hold. From the first thing on that is wrong it reads
+// The reader does not trust its input. Numbers and reals must be within the given bounds, and a
+// list must not have more items than the remaining bytes can hold. After the first error it returns
 // zeros and empty lists.
 
 #include <bit>
@@ -25,14 +25,14 @@ namespace quotient::search {
 
 class FieldWriter {
  public:
-  // Numbers, ids, bools and enums, none of them negative. Small ones take few bytes.
+  // Numbers, ids, bools and enums, none of them negative, as varints: small ones take few bytes.
   template <typename T>
   void Number(const T& value, uint64_t /*most*/) {
     uint64_t rest = static_cast<uint64_t>(value);
     for (; rest >= 0x80; rest >>= 7) bytes_.push_back(static_cast<char>(rest | 0x80));
     bytes_.push_back(static_cast<char>(rest));
   }
-  // Any 64 bits, as eight bytes.
+  // Any 64 bits, as eight bytes, lowest first.
   void Word(const uint64_t& value) {
     for (int shift = 0; shift < 64; shift += 8) bytes_.push_back(static_cast<char>(value >> shift));
   }
@@ -72,7 +72,7 @@ class FieldReader {
     for (int i = 7; i >= 0; --i) value = value << 8 | static_cast<uint8_t>(rest_[i]);
     rest_.remove_prefix(8);
   }
-  // No NaN.
+  // NaN is an error.
   void Real(double& value, double least, double most) {
     uint64_t bits = 0;
     Word(bits);
@@ -81,7 +81,7 @@ class FieldReader {
     ok_ = false;
     value = 0;
   }
-  // Of items that take so many bytes at least, one or more.
+  // A list whose items take at least `fewest_bytes` each, which must not be 0.
   template <typename T, typename VisitItem>
   void List(std::vector<T>& list, size_t fewest_bytes, const VisitItem& visit) {
     list.clear();
@@ -96,10 +96,10 @@ class FieldReader {
     part.Read(*this);
   }
 
-  // For what does not fit for other reasons.
+  // Reports an error that the caller found.
   void Fail() { ok_ = false; }
   bool ok() const { return ok_; }
-  // Nothing was wrong, and nothing is left.
+  // Whether everything was read, and without errors.
   bool done() const { return ok_ && rest_.empty(); }
 
  private:

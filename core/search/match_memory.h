@@ -1,7 +1,7 @@
 #pragma once
 
-// Which matches were seen already, so that each is applied once. Remembers fingerprints, not
-// matches.
+// MatchMemory: remembers which matches were seen, so that each is applied once. It stores
+// fingerprints of matches instead of matches.
 
 #include <cstdint>
 #include <vector>
@@ -16,7 +16,8 @@ class MatchMemory {
  public:
   using Key = Fingerprint::Value;
 
-  // Matches of a clean graph are canonical; one whose classes have merged since has a new key.
+  // Matches found in a clean graph are canonical. A match whose classes have been merged since has
+  // a new key.
   static Key KeyOf(size_t rule, const egraph::Match& match);
 
   bool Contains(Key key) const { return seen_.contains(key); }
@@ -24,15 +25,15 @@ class MatchMemory {
     if (seen_.insert(key).second && !marks_.empty()) added_.push_back(key);
   }
 
-  // Together with the e-graph's marks.
+  // To be called together with the e-graph's functions of these names.
   void Mark() { marks_.push_back(added_.size()); }
   void Rollback();
   void Forget();
 
  private:
   absl::flat_hash_set<Key> seen_;
-  std::vector<Key> added_;     // since the first mark
-  std::vector<size_t> marks_;  // sizes of added_
+  std::vector<Key> added_;     // Keys inserted since the first mark.
+  std::vector<size_t> marks_;  // Sizes of added_ at the marks.
 };
 
 }  // namespace quotient::search

@@ -12,15 +12,16 @@
 namespace quotient::search {
 namespace {
 
-// Simulations without gain after which a search begins anew, on top of as many as it had when it
-// gained last.
+// A search restarts after this many simulations without an improvement, plus as many as it had run
+// at the last improvement.
 constexpr int64_t kPatience = 2'000;
-// Of a tree: they are kept in memory.
+// Most states per tree, since they are kept in memory.
 constexpr size_t kMaxStates = 200'000;
-// Costs are brought up to date when there were simulations for it: this many states for each.
+// Repricing visits all states, so it waits until there has been one simulation for this many
+// states.
 constexpr int64_t kRepricedPerSimulation = 64;
-// Of the time that a search takes, a part to wait for what is not known of its best state: what is
-// not known may look better than it is. In so many rounds at most.
+// Share of a search's time that is kept for measuring what is unknown about its best state, since
+// an unmeasured state may look better than it is; and the most rounds of waiting.
 constexpr double kShareOfWaiting = 0.2;
 constexpr int kMostRounds = 40;
 
@@ -28,7 +29,8 @@ constexpr int kMostRounds = 40;
 
 absl::StatusOr<Outcome> MctsSearch::ToEnd() {
   QUOTIENT_RETURN_IF_ERROR(Prepare());
-  if (goes_on_ && task_.hook) Report();  // nobody has to wait for the first step
+  // Callers see the resumed outcome before the first step.
+  if (goes_on_ && task_.hook) Report();
   std::vector<std::thread> others;
   const int64_t num_workers = NumWorkers();
   for (int64_t i = 1; i < num_workers; ++i) others.emplace_back([this] { WorkElsewhere(); });
@@ -53,8 +55,9 @@ absl::StatusOr<Outcome> MctsSearch::ToEnd() {
   return outcome_;
 }
 
-// That is where nobody comes again, but may be the best. Of equals it holds more, which counts
-// where costs may still change.
+// Whether to stay in the state in which the calling thread was interrupted. No path leads to that
+// state again, so it is kept if it is better than the best recorded state, or equal while costs may
+// still change (it holds more alternatives).
 bool MctsSearch::StaysWhereItWasCutShort() const {
   if (!cut_short_.has_value()) return false;
   return cut_short_->cost < BestCost() || (prices_ != nullptr && cut_short_->cost == BestCost());
@@ -66,8 +69,8 @@ int64_t MctsSearch::NumWorkers() {
   return std::min<int64_t>(task_.workers, MctsStrategy::kWindow);
 }
 
-// Before there are other threads. Where there is room for all that the rules can do, this is the
-// end.
+// Values the initial state, grows it to the limit and sets up the tree, before other threads start.
+// If everything that the rules can make fits, the search ends here.
 absl::Status MctsSearch::Prepare() {
   if (goes_on_) return PrepareToGoOn();
   QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, task_.stop));
@@ -98,7 +101,8 @@ absl::Status MctsSearch::Prepare() {
   return absl::OkStatus();
 }
 
-// What there is to try in the state where all begins. Growing to the limit has been tried there.
+// Finds out what can be tried in the initial state. Growing to the limit is left out: Prepare has
+// tried it.
 void MctsSearch::OpenRoot(const StopCondition& stop) {
   const auto open = [&](Walk::Places places) {
     SearchTree::Opened opened = {walk_.Hash(), walk_.Actions(places, stop)};
@@ -141,8 +145,8 @@ MctsSearch::Slot* MctsSearch::Begin(const Walk& walk) {
   for (;;) {
     mutex_.Await(absl::Condition(this, &MctsSearch::CanBegin));
     while (MaySelect()) Select();
-    // What has been selected when there is no more to select is tried as long as there is time, so
-    // that it does not depend on the number of workers how much has been.
+    // After selecting has ended for any reason but time, the simulations already selected are still
+    // tried. Otherwise their number would depend on the number of workers.
     const bool is_late =
         outcome_.reason == StopReason::kDeadline || outcome_.reason == StopReason::kCancelled;
     StopReason reason = is_late ? outcome_.reason : OutOfTime();
@@ -155,9 +159,9 @@ MctsSearch::Slot* MctsSearch::Begin(const Walk& walk) {
   }
 }
 
-// The next simulation.
+// Selects the next simulation.
 void MctsSearch::Select() {
-  // Of walk_, which may be under way: what is asked never changes.
+  // Another thread may be using walk_, but HasRulesFromScratch only reads what never changes.
   if (tree_.exhausted() && walk_.HasRulesFromScratch()) TryPlaces();
   outcome_.reason = CheckEnd();
   if (outcome_.reason != StopReason::kNone) return;
@@ -173,8 +177,8 @@ void MctsSearch::Select() {
   if (slot.used) waiting_.push_back(&slot);
 }
 
-// That to which it has the most steps behind it: ways are long, and what has been selected lies in
-// a few places.
+// Takes the waiting simulation whose path shares the most steps with the walk's: paths are long,
+// and the selected states lie close together.
 MctsSearch::Slot* MctsSearch::TakeNearest(const Walk& walk) {
   const auto steps_taken = [&walk](const Slot* slot) { return walk.StepsTaken(slot->leaf.path); };
   const auto nearest = std::ranges::max_element(waiting_, {}, steps_taken);
@@ -198,7 +202,7 @@ StopReason MctsSearch::CheckEnd() const {
 void MctsSearch::TakeIn(Slot& slot) {
   if (!slot.done) return;
   slot.done = false;
-  // Of an earlier tree it cannot be told any more what was known.
+  // Results for an earlier tree are dropped: its nodes are gone.
   if (!std::exchange(slot.used, false) || slot.tree != num_restarts_) return;
   for (State& state : slot.states) BringUpToDate(state);
   tree_.Observe(slot.leaf, slot.opened, slot.states);
@@ -214,15 +218,15 @@ void MctsSearch::TakeIn(Slot& slot) {
   RestartIfStuck();
 }
 
-// All that there is is in the state at the end of the path: that where the search begins, or what
-// growing makes of it.
+// Records that the state at the end of the path contains everything that the rules can make. It is
+// either the initial state or what growing makes of it.
 void MctsSearch::NoteAll(const std::vector<Action>& path) {
   outcome_.reason = StopReason::kSaturated;
   if (prices_ != nullptr) to_all_ = best_path_ = path;
 }
 
-// Those that were valued before prices changed. None counts as dearer than the root, whose best
-// graph is in all of them.
+// Reprices a state that was valued before prices changed. No state costs more than the root, whose
+// best graph is contained in all of them.
 void MctsSearch::BringUpToDate(State& state) const {
   if (repriced_) state.cost = std::min(CostNow(state.bill, state.cost), root_.cost);
 }
@@ -232,8 +236,7 @@ bool MctsSearch::MayReprice() const {
   return since >= static_cast<int64_t>(tree_.num_states()) / kRepricedPerSimulation;
 }
 
-// If more has become known of what things cost: of all that is remembered. Then another state may
-// be the best.
+// Updates all remembered costs if measurements have arrived. Another state may then be the best.
 void MctsSearch::Reprice() {
   if (prices_ == nullptr || !prices_->HasNews() || !prices_->Update()) return;
   repriced_ = true;
@@ -248,7 +251,8 @@ void MctsSearch::Reprice() {
   if (cost < BestCost()) NoteBest({.cost = cost, .bill = best->bill}, best->path, best->seconds);
 }
 
-// Before the end, when there are no other threads. Nobody is kept from searching by this.
+// Waits for the missing costs of the best state until they are known or time is up. Called after
+// the other threads have ended, so no search time is lost.
 void MctsSearch::SettleBest() {
   if (prices_ == nullptr) return;
   if (to_all_.has_value()) {
@@ -264,13 +268,13 @@ void MctsSearch::SettleBest() {
   Reprice();
 }
 
-// Where costs are known for good, all time is for searching.
+// Time to reserve for SettleBest. Where costs are known, all time is for searching.
 double MctsSearch::SecondsToSettle() const {
   if (prices_ == nullptr || prices_->BestIsKnown()) return 0;
   return kShareOfWaiting / (1 - kShareOfWaiting) * Clock::System().SecondsSince(start_ns_);
 }
 
-// A new tree from the root, with what was learnt of actions.
+// Restarts from the root if the search is stuck or the tree is full. The priors are kept.
 void MctsSearch::RestartIfStuck() {
   const int64_t since =
       outcome_.simulations - std::max(last_restart_, outcome_.improvements.back().simulations);
@@ -280,7 +284,8 @@ void MctsSearch::RestartIfStuck() {
   BeginAnew();
 }
 
-// In a tree of its own, once all that rules can do has been done.
+// Starts a new tree that also tries places of rules that search from scratch, once everything else
+// has been tried.
 void MctsSearch::TryPlaces() {
   if (places_ == Walk::Places::kOfAllRules) return;
   places_ = Walk::Places::kOfAllRules;
@@ -310,12 +315,12 @@ void MctsSearch::Try(Walk& walk, Slot& slot) {
   slot.done = reason == StopReason::kNone;
   ++num_events_;
   if (slot.done) return;
-  // Nobody need wait for the rest of it.
+  // The simulation will not be completed; with a reason set, no worker waits for it.
   if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
   if (&walk == &walk_) cut_short_ = walk_.here();
 }
 
-// Goes along all edges of a slot, until time is up.
+// Tries all actions of a slot until time is up.
 absl::Status MctsSearch::TryAll(Walk& walk, Slot& slot) {
   if (slot.leaf.priors.has_value()) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool is_new, Open(walk, slot));
@@ -333,13 +338,14 @@ absl::Status MctsSearch::TryAll(Walk& walk, Slot& slot) {
   return absl::OkStatus();
 }
 
-// Finds out which state it is, and what to try in it if nobody knows it.
+// Identifies the state at the slot's node, and lists its actions unless the state is known. Returns
+// whether it is new.
 absl::StatusOr<bool> MctsSearch::Open(Walk& walk, Slot& slot) {
   QUOTIENT_RETURN_IF_ERROR(walk.GoTo(slot.leaf.path, slot.stop).status());
   slot.opened.hash = walk.Hash();
   {
     absl::MutexLock lock(&mutex_);
-    // A restart has thrown the simulation away.
+    // After a restart the result would be dropped.
     if (slot.tree != num_restarts_ || tree_.Knows(slot.opened.hash, slot.leaf)) return false;
   }
   slot.opened.actions = walk.Actions(slot.places, slot.stop);
@@ -354,7 +360,8 @@ void MctsSearch::NoteBest(const State& state, std::vector<Action> path, double s
       {Clock::System().SecondsSince(start_ns_), outcome_.simulations, state.cost, state.bill});
 }
 
-// With all that is in it, where it is no worse: costs that are only known later may differ.
+// A state that contains everything replaces a best state of equal cost, since costs that become
+// known later may differ.
 void MctsSearch::NoteIfNoWorse(const State& state, const std::vector<Action>& path) {
   if (state.cost < BestCost()) NoteBest(state, path, walk_.seconds());
   if (state.cost == BestCost()) best_path_ = path;

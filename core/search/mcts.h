@@ -1,12 +1,12 @@
 #pragma once
 
-// Monte Carlo tree search over e-graphs: which rule is to grow the e-graph next, where there is no
+// Monte Carlo tree search over e-graphs: decides which rules grow the e-graph next when there is no
 // room for all of them.
 //
-// Workers share one tree (search_tree.h) under one lock and walk e-graphs of their own. Simulation
-// s is selected when the results of simulations 0 to s - kWindow, and no others, are in the tree:
-// so the outcome does not depend on how many workers there are or how fast they are, up to kWindow
-// of them. Walking and valuing states, which is nearly all of the work, needs no lock.
+// Workers share one tree (search_tree.h) under one lock, and each has an e-graph of its own.
+// Simulation s is selected when the results of exactly the simulations 0 to s - kWindow are in the
+// tree. The outcome therefore does not depend on the number of workers, up to kWindow, or on their
+// speed. Walking to states and valuing them, which is nearly all of the work, needs no lock.
 
 #include "core/search/strategy.h"
 

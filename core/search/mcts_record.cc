@@ -1,4 +1,4 @@
-// Checkpoints of a tree search: how it is stored, and how it goes on.
+// Checkpoints of a tree search: writing, reading and resuming.
 
 #include <algorithm>
 #include <type_traits>
@@ -9,8 +9,8 @@
 
 namespace quotient::search {
 
-// The lock is held no longer than it takes to make bytes of what there is. What is under way is
-// saved as that: whoever goes on tries it again.
+// Holds the lock only while serializing. Simulations under way are saved as such: the resumed
+// search tries them again.
 void MctsSearch::SaveCheckpoint() {
   if (task_.checkpoint == nullptr) return;
   FieldWriter stream;
@@ -73,10 +73,11 @@ void MctsSearch::VisitFields(Stream& stream) {
   }
 }
 
-// What is not done is its worker's, but for where it was told to go; that is done again.
+// Stores a simulation. Of one that is not done only its selection is stored: the rest belongs to
+// its worker, and the resumed search does it again.
 template <typename Stream>
 void MctsSearch::VisitSlot(Stream& stream, Slot& slot) {
-  // What is of an earlier tree is thrown away.
+  // Simulations of an earlier tree are dropped.
   bool used = slot.used && slot.tree == num_restarts_;
   stream.Number(used, 1);
   if constexpr (std::is_same_v<Stream, FieldReader>) {
@@ -102,7 +103,7 @@ void MctsSearch::VisitSlot(Stream& stream, Slot& slot) {
   stream.List(slot.seconds, 8, [&](auto& seconds) { stream.Real(seconds, 0, kMostSeconds); });
 }
 
-// False if they do not fit the rest.
+// Restores the simulations under way. False if they do not fit the rest of the checkpoint.
 bool MctsSearch::TakeUpSlots() {
   for (int64_t i = first_slot(); i < next_; ++i) {
     Slot& slot = slots_[i % MctsStrategy::kWindow];
@@ -118,7 +119,7 @@ bool MctsSearch::TakeUpSlots() {
 }
 
 absl::Status MctsSearch::PrepareToGoOn() {
-  // All of it, even if time is up: the way to the best state begins here.
+  // This must complete even if time is up, since the way to the best state begins here.
   const StopCondition stop = task_.stop.WithoutDeadline();
   QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, stop));
   OpenRoot(stop);
@@ -127,8 +128,8 @@ absl::Status MctsSearch::PrepareToGoOn() {
   return as_it_was ? absl::OkStatus() : ValueAnew();
 }
 
-// Costs are others than they were, or may become so: no bill is in a checkpoint. The best path and
-// what was learnt of actions stay.
+// Values the best path again and starts a new tree, keeping the priors. Needed where costs have
+// changed or may change: checkpoints contain no bills.
 absl::Status MctsSearch::ValueAnew() {
   const std::vector<Action> path = std::move(best_path_);
   QUOTIENT_ASSIGN_OR_RETURN(const State best, walk_.GoTo(path, task_.stop.WithoutDeadline()));
@@ -136,7 +137,8 @@ absl::Status MctsSearch::ValueAnew() {
   NoteBest(root_, {}, 0);
   NoteIfNoWorse(best, path);
   contenders_.Add(root_.bill, {}, 0);
-  // The search may have ended for another reason than that everything is in the best state.
+  // The checkpoint may say that everything was found. That holds only if the best state is the one
+  // that growing to the limit leads to.
   outcome_.reason = StopReason::kNone;
   if (best.saturated && path == std::vector{kGrowToTheLimit}) NoteAll(path);
   BeginAnew();

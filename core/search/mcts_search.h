@@ -1,7 +1,7 @@
 #pragma once
 
-// The state of one Monte Carlo tree search, for the files that implement it: mcts.cc searches,
-// mcts_record.cc stores and takes up checkpoints, which are of all of its fields.
+// The state of one Monte Carlo tree search, shared by the files that implement it: mcts.cc has the
+// search, mcts_record.cc writes and reads its checkpoints.
 
 #include <array>
 #include <cstdint>
@@ -38,8 +38,8 @@ class MctsSearch {
         tree_(&priors_),
         contenders_(prices_) {}
 
-  // What was left by one that was interrupted, if there is anything. After an error this one is of
-  // no use.
+  // Restores the state of an interrupted search from the task's checkpoint, if there is one. After
+  // an error this object must not be used.
   absl::Status TakeUpCheckpoint();
   void NoteRefusal(absl::string_view why) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -49,17 +49,22 @@ class MctsSearch {
   absl::StatusOr<Outcome> ToEnd();
 
  private:
-  // A simulation: at number % kWindow.
+  // A simulation. Simulation s occupies slot s % kWindow.
   struct Slot {
-    bool used = false;  // there was something to try
-    int64_t tree = 0;   // of which
+    // Whether the tree had something to try.
+    bool used = false;
+    int64_t tree = 0;  // Number of the tree that selected it.
     Walk::Places places = Walk::Places::kOfIndexedRules;
+    // Whether the results below are complete. Until then the worker that tries the simulation owns
+    // them.
     bool done = false;
-    StopCondition stop;  // leaves the time that the way back to the best state takes
+    // Reserves time for the way back to the best state.
+    StopCondition stop;
     SearchTree::Leaf leaf;
     SearchTree::Opened opened;
-    std::vector<State> states;    // behind the edges
-    std::vector<double> seconds;  // that it takes to come there
+    std::vector<State> states;  // The states that leaf.tries lead to.
+    // Time it takes to walk to each of them.
+    std::vector<double> seconds;
   };
 
   absl::Status Prepare();
@@ -80,7 +85,7 @@ class MctsSearch {
   void Work(Walk& walk);
   void WorkElsewhere();
   void Report() ABSL_LOCKS_EXCLUDED(mutex_);
-  // A simulation for a walk to try; null when the search is at its end.
+  // Waits for a simulation for the walk to try. Null when the search has ended.
   Slot* Begin(const Walk& walk);
   bool MaySelect() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return outcome_.reason == StopReason::kNone &&
@@ -104,7 +109,7 @@ class MctsSearch {
   double SecondsToSettle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteAll(const std::vector<Action>& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BringUpToDate(State& state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What was so much when it was valued.
+  // The present cost of a state that cost `cost` when it was valued.
   double CostNow(BillId bill, double cost) const {
     return bill.valid() ? prices_->CostOf(bill) : cost;
   }
@@ -112,45 +117,65 @@ class MctsSearch {
   double BestCost() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return outcome_.improvements.back().cost;
   }
-  // To the best state, with what it takes to leave the present one and to value it.
+  // Time it takes to go to the best state: about as long as the way there took, and as long again
+  // to leave the present state and to value the best one.
   double SecondsBack() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return 2 * seconds_to_best_; }
   void NoteBest(const State& state, std::vector<Action> path, double seconds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of where walk_ is.
+  // Records the state that walk_ is in as the best one, if it is no worse than the best so far.
   void NoteIfNoWorse(const State& state, const std::vector<Action>& path)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  Task task_;  // of a search that goes on: with what is left of its time
+  // --- Constant once the workers run
+
+  // For a resumed search, `stop` is earlier by the time spent before.
+  Task task_;
   const Digest identity_;
   const size_t num_rules_;
-  Prices* const prices_;  // null: they never change
+  // Null if costs never change.
+  Prices* const prices_;
   int64_t start_ns_ = Clock::System().NowNs();
-  bool goes_on_ = false;  // from a checkpoint
+  // Whether the search was resumed from a checkpoint.
+  bool goes_on_ = false;
 
-  Walk walk_;  // of the calling thread
+  // --- Used by the calling thread only, apart from HasRulesFromScratch
+  Walk walk_;  // Walk of the calling thread.
   State root_;
-  // By rules alone, and with places of all: those are for when the rules have been exhausted.
+  // What can be tried at the root: at first whole rules, and places of the rules that the matcher
+  // indexes; when those are exhausted, also places of the others.
   SearchTree::Opened opened_root_;
   SearchTree::Opened opened_root_with_places_;
+
+  // --- Guarded by mutex_
   absl::Mutex mutex_;
   Priors priors_ ABSL_GUARDED_BY(mutex_);
   SearchTree tree_ ABSL_GUARDED_BY(mutex_);
-  std::array<Slot, MctsStrategy::kWindow> slots_;  // what is not done is its worker's
-  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;       // simulation
+  // A worker that has taken a slot owns it until it is done; otherwise mutex_ guards it. What
+  // Select wrote does not change meanwhile and may be read under mutex_.
+  std::array<Slot, MctsStrategy::kWindow> slots_;
+  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // Number of the next simulation.
   Walk::Places places_ ABSL_GUARDED_BY(mutex_) = Walk::Places::kOfIndexedRules;
-  int64_t num_events_ ABSL_GUARDED_BY(mutex_) = 0;      // simulations selected, and done
-  int64_t saved_ ABSL_GUARDED_BY(mutex_) = 0;           // what that was in the last checkpoint
-  std::vector<Slot*> waiting_ ABSL_GUARDED_BY(mutex_);  // selected, the oldest first
+  // Number of times that a simulation was selected or done.
+  int64_t num_events_ ABSL_GUARDED_BY(mutex_) = 0;
+  // num_events_ when the last checkpoint was written.
+  int64_t saved_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Selected and not yet taken by a worker, the oldest first.
+  std::vector<Slot*> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t num_restarts_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t last_restart_ ABSL_GUARDED_BY(mutex_) = 0;  // simulations then
-  int64_t num_states_ ABSL_GUARDED_BY(mutex_) = 0;    // of earlier trees
+  // outcome_.simulations at the last restart.
+  int64_t last_restart_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t num_states_ ABSL_GUARDED_BY(mutex_) = 0;  // Number of states in earlier trees.
   std::vector<Action> best_path_ ABSL_GUARDED_BY(mutex_);
   double seconds_to_best_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::optional<State> cut_short_ ABSL_GUARDED_BY(mutex_);  // where walk_ is, if so
-  Contenders contenders_ ABSL_GUARDED_BY(mutex_);           // if prices change
-  bool repriced_ ABSL_GUARDED_BY(mutex_) = false;           // ever
-  int64_t last_repricing_ ABSL_GUARDED_BY(mutex_) = 0;      // simulations then
-  // To a state with all that there is: whatever things cost, the best is in it.
+  // The state that walk_ is in, if time ran out while the calling thread tried a simulation.
+  std::optional<State> cut_short_ ABSL_GUARDED_BY(mutex_);
+  Contenders contenders_ ABSL_GUARDED_BY(mutex_);  // Empty unless prices change.
+  // Whether prices have changed since the search began.
+  bool repriced_ ABSL_GUARDED_BY(mutex_) = false;
+  // outcome_.simulations at the last repricing.
+  int64_t last_repricing_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The path to a state that contains everything the rules can make, if there is one. The best
+  // graph is in it whatever things cost.
   std::optional<std::vector<Action>> to_all_ ABSL_GUARDED_BY(mutex_);
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   Outcome outcome_ ABSL_GUARDED_BY(mutex_);

@@ -75,7 +75,7 @@ absl::StatusOr<Outcome> Episode::ToEnd() {
     ++outcome_.iterations;
     NoteCost(now.cost);
   }
-  // Always back, never forth: it takes no time.
+  // This only undoes steps, which is quick.
   QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(committed_, task_.stop.WithoutDeadline()).status());
   outcome_.applied_by_rule = walk_.AppliedByRule();
   walk_.Settle();
@@ -92,7 +92,7 @@ StopReason Episode::CheckEnd(const PactState& now) const {
   return StopReason::kNone;
 }
 
-// The tree for the next commit. False if it is not finished because the search has to end.
+// Builds the tree for the next commit. False if it is not finished because the search must end.
 absl::StatusOr<bool> Episode::Plan(PactState now) {
   const std::vector<bool> open = Prune(now);
   tree_.Reset(now, open);
@@ -127,7 +127,7 @@ absl::StatusOr<bool> Episode::Simulate() {
   return true;
 }
 
-// The discounted rewards of random steps.
+// The sum of discounted rewards of random steps from the state.
 absl::StatusOr<double> Episode::Rollout(PactState state, std::vector<Action> path) {
   double value = 0;
   double weight = 1;
@@ -150,7 +150,7 @@ absl::StatusOr<PactState> Episode::Step(const PactState& before, const std::vect
   return after;
 }
 
-// Which rules have a match where the walk is. Those that have none are idle there.
+// Which rules have a match in the state that the walk is in. Counts the others as idle in `state`.
 std::vector<bool> Episode::Prune(PactState& state) {
   std::vector<bool> open;
   for (const size_t count : walk_.CountMatches(1, task_.stop)) open.push_back(count > 0);

@@ -1,23 +1,24 @@
 #pragma once
 
-// The search of PACT'24 (pact_tree.h names the paper), to be compared with.
+// The search of PACT'24 (pact_tree.h cites the paper), for comparison.
 //
-// A step applies one rule to all its matches, once. From the state that it has committed itself to,
-// the search builds a tree by simulations: one new state, valued by a rollout of rules that are
-// drawn from all, whether they match or not. Then it commits itself to the rule of the best mean
-// return, throws the tree away and begins anew, until the node limit. The reward of a step is by
-// how much the cost comes down, the costs being those of their greedy extraction: extractor().
+// A step applies one rule to all its matches, once. From the state it has committed to, the search
+// builds a tree by simulations. Each adds one state and values it by a rollout of random rules,
+// drawn from all rules whether they match or not. Then the search commits to the rule of best mean
+// return, discards the tree and starts again, until the node limit. The reward of a step is the
+// drop in cost, where costs are those of the paper's greedy extraction: see extractor().
 //
-// As published, but:
-//   - what is drawn is drawn from task.seed; theirs is not seeded;
-//   - states are come to by undoing and doing steps, not by keeping a copy of each;
-//   - a step ends where the room does; theirs may go beyond the node limit;
-//   - a match that was applied is not found again, so a rule is left out when it has no new match,
-//     where theirs would have to try it to see that it changes nothing;
-//   - time ends the whole search: there is no limit per step and no pause after a commit.
+// Differences from the published code:
+//   - random numbers come from task.seed; theirs are not seeded;
+//   - states are reached by undoing and redoing steps, not by keeping a copy of each;
+//   - a step stops at the node limit; theirs may exceed it;
+//   - a match is applied only once, so a rule without new matches is left out, whereas theirs has
+//     to try it to see that it changes nothing;
+//   - the time limit is for the whole search: there is no limit per step, and no pause after a
+//     commit.
 //
-// One worker, whatever the task allows. When time or simulations run out, what was not committed is
-// given up.
+// One worker, whatever the task allows. When time or simulations run out, uncommitted steps are
+// discarded.
 
 #include "core/search/pact_tree.h"
 #include "core/search/strategy.h"
@@ -30,7 +31,7 @@ class PactStrategy : public Strategy {
 
   const char* name() const override { return "pact"; }
   const char* extractor() const override { return "history"; }
-  // Outcome.iterations counts commits; improvements are those of committed states.
+  // Outcome::iterations counts commits; Outcome::improvements lists committed states.
   absl::StatusOr<Outcome> Run(Workspace& workspace, const Task& task) const override;
 
  private:

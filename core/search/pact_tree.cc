@@ -26,7 +26,7 @@ double PactTree::Score(const Child& child, int64_t visits, double exploration) {
   return mean + exploration * std::sqrt(rarity);
 }
 
-// None if the way goes on below.
+// Picks a rule to try at the node; none if the simulation should descend further.
 std::optional<uint16_t> PactTree::RuleToTry(const Node& node, bool is_root) {
   std::vector<uint16_t> untried;
   for (uint16_t rule = 0; rule < node.children.size(); ++rule) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Priors: what a search expects of actions before it has tried them in a state, learnt from what
-// they brought elsewhere. Not thread-safe.
+// Priors: what a search expects an action to bring before it has tried it in a state, learned from
+// what such actions brought elsewhere. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,26 +19,28 @@ class Priors {
  public:
   Priors(size_t num_rules, uint64_t seed);
 
-  // Some luck, so that a search that begins anew goes elsewhere: up to half of what is expected.
+  // Draws a new random factor from 1 to 1.5 for each rule and place prior, so that a restarted
+  // search takes other ways.
   void Shake();
 
   size_t num_rules() const { return num_rules_; }
 
-  // The relative drop of the cost that an action brought.
+  // Records the drop in cost that an action brought, relative to the root's cost.
   void Learn(Action action, double drop);
-  // Of what was learnt of such an action before it was so much more.
+  // Adds to the sum of drops learned for such actions without counting another trial.
   void Correct(Action action, double drop) { means_[IndexOf(action)].sum += drop; }
-  // How good the action is expected to be; relative to others.
+  // How good the action is expected to be, relative to others.
   double Expect(Action action) const;
 
-  // For checkpoints. What is read is of as many rules.
+  // For checkpoints. Read expects the same number of rules.
   void Write(FieldWriter& stream) const;
   void Read(FieldReader& stream);
 
  private:
-  // As if it had been tried once and had brought this much.
+  // Initial values, as if each action had been tried once and had brought this much.
   static constexpr double kFirst = 0.01;
-  static constexpr double kFirstOfPlace = kFirst / 4;  // all matches of a rule bring more than one
+  // A single match brings less than all matches of its rule.
+  static constexpr double kFirstOfPlace = kFirst / 4;
   struct Mean {
     double sum = kFirst;
     double count = 1;
@@ -50,7 +52,7 @@ class Priors {
 
   size_t num_rules_;
   Rng rng_;
-  // Of places by rule, of rules, of growth to a share and to the limit.
+  // In order: places by rule, whole rules, growth by a percentage, growth to the limit.
   std::vector<Mean> means_;
 };
 

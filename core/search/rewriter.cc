@@ -16,10 +16,10 @@ using egraph::Match;
 using egraph::Origin;
 using egraph::RightProgram;
 
-// How many matches go by between looks at the clock.
+// Number of matches between two looks at the clock.
 constexpr int64_t kStopCheckPeriod = 32;
 
-// Takes the matches of one rule that it was not offered before.
+// Collects the matches of one rule that were not seen before.
 class NewMatches : public egraph::MatchSink {
  public:
   NewMatches(size_t rule, size_t limit, const StopCondition& stop, MatchMemory& memory,
@@ -113,7 +113,9 @@ absl::StatusOr<bool> Rewriter::ApplyWaiting(size_t rule, size_t index) {
   return changed;
 }
 
-// Also of a rule that takes the refusal for one that did not fire.
+// If the graph records proofs, turns a refused union into an error and a log line that explain it.
+// A rule may have treated the refusal as "did not fire" and returned OK; the refusal is then only
+// logged.
 absl::Status Rewriter::Told(const absl::Status& status) {
   if (!graph_.refused_union().has_value()) return status;
   const egraph::UnionRecord refused = *graph_.refused_union();

@@ -1,9 +1,9 @@
 #pragma once
 
-// Rewriter: rules at work on an e-graph. Finds the matches of all, which wait until they are
-// applied, each once. Patterns are matched together and incrementally (Matcher); the others (guards
-// that look at the graph, rules written by hand) search from scratch, and a memory drops what they
-// found before. One thread.
+// Rewriter: finds and applies the matches of a set of rules on one e-graph. Matches wait in queues
+// until they are applied, each once. Pattern rules are matched together and incrementally
+// (Matcher). Other rules (guards that look at the graph, rules written by hand) search the whole
+// graph each time, and a memory drops the matches they found before. One thread.
 //
 //   Rewriter rewriter(&graph, rules);
 //   rewriter.Search(wanted, stop);
@@ -26,38 +26,38 @@ namespace quotient::search {
 
 class Rewriter {
  public:
-  // Borrows both; the graph is clean and only this one changes it. Origins are index in `rules`
-  // + 1.
+  // Borrows both. The graph is clean, and only the rewriter changes it. Origins are the index in
+  // `rules` + 1.
   Rewriter(egraph::EGraph* graph, std::span<const egraph::Rule* const> rules);
 
   egraph::EGraph& graph() const { return graph_; }
   size_t num_rules() const { return rules_.size(); }
-  // Whether finding its matches takes a search of the whole graph.
+  // Whether finding the rule's matches requires a search of the whole graph.
   bool searches_from_scratch(size_t rule) const { return !matcher_.takes(rule); }
 
-  // Looks in a clean graph until `wanted[rule]` matches wait, or some more, or there are no others;
-  // with 0 not at all.
+  // Searches a clean graph until at least `wanted[rule]` matches of each rule wait or there are no
+  // more. Rules that want 0 are not searched.
   void Search(std::span<const size_t> wanted, const StopCondition& stop);
   size_t num_waiting(size_t rule) const;
-  // Applies as many as are asked for of those that wait, the oldest first, and takes them out. How
-  // many of them changed the graph.
+  // Applies the `count` oldest waiting matches, or all if fewer wait, and removes them from the
+  // queue. Returns how many changed the graph.
   absl::StatusOr<int64_t> ApplyNext(size_t rule, size_t count);
-  // One of those that wait: whether what it rewrites is among the classes (of a rule that searches
-  // from scratch: anything that it names).
+  // Whether what a waiting match rewrites is in one of the classes (indexed by ClassId). For a rule
+  // that searches from scratch: whether any class of the match is.
   bool Touches(size_t rule, size_t index, const std::vector<bool>& classes) const;
-  // Applies it and leaves it where it is. True if the graph changed.
+  // Applies a waiting match and leaves it in the queue. True if the graph changed.
   absl::StatusOr<bool> ApplyWaiting(size_t rule, size_t index);
-  // Of the graph. A union that the analysis refuses means that a rule is wrong: an error that says
-  // what led to it, in both.
+  // Rebuilds the graph. A union refused by the analysis means that a rule is wrong; the error
+  // and the log then say what led to it, if the graph records proofs.
   absl::Status Rebuild() { return Told(graph_.Rebuild()); }
 
-  // Marks of the graph and of what waits: see EGraph::Mark.
+  // Marks of the graph and of the queues: see EGraph::Mark.
   void Mark();
   void Rollback();
   void Forget();
 
  private:
-  // Matches of a rule that searches from scratch; those before `next` are applied.
+  // Matches of a rule that searches from scratch. Those before `next` have been applied.
   struct Queue {
     std::vector<egraph::Match> matches;
     size_t next = 0;
@@ -73,8 +73,8 @@ class Rewriter {
   egraph::EGraph& graph_;
   const std::span<const egraph::Rule* const> rules_;
   egraph::Matcher matcher_;
-  MatchMemory memory_;         // of all that are in queues_
-  std::vector<Queue> queues_;  // by rule
+  MatchMemory memory_;         // Matches that were put into queues_.
+  std::vector<Queue> queues_;  // By rule.
   std::vector<std::vector<QueueSize>> marks_;
 };
 

@@ -1,6 +1,6 @@
-// One iteration: all rules search the same clean graph, then what waits is applied, some of each
-// rule in turn (so that none uses up the room alone), then the graph is rebuilt. No rule searches
-// further than the iteration takes of it; a banned rule is not searched.
+// In one iteration, all rules that are not banned search the same clean graph; then matches are
+// applied, a few of each rule in turn so that no rule uses up the room alone; then the graph is
+// rebuilt. A rule is not searched for more matches than the iteration takes, plus one.
 
 #include "core/search/saturate.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using egraph::EGraph;
 
-// How many steps of a loop go by between looks at the clock.
+// Number of loop steps between two looks at the clock.
 constexpr int64_t kStopCheckPeriod = 32;
 
 class Saturation {
@@ -50,10 +50,11 @@ class Saturation {
   const ProgressHook& hook_;
 
   Backoff backoff_;
-  int64_t turn_ = 0;  // as iterations, but skips those in which all rules with work are banned
+  // Like iterations, but also counts those skipped because all rules with matches are banned.
+  int64_t turn_ = 0;
   Outcome outcome_;
 
-  // Since the last Rebuild: the graph's size cannot be above this.
+  // Size after the last Rebuild. enodes_at_most() bounds the size since then from above.
   int64_t clean_enodes_ = 0;
   uint32_t clean_bound_ = 0;
   int64_t enodes_at_most() const { return clean_enodes_ + (graph_.enode_bound() - clean_bound_); }
@@ -98,14 +99,14 @@ StopReason Saturation::Limit() const {
   return StopReason::kNone;
 }
 
-// How many matches of each rule the iteration takes.
+// Searches, and returns how many matches of each rule this iteration takes.
 std::vector<size_t> Saturation::Search() {
   const size_t limit = static_cast<size_t>(std::max<int64_t>(limits_.max_matches_per_rule, 1));
   std::vector<size_t> taken(num_rules(), 0);
   for (size_t i = 0; i < num_rules(); ++i) {
     if (!backoff_.banned(i, turn_)) taken[i] = backoff_.Scaled(i, limit);
   }
-  // One match more than the iteration takes tells that there are more.
+  // One match more than the iteration takes shows that there are more.
   std::vector<size_t> wanted = taken;
   for (size_t& count : wanted) count += count > 0 ? 1 : 0;
   rewriter_.Search(wanted, stop_);
@@ -117,10 +118,10 @@ std::vector<size_t> Saturation::Search() {
   return taken;
 }
 
-// Applies the next matches of the rule: as many as leave all rules room for as many, at least one.
-// How many.
+// Applies the next matches of the rule, at least one, and as many as leave every rule room for the
+// same number. Returns how many matches were applied.
 absl::StatusOr<size_t> Saturation::ApplySome(size_t rule, size_t left) {
-  constexpr size_t kENodesPerMatch = 16;  // more than most right sides have
+  constexpr size_t kENodesPerMatch = 16;  // More than most right-hand sides add.
   size_t count = 1;
   if (!rewriter_.searches_from_scratch(rule)) {
     const size_t room = static_cast<size_t>(limits_.max_enodes - enodes_at_most());
@@ -134,7 +135,7 @@ absl::StatusOr<size_t> Saturation::ApplySome(size_t rule, size_t left) {
   return count;
 }
 
-// Sets the outcome's reason if the iteration had to end early. `left`: by rule.
+// Applies `left[rule]` matches of each rule. Sets the outcome's reason if it has to end early.
 absl::Status Saturation::Apply(std::vector<size_t> left) {
   int64_t steps = 0;
   for (bool more = true; more;) {
@@ -160,8 +161,8 @@ absl::Status Saturation::Apply(std::vector<size_t> left) {
   return absl::OkStatus();
 }
 
-// At the node limit, congruence may show that some e-nodes are duplicates. Worth going on only if
-// it frees a fair share, else the loop would rebuild for every match.
+// Rebuilds at the node limit, since congruence may remove duplicate e-nodes. Returns whether that
+// freed a fair share of the limit; with less, the loop would rebuild for every match.
 absl::StatusOr<bool> Saturation::MakeRoom() {
   QUOTIENT_RETURN_IF_ERROR(Rebuild());
   return clean_enodes_ < limits_.max_enodes - limits_.max_enodes / 16;
@@ -182,8 +183,8 @@ absl::StatusOr<Outcome> SaturateStrategy::Run(Workspace& workspace, const Task& 
   Rewriter rewriter(&workspace.graph(), workspace.rules());
   QUOTIENT_ASSIGN_OR_RETURN(Outcome outcome, Saturate(rewriter, task.limits, task.stop, task.hook));
   workspace.Follow();
-  // Only once, at the end: in a large graph it takes longer than an iteration. It is worth some
-  // time more than there was.
+  // The cost is computed only once, at the end, since in a large graph that takes longer than an
+  // iteration. It may exceed the deadline by a second.
   constexpr double kSecondsMore = 1;
   const StopCondition more = task.stop.WithoutDeadline().WithBudget(Clock::System(), kSecondsMore);
   const StopCondition& last = outcome.reason == StopReason::kDeadline ? more : task.stop;

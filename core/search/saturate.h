@@ -1,15 +1,15 @@
 #pragma once
 
-// Equality saturation: every rule everywhere, again and again, with a bound on what one rule may
-// add per iteration.
+// Equality saturation: applies every rule everywhere, iteration by iteration, with a bound on what
+// one rule may add per iteration.
 
 #include "core/search/rewriter.h"
 #include "core/search/strategy.h"
 
 namespace quotient::search {
 
-// Until the limits, `stop` or saturation: then no rule has anything left to do. Bans of rules do
-// not outlast it.
+// Runs until a limit, `stop`, or saturation, when no rule has a match left. Bans of rules end with
+// the call.
 absl::StatusOr<Outcome> Saturate(Rewriter& rewriter, const Limits& limits,
                                  const StopCondition& stop, const ProgressHook& hook);
 

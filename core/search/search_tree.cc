@@ -7,7 +7,7 @@ namespace quotient::search {
 namespace {
 
 constexpr double kExploration = 1.0;
-constexpr double kWidening = 0.5;  // batches of edges per root of visits
+constexpr double kWidening = 0.5;  // Batches of edges per square root of visits.
 constexpr int64_t kLeastBatch = 8;
 constexpr int64_t kENodesPerTry = 32;
 constexpr size_t kMaxDepth = 1000;
@@ -17,7 +17,8 @@ bool GrowsToTheLimit(Action action) {
   return action.kind == Action::Kind::kGrow && action.amount == Action::kToTheLimit;
 }
 
-// The most promising of those that may be tried; the longer the way there, the more.
+// Moves the most promising actions from `from` to `tries`, as many as make up a batch. The longer
+// the way to the node, the larger the batch.
 void TakeBest(const Priors& priors, int64_t way, bool may_grow, std::vector<Action>& from,
               std::vector<Action>& tries) {
   const auto batch = static_cast<size_t>(kLeastBatch + way / kENodesPerTry);
@@ -66,7 +67,8 @@ bool SearchTree::Knows(uint64_t hash, const Leaf& leaf) const {
   return known != node_of_state_.end() && nodes_[known->second.value()].opened_at <= leaf.as_of;
 }
 
-// The node of the state: if that was opened already, it takes the place of this one.
+// Opens the node of a leaf and returns it. If the state is known, the known node replaces it and is
+// returned.
 SearchTree::NodeId SearchTree::Open(const Leaf& leaf, const Opened& opened) {
   const NodeId id = leaf.nodes.back();
   Node& node = nodes_[id.value()];
@@ -114,7 +116,7 @@ void SearchTree::AddEdges(Node& node, const std::vector<Action>& tries) {
   }
 }
 
-// Of those that lead to where something can be tried; kNone if there is none.
+// The edge to descend to, among those below which something can be tried; kNone if there is none.
 uint32_t SearchTree::BestEdge(const Node& node) const {
   const auto leads_on = [this](const Edge& edge) {
     if (!edge.child.valid() || Finished(edge)) return false;
@@ -144,7 +146,7 @@ uint32_t SearchTree::BestEdge(const Node& node) const {
 
 bool SearchTree::Select(Leaf* leaf) {
   if (SelectLeaf(grown_ < stepped_, leaf)) return true;
-  // What is under way may lead to something else than growing.
+  // Waits for the simulations under way first, since they may lead to something else than growing.
   if (num_under_way_ > 0) return false;
   FreeBusy();
   return SelectLeaf(/*may_grow=*/true, leaf);
@@ -182,7 +184,7 @@ bool SearchTree::SelectLeaf(bool may_grow, Leaf* leaf) {
       Begin(*leaf);
       return true;
     }
-    // What is below may have come to its end on the way of others.
+    // The nodes below may have been exhausted through other paths that share them.
     UpdateExhausted(node);
     node.exhausted |= leaf->path.size() >= kMaxDepth;
     if (node.exhausted) continue;
@@ -235,7 +237,7 @@ void SearchTree::Observe(const Leaf& leaf, const Opened& opened, std::span<const
     (GrowsToTheLimit(leaf.tries[i]) ? grown_ : stepped_) += states[i].enodes;
     const double drop = nodes_[tried.value()].cost - states[i].cost;
     if (root_cost() > 0) priors_.Learn(leaf.tries[i], drop / root_cost());
-    // In a state that is known by another node actions may have other numbers.
+    // In a duplicate of a known state, equal actions may have other numbers.
     if (tried == selected) Attach(tried, leaf.first_edge + static_cast<uint32_t>(i), states[i]);
   }
   for (size_t i = leaf.nodes.size(); i-- > 0;) {
@@ -263,7 +265,7 @@ void SearchTree::Reprice(absl::FunctionRef<double(BillId)> cost_of) {
   FindBest();
 }
 
-// Adds what all actions have brought by the costs as they are, or takes it away.
+// Adds to the priors the drops of all edges at present costs, or with `sign` -1 takes them away.
 void SearchTree::CorrectPriors(double sign) {
   if (root_cost() <= 0) return;
   for (const Node& node : nodes_) {
@@ -275,7 +277,8 @@ void SearchTree::CorrectPriors(double sign) {
   }
 }
 
-// Most edges lead to younger nodes, so two rounds do for most trees.
+// Repeats until nothing changes. Most edges lead to younger nodes, so for most trees two rounds
+// suffice.
 void SearchTree::FindBest() {
   best_cost_ = root_cost();
   for (Node& node : nodes_) {

@@ -1,21 +1,21 @@
 #pragma once
 
-// SearchTree: what a tree search knows of the states that it has seen, and which it wants to see
-// next. A state that is come to in several ways is one node: a graph search (transpositions). What
-// leads on from a state, and which state it is, takes much longer to find out than what it is
-// worth, so nodes are opened only when the search goes on from them.
+// SearchTree: the states that a tree search has seen, and the choice of what to try next. A state
+// that can be reached in several ways is one node, as in a graph search with transpositions.
+// Identifying a state and listing its actions take much longer than valuing it. Nodes are therefore
+// created with their cost alone, and opened only when the search goes on from them.
 //
-// It goes down from the root: at each node to the state behind the edge of greatest
+// A selection descends from the root. At each node it takes the edge with the greatest
 //
 //   Q + c P sqrt(N) / (1 + n)            PUCT: Silver et al., Nature 550, 2017
 //
-// until it comes to a node of which more edges may be tried than have been (progressive widening:
-// Coulom, "Computing Elo ratings of move patterns", 2007); some of them then are, together, since
-// the way there costs more than a step. P is what is expected of the edge, N and n count visits of
-// the node and of the edge, those under way included (unobserved samples: Liu et al., "Watch the
-// unobserved", ICLR'20). Q is how far the best cost below has come from the root's cost to the best
-// known one, 0 to 1: what is sought is one good state and nothing on the way there is left to
-// chance, so the best counts, not the mean.
+// until it reaches a node that may have more edges than it has (progressive widening: Coulom,
+// "Computing Elo ratings of move patterns", 2007). A batch of new edges is then tried there
+// together, since going there costs more than a step. P is the prior of the edge; N and n count the
+// visits of the node and of the edge, including those under way (unobserved samples: Liu et al.,
+// "Watch the unobserved", ICLR'20). Q, from 0 to 1, is how far the best cost below the edge has
+// come from the root's cost to the best known one. It is the best cost and not the mean, since
+// nothing on the way is random and one good state is enough.
 //
 // Not thread-safe.
 
@@ -38,87 +38,96 @@ class FieldWriter;
 class SearchTree {
  public:
   using NodeId = StrongId<struct TreeNodeTag>;
-  // Edges of a node that are to be tried, and how to come there from the root.
+  // What a simulation has to try: a batch of actions at a node, and the path there from the root.
   struct Leaf {
-    std::vector<NodeId> nodes;    // from the root to the node
-    std::vector<uint32_t> edges;  // of each of them but the last: to the next one
-    std::vector<Action> path;     // what they are
-    uint32_t first_edge = 0;      // of the node: those to try
-    std::vector<Action> tries;    // what those are
-    // If the node is to be opened: whoever comes there asks Knows, and if not takes `tries` out of
-    // the actions by these priors.
+    std::vector<NodeId> nodes;    // From the root to the node.
+    std::vector<uint32_t> edges;  // Of each node but the last, the edge to the next.
+    std::vector<Action> path;     // The actions of these edges.
+    // Index of the first edge to try at the node.
+    uint32_t first_edge = 0;
+    std::vector<Action> tries;  // The actions to try.
+    // Set if the node is to be opened. The worker that gets there asks Knows, and if the answer is
+    // no, moves `tries` out of the node's actions by these priors (TakeTries).
     std::optional<Priors> priors;
+    // Value of now_ at the selection.
     int64_t as_of = 0;
-    int64_t way = 0;  // how many e-nodes it takes to come there from the root
+    // Number of e-nodes that the way there adds to the root's.
+    int64_t way = 0;
   };
-  // What there is to know of a state from which a search goes on.
+  // What is found out about a state when its node is opened.
   struct Opened {
     uint64_t hash = 0;
-    std::vector<Action> actions;  // those that are not among the tries
+    // Actions, without those that were moved to Leaf::tries.
+    std::vector<Action> actions;
   };
 
   // Borrows the priors.
   explicit SearchTree(Priors* priors) : priors_(*priors) {}
 
-  // Begins anew at a state.
+  // Discards the tree and starts a new one from a state.
   void Reset(const State& root, const Opened& opened);
-  // Of those that were never opened some may be the same.
+  // Number of different states. Unopened nodes count as different, although some may be equal.
   size_t num_states() const { return nodes_.size() - num_duplicates_; }
-  // Of a state elsewhere that growing to the limit has led to: DESIGN.md says why.
+  // Counts the e-nodes of a state that growing to the limit has led to outside of the tree. Growth
+  // is balanced against other actions by this count; see DESIGN.md.
   void CountGrown(const State& state) { grown_ += state.enodes; }
-  // Nothing is left to try.
+  // Whether nothing is left to try.
   bool exhausted() const { return nodes_[root_.value()].exhausted; }
 
-  // What to try next, counted as under way until Observe. There is nothing if the rest of what can
+  // Selects what to try next, which counts as under way until Observe. False if everything that can
   // be tried is under way.
   bool Select(Leaf* leaf);
-  // Whether a state of that hash was open when the leaf was selected; there is nothing to try in it
-  // then.
+  // Whether a state with this hash was open when the leaf was selected. If so, the leaf's node is a
+  // duplicate of it, and there is nothing to try.
   bool Knows(uint64_t hash, const Leaf& leaf) const;
-  // Moves the most promising actions to `tries`.
+  // Moves the most promising actions from `opened` to the leaf's tries, by the leaf's priors.
   static void TakeTries(Opened& opened, Leaf& leaf);
-  // What those edges lead to. `opened` counts if the node was to be opened.
+  // Adds the states that the leaf's tries lead to. `opened` is used if the node was to be opened.
   void Observe(const Leaf& leaf, const Opened& opened, std::span<const State> states);
 
-  // For checkpoints (tree_record.cc). What had been selected and was not observed has to be taken
-  // up after reading: fills in what the edges tell of a leaf, or returns false if there is none.
-  // What is read is of as many rules as the priors.
+  // For checkpoints (tree_record.cc). Read expects the same number of rules. After Read, TakeUp
+  // must be called for each leaf that had been selected and not observed: it restores the leaf's
+  // path from its edges, or returns false if they do not fit the tree.
   void Write(FieldWriter& stream) const;
   void Read(FieldReader& stream);
   bool TakeUp(Leaf* leaf);
 
-  // All states cost what `cost_of` says of their bills; those without one what they did. None is
-  // left to cost more than the root, whose best graph is in all of them. What is best below them
-  // follows, and what actions have brought.
+  // Sets the cost of each state to `cost_of(bill)`; states without a bill keep theirs. No state is
+  // left to cost more than the root, whose best graph is contained in all of them. The best costs
+  // below nodes and the priors are updated accordingly.
   void Reprice(absl::FunctionRef<double(BillId)> cost_of);
 
   double root_cost() const { return nodes_[root_.value()].cost; }
-  // Of the whole tree.
+  // The least cost in the tree.
   double best_cost() const { return best_cost_; }
-  // Of the states that can be come to from an open one, by its hash, and of itself.
+  // The least cost among an open state, given by its hash, and the states that can be reached from
+  // it.
   double BestBelow(uint64_t hash) const { return nodes_[node_of_state_.at(hash).value()].best; }
 
  private:
   struct Edge {
     Action action;
-    float prior = 0;  // as it was expected when it was tried
+    float prior = 0;  // Its prior when it was tried.
     uint32_t visits = 0;
     uint32_t under_way = 0;
-    NodeId child;          // invalid: not tried
-    bool nowhere = false;  // changes nothing
+    NodeId child;          // Invalid until the result arrives.
+    bool nowhere = false;  // Whether it leads to no other state.
   };
   struct Node {
     double cost = 0;
     int64_t enodes = 0;
-    double best = 0;  // of the states here and below
-    BillId bill;      // in no checkpoint
+    // Least cost of this state and those below.
+    double best = 0;
+    BillId bill;  // Not stored in checkpoints.
     uint32_t visits = 0;
-    uint32_t batches = 0;   // of tries that were begun
-    int64_t opened_at = 0;  // as Leaf::as_of; 0: not yet
+    uint32_t batches = 0;  // Number of batches tried so far.
+    // Value of now_ when the node was opened; 0 if it was not.
+    int64_t opened_at = 0;
     bool exhausted = false;
-    bool opening = false;         // is under way
-    bool busy = false;            // what there is to try below is under way
-    std::vector<Action> untried;  // not among the edges yet
+    bool opening = false;  // Whether opening it is under way.
+    // Whether everything left to try below is under way.
+    bool busy = false;
+    std::vector<Action> untried;  // Actions without an edge.
     std::vector<Edge> edges;
   };
 
@@ -126,7 +135,7 @@ class SearchTree {
   NodeId Open(const Leaf& leaf, const Opened& opened);
   void AddEdges(Node& node, const std::vector<Action>& tries);
   void Attach(NodeId tried, uint32_t edge, const State& state);
-  // Leads nowhere else, or to where nothing is left to try.
+  // Whether the edge leads to no other state, or to one where nothing is left to try.
   bool Finished(const Edge& edge) const {
     return edge.nowhere || (edge.child.valid() && nodes_[edge.child.value()].exhausted);
   }
@@ -148,14 +157,14 @@ class SearchTree {
   Priors& priors_;
   NodeId root_;
   std::vector<Node> nodes_;
-  absl::flat_hash_map<uint64_t, NodeId> node_of_state_;  // open ones
+  absl::flat_hash_map<uint64_t, NodeId> node_of_state_;  // Open states, by their hash.
   double best_cost_ = 0;
-  int64_t now_ = 1;  // leaves observed, and one
+  int64_t now_ = 1;  // One more than the number of leaves observed in all trees.
   size_t num_duplicates_ = 0;
   int64_t num_under_way_ = 0;
   std::vector<NodeId> busy_;
-  // E-nodes of the states that actions have led to, of all trees: of growing to the limit, which
-  // takes long, and of the others. It must not take more than these.
+  // Total e-nodes of the states reached in all trees, by growing to the limit and by other actions.
+  // Growing takes long, so it is tried only while grown_ < stepped_, or when nothing else is left.
   int64_t grown_ = 0;
   int64_t stepped_ = 0;
 };

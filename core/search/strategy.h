@@ -1,6 +1,6 @@
 #pragma once
 
-// Strategy: how the e-graph is grown.
+// Strategy: an algorithm that decides how an e-graph is grown by rules.
 
 #include <cstdint>
 #include <functional>
@@ -21,97 +21,106 @@
 namespace quotient::search {
 
 struct Limits {
-  int64_t max_enodes = 50'000;  // within an iteration, too, but for the last match's own
+  // Also checked within an iteration, so that only the last matches applied may exceed it.
+  int64_t max_enodes = 50'000;
   int64_t max_iterations = 1'000;
-  int64_t max_matches_per_rule = 10'000;  // per iteration, before the scheduler bans the rule
-  // Steps of a strategy that tries one thing after the other.
+  // Per iteration; a rule with more matches is then banned for a while (backoff.h).
+  int64_t max_matches_per_rule = 10'000;
+  // Steps of a strategy that tries one thing after another.
   int64_t max_simulations = std::numeric_limits<int64_t>::max();
 };
 
-// What the cost of a state is made of, where that may become known better; else invalid.
+// Identifies a bill: what the cost of a state is made of, where measurements may still change that
+// cost. Invalid where costs are known for good.
 using BillId = StrongId<struct BillTag>;
 
-// What things cost, where more becomes known of it while a search goes on. One for all workspaces
-// of a search. Thread-safe.
+// The present costs, where measurements arrive while a search runs. One object serves all
+// workspaces of a search. Thread-safe.
 class Prices {
  public:
   virtual ~Prices() = default;
-  // Whether anything was learnt that prices do not show yet. Quick.
+  // Whether anything was learned that the present prices do not include. Quick.
   virtual bool HasNews() const = 0;
-  // Puts up new prices by what is known by now, without waiting for more. Until then all stay as
-  // they are, so that costs can be compared. Whether any has changed.
+  // Updates the prices by what is known now, without waiting for more. Between updates prices stay
+  // fixed, so that costs can be compared. Returns whether any price has changed.
   virtual bool Update() = 0;
-  // What a state comes to by the prices that are up, if it still is made of the same: no less than
-  // its cost. In which order it is summed up is left open: its last bits may differ from those of
-  // Workspace::Cost.
+  // The cost of a state with this bill at present prices. The state may by now have a cheaper
+  // graph, so this is an upper bound of its cost. The order of summation is unspecified: the last
+  // bits may differ from those of Workspace::Cost.
   virtual double CostOf(BillId bill) const = 0;
-  // Whether nothing more will become known of what the cheapest bill is made of. Quick.
+  // Whether nothing more will be learned about the items of the cheapest bill. Quick.
   virtual bool BestIsKnown() const = 0;
-  // Blocks until what was missing for that has arrived, or `stop`; prices stay as they are.
+  // Blocks until the missing costs of the cheapest bill have arrived, or until `stop`. Does not
+  // change prices.
   virtual void AwaitBest(const StopCondition& stop) = 0;
 };
 
-// What a search works on: an e-graph, the rules that may grow it, and what its states are worth.
-// One thread.
+// What a search works on: an e-graph, the rules that may grow it, and the cost of its states. One
+// thread.
 class Workspace {
  public:
   virtual ~Workspace() = default;
   virtual egraph::EGraph& graph() = 0;
   virtual std::span<const egraph::Rule* const> rules() const = 0;
 
-  // The graph grew, and is clean: before anybody acknowledges its changes.
+  // Called after the graph has grown. The graph is clean, and its changes have not been
+  // acknowledged.
   virtual void Follow() = 0;
-  // What a search brings down: the cost of the best that can be taken out of the clean graph, as
-  // far as it can be told quickly. A function of the state and of how it was come to; that of some
-  // graph in it if `stop` says so meanwhile.
+  // The cost that a search minimizes: that of the best graph in the clean e-graph, as far as it can
+  // be found quickly. It depends on the state and on the way it was reached. If `stop` fires
+  // meanwhile, it is the cost of some graph in the e-graph.
   virtual double Cost(const StopCondition& stop) = 0;
-  // What that was made of, as of the last call of Cost.
+  // The bill of the best graph, as of the last call of Cost.
   virtual BillId bill() const { return {}; }
-  // By which bills are valued; null if costs are known for good.
+  // Null if costs are known for good.
   virtual Prices* prices() { return nullptr; }
-  // The classes that this best one is made of, as of the last call of Cost.
+  // Visits the classes that the best graph is made of, as of the last call of Cost.
   virtual void ForEachBest(const std::function<void(egraph::ClassId)>& visit) = 0;
-  // Together with the graph's marks, which others set.
+  // Called together with the functions of these names of the e-graph, which the caller calls
+  // itself.
   virtual void Mark() = 0;
   virtual void Rollback() = 0;
   virtual void Forget() = 0;
 };
 
-// Another state was held to be the best.
+// A point of the search at which another state became the best.
 struct Improvement {
-  double seconds = 0;  // since the start
+  double seconds = 0;  // Since the start of the search.
   int64_t simulations = 0;
-  double cost = 0;  // of that state
+  double cost = 0;  // Cost of that state.
   BillId bill;
 };
 
 struct Outcome {
   StopReason reason = StopReason::kNone;
   int64_t iterations = 0;
-  // Matches that changed the graph, of what led to the final one.
+  // Number of matches that changed the graph, on the way to the final state.
   int64_t matches_applied = 0;
-  std::vector<int64_t> applied_by_rule;  // parallel to the rules
-  // From the state where it began on. All costs are by what was known when the outcome was made. So
-  // they fall, but where something was learnt of costs meanwhile: what was held to be the best
-  // before that may be dearer than what was left for it.
+  std::vector<int64_t> applied_by_rule;  // Parallel to the rules.
+  // The successive best states, beginning with the initial one. All costs are by what was known
+  // when the outcome was made. They decrease, unless costs were learned during the search: a state
+  // that was the best for a while may then be dearer than the one it replaced.
   std::vector<Improvement> improvements;
 
-  // Of strategies that try one thing after the other.
+  // For strategies that try one thing after another.
   int64_t simulations = 0;
-  int64_t states = 0;  // different ones that are remembered
+  // Number of different states remembered.
+  int64_t states = 0;
 
-  // What was taken over from a checkpoint. Figures and seconds above hold it, too.
+  // What was restored from a checkpoint. The counts and seconds above include it.
   struct Resumption {
-    int64_t times = 0;  // this search was resumed; 0: it was not
+    // How often this search was resumed.
+    int64_t times = 0;
     int64_t simulations = 0;
     double seconds = 0;
   };
   Resumption resumed;
-  std::string checkpoint_refused;  // why the one that there was is of no use
+  // Why a checkpoint could not be used; empty if it could, or if there was none.
+  std::string checkpoint_refused;
 };
 
-// Called now and then with a clean graph; by `saturate` after each iteration, and at once by a
-// search that goes on from a checkpoint.
+// Called now and then with a clean graph: by `saturate` after each iteration, and by a resumed
+// search also at its start.
 using ProgressHook = std::function<void(const egraph::EGraph& graph, const Outcome& so_far)>;
 
 struct Task {
@@ -119,14 +128,15 @@ struct Task {
   StopCondition stop;
   ProgressHook hook;
   uint64_t seed = 0;
-  // Threads that search. More than one need `make_workspace`: another workspace in the state in
-  // which the first one is. Thread-safe.
+  // Number of threads. More than one needs `make_workspace`, which makes another workspace in the
+  // initial state of the first, and which must be thread-safe.
   int workers = 1;
   std::function<absl::StatusOr<std::unique_ptr<Workspace>>()> make_workspace;
-  // Where a strategy that can be resumed (`mcts`) leaves checkpoints, and whether there is one to
-  // go on from. Null: nowhere. The time that was spent then is taken from what `stop` leaves.
+  // Where a resumable strategy (`mcts`) leaves checkpoints and looks for one to resume from. Null
+  // for none. A resumed search has less time by what was spent before.
   CheckpointSlot* checkpoint = nullptr;
-  // What has to be the same for that, apart from limits, seed, rules and state: versions, options.
+  // What else must be equal to resume a search, besides limits, seed, rules and initial state:
+  // versions, options.
   std::string context;
 };
 
@@ -134,17 +144,17 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual const char* name() const = 0;
-  // The extractor by which it wants states to be valued, where the workspace has a choice: see
-  // core/extract.
+  // The extractor that the strategy wants states to be valued by, where the workspace has a choice:
+  // see core/extract.
   virtual const char* extractor() const { return "dag"; }
-  // Grows a clean graph without marks by the rules until the task's end or until there is nothing
-  // left to do; blocking; leaves it clean, in the best state that was seen, or in the last one to
-  // which a strategy that does not go back has committed itself. Deterministic unless stopped by
-  // time, whatever the number of workers. Origins are index in the rules + 1.
+  // Grows a clean graph without marks until a limit is reached, the task's stop condition fires, or
+  // nothing is left to do. Blocks. Leaves the graph clean, in the best state seen or, for a
+  // strategy that does not go back, in the last state it committed to. Deterministic unless stopped
+  // by time, whatever the number of workers. Origins are the index in the rules + 1.
   virtual absl::StatusOr<Outcome> Run(Workspace& workspace, const Task& task) const = 0;
 };
 
-// One row per strategy. Null for an unknown name.
+// Null for an unknown name.
 const Strategy* FindStrategy(absl::string_view name);
 std::vector<std::string> StrategyNames();
 

@@ -1,5 +1,5 @@
-// A search tree as it is stored. What can be told from the rest is not: what is under way and how
-// much of it goes through an edge, the least cost of all.
+// How a search tree is stored. What follows from the stored fields is left out: which simulations
+// are under way, their counts on the edges, and the least cost of the tree.
 
 #include <algorithm>
 #include <limits>
@@ -14,11 +14,11 @@ namespace {
 
 constexpr uint64_t kMostVisits = 0x7fffffffu;
 constexpr uint64_t kMostNodes = 0x7fffffffu;
-// Fewest bytes of an edge, and of a node with its hash.
+// The least size of an edge, and of a node with its hash.
 constexpr size_t kEdgeBytes = 14;
 constexpr size_t kNodeBytes = 32;
 
-// One more than the number, zero for none.
+// Stored as the number plus one, with zero for an invalid id.
 void VisitId(FieldWriter& stream, const SearchTree::NodeId& id) {
   stream.Number(id.valid() ? uint64_t{id.value()} + 1 : 0, kMostNodes);
 }
@@ -28,7 +28,7 @@ void VisitId(FieldReader& stream, SearchTree::NodeId& id) {
   id = number == 0 ? SearchTree::NodeId() : SearchTree::NodeId(number - 1);
 }
 
-// Which loses nothing.
+// Stored as a double, which loses nothing.
 void VisitFloat(FieldWriter& stream, const float& value) { stream.Real(value, 0, 0); }
 void VisitFloat(FieldReader& stream, float& value) {
   double wide;
@@ -86,7 +86,8 @@ void SearchTree::Read(FieldReader& stream) {
   if (nodes_.empty() || !IndexWhatWasRead(hashes)) stream.Fail();
 }
 
-// Only what was opened has a hash; the root was.
+// False if what was read is inconsistent. Open nodes have a hash and others do not; the root is
+// open.
 bool SearchTree::IndexWhatWasRead(const std::vector<uint64_t>& hashes) {
   root_ = NodeId(0);
   node_of_state_.clear();

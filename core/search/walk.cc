@@ -9,10 +9,10 @@
 namespace quotient::search {
 namespace {
 
-// Of a rule's matches, the newest: so many are places to choose from.
+// Number of newest matches of a rule that are considered as places.
 constexpr size_t kLookedAt = 16;
-// From the start there is room for twice the e-nodes that there may be, or twice as many as these:
-// a table that grows after a mark does so again on each way that comes there.
+// Tables have room from the start for twice the node limit, or twice this number if that is less. A
+// table that grew after a mark would have to grow again on each path from there.
 constexpr int64_t kMostExpected = 1 << 14;
 
 }  // namespace
@@ -92,7 +92,8 @@ std::vector<int64_t> Walk::AppliedByRule() const {
   return sum;
 }
 
-// Under a mark of its own: what is found here must not change what the next step finds.
+// Searches under a mark of its own, so that the matches found here do not change what the next step
+// finds.
 template <typename Use>
 void Walk::WithMatches(size_t from_scratch, const StopCondition& stop, const Use& use) {
   Search(stop);
@@ -154,7 +155,7 @@ absl::Status Walk::Do(Action action, const StopCondition& stop) {
 
 absl::Status Walk::DoPlace(size_t rule, size_t index, const StopCondition& stop) {
   SearchFromScratch(rule, std::min(index + 1, most_matches()), stop);
-  // A path that came to the state another way may have fewer matches waiting.
+  // If the state was reached on another path, fewer matches may be waiting.
   if (index < rewriter_.num_waiting(rule)) {
     QUOTIENT_ASSIGN_OR_RETURN(const bool changed, rewriter_.ApplyWaiting(rule, index));
     steps_.back().applied_by_rule[rule] += changed;
@@ -186,18 +187,19 @@ absl::Status Walk::Grow(uint32_t percent, const StopCondition& stop) {
   return absl::OkStatus();
 }
 
-// What an action may take. What is found belongs to the state: it stays when what comes after is
-// undone.
+// Searches for the matches that an action may apply. They belong to the state: they stay when later
+// steps are undone.
 void Walk::Search(const StopCondition& stop) {
   bool& searched = steps_.empty() ? first_searched_ : steps_.back().searched;
   if (searched) return;
   rewriter_.Search(wanted_, stop);
   searched = !stop.ShouldStop();
-  // Actions are numbers of matches that wait: of fewer they would be others.
+  // An action is an index among the waiting matches. With fewer matches it would mean another
+  // match, so the state must not be reused.
   if (!searched && !steps_.empty()) steps_.back().cut_short = true;
 }
 
-// Only if the rule is one of those that search so.
+// Does nothing for rules that the matcher indexes.
 void Walk::SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop) {
   if (!rewriter_.searches_from_scratch(rule)) return;
   std::vector<size_t> of_rules(rewriter_.num_rules(), 0);
@@ -205,14 +207,15 @@ void Walk::SearchFromScratch(size_t rule, size_t wanted, const StopCondition& st
   rewriter_.Search(of_rules, stop);
 }
 
-// What is best is looked for again only where it may have changed.
+// The worth of the present state. If the last step changed nothing, it is that of the state before.
 Walk::Worth Walk::Value(bool changed, const StopCondition& stop) {
   std::optional<Worth>& worth = steps_.empty() ? first_worth_ : steps_.back().worth;
   if (!changed) worth = steps_.size() == 1 ? first_worth_ : steps_[steps_.size() - 2].worth;
   if (changed || !worth.has_value()) {
     const double cost = workspace_.Cost(stop);
     const Worth now = {cost, workspace_.bill()};
-    if (stop.ShouldStop()) return now;  // it may be worth more
+    // Incomplete: the true cost may be lower.
+    if (stop.ShouldStop()) return now;
     worth = now;
   }
   return *worth;
@@ -245,8 +248,8 @@ std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
   return actions;
 }
 
-// Of the newest matches those that rewrite a part of what is best there: GoTo has just asked. One
-// alone is what its rule does.
+// Adds up to kTaken of the newest matches of each rule, those that rewrite a part of the best graph
+// as of the last GoTo. A rule with a single match is skipped, since its kRule action does the same.
 void Walk::AddPlaces(Places places, std::vector<Action>& actions) {
   constexpr int kTaken = 4;
   in_best_.assign(graph_.class_bound(), false);

@@ -1,7 +1,8 @@
 #pragma once
 
-// Walk: a workspace on its way through the states of a search. Steps that lead to where it goes are
-// undone or done, what both ways have in common stays. One thread.
+// Walk: moves a workspace between the states of a search. To go to a state it undoes the steps that
+// are not on the path there and performs those that are missing; the steps that both paths begin
+// with stay. One thread.
 
 #include <compare>
 #include <cstdint>
@@ -17,30 +18,32 @@
 
 namespace quotient::search {
 
-// A step of a search, a function of the state in which it is taken.
+// A step of a search. What it does depends only on the state in which it is taken.
 struct Action {
   enum class Kind : uint8_t {
-    kPlace,  // one match of a rule: number `amount` of those that wait
-    kRule,   // all matches of a rule
-    kGrow,   // all rules, iteration by iteration, until there are `amount` percent as many e-nodes
+    // One match of a rule: that with index `amount` among those that wait.
+    kPlace,
+    kRule,  // All matches of a rule.
+    // All rules, iteration by iteration, until there are `amount` percent as many e-nodes.
+    kGrow,
   };
   static constexpr uint32_t kToTheLimit = 0xffffffffu;
 
   Kind kind = Kind::kRule;
-  uint16_t rule = 0;  // not of kGrow
+  uint16_t rule = 0;  // Unused by kGrow.
   uint32_t amount = 0;
   friend auto operator<=>(const Action&, const Action&) = default;
 };
 
-// Where a walk has come to.
+// What is known of the state that a walk is in.
 struct State {
   double cost = 0;
   BillId bill;
   int64_t enodes = 0;
-  bool changed = true;     // by the last action
-  bool saturated = false;  // no rule has anything left to do
-  bool full = false;       // there is no room for anything else
-  // Nothing leads on from here.
+  bool changed = true;     // Whether the last action changed anything.
+  bool saturated = false;  // No rule has a match left.
+  bool full = false;       // The node limit is reached.
+  // Whether there are no further actions.
   bool final() const { return saturated || full; }
 };
 
@@ -49,35 +52,38 @@ class Walk {
   // Borrows both. The workspace's graph is clean, without marks, and keeps its hash.
   Walk(Workspace* workspace, const Limits* limits);
 
-  // The state that the path leads to from where the walk began; if `stop` says so meanwhile, a
-  // state on the way. After an error the walk is at an end. Matches are only looked for in states
-  // on the way: it takes many times what applying one does, and most states lead nowhere.
+  // Goes to the state that the path leads to from the initial state and describes it. If `stop`
+  // fires meanwhile, goes to some state on the way. After an error the walk must not be used.
+  // Matches are searched for only in states from which a step is taken, since that takes many times
+  // longer than applying one, and most states have no successor.
   absl::StatusOr<State> GoTo(std::span<const Action> path, const StopCondition& stop);
-  // How many steps of the path lie behind it already.
+  // Number of steps of the path that the walk has already taken.
   size_t StepsTaken(std::span<const Action> path) const;
   const egraph::EGraph& graph() const { return graph_; }
-  // What GoTo said last.
+  // The result of the last GoTo.
   const State& here() const { return here_; }
-  // Of where it is: EGraph::state_hash, never 0.
+  // EGraph::state_hash of the present state, made nonzero.
   uint64_t Hash();
-  // What may change where it has just gone: growing, rules that have matches, and some places in
-  // what is best there. Nothing if that is final; some if `stop` says so meanwhile.
+  // Actions that may change the state that GoTo has just reached: growing, rules that have matches,
+  // and some single matches in the best graph. Empty if the state is final; incomplete if `stop`
+  // fires meanwhile.
   enum class Places { kOfIndexedRules, kOfAllRules };
   std::vector<Action> Actions(Places places, const StopCondition& stop);
-  // Whether it makes a difference which places. Other threads may ask, also while this one is on
-  // its way: only what the constructor made of the rules is looked at.
+  // Whether the two kinds of Places differ. Other threads may call this while the walk moves, since
+  // it only reads what the constructor set.
   bool HasRulesFromScratch() const;
-  // How many matches wait where it is, by rule: those that no kRule and no kGrow on the way has
-  // applied. Of rules that search from scratch `from_scratch` at most are looked for. Fewer if
-  // `stop` says so.
+  // By rule, how many matches wait in the present state: those not yet applied by a kRule or kGrow
+  // on the way. For rules that search from scratch, at most `from_scratch` are counted. Fewer if
+  // `stop` fires.
   std::vector<size_t> CountMatches(size_t from_scratch, const StopCondition& stop);
-  // Each of these matches by itself, up to the limits' matches per rule.
+  // A kPlace action for each of these matches, up to max_matches_per_rule for each rule.
   std::vector<Action> AllPlaces(const StopCondition& stop);
-  // How long it took to come from the beginning to where it is, when that was done.
+  // How long it took to get from the initial state to the present one, when the steps were
+  // performed.
   double seconds() const { return steps_.empty() ? 0 : steps_.back().seconds; }
-  // Stays there: the marks are gone.
+  // Makes the present state permanent by dropping the marks.
   void Settle();
-  // Matches that changed the graph on the way there, by rule.
+  // By rule, the number of matches on the way here that changed the graph.
   std::vector<int64_t> AppliedByRule() const;
 
  private:
@@ -88,10 +94,11 @@ class Walk {
   struct Step {
     Action action;
     bool cut_short = false;
-    bool searched = false;  // matches wait that an action may take
+    bool searched = false;  // Whether matches of the state it leads to have been searched for.
     bool saturated = false;
-    double seconds = 0;          // of this one and those before
-    std::optional<Worth> worth;  // of the state that it leads to, if anybody asked
+    double seconds = 0;  // Time of this step and those before.
+    // Worth of the state it leads to, once computed.
+    std::optional<Worth> worth;
     std::vector<int64_t> applied_by_rule;
   };
 
@@ -106,7 +113,7 @@ class Walk {
   void Back();
   Worth Value(bool changed, const StopCondition& stop);
   void AddPlaces(Places places, std::vector<Action>& actions);
-  // Calls use() while the matches wait that CountMatches counts.
+  // Calls use() while the matches that CountMatches counts are waiting.
   template <typename Use>
   void WithMatches(size_t from_scratch, const StopCondition& stop, const Use& use);
 
@@ -116,11 +123,12 @@ class Walk {
   Rewriter rewriter_;
   std::vector<Step> steps_;
   State here_;
-  std::optional<Worth> first_worth_;  // of where it began
+  std::optional<Worth> first_worth_;  // Worth of the initial state.
   bool begun_ = false;
-  bool first_searched_ = false;  // as Step::searched, of where it began
-  std::vector<size_t> wanted_;   // of the rules that need not search from scratch
-  std::vector<bool> in_best_;    // by ClassId: scratch
+  bool first_searched_ = false;  // Step::searched of the initial state.
+  // Matches wanted per rule; 0 for rules that search from scratch.
+  std::vector<size_t> wanted_;
+  std::vector<bool> in_best_;  // By ClassId; scratch space.
 };
 
 }  // namespace quotient::search
