@@ -32,7 +32,7 @@ struct Command {
   const char* name;
   const char* positional;            // As shown in the usage; empty if there is none.
   int positional_count;              // Exact number of positional arguments.
-  Completion completion;             // Of the positional argument.
+  Completion completion;             // Completion of the positional argument.
   std::vector<const char*> choices;  // Its values, if `completion` is kChoices.
   const char* summary;
   const char* description;  // Text of the help between usage and options.

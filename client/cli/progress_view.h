@@ -46,9 +46,9 @@ class ProgressView : public ProgressSink {
 
   absl::Mutex mutex_;
   bool line_open_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string phase_ ABSL_GUARDED_BY(mutex_);        // Of the last line, if not on a terminal.
-  int64_t printed_ns_ ABSL_GUARDED_BY(mutex_) = 0;   // Time of that line.
-  Progress last_ ABSL_GUARDED_BY(mutex_);            // The last report; no phase if there is none.
+  std::string phase_ ABSL_GUARDED_BY(mutex_);       // Phase of the last line, if not on a terminal.
+  int64_t printed_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // Time of that line.
+  Progress last_ ABSL_GUARDED_BY(mutex_);           // The last report; no phase if there is none.
   int64_t reported_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // Time of the last report.
 };
 

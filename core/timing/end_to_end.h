@@ -39,9 +39,9 @@ struct EndToEndOptions {
   // per turn.
   double warm_below_us = 50'000;
   double least_gain = 0.002;  // Candidates that are surely gaining less are dropped. Relative.
-  // Of the interval at each evaluation. There are up to six, counting the final one.
+  // Confidence level of each evaluation. There are up to six, counting the final one.
   double confidence = 0.99;
-  uint64_t seed = 1;  // Of the bootstrap.
+  uint64_t seed = 1;  // Seed of the bootstrap.
 };
 
 // Times of one run in microseconds.

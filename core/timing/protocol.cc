@@ -95,7 +95,7 @@ class Series {
   int max_rounds_ = 0;
   int rounds_ = 0;
   int improved_in_round_ = 0;
-  double minimum_ = 0;       // Of the clean samples; 0 if there is none yet.
+  double minimum_ = 0;       // Minimum of the clean samples; 0 if there is none yet.
   std::vector<double> all_;  // Microseconds per run, by sample.
   std::vector<double> clean_;
 };

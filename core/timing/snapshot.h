@@ -40,7 +40,7 @@ inline constexpr int64_t kMaxSnapshotBytes = int64_t{32} << 20;
 struct Snapshot {
   std::string device;  // The name that users give, such as "cpu".
   kernels::PartitionOptions partition;
-  std::string fingerprint;  // Of the device.
+  std::string fingerprint;  // Fingerprint of the device (kernels::DeviceFingerprint).
   int protocol = 0;
   int64_t recorded_unix_s = 0;
   std::string engine;

@@ -7,7 +7,7 @@
 //     |   \--cancel--+   |  \--cancel--> CANCELLING --any end--> CANCELLED
 //     |              v   |
 //     |        CANCELLED |
-//     +--lose, hand back-+      (lose on the last attempt: FAILED, POISONED)
+//     +--lose, hand back-+      (to FAILED if the job is lost in its last attempt)
 
 #include <optional>
 

@@ -36,7 +36,7 @@ struct PoolSettings {
 
 class WorkerPool : public jobs::JobObserver {
  public:
-  // All borrowed.
+  // The pool borrows all of these.
   struct Dependencies {
     jobs::Ledger* ledger;
     jobs::Dispatch* dispatch;
