@@ -47,13 +47,13 @@ fi
 cmake --build --preset release --target quotientd quotient make_network
 
 if [ -z "$model" ]; then
-  # With normalization behind each convolution, as frameworks export what they trained that way.
+  # With batch normalization after each convolution, as in models exported after training.
   model=$out/squeezenet.onnx
   "$bin/make_network" squeezenet --batch-norm -o "$model"
 fi
 optimized=$out/$(basename "$model" .onnx).optimized.onnx
 
-# The server's state lives for this run only; its log stays, for when something goes wrong.
+# The server's state is removed at the end. Its log is kept, in case something goes wrong.
 state=$(mktemp -d)
 server_log=$out/quotientd.log
 server=''
@@ -83,7 +83,7 @@ say 'starting the server'
   --port-file "$state/address" >"$server_log" 2>&1 &
 server=$!
 
-# The port file appears, complete, once the server accepts connections. A bound of 30 s.
+# The port file appears once the server accepts connections. Wait for it for up to 30 s.
 for _ in {1..600}; do
   if [ -s "$state/address" ] || ! kill -0 "$server" 2>/dev/null; then break; fi
   sleep 0.05

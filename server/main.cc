@@ -1,4 +1,4 @@
-// quotientd: makes the parts and connects them; see README.md for what each does.
+// quotientd: creates the parts of the server and connects them. README.md describes the parts.
 
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -52,7 +52,7 @@ namespace {
 constexpr int kExitUsage = 2;
 constexpr int64_t kUploadLifeMs = int64_t{24} * 3600 * 1000;
 
-// All that outlives a process, opened in the order in which the parts need each other.
+// Everything that outlives the process. Each store may use those before it.
 struct Stores {
   std::unique_ptr<store::DataDirectory> directory;
   std::unique_ptr<jobs::JobStore> jobs;
@@ -85,7 +85,7 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
   return stores;
 }
 
-// The queue and its two sides.
+// The job queue: the ledger, its observers, and admission and dispatch, which write to it.
 struct Queue {
   Queue(const config::ServerFlags& flags, const Stores& stores, ops::Metrics* metrics)
       : limits{.max_queued = static_cast<int>(flags.max_queued_jobs)},
@@ -111,7 +111,7 @@ struct Queue {
   jobs::Admission admission;
 };
 
-// The core, and the threads that run it.
+// The optimizer's core and the threads that run it.
 struct Workers {
   Workers(const config::ServerFlags& flags, const Stores& stores, Queue* queue,
           ops::Metrics* metrics)
@@ -128,7 +128,7 @@ struct Workers {
               .hub = &queue->hub,
               .runner = runner.get(),
               .clock = &Clock::System(),
-              // As if somebody else had asked for the end.
+              // Shuts the server down as if SIGTERM had been sent from outside.
               .on_failure = [] { kill(getpid(), SIGTERM); }}) {}
 
   optimize::Devices devices;
@@ -180,7 +180,7 @@ absl::StatusOr<std::unique_ptr<rpc::GrpcServer>> Listen(const config::ServerFlag
       std::move(interceptors));
 }
 
-// Null if no metrics are wanted.
+// Returns null if --metrics-listen is empty.
 absl::StatusOr<std::unique_ptr<ops::Exporter>> ExportMetrics(const config::ServerFlags& flags,
                                                              const Stores& stores, Queue* queue,
                                                              ops::Metrics* metrics) {
@@ -201,7 +201,7 @@ void LogFailure(const char* what, const absl::Status& status) {
   if (!status.ok()) Log().error("{}: {}", what, std::string(status.message()));
 }
 
-// What has to be done again and again.
+// Periodic tasks.
 std::vector<ops::Ticker::Task> Chores(Queue* queue, jobs::UploadStore* uploads,
                                       rpc::BlobService* blobs) {
   return {
@@ -218,7 +218,8 @@ std::vector<ops::Ticker::Task> Chores(Queue* queue, jobs::UploadStore* uploads,
   };
 }
 
-// The signals that end the process are blocked in all threads and fetched by WaitForSignal.
+// Blocks SIGTERM and SIGINT in all threads, so that WaitForSignal can receive them. Must be called
+// before any thread is started.
 sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -232,7 +233,7 @@ sigset_t BlockSignals() {
 void WaitForSignal(const sigset_t& signals) {
   int number = 0;
   sigwait(&signals, &number);
-  // A second signal kills: whoever sends it does not want to wait for the drain.
+  // A second signal kills the process: its sender does not want to wait for the drain.
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   Log().info("signal {}: draining", number);
 }
@@ -261,7 +262,7 @@ absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   ops::Metrics metrics;
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
   Queue queue(flags, stores, &metrics);
-  // The folder is ours alone, so whoever ran jobs before is dead.
+  // This process alone owns the data folder, so the workers of all earlier leases are dead.
   QUOTIENT_ASSIGN_OR_RETURN(const int recovered, queue.dispatch.RecoverAll());
   if (recovered > 0) Log().info("{} interrupted jobs taken up again", recovered);
   QUOTIENT_RETURN_IF_ERROR(queue.checkpoints.RemoveEnded().status());

@@ -1,4 +1,4 @@
-// quotient version, completion: the commands that speak of the program itself.
+// quotient version, completion: the commands about the program itself.
 
 #include <cstdio>
 #include <string>

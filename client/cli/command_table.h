@@ -1,7 +1,7 @@
 #pragma once
 
-// Every command of the program. Parsing, help and shell completion are drawn from this table and
-// that of options (option_table.h), and from nothing else.
+// The table of all commands. Parsing, help and shell completion are generated from this table and
+// the table of options (option_table.h) alone.
 
 #include <span>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace quotient::cli {
 
-// Bits, so that an option can name the commands that take it.
+// The commands as bits, so that an option can list the commands that accept it.
 enum CommandBit : unsigned {
   kOptimize = 1u << 0,
   kSubmit = 1u << 1,
@@ -24,18 +24,18 @@ enum CommandBit : unsigned {
   kSnapshot = 1u << 9,
 };
 
-// What a shell should offer for a value.
+// What a shell should offer as completions of a value.
 enum class Completion { kNothing, kFile, kModelFile, kChoices };
 
 struct Command {
   CommandBit bit;
   const char* name;
-  const char* positional;  // as shown in the usage; empty: none
-  int positional_count;    // exactly so many
-  Completion completion;   // of the positional
-  std::vector<const char*> choices;
+  const char* positional;            // As shown in the usage; empty if there is none.
+  int positional_count;              // Exact number of positional arguments.
+  Completion completion;             // Completion of the positional argument.
+  std::vector<const char*> choices;  // Its values, if `completion` is kChoices.
   const char* summary;
-  const char* description;  // paragraphs of the help
+  const char* description;  // Text of the help between usage and options.
   std::vector<const char*> examples;
 };
 
@@ -43,7 +43,7 @@ std::span<const Command> Commands();
 
 const Command* FindCommand(absl::string_view name);
 
-// Where commands look for a server if nothing says otherwise.
+// The default address of the server, and the environment variable that replaces it.
 inline constexpr char kDefaultServer[] = "127.0.0.1:7070";
 inline constexpr char kServerVariable[] = "QUOTIENT_SERVER";
 

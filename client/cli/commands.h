@@ -1,7 +1,7 @@
 #pragma once
 
-// The commands. Each prints its result on standard output and returns what the exit code is made
-// of; errors are printed by the caller.
+// The commands. Each prints its result to standard output and returns the status that determines
+// the exit code. Errors are printed by the caller.
 
 #include "absl/status/status.h"
 #include "client/cli/settings.h"

@@ -27,9 +27,9 @@ std::string CommandNames() {
   });
 }
 
-// --- bash: words, and a case for what stands before the cursor ---
+// --- bash: word lists, chosen by the command and the word before the cursor ---
 
-// The bash command that fills COMPREPLY for a value.
+// Returns the bash command whose output fills COMPREPLY for a value.
 std::string BashValue(Completion completion, const std::vector<const char*>& choices) {
   switch (completion) {
     case Completion::kFile:
@@ -44,7 +44,8 @@ std::string BashValue(Completion completion, const std::vector<const char*>& cho
   return ":";
 }
 
-// Of the options of one command: another may mean something else by the same word.
+// Completes the values of one command's options. Other commands may have options of the same name
+// with other values.
 std::string BashOptionValues(const Command& command) {
   std::string cases;
   for (const Option* option : OptionsOf(command)) {
@@ -149,7 +150,7 @@ std::string ZshScript() {
     }
     absl::StrAppend(&script, "      ;;\n");
   }
-  // From a folder of $fpath the file is read when completion is first asked for, and has to answer.
+  // A file in $fpath is only read when completion is first needed, and must then complete at once.
   absl::StrAppend(&script,
                   "  esac\n}\n"
                   "if [[ ${funcstack[1]} == _quotient ]]; then\n"
@@ -160,7 +161,7 @@ std::string ZshScript() {
   return script;
 }
 
-// --- fish: one line per word ---
+// --- fish: one line per command and option ---
 
 std::string FishQuoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");

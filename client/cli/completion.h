@@ -7,7 +7,7 @@
 
 namespace quotient::cli {
 
-// The completion script for "bash", "zsh" or "fish". OPTION_INVALID for another shell.
+// Returns the completion script for "bash", "zsh" or "fish", or OPTION_INVALID for another shell.
 absl::StatusOr<std::string> CompletionScript(absl::string_view shell);
 
 }  // namespace quotient::cli

@@ -14,7 +14,7 @@ absl::StatusOr<Settings> WithDeviceSnapshot(Settings settings) {
   const std::string& path = settings.device_snapshot;
   if (path.empty()) return settings;
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<os::MappedFile> file, client::MapTypedFile(path));
-  // Here the file still has a name; who gets its bytes knows no more than their digest.
+  // The file is checked here, where an error can name it: later code knows only the digest.
   QUOTIENT_RETURN_IF_ERROR(Annotate(timing::ParseSnapshot(file->bytes()).status(), path));
   settings.snapshot_bytes = std::string(file->bytes());
   settings.options.device = optimize::SnapshotDevice(settings.snapshot_bytes);

@@ -1,14 +1,15 @@
 #pragma once
 
-// The device that a file is a snapshot of: --device-snapshot.
+// The option --device-snapshot.
 
 #include "absl/status/statusor.h"
 #include "client/cli/settings.h"
 
 namespace quotient::cli {
 
-// The settings with that device in their options, and the file's bytes; as they are where no file
-// is named. OPTION_INVALID naming the file, and in it line and field, if it is no snapshot.
+// Reads the file named by --device-snapshot and adds its bytes and its device to the settings.
+// Returns the settings unchanged if no file is named. Returns OPTION_INVALID, naming the file, line
+// and field, if the file is not a snapshot.
 absl::StatusOr<Settings> WithDeviceSnapshot(Settings settings);
 
 }  // namespace quotient::cli

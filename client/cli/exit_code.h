@@ -4,16 +4,17 @@
 
 namespace quotient::cli {
 
-// What the program's exit code tells scripts.
+// Exit codes of the program, for scripts. Documented in client/README.md and in the help.
 enum ExitCode : int {
   kExitDone = 0,
   kExitUsage = 2,
   kExitModelRefused = 3,
   kExitServer = 4,
-  kExitNoResult = 5,  // deadline or cancellation
+  kExitNoResult = 5,  // Deadline or cancellation.
 };
 
-// The only place that decides: by the reason that a status carries, else by its code.
+// Returns the exit code for a status, by its reason if it has one, else by its code. Exit codes of
+// failed commands are decided only here.
 ExitCode ExitCodeOf(const absl::Status& status);
 
 }  // namespace quotient::cli

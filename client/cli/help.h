@@ -6,10 +6,10 @@
 
 namespace quotient::cli {
 
-// The list of commands.
+// Returns the help of the program, which lists the commands.
 std::string GeneralHelp();
 
-// Usage, description, options and examples of one command.
+// Returns usage, description, options and examples of one command.
 std::string CommandHelp(const Command& command);
 
 }  // namespace quotient::cli

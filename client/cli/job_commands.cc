@@ -1,4 +1,4 @@
-// quotient submit, watch, result, cancel, jobs: the commands that speak of jobs.
+// quotient submit, watch, result, cancel, jobs: the commands about jobs on a server.
 
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ namespace {
 
 constexpr int64_t kMaxLimit = 1'000'000;
 
-// One line of JSON; field names as in the .proto files.
+// Prints a message as one line of JSON, with field names as in the .proto files.
 void PrintJson(const google::protobuf::Message& message) {
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
@@ -40,7 +40,7 @@ void PrintJson(const google::protobuf::Message& message) {
   }
 }
 
-// "42s", "3m", "5h", "2d"
+// Returns the time since `time`, such as "42s", "3m", "5h" or "2d".
 std::string Age(const google::protobuf::Timestamp& time) {
   const int64_t seconds = std::max<int64_t>(0, Clock::System().UnixMs() / 1000 - time.seconds());
   if (seconds < 120) return absl::StrCat(seconds, "s");
@@ -64,11 +64,12 @@ absl::StatusOr<v1::JobState> ParseState(const std::string& name) {
   return MakeError(Reason::kOptionInvalid, absl::StrCat("--state: no state '", Escaped(name), "'"));
 }
 
-// The data of the model that was submitted, from the server. Borrows the client.
+// Returns the external data of the job's original model, to be fetched from the server. Borrows
+// `blobs`.
 absl::StatusOr<OriginalData> DataOf(const v1::Job& job, client::BlobClient* blobs) {
   OriginalData data;
   for (const v1::ModelManifest::ExternalFile& file : job.model().external_files()) {
-    // A server could answer anything; what it names is written below the model or not at all.
+    // The server is not trusted: its names must not lead out of the output folder.
     QUOTIENT_RETURN_IF_ERROR(onnx::CheckExternalLocation(file.location(), job.name(), {}));
     QUOTIENT_ASSIGN_OR_RETURN(const BlobId id, wire::FromProto(file.blob()));
     data.files[file.location()] = [blobs, id](ResultSource::Sink sink) {

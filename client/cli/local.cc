@@ -29,7 +29,8 @@ class LocalResult : public ResultSource {
   const optimize::Result result_;
 };
 
-// "$XDG_CACHE_HOME/quotient", by default "~/.cache/quotient"; empty if there is no home.
+// Returns "$XDG_CACHE_HOME/quotient" or, if that is not set, "~/.cache/quotient"; empty if there
+// is no home folder either.
 std::string CacheFolder() {
   if (const char* cache = getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
     return absl::StrCat(cache, "/quotient");
@@ -38,7 +39,8 @@ std::string CacheFolder() {
   return home == nullptr ? "" : absl::StrCat(home, "/.cache/quotient");
 }
 
-// Timings only save time: without a place to keep them the work goes on.
+// Returns the kept timings, or an empty store in memory if they cannot be opened: they only save
+// time.
 std::unique_ptr<timing::TimingStore> OpenTimings() {
   absl::StatusOr<std::unique_ptr<timing::TimingStore>> kept = OpenKeptTimings();
   if (kept.ok()) return *std::move(kept);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Work in this process, without a server.
+// Optimizes and inspects models in this process, without a server.
 
 #include <memory>
 #include <string>
@@ -15,13 +15,15 @@
 
 namespace quotient::cli {
 
-// Blocks. Kernel timings and what is compiled for GPUs are kept in the user's cache folder.
+// Optimizes a model; blocks. Keeps kernel timings and code compiled for GPUs in the user's cache
+// folder.
 absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::LocalModel& model,
                                                               const Settings& settings,
                                                               client::Interrupt* interrupt,
                                                               ProgressSink* progress);
 
-// The timings that are kept there. Errors: NOT_FOUND without a home folder, STORAGE_DOWN.
+// Opens the timings in the cache folder. Errors: NOT_FOUND if the user has no home folder,
+// STORAGE_DOWN.
 absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings();
 
 absl::StatusOr<std::string> InspectLocally(const client::LocalModel& model);

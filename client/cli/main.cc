@@ -1,4 +1,4 @@
-// quotient: reads the command line, runs one command, makes the exit code.
+// quotient: parses the command line, runs one command, and returns the exit code.
 
 #include <pthread.h>
 #include <signal.h>
@@ -51,9 +51,9 @@ Run RunOf(CommandBit command) {
   return nullptr;
 }
 
-// Turns SIGINT and SIGTERM into an interrupt; the third one kills. The second does not: timeout(1)
-// signals a process and then its group, so that one request arrives twice. Blocks the signals in
-// the calling thread and in all that it starts.
+// Triggers the interrupt on the first SIGINT or SIGTERM. The third signal kills the process. The
+// second does nothing, because timeout(1) signals the process and then its group, so that one
+// request arrives twice. Blocks the signals in the calling thread and in all threads it starts.
 class SignalThread {
  public:
   explicit SignalThread(client::Interrupt* interrupt) {

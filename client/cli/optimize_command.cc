@@ -1,4 +1,4 @@
-// quotient optimize, inspect: the commands that work here or on a server.
+// quotient optimize, inspect: the commands that run in this process or on a server.
 
 #include <unistd.h>
 
@@ -20,7 +20,7 @@
 namespace quotient::cli {
 namespace {
 
-// Borrows the model.
+// Returns the model's external data. Borrows the model.
 OriginalData DataOf(const client::LocalModel& model) {
   OriginalData data{.folder = model.folder(), .name = model.name()};
   for (const auto& [location, file] : model.external()) {
@@ -29,7 +29,7 @@ OriginalData DataOf(const client::LocalModel& model) {
   return data;
 }
 
-// With an interrupt of its own: the user's has gone off already.
+// Withdraws the submission. Uses an interrupt of its own, since the user's was triggered already.
 absl::Status Withdraw(const Settings& settings, const Submitted& submitted) {
   client::Interrupt interrupt;
   Settings quick = settings;

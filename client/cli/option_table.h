@@ -1,6 +1,6 @@
 #pragma once
 
-// Every option of the program, and the commands that take it (command_table.h).
+// The table of all options, with the commands (command_table.h) that accept them.
 
 #include <span>
 #include <vector>
@@ -13,10 +13,10 @@
 namespace quotient::cli {
 
 struct Option {
-  const char* name;   // without the dashes
-  char short_name;    // 0: none
-  const char* value;  // what stands for the value in the help; nullptr: a switch
-  unsigned commands;  // CommandBits that take it
+  const char* name;   // Without the dashes.
+  char short_name;    // 0 if there is none.
+  const char* value;  // Placeholder for the value in the help; nullptr for switches.
+  unsigned commands;  // CommandBits of the commands that accept it.
   bool repeatable;
   Completion completion;
   std::vector<const char*> choices;

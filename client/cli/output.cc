@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<os::AtomicFile>> Create(const std::string& path) 
   return file;
 }
 
-// Two outputs of one name: the second would take the place of the first.
+// Returns an error if two outputs have the same name, since the second would replace the first.
 absl::Status CheckDistinct(std::vector<std::string> paths) {
   std::erase(paths, "");
   std::ranges::sort(paths);
@@ -39,13 +39,13 @@ absl::Status AppendAndSeal(const std::string& bytes, os::AtomicFile& file) {
   return file.Seal();
 }
 
-// A server could answer anything; what it names is written next to the model or not at all.
+// Whether a name from the server, which is not trusted, is a file name without folders.
 bool IsPlainName(absl::string_view name) {
   return !name.empty() && name != "." && name != ".." && !absl::StrContains(name, '/') &&
          !absl::StrContains(name, '\0');
 }
 
-// Links among the folders could lead anywhere.
+// Whether `inner` is inside `folder` after links are resolved.
 bool StaysInside(const std::string& folder, const std::string& inner) {
   std::error_code failure;
   const std::filesystem::path outside = std::filesystem::weakly_canonical(folder, failure);
@@ -77,7 +77,8 @@ absl::Status Output::WriteData(ResultSource& source, const OriginalData& origina
     return MakeError(Reason::kInternal,
                      absl::StrCat("the result's data file is called '", Escaped(location), "'"));
   }
-  // Named after the output, it is what an earlier run left; unless the input still needs it.
+  // A file named after the output comes from an earlier run and may be replaced, unless the input
+  // model needs it.
   const bool needed = original.files.contains(location) &&
                       original.name != os::BaseName(model_path_) &&
                       os::SameFile(os::DirectoryOf(model_path_), original.folder);
@@ -95,8 +96,8 @@ absl::Status Output::CopyData(const OriginalData& original) {
   return absl::OkStatus();
 }
 
-// The model says what its data files are called, not the user: what has such a name already, as the
-// weights of another model, stays.
+// The model and not the user chose the names of its data files. An existing file with such a name,
+// such as the weights of another model, is therefore not replaced.
 absl::Status Output::WriteBeside(const std::string& location, bool may_replace,
                                  const Reader& read) {
   const std::string folder = os::DirectoryOf(model_path_);
@@ -144,7 +145,7 @@ absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
   return absl::OkStatus();
 }
 
-// The model comes last: whoever sees it finds its weights.
+// The model is renamed last, so that its weights exist when it appears.
 absl::Status Output::Commit() {
   std::vector<os::AtomicFile*> files = {report_.get(), html_.get()};
   for (const auto& file : data_) files.push_back(file.get());

@@ -1,7 +1,7 @@
 #pragma once
 
-// The files a command was asked to write. They are opened before any work begins, so that a wrong
-// path is a mistake on the command line and not an hour lost; they appear only when all are whole.
+// The output files of a command. They are created under temporary names before any work begins, so
+// that a wrong path is reported at once. They get their final names only when all are complete.
 
 #include <functional>
 #include <map>
@@ -17,10 +17,10 @@
 
 namespace quotient::cli {
 
-// The name that a result's external data gets: that of the model and ".data".
+// Returns the name of a result's external data file: the model's file name and ".data".
 std::string ExternalLocation(const std::string& output);
 
-// Where the bytes of a result come from: this process or a server.
+// The bytes of a result, which are in this process or on a server.
 class ResultSource {
  public:
   using Sink = absl::FunctionRef<absl::Status(absl::string_view)>;
@@ -28,24 +28,24 @@ class ResultSource {
   virtual ~ResultSource() = default;
   virtual absl::Status Model(Sink sink) = 0;
   virtual absl::Status ExternalData(Sink sink) = 0;
-  // Empty: the weights are inside the model.
+  // Empty if the weights are inside the model.
   virtual std::string external_location() const = 0;
   virtual absl::StatusOr<std::string> ReportJson() = 0;
   virtual absl::StatusOr<std::string> ReportHtml() = 0;
 };
 
-// The external data of the original, which a result that is the original byte for byte needs beside
-// it, under the names that the model uses.
+// The external data of the original model. If the result equals the original byte for byte, it
+// needs these files in its own folder, under the names that the model uses.
 struct OriginalData {
-  std::string folder;  // where the files lie already; empty: they have to be fetched
-  std::string name;    // of the model, in that folder
-  // By location; relative and not climbing.
+  std::string folder;  // The folder of the original; empty if its files have to be fetched.
+  std::string name;    // File name of the original in that folder.
+  // By location. Locations are relative and contain no "..".
   std::map<std::string, std::function<absl::Status(ResultSource::Sink)>> files;
 };
 
 class Output {
  public:
-  // OPTION_INVALID if one of the files asked for cannot be made, or is asked for twice.
+  // Creates the files. Returns OPTION_INVALID if one cannot be created, or is named twice.
   static absl::StatusOr<Output> Prepare(const Settings& settings);
 
   // Writes all files, the model last, and prints the report.
@@ -56,7 +56,7 @@ class Output {
   absl::Status CopyData(const OriginalData& original);
   using Reader = std::function<absl::Status(ResultSource::Sink)>;
   absl::Status WriteBeside(const std::string& location, bool may_replace, const Reader& read);
-  // All bytes are on the disk: gives all files their names.
+  // Gives all files their final names, when the bytes of all are on disk.
   absl::Status Commit();
 
   std::string model_path_;

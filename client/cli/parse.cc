@@ -20,7 +20,7 @@ absl::Status Invalid(absl::string_view message) {
   return MakeError(Reason::kOptionInvalid, message);
 }
 
-// The option an argument names, without its value.
+// Returns the option named by `argument`, which must not include a value, or null.
 const Option* FindOption(const Command& command, absl::string_view argument) {
   for (const Option& option : Options()) {
     if ((option.commands & command.bit) == 0) continue;
@@ -100,7 +100,7 @@ class Parser {
     return settings_.options.Validate();
   }
 
-  // What is read beside the model must not be written over.
+  // Returns an error if an output file is also an input file other than the model.
   absl::Status CheckInputsStay() const {
     const std::pair<absl::string_view, const std::string*> inputs[] = {
         {"--device-snapshot", &settings_.device_snapshot}, {"--timings", &settings_.timings}};

@@ -8,8 +8,9 @@
 
 namespace quotient::cli {
 
-// Reads what follows the command's name: "--name value", "--name=value", "-o value", positionals in
-// between, "--" before positionals that begin with a dash. OPTION_INVALID naming the argument.
+// Parses the arguments after the command's name: "--name value", "--name=value", "-o value", and
+// positional arguments anywhere; after "--" all arguments are positional. Returns OPTION_INVALID,
+// naming the argument, if one is wrong.
 absl::StatusOr<Settings> ParseArguments(const Command& command,
                                         std::span<const char* const> arguments);
 

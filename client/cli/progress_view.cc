@@ -10,7 +10,8 @@
 namespace quotient::cli {
 namespace {
 
-// Terminals are hardly ever narrower, and a line that wraps cannot be taken back.
+// Longer lines are cut: few terminals are narrower than 80 columns, and a wrapped line cannot be
+// erased.
 constexpr size_t kLiveColumns = 79;
 
 std::string GainText(const Progress& progress) {
@@ -47,7 +48,7 @@ void ProgressView::Tick() {
 void ProgressView::ShowLocked(const Progress& progress) {
   const std::string line = ProgressLine(progress);
   if (live_) {
-    // Return to the line's start, write, erase what is left of the line before.
+    // Returns to the start of the line, writes it, and erases the rest of the previous one.
     std::fprintf(out_, "\r%s\x1b[K", line.substr(0, kLiveColumns).c_str());
     line_open_ = true;
   } else if (progress.phase != phase_ ||

@@ -1,6 +1,6 @@
 #pragma once
 
-// Progress on standard error: one line that changes on a terminal, now and then a line elsewhere.
+// Shows progress: one changing line on a terminal, a line every few seconds elsewhere.
 
 #include <cstdio>
 #include <string>
@@ -13,30 +13,31 @@
 
 namespace quotient::cli {
 
-// "search      3.2 s   812.4 us, -18.3 %   14231 e-nodes   rule 7 of 40"
+// Returns text such as "search      3.2 s   14231 e-nodes   gain by e-nodes 18.3 %   rule 7 of 40".
 std::string ProgressLine(const Progress& progress);
 
-// Thread-safe; a ProgressSink, so that a local run can report to it directly.
+// Thread-safe. It is a ProgressSink, so that a local run can report to it directly.
 class ProgressView : public ProgressSink {
  public:
-  // `live`: `out` is a terminal. Borrows both.
+  // `live` says whether `out` is a terminal. Borrows `out` and `clock`.
   ProgressView(std::FILE* out, bool live, const Clock* clock)
       : out_(out), live_(live), clock_(*clock) {}
   ~ProgressView() override { Clear(); }
 
   void Report(const Progress& progress) override;
-  // Time went by and there was nothing to report: as before, only later.
+  // Shows the last report again with the time that has passed since.
   void Tick();
-  // A line that stays.
+  // Prints a line that stays.
   void Note(const std::string& line);
-  // Removes the changing line, before something else is printed. It comes back with a report.
+  // Removes the changing line, so that something else can be printed. The next report shows it
+  // again.
   void Clear();
 
  private:
   void ShowLocked(const Progress& progress) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ClearLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Elsewhere than on a terminal, lines within a phase are this far apart.
+  // Least time between two lines of the same phase, if not on a terminal.
   static constexpr double kPlainIntervalSeconds = 5;
 
   std::FILE* const out_;
@@ -45,14 +46,14 @@ class ProgressView : public ProgressSink {
 
   absl::Mutex mutex_;
   bool line_open_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string phase_ ABSL_GUARDED_BY(mutex_);       // of the last line that was printed to stay
-  int64_t printed_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // when that was
-  Progress last_ ABSL_GUARDED_BY(mutex_);           // reported; without a phase: nothing
-  int64_t reported_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string phase_ ABSL_GUARDED_BY(mutex_);       // Phase of the last line, if not on a terminal.
+  int64_t printed_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // Time of that line.
+  Progress last_ ABSL_GUARDED_BY(mutex_);           // The last report; no phase if there is none.
+  int64_t reported_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // Time of the last report.
 };
 
-// Lets a view tick once a second for as long as it lives: some steps of a run take long and report
-// nothing. For a run in this process; what a job on a server does meanwhile, only the server knows.
+// Calls a view's Tick once a second, since some steps of a run take long and report nothing. Only
+// for runs in this process: a job on a server may not be running while it reports nothing.
 class Heartbeat {
  public:
   // Borrows the view.
@@ -64,7 +65,7 @@ class Heartbeat {
 
   absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // Declared last: uses the members above.
 };
 
 }  // namespace quotient::cli

@@ -71,7 +71,8 @@ Progress FromProto(const v1::Progress& message) {
           .detail = message.detail()};
 }
 
-// A snapshot tells a state whose cause is not told; `shown` is the state that was shown last.
+// Shows an event. A snapshot's state is shown only if it differs from `shown`, the state shown
+// last, since a snapshot does not say why the state changed.
 void ShowEvent(const v1::WatchJobResponse& event, v1::JobState* shown, ProgressView* view) {
   if (event.has_progress()) view->Report(FromProto(event.progress()));
   if (event.has_snapshot() && event.snapshot().state() != *shown) {

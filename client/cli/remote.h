@@ -1,6 +1,6 @@
 #pragma once
 
-// Work on a server: what several commands need for it.
+// Functions for work on a server, shared by several commands.
 
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ struct Remote {
   std::unique_ptr<client::JobClient> jobs;
 };
 
-// To --server, $QUOTIENT_SERVER or the default.
+// Connects to --server, $QUOTIENT_SERVER or the default address.
 absl::StatusOr<Remote> Connect(const Settings& settings, client::Interrupt* interrupt);
 
 absl::StatusOr<v1::ModelManifest> UploadModel(const client::LocalModel& model, Remote& remote);
@@ -37,13 +37,13 @@ struct Submitted {
 absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Settings& settings,
                                       Remote& remote);
 
-// Follows the job to its end, showing progress. The job's own failure is not a failure here.
+// Watches the job until it ends and shows its progress. Returns OK for a failed job, too.
 absl::StatusOr<v1::Job> WatchJob(const std::string& name, Remote& remote, ProgressView* view);
 
-// OK for a job that succeeded; else its error, CANCELLED, or JOB_NOT_FINISHED.
+// Returns OK for a job that succeeded; else its error, CANCELLED, or JOB_NOT_FINISHED.
 absl::Status OutcomeOf(const v1::Job& job);
 
-// The result of a job that succeeded. Borrows both.
+// Returns the result of a job that succeeded. Borrows both.
 std::unique_ptr<ResultSource> NewRemoteResult(const v1::JobResult* result,
                                               client::BlobClient* blobs);
 

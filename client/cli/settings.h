@@ -1,6 +1,6 @@
 #pragma once
 
-// What a command line says, once parsed.
+// The parsed command line.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ struct Settings {
   std::vector<std::string> positional;
   bool help = false;
 
-  std::string server;  // empty: $QUOTIENT_SERVER or the default
+  std::string server;  // If empty, $QUOTIENT_SERVER or the default address is used.
   bool local = false;
   double patience_seconds = 60;
 
@@ -24,9 +24,9 @@ struct Settings {
   bool json = false;
 
   optimize::Options options;
-  std::string device_snapshot;  // a file; empty: the device of the options
-  std::string snapshot_bytes;   // of that file, once it is read
-  std::string timings;          // a file; empty: where --local keeps them
+  std::string device_snapshot;  // Path of a file; if empty, the options name the device.
+  std::string snapshot_bytes;   // Content of that file, once it is read.
+  std::string timings;          // Path of a file; if empty, the timings that --local keeps.
   bool no_cache = false;
 
   std::string state;

@@ -1,4 +1,4 @@
-// quotient snapshot: what has been measured of a device here, as a file.
+// quotient snapshot: writes the kernel timings of a device to a file.
 
 #include <cstdio>
 #include <memory>
@@ -23,7 +23,7 @@
 namespace quotient::cli {
 namespace {
 
-// Kernels of a snapshot, by what is known of them.
+// Numbers of kernels of a snapshot, by their states.
 struct Counts {
   int64_t ok = 0;
   int64_t noisy = 0;
@@ -43,7 +43,7 @@ Counts CountKernels(const timing::Snapshot& snapshot) {
         ++counts.noisy;
         break;
       case timing::TimingState::kUnsupported:
-      case timing::TimingState::kFailed:  // not in snapshots
+      case timing::TimingState::kFailed:  // Does not occur in snapshots.
         ++counts.unsupported;
         break;
     }
@@ -53,7 +53,7 @@ Counts CountKernels(const timing::Snapshot& snapshot) {
 
 absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenTimings(const std::string& path) {
   if (path.empty()) return OpenKeptTimings();
-  // A store is made where there is none, which is not what somebody means who types its name.
+  // OpenFileStore creates a missing file, but a path that the user has typed must exist.
   QUOTIENT_RETURN_IF_ERROR(client::MapTypedFile(path).status());
   auto timings = timing::OpenFileStore(path);
   if (!timings.ok()) return MakeError(Reason::kOptionInvalid, timings.status().message());
@@ -108,7 +108,7 @@ absl::Status RunSnapshot(const Settings& settings, client::Interrupt* /*interrup
   if (!file.ok()) return MakeError(Reason::kOptionInvalid, file.status().message());
   QUOTIENT_ASSIGN_OR_RETURN(const timing::Snapshot snapshot, Record(settings));
   const std::string text = ToText(snapshot);
-  // A file of timings is data, too: what is written can be read.
+  // The timings come from a file that could contain anything: check that the text can be read back.
   QUOTIENT_RETURN_IF_ERROR(
       Annotate(timing::ParseSnapshot(text).status(), "the timings make no snapshot"));
   QUOTIENT_RETURN_IF_ERROR((*file)->Append(text));

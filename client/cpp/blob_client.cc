@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kChunkBytes = int64_t{1} << 20;
 
-// A server could answer anything; what makes no sense must not crash or stall us.
+// The server is not trusted: an impossible offset must not crash the client or make it loop.
 absl::Status CheckOffset(int64_t offset, absl::string_view bytes) {
   if (offset >= 0 && offset <= static_cast<int64_t>(bytes.size())) return absl::OkStatus();
   return MakeError(Reason::kInternal, absl::StrCat("the server says that it has ", offset, " of ",
@@ -32,9 +32,9 @@ int64_t ChunkBytes(const v1::Capabilities& capabilities) {
 
 }  // namespace
 
-// What is known of an upload from one attempt to the next.
+// State of an upload that is kept from one attempt to the next.
 struct BlobClient::UploadAttempt {
-  std::string upload_id;  // empty: not started
+  std::string upload_id;  // Empty if the upload was not started.
   int64_t offset = 0;
   bool done = false;
 };
@@ -48,7 +48,7 @@ absl::Status BlobClient::Upload(const BlobId& id, absl::string_view bytes) {
     status = TryUpload(id, bytes, &attempt);
     if (attempt.offset > before) retry.Progressed();
     if (absl::IsNotFound(status) || GetReason(status) == Reason::kUploadOffset) {
-      // The server has lost or moved the upload meanwhile; ask it again.
+      // The server has lost the upload, or its offset has changed. The next attempt asks for both.
       if (absl::IsNotFound(status)) attempt = {};
       status = absl::UnavailableError(status.message());
     }

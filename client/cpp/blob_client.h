@@ -1,6 +1,7 @@
 #pragma once
 
-// Bytes to and from a server: resumed where they stopped, checked by digest.
+// Uploads blobs to a server and downloads them. Transfers are resumed after an interruption and
+// checked by digest.
 
 #include <memory>
 
@@ -20,11 +21,12 @@ class BlobClient {
   explicit BlobClient(const Connection* connection)
       : connection_(*connection), stub_(v1::BlobService::NewStub(connection->channel())) {}
 
-  // Does nothing if the server has the blob. `id` must be that of `bytes`.
+  // Uploads a blob, unless the server has it already. `id` must be the id of `bytes`.
   absl::Status Upload(const BlobId& id, absl::string_view bytes);
 
-  // Hands the blob's bytes to `sink` in order. BLOB_CORRUPT if they turn out not to be the blob's,
-  // after the sink has seen them.
+  // Passes the bytes of the blob to `sink` in order. Returns BLOB_CORRUPT if they do not have the
+  // digest, which is known only after the sink has received them. An error of `sink` ends the
+  // download and is returned.
   absl::Status Download(const BlobId& id, absl::FunctionRef<absl::Status(absl::string_view)> sink);
 
  private:

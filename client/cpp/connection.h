@@ -1,7 +1,7 @@
 #pragma once
 
-// A connection to a server, and the way every unary call goes: with a deadline, repeated while the
-// server is away, ended by the interrupt.
+// A connection to a server. Every unary call has a deadline, is repeated while the server is
+// unavailable, and is ended by the interrupt.
 
 #include <grpcpp/grpcpp.h>
 
@@ -23,7 +23,7 @@ namespace quotient::client {
 
 struct ConnectionOptions {
   std::string address;  // "HOST:PORT"
-  // How long to keep trying to reach a server that was there before.
+  // How long to keep retrying when a server that was reached before is unavailable.
   absl::Duration patience = absl::Seconds(60);
   // The same for the first contact, when there may be no server at all.
   absl::Duration first_patience = absl::Seconds(10);
@@ -32,7 +32,8 @@ struct ConnectionOptions {
 // Thread-safe.
 class Connection {
  public:
-  // Asks the server for its capabilities. UNAVAILABLE if there is none. Borrows the interrupt.
+  // Connects and asks the server for its capabilities. Returns UNAVAILABLE if no server answers.
+  // Borrows the interrupt.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const ConnectionOptions& options,
                                                           Interrupt* interrupt);
 
@@ -41,13 +42,14 @@ class Connection {
   Interrupt& interrupt() const { return interrupt_; }
   Retry NewRetry() const { return Retry(options_.patience, &interrupt_); }
 
-  // call(&context, request, &response) on a stub.
+  // Makes a unary call. `call(&context, request, &response)` must call a method of a stub.
   template <typename Response, typename Request, typename Call>
   absl::StatusOr<Response> Unary(const Request& request, Call call) const {
     return Repeat<Response>(NewRetry(), request, call);
   }
 
-  // `status` with the server's address before its message.
+  // Adds the server's address to the message of an UNAVAILABLE error. After the interrupt, returns
+  // CANCELLED for any error.
   absl::Status Annotated(const absl::Status& status) const;
 
  private:

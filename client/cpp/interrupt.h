@@ -1,7 +1,7 @@
 #pragma once
 
-// Somebody wants everything to end: Ctrl-C for one. Waits end at once and calls in progress are
-// cancelled.
+// A request to end all work, for instance by Ctrl-C. It ends waits at once and cancels calls in
+// progress.
 
 #include <functional>
 #include <list>
@@ -12,16 +12,17 @@
 
 namespace quotient::client {
 
-// Thread-safe. Goes off once.
+// Thread-safe. Can be triggered once.
 class Interrupt {
  public:
   void Trigger() ABSL_LOCKS_EXCLUDED(mutex_);
   bool triggered() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // True if it has gone off by then.
+  // Waits until the interrupt is triggered, or `duration` has passed. Returns whether it is
+  // triggered.
   bool WaitFor(absl::Duration duration) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Calls `action` when the interrupt goes off, at once if it has already, and never after this
-  // object is gone.
+  // Calls `action` when the interrupt is triggered, or at once if it already was. Does not call it
+  // after the destruction of this object. `action` must not use the interrupt, whose mutex is held.
   class Handler {
    public:
     Handler(Interrupt* interrupt, std::function<void()> action);

@@ -87,7 +87,8 @@ absl::Status JobClient::ReadStream(const std::string& name, OnEvent on_event, Re
   while (reader->Read(&response)) {
     retry->Progressed();
     if (response.has_snapshot()) {
-      // Transitions we have missed come after the snapshot: do not skip them when attaching again.
+      // After reconnecting, missed transitions follow the snapshot. The sequence stays at the last
+      // one received, so that they are not skipped if the stream is lost again.
       const int64_t seen = request.has_from_sequence() ? job->sequence() : 0;
       *job = response.snapshot();
       if (seen > 0 && !IsTerminal(job->state())) job->set_sequence(seen);

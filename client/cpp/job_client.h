@@ -1,6 +1,6 @@
 #pragma once
 
-// Jobs on a server.
+// Calls for jobs and models on a server.
 
 #include <memory>
 #include <string>
@@ -25,20 +25,22 @@ class JobClient {
         stub_(v1::OptimizerService::NewStub(connection->channel())),
         models_(v1::ModelService::NewStub(connection->channel())) {}
 
-  // The request needs a request id, so that repeating it is safe.
+  // Submits a job. The request must have a request id, so that it can be repeated safely.
   absl::StatusOr<v1::SubmitJobResponse> Submit(const v1::SubmitJobRequest& request);
   absl::StatusOr<v1::Job> Get(const std::string& name);
   absl::StatusOr<v1::Job> Cancel(const std::string& name, const std::string& request_id);
-  // The newest jobs, at most `limit`.
+  // Returns the newest jobs in a state (or in any, if unspecified), at most `limit`.
   absl::StatusOr<std::vector<v1::Job>> List(v1::JobState state, int limit);
   absl::StatusOr<std::string> Inspect(const v1::ModelManifest& model);
 
-  // Blocks until the job has ended and returns it. Attaches again when the stream is lost: the job
-  // goes on without us. CANCELLED when the interrupt goes off; the job is not touched.
+  // Blocks until the job has ended and returns it. Reconnects when the stream is lost, since the
+  // job continues. Returns CANCELLED when the interrupt is triggered, which does not cancel the
+  // job.
   absl::StatusOr<v1::Job> Watch(const std::string& name, OnEvent on_event);
 
  private:
-  // Reads one stream to its end. `job` is the latest snapshot; its sequence follows transitions.
+  // Reads one stream to its end. Sets `job` to the latest snapshot, and its sequence to that of the
+  // latest transition.
   absl::Status ReadStream(const std::string& name, OnEvent on_event, Retry* retry, v1::Job* job);
 
   const Connection& connection_;
@@ -48,7 +50,7 @@ class JobClient {
 
 bool IsTerminal(v1::JobState state);
 
-// "QUEUED", "RUNNING", ...
+// Returns "QUEUED", "RUNNING", ...
 std::string StateName(v1::JobState state);
 
 }  // namespace quotient::client

@@ -1,6 +1,6 @@
 #pragma once
 
-// A model on this machine: the ONNX file and the external data it names, mapped into memory.
+// A local model: the ONNX file and its external data files, mapped into memory.
 
 #include <map>
 #include <memory>
@@ -14,27 +14,27 @@ namespace quotient::client {
 
 class LocalModel {
  public:
-  // Opens the model and, only inside of its folder, the files that it names. OPTION_INVALID if the
-  // model itself cannot be opened; MODEL_MALFORMED, LIMIT_... if it cannot be read;
-  // EXTERNAL_DATA_PATH if it names a file outside of its folder; EXTERNAL_DATA_MISSING.
+  // Opens the model and the external data files that it names, which must be inside its folder.
+  // Errors: OPTION_INVALID if the model cannot be opened; MODEL_MALFORMED or LIMIT_... if it cannot
+  // be parsed; EXTERNAL_DATA_PATH if it names a file outside of its folder; EXTERNAL_DATA_MISSING.
   static absl::StatusOr<LocalModel> Open(const std::string& path);
 
   const std::string& name() const { return name_; }
-  // The folder it lies in.
+  // The folder that contains the model.
   const std::string& folder() const { return folder_; }
   absl::string_view graph() const { return graph_->bytes(); }
   const std::map<std::string, std::unique_ptr<os::MappedFile>>& external() const {
     return external_;
   }
 
-  // Borrows this object's bytes.
+  // Returns the files as views of this object's bytes.
   optimize::ModelFiles View() const;
 
  private:
   std::string name_;
   std::string folder_;
   std::unique_ptr<os::MappedFile> graph_;
-  std::map<std::string, std::unique_ptr<os::MappedFile>> external_;  // by location
+  std::map<std::string, std::unique_ptr<os::MappedFile>> external_;  // By location.
 };
 
 }  // namespace quotient::client

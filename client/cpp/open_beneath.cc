@@ -21,7 +21,8 @@
 namespace quotient::client {
 namespace {
 
-// O_NONBLOCK: a FIFO of that name must not hang us; it is refused later for not being a file.
+// With O_NONBLOCK, opening a FIFO does not block. It is refused later, since it is not a regular
+// file.
 constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 
 int OpenWithKernel(int folder, const std::string& location) {
@@ -31,7 +32,8 @@ int OpenWithKernel(int folder, const std::string& location) {
   return static_cast<int>(syscall(SYS_openat2, folder, location.c_str(), &how, sizeof(how)));
 }
 
-// For kernels and sandboxes without openat2: step by step, following no links at all.
+// Fallback for kernels and sandboxes without openat2. Opens one path component after the other and
+// follows no links at all.
 int OpenStepByStep(int folder, const std::string& location) {
   const std::vector<std::string> steps = absl::StrSplit(location, '/', absl::SkipEmpty());
   if (absl::StartsWith(location, "/") || std::ranges::count(steps, "..") > 0) {
@@ -59,7 +61,8 @@ absl::StatusOr<os::Fd> OpenBeneath(const os::Fd& folder, absl::string_view locat
   }
   if (fd.valid()) return fd;
   const int code = errno;
-  // EXDEV: the path left the folder. ELOOP: a link that must not be followed.
+  // EXDEV means that the path leaves the folder, ELOOP that it has a link that must not be
+  // followed.
   if (code == EXDEV || code == ELOOP) {
     return MakeError(Reason::kExternalDataPath, absl::StrCat("external data '", Escaped(location),
                                                              "' leads out of the model's folder"));

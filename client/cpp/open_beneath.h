@@ -6,9 +6,9 @@
 
 namespace quotient::client {
 
-// Opens a file below a folder for reading. The name comes from an untrusted model: whatever it
-// says, and whatever links are in its way, no file outside of the folder is opened.
-// EXTERNAL_DATA_PATH if it would be, EXTERNAL_DATA_MISSING if there is no such file.
+// Opens a file inside a folder for reading. `location` comes from an untrusted model: whatever it
+// contains and whatever links are on the path, no file outside of the folder is opened. Returns
+// EXTERNAL_DATA_PATH if the path leads outside, EXTERNAL_DATA_MISSING if the file cannot be opened.
 absl::StatusOr<os::Fd> OpenBeneath(const os::Fd& folder, absl::string_view location);
 
 }  // namespace quotient::client

@@ -1,7 +1,7 @@
 #pragma once
 
-// When to try again, and when to give up: only UNAVAILABLE is tried again, with growing pauses, for
-// as long as the patience lasts since things last moved.
+// Decides when to retry and when to give up. Only UNAVAILABLE is retried, with growing pauses,
+// until the time `patience` has passed since the last progress.
 //
 //   Retry retry(patience, interrupt);
 //   do {
@@ -19,9 +19,9 @@ class Retry {
   // Borrows the interrupt.
   Retry(absl::Duration patience, const Interrupt* interrupt);
 
-  // The attempt got somewhere: patience starts anew.
+  // Restarts the time limit and the pauses, because the attempt has made progress.
   void Progressed();
-  // Pauses and says true if the attempt should be repeated. False after the interrupt.
+  // Pauses and returns true if the attempt should be repeated. Returns false after the interrupt.
   bool Again(const absl::Status& status);
 
  private:

@@ -12,12 +12,12 @@ absl::Status FromGrpc(const grpc::Status& status) {
       details.code() != 0) {
     return wire::FromProto(details);
   }
-  // Without details it does not come from the service but from gRPC.
+  // A status without details comes from gRPC, not from the service.
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return absl::UnavailableError("the server does not answer");
   }
-  // Not our interrupt, which whoever waits looks at first: a server that stops drops its streams
-  // so.
+  // A stopping server drops its streams in this way. The interrupt has the same effect, but callers
+  // check for it first.
   if (status.error_code() == grpc::StatusCode::CANCELLED) {
     return absl::UnavailableError("the server dropped the call");
   }

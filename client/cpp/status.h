@@ -6,8 +6,8 @@
 
 namespace quotient::client {
 
-// The failure of a call with the reason that the server gave. A call that ran out of its time, or
-// was cut off by a server going down, counts as UNAVAILABLE: trying again is right.
+// Converts the status of a call, including the reason given by the server. If the call exceeded its
+// deadline or was dropped by a stopping server, returns UNAVAILABLE, so that it is retried.
 absl::Status FromGrpc(const grpc::Status& status);
 
 }  // namespace quotient::client

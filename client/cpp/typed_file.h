@@ -8,8 +8,8 @@
 
 namespace quotient::client {
 
-// A file whose path the user has typed, so that it cannot be opened is a mistake on the command
-// line: OPTION_INVALID naming it.
+// Maps a file whose path the user has typed. If it cannot be opened, the command line is wrong:
+// returns OPTION_INVALID, naming the file.
 absl::StatusOr<std::unique_ptr<os::MappedFile>> MapTypedFile(const std::string& path);
 
 }  // namespace quotient::client

@@ -29,7 +29,8 @@ class Measurement {
     std::iota(racing_.begin(), racing_.end(), size_t{0});
   }
 
-  // First runs: touch all memory, and tell how long a run takes.
+  // Runs each executable once or twice, which touches all of its memory, and derives the number of
+  // runs per sample from the time of the last run.
   absl::Status Calibrate() {
     double slowest_us = 0;
     for (size_t i = 0; i < executables_.size(); ++i) {
@@ -105,7 +106,7 @@ class Measurement {
     return Sample{reading.us / runs, reading.clean, true};
   }
 
-  // Decides who races on.
+  // Evaluates the samples and drops candidates from racing_.
   void Look() {
     const bool clean_only = MostlyClean();
     std::vector<std::pair<double, size_t>> left;  // ratio, executable
@@ -124,7 +125,8 @@ class Measurement {
     return racing_.size() == 1 || RatioOf(racing_[1], MostlyClean()).surely_faster();
   }
 
-  // Enough samples are left of each executable if only those count that nothing interrupted.
+  // Whether for each executable at least half of the pairs (its sample and the first executable's)
+  // are clean, so that contaminated ones can be left out.
   bool MostlyClean() const {
     for (size_t i = 0; i < executables_.size(); ++i) {
       const auto taken = [i](const std::vector<Sample>& row) { return row[i].taken; };
@@ -165,10 +167,11 @@ class Measurement {
   const std::span<kernels::Executable* const> executables_;
   const EndToEndOptions& options_;
   Probe& probe_;
-  std::vector<int> runs_;  // per sample, by executable
-  bool warm_ = false;
-  std::vector<size_t> racing_;                // executables that are still run; the first always
-  std::vector<std::vector<Sample>> samples_;  // rows of one sample of each, taken in one turn
+  std::vector<int> runs_;       // Runs per sample, by executable.
+  bool warm_ = false;           // Whether visits begin with an untimed run; see warm_below_us.
+  std::vector<size_t> racing_;  // Indices of executables that are still run; always has the first.
+  // Each row has one sample per executable, all from the same turn.
+  std::vector<std::vector<Sample>> samples_;
 };
 
 }  // namespace

@@ -1,15 +1,18 @@
 #pragma once
 
-// Whole graphs against each other: the measurement that decides.
+// End-to-end measurement: compares the run times of whole graphs. Its result decides which graph
+// is returned, whatever the sum of kernel times predicted.
 //
-// All executables are run in turn, forwards and backwards (A B C, C B A, ...), in one process on
-// one set of threads; each visit gives a sample, so that what slows the machine for a while slows
-// all alike. Candidates are compared with the first executable by the ratio of the lower quartiles:
-// what disturbs a run only makes it longer, so the lower part of the samples says most.
+// All executables are run in turn, alternately forwards and backwards (A B C, C B A, ...), in one
+// process on one set of threads, so that anything that slows the machine down for a while slows
+// all of them alike. Each candidate is compared with the first executable by the ratio of the lower
+// quartiles of their times: a disturbance only ever makes a run longer, so the lower part of the
+// samples is the most reliable.
 //
-// Now and then the samples are looked at: candidates that are surely not worth it leave, and so
-// does the slower half of the others (successive halving), until one is left that is surely faster,
-// or none, or time is up.
+// After 16, 32, 64, ... turns the samples are evaluated. Candidates whose gain is surely below
+// least_gain are dropped, and so is the slower half of the others (successive halving). The
+// measurement ends when one candidate is left and is surely faster, when none is left, or when the
+// time is up.
 
 #include <cstdint>
 #include <span>
@@ -24,23 +27,24 @@
 namespace quotient::timing {
 
 struct EndToEndOptions {
-  double budget_seconds = 30;  // for all executables together
-  int min_turns = 6;           // even if they take longer
-  int first_look = 16;         // after so many turns, then at twice as many, and so on
+  double budget_seconds = 30;  // For all executables together, after calibration.
+  int min_turns = 6;           // Taken even if they exceed the budget.
+  int first_look = 16;         // Turns before the first evaluation; the number doubles each time.
   int max_turns = 512;
-  double sample_us = 2'000;  // runs per sample are chosen for it; one if a run takes longer
-  // A visit begins with a run that is not timed: it brings an executable's data back into the
-  // caches, where the others drove it out. Then it gives so many samples.
+  double sample_us = 2'000;  // Target length of a sample, which has at least one run.
+  // Samples taken of an executable per turn. They follow a run that is not timed, which brings the
+  // executable's data back into the caches from which the others have evicted it.
   int samples_per_visit = 3;
-  // If a run takes longer than this, a visit is one sample and nothing else.
+  // If a run of any executable takes longer than this, there is no untimed run and only one sample
+  // per turn.
   double warm_below_us = 50'000;
-  // A candidate that is surely less than this faster is of no interest. Relative.
-  double least_gain = 0.002;
-  double confidence = 0.99;  // of one look: there are up to six
-  uint64_t seed = 1;         // of the bootstrap
+  double least_gain = 0.002;  // Candidates that are surely gaining less are dropped. Relative.
+  // Confidence level of each evaluation. There are up to six, counting the final one.
+  double confidence = 0.99;
+  uint64_t seed = 1;  // Seed of the bootstrap.
 };
 
-// Microseconds of one run.
+// Times of one run in microseconds.
 struct RunStatistics {
   double median_us = 0;
   double p10_us = 0;
@@ -51,24 +55,25 @@ struct RunStatistics {
 
 // time(candidate) / time(first): below 1, the candidate is faster.
 struct RatioStatistics {
-  double value = 1;  // of the lower quartiles
+  double value = 1;  // Ratio of the lower quartiles.
   Interval interval{1, 1};
   double of_medians = 1;
-  int pairs = 0;
-  // Faster, by every measure that a report shows.
+  int pairs = 0;  // Number of pairs of samples, one of the candidate and one of the first.
+  // Whether the candidate is faster by every measure that a report shows.
   bool surely_faster() const { return interval.high < 1 && of_medians < 1; }
 };
 
 struct EndToEndResult {
-  std::vector<RunStatistics> runs;      // parallel to the executables
-  std::vector<RatioStatistics> ratios;  // parallel too; the first against itself: 1
-  // More than half of the turns were interrupted: all were taken, interrupted samples by their CPU
-  // time where kernels use one thread.
+  std::vector<RunStatistics> runs;      // Parallel to the executables.
+  std::vector<RatioStatistics> ratios;  // Parallel to the executables; the first ratio is 1.
+  // Whether more than half of the pairs of some executable were contaminated (probe.h). Then all
+  // samples count, and contaminated ones count by their CPU time where kernels use one thread.
   bool contaminated = false;
 };
 
-// Inputs must be set. To be called in the lane (lane.h). Errors: those of the executables;
-// CANCELLED if the token of `stop` is set; a deadline ends it early, after min_turns at the least.
+// Measures executables whose inputs have been set. Must be called in the timing lane (lane.h).
+// Returns the errors of the executables, and CANCELLED if the token of `stop` is set. A deadline in
+// `stop` ends the measurement early, but not before min_turns.
 absl::StatusOr<EndToEndResult> MeasureEndToEnd(std::span<kernels::Executable* const> executables,
                                                const EndToEndOptions& options, Probe& probe,
                                                const StopCondition& stop);

@@ -1,6 +1,7 @@
-// The file under a timing store. Everything is answered from memory; the file is read when it is
-// opened, and its growth before every append. A writer holds an exclusive lock on the file (flock),
-// cuts off what a writer that died left behind, and appends its record by one write.
+// A timing store in a file. Queries are answered from memory. The file is read when it is opened,
+// and records that other processes have added are read before every append. A writer takes an
+// exclusive lock on the file (flock), cuts off an incomplete record that a dead writer may have
+// left, and appends its own record in one write.
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -96,12 +97,12 @@ class FileStore : public TimingStore {
   }
 
  private:
-  // Reads what has been appended since, and cuts off a torn end: only a writer that died can have
-  // left one, for we hold the lock.
+  // Reads the records after end_ and cuts off an incomplete one. Since the caller holds the file
+  // lock, only a writer that died can have left it.
   absl::Status CatchUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     struct stat status;
     if (fstat(file_.descriptor(), &status) != 0) return Failure(path_, "stat");
-    if (status.st_size < end_) end_ = 0;  // somebody replaced the content
+    if (status.st_size < end_) end_ = 0;  // The content was replaced.
     if (end_ == 0) QUOTIENT_RETURN_IF_ERROR(ReadMagic(status.st_size));
     QUOTIENT_ASSIGN_OR_RETURN(const std::string bytes, Read(end_, status.st_size));
     absl::string_view rest = bytes;
@@ -122,8 +123,8 @@ class FileStore : public TimingStore {
     return absl::OkStatus();
   }
 
-  // Writes the head of an empty file, or of one of an older format; refuses a file that is not
-  // ours.
+  // Checks the magic bytes. Writes them if the file is empty, or has the older format and is
+  // therefore emptied. Returns an error if it is not a timing file.
   absl::Status ReadMagic(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const int64_t head_size = std::min<int64_t>(size, kFileMagicSize);
     QUOTIENT_ASSIGN_OR_RETURN(const std::string head, Read(0, head_size));
@@ -133,7 +134,7 @@ class FileStore : public TimingStore {
                        absl::StrCat("timing file ", path_, ": is not a timing file"));
     }
     if (is_old) Log().warn("timing file {}: of an older version, so it begins anew", path_);
-    if (is_old || head.size() < kFileMagicSize) {  // new, or torn while it was made
+    if (is_old || head.size() < kFileMagicSize) {  // Old, new, or cut off during creation.
       if (ftruncate(file_.descriptor(), 0) != 0) return Failure(path_, "truncate");
       return Append(kFileMagic);
     }
@@ -167,9 +168,9 @@ class FileStore : public TimingStore {
 
   const std::string path_;
   const File file_;
-  MemoryStore memory_;  // thread-safe by itself
+  MemoryStore memory_;  // Thread-safe by itself.
   absl::Mutex mutex_;
-  int64_t end_ ABSL_GUARDED_BY(mutex_) = 0;  // up to here the file has been read
+  int64_t end_ ABSL_GUARDED_BY(mutex_) = 0;  // Offset up to which the file has been read.
 };
 
 }  // namespace

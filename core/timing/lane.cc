@@ -13,7 +13,7 @@ namespace {
 
 struct Task {
   absl::FunctionRef<void()> work;
-  std::exception_ptr thrown;  // of a library: as if thrown where it was called
+  std::exception_ptr thrown;  // Exception that left `work`; rethrown on the caller's thread.
   absl::Notification done;
 };
 
@@ -62,7 +62,7 @@ class Lane {
 }  // namespace
 
 void RunInLane(absl::FunctionRef<void()> work) {
-  static Lane& lane = *new Lane;  // its thread ends with the process
+  static Lane& lane = *new Lane;  // Never deleted: its thread runs until the process ends.
   lane.Run(work);
 }
 

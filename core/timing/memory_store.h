@@ -1,6 +1,6 @@
 #pragma once
 
-// The observations in memory: what every store answers from.
+// MemoryStore keeps timings in memory. The file store answers its queries from one, too.
 
 #include <map>
 #include <optional>
@@ -25,7 +25,8 @@ class MemoryStore : public TimingStore {
   absl::flat_hash_map<std::string, ByKey> by_fingerprint_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Which of two observations of one kernel counts.
+// Returns the one of two observations of a kernel that a store keeps: one with a time before one
+// without, then the smaller min_us; `a` if they are equal in this.
 const Timing& Better(const Timing& a, const Timing& b);
 
 }  // namespace quotient::timing

@@ -17,7 +17,8 @@ class SystemProbe : public Probe {
     rusage usage;
     return getrusage(who_, &usage) == 0 ? usage.ru_nivcsw : 0;
   }
-  // One thread alone is woken by nobody: its switches say all.
+  // Only a thread that was asleep can wait for a core without an involuntary switch. One thread
+  // alone never sleeps in a sample, so its switches are enough.
   int64_t WaitedNs() override { return who_ == RUSAGE_SELF ? waited_.TotalNs() : 0; }
   std::optional<int64_t> CpuNs() override {
     timespec time;
@@ -65,7 +66,7 @@ Stopwatch::Stopwatch(Probe& probe)
 Stopwatch::Reading Stopwatch::Stop() const {
   const int64_t wall_ns = probe_.NowNs() - start_ns_;
   const std::optional<int64_t> cpu_ns = probe_.CpuNs();
-  const int64_t waited_ns = probe_.WaitedNs() - waited_ns_;  // negative: a thread has ended
+  const int64_t waited_ns = probe_.WaitedNs() - waited_ns_;  // Negative if a thread has ended.
   const bool clean =
       probe_.InvoluntarySwitches() == switches_ && waited_ns >= 0 && waited_ns <= wall_ns / 20;
   const bool by_cpu = !clean && cpu_ns.has_value() && cpu_ns_.has_value();

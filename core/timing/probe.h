@@ -1,7 +1,7 @@
 #pragma once
 
-// Probe: what a measurement asks the operating system. The seam by which tests decide how long
-// things took.
+// Probe: the clocks and counters of the operating system that a measurement reads. Tests replace it
+// to decide how long things took.
 
 #include <cstdint>
 #include <memory>
@@ -15,30 +15,31 @@ class Probe {
  public:
   virtual ~Probe() = default;
   virtual int64_t NowNs() = 0;
-  // How often the measured threads have been taken off their cores against their will, ever. A
-  // sample over which this grows is contaminated.
+  // Number of involuntary context switches of the measured threads so far. A sample during which
+  // it grows is contaminated.
   virtual int64_t InvoluntarySwitches() = 0;
-  // How long they have been ready to run without a core, ever. A sample over which this grows by
-  // more than a twentieth of it is contaminated.
+  // Total time for which the measured threads have been ready to run but had no core. A sample is
+  // contaminated if this grows by more than a twentieth of the sample's length.
   virtual int64_t WaitedNs() = 0;
-  // CPU time of the measured thread: what a contaminated sample would have taken alone, but for
-  // the caches. Nothing where kernels use more threads, which spin while they wait.
+  // CPU time of the measured thread: how long a contaminated sample would have taken undisturbed,
+  // apart from cache misses. Unset if kernels use several threads, because threads that spin while
+  // they wait use CPU time, too.
   virtual std::optional<int64_t> CpuNs() = 0;
 };
 
-// Of the calling thread, or of the whole process where kernels use more threads.
+// Returns a probe of the calling thread if kernels use one thread, else of the whole process.
 std::unique_ptr<Probe> NewSystemProbe(int threads);
 
-// Time by a clock; never contaminated.
+// Returns a probe that reads the time from `clock` and never reports contamination.
 std::unique_ptr<Probe> NewClockProbe(const Clock* clock);
 
-// One sample, from its construction to Stop().
+// Measures one sample, from construction to Stop().
 class Stopwatch {
  public:
   explicit Stopwatch(Probe& probe);
   struct Reading {
-    double us = 0;       // wall time if clean, else CPU time where there is one
-    bool clean = false;  // not contaminated
+    double us = 0;       // Wall time if clean, else CPU time if the probe has it.
+    bool clean = false;  // Whether the sample is not contaminated.
   };
   Reading Stop() const;
 
@@ -47,7 +48,7 @@ class Stopwatch {
   const int64_t switches_;
   const int64_t waited_ns_;
   const std::optional<int64_t> cpu_ns_;
-  const int64_t start_ns_;  // last: read last
+  const int64_t start_ns_;  // Declared last, so that the clock is read last.
 };
 
 }  // namespace quotient::timing

@@ -17,7 +17,7 @@ class Series {
   Series(kernels::CompiledKernel* kernel, const Protocol& protocol, Probe& probe)
       : kernel_(kernel), protocol_(protocol), probe_(probe) {}
 
-  // Warm runs; decides how many runs make a sample and how many rounds there may be.
+  // Warms the kernel up, and chooses the number of runs per sample and the limit on rounds.
   void Calibrate() {
     double fastest_us = 0;
     double spent_us = 0;
@@ -25,7 +25,7 @@ class Series {
       const double us = RunTimes(1).us;
       fastest_us = i == 0 ? us : std::min(fastest_us, us);
       spent_us += us;
-      if (spent_us > protocol_.budget_us / 2) break;  // slow enough not to matter
+      if (spent_us > protocol_.budget_us / 2) break;  // Warming up matters little for slow kernels.
     }
     fastest_us = std::max(fastest_us, 1e-3);
     runs_ = static_cast<int>(std::clamp(std::ceil(protocol_.sample_us / fastest_us), 1.0,
@@ -95,12 +95,12 @@ class Series {
   int max_rounds_ = 0;
   int rounds_ = 0;
   int improved_in_round_ = 0;
-  double minimum_ = 0;       // of the clean samples; 0: none yet
-  std::vector<double> all_;  // microseconds per run
+  double minimum_ = 0;       // Minimum of the clean samples; 0 if there is none yet.
+  std::vector<double> all_;  // Microseconds per run, by sample.
   std::vector<double> clean_;
 };
 
-// One attempt at all of `kernels`.
+// Times all of `kernels` once, without the repetitions for noisy ones.
 std::vector<Timing> TimeOnce(std::span<kernels::CompiledKernel* const> kernels,
                              const Protocol& protocol, Probe& probe, const StopCondition& stop) {
   std::vector<Series> all;

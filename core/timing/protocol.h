@@ -1,17 +1,21 @@
 #pragma once
 
-// How kernels are timed (the protocol's version is part of what a stored timing is found by):
+// The protocol by which kernels are timed. Its version is part of the key under which timings are
+// stored.
 //
-//   * Every kernel of a batch is run warm, and a sample is given as many runs as make it 0.2 to
-//     1 ms long: short enough to fit between two interruptions on a busy machine.
-//   * Samples are taken round-robin over the batch, so that a slow second hits all alike.
-//   * A sample over which a thread was taken off its core, or waited for one, is contaminated and
-//     does not count, unless there are too few clean ones: then its CPU time does. Where the device
-//     has a clock of its own, that one counts, and what it says of the sample
-//     (kernels::DeviceReading).
-//   * A kernel is done when its clean minimum has not improved by 1 % for some rounds and enough
-//     samples are clean; one that does not get there in the rounds allowed is noisy.
-//   * Noisy ones get more chances a little later: whoever disturbed them may have gone.
+//   1. Every kernel of a batch is warmed up. The number of runs per sample is chosen to make a
+//      sample about sample_us long (at least one run): short enough to fit between two
+//      interruptions on a busy machine.
+//   2. Samples are taken round-robin over the batch, so that a period in which the machine is slow
+//      affects all kernels alike.
+//   3. A sample during which a thread was preempted or waited for a core is contaminated. It is
+//      ignored unless there are too few clean samples; then it counts by its CPU time (probe.h).
+//      If the device has a clock of its own, that clock decides on both the time and whether the
+//      sample is clean (kernels::DeviceReading).
+//   4. A kernel is done when enough of its samples are clean and its clean minimum has not improved
+//      by 1 % for stable_rounds rounds. If that does not happen within max_rounds, it is noisy; a
+//      slow kernel, which gets fewer rounds, only needs enough clean samples.
+//   5. Noisy kernels are timed again after a pause, since the disturbance may have ended.
 
 #include <memory>
 #include <span>
@@ -28,24 +32,24 @@ inline constexpr int kProtocolVersion = 2;
 
 struct Protocol {
   int warm_runs = 3;
-  double sample_us = 300;  // aimed at; one run if that takes longer
+  double sample_us = 300;  // Target length of a sample, which has at least one run.
   int max_runs_per_sample = 4096;
   int min_rounds = 7;
   int max_rounds = 25;
-  int stable_rounds = 5;      // without an improvement
-  double improvement = 0.01;  // relative
+  int stable_rounds = 5;      // Rounds without an improvement after which a kernel is done.
+  double improvement = 0.01;  // Least relative change of the minimum that is an improvement.
   int min_clean_samples = 5;
-  // A slow kernel gets fewer rounds, so that its samples take about this long together, but never
-  // fewer than this many.
+  // A slow kernel gets fewer than max_rounds, so that all its samples together take about
+  // budget_us, but at least fewest_rounds.
   double budget_us = 60'000;
   int fewest_rounds = 3;
-  int more_chances = 3;      // of noisy kernels
-  double pause_us = 20'000;  // before each of them: what disturbs may be over by then
+  int more_chances = 3;      // How often noisy kernels are timed again.
+  double pause_us = 20'000;  // Pause before each of these attempts.
 };
 
-// Times the kernels of a batch together; on the calling thread. The results are parallel to
-// `kernels`. A kernel that fails is kFailed. When `stop` says so, what has been sampled so far
-// decides; kernels without a sample are kFailed.
+// Times the kernels of a batch together, on the calling thread. The results are parallel to
+// `kernels`. A kernel whose run fails is kFailed. When `stop` is set, sampling ends and the results
+// are computed from the samples so far; kernels without a sample are kFailed.
 std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
                               const Protocol& protocol, Probe& probe, const StopCondition& stop);
 

@@ -22,7 +22,7 @@ void Append(T value, std::string* out) {
   out->append(bytes, sizeof(T));
 }
 
-// Reads and drops the front; the caller knows that it is there.
+// Removes a number from the front of `bytes`, which must be long enough.
 template <typename T>
 T Take(absl::string_view& bytes) {
   T value;

@@ -1,13 +1,14 @@
 #pragma once
 
-// One observation as bytes of a timing file.
+// Encoding of a timing file, in which each record is one observation.
 //
 //   file    = "QTIMING2" record*
 //   record  = length:u32 checksum:u32 payload        all numbers little-endian
 //   payload = state:u8 min:f64 q25:f64 median:f64 spread:f64 samples:u32
 //             key_length:u32 plan_length:u32 key plan fingerprint
 //
-// `length` counts the payload's bytes; `checksum` is its first four bytes of SHA-256.
+// `length` is the size of the payload in bytes; `checksum` is the first four bytes of the payload's
+// SHA-256. The fingerprint takes the rest of the payload.
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +20,7 @@
 namespace quotient::timing {
 
 inline constexpr char kFileMagic[] = "QTIMING2";
-// Of files without plans: all there is to lose in them is time.
+// Format 1 had no plans. Its files are emptied, since the timings can be measured again.
 inline constexpr char kOldFileMagic[] = "QTIMING1";
 inline constexpr size_t kFileMagicSize = 8;
 
@@ -31,16 +32,16 @@ struct Record {
 
 std::string EncodeRecord(const Record& record);
 
-// What the front of `bytes` holds.
+// The record at the beginning of `bytes`.
 struct DecodeResult {
   enum class Outcome {
     kRecord,
-    kSkip,   // whole, but not one of ours: checksum or content is wrong
-    kShort,  // the end is missing, or the length makes no sense: nothing behind it can be read
+    kSkip,   // The record is complete, but its checksum or content is wrong.
+    kShort,  // The record is cut off or its length is impossible: nothing after it can be read.
   };
   Outcome outcome = Outcome::kShort;
-  size_t size = 0;  // bytes to go on by, unless kShort
-  Record record;    // if kRecord
+  size_t size = 0;  // Size of the record with its header, unless kShort.
+  Record record;    // Set if kRecord.
 };
 DecodeResult DecodeRecord(absl::string_view bytes);
 

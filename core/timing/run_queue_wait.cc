@@ -17,17 +17,17 @@ namespace {
 
 constexpr char kTasks[] = "/proc/self/task";
 
-// The directory has two links of its own and one for each thread.
+// Returns the link count of the task directory, which is the number of threads plus two.
 uint64_t CountThreads() {
   struct stat status;
   return stat(kTasks, &status) == 0 ? status.st_nlink : 0;
 }
 
-// "RUNNING_NS WAITING_NS TIMESLICES\n"
+// Returns the second field of a schedstat file, "RUNNING_NS WAITING_NS TIMESLICES\n".
 int64_t WaitingNs(int file) {
   std::array<char, 96> text;
   const ssize_t size = pread(file, text.data(), text.size(), 0);
-  if (size <= 0) return 0;  // the thread has ended
+  if (size <= 0) return 0;  // The thread has ended.
   const std::vector<absl::string_view> figures =
       absl::StrSplit(absl::string_view(text.data(), static_cast<size_t>(size)), ' ');
   int64_t waiting = 0;

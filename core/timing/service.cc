@@ -20,7 +20,7 @@
 namespace quotient::timing {
 namespace {
 
-// A key that is being measured, or waits for it.
+// A kernel that is being measured or waits to be.
 struct Request {
   std::string key;
   kernels::KernelSpec spec;
@@ -86,7 +86,8 @@ class Service : public TimingService {
     const absl::Duration step = absl::Milliseconds(20);
     const absl::MutexLock lock(&mutex_);
     ++waiting_;
-    // Requests are answered in the order they came: what others ask for later on is not waited for.
+    // Requests are answered in the order of arrival, so later requests of other callers need not be
+    // waited for.
     const int64_t wanted = asked_;
     const auto done = [this, wanted]()
                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return answered_ >= wanted; };
@@ -101,7 +102,7 @@ class Service : public TimingService {
   }
 
  private:
-  // The measuring thread.
+  // The loop of the measuring thread.
   void MeasureUntilEnd() {
     const std::unique_ptr<Probe> probe =
         options_.make_probe ? options_.make_probe() : NewSystemProbe(options_.threads);
@@ -112,7 +113,8 @@ class Service : public TimingService {
     }
   }
 
-  // Blocks until there is a batch worth measuring. Empty: the end; what is left is answered.
+  // Blocks until there is a batch worth measuring. At the end of the service, answers all queued
+  // requests with kFailed and returns an empty batch.
   std::vector<Request> TakeBatch() {
     const absl::MutexLock lock(&mutex_);
     const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -144,7 +146,7 @@ class Service : public TimingService {
       Prepare(batch);
       RunInLane([&] { TimeInLane(batch, probe, &timings); });
     } catch (const std::bad_alloc&) {
-      // Whoever waits is answered all the same: what has no time by now failed.
+      // Callers are still answered; kernels that have no timing yet count as kFailed.
       Log().warn("no memory is left to time kernels with");
     }
     if (cancel_.cancelled()) std::fill(timings.begin(), timings.end(), Timing{});
@@ -164,7 +166,7 @@ class Service : public TimingService {
   void TimeInLane(const std::vector<Request>& batch, Probe& probe, std::vector<Timing>* timings) {
     std::vector<std::unique_ptr<kernels::CompiledKernel>> compiled;
     std::vector<kernels::CompiledKernel*> kernels;
-    std::vector<size_t> positions;  // in the batch, of each of `kernels`
+    std::vector<size_t> positions;  // Parallel to `kernels`: indices into the batch.
     for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
       auto ways = backend_->Compile(batch[i].spec);
       if (absl::IsUnimplemented(ways.status())) {
@@ -209,18 +211,18 @@ class Service : public TimingService {
   const ServiceOptions options_;
   const std::string fingerprint_;
   CancelToken cancel_;
-  bool complained_ = false;  // measuring thread only
+  bool complained_ = false;  // Whether a failure to store was logged. Measuring thread only.
 
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_future<Timing>> futures_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
-  int64_t asked_ ABSL_GUARDED_BY(mutex_) = 0;     // keys ever put into the queue
-  int64_t answered_ ABSL_GUARDED_BY(mutex_) = 0;  // of those, in the same order
-  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;       // callers inside Wait
+  int64_t asked_ ABSL_GUARDED_BY(mutex_) = 0;     // Requests ever put into the queue.
+  int64_t answered_ ABSL_GUARDED_BY(mutex_) = 0;  // How many of these, from the first, are ready.
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;       // Callers inside Wait.
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t measurements_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  std::jthread thread_;  // last: joined before anything it uses is gone
+  std::jthread thread_;  // Declared last: joined before the members it uses are destroyed.
 };
 
 }  // namespace

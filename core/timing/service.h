@@ -1,17 +1,18 @@
 #pragma once
 
-// TimingService: asks for the time of a kernel, answers from what is known, measures the rest.
+// TimingService returns the times of kernels: from the store if they are known, else by measuring.
 //
-//   std::shared_future<Timing> time = service->Get(spec);   // at once; may not be ready
-//   service->Wait(stop);                                     // until everything asked for is
+//   std::shared_future<Timing> time = service->Get(spec);   // Returns at once; may not be ready.
+//   service->Wait(stop);                                    // Until everything asked for is ready.
 //
-// One computation per key: whoever asks for a key that is under way gets the same future. Measuring
-// happens in batches, in the process's lane (lane.h). Where a backend knows several ways to run a
-// kernel, all are timed and the fastest is the kernel's time; its plan is part of it.
+// Each kernel is measured once: whoever asks for a kernel that is being measured gets the same
+// future. Kernels are measured in batches, in the timing lane (lane.h). If a backend has several
+// ways to run a kernel, all are timed, and the kernel's timing is that of the fastest, with its
+// plan.
 //
-// What a device does not have (kUnsupported) it will never have. All else that keeps a kernel from
-// being timed (kFailed: no memory was left, say) may pass: who asked is told so, and who asks next
-// has it measured again.
+// That a device does not support a kernel (kUnsupported) is permanent and is stored. Any other
+// failure (kFailed, for instance for lack of memory) may be temporary: it is returned to those who
+// have asked so far, and the next Get measures again.
 
 #include <cstdint>
 #include <functional>
@@ -31,40 +32,42 @@ namespace quotient::timing {
 
 struct ServiceOptions {
   Protocol protocol;
-  // A batch is measured when it has this many keys, when somebody waits, or after this long.
+  // A batch is measured when it has batch_keys keys, when a caller is in Wait, or after batch_ms.
   int batch_keys = 32;
   double batch_ms = 20;
-  // Threads of a kernel: what the probe has to watch.
+  // Number of threads that a kernel uses, on which the kind of probe depends.
   int threads = 1;
-  // Threads that call Backend::Prepare for a batch before the lane is entered; 0: nobody does.
+  // Number of threads that call Backend::Prepare for a batch before it enters the lane. If 0,
+  // Prepare is not called.
   int prepare_threads = 0;
-  // Makes the probe of the measuring thread; empty: the system's.
+  // Makes the probe of the measuring thread; if empty, NewSystemProbe is used.
   std::function<std::unique_ptr<Probe>()> make_probe;
 };
 
 // Thread-safe.
 class TimingService {
  public:
-  // Ends the measurement under way; futures that are not ready become kFailed.
+  // Ends the measurement in progress. Futures that are not ready become kFailed.
   virtual ~TimingService() = default;
 
-  // What is known: measured earlier or in the store, or that it failed when it was asked for last.
-  // Asks for nothing.
+  // Returns the timing if it was measured or is in the store, or the failure of the last attempt.
+  // Never starts a measurement.
   virtual std::optional<Timing> Find(const kernels::KernelSpec& spec) const = 0;
-  // Never blocks on a measurement. Failures are timings (kUnsupported, kFailed), not errors.
+  // Requests the timing. Never blocks on a measurement. Failures are timings (kUnsupported,
+  // kFailed), not errors.
   virtual std::shared_future<Timing> Get(const kernels::KernelSpec& spec) = 0;
-  // Blocks until all that was asked for before the call is measured, or `stop`.
+  // Blocks until everything requested before the call is ready, or `stop` is set.
   virtual void Wait(const StopCondition& stop) = 0;
-  // Keys measured so far; those answered by the store do not count.
+  // Number of requests that went to the measuring thread and were answered, including failures.
+  // Those answered from the store do not count.
   virtual int64_t measurements() const = 0;
 };
 
-// What the timings of a device are stored under. An older protocol's stay in the store, under
-// another name.
+// Returns the fingerprint under which a device's timings are stored. It includes the protocol's
+// version, so timings of an older protocol stay in the store but are not found.
 std::string StoredFingerprint(const kernels::DeviceFingerprint& device);
 
-// Borrows backend and store (which may be shared with other services). Timings of kernels that fail
-// are not stored.
+// Borrows the backend and the store, which may be shared with other services.
 std::unique_ptr<TimingService> NewTimingService(const kernels::Backend* backend, TimingStore* store,
                                                 ServiceOptions options = {});
 

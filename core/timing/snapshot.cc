@@ -31,13 +31,13 @@ constexpr int kMaxProtocol = 1'000'000;
 constexpr int kMaxSamples = 1'000'000;
 constexpr double kMaxUs = 1e12;
 constexpr char kUnsupported[] = "unsupported ";
-constexpr int64_t kMaxUnixSeconds = 253'402'300'799;  // the last of year 9999
+constexpr int64_t kMaxUnixSeconds = 253'402'300'799;  // The last second of the year 9999.
 
 std::string TimeText(int64_t unix_s) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_s), absl::UTCTimeZone());
 }
 
-// The shortest digits that are read as the same number.
+// Returns the shortest text that is parsed as the same number.
 std::string ShortestText(double value) {
   std::array<char, 32> digits;
   const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
@@ -91,7 +91,7 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // "kernel MIN Q25 MEDIAN SAMPLES STATE KEY", or "kernel unsupported KEY"
+  // Takes "kernel MIN Q25 MEDIAN SAMPLES STATE KEY" or "kernel unsupported KEY".
   absl::Status ParseKernel() {
     QUOTIENT_ASSIGN_OR_RETURN(absl::string_view line, Line("kernel"));
     if (snapshot_.timings.size() >= kMaxKernels) {
@@ -134,7 +134,7 @@ class Parser {
     return Error("sha256", "is not that of the content, which is damaged or was edited");
   }
 
-  // Takes the next line, which has to be "<field> <value>", and returns the value.
+  // Takes the next line, which must be "<field> <value>", and returns the value.
   absl::StatusOr<absl::string_view> Line(absl::string_view field) {
     ++line_;
     const size_t end = rest_.find('\n');
@@ -148,7 +148,7 @@ class Parser {
     return value;
   }
 
-  // Takes what is before the next space; all if there is none.
+  // Removes and returns the text up to the next space, or all of it if there is none.
   static absl::string_view Word(absl::string_view& line) {
     const size_t end = std::min(line.find(' '), line.size());
     const absl::string_view word = line.substr(0, end);
@@ -216,11 +216,11 @@ class Parser {
 
   const absl::string_view text_;
   absl::string_view rest_;
-  int line_ = 0;  // the one that was taken last, from 1
+  int line_ = 0;  // Number of the line taken last, counted from 1.
   Snapshot snapshot_;
 };
 
-// What stands between "kernel " and the key.
+// Returns the text between "kernel " and the key.
 std::string TimingText(const Timing& timing) {
   if (!timing.has_time()) return kUnsupported;
   return absl::StrCat(ShortestText(timing.min_us), " ", ShortestText(timing.q25_us), " ",

@@ -1,13 +1,13 @@
 #pragma once
 
-// Statistics of samples. None of these takes an empty vector.
+// Statistics of samples. Vectors must not be empty.
 
 #include <cstdint>
 #include <vector>
 
 namespace quotient::timing {
 
-// The value below which the fraction q of the samples lies; linear between neighbours.
+// Returns the value below which the fraction q of the samples lies, interpolated linearly.
 double Quantile(std::vector<double> samples, double q);
 double Median(std::vector<double> samples);
 
@@ -16,9 +16,9 @@ struct Interval {
   double high = 0;
 };
 
-// Percentile bootstrap (Efron) of Quantile(numerators, q) / Quantile(denominators, q) at the given
-// level of confidence. The samples are pairs, resampled as such: what slows both does not widen the
-// interval. Deterministic.
+// Percentile bootstrap (Efron): a confidence interval of Quantile(numerators, q) /
+// Quantile(denominators, q). The vectors are parallel, and pairs are resampled together, so that a
+// disturbance of both samples of a pair does not widen the interval. Deterministic for a seed.
 Interval BootstrapQuantileRatio(const std::vector<double>& numerators,
                                 const std::vector<double>& denominators, double q,
                                 double confidence, uint64_t seed);

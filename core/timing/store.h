@@ -14,25 +14,30 @@
 
 namespace quotient::timing {
 
-enum class TimingState : uint8_t { kOk, kUnsupported, kFailed, kNoisy };
+// The numbers are stored in timing files.
+enum class TimingState : uint8_t {
+  kOk,
+  kUnsupported,  // The device cannot run the kernel.
+  kFailed,       // Not timed, for a reason that may pass.
+  kNoisy         // Timed, but the machine was never quiet for long enough.
+};
 
 // One observation of one kernel on one device.
 struct Timing {
   TimingState state = TimingState::kFailed;
-  double min_us = 0;  // clean minimum: the value for ranking
+  double min_us = 0;  // The value of the kernel: minimum of the clean samples, if there are enough.
   double q25_us = 0;
   double median_us = 0;
   double relative_spread = 0;  // (q25 - min) / min
-  int samples = 0;             // clean ones
-  std::string plan;            // kernels::CompiledKernel::plan of the fastest way to run it
+  int samples = 0;             // Number of clean samples.
+  std::string plan;            // CompiledKernel::plan() of the fastest way to run the kernel.
 
-  // Whether there is a time at all.
   bool has_time() const { return state == TimingState::kOk || state == TimingState::kNoisy; }
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
-// Whether a says more of how fast a kernel can run: a time at all, then a clean one, then the
-// smaller one.
+// Whether `a` is the better estimate of how fast a kernel can run: a timing with a time comes
+// before one without, then kOk before kNoisy, then the smaller time.
 bool IsBetter(const Timing& a, const Timing& b);
 
 // Observations by (kernel key, fingerprint). Thread-safe.
@@ -41,19 +46,19 @@ class TimingStore {
   virtual ~TimingStore() = default;
   virtual std::optional<Timing> Find(absl::string_view key,
                                      absl::string_view fingerprint) const = 0;
-  // Everything that Find finds for a fingerprint, by key.
+  // All timings that Find would return for a fingerprint, by key.
   virtual std::map<std::string, Timing> All(absl::string_view fingerprint) const = 0;
-  // Appends an observation; of several for one key the smaller clean minimum is found. One with a
-  // time displaces one without.
+  // Adds an observation. If a key has several, Find returns one with a time before one without,
+  // and among those the one with the smallest min_us.
   virtual absl::Status Add(absl::string_view key, absl::string_view fingerprint,
                            const Timing& timing) = 0;
 };
 
 std::unique_ptr<TimingStore> NewMemoryStore();
 
-// An append-only file with a checksum per record; a torn tail is dropped, several processes may
-// append (advisory lock). Created if missing. What other processes append is found after the next
-// Add. Errors: UNAVAILABLE (STORAGE_DOWN).
+// Opens an append-only file with a checksum per record, and creates it if it is missing. A tail
+// that was not fully written is cut off. Several processes may append to one file (advisory lock);
+// a store sees the records of other processes after its own next Add. Errors: STORAGE_DOWN.
 absl::StatusOr<std::unique_ptr<TimingStore>> OpenFileStore(const std::string& path);
 
 }  // namespace quotient::timing

@@ -1,6 +1,6 @@
-# Looks for what the CUDA plug-in (core/kernels/cuda/plugin) is built with: CUDA's headers and
-# libraries, cuDNN, and cudnn_frontend, which deploy/setup/install.sh brings where it finds cuDNN.
-# Sets QUOTIENT_CUDA_FOUND and, if true, QUOTIENT_CUDA_INCLUDE_DIRS, QUOTIENT_CUDA_LIBRARIES,
+# Finds the dependencies of the CUDA plug-in (core/kernels/cuda/plugin): CUDA's headers and
+# libraries, cuDNN, and cudnn_frontend, which deploy/setup/install.sh installs if it finds cuDNN.
+# Sets QUOTIENT_CUDA_FOUND and, if it is true, QUOTIENT_CUDA_INCLUDE_DIRS, QUOTIENT_CUDA_LIBRARIES,
 # QUOTIENT_CUDA_LIBRARY_DIRS and QUOTIENT_CUDNN_FRONTEND_INCLUDE_DIR.
 
 set(QUOTIENT_CUDA AUTO CACHE STRING "Build the CUDA plug-in: AUTO if its libraries are found, ON, OFF")
@@ -11,7 +11,8 @@ if(NOT QUOTIENT_CUDA)
   return()
 endif()
 
-# quotient_find_cuda_(PROBLEM): sets what is above, or PROBLEM to what is missing.
+# quotient_find_cuda_(PROBLEM): sets the variables above, or PROBLEM to a text that says what is
+# missing.
 function(quotient_find_cuda_ problem)
   set(roots $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda)
   find_path(QUOTIENT_CUDART_INCLUDE_DIR cuda_runtime_api.h HINTS ${roots} PATH_SUFFIXES include)
@@ -43,7 +44,7 @@ function(quotient_find_cuda_ problem)
     set(${problem} "no cudnn_frontend in ${quotient_deps}: run deploy/setup/install.sh" PARENT_SCOPE)
     return()
   endif()
-  # As with the prefix: the link's target, whose name changes with the version.
+  # Use the target of the link, whose name changes with the version (see QuotientDependencies).
   file(REAL_PATH ${frontend} frontend)
 
   set(directories "")
@@ -58,7 +59,7 @@ function(quotient_find_cuda_ problem)
   set(QUOTIENT_CUDA_INCLUDE_DIRS ${include_dirs} PARENT_SCOPE)
   set(QUOTIENT_CUDA_LIBRARIES ${libraries} PARENT_SCOPE)
   set(QUOTIENT_CUDA_LIBRARY_DIRS ${directories} PARENT_SCOPE)
-  # A libcuda.so to link with, which does nothing: tests make do with it.
+  # A stub of libcuda.so without functionality, which tests link with.
   find_path(QUOTIENT_CUDA_STUB_DIR libcuda.so HINTS ${directories} PATH_SUFFIXES stubs
             NO_DEFAULT_PATH)
   set(QUOTIENT_CUDNN_FRONTEND_INCLUDE_DIR ${frontend} PARENT_SCOPE)

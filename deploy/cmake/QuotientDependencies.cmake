@@ -1,4 +1,4 @@
-# Finds the dependencies that deploy/setup/install.sh put in place. Imported targets to link:
+# Finds the dependencies that deploy/setup/install.sh has installed. Imported targets to link with:
 #
 #   absl::*  gRPC::grpc++  protobuf::libprotobuf  SQLite::SQLite3  OpenSSL::Crypto
 #   prometheus-cpp::core  prometheus-cpp::pull  spdlog::spdlog  nlohmann_json::nlohmann_json
@@ -14,8 +14,8 @@ if(NOT EXISTS ${quotient_deps}/current/.complete)
   message(FATAL_ERROR "No dependencies in ${quotient_deps}: run deploy/setup/install.sh first.")
 endif()
 
-# The link's target is used, not the link: a new prefix has new paths, so all that depends on it is
-# compiled again. What CMake remembers of the old one has to go.
+# Use the target of the link, not the link: a new prefix then has new paths, so that everything that
+# depends on it is compiled again. Paths of the old prefix are removed from CMake's cache.
 file(REAL_PATH ${quotient_deps}/current quotient_prefix)
 if(NOT quotient_prefix STREQUAL "${QUOTIENT_PREFIX}")
   unset(ONNX_DIR CACHE)
@@ -27,7 +27,7 @@ list(PREPEND CMAKE_PREFIX_PATH ${quotient_prefix})
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(absl CONFIG REQUIRED)
-find_package(Protobuf REQUIRED)  # module mode: Debian ships no configuration file
+find_package(Protobuf REQUIRED)  # Module mode, because Debian ships no configuration file.
 find_package(gRPC CONFIG REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(SQLite3 REQUIRED)

@@ -1,15 +1,16 @@
-# The kinds of targets in this tree. Includes are written from the repository's root everywhere:
-# #include "core/model/graph.h", and #include "quotient/v1/job.pb.h" for generated code.
+# The kinds of targets in this tree. Include paths are relative to the repository's root:
+# #include "core/model/graph.h". Those of generated code are relative to proto/:
+# #include "quotient/v1/optimizer.pb.h".
 
-# Part of every program under the thread sanitizer; see the file.
+# Linked into every program under the thread sanitizer; see the file.
 if(QUOTIENT_SANITIZE MATCHES "thread")
   add_library(quotient_tsan OBJECT ${CMAKE_SOURCE_DIR}/tests/support/tsan_absl_mutex.cc)
   target_link_libraries(quotient_tsan PUBLIC absl::synchronization)
 endif()
 
 # quotient_library(NAME SOURCES a.cc... [DEPS target...])
-# One static library per folder. DEPS are public: they mirror what the headers include.
-# Without SOURCES: headers only.
+# A static library; there is one per folder. DEPS are public, because headers include theirs.
+# Without SOURCES, the library has only headers.
 function(quotient_library name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS")
   quotient_check_arguments_(${name})
@@ -35,8 +36,8 @@ function(quotient_binary name)
 endfunction()
 
 # quotient_test(NAME [SOURCES a_test.cc...] [DEPS target...] [ARGS argument...] [TIMEOUT seconds])
-# A GoogleTest program and one CTest entry of the same name; SOURCES defaults to NAME.cc. It runs in
-# the repository's root, so that test data is opened as "tests/data/...".
+# A GoogleTest program and a CTest entry of the same name. SOURCES defaults to NAME.cc. The test runs
+# in the repository's root, so that test data is opened as "tests/data/...".
 function(quotient_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "SOURCES;DEPS;ARGS")
   if(NOT ARG_SOURCES)
@@ -55,8 +56,8 @@ function(quotient_test name)
 endfunction()
 
 # quotient_script_test(NAME COMMAND word... [TIMEOUT seconds])
-# A CTest entry for a program that exists already, a Python script for one. Scripts find the
-# binaries in $QUOTIENT_BIN_DIR and a Python with ONNX Runtime as $QUOTIENT_PYTHON.
+# A CTest entry for a program that exists already, such as a Python script. $QUOTIENT_BIN_DIR is the
+# folder of the built programs, $QUOTIENT_PYTHON a Python interpreter with ONNX Runtime.
 function(quotient_script_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "COMMAND")
   quotient_check_arguments_(${name})
@@ -65,7 +66,7 @@ function(quotient_script_test name)
 endfunction()
 
 # quotient_bench(NAME [SOURCES a_bench.cc...] [DEPS target...])
-# A Google Benchmark program; no CTest entry.
+# A Google Benchmark program, without a CTest entry.
 function(quotient_bench name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS")
   if(NOT ARG_SOURCES)
@@ -75,8 +76,9 @@ function(quotient_bench name)
 endfunction()
 
 # quotient_fuzzer(NAME [SOURCES a_fuzz.cc...] [DEPS target...] [CORPUS folder])
-# A libFuzzer program under the preset fuzz; under the others a program that runs
-# LLVMFuzzerTestOneInput on each file of CORPUS, as a CTest entry, so that old finds stay found.
+# With the preset fuzz, a libFuzzer program; with the others, a program that runs
+# LLVMFuzzerTestOneInput on the files it is given. CORPUS adds a CTest entry that runs it on the files
+# of that folder, so that inputs found earlier are tested again.
 function(quotient_fuzzer name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "CORPUS" "SOURCES;DEPS")
   if(NOT ARG_SOURCES)
@@ -99,8 +101,8 @@ function(quotient_fuzzer name)
 endfunction()
 
 # quotient_proto_library(NAME PROTOS a.proto... [DEPS target...] [GRPC])
-# Messages, and with GRPC service stubs too, in one library: generated code is slow to compile, so
-# it is compiled once. Imports and includes are relative to proto/: "quotient/v1/job.proto".
+# A library of generated messages and, with GRPC, service stubs. Generated code is slow to compile,
+# so it should be in one library. Imports are relative to proto/: "quotient/v1/optimizer.proto".
 function(quotient_proto_library name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "GRPC" "" "PROTOS;DEPS")
   quotient_check_arguments_(${name})
@@ -110,7 +112,7 @@ function(quotient_proto_library name)
   set(plugin "")
   set(extensions pb)
   if(ARG_GRPC)
-    # generate_mock_code: *_mock.grpc.pb.h, client stubs for GoogleMock.
+    # generate_mock_code generates client stubs for GoogleMock (*_mock.grpc.pb.h).
     set(plugin $<TARGET_FILE:gRPC::grpc_cpp_plugin>)
     list(APPEND flags --plugin=protoc-gen-grpc=${plugin} --grpc_out=generate_mock_code=true:${out})
     list(APPEND extensions grpc.pb)
@@ -124,7 +126,7 @@ function(quotient_proto_library name)
     foreach(extension ${extensions})
       list(APPEND generated ${out}/${stem}.${extension}.cc ${out}/${stem}.${extension}.h)
     endforeach()
-    # DEPENDS names all protos of the library: they import each other, and protoc is quick.
+    # Depends on all protos of the library, since they import each other and protoc is fast.
     add_custom_command(
       OUTPUT ${generated}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${out}
@@ -146,7 +148,7 @@ endfunction()
 
 # --- helpers ---
 
-# Fails on misspelled keywords, which would otherwise be dropped in silence.
+# Fails on unknown keywords, which CMake would otherwise ignore.
 macro(quotient_check_arguments_ target)
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${target}: cannot use ${ARG_UNPARSED_ARGUMENTS}")
@@ -160,8 +162,8 @@ function(quotient_test_properties_ name timeout)
   if(QUOTIENT_SANITIZE)
     math(EXPR timeout "${timeout} * 10")
   endif()
-  # Sanitizers: stop at the first report, with a stack. Under TSan also one OpenMP thread, since
-  # libgomp is not instrumented.
+  # Sanitizers stop at the first report and print a stack. TSan also needs a single OpenMP thread,
+  # since libgomp is not instrumented.
   set(environment
       QUOTIENT_BIN_DIR=${CMAKE_BINARY_DIR}/bin
       QUOTIENT_PYTHON=${quotient_deps}/tests/bin/python3
@@ -181,9 +183,10 @@ function(quotient_test_properties_ name timeout)
     ENVIRONMENT "${environment}")
 endfunction()
 
-# GCC only: ccache does not take clang's precompiled headers without more flags.
+# Only with GCC, because ccache needs more flags for clang's precompiled headers.
 if(QUOTIENT_TESTS AND QUOTIENT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # A program, not an object library: a precompiled header fits only code with the same -fPIE.
+  # This is a program and not an object library, because a precompiled header can only be used with
+  # the same -fPIE setting.
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/quotient_test_pch.cc CONTENT "int main() {}\n")
   add_executable(quotient_test_pch ${CMAKE_BINARY_DIR}/quotient_test_pch.cc)
   target_link_libraries(quotient_test_pch PRIVATE GTest::gmock GTest::gtest)

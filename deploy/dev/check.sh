@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What to run before sending a change: formatting, include order, shell scripts. Takes seconds and
-# builds nothing; tests/run.sh is the real thing.
+# Checks formatting, include order and shell scripts. To be run before sending a change: it takes
+# seconds and builds nothing. It does not replace the tests (tests/run.sh).
 set -euo pipefail
 # shellcheck source=deploy/dev/sources.sh
 . "$(dirname "${BASH_SOURCE[0]}")/sources.sh"

@@ -1,13 +1,14 @@
 # shellcheck shell=bash
-# For the scripts of this folder: goes to the repository's root and defines cxx_sources.
+# Sourced by the scripts of this folder. Changes to the root of the repository, and defines
+# cxx_sources and clang_format.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
-# All C++ files, committed or not yet, NUL-terminated.
+# Prints the names of all C++ files, committed or not, each followed by a NUL.
 cxx_sources() {
   git ls-files -z --cached --others --exclude-standard -- '*.cc' '*.h' |
     while IFS= read -r -d '' file; do
-      # A file deleted but not yet committed is still in the index.
+      # The index still lists a file whose deletion is not committed.
       if [ -e "$file" ]; then printf '%s\0' "$file"; fi
     done
 }

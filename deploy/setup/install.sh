@@ -8,7 +8,7 @@
 #   --with-fuzz    also clang 14 for the presets clang and fuzz
 #   --runtime      only the packages that built programs load; nothing to build with
 #
-# Debian packages go into the system (through sudo unless root). All else goes under build/deps:
+# Debian packages go into the system (with sudo, unless run by root). All else goes under build/deps:
 #
 #   build/deps/<digest>          prefix with oneDNN and the ONNX C++ library; CMake looks here
 #   build/deps/current           link to the prefix in use
@@ -17,9 +17,9 @@
 #   build/deps/cudnn-frontend-<digest>  headers for the CUDA plug-in, where cuDNN is found
 #   build/deps/cudnn-frontend    link to the one in use
 #
-# <digest> is over the pins and the recipe, so changed pins make a new directory and unchanged ones
-# make this script a no-op. A directory counts as complete only once its file .complete exists, which
-# is written last: an interrupted run is started over, never mistaken for a finished one.
+# <digest> covers the pinned versions and the build script. If these change, a new directory is made;
+# otherwise this script does nothing. A directory is complete only if it has a file .complete, which
+# is written last, so that an interrupted installation is not mistaken for a finished one.
 #
 # Environment: QUOTIENT_DEPS         directory to use instead of build/deps
 #              QUOTIENT_BASE_PYTHON  interpreter that makes virtual environments (/usr/bin/python3)
@@ -49,7 +49,7 @@ done
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
-# Package lists are read once, then compared with dpkg's data base in one call.
+# install_packages FILE... : installs the packages listed in the files that are missing here.
 install_packages() {
   local wanted missing
   wanted=$(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$@" | sort -u)
@@ -63,8 +63,8 @@ install_packages() {
     -o Dpkg::Use-Pty=0 install $missing >/dev/null
 }
 
-# digest FILE... : short name for the contents of the files and for the protobuf they meet, because
-# ONNX is compiled against its headers.
+# digest FILE... : prints a short hash of the files and of the version of protobuf, against whose
+# headers ONNX is compiled.
 digest() {
   { cat "$@" && dpkg-query -W -f '${Version}' libprotobuf-dev; } | sha256sum | cut -c 1-16
 }
@@ -79,7 +79,7 @@ ensure() {
     "$@" "$deps/$name"
     touch "$deps/$name/.complete"
   fi
-  # -n: replace the link itself. Left alone when right, so that nothing looks newly changed.
+  # -n replaces the link itself. A correct link is not touched, so that its time stamp stays.
   if [ "$(readlink "$deps/$link" || true)" != "$name" ]; then ln -sfn "$name" "$deps/$link"; fi
 }
 
@@ -91,8 +91,8 @@ build_test_tools() {
   "$python" -m venv "$dir"
   PIP_DISABLE_PIP_VERSION_CHECK=1 "$dir/bin/python" -m pip --quiet install --require-hashes \
     --no-deps --only-binary :all: -r "$setup/requirements-tests.txt"
-  # Prometheus, as a scraper to test against. Unpacked, not installed: Debian's package would
-  # start a server on this machine.
+  # Tests let Prometheus scrape the server. It is unpacked and not installed, because Debian's
+  # package would start a Prometheus server on this machine.
   (
     cd "$dir"
     as_root apt-get -qq update
@@ -113,7 +113,7 @@ have_cudnn() {
   return 1
 }
 
-# Headers out of a Python package, the rest of which is of no use here.
+# Unpacks the headers of a Python package; the rest of it is not used.
 unpack_cudnn_frontend() {
   local dir=$1 scratch=$1.scratch
   rm -rf "$dir" "$scratch"
@@ -138,7 +138,7 @@ if [ -n "$with_tests" ]; then lists+=("$setup/packages-tests.txt"); fi
 if [ -n "$with_fuzz" ]; then lists+=("$setup/packages-fuzz.txt"); fi
 
 mkdir -p "$deps"
-# One installer at a time: parallel builds of one checkout wait here for the first to finish.
+# Only one installer may run at a time; others wait here until it has finished.
 exec 9>"$deps/.lock"
 if ! flock -n 9; then
   say 'another install.sh is at work, waiting for it'

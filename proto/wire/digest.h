@@ -1,6 +1,6 @@
 #pragma once
 
-// The names of blobs as messages. A BlobId is what the rest of the code uses.
+// Converts between v1::Digest and BlobId, which all other code uses.
 
 #include "absl/status/statusor.h"
 #include "core/base/blob_id.h"
@@ -10,7 +10,7 @@ namespace quotient::wire {
 
 v1::Digest ToProto(const BlobId& id);
 
-// BAD_DIGEST if the text is not a SHA-256 or the size is negative.
+// Returns BAD_DIGEST if the text is not a SHA-256 or the size is negative.
 absl::StatusOr<BlobId> FromProto(const v1::Digest& digest);
 
 }  // namespace quotient::wire

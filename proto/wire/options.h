@@ -1,16 +1,16 @@
 #pragma once
 
-// The options of an optimization as a message.
+// Converts between the options of an optimization and their message.
 
 #include "core/optimize/options.h"
 #include "quotient/v1/options.pb.h"
 
 namespace quotient::wire {
 
-// With every field set.
+// Sets every field of the message.
 v1::OptimizeOptions ToProto(const optimize::Options& options);
 
-// Unset fields take their defaults. Not validated: see Options::Validate.
+// Unset fields have their defaults. Does not validate; see Options::Validate.
 optimize::Options FromProto(const v1::OptimizeOptions& message);
 
 }  // namespace quotient::wire

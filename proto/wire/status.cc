@@ -13,8 +13,9 @@ namespace quotient::wire {
 namespace {
 
 constexpr char kDomain[] = "quotient.dev";
-constexpr char kMissingUrl[] = "quotient.dev/missing";  // blobs, one per line
-constexpr int kMaxViolations = 16;                      // errors travel in headers, which are small
+// Type URL of the status payload that lists missing blobs, one per line.
+constexpr char kMissingUrl[] = "quotient.dev/missing";
+constexpr int kMaxViolations = 16;  // Errors are sent in HTTP/2 trailers, which must be small.
 constexpr int kRetryAfterSeconds = 1;
 
 std::string ReasonText(const absl::Status& status) {
@@ -36,7 +37,7 @@ void AddPreconditionFailure(const absl::Cord& missing, google::rpc::Status* mess
   message->add_details()->PackFrom(failure);
 }
 
-// Length of the well-formed UTF-8 sequence at the front of `text`; 0 if there is none.
+// Returns the length of the well-formed UTF-8 sequence at the front of `text`, 0 if there is none.
 size_t Utf8Length(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -46,7 +47,7 @@ size_t Utf8Length(absl::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates and numbers past U+10FFFF differ in the second byte.
+  // Overlong forms, surrogates and numbers beyond U+10FFFF are recognized by their second byte.
   if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f)) return 0;
   if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) return 0;
   return length;

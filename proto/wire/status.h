@@ -1,6 +1,7 @@
 #pragma once
 
-// Failures as google.rpc.Status with an ErrorInfo, and back: code, message and reason survive.
+// Converts errors to google.rpc.Status with an ErrorInfo, and back. Code, message and reason are
+// kept.
 
 #include <string>
 
@@ -11,14 +12,15 @@
 
 namespace quotient::wire {
 
-// Says in a BLOB_MISSING which blob to upload; once per blob.
+// Adds a blob to a BLOB_MISSING error's list of blobs to upload.
 void AddMissingBlob(const BlobId& blob, absl::Status* status);
 
-// ErrorInfo.reason is the status's reason, or the code's name where it carries none. UNAVAILABLE
-// has a RetryInfo, BLOB_MISSING a PreconditionFailure.
+// ErrorInfo.reason is the reason of `status`, or the name of its code if it has none. UNAVAILABLE
+// gets a RetryInfo, and a status with missing blobs gets a PreconditionFailure.
 google::rpc::Status ToProto(const absl::Status& status);
 
-// `text` with bytes that are not UTF-8 replaced by '?': messages refuse them, models hold anything.
+// Replaces bytes that are not part of valid UTF-8 by '?'. Text from models can contain any bytes,
+// but string fields of messages cannot.
 std::string Utf8(absl::string_view text);
 
 absl::Status FromProto(const google::rpc::Status& message);

@@ -17,7 +17,7 @@ using Field = std::variant<std::string ServerFlags::*, int64_t ServerFlags::*, b
 
 struct Flag {
   const char* name;
-  const char* value;  // what stands for the value in the help; nullptr for switches
+  const char* value;  // Placeholder for the value in the help; nullptr for switches.
   Field field;
   const char* help;
 };
@@ -80,7 +80,7 @@ absl::Status Validate(const ServerFlags& flags) {
   return Invalid("log-level", "debug, info, warn or error");
 }
 
-// ", default 1"; empty for switches and what is empty.
+// Returns text such as ", default 1"; empty for switches and for empty strings.
 std::string DefaultText(const Flag& flag) {
   const ServerFlags defaults;
   if (const auto* field = std::get_if<std::string ServerFlags::*>(&flag.field)) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The command line of quotientd, and nothing else: read once, by main.
+// The command line of quotientd. It is parsed once, by main; no other code reads flags.
 
 #include <cstdint>
 #include <span>
@@ -28,11 +28,11 @@ struct ServerFlags {
   bool version = false;
 };
 
-// `arguments` without the program's name; "--name value" and "--name=value". OPTION_INVALID naming
-// the argument that is not understood.
+// Parses "--name value" and "--name=value". `arguments` does not include the program's name.
+// Returns OPTION_INVALID, naming the argument, if one is unknown or has a wrong value.
 absl::StatusOr<ServerFlags> ParseFlags(std::span<const char* const> arguments);
 
-// What --help prints.
+// Returns the text that --help prints.
 std::string FlagsHelp();
 
 }  // namespace quotient::config

@@ -6,7 +6,8 @@
 namespace quotient::jobs {
 namespace {
 
-// A model below this cannot grow past the 2 GB that force weights into a file of their own.
+// The result of a model below this size stays below 2 GB, the size of a protobuf message above
+// which weights must be in an external file.
 constexpr int64_t kSurelyOneFileBytes = int64_t{256} << 20;
 
 bool MayHaveExternalResult(const Manifest& model) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The identity of a job's result: same key, same result, whoever asks and however often.
+// The action key identifies a job's result: a result can be reused for any job with the same key.
 
 #include <string>
 
@@ -9,9 +9,9 @@
 
 namespace quotient::jobs {
 
-// SHA-256, in hexadecimal, of the model's manifest, the options and the engine's version; and of
-// the external location where the result may have an external file, because the model names it.
-// Not in the key: the model's name.
+// Returns the SHA-256, in hexadecimal, of the engine's version, the model's manifest and the
+// options. If the result may have an external file, the external location is hashed too, because
+// the result contains it. The model's name is not hashed.
 std::string ActionKey(const JobSpec& spec, absl::string_view engine_version);
 
 }  // namespace quotient::jobs

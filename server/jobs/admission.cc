@@ -25,7 +25,7 @@ absl::Status CheckName(absl::string_view what, absl::string_view name) {
   return MakeError(Reason::kOptionInvalid, absl::StrCat(what, ": too long, or holds a NUL byte"));
 }
 
-// The name ends up in a model that clients write to disk, so it must stay a plain file name.
+// The name becomes part of a model that clients write to disk, so it must be a plain file name.
 absl::Status CheckExternalLocation(absl::string_view name) {
   QUOTIENT_RETURN_IF_ERROR(CheckName("external_location", name));
   if (!name.empty() && name != "." && name != ".." && !absl::StrContains(name, '/')) {
@@ -34,8 +34,9 @@ absl::Status CheckExternalLocation(absl::string_view name) {
   return MakeError(Reason::kOptionInvalid, "external_location: not a plain file name");
 }
 
-// What was asked under a request id, so that another payload is noticed. The engine is no part of
-// it: a request that is repeated after the server was replaced by a newer one is the same request.
+// Returns a digest of the request's content, by which a second request with the same id but other
+// content is recognized. The engine version is left out: a request may be retried after the server
+// was updated.
 std::string Payload(const SubmitRequest& request) {
   return Digest::Of(absl::StrCat(ActionKey(request.spec, /*engine_version=*/""), " ",
                                  request.skip_cache_lookup, " ", request.spec.external_location,
@@ -43,7 +44,8 @@ std::string Payload(const SubmitRequest& request) {
       .Hex();
 }
 
-// Refusals that depend on the model and the options alone are results as good as any.
+// Whether an error depends on the model and the options alone, so that it can be reused as a
+// result.
 bool IsDeterministicRefusal(const absl::Status& error) {
   return error.code() == absl::StatusCode::kInvalidArgument ||
          error.code() == absl::StatusCode::kUnimplemented;
@@ -137,7 +139,7 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
   } else {
     QUOTIENT_ASSIGN_OR_RETURN(admitted.job, AddJob(edit, request.spec, std::move(key)));
   }
-  // Without an id of its own a submission still counts as a wish for the job.
+  // A submission without a request id is stored under a new id, so that CountWishes counts it.
   const std::string id = request.request_id.empty() ? dependencies_.new_id() : request.request_id;
   QUOTIENT_RETURN_IF_ERROR(
       store.PutSubmission({id, payload, admitted.job.id, store.now_ms(), /*withdrawn=*/false}));

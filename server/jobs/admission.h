@@ -1,6 +1,6 @@
 #pragma once
 
-// The clients' side of the queue: submit and cancel.
+// The side of the queue that clients use: submit and cancel.
 
 #include <atomic>
 #include <functional>
@@ -16,13 +16,13 @@
 namespace quotient::jobs {
 
 struct AdmissionLimits {
-  int max_queued = 1000;          // jobs waiting; more are turned away with QUEUE_FULL
-  int max_external_files = 4096;  // of one model
+  int max_queued = 1000;          // Waiting jobs. Further ones are refused with QUEUE_FULL.
+  int max_external_files = 4096;  // Per model.
   int64_t max_model_bytes = int64_t{64} << 30;
 };
 
 struct SubmitRequest {
-  std::string request_id;  // empty: the request cannot be repeated safely
+  std::string request_id;  // If empty, a repetition counts as another request.
   JobSpec spec;
   bool skip_cache_lookup = false;
 };
@@ -35,31 +35,32 @@ struct Admitted {
 // Thread-safe.
 class Admission {
  public:
-  // A day, for exact retries.
+  // How long request ids are remembered, so that retries are recognized: a day.
   static constexpr int64_t kRequestIdMs = int64_t{24} * 3600 * 1000;
 
   struct Dependencies {
     Ledger* ledger;
     BlobStore* blobs;
     std::string engine_version;
-    std::function<std::string()> new_id;  // unique, unguessable; thread-safe
+    std::function<std::string()> new_id;  // Makes unique, unguessable ids; thread-safe.
   };
 
   Admission(const AdmissionLimits& limits, Dependencies dependencies)
       : limits_(limits), dependencies_(std::move(dependencies)) {}
 
-  // The job is durable when this returns. Errors: OPTION_INVALID, LIMIT_BYTES, LIMIT_NODES,
-  // BLOB_MISSING, REQUEST_ID_REUSED, QUEUE_FULL, DRAINING, STORAGE_DOWN.
+  // Returns a new job, or an earlier one with the same request id or the same action key. The job
+  // is durable when this returns. Errors: OPTION_INVALID, LIMIT_BYTES, LIMIT_NODES, BLOB_MISSING,
+  // REQUEST_ID_REUSED, QUEUE_FULL, DRAINING, STORAGE_DOWN.
   absl::StatusOr<Admitted> Submit(const SubmitRequest& request);
 
-  // Idempotent. With a request id: withdraws that submission, and ends the job if no other wants
-  // it. JOB_NOT_FOUND.
+  // Cancels a job. With a request id, withdraws only that submission, and cancels the job if no
+  // other submission is left. Idempotent. Error: JOB_NOT_FOUND.
   absl::StatusOr<Job> Cancel(absl::string_view job_id, absl::string_view request_id);
 
-  // Takes no more jobs: the server is about to stop.
+  // Refuses jobs from now on, because the server is about to stop.
   void Drain() { draining_.store(true, std::memory_order_relaxed); }
 
-  // Forgets request ids that are older than a day.
+  // Forgets request ids that are older than a day, unless their jobs have not ended.
   absl::Status ForgetOldRequests();
 
  private:
@@ -72,7 +73,7 @@ class Admission {
 
   const AdmissionLimits limits_;
   const Dependencies dependencies_;
-  // A flag that only ever rises; it orders nothing.
+  // Set once and never cleared. Relaxed order is enough, since it guards no other data.
   std::atomic<bool> draining_{false};
 };
 

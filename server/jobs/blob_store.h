@@ -1,6 +1,7 @@
 #pragma once
 
-// Where bytes are kept: by digest, immutable, wholly there or not there.
+// Interfaces of the stores for blobs and for uploads in progress. A blob is immutable, is found by
+// its digest, and is either complete or absent.
 
 #include <cstdint>
 #include <memory>
@@ -13,63 +14,65 @@
 
 namespace quotient::jobs {
 
-// The bytes of a blob for as long as the object lives.
+// A blob whose bytes are accessible as long as the object lives.
 class Blob {
  public:
   virtual ~Blob() = default;
   virtual absl::string_view bytes() const = 0;
 };
 
-// Thread-safe. Failures: STORAGE_DOWN when the disk fails or is nearly full.
+// Thread-safe. Errors: STORAGE_DOWN if the disk fails or is nearly full.
 class BlobStore {
  public:
   virtual ~BlobStore() = default;
 
   virtual absl::StatusOr<bool> Contains(const BlobId& id) = 0;
-  // NOT_FOUND if it is not there. Does not check the digest: see OpenVerified.
+  // Returns NOT_FOUND if there is no such blob. Does not check the digest; see OpenVerified.
   virtual absl::StatusOr<std::shared_ptr<const Blob>> Open(const BlobId& id) = 0;
   // Durable when this returns.
   virtual absl::StatusOr<BlobId> Put(absl::string_view bytes) = 0;
 };
 
-// Opens a blob and checks that its bytes are those of its name. BLOB_CORRUPT if not.
+// Opens a blob and returns BLOB_CORRUPT if its bytes do not have the digest `id`.
 absl::StatusOr<std::shared_ptr<const Blob>> OpenVerified(BlobStore& blobs, const BlobId& id);
 
-// Takes the bytes of one upload. One thread at a time. Dropping the writer keeps what was
-// acknowledged, so that the upload can go on later.
+// Writes the bytes of one upload. One thread at a time. Destroying the writer keeps the bytes
+// written so far, so that the upload can be resumed.
 class UploadWriter {
  public:
   virtual ~UploadWriter() = default;
 
-  // ABORTED if another writer has taken the upload over; LIMIT_BYTES past the announced size.
+  // Returns ABORTED if another writer has taken over the upload, and LIMIT_BYTES beyond the
+  // announced size.
   virtual absl::Status Append(absl::string_view bytes) = 0;
-  // Bytes that are durable. Append raises it every few megabytes, Flush to the last byte.
+  // Number of bytes that are durable. Append raises it every few megabytes.
   virtual int64_t committed_offset() const = 0;
+  // Makes all bytes durable.
   virtual absl::Status Flush() = 0;
-  // Makes the upload a blob. BAD_DIGEST if the bytes are not those announced; the upload is then
-  // gone.
+  // Turns the upload into a blob. If the bytes do not have the announced digest, removes the upload
+  // and returns BAD_DIGEST.
   virtual absl::Status Finish() = 0;
 };
 
 struct UploadTicket {
-  std::string upload_id;  // empty if done
+  std::string upload_id;  // Empty if done.
   int64_t committed_offset = 0;
-  bool done = false;
+  bool done = false;  // Whether the blob exists already.
 };
 
-// Uploads in progress; they survive a restart. Thread-safe.
+// Uploads in progress, which survive a restart. Thread-safe.
 class UploadStore {
  public:
   virtual ~UploadStore() = default;
 
   virtual absl::StatusOr<UploadTicket> Start(const BlobId& blob) = 0;
-  // NOT_FOUND if there is no such upload (any more).
+  // Returns NOT_FOUND if there is no such upload, or no longer.
   virtual absl::StatusOr<int64_t> CommittedOffset(absl::string_view upload_id) = 0;
-  // Takes the upload over from any other writer. UPLOAD_OFFSET unless `offset` is the committed
-  // one.
+  // Takes over the upload from any other writer. Returns UPLOAD_OFFSET unless `offset` equals the
+  // committed offset.
   virtual absl::StatusOr<std::unique_ptr<UploadWriter>> Resume(absl::string_view upload_id,
                                                                int64_t offset) = 0;
-  // Removes uploads that nobody has written to since `unix_ms`.
+  // Removes uploads to which nothing was committed since `unix_ms`.
   virtual absl::Status Expire(int64_t unix_ms) = 0;
 };
 

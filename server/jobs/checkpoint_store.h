@@ -1,6 +1,6 @@
 #pragma once
 
-// Where checkpoints are kept: of each job the last one.
+// Interface of the store for checkpoints. It keeps the latest checkpoint of each job.
 
 #include <memory>
 #include <string>
@@ -12,26 +12,27 @@
 
 namespace quotient::jobs {
 
-// Durable, but not its job's checkpoint yet. Dropped, nothing of it remains. One thread.
+// A checkpoint whose bytes are durable but which has not replaced the job's previous one yet.
+// Removed if destroyed without Commit. One thread at a time.
 class StagedCheckpoint {
  public:
   virtual ~StagedCheckpoint() = default;
-  // Takes the place of the one before, as a whole. As quick for many bytes as for few.
+  // Replaces the previous checkpoint atomically. Takes the same time for any size.
   virtual absl::Status Commit() = 0;
 };
 
-// Thread-safe. Failures: STORAGE_DOWN when the disk fails or is nearly full.
+// Thread-safe. Errors: STORAGE_DOWN if the disk fails or is nearly full.
 class CheckpointStore {
  public:
   virtual ~CheckpointStore() = default;
 
   virtual absl::StatusOr<std::unique_ptr<StagedCheckpoint>> Stage(absl::string_view job_id,
                                                                   absl::string_view bytes) = 0;
-  // NOT_FOUND if there is none. Does not check what it reads.
+  // Returns NOT_FOUND if there is none. Does not check the bytes.
   virtual absl::StatusOr<std::string> Get(absl::string_view job_id) = 0;
-  // OK if there is none.
+  // Does nothing if there is none.
   virtual absl::Status Remove(absl::string_view job_id) = 0;
-  // The jobs that have one.
+  // Returns the ids of the jobs that have a checkpoint.
   virtual absl::StatusOr<std::vector<std::string>> List() = 0;
 };
 

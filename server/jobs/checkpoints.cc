@@ -15,8 +15,8 @@ Checkpoints::Checkpoints(Ledger* ledger, Dispatch* dispatch, CheckpointStore* st
   ledger->AddObserver(this);
 }
 
-// The bytes are written first: under the fence there is only the renaming, and that it is on the
-// disk.
+// The bytes are written and synced first, so that only the renaming has to happen inside WhileHeld,
+// which blocks all other writes.
 absl::Status Checkpoints::Save(const Lease& lease, absl::string_view bytes) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<StagedCheckpoint> staged,
                             store_.Stage(lease.job_id, bytes));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Checkpoints of the jobs that wait or run: written under the worker's lease, found by whoever runs
-// the job next, removed when it has ended.
+// Checkpoints of waiting and running jobs. A worker writes one while it holds the job's lease, the
+// next worker resumes from it, and it is removed when the job ends.
 
 #include <string>
 
@@ -17,15 +17,15 @@ namespace quotient::jobs {
 // Thread-safe.
 class Checkpoints : public JobObserver {
  public:
-  // All borrowed. Observes the ledger.
+  // Borrows all three. Observes the ledger.
   Checkpoints(Ledger* ledger, Dispatch* dispatch, CheckpointStore* store);
 
-  // Replaces the job's checkpoint. ABORTED if the lease is lost: then the one there stays.
+  // Replaces the job's checkpoint. Returns ABORTED and keeps the old one if the lease is lost.
   absl::Status Save(const Lease& lease, absl::string_view bytes);
-  // Empty if there is none, or none that can be read.
+  // Returns "" if there is no checkpoint or it cannot be read.
   std::string Find(absl::string_view job_id);
-  // Removes those of jobs that have ended, which a crash can leave; returns how many. For the start
-  // of a process.
+  // Removes checkpoints of jobs that have ended, which a crash can leave behind. Returns their
+  // number. To be called at the start of the process.
   absl::StatusOr<int> RemoveEnded();
 
   void OnTransition(const Job& job, const Transition& transition) override;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Jobs as messages of quotient.v1: for the wire, and for the records of a store, which thereby
-// stay readable as the messages grow.
+// Converts jobs to and from messages of quotient.v1. The messages are used on the wire and as
+// records in the job store, since protobuf lets later versions read older records.
 
 #include <optional>
 
@@ -13,25 +13,26 @@
 namespace quotient::jobs {
 
 v1::ModelManifest ToProto(const Manifest& manifest);
-// BAD_DIGEST; MODEL_MALFORMED if a location is named twice.
+// Errors: BAD_DIGEST; MODEL_MALFORMED if two external files have the same location.
 absl::StatusOr<Manifest> FromProto(const v1::ModelManifest& message);
 
 v1::JobResult ToProto(const JobResult& result);
 absl::StatusOr<JobResult> FromProto(const v1::JobResult& message);
 
 v1::JobState ToProto(JobState state);
-// Nothing for UNSPECIFIED and unknown numbers.
+// Returns nothing for UNSPECIFIED and for unknown numbers.
 std::optional<JobState> FromProto(v1::JobState state);
 
 v1::Progress ToProto(const Progress& progress);
 v1::Transition ToProto(const Transition& transition);
 
-// `progress`: of a running job, if it has reported.
+// `progress` is the latest of a running job, if there is any.
 v1::Job ToProto(const Job& job, const std::optional<Progress>& progress);
-// All but the lease's epoch, which is no client's business.
+// Reads all fields but the lease's epoch, which messages do not have.
 absl::StatusOr<Job> FromProto(const v1::Job& message);
 
-// "jobs/<id>" and back; JOB_NOT_FOUND for text of another form.
+// Converts a job id to a resource name "jobs/<id>", and back. The latter returns JOB_NOT_FOUND for
+// any other text.
 std::string JobName(absl::string_view id);
 absl::StatusOr<std::string> JobIdFromName(absl::string_view name);
 

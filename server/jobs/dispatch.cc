@@ -19,7 +19,7 @@ std::string ReasonText(const absl::Status& error) {
                             : absl::StatusCodeToString(error.code());
 }
 
-// Whether a job whose worker is lost is given up.
+// Whether the job fails if its worker is lost now.
 bool IsLastAttempt(const Job& job) {
   return job.state == JobState::kRunning && job.attempt >= Ledger::kMaxAttempts;
 }
@@ -30,7 +30,7 @@ Dispatch::Dispatch(Ledger* ledger) : ledger_(*ledger) { ledger_.AddObserver(this
 
 absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) {
   {
-    // Cleared before looking: a job that arrives meanwhile sets it again.
+    // Cleared before looking, because a job that arrives in the meantime sets it again.
     absl::MutexLock lock(&mutex_);
     work_ = false;
   }
@@ -49,7 +49,7 @@ absl::StatusOr<std::optional<Claimed>> Dispatch::Claim(absl::string_view owner) 
     return absl::OkStatus();
   }));
   if (claimed.has_value()) {
-    // There may be more; whoever waits next shall look.
+    // There may be more jobs, so the next WaitForWork must not block.
     absl::MutexLock lock(&mutex_);
     work_ = true;
   }

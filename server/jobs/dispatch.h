@@ -1,7 +1,8 @@
 #pragma once
 
-// The workers' side of the queue: claim, renew, finish, hand back. Every write of a worker is
-// fenced by the lease's epoch, so a worker that was given up cannot touch the job any more.
+// The side of the queue that workers use: claim, renew, finish, hand back. Every write of a worker
+// is checked against the epoch of its lease, so that a worker that was taken for dead cannot change
+// the job any more.
 
 #include <optional>
 #include <string>
@@ -23,56 +24,59 @@ struct Claimed {
   Lease lease;
 };
 
-// Thread-safe. Fenced calls return ABORTED when the lease is lost.
+// Thread-safe. Calls with a lease return ABORTED if the lease is lost.
 class Dispatch : public JobObserver {
  public:
-  // A worker that is silent for this long is taken for dead; it renews three times as often.
+  // A worker that does not renew for this long is taken for dead. Workers renew three times in this
+  // period.
   static constexpr int64_t kLeaseMs = 30'000;
 
-  // Borrows the ledger, and observes it to know when there is work.
+  // Borrows the ledger and observes it, to learn when there is work.
   explicit Dispatch(Ledger* ledger);
 
-  // The oldest waiting job, now running under a lease; nothing if none waits.
+  // Sets the oldest waiting job to RUNNING, under a new lease. Returns nothing if no job waits.
   absl::StatusOr<std::optional<Claimed>> Claim(absl::string_view owner);
-  // Keeps the lease alive. Returns the job's state: CANCELLING means that it should end.
+  // Extends the lease. Returns the job's state; CANCELLING means that the worker should stop.
   absl::StatusOr<JobState> Renew(const Lease& lease);
-  // Ends the job, with a result or an error.
+  // Ends the job with a result or an error.
   absl::Status Finish(const Lease& lease, const absl::StatusOr<JobResult>& result);
-  // Does something that a worker may only do while the job is its own: meanwhile nobody else can
-  // claim the job or end it. Quick, for all writes wait.
+  // Runs `action` while the lease is held: during the call nobody else can claim or end the job.
+  // `action` must be quick, since all writes to the store wait for it.
   absl::Status WhileHeld(const Lease& lease, absl::FunctionRef<absl::Status()> action);
-  // Puts the job back as if it had not been claimed.
+  // Puts the job back into the queue; the attempt does not count. Ends the job if it is being
+  // cancelled.
   absl::Status HandBack(const Lease& lease);
-  // Takes the job back from a worker whose process can do no more for it, as if it had died:
-  // another attempt, or the end of the job with `error` if this was the last one.
+  // Treats the worker as dead, because its process cannot run the job any more: the job goes back
+  // to the queue, or fails with `error` if this was its last attempt.
   absl::Status Lose(const Lease& lease, const absl::Status& error);
 
-  // Takes back jobs whose workers are silent for too long; returns how many.
+  // Takes jobs back from workers whose leases have expired. Returns the number of jobs.
   absl::StatusOr<int> RequeueLost();
-  // Takes back all running jobs. For the start of a process that owns the store alone: whoever
-  // held leases is dead.
+  // Takes back all running jobs. To be called at the start of a process that alone owns the store,
+  // when the holders of all leases are dead.
   absl::StatusOr<int> RecoverAll();
 
-  // Blocks until there may be work, `timeout` has passed or Interrupt was called.
+  // Blocks until there may be work, `timeout` has passed or Interrupt is called.
   void WaitForWork(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends all waiting, now and later.
+  // Ends current and future calls of WaitForWork at once.
   void Interrupt() ABSL_LOCKS_EXCLUDED(mutex_);
 
   void OnTransition(const Job& job, const Transition& transition) override;
 
  private:
-  // The job under a lease, if the lease still holds.
+  // Returns the job of a lease, or ABORTED if the lease is lost.
   absl::StatusOr<Job> Fenced(JobTransaction& store, const Lease& lease) const;
-  // Those whose leases ended by then; unset: by the store's present time.
+  // Takes back jobs whose leases ended before the given time, or before now if it is unset.
   absl::StatusOr<int> TakeBack(std::optional<int64_t> leases_until_ms);
-  // `error`: what the job fails with if there are no attempts left.
+  // Requeues a lost job, or fails it with `error` if it has no attempts left.
   static absl::Status MoveLost(Ledger::Edit& edit, Job job, const absl::Status& error,
                                absl::string_view actor, absl::string_view reason);
 
   Ledger& ledger_;
 
   absl::Mutex mutex_;
-  bool work_ ABSL_GUARDED_BY(mutex_) = true;  // before the first claim nobody knows
+  // Whether jobs may be waiting. Initially true, since the store may hold some.
+  bool work_ ABSL_GUARDED_BY(mutex_) = true;
   bool interrupted_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

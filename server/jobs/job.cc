@@ -25,7 +25,7 @@ constexpr StateRow kStates[] = {
 std::string Manifest::CanonicalText() const {
   std::string text = absl::StrCat("graph ", graph.Text(), "\n");
   for (const auto& [location, blob] : external_files) {
-    // The length makes any location unambiguous, whatever bytes it holds.
+    // With its length, a location is unambiguous whatever bytes it contains.
     absl::StrAppend(&text, "external ", blob.Text(), " ", location.size(), " ", location, "\n");
   }
   return text;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The values the queue is made of. They know neither gRPC nor a database.
+// The value types of the job queue. They depend neither on gRPC nor on a database.
 
 #include <cstdint>
 #include <map>
@@ -16,29 +16,29 @@
 
 namespace quotient::jobs {
 
-// A model as a manifest of blobs: the ONNX file, and each external file by the location string the
-// model uses.
+// The blobs that make up a model: the ONNX file, and its external files by the location strings
+// that the model uses.
 struct Manifest {
   BlobId graph;
   std::map<std::string, BlobId> external_files;
 
-  // One line per blob, in a fixed order: equal manifests, equal text.
+  // One line per blob in a fixed order, so that equal manifests have equal texts.
   std::string CanonicalText() const;
-  // Of all blobs; saturates.
+  // Sum of the sizes of all blobs. Saturates instead of overflowing.
   int64_t TotalBytes() const;
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// What a client asks for, and all a worker needs to know to do it.
+// The part of a job that the client sets.
 struct JobSpec {
-  std::string model_name;  // for people
+  std::string model_name;  // For people to read.
   Manifest model;
   optimize::Options options;
   std::string external_location = "model.onnx.data";
 
-  // All that has to be there before the job can run: the model's, and the snapshot of the device
-  // that the options name.
+  // All blobs that the job reads: those of the model, and the device's snapshot if the options name
+  // one.
   std::vector<BlobId> Blobs() const;
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
@@ -67,20 +67,20 @@ struct Job {
   JobSpec spec;
   std::string action_key;
   JobState state = JobState::kQueued;
-  int attempt = 0;  // claims, less those handed back in order
-  // The fence: raised by every claim. A worker may write only while the epoch is its own.
+  int attempt = 0;  // Number of claims, not counting those that were handed back.
+  // Raised by every claim. A worker may write only while this equals the epoch of its lease.
   int64_t lease_epoch = 0;
-  int64_t sequence = 0;  // of the latest transition
-  int64_t create_ms = 0;
-  int64_t start_ms = 0;             // of the latest attempt; 0: never
-  int64_t end_ms = 0;               // 0: not ended
-  std::optional<JobResult> result;  // of a job that succeeded
-  absl::Status error;               // of a job that failed
+  int64_t sequence = 0;             // Number of the latest transition.
+  int64_t create_ms = 0;            // Unix time, like the next two.
+  int64_t start_ms = 0;             // Start of the latest attempt; 0 if there was none.
+  int64_t end_ms = 0;               // 0 if the job has not ended.
+  std::optional<JobResult> result;  // Set if the job succeeded.
+  absl::Status error;               // Set if the job failed.
 
   friend bool operator==(const Job&, const Job&) = default;
 };
 
-// The right to run a job until a time; renewed by heartbeats.
+// A worker's right to run a job until the time `until_ms`. The worker renews it periodically.
 struct Lease {
   std::string job_id;
   std::string owner;
@@ -91,20 +91,20 @@ struct Lease {
 // One change of a job's state.
 struct Transition {
   std::string job_id;
-  int64_t sequence = 0;  // 1, 2, 3, ... within the job
+  int64_t sequence = 0;  // 1, 2, 3, ... within the job.
   int64_t time_ms = 0;
   JobState from = JobState::kQueued;
   JobState to = JobState::kQueued;
   std::string actor;   // "client", "worker", "recovery"
-  std::string reason;  // "submitted", "lease_lost", ... or an error's reason name
+  std::string reason;  // "submitted", "lease_lost", ... or the reason name of an error.
 
   friend bool operator==(const Transition&, const Transition&) = default;
 };
 
-// A client's wish for a job. Several can share one job.
+// A client's request for a job. Several submissions can share one job.
 struct Submission {
   std::string request_id;
-  std::string payload;  // digest of what was asked under this id
+  std::string payload;  // Digest of the request's content.
   std::string job_id;
   int64_t create_ms = 0;
   bool withdrawn = false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where jobs are kept. A store has no opinion on jobs: it finds and keeps them, all of a
-// transaction or nothing of it. Rules live in Ledger, Admission and Dispatch.
+// Interface of the store for jobs. A store only keeps and finds jobs, in atomic transactions. The
+// rules for jobs are in Ledger, Admission and Dispatch.
 
 #include <cstdint>
 #include <map>
@@ -17,16 +17,17 @@
 
 namespace quotient::jobs {
 
-// The inside of a write. Valid only during JobStore::Write; sees its own changes.
+// A write transaction, valid only during JobStore::Write. Reads see the transaction's own changes.
 class JobTransaction {
  public:
   virtual ~JobTransaction() = default;
 
-  // The store's clock, the only one that decides on leases. Constant within a transaction.
+  // Unix time by the store's clock, the only one that decides on leases. Constant within a
+  // transaction.
   virtual int64_t now_ms() const = 0;
 
   virtual absl::StatusOr<std::optional<Job>> Find(absl::string_view id) = 0;
-  // The newest job with this key.
+  // Returns the newest job with this key.
   virtual absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) = 0;
   virtual absl::StatusOr<std::optional<Job>> OldestQueued() = 0;
   virtual absl::StatusOr<int> CountQueued() = 0;
@@ -34,49 +35,50 @@ class JobTransaction {
   virtual absl::Status Put(const Job& job) = 0;
   virtual absl::Status Append(const Transition& transition) = 0;
 
-  // At most one lease per job. All leases that ended before `until_ms`.
+  // Returns all leases that end before `until_ms`. There is at most one lease per job.
   virtual absl::StatusOr<std::vector<Lease>> LeasesUntil(int64_t until_ms) = 0;
   virtual absl::Status PutLease(const Lease& lease) = 0;
   virtual absl::Status RemoveLease(absl::string_view job_id) = 0;
 
   virtual absl::StatusOr<std::optional<Submission>> FindSubmission(absl::string_view id) = 0;
   virtual absl::Status PutSubmission(const Submission& submission) = 0;
-  // Submissions of the job that were not withdrawn.
+  // Returns the number of the job's submissions that were not withdrawn.
   virtual absl::StatusOr<int> CountWishes(absl::string_view job_id) = 0;
-  // Forgets submissions made before `create_ms`, except those of jobs that have not ended.
+  // Removes submissions made before `create_ms`, except those of jobs that have not ended.
   virtual absl::Status ForgetSubmissions(int64_t create_ms) = 0;
 };
 
 struct ListQuery {
-  std::optional<JobState> state;  // any if unset
-  int64_t before_number = 0;  // only jobs older than the one with this number; 0: from the newest
+  std::optional<JobState> state;  // If unset, jobs in any state.
+  int64_t before_number = 0;      // Only jobs with smaller numbers; 0 starts with the newest job.
   int limit = 50;
 };
 
-// A job with its place in the list: numbers grow with every job added.
+// A job with its number in the list of all jobs, which grows with every job added.
 struct NumberedJob {
   int64_t number = 0;
   Job job;
 };
 
-// Thread-safe. Failures are STORAGE_DOWN, and INTERNAL for records that cannot be read.
+// Thread-safe. Errors: STORAGE_DOWN, and INTERNAL for records that cannot be read.
 class JobStore {
  public:
   using WriteFunction = absl::FunctionRef<absl::Status(JobTransaction&)>;
 
   virtual ~JobStore() = default;
 
-  // Runs `write` in a transaction. OK: all it wrote is durable. Otherwise nothing of it happened
-  // and the failure is that of `write` or of the commit. Writes are serial; blocks.
+  // Runs `write` in a transaction. If this returns OK, all that it wrote is durable. Otherwise
+  // nothing was changed, and the error is that of `write` or of the commit. Writes are serialized;
+  // blocks.
   virtual absl::Status Write(WriteFunction write) = 0;
 
   virtual absl::StatusOr<std::optional<Job>> Get(absl::string_view id) = 0;
   // Newest first.
   virtual absl::StatusOr<std::vector<NumberedJob>> List(const ListQuery& query) = 0;
-  // The job's transitions after a sequence number, oldest first.
+  // Returns the job's transitions after a sequence number, oldest first.
   virtual absl::StatusOr<std::vector<Transition>> History(absl::string_view id,
                                                           int64_t after_sequence) = 0;
-  // Jobs by state; states without jobs are missing.
+  // Returns the number of jobs in each state. States without jobs are left out.
   virtual absl::StatusOr<std::map<JobState, int64_t>> CountByState() = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Every change of a job's state is made here: checked by the state machine, numbered, committed,
-// and only then told to observers, in the order of the commits.
+// The ledger makes every change of a job's state. A change is checked by the state machine,
+// numbered and committed; then observers are told, in the order of the commits.
 //
 //   ledger.Write([&](Ledger::Edit& edit) -> absl::Status {
 //     ...
@@ -23,8 +23,8 @@ namespace quotient::jobs {
 
 enum class Disposition { kNew, kJoined, kCacheHit };
 
-// Hears what was committed. Called one at a time, by whichever thread wrote; must not block and
-// must not call back into the ledger.
+// Is told of committed changes. Calls are serialized and come from the thread that wrote. They must
+// not block and must not call the ledger.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
@@ -35,19 +35,19 @@ class JobObserver {
 // Thread-safe.
 class Ledger {
  public:
-  // A job lost this often is given up.
+  // A job that is lost in its last attempt fails instead of being queued again.
   static constexpr int kMaxAttempts = 3;
 
-  // A write in progress.
+  // A write in progress. Observers are told of its changes after the commit.
   class Edit {
    public:
     JobTransaction& store() { return store_; }
-    // Adds a new job, in state QUEUED.
+    // Adds a new job in state QUEUED.
     absl::Status Add(Job* job, absl::string_view actor);
-    // Moves the job by `event` and stores it; its other fields as well. Does nothing if the state
-    // machine has it stay. INTERNAL if the event cannot happen.
+    // Changes the job's state by `event` and stores all fields of the job. Does nothing if the
+    // event does not change the state. Returns INTERNAL if the event cannot happen in this state.
     absl::Status Move(Job* job, JobEvent event, absl::string_view actor, absl::string_view reason);
-    // To be told to observers after the commit.
+    // Tells observers of a submission after the commit.
     void Submitted(const Job& job, Disposition disposition);
 
    private:
@@ -67,7 +67,7 @@ class Ledger {
 
   explicit Ledger(JobStore* store) : store_(*store) {}
 
-  // Hears of the writes from now on. Borrowed; must outlive the ledger's last write.
+  // Adds an observer of all later writes. Borrowed; must outlive the ledger's last write.
   void AddObserver(JobObserver* observer);
 
   absl::Status Write(absl::FunctionRef<absl::Status(Edit&)> write) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -77,7 +77,7 @@ class Ledger {
  private:
   JobStore& store_;
 
-  // Held across commit and notification, so that observers see the order of the commits.
+  // Held during commit and notification, so that observers see changes in the order of the commits.
   absl::Mutex mutex_;
   std::vector<JobObserver*> observers_ ABSL_GUARDED_BY(mutex_);
 };

@@ -34,7 +34,7 @@ std::optional<JobState> NextState(JobState state, JobEvent event, bool attempts_
     case JobState::kCancelling:
       if (event == JobEvent::kClaim) return std::nullopt;
       if (event == JobEvent::kCancel) return JobState::kCancelling;
-      // Whatever the worker came to, nobody wants it any more.
+      // Whatever the worker's outcome is, nobody wants it any more.
       return JobState::kCancelled;
     case JobState::kSucceeded:
     case JobState::kFailed:

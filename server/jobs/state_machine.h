@@ -1,13 +1,13 @@
 #pragma once
 
-// What may become of a job. Pure: no time, no store.
+// The states of a job and the events that change them. Pure functions, without clock or store.
 //
 //   QUEUED --claim--> RUNNING --succeed--> SUCCEEDED
 //     ^  \               | \ ---fail-----> FAILED
 //     |   \--cancel--+   |  \--cancel--> CANCELLING --any end--> CANCELLED
 //     |              v   |
 //     |        CANCELLED |
-//     +--lose, hand back-+      (lose on the last attempt: FAILED, POISONED)
+//     +--lose, hand back-+      (to FAILED if the job is lost in its last attempt)
 
 #include <optional>
 
@@ -16,17 +16,17 @@
 namespace quotient::jobs {
 
 enum class JobEvent {
-  kClaim,     // a worker takes it
-  kSucceed,   // the worker has a result
-  kFail,      // the worker has an error, CANCELLED among them
-  kCancel,    // a client asks for the end
-  kLose,      // the worker is dead or cut off
-  kHandBack,  // the worker has to stop for reasons of its own
+  kClaim,     // A worker takes the job.
+  kSucceed,   // The worker has a result.
+  kFail,      // The worker has an error, which may be CANCELLED.
+  kCancel,    // A client cancels the job.
+  kLose,      // The worker is dead, cut off, or cannot run the job any more.
+  kHandBack,  // The worker has to stop, for reasons that have nothing to do with the job.
 };
 
-// The state after `event`. Nothing if the event cannot happen in `state`. Staying in the same
-// state means that there is nothing to do (a second cancel, a cancel after the end).
-// `attempts_left`: whether a lost job may be tried again.
+// Returns the state after `event`, or nothing if the event cannot happen in `state`. Returns the
+// same state if there is nothing to do (for a second cancel, or a cancel after the end).
+// `attempts_left` says whether a lost job may be tried again.
 std::optional<JobState> NextState(JobState state, JobEvent event, bool attempts_left);
 
 }  // namespace quotient::jobs

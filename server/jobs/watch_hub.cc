@@ -8,13 +8,14 @@ struct Watch::State {
   std::string job_id;
   WatchOptions options;
 
-  // Under the hub's mutex.
+  // Guarded by the hub's mutex.
   std::deque<Transition> transitions;
   int64_t seen_version = 0;
   int64_t last_progress_ms = 0;
   int64_t last_update_ms = 0;
 
-  // Taken alone or before the hub's mutex, never after it: `wake` may call Next.
+  // Must not be acquired while the hub's mutex is held, since `wake` may call Next, which acquires
+  // the latter.
   absl::Mutex wake_mutex;
   std::function<void()> wake ABSL_GUARDED_BY(wake_mutex);
 };

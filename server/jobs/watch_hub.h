@@ -1,8 +1,8 @@
 #pragma once
 
-// Brings news of jobs to those who watch: changes of state one by one, progress conflated to the
-// latest, a sign of life when nothing happens. A slow watcher costs one progress value and the few
-// transitions of one job, whatever its peer does.
+// The watch hub passes news of jobs to their watchers: every change of state, the latest progress
+// only, and a heartbeat when nothing happens. A slow watcher therefore only occupies memory for the
+// few transitions of one job.
 //
 //   auto watch = hub.Subscribe(job_id, options, [] { /* wake somebody who calls Next() */ });
 //   while (auto update = watch->Next()) Send(*update);
@@ -30,23 +30,24 @@ struct Heartbeat {};
 using WatchUpdate = std::variant<Transition, Progress, Heartbeat>;
 
 struct WatchOptions {
-  int64_t min_interval_ms = 200;  // between two progress updates
-  int64_t heartbeat_ms = 15'000;  // of silence
+  int64_t min_interval_ms = 200;  // Least time between two progress updates.
+  int64_t heartbeat_ms = 15'000;  // A heartbeat is due after this time without an update.
 };
 
 class WatchHub;
 
-// One watcher's view of one job. Thread-safe. Once destroyed it wakes nobody; it must not be
-// destroyed from within its own wake function.
+// One watcher of one job. Thread-safe. After its destruction the wake function is not called any
+// more. It must not be destroyed from within its own wake function.
 class Watch {
  public:
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // What is due, most important first; nothing if nothing is due now.
+  // Returns an update that is due, transitions before progress before heartbeats; nothing if none
+  // is due.
   std::optional<WatchUpdate> Next();
-  // No more news will come: see WatchHub::Close.
+  // Whether the hub was closed, so that no more news will come; see WatchHub::Close.
   bool closed() const;
 
  private:
@@ -62,24 +63,25 @@ class Watch {
 class WatchHub : public JobObserver {
  public:
   explicit WatchHub(const Clock* clock) : clock_(*clock) {}
-  // All watches must be gone, though the thread that removed the last one may still be inside.
+  // All watches must have been destroyed. The lock waits for the thread that removed the last one,
+  // which may still be in Remove.
   ~WatchHub() override { absl::MutexLock lock(&mutex_); }
 
-  // `wake` is called, by any thread, when Next may have something new; it may call Next.
+  // `wake` is called, on any thread, when Next may have something new. It may call Next.
   std::unique_ptr<Watch> Subscribe(absl::string_view job_id, const WatchOptions& options,
                                    std::function<void()> wake);
 
   void PublishProgress(absl::string_view job_id, const Progress& progress);
-  // Of a running job that has reported.
+  // Returns the latest progress of a running job; nothing if it has not reported any.
   std::optional<Progress> LatestProgress(absl::string_view job_id) const;
 
   void OnTransition(const Job& job, const Transition& transition) override;
 
-  // Wakes those for whom something has become due by the passing of time. To be called a few times
-  // a second.
+  // Wakes watchers for whom an update has become due by the passing of time. To be called a few
+  // times a second.
   void Tick();
 
-  // Wakes all watchers, now and those to come, for the last time: the server is about to stop.
+  // Marks the hub as closed, because the server is about to stop, and wakes all watchers.
   void Close();
 
   int watchers() const;
@@ -104,7 +106,7 @@ class WatchHub : public JobObserver {
   const Clock& clock_;
 
   mutable absl::Mutex mutex_;
-  // Jobs that are watched or have reported.
+  // By job id: the jobs that are watched or have reported progress.
   absl::flat_hash_map<std::string, Topic> topics_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -53,7 +53,7 @@ class JobCollector : public prometheus::Collectable {
   std::vector<MetricFamily> Collect() const override {
     std::vector<MetricFamily> families = {Single(MetricId::kWatchers, hub_.watchers())};
     const auto counts = store_.CountByState();
-    if (!counts.ok()) return families;  // an absent series is an alert; a zero would be a lie
+    if (!counts.ok()) return families;  // Rather no series, on which one can alert, than zeros.
     MetricFamily jobs = Family(MetricId::kJobs);
     for (const jobs::JobState state :
          {jobs::JobState::kQueued, jobs::JobState::kRunning, jobs::JobState::kCancelling,
@@ -92,7 +92,7 @@ double OpenFds() {
     while (readdir(folder) != nullptr) ++count;
     closedir(folder);
   }
-  return count - 3;  // ".", ".." and the folder itself
+  return count - 3;  // Not counting ".", ".." and the descriptor of `folder`.
 }
 
 double MaxFds() {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Metrics that are looked up when somebody asks: jobs in the store, open streams, the process.
+// Metrics whose values are read when they are scraped: jobs in the store, open streams, figures of
+// the process.
 
 #include <prometheus/collectable.h>
 
@@ -11,11 +12,11 @@
 
 namespace quotient::ops {
 
-// Borrows both.
+// Reads the numbers of jobs and of watchers. Borrows both.
 std::shared_ptr<prometheus::Collectable> NewJobCollector(jobs::JobStore* store,
                                                          jobs::WatchHub* hub);
 
-// The standard process_* metrics, which the client library lacks.
+// Reads the standard process_* metrics, which the Prometheus client library lacks.
 std::shared_ptr<prometheus::Collectable> NewProcessCollector();
 
 }  // namespace quotient::ops

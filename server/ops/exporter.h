@@ -1,6 +1,6 @@
 #pragma once
 
-// GET /metrics.
+// Serves metrics over HTTP for Prometheus: GET /metrics.
 
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
@@ -15,19 +15,20 @@ namespace quotient::ops {
 
 class Exporter {
  public:
-  // Serves on "HOST:PORT", port 0 for any free one. UNAVAILABLE if it cannot be bound. No
-  // encryption or login: bind it where only the scraper can reach it.
+  // Serves on "HOST:PORT"; port 0 means any free one. Returns UNAVAILABLE if the address cannot be
+  // bound. There is no encryption or login, so the address should be reachable for the scraper
+  // only.
   static absl::StatusOr<std::unique_ptr<Exporter>> Start(
       const std::string& listen,
       const std::vector<std::shared_ptr<prometheus::Collectable>>& collectables);
 
-  // The host asked for and the port chosen.
+  // The requested host and the port in use.
   const std::string& address() const { return address_; }
 
  private:
   Exporter() = default;
 
-  // The exposer itself keeps weak pointers only.
+  // Owned here, because the exposer keeps only weak pointers.
   std::vector<std::shared_ptr<prometheus::Collectable>> collectables_;
   std::unique_ptr<prometheus::Exposer> exposer_;
   std::string address_;

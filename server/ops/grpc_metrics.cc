@@ -18,13 +18,13 @@ struct CallLabels {
   std::string method;
 };
 
-// gRPC's own health service is served without a descriptor.
+// The health service of gRPC itself has no descriptor in the pool.
 bool IsHealth(absl::string_view service, absl::string_view method) {
   return service == "grpc.health.v1.Health" && (method == "Check" || method == "Watch");
 }
 
-// Of a method's path, "/SERVICE/METHOD". Calls of methods that nobody serves come here too; their
-// names are the caller's invention, and each would be a series of its own for ever.
+// Returns the labels for a method's path, "/SERVICE/METHOD". Calls of unknown methods get fixed
+// labels: their names are chosen by the caller, and each would add a series of its own for ever.
 CallLabels LabelsOf(absl::string_view path) {
   absl::ConsumePrefix(&path, "/");
   const size_t slash = path.find('/');
@@ -38,7 +38,7 @@ CallLabels LabelsOf(absl::string_view path) {
   return {std::string(service), std::string(method)};
 }
 
-// One call. gRPC runs the hooks of a call one after the other.
+// Measures one call. gRPC runs the hooks of a call one after the other.
 class CallMeter : public grpc::experimental::Interceptor {
  public:
   CallMeter(absl::string_view path, const Clock* clock, Metrics* metrics)

@@ -9,7 +9,7 @@
 
 namespace quotient::ops {
 
-// Counts calls and messages of every service. Both borrowed.
+// Counts calls and messages of every service. Borrows both.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> NewGrpcMeter(
     const Clock* clock, Metrics* metrics);
 

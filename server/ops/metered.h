@@ -1,6 +1,6 @@
 #pragma once
 
-// Decorators and observers that count; the parts they watch know nothing of metrics.
+// Decorators and observers that record metrics, so that the code they measure need not.
 
 #include <memory>
 
@@ -13,14 +13,14 @@
 
 namespace quotient::ops {
 
-// Counts submissions, attempts and ends of jobs. Borrows the metrics.
+// Counts submissions, attempts and finished jobs. Borrows the metrics.
 std::unique_ptr<jobs::JobObserver> NewJobMeter(Metrics* metrics);
 
-// Times the phases of each run and counts outcomes. All borrowed.
+// Measures the phases of each run and counts outcomes. Borrows all three.
 std::unique_ptr<worker::JobRunner> NewMeteredRunner(worker::JobRunner* runner, const Clock* clock,
                                                     Metrics* metrics);
 
-// Times operations and counts failures. Owns the store.
+// Measures operations and counts failures. Owns the store.
 std::unique_ptr<jobs::JobStore> NewMeteredJobStore(std::unique_ptr<jobs::JobStore> store,
                                                    const Clock* clock, Metrics* metrics);
 

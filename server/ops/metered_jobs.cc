@@ -1,4 +1,4 @@
-// Meters of jobs: the observer and the runner.
+// Metrics of jobs: an observer of the ledger and a decorator of the runner.
 
 #include <optional>
 #include <string>
@@ -62,7 +62,7 @@ class JobMeter : public jobs::JobObserver {
   Metrics& metrics_;
 };
 
-// Passes progress on and notes how long each phase took.
+// Passes progress on and records how long each phase took.
 class PhaseTimer : public ProgressSink {
  public:
   PhaseTimer(ProgressSink* sink, const Clock* clock, Metrics* metrics)

@@ -1,4 +1,4 @@
-// Meters of the stores.
+// Metrics of the job store and of uploads.
 
 #include <map>
 #include <optional>
@@ -47,7 +47,7 @@ class MeteredJobStore : public jobs::JobStore {
     const int64_t start_ns = clock_.NowNs();
     std::invoke_result_t<Operation> result = operation();
     metrics_.Observe(MetricId::kStoreOpSeconds, {op}, clock_.SecondsSince(start_ns));
-    // Other failures are refusals by the rules inside a write, not the store's.
+    // Other errors are not failures of the store: `write` refused the change.
     if (GetReason(StatusOf(result)) == Reason::kStorageDown) {
       metrics_.Add(MetricId::kStoreErrors, {op});
     }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Every metric of the server, in one table. Names follow Prometheus: base units, _total for
-// counters. Labels take few, fixed values; never a job, a model or anything a user has typed.
+// The table of all metrics of the server. Names follow the conventions of Prometheus: base units,
+// and _total for counters. Labels have few, fixed values; they never contain a job, a model or text
+// that a user has typed.
 
 #include <span>
 #include <vector>
@@ -14,7 +15,7 @@ struct MetricSpec {
   const char* name;
   MetricType type;
   std::vector<const char*> labels;
-  const char* help;  // one line: a newline would break the page
+  const char* help;  // Must be one line: a newline would break the page.
 };
 
 enum class MetricId {

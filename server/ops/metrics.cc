@@ -7,11 +7,11 @@
 namespace quotient::ops {
 namespace {
 
-// From a local database commit to a long search.
+// Cover the range from a local database commit to a long search.
 const prometheus::Histogram::BucketBoundaries kSecondsBuckets = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800};
 
-// Told from the store and the system when they are scraped: see collectors.h.
+// Whether the metric is read when it is scraped; see collectors.h.
 bool IsCollected(MetricId id) {
   return id == MetricId::kJobs || id == MetricId::kWatchers || id >= MetricId::kProcessCpuSeconds;
 }

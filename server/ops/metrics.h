@@ -1,6 +1,6 @@
 #pragma once
 
-// Live values of the metrics in the table.
+// The current values of the metrics in metric_table.h.
 //
 //   metrics.Add(MetricId::kJobResults, {"improved"});
 //   metrics.Observe(MetricId::kJobQueueSeconds, {}, seconds);

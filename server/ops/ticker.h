@@ -1,6 +1,6 @@
 #pragma once
 
-// A thread that calls functions again and again.
+// A thread that calls functions periodically.
 
 #include <functional>
 #include <thread>
@@ -16,12 +16,12 @@ class Ticker {
  public:
   struct Task {
     absl::Duration period;
-    std::function<void()> run;  // should be quick: the tasks share the thread
+    std::function<void()> run;  // Should be quick, since all tasks share one thread.
   };
 
-  // Runs each task once a period, the first time after one period.
+  // Runs each task once per period, for the first time after one period.
   explicit Ticker(std::vector<Task> tasks);
-  // Waits for the task that is running, if one is.
+  // Waits for the running task, if there is one.
   ~Ticker();
 
  private:
@@ -32,7 +32,7 @@ class Ticker {
   absl::Mutex mutex_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
 
-  std::jthread thread_;  // last: uses all of the above
+  std::jthread thread_;  // Declared last: uses all of the above.
 };
 
 }  // namespace quotient::ops

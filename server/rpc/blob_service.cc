@@ -84,7 +84,7 @@ absl::Status BlobService::Receive(grpc::ServerReader<v1::UploadRequest>& reader,
     }
     QUOTIENT_RETURN_IF_ERROR(upload->Append(request.data()));
   }
-  // The stream has ended, or is lost, before the end: keep what there is.
+  // The stream has ended or was lost before `finish`: keep the bytes received so far.
   QUOTIENT_RETURN_IF_ERROR(upload->Flush());
   response->set_committed_offset(upload->committed_offset());
   return absl::OkStatus();

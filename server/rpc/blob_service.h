@@ -12,21 +12,21 @@ namespace quotient::rpc {
 
 struct BlobLimits {
   int64_t max_chunk_bytes = int64_t{2} << 20;
-  int max_streams = 64;  // uploads and downloads at once; more get QUEUE_FULL
-  // One that stands still for this long is cut off; the client may resume it.
+  int max_streams = 64;  // Uploads and downloads at once. Further ones get QUEUE_FULL.
+  // A stream whose client is silent for this long is cut off. The client may resume it.
   int64_t max_idle_ms = 60'000;
 };
 
-// quotient.v1.BlobService over the blob and upload stores, borrowed like the clock. Synchronous: a
-// stream's thread waits for its peer and for the disk, which is all the flow control that is
-// needed.
+// Implements quotient.v1.BlobService on the blob and upload stores. Borrows the stores and the
+// clock. The service is synchronous: the thread of a stream waits for its peer and for the disk,
+// so no other flow control is needed.
 class BlobService final : public v1::BlobService::Service {
  public:
   BlobService(const BlobLimits& limits, jobs::BlobStore* blobs, jobs::UploadStore* uploads,
               const Clock* clock)
       : limits_(limits), blobs_(*blobs), uploads_(*uploads), slots_(limits.max_streams, clock) {}
 
-  // Cuts off the streams that stand still. To be called every few seconds.
+  // Cuts off streams whose clients are silent for too long. To be called every few seconds.
   void CancelIdle() { slots_.CancelIdle(limits_.max_idle_ms); }
 
   grpc::Status FindMissing(grpc::ServerContext* context, const v1::FindMissingRequest* request,

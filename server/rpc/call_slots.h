@@ -1,6 +1,6 @@
 #pragma once
 
-// A bound on calls that hold a thread, and memory, for long.
+// Limits the number of concurrent calls that occupy a thread and memory for long.
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -12,7 +12,7 @@ class CallSlots {
  public:
   explicit CallSlots(int count) : free_(count) {}
 
-  // False if all are taken; else to be given back.
+  // Returns false if all slots are taken. Otherwise the caller must call GiveBack later.
   bool TryTake() {
     absl::MutexLock lock(&mutex_);
     if (free_ == 0) return false;

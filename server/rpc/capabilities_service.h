@@ -6,7 +6,7 @@
 
 namespace quotient::rpc {
 
-// quotient.v1.CapabilitiesService: tells what it was made with.
+// Implements quotient.v1.CapabilitiesService: returns the values given to the constructor.
 class CapabilitiesService final : public v1::CapabilitiesService::Service {
  public:
   explicit CapabilitiesService(v1::Capabilities capabilities)

@@ -6,7 +6,7 @@
 
 namespace quotient::rpc {
 
-// quotient.v1.ModelService over a runner, borrowed.
+// Implements quotient.v1.ModelService on a runner, which is borrowed.
 class ModelService final : public v1::ModelService::Service {
  public:
   explicit ModelService(worker::JobRunner* runner) : runner_(*runner) {}
@@ -15,7 +15,7 @@ class ModelService final : public v1::ModelService::Service {
                             v1::InspectModelResponse* response) override;
 
  private:
-  static constexpr int kMaxCalls = 2;  // at once: reading a model can take a while
+  static constexpr int kMaxCalls = 2;  // Concurrent calls: reading a model can take long.
 
   worker::JobRunner& runner_;
   CallSlots slots_{kMaxCalls};

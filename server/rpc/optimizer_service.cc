@@ -102,7 +102,7 @@ absl::StatusOr<v1::ListJobsResponse> OptimizerService::List(const v1::ListJobsRe
   }
   const int page_size =
       request.page_size() == 0 ? kDefaultPageSize : std::min(request.page_size(), kMaxPageSize);
-  query.limit = page_size + 1;  // one more tells whether there is a next page
+  query.limit = page_size + 1;  // One more, to see whether there is a next page.
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<jobs::NumberedJob> page, store_.List(query));
   v1::ListJobsResponse response;
   if (static_cast<int>(page.size()) > page_size) {

@@ -8,8 +8,9 @@
 
 namespace quotient::rpc {
 
-// quotient.v1.OptimizerService: translates, decides nothing. All borrowed. WatchJob uses the
-// callback interface, so that thousands of idle watchers cost no threads.
+// Implements quotient.v1.OptimizerService: converts messages and passes them on; the decisions are
+// made in server/jobs. Borrows all dependencies. WatchJob uses gRPC's callback interface, so that
+// thousands of idle watchers need no threads.
 class OptimizerService final
     : public v1::OptimizerService::WithCallbackMethod_WatchJob<v1::OptimizerService::Service> {
  public:

@@ -13,7 +13,8 @@ namespace quotient::rpc {
 std::string MakePageToken(int64_t before_number, std::optional<jobs::JobState> filter) {
   const std::string number = absl::StrCat(before_number);
   const absl::string_view state = filter.has_value() ? jobs::JobStateName(*filter) : "";
-  // Not a secret: it tells mistakes from tokens, and a token opens nothing that is closed.
+  // The check is no secret: it only detects mistakes, since tokens give access to nothing that is
+  // protected.
   const std::string check = Digest::Of(absl::StrCat("page 1 ", number, " ", state)).Hex();
   return absl::StrCat(number, ".", check.substr(0, 16));
 }

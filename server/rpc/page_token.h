@@ -1,6 +1,7 @@
 #pragma once
 
-// The place in a list where the next page begins, bound to the filter of the list.
+// Page tokens of ListJobs. A token holds the position in the list where the next page begins, and
+// is valid only for the same filter.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +15,7 @@ namespace quotient::rpc {
 
 std::string MakePageToken(int64_t before_number, std::optional<jobs::JobState> filter);
 
-// BAD_PAGE_TOKEN for text that MakePageToken did not make for this filter.
+// Returns BAD_PAGE_TOKEN for text that MakePageToken did not make for this filter.
 absl::StatusOr<int64_t> ReadPageToken(absl::string_view token,
                                       std::optional<jobs::JobState> filter);
 

@@ -14,10 +14,10 @@
 namespace quotient::rpc {
 namespace {
 
-// A message holds one chunk and little else.
+// Bytes of a message besides its chunk, at most.
 constexpr int64_t kMessageOverheadBytes = 64 << 10;
 
-// See "Transport" in README.md: clients use the same figures.
+// Explained in README.md under "Transport". Clients use the same keepalive times.
 constexpr int kKeepaliveTimeMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kMinClientPingIntervalMs = 10'000;
@@ -34,7 +34,7 @@ void SetTransport(const ServerSettings& settings, grpc::ServerBuilder* builder) 
                               kMinClientPingIntervalMs);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kMaxConnectionAgeMs);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kMaxConnectionAgeGraceMs);
-  // Two servers on one port would share the calls at random.
+  // With SO_REUSEPORT, two servers on one port would each get a random part of the calls.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   grpc::ResourceQuota quota("quotient");
   quota.Resize(static_cast<size_t>(settings.memory_quota_bytes));
@@ -42,7 +42,7 @@ void SetTransport(const ServerSettings& settings, grpc::ServerBuilder* builder) 
   builder->SetResourceQuota(quota);
 }
 
-// Plug-ins of the process; they have to be there before the first builder.
+// Registers gRPC plug-ins for the whole process, which must happen before the first ServerBuilder.
 void EnablePlugins() {
   static std::once_flag once;
   std::call_once(once, [] {

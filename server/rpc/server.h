@@ -1,6 +1,7 @@
 #pragma once
 
-// The gRPC listener: transport settings, health and reflection around the services.
+// The gRPC server: listens, and adds transport settings, health checks and reflection to the
+// services.
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/server_interceptor.h>
@@ -17,12 +18,12 @@
 namespace quotient::rpc {
 
 struct ServerSettings {
-  std::string listen = "127.0.0.1:7070";  // port 0: any free one
-  // There is neither encryption nor authentication yet, so other machines are let in only on
-  // purpose.
+  std::string listen = "127.0.0.1:7070";  // Port 0 means any free one.
+  // Allows `listen` to be an address that other machines can reach. Off by default, since there is
+  // neither encryption nor authentication yet.
   bool allow_remote = false;
   int64_t max_chunk_bytes = int64_t{2} << 20;
-  // For all connections together: buffers for slow readers and read-ahead come out of this.
+  // Memory for the buffers of all connections together, such as those for slow readers.
   int64_t memory_quota_bytes = int64_t{512} << 20;
   int max_threads = 512;
 };
@@ -32,21 +33,22 @@ class GrpcServer {
   using Interceptors =
       std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>;
 
-  // Listening when this returns, not yet serving according to its health. Services are borrowed.
-  // FAILED_PRECONDITION if the address is not of this machine alone and that is not allowed;
-  // UNAVAILABLE if it cannot be bound.
+  // Starts a server, which accepts calls when this returns, but reports NOT_SERVING until
+  // SetServing. Borrows the services. Returns FAILED_PRECONDITION if other machines can reach the
+  // address and this is not allowed, and UNAVAILABLE if the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
       const ServerSettings& settings, const std::vector<grpc::Service*>& services,
       Interceptors interceptors);
   ~GrpcServer();
 
-  // What clients should connect to: the host asked for and the port chosen.
+  // The address to which clients connect: the requested host and the port in use.
   const std::string& address() const { return address_; }
 
-  // What grpc.health.v1 answers.
+  // Sets the answer of the health service (grpc.health.v1).
   void SetServing(bool serving);
 
-  // Takes no more calls, gives those in progress `grace` to end, then cancels them; blocks.
+  // Accepts no more calls, gives those in progress the time `grace` to end, then cancels them.
+  // Blocks until all have ended.
   void Shutdown(absl::Duration grace);
 
  private:
@@ -56,7 +58,8 @@ class GrpcServer {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// "127.0.0.1:7070", "[::1]:0", "localhost:0" and "unix:PATH" are; "0.0.0.0:7070" is not.
+// Whether only this machine can reach the address: true for "127.0.0.1:7070", "[::1]:0",
+// "localhost:0" and "unix:PATH", false for "0.0.0.0:7070".
 bool IsLoopback(const std::string& address);
 
 }  // namespace quotient::rpc

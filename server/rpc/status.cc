@@ -6,7 +6,7 @@
 namespace quotient::rpc {
 namespace {
 
-// Status and details travel in HTTP/2 trailers, of which a peer accepts 8 KiB by default.
+// Status and details are sent in HTTP/2 trailers, of which a peer accepts 8 KiB by default.
 constexpr size_t kMaxMessageBytes = 1024;
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
-// The only place that makes a grpc::Status: code, message, and google.rpc details in the trailer.
+// Converts errors to grpc::Status, with code, message, and google.rpc details in the trailers. The
+// server makes a grpc::Status for an error nowhere else.
 
 #include <grpcpp/support/status.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Places for calls that stream bytes: a bound on their number, and an end for those that stand
-// still. Without it a few clients who say nothing could keep out all others.
+// Limits the number of concurrent streaming calls and ends those whose peer is silent. Otherwise a
+// few silent clients could occupy all slots and keep out everyone else.
 //
 //   const auto slot = slots.TryTake([context] { context->TryCancel(); });
 //   if (slot == nullptr) return TooMany();
@@ -28,17 +28,18 @@ class StreamSlots {
   // Borrows the clock.
   StreamSlots(int count, const Clock* clock) : count_(static_cast<size_t>(count)), clock_(*clock) {}
 
-  // Null if all are taken. `cancel` ends the stream from another thread; it is not called once the
-  // slot is gone, and must neither block nor come back here.
+  // Returns null if all slots are taken. `cancel` must end the stream, and is called from another
+  // thread. It is not called after the slot's destruction. It must not block or call this object.
   std::unique_ptr<Slot> TryTake(std::function<void()> cancel) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Cancels the streams whose peers are silent for so long. To be called now and then.
+  // Cancels streams that have waited for their peers for longer than `idle_ms`. To be called
+  // periodically.
   void CancelIdle(int64_t idle_ms) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Stream {
     std::function<void()> cancel;
-    std::optional<int64_t> waits_since_ns;  // for its peer; unset while we are at work
+    std::optional<int64_t> waits_since_ns;  // Set while the stream waits for its peer.
   };
 
   const size_t count_;
@@ -48,14 +49,14 @@ class StreamSlots {
   std::list<Stream> streams_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One stream's place; its destruction gives it back.
+// The slot of one stream. Its destruction gives it back.
 class StreamSlots::Slot {
  public:
   ~Slot();
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  // Runs a read or a write, which may wait for the peer, and returns what it returns.
+  // Runs a read or write, which may wait for the peer, and returns its result.
   bool AwaitPeer(absl::FunctionRef<bool()> transfer);
 
  private:

@@ -26,15 +26,16 @@ namespace {
 constexpr int64_t kMinIntervalMs = 200;
 constexpr int64_t kMaxIntervalMs = 3'600'000;
 
-// What the client asks for, made sane: any number can come, and times are added to it.
+// Returns the interval that the client asks for, clamped to a range in which sums cannot overflow.
 int64_t IntervalMs(const google::protobuf::Duration& wanted) {
   const int64_t seconds = std::clamp<int64_t>(wanted.seconds(), 0, kMaxIntervalMs / 1000);
   return std::clamp(1000 * seconds + wanted.nanos() / 1'000'000, kMinIntervalMs, kMaxIntervalMs);
 }
 
-// Three kinds of threads come here: gRPC's (OnWriteDone, OnCancel, OnDone), whoever publishes news
-// (the hub's wake) and the one that starts the call. `mutex_` guards all state; while it is held
-// only the hub's mutex is taken. The store is read without it.
+// Three kinds of threads call this class: gRPC's threads (OnWriteDone, OnCancel, OnDone), threads
+// that publish news (through the hub's wake function) and the thread that starts the call. `mutex_`
+// guards all state. While it is held, no mutex but the hub's may be acquired; the store is read
+// without it.
 class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
  public:
   WatchStream(jobs::JobStore* store, jobs::WatchHub* hub) : store_(*store), hub_(*hub) {}
@@ -58,7 +59,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
       if (!ok) return FinishOnce(absl::CancelledError("the client is gone"));
       ended = std::exchange(saw_end_, false);
     }
-    // The job's end was sent: now comes the snapshot with its result.
+    // The job's last transition was sent; the snapshot with the result follows.
     absl::Status status = ended ? QueueSnapshot() : absl::OkStatus();
     absl::MutexLock lock(&mutex_);
     if (!status.ok()) return FinishOnce(status);
@@ -78,8 +79,8 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
     QUOTIENT_ASSIGN_OR_RETURN(job_id_, jobs::JobIdFromName(request.name()));
     jobs::WatchOptions options;
     options.min_interval_ms = IntervalMs(request.min_interval());
-    // Subscribed before the snapshot is read, so that nothing falls between them; what the snapshot
-    // covers is left out later.
+    // Subscribes before reading the snapshot, so that no transition is missed. Take() drops those
+    // that the snapshot includes.
     watch_ = hub_.Subscribe(job_id_, options, [this] {
       absl::MutexLock lock(&mutex_);
       Pump();
@@ -174,19 +175,21 @@ class WatchStream : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 
   jobs::JobStore& store_;
   jobs::WatchHub& hub_;
-  std::string job_id_;  // set by Prepare
+  std::string job_id_;  // Set by Prepare.
 
   absl::Mutex mutex_;
   bool prepared_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
-  bool saw_end_ ABSL_GUARDED_BY(mutex_) = false;   // the transition to a terminal state is queued
-  bool complete_ ABSL_GUARDED_BY(mutex_) = false;  // after the queue comes nothing more
+  // Whether the transition to a terminal state was taken from the hub and is not yet written.
+  bool saw_end_ ABSL_GUARDED_BY(mutex_) = false;
+  bool complete_ ABSL_GUARDED_BY(mutex_) = false;  // Whether nothing follows after queue_.
   int64_t snapshot_sequence_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<v1::WatchJobResponse> queue_ ABSL_GUARDED_BY(mutex_);
-  v1::WatchJobResponse message_;  // gRPC's while writing_, ours otherwise
+  v1::WatchJobResponse message_;  // Belongs to gRPC while writing_.
 
-  // Set by Prepare. Last, so destroyed first: that ends the wakes, which use all of the above.
+  // Set by Prepare. Declared last, so that it is destroyed first: this ends calls of the wake
+  // function, which uses all of the above.
   std::unique_ptr<jobs::Watch> watch_;
 };
 

@@ -8,8 +8,9 @@
 
 namespace quotient::rpc {
 
-// One WatchJob call. Owns itself until gRPC is done with it. Borrows store and hub, which must
-// outlive the server. See WatchJob in optimizer.proto for what is sent.
+// Starts the stream of one WatchJob call. The returned object deletes itself when gRPC is done with
+// it. Borrows the store and the hub, which must outlive the server. WatchJob in optimizer.proto
+// says what is sent.
 grpc::ServerWriteReactor<v1::WatchJobResponse>* StartWatchStream(const v1::WatchJobRequest& request,
                                                                  jobs::JobStore& store,
                                                                  jobs::WatchHub& hub);

@@ -15,7 +15,7 @@
 namespace quotient::worker {
 namespace {
 
-// A model's files with what keeps their bytes in memory.
+// The files of a model, and the blobs that own the files' bytes.
 struct LoadedModel {
   optimize::ModelFiles files;
   std::vector<std::shared_ptr<const jobs::Blob>> blobs;
@@ -35,7 +35,7 @@ class CoreRunner : public JobRunner {
     const optimize::Options& options = job.spec.options;
     QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<const jobs::Blob> snapshot,
                               LoadSnapshot(options.device));
-    // The model is many bytes, all of which are checked: first whether there is a device for it.
+    // Checks that the device exists before loading the model, all of whose bytes are hashed.
     QUOTIENT_RETURN_IF_ERROR(
         devices_.Get(options.device, options.ThreadsToUse(), BytesOf(snapshot)).status());
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
@@ -70,7 +70,7 @@ class CoreRunner : public JobRunner {
     return model->blobs.back()->bytes();
   }
 
-  // Null for a device that is not known from one.
+  // Returns the snapshot that the device's name refers to, or null if it is not a snapshot.
   absl::StatusOr<std::shared_ptr<const jobs::Blob>> LoadSnapshot(const std::string& device) const {
     const std::optional<BlobId> id = optimize::SnapshotOf(device);
     if (!id.has_value()) return nullptr;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs jobs with the real core: blobs in, core/optimize, blobs out. The only file of the server
-// that calls the core's functions.
+// The JobRunner of the server: reads a job's blobs, calls core/optimize, and stores the results as
+// blobs. core_runner.cc is the only file of the server that runs the optimizer.
 
 #include <memory>
 
@@ -14,8 +14,8 @@ class Devices;
 
 namespace quotient::worker {
 
-// Borrows both. Errors of Run: those of the core; BLOB_MISSING and
-// BLOB_CORRUPT for inputs, STORAGE_DOWN for results that cannot be kept.
+// Borrows both. Run returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs, and
+// STORAGE_DOWN if results cannot be stored.
 std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices);
 
 }  // namespace quotient::worker

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a worker does with a job; implemented by the core, by decorators, and by fakes in tests.
+// JobRunner runs the jobs that a worker has claimed. Implemented on top of the core, by decorators,
+// and by fakes in tests.
 
 #include <string>
 
@@ -17,13 +18,14 @@ class JobRunner {
  public:
   virtual ~JobRunner() = default;
 
-  // Optimizes the job's model; blocks. CANCELLED soon after `stop` says so. Goes on from what is in
-  // the slot, and leaves there what it can go on from; a null slot is none.
+  // Optimizes the job's model and blocks until that is done. Returns CANCELLED soon after the
+  // token of `stop` is set. Resumes from the checkpoint in the slot if there is one, and saves new
+  // ones there. If `checkpoint` is null, none are used or made.
   virtual absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
                                               ProgressSink* progress,
                                               CheckpointSlot* checkpoint) = 0;
 
-  // What is in a model, as JSON, without optimizing it.
+  // Describes a model as JSON, without optimizing it.
   virtual absl::StatusOr<std::string> Inspect(const jobs::Manifest& model) = 0;
 };
 

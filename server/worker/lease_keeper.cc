@@ -36,7 +36,7 @@ bool LeaseKeeper::RenewOnce() {
     return true;
   }
   if (!absl::IsAborted(state.status())) {
-    // The store is in trouble. The lease may outlast that; if not, the next renewal says so.
+    // The store has failed. The lease may outlast this; otherwise a later renewal finds it lost.
     Log().warn("job {}: lease not renewed: {}", lease_.job_id,
                std::string(state.status().message()));
     return true;

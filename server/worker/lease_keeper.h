@@ -1,6 +1,7 @@
 #pragma once
 
-// Keeps a running job's lease alive from a thread of its own, so that the job itself never has to.
+// LeaseKeeper renews the lease of a running job from its own thread, so that the code that runs the
+// job need not.
 
 #include <thread>
 
@@ -14,18 +15,19 @@ namespace quotient::worker {
 
 class LeaseKeeper {
  public:
-  // Renews at once, and then every `interval`. Sets `token` when the job is to end: it was
-  // cancelled, or the lease is lost. Borrows both.
+  // Renews at once, and then every `interval`. Sets `token` when the job should end, because it was
+  // cancelled or the lease was lost. Borrows `dispatch` and `token`.
   LeaseKeeper(jobs::Dispatch* dispatch, const jobs::Lease& lease, absl::Duration interval,
               CancelToken* token);
   ~LeaseKeeper();
 
-  // Ends renewing. Returns whether the lease still holds; if not, the job belongs to another.
+  // Stops renewing and joins the thread. Returns false if the lease was found to be lost, so that
+  // another worker may have the job.
   bool Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
-  // False when there is nothing left to keep.
+  // Returns false if the lease is lost.
   bool RenewOnce() ABSL_LOCKS_EXCLUDED(mutex_);
 
   jobs::Dispatch& dispatch_;
@@ -37,7 +39,7 @@ class LeaseKeeper {
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   bool lost_ ABSL_GUARDED_BY(mutex_) = false;
 
-  std::jthread thread_;  // last: uses all of the above
+  std::jthread thread_;  // Declared last: uses all of the above.
 };
 
 }  // namespace quotient::worker

@@ -1,6 +1,7 @@
 #pragma once
 
-// A running job's checkpoint: written under the lease, so often at most.
+// The checkpoint slot of a running job. Checkpoints are written only while the worker holds the
+// lease, and at a limited rate.
 
 #include <string>
 
@@ -12,13 +13,13 @@ namespace quotient::worker {
 
 class LeasedCheckpoint : public CheckpointSlot {
  public:
-  // Borrows the checkpoints and the clock.
+  // `seconds` is the least time between checkpoints. Borrows `checkpoints` and `clock`.
   LeasedCheckpoint(jobs::Checkpoints* checkpoints, const jobs::Lease& lease, double seconds,
                    const Clock* clock);
 
   std::string Load() override;
   bool Due() override { return clock_.SecondsSince(last_ns_) >= seconds_; }
-  // That it fails is logged; the job goes on.
+  // A failure is only logged; the job continues.
   void Save(absl::string_view bytes) override;
 
  private:

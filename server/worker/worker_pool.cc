@@ -12,13 +12,14 @@
 namespace quotient::worker {
 namespace {
 
-// An idle worker looks for work this often even if nobody tells it to: a lost wake-up only delays.
+// Idle workers look for work at this interval even without a wake-up.
 constexpr absl::Duration kPoll = absl::Seconds(5);
-// A result is worth this many attempts to keep it.
+// Number of attempts to write a result.
 constexpr int kMaxWrites = 20;
 
-// What is our fault, or the machine's, is for operators to see. That a model is refused or a job is
-// cancelled is everyday; that a device or a file is missing may be either.
+// Returns the log level for a job's outcome. Refused models and cancelled jobs are routine. A
+// missing device or file is a warning, since it may be the client's mistake or the operator's.
+// Everything else is a fault of the server or its machine.
 spdlog::level::level_enum LevelOf(const absl::Status& outcome) {
   switch (outcome.code()) {
     case absl::StatusCode::kCancelled:
@@ -122,7 +123,7 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   const int64_t start_ns = dependencies_.clock->NowNs();
   CancelToken token;
   Register(&token, job.id);
-  // Renews at once and so sees a cancellation that came before Register.
+  // The keeper renews at once, and so also sees a cancellation that came before Register.
   LeaseKeeper keeper(dependencies_.dispatch, claimed.lease, settings_.renew_interval, &token);
   Sink sink(dependencies_.hub, job.id);
   const StopCondition stop =
@@ -139,7 +140,7 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
 
 void WorkerPool::Settle(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result) {
   if (GetReason(result.status()) == Reason::kDeviceLost) {
-    Fail(result.status());  // first, so that nobody here claims the job again
+    Fail(result.status());  // Comes first, so that this process does not claim the job again.
     WriteWithRetry(lease, [&] { return dependencies_.dispatch->Lose(lease, result.status()); });
   } else if (stopping() && absl::IsCancelled(result.status())) {
     WriteWithRetry(lease, [&] { return dependencies_.dispatch->HandBack(lease); });
@@ -153,7 +154,7 @@ void WorkerPool::WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl
     const absl::Status status = write();
     if (status.ok()) return;
     Log().error("job {}: {}", lease.job_id, std::string(status.message()));
-    // When nothing helps, the lease ends by itself and the job is done again.
+    // If the write never succeeds, the lease expires and the job is run again.
     if (!absl::IsUnavailable(status) || Pause(settings_.retry_interval)) return;
   }
 }

@@ -1,8 +1,9 @@
 #pragma once
 
-// The threads that run jobs: claim, run under a lease, finish. When the pool stops, running jobs
-// are handed back to the queue. It stops by itself when a job finds that a device is lost: then
-// only a new process can go on.
+// The threads that run jobs. Each claims a job, runs it while a LeaseKeeper renews the lease, and
+// writes the result. When the pool stops, running jobs are handed back to the queue. The pool stops
+// by itself when a job reports that a device is lost (DEVICE_LOST), which only a new process can
+// remedy.
 
 #include <functional>
 #include <string>
@@ -24,17 +25,18 @@
 namespace quotient::worker {
 
 struct PoolSettings {
-  int workers = 1;              // jobs at once; kernels of two jobs disturb each other's timings
-  std::string owner = "local";  // in leases, for people
+  // Number of jobs that run at once. With several, jobs disturb each other's kernel timings.
+  int workers = 1;
+  std::string owner = "local";  // Name in leases, for people to read.
   double max_job_seconds = 3600;
-  double checkpoint_seconds = 30;  // between two checkpoints of a job; 0: none are made or used
+  double checkpoint_seconds = 30;  // Least time between checkpoints of a job; 0 disables them.
   absl::Duration renew_interval = absl::Milliseconds(jobs::Dispatch::kLeaseMs / 3);
-  absl::Duration retry_interval = absl::Seconds(1);  // when the store is in trouble
+  absl::Duration retry_interval = absl::Seconds(1);  // Pause after a failure of the store.
 };
 
 class WorkerPool : public jobs::JobObserver {
  public:
-  // All borrowed.
+  // The pool borrows all of these.
   struct Dependencies {
     jobs::Ledger* ledger;
     jobs::Dispatch* dispatch;
@@ -42,19 +44,20 @@ class WorkerPool : public jobs::JobObserver {
     jobs::WatchHub* hub;
     JobRunner* runner;
     const Clock* clock;
-    // Called once, from a worker's thread, when the pool has stopped by itself; may be empty. Must
-    // not call the pool.
+    // Called once, from a worker's thread, when the pool stops by itself. May be empty. Must not
+    // call the pool.
     std::function<void()> on_failure = {};
   };
 
-  // Observes the ledger, to pass cancellations on at once.
+  // Observes the ledger, so that a cancelled job is stopped at once.
   WorkerPool(const PoolSettings& settings, const Dependencies& dependencies);
   ~WorkerPool() override { Stop(); }
 
   void Start();
-  // Claims no more, stops what runs and hands it back; blocks until all threads have ended.
+  // Stops claiming jobs, stops running ones and hands them back. Blocks until all threads have
+  // ended.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Why it has stopped by itself; OK if it has not.
+  // The error for which the pool stopped by itself; OK if it did not.
   absl::Status failure() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   void OnTransition(const jobs::Job& job, const jobs::Transition& transition) override;
@@ -65,15 +68,15 @@ class WorkerPool : public jobs::JobObserver {
   void Work();
   void RunOne(const jobs::Claimed& claimed);
   void Settle(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result);
-  // Claims no more, and stops what runs. Does not block.
+  // Stops claiming jobs and signals running ones to stop. Does not block.
   void BeginStop() ABSL_LOCKS_EXCLUDED(mutex_);
   void Fail(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Repeats `write` while the store is down and the pool is not stopping.
+  // Repeats `write` while it fails with UNAVAILABLE, unless the pool is stopping.
   void WriteWithRetry(const jobs::Lease& lease, absl::FunctionRef<absl::Status()> write);
   void Register(CancelToken* token, const std::string& job_id) ABSL_LOCKS_EXCLUDED(mutex_);
   void Unregister(CancelToken* token) ABSL_LOCKS_EXCLUDED(mutex_);
   bool stopping() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // True if the pool stopped meanwhile.
+  // Sleeps. Returns true at once if the pool is stopping.
   bool Pause(absl::Duration duration) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const PoolSettings settings_;
@@ -82,8 +85,8 @@ class WorkerPool : public jobs::JobObserver {
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
-  // The job of each run. Two runs can have one job for a while: the one that lost the lease has to
-  // notice first.
+  // Job id of each run in progress. Two runs can have the same job for a while, until the one that
+  // has lost the lease notices it.
   absl::flat_hash_map<CancelToken*, std::string> running_ ABSL_GUARDED_BY(mutex_);
 
   std::vector<std::jthread> threads_;

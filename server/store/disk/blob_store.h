@@ -1,7 +1,7 @@
 #pragma once
 
-// Blobs as files named by their digest: blobs/ab/cd/abcd...; written in blobs/incoming, synced,
-// renamed into place, so a name that exists holds all its bytes.
+// A blob store of files named by their digests: blobs/ab/cd/abcd... A file is written in
+// blobs/incoming, synced, and renamed into place, so a file with such a name is complete.
 
 #include <cstdint>
 #include <memory>
@@ -14,14 +14,15 @@ namespace quotient::store {
 
 struct DiskLimits {
   int64_t max_blob_bytes = int64_t{16} << 30;
-  // Writing stops with STORAGE_DOWN while less than this is free, so that the database still can.
+  // Blobs are refused with STORAGE_DOWN if they would leave less than this free, so that the
+  // database can still grow.
   int64_t min_free_bytes = int64_t{256} << 20;
 };
 
 // Thread-safe.
 class DiskBlobStore : public jobs::BlobStore {
  public:
-  // Removes what a crash left in blobs/incoming.
+  // Also removes files that a crash has left in blobs/incoming.
   static absl::StatusOr<std::unique_ptr<DiskBlobStore>> Open(const std::string& path,
                                                              const DiskLimits& limits);
 
@@ -29,10 +30,10 @@ class DiskBlobStore : public jobs::BlobStore {
   absl::StatusOr<std::shared_ptr<const jobs::Blob>> Open(const BlobId& id) override;
   absl::StatusOr<BlobId> Put(absl::string_view bytes) override;
 
-  // Moves a complete, verified and synced file of the same file system into the store.
+  // Moves a complete, verified and synced file into the store. It must be on the same file system.
   absl::Status Adopt(const std::string& file, const BlobId& id);
 
-  // LIMIT_BYTES or STORAGE_DOWN if a blob of this size should not be begun.
+  // Returns LIMIT_BYTES or STORAGE_DOWN if there is no room for a blob of this size.
   absl::Status CheckRoom(int64_t size_bytes) const;
 
  private:

@@ -15,7 +15,8 @@
 namespace quotient::store {
 namespace {
 
-// Ids are letters and digits; anything else could be a path. Files half-written have dots.
+// Job ids consist of letters and digits; other text could be a path. The names of incomplete files
+// contain dots.
 bool IsJobId(absl::string_view name) {
   for (const char c : name) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) return false;

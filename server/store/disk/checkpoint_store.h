@@ -1,7 +1,7 @@
 #pragma once
 
-// Checkpoints as files named by their job: checkpoints/<job id>; written beside their names,
-// synced, renamed into place.
+// A checkpoint store of files named by their jobs: checkpoints/<job id>. A file is written under a
+// temporary name in the same folder, synced, and renamed into place.
 
 #include <memory>
 #include <string>
@@ -16,7 +16,8 @@ namespace quotient::store {
 // Thread-safe.
 class DiskCheckpointStore : public jobs::CheckpointStore {
  public:
-  // Removes what a crash left half-written. The blobs, borrowed, know how much room there is.
+  // Also removes incomplete files that a crash has left. Borrows `blobs`, which decides whether
+  // there is room for a checkpoint.
   static absl::StatusOr<std::unique_ptr<DiskCheckpointStore>> Open(const std::string& path,
                                                                    const DiskBlobStore* blobs);
 

@@ -13,7 +13,7 @@
 namespace quotient::store {
 namespace {
 
-// Not in linux/magic.h.
+// Magic number of CIFS, which is missing in linux/magic.h.
 constexpr unsigned long kCifsMagic = 0xff534d42;
 
 absl::Status CheckLocal(const std::string& path) {

@@ -6,9 +6,9 @@
 //   quotient.db    jobs
 //   blobs/         content, see blob_store.h
 //   uploads/       uploads in progress, see upload_store.h
-//   checkpoints/   of jobs that were interrupted, see checkpoint_store.h
+//   checkpoints/   checkpoints of jobs, see checkpoint_store.h
 //   timings.db     kernel timings
-//   compiled/      what was compiled for GPUs, see core/kernels/cuda/code_cache.h
+//   compiled/      code compiled for GPUs, see core/kernels/cuda/code_cache.h
 
 #include <memory>
 #include <string>
@@ -20,8 +20,9 @@ namespace quotient::store {
 
 class DataDirectory {
  public:
-  // Creates the folder if missing and takes the lock. FAILED_PRECONDITION if another process holds
-  // it, or if the folder is on a network file system, where neither locks nor SQLite are safe.
+  // Creates the folder if it is missing and takes the lock. Returns FAILED_PRECONDITION if another
+  // process holds the lock, or if the folder is on a network file system, where neither locks nor
+  // SQLite are safe.
   static absl::StatusOr<std::unique_ptr<DataDirectory>> Open(const std::string& path);
 
   std::string database_path() const { return path_ + "/quotient.db"; }

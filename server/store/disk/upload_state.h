@@ -1,6 +1,7 @@
 #pragma once
 
-// The small file beside an upload that says what it shall become and how much of it is durable.
+// The state file of an upload, which says which blob is being uploaded and how many of its bytes
+// are durable.
 
 #include <cstdint>
 #include <string>
@@ -16,11 +17,11 @@ struct UploadState {
   int64_t committed = 0;
 };
 
-// Durable when this returns. Always of the same length, so that overwriting in place replaces it
-// within one disk sector.
+// Writes the state, which is durable when this returns. The text always has the same length, so
+// that it can be overwritten in place, within one disk sector.
 absl::Status WriteUploadState(const std::string& path, const UploadState& state);
 
-// NOT_FOUND if there is none that can be read.
+// Returns NOT_FOUND if the file is missing or cannot be read.
 absl::StatusOr<UploadState> ReadUploadState(const std::string& path);
 
 }  // namespace quotient::store

@@ -35,7 +35,7 @@ class DiskUploadWriter : public jobs::UploadWriter {
     std::string upload_id;
     std::string path;
     std::shared_ptr<DiskUploadStore::Turn> turn;
-    int64_t number;  // of this writer's turn
+    int64_t number;  // The value of turn->holder at which this writer may write.
   };
 
   DiskUploadWriter(DiskUploadStore* store, Where where, os::Fd fd, const UploadState& state,
@@ -94,7 +94,7 @@ class DiskUploadWriter : public jobs::UploadWriter {
     return absl::AbortedError("another stream has taken this upload over");
   }
 
-  // First the bytes, then the word that they are there.
+  // Syncs the bytes, and then writes the state that declares them durable.
   absl::Status Commit() {
     QUOTIENT_RETURN_IF_ERROR(os::Sync(fd_, where_.path));
     const UploadState state{state_.blob, written_};
@@ -118,7 +118,7 @@ absl::StatusOr<std::unique_ptr<DiskUploadStore>> DiskUploadStore::Open(const std
   return std::unique_ptr<DiskUploadStore>(new DiskUploadStore(path, blobs));
 }
 
-// Ids are ours; anything else could be a path.
+// Upload ids are hexadecimal numbers made by Start; other text could be a path.
 absl::StatusOr<std::string> DiskUploadStore::PathOf(absl::string_view upload_id) const {
   for (char c : upload_id) {
     if (!absl::ascii_isdigit(c) && !(c >= 'a' && c <= 'f')) return NoSuchUpload();
@@ -137,7 +137,7 @@ std::shared_ptr<DiskUploadStore::Turn> DiskUploadStore::TurnOf(absl::string_view
 void DiskUploadStore::Remove(absl::string_view upload_id) {
   const absl::StatusOr<std::string> path = PathOf(upload_id);
   if (!path.ok()) return;
-  // The state last: bytes without a state would be found by nobody.
+  // The state file is removed last, because Expire finds uploads by their state files.
   unlink(path->c_str());
   unlink(StatePath(*path).c_str());
   absl::MutexLock lock(&mutex_);
@@ -150,7 +150,7 @@ absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob) {
   QUOTIENT_RETURN_IF_ERROR(blobs_.CheckRoom(blob.size_bytes));
   const std::string id = os::RandomId();
   QUOTIENT_ASSIGN_OR_RETURN(const std::string path, PathOf(id));
-  // The state first: it is what Expire looks for.
+  // The state file is written first, because Expire finds uploads by their state files.
   QUOTIENT_RETURN_IF_ERROR(WriteUploadState(StatePath(path), {blob, 0}));
   QUOTIENT_RETURN_IF_ERROR(os::OpenFile(path, O_WRONLY | O_CREAT | O_EXCL).status());
   QUOTIENT_RETURN_IF_ERROR(os::SyncDirectory(path_));
@@ -160,7 +160,7 @@ absl::StatusOr<jobs::UploadTicket> DiskUploadStore::Start(const BlobId& blob) {
 absl::StatusOr<int64_t> DiskUploadStore::CommittedOffset(absl::string_view upload_id) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string path, PathOf(upload_id));
   QUOTIENT_ASSIGN_OR_RETURN(const UploadState state, ReadUploadState(StatePath(path)));
-  // A crash between adopting the bytes and removing the state leaves the state alone.
+  // A crash between Adopt and Remove leaves a state file without its upload.
   if (access(path.c_str(), F_OK) != 0) return NoSuchUpload();
   return state.committed;
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-// Uploads in progress, as pairs of files that survive a crash:
+// A store of uploads in progress, as pairs of files that survive a crash:
 //
 //   uploads/<id>         the bytes so far
 //   uploads/<id>.state   "<sha256> <size> <committed>\n", fixed width, overwritten in place
 //
-// `committed` bytes were synced before the state says so. What lies beyond is cut off on
-// resumption.
+// The first `committed` bytes were synced before the state file was written. Bytes beyond them are
+// cut off when the upload is resumed.
 
 #include <cstdint>
 #include <memory>
@@ -24,10 +24,10 @@ namespace quotient::store {
 // Thread-safe.
 class DiskUploadStore : public jobs::UploadStore {
  public:
-  // Append makes bytes durable whenever this many are not.
+  // Append syncs the file whenever this many bytes have been written since the last sync.
   static constexpr int64_t kCommitEveryBytes = int64_t{8} << 20;
 
-  // Finished uploads go to `blobs`, borrowed, on the same file system.
+  // Finished uploads are moved to `blobs`, which is borrowed and must be on the same file system.
   static absl::StatusOr<std::unique_ptr<DiskUploadStore>> Open(const std::string& path,
                                                                DiskBlobStore* blobs);
 
@@ -40,8 +40,8 @@ class DiskUploadStore : public jobs::UploadStore {
  private:
   friend class DiskUploadWriter;
 
-  // The right to write to one upload: who has raised `holder` last. Held during each write, so that
-  // a successor begins when its predecessor's last write is over.
+  // The right to write to one upload. The writer that has last raised `holder` has it. The mutex is
+  // held during each write, so that a new writer begins after the last write of its predecessor.
   struct Turn {
     absl::Mutex mutex;
     int64_t holder ABSL_GUARDED_BY(mutex) = 0;

@@ -20,9 +20,9 @@ using jobs::Lease;
 using jobs::Submission;
 using jobs::Transition;
 
-// All that is stored; copied to undo.
+// All content of the store. Write works on a copy, so that a failed one changes nothing.
 struct Content {
-  std::map<int64_t, Job> jobs;  // by number
+  std::map<int64_t, Job> jobs;  // By number.
   std::map<std::string, Lease> leases;
   std::vector<Transition> transitions;
   std::map<std::string, Submission> submissions;

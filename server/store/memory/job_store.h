@@ -1,6 +1,7 @@
 #pragma once
 
-// Jobs in memory: the obvious implementation that others are compared with, and a store for tests.
+// A job store in memory, for tests. It is also the simple reference implementation with which the
+// others are compared.
 
 #include <memory>
 

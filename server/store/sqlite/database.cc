@@ -12,7 +12,8 @@
 namespace quotient::store {
 namespace {
 
-// Only a backup tool can make us wait: all writes of ours go through one connection.
+// Only another program, such as a backup tool, can make a write wait, since all writes of this
+// process use one connection.
 constexpr int kBusyTimeoutMs = 5000;
 
 int Bind(sqlite3_stmt* statement, int index, const Parameter& parameter) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The one door to SQLite: a connection with its prepared statements.
+// A connection to SQLite with its prepared statements. No other file uses SQLite directly.
 //
 //   db.Run("SELECT id FROM job WHERE state = ?", {"QUEUED"}, [&](const Row& row) {
 //     ids.push_back(row.Text(0));
@@ -24,40 +24,41 @@ struct sqlite3_stmt;
 
 namespace quotient::store {
 
-// Bytes, as opposed to text: strict tables tell them apart.
+// A BLOB parameter, as opposed to TEXT: STRICT tables distinguish them.
 struct Bytes {
   absl::string_view value;
 };
 
-// Borrowed for the length of the call.
+// A parameter of a statement. Its bytes are borrowed for the duration of the call.
 using Parameter = std::variant<int64_t, absl::string_view, Bytes>;
 
-// A row of a result, valid within the callback.
+// A row of a result. Valid only within the callback.
 class Row {
  public:
   explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
   int64_t Int(int column) const;
-  std::string Text(int column) const;  // of bytes, too
+  std::string Text(int column) const;  // For columns of bytes, too.
 
  private:
   sqlite3_stmt* const statement_;
 };
 
-// Thread-compatible. Failures are STORAGE_DOWN.
+// Thread-compatible. Errors are STORAGE_DOWN.
 class Database {
  public:
   enum class Mode { kReadWrite, kReadOnly };
 
-  // Created if missing and opened for writing.
+  // Opens a database. If it is missing, kReadWrite creates it.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, Mode mode);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // Statements without parameters or results, separated by semicolons.
+  // Runs statements without parameters or results, separated by semicolons.
   absl::Status Execute(const char* script);
 
-  // One statement. `sql` must be a literal: it is prepared once and found again by address.
+  // Runs one statement. `sql` must be a string literal, because the prepared statement is cached by
+  // its address. An error of `on_row` ends the statement and is returned.
   absl::Status Run(const char* sql, std::initializer_list<Parameter> parameters,
                    absl::FunctionRef<absl::Status(const Row&)> on_row);
   absl::Status Run(const char* sql, std::initializer_list<Parameter> parameters);

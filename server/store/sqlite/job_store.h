@@ -1,7 +1,7 @@
 #pragma once
 
-// Jobs in a SQLite file on a local disk. One connection makes all writes and all checkpoints; a
-// second one reads. FORMAT.md describes the tables.
+// A job store in a SQLite file on a local disk. One connection makes all writes and WAL
+// checkpoints; a second one reads. FORMAT.md describes the tables.
 
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace quotient::store {
 
-// The caller holds the data folder's lock: nobody else writes to this file. The clock, borrowed, is
-// the store's clock.
+// Opens the store. The caller must hold the lock of the data folder, so that no other process
+// writes to the file. Borrows `clock`, which becomes the store's clock.
 absl::StatusOr<std::unique_ptr<jobs::JobStore>> OpenSqliteJobStore(const std::string& path,
                                                                    const Clock* clock);
 

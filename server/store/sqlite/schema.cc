@@ -10,7 +10,7 @@
 namespace quotient::store {
 namespace {
 
-// One script per version; a new version adds a script and never changes an old one.
+// One script per version. A new version adds a script; old ones must never be changed.
 constexpr const char* kMigrations[] = {
     R"sql(
 CREATE TABLE job (
@@ -78,7 +78,8 @@ absl::Status Migrate(Database& database, int64_t from) {
 }  // namespace
 
 absl::Status PrepareSchema(Database& database) {
-  // FULL: a commit is on the disk, not only in the write-ahead log's cache, when it returns.
+  // With FULL, the write-ahead log is synced at each commit, so a commit is durable when it
+  // returns.
   QUOTIENT_RETURN_IF_ERROR(
       database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
                        "PRAGMA foreign_keys = ON;"));
