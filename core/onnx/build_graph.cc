@@ -101,7 +101,7 @@ class GraphBuilder {
     const auto read_claims = [&](const auto& infos, absl::string_view what) {
       for (const ValueInfoProto& info : infos) {
         const absl::Status status = read(info, what);
-        if (!status.ok()) skeleton_.objections.emplace_back(status.message());
+        if (!status.ok()) ObjectToDeclaration(info.name(), std::string(status.message()));
       }
     };
     read_claims(proto_.value_info(), "value_info");
@@ -124,8 +124,10 @@ class GraphBuilder {
       const bool has_default = initializer != initializers.end();
       if (has_default && !overridable) continue;
       const DeclaredType& declared = types_.at(input.name());
-      if (!input.has_type())
-        Object(absl::StrCat("input '", Escaped(input.name()), "'"), "has no type");
+      if (!input.has_type()) {
+        ObjectToDeclaration(input.name(),
+                            absl::StrCat("input '", Escaped(input.name()), "': has no type"));
+      }
       const ValueId id = graph_.AddInput(input.name(), declared.type);
       Name(id, input.name(), declared.computable);
       if (has_default) QUOTIENT_RETURN_IF_ERROR(AddDefault(initializer->second, id));
@@ -217,12 +219,12 @@ class GraphBuilder {
       }
     }
     if (const auto objection = Objection(proto, skeleton_.opset)) {
-      Object(NodeLabel(index, proto), *objection);
+      ObjectToNode(index, *objection);
       return AddOpaqueNode(proto);
     }
     if (const auto why = options_.opaque_nodes.find(proto.output(0));
         why != options_.opaque_nodes.end()) {
-      Object(NodeLabel(index, proto), why->second);
+      ObjectToNode(index, why->second);
       return AddOpaqueNode(proto);
     }
     const NodeInputs inputs = InputsOf(proto);
@@ -233,7 +235,7 @@ class GraphBuilder {
         DecodeNode(proto, skeleton_.opset, inputs, std::move(outputs), source_);
     if (!node.ok()) {
       if (!ParametersMakeNoSense(node.status())) return node.status();
-      Object(NodeLabel(index, proto), node.status().message());
+      ObjectToNode(index, node.status().message());
       return AddOpaqueNode(proto);
     }
     if (!node->has_value()) return AddOpaqueNode(proto);
@@ -252,8 +254,17 @@ class GraphBuilder {
     return reason == Reason::kModelMalformed || reason == Reason::kModelShape;
   }
 
-  void Object(absl::string_view where, absl::string_view what) {
-    skeleton_.objections.push_back(absl::StrCat(where, ": ", what));
+  // The node has an output: one that has none is passed through without being looked at.
+  void ObjectToNode(int index, absl::string_view what) {
+    const NodeProto& proto = proto_.node(index);
+    const auto named = std::ranges::find_if(
+        proto.output(), [](const std::string& output) { return !output.empty(); });
+    skeleton_.objections.push_back(
+        {ObjectionAt::Part::kNode, *named, absl::StrCat(NodeLabel(index, proto), ": ", what)});
+  }
+
+  void ObjectToDeclaration(const std::string& value, std::string text) {
+    skeleton_.objections.push_back({ObjectionAt::Part::kDeclaration, value, std::move(text)});
   }
 
   // An output that nothing reads is as good as left out where the operator's row does not have it,

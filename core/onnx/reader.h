@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "core/model/graph.h"
 #include "core/onnx/limits.h"
+#include "core/onnx/objection_at.h"
 #include "core/onnx/read_options.h"
 
 namespace quotient::onnx {
@@ -35,7 +36,7 @@ struct Model {
   int64_t overridable_initializers = 0;  // that are inputs, too
   int64_t frozen_initializers = 0;       // that were, and are constants by ReadOptions
   int64_t inlined_calls = 0;             // of functions
-  std::vector<std::string> objections;   // what ONNX's checker would say against the model
+  std::vector<ObjectionAt> objections;   // what ONNX's checker would say against the model
 
   // Where a node of the file became several: the name of that node's first output, by the names of
   // the values in between, which the file does not have.

@@ -14,6 +14,7 @@
 #include "core/model/tensor.h"
 #include "core/onnx/external_reference.h"
 #include "core/onnx/limits.h"
+#include "core/onnx/objection_at.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/weights.h"
 
@@ -45,8 +46,8 @@ struct Skeleton {
   std::vector<std::pair<std::string, int>> opaque_ops;
   // See Model.
   std::map<std::string, std::string> inner_values;
-  // What ONNX's checker would say against the model, with the node or value.
-  std::vector<std::string> objections;
+  // See Model.
+  std::vector<ObjectionAt> objections;
 
   WeightSource weights() const { return {files, limits, owner}; }
 };

@@ -45,9 +45,11 @@ absl::StatusOr<std::string> Inspect(const ModelFiles& files) {
   QUOTIENT_ASSIGN_OR_RETURN(onnx::Model model,
                             onnx::Read(files.model, files.external_data, onnx::Limits(), nullptr));
   const Json inputs = Values(model.graph, model.graph.inputs);
+  std::vector<std::string> objections;
+  for (const onnx::ObjectionAt& objection : model.objections) objections.push_back(objection.text);
   // Types that contradict each other are one more thing to tell.
   const absl::Status inferred = ops::InferTypes(model.graph);
-  if (!inferred.ok()) model.objections.emplace_back(inferred.message());
+  if (!inferred.ok()) objections.emplace_back(inferred.message());
   const model::Graph& graph = model.graph;
   const Json json = {{"model", files.name},
                      {"ir_version", model.ir_version},
@@ -60,7 +62,7 @@ absl::StatusOr<std::string> Inspect(const ModelFiles& files) {
                      {"outputs", Values(graph, graph.outputs)},
                      {"operators", model.op_counts},
                      {"not_understood", OpaqueOperators(graph)},
-                     {"objections", model.objections}};
+                     {"objections", objections}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

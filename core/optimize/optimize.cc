@@ -4,19 +4,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "core/base/counted.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/domain/facts.h"
 #include "core/kernels/cuda/cuda_backend.h"
 #include "core/kernels/partition.h"
 #include "core/onnx/writer.h"
@@ -25,6 +23,7 @@
 #include "core/optimize/describe.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/footprint.h"
+#include "core/optimize/notes.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
 #include "core/optimize/rescue.h"
@@ -160,99 +159,22 @@ class Run {
                                                                  environment_.device_snapshot));
     QUOTIENT_ASSIGN_OR_RETURN(original_, Prepare(files_, options_, threads_, stop_));
     QUOTIENT_RETURN_IF_ERROR(CheckFits());
-    report_.notes = original_.stale_declarations;
-    report_.notes.insert(report_.notes.end(), original_.shapes.notes.begin(),
-                         original_.shapes.notes.end());
-    NoteObjections();
-    NoteOverridableInitializers();
-    NoteInlinedCalls();
+    report_.notes = NotesOnReading(original_, options_);
     report_.cut_nodes = original_.cut.cut_nodes;
-    if (original_.cut.cut_nodes > 0) {
-      report_.notes.push_back(absl::StrCat(
-          original_.cut.cut_nodes,
-          " nodes are not understood: they pass through untouched, checking and measuring cut the "
-          "model there, and no time holds what they take"));
-    }
-    NoteIfOpsetIsNewer();
-    NoteIfInputsAreAssumedFinite();
     return absl::OkStatus();
-  }
-
-  void NoteObjections() {
-    constexpr size_t kMostShown = 5;
-    const std::vector<std::string>& objections = original_.model.objections;
-    for (size_t i = 0; i < std::min(objections.size(), kMostShown); ++i) {
-      report_.notes.push_back(absl::StrCat("left as it is: ", objections[i]));
-    }
-    if (objections.size() > kMostShown) {
-      report_.notes.push_back(
-          absl::StrCat("left as it is: ", objections.size() - kMostShown, " more places"));
-    }
-  }
-
-  void NoteInlinedCalls() {
-    const int64_t calls = original_.model.inlined_calls;
-    if (calls == 0) return;
-    report_.notes.push_back(absl::StrCat(Counted(calls, "call"),
-                                         " of the model's own functions counted as the nodes "
-                                         "that the functions are made of"));
-  }
-
-  void NoteOverridableInitializers() {
-    const onnx::Model& model = original_.model;
-    if (model.overridable_initializers > 0) {
-      report_.notes.push_back(
-          absl::StrCat(Counted(model.overridable_initializers, "initializer"),
-                       model.overridable_initializers == 1 ? " is an input" : " are inputs",
-                       ", too, so a caller may override what would have to be constant: "
-                       "--freeze-initializers takes them for constants"));
-    }
-    if (model.frozen_initializers > 0) {
-      report_.notes.push_back(
-          absl::StrCat(Counted(model.frozen_initializers, "input"),
-                       " with an initializer became constants (--freeze-initializers): an "
-                       "optimized model does not have these inputs"));
-    }
-  }
-
-  // A model is raised to newer opsets, never brought down to older ones.
-  void NoteIfOpsetIsNewer() {
-    const int opset = original_.model.opset;
-    if (options_.max_opset == 0 || opset <= options_.max_opset) return;
-    report_.notes.push_back(
-        absl::StrCat("the model itself needs opset ", opset, ", so the result does, too"));
-  }
-
-  void NoteIfInputsAreAssumedFinite() {
-    if (!options_.assume_finite_inputs) return;
-    report_.notes.push_back(absl::StrFormat(
-        "as asked for, float inputs were taken to hold no NaN, no infinity and nothing "
-        "beyond %g: guards against them may be gone",
-        domain::kLargestAssumedInput));
   }
 
   absl::Status Baseline() {
     QUOTIENT_ASSIGN_OR_RETURN(original_cost_,
                               cost::PredictGraph(original_.cut.graph, costs(), stop_));
     if (device_->snapshot() != nullptr) {
-      NoteIfFewAreKnown(CountKernels(original_cost_));
+      AddNotes(NotesOnSnapshot(CountKernels(original_cost_)));
       calibrated_ = cost::NewCalibratedCostModel(&costs(), original_cost_);
       QUOTIENT_ASSIGN_OR_RETURN(original_cost_,
                                 cost::PredictGraph(original_.cut.graph, costs(), stop_));
     }
     progress_.original_cost_us = original_cost_.total_us;
     return absl::OkStatus();
-  }
-
-  // A snapshot that was recorded with other models may know little of this one.
-  void NoteIfFewAreKnown(const KernelCounts& kernels) {
-    if (2 * kernels.measured >= kernels.total()) return;
-    report_.notes.push_back(absl::StrCat(
-        "the snapshot has ",
-        kernels.measured == 0 ? "none" : absl::StrCat("only ", kernels.measured), " of the ",
-        Counted(kernels.total(), "kernel"),
-        " of this model, so costs are mostly estimates: better record one when this model has been "
-        "optimized on the device itself"));
   }
 
   cost::CostModel& costs() const { return calibrated_ ? *calibrated_ : device_->costs(); }
@@ -294,6 +216,10 @@ class Run {
       return found.status();
     }
     return absl::OkStatus();
+  }
+
+  void AddNotes(std::vector<std::string> notes) {
+    std::ranges::move(notes, std::back_inserter(report_.notes));
   }
 
   // What goes wrong here must not cost the user the answer that is safe: the original. It must not
@@ -463,6 +389,9 @@ class Run {
         GainPercent(report_.original.predicted_us, report_.optimized.predicted_us);
     report_.speedup_percent =
         GainPercent(report_.original.measured.median_us, report_.optimized.measured.median_us);
+    AddNotes(NotesOnObjections(original_.model, decision_.winner.has_value()
+                                                    ? &packaged_[*decision_.winner].prepared.model
+                                                    : nullptr));
     result.report = std::move(report_);
     return result;
   }

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <thread>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/cost/cost_model.h"
@@ -140,22 +143,28 @@ std::optional<BlobId> SnapshotOf(absl::string_view device) {
 
 absl::Status ParseShapeOption(absl::string_view text,
                               std::map<std::string, std::vector<int64_t>>* shapes) {
+  const auto invalid = [text](absl::string_view problem) {
+    return MakeError(Reason::kOptionInvalid, absl::StrCat("'", Escaped(text), "' ", problem));
+  };
   // Names may hold '=', dimensions never do.
   const size_t equals = text.rfind('=');
-  if (equals == absl::string_view::npos || equals == 0) {
-    return Invalid("shape", absl::StrCat("'", text, "' is not NAME=DIM,DIM,..."));
-  }
+  if (equals == absl::string_view::npos || equals == 0) return invalid("is not NAME=DIM,DIM,...");
   std::vector<int64_t> dims;
   const absl::string_view list = text.substr(equals + 1);
-  for (absl::string_view piece : absl::StrSplit(list, ',', absl::SkipEmpty())) {
-    int64_t dim;
-    if (!absl::SimpleAtoi(piece, &dim) || dim < 0) {
-      return Invalid("shape", absl::StrCat("'", piece, "' in '", text, "' is not a dimension"));
+  if (!list.empty()) {  // A scalar has no dimensions.
+    for (absl::string_view piece : absl::StrSplit(list, ',')) {
+      if (piece.empty()) return invalid("has a comma with no dimension beside it");
+      int64_t dim;
+      // SimpleAtoi takes blanks and signs, which no dimension has.
+      if (!absl::c_all_of(piece, absl::ascii_isdigit) || !absl::SimpleAtoi(piece, &dim)) {
+        return invalid(absl::StrCat("has '", Escaped(piece), "', which is not a dimension"));
+      }
+      dims.push_back(dim);
     }
-    dims.push_back(dim);
   }
-  (*shapes)[std::string(text.substr(0, equals))] = std::move(dims);
-  return absl::OkStatus();
+  const absl::string_view name = text.substr(0, equals);
+  if (shapes->emplace(name, std::move(dims)).second) return absl::OkStatus();
+  return invalid("gives the input a second shape");
 }
 
 absl::Status ParseDuration(absl::string_view text, double* seconds) {

@@ -89,7 +89,8 @@ std::string SnapshotDevice(absl::string_view bytes);
 // The snapshot that a device of that name is known from. Nothing for any other name.
 std::optional<BlobId> SnapshotOf(absl::string_view device);
 
-// Reads "name=1,3,224,224" into a name and dims. OPTION_INVALID for any other text.
+// Reads "name=1,3,224,224" into a name and dims ("name=" is a scalar). OPTION_INVALID for any other
+// text, and for a name that has a shape already.
 absl::Status ParseShapeOption(absl::string_view text,
                               std::map<std::string, std::vector<int64_t>>* shapes);
 

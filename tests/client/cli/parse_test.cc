@@ -107,6 +107,10 @@ TEST(ParseTest, MistakesAreNamed) {
   refused("optimize", {"m", "-o", "o", "--budget", "soon"}, "--budget");
   refused("optimize", {"m", "-o", "o", "--threads", "x"}, "--threads");
   refused("optimize", {"m", "-o", "o", "--shape", "x"}, "--shape");
+  refused("optimize", {"m", "-o", "o", "--shape", "x=1,,2"}, "--shape: 'x=1,,2'");
+  refused("optimize", {"m", "-o", "o", "--measure-shape", "x=1,2,4,"},
+          "--measure-shape: 'x=1,2,4,' has a comma with no dimension");
+  refused("optimize", {"m", "-o", "o", "--shape", "x=1", "--shape", "x=2"}, "second shape");
   refused("optimize", {"m", "-o", "o", "--device", "abacus"}, "device");
   refused("optimize", {"m", "-o", "o", "--disable-rule", "nope"}, "no rule is called 'nope'");
   refused("optimize", {"m", "-o", "o", "--seed"}, "needs a value");

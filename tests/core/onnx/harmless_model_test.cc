@@ -23,6 +23,7 @@ using ::quotient::testing::ReadProto;
 using ::quotient::testing::RoundTrip;
 using ::quotient::testing::Weight;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -123,7 +124,8 @@ TEST_P(ObjectionTest, IsToldAndTheNodePassesThrough) {
   EXPECT_THAT(whole.objections, IsEmpty());
   GetParam().damage(model);
   ASSERT_OK_AND_ASSIGN(const Model read, ReadProto(model));
-  EXPECT_THAT(read.objections, ElementsAre(HasSubstr(GetParam().objection)));
+  EXPECT_THAT(read.objections,
+              ElementsAre(Field(&ObjectionAt::text, HasSubstr(GetParam().objection))));
   EXPECT_EQ(OpsOf(read.graph), GetParam().ops);
   EXPECT_EQ(RoundTrip(model).graph().node(1).SerializeAsString(),
             model.graph().node(1).SerializeAsString());
@@ -205,7 +207,9 @@ TEST(ObjectionTest, AnIfWithoutElse) {
         y = If (c) <then_branch = a () => (float[2] p) { p = Relu(t) }>
       })");
   ASSERT_OK_AND_ASSIGN(const Model read, ReadProto(model));
-  EXPECT_THAT(read.objections, ElementsAre(HasSubstr("(If): attribute 'else_branch' is missing")));
+  EXPECT_THAT(read.objections,
+              ElementsAre(Field(&ObjectionAt::text,
+                                HasSubstr("(If): attribute 'else_branch' is missing"))));
   EXPECT_EQ(OpsOf(read.graph), "Relu,Opaque:If");
 }
 
@@ -218,7 +222,8 @@ TEST(ObjectionTest, BranchesThatDisagreeUnderBothNamesOfTheDefaultDomain) {
   for (const char* domain : {"", "ai.onnx"}) {
     model.mutable_graph()->mutable_node(0)->set_domain(domain);
     ASSERT_OK_AND_ASSIGN(const Model read, ReadProto(model));
-    EXPECT_THAT(read.objections, ElementsAre(HasSubstr("else_branch has 2")));
+    EXPECT_THAT(read.objections,
+                ElementsAre(Field(&ObjectionAt::text, HasSubstr("else_branch has 2"))));
   }
 }
 

@@ -78,9 +78,12 @@ TEST(ParseShapeOptionTest, ReadsAndRefuses) {
   EXPECT_EQ(shapes["input"], (std::vector<int64_t>{1, 3, 224, 224}));
   EXPECT_EQ(shapes["a=b"], (std::vector<int64_t>{2}));
   EXPECT_TRUE(shapes["scalar"].empty());
-  for (const char* text : {"", "x", "=1", "x=1,b", "x=-1", "x=1,99999999999999999999"}) {
-    EXPECT_FALSE(ParseShapeOption(text, &shapes).ok()) << text;
+  for (const char* text :
+       {"", "x", "=1", "x=1,b", "x=-1", "x=1,99999999999999999999", "x=1,2,", "x=,1,2", "x=1,,2",
+        "x=,", "x= 1", "x=1, 2", "x=1,2 ", "x= ", "x=+1", "input=1,3,224,224", "scalar="}) {
+    EXPECT_EQ(GetReason(ParseShapeOption(text, &shapes)), Reason::kOptionInvalid) << text;
   }
+  EXPECT_EQ(shapes.size(), 3u);
 }
 
 TEST(ParseDurationTest, ReadsAndRefuses) {
