@@ -13,6 +13,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from graph import quiet_options
+from interface import subgraphs
 
 FIRST_LOOK = {"half": 4e-3, "single": 1e-5, "double": 1e-12}
 # What a function that ends in 0 to 1 may lose of a result near 0.
@@ -27,6 +28,20 @@ def open_session(model, optimize=False, reuse=True):
     options = quiet_options(optimize)
     options.enable_mem_reuse = reuse
     return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+
+
+def undeclared(model):
+    """The model without the sizes that its file declares of computed values: they may be wrong."""
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    graphs = [bare.graph]
+    while graphs:
+        graph = graphs.pop()
+        del graph.value_info[:]
+        for output in graph.output:
+            output.type.tensor_type.ClearField("shape")
+        graphs += [inner for node in graph.node for inner in subgraphs(node)]
+    return bare
 
 
 def scale_around(a):
@@ -124,13 +139,8 @@ def shake_nodes(model, random, size):
 
 def float_values(model):
     """Element types by value name, as ONNX's inference knows them without declared values."""
-    bare = onnx.ModelProto()
-    bare.CopyFrom(model)
-    del bare.graph.value_info[:]
-    for output in bare.graph.output:
-        output.type.tensor_type.ClearField("shape")
     try:
-        bare = onnx.shape_inference.infer_shapes(bare)
+        bare = onnx.shape_inference.infer_shapes(undeclared(model))
     except Exception:
         return {}
     found = list(bare.graph.value_info) + list(bare.graph.output)

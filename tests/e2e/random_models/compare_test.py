@@ -77,6 +77,49 @@ class CompareTest(unittest.TestCase):
         self.assertTrue(self.differs(scaled(1.0), fixed, [[1, 2, 3]] * 2))
 
 
+class ContradictionTest(unittest.TestCase):
+    """ONNX Runtime's optimizations take a declared size for the true one when they fold Shape."""
+
+    @staticmethod
+    def rows(factor, *declared):
+        """x times a factor, reshaped to [its rows, 1, the rest]."""
+        result = model(
+            [helper.make_node("Mul", ["x", "factor"], ["m"]),
+             helper.make_node("Shape", ["m"], ["n"], start=0, end=1),
+             helper.make_node("Concat", ["n", "rest"], ["dims"], axis=0),
+             helper.make_node("Reshape", ["m", "dims"], ["y"])],
+            [("y", TensorProto.FLOAT)],
+            [("factor", np.float32(factor)), ("rest", np.array([1, -1]))])
+        result.graph.value_info.extend(
+            helper.make_tensor_value_info("m", TensorProto.FLOAT, dims) for dims in declared)
+        return result
+
+    def compared(self, original, other, optimize=True):
+        pair = check.Pair(original, other, "single", False, optimize)
+        found = pair.differences({"x": np.ones((2, 3), np.float32)}, "", "")
+        return found, pair.contradictions
+
+    def test_a_size_that_is_not_true_is_blamed_on_onnx_runtime(self):
+        found, contradictions = self.compared(self.rows(2, [1, 3]), self.rows(2))
+        self.assertEqual(found, [])
+        self.assertEqual(len(contradictions), 1)
+        self.assertIn("[1, 1, 6] became float32[2, 1, 3]", str(contradictions[0]))
+
+    def test_without_its_optimizations_it_does_not_contradict_itself(self):
+        stale = self.rows(2, [1, 3])
+        self.assertEqual(self.compared(stale, self.rows(2), optimize=False), ([], []))
+
+    def test_a_wrong_model_beside_such_a_size_differs(self):
+        found, contradictions = self.compared(self.rows(2, [1, 3]), self.rows(3))
+        self.assertEqual(len(found), 1)
+        self.assertEqual(contradictions, [])
+
+    def test_a_wrong_model_beside_a_true_size_differs(self):
+        found, contradictions = self.compared(self.rows(2, ["N", 3]), self.rows(3))
+        self.assertEqual(len(found), 1)
+        self.assertEqual(contradictions, [])
+
+
 class DrawTest(unittest.TestCase):
     def test_a_seed_gives_the_same_model_each_time(self):
         for seed in range(1, 9):

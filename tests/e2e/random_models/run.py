@@ -32,6 +32,7 @@ class Record:
     applied: dict = dataclasses.field(default_factory=dict)
     notes: list = dataclasses.field(default_factory=list)
     differences: list = dataclasses.field(default_factory=list)
+    contradictions: list = dataclasses.field(default_factory=list)
     runs: int = 0
 
 
@@ -47,6 +48,11 @@ def draw_valid(seed):
     raise RuntimeError(f"seed {seed}: no valid model in {REDRAWS} attempts")
 
 
+def note(record, compared):
+    record.differences += map(str, compared.differences)
+    record.contradictions += map(str, compared.contradictions)
+
+
 def examine(seed, keep=None):
     """One seed from drawing to comparison; what differs is kept in the folder `keep`."""
     warnings.simplefilter("ignore")
@@ -58,10 +64,11 @@ def examine(seed, keep=None):
     record.rules, record.applied = outcome.rules(), outcome.applied()
     record.notes = outcome.report.get("notes", [])
     if outcome.model is not None:
-        found, record.runs = check.check(drawn, outcome.model)
+        compared = check.check(drawn, outcome.model)
+        record.runs = compared.runs
+        note(record, compared)
         if seed % 10 == 0:
-            found += check.check(drawn, outcome.model, optimize=True)[0]
-        record.differences = [str(difference) for difference in found]
+            note(record, check.check(drawn, outcome.model, optimize=True))
     if keep and (record.differences or outcome.kind in ("refused", "crashed")):
         onnx.save(drawn.model, keep / f"{seed}.onnx")
         if outcome.model is not None:
@@ -96,7 +103,10 @@ def summary(records):
     lines = [f"{len(records)} models, {attempts - len(records)} redrawn; "
              + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()),
              f"{sum(record.runs for record in records)} runs compared; "
-             f"{sum(bool(record.differences) for record in records)} models differ"]
+             f"{sum(bool(record.differences) for record in records)} models differ",
+             "ONNX Runtime contradicts itself on "
+             f"{sum(bool(record.contradictions) for record in records)} models, in "
+             f"{sum(len(record.contradictions) for record in records)} outputs"]
     names = rule_names() | set(applied)
     lines.append(f"{len(names & set(applied))} of {len(names)} rules applied, "
                  f"{len(names & set(steps))} in results")
@@ -111,6 +121,9 @@ def summary(records):
 def tell(record):
     for text in record.differences[:3]:
         print(f"seed {record.seed}: {text}\n  blocks {record.blocks}\n  rules {record.rules}")
+    if record.contradictions:
+        print(f"seed {record.seed}: ONNX Runtime contradicts itself {len(record.contradictions)} "
+              f"times, first: {record.contradictions[0]}")
     if record.kind in ("refused", "crashed"):
         print(f"seed {record.seed}: {record.kind}: {record.message}\n  blocks {record.blocks}")
     sys.stdout.flush()

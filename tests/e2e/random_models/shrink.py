@@ -182,9 +182,8 @@ def shrink_seed(seed, folder):
     outcome = check.optimize(drawn.model, folder)
     if outcome.model is None:
         return None
-    found, _ = check.check(drawn, outcome.model)
     shrinker = Shrinker(drawn.precision, drawn.has_rounding_trick, folder)
-    for difference in found:
+    for difference in check.check(drawn, outcome.model).differences:
         if shrinker.differs(drawn.model, difference.feed):
             return shrinker.shrink(drawn.model, difference.feed)
     return None

@@ -100,20 +100,20 @@ def largest_difference(expected, actual):
 
 
 def compared(model, optimized, sizes):
-    """Of all sizes, with three feeds each: what differs, the largest difference, how many ran."""
+    """Of all sizes, with three feeds each: a check.Comparison, and the largest difference."""
     precision = "half" if has_half(model) else "single"
     pair = check.Pair(model, optimized, precision, has_rounding_trick=False)
-    found, worst, counted = [], 0.0, 0
+    result, worst = check.Comparison(contradictions=pair.contradictions), 0.0
     for size, seed in itertools.product(sizes, (1, 2, 3)):
         feed = feed_for(model, size, seed)
         differences = pair.differences(feed, str(size), f"seed {seed}")
         if differences is None:
             continue
-        counted += 1
-        found.extend(differences)
+        result.runs += 1
+        result.differences.extend(differences)
         if not any("does not run" in d.text for d in differences):
             worst = max(worst, largest_difference(pair.run(0, feed), pair.run(1, feed)))
-    return found, worst, counted
+    return result, worst
 
 
 def has_half(model):
@@ -128,9 +128,12 @@ def row(package, path, name, arguments, model, sizes, seconds_of):
     accepted = outcome.kind not in ("refused", "crashed")
     equal, worst, note = "same bytes", 0.0, outcome.message.replace("\n", " ")[-200:]
     if accepted and outcome.model is not None:
-        found, worst, counted = compared(model, outcome.model, sizes)
-        equal = "no" if found else f"yes ({counted} runs)"
-        note = str(found[0])[:200] if found else ""
+        result, worst = compared(model, outcome.model, sizes)
+        equal = "no" if result.differences else f"yes ({result.runs} runs)"
+        note = str(result.differences[0])[:200] if result.differences else ""
+        if result.contradictions:
+            note = (f"ONNX Runtime contradicts itself {len(result.contradictions)} times: "
+                    f"{str(result.contradictions[0])[:90]}; {note}")
     if accepted and not note:
         notes = [n for n in outcome.report["notes"] if "taken as" not in n]
         gain = outcome.report.get("predicted_speedup_percent") or 0.0
