@@ -22,8 +22,8 @@ class LocalResult : public ResultSource {
   absl::Status Model(Sink sink) override { return sink(result_.files.model); }
   absl::Status ExternalData(Sink sink) override { return sink(result_.files.external_data); }
   std::string external_location() const override { return result_.files.external_location; }
-  absl::StatusOr<std::string> ReportJson() override { return optimize::ToJson(result_.report); }
-  absl::StatusOr<std::string> ReportHtml() override { return optimize::ToHtml(result_.report); }
+  absl::StatusOr<std::string> ReportJson() override { return report::ToJson(result_.report); }
+  absl::StatusOr<std::string> ReportHtml() override { return report::ToHtml(result_.report); }
 
  private:
   const optimize::Result result_;

@@ -12,8 +12,8 @@
 #include "core/base/printable.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/optimize/report.h"
 #include "core/os/files.h"
+#include "core/report/report.h"
 
 namespace quotient::cli {
 namespace {
@@ -126,14 +126,14 @@ absl::Status Output::WriteBeside(const std::string& location, bool may_replace,
 
 absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::string json, source.ReportJson());
-  QUOTIENT_ASSIGN_OR_RETURN(const optimize::Report report, optimize::ReportFromJson(json));
+  QUOTIENT_ASSIGN_OR_RETURN(const report::Report report, report::ReportFromJson(json));
   if (report_ != nullptr) QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(json, *report_));
   if (html_ != nullptr) {
     QUOTIENT_ASSIGN_OR_RETURN(const std::string html, source.ReportHtml());
     QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(html, *html_));
   }
   if (model_ != nullptr) {
-    const bool is_original = report.outcome == optimize::Outcome::kNoImprovement;
+    const bool is_original = report.outcome == report::Outcome::kNoImprovement;
     if (!source.external_location().empty()) QUOTIENT_RETURN_IF_ERROR(WriteData(source, original));
     if (is_original) QUOTIENT_RETURN_IF_ERROR(CopyData(original));
     QUOTIENT_RETURN_IF_ERROR(
@@ -141,7 +141,7 @@ absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
     QUOTIENT_RETURN_IF_ERROR(model_->Seal());
   }
   QUOTIENT_RETURN_IF_ERROR(Commit());
-  std::fputs((json_ ? json : Printable(optimize::ToTable(report))).c_str(), stdout);
+  std::fputs((json_ ? json : Printable(report::ToTable(report))).c_str(), stdout);
   return absl::OkStatus();
 }
 

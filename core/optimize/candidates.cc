@@ -10,8 +10,8 @@
 #include "core/extract/extract.h"
 #include "core/extract/fusions.h"
 #include "core/extract/several.h"
-#include "core/optimize/enode_costs.h"
-#include "core/optimize/tensor_workspace.h"
+#include "core/pricing/enode_costs.h"
+#include "core/pricing/tensor_workspace.h"
 #include "core/search/strategy.h"
 
 namespace quotient::optimize {
@@ -42,7 +42,7 @@ class Searcher {
       : options_(options), settings_(settings), model_(model), stop_(stop), hook_(hook) {}
 
   absl::StatusOr<SearchResult> Run(const model::Graph& graph, const model::Graph& measured) {
-    const TensorWorkspace::Settings settings = {
+    const pricing::TensorWorkspace::Settings settings = {
         .max_opset = settings_.max_opset,
         .families = settings_.families,
         .disabled_rules = options_.disabled_rules,
@@ -50,10 +50,12 @@ class Searcher {
         .constant_footprint_log2 = settings_.constant_footprint_log2,
         .extractor = strategy_.extractor(),
     };
-    const auto make = [&] { return TensorWorkspace::Make(graph, measured, settings, &prices_); };
+    const auto make = [&] {
+      return pricing::TensorWorkspace::Make(graph, measured, settings, &prices_);
+    };
     QUOTIENT_ASSIGN_OR_RETURN(workspace_, make());
     QUOTIENT_RETURN_IF_ERROR(Grow(make));
-    Report();
+    report::Report();
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     QUOTIENT_RETURN_IF_ERROR(Choose());
     result_.figures.seconds = SecondsSpent();
@@ -116,7 +118,7 @@ class Searcher {
   // Chooses by what is known, measures what was chosen, and again, until a choice is made of
   // measured kernels alone.
   absl::Status Choose() {
-    ENodeCosts& costs = workspace_->costs();
+    pricing::ENodeCosts& costs = workspace_->costs();
     costs.Refresh();
     const std::vector<egraph::ClassId> roots = tensors().CanonicalRoots();
     const extract::Problem problem{workspace_->graph(), costs, roots};
@@ -128,7 +130,7 @@ class Searcher {
       QUOTIENT_RETURN_IF_ERROR(Settle(problem, ChooseBest, costs, stop));
       result_.figures.kernels_measured = prices_.num_requested();
     }
-    if (model_.knows_measurements()) costs.SetBasis(ENodeCosts::Basis::kMeasuredOnly);
+    if (model_.knows_measurements()) costs.SetBasis(pricing::ENodeCosts::Basis::kMeasuredOnly);
     // What is known is chosen from even when time is up: extraction is quick, and an answer that is
     // late by a moment beats none. Only who cancels wants no answer.
     const StopCondition last = stop_.WithoutDeadline().WithBudget(Clock::System(), 5.0);
@@ -141,22 +143,22 @@ class Searcher {
     if (!model_.knows_measurements()) return absl::OkStatus();
     if (!model_.measures()) {
       // What was not recorded is for a decision that finds nothing better.
-      costs.SetBasis(ENodeCosts::Basis::kKnown);
+      costs.SetBasis(pricing::ENodeCosts::Basis::kKnown);
       return AddCandidate(problem, ChooseBest(problem, last));
     }
     // On a busy machine kernels may be timed wrong by more than any rewrite gains. What the prior
     // alone would choose runs for the decision too.
-    costs.SetBasis(ENodeCosts::Basis::kPrior);
+    costs.SetBasis(pricing::ENodeCosts::Basis::kPrior);
     return AddCandidate(problem, ChooseQuickly(problem, last));
   }
 
   // Chooses, asks for what is not known of it, and again, until all is.
   template <typename Choose>
-  absl::Status Settle(const extract::Problem& problem, const Choose& choose, ENodeCosts& costs,
-                      const StopCondition& stop) {
+  absl::Status Settle(const extract::Problem& problem, const Choose& choose,
+                      pricing::ENodeCosts& costs, const StopCondition& stop) {
     for (int round = 0; round < kMostRounds && !stop.ShouldStop(); ++round) {
       QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, choose(problem, stop));
-      Report();
+      report::Report();
       const int fresh = costs.Request(Chosen(selection));
       if (stop.ShouldStop()) break;
       model_.Wait(stop);
@@ -184,7 +186,7 @@ class Searcher {
 
   // The best graphs with other kernels than the best one.
   absl::Status AddAlternatives(const extract::Problem& problem, const extract::Extractor& extractor,
-                               const ENodeCosts& costs) {
+                               const pricing::ENodeCosts& costs) {
     const auto wanted = static_cast<size_t>(settings_.alternatives);
     const double best = result_.candidates.front().cost_us;
     const double gain = OriginalCost(problem) / best - 1;
@@ -227,7 +229,7 @@ class Searcher {
                                                  stop_.WithoutDeadline()));
     if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
     for (const domain::Rewrite& rewrite : rewrites) {
-      JournalEntry& entry = candidate.journal.emplace_back();
+      report::JournalEntry& entry = candidate.journal.emplace_back();
       entry.rule = workspace_->rules()[rewrite.origin - 1]->name();
       entry.site = rewrite.site;
       entry.before = rewrite.before;
@@ -290,8 +292,8 @@ class Searcher {
   const SearchHook& hook_;
   int64_t start_ns_ = Clock::System().NowNs();  // if resumed: as if never interrupted
   double best_share_ = 0;                       // of the e-graph as it was grown
-  KernelPrices prices_{&model_};
-  std::unique_ptr<TensorWorkspace> workspace_;
+  pricing::KernelPrices prices_{&model_};
+  std::unique_ptr<pricing::TensorWorkspace> workspace_;
   absl::flat_hash_set<Digest> digests_;
   SearchResult result_;
 };

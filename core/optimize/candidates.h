@@ -16,7 +16,7 @@
 #include "core/domain/tensor_egraph.h"
 #include "core/model/graph.h"
 #include "core/optimize/options.h"
-#include "core/optimize/report.h"
+#include "core/report/report.h"
 #include "core/rules/rule_set.h"
 
 namespace quotient::optimize {
@@ -25,12 +25,12 @@ namespace quotient::optimize {
 struct Candidate {
   model::Graph graph;  // symbols kept, constants folded
   double cost_us = 0;  // by the e-graph's costs
-  std::vector<JournalEntry> journal;
+  std::vector<report::JournalEntry> journal;
 };
 
 struct SearchResult {
   std::vector<Candidate> candidates;  // different graphs, cheapest first; perhaps none
-  SearchFigures figures;
+  report::SearchFigures figures;
   std::string checkpoint_refused;  // why the one that there was is of no use
 };
 

@@ -22,7 +22,7 @@ namespace {
 // A gain below this is not worth changing a model for, however sure it is.
 constexpr double kLeastGain = 0.002;
 
-Measured ToMeasured(const timing::RunStatistics& runs) {
+report::Measured ToMeasured(const timing::RunStatistics& runs) {
   return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples};
 }
 
@@ -168,7 +168,7 @@ absl::StatusOr<Decision> DecideByRunning(
   decision.winner = Fastest(result);
   if (decision.winner.has_value()) {
     const timing::Interval& ratio = result.ratios[*decision.winner + 1].interval;
-    decision.gain = PercentRange{100 * (1 - ratio.high), 100 * (1 - ratio.low)};
+    decision.gain = report::PercentRange{100 * (1 - ratio.high), 100 * (1 - ratio.low)};
   }
   return decision;
 }

@@ -12,7 +12,7 @@
 #include "core/model/tensor.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
-#include "core/optimize/report.h"
+#include "core/report/report.h"
 #include "core/verify/checker.h"
 #include "core/verify/reference.h"
 
@@ -27,10 +27,10 @@ absl::Status KeepVerified(verify::Checker& checker, const StopCondition& stop,
 // What was decided: the fastest candidate, if it is faster than the original beyond the noise.
 struct Decision {
   std::optional<size_t> winner;  // index; nothing: the original stays
-  Measured original;
-  std::optional<PercentRange> gain;  // of the winner, where it was measured
-  bool disturbed = false;            // most runs were interrupted by other work on the machine
-  bool by_estimates = false;         // nothing gains by measured kernels alone
+  report::Measured original;
+  std::optional<report::PercentRange> gain;  // of the winner, where it was measured
+  bool disturbed = false;     // most runs were interrupted by other work on the machine
+  bool by_estimates = false;  // nothing gains by measured kernels alone
 };
 
 // How a device is measured.

@@ -113,7 +113,7 @@ Notes NotesOnObjections(const onnx::Model& original, const onnx::Model* result) 
   return notes;
 }
 
-Notes NotesOnSnapshot(const KernelCounts& kernels) {
+Notes NotesOnSnapshot(const report::KernelCounts& kernels) {
   if (2 * kernels.measured >= kernels.total()) return {};
   return {absl::StrCat(
       "the snapshot has ", kernels.measured == 0 ? "none" : absl::StrCat("only ", kernels.measured),

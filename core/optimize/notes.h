@@ -8,7 +8,7 @@
 #include "core/onnx/reader.h"
 #include "core/optimize/options.h"
 #include "core/optimize/prepared.h"
-#include "core/optimize/report.h"
+#include "core/report/report.h"
 
 namespace quotient::optimize {
 
@@ -23,6 +23,6 @@ std::vector<std::string> NotesOnObjections(const onnx::Model& original, const on
 
 // Whether the snapshot of a device knows too little of this model's kernels. It may have been
 // recorded with other models.
-std::vector<std::string> NotesOnSnapshot(const KernelCounts& kernels);
+std::vector<std::string> NotesOnSnapshot(const report::KernelCounts& kernels);
 
 }  // namespace quotient::optimize

@@ -20,13 +20,13 @@
 #include "core/onnx/writer.h"
 #include "core/optimize/candidates.h"
 #include "core/optimize/decide.h"
-#include "core/optimize/describe.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/footprint.h"
 #include "core/optimize/notes.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
 #include "core/optimize/rescue.h"
+#include "core/report/describe.h"
 #include "core/verify/checker.h"
 #include "core/verify/compare.h"
 #include "core/verify/random_inputs.h"
@@ -34,8 +34,8 @@
 namespace quotient::optimize {
 namespace {
 
-KernelCounts CountKernels(const cost::GraphCost& cost) {
-  KernelCounts counts;
+report::KernelCounts CountKernels(const cost::GraphCost& cost) {
+  report::KernelCounts counts;
   for (const cost::KernelCost& kernel : cost.costs) {
     if (kernel.source == cost::CostSource::kMeasured) ++counts.measured;
     if (kernel.source == cost::CostSource::kModel) ++counts.estimated;
@@ -43,8 +43,8 @@ KernelCounts CountKernels(const cost::GraphCost& cost) {
   return counts;
 }
 
-GraphFigures FiguresOf(const onnx::Model& model, const cost::GraphCost& cost,
-                       const Measured& measured) {
+report::GraphFigures FiguresOf(const onnx::Model& model, const cost::GraphCost& cost,
+                               const report::Measured& measured) {
   return {.nodes = NodeCount(model),
           .predicted_us = cost.total_us,
           .kernels = CountKernels(cost),
@@ -397,7 +397,7 @@ class Run {
   }
 
   void TakeWinner(Packaged& winner, Result* result) {
-    report_.outcome = Outcome::kImproved;
+    report_.outcome = report::Outcome::kImproved;
     report_.optimized = FiguresOf(winner.prepared.model, winner.cost, winner.measured);
     report_.verification = {winner.verdict.passed, winner.verdict.max_relative_error,
                             winner.verdict.tolerance, winner.verdict.inputs};
@@ -413,14 +413,14 @@ class Run {
     }
     report_.speedup_interval = decision_.gain;
     report_.journal = std::move(winner.journal);
-    DescribeNodes({original_.cut.graph, original_cost_}, {winner.prepared.cut.graph, winner.cost},
-                  &report_);
+    report::DescribeNodes({original_.cut.graph, original_cost_},
+                          {winner.prepared.cut.graph, winner.cost}, &report_);
     result->files = std::move(*winner.files);
   }
 
   // Byte for byte what came in; the files of its external data are the caller's already.
   void KeepOriginal(Result* result) {
-    report_.outcome = Outcome::kNoImprovement;
+    report_.outcome = report::Outcome::kNoImprovement;
     if (!options_.shapes.empty()) {
       report_.notes.push_back(
           "the model came back as it was, so the shapes that were asked for are not written in it");
@@ -433,8 +433,8 @@ class Run {
     if (passed_through()) return;
     report_.optimized = report_.original;
     report_.verification = {true, 0, verify::Tolerance(original_.cut.graph), 0};
-    DescribeNodes({original_.cut.graph, original_cost_}, {original_.cut.graph, original_cost_},
-                  &report_);
+    report::DescribeNodes({original_.cut.graph, original_cost_},
+                          {original_.cut.graph, original_cost_}, &report_);
   }
 
   int MaxOpset() const {
@@ -473,7 +473,7 @@ class Run {
   model::Graph as_read_;  // what checker_ borrows
   std::optional<verify::Checker> checker_;
   Decision decision_;
-  Report report_;
+  report::Report report_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "core/base/progress.h"
 #include "core/base/stop.h"
 #include "core/optimize/options.h"
-#include "core/optimize/report.h"
+#include "core/report/report.h"
 #include "core/rules/rule_set.h"
 
 namespace quotient::optimize {
@@ -42,7 +42,7 @@ struct OptimizedModel {
 
 struct Result {
   OptimizedModel files;  // for no_improvement: the input's bytes, byte for byte
-  Report report;
+  report::Report report;
 };
 
 class Devices;

@@ -12,7 +12,7 @@
 #include "core/optimize/candidates.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
-#include "core/optimize/report.h"
+#include "core/report/report.h"
 #include "core/verify/reference.h"
 
 namespace quotient::optimize {
@@ -22,10 +22,10 @@ namespace quotient::optimize {
 struct Packaged {
   std::shared_ptr<OptimizedModel> files;
   Prepared prepared;
-  std::vector<JournalEntry> journal;
-  cost::GraphCost cost;     // of prepared.cut
-  verify::Verdict verdict;  // filled in by KeepVerified
-  Measured measured;        // filled in by Decide
+  std::vector<report::JournalEntry> journal;
+  cost::GraphCost cost;       // of prepared.cut
+  verify::Verdict verdict;    // filled in by KeepVerified
+  report::Measured measured;  // filled in by Decide
 };
 
 struct PackageSettings {

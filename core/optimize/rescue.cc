@@ -96,7 +96,7 @@ class Rescuer {
 
 }  // namespace
 
-std::vector<std::string> AppliedRules(const SearchFigures& figures) {
+std::vector<std::string> AppliedRules(const report::SearchFigures& figures) {
   std::vector<std::string> names;
   for (const auto& [name, matches] : figures.applied) names.push_back(name);
   return names;

@@ -41,6 +41,6 @@ absl::StatusOr<Rescued> Rescue(const RescueContext& context, std::vector<std::st
                                const StopCondition& stop);
 
 // The names in SearchFigures::applied.
-std::vector<std::string> AppliedRules(const SearchFigures& figures);
+std::vector<std::string> AppliedRules(const report::SearchFigures& figures);
 
 }  // namespace quotient::optimize

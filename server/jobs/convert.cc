@@ -63,9 +63,8 @@ absl::StatusOr<Manifest> FromProto(const v1::ModelManifest& message) {
 
 v1::JobResult ToProto(const JobResult& result) {
   v1::JobResult message;
-  message.set_outcome(result.outcome == optimize::Outcome::kImproved
-                          ? v1::JobResult::IMPROVED
-                          : v1::JobResult::NO_IMPROVEMENT);
+  message.set_outcome(result.outcome == report::Outcome::kImproved ? v1::JobResult::IMPROVED
+                                                                   : v1::JobResult::NO_IMPROVEMENT);
   *message.mutable_model() = wire::ToProto(result.model);
   if (result.external_data.has_value()) {
     *message.mutable_external_data() = wire::ToProto(*result.external_data);
@@ -79,8 +78,8 @@ v1::JobResult ToProto(const JobResult& result) {
 
 absl::StatusOr<JobResult> FromProto(const v1::JobResult& message) {
   JobResult result;
-  result.outcome = message.outcome() == v1::JobResult::IMPROVED ? optimize::Outcome::kImproved
-                                                                : optimize::Outcome::kNoImprovement;
+  result.outcome = message.outcome() == v1::JobResult::IMPROVED ? report::Outcome::kImproved
+                                                                : report::Outcome::kNoImprovement;
   QUOTIENT_ASSIGN_OR_RETURN(result.model, wire::FromProto(message.model()));
   if (message.has_external_data()) {
     QUOTIENT_ASSIGN_OR_RETURN(result.external_data, wire::FromProto(message.external_data()));

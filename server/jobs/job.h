@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/blob_id.h"
 #include "core/optimize/options.h"
-#include "core/optimize/report.h"
+#include "core/report/report.h"
 
 namespace quotient::jobs {
 
@@ -51,7 +51,7 @@ std::optional<JobState> JobStateFromName(absl::string_view name);
 bool IsTerminal(JobState state);
 
 struct JobResult {
-  optimize::Outcome outcome = optimize::Outcome::kNoImprovement;
+  report::Outcome outcome = report::Outcome::kNoImprovement;
   BlobId model;
   std::optional<BlobId> external_data;
   std::string external_location;

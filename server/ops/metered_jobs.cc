@@ -6,7 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "core/base/reason.h"
-#include "core/optimize/report.h"
+#include "core/report/report.h"
 #include "server/ops/metered.h"
 
 namespace quotient::ops {
@@ -100,7 +100,7 @@ class MeteredRunner : public worker::JobRunner {
     PhaseTimer timer(progress, &clock_, &metrics_);
     absl::StatusOr<jobs::JobResult> result = runner_.Run(job, stop, &timer, checkpoint);
     if (result.ok()) {
-      metrics_.Add(MetricId::kJobResults, {optimize::OutcomeName(result->outcome)});
+      metrics_.Add(MetricId::kJobResults, {report::OutcomeName(result->outcome)});
     }
     return result;
   }

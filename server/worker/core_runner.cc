@@ -10,7 +10,7 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
-#include "core/optimize/report.h"
+#include "core/report/report.h"
 
 namespace quotient::worker {
 namespace {
@@ -96,8 +96,8 @@ class CoreRunner : public JobRunner {
       QUOTIENT_ASSIGN_OR_RETURN(stored.external_data, blobs_.Put(result.files.external_data));
       stored.external_location = result.files.external_location;
     }
-    QUOTIENT_ASSIGN_OR_RETURN(stored.report_json, blobs_.Put(optimize::ToJson(result.report)));
-    QUOTIENT_ASSIGN_OR_RETURN(stored.report_html, blobs_.Put(optimize::ToHtml(result.report)));
+    QUOTIENT_ASSIGN_OR_RETURN(stored.report_json, blobs_.Put(report::ToJson(result.report)));
+    QUOTIENT_ASSIGN_OR_RETURN(stored.report_html, blobs_.Put(report::ToHtml(result.report)));
     return stored;
   }
 

@@ -32,8 +32,8 @@ absl::StatusOr<std::unique_ptr<ModelProblem>> ModelProblem::Make(const std::stri
   search::Rewriter rewriter(made->tensors_.egraph.get(), made->rules_.rules());
   QUOTIENT_RETURN_IF_ERROR(search::Saturate(rewriter, limits, {}, {}).status());
   QUOTIENT_ASSIGN_OR_RETURN(made->model_, cost::NewAnalyticCostModel(device));
-  made->prices_ = std::make_unique<optimize::KernelPrices>(made->model_.get());
-  made->costs_ = std::make_unique<optimize::ENodeCosts>(
+  made->prices_ = std::make_unique<pricing::KernelPrices>(made->model_.get());
+  made->costs_ = std::make_unique<pricing::ENodeCosts>(
       made->tensors_, made->prices_.get(),
       kernels::ConstantFootprintLog2(prepared.cut.graph, made->model_->partition().storage));
   made->roots_ = made->tensors_.CanonicalRoots();

@@ -12,8 +12,8 @@
 #include "core/cost/cost_model.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/extract/extract.h"
-#include "core/optimize/enode_costs.h"
-#include "core/optimize/kernel_prices.h"
+#include "core/pricing/enode_costs.h"
+#include "core/pricing/kernel_prices.h"
 #include "core/rules/rule_set.h"
 
 namespace quotient {
@@ -34,8 +34,8 @@ class ModelProblem {
   domain::TensorEGraph tensors_;
   rules::RuleSet rules_;
   std::unique_ptr<cost::CostModel> model_;
-  std::unique_ptr<optimize::KernelPrices> prices_;
-  std::unique_ptr<optimize::ENodeCosts> costs_;
+  std::unique_ptr<pricing::KernelPrices> prices_;
+  std::unique_ptr<pricing::ENodeCosts> costs_;
   std::vector<egraph::ClassId> roots_;
 };
 

@@ -8,15 +8,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "core/optimize/cost_line.h"
-#include "core/optimize/html.h"
+#include "core/report/cost_line.h"
+#include "core/report/html.h"
 
 namespace quotient {
 namespace {
 
-using optimize::CostFrame;
-using optimize::HtmlEscaped;
-using optimize::SearchStep;
+using report::CostFrame;
+using report::HtmlEscaped;
+using report::SearchStep;
 
 constexpr double kPanelWidth = 400;
 constexpr double kPanelHeight = 250;

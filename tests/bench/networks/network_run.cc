@@ -11,7 +11,7 @@ namespace quotient {
 namespace {
 
 // Steps fall, so the first one that is close enough is the earliest.
-std::optional<double> SecondsToOnePercent(std::span<const optimize::SearchStep> steps) {
+std::optional<double> SecondsToOnePercent(std::span<const report::SearchStep> steps) {
   const double enough = 1.01 * steps.back().cost_us;
   if (steps.front().cost_us <= enough) return std::nullopt;
   return std::ranges::find_if(steps, [&](const auto& step) { return step.cost_us <= enough; })
@@ -30,7 +30,7 @@ absl::StatusOr<NetworkRun> RunNetwork(const std::string& network, const optimize
   QUOTIENT_ASSIGN_OR_RETURN(
       optimize::Result result,
       optimize::Optimize(files, options, {.devices = &devices}, StopCondition(), nullptr));
-  optimize::Report& report = result.report;
+  report::Report& report = result.report;
   if (report.search.best_costs.empty()) {
     return absl::InternalError(absl::StrCat("no search: ", absl::StrJoin(report.notes, "; ")));
   }

@@ -35,7 +35,7 @@ struct NetworkRun {
   std::optional<double> seconds_to_1_percent;
   int64_t simulations = 0;
   int64_t enodes = 0;  // in the end
-  std::vector<optimize::SearchStep> best_costs;
+  std::vector<report::SearchStep> best_costs;
   std::vector<std::string> notes;  // of the report: what a reader should know
 };
 

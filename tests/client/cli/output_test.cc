@@ -6,8 +6,8 @@
 #include <fstream>
 #include <string>
 
-#include "core/optimize/report.h"
 #include "core/os/files.h"
+#include "core/report/report.h"
 #include "tests/server/support/temp_dir.h"
 #include "tests/support/status_matchers.h"
 
@@ -28,10 +28,10 @@ class FakeResult : public ResultSource {
   }
   absl::Status ExternalData(Sink sink) override { return sink("data"); }
   std::string external_location() const override { return location; }
-  absl::StatusOr<std::string> ReportJson() override { return optimize::ToJson(report); }
+  absl::StatusOr<std::string> ReportJson() override { return report::ToJson(report); }
   absl::StatusOr<std::string> ReportHtml() override { return std::string("<html>"); }
 
-  optimize::Report report;
+  report::Report report;
   std::string location;
   absl::Status model_status;
 };
@@ -110,7 +110,7 @@ TEST_F(OutputTest, TheDataThatTheInputNeedsStays) {
   original_.folder = dir_.path();
   original_.name = "in.onnx";
   original_.files["out.onnx.data"] = [](ResultSource::Sink sink) { return sink("input's"); };
-  result_.report.outcome = optimize::Outcome::kImproved;
+  result_.report.outcome = report::Outcome::kImproved;
   EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid));
   ASSERT_OK_AND_ASSIGN(const std::string data, os::ReadFile(dir_ / "out.onnx.data"));
   EXPECT_EQ(data, "input's");

@@ -9,7 +9,7 @@
 #include "core/base/reason.h"
 #include "core/kernels/fusion.h"
 #include "core/ops/infer_graph.h"
-#include "core/optimize/tensor_workspace.h"
+#include "core/pricing/tensor_workspace.h"
 #include "core/search/strategy.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
@@ -171,8 +171,8 @@ double QuickCost(absl::string_view text) {
   model::Graph graph = testing::MustParse(text);
   EXPECT_OK(ops::InferTypes(graph));
   ByOutput model(false);
-  KernelPrices prices(&model);
-  const auto workspace = TensorWorkspace::Make(graph, graph, {.max_opset = 20}, &prices);
+  pricing::KernelPrices prices(&model);
+  const auto workspace = pricing::TensorWorkspace::Make(graph, graph, {.max_opset = 20}, &prices);
   EXPECT_OK(workspace.status());
   EXPECT_OK(search::FindStrategy("saturate")->Run(**workspace, {}).status());
   return (*workspace)->Cost({});
@@ -225,7 +225,7 @@ TEST(Candidates, ProgressEndsWithWhatTheReportSays) {
   for (const bool measures : {false, true}) {
     const auto found = SearchIn(kTwins, measures, 1, {}, note);
     ASSERT_OK(found.status());
-    const std::vector<SearchStep>& steps = found->figures.best_costs;
+    const std::vector<report::SearchStep>& steps = found->figures.best_costs;
     ASSERT_GE(steps.size(), 2u);
     EXPECT_LT(share, 1);
     EXPECT_EQ(share, steps.back().cost_us / steps.front().cost_us);

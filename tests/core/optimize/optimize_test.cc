@@ -94,8 +94,8 @@ class OptimizeTest : public ::testing::Test {
 TEST_F(OptimizeTest, MergesBranchesByTheModelAlone) {
   const auto result = Run(Branches());
   ASSERT_TRUE(result.ok()) << result.status();
-  const Report& report = result->report;
-  EXPECT_EQ(report.outcome, Outcome::kImproved);
+  const report::Report& report = result->report;
+  EXPECT_EQ(report.outcome, report::Outcome::kImproved);
   EXPECT_FALSE(report.measured);
   EXPECT_TRUE(report.verification.passed);
   ASSERT_FALSE(report.verification.bindings.empty());
@@ -122,7 +122,7 @@ TEST_F(OptimizeTest, WhateverTheStrategy) {
     options_.max_nodes = 200;
     const auto result = Run(Branches());
     ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+    EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
     EXPECT_EQ(result->report.search.strategy, strategy);
   }
 }
@@ -159,7 +159,7 @@ TEST_F(OptimizeTest, NothingToGainGivesTheInputBack) {
   const std::string model = std::move(builder).Build().SerializeAsString();
   const auto result = Run(model);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->report.outcome, Outcome::kNoImprovement);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kNoImprovement);
   EXPECT_EQ(result->files.model, model);
   EXPECT_EQ(result->report.speedup_percent, 0);
 }
@@ -171,7 +171,7 @@ TEST_F(OptimizeTest, ANodeThatVanishesIsAnImprovement) {
   builder.Output(builder.GlobalAveragePool(builder.Concat({x}, 1)), {"1", "8", "1", "1"});
   const auto result = Run(std::move(builder).Build().SerializeAsString());
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
   EXPECT_EQ(result->report.optimized.nodes, 2);
   ASSERT_EQ(result->report.journal.size(), 1);
   EXPECT_EQ(result->report.journal[0].rule, "concat-single");
@@ -205,7 +205,7 @@ TEST_F(OptimizeTest, AModelThatTakesNoRandomInputsComesBack) {
     options_.device = device;
     const auto result = Run(model);
     ASSERT_TRUE(result.ok()) << device << ": " << result.status();
-    EXPECT_EQ(result->report.outcome, Outcome::kNoImprovement);
+    EXPECT_EQ(result->report.outcome, report::Outcome::kNoImprovement);
     EXPECT_EQ(result->files.model, model);
     EXPECT_THAT(result->report.notes, Contains(HasSubstr("random inputs")));
   }
@@ -215,12 +215,12 @@ TEST_F(OptimizeTest, ADisabledRuleIsNotUsed) {
   const std::string model = Branches();
   const auto before = Run(model);
   ASSERT_TRUE(before.ok()) << before.status();
-  for (const JournalEntry& entry : before->report.journal) {
+  for (const report::JournalEntry& entry : before->report.journal) {
     options_.disabled_rules.push_back(entry.rule);
   }
   const auto after = Run(model);
   ASSERT_TRUE(after.ok()) << after.status();
-  for (const JournalEntry& entry : after->report.journal) {
+  for (const report::JournalEntry& entry : after->report.journal) {
     EXPECT_THAT(options_.disabled_rules, testing::Not(Contains(entry.rule)));
   }
   options_.disabled_rules = {"no-such-rule"};
@@ -239,7 +239,7 @@ TEST_F(OptimizeTest, AWrongRuleIsNamedAndWhatTheOthersGainIsDelivered) {
   const std::string model = Branches();
   const auto right = Run(model);
   ASSERT_TRUE(right.ok()) << right.status();
-  ASSERT_EQ(right->report.outcome, Outcome::kImproved);
+  ASSERT_EQ(right->report.outcome, report::Outcome::kImproved);
   const std::vector<rules::Family> families = FamiliesWith(R"(
 # Relu(x) = x, which only holds for x that are not negative
 relu-is-nothing: Relu(?x) => ?x
@@ -249,7 +249,7 @@ relu-is-nothing: Relu(?x) => ?x
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("did not agree with the original")));
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("'relu-is-nothing' was left out")));
-  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
   EXPECT_TRUE(result->report.verification.passed);
   EXPECT_TRUE(result->files.model == right->files.model);
 }
@@ -275,7 +275,7 @@ TEST_F(OptimizeTest, DimsThatAreBoundForGoodAreNotBoundOtherwise) {
   options_.shapes["input"] = {3, 8, 24, 24};
   const auto result = Run(Branches());
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
   EXPECT_TRUE(result->report.verification.bindings.empty());
   EXPECT_THAT(result->report.verification.bindings_note, HasSubstr("is a number in the model"));
 }
@@ -292,7 +292,7 @@ conv-is-nothing: ?y = Conv[?c](?x, ?w, ?b) => ?x if same(?y, ?x)
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("'relu-is-nothing' was left out")));
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("'conv-is-nothing' was left out")));
-  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
   EXPECT_TRUE(result->report.verification.passed);
 }
 
@@ -347,14 +347,14 @@ TEST_F(OptimizeTest, MeasuresEndToEndOnTheCpu) {
   options_.budget_seconds = 20;
   const auto result = Run(Normalized());
   ASSERT_TRUE(result.ok()) << result.status();
-  const Report& report = result->report;
+  const report::Report& report = result->report;
   EXPECT_TRUE(report.measured);
   EXPECT_TRUE(report.phase_seconds.contains("measure"));
   EXPECT_GT(report.original.measured.runs, 0);
   EXPECT_GT(report.original.measured.median_us, 0);
   EXPECT_LE(report.original.measured.p10_us, report.original.measured.p90_us);
   EXPECT_GT(report.search.kernels_measured, 0);
-  if (report.outcome == Outcome::kImproved) {
+  if (report.outcome == report::Outcome::kImproved) {
     EXPECT_LT(report.optimized.measured.median_us, report.original.measured.median_us);
   }
 }
@@ -406,13 +406,14 @@ void ExpectPassedThrough(const absl::StatusOr<Result>& result, const std::string
                          Reason reason, const char* words) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->files.model, model);
-  const Report& report = result->report;
-  EXPECT_EQ(report.outcome, Outcome::kNoImprovement);
+  const report::Report& report = result->report;
+  EXPECT_EQ(report.outcome, report::Outcome::kNoImprovement);
   EXPECT_EQ(report.passed_through, ReasonName(reason));
   EXPECT_THAT(report.notes, Contains(HasSubstr(words)));
-  EXPECT_THAT(ToTable(report), testing::AllOf(HasSubstr(words), testing::Not(HasSubstr(" us"))));
-  EXPECT_THAT(ToHtml(report), HasSubstr("came back byte for byte"));
-  const auto back = ReportFromJson(ToJson(report));
+  EXPECT_THAT(report::ToTable(report),
+              testing::AllOf(HasSubstr(words), testing::Not(HasSubstr(" us"))));
+  EXPECT_THAT(report::ToHtml(report), HasSubstr("came back byte for byte"));
+  const auto back = report::ReportFromJson(report::ToJson(report));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->passed_through, report.passed_through);
 }
@@ -450,7 +451,7 @@ TEST_F(OptimizeTest, ANodeThatMakesNoSensePassesThroughAndTheRestIsOptimized) {
   }
   const auto result = Run(proto.SerializeAsString());
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("left as it is: ")).Times(1));
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("senseless")));
   ASSERT_TRUE(proto.ParseFromString(result->files.model));
@@ -497,7 +498,7 @@ TEST_F(OptimizeTest, WhatOnnxsCheckerObjectsToIsToldAndTheRestIsOptimized) {
   proto.mutable_graph()->mutable_output(1)->set_name("mystery");
   const auto result = Run(proto.SerializeAsString());
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("has no such operator")));
 }
 
@@ -519,13 +520,13 @@ TEST_F(OptimizeTest, WeightsThatAreInputsAreFrozenOnDemand) {
   ASSERT_TRUE(kept.ok()) << kept.status();
   EXPECT_THAT(kept->report.notes,
               Contains(HasSubstr(absl::StrCat(weights, " initializers are inputs, too"))));
-  EXPECT_EQ(kept->report.outcome, Outcome::kNoImprovement);
+  EXPECT_EQ(kept->report.outcome, report::Outcome::kNoImprovement);
   EXPECT_EQ(kept->files.model, model);
 
   options_.freeze_initializers = true;
   const auto frozen = Run(model);
   ASSERT_TRUE(frozen.ok()) << frozen.status();
-  EXPECT_EQ(frozen->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(frozen->report.outcome, report::Outcome::kImproved);
   EXPECT_THAT(frozen->report.notes, Contains(HasSubstr("--freeze-initializers")));
   ASSERT_TRUE(proto.ParseFromString(frozen->files.model));
   EXPECT_EQ(proto.graph().input_size(), interface);

@@ -12,7 +12,7 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
-#include "core/optimize/tensor_workspace.h"
+#include "core/pricing/tensor_workspace.h"
 #include "core/search/strategy.h"
 #include "core/timing/store.h"
 #include "tests/support/memory_checkpoint.h"
@@ -72,13 +72,13 @@ TEST_F(ResumeTest, TheReportSaysWhatWasTakenOver) {
   MemoryCheckpoint slot(Interrupt());
   const auto result = Run(&slot);
   ASSERT_TRUE(result.ok()) << result.status();
-  const SearchFigures& search = result->report.search;
+  const report::SearchFigures& search = result->report.search;
   EXPECT_EQ(search.resumed.times, 1);
   EXPECT_GT(search.resumed.simulations, 0);
   EXPECT_GE(search.simulations, search.resumed.simulations);
   EXPECT_GT(search.resumed.seconds, 0);
   EXPECT_GE(search.seconds, search.resumed.seconds);
-  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
   EXPECT_THAT(result->report.notes, Not(Contains(HasSubstr("checkpoint"))));
   // What comes after the search can be interrupted, too.
   MemoryCheckpoint at_end(slot.saved().back());
@@ -121,7 +121,7 @@ TEST_F(ResumeTest, ACheckpointOfOtherOptionsIsNotedAndLeftAlone) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->report.search.resumed.times, 0);
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("its checkpoint is of no use")));
-  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
 }
 
 // Of a model as of a term: see tests/core/search/mcts_resume_test.cc.
@@ -130,9 +130,10 @@ TEST_F(ResumeTest, ASearchComesToTheSameEndAsIfNothingHadHappened) {
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   const auto device = devices_.Get(options_.device, 1);
   ASSERT_TRUE(device.ok()) << device.status();
-  KernelPrices prices(&(*device)->costs());
+  pricing::KernelPrices prices(&(*device)->costs());
   const auto make = [&] {
-    return TensorWorkspace::Make(prepared->graph, prepared->measured, {.max_opset = 20}, &prices);
+    return pricing::TensorWorkspace::Make(prepared->graph, prepared->measured, {.max_opset = 20},
+                                          &prices);
   };
   const search::Strategy& mcts = *search::FindStrategy("mcts");
   search::Task task;

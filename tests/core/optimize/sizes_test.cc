@@ -47,7 +47,7 @@ class SizesTest : public ::testing::Test {
   void ExpectImprovedAndEqual(const ModelProto& model, const std::vector<int64_t>& dims) {
     const absl::StatusOr<Result> result = Run(model);
     ASSERT_THAT(result, IsOk());
-    EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+    EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
     const std::vector<model::Tensor> before = OutputsAt(model, dims);
     const std::vector<model::Tensor> after =
         OutputsAt(testing::ParseBytes(result->files.model), dims);
@@ -114,7 +114,7 @@ TEST_F(SizesTest, ADeclaredRankThatIsWrongIsToldOfAndKept) {
       ModelAtOpset(17, absl::StrCat("g (float[N,S,4] x) => (float[1,S] r) {", kGain, "}"));
   const absl::StatusOr<Result> result = Run(model);
   ASSERT_THAT(result, IsOk());
-  EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
   EXPECT_THAT(result->report.notes,
               Contains(HasSubstr("'r' is declared as float32[1,S], but is float32[N,S,4]")));
   EXPECT_EQ(testing::ParseBytes(result->files.model).graph().output(0).SerializeAsString(),
@@ -199,7 +199,7 @@ TEST_F(SizesTest, NormalizationsFoldBehindOperatorsThatOnlyOnnxKnows) {
     SCOPED_TRACE(node);
     const absl::StatusOr<Result> result = Run(ConvBehind(node, constants));
     ASSERT_THAT(result, IsOk());
-    EXPECT_EQ(result->report.outcome, Outcome::kImproved);
+    EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
     EXPECT_THAT(testing::OpsOf(testing::ParseBytes(result->files.model)),
                 ::testing::Not(HasSubstr("BatchNormalization")));
   }

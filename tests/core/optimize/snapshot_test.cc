@@ -67,9 +67,9 @@ class SnapshotTest : public ::testing::Test {
   }
 
   // Whatever the number of workers. Returns a report.
-  Report ExpectSameBytesEachTime(const timing::Snapshot& snapshot) {
+  report::Report ExpectSameBytesEachTime(const timing::Snapshot& snapshot) {
     std::vector<std::string> models;
-    Report report;
+    report::Report report;
     for (const int workers : {1, 1, 2}) {
       options_.budget_seconds = 60;
       options_.threads = workers;
@@ -102,7 +102,7 @@ TEST_F(SnapshotTest, WhatWasRecordedHereGivesTheSameBytesEachTime) {
   ASSERT_OK_AND_ASSIGN(const timing::Snapshot snapshot,
                        Devices(store.get()).Record("cpu", 1, 1'000'000'000));
 
-  const Report report = ExpectSameBytesEachTime(snapshot);
+  const report::Report report = ExpectSameBytesEachTime(snapshot);
   EXPECT_EQ(report.fingerprint, live.report.fingerprint);
   ASSERT_TRUE(report.recorded.has_value());
   EXPECT_EQ(report.recorded->device, "cpu");
@@ -112,20 +112,20 @@ TEST_F(SnapshotTest, WhatWasRecordedHereGivesTheSameBytesEachTime) {
   EXPECT_EQ(report.original.kernels.estimated, 0);
   EXPECT_THAT(report.notes, Not(Contains(HasSubstr("the snapshot has "))));
   // What gained is what was measured.
-  if (live.report.outcome == Outcome::kImproved) {
+  if (live.report.outcome == report::Outcome::kImproved) {
     EXPECT_EQ(report.optimized.kernels.estimated, 0);
     EXPECT_THAT(report.notes, Not(Contains(HasSubstr("rests on estimates"))));
   }
 }
 
 TEST_F(SnapshotTest, WhatIsNotInTheSnapshotIsEstimated) {
-  const Report report = ExpectSameBytesEachTime(Empty());
-  EXPECT_EQ(report.outcome, Outcome::kImproved);
+  const report::Report report = ExpectSameBytesEachTime(Empty());
+  EXPECT_EQ(report.outcome, report::Outcome::kImproved);
   EXPECT_EQ(report.original.kernels.measured, 0);
   EXPECT_GT(report.original.kernels.estimated, 0);
   EXPECT_EQ(report.optimized.kernels.measured, 0);
   EXPECT_GT(report.original.predicted_us, 0);
-  for (const NodeCost& node : report.nodes) {
+  for (const report::NodeCost& node : report.nodes) {
     EXPECT_NE(node.before_source, "measured") << node.name;
     EXPECT_NE(node.after_source, "measured") << node.name;
   }
@@ -136,7 +136,7 @@ TEST_F(SnapshotTest, WhatIsNotInTheSnapshotIsEstimated) {
 // Two snapshots that differ in the times of some kernels give two results.
 TEST_F(SnapshotTest, TheRecordedTimesDecide) {
   ASSERT_OK_AND_ASSIGN(const Result cheap, RunWith(Empty()));
-  ASSERT_EQ(cheap.report.outcome, Outcome::kImproved);
+  ASSERT_EQ(cheap.report.outcome, report::Outcome::kImproved);
   constexpr double kSlowUs = 1e6;
   timing::Snapshot slow = Empty();
   Devices devices(nullptr);
@@ -159,7 +159,7 @@ TEST_F(SnapshotTest, TheRecordedTimesDecide) {
 
 TEST_F(SnapshotTest, WhatTheDeviceCannotRunIsNotChosen) {
   ASSERT_OK_AND_ASSIGN(const Result chosen, RunWith(Empty()));
-  ASSERT_EQ(chosen.report.outcome, Outcome::kImproved);
+  ASSERT_EQ(chosen.report.outcome, report::Outcome::kImproved);
   timing::Snapshot without = Empty();
   Devices devices(nullptr);
   const std::string text = ToText(without);
@@ -182,8 +182,8 @@ TEST_F(SnapshotTest, OfAGpuThatIsNotHere) {
   timing::Snapshot snapshot = Empty();
   snapshot.device = "cuda-strict32";
   snapshot.partition.storage = kernels::Storage::kNative;
-  const Report report = ExpectSameBytesEachTime(snapshot);
-  EXPECT_EQ(report.outcome, Outcome::kImproved);
+  const report::Report report = ExpectSameBytesEachTime(snapshot);
+  EXPECT_EQ(report.outcome, report::Outcome::kImproved);
   ASSERT_TRUE(report.recorded.has_value());
   EXPECT_EQ(report.recorded->device, "cuda-strict32");
 }

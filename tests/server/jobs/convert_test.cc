@@ -30,7 +30,7 @@ TEST(ConvertTest, AJobSurvivesTheWayThereAndBack) {
 
   job.error = absl::OkStatus();
   job.state = JobState::kSucceeded;
-  job.result = JobResult{.outcome = optimize::Outcome::kImproved,
+  job.result = JobResult{.outcome = report::Outcome::kImproved,
                          .model = BlobId::Of("m"),
                          .external_data = BlobId::Of("d"),
                          .external_location = "o.data",

@@ -101,7 +101,7 @@ class QueueTest : public ::testing::Test {
   // A result whose blobs are there.
   jobs::JobResult SomeResult() {
     const BlobId blob = *blobs_->Put("result");
-    return {.outcome = optimize::Outcome::kImproved,
+    return {.outcome = report::Outcome::kImproved,
             .model = blob,
             .report_json = blob,
             .report_html = blob,

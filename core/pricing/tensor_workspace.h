@@ -1,0 +1,70 @@
+#pragma once
+
+// A model's e-graph as a search sees it: what counts is the cost of the best graph that extraction
+// finds in it, by what is known of kernels so far.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/domain/tensor_egraph.h"
+#include "core/extract/extract.h"
+#include "core/model/graph.h"
+#include "core/pricing/enode_costs.h"
+#include "core/pricing/kernel_prices.h"
+#include "core/rules/rule_set.h"
+#include "core/search/strategy.h"
+
+namespace quotient::pricing {
+
+class TensorWorkspace final : public search::Workspace {
+ public:
+  struct Settings {
+    int max_opset = 0;  // no rewrite may need more
+    std::span<const rules::Family> families = rules::AllFamilies();
+    std::vector<std::string> disabled_rules;
+    bool assume_finite_inputs = false;
+    int constant_footprint_log2 = 0;
+    std::string extractor = "dag";  // that values states
+  };
+
+  // `measured` is `graph` with every symbol bound (equal ids). Borrows the prices, which workspaces
+  // of one search share. OPTION_INVALID for an unknown rule name. The extractor is known.
+  // Thread-safe.
+  static absl::StatusOr<std::unique_ptr<TensorWorkspace>> Make(const model::Graph& graph,
+                                                               const model::Graph& measured,
+                                                               const Settings& settings,
+                                                               KernelPrices* prices);
+
+  domain::TensorEGraph& tensors() { return tensors_; }
+  // Of the e-graph as it was at the last Refresh.
+  ENodeCosts& costs() { return *costs_; }
+
+  egraph::EGraph& graph() override { return *tensors_.egraph; }
+  std::span<const egraph::Rule* const> rules() const override { return rules_.rules(); }
+  void Follow() override {}
+  double Cost(const StopCondition& stop) override;
+  search::BillId bill() const override { return bill_; }
+  search::Prices* prices() override { return prices_->model().measures() ? prices_ : nullptr; }
+  void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
+  // Nothing is kept from state to state.
+  void Mark() override {}
+  void Rollback() override {}
+  void Forget() override {}
+
+ private:
+  explicit TensorWorkspace(KernelPrices* prices) : prices_(prices) {}
+
+  KernelPrices* const prices_;
+  domain::TensorEGraph tensors_;
+  rules::RuleSet rules_;
+  std::unique_ptr<ENodeCosts> costs_;
+  const extract::Extractor* extractor_ = nullptr;
+  extract::Selection best_;
+  search::BillId bill_;  // of best_, if kernels are measured
+};
+
+}  // namespace quotient::pricing

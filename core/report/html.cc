@@ -1,0 +1,362 @@
+// The report as one self-contained page: no scripts, nothing from elsewhere, every name escaped.
+
+#include "core/report/html.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "core/base/counted.h"
+#include "core/report/cost_line.h"
+#include "core/report/report.h"
+
+namespace quotient::report {
+namespace {
+
+constexpr size_t kMostBars = 60;
+constexpr size_t kMostJournalRows = 500;
+
+constexpr char kStyle[] = R"css(
+:root{--ink:#1c2430;--soft:#5b6675;--line:#d9dfe7;--paper:#fff;--ground:#f4f6f9;--old:#9aa8ba;--new:#1f8a5b;--warn:#b3541e;--mark:#dff3e8}
+@media(prefers-color-scheme:dark){:root{--ink:#e6ebf2;--soft:#9aa6b6;--line:#34404f;--paper:#1a212b;--ground:#12171e;--old:#66758a;--new:#4cc38a;--warn:#f0a06a;--mark:#1f3d30}}
+*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
+main{max-width:1180px;margin:0 auto;padding:28px 20px 60px}h1{font-size:24px;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:17px;margin:0 0 12px}
+section{background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:18px 20px;margin:16px 0}
+.soft{color:var(--soft)}.verdict{font-size:44px;font-weight:650;line-height:1.1;margin:10px 0 2px}.gain{color:var(--new)}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:14px}.card b{display:block;font-size:20px;font-weight:600}
+table{border-collapse:collapse;width:100%;font-size:14px}th{text-align:left;color:var(--soft);font-weight:500}th,td{padding:4px 8px;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+td.num,th.num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}code{font:13px ui-monospace,monospace}
+.bars td{border:0;padding:2px 8px}.bar{height:9px;border-radius:3px;margin:1px 0;min-width:1px}.before{background:var(--old)}.after{background:var(--new)}
+.draw{display:flex;gap:24px;overflow-x:auto}.draw h3{font-size:14px;margin:0 0 6px;color:var(--soft);font-weight:500}
+svg.chart{width:100%;max-width:640px;color:var(--new)}svg.graph text{font:12px system-ui,sans-serif;fill:var(--ink)}svg.graph .cost,svg.graph .bandlabel{text-anchor:end;fill:var(--soft);font-size:11px}svg.graph .bandlabel{text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:8px}
+svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:var(--mark);stroke:var(--new)}svg.graph .edge{fill:none;stroke:var(--old)}svg.graph .band{stroke:var(--line);stroke-dasharray:3 4}
+.note{color:var(--warn)}.range{position:relative;height:26px;background:var(--ground);border-radius:4px;margin:3px 0}.range i{position:absolute;top:8px;height:10px;border-radius:3px;opacity:.55}.range u{position:absolute;top:3px;width:3px;height:20px;border-radius:2px}
+)css";
+
+std::string Time(double us) {
+  if (us >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
+  return absl::StrFormat("%.1f µs", us);
+}
+
+std::string Predicted(const GraphFigures& figures) {
+  return absl::StrCat(EstimateMark(figures.kernels.estimated > 0), Time(figures.predicted_us));
+}
+
+std::string Card(absl::string_view label, absl::string_view value, absl::string_view more) {
+  return absl::StrCat("<div class=\"card\"><span class=\"soft\">", label, "</span><b>", value,
+                      "</b><span class=\"soft\">", more, "</span></div>");
+}
+
+absl::string_view Checked(const Verification& check) {
+  if (check.inputs == 0) return "not needed";
+  return check.passed ? "yes" : "NOT EQUAL";
+}
+
+absl::string_view WhyNoImprovement(const Report& report) {
+  if (!report.passed_through.empty()) return "Nothing was tried (see the notes)";
+  if (report.recorded.has_value()) {
+    return KnowsKernels(report)
+               ? "Nothing is cheaper by the times that were recorded (nothing was measured now)"
+               : "Nothing is cheaper by estimates, the snapshot having none of these kernels "
+                 "(nothing was measured now)";
+  }
+  if (!report.measured) return "Nothing is cheaper by the analytic model (nothing was measured)";
+  return report.ran() ? "Nothing was faster" : "Nothing could be run (see the notes)";
+}
+
+absl::string_view HowKnown(const Report& report) {
+  if (report.measured) return "measured end to end, both graphs interleaved in one process";
+  if (report.recorded.has_value()) {
+    if (!KnowsKernels(report)) {
+      return "predicted by estimates alone: the snapshot has none of these kernels; nothing was "
+             "measured now";
+    }
+    return HasEstimates(report)
+               ? "predicted from recorded times and estimates; nothing was measured now"
+               : "predicted from recorded times; nothing was measured now";
+  }
+  return "predicted by an analytic model; nothing was measured";
+}
+
+std::string Verdict(const Report& report) {
+  if (report.outcome == Outcome::kNoImprovement) {
+    return absl::StrCat("<div class=\"verdict\">No improvement</div><div class=\"soft\">",
+                        WhyNoImprovement(report), ", so the model came back byte for byte.</div>");
+  }
+  const double percent =
+      report.measured ? report.speedup_percent : report.predicted_speedup_percent;
+  const std::string without = WithoutWhat(report);
+  return absl::StrFormat(
+      "<div class=\"verdict gain\">%.1f %% faster%s</div><div class=\"soft\">%s%s</div>", percent,
+      without.empty() ? "" : " in part", HowKnown(report),
+      without.empty() ? "" : absl::StrCat(", ", without, ": what they take is in no figure"));
+}
+
+std::string Summary(const Report& report) {
+  if (!report.passed_through.empty()) {
+    return absl::StrCat("<section>", Verdict(report), "</section>");
+  }
+  const Verification& check = report.verification;
+  const SearchFigures& search = report.search;
+  std::string cards;
+  if (report.ran()) {
+    absl::StrAppend(&cards, Card("original", Time(report.original.measured.median_us),
+                                 Counted(report.original.measured.runs, "run") + ", median"));
+    absl::StrAppend(&cards, Card("optimized", Time(report.optimized.measured.median_us),
+                                 Counted(report.optimized.measured.runs, "run") + ", median"));
+  }
+  absl::StrAppend(
+      &cards,
+      Card("predicted",
+           absl::StrCat(Predicted(report.original), " → ", Predicted(report.optimized)),
+           absl::StrFormat("gain %.1f %%, sums of kernels", report.predicted_speedup_percent)));
+  absl::StrAppend(&cards,
+                  Card("nodes", absl::StrCat(report.original.nodes, " → ", report.optimized.nodes),
+                       absl::StrCat(Counted(std::ssize(report.journal), "rewrite"), " used")));
+  absl::StrAppend(&cards,
+                  Card("checked", Checked(check),
+                       absl::StrCat(CheckText(check), " ",
+                                    HtmlEscaped(absl::StrJoin(BindingLines(check), "; ")))));
+  absl::StrAppend(&cards, Card("search", HtmlEscaped(search.strategy),
+                               absl::StrFormat("%.1f s, %s, ended by %s", search.seconds,
+                                               Counted(search.enodes, "e-node"),
+                                               HtmlEscaped(search.stop_reason))));
+  return absl::StrCat("<section>", Verdict(report), "</section><section class=\"cards\">", cards,
+                      "</section>");
+}
+
+// p10..p90 as a stripe with the median as a mark, both graphs on one scale from zero.
+std::string HowSure(const Report& report) {
+  if (!report.ran()) return "";
+  const double top =
+      1.05 * std::max(report.original.measured.p90_us, report.optimized.measured.p90_us);
+  if (!(top > 0)) return "";
+  const auto stripe = [top](absl::string_view label, const Measured& m, absl::string_view cls) {
+    return absl::StrFormat(
+        "<div class=\"soft\">%s: median %s, p10 %s, p90 %s</div><div class=\"range\"><i "
+        "class=\"%s\" "
+        "style=\"left:%.2f%%;width:%.2f%%\"></i><u class=\"%s\" style=\"left:%.2f%%\"></u></div>",
+        label, Time(m.median_us), Time(m.p10_us), Time(m.p90_us), cls, 100 * m.p10_us / top,
+        std::max(0.3, 100 * (m.p90_us - m.p10_us) / top), cls, 100 * m.median_us / top);
+  };
+  std::string gain;
+  if (report.speedup_interval.has_value()) {
+    gain = absl::StrFormat(
+        "<p>With 99 %% confidence between %.1f %% and %.1f %% faster, by the lower "
+        "quartiles of the runs, which noise moves less than medians.</p>",
+        report.speedup_interval->low, report.speedup_interval->high);
+  }
+  return absl::StrCat("<section><h2>How sure</h2>", gain,
+                      stripe("original", report.original.measured, "before"),
+                      stripe("optimized", report.optimized.measured, "after"), "</section>");
+}
+
+std::string EstimateLegend(const Report& report) {
+  if (!HasEstimates(report)) return "";
+  return "<p class=\"soft\">~ estimated and not measured, at least in part</p>";
+}
+
+// Estimates have no spread.
+std::string SpreadText(const NodeCost& node) {
+  const bool measured = node.before_source == "measured" || node.after_source == "measured";
+  return measured ? absl::StrFormat("±%.0f %%", 100 * node.spread) : "";
+}
+
+// "measured", or "measured → estimated" where that changes.
+std::string SourceText(const NodeCost& node) {
+  const std::string before = HtmlEscaped(node.before_source);
+  const std::string after = HtmlEscaped(node.after_source);
+  if (before == after || after.empty()) return before;
+  return before.empty() ? after : absl::StrCat(before, " → ", after);
+}
+
+std::string Bars(const Report& report) {
+  std::vector<const NodeCost*> nodes;
+  double largest = 0;
+  for (const NodeCost& node : report.nodes) {
+    const double cost = std::max(node.before_us.value_or(0), node.after_us.value_or(0));
+    largest = std::max(largest, cost);
+    if (cost > 0) nodes.push_back(&node);
+  }
+  std::stable_sort(nodes.begin(), nodes.end(), [](const NodeCost* a, const NodeCost* b) {
+    return std::max(a->before_us.value_or(0), a->after_us.value_or(0)) >
+           std::max(b->before_us.value_or(0), b->after_us.value_or(0));
+  });
+  if (nodes.empty()) return "";
+  std::string rows;
+  for (size_t i = 0; i < std::min(nodes.size(), kMostBars); ++i) {
+    const NodeCost& node = *nodes[i];
+    const auto bar = [largest](const std::optional<double>& us, absl::string_view cls) {
+      if (!us.has_value()) return std::string();
+      return absl::StrFormat("<div class=\"bar %s\" style=\"width:%.2f%%\"></div>", cls,
+                             100 * *us / largest);
+    };
+    const auto cell = [](const std::optional<double>& us, absl::string_view source) {
+      return us.has_value() ? absl::StrCat(EstimateMark(source == "estimated"), Time(*us)) : "–";
+    };
+    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(node.name), "</td><td>", HtmlEscaped(node.op),
+                    "</td><td style=\"width:38%\">", bar(node.before_us, "before"),
+                    bar(node.after_us, "after"), "</td><td class=\"num\">",
+                    cell(node.before_us, node.before_source), "</td><td class=\"num\">",
+                    cell(node.after_us, node.after_source), "</td><td class=\"num soft\">",
+                    SpreadText(node), "</td><td class=\"soft\">", SourceText(node), "</td></tr>");
+  }
+  std::string more;
+  if (nodes.size() > kMostBars) {
+    more = absl::StrCat("<p class=\"soft\">and ", nodes.size() - kMostBars, " cheaper nodes</p>");
+  }
+  return absl::StrCat(
+      "<section><h2>Cost per node</h2><table class=\"bars\"><tr><th>node</th><th>operator</th><th>"
+      "before / after</th><th class=\"num\">before</th><th class=\"num\">after</th><th "
+      "class=\"num\">spread</th><th>source</th></tr>",
+      rows, "</table>", more, EstimateLegend(report), "</section>");
+}
+
+std::string Drawings(const Report& report) {
+  if (report.drawn_after.empty() || report.outcome == Outcome::kNoImprovement) return "";
+  return absl::StrCat("<section><h2>What changed</h2><div class=\"draw\"><div><h3>before</h3>",
+                      DrawGraph(report.drawn_before), "</div><div><h3>after</h3>",
+                      DrawGraph(report.drawn_after), "</div></div></section>");
+}
+
+std::string Journal(const Report& report) {
+  if (report.journal.empty()) return "";
+  std::string rows;
+  for (size_t i = 0; i < std::min(report.journal.size(), kMostJournalRows); ++i) {
+    const JournalEntry& entry = report.journal[i];
+    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(entry.rule), "</td><td>",
+                    HtmlEscaped(entry.site), "</td><td><code>", HtmlEscaped(entry.before),
+                    "</code></td><td><code>", HtmlEscaped(entry.after), "</code></td><td>",
+                    HtmlEscaped(absl::StrJoin(entry.steps, ", ")), "</td></tr>");
+  }
+  return absl::StrCat(
+      "<section><h2>Journal of rewrites</h2><table><tr><th>rule</th><th>site</th>"
+      "<th>before</th><th>after</th><th>by</th></tr>",
+      rows, "</table></section>");
+}
+
+std::string BestCostChart(const SearchFigures& search) {
+  if (search.best_costs.size() < 2) return "";
+  const double top = search.best_costs.front().cost_us;
+  if (!(top > 0)) return "";
+  const double first = std::max(1e-4, search.best_costs[1].seconds);
+  const double last = std::max(search.grow_seconds, first * 1.1);
+  const CostFrame frame = {.width = 640,
+                           .height = 120,
+                           .first_seconds = first,
+                           .last_seconds = last,
+                           .least_us = 0,
+                           .most_us = top};
+  return absl::StrFormat(
+      "<svg viewBox=\"-2 -2 %.0f %.0f\" class=\"chart\"><polyline fill=\"none\" "
+      "stroke=\"currentColor\" points=\"%s\"/></svg><p class=\"soft\">Cost of the best graph so "
+      "far over time (%.3f s to %.1f s, logarithmic), summed up over e-nodes, which is what the "
+      "search goes by and no prediction: in the end a gain of %.1f %%.</p>",
+      frame.width + 4, frame.height + 4, CostLine(frame, search.best_costs, last), first, last,
+      100 * (1 - search.best_costs.back().cost_us / top));
+}
+
+// Which rules grew the e-graph, and which of them led to the result.
+std::string RulesThatPaid(const Report& report) {
+  if (report.search.applied.empty()) return "";
+  std::map<std::string, int> used;
+  for (const JournalEntry& entry : report.journal) {
+    if (entry.steps.empty()) ++used[entry.rule];
+    for (const std::string& step : entry.steps) ++used[step];
+  }
+  std::string rows;
+  for (const auto& [rule, count] : report.search.applied) {
+    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(rule), "</td><td class=\"num\">", count,
+                    "</td><td class=\"num\">", used[rule], "</td></tr>");
+  }
+  return absl::StrCat(
+      "<table><tr><th>rule</th><th class=\"num\">matches applied to the e-graph</th><th "
+      "class=\"num\">steps in the journal</th></tr>",
+      rows,
+      "</table><p class=\"soft\">A match that is a step of several rewrites counts for each of "
+      "them.</p>");
+}
+
+std::string SearchSection(const Report& report) {
+  const SearchFigures& search = report.search;
+  const std::string tried =
+      search.simulations == 0 ? "" : absl::StrCat("<p>", TriedText(search), ".</p>");
+  const std::string resumed =
+      search.resumed.times == 0 ? ""
+                                : absl::StrCat("<p>The search was ", ResumedText(search), ".</p>");
+  const std::string content =
+      absl::StrCat(tried, resumed, BestCostChart(search), RulesThatPaid(report));
+  if (content.empty()) return "";
+  return absl::StrCat("<section><h2>The search</h2>", content, "</section>");
+}
+
+std::string Recorded(const Report& report) {
+  if (!report.recorded.has_value()) return "";
+  return absl::StrCat("Recorded on ", HtmlEscaped(report.recorded->device), ", ",
+                      HtmlEscaped(report.recorded->time), ", by engine ",
+                      HtmlEscaped(report.recorded->engine), "<br>");
+}
+
+std::string Circumstances(const Report& report) {
+  std::string notes;
+  for (const std::string& note : report.notes) {
+    absl::StrAppend(&notes, "<li class=\"note\">", HtmlEscaped(note), "</li>");
+  }
+  std::string phases;
+  for (const auto& [phase, seconds] : report.phase_seconds) {
+    absl::StrAppendFormat(&phases, "%s%s %.2f s", phases.empty() ? "" : ", ", HtmlEscaped(phase),
+                          seconds);
+  }
+  if (!report.measured && report.passed_through.empty()) {
+    absl::StrAppend(&notes, "<li class=\"note\">", HtmlEscaped(UnmeasuredText(report)), "</li>");
+  }
+  return absl::StrCat("<section><h2>Circumstances</h2><ul>", notes,
+                      "</ul><p class=\"soft\">Device: ", HtmlEscaped(report.device), ", ",
+                      report.threads, " threads<br>", Recorded(report), "<code>",
+                      HtmlEscaped(report.fingerprint), "</code><br>Phases: ", phases,
+                      "<br>Engine: ", HtmlEscaped(report.engine_version), "</p></section>");
+}
+
+}  // namespace
+
+std::string HtmlEscaped(absl::string_view text) {
+  std::string escaped;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c < 0x20 || c >= 0x7f ? '?' : static_cast<char>(c);
+    }
+  }
+  return escaped;
+}
+
+std::string ToHtml(const Report& report) {
+  return absl::StrCat(
+      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\"><title>Quotient: ",
+      HtmlEscaped(report.model_name), "</title><style>", kStyle, "</style></head><body><main><h1>",
+      HtmlEscaped(report.model_name), "</h1><div class=\"soft\">cost report by Quotient</div>",
+      Summary(report), HowSure(report), Drawings(report), Bars(report), Journal(report),
+      SearchSection(report), Circumstances(report), "</main></body></html>\n");
+}
+
+}  // namespace quotient::report

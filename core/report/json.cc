@@ -1,0 +1,341 @@
+// The report's canonical JSON. One function per struct and direction; the order of keys here is
+// the order in the file.
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/report/report.h"
+
+namespace quotient::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Nothing was run: no number, least of all zero.
+Json IfRun(bool ran, double value) { return ran ? Json(value) : Json(nullptr); }
+
+Json ToValue(const Measured& measured) {
+  const bool ran = measured.runs > 0;
+  return {{"median", IfRun(ran, measured.median_us)},
+          {"p10", IfRun(ran, measured.p10_us)},
+          {"p90", IfRun(ran, measured.p90_us)},
+          {"runs", measured.runs}};
+}
+
+Json ToValue(const GraphFigures& figures) {
+  return {{"nodes", figures.nodes},
+          {"predicted_us", figures.predicted_us},
+          {"kernels",
+           {{"measured", figures.kernels.measured}, {"estimated", figures.kernels.estimated}}},
+          {"measured_us", ToValue(figures.measured)}};
+}
+
+Json ToValue(const std::optional<Recording>& recorded) {
+  if (!recorded.has_value()) return nullptr;
+  return {{"device", recorded->device}, {"time", recorded->time}, {"engine", recorded->engine}};
+}
+
+Json ToValue(const std::optional<PercentRange>& range) {
+  if (!range.has_value()) return nullptr;
+  return {{"low", range->low}, {"high", range->high}};
+}
+
+Json ToValue(const CheckedBinding& binding) {
+  return {{"shapes", binding.shapes}, {"nodes", binding.nodes}, {"cut", binding.cut}};
+}
+
+Json ToValue(const Verification& verification) {
+  Json bindings = Json::array();
+  for (const CheckedBinding& binding : verification.bindings) bindings.push_back(ToValue(binding));
+  return {{"passed", verification.passed},
+          {"max_relative_error", verification.max_relative_error},
+          {"tolerance", verification.tolerance},
+          {"inputs", verification.inputs},
+          {"bindings", bindings},
+          {"bindings_note", verification.bindings_note}};
+}
+
+Json ToValue(const SearchStep& step) {
+  return {{"seconds", step.seconds},
+          {"simulations", step.simulations},
+          {"enode_cost_us", step.cost_us}};
+}
+
+Json ToValue(const SearchResumption& resumed) {
+  return {
+      {"times", resumed.times}, {"simulations", resumed.simulations}, {"seconds", resumed.seconds}};
+}
+
+Json ToValue(const SearchFigures& search) {
+  Json best_costs = Json::array();
+  for (const SearchStep& step : search.best_costs) best_costs.push_back(ToValue(step));
+  return {{"strategy", search.strategy},
+          {"seconds", search.seconds},
+          {"grow_seconds", search.grow_seconds},
+          {"enodes", search.enodes},
+          {"eclasses", search.eclasses},
+          {"iterations", search.iterations},
+          {"stop_reason", search.stop_reason},
+          {"kernels_measured", search.kernels_measured},
+          {"simulations", search.simulations},
+          {"states", search.states},
+          {"best_costs", best_costs},
+          {"applied", search.applied},
+          {"resumed", ToValue(search.resumed)}};
+}
+
+Json ToValue(const JournalEntry& entry) {
+  return {{"rule", entry.rule},
+          {"site", entry.site},
+          {"before", entry.before},
+          {"after", entry.after},
+          {"steps", entry.steps}};
+}
+
+Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json IfGiven(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json ToValue(const NodeCost& node) {
+  return {{"name", node.name},
+          {"op", node.op},
+          {"before_us", Optional(node.before_us)},
+          {"after_us", Optional(node.after_us)},
+          {"before_source", IfGiven(node.before_source)},
+          {"after_source", IfGiven(node.after_source)},
+          {"spread", node.spread}};
+}
+
+Json ToValue(const DrawnNode& node) {
+  return {{"name", node.name},       {"op", node.op},           {"inputs", node.inputs},
+          {"changed", node.changed}, {"cost_us", node.cost_us}, {"estimated", node.estimated}};
+}
+
+template <typename T>
+Json ToList(const std::vector<T>& items) {
+  Json list = Json::array();
+  for (const T& item : items) list.push_back(ToValue(item));
+  return list;
+}
+
+// Reads `json[key]` into `field` if it is there and not null; a value of another kind throws, which
+// ReportFromJson turns into a status.
+template <typename T>
+void Read(const Json& json, const char* key, T* field) {
+  if (const auto at = json.find(key); at != json.end() && !at->is_null()) *field = at->get<T>();
+}
+
+void Read(const Json& json, const char* key, std::optional<double>* field) {
+  if (const auto at = json.find(key); at != json.end() && !at->is_null()) {
+    *field = at->get<double>();
+  }
+}
+
+void FromValue(const Json& json, Measured* measured) {
+  Read(json, "median", &measured->median_us);
+  Read(json, "p10", &measured->p10_us);
+  Read(json, "p90", &measured->p90_us);
+  Read(json, "runs", &measured->runs);
+}
+
+void FromValue(const Json& json, GraphFigures* figures) {
+  Read(json, "nodes", &figures->nodes);
+  Read(json, "predicted_us", &figures->predicted_us);
+  if (json.contains("kernels")) {
+    Read(json["kernels"], "measured", &figures->kernels.measured);
+    Read(json["kernels"], "estimated", &figures->kernels.estimated);
+  }
+  if (json.contains("measured_us")) FromValue(json["measured_us"], &figures->measured);
+}
+
+void FromValue(const Json& json, Recording* recorded) {
+  Read(json, "device", &recorded->device);
+  Read(json, "time", &recorded->time);
+  Read(json, "engine", &recorded->engine);
+}
+
+void FromValue(const Json& json, PercentRange* range) {
+  Read(json, "low", &range->low);
+  Read(json, "high", &range->high);
+}
+
+void FromValue(const Json& json, CheckedBinding* binding) {
+  Read(json, "shapes", &binding->shapes);
+  Read(json, "nodes", &binding->nodes);
+  Read(json, "cut", &binding->cut);
+}
+
+void FromValue(const Json& json, Verification* verification) {
+  Read(json, "passed", &verification->passed);
+  Read(json, "max_relative_error", &verification->max_relative_error);
+  Read(json, "tolerance", &verification->tolerance);
+  Read(json, "inputs", &verification->inputs);
+  if (json.contains("bindings")) {
+    for (const Json& binding : json["bindings"].get<std::vector<Json>>()) {
+      FromValue(binding, &verification->bindings.emplace_back());
+    }
+  }
+  Read(json, "bindings_note", &verification->bindings_note);
+}
+
+void FromValue(const Json& json, SearchStep* step) {
+  Read(json, "seconds", &step->seconds);
+  Read(json, "simulations", &step->simulations);
+  Read(json, "enode_cost_us", &step->cost_us);
+}
+
+void FromValue(const Json& json, SearchResumption* resumed) {
+  Read(json, "times", &resumed->times);
+  Read(json, "simulations", &resumed->simulations);
+  Read(json, "seconds", &resumed->seconds);
+}
+
+void FromValue(const Json& json, SearchFigures* search) {
+  Read(json, "strategy", &search->strategy);
+  Read(json, "seconds", &search->seconds);
+  Read(json, "grow_seconds", &search->grow_seconds);
+  Read(json, "enodes", &search->enodes);
+  Read(json, "eclasses", &search->eclasses);
+  Read(json, "iterations", &search->iterations);
+  Read(json, "stop_reason", &search->stop_reason);
+  Read(json, "kernels_measured", &search->kernels_measured);
+  Read(json, "simulations", &search->simulations);
+  Read(json, "states", &search->states);
+  if (json.contains("best_costs")) {
+    for (const Json& step : json["best_costs"].get<std::vector<Json>>()) {
+      FromValue(step, &search->best_costs.emplace_back());
+    }
+  }
+  Read(json, "applied", &search->applied);
+  if (json.contains("resumed")) FromValue(json["resumed"], &search->resumed);
+}
+
+void FromValue(const Json& json, JournalEntry* entry) {
+  Read(json, "rule", &entry->rule);
+  Read(json, "site", &entry->site);
+  Read(json, "before", &entry->before);
+  Read(json, "after", &entry->after);
+  Read(json, "steps", &entry->steps);
+}
+
+void FromValue(const Json& json, NodeCost* node) {
+  Read(json, "name", &node->name);
+  Read(json, "op", &node->op);
+  Read(json, "before_us", &node->before_us);
+  Read(json, "after_us", &node->after_us);
+  Read(json, "before_source", &node->before_source);
+  Read(json, "after_source", &node->after_source);
+  Read(json, "spread", &node->spread);
+}
+
+void FromValue(const Json& json, DrawnNode* node) {
+  Read(json, "name", &node->name);
+  Read(json, "op", &node->op);
+  Read(json, "inputs", &node->inputs);
+  Read(json, "changed", &node->changed);
+  Read(json, "cost_us", &node->cost_us);
+  Read(json, "estimated", &node->estimated);
+}
+
+template <typename T>
+void ReadStruct(const Json& json, const char* key, T* field) {
+  if (json.contains(key)) FromValue(json[key], field);
+}
+
+template <typename T>
+void ReadList(const Json& json, const char* key, std::vector<T>* items) {
+  if (!json.contains(key)) return;
+  // A value that is no array throws, as in Read.
+  for (const Json& value : json[key].get<std::vector<Json>>()) {
+    FromValue(value, &items->emplace_back());
+  }
+}
+
+Report FromValue(const Json& json) {
+  Report report;
+  std::string outcome;
+  Read(json, "outcome", &outcome);
+  report.outcome =
+      outcome == OutcomeName(Outcome::kImproved) ? Outcome::kImproved : Outcome::kNoImprovement;
+  Read(json, "passed_through", &report.passed_through);
+  Read(json, "model", &report.model_name);
+  Read(json, "engine", &report.engine_version);
+  Read(json, "measured", &report.measured);
+  if (json.contains("device")) {
+    Read(json["device"], "name", &report.device);
+    Read(json["device"], "fingerprint", &report.fingerprint);
+    Read(json["device"], "threads", &report.threads);
+    if (json["device"].contains("recorded") && !json["device"]["recorded"].is_null()) {
+      FromValue(json["device"]["recorded"], &report.recorded.emplace());
+    }
+  }
+  ReadStruct(json, "original", &report.original);
+  ReadStruct(json, "optimized", &report.optimized);
+  Read(json, "cut_nodes", &report.cut_nodes);
+  Read(json, "speedup_percent", &report.speedup_percent);
+  Read(json, "predicted_speedup_percent", &report.predicted_speedup_percent);
+  if (json.contains("speedup_interval_percent") && !json["speedup_interval_percent"].is_null()) {
+    FromValue(json["speedup_interval_percent"], &report.speedup_interval.emplace());
+  }
+  ReadStruct(json, "verification", &report.verification);
+  ReadStruct(json, "search", &report.search);
+  ReadList(json, "journal", &report.journal);
+  ReadList(json, "nodes", &report.nodes);
+  Read(json, "phase_seconds", &report.phase_seconds);
+  Read(json, "notes", &report.notes);
+  if (json.contains("drawing")) {
+    ReadList(json["drawing"], "before", &report.drawn_before);
+    ReadList(json["drawing"], "after", &report.drawn_after);
+  }
+  return report;
+}
+
+}  // namespace
+
+absl::string_view OutcomeName(Outcome outcome) {
+  return outcome == Outcome::kImproved ? "improved" : "no_improvement";
+}
+
+std::string ToJson(const Report& report) {
+  const absl::string_view outcome = OutcomeName(report.outcome);
+  const Json json = {
+      {"outcome", std::string(outcome)},
+      {"passed_through", IfGiven(report.passed_through)},
+      {"model", report.model_name},
+      {"engine", report.engine_version},
+      {"measured", report.measured},
+      {"device",
+       {{"name", report.device},
+        {"fingerprint", report.fingerprint},
+        {"threads", report.threads},
+        {"recorded", ToValue(report.recorded)}}},
+      {"original", ToValue(report.original)},
+      {"optimized", ToValue(report.optimized)},
+      {"cut_nodes", report.cut_nodes},
+      {"speedup_percent", IfRun(report.ran(), report.speedup_percent)},
+      {"speedup_interval_percent", ToValue(report.speedup_interval)},
+      {"predicted_speedup_percent", report.predicted_speedup_percent},
+      {"verification", ToValue(report.verification)},
+      {"search", ToValue(report.search)},
+      {"journal", ToList(report.journal)},
+      {"nodes", ToList(report.nodes)},
+      {"phase_seconds", report.phase_seconds},
+      {"notes", report.notes},
+      {"drawing", {{"before", ToList(report.drawn_before)}, {"after", ToList(report.drawn_after)}}},
+  };
+  // Names come from users: bytes that are not UTF-8 are replaced, never an exception.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+absl::StatusOr<Report> ReportFromJson(absl::string_view text) {
+  const Json json = Json::parse(text.data(), text.data() + text.size(), nullptr, false);
+  if (!json.is_object()) return absl::InvalidArgumentError("not a report: no JSON object");
+  try {
+    return FromValue(json);
+  } catch (const Json::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("not a report: ", error.what()));
+  }
+}
+
+}  // namespace quotient::report

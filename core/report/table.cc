@@ -1,0 +1,242 @@
+// The report for a terminal.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "core/base/counted.h"
+#include "core/base/log.h"
+#include "core/base/printable.h"
+#include "core/kernels/device_name.h"
+#include "core/report/report.h"
+
+namespace quotient::report {
+namespace {
+
+constexpr size_t kMostRows = 20;
+constexpr size_t kMostSteps = 6;
+
+std::string Microseconds(double us) {
+  if (us >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
+  return absl::StrFormat("%.1f us", us);
+}
+
+std::string Cell(const std::optional<double>& us, absl::string_view source) {
+  return us ? absl::StrCat(EstimateMark(source == "estimated"), Microseconds(*us)) : "-";
+}
+
+std::string Predicted(const GraphFigures& figures) {
+  return absl::StrCat(EstimateMark(figures.kernels.estimated > 0),
+                      Microseconds(figures.predicted_us));
+}
+
+void AppendFigures(const Report& report, std::string* out) {
+  const auto row = [out](absl::string_view label, absl::string_view before, absl::string_view after,
+                         absl::string_view gain) {
+    absl::StrAppendFormat(out, "  %-12s %14s %14s %10s\n", label, before, after, gain);
+  };
+  const GraphFigures &before = report.original, &after = report.optimized;
+  row("", "original", "optimized", "gain");
+  row("nodes", absl::StrCat(before.nodes), absl::StrCat(after.nodes), "");
+  row("predicted", Predicted(before), Predicted(after),
+      absl::StrFormat("%.1f %%", report.predicted_speedup_percent));
+  if (!report.ran()) return;
+  row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
+      absl::StrFormat("%.1f %%", report.speedup_percent));
+  if (report.speedup_interval.has_value()) {
+    row("  surely*", "", "",
+        absl::StrFormat("%.1f to %.1f %%", report.speedup_interval->low,
+                        report.speedup_interval->high));
+  }
+  row("  p10..p90", absl::StrCat(Microseconds(before.measured.p10_us), ".."),
+      absl::StrCat(Microseconds(after.measured.p10_us), ".."), "");
+  row("", Microseconds(before.measured.p90_us), Microseconds(after.measured.p90_us), "");
+  if (report.speedup_interval.has_value()) {
+    *out +=
+        "  * with 99 % confidence, by the lower quartiles of the runs, which noise moves less\n";
+  }
+}
+
+// Nodes whose cost changed, largest change first.
+std::vector<const NodeCost*> ChangedNodes(const Report& report) {
+  std::vector<const NodeCost*> changed;
+  for (const NodeCost& node : report.nodes) {
+    if (node.before_us != node.after_us) changed.push_back(&node);
+  }
+  const auto change = [](const NodeCost* node) {
+    return std::abs(node->before_us.value_or(0) - node->after_us.value_or(0));
+  };
+  std::stable_sort(changed.begin(), changed.end(), [&change](const NodeCost* a, const NodeCost* b) {
+    return change(a) > change(b);
+  });
+  return changed;
+}
+
+void AppendNodes(const Report& report, std::string* out) {
+  const std::vector<const NodeCost*> changed = ChangedNodes(report);
+  if (changed.empty()) return;
+  absl::StrAppendFormat(out, "\n  %-40s %-20s %12s %12s\n", "node", "op", "before", "after");
+  for (size_t i = 0; i < std::min(changed.size(), kMostRows); ++i) {
+    const NodeCost& node = *changed[i];
+    absl::StrAppendFormat(out, "  %-40s %-20s %12s %12s\n", Escaped(node.name).substr(0, 40),
+                          Escaped(node.op).substr(0, 20), Cell(node.before_us, node.before_source),
+                          Cell(node.after_us, node.after_source));
+  }
+  if (changed.size() > kMostRows) {
+    absl::StrAppendFormat(out, "  ... and %d more\n", changed.size() - kMostRows);
+  }
+}
+
+void AppendRules(const Report& report, std::string* out) {
+  std::map<std::string, int> uses;
+  for (const JournalEntry& entry : report.journal) ++uses[entry.rule];
+  if (uses.empty()) return;
+  absl::StrAppend(out, "\n  rewrites:");
+  for (const auto& [rule, times] : uses) absl::StrAppend(out, " ", rule, " x", times);
+  absl::StrAppend(out, "\n");
+}
+
+// What the search gained over time, by what it goes by: the first step, the last one, and some of
+// those between.
+void AppendGains(const std::vector<SearchStep>& steps, std::string* out) {
+  const size_t gains = steps.empty() ? 0 : steps.size() - 1;
+  if (gains == 0 || !(steps.front().cost_us > 0)) return;
+  const size_t shown = std::min(gains, kMostSteps);
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < shown; ++i) {
+    const SearchStep& step = steps[shown == 1 ? gains : 1 + i * (gains - 1) / (shown - 1)];
+    texts.push_back(absl::StrFormat(
+        "%.1f %% @ %.3g s", 100 * (1 - step.cost_us / steps.front().cost_us), step.seconds));
+  }
+  absl::StrAppend(out, "  search: gain by e-nodes ", absl::StrJoin(texts, ", "), "\n");
+}
+
+void AppendSearch(const SearchFigures& search, std::string* out) {
+  absl::StrAppendFormat(out, "  search: %s, %.1f s, %s, ", search.strategy, search.seconds,
+                        Counted(search.enodes, "e-node"));
+  const std::string tried = TriedText(search);
+  if (!tried.empty()) absl::StrAppend(out, tried, ", ");
+  absl::StrAppend(out, Counted(search.kernels_measured, "kernel"), " measured, ended by ",
+                  search.stop_reason, "\n");
+  AppendGains(search.best_costs, out);
+  if (search.resumed.times > 0) absl::StrAppend(out, "  search: ", ResumedText(search), "\n");
+}
+
+// In full: a note may end with what to do about it.
+void AppendNotes(const std::vector<std::string>& notes, std::string* out) {
+  for (const std::string& note : notes) {
+    const std::string line = absl::StrReplaceAll(note, {{"\n", " "}});
+    absl::StrAppend(out, "  note: ", Printable(line), "\n");
+  }
+}
+
+}  // namespace
+
+std::string CheckText(const Verification& check) {
+  if (check.inputs == 0) return "nothing to compare, the original came back";
+  return absl::StrFormat(
+      "%s on %s, largest relative error %.2g (limit %.2g)", check.passed ? "equal" : "NOT EQUAL",
+      Counted(check.inputs, "random input"), check.max_relative_error, check.tolerance);
+}
+
+std::vector<std::string> BindingLines(const Verification& check) {
+  std::vector<std::string> lines;
+  for (const CheckedBinding& binding : check.bindings) {
+    std::string shapes;
+    for (const auto& [name, dims] : binding.shapes) {
+      absl::StrAppend(&shapes, shapes.empty() ? "" : ", ", name, "=", absl::StrJoin(dims, ","));
+    }
+    lines.push_back(
+        absl::StrCat("also at ", shapes, ": ", Counted(binding.nodes, "node"),
+                     binding.cut > 0 ? absl::StrCat(", ", binding.cut, " cut out") : ""));
+  }
+  if (!check.bindings_note.empty()) lines.push_back(check.bindings_note);
+  return lines;
+}
+
+absl::string_view EstimateMark(bool estimated) { return estimated ? "~" : ""; }
+
+std::string WithoutWhat(const Report& report) {
+  if (report.cut_nodes == 0) return "";
+  return absl::StrCat("without ", Counted(report.cut_nodes, "node"),
+                      report.cut_nodes == 1 ? " that is" : " that are", " not understood");
+}
+
+bool HasEstimates(const Report& report) {
+  return report.original.kernels.estimated > 0 || report.optimized.kernels.estimated > 0;
+}
+
+bool KnowsKernels(const Report& report) {
+  return report.original.kernels.measured > 0 || report.optimized.kernels.measured > 0;
+}
+
+std::string UnmeasuredText(const Report& report) {
+  if (!report.recorded.has_value()) {
+    return absl::StrCat("Nothing was measured: every cost comes from the analytic model ",
+                        report.device, ".");
+  }
+  const auto share = [](const KernelCounts& kernels) {
+    return absl::StrCat(kernels.measured, " of ", Counted(kernels.total(), "kernel"));
+  };
+  const std::string recorded =
+      absl::StrCat(Escaped(report.recorded->device), ", ", Escaped(report.recorded->time));
+  const std::string counts = absl::StrCat(share(report.original.kernels), " of the original and ",
+                                          share(report.optimized.kernels), " of the result");
+  if (!KnowsKernels(report)) {
+    return absl::StrCat("Nothing was measured now, and what was recorded on ", recorded,
+                        ", has the costs of ", counts, ": all are estimated.");
+  }
+  return absl::StrCat("Nothing was measured now: costs were recorded on ", recorded, ", those of ",
+                      counts, HasEstimates(report) ? "; the others are estimated." : ".");
+}
+
+std::string TriedText(const SearchFigures& search) {
+  if (search.simulations == 0) return "";
+  return absl::StrCat(Counted(search.simulations, "simulation"), ", ",
+                      Counted(search.states, "different state"));
+}
+
+std::string ResumedText(const SearchFigures& search) {
+  const SearchResumption& resumed = search.resumed;
+  if (resumed.times == 0) return "";
+  const std::string times =
+      resumed.times == 1 ? "once" : absl::StrCat(resumed.times, " times, the last time");
+  return absl::StrFormat("resumed %s with what %s had found in %.1f s", times,
+                         Counted(resumed.simulations, "simulation"), resumed.seconds);
+}
+
+std::string ToTable(const Report& report) {
+  std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
+                                 " on ", report.device, "\n\n");
+  if (!report.passed_through.empty()) {
+    AppendNotes(report.notes, &out);
+    return out;
+  }
+  AppendFigures(report, &out);
+  if (report.cut_nodes > 0) {
+    absl::StrAppend(&out, "  ", WithoutWhat(report), ": what they take is in no figure\n");
+  }
+  if (HasEstimates(report)) {
+    absl::StrAppend(&out, "  ~ estimated and not measured, at least in part\n");
+  }
+  if (!report.measured) absl::StrAppend(&out, "  ", UnmeasuredText(report), "\n");
+  if (report.recorded.has_value()) {
+    absl::StrAppend(&out, "  Recorded on: ", Escaped(kernels::DeviceName(report.fingerprint)),
+                    "\n");
+  }
+  AppendNodes(report, &out);
+  AppendRules(report, &out);
+  absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");
+  for (const std::string& line : BindingLines(report.verification)) {
+    absl::StrAppend(&out, "           ", Escaped(line), "\n");
+  }
+  AppendSearch(report.search, &out);
+  AppendNotes(report.notes, &out);
+  return out;
+}
+
+}  // namespace quotient::report

@@ -1,0 +1,318 @@
+#include "core/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include "core/report/html.h"
+
+namespace quotient::report {
+namespace {
+
+Report Example() {
+  Report report;
+  report.outcome = Outcome::kImproved;
+  report.model_name = "<script>alert(1)</script>\xff";
+  report.engine_version = "0.1.0";
+  report.measured = true;
+  report.device = "cpu";
+  report.fingerprint = "cpu; AMD & sons; flags avx";
+  report.threads = 2;
+  report.original = {12, 100.5, {10, 0}, {120, 119, 125, 40}};
+  report.optimized = {9, 80.25, {7, 1}, {90, 89, 99, 40}};
+  report.speedup_percent = 25;
+  report.predicted_speedup_percent = 20.1;
+  report.speedup_interval = {23.5, 26.25};
+  report.verification = {true, 1e-7, 1e-4, 2};
+  report.verification.bindings = {{{{"<x>", {2, 3, 35}}}, 11, 1}};
+  report.verification.bindings_note = "a second binding would take too long to check";
+  report.search = {"mcts", 1.5, 1.4, 1000, 400, 7, "saturated", 33};
+  report.search.simulations = 321;
+  report.search.states = 123;
+  report.search.best_costs = {{0, 0, 100.5}, {0.25, 17, 90}, {1.25, 300, 80.25}};
+  report.search.applied = {{"bn-conv", 5}, {"fold", 9}};
+  report.search.resumed = {2, 210, 0.75};
+  report.journal = {
+      {"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)", {"bn-conv", "fold"}}};
+  report.nodes = {{"bn1", "BatchNormalization", 30.0, std::nullopt, "measured", "", 0.02},
+                  {"conv1", "Conv", 70.5, 80.25, "measured", "estimated", 0.01}};
+  report.drawn_before = {{"conv1", "Conv", {}, false, 70.5},
+                         {"bn1", "BatchNormalization", {0}, true, 30}};
+  report.drawn_after = {{"conv1", "Conv", {}, true, 80.25, true}};
+  report.phase_seconds = {{"search", 1.5}};
+  report.notes = {"batch was taken as 1"};
+  return report;
+}
+
+TEST(ReportJsonTest, ReadsBackWhatItWrote) {
+  const std::string json = ToJson(Example());
+  const auto report = ReportFromJson(json);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(ToJson(*report), json);
+  EXPECT_EQ(report->nodes[0].after_us, std::nullopt);
+  EXPECT_EQ(report->drawn_before[1].inputs, (std::vector<int>{0}));
+}
+
+TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
+  const std::string json = ToJson(Example());
+  for (const char* key : {"\"outcome\": \"improved\"",
+                          "\"original\"",
+                          "\"optimized\"",
+                          "\"predicted_us\"",
+                          "\"measured_us\"",
+                          "\"median\"",
+                          "\"p10\"",
+                          "\"p90\"",
+                          "\"speedup_percent\": 25",
+                          "\"speedup_interval_percent\"",
+                          "\"low\": 23.5",
+                          "\"high\": 26.25",
+                          "\"predicted_speedup_percent\"",
+                          "\"max_relative_error\"",
+                          "\"inputs\"",
+                          "\"bindings\"",
+                          "\"nodes\": 11",
+                          "\"bindings_note\": \"a second",
+                          "\"strategy\"",
+                          "\"seconds\"",
+                          "\"grow_seconds\": 1.4",
+                          "\"enodes\"",
+                          "\"stop_reason\"",
+                          "\"simulations\": 321",
+                          "\"states\": 123",
+                          "\"best_costs\"",
+                          "\"enode_cost_us\": 90",
+                          "\"applied\"",
+                          "\"resumed\"",
+                          "\"times\": 2",
+                          "\"simulations\": 210",
+                          "\"bn-conv\": 5",
+                          "\"device\"",
+                          "\"fingerprint\"",
+                          "\"journal\"",
+                          "\"rule\"",
+                          "\"site\"",
+                          "\"before\"",
+                          "\"after\"",
+                          "\"steps\"",
+                          "\"before_us\"",
+                          "\"after_us\"",
+                          "\"spread\"",
+                          "\"before_source\": \"measured\"",
+                          "\"after_source\": \"estimated\"",
+                          "\"estimated\": true"}) {
+    EXPECT_NE(json.find(key), std::string::npos) << key;
+  }
+}
+
+TEST(ReportJsonTest, WhatWasNotMeasuredIsNull) {
+  Report report = Example();
+  report.original.measured = report.optimized.measured = {};
+  report.speedup_percent = 0;
+  const std::string json = ToJson(report);
+  EXPECT_NE(json.find("\"median\": null"), std::string::npos);
+  EXPECT_NE(json.find("\"speedup_percent\": null"), std::string::npos);
+  const auto back = ReportFromJson(json);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(ToJson(*back), json);
+}
+
+TEST(ReportJsonTest, RefusesWhatIsNoReport) {
+  for (const char* text : {"", "[]", "{\"nodes\": 3}", "{\"outcome\": 3}", "{",
+                           "{\"original\": {\"nodes\": \"x\"}}"}) {
+    EXPECT_FALSE(ReportFromJson(text).ok()) << text;
+  }
+}
+
+TEST(ReportHtmlTest, EscapesEveryName) {
+  const std::string html = ToHtml(Example());
+  EXPECT_NE(html.find("also at &lt;x&gt;=2,3,35: 11 nodes, 1 cut out; a second binding"),
+            std::string::npos);
+  EXPECT_EQ(html.find("<script>"), std::string::npos);
+  EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
+  EXPECT_NE(html.find("25.0 % faster"), std::string::npos);
+  EXPECT_NE(html.find("AMD &amp; sons"), std::string::npos);
+  EXPECT_EQ(html.find("http"), std::string::npos) << "nothing from elsewhere";
+}
+
+TEST(ReportHtmlTest, ShowsTheSearch) {
+  const std::string html = ToHtml(Example());
+  EXPECT_NE(html.find("321 simulations, 123 different states"), std::string::npos);
+  EXPECT_NE(html.find("<polyline"), std::string::npos);
+  EXPECT_NE(html.find("in the end a gain of 20.1 %"), std::string::npos);
+  EXPECT_NE(html.find("The search was resumed 2 times, the last time with what 210 simulations"),
+            std::string::npos);
+  EXPECT_NE(html.find("steps in the journal"), std::string::npos);
+  EXPECT_NE(html.find("<td>fold</td><td class=\"num\">9</td><td class=\"num\">1</td>"),
+            std::string::npos);
+  Report plain = Example();
+  plain.search = {"saturate", 1.5, 1.4, 1000, 400, 7, "saturated", 33};
+  EXPECT_EQ(ToHtml(plain).find("The search"), std::string::npos);
+}
+
+TEST(ReportTest, EstimatesAreMarked) {
+  const std::string table = ToTable(Example()), html = ToHtml(Example());
+  for (const char* const text :
+       {"  predicted          100.5 us       ~80.2 us     20.1 %\n", "      70.5 us     ~80.2 us\n",
+        "\n  ~ estimated and not measured"}) {
+    EXPECT_NE(table.find(text), std::string::npos) << text << table;
+  }
+  for (const char* const text : {"100.5 µs → ~80.2 µs", ">70.5 µs<", ">~80.2 µs<", ">~80.25<",
+                                 ">measured → estimated<", "~ estimated and not measured"}) {
+    EXPECT_NE(html.find(text), std::string::npos) << text;
+  }
+  Report measured = Example();
+  measured.optimized.kernels.estimated = 0;
+  measured.nodes[1].after_source = "measured";
+  measured.drawn_after[0].estimated = false;
+  EXPECT_EQ(ToTable(measured).find('~'), std::string::npos);
+  EXPECT_EQ(ToHtml(measured).find('~'), std::string::npos);
+}
+
+TEST(ReportHtmlTest, NoImprovementSaysSo) {
+  Report report = Example();
+  report.outcome = Outcome::kNoImprovement;
+  EXPECT_NE(ToHtml(report).find("No improvement"), std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("nothing was measured"), std::string::npos);
+  report.measured = false;
+  EXPECT_NE(ToHtml(report).find("nothing was measured"), std::string::npos);
+}
+
+TEST(ReportTest, WhatNobodyUnderstandsIsInNoGain) {
+  Report report = Example();
+  EXPECT_EQ(ToTable(report).find("not understood"), std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("faster in part"), std::string::npos);
+  report.cut_nodes = 2;
+  EXPECT_NE(ToTable(report).find("  without 2 nodes that are not understood: what they take is in "
+                                 "no figure\n"),
+            std::string::npos);
+  const std::string html = ToHtml(report);
+  EXPECT_NE(html.find("% faster in part<"), std::string::npos);
+  EXPECT_NE(html.find("without 2 nodes that are not understood"), std::string::npos);
+  const std::string json = ToJson(report);
+  const auto back = ReportFromJson(json);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->cut_nodes, 2);
+  EXPECT_EQ(ToJson(*back), json);
+}
+
+TEST(ReportTest, WhatWasRecordedIsNotCalledMeasured) {
+  Report report = Example();
+  report.measured = false;
+  report.recorded = {"cpu", "2026-03-14T09:26:53Z", "0.1.0"};
+  report.original.measured = report.optimized.measured = {};
+  const std::string table = ToTable(report), html = ToHtml(report), json = ToJson(report);
+  for (const std::string& text : {table, html}) {
+    EXPECT_NE(text.find("recorded on cpu, 2026-03-14T09:26:53Z, those of 10 of 10 kernels of the "
+                        "original and 7 of 8 kernels of the result"),
+              std::string::npos)
+        << text;
+  }
+  EXPECT_NE(table.find("Recorded on: AMD & sons\n"), std::string::npos);
+  EXPECT_NE(html.find("predicted from recorded times and estimates; nothing was measured now"),
+            std::string::npos);
+  EXPECT_NE(html.find("by engine 0.1.0"), std::string::npos);
+  Report known = report;
+  known.optimized.kernels.estimated = 0;
+  EXPECT_NE(ToHtml(known).find("predicted from recorded times; nothing was measured now"),
+            std::string::npos);
+  EXPECT_EQ(ToTable(known).find("estimated"), std::string::npos);
+  report.outcome = Outcome::kNoImprovement;
+  EXPECT_NE(ToHtml(report).find("Nothing is cheaper by the times"), std::string::npos);
+  const auto back = ReportFromJson(json);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(ToJson(*back), json);
+  EXPECT_EQ(back->recorded->time, "2026-03-14T09:26:53Z");
+  EXPECT_EQ(back->optimized.kernels.estimated, 1);
+}
+
+TEST(ReportTest, ASnapshotWithoutAnyOfTheKernelsIsNotCalledARecording) {
+  Report report = Example();
+  report.measured = false;
+  report.recorded = {"cpu", "2026-03-14T09:26:53Z", "0.1.0"};
+  report.original.measured = report.optimized.measured = {};
+  report.original.kernels = {0, 10};
+  report.optimized.kernels = {0, 8};
+  const std::string table = ToTable(report), html = ToHtml(report);
+  for (const std::string& text : {table, html}) {
+    EXPECT_NE(
+        text.find("has the costs of 0 of 10 kernels of the original and 0 of 8 kernels of the "
+                  "result: all are estimated."),
+        std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("costs were recorded"), std::string::npos) << text;
+  }
+  EXPECT_NE(html.find("predicted by estimates alone"), std::string::npos);
+  report.outcome = Outcome::kNoImprovement;
+  EXPECT_NE(ToHtml(report).find("Nothing is cheaper by estimates"), std::string::npos);
+}
+
+// Costs were measured, but running whole graphs failed.
+TEST(ReportTest, NoTimesOfRunsThatNeverWere) {
+  Report report = Example();
+  report.outcome = Outcome::kNoImprovement;
+  report.original.measured = report.optimized.measured = {};
+  EXPECT_NE(ToHtml(report).find("Nothing could be run"), std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("runs, median"), std::string::npos);
+  EXPECT_EQ(ToTable(report).find("\n  measured "), std::string::npos);
+  EXPECT_NE(ToTable(Example()).find("\n  measured "), std::string::npos);
+}
+
+TEST(ReportHtmlTest, WhatNeedsNoCheckWasNotChecked) {
+  Report report = Example();
+  report.outcome = Outcome::kNoImprovement;
+  report.verification = {true, 0, 1e-4, 0};
+  EXPECT_NE(ToHtml(report).find("not needed"), std::string::npos);
+}
+
+TEST(DrawGraphTest, FoldsWhatDidNotChange) {
+  std::vector<DrawnNode> chain;
+  for (int i = 0; i < 30; ++i) {
+    chain.push_back(
+        {"n", "Relu", i == 0 ? std::vector<int>{} : std::vector<int>{i - 1}, i == 15, 1});
+  }
+  const std::string svg = DrawGraph(chain);
+  EXPECT_NE(svg.find("14 unchanged nodes"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("13 unchanged nodes"), std::string::npos) << svg;
+}
+
+TEST(DrawGraphTest, SurvivesEmptyAndForwardEdges) {
+  EXPECT_NE(DrawGraph({}).find("<svg"), std::string::npos);
+  EXPECT_NE(DrawGraph({{"a", "Relu", {5, -1, 0}, true, 1}}).find("<rect"), std::string::npos);
+}
+
+TEST(ReportTableTest, ShowsTheSearch) {
+  Report report = Example();
+  EXPECT_NE(ToTable(report).find(
+                "  search: mcts, 1.5 s, 1000 e-nodes, 321 simulations, 123 different states, "
+                "33 kernels measured, ended by saturated\n"
+                "  search: gain by e-nodes 10.4 % @ 0.25 s, 20.1 % @ 1.25 s\n"),
+            std::string::npos)
+      << ToTable(report);
+  report.search = {"mcts", 1.5, 1.4, 1, 1, 1, "saturated", 1, 1, 1, {{0, 0, 7}}};
+  EXPECT_NE(ToTable(report).find("1 e-node, 1 simulation, 1 different state, 1 kernel measured, "),
+            std::string::npos);
+  EXPECT_EQ(ToTable(report).find("gain by e-nodes"), std::string::npos);
+}
+
+TEST(ReportTableTest, OfManyStepsAFewAreShownWithTheFirstAndTheLast) {
+  Report report = Example();
+  report.search.best_costs.clear();
+  for (int i = 0; i <= 100; ++i) report.search.best_costs.push_back({0.01 * i, i, 200.0 - i});
+  EXPECT_NE(ToTable(report).find("gain by e-nodes 0.5 % @ 0.01 s, 10.0 % @ 0.2 s, 20.0 % @ 0.4 s, "
+                                 "30.0 % @ 0.6 s, 40.0 % @ 0.8 s, 50.0 % @ 1 s\n"),
+            std::string::npos);
+}
+
+TEST(ReportTableTest, SaysWhatWasMeasured) {
+  const std::string table = ToTable(Example());
+  EXPECT_NE(table.find("improved on cpu"), std::string::npos);
+  EXPECT_NE(table.find("bn-conv x1"), std::string::npos);
+  EXPECT_NE(table.find("search: resumed 2 times, the last time with what 210 simulations"),
+            std::string::npos);
+  Report model = Example();
+  model.measured = false;
+  model.device = "model:h200";
+  EXPECT_NE(ToTable(model).find("Nothing was measured"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quotient::report
