@@ -11,9 +11,9 @@
 namespace quotient::kernels::cuda {
 
 // The symbols that the shared library exports as extern "C". The build id is compared before
-// anything else is called, because Plugin is a C++ interface.
+// anything else is called, because Plugin is a C++ interface. The caller owns the Plugin.
 inline constexpr char kBuildIdSymbol[] = "quotient_cuda_build_id";      // const char* ()
-inline constexpr char kNewPluginSymbol[] = "quotient_cuda_new_plugin";  // Plugin* (), owned
+inline constexpr char kNewPluginSymbol[] = "quotient_cuda_new_plugin";  // Plugin* ()
 
 // The beginnings of messages of LoadPlugin and OpenGpu, which continue with what is missing.
 // Messages about a missing driver or GPU have neither.
