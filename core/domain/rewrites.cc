@@ -216,7 +216,7 @@ class Journal {
   const TensorEGraph& tensors_;
   const EGraph& graph_;
   const std::span<const ENodeId> choice_;
-  const absl::flat_hash_set<model::ValueId> outputs_;  // Of the original.
+  const absl::flat_hash_set<model::ValueId> outputs_;  // Outputs of the original.
   egraph::Explainer explainer_;
   std::vector<std::optional<egraph::TermId>> chosen_terms_;  // By ClassId.
   std::vector<ClassId> order_;

@@ -127,12 +127,12 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   // Number of unions refused because the types differ. Each one shows that a rule is wrong.
   int64_t refused_unions() const { return refused_unions_; }
 
-  // OpTable.
+  // --- OpTable
   KindId Kind(OpId op) const override { return word(op).kind; }
   KindId KindOfName(absl::string_view name) override;
   std::string Name(OpId op) const override;
 
-  // Analysis.
+  // --- Analysis
   absl::Status Make(const EGraph& graph, OpId op, std::span<const ClassId> children,
                     ClassId fresh) override;
   absl::Status Merge(const EGraph& graph, ClassId kept, ClassId absorbed) override;

@@ -312,7 +312,7 @@ class Exporter {
 
   model::Graph result_;
   std::vector<ClassId> order_;
-  std::vector<model::NodeId> sites_;  // by ClassId
+  std::vector<model::NodeId> sites_;  // By ClassId.
   absl::flat_hash_set<std::string> taken_;
   absl::flat_hash_map<std::string, int64_t> next_number_;  // By base name: the next suffix to try.
   absl::flat_hash_set<model::ValueId> is_fixed_;

@@ -33,10 +33,10 @@ class ClassLists {
   std::span<const ClassId> ChildrenOfMembers(const EGraph& graph, ClassId id, KindId kind,
                                              uint32_t position);
 
-  // To be called when the graph may have changed.
+  // Call when the graph may have changed.
   void NextSearch() { ++search_; }
 
-  // To be called together with the e-graph's.
+  // Call each together with the e-graph's method.
   void Mark() { marks_.push_back(touched_.size()); }
   void Rollback();
   void Forget();

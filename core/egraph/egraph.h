@@ -220,7 +220,7 @@ class EGraph {
   const ChangeLog& changes() const { return changes_; }
   // Sorts the changes since the last acknowledgement, for an incremental Matcher.
   void SortChanges() { changes_.Sort(); }
-  // `keep` says that somebody will still ask for changes from before this call.
+  // `keep` says that changes from before this call will still be asked for.
   void AcknowledgeChanges(bool keep = false) { changes_.Acknowledge(keep); }
 
   // For loops that run millions of times; `id` must be canonical. ForEachMember calls visit(e-node)

@@ -33,7 +33,7 @@ namespace quotient::egraph {
 // A rule's left side `before` became its right side `after`, or the other way round.
 struct RewriteStep {
   Origin origin;  // Rule index + 1, kInputOrigin or kAnalysis.
-  bool forward;   // From left to right.
+  bool forward;   // Whether the left side became the right side.
   TermId before;
   TermId after;
 };

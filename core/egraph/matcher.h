@@ -69,7 +69,7 @@ class Matcher {
   template <typename MayGoOn>
   absl::Status ApplyAll(EGraph& graph, const MayGoOn& may_go_on);
 
-  // To be called together with the e-graph's: Rollback restores the queues.
+  // Call each together with the e-graph's method. Rollback restores the queues.
   void Mark();
   void Rollback();
   void Forget();
@@ -89,7 +89,7 @@ class Matcher {
     size_t enough = 0;             // Size of the queue at which the rule stops.
     ChangeLog::Position found_at;  // Where the last match was found.
     size_t before_it = 0;          // Size of the queue before those matches.
-    bool searched = false;         // In the search that is running.
+    bool searched = false;         // Whether the present search includes it.
   };
   struct LeafUse {
     uint32_t leaf;  // Index in leaves_.
@@ -128,7 +128,7 @@ class Matcher {
     std::vector<Emission> emissions;
     // Set by Enable for the present leaves and searched rules:
     bool enabled = false;     // Something here or below can be reported.
-    std::vector<Walk> walks;  // Of the enabled children.
+    std::vector<Walk> walks;  // One or more enabled children each.
   };
   struct Leaf {
     OpId op;
@@ -193,7 +193,7 @@ class Matcher {
   std::vector<bool> enabled_for_;   // By rule; empty if unknown.
   std::vector<uint32_t> on_paths_;  // The trie nodes of those rules.
   std::function<bool()> may_go_on_;
-  bool stopped_ = false;  // By may_go_on_.
+  bool stopped_ = false;  // Whether may_go_on_ has returned false.
   uint32_t steps_ = 0;    // Counts calls of MustStop.
   std::vector<uint32_t> registers_;
   std::vector<uint32_t> ops_;

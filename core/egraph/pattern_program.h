@@ -28,10 +28,10 @@ struct Argument {
 
 struct RightTerm {
   enum class Sort {
-    kVariable,  // a class variable
-    kElement,   // of a list variable: the one of the current repetition
-    kApply,     // an e-node
-    kBuilder,   // what a TermBuilder makes
+    kVariable,  // A class variable.
+    kElement,   // The element of a list variable in the current repetition.
+    kApply,     // An e-node.
+    kBuilder,   // A class made by a TermBuilder.
   };
   Sort sort = Sort::kVariable;
   uint32_t variable = kNoIndex;
@@ -46,7 +46,7 @@ struct RightTerm {
   std::vector<RightTerm> children;
 
   TermBuilder term_builder;
-  std::vector<Argument> arguments;  // Of either builder.
+  std::vector<Argument> arguments;  // The arguments of either builder.
 };
 
 // One step of the machine. kScan, kScanClasses, kDown and kUp iterate over candidates, the others

@@ -25,7 +25,7 @@ struct Term {
   enum class Brackets { kNone, kVariable, kText, kCall };
   Brackets brackets = Brackets::kNone;
   std::string attributes;       // The variable, the text, or the function called.
-  std::vector<Term> arguments;  // Of the function called.
+  std::vector<Term> arguments;  // The arguments of the function called.
   std::vector<Term> children;
 };
 
@@ -51,7 +51,7 @@ struct RuleText {
 
 // A rule in a file of rules.
 struct RuleLine {
-  size_t number = 0;     // Of the line on which it begins, from 1.
+  size_t number = 0;     // The line on which it begins, from 1.
   std::string text;      // With continuation lines joined.
   std::string equation;  // The comment directly above, or empty.
 };

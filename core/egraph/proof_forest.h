@@ -33,7 +33,7 @@ class ProofForest {
     TermId from;
     TermId to;
     Origin origin;  // kCongruence: the children are pairwise equal.
-    bool forward;   // From left to right.
+    bool forward;   // Whether it leads from the edge's left to its right term.
     uint32_t edge;  // The same for both directions.
   };
   // The terms must be equal.
@@ -56,13 +56,13 @@ class ProofForest {
 
   const TermTable& terms_;
   // --- By TermId
-  std::vector<TermId> parent_;             // Of the union-find.
-  std::vector<uint32_t> size_;             // For its roots.
-  std::vector<std::vector<TermId>> uses_;  // For its roots: terms that have a child in the class.
-  std::vector<TermId> proof_parent_;       // In the tree of reasons; invalid for a root.
+  std::vector<TermId> parent_;             // Parent in the union-find.
+  std::vector<uint32_t> size_;             // Size of the class, for its root.
+  std::vector<std::vector<TermId>> uses_;  // Terms with a child in the class, for its root.
+  std::vector<TermId> proof_parent_;       // Parent in the tree of reasons; invalid for a root.
   std::vector<uint32_t> proof_edge_;       // The edge to proof_parent_.
   std::vector<Edge> edges_;
-  absl::flat_hash_map<std::vector<uint32_t>, TermId> congruence_;  // By operator word and classes.
+  absl::flat_hash_map<std::vector<uint32_t>, TermId> congruence_;  // By word and child classes.
   std::vector<Edge> waiting_;
 };
 

@@ -94,8 +94,8 @@ struct ListedUse {
 
 // The chains of a class. Their last links are kept, too, so that two chains join in constant time.
 //
-// The sets of kinds show for most walks beforehand that there is nothing to find. Several kinds
-// share a bit, and a bit may stay set after its e-nodes are gone.
+// For most walks the sets of kinds show that there is nothing to find. Several kinds share a bit,
+// and a bit may stay set after its e-nodes are gone.
 struct ClassRow {
   ENodeId first_member;
   ENodeId last_member;

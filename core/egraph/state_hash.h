@@ -32,10 +32,10 @@ class StateHash {
   // The graph must be clean.
   uint64_t ValueOf(const EGraph& graph);
 
-  // To be called for an e-node that is new, no longer live, or whose class or children changed.
+  // Call for an e-node that is new, no longer live, or whose class or children changed.
   void Touch(ENodeId id) { touched_.push_back(id); }
 
-  // To be called before two classes are united. It lets the kept class take the smaller height at
+  // Call before two classes are united. It lets the kept class take the smaller height at
   // once, so that heights never rise: on a cycle of classes they would rise without end.
   void Unite(const EGraph& graph, ClassId kept, ClassId absorbed);
 
@@ -138,8 +138,8 @@ class StateHash {
   FlatArray<Total> total_;
   std::vector<uint64_t> word_hashes_;  // By OpId; 0: not known yet.
   // --- Used only within Update
-  IdSet outdated_rows_;  // Of ENodeId.
-  IdSet queued_;         // Of ENodeId.
+  IdSet outdated_rows_;  // ENodeIds whose contribution must be computed again.
+  IdSet queued_;         // ENodeIds in levels_ or unknown_.
   // The queued e-nodes by the heights of their classes at that time; low ones come first.
   std::vector<Queue> levels_;
   Queue unknown_;

@@ -21,7 +21,7 @@ class ConstantPool {
  public:
   explicit ConstantPool(Gpu* gpu) : gpu_(*gpu) {}
 
-  // Read-only memory with that content, which lives as long as somebody holds it. Fails with
+  // Read-only memory with that content, which lives as long as it is referenced. Fails with
   // RESOURCE_EXHAUSTED.
   absl::StatusOr<std::shared_ptr<const Buffer>> Get(std::span<const std::byte> bytes);
 

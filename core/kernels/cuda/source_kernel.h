@@ -23,7 +23,7 @@ struct SourceKernel {
   friend bool operator==(const SourceKernel&, const SourceKernel&) = default;
 };
 
-// A way in which a library can run something, and what is known about it beforehand.
+// A way in which a library can run something, and what is known about it in advance.
 struct LibraryPlan {
   std::string name;  // See Gpu::Plans.
   int64_t workspace_bytes = 0;
