@@ -20,7 +20,7 @@ std::optional<BlobId> BlobId::FromText(absl::string_view text) {
     return std::nullopt;
   }
   const BlobId id{*digest, size_bytes};
-  // One text for each: no signs, zeros or spaces in front.
+  // Each id has only one text: no signs, leading zeros or spaces.
   if (size_bytes < 0 || id.Text() != text) return std::nullopt;
   return id;
 }

@@ -10,7 +10,7 @@
 
 namespace quotient {
 
-// Names bytes by their content.
+// Identifies bytes by their content.
 struct BlobId {
   Digest digest;
   int64_t size_bytes = 0;
@@ -18,7 +18,7 @@ struct BlobId {
   static BlobId Of(absl::string_view bytes);
   // "<sha256>/<size>"
   std::string Text() const;
-  // Reads what Text writes; nothing for any other text.
+  // Parses what Text writes. Returns nullopt for any other text.
   static std::optional<BlobId> FromText(absl::string_view text);
 
   friend auto operator<=>(const BlobId&, const BlobId&) = default;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Arithmetic on sizes that come from untrusted bytes: nothing instead of a wrapped result.
+// Arithmetic on sizes from untrusted bytes. Returns nullopt instead of a wrapped result.
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +20,8 @@ inline std::optional<int64_t> CheckedMul(int64_t a, int64_t b) {
   return product;
 }
 
-// The product of all factors, 1 for none. Nothing if a factor is negative or the product overflows;
-// a zero factor makes the product 0 whatever the others are.
+// The product of all factors, 1 for none. Returns nullopt if a factor is negative or the product
+// overflows; if no factor is negative, a zero factor makes the product 0.
 inline std::optional<int64_t> CheckedProduct(std::span<const int64_t> factors) {
   bool zero = false;
   for (int64_t factor : factors) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where work that takes long leaves what it can go on from, should it be interrupted. Runs against
-// the data flow, as Progress does.
+// Where long-running work saves checkpoints, so that it can continue after an interruption.
+// Implemented by the caller of that work, like ProgressSink.
 
 #include <string>
 
@@ -9,16 +9,16 @@
 
 namespace quotient {
 
-// One thread at a time.
+// For one thread at a time.
 class CheckpointSlot {
  public:
   virtual ~CheckpointSlot() = default;
-  // What was left last, perhaps damaged; empty if there is nothing.
+  // The last checkpoint, which may be damaged; empty if there is none.
   virtual std::string Load() = 0;
-  // Whether it is time for the next one. Asked often, so it must be quick.
+  // Whether it is time for another checkpoint. Called often, so it must be fast.
   virtual bool Due() = 0;
-  // Replaces what was left. Blocks until the bytes are durable; if they cannot be made so, what was
-  // left before stays.
+  // Replaces the checkpoint. Blocks until the bytes are durable. If that fails, the previous
+  // checkpoint stays.
   virtual void Save(absl::string_view bytes) = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Time comes from a Clock that is handed in, so that tests decide what time it is.
+// Time comes from a Clock that is passed in, so that tests control it.
 
 #include <chrono>
 #include <cstdint>
@@ -11,16 +11,16 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // Monotonic nanoseconds since an arbitrary start; for durations and deadlines. Thread-safe.
+  // Monotonic nanoseconds since an arbitrary start, for durations and deadlines. Thread-safe.
   virtual int64_t NowNs() const = 0;
-  // Milliseconds since the Unix epoch; for people and records. Thread-safe.
+  // Milliseconds since the Unix epoch, for people and records. Thread-safe.
   virtual int64_t UnixMs() const = 0;
 
   double SecondsSince(int64_t start_ns) const {
     return static_cast<double>(NowNs() - start_ns) * 1e-9;
   }
 
-  // The machine's clock; never destroyed.
+  // The machine's clock. Never destroyed.
   static const Clock& System();
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers of things in texts for people.
+// Counts in texts for people.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// SHA-256, the only hash that names content: blobs, models, results, cache keys.
+// SHA-256, the only hash that identifies content: blobs, models, results, cache keys.
 
 #include <array>
 #include <cstddef>
@@ -19,13 +19,13 @@ class Digest {
  public:
   static constexpr size_t kSize = 32;
 
-  Digest() = default;  // all zero
+  Digest() = default;  // All zero.
   explicit Digest(const std::array<uint8_t, kSize>& bytes) : bytes_(bytes) {}
 
   static Digest Of(absl::string_view bytes);
   static Digest Of(std::span<const std::byte> bytes);
 
-  // Reads 64 lower-case hexadecimal digits; nothing for any other text.
+  // Parses 64 lower-case hexadecimal digits. Returns nullopt for any other text.
   static std::optional<Digest> FromHex(absl::string_view hex);
   std::string Hex() const;
 
@@ -42,7 +42,7 @@ class Digest {
   std::array<uint8_t, kSize> bytes_{};
 };
 
-// Digest of a stream. Not thread-safe.
+// Computes the digest of a stream. Not thread-safe.
 class Digester {
  public:
   Digester();
@@ -52,7 +52,7 @@ class Digester {
 
   void Update(absl::string_view bytes);
   void Update(std::span<const std::byte> bytes);
-  // The digest of all bytes so far; nothing may be added afterwards.
+  // The digest of all bytes so far. Nothing may be added afterwards.
   Digest Finish();
 
  private:

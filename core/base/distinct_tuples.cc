@@ -8,7 +8,7 @@
 namespace quotient {
 namespace {
 
-// How many different tuples there are, as far as an int64_t counts.
+// The number of different tuples, limited to the largest int64_t.
 int64_t CountTuples(std::span<const int64_t> sizes) {
   int64_t count = 1;
   for (const int64_t size : sizes) {
@@ -19,8 +19,8 @@ int64_t CountTuples(std::span<const int64_t> sizes) {
   return count;
 }
 
-// Which of `all` tuples: R. Floyd's sample without replacement (Bentley: "Programming Pearls: a
-// sample of brilliance", CACM 30, 1987), or one with replacement if there are too few.
+// Draws numbers below `all`: without replacement by R. Floyd's algorithm (Bentley: "Programming
+// Pearls: a sample of brilliance", CACM 30, 1987), or with replacement if `all` is too small.
 std::vector<int64_t> Sample(int64_t all, int64_t count, Rng& rng) {
   std::vector<int64_t> sample;
   sample.reserve(static_cast<size_t>(count));
@@ -42,7 +42,7 @@ std::vector<int64_t> DistinctTuples(std::span<const int64_t> sizes, int64_t coun
   size_t end = 0;
   for (int64_t tuple : Sample(CountTuples(sizes), count, rng)) {
     end += sizes.size();
-    for (size_t k = 1; k <= sizes.size(); ++k) {  // the last number turns fastest
+    for (size_t k = 1; k <= sizes.size(); ++k) {  // The last number varies fastest.
       const int64_t size = std::max<int64_t>(sizes[sizes.size() - k], 1);
       numbers[end - k] = tuple % size;
       tuple /= size;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Random tuples, each there once.
+// Distinct random tuples.
 
 #include <cstdint>
 #include <span>
@@ -10,8 +10,9 @@
 
 namespace quotient {
 
-// `count` tuples, one behind the other, whose k-th number is in [0, sizes[k]), or 0 where sizes[k]
-// is less than 1. No two are the same if there are as many different ones; else any may be.
+// Draws `count` tuples and returns them one after the other. The k-th number of a tuple is in [0,
+// sizes[k]), or 0 if sizes[k] is less than 1. The tuples are distinct if there are enough different
+// ones; otherwise they may repeat.
 std::vector<int64_t> DistinctTuples(std::span<const int64_t> sizes, int64_t count, Rng& rng);
 
 }  // namespace quotient

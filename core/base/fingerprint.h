@@ -1,8 +1,9 @@
 #pragma once
 
-// Fingerprint: 128 bits for a sequence of words, to remember that something was seen without
-// keeping it. 10^7 different sequences agree by accident with probability 10^-25; not for
-// sequences that somebody chose to that end. Not stable between versions: never stored.
+// Fingerprint reduces a sequence of words to 128 bits, to remember sequences without storing them.
+// Among 10^7 different sequences two agree by accident with probability 10^-25. It does not
+// withstand sequences chosen by an attacker. Not stable between versions, so it must never be
+// stored.
 //
 //   Fingerprint fingerprint;
 //   fingerprint.Add(rule);

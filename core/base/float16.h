@@ -1,6 +1,6 @@
 #pragma once
 
-// Conversions between float, double and the 16-bit formats, round half to even; NaN stays NaN.
+// Conversions between float, double and the 16-bit formats. They round half to even; NaN stays NaN.
 
 #include <bit>
 #include <cmath>
@@ -26,7 +26,8 @@ inline float Float16ToFloat(uint16_t value) {
   if (exponent != 0) {
     return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   }
-  const float magnitude = static_cast<float>(mantissa) * 0x1.0p-24f;  // zero and subnormals: exact
+  const float magnitude =
+      static_cast<float>(mantissa) * 0x1.0p-24f;  // Exact for zero and subnormals.
   return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
 }
 
@@ -36,8 +37,8 @@ inline uint16_t FloatToFloat16(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u)
     return static_cast<uint16_t>(sign | 0x7e00u | ((bits >> 13) & 0x3ffu));
-  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds past 65504
-  if (magnitude < 0x38800000u) {  // below 2^-14: let the addition round to multiples of 2^-24
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // Rounds past 65504.
+  if (magnitude < 0x38800000u) {  // Below 2^-14 the addition rounds to multiples of 2^-24.
     const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(rounded) - 0x3f000000u));
   }
@@ -45,9 +46,10 @@ inline uint16_t FloatToFloat16(float value) {
   return static_cast<uint16_t>(sign | ((magnitude + 0xfffu + odd - 0x38000000u) >> 13));
 }
 
-// The float that equals `value`, else the one of its two neighbours whose last bit is set: so what
-// is not exactly half-way between two shorter numbers does not look so, and rounding the result to
-// a format of at most 22 bits is rounding `value` itself. (The nearest float may be half-way.)
+// Rounds to odd: returns the float equal to `value`, or else the neighbour whose last bit is set.
+// Rounding the result again, to a format of at most 22 bits, is the same as rounding `value` once.
+// The nearest float would not do, because it may lie exactly half-way between two numbers of that
+// format.
 inline float DoubleToFloatByOdd(double value) {
   const float nearest = static_cast<float>(value);
   const uint32_t bits = std::bit_cast<uint32_t>(nearest);

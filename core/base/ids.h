@@ -1,7 +1,7 @@
 #pragma once
 
-// Ids are indices into vectors. Each kind is a type of its own, so that a class cannot be passed
-// where a node is meant; all are four bytes and order and hash like the number.
+// Ids are indices into vectors. Each kind of id is a type of its own, so that a class cannot be
+// passed where a node is meant. All take four bytes, and order and hash like their number.
 //
 //   using NodeId = StrongId<struct NodeIdTag>;
 
@@ -15,7 +15,7 @@ namespace quotient {
 template <typename Tag>
 class StrongId {
  public:
-  constexpr StrongId() = default;  // the invalid id
+  constexpr StrongId() = default;  // The invalid id.
   constexpr explicit StrongId(uint32_t value) : value_(value) {}
 
   constexpr uint32_t value() const { return value_; }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Logging for every part of Quotient: spdlog on standard error, never standard output (that is for
-// results). Strings that came from users are escaped by Escaped() before they are logged.
+// Logging for all of Quotient, by spdlog to standard error. Standard output is for results only.
+// Strings that come from users must be escaped by Escaped() before they are logged.
 //
 //   Log().info("job {} finished in {:.1f} s", id, seconds);
 
@@ -13,12 +13,12 @@
 
 namespace quotient {
 
-// The process's logger; thread-safe, lives for ever. Quiet by default below warnings, so that a
-// library user hears nothing; servers raise the level.
+// The process's logger. Thread-safe and never destroyed. By default it drops messages below
+// warnings, so that a library stays quiet; servers set a lower level.
 spdlog::logger& Log();
 
-// `text` with control characters, backslashes and bytes beyond ASCII escaped, at most 256 bytes of
-// it.
+// The first 256 bytes of `text`, with control characters, backslashes and non-ASCII bytes escaped;
+// "..." follows if there are more.
 std::string Escaped(absl::string_view text);
 
 }  // namespace quotient

@@ -29,7 +29,7 @@ void ParallelFor(int64_t count, int64_t grain, int threads,
       }
     } catch (...) {
       std::call_once(once, [&thrown] { thrown = std::current_exception(); });
-      next = chunks;  // nobody goes on
+      next = chunks;  // Stops the other threads.
     }
   };
   {

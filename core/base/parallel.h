@@ -1,6 +1,6 @@
 #pragma once
 
-// ParallelFor: the one way of using several cores for plain loops.
+// ParallelFor: the only way to run plain loops on several cores.
 
 #include <cstdint>
 #include <functional>
@@ -8,10 +8,10 @@
 namespace quotient {
 
 // Calls body(begin, end) on disjoint ranges that together cover [0, count), on up to `threads`
-// threads (the caller's among them), and returns when all have ended. Ranges hold at least `grain`
-// items but for the last. How the work is cut depends on count, grain and threads only through
-// the ranges, so a body whose items are independent gives the same result for any thread count.
-// What a body throws (as bad_alloc) ends the loop early and is thrown again here.
+// threads including the caller's, and returns when all calls have ended. Ranges hold at least
+// `grain` items, except the last. A body whose items are independent gives the same result for any
+// number of threads. An exception of the body (such as bad_alloc) ends the loop early and is
+// rethrown here.
 void ParallelFor(int64_t count, int64_t grain, int threads,
                  const std::function<void(int64_t begin, int64_t end)>& body);
 

@@ -6,8 +6,8 @@
 
 namespace quotient {
 
-// `text` without control characters other than ends of lines and tabs. What we print quotes models,
-// servers and names of files; a terminal must not obey them.
+// `text` without control characters other than line ends and tabs. Quoted models, servers and file
+// names must not control the user's terminal.
 std::string Printable(absl::string_view text);
 
 }  // namespace quotient

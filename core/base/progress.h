@@ -1,6 +1,6 @@
 #pragma once
 
-// What a running optimization tells whoever watches. Runs against the data flow, so it is small.
+// What a running optimization reports to its observer.
 
 #include <cstdint>
 #include <string>
@@ -8,22 +8,23 @@
 namespace quotient {
 
 struct Progress {
-  // "read", "baseline", "search", "package", "verify", and "measure" where something can be run
+  // "read", "baseline", "search", "package", "verify"; also "measure" if something can be run.
   std::string phase;
-  double elapsed_seconds = 0;   // since the start of the run
-  double fraction = 0;          // of this phase, 0 to 1; an estimate
-  double original_cost_us = 0;  // predicted; 0 until known
-  // Of the search: the cost of the best graph so far as a share of the original's, both summed over
-  // e-nodes, which is what a search goes by and no prediction; 0 until known, and in other phases.
+  double elapsed_seconds = 0;   // Since the start of the run.
+  double fraction = 0;          // Estimated progress of this phase, 0 to 1.
+  double original_cost_us = 0;  // Predicted; 0 until known.
+  // During the search: the cost of the best graph so far divided by the original's, both summed
+  // over e-nodes. The search minimizes it, but it does not predict the time. 0 until known and in
+  // other phases.
   double best_share = 0;
-  int64_t enodes = 0;  // size of the e-graph
-  std::string detail;  // one short line for people
+  int64_t enodes = 0;  // Size of the e-graph.
+  std::string detail;  // A short line for people.
 };
 
 class ProgressSink {
  public:
   virtual ~ProgressSink() = default;
-  // Called from the optimizing thread, at most a few times a second; must not block.
+  // Called by the optimizing thread, at most a few times a second. Must not block.
   virtual void Report(const Progress& progress) = 0;
 };
 

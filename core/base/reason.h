@@ -1,8 +1,8 @@
 #pragma once
 
-// Failures that a user can see carry, beside the status code, a stable reason name such as
-// MODEL_MALFORMED. The name travels as a payload of absl::Status through every layer, becomes
-// ErrorInfo.reason on the wire and is what scripts should match on; messages are for people.
+// Failures that users can see have a stable reason name such as MODEL_MALFORMED besides the status
+// code. The name travels as a payload of absl::Status through every layer and becomes
+// ErrorInfo.reason on the wire. Scripts should match on it; messages are for people.
 //
 //   return MakeError(Reason::kModelMalformed, absl::StrCat("node '", name, "': no such input"));
 
@@ -17,21 +17,21 @@ enum class Reason {
   kModelMalformed,    // INVALID_ARGUMENT: not a valid ONNX model; the message names node or field
   kModelCyclic,       // INVALID_ARGUMENT: the graph (or a function's call graph) has a cycle
   kModelShape,        // INVALID_ARGUMENT: shapes or types of a node contradict each other
-  kShapeMissing,      // INVALID_ARGUMENT: an input's shape is needed and not known: bind it
+  kShapeMissing,      // INVALID_ARGUMENT: the unknown shape of an input must be bound
   kExternalDataPath,  // INVALID_ARGUMENT: external data would leave the model's folder
-  kExternalDataMissing,  // FAILED_PRECONDITION: external data that was not sent along
+  kExternalDataMissing,  // FAILED_PRECONDITION: external data was not sent with the model
   kLimitBytes,           // INVALID_ARGUMENT: the model or a tensor is larger than the limit
   kLimitNodes,           // INVALID_ARGUMENT: too many nodes, initializers, attributes, functions
   kLimitDims,            // INVALID_ARGUMENT: rank, dimension or product of dimensions too large
   kLimitDepth,           // INVALID_ARGUMENT: subgraphs nested too deeply
-  kModelUnsupported,     // UNIMPLEMENTED: no harm in the model, yet nothing we can work on
-  kOpsetUnknown,         // UNIMPLEMENTED: opset or IR version outside of what is understood
-  kOptionInvalid,        // INVALID_ARGUMENT: an option's value; the message names the option
-  kBadDigest,            // INVALID_ARGUMENT: uploaded bytes do not have the digest announced
+  kModelUnsupported,     // UNIMPLEMENTED: a valid model, but nothing in it is supported
+  kOpsetUnknown,         // UNIMPLEMENTED: opset or IR version is not supported
+  kOptionInvalid,        // INVALID_ARGUMENT: value of an option; the message names the option
+  kBadDigest,            // INVALID_ARGUMENT: uploaded bytes do not have the announced digest
   kBadPageToken,         // INVALID_ARGUMENT
-  kRequestIdReused,      // ALREADY_EXISTS: same request id, other payload
-  kBlobMissing,          // FAILED_PRECONDITION: upload the blob first
-  kBlobCorrupt,          // DATA_LOSS: a stored blob fails its digest
+  kRequestIdReused,      // ALREADY_EXISTS: same request id with another payload
+  kBlobMissing,          // FAILED_PRECONDITION: the blob must be uploaded first
+  kBlobCorrupt,          // DATA_LOSS: a stored blob does not have its digest
   kJobNotFound,          // NOT_FOUND
   kJobNotFinished,       // FAILED_PRECONDITION
   kUploadOffset,         // OUT_OF_RANGE: resume at the committed offset
@@ -39,29 +39,29 @@ enum class Reason {
   kDraining,             // UNAVAILABLE: the server is shutting down
   kStorageDown,          // UNAVAILABLE
   kDeviceNotPresent,     // FAILED_PRECONDITION
-  kDeviceLost,           // UNAVAILABLE: a GPU that failed; only a new process can use it again
+  kDeviceLost,           // UNAVAILABLE: a GPU failed; only a new process can use it again
   kCancelled,            // CANCELLED
-  kRunBudget,            // DEADLINE_EXCEEDED: stopped before a valid result existed
-  kPoisoned,             // INTERNAL: the job took its worker down on every attempt
-  kInternal,             // INTERNAL: a broken invariant of ours
+  kRunBudget,            // DEADLINE_EXCEEDED: stopped before there was a valid result
+  kPoisoned,             // INTERNAL: the job crashed its worker on every attempt
+  kInternal,             // INTERNAL: a broken invariant of Quotient
 };
 
-// The stable name, e.g. "MODEL_MALFORMED".
+// The stable name, such as "MODEL_MALFORMED".
 absl::string_view ReasonName(Reason reason);
 
-// The reason with that name; nothing if there is none.
+// The reason with this name, or nullopt.
 std::optional<Reason> ReasonFromName(absl::string_view name);
 
-// The status code that goes with a reason.
+// The status code of a reason.
 absl::StatusCode ReasonCode(Reason reason);
 
-// A status with the reason's code, this message and the reason as payload.
+// A status with the reason's code, this message, and the reason as payload.
 absl::Status MakeError(Reason reason, absl::string_view message);
 
-// The reason a status carries; nothing for OK and for statuses made without one.
+// The reason that a status carries; nullopt for OK and for statuses without one.
 std::optional<Reason> GetReason(const absl::Status& status);
 
-// `status` with "context: " before its message; code and reason are kept. OK stays OK.
+// `status` with "context: " before its message. Keeps the code and the reason. OK stays OK.
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
 }  // namespace quotient

@@ -1,8 +1,8 @@
 #pragma once
 
-// Random numbers that are the same on every machine and with every standard library.
-// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA'14).
-// Streams are split by (seed, stream), never shared between threads.
+// Random numbers that are the same on every machine and with every standard library: SplitMix64
+// (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA'14). A stream is
+// identified by (seed, stream) and never shared between threads.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ class Rng {
   explicit Rng(uint64_t seed, uint64_t stream = 0)
       : state_(Mix(seed) ^ Mix(stream * 0x9e3779b97f4a7c15u + 0x1234567u)) {}
 
-  // One that goes on where another stands.
+  // A generator that continues from a saved state().
   static Rng FromState(uint64_t state) {
     Rng rng(0);
     rng.state_ = state;
@@ -26,11 +26,11 @@ class Rng {
   // Uniform in [0, 1).
   double NextDouble() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
-  // Uniform in [low, high), low < high.
+  // Uniform in [low, high); low < high.
   double Uniform(double low, double high) { return low + (high - low) * NextDouble(); }
 
-  // Uniform in [0, bound), bound > 0. The bias of the multiplication method is below 2^-32 for the
-  // bounds we use.
+  // Uniform in [0, bound); bound > 0. The bias of the multiplication method is below 2^-32 for
+  // bounds below 2^32.
   uint64_t Below(uint64_t bound) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
   }

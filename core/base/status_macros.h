@@ -1,7 +1,8 @@
 #pragma once
 
-// RETURN_IF_ERROR(expr) and ASSIGN_OR_RETURN(lhs, expr): leave the function with the failure of an
-// absl::Status or absl::StatusOr. (Abseil's own are not in the release we build with.)
+// QUOTIENT_RETURN_IF_ERROR(expr) and QUOTIENT_ASSIGN_OR_RETURN(lhs, expr) return from the function
+// with the error of an absl::Status or absl::StatusOr. The Abseil release that we build with has
+// none.
 
 #include <utility>
 

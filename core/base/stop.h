@@ -1,7 +1,7 @@
 #pragma once
 
-// One answer to "should this loop end?" for every long-running stage: somebody asked for it, or
-// the time is up. Why it ended is a value, not an error.
+// Tells every long-running stage when to end: on request, or when time is up. Why it ended is a
+// value, not an error.
 
 #include <atomic>
 #include <cstdint>
@@ -13,13 +13,13 @@
 namespace quotient {
 
 enum class StopReason {
-  kNone,        // keep going
-  kSaturated,   // no rule has anything left to do
-  kExhausted,   // a search has tried all that there was room for; there may be more
-  kCancelled,   // the token was set
-  kDeadline,    // time is up
-  kNodeLimit,   // the e-graph reached its node limit
-  kIterations,  // the iteration limit was reached
+  kNone,        // Do not stop.
+  kSaturated,   // No rule has anything left to do.
+  kExhausted,   // A search has tried all it had room for; there may be more.
+  kCancelled,   // The token was set.
+  kDeadline,    // Time is up.
+  kNodeLimit,   // The e-graph reached its node limit.
+  kIterations,  // The iteration limit was reached.
 };
 
 inline absl::string_view StopReasonName(StopReason reason) {
@@ -42,7 +42,7 @@ inline absl::string_view StopReasonName(StopReason reason) {
   return "none";
 }
 
-// Set once by whoever wants work to end; read by the workers. Thread-safe.
+// Set once to request that work end; read by the workers. Thread-safe.
 class CancelToken {
  public:
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
@@ -52,17 +52,17 @@ class CancelToken {
   std::atomic<bool> cancelled_{false};
 };
 
-// Token and deadline together. Cheap to copy; borrows the token (may be null) and the clock.
+// A token and a deadline. Cheap to copy. Borrows the token, which may be null, and the clock.
 class StopCondition {
  public:
   // Never stops.
   StopCondition() = default;
   StopCondition(const CancelToken* token, const Clock& clock, int64_t deadline_ns)
       : token_(token), clock_(&clock), deadline_ns_(deadline_ns) {}
-  // Stops only by the token.
+  // Stops only when the token is set.
   explicit StopCondition(const CancelToken* token) : token_(token) {}
 
-  // The same token with a deadline `seconds` from now, or this one's if that is earlier.
+  // The same token, with a deadline `seconds` from now unless this one's is earlier.
   StopCondition WithBudget(const Clock& clock, double seconds) const {
     int64_t deadline = deadline_ns_;
     if (seconds < 1e9) {
@@ -72,24 +72,24 @@ class StopCondition {
     return StopCondition(token_, clock, deadline);
   }
 
-  // The same token and one of `parts` equal parts of the time that is left.
+  // The same token, with the first of `parts` equal parts of the remaining time.
   StopCondition Share(int64_t parts) const {
     if (deadline_ns_ == kNever) return *this;
     const int64_t now = clock_->NowNs();
     return StopCondition(token_, *clock_, now + (deadline_ns_ - now) / parts);
   }
 
-  // The same with a deadline that is so much earlier, if there is one.
+  // The same with the deadline, if there is one, moved `seconds` earlier.
   StopCondition EarlierBy(double seconds) const {
     StopCondition earlier = *this;
     if (deadline_ns_ != kNever) earlier.deadline_ns_ -= static_cast<int64_t>(seconds * 1e9);
     return earlier;
   }
 
-  // The same token and no deadline.
+  // The same token without a deadline.
   StopCondition WithoutDeadline() const { return StopCondition(token_); }
 
-  // kNone, kCancelled or kDeadline.
+  // Returns kNone, kCancelled or kDeadline.
   StopReason Check() const {
     if (token_ != nullptr && token_->cancelled()) return StopReason::kCancelled;
     if (deadline_ns_ != kNever && clock_->NowNs() >= deadline_ns_) return StopReason::kDeadline;

@@ -15,13 +15,14 @@ bool HasFacts(const FactInput& input) { return input.facts != nullptr && input.t
 
 // --- Rows ---
 
-// Which operators keep the rows of input 0, or copy them whole: Expand repeats rows, or makes rows
-// of one element longer by repeating it.
+// Whether the operator keeps the rows of input 0 or copies them whole. Expand repeats rows, or
+// lengthens rows of one element by repeating that element.
 bool KeepsRows(absl::string_view op) {
   return op == "Identity" || op == "Dropout" || op == "Expand";
 }
 
-// A sum is not below what one summand has everywhere and the other somewhere in the row.
+// In every row, one summand reaches its row floor somewhere, and the other is at least its lower
+// bound there.
 double RowFloorOfSum(const Facts& a, const Facts& b) {
   const double floor = std::max(a.values.low + b.row_floor, a.row_floor + b.values.low);
   return std::isnan(floor) ? -kInfinity : floor;
@@ -39,8 +40,7 @@ double RowFloor(absl::string_view op, std::span<const FactInput> inputs) {
 
 // --- Ties ---
 
-// The number of elements along the axes of a reduction that keeps them as 1; nothing if that is not
-// known.
+// The number of elements along the axes of a reduction with keepdims; nullopt if not known.
 std::optional<double> ReducedElements(const model::AttributeMap& attributes,
                                       const model::TensorType& input) {
   const model::Ints* axes = attributes.FindInts("axes");
@@ -58,8 +58,8 @@ std::optional<double> ReducedElements(const model::AttributeMap& attributes,
   return elements;
 }
 
-// Rounding is monotone: a sum of numbers that are not negative is not below any of them, in any
-// order of adding. What divides by the count may lose a last bit.
+// Rounding is monotone, so a sum of non-negative numbers is not below any of them, in any order.
+// Dividing by the count may lose the last bit, for which kRounding allows.
 std::optional<Tie> TieOf(absl::string_view op, const model::AttributeMap& attributes,
                          std::span<const FactInput> inputs) {
   constexpr double kRounding = 0.99;
@@ -93,8 +93,8 @@ std::optional<Tie> TieOf(absl::string_view op, const model::AttributeMap& attrib
   return std::nullopt;
 }
 
-// x v or x / v where v is tied to x. Squares of x that underflow leave no tie, but such an x is
-// small beside any bound on v.
+// A bound on |x v| or |x / v| where v is tied to x. If the square of x underflows the tie does not
+// hold, but then x is so small that the bounds on v suffice.
 std::optional<double> LargestOfTied(const FactInput& x, const FactInput& v, Tie::Kind kind) {
   if (!HasFacts(x) || !HasFacts(v) || !x.facts->finite() || !v.facts->never_nan()) {
     return std::nullopt;

@@ -61,7 +61,7 @@ class Importer {
     for (const model::ValueId output : graph_.outputs) used_[output.value()] = true;
   }
 
-  // The class of a value that a node reads; constants enter when they are first read.
+  // The class of a value that a node reads. Constants are added when they are first read.
   absl::StatusOr<ClassId> Operand(model::ValueId value) {
     if (!value.valid()) return result_.egraph->Add(result_.domain->Absent(), {});
     ClassId& cls = ClassOf(value);
@@ -86,7 +86,7 @@ class Importer {
   absl::Status ImportNode(model::NodeId id) {
     const model::Node& node = graph_.node(id);
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<ClassId> operands, Operands(node));
-    // What cannot be computed cannot be checked, nor its cost be known: it stays as it is.
+    // A node that cannot be computed cannot be checked or timed either, so it stays as it is.
     if (model::IsComputable(measured_, measured_.node(id)) && ops::FindOp(node.op) != nullptr) {
       if (node.op == "Split") {
         if (const auto sizes = SplitSizes(node)) return ImportSplit(id, operands[0], *sizes);
@@ -104,7 +104,7 @@ class Importer {
     return !node.outputs.empty() && node.outputs[0].valid();
   }
 
-  // Fails if inference refuses the node, which is then kept as an opaque one.
+  // Fails if inference refuses the node, which is then imported as an opaque one.
   absl::Status ImportOperator(model::NodeId id, std::vector<ClassId> operands) {
     const model::Node& node = graph_.node(id);
     while (!operands.empty() && Absent(operands.back())) operands.pop_back();
@@ -127,7 +127,7 @@ class Importer {
     if (weight_only(operands[0]) && !weight_only(operands[1])) std::swap(operands[0], operands[1]);
   }
 
-  // Sizes of the parts along a static axis; nothing if the input's size there is not known.
+  // The sizes of the parts along the split axis; nullopt if the axis has no static size.
   struct SplitParts {
     int64_t axis;
     std::vector<int64_t> sizes;
@@ -187,7 +187,7 @@ class Importer {
     return absl::OkStatus();
   }
 
-  // `cls` is what that output of an original node is.
+  // Records that `cls` is the given output of an original node.
   void Record(ClassId cls, OriginalRef ref) {
     const model::ValueId value = graph_.node(ref.node).outputs[ref.output];
     ClassOf(value) = cls;
@@ -195,7 +195,8 @@ class Importer {
     refs_.emplace_back(cls, ref);
   }
 
-  // No union has been made: every class has one e-node. Of equal nodes the first gives the name.
+  // There has been no union, so every class has one e-node. If several nodes are equal, the first
+  // names the e-node.
   void RecordENodes() {
     result_.original_of_enode.resize(result_.egraph->enode_bound());
     for (const auto& [cls, ref] : refs_) {
@@ -207,7 +208,7 @@ class Importer {
   const model::Graph& graph_;
   const model::Graph& measured_;
   const std::vector<bool> live_;
-  std::vector<bool> used_;  // by ValueId: read by a live node or an output
+  std::vector<bool> used_;  // By ValueId: read by a live node, or a graph output.
   std::vector<std::pair<ClassId, OriginalRef>> refs_;
   TensorEGraph result_;
 };
@@ -253,7 +254,7 @@ ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode) {
   const OpWord::Sort sort = description.word->sort;
   description.free = sort != OpWord::Sort::kOperator && sort != OpWord::Sort::kOpaque;
   if (sort == OpWord::Sort::kOperator) {
-    // The e-node itself must fold, not just another one of its class.
+    // The e-node itself must fold, not only another one of its class.
     description.free = IsFoldable(description);
   }
   return description;

@@ -13,11 +13,11 @@ using model::DType;
 
 constexpr double kInfinity = Interval::kInfinity;
 
-// A bound that came out as inf - inf says nothing.
+// A bound that became inf - inf is unknown.
 double LowOr(double bound) { return std::isnan(bound) ? -kInfinity : bound; }
 double HighOr(double bound) { return std::isnan(bound) ? kInfinity : bound; }
 
-// 0 * inf as a bound: that it is NaN is said by `may_be_nan`.
+// As a bound, 0 * inf is 0; `may_be_nan` records the NaN.
 double Times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 Interval Enclosing(std::initializer_list<double> corners, bool may_be_nan) {
@@ -26,7 +26,7 @@ Interval Enclosing(std::initializer_list<double> corners, bool may_be_nan) {
 
 bool ReachesInfinity(const Interval& a) { return !a.bounded(); }
 
-// To the nearest number of the type, or to infinity.
+// Rounds to the nearest number of the type, or to infinity.
 double RoundedTo(DType dtype, double x) {
   switch (dtype) {
     case DType::kFloat16:
@@ -40,8 +40,8 @@ double RoundedTo(DType dtype, double x) {
   }
 }
 
-// Rounding is monotone, so what lies below a bound rounds to no more than the bound does. The
-// bounds themselves were computed in float64, hence the slack of their own.
+// Rounding is monotone, so results within a bound round to no more than the rounded bound. The
+// bounds themselves were computed in float64, which adds a slack of their own.
 Interval InFloat(DType dtype, const Interval& real, double slack) {
   const double widening = slack + 0x1p-51;
   const double tiny = SmallestNormalOf(dtype);
@@ -49,7 +49,7 @@ Interval InFloat(DType dtype, const Interval& real, double slack) {
     const double moved = RoundedTo(dtype, bound * (1 + widening));
     return bound != 0 && std::abs(moved) < tiny ? std::copysign(tiny, bound) : moved;
   };
-  // Devices take subnormal numbers for zero.
+  // Devices may flush subnormal numbers to zero.
   const auto towards_zero = [&](double bound) {
     const double moved = RoundedTo(dtype, bound * std::max(0.0, 1 - widening));
     return std::abs(moved) < tiny ? 0 : moved;
@@ -113,7 +113,7 @@ Interval InType(DType dtype, const Interval& real, double slack) {
   if (model::IsFloat(dtype)) return InFloat(dtype, real, slack);
   const Interval all = AnythingOf(dtype);
   const bool stays = !real.may_be_nan && real.low >= all.low && real.high <= all.high;
-  // Bounds are exact up to 2^52.
+  // Bounds are doubles, exact for integers up to 2^52.
   return stays && real.magnitude() <= 0x1p52 ? real : all;
 }
 
@@ -152,7 +152,7 @@ Interval Quotient(const Interval& a, const Interval& b) {
   const bool undefined =
       (a.contains(0) && b.contains(0)) || (ReachesInfinity(a) && ReachesInfinity(b));
   const bool may_be_nan = a.may_be_nan || b.may_be_nan || undefined;
-  // Zero has two signs, so 1 / 0 is either infinity.
+  // Zero has two signs, so 1 / 0 can be either infinity.
   if (b.contains(0)) return {-kInfinity, kInfinity, may_be_nan};
   const auto over = [](double x, double y) { return std::isinf(y) ? 0 : x / y; };
   return Enclosing(
@@ -170,8 +170,8 @@ Interval SumOf(DType dtype, const Interval& a, double terms) {
   if (!a.finite() || total >= LargestOf(dtype)) return AnythingOf(dtype);
   if (!model::IsFloat(dtype))
     return {Times(terms, std::min(a.low, 0.0)), Times(terms, std::max(a.high, 0.0)), false};
-  // Each of the roundings is off by at most half a unit of a partial sum. Devices may round factors
-  // to ten bits first (TF32).
+  // Each rounding is off by at most half a unit of a partial sum. Devices may first round factors
+  // to ten bits (TF32).
   const double error = total * std::min(1.0, 0x1p-8 + terms * EpsilonOf(dtype));
   return {a.low >= 0 ? 0 : Times(terms, std::min(a.low, 0.0)) - error,
           a.high <= 0 ? 0 : Times(terms, std::max(a.high, 0.0)) + error, false};

@@ -1,11 +1,11 @@
 #pragma once
 
-// Interval: between which numbers the elements of a tensor lie, whatever the model is given.
+// Interval: bounds on the elements of a tensor that hold for every input of the model.
 //
-// An element is NaN only if `may_be_nan`, and else lies in [low, high]; it is infinite only where a
-// bound is. Bounds are those of what a machine computes in the element type, not of the reals:
-// `InType` rounds them outwards and opens a bound that overflow can reach. So "finite" is said only
-// where each step on the way stayed below the largest number of its type.
+// An element lies in [low, high], or is NaN if `may_be_nan`; it can be infinite only where a bound
+// is. The bounds hold for machine arithmetic in the element type, not just for the reals: `InType`
+// rounds them outwards, and a bound that overflow can exceed becomes infinite. So an interval is
+// finite only if no step of the computation can overflow.
 
 #include <limits>
 
@@ -25,42 +25,42 @@ struct Interval {
   bool nonnegative() const { return low >= 0; }
   bool positive() const { return low > 0; }
   bool contains(double x) const { return low <= x && x <= high; }
-  // The largest absolute value of an element.
+  // The largest absolute value in the interval.
   double magnitude() const;
 
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-// The largest number of a floating-point type; the distance from 1 to the next number; the smallest
-// number that is not subnormal (devices take smaller ones for zero).
+// The largest number of a floating-point type; the distance from 1 to the next number; and the
+// smallest normal number (devices may flush smaller ones to zero).
 double LargestOf(model::DType dtype);
 double EpsilonOf(model::DType dtype);
 double SmallestNormalOf(model::DType dtype);
 
-// All values of the type: [0, 1] for bool, NaN and infinities among them for floats.
+// All values of the type: [0, 1] for bool; includes NaN and infinities for floats.
 Interval AnythingOf(model::DType dtype);
 
-// What results in [low, high] over the reals can be as elements of `dtype`, if each is computed
-// with a relative error of up to `slack` on top of being rounded to the type. Integers that leave
-// their type wrap, so they are anything.
+// The possible elements of `dtype` for results in [low, high] over the reals, if each result is
+// computed with a relative error of up to `slack` before it is rounded to the type. Integers that
+// may leave their type wrap, so they become all values of the type.
 Interval InType(model::DType dtype, const Interval& real, double slack = 0);
 
-// Everything in either.
+// The smallest interval that contains both.
 Interval Hull(const Interval& a, const Interval& b);
-// What is in both: two truths about one value. `a` if they contradict each other.
+// What two known intervals of one value imply together. Returns `a` if they contradict each other.
 Interval Intersection(const Interval& a, const Interval& b);
 
-// Over the reals, infinities and NaN included: inf - inf and 0 * inf are NaN.
+// Arithmetic over the reals with infinities and NaN: inf - inf and 0 * inf are NaN.
 Interval Negative(const Interval& a);
 Interval Absolute(const Interval& a);
 Interval Sum(const Interval& a, const Interval& b);
 Interval Product(const Interval& a, const Interval& b);
 Interval Quotient(const Interval& a, const Interval& b);
-// Both bounds limited to [low, high]; NaN stays NaN.
+// Limits both bounds to [low, high]. NaN stays NaN.
 Interval Clamped(const Interval& a, double low, double high);
 
-// Sums of up to `terms` elements of `a`, in any order and grouping, in the arithmetic of `dtype`. 0
-// is among them.
+// Sums of zero up to `terms` elements of `a`, in any order and grouping, in the arithmetic of
+// `dtype`.
 Interval SumOf(model::DType dtype, const Interval& a, double terms);
 
 }  // namespace quotient::domain

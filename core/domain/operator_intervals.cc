@@ -13,9 +13,9 @@ using model::DType;
 
 constexpr double kInfinity = Interval::kInfinity;
 
-// Relative errors of what is not rounded correctly: functions, and results of long sums.
+// Relative error allowed for results that are not correctly rounded: functions and long sums.
 constexpr double kFunctionSlack = 0x1p-10;
-// More elements than any tensor has.
+// Greater than the number of elements of any tensor.
 constexpr double kUnknownCount = 0x1p48;
 
 struct Call {
@@ -24,7 +24,7 @@ struct Call {
   const model::TensorType& output;
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].facts != nullptr; }
-  // Of an input left out: anything.
+  // An input left out can be anything.
   Interval in(size_t i) const { return has(i) ? inputs[i].facts->values : Interval(); }
   DType dtype() const { return output.dtype; }
   bool same_operands() const { return inputs.size() == 2 && inputs[0].cls == inputs[1].cls; }
@@ -33,21 +33,21 @@ using Transfer = Interval (*)(const Call&);
 
 // --- One operand ---
 
-// A function that does not decrease, at both bounds.
+// A nondecreasing function, evaluated at both bounds.
 template <typename F>
 Interval Rising(const Call& call, const F& f, double slack = kFunctionSlack) {
   const Interval x = call.in(0);
   return InType(call.dtype(), {f(x.low), f(x.high), x.may_be_nan}, slack);
 }
 
-// A function whose values lie within numbers that its type has.
+// A function whose values lie within two bounds that every float type represents exactly.
 template <int low, int high>
 Interval Within(const Call& call) {
   return {low, high, call.in(0).may_be_nan};
 }
 
-// x times a factor in [0, 1] that is 0 at -infinity: as HardSwish, GELU and SiLU. `least` is not
-// above the smallest value.
+// x times a factor in [0, 1] that tends to 0 at -infinity, as in HardSwish, GELU and SiLU. `least`
+// is a lower bound of the function.
 Interval Gated(const Call& call, double least) {
   const Interval x = call.in(0);
   return InType(call.dtype(),
@@ -122,13 +122,13 @@ Interval ReciprocalOf(const Call& call) {
   return InType(call.dtype(), Quotient({1, 1, false}, call.in(0)));
 }
 
-// Sine and cosine of an infinity are NaN.
+// The sine and cosine of an infinity are NaN.
 Interval WaveOf(const Call& call) {
   return {-1, 1, call.in(0).may_be_nan || !call.in(0).bounded()};
 }
 
 Interval ClipOf(const Call& call) {
-  // Bounds that stayed inputs are those of 64-bit integers.
+  // Bounds that are still inputs are 64-bit integers, which attributes cannot hold.
   if (call.inputs.size() > 1) return AnythingOf(call.dtype());
   const double low = call.attributes.GetFloat("min", -kInfinity);
   const double high = call.attributes.GetFloat("max", kInfinity);
@@ -153,14 +153,14 @@ Interval SubOf(const Call& call) {
 
 Interval MulOf(const Call& call) {
   Interval product = Product(call.in(0), call.in(1));
-  if (call.same_operands()) {  // a square
+  if (call.same_operands()) {  // A square.
     product.low = 0;
     product.may_be_nan = call.in(0).may_be_nan;
   }
   return InType(call.dtype(), product);
 }
 
-// Integers truncate, and division by zero is an error.
+// Integer division truncates; division by zero is an error.
 Interval DivOf(const Call& call) {
   if (model::IsFloat(call.dtype())) return InType(call.dtype(), Quotient(call.in(0), call.in(1)));
   const double size = call.in(0).magnitude();
@@ -168,7 +168,7 @@ Interval DivOf(const Call& call) {
   return InType(call.dtype(), {stays ? 0 : -size, size, false});
 }
 
-// An exponent that is one number for all elements.
+// Only for an exponent that is the same number for all elements.
 Interval PowOf(const Call& call) {
   const Interval exponent = call.in(1);
   if (!model::IsFloat(call.dtype()) || !exponent.finite() || exponent.low != exponent.high) {
@@ -178,7 +178,7 @@ Interval PowOf(const Call& call) {
   const double e = exponent.low;
   const bool whole = std::floor(e) == e;
   if (e < 0 ? !x.positive() : !x.nonnegative() && !whole) {
-    // The sign of an even power is certain all the same.
+    // An even power is never negative, whatever else is unknown.
     Interval all;
     if (whole && std::fmod(e, 2) == 0) all.low = 0;
     return all;
@@ -210,7 +210,7 @@ Interval SumOfAll(const Call& call) {
   return result;
 }
 
-// The sum is computed first.
+// The sum is computed first and may overflow.
 Interval MeanOfAll(const Call& call) {
   const double count = std::max<double>(1, static_cast<double>(call.inputs.size()));
   return InType(call.dtype(), Quotient(SumOfAll(call), {count, count, false}), kFunctionSlack);
@@ -218,7 +218,7 @@ Interval MeanOfAll(const Call& call) {
 
 // --- Choosing among elements ---
 
-// Of the inputs [first, last).
+// The hull of the inputs [first, last).
 Interval HullOf(const Call& call, size_t first, size_t last) {
   Interval hull = call.in(first);
   for (size_t i = first + 1; i < last; ++i) hull = Hull(hull, call.in(i));
@@ -243,7 +243,8 @@ Interval ScatterOf(const Call& call) {
 Interval ResizeOf(const Call& call) {
   const double outside = call.attributes.GetFloat("extrapolation_value", 0);
   const Interval x = call.in(0);
-  // Weights of neighbours add up to 1 up to rounding; an infinite one times 0 is NaN.
+  // The weights of neighbours add up to 1, except for rounding. An infinite neighbour times 0 is
+  // NaN.
   const Interval mixed{x.low, x.high, x.may_be_nan || !x.bounded()};
   return InType(call.dtype(), Hull(mixed, {outside, outside, std::isnan(outside)}), kFunctionSlack);
 }
@@ -255,12 +256,12 @@ Interval FilledOf(const Call& call) {
   return tensor == nullptr ? AnythingOf(call.dtype()) : FactsOfConstant(*tensor).values;
 }
 
-// Numbers of elements are not negative.
+// A number of elements is not negative.
 Interval CountOf(const Call& call) { return {0, AnythingOf(call.dtype()).high, false}; }
 
 // --- Sums along axes ---
 
-// How many elements the axes have; `empty`: perhaps none.
+// An upper bound on the number of elements along some axes, and whether there may be none.
 struct Count {
   double most = 1;
   bool empty = false;
@@ -305,7 +306,7 @@ Interval MeanOver(const Call& call, const Count& count) {
   const Interval x = call.in(0);
   const Interval sum = SumOf(call.dtype(), x, count.most);
   if (count.empty || !sum.finite()) {
-    // The mean of no elements is NaN; that of numbers that are not negative overflows at worst.
+    // The mean of no elements is NaN. A sum of non-negative numbers at worst overflows to infinity.
     const Interval rising{0, kInfinity, count.empty || x.may_be_nan};
     return x.nonnegative() ? rising : Interval();
   }
@@ -328,12 +329,12 @@ Interval AveragePoolOf(const Call& call) {
   for (const int64_t size : call.attributes.GetInts("kernel_shape", {})) {
     count.most = std::min(count.most * static_cast<double>(size), kUnknownCount);
   }
-  // A window in the padding alone has no elements.
+  // With ceil_mode a window may lie in the padding alone and have no elements.
   if (call.attributes.GetInt("ceil_mode", 0) != 0) return AnythingOf(call.dtype());
   return Hull(MeanOver(call, count), {0, 0, false});
 }
 
-// Nothing is the largest of no elements.
+// The extreme of no elements is not an element.
 Interval ReduceExtremeOf(const Call& call) {
   return ReducedCount(call).empty ? AnythingOf(call.dtype()) : call.in(0);
 }
@@ -353,8 +354,8 @@ Interval CumSumOf(const Call& call) {
 
 // --- Contractions ---
 
-// Sums of products of elements of a and of b. Algorithms other than the plain one (Winograd's)
-// reach further on the way.
+// Sums of `terms` products of elements of the first two inputs. Algorithms such as Winograd's have
+// larger intermediate results, for which kOnTheWay allows.
 Interval Contracted(const Call& call, double terms) {
   constexpr double kOnTheWay = 1024;
   const Interval product = InType(call.dtype(), Product(call.in(0), call.in(1)));
@@ -388,7 +389,7 @@ Interval GemmOf(const Call& call) {
   return InType(call.dtype(), Sum(result, bias));
 }
 
-// Each output adds at most all inputs of its group in the window.
+// An output sums at most over all input channels of its group and the window.
 Interval ConvOf(const Call& call, int first_window_axis) {
   const model::TensorType& weight = *call.inputs[1].type;
   double terms = kUnknownCount;
@@ -420,14 +421,14 @@ Interval SoftmaxOf(const Call& call) {
 Interval LogSoftmaxOf(const Call& call) {
   const Interval x = call.in(0);
   if (!x.finite()) return {-kInfinity, 0, true};
-  // The logarithm of the number of elements is below this.
+  // An upper bound of the logarithm of the number of elements.
   constexpr double kLogCount = 64;
   return InType(call.dtype(), {x.low - x.high - kLogCount, 0, false}, kFunctionSlack);
 }
 
-// (x - mean) / sqrt(variance + e), scaled and shifted: of n numbers none is further from their mean
-// than sqrt(n) standard deviations. The variance is computed in float32 at least, perhaps as the
-// mean of squares less the square of the mean.
+// (x - mean) / sqrt(variance + e), scaled and shifted. None of n numbers is further than sqrt(n)
+// standard deviations from their mean. The variance is computed at least in float32, perhaps as the
+// mean of squares minus the square of the mean.
 Interval Normalized(const Call& call, double n) {
   const Interval x = call.in(0);
   const DType moments = call.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
@@ -454,7 +455,7 @@ Interval BatchNormOf(const Call& call) {
   if (!variance.positive() || !variance.finite()) return AnythingOf(call.dtype());
   const Interval root{std::sqrt(variance.low), std::sqrt(variance.high), false};
   const Interval factor = InType(call.dtype(), Quotient(call.in(1), root), kFunctionSlack);
-  // Either x s + (t - m s) or (x - m) s + t.
+  // Covers both orders of computing: x s + (t - m s) and (x - m) s + t.
   const Interval scaled = InType(call.dtype(), Product(call.in(0), factor), kFunctionSlack);
   const Interval mean = InType(call.dtype(), Product(call.in(3), factor), kFunctionSlack);
   const Interval shift = InType(call.dtype(), Sum(call.in(2), Negative(mean)), kFunctionSlack);
@@ -555,7 +556,7 @@ Interval IntervalOfOperator(absl::string_view op, const model::AttributeMap& att
                             std::span<const FactInput> inputs, const model::TensorType& output) {
   const auto row = Transfers().find(op);
   if (row == Transfers().end()) return AnythingOf(output.dtype);
-  // An element type that is not known yet may turn out to be any.
+  // The element type is not known yet and may turn out to be any.
   if (!model::IsComputable(output.dtype)) return {};
   return row->second(Call{attributes, inputs, output});
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What each operator makes of the intervals of its inputs.
+// How each operator maps the intervals of its inputs to that of its output.
 
 #include <span>
 
@@ -10,7 +10,7 @@
 
 namespace quotient::domain {
 
-// The interval of output 0. An operator that is not known gives anything of the output's type.
+// The interval of output 0. For an unknown operator it is any value of the output's type.
 Interval IntervalOfOperator(absl::string_view op, const model::AttributeMap& attributes,
                             std::span<const FactInput> inputs, const model::TensorType& output);
 

@@ -15,7 +15,7 @@
 namespace quotient::domain {
 namespace {
 
-// Terms in the journal are cut off below this depth.
+// Deeper terms are cut off in the journal.
 constexpr int kMaxDepth = 4;
 
 class Journal {
@@ -27,14 +27,14 @@ class Journal {
         outputs_(tensors.original.outputs.begin(), tensors.original.outputs.end()),
         explainer_(graph_, {}) {
     const auto order = ChosenClasses(tensors, choice);
-    if (!order.ok()) return;  // ToGraph says what is wrong
+    if (!order.ok()) return;  // ToGraph reports the error.
     order_ = *order;
     sites_ = SitesOf(tensors, choice, order_);
     NameClasses();
   }
 
   std::vector<Rewrite> Run() {
-    // Consumers first: an e-node that a consumer of the same rule made is told there.
+    // Visits consumers first: an e-node that the same rule made for a consumer is reported there.
     absl::flat_hash_set<ClassId> told;
     std::vector<Rewrite> rewrites;
     for (size_t i = order_.size(); i-- > 0;) {
@@ -76,8 +76,8 @@ class Journal {
     }
   }
 
-  // The class holds several values of the original and one of them is computed as it was: the nodes
-  // of the others are gone.
+  // Reports the nodes that vanished because their values equal another value of the original in the
+  // same class, which is still computed as before.
   void TellVanished(ClassId cls, std::vector<Rewrite>& rewrites) const {
     const model::ValueId kept = KeptValue(cls);
     if (!kept.valid()) return;
@@ -86,13 +86,14 @@ class Journal {
       const ClassId was = tensors_.class_of_value[values[i].value()];
       const ClassId stays = tensors_.class_of_value[kept.value()];
       const model::NodeId site = tensors_.original.value(values[i]).producer;
-      // Equal nodes are one from the beginning, and an output that equals another value is named by
-      // an Identity all the same.
+      // Equal nodes have been one e-node from the beginning. An output that equals another value
+      // still gets its name from an Identity.
       if (was == stays || !site.valid() || IsNamingOutput(values[i])) continue;
       const egraph::TermId from = explainer_.TermOf(was), to = explainer_.TermOf(stays);
       if (!explainer_.Equal(from, to)) continue;
       const auto step = explainer_.FirstWholeStep(from, to);
-      // What made its operands equal, or another value to which it is then equal, is told there.
+      // If its operands became equal, or it became equal to another original value first, that is
+      // reported there.
       if (!step.has_value() || !IsRule(step->origin)) continue;
       if (step->before != from && IsOriginal(cls, step->before)) continue;
       rewrites.push_back({.origin = step->origin,
@@ -104,14 +105,14 @@ class Journal {
     }
   }
 
-  // Whether it is the term of one of the original's values in the class.
+  // Whether `term` is the term of one of the original's values in the class.
   bool IsOriginal(ClassId cls, egraph::TermId term) const {
     return std::ranges::any_of(values_[cls.value()], [&](model::ValueId value) {
       return explainer_.TermOf(tensors_.class_of_value[value.value()]) == term;
     });
   }
 
-  // The original's value that the chosen e-node, one of the original, computes.
+  // The original's value that the chosen e-node computes, if it is an e-node of the original.
   model::ValueId KeptValue(ClassId cls) const {
     const OriginalRef ref = tensors_.Original(choice_[cls.value()]);
     if (ref.node.valid()) return tensors_.original.node(ref.node).outputs[ref.output];
@@ -140,12 +141,12 @@ class Journal {
     return rewrite;
   }
 
-  // Of a class that holds values of the original: the class that the first was read into.
+  // The class that the first of the class's original values was read into. There must be one.
   ClassId ClassOfFirstValue(ClassId cls) const {
     return tensors_.class_of_value[values_[cls.value()].front().value()];
   }
 
-  // What was chosen for a class, over the original's values.
+  // The term chosen for a class, over values of the original.
   egraph::TermId ChosenTerm(ClassId cls) {
     std::optional<egraph::TermId>& known = chosen_terms_[cls.value()];
     if (known.has_value()) return *known;
@@ -186,7 +187,7 @@ class Journal {
     return absl::StrCat(node.op, ToString(node.attributes), "(", inputs, ")");
   }
 
-  // The term chosen for a class, as far as `origin` or folding made it.
+  // The text of the term chosen for a class. Expands only what `origin` or folding made.
   std::string Term(ClassId cls, egraph::Origin origin, int depth) const {
     const ENodeId enode = choice_[cls.value()];
     const OpWord& word = tensors_.domain->word(graph_.node(enode).op);
@@ -215,13 +216,13 @@ class Journal {
   const TensorEGraph& tensors_;
   const EGraph& graph_;
   const std::span<const ENodeId> choice_;
-  const absl::flat_hash_set<model::ValueId> outputs_;  // of the original
+  const absl::flat_hash_set<model::ValueId> outputs_;  // Outputs of the original.
   egraph::Explainer explainer_;
-  std::vector<std::optional<egraph::TermId>> chosen_terms_;  // by ClassId
+  std::vector<std::optional<egraph::TermId>> chosen_terms_;  // By ClassId.
   std::vector<ClassId> order_;
-  std::vector<model::NodeId> sites_;                 // by ClassId
-  std::vector<std::vector<model::ValueId>> values_;  // by ClassId: the original's values in it
-  std::vector<std::string> names_;                   // by ClassId: the first of them, or empty
+  std::vector<model::NodeId> sites_;                 // By ClassId.
+  std::vector<std::vector<model::ValueId>> values_;  // By ClassId: the original's values in it.
+  std::vector<std::string> names_;                   // By ClassId: the name of the first, or empty.
 };
 
 }  // namespace

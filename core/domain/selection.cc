@@ -13,7 +13,7 @@ absl::StatusOr<std::vector<ClassId>> ChosenClasses(const TensorEGraph& tensors,
   enum class State : uint8_t { kNew, kOpen, kDone };
   std::vector<State> state(graph.class_bound(), State::kNew);
   std::vector<ClassId> order;
-  // Depth first with a stack of our own: models are deep. `next` is the child to visit.
+  // Depth-first with an explicit stack, because models are deep. `next` is the next child to visit.
   struct Frame {
     ClassId cls;
     size_t next;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Slice along one axis with step 1: the one view that e-graphs of tensors have.
+// Slice along one axis with step 1, the only kind of view in tensor e-graphs.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace quotient::domain {
 
-// Elements [begin, end) along an axis, all non-negative.
+// Elements [begin, end) along an axis. All three are non-negative.
 struct SliceRange {
   int64_t axis;
   int64_t begin;
@@ -20,11 +20,12 @@ struct SliceRange {
   friend bool operator==(const SliceRange&, const SliceRange&) = default;
 };
 
-// Attributes of that Slice.
+// The attributes of a Slice that takes `range`.
 model::AttributeMap SliceAttributes(const SliceRange& range);
 
-// The range that a Slice of a tensor of this type takes; nothing if it is not of that form or if
-// the axis has no number. `attributes` are those of a Slice whose parameters are all constant.
+// The range that a Slice takes from a tensor of this type. Returns nullopt if the Slice has several
+// axes or another step, or if the axis has no static size. `attributes` are those of a Slice whose
+// parameters are all constant.
 std::optional<SliceRange> ReadSlice(const model::AttributeMap& attributes,
                                     const model::TensorType& input);
 

@@ -9,14 +9,14 @@
 namespace quotient::domain {
 namespace {
 
-// Of one tensor along one axis.
+// The Slices of one tensor along one axis.
 struct Slices {
   int64_t dim;
   std::vector<Split::Part> parts;
-  std::set<std::pair<int64_t, int64_t>> ranges;  // begin and end of the parts
+  std::set<std::pair<int64_t, int64_t>> ranges;  // Begin and end of each part.
 };
 
-// By class of the tensor and axis, each range once.
+// By the tensor's class and the axis. Each range occurs once.
 using SlicesByAxis = std::map<std::pair<ClassId, int64_t>, Slices>;
 
 SlicesByAxis GroupByAxis(const TensorEGraph& tensors, std::span<const ENodeId> enodes) {
@@ -40,12 +40,13 @@ SlicesByAxis GroupByAxis(const TensorEGraph& tensors, std::span<const ENodeId> e
   return groups;
 }
 
-// Takes parts out of `from`, in its order, that overlap with none taken before.
+// Removes parts from `from`, in order, that do not overlap with those taken before.
 Split TakeDisjoint(Slices& from) {
-  std::map<int64_t, Split::Part> taken;  // by where they begin
+  std::map<int64_t, Split::Part> taken;  // By begin.
   std::vector<Split::Part> left;
   for (const Split::Part& part : from.parts) {
-    // Of parts that do not overlap, only the last that begins before this one ends can reach it.
+    // The parts taken are disjoint, so only the last one that begins before this one's end can
+    // overlap.
     const auto next = taken.lower_bound(part.range.end);
     const bool overlaps =
         next != taken.begin() && std::prev(next)->second.range.end > part.range.begin;
@@ -61,7 +62,7 @@ Split TakeDisjoint(Slices& from) {
   return split;
 }
 
-// The node of the original that the e-node was an output of, if that is a Split.
+// The Split of the original graph that the e-node was an output of; invalid if there is none.
 model::NodeId OriginalSplit(const TensorEGraph& tensors, ENodeId slice) {
   const model::NodeId node = tensors.Original(slice).node;
   return node.valid() && tensors.original.node(node).op == "Split" ? node : model::NodeId();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Split: the operator that Slices of one tensor along one axis are together.
+// Split: several Slices of one tensor along one axis, combined into one operator.
 
 #include <cstdint>
 #include <span>
@@ -16,28 +16,28 @@ struct Split {
     SliceRange range;
     ENodeId slice;
   };
-  std::vector<Part> parts;  // two at least, in order, of one axis; no two overlap
-  int64_t dim = 0;          // of the axis
+  std::vector<Part> parts;  // At least two, of one axis, in order, disjoint.
+  int64_t dim = 0;          // Size of the axis.
 
   int64_t axis() const { return parts.front().range.axis; }
-  bool tiles() const;  // nothing is left between the parts
+  bool tiles() const;  // Whether the parts cover the whole axis.
 };
 
-// An output of the operator: a part, or what is left between two.
+// An output of the Split: a part, or a gap between parts.
 struct SplitOutput {
   int64_t size;
-  const Split::Part* part;  // null: what is left
+  const Split::Part* part;  // Null for a gap.
 };
 std::vector<SplitOutput> OutputsOf(const Split& split);
 model::AttributeMap AttributesOf(const Split& split);
 
-// Whether all of it was one Split of the original.
+// Whether all parts come from one Split node of the original graph.
 bool IsOfOriginal(const TensorEGraph& tensors, const Split& split);
 
-// Splits of these e-nodes, each in one at most; those that are no Slices along one axis in none.
-// What came from a Split of the original stays together, else small parts come first. Of one
-// tensor and axis at most kMostSplits others: where every two of n Slices overlap there would be n
-// times a look at all that are left. Deterministic.
+// Combines Slices among these e-nodes into Splits, each Slice into at most one. Slices that came
+// from one Split of the original stay together; the others are taken smallest first. For each
+// tensor and axis there are at most kMostSplits Splits of the others, because n Slices that all
+// overlap would need n passes. Deterministic.
 inline constexpr int kMostSplits = 64;
 std::vector<Split> FindSplits(const TensorEGraph& tensors, std::span<const ENodeId> enodes);
 

@@ -11,7 +11,7 @@
 namespace quotient::domain {
 namespace {
 
-// The operator's attributes without those that have their default value.
+// Removes the attributes that have their default value.
 model::AttributeMap WithoutDefaults(const ops::OpDef& def, model::AttributeMap attributes) {
   for (const ops::AttributeDef& row : def.attributes) {
     if (!row.default_value.has_value()) continue;
@@ -25,7 +25,7 @@ model::AttributeMap WithoutDefaults(const ops::OpDef& def, model::AttributeMap a
 
 bool NumbersOnly(const TypePair& types) { return types.type == types.measured; }
 
-// One of the two runs of inference: over `type` or over `measured`.
+// The result of inference over `type` or over `measured`.
 struct Inferred {
   model::TensorType type;
   std::optional<ops::Elements> elements;
@@ -45,10 +45,10 @@ Facts WithCanonicalTie(const EGraph& graph, Facts facts) {
   return facts;
 }
 
-// Whether the second, which is no weaker, says more that counts. Forms of one value that differ in
-// their last digits must not send every class behind them looking for news, nor a class that stands
-// for a part of itself narrow its bounds for ever: a new bound counts if it is a quarter of the
-// old.
+// Whether `after`, which implies `before`, says enough more to count as a change. Forms of one
+// value that differ in their last digits must not trigger updates of everything behind them, and a
+// class that contains itself must not narrow its bounds for ever. So a new bound counts only if the
+// largest magnitude falls below a quarter.
 bool SaysMore(const Facts& before, const Facts& after) {
   const auto kind = [](const Facts& facts) {
     return std::tuple(facts.never_nan(), facts.values.low > -Interval::kInfinity,
@@ -58,10 +58,10 @@ bool SaysMore(const Facts& before, const Facts& after) {
   return kind(before) != kind(after) || 4 * after.values.magnitude() < before.values.magnitude();
 }
 
-// What both classes say, if they do not contradict each other.
+// Combines both types; fails if they contradict each other.
 absl::StatusOr<model::TensorType> MergedType(const model::TensorType& a,
                                              const model::TensorType& b) {
-  // An unknown element type is compatible with any: such a value is behind an opaque node.
+  // An unknown element type, behind an opaque node, is compatible with any.
   if (model::Compatible(a, b)) return model::Refine(a, b);
   return MakeError(Reason::kInternal,
                    absl::StrCat("union of different types: ", ToString(a), " and ", ToString(b)));
@@ -330,7 +330,7 @@ absl::Status TensorDomain::Merge(const EGraph&, ClassId kept, ClassId absorbed) 
     ++refused_unions_;
     return changed.status();
   }
-  // News to the parents of either side.
+  // Tells the parents of either side what they did not know.
   const absl::StatusOr<bool> other = Join(data_[absorbed.value()], before);
   if (*changed) changed_.push_back(kept);
   if (other.ok() && *other) changed_.push_back(absorbed);
@@ -342,8 +342,8 @@ absl::Status TensorDomain::Update(const EGraph& graph, ENodeId enode) {
   const OpWord& word = this->word(node.op);
   if (word.sort != OpWord::Sort::kOperator) return absl::OkStatus();
   ClassData news;
-  // What was inferred stands, even if inference now finds a contradiction in better known types:
-  // that is for the rule that brought them to answer for, and the oracle of the tests to find.
+  // If inference now fails on better known types, the types inferred before stand. The fault lies
+  // with the rule that united the classes, and the tests' oracle must find it.
   if (!MakeOperator(graph, word, node.children, news).ok()) return absl::OkStatus();
   const ClassId cls = graph.class_of(enode);
   log_.Save(cls, data_[cls.value()]);

@@ -1,16 +1,17 @@
 #pragma once
 
-// TensorDomain: what operator words and classes of a tensor e-graph mean. It plugs into the e-graph
-// twice: as OpTable (words) and as Analysis (what is known of a class: types, constants, facts).
+// TensorDomain gives meaning to the operator words and classes of a tensor e-graph. The e-graph
+// uses it as its OpTable (operator words) and as its Analysis (types, constants and facts of
+// classes).
 //
 // An e-node is one ONNX operator with one output; its attributes are part of the interned word.
-// Leaves are graph inputs, constants (equal content, equal word), one "absent" leaf that stands for
-// optional inputs left out, and opaque nodes (a word of their own each, so that they never merge)
-// with projection words for their outputs.
+// Leaves are graph inputs, constants (equal content gives equal words) and one "absent" leaf for
+// optional inputs that are left out. An opaque node has a word of its own, so that it never merges
+// with another, and a projection word for each output.
 //
-// Two types are kept per class: `type` as the model has it, perhaps with symbols, and `measured`,
-// the same with every symbol bound for measuring. Rules look at `type` alone, so that what they
-// build is right for every binding; costs look at `measured`.
+// A class has two types: `type` is that of the model and may have symbols; `measured` is the same
+// with every symbol bound to a number for measuring. Rules look only at `type`, so that what they
+// build is right for every binding; costs use `measured`.
 
 #include <cstdint>
 #include <deque>
@@ -40,7 +41,7 @@ using egraph::ENodeId;
 using egraph::KindId;
 using egraph::OpId;
 
-// Types of one value: as the model has it, and bound for measuring.
+// The two types of one value.
 struct TypePair {
   model::TensorType type;
   model::TensorType measured;
@@ -48,39 +49,40 @@ struct TypePair {
 
 struct OpWord {
   enum class Sort : uint8_t {
-    kOperator,  // a row of the operator table with attributes
-    kInput,     // `index`: position among the graph's inputs
-    kConstant,  // `constant`
-    kAbsent,    // an optional input left out
-    kOpaque,    // `index`: NodeId of the original graph; its class has no type
-    kOutput,    // output `index` of its child, an opaque node
+    kOperator,  // A row of the operator table, with attributes.
+    kInput,     // `index` is the position among the graph's inputs.
+    kConstant,  // `constant` is its value.
+    kAbsent,    // An optional input that is left out.
+    kOpaque,    // `index` is a NodeId of the original graph; its class has no type.
+    kOutput,    // Output `index` of its child, an opaque node.
   };
   Sort sort = Sort::kOperator;
-  std::string name;  // the operator's name; "Input", "Constant", ... for the others
+  std::string name;  // The operator's name; "Input", "Constant", ... for the others.
   KindId kind;
-  const ops::OpDef* def = nullptr;  // kOperator only
+  const ops::OpDef* def = nullptr;  // kOperator only.
   model::AttributeMap attributes;
   uint32_t index = 0;
   std::optional<model::Tensor> constant;
-  TypePair types;  // of kInput and kOutput
+  TypePair types;  // kInput and kOutput only.
 };
 
-// What is known of a class. Truths about one value, so a union of classes keeps all of them.
+// What is known about a class. All of it is true of the same value, so a union keeps both sides'
+// data.
 struct ClassData {
   model::TensorType type;
   model::TensorType measured;
-  std::optional<model::Tensor> constant;  // the value itself
-  bool weight_only = false;  // folding computes it from constants: see TakesTooLongToFold
+  std::optional<model::Tensor> constant;  // The value itself.
+  bool weight_only = false;               // Folding computes it; see TakesTooLongToFold.
   bool absent = false;
-  // Elements of small integer tensors that are known up to symbols, for either type.
+  // The elements of a small integer tensor, as far as known, for either type; may have symbols.
   std::optional<ops::Elements> elements;
   std::optional<ops::Elements> measured_elements;
   Facts facts;
 };
 
-// Whether folding leaves an operator of constants to whoever runs the model: a product of large
-// weights. What depends on it does not fold then either. Types as they are measured, null where an
-// operand is left out; false while one of them is not static.
+// Whether an operator on constants is too expensive to fold (a product of large weights) and is
+// left to run with the model. What depends on it does not fold either. Types are the measured ones,
+// null for operands left out; the answer is false while one of them is not static.
 bool TakesTooLongToFold(const OpWord& word, std::span<const model::TensorType* const> inputs,
                         const model::TensorType& output);
 
@@ -89,8 +91,8 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
  public:
   TensorDomain();
 
-  // Words are interned: equal ones have equal ids. Attributes in canonical form (defaults absent;
-  // those that have their default value are dropped here).
+  // These intern words: equal words have equal ids. Attributes must be in canonical form; those
+  // that have their default value are dropped here.
   OpId Operator(absl::string_view name, model::AttributeMap attributes = {});
   OpId Input(uint32_t index, TypePair types);
   OpId Constant(const model::Tensor& tensor);
@@ -103,34 +105,34 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
     return data_[graph.Find(id).value()];
   }
 
-  // Adds an e-node of an operator, putting it into canonical form first; an invalid child stands
-  // for an input left out. Errors are those of EGraph::Add: this e-node cannot be.
+  // Adds an e-node of an operator in canonical form. An invalid child stands for an input left out.
+  // Fails like EGraph::Add if such an e-node is not possible.
   absl::StatusOr<ClassId> Add(EGraph& graph, absl::string_view name, model::AttributeMap attributes,
                               std::span<const ClassId> children, egraph::Origin origin);
 
-  // What is known of a class beyond what inference says of its e-nodes: the type of a value of the
-  // graph. Ignored if it contradicts.
+  // Refines the types of a class by those of a value of the graph, which may say more than
+  // inference. Ignored if they contradict.
   void Declare(const EGraph& graph, ClassId id, const TypePair& types);
 
-  // From here on float inputs that are added are taken to be finite: see FactsOfInput.
+  // Assumes float inputs that are added from now on to be finite; see FactsOfInput.
   void AssumeFiniteInputs() { assume_finite_inputs_ = true; }
 
-  // From here on e-nodes of operators that are newer than `max_opset` are refused: no rewrite may
-  // need them. Operators that the model itself uses are always allowed.
+  // Refuses e-nodes, from now on, whose operators need a newer opset than `max_opset`. Operators
+  // that the model itself uses are always allowed.
   void LimitOpset(int max_opset) { max_opset_ = max_opset; }
   bool Allows(const ops::OpDef& def) const { return def.since_opset <= max_opset_; }
-  // An operator the model uses.
+  // Allows an operator because the model uses it.
   void AllowOperator(absl::string_view name);
 
-  // Unions that were refused because the types differ. Each is a rule that is wrong.
+  // Number of unions refused because the types differ. Each one shows that a rule is wrong.
   int64_t refused_unions() const { return refused_unions_; }
 
-  // OpTable.
+  // --- OpTable
   KindId Kind(OpId op) const override { return word(op).kind; }
   KindId KindOfName(absl::string_view name) override;
   std::string Name(OpId op) const override;
 
-  // Analysis.
+  // --- Analysis
   absl::Status Make(const EGraph& graph, OpId op, std::span<const ClassId> children,
                     ClassId fresh) override;
   absl::Status Merge(const EGraph& graph, ClassId kept, ClassId absorbed) override;
@@ -145,20 +147,21 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
 
  private:
   OpId Intern(std::string key, OpWord word);
-  // Adds what `other` knows of the same value; true if that is news. An error leaves `kept` alone.
+  // Joins what `other` knows about the same value into `kept`. Returns whether `kept` changed. An
+  // error leaves `kept` unchanged.
   static absl::StatusOr<bool> Join(ClassData& kept, const ClassData& other);
   std::vector<ops::InferInput> InferInputs(const EGraph& graph,
                                            std::span<const ClassId> children) const;
   absl::Status MakeOperator(const EGraph& graph, const OpWord& word,
                             std::span<const ClassId> children, ClassData& data) const;
 
-  std::vector<std::unique_ptr<const OpWord>> words_;  // stable addresses: words outlive interning
+  std::vector<std::unique_ptr<const OpWord>> words_;  // Pointers, for stable addresses.
   absl::flat_hash_map<std::string, OpId> word_by_key_;
   absl::flat_hash_map<std::string, KindId> kind_by_name_;
   absl::flat_hash_map<std::string, bool> used_by_model_;
-  std::deque<ClassData> data_;  // by ClassId; references survive growth
+  std::deque<ClassData> data_;  // By ClassId. A deque, so references survive growth.
   egraph::ClassLog<ClassData> log_;
-  std::vector<ClassId> changed_;  // since the last TakeChanged
+  std::vector<ClassId> changed_;  // Since the last TakeChanged.
   int max_opset_ = 1 << 20;
   bool assume_finite_inputs_ = false;
   int64_t refused_unions_ = 0;

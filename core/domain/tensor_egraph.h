@@ -1,15 +1,15 @@
 #pragma once
 
-// TensorEGraph: the e-graph of one model, and the ways in and out of it.
+// TensorEGraph: the e-graph of one model, and the conversions from and to graphs.
 //
 //   auto tensors = FromGraph(graph, measured);
 //   ... rules grow *tensors->egraph, extraction chooses an e-node per class ...
 //   auto optimized = ToGraph(*tensors, choice, rules);
 //
-// Split becomes one Slice e-node per output (Slice along one axis is the one form of a view into a
-// tensor); ToGraph makes Splits of Slices again. Nodes that cannot be looked into
-// (opaque ones, those behind them whose shapes nobody knows, those whose further outputs are used)
-// become opaque e-nodes: they depend on their inputs like all others, but no rule knows them.
+// FromGraph turns a Split into one Slice e-node per output (a Slice along one axis is the only kind
+// of view), and ToGraph combines Slices into Splits again. Some nodes become opaque e-nodes, which
+// no rule knows but which depend on their inputs like all others: opaque nodes of the graph, nodes
+// behind them whose shapes are unknown, and nodes of which more than the first output is used.
 
 #include <memory>
 #include <span>
@@ -24,58 +24,59 @@
 
 namespace quotient::domain {
 
-// What an e-node was in the original graph.
+// The output of the original graph that an e-node stands for.
 struct OriginalRef {
-  model::NodeId node;  // invalid: made by a rule
-  int output = 0;      // which output of the node; of an opaque e-node itself: 0
+  model::NodeId node;  // Invalid if a rule made the e-node.
+  int output = 0;      // Output of the node; 0 for an opaque e-node itself.
 };
 
 struct TensorEGraph {
   model::Graph original;
   std::unique_ptr<TensorDomain> domain;
   std::unique_ptr<EGraph> egraph;
-  std::vector<ClassId> roots;                  // parallel to original.outputs; not kept canonical
-  std::vector<ClassId> class_of_value;         // by ValueId of `original`; invalid where dead
-  std::vector<OriginalRef> original_of_enode;  // by ENodeId, for those made by FromGraph
+  std::vector<ClassId> roots;                  // Parallel to original.outputs; not kept canonical.
+  std::vector<ClassId> class_of_value;         // By ValueId of `original`; invalid where dead.
+  std::vector<OriginalRef> original_of_enode;  // By ENodeId, for those made by FromGraph.
 
   OriginalRef Original(ENodeId enode) const {
     return enode.value() < original_of_enode.size() ? original_of_enode[enode.value()]
                                                     : OriginalRef{};
   }
-  // The roots as they are now, for extraction.
+  // The canonical classes of the roots at this time.
   std::vector<ClassId> CanonicalRoots() const;
 };
 
-// `measured` is the same graph (equal ids of nodes and values) with every symbol bound. Dead nodes
-// stay out. `assume_finite_inputs`: see FactsOfInput. INTERNAL if the two graphs do not match.
+// `measured` is the same graph (with equal ids of nodes and values) with every symbol bound. Dead
+// nodes are left out. `assume_finite_inputs`: see FactsOfInput. Fails with INTERNAL if the two
+// graphs do not match.
 absl::StatusOr<TensorEGraph> FromGraph(const model::Graph& graph, const model::Graph& measured,
                                        bool assume_finite_inputs = false);
 
-// What an e-node computes and on what, for costs.
+// What an e-node computes, and on which operands. Costs are computed from this.
 struct ENodeOperand {
-  bool present = true;  // false: an optional input left out
+  bool present = true;  // False for an optional input left out.
   model::TensorType measured;
-  bool weight_only = false;  // constant by the time the model runs
+  bool weight_only = false;  // Constant by the time the model runs.
 };
 struct ENodeDescription {
   const OpWord* word;
   std::vector<ENodeOperand> inputs;
   ENodeOperand output;
-  // Leaves, what folds (products of weights that take too long do not), and the projections of
-  // opaque nodes: nothing runs.
+  // Nothing runs: a leaf, a projection of an opaque node, or an operator that folds. Operators that
+  // take too long to fold are not free.
   bool free = false;
 };
 ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode);
 
 struct Split;
 
-// The graph of the chosen e-nodes. `choice` is indexed by canonical ClassId and acyclic. Names:
-// graph inputs and outputs and what opaque nodes capture keep theirs; so do nodes that were in the
-// original; new nodes are called "<site>_quotient_<rule>", where the site is the original node that
-// they stand in for. `rules` are those of the run, so that origin i + 1 is rules[i]. Subgraphs of
-// constants are left for folding. The `splits` (splits.h) are of chosen Slices that the roots need,
-// each of one at most; those that tile where nobody says. INTERNAL if the choice is incomplete or
-// cyclic.
+// Builds the graph of the chosen e-nodes. `choice` is indexed by canonical ClassId and must be
+// acyclic. Graph inputs and outputs, values captured by opaque nodes, and nodes of the original
+// keep their names; a new node is called "<site>_quotient_<rule>", where the site is the original
+// node that it replaces. `rules` are those of the run: origin i + 1 is rules[i]. Subgraphs of
+// constants are left for folding. `splits` (splits.h) combine chosen Slices that the roots need,
+// each in at most one; without them, Slices that tile their axis are combined. Fails with INTERNAL
+// if the choice is incomplete or cyclic.
 absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,
                                      std::span<const egraph::Rule* const> rules,
                                      std::span<const Split> splits);
@@ -85,15 +86,16 @@ absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<cons
 // One rewrite that a choice uses, for the journal.
 struct Rewrite {
   egraph::Origin origin;
-  ClassId cls;         // whose value is computed another way
-  std::string site;    // name of the original node that computed it, or the nearest one after
-  std::string before;  // what the original node computes, as text
-  std::string after;   // what does now; for a node that vanished, the value that it was equal to
-  // The rules whose applications, each told once, lead from the one to the other, in order; none
-  // where it is part of another rewrite.
+  ClassId cls;         // The class that is computed in another way.
+  std::string site;    // Original node that computed it, or the nearest one after it.
+  std::string before;  // What the original node computes, as text.
+  std::string after;   // What replaces it: a term, or for a vanished node the equal value.
+  // The rules whose applications lead from `before` to `after`, in order, each listed once. Empty
+  // if this is part of another rewrite.
   std::vector<egraph::Origin> steps = {};
 };
-// In the order of the graph, deterministic; e-nodes that one rule made together are one rewrite.
+// Lists the rewrites in graph order; deterministic. E-nodes that one rule made together are one
+// rewrite.
 std::vector<Rewrite> RewritesOf(const TensorEGraph& tensors, std::span<const ENodeId> choice);
 
 }  // namespace quotient::domain

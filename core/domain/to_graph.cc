@@ -1,5 +1,5 @@
-// ToGraph: emits the chosen e-nodes in order. Three things need care: names that must survive
-// (outputs, what opaque nodes capture), Slices that are one Split, and names for what is new.
+// ToGraph emits the chosen e-nodes in order. It keeps the names that others rely on (outputs,
+// captured values), combines Slices into Splits, and names new nodes.
 
 #include <algorithm>
 #include <map>
@@ -78,14 +78,15 @@ class Exporter {
 
   std::string NewName(ClassId cls, ENodeId enode) {
     const egraph::Origin origin = graph_.origin(enode);
-    // Only a Slice that was part of a Split is of the input and yet new.
+    // The only new node with the input as origin is a Slice that was part of a Split.
     const std::string rule = origin == egraph::kInputOrigin ? "slice"
                              : origin <= rules_.size()      ? rules_[origin - 1]->name()
                                                             : absl::StrCat(origin);
     return FreshName(absl::StrCat(SiteName(tensors_, sites_[cls.value()]), "_quotient_", rule));
   }
 
-  // Values whose names others rely on: graph outputs, and what subgraphs of opaque nodes capture.
+  // Finds the values whose names others rely on: graph outputs, and values that subgraphs of opaque
+  // nodes capture.
   void FindFixedNames() {
     for (const model::ValueId output : original_.outputs) Fix(output);
     for (const ClassId cls : order_) {
@@ -103,7 +104,7 @@ class Exporter {
     if (is_fixed_.insert(value).second) fixed_[ClassOf(value)].push_back(value);
   }
 
-  // The original value whose name the class's value gets; invalid: none is asked for.
+  // The original value whose name the class's value must get; invalid if there is none.
   model::ValueId FirstFixed(ClassId cls) const {
     const auto it = fixed_.find(cls);
     return it == fixed_.end() ? model::ValueId() : it->second.front();
@@ -175,7 +176,7 @@ class Exporter {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       const ClassId child = graph_.Find(graph_.node(enode).children[i]);
-      // The value under the very name that the node knew it by, if that is fixed.
+      // If the node knows the value by a fixed name, it must read the value of that name.
       const auto alias = aliases_.find(node.inputs[i]);
       node.inputs[i] = alias == aliases_.end() ? ValueOf(child) : alias->second;
     }
@@ -188,7 +189,8 @@ class Exporter {
     result_.AddNode(std::move(node));
   }
 
-  // The value of a class under the name it must have, else that of the e-node's original value.
+  // Makes the value of a class. It gets the fixed name if there is one, else that of the original
+  // value of the e-node, else `node_name`.
   model::ValueId NewValue(ClassId cls, ENodeId enode, absl::string_view node_name) {
     const model::TensorType& type = tensors_.domain->data(graph_, cls).type;
     if (const model::ValueId fixed = FirstFixed(cls); fixed.valid()) {
@@ -203,7 +205,7 @@ class Exporter {
   void EmitOperator(ClassId cls, ENodeId enode, const OpWord& word) {
     model::Node node;
     const OriginalRef ref = tensors_.Original(enode);
-    // Slices that were outputs of a Split are nodes of their own now.
+    // A Slice that was an output of a Split is now a node of its own.
     const bool kept = ref.node.valid() && original_.node(ref.node).op == word.name;
     node.name = kept ? original_.node(ref.node).name : NewName(cls, enode);
     if (kept) node.source = original_.node(ref.node).source;
@@ -245,7 +247,7 @@ class Exporter {
     return result_.AddValue(FreshName(absl::StrCat(node.name, "_output_", index)), type);
   }
 
-  // Names of parts that are new must differ.
+  // Several new parts of one Split need different names.
   model::ValueId PartOutput(const model::Node& split, size_t index, ENodeId slice) {
     const ClassId cls = graph_.class_of(slice);
     const bool is_new = !FirstFixed(cls).valid() && !tensors_.Original(slice).node.valid();
@@ -254,7 +256,8 @@ class Exporter {
     return ValueOf(cls) = NewValue(cls, slice, name);
   }
 
-  // Its outputs in their places; others may be unused.
+  // Whether the outputs are those of one original Split, at the same positions. Others may be
+  // unused.
   bool IsOriginalSplit(std::span<const SplitOutput> outputs, OriginalRef first) const {
     if (!first.node.valid() || original_.node(first.node).op != "Split") return false;
     if (original_.node(first.node).outputs.size() != outputs.size()) return false;
@@ -266,7 +269,7 @@ class Exporter {
     return true;
   }
 
-  // One value can have one name; further names that must exist become Identity nodes.
+  // A value has one name. Further names that must exist become Identity nodes.
   void EmitAliases(ClassId cls) {
     const auto it = fixed_.find(cls);
     if (it == fixed_.end() || aliased_.contains(cls)) return;
@@ -309,18 +312,18 @@ class Exporter {
 
   model::Graph result_;
   std::vector<ClassId> order_;
-  std::vector<model::NodeId> sites_;  // by ClassId
+  std::vector<model::NodeId> sites_;  // By ClassId.
   absl::flat_hash_set<std::string> taken_;
-  absl::flat_hash_map<std::string, int64_t> next_number_;  // by base: what FreshName tries next
+  absl::flat_hash_map<std::string, int64_t> next_number_;  // By base name: the next suffix to try.
   absl::flat_hash_set<model::ValueId> is_fixed_;
   absl::flat_hash_map<ClassId, std::vector<model::ValueId>> fixed_;
   absl::flat_hash_map<ClassId, std::string> constant_names_;
-  absl::flat_hash_map<ENodeId, const Split*> split_of_;  // by Slice
+  absl::flat_hash_map<ENodeId, const Split*> split_of_;  // By Slice.
 
-  std::vector<model::ValueId> value_of_;      // by ClassId: in result_
-  std::vector<model::ValueId> input_values_;  // by position
+  std::vector<model::ValueId> value_of_;      // By ClassId: its value in result_.
+  std::vector<model::ValueId> input_values_;  // By position.
   std::map<std::pair<uint32_t, uint32_t>, model::ValueId> opaque_outputs_;
-  absl::flat_hash_map<model::ValueId, model::ValueId> aliases_;  // fixed original value -> result_
+  absl::flat_hash_map<model::ValueId, model::ValueId> aliases_;  // Fixed original value to result_.
   absl::flat_hash_set<ClassId> aliased_;
 };
 

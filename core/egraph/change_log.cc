@@ -13,7 +13,7 @@ void ChangeLog::Sort() {
 }
 
 void ChangeLog::Acknowledge(bool keep) {
-  // An epoch without changes can be forgotten and is still known.
+  // An epoch without changes need not be kept to be known.
   const uint32_t first_unknown = empty() ? counts_.epoch : counts_.epoch + 1;
   if (keep) {
     if (!empty()) epochs_.push_back(Present());

@@ -1,9 +1,9 @@
 #pragma once
 
-// ChangeLog: in which order e-nodes changed, for those who look at changes only and at different
-// times. Each e-node has a position, that of its last change: by epoch (Row::changed_at), which
-// ends when changes are acknowledged, and within an epoch by id. Who has come to some position has
-// seen the e-nodes before it as they are, and need only look at the rest. One thread to change.
+// ChangeLog orders e-nodes by their last change, for readers that look only at changes and do so at
+// different times. The position of an e-node is the epoch of its last change (Row::changed_at) and,
+// within an epoch, its id. An epoch ends when changes are acknowledged. A reader that has reached a
+// position has seen all e-nodes before it in their present state. One thread may change it.
 
 #include <algorithm>
 #include <compare>
@@ -24,12 +24,12 @@ class ChangeLog {
     uint32_t node = 0;
     friend auto operator<=>(const Position&, const Position&) = default;
   };
-  // The rest of the state, which does not lie in arrays.
+  // The part of the state that is not in arrays.
   struct Counts {
-    uint32_t epoch = 0;          // acknowledgements so far
-    uint32_t nodes = 0;          // that were there at the last one
-    uint32_t changes = 0;        // length of the log then
-    uint32_t complete_from = 0;  // the first epoch since which all are kept
+    uint32_t epoch = 0;          // Number of acknowledgements so far.
+    uint32_t nodes = 0;          // Number of e-nodes at the last acknowledgement.
+    uint32_t changes = 0;        // Length of changes_ at that time.
+    uint32_t complete_from = 0;  // All epochs from this one on are kept.
   };
 
   // Borrows the e-nodes.
@@ -40,17 +40,17 @@ class ChangeLog {
   void SetCounts(const Counts& counts) { counts_ = counts; }
 
   uint32_t epoch() const { return counts_.epoch; }
-  // An e-node that was there before this epoch changed, for the first time in it.
+  // Records the first change in this epoch of an e-node that existed before it.
   void Add(ENodeId id) { changes_.push_back(id); }
 
   Position position(ENodeId id) const { return {(*rows_)[id.value()].changed_at, id.value()}; }
   // Where the present epoch begins.
   Position begin() const { return {counts_.epoch, 0}; }
 
-  // Puts the present epoch in order; until then its e-nodes are visited as they come.
+  // Sorts the present epoch. Before that its changes are visited in the order they happened.
   void Sort();
 
-  // Calls visit(e-node, its position) in order, from `from` on, until it says false.
+  // Calls visit(e-node, position) in order, starting at `from`, until it returns false.
   template <typename Visit>
   void ForEachSince(Position from, const Visit& visit) const {
     if (from.epoch < counts_.complete_from) {
@@ -67,7 +67,8 @@ class ChangeLog {
     VisitEpoch(Present(), from, visit);
   }
 
-  // Begins another epoch. Without `keep`, who asks for those before it has to look at all e-nodes.
+  // Begins a new epoch. Without `keep`, a reader that asks for earlier ones has to scan all
+  // e-nodes.
   void Acknowledge(bool keep);
 
   template <typename Self, typename Visit>
@@ -99,7 +100,7 @@ class ChangeLog {
         changes_.span().subspan(epoch.changes_begin, epoch.changes_end - epoch.changes_begin);
     const auto meet = [&](ENodeId id) {
       const Position position = this->position(id);
-      // One that changed again since is met there.
+      // An e-node that changed again later is visited at that position instead.
       return position.epoch != epoch.id || position < from || visit(id, position);
     };
     if (!std::ranges::all_of(changes, meet)) return false;
@@ -110,8 +111,8 @@ class ChangeLog {
   }
 
   const FlatArray<Row>* const rows_;
-  FlatArray<ENodeId> changes_;  // of e-nodes that were there when their epoch began
-  FlatArray<Epoch> epochs_;     // past ones that are kept
+  FlatArray<ENodeId> changes_;  // E-nodes older than the epoch in which they changed.
+  FlatArray<Epoch> epochs_;     // Past epochs that are kept.
   Counts counts_;
 };
 

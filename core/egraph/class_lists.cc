@@ -41,13 +41,13 @@ ClassLists::Lists<typename Links::Link>& ClassLists::UpToDate(const Links& links
   if (std::exchange(lists.search, search_) == search_) return lists;
   const auto duplicate = [&](Link link) { return links.graph.row(links.Node(link)).duplicate(); };
   const auto gone = [&](Link end) { return !end.valid() || duplicate(end); };
-  // Ends that became duplicates may have left the chain.
+  // An end that became a duplicate may have left the chain, so the lists are made anew.
   const bool anew = gone(lists.first) || gone(lists.last);
   const Link old_first = anew ? Link() : lists.first;
   const Link behind = anew ? Link() : links.Next(lists.last);
   if (anew) lists = {.search = search_};
   bool changed = anew;
-  Link first, last;  // of what is new in the part that is walked through
+  Link first, last;  // First and last link that take_until added.
   const auto take_until = [&](Link at, Link end) {
     first = last = Link();
     for (; at.valid() && at != end; at = links.Next(at)) {
@@ -119,7 +119,7 @@ void ClassLists::Append(std::vector<Group>& groups) {
   added_.clear();
 }
 
-// Lists of before the mark are right again; what was added to others since may be gone.
+// Drops the lists that changed since the mark; the others are right for the restored graph.
 void ClassLists::Rollback() {
   for (; touched_.size() > marks_.back(); touched_.pop_back()) {
     members_.erase(touched_.back());

@@ -1,7 +1,7 @@
 #pragma once
 
-// ClassLog: how an analysis follows the e-graph's marks. It saves the data of a class before
-// changing them; data of classes made since a mark are cut off.
+// ClassLog lets an analysis follow the e-graph's marks. Save records the data of a class before
+// they change; Rollback restores them and cuts off the data of newer classes.
 //
 //   log_.Save(id, data_[id.value()]);
 //   data_[id.value()] = ...;
@@ -25,7 +25,7 @@ class ClassLog {
 
   void Mark() { marks_.push_back(saved_.size()); }
 
-  // `data` by ClassId, in a container that can be resized.
+  // `data` is indexed by ClassId and can be resized.
   template <typename Container>
   void Rollback(Container& data, uint32_t class_bound) {
     for (; saved_.size() > marks_.back(); saved_.pop_back()) {
@@ -42,7 +42,7 @@ class ClassLog {
 
  private:
   std::vector<std::pair<ClassId, Data>> saved_;
-  std::vector<size_t> marks_;  // sizes of saved_
+  std::vector<size_t> marks_;  // Sizes of saved_ at each mark.
 };
 
 }  // namespace quotient::egraph

@@ -1,11 +1,11 @@
-// The order of classes. A class has a level above those of its e-nodes' children, so a class that
-// would contain itself is found where a level had to rise above itself. Rising goes upwards through
-// parents, in the order of the levels so far, so that each class rises once; it stops where there
-// is room, and costs nothing where the new level is there already.
+// Cycle detection by topological levels. The level of a class is greater than those of its e-nodes'
+// children, so a union closes a cycle exactly if it would make a level rise above itself. Raising
+// goes upwards through the parents in the order of their old levels, so that each class rises once.
+// It stops where levels are high enough already.
 //
-// Reference: incremental topological ordering with levels, as in Bender, Fineman, Gilbert & Tarjan,
-// "A new approach to incremental cycle detection and related problems", TALG'16; their one-way
-// search.
+// Reference: the one-way search for incremental topological ordering with levels in Bender,
+// Fineman, Gilbert & Tarjan, "A new approach to incremental cycle detection and related problems",
+// TALG'16.
 
 #include <algorithm>
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace quotient::egraph {
 
-// E-nodes that hold their class above their children.
+// Whether the e-node constrains the level of its class.
 bool EGraph::IsOrdered(ENodeId id) const {
   const Row& row = rows_[id.value()];
   return !row.duplicate() && !row.on_cycle() && !classes_[Find(row.cls).value()].leaves_only();
@@ -38,10 +38,10 @@ uint32_t EGraph::LevelAbove(std::span<const ClassId> children) const {
   return level;
 }
 
-// Brings a class and those above it to at least these levels; false, and nothing changed, if
-// `forbidden` is among those above it.
+// Raises a class to at least `level`, and the classes above it accordingly. If that reaches
+// `forbidden`, changes nothing and returns false.
 bool EGraph::Raise(ClassId id, uint32_t level, ClassId forbidden) {
-  using Entry = std::pair<uint32_t, ClassId>;  // level as it was
+  using Entry = std::pair<uint32_t, ClassId>;  // The old level, and the class.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   absl::flat_hash_map<ClassId, uint32_t> before;
   const auto raise = [&](ClassId cls, uint32_t to) {
@@ -86,7 +86,8 @@ void EGraph::MarkCycles(ClassId below, ClassId above) {
   });
 }
 
-// Before two classes become one.
+// Called before a union of `a` and `b`: gives both the same level, unless that would close a cycle,
+// which is then marked or refused.
 absl::Status EGraph::KeepOrder(ClassId a, ClassId b) {
   ClassId low = a, high = b;
   if (levels_[low.value()].value > levels_[high.value()].value) std::swap(low, high);

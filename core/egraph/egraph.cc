@@ -1,5 +1,5 @@
-// E-nodes and classes: adding, uniting, looking up. Adding many at a time is in prepared.cc, what
-// restores congruence in rebuild.cc, the state as a whole in state.cc.
+// Adding, uniting and looking up e-nodes and classes. prepared.cc adds many e-nodes at a time,
+// rebuild.cc restores congruence, state.cc saves and restores the state as a whole.
 
 #include "core/egraph/egraph.h"
 
@@ -118,7 +118,7 @@ absl::StatusOr<bool> EGraph::InsertObserved(ClassId id, uint32_t hash, OpId op,
   return true;
 }
 
-// Without a class of its own.
+// Adds the e-node to an existing class instead of giving it a class of its own.
 inline ENodeId EGraph::InsertInto(ClassId id, uint32_t hash, OpId op,
                                   std::span<const ClassId> children, Origin origin) {
   const ClassId root = Find(id);
@@ -152,7 +152,7 @@ ClassId EGraph::MakeClass() {
   return union_find_.MakeSet();
 }
 
-// Puts the e-node before the others of its class; what was first.
+// Puts the e-node at the front of its class's members and returns the one that was first.
 inline ENodeId EGraph::LinkMember(ClassId id, uint32_t kind_bit, ENodeId node) {
   ENodeId next;
   classes_.Edit(id.value(), [&](ClassRow& row) {
@@ -183,7 +183,8 @@ ENodeId EGraph::InsertNode(uint32_t hash, OpId op, std::span<const ClassId> chil
   if (hash_cons_.full()) MakeRoomInHashCons();
   const KindId kind = KindOf(op);
   op_bound_ = std::max(op_bound_, op.value() + 1);
-  // Written in place, a word at a time: reading it back at once as a whole would have to wait.
+  // The fields are written one word at a time, without reading the row back as a whole: the
+  // processor could not forward such stores.
   Row& row = rows_.Append();
   row.head = Row::Key(op, children.size());
   row.cls = id;
@@ -237,11 +238,11 @@ KindId EGraph::RememberKind(OpId op) {
 }
 
 void EGraph::ExpectNodes(size_t count) {
-  if (trail_.active()) return;  // all that moves would be logged
+  if (trail_.active()) return;  // Moving entries would be logged.
   hash_cons_.Grow(static_cast<uint32_t>(std::min<size_t>(rows_.size() + count, Row::kMaxRows)));
 }
 
-// True if the table was filled anew, with all rows as they are now.
+// Returns true if the table was filled anew from the current rows.
 bool EGraph::MakeRoomInHashCons() {
   if (!hash_cons_.worth_cleaning()) {
     hash_cons_.Grow(hash_cons_.used() + 1);
@@ -250,7 +251,7 @@ bool EGraph::MakeRoomInHashCons() {
   const auto duplicate = [](const Row& row) { return row.duplicate(); };
   const size_t entries = rows_.size() - std::ranges::count_if(rows_.span(), duplicate);
   hash_cons_.Clean(static_cast<uint32_t>(entries));
-  // A few at a time, so that several cache misses are under way.
+  // Works in batches, so that several cache misses overlap.
   constexpr uint32_t kBatch = 16;
   uint32_t hashes[kBatch];
   for (uint32_t begin = 0; begin < rows_.size(); begin += kBatch) {
@@ -277,7 +278,7 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
   ClassId kept = Find(a);
   ClassId absorbed = Find(b);
   if (kept == absorbed) return false;
-  // The one with more to touch stays, then the older.
+  // The class with more links stays, because the other one's must be touched; on a tie, the older.
   const auto weight = [this](ClassId id) { return classes_[id.value()].weight(); };
   if (weight(kept) < weight(absorbed) || (weight(kept) == weight(absorbed) && absorbed < kept)) {
     std::swap(kept, absorbed);
@@ -296,7 +297,7 @@ absl::StatusOr<bool> EGraph::Union(ClassId a, ClassId b, Origin origin) {
     }
     to_modify_.push_back(kept);
   }
-  // Marks what it must, and so cannot fail.
+  // With kMarked this marks e-nodes instead of refusing, so it cannot fail.
   if (cycles_ == Cycles::kMarked) QUOTIENT_RETURN_IF_ERROR(KeepOrder(kept, absorbed));
   if (state_hash_ != nullptr) state_hash_->Unite(*this, kept, absorbed);
   union_find_.Absorb(kept, absorbed);
@@ -356,7 +357,7 @@ void EGraph::RecordApplication(Origin origin, std::span<const uint32_t> classes,
   for (const uint32_t op : ops) applications_.push_back({op});
 }
 
-// A match that did not make its two sides equal must not explain anything.
+// A match that failed to make its two sides equal must not appear in an explanation.
 void EGraph::VoidApplication(Origin origin) {
   if (last_application_ >= applications_.size()) return;
   if (applications_[last_application_].value != origin) return;

@@ -1,8 +1,8 @@
 #pragma once
 
-// E-graph: a set of terms with an equivalence closed under congruence. Knows nothing of tensors: a
-// domain supplies what an operator word means (OpTable) and what is known about a class
-// (Analysis).
+// An e-graph represents a set of terms together with an equivalence relation that is closed under
+// congruence. It knows nothing about tensors: a domain supplies the meaning of operator words
+// (OpTable) and the facts known about each class (Analysis).
 //
 //   EGraph graph(&table, &analysis);
 //   ClassId x = *graph.Add(op_x, {});
@@ -10,11 +10,12 @@
 //   graph.Union(fx, x, origin);
 //   graph.Rebuild();                       // now f(f(x)) = x too
 //
-// After Union, and after an Add that made an e-node, the graph is *dirty*: only Find, Lookup and
-// what adds, unites or prunes are allowed until Rebuild. Changes from one thread; a clean graph may
-// be read by many. E-nodes are never moved or renumbered; one that congruence made a duplicate is
-// no longer live. References: Willsey et al., "egg: Fast and extensible equality saturation",
-// POPL'21.
+// After a Union, or an Add that made an e-node, the graph is *dirty*: until Rebuild only Find,
+// Lookup and the methods that add, unite or prune may be called. One thread may change the graph;
+// any number may read a clean one. E-nodes are never moved or renumbered. When two become
+// congruent, the younger is marked as a duplicate and is no longer live.
+//
+// Reference: Willsey et al., "egg: Fast and extensible equality saturation", POPL'21.
 
 #include <algorithm>
 #include <cstdint>
@@ -49,7 +50,7 @@ using ParentRange = ChainRange<UseChain>;
 
 struct ENodeView {
   OpId op;
-  std::span<const ClassId> children;  // canonical when the graph is clean
+  std::span<const ClassId> children;  // Canonical if the graph is clean.
 };
 
 // A union that changed the graph.
@@ -60,13 +61,15 @@ struct UnionRecord {
   friend bool operator==(const UnionRecord&, const UnionRecord&) = default;
 };
 
-// What to do about a class that would contain itself: a term of it is a proper part of another.
+// What to do when a union would make a class contain itself, so that one term of the class is a
+// proper subterm of another.
 enum class Cycles {
   kAllowed,
-  // E-nodes through which it would are marked. The others never close a cycle, and every class has
-  // some of them.
+  // The e-nodes that would close the cycle are marked. The unmarked e-nodes are acyclic, and every
+  // class keeps at least one of them.
   kMarked,
-  // The union is refused. One that congruence implies makes Rebuild fail: roll back.
+  // The union is refused. If congruence implies such a union, Rebuild fails and the graph must be
+  // rolled back.
   kRefused,
 };
 
@@ -77,96 +80,100 @@ class EGraph {
   EGraph(const EGraph&) = delete;
   EGraph& operator=(const EGraph&) = delete;
 
-  // The class of op(children), a new one if the e-node is new. Errors are the analysis's, and
-  // RESOURCE_EXHAUSTED when ids run out (2^28 e-nodes, 2^24 operator words). `children` may point
-  // into this graph.
+  // Returns the class of op(children), which is a new class if the e-node is new. Fails with an
+  // error of the analysis, or with RESOURCE_EXHAUSTED when ids run out (2^28 e-nodes, 2^24 operator
+  // words). `children` may point into this graph.
   absl::StatusOr<ClassId> Add(OpId op, std::span<const ClassId> children,
                               Origin origin = kInputOrigin);
-  // The same as Add and Union with `id`, but a new e-node does without a class of its own, if
-  // nothing wants one (analysis, proofs, cycles). True if the graph changed.
+  // Has the effect of Add followed by a Union with `id`, but a new e-node goes straight into `id`
+  // unless the analysis, proofs or cycle detection need a class for it. Returns whether the graph
+  // changed.
   absl::StatusOr<bool> AddTo(ClassId id, OpId op, std::span<const ClassId> children,
                              Origin origin = kInputOrigin);
-  // The class of op(children) if that e-node exists. In a dirty graph it may be missed.
+  // Returns the class of op(children) if that e-node exists. May miss it in a dirty graph.
   std::optional<ClassId> Lookup(OpId op, std::span<const ClassId> children) const;
   ENodeId LookupNode(OpId op, std::span<const ClassId> children) const;
 
-  // Makes both classes one; true if they were not yet. Dirty afterwards. Errors leave the graph as
-  // it was, but for levels: the analysis's, and FAILED_PRECONDITION for a cycle that is refused.
+  // Makes both classes one, and returns whether they were different. The graph is then dirty. Fails
+  // with an error of the analysis, or with FAILED_PRECONDITION if a cycle is refused; either leaves
+  // the graph unchanged, except that levels may have risen.
   absl::StatusOr<bool> Union(ClassId a, ClassId b, Origin origin = kInputOrigin);
-  // The last union that the analysis refused: which rule is wrong, and of what. See explain.h.
+  // The last union that the analysis refused, from which explain.h finds the rule that is wrong.
   const std::optional<UnionRecord>& refused_union() const { return refused_union_; }
   void ForgetRefusedUnion() { refused_union_.reset(); }
-  // Restores congruence in time proportional to what changed. A union it implies may be refused by
-  // the analysis: that error, and the graph must no longer be used unless it is rolled back.
+  // Restores congruence, in time proportional to what changed. Fails if the analysis refuses a
+  // union that congruence implies; the graph must then be rolled back before it is used again.
   absl::Status Rebuild();
   bool dirty() const { return dirty_; }
-  // From the next Rebuild on, of this class and of what it is merged into only e-nodes without
-  // children are live, of which it must have one. The others still take part in congruence and are
-  // found by Add.
+  // From the next Rebuild on, only the e-nodes without children are live in this class and in any
+  // class it is merged into. The class must have such an e-node. The others still take part in
+  // congruence and are still found by Add.
   void PruneToLeaves(ClassId id);
 
-  // Before the first Add. Detection is exact and its cost local: see cycles.cc.
+  // Call before the first Add. Detection is exact and local; cycles.cc has the algorithm.
   void WatchCycles(Cycles policy) { cycles_ = policy; }
-  // Whether the e-node was marked.
+  // Whether the e-node was marked because it closes a cycle.
   bool on_cycle(ENodeId id) const { return rows_[id.value()].on_cycle(); }
-  // A number above that of the children of all e-nodes of the class that are not marked. Needs
+  // A number greater than the levels of the children of all unmarked e-nodes of the class. Needs
   // WatchCycles.
   uint32_t level(ClassId id) const { return levels_[Find(id).value()].value; }
 
-  // Keeps a number that tells states apart, see state_hash.h. Before the first Add.
+  // Maintains a hash of the state (state_hash.h). Call before the first Add.
   void KeepHash() { state_hash_ = std::make_unique<StateHash>(&trail_); }
-  // Of a clean graph that keeps it.
+  // Needs KeepHash and a clean graph.
   uint64_t state_hash() { return state_hash_->ValueOf(*this); }
 
-  // From now on what explanations need is recorded (explain.h). Before the first Add.
+  // Records what explanations need (explain.h). Call before the first Add.
   void RecordProofs() { records_proofs_ = true; }
   bool records_proofs() const { return records_proofs_; }
-  // A rule's match is about to change the graph: its classes and operator words, as they were
-  // found. Rules call it before they unite.
+  // Records that a match of rule `origin` is about to change the graph, with the classes and
+  // operator words of the match as they were found. A rule calls this before it unites.
   void RecordApplication(Origin origin, std::span<const uint32_t> classes,
                          std::span<const uint32_t> ops);
 
-  // Time travel, in time proportional to what changed. Marks nest; a clean graph only.
+  // Marks and rollbacks take time proportional to what changed. Marks nest; the graph must be
+  // clean.
   void Mark();
-  // To the state at the last mark, which is gone; also from a dirty graph and after an error.
+  // Returns to the last mark and removes it. Allowed in a dirty graph and after an error.
   void Rollback();
-  // Drops the last mark and keeps the changes.
+  // Removes the last mark and keeps the changes made since.
   void Forget();
   size_t num_marks() const { return trail_.num_marks(); }
-  // Everything as one flat image, without the analysis. Load wants no marks and an image of a graph
-  // over the same operator words of which the same is kept (hash, levels, proofs); its matchers
-  // begin anew. Clean graphs only.
+  // The whole state as one flat image, without the analysis. The graph must be clean. Load needs a
+  // graph without marks that has the same operator words and keeps the same extras (hash, levels,
+  // proofs) as the saved one; matchers of the graph must start over.
   std::vector<uint32_t> Save() const {
     std::vector<uint32_t> image;
     Save(image);
     return image;
   }
-  // Into memory that is there already; what was in `image` is gone.
+  // Overwrites `image` and reuses its memory.
   void Save(std::vector<uint32_t>& image) const;
   void Load(std::span<const uint32_t> image);
 
-  // The canonical class; logarithmic time.
+  // The canonical class, in logarithmic time.
   ClassId Find(ClassId id) const { return union_find_.Find(id); }
 
-  // About so many e-nodes are coming: saves growing bit by bit.
+  // Reserves room in the hash-cons for about `count` more e-nodes.
   void ExpectNodes(size_t count);
 
-  // E-nodes and classes that are live (canonical, congruence-closed). Clean graphs only.
+  // Numbers of live e-nodes and of canonical classes. Clean graphs only.
   int64_t num_enodes() const { return num_enodes_; }
   int64_t num_classes() const { return num_classes_; }
-  // One more than the largest ClassId ever given out: size for side tables.
+  // One more than the largest ClassId given out so far: the size for arrays indexed by class.
   uint32_t class_bound() const { return union_find_.size(); }
   uint32_t enode_bound() const { return rows_.size(); }
 
-  // Ranges of a clean graph, valid until it changes; see ranges.h. Their size() walks through them.
+  // The ranges below need a clean graph and are valid until it changes; see ranges.h. Their size()
+  // takes linear time, except that of ClassRange.
   //
-  // Canonical classes in increasing order of id.
+  // Canonical classes by increasing id.
   ClassRange classes() const;
-  // Live e-nodes of a class, the newest first, those of the class that was kept before others.
+  // Live e-nodes of a class. Newest first, but after a union those of the kept class come first.
   MemberRange nodes(ClassId id) const;
   // Live e-nodes that have this class as a child, each once.
   ParentRange parents(ClassId id) const;
-  // Live e-nodes of a kind, in order of creation. Looks at all e-nodes.
+  // Live e-nodes of a kind in order of creation. Looks at every e-node of the graph.
   KindRange nodes_of_kind(KindId kind) const;
 
   // Valid until the next Add, Union or Rebuild.
@@ -178,10 +185,10 @@ class EGraph {
   // All unions so far, oldest first. Needs RecordProofs.
   std::span<const UnionRecord> unions() const { return unions_.span(); }
 
-  // What was recorded, oldest first.
+  // A recorded rule application. ForEachApplication visits them oldest first.
   struct Application {
     Origin origin;
-    size_t unions_before;  // how many of unions() are older
+    size_t unions_before;  // Number of unions() that precede it.
     std::span<const uint32_t> classes;
     std::span<const uint32_t> ops;
   };
@@ -197,7 +204,7 @@ class EGraph {
       i += 4 + classes + ops;
     }
   }
-  // Visits each e-node by the children that it was added with.
+  // Calls visit(op, children) for each e-node with the children that it was added with.
   template <typename Visit>
   void ForEachBirth(const Visit& visit) const {
     size_t first = 0;
@@ -208,18 +215,17 @@ class EGraph {
     }
   }
 
-  // What incremental matching starts from: e-nodes that are new, or whose children or class became
-  // others, in the order of change_log.h. Some may not be live. Clean graphs only.
+  // The e-nodes that are new or whose children or class changed, in the order of change_log.h. Some
+  // may not be live. Incremental matching starts from them. Clean graphs only.
   const ChangeLog& changes() const { return changes_; }
-  // For the one who matches incrementally (Matcher): puts those since the last acknowledgement in
-  // order.
+  // Sorts the changes since the last acknowledgement, for an incremental Matcher.
   void SortChanges() { changes_.Sort(); }
-  // `keep`: somebody will ask for changes from before.
+  // `keep` says that changes from before this call will still be asked for.
   void AcknowledgeChanges(bool keep = false) { changes_.Acknowledge(keep); }
 
-  // For loops that run millions of times. Of a canonical class: visit(e-node) for its e-nodes,
-  // visit(e-node, position) for those that have it as a child, once per position; also e-nodes that
-  // are not live.
+  // For loops that run millions of times; `id` must be canonical. ForEachMember calls visit(e-node)
+  // for the e-nodes of the class, ForEachUse calls visit(e-node, position) for each child position
+  // that holds the class. Both include e-nodes that are not live.
   template <typename Visit>
   void ForEachMember(ClassId id, const Visit& visit) const {
     for (ENodeId at = classes_[id.value()].first_member; at.valid();) {
@@ -238,7 +244,7 @@ class EGraph {
       at = next;
     }
   }
-  // Of a link in the chain of a class's uses.
+  // The e-node, the child position and the next link of a link in a class's chain of uses.
   ENodeId NodeOf(UseId use) const {
     return use.listed() ? list_uses_[use.place()].node : use.node();
   }
@@ -251,25 +257,25 @@ class EGraph {
                         : rows_[use.node().value()].next_use[use.position()];
   }
   const Row& row(ENodeId id) const { return rows_[id.value()]; }
-  // Of a canonical class; for what its sets of kinds rule out.
+  // `id` must be canonical. The sets of kinds in the row rule out many walks beforehand.
   const ClassRow& class_row(ClassId id) const { return classes_[id.value()]; }
-  // So small that there are no cache misses for which looking ahead would pay.
+  // Whether the graph is so small that prefetching does not pay.
   bool fits_in_cache() const { return rows_.size() <= kInCache; }
-  // Asks for what a walk around the e-node will look at: the heads of chains, where they begin, and
-  // what comes second, each of which needs the one before.
+  // Prefetch what a walk around the e-node will read, in three stages that each need the one
+  // before: the heads of the chains, their first links, their second links.
   void PrefetchHeads(ENodeId id) const;
   void PrefetchFirst(ENodeId id) const;
   void PrefetchSecond(ENodeId id) const;
   void PrefetchClass(ClassId id) const { __builtin_prefetch(&classes_[Find(id).value()], 1); }
 
-  // Add and AddTo for a caller who has many e-nodes to add, of at most two children: Prepare has
-  // the cache misses of all of them under way together, then each is added. In between others may
-  // be added and classes united.
+  // Batched Add and AddTo for e-nodes with at most two children. Prepare overlaps the cache misses
+  // of all probes; AddPrepared or AddPreparedTo then adds each one. Other e-nodes may be added and
+  // classes united in between.
   struct Probe {
     OpId op;
     uint32_t num_children;
-    ClassId children[2];  // invalid where there is none
-    // What Prepare finds out: the key, and how many unions there were.
+    ClassId children[2];  // Invalid where there is no child.
+    // Filled in by Prepare: the hash of the key, and the number of unions at that time.
     uint32_t hash;
     uint32_t unions;
   };
@@ -283,7 +289,7 @@ class EGraph {
   friend class UseChain;
 
   void SetNextUse(UseId use, UseId next);
-  // Calls visit(use) for what begins and ends there.
+  // Calls visit(use) for the links from `first` to `last`.
   template <typename Visit>
   void ForEachUseBetween(UseId first, UseId last, const Visit& visit) const {
     for (UseId at = first; at.valid(); at = at == last ? UseId() : NextUse(at)) visit(at);
@@ -294,7 +300,7 @@ class EGraph {
   void LinkList(Row& row, KindId kind, std::span<const ClassId> children, ENodeId node);
   void RememberBirth(std::span<const ClassId> children);
   void JoinChains(ClassId kept, const ClassRow& from);
-  // Of an application that was refused.
+  // Origin of a recorded application that was refused.
   static constexpr Origin kVoidOrigin = 0xffffffffu;
   void VoidApplication(Origin origin);
 
@@ -306,7 +312,7 @@ class EGraph {
   uint32_t num_unions() const { return union_find_.size() - static_cast<uint32_t>(num_classes_); }
   bool Outdated(const Probe& probe) const;
   ENodeId FindPrepared(const Probe& probe) const;
-  // The e-node of this content for which accept(id) holds.
+  // Finds an e-node with this content for which accept(id) holds.
   template <typename Accept>
   ENodeId FindNode(uint32_t hash, OpId op, std::span<const ClassId> children,
                    const Accept& accept) const;
@@ -314,7 +320,7 @@ class EGraph {
     return FindNode(hash, op, children, [](ENodeId) { return true; });
   }
   bool HasRoom(OpId op, size_t num_children) const;
-  // The e-node must be new; `children` and the class canonical.
+  // The e-node must be new; `children` and the class must be canonical.
   ENodeId InsertNode(uint32_t hash, OpId op, std::span<const ClassId> children, ClassId id,
                      Origin origin);
   ClassId MakeClass();
@@ -364,16 +370,16 @@ class EGraph {
   void CountDuplicate(ENodeId id);
   void DropDuplicates();
   void DropDuplicatesOf(ClassId id);
-  // Sorted, canonical, each once.
+  // Replaces ids by their canonical ones, sorts them and removes repetitions.
   void MakeCanonical(std::vector<ClassId>& ids) const;
-  // Calls visit on every array, in one order.
+  // Calls visit on every array, always in the same order.
   template <typename Self, typename Visit>
   static void VisitArrays(Self& self, const Visit& visit);
 
   struct Word {
     uint32_t value;
   };
-  // Scalars of a clean graph, kept for each mark.
+  // Counts that Rollback restores, saved at each mark.
   struct Counts {
     int64_t num_enodes;
     int64_t num_classes;
@@ -381,47 +387,48 @@ class EGraph {
     ChangeLog::Counts changes;
   };
 
-  static constexpr uint32_t kInCache = 1u << 13;  // rows; with classes and slots 640 KB
+  // Number of rows up to which the graph is taken to fit the cache: with classes and slots, 640 KB.
+  static constexpr uint32_t kInCache = 1u << 13;
 
   const OpTable* table_;
   Analysis* analysis_;
   Trail trail_;
 
-  // E-nodes, by ENodeId.
+  // --- E-nodes, by ENodeId
   FlatArray<Row> rows_;
   FlatArray<Word> origin_;
-  FlatArray<ClassId> list_children_;  // of e-nodes with more than two
-  FlatArray<ListedUse> list_uses_;    // parallel
+  FlatArray<ClassId> list_children_;  // Children of e-nodes with more than two.
+  FlatArray<ListedUse> list_uses_;    // Parallel to list_children_.
   HashCons hash_cons_;
 
-  // Classes, by ClassId; of the canonical ones if not said otherwise.
-  UnionFind union_find_;  // all
+  // --- Classes, by ClassId; only canonical ones are valid unless noted
+  UnionFind union_find_;  // Also has the ids that were absorbed.
   FlatArray<ClassRow> classes_;
   FlatArray<UnionRecord> unions_;
   ChangeLog changes_;
-  FlatArray<ClassId> born_children_;  // of all e-nodes; with the next one, the record of proofs
-  FlatArray<Word> applications_;      // origin, unions before, numbers of classes and ops, both
+  FlatArray<ClassId> born_children_;  // As added, of all e-nodes; filled if records_proofs_.
+  FlatArray<Word> applications_;      // Origin, unions before, two lengths, classes, ops.
   bool records_proofs_ = false;
-  std::unique_ptr<StateHash> state_hash_;  // null: not wanted
+  std::unique_ptr<StateHash> state_hash_;  // Null unless KeepHash was called.
   Cycles cycles_ = Cycles::kAllowed;
-  FlatArray<Word> levels_;  // by ClassId; none if cycles are allowed
+  FlatArray<Word> levels_;  // By ClassId; empty if cycles are allowed.
   int64_t num_enodes_ = 0;
   int64_t num_classes_ = 0;
-  uint32_t op_bound_ = 0;  // operator words of e-nodes are below it
+  uint32_t op_bound_ = 0;  // Greater than all operator words in use.
   std::vector<Counts> counts_at_mark_;
 
-  // What Rebuild has to look at; nothing in a clean graph.
-  std::vector<ClassId> to_repair_;  // absorbed; what they brought stays one piece of the chains
+  // --- Work for Rebuild; empty in a clean graph
+  std::vector<ClassId> to_repair_;  // Absorbed classes, whose links are still one piece of chain.
   std::vector<ENodeId> repair_queue_;
   std::vector<ClassId> to_modify_;
   std::vector<ClassId> to_prune_;
-  std::vector<ClassId> to_thin_out_;  // chains with many duplicates
+  std::vector<ClassId> to_thin_out_;  // Classes whose chains have many duplicates.
   bool dirty_ = false;
 
   std::optional<UnionRecord> refused_union_;
-  uint32_t last_application_ = 0;   // word in applications_
-  std::vector<KindId> kind_of_op_;  // by OpId; invalid: not asked yet
-  std::vector<ClassId> scratch_;    // canonical children of what Add is asked for
+  uint32_t last_application_ = 0;   // Index of its first word in applications_.
+  std::vector<KindId> kind_of_op_;  // By OpId; invalid if not asked for yet.
+  std::vector<ClassId> scratch_;    // Canonical children of the e-node being added.
 };
 
 template <typename Accept>

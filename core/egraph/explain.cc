@@ -12,7 +12,7 @@
 namespace quotient::egraph {
 namespace {
 
-// One recorded match, its classes as terms.
+// One recorded match, with its classes as terms.
 class Instance {
  public:
   Instance(const Program& program, const EGraph::Application& application,
@@ -37,7 +37,7 @@ class Instance {
   }
 
   std::span<const TermId> roots() const { return roots_; }
-  // Nothing if builders take part.
+  // Left and Right return nullopt if builders take part.
   std::optional<TermId> Left(size_t root) {
     const std::optional<RightTerm>& left = program_.left[root];
     return left.has_value() ? Build(*left, 0) : std::nullopt;
@@ -79,7 +79,7 @@ class Instance {
 }  // namespace
 
 Explainer::Explainer(const EGraph& graph, std::span<const Rule* const> rules) {
-  // Each e-node made a class, so that classes are numbered like e-nodes.
+  // When proofs are recorded each e-node makes a class, so both have the same numbers.
   std::vector<TermId> children;
   graph.ForEachBirth([&](OpId op, std::span<const ClassId> classes) {
     children.clear();
@@ -95,7 +95,7 @@ void Explainer::Replay(const EGraph& graph, std::span<const Rule* const> rules) 
   size_t next = 0;
   const auto unite_before = [&](size_t end) {
     for (; next < end; ++next) {
-      // Congruence finds itself.
+      // The forest derives congruences itself.
       if (unions[next].origin == kCongruence) continue;
       forest_.Unite(term_of_row_[unions[next].a.value()], term_of_row_[unions[next].b.value()],
                     unions[next].origin);
@@ -110,8 +110,8 @@ void Explainer::Replay(const EGraph& graph, std::span<const Rule* const> rules) 
     for (size_t root = 0; root < instance.roots().size(); ++root) {
       const std::optional<TermId> left = instance.Left(root), right = instance.Right(root);
       forest_.TakeInTerms();
-      // A word without attributes in a pattern stands for any word of that name, which the match
-      // does not say: then the left side is another term, and the union itself has to do.
+      // A pattern's word without attributes matches any word of that name, and the match does not
+      // record which. Then the left side is another term, and only the union itself is known.
       if (!left.has_value() || !right.has_value()) continue;
       if (!forest_.Equal(*left, instance.roots()[root])) continue;
       forest_.Unite(*left, *right, application.origin);
@@ -134,15 +134,15 @@ std::optional<RewriteStep> Explainer::FirstWholeStep(TermId from, TermId to) con
   return std::nullopt;
 }
 
-// By a stack of its own: terms may be deeper than the machine's stack.
+// Uses an explicit stack because terms may be deeper than the call stack allows.
 std::vector<RewriteStep> Explainer::Explain(TermId from, TermId to) const {
   struct Task {
     ProofForest::Step step;
-    bool is_pair;  // two equal terms, the path between which is still to be found
+    bool is_pair;  // An equality whose path is still to be found.
   };
   std::vector<RewriteStep> steps;
-  absl::flat_hash_set<uint32_t> told;                     // edges
-  absl::flat_hash_set<std::pair<TermId, TermId>> walked;  // pairs
+  absl::flat_hash_set<uint32_t> told;                     // Edges.
+  absl::flat_hash_set<std::pair<TermId, TermId>> walked;  // Pairs.
   std::vector<Task> tasks = {{{from, to, kCongruence, true, 0}, true}};
   while (!tasks.empty()) {
     const auto [step, is_pair] = tasks.back();
@@ -165,7 +165,7 @@ std::vector<RewriteStep> Explainer::Explain(TermId from, TermId to) const {
 
 namespace {
 
-// Links one behind the other; a way that comes back to a term is left out.
+// A list of links from which detours that return to an earlier term are cut out.
 class ChainBuilder {
  public:
   explicit ChainBuilder(TermId from) { length_at_.emplace(from, 0); }
@@ -183,7 +183,7 @@ class ChainBuilder {
 
  private:
   std::vector<ChainLink> links_;
-  absl::flat_hash_map<TermId, size_t> length_at_;  // how many links lead to a term
+  absl::flat_hash_map<TermId, size_t> length_at_;  // How many links lead to a term.
 };
 
 }  // namespace

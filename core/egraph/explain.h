@@ -1,6 +1,6 @@
 #pragma once
 
-// Explanations: why two terms are equal, as applications of rules.
+// Explains why two terms are equal, as a list of rule applications.
 //
 //   EGraph graph(&table, &analysis);
 //   graph.RecordProofs();                   // before the first Add
@@ -9,13 +9,14 @@
 //   const TermId a = explainer.TermOf(node), b = explainer.Add(op, {a});
 //   if (explainer.Equal(a, b)) steps = explainer.Explain(a, b);
 //
-// The e-graph records little: the children each e-node was added with, unions, and matches. An
-// Explainer replays that into a ProofForest, once, in time about linear in the record.
+// The e-graph records little: the children each e-node was added with, the unions, and the matches.
+// An Explainer replays that once into a ProofForest, in roughly linear time.
 //
-// A rule that is a pattern (Rule::program) is shown by the very terms that its sides are under the
-// match; of other rules and of builders we know only which classes became equal, and show the terms
-// with which those were made. Reference: Flatt et al., "Small proofs from congruence closure",
-// FMCAD'22.
+// For a rule that is a pattern (Rule::program) the explanation shows both of its sides under the
+// match. For other rules and for builders only the classes that became equal are known, and the
+// explanation shows the terms with which these were made.
+//
+// Reference: Flatt et al., "Small proofs from congruence closure", FMCAD'22.
 
 #include <optional>
 #include <span>
@@ -31,50 +32,50 @@ namespace quotient::egraph {
 
 // A rule's left side `before` became its right side `after`, or the other way round.
 struct RewriteStep {
-  Origin origin;  // rule number + 1, or kInputOrigin or kAnalysis
-  bool forward;   // from left to right
+  Origin origin;  // Rule index + 1, kInputOrigin or kAnalysis.
+  bool forward;   // Whether the left side became the right side.
   TermId before;
   TermId after;
 };
 
-// A term, and the step that made it of the one before; the step rewrites one place in it.
+// A term, and the step that rewrote one place of the previous term to make it.
 struct ChainLink {
   TermId whole;
   RewriteStep step;
 };
 
-// How both classes of a union that the analysis refused came to be what they are: for each the term
-// it was made with, the term of the input that this is equal to, and the rules that lead there.
-// One line each. `rules` as below; the graph, which may be dirty, must record proofs.
+// Says how both classes of a refused union came about, in one line each: the term with which the
+// class was made, the equal term of the input, and the rules that lead from one to the other.
+// `rules` as below. The graph may be dirty; it must record proofs.
 std::string RefusalText(const EGraph& graph, std::span<const Rule* const> rules,
                         const UnionRecord& refused);
 
 class Explainer {
  public:
-  // The graph must record proofs. `rules`: those whose matches were applied, by origin - 1; of
-  // those that are left out only the terms of classes are shown.
+  // The graph must record proofs. `rules` are those whose matches were applied: origin i is
+  // rules[i - 1]. For rules left out at the end only the terms of classes are shown.
   Explainer(const EGraph& graph, std::span<const Rule* const> rules);
 
   // The term with which an e-node was added.
   TermId TermOf(ENodeId node) const { return term_of_row_[node.value()]; }
-  // The term whose e-node made a class.
+  // The term of the e-node with which a class was made.
   TermId TermOf(ClassId id) const { return term_of_row_[id.value()]; }
-  // Any term: it may be equal to some of the graph without being in it.
+  // Adds any term. It may be equal to terms of the graph without being in it.
   TermId Add(OpId op, std::span<const TermId> children);
   const TermTable& terms() const { return terms_; }
 
   bool Equal(TermId a, TermId b) const { return forest_.Equal(a, b); }
 
-  // For equal terms: the steps that make one the other, each once even if it is needed in several
-  // places, in the order in which they come first.
+  // For equal terms: the steps that turn `from` into `to`, in order of their first use. A step is
+  // listed once even if it is needed in several places.
   std::vector<RewriteStep> Explain(TermId from, TermId to) const;
 
-  // The first of them that rewrites a whole term, no part of one.
+  // The first of these steps that rewrites the whole term.
   std::optional<RewriteStep> FirstWholeStep(TermId from, TermId to) const;
 
-  // The same as terms in which one place at a time is rewritten, from the one that follows `from`
-  // to `to`, without coming twice to the same term. Nothing if there would be more than `max_links`
-  // (shared parts are rewritten in each place of their own) or if terms are too deep to be read.
+  // Spells the steps out as terms in which one place at a time is rewritten, from the term after
+  // `from` to `to`, without reaching any term twice. Returns nullopt if there would be more than
+  // `max_links` (shared parts are rewritten separately in each place) or if terms are too deep.
   std::optional<std::vector<ChainLink>> Chain(TermId from, TermId to, size_t max_links);
 
  private:
@@ -83,7 +84,7 @@ class Explainer {
 
   TermTable terms_;
   ProofForest forest_{&terms_};
-  std::vector<TermId> term_of_row_;  // by ENodeId, and by the ClassId that was made with it
+  std::vector<TermId> term_of_row_;  // By ENodeId, and by the ClassId made with it.
 };
 
 }  // namespace quotient::egraph

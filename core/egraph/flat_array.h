@@ -1,8 +1,8 @@
 #pragma once
 
-// FlatArray: a growing array of plain structs made of 32-bit words, whose changes a Trail can take
-// back. Large ones lie in their own mapping for which huge pages are asked: random access then
-// misses the page tables far less, and growing moves pages, not bytes. One thread to change.
+// FlatArray: a growing array of plain structs made of 32-bit words, whose changes a Trail can undo.
+// Large arrays have their own memory mapping with huge pages, so that random access misses the TLB
+// less often and growing moves pages instead of bytes. One thread may change it.
 
 #include <sys/mman.h>
 
@@ -18,7 +18,7 @@
 
 namespace quotient::egraph {
 
-// Memory of whole words that can grow in place.
+// Memory for words that can grow in place.
 class WordMemory {
  public:
   WordMemory() = default;
@@ -32,7 +32,7 @@ class WordMemory {
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 
-  // Keeps the content; `bytes` must not be less than before.
+  // Keeps the content. `bytes` must not be less than before.
   void Grow(size_t bytes) {
     void* grown;
     if (bytes < kMapAbove) {
@@ -96,21 +96,21 @@ class FlatArray {
 
   void push_back(const T& value) {
     if (array_.size == capacity_) Reserve(capacity_ + 1);
-    const T copy = value;  // it may lie in this array
+    const T copy = value;  // `value` may lie in this array.
     std::memcpy(array_.words + size_t{array_.size} * kStride, &copy, sizeof(T));
     ++array_.size;
   }
 
-  // One more, whose content is the caller's to write.
+  // Appends one element, for the caller to write.
   T& Append() {
     if (array_.size == capacity_) Reserve(capacity_ + 1);
     return reinterpret_cast<T*>(array_.words)[array_.size++];
   }
 
-  // Fills up with `value`; never shrinks.
+  // Appends copies of `value` up to this size. Never shrinks.
   void Extend(uint32_t size, const T& value) {
     if (size <= array_.size) return;
-    const T copy = value;  // it may lie in this array
+    const T copy = value;  // `value` may lie in this array.
     Reserve(size);
     T* const elements = reinterpret_cast<T*>(array_.words);
     std::fill(elements + array_.size, elements + size, copy);
@@ -131,7 +131,7 @@ class FlatArray {
     WriteWords(reinterpret_cast<const uint32_t*>(&place) - array_.words, value);
   }
 
-  // Lets change(element) change one in place.
+  // Calls change(element), which may modify the element in place.
   template <typename Change>
   void Edit(size_t i, const Change& change) {
     uint32_t* const words = array_.words + i * kStride;
@@ -146,16 +146,16 @@ class FlatArray {
     }
   }
 
-  // Whether there is a mark.
+  // Whether the trail has a mark.
   bool guarded() const { return trail_->active(); }
-  // Only without marks: what was there is gone.
+  // Clear, Assign and Fill need a trail without marks; they replace the whole content.
   void Clear() { array_.size = 0; }
   void Assign(std::span<const uint32_t> words) {
     Reserve(words.size() / array_.stride);
     std::copy(words.begin(), words.end(), array_.words);
     array_.size = static_cast<uint32_t>(words.size() / array_.stride);
   }
-  // Exactly `size` elements of one value.
+  // Becomes `size` copies of `value`.
   void Fill(uint32_t size, const T& value) {
     Clear();
     Reserve(size);
@@ -171,7 +171,7 @@ class FlatArray {
   }
 
  private:
-  static constexpr size_t kStride = sizeof(T) / 4;  // words of an element
+  static constexpr size_t kStride = sizeof(T) / 4;  // Words per element.
 
   template <typename V>
   void WriteWords(size_t at, const V& value) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// GroupedList: for each key a list of values, all in two flat arrays. Filled in two passes over the
-// same pairs, first Count, then Append; lists keep the order of Append. Or, if pairs come in the
-// order of their keys, in one.
+// GroupedList keeps a list of values for each key, all in two flat arrays. It is filled in two
+// passes over the same pairs, first Count, then Append, and lists keep the order of Append. If the
+// pairs come in the order of their keys, one pass of Push and EndKey is enough.
 //
 //   GroupedList<ENodeId> list(num_keys);      GroupedList<ENodeId> list;
 //   for (..) list.Count(key);                 for (key..) {
@@ -27,8 +27,7 @@ class GroupedList {
   void Allocate() {
     for (size_t i = 1; i < end_.size(); ++i) end_[i] += end_[i - 1];
     values_.resize(end_.empty() ? 0 : end_.back());
-    // From here to the last Append, end_[key] is where the next value of `key` goes: what ends
-    // there once all are placed.
+    // Until the last Append, end_[key] is where the next value of `key` goes; then it is the end.
     if (!end_.empty()) end_.pop_back();
   }
 
@@ -41,15 +40,15 @@ class GroupedList {
   void Push(Value value) { values_.push_back(value); }
   void EndKey() { end_.push_back(static_cast<uint32_t>(values_.size())); }
 
-  // Once it is filled.
+  // These need the list to be filled.
   size_t num_keys() const { return end_.size(); }
-  // Empty for keys beyond the last.
+  // Empty for keys that are too large.
   std::span<const Value> operator[](uint32_t key) const {
     if (key >= end_.size()) return {};
     const uint32_t begin = key == 0 ? 0 : end_[key - 1];
     return std::span<const Value>(values_).subspan(begin, end_[key] - begin);
   }
-  // All lists, one behind the other.
+  // All lists, one after the other.
   std::span<const Value> values() const { return values_; }
 
  private:

@@ -22,7 +22,7 @@ inline uint32_t Finish(uint64_t hash) {
 
 }  // namespace hash_internal
 
-// Of at most two children; invalid where there is none.
+// For at most two children; pass an invalid id where there is none.
 inline uint32_t HashOf(OpId op, ClassId first, ClassId second) {
   using namespace hash_internal;
   return Finish(Mix(Mix(Start(op), first), second));

@@ -1,9 +1,9 @@
 #pragma once
 
-// HashCons: from the content of an e-node to its id. Knows ids and hashes only; whoever asks says
-// whether a candidate's content is equal. Open addressing with linear probing. Nothing is ever
-// erased: an entry whose e-node has other content by now equals nothing and goes when the table is
-// cleaned, which is cheaper than finding it. One thread to change.
+// HashCons maps the content of an e-node to its id. It stores only hashes and ids; the caller
+// compares contents. Open addressing with linear probing. Entries are never erased: an entry whose
+// e-node has changed its content equals nothing that is looked up, and disappears when the table is
+// cleaned, which is cheaper than finding it. One thread may change it.
 
 #include <algorithm>
 #include <bit>
@@ -19,7 +19,7 @@ class HashCons {
  public:
   struct Slot {
     uint32_t hash = 0;
-    ENodeId node;  // invalid: empty
+    ENodeId node;  // Invalid in an empty slot.
   };
 
   explicit HashCons(Trail* trail) : slots_(trail), counts_(trail) {
@@ -27,7 +27,7 @@ class HashCons {
     counts_.push_back(Counts());
   }
 
-  // The id among those of this hash for which equal(id) holds; invalid if there is none.
+  // Returns the id with this hash for which equal(id) holds, or an invalid id.
   template <typename Equal>
   ENodeId Find(uint32_t hash, const Equal& equal) const {
     for (size_t i = hash & mask(); slots_[i].node.valid(); i = (i + 1) & mask()) {
@@ -38,39 +38,39 @@ class HashCons {
 
   void Prefetch(uint32_t hash) const { __builtin_prefetch(slots_.data() + (hash & mask())); }
 
-  // Whether to Grow or Clean before the next Insert.
+  // Whether Grow or Clean must be called before the next Insert.
   bool full() const { return (size_t{used()} + 1) * 3 > size_t{slots_.size()} * 2; }
   bool worth_cleaning() const { return counts_[0].outdated > used() / 4; }
 
-  // The content of `node` must not be there yet, and the table not full.
+  // The content of `node` must not be in the table, and the table must not be full.
   void Insert(uint32_t hash, ENodeId node) {
     Place({hash, node});
     counts_.Write(0, &Counts::used, used() + 1);
   }
 
-  // One e-node that is there has other content now.
+  // Counts an entry whose e-node has changed its content.
   void CountOutdated() { counts_.Write(0, &Counts::outdated, counts_[0].outdated + 1); }
 
-  // `node` must be there under this hash and gives its place to `replacement`.
+  // Puts `replacement` in the place of `node`, which must be in the table under this hash.
   void Replace(uint32_t hash, ENodeId node, ENodeId replacement) {
     size_t i = hash & mask();
     while (slots_[i].node != node || slots_[i].hash != hash) i = (i + 1) & mask();
     slots_.Write(i, {hash, replacement});
   }
 
-  // Starts anew with room for twice `count` entries; Insert them all now.
+  // Empties the table and makes room for twice `count` entries, which the caller must then insert.
   void Clean(uint32_t count) {
-    // At most half full; never smaller than before, since a trail can only cut off.
+    // At most half full then. Never smaller than before, because a trail can only cut arrays off.
     const uint32_t size = std::max(slots_.size(), std::bit_ceil(2 * count + 2));
     for (uint32_t i = 0; i < slots_.size(); ++i) slots_.Write(i, Slot());
     slots_.Extend(size, Slot());
     counts_.Write(0, Counts());
   }
 
-  // Room for `count` entries, all that are there kept. An entry's place is then the same or behind
-  // all that was there, so one pass in order of place does it in place: what it puts somewhere
-  // stays there, and what it has not come to yet is never in the way. Only entries at the beginning
-  // may have come around from the end; they are taken out first and go in last.
+  // Makes room for `count` entries and keeps those in the table. An entry's home slot stays the
+  // same or moves behind all old slots, so one pass in slot order rehashes in place: an entry never
+  // lands on one that has not been visited yet. Only a run at the beginning may have wrapped around
+  // from the end; it is taken out first and inserted last.
   void Grow(uint32_t count) {
     const uint32_t before = slots_.size();
     slots_.Extend(std::max(before, std::bit_ceil(count + count / 2 + 1)), Slot());
@@ -92,7 +92,7 @@ class HashCons {
 
   uint32_t used() const { return counts_[0].used; }
 
-  // Calls visit on each array; for images of the whole.
+  // Calls visit on each array, for saving and loading.
   template <typename Self, typename Visit>
   static void VisitArrays(Self& self, const Visit& visit) {
     visit(self.slots_);
@@ -104,7 +104,7 @@ class HashCons {
     uint32_t used = 0;
     uint32_t outdated = 0;
   };
-  static constexpr uint32_t kInitialSlots = 64;  // a power of two, as all sizes
+  static constexpr uint32_t kInitialSlots = 64;  // A power of two, like all sizes.
 
   size_t mask() const { return slots_.size() - 1; }
 
@@ -115,7 +115,7 @@ class HashCons {
   }
 
   FlatArray<Slot> slots_;
-  FlatArray<Counts> counts_;  // one
+  FlatArray<Counts> counts_;  // Has one element.
 };
 
 }  // namespace quotient::egraph

@@ -1,5 +1,5 @@
-// The machine that runs the trie: from each changed e-node depth-first along the chains of the
-// e-graph. How the trie is made is in matcher_trie.cc.
+// The machine that runs the trie: for each changed e-node it searches depth-first along the chains
+// of the e-graph. matcher_trie.cc builds the trie.
 
 #include "core/egraph/matcher.h"
 
@@ -16,7 +16,7 @@ using Code = Instruction::Code;
 namespace {
 
 constexpr size_t kBatch = 64;
-constexpr size_t kAhead = 8;  // e-nodes between the stages of looking ahead
+constexpr size_t kAhead = 8;  // Distance between stages of prefetching, in e-nodes.
 constexpr ChangeLog::Position kNowhere = {0xffffffffu, 0xffffffffu};
 constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
 
@@ -26,7 +26,7 @@ void Matcher::Search(EGraph& graph, const Bounds& bounds) {
   lists_.NextSearch();
   stopped_ = false;
   may_go_on_ = bounds.may_go_on;
-  // Only who may stop on the way needs an order.
+  // Only a search that may stop early needs an order.
   if (!bounds.waiting.empty() || bounds.may_go_on) graph.SortChanges();
   for (size_t i = 0; i < rules_.size(); ++i) {
     RuleState& rule = rules_[i];
@@ -40,7 +40,7 @@ void Matcher::Search(EGraph& graph, const Bounds& bounds) {
   };
   const ChangeLog::Position present = graph.changes().begin();
   const ChangeLog::Position end = {present.epoch + 1, 0};
-  // Who is behind catches up alone; the others go together.
+  // A rule that is behind catches up alone; the others are searched together.
   for (RuleState& rule : rules_) {
     if (rule.of_classes) {
       if (wants_more(rule)) SearchClasses(graph, rule);
@@ -56,7 +56,7 @@ void Matcher::Search(EGraph& graph, const Bounds& bounds) {
       rules_, [&end](const RuleState& rule) { return rule.right.has_value() && rule.seen < end; }));
 }
 
-// A class that was there and is canonical still was canonical then, so new ones are all to look at.
+// Matches each new class. A class that has been seen and is still canonical was canonical then.
 void Matcher::SearchClasses(const EGraph& graph, RuleState& rule) {
   for (; rule.seen_classes < graph.class_bound() && rule.queue.size() < rule.enough;
        ++rule.seen_classes) {
@@ -67,7 +67,7 @@ void Matcher::SearchClasses(const EGraph& graph, RuleState& rule) {
   }
 }
 
-// The rules that are `searched`, all of which have seen what changed before `from`.
+// Searches for the rules with `searched` set, which all have seen what changed before `from`.
 void Matcher::SearchRules(const EGraph& graph, ChangeLog::Position from) {
   const uint32_t present = graph.changes().begin().epoch;
   if (!stopped_ && EnableSearched(LookUpLeaves(graph, from))) {
@@ -75,7 +75,7 @@ void Matcher::SearchRules(const EGraph& graph, ChangeLog::Position from) {
     size_t size = 0;
     bool goes_on = true;
     graph.changes().ForEachSince(from, [&](ENodeId id, ChangeLog::Position at) {
-      // A batch is of one epoch.
+      // All e-nodes of a batch changed in the same epoch.
       if (at.epoch != at_.epoch || size == kBatch) {
         goes_on = RunBatch(graph, {batch, std::exchange(size, 0)});
       }
@@ -96,14 +96,14 @@ bool Matcher::Wants(const EGraph& graph, ENodeId id) const {
   return kind.value() < wanted_.size() && wanted_[kind.value()];
 }
 
-// What a search around the e-nodes at and before `i` of a batch will look at.
+// Prefetches what the searches around the e-nodes of a batch up to `i` will read.
 void Matcher::PrefetchAround(const EGraph& graph, std::span<const ENodeId> batch, size_t i) {
   if (i < batch.size()) graph.PrefetchHeads(batch[i]);
   if (const size_t at = i - kAhead; at < batch.size()) graph.PrefetchFirst(batch[at]);
   if (const size_t at = i - kAhead * 3 / 2; at < batch.size()) graph.PrefetchSecond(batch[at]);
 }
 
-// False if no rule goes on.
+// Returns false if no rule continues.
 bool Matcher::RunBatch(const EGraph& graph, std::span<const ENodeId> batch) {
   const size_t ahead = graph.fits_in_cache() ? 0 : 2 * kAhead;
   for (size_t i = 0; i < batch.size() + ahead; ++i) {
@@ -117,7 +117,7 @@ bool Matcher::RunBatch(const EGraph& graph, std::span<const ENodeId> batch) {
   return true;
 }
 
-// False if no rule goes on.
+// Stops the rules that have enough matches, or all. Returns false if no rule continues.
 bool Matcher::StopSome() {
   some_have_enough_ = false;
   for (RuleState& rule : rules_) {
@@ -129,7 +129,7 @@ bool Matcher::StopSome() {
   return !stopped_ && EnableSearched(false);
 }
 
-// Asked at each step of the walk, so that one e-node with many matches cannot take for ever.
+// Called at each step, so that even one e-node with many matches cannot take long.
 bool Matcher::MustStop() {
   constexpr uint32_t kPeriod = 1024;
   if (++steps_ % kPeriod == 0 && may_go_on_ && !may_go_on_()) stopped_ = true;
@@ -220,7 +220,7 @@ void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
   });
 }
 
-// Down to e-nodes of which a child is known.
+// Visits the members of a class that have a known child.
 void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
   const ClassId input(registers_[walk.input]);
   const ClassId known(registers_[walk.known]);
@@ -254,7 +254,7 @@ void Matcher::RunOne(const EGraph& graph, const TrieNode& child) {
   if (passes) RunChildren(graph, child);
 }
 
-// Whether the e-node, of the step's kind, fits; if so, its parts are in the registers.
+// Whether the e-node, which is of the step's kind, fits. If so, puts its parts into registers.
 bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row) {
   const OpId op = row.op();
   if (step.op.valid() && op != step.op) return false;

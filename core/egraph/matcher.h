@@ -1,6 +1,6 @@
 #pragma once
 
-// Matcher: finds the matches of many pattern rules at once, and of each change only what is new.
+// Matcher finds the matches of many pattern rules together and, after a change, only the new ones.
 //
 //   Matcher matcher(graph.table(), rules);
 //   matcher.Search(graph);                       // all matches
@@ -8,12 +8,12 @@
 //   graph.Rebuild();
 //   matcher.Search(graph);                       // those that were not there before
 //
-// The orders in which left sides can be found (Program::deltas) of all rules form one trie: what
-// several begin with is done once, and e-nodes that several look for in one place are looked
-// through once. Matches are flat tuples of words, one queue per rule, in a deterministic order and
-// in time proportional to the changes and what hangs together with them. Each is found once, and
-// again when an e-node of it changed. The changes of an e-graph are one matcher's: another one, or
-// one of an e-graph that was loaded, finds all. One thread.
+// The search orders of all rules (Program::deltas) form one trie: common beginnings run once, and
+// siblings that look for e-nodes in the same chain share one walk. Matches are flat tuples of words
+// in one queue per rule, in a deterministic order. A search takes time proportional to the changes
+// and what is connected with them. It finds each match once, and again after an e-node of the match
+// changed. Only one matcher can follow the changes of an e-graph; a matcher that starts later, or
+// on a loaded e-graph, finds all matches. One thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,89 +34,89 @@ namespace quotient::egraph {
 
 class Matcher {
  public:
-  // Borrows both. Rules that cannot be matched so are left to their own Search: see takes().
-  // `large`: see class_lists.h.
+  // Borrows both. Rules for which takes() is false cannot be matched this way and must be searched
+  // by Rule::Search. `large`: see class_lists.h.
   Matcher(const OpTable& table, std::span<const Rule* const> rules,
           uint32_t large = ClassLists::kLarge);
 
   bool takes(size_t rule) const { return rules_[rule].right.has_value(); }
 
-  // How far a search goes. A rule that stops early goes on from there the next time.
+  // Limits of a search. A rule that stops early continues from there in the next search.
   struct Bounds {
-    // By rule: it stops at the first changed e-node after which so many matches wait in its queue.
-    // Rules beyond the end have no bound.
+    // By rule: the number of waiting matches at which the rule stops, after it has finished the
+    // changed e-node it is at. Rules beyond the end have no limit.
     std::vector<size_t> waiting;
-    // Asked every now and then; all rules stop where it says no, before the e-node at which they
-    // are. So it must leave time for what hangs together with one.
+    // Asked regularly. When it returns false all rules stop and drop the matches of the e-node they
+    // are at, so the time it grants should suffice for one e-node.
     std::function<bool()> may_go_on;
   };
 
-  // Queues what is new in a clean graph and acknowledges its changes.
+  // Queues the new matches in a clean graph and acknowledges its changes.
   void Search(EGraph& graph, const Bounds& bounds = {});
 
-  // Matches that wait in the queue of a rule.
+  // Number of matches in the rule's queue.
   size_t num_waiting(size_t rule) const;
-  // Applies the `count` oldest that wait and takes them out of the queue; at most
-  // RightProgram::kMaxBatch. How many of them changed the graph.
+  // Applies the `count` oldest waiting matches, at most RightProgram::kMaxBatch, and removes them
+  // from the queue. Returns how many of them changed the graph.
   absl::StatusOr<int64_t> ApplyNext(EGraph& graph, size_t rule, size_t count);
-  // One that waits, of num_waiting(rule), the oldest first: root classes, class variables, operator
-  // variables, as words. Valid until the next search.
+  // The waiting match `index`, oldest first: root classes, class variables, operator variables, as
+  // words. Valid until the next search.
   std::span<const uint32_t> Waiting(size_t rule, size_t index) const;
-  // Applies it, and leaves it where it is. True if the graph changed.
+  // Applies it without removing it. Returns whether the graph changed.
   absl::StatusOr<bool> ApplyWaiting(EGraph& graph, size_t rule, size_t index) const;
-  // Applies all that wait, rule by rule, until an error or until `may_go_on` says no, which is
-  // asked every few matches.
+  // Applies all waiting matches, rule by rule, until an error or until `may_go_on` returns false.
+  // It is asked before each batch.
   template <typename MayGoOn>
   absl::Status ApplyAll(EGraph& graph, const MayGoOn& may_go_on);
 
-  // Together with the e-graph's marks: the queues come back as they were.
+  // Call each together with the e-graph's method. Rollback restores the queues.
   void Mark();
   void Rollback();
   void Forget();
 
  private:
-  // Registers of leaves begin here, those of patterns are below.
+  // Registers of leaves start here, those of patterns are below.
   static constexpr uint32_t kFirstLeaf = 1024;
 
   struct RuleState {
     std::optional<RightProgram> right;
-    std::vector<uint32_t> nodes;   // of the trie, without its root: all on its ways
-    WordQueue queue;               // tuples of right->match_size() words
-    size_t next = 0;               // word where the oldest waiting match begins
-    ChangeLog::Position seen;      // what changed before was searched
-    bool of_classes = false;       // each class is a match
-    uint32_t seen_classes = 0;     // if so; those with lower ids have been seen
-    size_t enough = 0;             // size of the queue at which the rule stops
-    ChangeLog::Position found_at;  // where the last match was found
-    size_t before_it = 0;          // size of the queue before the matches found there
-    bool searched = false;         // by the present search
+    std::vector<uint32_t> nodes;   // All on the rule's paths, except the root.
+    WordQueue queue;               // Tuples of right->match_size() words.
+    size_t next = 0;               // Index of the first word of the oldest one.
+    ChangeLog::Position seen;      // What changed before it has been searched.
+    bool of_classes = false;       // Each class is a match.
+    uint32_t seen_classes = 0;     // For of_classes: lower ids have been seen.
+    size_t enough = 0;             // Size of the queue at which the rule stops.
+    ChangeLog::Position found_at;  // Where the last match was found.
+    size_t before_it = 0;          // Size of the queue before those matches.
+    bool searched = false;         // Whether the present search includes it.
   };
   struct LeafUse {
-    uint32_t leaf;  // index in leaves_
-    bool earlier;   // as in Instruction
+    uint32_t leaf;  // Index in leaves_.
+    bool earlier;   // As in Instruction.
   };
   // What a trie node reports: registers in the order of a match.
   struct Emission {
     uint32_t rule;
     std::vector<uint32_t> registers;
-    uint32_t num_ops = 0;         // the first operator variables
-    std::vector<LeafUse> leaves;  // that must be there
+    uint32_t num_ops = 0;         // Number of operator variables.
+    std::vector<LeafUse> leaves;  // Leaves that the match needs.
     bool enabled = false;
-    bool looks_at_leaves = false;  // some of them changed, too
+    bool looks_at_leaves = false;  // Some of the leaves changed, too.
   };
-  // Children of a trie node that look at the same e-nodes: those along one chain. Comparisons and
-  // guards are alone, and so are joins: e-nodes of a class of which a child is known, too.
+  // Children of a trie node that iterate over the same chain. Comparisons and guards have a walk
+  // each, and so have joins, which look for e-nodes of a class that have a known child.
   struct Walk {
-    // A child, and which e-nodes it looks at.
+    // A child, and the e-nodes it looks for; see Wanted.
     struct Branch {
       uint32_t node;
       uint64_t wanted;
     };
     Instruction::Code code;
     uint32_t input;
-    uint32_t kinds;  // bits of ClassRow: without one of them there is nothing to find
+    uint32_t kinds;  // Bits of ClassRow; if none is set, nothing is there.
     std::vector<Branch> branches;
-    // Joins only: the register of the known child, and where it is.
+    // For joins: the register of the known child, and its position.
     uint32_t known = kNoIndex;
     uint32_t position = 0;
   };
@@ -126,14 +126,14 @@ class Matcher {
     std::vector<uint32_t> guard_registers;
     std::vector<uint32_t> children;
     std::vector<Emission> emissions;
-    // As the leaves are now:
-    bool enabled = false;     // something here or below can be reported
-    std::vector<Walk> walks;  // of the children that are enabled
+    // Set by Enable for the present leaves and searched rules:
+    bool enabled = false;     // Something here or below can be reported.
+    std::vector<Walk> walks;  // One or more enabled children each.
   };
   struct Leaf {
     OpId op;
-    ENodeId node;          // invalid: not there
-    bool changed = false;  // in what is searched
+    ENodeId node;          // Invalid if not in the graph.
+    bool changed = false;  // Among the changes that are searched.
   };
   struct QueueMark {
     size_t size;
@@ -155,7 +155,7 @@ class Matcher {
   bool MustStop();
   bool LookUpLeaves(const EGraph& graph, ChangeLog::Position from);
   bool EnableSearched(bool leaves_differ);
-  // Whether the e-node changed before, or after, the one that the search is at.
+  // Whether the e-node's last change is before, or after, the position of the search.
   bool IsBefore(ENodeId id, const Row& row) const {
     return ChangeLog::Position{row.changed_at, id.value()} < at_;
   }
@@ -173,7 +173,7 @@ class Matcher {
   void TryAt(const EGraph& graph, const TrieNode& next, ENodeId id);
   void RunChildren(const EGraph& graph, const TrieNode& node);
   void RunOne(const EGraph& graph, const TrieNode& child);
-  // E-nodes of a kind, or the uses of a class by them as that child.
+  // A key for e-nodes of a kind, or for uses of a class as child `position` of that kind.
   static uint64_t Wanted(KindId kind, uint32_t position) {
     return uint64_t{kind.value()} << 32 | position;
   }
@@ -184,21 +184,21 @@ class Matcher {
 
   std::vector<RuleState> rules_;
   std::vector<TrieNode> nodes_;
-  std::vector<std::vector<uint32_t>> seeds_;  // by KindId: trie nodes
-  std::vector<bool> wanted_;                  // by KindId: some seed is enabled
-  std::vector<Leaf> leaves_;                  // in registers from kFirstLeaf on
+  std::vector<std::vector<uint32_t>> seeds_;  // By KindId: trie nodes below the root.
+  std::vector<bool> wanted_;                  // By KindId: whether a seed is enabled.
+  std::vector<Leaf> leaves_;                  // Their registers start at kFirstLeaf.
   ClassLists lists_;
-  ChangeLog::Position at_;  // of the e-node that is searched around
+  ChangeLog::Position at_;  // Position of the e-node searched around.
   bool some_have_enough_ = false;
-  std::vector<bool> enabled_for_;   // rules; empty: unknown
-  std::vector<uint32_t> on_paths_;  // trie nodes of those
+  std::vector<bool> enabled_for_;   // By rule; empty if unknown.
+  std::vector<uint32_t> on_paths_;  // The trie nodes of those rules.
   std::function<bool()> may_go_on_;
-  bool stopped_ = false;  // by it
-  uint32_t steps_ = 0;    // since some time
+  bool stopped_ = false;  // Whether may_go_on_ has returned false.
+  uint32_t steps_ = 0;    // Counts calls of MustStop.
   std::vector<uint32_t> registers_;
   std::vector<uint32_t> ops_;
   std::vector<std::vector<QueueMark>> marks_;
-  RightProgram::Batch batch_;  // scratch
+  RightProgram::Batch batch_;  // Scratch memory.
 };
 
 template <typename MayGoOn>

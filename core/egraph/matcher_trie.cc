@@ -1,6 +1,6 @@
-// The trie of all deltas. A trie node is one instruction; two deltas share it if they are equal up
-// to there, which is why registers are numbered in the order in which instructions set them. Leaves
-// have registers of their own, the same for all rules.
+// Builds the trie of all deltas. A trie node is one instruction. Two deltas share it if they are
+// equal up to there; so that they are, registers are numbered in the order in which instructions
+// set them. Leaves have registers of their own, which all rules share.
 
 #include <algorithm>
 #include <functional>
@@ -110,7 +110,7 @@ uint32_t Matcher::ChildFor(uint32_t parent, const Instruction& step, const Compi
   return fresh;
 }
 
-// True if something is not as it was.
+// Looks the leaves up again. Returns whether anything differs from the last time.
 bool Matcher::LookUpLeaves(const EGraph& graph, ChangeLog::Position from) {
   bool differs = false;
   for (size_t i = 0; i < leaves_.size(); ++i) {
@@ -124,7 +124,7 @@ bool Matcher::LookUpLeaves(const EGraph& graph, ChangeLog::Position from) {
   return differs;
 }
 
-// Switches on what the rules that are `searched` need. False if nothing can be found.
+// Enables what the rules with `searched` set need. Returns false if nothing can be found.
 bool Matcher::EnableSearched(bool leaves_differ) {
   std::vector<bool> searched;
   for (const RuleState& rule : rules_) searched.push_back(rule.searched);
@@ -134,7 +134,7 @@ bool Matcher::EnableSearched(bool leaves_differ) {
     for (const RuleState& rule : rules_) {
       if (rule.searched) on_paths_.insert(on_paths_.end(), rule.nodes.begin(), rule.nodes.end());
     }
-    // Children were made after their parents.
+    // Children have larger indices than their parents, so they come first.
     std::ranges::sort(on_paths_, std::greater<>());
     on_paths_.erase(std::ranges::unique(on_paths_).begin(), on_paths_.end());
     for (const uint32_t node : on_paths_) Enable(nodes_[node]);
@@ -167,8 +167,8 @@ void Matcher::Enable(TrieNode& node) {
   node.enabled |= !node.walks.empty();
 }
 
-// The trie node as a join, if all that comes after it begins with a comparison of one of its
-// e-node's children to something known before.
+// Returns the trie node as a join if its only continuation compares a child of its e-node with
+// something known before.
 std::optional<Matcher::Walk> Matcher::Join(uint32_t child) const {
   const TrieNode& node = nodes_[child];
   const Instruction& step = node.step;

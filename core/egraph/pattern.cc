@@ -1,5 +1,5 @@
-// PatternRule: what the compiler made, as a Rule. Apply reads a match back into variables, builds
-// the right sides bottom-up and unites.
+// PatternRule implements Rule by a compiled program. Apply reads a match back into variables,
+// builds the right sides bottom-up and unites.
 
 #include "core/egraph/pattern.h"
 
@@ -15,7 +15,8 @@
 namespace quotient::egraph {
 namespace {
 
-// Builds right sides under the variables of one match. Nothing as a result: does not apply.
+// Builds right sides from the variables of one match. A missing result means that the rule does not
+// apply.
 class Builder {
  public:
   Builder(const Program& program, EGraph& graph, const Match& match, Origin origin);
@@ -31,7 +32,7 @@ class Builder {
   absl::StatusOr<bool> AppendRepeated(const RightTerm& term,
                                       absl::InlinedVector<ClassId, 4>& children);
   absl::StatusOr<std::optional<OpId>> Operator(const RightTerm& term, size_t element);
-  // False: an argument could not be built.
+  // Returns false if an argument could not be built.
   absl::StatusOr<bool> Arguments(const RightTerm& term, size_t element,
                                  absl::InlinedVector<Binding, 4>& bindings);
 

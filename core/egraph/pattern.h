@@ -10,31 +10,33 @@
 //   merge:        MatMul(?x, ?a), MatMul(?x, ?b) => first(?m, ?a), second(?m, ?b)
 //                     let ?m = MatMul(?x, join(?a, ?b)) if before(?a, ?b) and constant(?a)
 //
-// Terms, `Op(x, y)` or `(Op x y)`, freely mixed (`Op(` without a blank is the first form):
-//   ?x             a class. The same variable twice: the same class.
+// Terms are written `Op(x, y)` or `(Op x y)` and may be mixed (`Op(` without a blank is the first
+// form):
+//   ?x             a class. The same variable twice means the same class.
 //   Op(..)         left: any operator word of that kind. Right: the word without attributes.
-//   Op[?c](..)     left: binds the whole operator word; bound already: that very word.
-//                  Right: that word.
-//   Op[text](..)   that very operator word, resolved by the vocabulary once: Flatten[axis=1].
+//   Op[?c](..)     left: binds the whole operator word, or requires that very word if ?c is bound.
+//                  Right: the bound word.
+//   Op[text](..)   exactly this operator word, resolved once by the vocabulary: Flatten[axis=1].
 //   Op[f(?p)](..)  right only: the word that OpBuilder `f` makes.
 //   word           a leaf: the operator word `word` without children (1, -1, true, x).
-//   ?xs...         left, as last child: binds the remaining children (perhaps none) as a list.
-//                  Right: spliced in. `term...` on the right: `term` once for each element of the
-//                  lists in it, which must be equally long.
-//   f(..)          right only, if `f` is a TermBuilder of the vocabulary: the class that it makes.
+//   ?xs...         left, as last child: binds the remaining children (maybe none) as a list.
+//                  Right: inserts the list. On the right, `term...` is `term` once for each
+//                  element of the lists in it, which must be equally long.
+//   f(..)          right only, if the vocabulary has a TermBuilder `f`: the class that it makes.
 //
-// A left side may equate terms: `?y = Relu(?x)` names the class, `true = (& ?a ?b)` demands one.
+// A left side may equate terms: `?y = Relu(?x)` names the class of a term, `true = (& ?a ?b)`
+// requires a term in the class of another.
 //
-// The i-th right side becomes equal to the i-th left side. Several left sides must hang together by
-// class variables; they are joined through the parents of a shared class, not as a product.
-// `let ?m = term` (right, before `if`; several: `let ?m = .., ?n = ..`) names a term used twice.
-// Arguments of guards and builders: variables of any sort, on the right also terms; a bare word is
-// handed over as text. Built-in guards: distinct(?a, ?b) (two classes), before(?a, ?b) (one order
-// of two classes: takes one of two symmetric matches).
+// The i-th right side becomes equal to the i-th left side. Several left sides must be connected by
+// class variables; they are joined through the parents of a shared class instead of enumerating a
+// product. `let ?m = term` (on the right before `if`; also `let ?m = .., ?n = ..`) names a term
+// that is used several times. Arguments of guards and builders are variables of any sort and, on
+// the right, terms; a bare word is passed as text. Built-in guards: distinct(?a, ?b) requires two
+// classes, before(?a, ?b) an order of two classes, which selects one of two symmetric matches.
 //
-// A file of rules holds one per line; indented lines continue, empty lines and `#` comments are
-// skipped, but a comment directly above a rule is its equation().
-// Search is deterministic; guards run as soon as their variables are bound.
+// A file of rules has one rule per line. Indented lines continue a rule; empty lines and `#`
+// comments are skipped, except that a comment directly above a rule becomes its equation(). Search
+// is deterministic, and a guard runs as soon as its variables are bound.
 
 #include <functional>
 #include <memory>
@@ -51,26 +53,26 @@
 
 namespace quotient::egraph {
 
-// An argument of a guard or a builder; the signature says which member is set.
+// An argument of a guard or a builder. The signature says which member is set.
 struct Binding {
-  ClassId id;                     // 'c': a class variable, or a term built already
-  OpId op;                        // 'o': an operator word
-  std::span<const ClassId> list;  // 'l': a list of classes
-  absl::string_view text;         // 't': a bare word
+  ClassId id;                     // 'c': a class variable, or a term built already.
+  OpId op;                        // 'o': an operator word.
+  std::span<const ClassId> list;  // 'l': a list of classes.
+  absl::string_view text;         // 't': a bare word.
 };
 
-// `signature` has one of the letters c, o, l, t for each argument, checked when a rule is compiled,
-// so that functions may index their arguments freely.
+// `signature` has one of the letters c, o, l, t for each argument. It is checked when a rule is
+// compiled, so functions may index their arguments without checks.
 struct Guard {
   std::string signature;
   std::function<bool(const EGraph& graph, std::span<const Binding> arguments)> holds;
-  // Its answer stays the same while neither one of its arguments becomes another class nor the
-  // analysis says that the data of one changed (Analysis::TakeChanged); and what it held of may be
-  // applied later, without asking again. Rules with other guards are searched from scratch.
+  // Promises that the answer changes only when an argument becomes another class or the analysis
+  // reports that an argument's data changed (Analysis::TakeChanged), and that a match that passed
+  // may be applied later without asking again. Rules with other guards are searched from scratch.
   bool of_data = false;
 };
 
-// Makes an operator word; nothing: the rule does not apply here.
+// Makes an operator word; nullopt means that the rule does not apply.
 struct OpBuilder {
   std::string signature;
   std::function<absl::StatusOr<std::optional<OpId>>(const EGraph& graph,
@@ -78,7 +80,7 @@ struct OpBuilder {
       build;
 };
 
-// Adds e-nodes and returns their class; nothing: the rule does not apply here.
+// Adds e-nodes and returns their class; nullopt means that the rule does not apply.
 struct TermBuilder {
   std::string signature;
   std::function<absl::StatusOr<std::optional<ClassId>>(
@@ -86,29 +88,29 @@ struct TermBuilder {
       build;
 };
 
-// What the words of rule text mean in a domain. Rules copy the functions they use; what those
+// The meaning of the words of rule text in a domain. Rules copy the functions they use; what these
 // refer to must outlive the rules.
 struct Vocabulary {
-  // The kind of an operator on the left; an error for names that are no operator.
+  // The kind of an operator on the left. Fails for names that are no operator.
   std::function<absl::StatusOr<KindId>(absl::string_view name)> kind;
-  // The operator word name[attributes]; `attributes` is empty for a bare name.
+  // The operator word name[attributes]. `attributes` is empty for a bare name.
   std::function<absl::StatusOr<OpId>(absl::string_view name, absl::string_view attributes)> op;
   absl::flat_hash_map<std::string, Guard> guards;
   absl::flat_hash_map<std::string, OpBuilder> op_builders;
   absl::flat_hash_map<std::string, TermBuilder> term_builders;
 };
 
-// INVALID_ARGUMENT, naming the rule and the offending word, for text that is no rule.
+// Fails with INVALID_ARGUMENT, naming the rule and the offending word, if the text is no rule.
 absl::StatusOr<std::unique_ptr<Rule>> CompileRule(absl::string_view text,
                                                   const Vocabulary& vocabulary);
 
-// A file of rules; rules without a name are called "rule-1", "rule-2", .. by their position. Errors
-// begin with `source`, what the file is called, and the line: "rules.txt:3: rule comm-add: ..".
+// Compiles a file of rules. Rules without a name are called "rule-1", "rule-2", .. by position.
+// Errors begin with the name of the file, `source`, and the line: "rules.txt:3: rule comm-add: ..".
 absl::StatusOr<std::vector<std::unique_ptr<Rule>>> CompileRules(absl::string_view text,
                                                                 const Vocabulary& vocabulary,
                                                                 absl::string_view source = "rules");
 
-// Adds a term without variables and builders, as "(+ x (cos x))", and returns its class.
+// Adds a term without variables and builders, such as "(+ x (cos x))", and returns its class.
 absl::StatusOr<ClassId> AddTerm(EGraph& graph, absl::string_view text, const Vocabulary& vocabulary,
                                 Origin origin = kInputOrigin);
 

@@ -1,7 +1,8 @@
 // Compiles left sides. The first root is found by a scan over e-nodes of its kind and matched
 // downwards. Every other root starts at a class variable that is bound already and climbs to its
-// top through parents, so roots are joined on what they share. After each step come the
-// comparisons and then the guards that it made possible, before anything that multiplies.
+// top through parents, so roots are joined on what they share. Each step is followed by the
+// comparisons and then the guards that it made possible, before any step that multiplies
+// candidates.
 
 #include "core/egraph/pattern_compile.h"
 
@@ -55,7 +56,7 @@ class LeftCompiler {
       : text_(text), vocabulary_(vocabulary) {}
 
   absl::Status Compile();
-  // A delta: starts at atoms[seed], those before it must have changed earlier.
+  // Compiles the delta that starts at atoms[seed]; those before it must have changed earlier.
   absl::Status CompileDelta(std::span<const Term* const> atoms, size_t seed);
   absl::StatusOr<std::vector<CompiledGuard>> CompileGuards() const;
 
@@ -96,10 +97,10 @@ class LeftCompiler {
   const Vocabulary& vocabulary_;
   Plan program_;
   VariableNames names_;
-  std::vector<const GuardText*> waiting_;  // guards that still lack a variable
-  const Term* seed_ = nullptr;             // found already, with its class in a register
+  std::vector<const GuardText*> waiting_;  // Guards that still lack a variable.
+  const Term* seed_ = nullptr;             // The atom of the delta, which is found already.
   uint32_t seed_register_ = kNoIndex;
-  std::span<const Term* const> earlier_;  // atoms that must have changed before the seed
+  std::span<const Term* const> earlier_;  // Atoms that must have changed before the seed.
 };
 
 absl::Status LeftCompiler::Compile() {
@@ -116,7 +117,7 @@ absl::Status LeftCompiler::CompileDelta(std::span<const Term* const> atoms, size
     QUOTIENT_ASSIGN_OR_RETURN(scan.op, vocabulary_.op(term.name, ""));
     scan.node_class = NewRegisters(1);
     program_.code.push_back(scan);
-    // Other occurrences of the word find it there.
+    // Other occurrences of the word find its class here.
     program_.leaves.push_back({scan.op, scan.node_class});
     seed_register_ = scan.node_class;
   } else {
@@ -133,7 +134,7 @@ absl::Status LeftCompiler::CompileRoots() {
   std::vector<size_t> roots;
   for (size_t i = 0; i < text_.left.size(); ++i) roots.push_back(i);
   while (!roots.empty()) {
-    // The first root that can be reached; at the very start, the first of all.
+    // Takes the first root that can be reached; at the very start, the first one.
     const bool start = roots.size() == text_.left.size() && seed_ == nullptr;
     const auto next = std::ranges::find_if(roots, [&](size_t root) {
       return start || std::ranges::any_of(text_.left[root], [this](const Term& term) {
@@ -165,7 +166,7 @@ absl::Status LeftCompiler::CompileRoot(size_t root) {
   return absl::OkStatus();
 }
 
-// The register of the root's class, found by the term equated[used]: the cheapest way there is.
+// Returns the register of the root's class, found by the term equated[used], the cheapest choice.
 absl::StatusOr<uint32_t> LeftCompiler::Anchor(const std::vector<Term>& equated, size_t& used) {
   const auto find = [&](const auto& condition) {
     used = static_cast<size_t>(std::ranges::find_if(equated, condition) - equated.begin());
@@ -185,7 +186,7 @@ absl::StatusOr<uint32_t> LeftCompiler::Anchor(const std::vector<Term>& equated, 
   if (find([](const Term& term) { return term.sort == Term::Sort::kApply; })) {
     return Scan(equated[used]);
   }
-  used = 0;  // nothing but new variables
+  used = 0;  // There are only new variables.
   Instruction scan;
   scan.code = Instruction::Code::kScanClasses;
   scan.node_class = NewRegisters(1);
@@ -203,7 +204,7 @@ absl::StatusOr<uint32_t> LeftCompiler::Scan(const Term& term) {
   return scan.node_class;
 }
 
-// The register of the class of `term`, which contains a bound variable: from there upwards.
+// Returns the register of the class of `term`, reached upwards from a bound variable in it.
 absl::StatusOr<uint32_t> LeftCompiler::Climb(const Term& term) {
   if (&term == seed_) return seed_register_;
   auto child =
@@ -255,7 +256,7 @@ absl::Status LeftCompiler::MatchInClass(const Term& term, uint32_t class_registe
   return Children(term, step.first_child, term.children.size());
 }
 
-// Which e-nodes fit `term`, and where their children go.
+// Returns the conditions on an e-node that fits `term` and the registers of its children.
 absl::StatusOr<Instruction> LeftCompiler::NodeInstruction(const Term& term) {
   Instruction step;
   step.earlier = IsEarlier(term);
@@ -292,8 +293,8 @@ absl::StatusOr<Instruction> LeftCompiler::NodeInstruction(const Term& term) {
   return step;
 }
 
-// Children in neighbouring registers; first those that only compare or bind. `except` is the one
-// through which the e-node was reached.
+// Matches the children, which are in consecutive registers; first those that only compare or bind.
+// `except` is the child through which the e-node was reached.
 absl::Status LeftCompiler::Children(const Term& term, uint32_t first_child, size_t except) {
   for (const bool nested : {false, true}) {
     for (size_t i = 0; i < term.children.size(); ++i) {
@@ -357,7 +358,7 @@ void LeftCompiler::EmitReadyGuards() {
   });
 }
 
-// The functions and arguments of the guards, once all variables are known.
+// Compiles the functions and arguments of the guards, once all variables are known.
 absl::StatusOr<std::vector<CompiledGuard>> LeftCompiler::CompileGuards() const {
   std::vector<CompiledGuard> guards;
   for (const GuardText& text : text_.guards) {
@@ -376,7 +377,7 @@ absl::StatusOr<std::vector<CompiledGuard>> LeftCompiler::CompileGuards() const {
   return guards;
 }
 
-// The e-nodes of a left side, each word once.
+// Collects the e-nodes of a left side, and each word once.
 void CollectAtoms(const Term& term, std::vector<const Term*>& atoms) {
   if (term.sort == Term::Sort::kVariable) return;
   const bool known =
@@ -387,7 +388,7 @@ void CollectAtoms(const Term& term, std::vector<const Term*>& atoms) {
   for (const Term& child : term.children) CollectAtoms(child, atoms);
 }
 
-// Numbers the variables of `plan` as `to` does.
+// Renumbers the variables of `plan` from the numbers in `from` to those in `to`.
 void Renumber(const VariableNames& from, const VariableNames& to, Plan& plan) {
   const auto renumber = [&](uint32_t& index, char sort) {
     if (index != kNoIndex) index = to.Renumbered(from, sort, index);
@@ -434,7 +435,7 @@ absl::Status CompileDeltas(const RuleText& text, const Vocabulary& vocabulary,
   return absl::OkStatus();
 }
 
-// Guards that need nothing of a domain.
+// Adds the guards that need nothing of a domain.
 Vocabulary WithBuiltInGuards(const Vocabulary& vocabulary) {
   Vocabulary all = vocabulary;
   all.guards["distinct"] = {"cc",

@@ -1,6 +1,6 @@
 #pragma once
 
-// Shared by the two halves of the rule compiler: which variables there are.
+// What the two halves of the rule compiler share: the names of variables.
 
 #include <string>
 #include <utility>
@@ -15,30 +15,30 @@
 
 namespace quotient::egraph {
 
-// Variables by name; one name has one sort, 'c', 'o' or 'l'.
+// Variables by name. A name has one sort: 'c', 'o' or 'l'.
 class VariableNames {
  public:
-  // kNoIndex if the name is new. An error if it has another sort.
+  // Returns kNoIndex if the name is new. Fails if it has another sort.
   absl::StatusOr<uint32_t> Find(absl::string_view name, char sort) const;
   // The name must be new.
   uint32_t Define(absl::string_view name, char sort);
-  // 0 for an unknown name.
+  // Returns 0 for an unknown name.
   char SortOf(absl::string_view name) const;
   uint32_t count(char sort) const;
-  // The number here of a variable whose number there is `index`.
+  // Returns the number here of the variable that has number `index` in `from`.
   uint32_t Renumbered(const VariableNames& from, char sort, uint32_t index) const;
 
  private:
   absl::flat_hash_map<std::string, std::pair<char, uint32_t>> variables_;
 };
 
-// Arguments of a guard against its signature: variables and words only.
+// Compiles the arguments of a guard, which can be only variables and words.
 absl::StatusOr<std::vector<Argument>> CompileGuardArguments(const std::vector<Term>& terms,
                                                             absl::string_view signature,
                                                             const VariableNames& names);
 
-// The left sides as terms to build, the lets and the right sides of `text` into `program`; `names`
-// are the variables of the left side.
+// Compiles the left sides (as terms to build), the lets and the right sides of `text` into
+// `program`. `names` are the variables of the left side.
 absl::Status CompileTerms(const RuleText& text, const Vocabulary& vocabulary, VariableNames names,
                           Program& program);
 

@@ -1,5 +1,6 @@
-// The machine that finds left sides: depth-first over the instructions, each e-node instruction a
-// choice point. All data it reads is the clean graph's index, so order is deterministic.
+// The machine that finds the matches of one rule from scratch: depth-first over the instructions,
+// where each instruction that visits e-nodes is a choice point. It reads only the clean graph, in a
+// deterministic order.
 
 #include <span>
 
@@ -29,7 +30,7 @@ class Machine {
   }
 
  private:
-  // Runs the program from instruction `at`; false when the sink wants no more.
+  // Runs the program from instruction `at`. Returns false when the sink wants no more.
   bool Step(size_t at);
   template <typename Range>
   bool TryNodes(const Range& nodes, size_t at);
@@ -43,7 +44,8 @@ class Machine {
   MatchSink& sink_;
   std::vector<ClassId> registers_;
   std::vector<OpId> ops_;
-  std::vector<std::span<const ClassId>> lists_;  // into the graph, which does not change
+  std::vector<std::span<const ClassId>>
+      lists_;  // They point into the graph, which does not change.
 };
 
 bool Machine::Step(size_t at) {
@@ -81,7 +83,7 @@ bool Machine::TryNodes(const Range& nodes, size_t at) {
   return true;
 }
 
-// An e-node that has the class as several children is there once for each position.
+// An e-node that has the class as several children is visited once for each position.
 bool Machine::TryUses(ClassId id, size_t at) {
   const uint32_t position = program_.search.code[at].position;
   for (UseId use = graph_.class_row(graph_.Find(id)).first_use; use.valid();
@@ -93,7 +95,7 @@ bool Machine::TryUses(ClassId id, size_t at) {
   return true;
 }
 
-// Whether the e-node fits; if so, its parts are in the registers.
+// Whether the e-node fits. If so, puts its parts into registers.
 bool Machine::Load(const Instruction& step, ENodeId id) {
   const ENodeView node = graph_.node(id);
   if (step.list == kNoIndex ? node.children.size() != step.num_children

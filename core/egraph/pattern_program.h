@@ -1,7 +1,7 @@
 #pragma once
 
-// What rule text compiles to: a program for a backtracking machine that finds the left sides, and
-// trees that build the right sides. Names are gone; variables are numbered per sort.
+// The compiled form of a rule: a program for a backtracking machine that finds the left sides, and
+// trees that build the right sides. Variables are numbered per sort and have no names.
 
 #include <cstdint>
 #include <optional>
@@ -18,68 +18,69 @@ inline constexpr uint32_t kNoIndex = 0xffffffffu;
 
 struct RightTerm;
 
-// An argument of a guard or a builder; the sorts are those of signatures.
+// An argument of a guard or a builder, with the sort letter of its signature.
 struct Argument {
   char sort = 'c';
-  uint32_t variable = kNoIndex;  // of that sort; for 'c' none if it is a term to build
-  std::string text;              // 't'
-  std::vector<RightTerm> term;   // 'c': one at most; a vector, since the type is recursive
+  uint32_t variable = kNoIndex;  // Of that sort; for 'c', kNoIndex if it is a term.
+  std::string text;              // For 't'.
+  std::vector<RightTerm> term;   // For 'c': at most one. A vector because the type is recursive.
 };
 
 struct RightTerm {
   enum class Sort {
-    kVariable,  // a class variable
-    kElement,   // of a list variable: the one of the current repetition
-    kApply,     // an e-node
-    kBuilder,   // what a TermBuilder makes
+    kVariable,  // A class variable.
+    kElement,   // The element of a list variable in the current repetition.
+    kApply,     // An e-node.
+    kBuilder,   // A class made by a TermBuilder.
   };
   Sort sort = Sort::kVariable;
   uint32_t variable = kNoIndex;
-  // Once for each element of `lists`; stands for as many terms.
+  // If set, the term is built once for each element of `lists`.
   bool repeated = false;
   std::vector<uint32_t> lists;
 
-  // kApply: the operator word is that of a builder, of a variable, or fixed.
+  // For kApply: the operator word comes from a builder, from a variable, or is fixed.
   OpBuilder op_builder;
   uint32_t op_variable = kNoIndex;
   OpId op;
   std::vector<RightTerm> children;
 
   TermBuilder term_builder;
-  std::vector<Argument> arguments;  // of either builder
+  std::vector<Argument> arguments;  // The arguments of either builder.
 };
 
-// One step of the machine. kScan, kDown and kUp go through e-nodes, the others pass or fail. A
-// class register holds the class of a pattern term; the children of an e-node get neighbouring
-// registers.
+// One step of the machine. kScan, kScanClasses, kDown and kUp iterate over candidates, the others
+// pass or fail. A class register holds the class of a pattern term; the children of an e-node get
+// consecutive registers.
 struct Instruction {
   enum class Code : uint8_t {
-    kScan,         // e-nodes of a kind in the whole graph; at the start of a delta: the changed one
-    kScanClasses,  // classes of the graph
-    kDown,         // e-nodes in the class of `input`
-    kUp,           // e-nodes that have the class of `input` as child `position`
-    kSameClass,    // registers `input` and `other`
+    kScan,  // E-nodes of a kind in the whole graph; as first step of a delta, the changed one.
+    kScanClasses,  // Classes of the graph.
+    kDown,         // E-nodes in the class of `input`.
+    kUp,           // E-nodes that have the class of `input` as child `position`.
+    kSameClass,    // Compares registers `input` and `other`.
     kGuard,
   };
   Code code = Code::kScan;
   uint32_t input = kNoIndex;
   uint32_t other = kNoIndex;
   uint32_t position = 0;
-  uint32_t node_class = kNoIndex;  // kScan, kScanClasses, kUp: receives the class
+  uint32_t node_class = kNoIndex;  // kScan, kScanClasses, kUp: receives the class.
 
-  // Which e-nodes fit.
+  // Conditions on the e-node.
   KindId kind;
-  OpId op;  // if valid, the very word instead of the kind
+  OpId op;  // If valid, required instead of the kind.
   uint32_t op_variable = kNoIndex;
-  bool op_bound = false;      // the variable must agree, else it is set
-  uint32_t num_children = 0;  // at least, if the rest goes to `list`
+  bool op_bound = false;      // The variable must be equal; otherwise it is set.
+  uint32_t num_children = 0;  // A minimum if the rest goes to `list`.
   uint32_t list = kNoIndex;
   uint32_t first_child = kNoIndex;
 
   uint32_t guard = kNoIndex;
 
-  // In a delta: the e-node must have changed before the one that the delta starts at, else another
-  // delta has the match. Others must not have changed after it.
+  // Only in a delta. True: the e-node must have changed before the one that the delta starts at,
+  // because otherwise another delta finds the match. False: it must not have changed after that
+  // one.
   bool earlier = false;
 
   friend bool operator==(const Instruction&, const Instruction&) = default;
@@ -89,15 +90,15 @@ struct Instruction {
 struct Plan {
   std::vector<Instruction> code;
   uint32_t num_registers = 0;
-  // Leaves of the left side: their classes are in the registers before the machine starts.
+  // The leaves of the left side. Their classes are in registers before the machine starts.
   struct Leaf {
     OpId op;
     uint32_t class_register;
-    bool earlier = false;  // as in Instruction
+    bool earlier = false;  // As in Instruction.
   };
   std::vector<Leaf> leaves;
   std::vector<uint32_t> root_registers;
-  std::vector<uint32_t> variable_registers;  // by class variable of the left side
+  std::vector<uint32_t> variable_registers;  // By class variable of the left side.
 };
 
 struct CompiledGuard {
@@ -110,35 +111,35 @@ struct Program {
   std::string name;
   std::string equation;
   std::vector<CompiledGuard> guards;
-  Plan search;  // finds all matches
-  // For each e-node of the left side: finds the matches in which this one changed last (or at the
-  // same time as others behind it). Started from all e-nodes that changed, they find each match
-  // that is new once (and, where the data of a class changed, what was found around it before).
-  // Empty if changes of e-nodes do not tell: a guard looks at more than data, or a root is nothing
-  // but a variable.
+  Plan search;  // Finds all matches.
+  // For each e-node of the left side, a plan that finds the matches in which this e-node changed
+  // last (ties go to the first e-node of the pattern). Started from all changed e-nodes, the plans
+  // together find each new match once; where the data of a class changed, they also find the
+  // earlier matches around it. Empty if changes of e-nodes do not tell: a guard looks at more than
+  // data, or a root is only a variable.
   std::vector<Plan> deltas;
-  // The left side is a variable, without guards: each class is a match.
+  // The left side is one variable without guards, so each class is a match.
   bool is_any_class = false;
   uint32_t num_op_variables = 0;
   uint32_t num_lists = 0;
 
-  // What a match looks like, one term for each root. A word without attributes, which matches any
-  // of that name, is the one that has none; nothing where there is no such word.
+  // The left sides as terms, one for each root, for explanations. A word without attributes matches
+  // any word of that name; here it is the one that has none, or nullopt if there is no such word.
   std::vector<std::optional<RightTerm>> left;
-  // Right side: class variables continue with one for each `let`.
+  // Right side. Each `let` defines another class variable after those of the left side.
   std::vector<RightTerm> lets;
   std::vector<RightTerm> right;
 };
 
-// An e-node that the analysis refuses means that the rule does not apply; these mean trouble.
+// Errors that stop the search. Any other error of an e-graph means that the rule does not apply.
 inline bool IsTrouble(const absl::Status& status) {
   return absl::IsInternal(status) || absl::IsResourceExhausted(status);
 }
 
 absl::StatusOr<Program> CompileProgram(const RuleText& text, const Vocabulary& vocabulary);
 
-// Reports every match of the left side in a clean graph. Match.classes are the roots, the class
-// variables and the elements of all lists; Match.ops are the operator variables and the lengths of
+// Reports every match of the left side in a clean graph. Match.classes has the roots, the class
+// variables and the elements of all lists; Match.ops has the operator variables and the lengths of
 // all lists.
 void FindMatches(const Program& program, const EGraph& graph, MatchSink& sink);
 

@@ -1,5 +1,5 @@
-// Compiles arguments and right sides: names become numbers, words become operator words, functions
-// are looked up and their arguments checked against their signatures.
+// Compiles arguments and right sides: resolves variables, operator words and functions, and checks
+// arguments against signatures.
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +33,7 @@ class RightCompiler {
   RightCompiler(const Vocabulary& vocabulary, const VariableNames& names)
       : vocabulary_(vocabulary), names_(names) {}
 
-  // `lists` collects the lists whose elements the term uses; null outside of repetitions.
+  // `lists` collects the lists whose elements the term uses. It is null outside of repetitions.
   absl::StatusOr<RightTerm> Compile(const Term& term, std::vector<uint32_t>* lists);
 
  private:
@@ -49,7 +49,8 @@ class RightCompiler {
   const VariableNames& names_;
 };
 
-// What is the same for guards and builders. 'c' with a term is left to the caller: no variable.
+// Compiles what guards and builders have in common. For sort 'c' it takes only variables; the
+// callers handle terms.
 absl::StatusOr<Argument> PlainArgument(const Term& term, char sort, size_t position,
                                        const VariableNames& names) {
   Argument argument;

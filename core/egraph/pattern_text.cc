@@ -1,6 +1,5 @@
-// Recursive descent over the characters. A word is a run of anything but blanks, brackets and
-// commas, so operators such as `+`, `->` and `~` need no quoting; `=>`, `=` and `if` are words,
-// too.
+// A recursive-descent parser over characters. A word is a run of anything but blanks, brackets and
+// commas, so operators such as `+`, `->` and `~` need no quotes; `=>`, `=` and `if` are words, too.
 
 #include "core/egraph/pattern_text.h"
 
@@ -45,7 +44,7 @@ class Parser {
   void SkipBlanks() {
     while (at_ < text_.size() && absl::ascii_isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
   }
-  // The next character that is no blank; 0 at the end.
+  // Returns the next character that is no blank, or 0 at the end.
   char Peek() {
     SkipBlanks();
     return PeekHere();
@@ -67,7 +66,7 @@ class Parser {
     at_ += word.size();
     return true;
   }
-  // "..." directly behind a term.
+  // Takes "..." directly after a term.
   bool TakeDots() {
     if (!absl::StartsWith(text_.substr(at_), kDots)) return false;
     at_ += kDots.size();
@@ -97,10 +96,10 @@ absl::StatusOr<Term> Parser::OneTerm() {
 
 absl::StatusOr<Term> Parser::NestedTerm() {
   Term term;
-  const bool prefix = Take('(');  // (op x y)
+  const bool prefix = Take('(');  // The form (op x y).
   absl::string_view word = PeekWord();
   at_ += word.size();
-  // The dots of `?xs...` look like a part of the word; OneTerm wants to see them.
+  // The dots of `?xs...` were read as part of the word; they are left for OneTerm.
   if (!prefix && word.size() > kDots.size() && absl::EndsWith(word, kDots)) {
     word.remove_suffix(kDots.size());
     at_ -= kDots.size();
@@ -122,13 +121,13 @@ absl::StatusOr<Term> Parser::NestedTerm() {
     ++at_;
     QUOTIENT_ASSIGN_OR_RETURN(term.children, CommaSeparated());
   } else if (term.brackets == Term::Brackets::kNone) {
-    return term;  // a bare word
+    return term;  // A bare word.
   }
   term.sort = Term::Sort::kApply;
   return term;
 }
 
-// [?c], [f(..)] or [any text with balanced brackets], directly behind the operator.
+// Parses [?c], [f(..)] or [any text with balanced brackets] directly after the operator.
 absl::Status Parser::Brackets(Term& term) {
   if (PeekHere() != '[') return absl::OkStatus();
   const size_t begin = ++at_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The syntax tree of rule text (its grammar is in pattern.h) and its parser. Knows no vocabulary.
+// The syntax tree of rule text and its parser. The grammar is in pattern.h. Needs no vocabulary.
 
 #include <string>
 #include <vector>
@@ -13,19 +13,19 @@ namespace quotient::egraph {
 struct Term {
   enum class Sort {
     kVariable,  // ?name
-    kWord,      // name: a leaf, or text handed to a function
+    kWord,      // name: a leaf, or text for a function
     kApply,     // name(children), name[attributes](children)
   };
   Sort sort = Sort::kWord;
-  std::string name;  // without the question mark
+  std::string name;  // Without the question mark.
   // Followed by "...": a list variable, or a term repeated over a list.
   bool repeated = false;
 
-  // Of kApply: what stands in brackets, if anything.
+  // For kApply: what stands in brackets, if anything.
   enum class Brackets { kNone, kVariable, kText, kCall };
   Brackets brackets = Brackets::kNone;
-  std::string attributes;       // the variable, the text, or the function called
-  std::vector<Term> arguments;  // of the function called
+  std::string attributes;       // The variable, the text, or the function called.
+  std::vector<Term> arguments;  // The arguments of the function called.
   std::vector<Term> children;
 };
 
@@ -41,23 +41,23 @@ struct LetText {
 };
 
 struct RuleText {
-  std::string name;                     // empty: none given
-  std::string equation;                 // the text without the name
-  std::vector<std::vector<Term>> left;  // for each root the terms equated there, at least one
-  std::vector<Term> right;              // one for each root
+  std::string name;                     // Empty if none was given.
+  std::string equation;                 // The text without the name.
+  std::vector<std::vector<Term>> left;  // For each root the terms equated there, at least one.
+  std::vector<Term> right;              // One for each root.
   std::vector<LetText> lets;
   std::vector<GuardText> guards;
 };
 
-// A rule of a file, as said in pattern.h.
+// A rule in a file of rules.
 struct RuleLine {
-  size_t number = 0;     // of the line on which it begins, from 1
-  std::string text;      // continuation lines joined
-  std::string equation;  // the comment directly above, or empty
+  size_t number = 0;     // The line on which it begins, from 1.
+  std::string text;      // With continuation lines joined.
+  std::string equation;  // The comment directly above, or empty.
 };
 std::vector<RuleLine> SplitRules(absl::string_view file);
 
-// INVALID_ARGUMENT naming the place. Terms nest at most 200 deep.
+// Fail with INVALID_ARGUMENT, naming the place. Terms nest at most 200 deep.
 absl::StatusOr<RuleText> ParseRuleText(absl::string_view text);
 absl::StatusOr<Term> ParseTerm(absl::string_view text);
 

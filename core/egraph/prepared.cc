@@ -1,4 +1,4 @@
-// Adding many e-nodes at a time, with the cache misses of all of them under way together.
+// Adding many e-nodes at a time, with their cache misses overlapped.
 
 #include "core/egraph/egraph.h"
 #include "core/egraph/hash.h"

@@ -29,14 +29,14 @@ std::vector<uint32_t> ProofForest::KeyOf(TermId id) const {
   return key;
 }
 
-// Unites the term with one that is congruent to it, if there is one.
+// Unites the term with a congruent one, if there is any.
 void ProofForest::MakeCongruent(TermId id) {
   const auto [at, fresh] = congruence_.try_emplace(KeyOf(id), id);
   if (!fresh && !Equal(id, at->second)) Unite(at->second, id, kCongruence);
 }
 
 void ProofForest::Unite(TermId left, TermId right, Origin origin) {
-  // Called again from within, it only queues.
+  // A nested call only queues the equality.
   waiting_.push_back({left, right, origin});
   if (waiting_.size() > 1) return;
   for (size_t i = 0; i < waiting_.size(); ++i) Link(Edge(waiting_[i]));
@@ -65,7 +65,7 @@ void ProofForest::Link(const Edge& edge) {
 }
 
 void ProofForest::TurnRootTo(TermId id) {
-  TermId above;  // of `id` from now on
+  TermId above;  // The new parent of `id`.
   uint32_t edge = 0;
   while (id.valid()) {
     const TermId next = std::exchange(proof_parent_[id.value()], above);
@@ -82,7 +82,7 @@ std::vector<TermId> ProofForest::WayUp(TermId id) const {
 
 std::vector<ProofForest::Step> ProofForest::Path(TermId from, TermId to) const {
   std::vector<TermId> up = WayUp(from), down = WayUp(to);
-  // What they have in common but for its beginning is not on the way.
+  // Removes the common part of both paths, except the term where they meet.
   TermId meeting;
   while (!up.empty() && !down.empty() && up.back() == down.back()) {
     meeting = up.back();

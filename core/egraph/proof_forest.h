@@ -1,9 +1,9 @@
 #pragma once
 
-// ProofForest: equalities between terms, closed under congruence, that remembers for each why it
-// holds. Each class is a tree whose edges are reasons: what was united, or that the children of two
-// terms are equal pairwise; so there is exactly one path between two equal terms, and it stays the
-// same however much is united later. One thread.
+// ProofForest keeps equalities between terms, closed under congruence, and the reason for each. A
+// class is a tree whose edges are reasons: a union, or that the children of two terms are pairwise
+// equal. So there is exactly one path between two equal terms, and later unions do not change it.
+// One thread.
 //
 // Reference: Nieuwenhuis & Oliveras, "Proof-producing congruence closure", RTA'05.
 
@@ -21,20 +21,20 @@ class ProofForest {
   // Borrows the table.
   explicit ProofForest(const TermTable* terms) : terms_(*terms) {}
 
-  // Takes in all terms of the table, those that are congruent become equal.
+  // Takes in the new terms of the table and unites congruent ones.
   void TakeInTerms();
 
-  // Of terms that were taken in, as the rest.
+  // The methods below need terms that were taken in.
   bool Equal(TermId a, TermId b) const { return Find(a) == Find(b); }
-  // Makes them equal; does nothing if they are. `origin` becomes the reason, in that direction.
+  // Makes both terms equal with `origin` as the reason, unless they are equal already.
   void Unite(TermId left, TermId right, Origin origin);
 
   struct Step {
     TermId from;
     TermId to;
-    Origin origin;  // kCongruence: the children are equal pairwise
-    bool forward;   // from left to right
-    uint32_t edge;  // the same for both directions
+    Origin origin;  // kCongruence: the children are pairwise equal.
+    bool forward;   // Whether it leads from the edge's left to its right term.
+    uint32_t edge;  // The same for both directions.
   };
   // The terms must be equal.
   std::vector<Step> Path(TermId from, TermId to) const;
@@ -51,18 +51,18 @@ class ProofForest {
   void MakeCongruent(TermId id);
   void Link(const Edge& edge);
   void TurnRootTo(TermId id);
-  // Edges from the term up to the root.
+  // The terms from `id` up to the root of its tree.
   std::vector<TermId> WayUp(TermId id) const;
 
   const TermTable& terms_;
-  // By TermId.
-  std::vector<TermId> parent_;             // of the union-find
-  std::vector<uint32_t> size_;             // of its roots
-  std::vector<std::vector<TermId>> uses_;  // of its roots: terms that have a child in the class
-  std::vector<TermId> proof_parent_;       // of the tree of reasons; invalid: a root
-  std::vector<uint32_t> proof_edge_;       // to the parent
+  // --- By TermId
+  std::vector<TermId> parent_;             // Parent in the union-find.
+  std::vector<uint32_t> size_;             // Size of the class, for its root.
+  std::vector<std::vector<TermId>> uses_;  // Terms with a child in the class, for its root.
+  std::vector<TermId> proof_parent_;       // Parent in the tree of reasons; invalid for a root.
+  std::vector<uint32_t> proof_edge_;       // The edge to proof_parent_.
   std::vector<Edge> edges_;
-  absl::flat_hash_map<std::vector<uint32_t>, TermId> congruence_;  // by operator word and classes
+  absl::flat_hash_map<std::vector<uint32_t>, TermId> congruence_;  // By word and child classes.
   std::vector<Edge> waiting_;
 };
 

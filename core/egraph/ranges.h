@@ -1,7 +1,7 @@
 #pragma once
 
-// What there is in an e-graph, as ranges to loop over. They walk along the e-graph's chains and
-// skip what is no longer live. Included by egraph.h.
+// Ranges over the classes and e-nodes of an e-graph. They walk along its chains and skip what is
+// not live. Included by egraph.h.
 
 #include <cstddef>
 #include <iterator>
@@ -10,8 +10,8 @@
 
 namespace quotient::egraph {
 
-// A chain has a type of links, of which an invalid one is the end, Next(link), and Node(link): the
-// e-node there, invalid if it is to be skipped.
+// A chain has a type Link, whose invalid value is the end; Next(link); and Node(link), the e-node
+// there or an invalid id if it is to be skipped.
 class MemberChain {
  public:
   using Link = ENodeId;
@@ -24,7 +24,7 @@ class MemberChain {
   const EGraph* graph_;
 };
 
-// All e-nodes one after the other, those of other kinds are skipped.
+// All e-nodes by id, of which those of other kinds are skipped.
 class KindChain {
  public:
   using Link = ENodeId;
@@ -44,8 +44,8 @@ class KindChain {
   KindId kind_;
 };
 
-// An e-node that has the class as several children is there several times; it counts where the
-// class is first.
+// An e-node that has the class as several children occurs several times in the chain; only the
+// occurrence at the first such position counts.
 class UseChain {
  public:
   using Link = UseId;
@@ -115,9 +115,9 @@ class ChainRange {
   Iterator end() const { return {chain_, Link()}; }
   bool empty() const { return begin() == end(); }
   size_t size() const { return static_cast<size_t>(std::distance(begin(), end())); }
-  // Of a range that is not empty.
+  // The range must not be empty.
   ENodeId front() const { return *begin(); }
-  // In linear time.
+  // Linear time.
   ENodeId operator[](size_t i) const { return *std::next(begin(), static_cast<ptrdiff_t>(i)); }
 
  private:

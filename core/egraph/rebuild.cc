@@ -1,8 +1,8 @@
-// Deferred congruence. A union only links the classes and remembers what the absorbed one brought;
-// Rebuild moves its e-nodes to their new class and re-keys its parents, finds which became
-// congruent, unites their classes, and so on. The class with more of both is kept, so an e-node is
-// touched at most log(n) times for each column. E-nodes are re-keyed in batches: the cache misses
-// of one batch are under way together.
+// Deferred congruence closure. A union only links the chains of the two classes. Rebuild then moves
+// the absorbed class's e-nodes to their new class, re-keys its parents in the hash-cons, finds
+// which of them became congruent, unites their classes, and repeats. A union keeps the class with
+// more members and uses, so an e-node is touched at most log(n) times per child and for its class.
+// E-nodes are re-keyed in batches so that their cache misses overlap.
 
 #include <algorithm>
 #include <utility>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kBatch = 16;
 
-// E-nodes of so many children that to look at all of them again costs more than to remember that
-// it has been done: where all children change at once, they come up once for each.
+// Whether an e-node has so many children that scanning them again costs more than remembering that
+// it has been handled. Such an e-node comes up once for each child that changed.
 bool IsWide(const Row& row) {
   constexpr uint32_t kWide = 32;
   return row.listed() && row.child[1].value() > kWide;
@@ -96,7 +96,7 @@ absl::Status EGraph::RepairNodes() {
   return absl::OkStatus();
 }
 
-// False if the e-node needs no new key.
+// Returns false if the e-node's key did not change.
 bool EGraph::Canonicalize(ENodeId id) {
   const Row& row = rows_[id.value()];
   if (row.duplicate()) return false;
@@ -120,7 +120,7 @@ bool EGraph::Canonicalize(ENodeId id) {
 absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
   const Row row = rows_[id.value()];
   if (row.duplicate()) return absl::OkStatus();
-  bool is_there = false;  // since the table was filled anew
+  bool is_there = false;  // True if the table was filled anew since the key changed.
   const ENodeId congruent = FindNode(hash, row.op(), ChildrenOf(id), [&](ENodeId found) {
     is_there |= found == id;
     return found != id;
@@ -131,7 +131,7 @@ absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
     if (!taken_in) hash_cons_.Insert(hash, id);
     return absl::OkStatus();
   }
-  // The older one stays: it keeps its origin, and order of creation stays what it was.
+  // The older e-node stays, which keeps its origin and the order of creation.
   if (id < congruent) hash_cons_.Replace(hash, congruent, id);
   const auto [oldest, duplicate] = std::minmax(id, congruent);
   QUOTIENT_RETURN_IF_ERROR(Union(row.cls, rows_[congruent.value()].cls, kCongruence).status());
@@ -139,7 +139,7 @@ absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
   SetHead(duplicate, Row::kDuplicate);
   CountDuplicate(duplicate);
   Touch(duplicate);
-  // If one of them closes no cycle, neither does the other.
+  // If one of two congruent e-nodes closes no cycle, neither does the other.
   if (!rows_[duplicate.value()].on_cycle()) ClearHead(oldest, Row::kOnCycle);
   return absl::OkStatus();
 }
@@ -156,7 +156,8 @@ absl::Status EGraph::RunAnalysis() {
     std::ranges::sort(changed);
     changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
     for (ClassId id : changed) {
-      // What was absorbed counts as changed already.
+      // The e-nodes of an absorbed class have been marked as changed when they were moved or
+      // re-keyed.
       if (Find(id) == id) MarkChangedAround(id);
       QUOTIENT_RETURN_IF_ERROR(UpdateParentsOf(id));
     }
@@ -189,7 +190,8 @@ void EGraph::MarkChangedAround(ClassId id) {
   ForEachUse(id, [&mark](ENodeId node, uint32_t) { mark(node); });
 }
 
-// Of an absorbed class: those that it brought. Without wide ones, see RunAnalysis.
+// Updates the parents of a class; for an absorbed class, those that it brought. Skips wide e-nodes,
+// which RunAnalysis updates once each.
 absl::Status EGraph::UpdateParentsOf(ClassId id) {
   const ClassRow row = classes_[id.value()];
   absl::Status status;
@@ -202,7 +204,7 @@ absl::Status EGraph::UpdateParentsOf(ClassId id) {
   return status;
 }
 
-// E-nodes with children in classes that keep leaves only are no longer live.
+// Hides the e-nodes with children in classes that keep only leaves; they are no longer live.
 void EGraph::HidePruned() {
   MakeCanonical(to_prune_);
   for (ClassId id : to_prune_) {
@@ -231,8 +233,9 @@ void EGraph::CountDuplicate(ENodeId id) {
   for (const ClassId child : ChildrenOf(id)) count(child);
 }
 
-// Where half of what there ever was are duplicates, they go: whoever walks along the chains looks
-// at one in vain each time. Costs no more than making them did.
+// Removes duplicates from chains where they are more than half of all links ever made, because
+// every walk along the chain would visit them in vain. The cost is amortized: it is no more than
+// that of making the links.
 void EGraph::DropDuplicates() {
   MakeCanonical(to_thin_out_);
   for (const ClassId id : to_thin_out_) DropDuplicatesOf(id);

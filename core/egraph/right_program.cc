@@ -76,7 +76,7 @@ absl::StatusOr<int64_t> RightProgram::ApplyBatch(EGraph& graph, std::span<const 
   }
   Prepare(graph, steps_[last], batch);
   QUOTIENT_RETURN_IF_ERROR(AddLast(graph, origin, batch));
-  // What was added for a right side that turned out not to apply does not count.
+  // E-nodes that were added for a match that then failed to apply do not count.
   int64_t num_changed = 0;
   for (size_t i = 0; i < count; ++i) num_changed += batch.applies[i] && batch.changed[i];
   return num_changed;
@@ -110,7 +110,7 @@ absl::Status RightProgram::AddStep(EGraph& graph, size_t step, Origin origin, Ba
     }
     if (IsTrouble(made.status())) return made.status();
     batch.applies[i] = false;
-    values[i] = batch.root(i);  // any class: later steps are prepared, but not added
+    values[i] = batch.root(i);  // Any class: later steps prepare it, but do not add it.
   }
   return absl::OkStatus();
 }

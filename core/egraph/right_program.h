@@ -1,7 +1,7 @@
 #pragma once
 
 // Right sides without lists and builders as a flat list of steps, for rules that apply millions of
-// times. Everything else is built by the Builder of pattern.cc.
+// times. The Builder of pattern.cc builds all others.
 
 #include <array>
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace quotient::egraph {
 
 class RightProgram {
  public:
-  // Nothing if the right sides need more.
+  // Returns nullopt if the right sides have lists or builders.
   static std::optional<RightProgram> Make(const Program& program);
 
-  // `match`: root classes, class variables, operator variables, as words. True if the graph
-  // changed.
+  // `match` has the root classes, class variables and operator variables, as words. Returns whether
+  // the graph changed.
   absl::StatusOr<bool> Apply(EGraph& graph, std::span<const uint32_t> match, Origin origin) const;
 
-  // The same for several matches, one behind the other, at most kMaxBatch: a step of all of them
-  // before the next step, so that their cache misses are under way together. How many of them
-  // changed the graph.
+  // Applies several matches, stored one after the other, at most kMaxBatch. Runs each step for all
+  // of them before the next, so that their cache misses overlap. Returns how many changed the
+  // graph.
   static constexpr size_t kMaxBatch = 32;
   class Batch;
   absl::StatusOr<int64_t> ApplyBatch(EGraph& graph, std::span<const uint32_t> matches,
@@ -35,8 +35,8 @@ class RightProgram {
   size_t match_size() const { return num_roots_ + num_variables_ + num_ops_; }
 
  private:
-  // op(arguments); an argument is the number of a class variable or, from num_variables_ on, of an
-  // earlier step.
+  // The e-node op(arguments). An argument is the index of a class variable or, from num_variables_
+  // on, of an earlier step.
   struct Step {
     OpId op;
     uint32_t op_variable = kNoIndex;
@@ -46,7 +46,8 @@ class RightProgram {
 
   static constexpr size_t kMaxBatchValues = 16;
 
-  // Whether the only root's right side is the last step, which then goes straight into its class.
+  // Whether there is one root whose right side is the last step. Its e-node then goes straight into
+  // the root's class.
   bool direct() const {
     return rights_.size() == 1 && !steps_.empty() &&
            rights_[0] == num_variables_ + steps_.size() - 1;
@@ -55,10 +56,12 @@ class RightProgram {
     return direct() && num_variables_ + steps_.size() <= kMaxBatchValues && max_arguments_ <= 2;
   }
   void Prepare(const EGraph& graph, const Step& step, Batch& batch) const;
-  // The e-nodes of a step but the last; those of the last, into the classes of the roots.
+  // AddStep adds the e-nodes of any step but the last; AddLast adds those of the last step to the
+  // roots' classes.
   absl::Status AddStep(EGraph& graph, size_t step, Origin origin, Batch& batch) const;
   absl::Status AddLast(EGraph& graph, Origin origin, Batch& batch) const;
-  // What stands for `term` as an argument; nothing if it cannot be a step.
+  // Appends the steps of `term` and returns its index as an argument; nullopt if it cannot be a
+  // step.
   std::optional<uint32_t> Flatten(const RightTerm& term);
   void Record(EGraph& graph, std::span<const uint32_t> match, Origin origin) const {
     if (!graph.records_proofs()) return;
@@ -73,15 +76,15 @@ class RightProgram {
   uint32_t num_roots_ = 0;
   uint32_t num_variables_ = 0;
   uint32_t num_ops_ = 0;
-  size_t max_arguments_ = 0;  // of a step
+  size_t max_arguments_ = 0;  // Maximum over the steps.
   std::vector<Step> steps_;
   std::vector<uint32_t> arguments_;
-  std::vector<uint32_t> rights_;  // for each root, as an argument
-  std::vector<uint32_t> lets_;    // for class variables behind those of the left side
+  std::vector<uint32_t> rights_;  // For each root, as an argument.
+  std::vector<uint32_t> lets_;    // For the class variables after those of the left side.
 };
 
-// Several matches on their way through the steps. For ApplyBatch to write, and to be used again: to
-// initialize all of it would take longer than a few matches do. Values lie by value, then match.
+// Scratch memory of ApplyBatch for several matches. It is reused, because initializing it takes
+// longer than a few matches do. Values are indexed by value, then by match.
 class RightProgram::Batch {
  private:
   friend class RightProgram;
@@ -97,7 +100,7 @@ class RightProgram::Batch {
   ClassId root(size_t i) const { return ClassId(matches[i * words]); }
 
   std::span<const uint32_t> matches;
-  size_t words = 0;  // of a match
+  size_t words = 0;  // Per match.
   size_t count = 0;
   ClassId values[kMaxBatchValues][kMaxBatch];
   EGraph::Probe probes[kMaxBatch];

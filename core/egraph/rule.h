@@ -1,7 +1,7 @@
 #pragma once
 
-// Rule: what a saturation loop needs to know of a rewrite. Pattern rules (pattern.h) and the
-// hand-written families of core/rules both implement it.
+// A rewrite rule as a saturation loop sees it. Pattern rules (pattern.h) and the hand-written
+// families of core/rules implement it.
 
 #include <cstdint>
 #include <span>
@@ -15,14 +15,14 @@
 
 namespace quotient::egraph {
 
-// A place where a rule applies: flat words whose meaning the rule knows. `classes` and `ops`
+// A place where a rule applies, in words whose meaning only the rule knows. `classes` and `ops`
 // together identify the match: a saturation loop applies each canonical match once.
 struct Match {
   std::vector<ClassId> classes;
   std::vector<OpId> ops;
 };
 
-// Takes matches; returns false when it wants no more (a bound was reached).
+// Takes matches. Returns false when it wants no more, because a bound was reached.
 class MatchSink {
  public:
   virtual ~MatchSink() = default;
@@ -33,22 +33,22 @@ class Rule {
  public:
   virtual ~Rule() = default;
 
-  // Stable, unique, lower-case with dashes: "conv-merge". Can be disabled by it.
+  // Stable and unique, lower-case with dashes: "conv-merge". Rules are disabled by this name.
   virtual const std::string& name() const = 0;
-  // The equation for people: "Relu(Concat(x, y)) = Concat(Relu(x), Relu(y))".
+  // The equation for people to read: "Relu(Concat(x, y)) = Concat(Relu(x), Relu(y))".
   virtual const std::string& equation() const = 0;
 
-  // The pattern that the rule is, if it is nothing else: such rules can be matched together and
-  // incrementally (matcher.h).
+  // The compiled pattern, if the rule is nothing but a pattern. Such rules can be matched together
+  // and incrementally (matcher.h).
   virtual const struct Program* program() const { return nullptr; }
 
-  // Reports all matches in a clean graph, in a deterministic order. Does not change the graph.
+  // Reports all matches in a clean graph, in a deterministic order.
   virtual void Search(const EGraph& graph, MatchSink& sink) const = 0;
 
-  // Adds the right sides of one match (found earlier; classes may have been merged since) and
-  // unites them with their left sides. True if the graph changed. A right side that is ill-typed
-  // is not an error: the rule leaves the graph alone (apart from harmless new e-nodes) and says
-  // false.
+  // Adds the right sides of one match and unites them with their left sides; returns whether the
+  // graph changed. Classes may have been merged since the match was found. If a right side is
+  // ill-typed the rule does not apply: it returns false, and may leave e-nodes behind, which do no
+  // harm.
   virtual absl::StatusOr<bool> Apply(EGraph& graph, const Match& match, Origin origin) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// The state of an e-graph as a whole: marks, back to them, images.
+// Operations on the state as a whole: marks, rollbacks, saving and loading.
 
 #include <algorithm>
 #include <span>
@@ -60,7 +60,7 @@ void EGraph::VisitArrays(Self& self, const Visit& visit) {
   if (self.state_hash_ != nullptr) StateHash::VisitArrays(*self.state_hash_, visit);
 }
 
-// The image: seven counts, then of each array its number of words and the words.
+// The image has seven counts, then for each array its length in words and the words.
 void EGraph::Save(std::vector<uint32_t>& image) const {
   size_t words = 7;
   VisitArrays(*this, [&words](const auto& array) { words += 1 + array.words().size(); });
@@ -76,7 +76,8 @@ void EGraph::Save(std::vector<uint32_t>& image) const {
   VisitArrays(*this, [&to](const auto& array) {
     const std::span<const uint32_t> words = array.words();
     *to++ = static_cast<uint32_t>(words.size());
-    to = std::copy_n(words.data(), words.size(), to);  // pointers: copied as a block
+    to = std::copy_n(words.data(), words.size(),
+                     to);  // Pointers let this compile to one block copy.
   });
 }
 

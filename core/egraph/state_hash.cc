@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kUnknown = 0xffffffffu;
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
-  // Not a plain xor: a value must not cancel itself.
+  // A plain xor would let equal values cancel each other.
   hash = hash * 0x9e3779b97f4a7c15u + value;
   hash = (hash ^ (hash >> 32)) * 0xbf58476d1ce4e5b9u;
   return hash ^ (hash >> 29);
@@ -20,7 +20,7 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-// By the word's name: its number depends on the order in which words were interned.
+// Hashes the word's name, because its id depends on the order in which words were interned.
 uint64_t StateHash::HashOfWord(const EGraph& graph, OpId op) {
   if (op.value() >= word_hashes_.size()) word_hashes_.resize(op.value() + 1);
   uint64_t& hash = word_hashes_[op.value()];
@@ -61,7 +61,7 @@ void StateHash::Unite(const EGraph& graph, ClassId kept, ClassId absorbed) {
   names_.Extend(graph.class_bound(), ClassName());
   const ClassName& other = names_[absorbed.value()];
   if (other.height >= names_[kept.value()].height) return;
-  // Update has to see that the name is another.
+  // An invalid e-node makes Update look for the class's name.
   names_.Write(kept.value(), {other.height, names_[kept.value()].hash, ENodeId()});
 }
 
@@ -102,9 +102,9 @@ void StateHash::Update(const EGraph& graph, std::span<const ENodeId> touched) {
   total_.Write(0, &Total::bits, Bits(total));
 }
 
-// What the e-node adds, and the name of its class, may be others. Flat classes come first, new ones
-// in the order in which they were made: then most names are final when they are first computed.
-// Others are computed again when a child gets another name.
+// Queues an e-node whose contribution, and whose class's name, may have changed. Flat classes come
+// first, and new ones in order of creation, so that most names are final when first computed. A
+// name is computed again when a child's name changes.
 void StateHash::TakeIn(const EGraph& graph, ENodeId node) {
   outdated_rows_.Add(node.value());
   if (!queued_.Add(node.value())) return;
@@ -115,7 +115,7 @@ void StateHash::TakeIn(const EGraph& graph, ENodeId node) {
   lowest_ = std::min(lowest_, height);
 }
 
-// Invalid if there is none.
+// Returns an invalid id if nothing is queued.
 ENodeId StateHash::TakeNext() {
   while (lowest_ < levels_.size() && levels_[lowest_].empty()) ++lowest_;
   Queue& first = lowest_ < levels_.size() ? levels_[lowest_] : unknown_;

@@ -1,14 +1,15 @@
 #pragma once
 
-// StateHash: one number for all that an e-graph knows, whatever order it was learnt in. Two graphs
-// get the same number if they hold the same e-nodes in the same classes, however their ids differ
-// (and else, but for collisions of 64 bits, different ones). So a search recognises a state that it
-// reaches again in another order of rules.
+// StateHash computes one number for everything an e-graph knows, independent of the order in which
+// it was learned. Two graphs get the same number if they hold the same e-nodes in the same classes,
+// whatever their ids; otherwise the numbers differ, except for collisions of 64 bits. With it a
+// search recognizes a state that it reaches again by applying rules in another order.
 //
-// A class is named by its flattest term: of all terms of least height in it, the one of least hash.
-// That is well-founded, for the children of such a term are flatter, and no two classes have a term
-// in common. The number is the sum over live e-nodes of a hash of operator word, children's names
-// and class's name. Who asks for it pays for what changed since it was asked for last.
+// A class is named by its flattest term: among its terms of least height, the one of least hash.
+// This is well-founded because the children of such a term are flatter, and unique because no two
+// classes share a term. The state's hash is the sum over live e-nodes of a hash of operator word,
+// children's names and class's name. Asking for it costs time for what changed since it was last
+// asked for.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,17 +29,17 @@ class StateHash {
     total_.push_back({});
   }
 
-  // Of a clean graph.
+  // The graph must be clean.
   uint64_t ValueOf(const EGraph& graph);
 
-  // The e-node is new or no longer live, or its class or children became others.
+  // Call for an e-node that is new, no longer live, or whose class or children changed.
   void Touch(ENodeId id) { touched_.push_back(id); }
 
-  // Two classes of a graph become one. So that heights never rise: what rises along a cycle of
-  // classes would rise for long.
+  // Call before two classes are united. It lets the kept class take the smaller height at
+  // once, so that heights never rise: on a cycle of classes they would rise without end.
   void Unite(const EGraph& graph, ClassId kept, ClassId absorbed);
 
-  // For images of the whole.
+  // For saving and loading.
   template <typename Self, typename Visit>
   static void VisitArrays(Self& self, const Visit& visit) {
     visit(self.names_);
@@ -48,10 +49,10 @@ class StateHash {
   }
 
  private:
-  // A set of small numbers that is emptied in no time.
+  // A set of small numbers that is emptied in constant time.
   class IdSet {
    public:
-    // Empty, for numbers below the bound.
+    // Empties the set and admits numbers below `bound`.
     void Begin(size_t bound) {
       if (bound > stamp_.size()) stamp_.resize(bound, 0);
       if (++now_ == 0) {
@@ -66,9 +67,9 @@ class StateHash {
       added_.push_back(id);
       return true;
     }
-    // May be added again, and is among those added still.
+    // Lets `id` be added again. It stays in added().
     void Remove(uint32_t id) { stamp_[id] = 0; }
-    // In the order in which they were.
+    // In the order in which they were added.
     std::span<const uint32_t> added() const { return added_; }
 
    private:
@@ -104,17 +105,17 @@ class StateHash {
     uint64_t get() const { return uint64_t{high} << 32 | low; }
     friend bool operator==(const Bits&, const Bits&) = default;
   };
-  // At least the height; exactly it when the value was just asked for.
+  // The height is an upper bound between two calls of ValueOf, and exact after each.
   struct ClassName {
-    uint32_t height = 0xffffffffu;  // not known yet
+    uint32_t height = 0xffffffffu;  // Unknown.
     Bits hash;
-    ENodeId node;  // whose term it is; invalid: not known, although the height is
+    ENodeId node;  // Whose term it is; invalid if only the height is known.
     friend bool operator==(const ClassName&, const ClassName&) = default;
   };
 
   uint64_t HashOfWord(const EGraph& graph, OpId op);
   uint64_t HashOfTerm(const EGraph& graph, ENodeId node);
-  // Of the e-node's term; the height is not known if it is not live or a child has no name.
+  // The name by the e-node's term; of unknown height if it is not live or a child has no name.
   ClassName NameBy(const EGraph& graph, ENodeId node);
   ClassName NameOf(const EGraph& graph, ClassId id);
   static bool IsLess(const ClassName& a, const ClassName& b) {
@@ -126,23 +127,23 @@ class StateHash {
   void SetName(const EGraph& graph, ClassId id, const ClassName& name);
   Bits RowOf(const EGraph& graph, ENodeId node);
 
-  FlatArray<ClassName> names_;  // by ClassId, of canonical classes
-  FlatArray<Bits> rows_;        // by ENodeId: what it adds to the total
+  FlatArray<ClassName> names_;  // By ClassId, for canonical classes.
+  FlatArray<Bits> rows_;        // By ENodeId: what it adds to the total.
   FlatArray<ENodeId> touched_;
-  // One element.
+  // The only element of total_.
   struct Total {
     Bits bits;
-    uint32_t seen = 0;  // of touched_
+    uint32_t seen = 0;  // How many of touched_ it includes.
   };
   FlatArray<Total> total_;
-  std::vector<uint64_t> word_hashes_;  // by OpId; 0: not known yet
-  // Of Update alone.
-  IdSet outdated_rows_;  // ENodeId
-  IdSet queued_;         // ENodeId
-  // Those, by the heights that their classes had when they were queued. Lower ones come first.
+  std::vector<uint64_t> word_hashes_;  // By OpId; 0: not known yet.
+  // --- Used only within Update
+  IdSet outdated_rows_;  // ENodeIds whose contribution must be computed again.
+  IdSet queued_;         // ENodeIds in levels_ or unknown_.
+  // The queued e-nodes by the heights of their classes at that time; low ones come first.
   std::vector<Queue> levels_;
   Queue unknown_;
-  uint32_t lowest_ = 0;  // level; those below are empty
+  uint32_t lowest_ = 0;  // Levels below it are empty.
 };
 
 }  // namespace quotient::egraph

@@ -9,7 +9,7 @@ TermId TermTable::Add(OpId op, std::span<const TermId> children) {
   for (TermId child : children) key.push_back(child.value());
   const auto [at, fresh] = known_.try_emplace(std::move(key), TermId(size()));
   if (fresh) {
-    // They may lie in children_.
+    // `children` may point into children_.
     const std::vector<TermId> copy(children.begin(), children.end());
     rows_.push_back(
         {op, static_cast<uint32_t>(children_.size()), static_cast<uint32_t>(copy.size())});

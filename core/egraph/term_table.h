@@ -1,7 +1,7 @@
 #pragma once
 
-// TermTable: terms as they are written, each once. Unlike the e-graph's e-nodes, whose children are
-// classes, a term's children are terms. One thread to change.
+// TermTable stores terms, each once. Unlike an e-node, whose children are classes, a term has terms
+// as children. One thread may change it.
 
 #include <cstdint>
 #include <span>
@@ -17,7 +17,7 @@ using TermId = StrongId<struct TermIdTag>;
 
 class TermTable {
  public:
-  // op(children), which are terms of this table; the one that is there already if it is.
+  // Returns the term op(children), and adds it if it is new. The children are terms of this table.
   TermId Add(OpId op, std::span<const TermId> children);
 
   OpId op(TermId id) const { return rows_[id.value()].op; }
@@ -28,7 +28,7 @@ class TermTable {
   }
   uint32_t size() const { return static_cast<uint32_t>(rows_.size()); }
 
-  // "(+ x (f 0))"; what lies deeper than `max_depth` is "..".
+  // Prints "(+ x (f 0))"; what is deeper than `max_depth` becomes "..".
   std::string Text(TermId id, const OpTable& table, int max_depth = 100) const;
 
  private:
@@ -40,7 +40,7 @@ class TermTable {
 
   std::vector<Row> rows_;
   std::vector<TermId> children_;
-  absl::flat_hash_map<std::vector<uint32_t>, TermId> known_;  // by operator word and children
+  absl::flat_hash_map<std::vector<uint32_t>, TermId> known_;  // By operator word and children.
 };
 
 }  // namespace quotient::egraph

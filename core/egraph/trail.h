@@ -1,15 +1,14 @@
 #pragma once
 
-// Trail: what it takes to bring flat arrays back to an earlier state. A write to a word that was
-// there at the last mark logs the old word; whatever was appended since is cut off. So going back
-// costs as much as was changed, however large the arrays are, and costs nothing while there is no
-// mark. One thread.
+// Trail undoes changes of flat arrays. A write to a word that existed at the last mark logs the old
+// word, and what was appended since is cut off. So a rollback costs as much as was changed,
+// whatever the size of the arrays, and nothing is logged without a mark. One thread.
 //
 //   Trail trail;
 //   FlatArray<Row> rows(&trail);        // registers itself; must not move
 //   trail.Mark();
 //   rows.Write(i, &Row::cls, other);
-//   trail.Rollback();                   // to the last mark, which is gone afterwards
+//   trail.Rollback();                   // to the last mark, which is removed
 
 #include <cstdint>
 #include <utility>
@@ -17,12 +16,12 @@
 
 namespace quotient::egraph {
 
-// An array of 32-bit words as the trail sees it; FlatArray has the types.
+// An array of 32-bit words as the trail sees it; FlatArray adds the types.
 struct TrailedWords {
   uint32_t* words = nullptr;
-  uint32_t stride = 1;        // words of an element
-  uint32_t size = 0;          // elements
-  uint32_t logged_below = 0;  // words below it were there at the last mark; 0: no mark
+  uint32_t stride = 1;        // Words per element.
+  uint32_t size = 0;          // In elements.
+  uint32_t logged_below = 0;  // Words before it existed at the last mark; 0 without one.
 };
 
 class Trail {
@@ -45,7 +44,7 @@ class Trail {
     ProtectWords();
   }
 
-  // To the state at the last mark, which is gone.
+  // Returns to the last mark and removes it.
   void Rollback() {
     const MarkPosition mark = marks_.back();
     for (size_t i = records_.size(); i-- > mark.records;) {
@@ -56,7 +55,7 @@ class Trail {
     Forget();
   }
 
-  // Keeps the changes: they now belong to the mark before, if there is one.
+  // Removes the last mark and keeps the changes, which then belong to the mark before it.
   void Forget() {
     sizes_.resize(marks_.back().sizes);
     marks_.pop_back();
@@ -74,7 +73,7 @@ class Trail {
   };
   struct MarkPosition {
     size_t records;
-    size_t sizes;  // where its sizes begin in sizes_
+    size_t sizes;  // Index of its first entry in sizes_.
   };
 
   void ProtectWords() {
@@ -87,7 +86,7 @@ class Trail {
   std::vector<TrailedWords*> arrays_;
   std::vector<Record> records_;
   std::vector<MarkPosition> marks_;
-  std::vector<uint32_t> sizes_;  // of all arrays, for each mark
+  std::vector<uint32_t> sizes_;  // For each mark, the sizes of all arrays.
 };
 
 }  // namespace quotient::egraph

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which classes have become one. Union by weight keeps Find logarithmic without writing, so that a
-// const e-graph can be read by several threads, and a trail need not log compressed paths. One
-// thread to change.
+// A union-find over classes. It unites by weight and does not compress paths: Find is logarithmic
+// and writes nothing, so several threads can read a const e-graph and a Trail has no path
+// compression to log. One thread may change it.
 
 #include <cstdint>
 
@@ -21,7 +21,7 @@ class UnionFind {
     return id;
   }
 
-  // Sets ever made; ids are below it.
+  // Number of sets ever made. All ids are smaller.
   uint32_t size() const { return parent_.size(); }
 
   ClassId Find(ClassId id) const {
@@ -30,11 +30,11 @@ class UnionFind {
     return id;
   }
 
-  // Both must be roots. Which of them to keep is the caller's choice; logarithmic depth needs that
-  // it is the one of larger weight, where weights add up.
+  // Both must be roots. The caller chooses which one to keep; for logarithmic depth it must keep
+  // the one of larger weight, where the weights of united sets add up.
   void Absorb(ClassId kept, ClassId absorbed) { parent_.Write(absorbed.value(), kept); }
 
-  // For images of the whole.
+  // For saving and loading.
   FlatArray<ClassId>& parents() { return parent_; }
   const FlatArray<ClassId>& parents() const { return parent_; }
 

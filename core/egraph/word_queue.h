@@ -1,8 +1,7 @@
 #pragma once
 
-// WordQueue: words in one growing piece of memory. Unlike a vector it grows without a second copy,
-// and Release gives the memory back: the first touch of memory is a large part of what a million
-// matches cost.
+// WordQueue: words in one growing block of memory. Unlike a vector it grows in place, and Release
+// frees the memory: touching new memory is a large part of the cost of a million matches.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +16,7 @@ class WordQueue {
   size_t size() const { return size_; }
   std::span<const uint32_t> words() const { return {data(), size_}; }
 
-  // So many more, for the caller to write.
+  // Appends `count` words, for the caller to write.
   uint32_t* Append(size_t count) {
     const size_t bytes = (size_ + count) * sizeof(uint32_t);
     if (bytes > memory_.bytes()) {
@@ -28,7 +27,7 @@ class WordQueue {
     return words;
   }
 
-  // To a size that it had.
+  // Shrinks to `size`, which it must have had before.
   void Truncate(size_t size) { size_ = size; }
   void Release() {
     const WordMemory freed = std::move(memory_);

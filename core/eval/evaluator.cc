@@ -17,7 +17,7 @@ using model::NodeId;
 using model::Tensor;
 using model::ValueId;
 
-// One run: the nodes it needs, and the values that are still to be read.
+// One evaluation: the nodes it needs, and the values that are still to be read.
 class Run {
  public:
   Run(const Graph& graph, int threads, const NodeHook& hook)
@@ -28,11 +28,11 @@ class Run {
         uses_(graph.values.size()),
         values_(graph.values.size()) {}
 
-  // Takes a value from outside; the graph is cut there.
+  // Sets a value from outside, which is then not computed.
   absl::Status Give(ValueId id, const Tensor& tensor);
-  // What no value was given for has its default.
+  // Sets the inputs without a value to their defaults.
   void GiveDefaults();
-  // Marks what has to be computed for these values.
+  // Marks the nodes that these values need.
   absl::Status Need(const std::vector<ValueId>& wanted);
   absl::Status EvaluateAll(const StopCondition& stop);
   // Only for values that were wanted, after EvaluateAll.
@@ -47,9 +47,9 @@ class Run {
   const Graph& graph_;
   const int threads_;
   const NodeHook& hook_;
-  std::vector<bool> needed_;                   // by node
-  std::vector<int> uses_;                      // by value: reads to come
-  std::vector<std::optional<Tensor>> values_;  // by value
+  std::vector<bool> needed_;                   // By node.
+  std::vector<int> uses_;                      // By value: reads to come.
+  std::vector<std::optional<Tensor>> values_;  // By value.
 };
 
 absl::Status Run::Give(ValueId id, const Tensor& tensor) {
@@ -96,7 +96,7 @@ absl::Status Run::NeedValue(ValueId id) {
 
 absl::Status Run::Need(const std::vector<ValueId>& wanted) {
   for (ValueId id : wanted) QUOTIENT_RETURN_IF_ERROR(NeedValue(id));
-  // Producers stand before consumers, so one pass backwards finds all.
+  // Producers precede consumers, so one backward pass finds all.
   for (size_t i = graph_.nodes.size(); i-- > 0;) {
     if (!needed_[i]) continue;
     for (ValueId input : graph_.nodes[i].inputs) {

@@ -24,13 +24,13 @@ using model::Tensor;
 using model::TensorType;
 using model::ValueId;
 
-// A constant, and how many bytes of the model's own constants it comes from.
+// A constant, and the number of bytes of the model's own constants that it comes from.
 struct Known {
   Tensor tensor;
   int64_t origin_bytes;
 };
 
-// All that the model's own constants take.
+// The size of all constants of the model.
 int64_t ConstantBytes(const Graph& graph) {
   int64_t bytes = 0;
   for (const model::Value& value : graph.values) {
@@ -43,14 +43,14 @@ int64_t Times(int64_t a, int64_t b) {
   return CheckedMul(a, b).value_or(std::numeric_limits<int64_t>::max());
 }
 
-// How many elements of the first operand an output of a MatMul or Gemm sums over, at most.
+// An upper bound on how many products an output element of a MatMul or Gemm sums.
 int64_t ContractionDepth(const TensorType& a) {
   int64_t depth = 1;
   for (const model::Dim& dim : *a.shape) depth = std::max(depth, dim.number());
   return depth;
 }
 
-// The weights that one output channel of a Conv (input channel of a ConvTranspose) has.
+// The number of weights per output channel of a Conv, or per input channel of a ConvTranspose.
 int64_t WeightsPerChannel(const TensorType& weights) {
   return weights.dim(0).Is(0) ? 0 : weights.elements() / weights.dim(0).number();
 }
@@ -78,8 +78,8 @@ class Folder {
   absl::Status Visit(NodeId id);
 
  private:
-  // Stored results take this many times the bytes of the model's own constants, at most: a weight
-  // that goes through several nodes is stored after each.
+  // Stored results take at most this many times the bytes of the model's own constants, plus
+  // max_scratch_bytes. A weight that goes through several nodes is stored after each.
   static constexpr int64_t kMostGrowth = 8;
 
   void RedirectInputs(Node& node);
@@ -95,16 +95,16 @@ class Folder {
   Graph& graph_;
   const FoldLimits& limits_;
   ops::GraphInference inference_;
-  std::vector<ValueId> forwarded_;             // by value: what it is the same as, or invalid
-  std::vector<std::optional<Known>> scratch_;  // by value: computed, but too large to be stored
+  std::vector<ValueId> forwarded_;             // By value: an equal earlier value, or invalid.
+  std::vector<std::optional<Known>> scratch_;  // By value: computed, but too large to be stored.
   int64_t scratch_bytes_ = 0;
-  std::vector<std::optional<int64_t>> origin_bytes_;  // by value: of results that were stored
+  std::vector<std::optional<int64_t>> origin_bytes_;  // By value: for stored results.
   int64_t left_to_store_;
 };
 
 absl::Status Folder::Visit(NodeId id) {
   Node& node = graph_.node(id);
-  // An opaque node names its inputs itself.
+  // An opaque node refers to its inputs by name, so they must not be replaced.
   if (node.is_opaque()) return inference_.Visit(id);
   RedirectInputs(node);
   QUOTIENT_RETURN_IF_ERROR(inference_.Visit(id));
@@ -118,8 +118,8 @@ void Folder::RedirectInputs(Node& node) {
   }
 }
 
-// The node itself stays for a graph's output and for opaque readers; else it is dead now. A
-// constant is folded instead, which serves these too.
+// Makes readers of an Identity or Dropout read its input. The node stays only for graph outputs and
+// opaque readers. If the input is constant it is folded instead, which serves these, too.
 bool Folder::Forward(const Node& node) {
   if (node.op != "Identity" && node.op != "Dropout") return false;
   const ValueId input = node.inputs[0];
@@ -169,7 +169,7 @@ bool Folder::IsWorthEvaluating(const Node& node, int64_t origin_bytes) const {
 void Folder::FoldByEvaluation(const Node& node) {
   std::vector<Known> known;
   std::vector<const Tensor*> inputs;
-  known.reserve(node.inputs.size());  // `inputs` points into it
+  known.reserve(node.inputs.size());  // `inputs` points into it.
   absl::flat_hash_set<ValueId> origins;
   int64_t origin_bytes = 0;
   for (ValueId id : node.inputs) {
@@ -201,7 +201,7 @@ void Folder::Keep(ValueId id, Known known) {
   }
 }
 
-// The producer loses the output, and dies when it has lost all.
+// Removes the output from its producer, which dies when it has lost all outputs.
 void Folder::MakeConstant(ValueId id, Tensor tensor) {
   model::Value& value = graph_.value(id);
   Node& producer = graph_.node(value.producer);

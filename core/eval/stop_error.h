@@ -1,6 +1,6 @@
 #pragma once
 
-// What evaluation returns when it was told to stop.
+// The error of an evaluation that was told to stop.
 
 #include "absl/status/status.h"
 #include "core/base/reason.h"

@@ -1,12 +1,12 @@
 #pragma once
 
-// Where buffers that share an allocation may begin.
+// Alignment of buffers that share an allocation.
 
 #include <cstdint>
 
 namespace quotient::kernels {
 
-// What kernels want of a buffer; of CPUs 64 would do, GPUs' libraries ask for more.
+// The alignment that kernels want. 64 would do for CPUs; GPU libraries ask for more.
 constexpr int64_t kAlignment = 256;
 
 inline int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }

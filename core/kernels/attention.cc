@@ -23,8 +23,8 @@ std::vector<int64_t> Permuted(const std::vector<int64_t>& dims, const model::Int
   return permuted;
 }
 
-// Follows the nodes from the Softmax up to the product of queries and keys and down to that with
-// the values, noting what is met.
+// Follows the nodes from the Softmax up to the product of queries and keys, and down to the product
+// with the values, and records them.
 class Finder {
  public:
   Finder(const Graph& graph, NodeId softmax, const SoleReader& sole_reader)
@@ -66,7 +66,7 @@ class Finder {
     return reader && graph_.node(*reader).op == op ? reader : std::nullopt;
   }
 
-  // What computes `value` for that reader alone, if its operator is `op`.
+  // The producer of `value`, if its operator is `op` and only `reader` reads the value.
   std::optional<NodeId> ProducerOf(ValueId value, NodeId reader, absl::string_view op) const {
     const NodeId producer = graph_.value(value).producer;
     if (!producer.valid() || graph_.node(producer).op != op ||
@@ -76,13 +76,13 @@ class Finder {
     return producer;
   }
 
-  // The number that the other operand of a node is.
+  // The number that a constant of one element holds.
   std::optional<double> Number(ValueId value) const {
     if (!graph_.is_constant(value) || TypeOf(value).elements() != 1) return std::nullopt;
     return graph_.value(value).constant->GetDouble(0);
   }
 
-  // A product with a scale behind it or none; notes both.
+  // Finds a product, with or without a scale after it, and records both.
   std::optional<NodeId> Scaled(ValueId value, NodeId reader) {
     if (const auto product = ProducerOf(value, reader, "MatMul")) return product;
     for (const char* op : {"Mul", "Div"}) {
@@ -107,7 +107,7 @@ class Finder {
     return std::nullopt;
   }
 
-  // The same with a mask added to it.
+  // The same with a mask added.
   std::optional<NodeId> Masked(ValueId value) {
     const std::optional<NodeId> sum = ProducerOf(value, softmax_, "Add");
     if (!sum) return std::nullopt;
@@ -123,8 +123,8 @@ class Finder {
     return std::nullopt;
   }
 
-  // The operand in front of the Transpose that makes it for the kernel alone; itself if there is
-  // none.
+  // The operand of the Transpose that computes `value` for this kernel only; `value` itself if
+  // there is none.
   ValueId Untransposed(ValueId value, absl::string_view name) {
     const std::optional<NodeId> reader = sole_reader_(value);
     if (!reader) return value;
@@ -154,7 +154,7 @@ class Finder {
   Attention found_;
 };
 
-// A tensor of three axes has no axis of heads.
+// Adds the axis of heads, which a tensor of three axes lacks.
 void PadToFour(AttentionTensors::Tensor& tensor) {
   if (tensor.dims.size() == 4) return;
   tensor.dims.insert(tensor.dims.begin() + 1, 1);

@@ -1,10 +1,10 @@
 #pragma once
 
-// Backend: a kind of device that can run and time kernels. One implementation per kernel library
-// (onednn/; fake/ for tests); nothing outside a backend's folder may know its library.
+// Backend: a kind of device that can run and time kernels. There is one implementation per kernel
+// library (onednn/, cuda/; fake/ for tests), and only its own folder knows the library.
 //
 // A *kernel* is the unit of cost: a node of the graph together with the element-wise nodes fused
-// behind it. PartitionGraph says which nodes those are, so that predicting and executing agree.
+// behind it. PartitionGraph decides which nodes these are, so prediction and execution agree.
 
 #include <functional>
 #include <memory>
@@ -20,47 +20,47 @@
 
 namespace quotient::kernels {
 
-// Names the device and everything else that makes timings comparable (kernel-timing: hardware,
-// ISA, library versions, threads, wait policy). Canonical text.
+// Identifies the device and everything else that timings depend on (hardware, ISA, library
+// versions, threads, wait policy), as canonical text.
 struct DeviceFingerprint {
   std::string text;
   friend bool operator==(const DeviceFingerprint&, const DeviceFingerprint&) = default;
 };
 
-// What a device's own clock says of a run.
+// A measurement by the device's own clock.
 struct DeviceReading {
   double us = 0;
-  bool clean = true;  // nothing is known that slowed it down
+  bool clean = true;  // False if something is known to have slowed the run down.
 };
 
-// One way to run a kernel, compiled, with buffers of its own, filled with random data; constant
-// operands in as many copies as the residency class asks for. For the timing lane: one thread.
+// One way to run a kernel: compiled, with its own buffers of random data, and with as many copies
+// of the constant operands as the constant footprint requires. For one thread, the timing lane.
 class CompiledKernel {
  public:
   virtual ~CompiledKernel() = default;
-  // Executes `times` times, one after the other, each on the next copy of the constants. Blocks
-  // until done.
+  // Runs `times` times in sequence, each time with the next copy of the constants. Blocks until
+  // done.
   virtual absl::Status Run(int times) = 0;
-  // How long the last Run took; nothing where the host's clock tells it best.
+  // How long the last Run took; nullopt if the host's clock should be used.
   virtual std::optional<DeviceReading> reading() const { return std::nullopt; }
-  // Names this way to run the kernel, the same in every process on this device; "" where a backend
-  // knows one only.
+  // Names this way to run the kernel. The same in every process on this device; "" if the backend
+  // knows only one way.
   virtual std::string plan() const { return ""; }
 };
 
-// A whole graph, compiled: constants packed, buffers planned. Not thread-safe.
+// A compiled graph, with packed constants and planned buffers. Not thread-safe.
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Sets the graph's inputs (and outputs of opaque nodes, where the graph is cut), in the order of
-  // `input_values()`. Copies and converts layouts.
+  // Sets the graph's inputs (and the outputs of opaque nodes, which cut the graph), in the order of
+  // input_values(). Copies them and converts their layouts.
   virtual absl::Status SetInputs(const std::vector<model::Tensor>& inputs) = 0;
-  // Runs all kernels once, from the inputs as set. Blocks until done. The timed part.
+  // Runs all kernels once. Blocks until done. This is the part that is timed.
   virtual absl::Status Run() = 0;
-  // As CompiledKernel's.
+  // As in CompiledKernel.
   virtual std::optional<DeviceReading> reading() const { return std::nullopt; }
-  // The graph's outputs (and inputs of opaque nodes), in the order of `output_values()`, in plain
-  // row-major form. After Run.
+  // The graph's outputs (and the inputs of opaque nodes), in the order of output_values(), in
+  // row-major form. Call after Run.
   virtual absl::StatusOr<std::vector<model::Tensor>> GetOutputs() = 0;
 
   virtual const std::vector<model::ValueId>& input_values() const = 0;
@@ -68,8 +68,8 @@ class Executable {
   virtual int num_kernels() const = 0;
 };
 
-// By which plan a kernel is to run: CompiledKernel::plan of the fastest. "", or an empty function:
-// the backend's first choice.
+// Chooses the plan for a kernel: CompiledKernel::plan of the fastest one. "" or an empty function
+// means the backend's first choice.
 using PlanChoice = std::function<std::string(const KernelSpec& spec)>;
 
 class Backend {
@@ -81,17 +81,17 @@ class Backend {
   // How PartitionGraph cuts graphs for this backend. Thread-safe.
   virtual const PartitionOptions& partition() const = 0;
 
-  // DEVICE_LOST once the device has failed in a way that leaves it of no use to this process:
-  // everything else fails from then on. Thread-safe, quick.
+  // DEVICE_LOST once the device has failed so that this process can no longer use it; everything
+  // else then fails, too. Thread-safe and fast.
   virtual absl::Status health() const { return absl::OkStatus(); }
 
-  // Compiles for a kernel what takes long and leaves the device alone, so that Compile is quick
-  // later on. From as many threads as one likes; failures come out there.
+  // Does the slow part of compiling a kernel, which does not need the device, so that Compile is
+  // fast later. Any number of threads may call it. Errors are reported by Compile.
   virtual void Prepare(const KernelSpec&) const {}
 
-  // The ways in which this backend can run a kernel, at least one, its first choice first.
-  // UNIMPLEMENTED if there is none. Takes milliseconds, without Prepare seconds on GPUs.
-  // Thread-safe, but uses the device: for the timing lane.
+  // The ways in which this backend can run a kernel: at least one, the first choice first. Fails
+  // with UNIMPLEMENTED if there is none. Takes milliseconds, but seconds on GPUs without Prepare.
+  // Thread-safe, but uses the device, so it is for the timing lane.
   virtual absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const = 0;
 

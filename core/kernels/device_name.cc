@@ -7,8 +7,8 @@
 
 namespace quotient::kernels {
 
-// The second field: "cuda; NVIDIA H200; sm_90; ..."; of a CPU what stands in its parentheses: "cpu;
-// AuthenticAMD family 25 model 1 stepping 0 (AMD EPYC 7B13); flags ...".
+// For GPUs the name is the second field: "cuda; NVIDIA H200; sm_90; ...". For CPUs it is in that
+// field's parentheses: "cpu; AuthenticAMD family 25 model 1 stepping 0 (AMD EPYC 7B13); flags ...".
 std::string DeviceName(absl::string_view fingerprint) {
   const std::pair<absl::string_view, absl::string_view> kind_and_rest =
       absl::StrSplit(fingerprint, absl::MaxSplits("; ", 1));

@@ -6,8 +6,8 @@
 
 namespace quotient::kernels {
 
-// What people know a device by, from its fingerprint (DeviceFingerprint::text): "AMD EPYC 7B13",
-// "NVIDIA H200". The whole text where it holds no such name.
+// The name by which people know a device, from its fingerprint (DeviceFingerprint::text): "AMD EPYC
+// 7B13", "NVIDIA H200". The whole text if it contains no such name.
 std::string DeviceName(absl::string_view fingerprint);
 
 }  // namespace quotient::kernels

@@ -16,15 +16,15 @@
 
 namespace quotient::kernels {
 
-// A value that goes in or out: its type and layout, and where it lies on the device.
+// An input or output of an executable: its type and layout, and its address on the device.
 template <typename Address>
 struct Port {
   Operand operand;
   Address address{};
 };
 
-// The copy of a value in whichever layout it first has; of one with an input buffer the one that is
-// set, not one that a kernel makes of it. `places`: where the values of the graph lie.
+// The copy of a value in the first layout that exists. For a value with an input buffer it is that
+// buffer, not a copy that a kernel makes. `places` has the addresses of the graph's values.
 template <typename Address>
 Port<Address> PortOf(const model::Graph& graph, model::ValueId id,
                      const std::map<Slot, Address>& places,
@@ -38,7 +38,7 @@ Port<Address> PortOf(const model::Graph& graph, model::ValueId id,
   return {Operand{type}};
 }
 
-// INVALID_ARGUMENT unless the tensors are as many as the ports, and of their types.
+// Fails with INVALID_ARGUMENT unless the tensors match the ports in number and type.
 template <typename Address>
 absl::Status CheckInputs(const std::vector<model::Tensor>& inputs,
                          const std::vector<Port<Address>>& ports) {

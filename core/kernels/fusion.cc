@@ -9,12 +9,12 @@ namespace {
 
 enum class Arity { kUnary, kBinary, kNormalization };
 
-// Element-wise operators of the fused kernels.
+// An element-wise operator of the fused kernels.
 struct ChainOp {
   const char* name;
   Arity arity;
-  bool post_op;           // as the epilogue of a contraction, running value on the left
-  bool post_op_reversed;  // and on the right
+  bool post_op;           // Can be in a contraction's epilogue with the running value on the left.
+  bool post_op_reversed;  // The same with the running value on the right.
 };
 
 constexpr ChainOp kChainOps[] = {
@@ -47,7 +47,7 @@ constexpr ChainOp kChainOps[] = {
     {"BatchNormalization", Arity::kNormalization, true, false},
 };
 
-// Of a BatchNormalization; absent inputs at the end count, too.
+// Those of a BatchNormalization. Absent inputs at the end count, too.
 constexpr size_t kMostChainInputs = 5;
 
 const ChainOp* FindChainOp(absl::string_view op) {
@@ -83,7 +83,7 @@ bool FitsPostOp(absl::string_view main_op, const ChainOp& op, const ElementwiseN
   if (rank < 2) return false;
   if (node.running == 0 ? !op.post_op : !op.post_op_reversed) return false;
   const int channel_axis = ChannelAxis(main_op, rank);
-  // A normalization's channels are axis 1, whatever stands before it.
+  // A normalization's channels are axis 1, whatever operator precedes it.
   if (op.arity == Arity::kNormalization) return channel_axis == 1;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (static_cast<int>(i) == node.running) continue;

@@ -13,10 +13,10 @@ using model::Node;
 using model::NodeId;
 using model::ValueId;
 
-// How each value is read by the nodes that run, and whether others need it too.
+// How the running nodes read each value, and whether something else needs it, too.
 struct Readers {
-  std::vector<std::vector<NodeId>> by_value;  // a node once per input it reads the value through
-  std::vector<bool> escapes;                  // graph output, or read by a node that does not run
+  std::vector<std::vector<NodeId>> by_value;  // Has a node once per input that reads the value.
+  std::vector<bool> escapes;                  // Graph output, or read by a node that does not run.
 };
 
 Readers FindReaders(const Graph& graph, const std::vector<bool>& runs) {
@@ -44,7 +44,7 @@ class KernelFinder {
         readers_(FindReaders(graph, runs)),
         taken_(graph.nodes.size(), false) {}
 
-  // Of the nodes that no kernel has yet.
+  // Adds the attentions among the nodes that are in no kernel yet.
   void AddAttentions() {
     const auto sole_reader = [this](ValueId value) -> std::optional<NodeId> {
       const std::optional<NodeId> reader = SoleReaderOf(value);
@@ -91,7 +91,7 @@ class KernelFinder {
     return readers[0];
   }
 
-  // The one reader of the chain's result, if it fuses behind it.
+  // The only reader of the chain's result, if it fuses behind the chain.
   std::optional<NodeId> NextInChain(const std::vector<NodeId>& chain) const {
     const Node& main = graph_.node(chain.front());
     const Node& last = graph_.node(chain.back());

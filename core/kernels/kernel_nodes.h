@@ -1,6 +1,6 @@
 #pragma once
 
-// Which nodes of a graph run as one kernel: the first half of PartitionGraph.
+// The first half of PartitionGraph: decides which nodes of a graph run as one kernel.
 
 #include <optional>
 #include <vector>
@@ -12,20 +12,20 @@
 namespace quotient::kernels {
 
 struct KernelNodes {
-  // The main node and the chain of element-wise nodes behind it, or those of the attention.
+  // The main node and the chain of element-wise nodes behind it, or the nodes of the attention.
   std::vector<model::NodeId> nodes;
   std::optional<Attention> attention;
 };
 
-// Each node that runs once. A kernel stands where its last node does: then all that it reads is
-// there.
+// Groups the nodes with `runs` set; each is in one group. A kernel takes the place of its last
+// node, because everything it reads exists by then.
 std::vector<KernelNodes> FindKernels(const model::Graph& graph, const std::vector<bool>& runs,
                                      bool fuses_attention);
 
-// What a node reads, types and constness alone; trailing left-out inputs do not count.
+// The operands that a node reads, with only types and constness. Omits inputs left out at the end.
 std::vector<Operand> BareOperands(const model::Graph& graph, const model::Node& node);
 
-// The first place at which a node reads a value that it reads.
+// The first position at which a node reads a value, which it must read.
 int InputPosition(const model::Node& node, model::ValueId value);
 
 }  // namespace quotient::kernels

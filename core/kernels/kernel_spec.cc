@@ -27,7 +27,7 @@ void AppendOperands(const std::vector<Operand>& operands, std::string* text) {
   text->push_back(')');
 }
 
-// If an activation is channels last, all that lies like the output is.
+// If an activation is channels last, so is everything shaped like the output.
 void TieLayouts(KernelSpec& spec) {
   if (!HasLayout(spec.outputs[0].type)) return;
   const int rank = spec.outputs[0].type.rank();

@@ -1,7 +1,8 @@
 #pragma once
 
-// KernelSpec: everything that decides how long a kernel takes, and nothing else: no names, and no
-// values but those that fusion.h and attention.h name. KernelKey is its canonical text.
+// KernelSpec: everything that determines how long a kernel takes, and nothing else. It has no
+// names, and no values except those that fusion.h and attention.h need. KernelKey is its canonical
+// text.
 
 #include <cstdint>
 #include <string>
@@ -15,69 +16,69 @@
 
 namespace quotient::kernels {
 
-// What the memory order of a 4-D (or 3-D, 5-D) activation is when the kernel runs.
+// The memory order of a 3-D, 4-D or 5-D activation when the kernel runs.
 enum class Layout : uint8_t { kPlain, kChannelsLast };
 
 struct Operand {
-  model::TensorType type;  // static
-  bool constant = false;   // packed in advance, cold when the kernel runs
+  model::TensorType type;  // Static.
+  bool constant = false;   // Packed in advance; not in the cache when the kernel runs.
   Layout layout = Layout::kPlain;
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
-// An element-wise node fused behind the main operator. Its running value is its first input;
+// An element-wise node fused behind the main operator. The running value is one of its inputs;
 // `operands` are the others.
 struct Epilogue {
   std::string op;
   model::AttributeMap attributes;
   std::vector<Operand> operands;
-  bool running_is_second = false;  // Sub, Div, Pow with the running value on the right
+  bool running_is_second = false;  // Sub, Div, Pow with the running value on the right.
   friend bool operator==(const Epilogue&, const Epilogue&) = default;
 };
 
-// The operator of kernels that only change a value's layout; no node of the graph.
+// The operator of kernels that only change a value's layout. No node of a graph has it.
 inline constexpr char kReorderOp[] = "Reorder";
 
 struct KernelSpec {
-  std::string op;  // main operator, in canonical form; kReorderOp; kAttentionOp
+  std::string op;  // Main operator in canonical form, kReorderOp, or kAttentionOp.
   model::AttributeMap attributes;
-  std::vector<Operand> inputs;   // left-out optional inputs have dtype kUndefined
-  std::vector<Operand> outputs;  // left-out ones too
+  std::vector<Operand> inputs;   // Inputs left out have dtype kUndefined.
+  std::vector<Operand> outputs;  // So have outputs left out.
   std::vector<Epilogue> epilogue;
   int threads = 1;
   Storage storage = Storage::kWide;
-  // log2 of the bytes of all constants of the model, rounded down, at most 28 (256 MiB): how cold
-  // constant operands are. 0 for kernels without constants.
+  // log2 of the bytes of all constants of the model, rounded down, at most 28 (256 MiB). It
+  // determines how cold constant operands are. 0 for kernels without constants.
   int constant_footprint_log2 = 0;
-  // The memory plan makes this kernel disappear: it is never run and costs nothing.
+  // The memory plan removes this kernel: it never runs and costs nothing.
   bool free = false;
 
   friend bool operator==(const KernelSpec&, const KernelSpec&) = default;
 };
 
-// The canonical text of a spec: equal specs, equal keys, and conversely.
+// The canonical text of a spec: two specs are equal exactly if their keys are.
 std::string KernelKey(const KernelSpec& spec);
 
-// All values a kernel reads: spec.inputs, then the operands of each epilogue.
+// All values that a kernel reads: spec.inputs, then the operands of each epilogue.
 std::vector<Operand> AllOperands(const KernelSpec& spec);
 
 // The footprint class of a model with that many bytes of constants.
 int FootprintLog2(int64_t constant_bytes);
 
-// The spec of one operator by itself, in the layouts it would run in: what a search asks for where
-// there is no graph yet: element-wise ones and their like in that of their inputs. All types
-// static; left-out inputs have dtype kUndefined.
+// The spec of a single operator in the layouts it would run in, for a search, which has no graph
+// yet. Element-wise and similar operators take the layout of their inputs. All types must be
+// static; inputs left out have dtype kUndefined.
 KernelSpec MakeSpec(absl::string_view op, const model::AttributeMap& attributes,
                     std::vector<Operand> inputs, std::vector<model::TensorType> outputs,
                     int threads, int constant_footprint_log2, Storage storage = Storage::kWide);
 
-// Nodes that run as one kernel, the main node (of attention the Softmax) first. None at all: a
-// value changes its layout (kReorderOp).
+// The nodes that run as one kernel, the main node first (the Softmax for attention). Without nodes,
+// a kernel that changes a value's layout (kReorderOp).
 struct KernelGroup {
   std::vector<model::NodeId> nodes;
   KernelSpec spec;
-  std::vector<model::ValueId> operands;  // parallel to AllOperands(spec); invalid where left out
-  std::vector<model::ValueId> results;   // parallel to spec.outputs; invalid where left out
+  std::vector<model::ValueId> operands;  // Parallel to AllOperands(spec); invalid if left out.
+  std::vector<model::ValueId> results;   // Parallel to spec.outputs; invalid if left out.
 };
 
 }  // namespace quotient::kernels

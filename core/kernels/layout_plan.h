@@ -1,6 +1,6 @@
 #pragma once
 
-// Chooses one memory order per value so that few bytes have to be reordered.
+// Chooses one memory order per value so that few bytes need reordering.
 
 #include <cstdint>
 #include <span>
@@ -12,20 +12,20 @@
 
 namespace quotient::kernels {
 
-// Operators that are tied (LayoutRole) join their activations into components; a component takes
-// the layout for which fewer bytes of its values meet operators that want the other one. Values are
-// told by numbers.
+// Operators with role kTied join their activations into components. A component takes the layout
+// for which fewer bytes of its values are read or written by operators that want the other one.
+// Values are identified by numbers.
 class LayoutPlanner {
  public:
-  // Of an operand that is left out.
+  // Stands for an operand that is left out.
   static constexpr uint32_t kNone = 0xffffffffu;
 
   explicit LayoutPlanner(size_t num_values);
-  // Before the operators that have it. Borrows the type.
+  // Call before the operators that use the value. Borrows the type.
   void AddValue(uint32_t value, const model::TensorType& type, bool constant);
   void AddOperator(absl::string_view op, std::span<const uint32_t> inputs,
                    std::span<const uint32_t> outputs);
-  // kPlain where both are the same.
+  // The layout of each value; kPlain where both are the same in memory.
   std::vector<Layout> Choose();
 
  private:
@@ -34,13 +34,13 @@ class LayoutPlanner {
   void Tie(std::span<const uint32_t> inputs, std::span<const uint32_t> outputs);
   uint32_t Find(uint32_t value);
 
-  std::vector<const model::TensorType*> type_;  // null: nothing to choose
+  std::vector<const model::TensorType*> type_;  // Null if there is no choice.
   std::vector<uint32_t> parent_;
-  std::vector<bool> wants_last_;   // some operator reads or writes it channels last
-  std::vector<bool> wants_plain_;  // ... plain
+  std::vector<bool> wants_last_;   // Some operator wants channels last.
+  std::vector<bool> wants_plain_;  // Some operator wants the plain layout.
 };
 
-// The layout each value has by preference, by ValueId. `runs[i]`: node i is executed.
+// The preferred layout of each value, by ValueId. Node i is executed if runs[i].
 std::vector<Layout> PlanLayouts(const model::Graph& graph, const std::vector<bool>& runs);
 
 }  // namespace quotient::kernels

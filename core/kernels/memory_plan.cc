@@ -12,8 +12,8 @@
 namespace quotient::kernels {
 namespace {
 
-// Whether an operand that is computed has the elements of the kernel's first output, in the same
-// order in memory.
+// Whether an operand is computed and has the same shape and memory order as the kernel's first
+// output.
 bool LiesAsOutput(const KernelSpec& spec, const Operand& operand) {
   const Operand& output = spec.outputs[0];
   return !operand.constant && operand.type.dtype != model::DType::kUndefined &&
@@ -21,10 +21,10 @@ bool LiesAsOutput(const KernelSpec& spec, const Operand& operand) {
          SameMemory(output.type, operand.layout, output.layout);
 }
 
-// A piece of memory that one or more slots lie in.
+// A piece of memory that holds one or more slots.
 struct Buffer {
   int64_t bytes = 0;
-  int first = 0;  // groups between which it is needed, inclusive
+  int first = 0;  // First and last group that needs it.
   int last = 0;
   bool is_input = false;
   model::ValueId input;
@@ -50,7 +50,8 @@ class Planner {
   }
 
  private:
-  // When each slot is read for the last time. A view's reads count for what it views later on.
+  // Finds the last group that reads each slot. A read of a view later counts as a read of the
+  // viewed value.
   void FindLastUses(const std::vector<model::ValueId>& kept) {
     const std::set<model::ValueId> forever(kept.begin(), kept.end());
     const int end = static_cast<int>(groups_.size());
@@ -116,10 +117,10 @@ class Planner {
     }
   }
 
-  // A buffer that an element-wise kernel may overwrite: of an operand that lies as the output does
-  // and is read here for the last time; -1 if there is none. The kernel reads every block of its
-  // dense operands before it writes that block; an operand that is broadcast from the same buffer
-  // forbids it.
+  // A buffer that an element-wise kernel may overwrite, or -1: it holds an operand that lies like
+  // the output and is read here for the last time. The kernel reads each block of its dense
+  // operands before it writes that block. An operand that is broadcast from the same buffer rules
+  // this out.
   int InPlace(const KernelGroup& group, int index) const {
     const KernelSpec& spec = group.spec;
     const std::vector<Operand> operands = AllOperands(spec);
@@ -145,7 +146,8 @@ class Planner {
     return static_cast<int>(buffers_.size()) - 1;
   }
 
-  // Largest first, each at the lowest offset where it does not touch another one of its time.
+  // Places the largest buffer first, each at the lowest offset where it overlaps with none that is
+  // needed at the same time.
   void Pack() {
     std::vector<Buffer*> order;
     for (Buffer& buffer : buffers_) {
@@ -153,7 +155,7 @@ class Planner {
     }
     std::stable_sort(order.begin(), order.end(),
                      [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
-    std::vector<const Buffer*> placed;  // by offset
+    std::vector<const Buffer*> placed;  // By offset.
     for (Buffer* buffer : order) {
       int64_t offset = 0;
       for (const Buffer* other : placed) {
@@ -173,7 +175,7 @@ class Planner {
 
   const std::vector<KernelGroup>& groups_;
   std::map<Slot, int> last_use_;
-  std::map<Slot, std::pair<int, int64_t>> where_;  // buffer and offset inside it
+  std::map<Slot, std::pair<int, int64_t>> where_;  // Buffer and offset inside it.
   std::vector<Buffer> buffers_;
   int64_t arena_bytes_ = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the values of a graph lie while it runs: one arena, in which values that are never needed
-// at the same time share space. Views lie inside what they view.
+// Assigns memory to the values of a running graph: one arena, in which values share space if they
+// are never needed at the same time. A view lies inside the value that it views.
 
 #include <cstdint>
 #include <map>
@@ -13,14 +13,14 @@
 
 namespace quotient::kernels {
 
-// One copy of a value: a value may exist in two layouts.
+// One copy of a value. A value may exist in two layouts.
 using Slot = std::pair<model::ValueId, Layout>;
 Slot SlotOf(model::ValueId id, const Operand& operand);
 
 struct Place {
-  // Inside the arena, or inside the buffer of a graph input.
+  // Inside the arena if true, otherwise inside the buffer of graph input `input`.
   bool in_arena = true;
-  model::ValueId input;  // if not in the arena
+  model::ValueId input;  // If not in the arena.
   int64_t offset = 0;
 };
 
@@ -29,12 +29,13 @@ struct MemoryPlan {
   int64_t arena_bytes = 0;
 };
 
-// Whether a kernel may write its first output over that operand of AllOperands, if nobody needs it
-// any more: element-wise kernels read every block of their dense operands before they write it.
+// Whether a kernel may write its first output over this operand of AllOperands when nothing else
+// needs it. Element-wise kernels may, because they read every block of their dense operands before
+// they write it.
 bool MayOverwrite(const KernelSpec& spec, size_t operand);
 
-// Values that no group writes are inputs: each has a buffer of its own. `kept` are read after the
-// last kernel has run.
+// Values that no group writes are inputs, each with a buffer of its own. Values in `kept` are read
+// after the last kernel has run.
 MemoryPlan PlanMemory(const std::vector<KernelGroup>& groups,
                       const std::vector<model::ValueId>& kept);
 

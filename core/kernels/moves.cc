@@ -29,7 +29,7 @@ Moves SameIndexMoves(const KernelSpec& spec) {
   return {{Box(spec.outputs[0].type.dims(), Strides(spec.inputs[0]), Strides(spec.outputs[0]))}};
 }
 
-// The same elements in row-major order under other dimensions.
+// The same elements in row-major order with other dimensions.
 Moves FlatMoves(const KernelSpec& spec) {
   if (!IsPlain(spec.inputs[0]) || !IsPlain(spec.outputs[0])) return std::nullopt;
   return {{Move{.axes = {{spec.outputs[0].type.elements(), 1, 1}}}}};
@@ -46,7 +46,7 @@ Moves TransposeMoves(const KernelSpec& spec) {
   return {{Box(spec.outputs[0].type.dims(), from, Strides(spec.outputs[0]))}};
 }
 
-// Slice and Split.
+// For Slice and Split.
 Moves RegionMoves(const KernelSpec& spec) {
   const std::vector<int64_t> strides = Strides(spec.inputs[0]);
   std::vector<Move> moves;
@@ -116,7 +116,7 @@ int64_t Move::elements() const {
 std::optional<std::vector<Move>> MovesOf(const KernelSpec& spec) {
   const absl::string_view op = spec.op;
   if (op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze") {
-    // Their other input, a shape that is not constant, says nothing that the types do not.
+    // A shape input that is not constant adds nothing to the types.
     return FlatMoves(spec);
   }
   if (op == "Expand") return ExpandMoves(spec);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What operators that only move elements move: boxes of them, from operands into outputs. Pure
-// arithmetic on shapes and strides, for the kernels of every device.
+// The boxes of elements that moving operators copy from operands to outputs. Pure arithmetic on
+// shapes and strides, for the kernels of every device.
 
 #include <cstdint>
 #include <optional>
@@ -11,16 +11,16 @@
 
 namespace quotient::kernels {
 
-// One axis of a box: how many elements, and the distance of neighbours on both sides.
+// One axis of a box: the number of elements, and the distance of neighbours on both sides.
 struct CopyAxis {
   int64_t count;
   int64_t from;
   int64_t to;
 };
 
-// A box of elements; distances and offsets in elements.
+// A copy of a box of elements. Distances and offsets are in elements.
 struct Move {
-  int operand = 0;  // of spec.inputs
+  int operand = 0;  // Index into spec.inputs.
   int output = 0;
   int64_t from_offset = 0;
   int64_t to_offset = 0;
@@ -29,16 +29,16 @@ struct Move {
   int64_t elements() const;
 };
 
-// The moves that fill all outputs of a spec of Reorder, Identity, Reshape, Transpose, Slice, Split,
-// Concat, Expand, Tile and their like. Nothing for other operators, and where one has a parameter
-// that is not constant.
+// The moves that fill all outputs of a Reorder, Identity, Reshape, Transpose, Slice, Split, Concat,
+// Expand, Tile or similar spec. Returns nullopt for other operators, and if a parameter is not
+// constant.
 std::optional<std::vector<Move>> MovesOf(const KernelSpec& spec);
 
-// The same box: without axes of one element, slowest on the writing side first, and with
-// neighbours joined that are one run on both sides. Never empty.
+// Simplifies a box: drops axes of one element, sorts axes from slowest to fastest on the writing
+// side, and joins neighbours that form one run on both sides. The result is never empty.
 std::vector<CopyAxis> Simplify(std::vector<CopyAxis> axes);
 
-// Whether all inputs but the first are left out.
+// Whether all inputs except the first are left out.
 bool ReadsOnlyInputZero(const KernelSpec& spec);
 
 }  // namespace quotient::kernels

@@ -29,8 +29,8 @@ bool IsStatic(const Graph& graph, const std::vector<ValueId>& ids) {
                      [&](ValueId id) { return !id.valid() || graph.value(id).type.is_static(); });
 }
 
-// Which live nodes run as kernels. A type that is not static is an error unless an opaque node
-// is to blame.
+// Decides which live nodes run as kernels. A type that is not static is an error, unless it comes
+// from an opaque node.
 absl::StatusOr<std::vector<bool>> ChooseNodes(const Graph& graph) {
   const std::vector<bool> live = model::LiveNodes(graph);
   std::vector<bool> runs(graph.nodes.size(), false);
@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<bool>> ChooseNodes(const Graph& graph) {
   return runs;
 }
 
-// The footprint class of the constants that the nodes read, each once.
+// The footprint class of the constants that the running nodes read, each counted once.
 int ConstantFootprint(const Graph& graph, const std::vector<bool>& runs, Storage storage) {
   std::set<ValueId> seen;
   int64_t bytes = 0;
@@ -94,7 +94,7 @@ class Partitioner {
   }
 
  private:
-  // A kernel of that operator, without inputs and outputs.
+  // A kernel with that operator, without inputs and outputs.
   KernelGroup NewGroup(const std::vector<NodeId>& nodes, absl::string_view op,
                        model::AttributeMap attributes) const {
     KernelGroup group;
@@ -188,7 +188,7 @@ class Partitioner {
     }
   }
 
-  // Input `index` of a node of the group as the kernel reads it; reorders it first if it has to.
+  // Input `index` of a node of the group as the kernel reads it. Adds a reorder first if necessary.
   Operand ReadOperand(const Node& node, size_t index, const std::vector<Operand>& outputs,
                       KernelGroup& group) {
     const ValueId id = node.inputs[index];
@@ -226,11 +226,11 @@ class Partitioner {
     available_[id].push_back(CanonicalLayout(graph_.value(id).type, layout));
   }
 
-  // Sees to it that a kernel can read `id` in the operand's layout.
+  // Makes sure that a kernel can read `id` in the operand's layout.
   void MakeAvailable(ValueId id, const Operand& operand) {
     const Layout wanted = CanonicalLayout(operand.type, operand.layout);
     std::vector<Layout>& layouts = available_[id];
-    // Inputs of the graph come in the layout planned for them.
+    // Graph inputs arrive in the layout that was planned for them.
     if (layouts.empty()) layouts.push_back(CanonicalLayout(operand.type, home_[id.value()]));
     if (std::find(layouts.begin(), layouts.end(), wanted) != layouts.end()) return;
     KernelGroup reorder = NewGroup({}, kReorderOp, {});
@@ -245,9 +245,9 @@ class Partitioner {
   const Graph& graph_;
   const PartitionOptions options_;
   const std::vector<bool> runs_;
-  std::vector<Layout> home_;  // by value
+  std::vector<Layout> home_;  // By value.
   const int footprint_;
-  std::map<ValueId, std::vector<Layout>> available_;  // canonical layouts, first produced first
+  std::map<ValueId, std::vector<Layout>> available_;  // Canonical layouts, first produced first.
   std::vector<KernelGroup> groups_;
 };
 

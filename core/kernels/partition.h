@@ -1,7 +1,7 @@
 #pragma once
 
-// Which nodes of a graph run as one kernel, in which layouts, and what is free: one function for
-// predicting and for executing.
+// Decides which nodes of a graph run as one kernel, in which layouts, and which are free.
+// Prediction and execution both use it.
 
 #include <vector>
 
@@ -13,31 +13,33 @@ namespace quotient::kernels {
 
 struct PartitionOptions {
   int threads = 1;
-  // Convolution libraries of CPUs and of GPUs want it; off: everything plain.
+  // Convolution libraries of CPUs and GPUs want channels last. If off, everything is plain.
   bool channels_last = true;
   Storage storage = Storage::kWide;
-  // Attention is one kernel (attention.h): of libraries of GPUs. Off: its nodes are kernels each.
+  // Whether attention is one kernel (attention.h), as in GPU libraries. If off, each of its nodes
+  // is in a kernel of its own.
   bool fuses_attention = false;
 };
 
-// The kernels of the live nodes of a static, folded graph, in an order that can be executed: each
-// node exactly once. Nodes that cost nothing (views that the memory plan makes free) form groups
-// whose spec says so. Opaque nodes, and nodes behind them whose types nobody knows, are left out.
-// SHAPE_MISSING naming the node for any other type that is not static.
+// The kernels of the live nodes of a static, folded graph, in an executable order; each node is in
+// exactly one. Nodes that cost nothing (views that the memory plan makes free) form groups whose
+// spec is free. Opaque nodes, and nodes behind them with unknown types, are left out. Fails with
+// SHAPE_MISSING, naming the node, for any other type that is not static.
 absl::StatusOr<std::vector<KernelGroup>> PartitionGraph(const model::Graph& graph,
                                                         const PartitionOptions& options);
 
 // The constant_footprint_log2 that PartitionGraph gives the kernels of this graph.
 int ConstantFootprintLog2(const model::Graph& graph, Storage storage);
 
-// Whether `node` runs as a kernel here: not opaque, all types static.
+// Whether `node` runs as a kernel: it is not opaque, and all types are static.
 bool RunsAsKernel(const model::Graph& graph, const model::Node& node);
 
-// What crosses the border of the part of a graph that runs: an executable's inputs and outputs.
+// The values that enter and leave the part of a graph that runs: inputs and outputs of its
+// executable.
 struct GraphBorder {
-  // Inputs of the graph that are read, then outputs of nodes that do not run that are read.
+  // Graph inputs that are read, then outputs that are read of nodes that do not run.
   std::vector<model::ValueId> inputs;
-  // Outputs of the graph that are computed, then inputs of nodes that do not run that are computed.
+  // Graph outputs that are computed, then inputs that are computed of nodes that do not run.
   std::vector<model::ValueId> outputs;
 };
 GraphBorder FindBorder(const model::Graph& graph, const std::vector<KernelGroup>& groups);

@@ -15,7 +15,7 @@ int64_t AxisSize(const KernelSpec& spec) {
   return spec.inputs[0].type.dim(static_cast<int>(axis < 0 ? axis + rank : axis)).number();
 }
 
-// What the integers of an operand may be: [first, first + count).
+// The possible integers of an operand: [first, first + count).
 struct Range {
   int64_t first = 1;
   uint64_t count = 7;
@@ -32,7 +32,7 @@ Range RangeOf(const KernelSpec& spec, size_t index, model::DType dtype) {
   return bound > 0 ? Range{0, static_cast<uint64_t>(bound)} : Range{};
 }
 
-// Whether the operand names blocks that are written, each of which only one tuple may name.
+// Whether the operand selects blocks to write, each of which may be selected only once.
 bool IsToWrite(const KernelSpec& spec, size_t index) {
   return spec.op == "ScatterND" && index == 1 &&
          spec.attributes.GetString("reduction", "none") == "none";

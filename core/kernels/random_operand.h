@@ -1,6 +1,6 @@
 #pragma once
 
-// Inputs to time a kernel with.
+// Random inputs for timing kernels.
 
 #include <cstddef>
 
@@ -10,8 +10,8 @@
 
 namespace quotient::kernels {
 
-// A tensor for operand `index` of AllOperands(spec): floats uniform in [-1, 1), indices that are in
-// range and where they say what to write name it once, other integers small and positive.
+// A tensor for operand `index` of AllOperands(spec): floats are uniform in [-1, 1); indices are in
+// range, and distinct if they select what is written; other integers are small and positive.
 model::Tensor RandomOperand(const KernelSpec& spec, size_t index, Rng& rng);
 
 }  // namespace quotient::kernels

@@ -1,6 +1,6 @@
 #pragma once
 
-// Along which axes reductions run: Reduce*, ArgMax, ArgMin and pools over whole images.
+// The axes of reductions: Reduce*, ArgMax, ArgMin and pools over whole images.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace quotient::kernels {
 
-// By axis of the input. None: with `noop_with_empty_axes`, and for scalars.
+// By axis of the input. All false for scalars and with `noop_with_empty_axes`.
 std::vector<bool> ReducedAxes(const KernelSpec& spec);
 
 // The output's stride along each axis of the input, 0 for reduced ones.

@@ -1,6 +1,6 @@
 #pragma once
 
-// How values lie in memory while kernels run.
+// How values are stored while kernels run.
 
 #include <cstdint>
 
@@ -10,10 +10,11 @@
 namespace quotient::kernels {
 
 enum class Storage : uint8_t {
-  // float16, bfloat16 and float32 as 32-bit floats (the CPUs we run on compute in single precision;
-  // results are rounded where a Cast or the graph's end asks for it), everything else as it is.
+  // float16, bfloat16 and float32 as 32-bit floats, everything else as it is. For CPUs, which
+  // compute in single precision; results are rounded where a Cast or the end of the graph requires
+  // it.
   kWide,
-  // Everything as it is; GPUs.
+  // Everything as it is. For GPUs.
   kNative,
 };
 
@@ -27,7 +28,7 @@ inline model::DType StorageType(model::DType dtype, Storage storage = Storage::k
   return storage == Storage::kWide && StoredAsFloat(dtype) ? model::DType::kFloat32 : dtype;
 }
 
-// Bytes per element; 0 for types that no kernel takes (strings, 4-bit numbers).
+// Bytes per element; 0 for types that no kernel supports (strings, 4-bit numbers).
 inline int64_t StorageBytes(model::DType dtype, Storage storage = Storage::kWide) {
   const int bits = model::DTypeBits(StorageType(dtype, storage));
   return model::IsComputable(dtype) ? bits / 8 : 0;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kNativeAlignment = 16;
 
-// The axes that are larger than one, slowest first, each named by the axis of the input that it is.
+// The axes that are larger than one, slowest first, renamed to the corresponding axes of the input.
 std::vector<int> OrderInMemory(const std::vector<int64_t>& dims, Layout layout,
                                const model::Ints& names) {
   std::vector<int> order;
@@ -39,13 +39,13 @@ bool KeepsOrder(const KernelSpec& spec) {
          OrderInMemory(output.type.dims(), output.layout, perm);
 }
 
-// Whether every value of `from` is one of `to`, so that a value stored as a float stays.
+// Whether `to` includes every value of `from`, so that a value stored as a float need not change.
 bool WidensInStorage(model::DType from, model::DType to, Storage storage) {
   if (from == to) return true;
   return storage == Storage::kWide && StoredAsFloat(from) && to == model::DType::kFloat32;
 }
 
-// Where the region begins, in elements, if it is contiguous in memory.
+// The region's offset in elements, if it is contiguous in memory.
 std::optional<int64_t> ContiguousOffset(const Operand& input, const Operand& output,
                                         const Region& region) {
   const std::vector<int64_t> from = input.type.dims();
@@ -53,7 +53,7 @@ std::optional<int64_t> ContiguousOffset(const Operand& input, const Operand& out
   if (!SameMemory(output.type, input.layout, output.layout)) return std::nullopt;
   const std::vector<int64_t> strides = StridesOf(from, input.layout);
   int64_t offset = 0;
-  bool whole = false;  // below the first axis that is larger than one, all must be kept
+  bool whole = false;  // Below the first axis larger than one, all must be kept.
   for (int axis : PhysicalAxes(input.type.rank(), input.layout)) {
     if (whole && to[axis] != from[axis]) return std::nullopt;
     if (to[axis] > 1) {
@@ -133,7 +133,7 @@ std::optional<std::vector<Region>> SplitRegions(const KernelSpec& spec) {
   std::vector<Region> regions;
   Region next{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 1)};
   for (const Operand& part : spec.outputs) {
-    // A part that nobody reads has an unknown size.
+    // A part that nothing reads has an unknown size.
     if (part.type.dtype == model::DType::kUndefined) return std::nullopt;
     regions.push_back(next);
     next.starts[axis] += part.type.dim(static_cast<int>(axis)).number();

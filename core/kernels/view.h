@@ -1,7 +1,7 @@
 #pragma once
 
-// Kernels that only name part of their input anew: the memory plan lets the output point into the
-// input's buffer, and nothing runs.
+// Kernels that only reinterpret part of their input: the memory plan makes the output point into
+// the input's buffer, and nothing runs.
 
 #include <cstdint>
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace quotient::kernels {
 
-// For each output, in bytes, where it begins inside input 0 as that lies in memory. Nothing if
-// the spec is no such view. In native storage views begin at multiples of 16 bytes, since libraries
-// of GPUs choose their kernels by that.
+// For each output, its byte offset inside input 0 as stored in memory. Returns nullopt if the spec
+// is no such view. In native storage views begin at multiples of 16 bytes, because GPU libraries
+// choose their kernels by alignment.
 std::optional<std::vector<int64_t>> FreeView(const KernelSpec& spec);
 
-// Start and step along every axis of input 0, for each output of a Slice or a Split, as attributes
-// and types give them. Nothing where they are not constant.
+// For each output of a Slice or Split, start and step along every axis of input 0, from attributes
+// and types. Returns nullopt if these are not constant.
 struct Region {
   std::vector<int64_t> starts;
   std::vector<int64_t> steps;

@@ -17,7 +17,8 @@ bool SameDouble(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
 
-// Always tells floats from integers: 1 is "1.0"; shortest form that reads back the same.
+// The shortest form that reads back the same. An integral value is printed as "1.0", to differ from
+// integers.
 std::string DoubleText(double value) {
   std::string text = absl::StrFormat("%.9g", value);
   double back;
@@ -46,7 +47,7 @@ struct ToText {
     return absl::StrCat("[", absl::StrJoin(values, ","), "]");
   }
   std::string operator()(const Floats& values) const {
-    // An empty list of floats must not read like one of integers.
+    // An empty list of floats must differ from an empty list of integers.
     if (values.empty()) return "floats[]";
     return absl::StrCat("[",
                         absl::StrJoin(values, ",",
@@ -65,7 +66,7 @@ struct ToText {
                         "]");
   }
   std::string operator()(const Tensor& tensor) const {
-    // Decimal numbers do not tell one NaN from another.
+    // Decimal numbers do not distinguish NaNs.
     constexpr int64_t kMost = 16;
     const bool in_decimal = tensor.elements() <= kMost && !HasNan(tensor);
     return absl::StrCat(ToString(tensor.type()), " ",

@@ -11,7 +11,7 @@ struct Row {
   int bits;
 };
 
-// In the order of the enumeration, so that a type is its row's index.
+// In the order of the enumeration, so a type is the index of its row.
 constexpr Row kRows[] = {
     {DType::kUndefined, "undefined", 0},
     {DType::kFloat32, "float32", 32},

@@ -10,7 +10,7 @@
 namespace quotient::model {
 
 enum class DType : uint8_t {
-  kUndefined = 0,  // not known, or not a tensor
+  kUndefined = 0,  // Not known, or not a tensor.
   kFloat32 = 1,
   kUint8 = 2,
   kInt8 = 3,
@@ -42,17 +42,17 @@ enum class DType : uint8_t {
 // "float32", "int64", ...; "undefined" for kUndefined.
 absl::string_view DTypeName(DType dtype);
 std::optional<DType> DTypeFromName(absl::string_view name);
-// Nothing for a number that no ONNX type has.
+// Returns nullopt for a number that no ONNX type has.
 std::optional<DType> DTypeFromOnnx(int32_t number);
 
 // Bits per element in raw form: 4 for kInt4; 0 for kUndefined and kString.
 int DTypeBits(DType dtype);
 
-// float16, bfloat16, float32, float64: what the evaluator computes with.
+// float16, bfloat16, float32, float64: the float types that the evaluator computes with.
 bool IsFloat(DType dtype);
 // int8..int64, uint8..uint64.
 bool IsInteger(DType dtype);
-// Types that the evaluator can read and write: IsFloat, IsInteger, bool.
+// Types that the evaluator can read and write: floats, integers and bool.
 bool IsComputable(DType dtype);
 
 }  // namespace quotient::model

@@ -147,7 +147,7 @@ Digest GraphDigest(const Graph& graph) {
   const auto add = [&digester](const auto&... pieces) {
     digester.Update(absl::StrCat(pieces..., "\n"));
   };
-  // Values are named by their position, so that names do not count.
+  // Values are identified by position, so that names do not count.
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const Value& value = graph.value(graph.inputs[i]);
     const auto& fallback = graph.defaults[i];

@@ -1,7 +1,7 @@
 #pragma once
 
-// Tokens of the graph text form: names, numbers, strings and single punctuation characters, with
-// their places for error messages.
+// Tokens of the text form of graphs: names, numbers, strings and single punctuation characters,
+// with their positions for error messages.
 
 #include <string>
 
@@ -14,7 +14,7 @@ namespace quotient::model {
 struct Token {
   enum class Kind { kEnd, kName, kNumber, kString, kPunctuation };
   Kind kind = Kind::kEnd;
-  std::string text;  // strings unescaped
+  std::string text;  // Strings are unescaped.
   size_t offset = 0;
 };
 
@@ -23,14 +23,14 @@ class Lexer {
  public:
   explicit Lexer(absl::string_view text) : text_(text) {}
 
-  // The next token; an unterminated string or a stray byte is an error.
+  // The next token. Fails for an unterminated string or an unexpected byte.
   absl::StatusOr<Token> Next();
   absl::StatusOr<Token> Peek();
 
-  // Everything up to the matching ']' of a '[' that was just read, the ']' consumed.
+  // Everything up to the ']' that matches a '[' just read. Consumes the ']'.
   absl::StatusOr<absl::string_view> RestOfBrackets();
 
-  // MODEL_MALFORMED with line and column of `offset`.
+  // MODEL_MALFORMED with the line and column of `offset`.
   absl::Status Error(size_t offset, absl::string_view message) const;
   size_t offset() const { return offset_; }
 

@@ -1,4 +1,4 @@
-// A recursive descent over the grammar that text.h shows; one function per construct.
+// A recursive-descent parser for the grammar shown in text.h; one function per construct.
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
@@ -14,7 +14,7 @@
 namespace quotient::model {
 namespace {
 
-// A text cannot ask for more memory than this by random().
+// Limits the memory that a text can request by random().
 constexpr int64_t kMostRandomBytes = int64_t{1} << 30;
 
 absl::Status NotANumber(absl::string_view text) {
@@ -204,14 +204,14 @@ class Parser {
     return lexer_.Error(token.offset, absl::StrCat("not an attribute: '", token.text, "'"));
   }
 
-  // "float32[2] [0.5, 1]", after the element type.
+  // Parses "float32[2] [0.5, 1]" after the element type.
   absl::StatusOr<Attribute> TensorAttribute(const Token& dtype) {
     QUOTIENT_ASSIGN_OR_RETURN(const TensorType type, ReadDims(dtype));
     QUOTIENT_ASSIGN_OR_RETURN(Tensor tensor, ReadTensor(type));
     return Attribute(std::move(tensor));
   }
 
-  // Lists of lists are no attributes, so nothing recurses here.
+  // Not recursive, because lists of lists are not attributes.
   absl::StatusOr<Attribute> ReadListAttribute() {
     std::vector<Attribute> items;
     QUOTIENT_ASSIGN_OR_RETURN(bool done, Accept("]"));

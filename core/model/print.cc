@@ -15,7 +15,7 @@ bool IsPlainName(absl::string_view name) {
   return true;
 }
 
-// Names that are not plain are quoted.
+// Quotes names that are not plain.
 std::string NameText(absl::string_view name) {
   if (IsPlainName(name)) return std::string(name);
   return absl::StrCat("\"", absl::CEscape(name), "\"");

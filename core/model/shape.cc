@@ -135,7 +135,7 @@ absl::StatusOr<Shape> Broadcast(const Shape& a, const Shape& b) {
                        absl::StrCat("shapes ", ToString(a), " and ", ToString(b),
                                     " cannot be broadcast together"));
     } else if (x.is_number()) {
-      result[i] = x;  // the other is 1 or the same
+      result[i] = x;  // The other is 1 or the same.
     } else if (y.is_number()) {
       result[i] = y;
     }

@@ -31,8 +31,8 @@ double ToDouble(T value) {
   return static_cast<double>(value);
 }
 
-// Conversions from double as Cast makes them: floats round once, integers truncate and saturate
-// (out of range is undefined in ONNX; saturating is never undefined in C++), bool is "not zero".
+// Converts from double like Cast: floats round once, integers truncate and saturate (ONNX leaves
+// out-of-range values undefined, but in C++ they must not be), bool is "not zero".
 template <typename T>
 T FromDouble(double value) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -55,7 +55,7 @@ T FromDouble(double value) {
   }
 }
 
-// Integers wrap, as in ONNX Runtime and numpy.
+// Integers wrap, as in ONNX Runtime and NumPy.
 template <typename T>
 T FromInt(int64_t value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>) {
@@ -111,7 +111,7 @@ void VisitType(DType dtype, Visit visit) {
   }
 }
 
-// Reads and writes go through memcpy: bytes of a model need not be aligned.
+// Reads and writes by memcpy, because bytes of a model need not be aligned.
 template <typename T>
 T ReadElement(const std::byte* base, int64_t index) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -156,7 +156,7 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> dims, std::span<const std::byte
 
 Tensor Tensor::Allocate(DType dtype, std::vector<int64_t> dims, std::span<std::byte>* bytes) {
   const int64_t size = ByteSize(dtype, dims).value_or(0);
-  // shared_ptr<T[]>(n) value-initialises: all zero.
+  // This form of new value-initializes: all bytes are zero.
   std::shared_ptr<std::byte[]> buffer(new std::byte[std::max<int64_t>(size, 1)]());
   *bytes = std::span<std::byte>(buffer.get(), static_cast<size_t>(size));
   return Tensor(dtype, std::move(dims), *bytes, std::move(buffer));
@@ -166,7 +166,7 @@ template <typename T>
 Tensor Tensor::Of(DType dtype, std::vector<int64_t> dims, std::span<const T> values) {
   std::span<std::byte> bytes;
   Tensor tensor = Allocate(dtype, std::move(dims), &bytes);
-  // An empty span may be null, which memcpy does not take even for no bytes.
+  // An empty span may be null, which memcpy does not accept even for no bytes.
   if (!values.empty()) {
     std::memcpy(bytes.data(), values.data(), std::min(bytes.size(), values.size_bytes()));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The text form of graphs, for tests, journals and people. Print and Parse are inverse but for
+// The text form of graphs, for tests, journals and people. Print and Parse are inverse except for
 // comments and blanks.
 //
 //   graph squeeze {
@@ -18,7 +18,7 @@
 //     output z, m
 //   }
 //
-// Node names are written as `@name` before the semicolon-free line's end: `y = Relu(x) @relu_1`.
+// A node's name follows at the end of its line: `y = Relu(x) @relu_1`.
 
 #include <string>
 
@@ -28,12 +28,13 @@
 
 namespace quotient::model {
 
-// Types of node outputs are what the text declares, else unknown. INVALID_ARGUMENT (reason
-// MODEL_MALFORMED) with line and column for anything that is not a graph.
+// Node outputs have the types that the text declares, otherwise unknown ones. Fails with
+// INVALID_ARGUMENT (reason MODEL_MALFORMED), with line and column, for anything that is not a
+// graph.
 absl::StatusOr<Graph> ParseGraph(absl::string_view text);
 
-// Constants of up to `inline_elements` elements are written in full, larger ones as
-// `digest(hex)`, which ParseGraph refuses. random() is not reconstructed.
+// Constants of up to `inline_elements` elements are written in full, larger ones as `digest(hex)`,
+// which ParseGraph rejects. Constants made by random() are written as elements, too.
 std::string PrintGraph(const Graph& graph, int64_t inline_elements = 1 << 20);
 
 }  // namespace quotient::model

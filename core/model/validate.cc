@@ -1,4 +1,4 @@
-// Validate: the promises of graph.h, each checked by one function.
+// Validate checks each invariant of graph.h by a function of its own.
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"

@@ -35,7 +35,7 @@ absl::StatusOr<InferResult> InferArithmetic(const InferContext& context) {
 
 using CombineElements = Element (*)(const Element& a, const Element& b);
 
-// As InferArithmetic, and follows elements through operators of two inputs.
+// Like InferArithmetic; also computes known elements for two inputs.
 template <CombineElements combine>
 absl::StatusOr<InferResult> InferWithElements(const InferContext& context) {
   QUOTIENT_ASSIGN_OR_RETURN(InferResult result, InferArithmetic<Domain::kNumeric>(context));
@@ -61,7 +61,7 @@ Element MinElements(const Element& a, const Element& b) {
   return a.is_number() && b.is_number() ? MinOf(a.number(), b.number()) : Element();
 }
 
-// The exponent may be of another type; the base's is the result's.
+// The exponent may have another type than the base; the result has the base's.
 absl::StatusOr<InferResult> InferPow(const InferContext& context) {
   QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kNumeric, DTypeAt(context, 0)));
   QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kNumeric, DTypeAt(context, 1)));
@@ -80,7 +80,8 @@ constexpr auto kSub = []<typename T>(T a, T b) { return WrapSub(a, b); };
 constexpr auto kMul = []<typename T>(T a, T b) { return WrapMul(a, b); };
 constexpr auto kPRelu = []<typename T>(T x, T slope) { return x < 0 ? WrapMul(slope, x) : x; };
 
-// Truncates integers. -1 is apart because the lowest number divided by it overflows.
+// Integers are truncated. A divisor of -1 is special because the lowest number divided by it
+// overflows.
 constexpr auto kDiv = []<typename T>(T a, T b) {
   if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
     if (b == -1) return WrapSub<T>(0, a);
@@ -88,7 +89,7 @@ constexpr auto kDiv = []<typename T>(T a, T b) {
   return static_cast<T>(a / b);
 };
 
-// The remainder with the sign of the divisor, as Python's %.
+// The remainder with the sign of the divisor, like Python's %.
 constexpr auto kFloorMod = []<typename T>(T a, T b) {
   if constexpr (std::is_same_v<T, double>) {
     const double remainder = std::fmod(a, b);
@@ -101,7 +102,7 @@ constexpr auto kFloorMod = []<typename T>(T a, T b) {
   }
 };
 
-// The remainder with the sign of the dividend, as C's fmod.
+// The remainder with the sign of the dividend, like C's fmod.
 constexpr auto kTruncatingMod = []<typename T>(T a, T b) {
   if constexpr (std::is_same_v<T, double>)
     return std::fmod(a, b);
@@ -111,7 +112,7 @@ constexpr auto kTruncatingMod = []<typename T>(T a, T b) {
     return a % b;
 };
 
-// FAILED_PRECONDITION if an integer divisor is zero.
+// Fails with FAILED_PRECONDITION if an integer divisor is zero.
 absl::Status CheckDivisor(const Tensor& divisor) {
   if (model::IsFloat(divisor.dtype())) return absl::OkStatus();
   for (int64_t i = 0; i < divisor.elements(); ++i) {
@@ -133,7 +134,7 @@ Outputs EvaluateMod(const EvaluateContext& context) {
   return MapNumbers<2>(context, kFloorMod);
 }
 
-// Exact where base and exponent are integers and the exponent is not negative.
+// Exact if the exponent is not negative.
 int64_t IntegerPow(int64_t base, int64_t exponent) {
   if (exponent < 0) {
     if (base == 1) return 1;
@@ -155,7 +156,8 @@ Outputs EvaluatePow(const EvaluateContext& context) {
   return MapElements<2, double>(context, [](double x, double y) { return std::pow(x, y); });
 }
 
-// Powers of integers go through floats in ONNX Runtime: they are certain where those are exact.
+// ONNX Runtime computes powers of integers in floats, so they are certain only where floats are
+// exact.
 bool PowIsCertain(const EvaluateContext& context, std::span<const Tensor> outputs) {
   if (model::IsFloat(context.inputs[0]->dtype())) return true;
   const std::vector<double> exponents = context.inputs[1]->AsDoubles();
@@ -163,7 +165,7 @@ bool PowIsCertain(const EvaluateContext& context, std::span<const Tensor> output
     return exponent >= 0 && std::trunc(exponent) == exponent;
   });
   if (!are_whole) return false;
-  // Compared with the same powers in double, so that those that wrap are seen.
+  // Compares with the same powers in double, to detect those that wrap.
   const TensorType as_double = model::StaticType(DType::kFloat64, outputs[0].dims());
   const Tensor powers = EvaluateElementwise<double>(
       context.inputs.first(2), as_double, context.threads,
@@ -178,7 +180,7 @@ bool PowIsCertain(const EvaluateContext& context, std::span<const Tensor> output
   return true;
 }
 
-// Any number of inputs: `f` adds one more to what the earlier ones gave, `finish` ends it.
+// Combines any number of inputs: `f` adds one to the result so far, `finish` completes it.
 template <typename Storage, typename T, typename F, typename Finish>
 Outputs FoldInputsAs(const EvaluateContext& context, const F& f, const Finish& finish) {
   const auto compute = [&](std::span<const std::span<const Storage>> operands,
@@ -224,7 +226,7 @@ bool HasAllInputs(const model::Node& node) {
                      [](model::ValueId input) { return input.valid(); });
 }
 
-// Takes one input or more.
+// A row that takes one input or more.
 OpDef AnyRow(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate) {
   OpDef row = PairRow(name, since_opset, infer, evaluate, /*commutative=*/true);
   row.min_inputs = 1;
@@ -233,7 +235,7 @@ OpDef AnyRow(const char* name, int since_opset, InferFn infer, EvaluateFn evalua
   return row;
 }
 
-// Sums of several in whatever order.
+// The order in which several inputs are summed is not defined.
 OpDef SumRow(const char* name, EvaluateFn evaluate) {
   OpDef row = AnyRow(name, 8, InferArithmetic<Domain::kFloat>, evaluate);
   row.is_certain = IsCertainIfTame;

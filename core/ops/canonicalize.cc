@@ -1,4 +1,4 @@
-// Canonical form: the part that is the same for all operators. See op.h for what the form is.
+// The part of Canonicalize that is the same for all operators. op.h describes the canonical form.
 
 #include <cmath>
 
@@ -52,7 +52,7 @@ absl::StatusOr<Ints> ConstantInts(const OpDef& op, const Parameter& parameter,
   return tensor.AsInts();
 }
 
-// Whether `value` says exactly what the tensor's one element is.
+// Whether `value` represents the tensor's one element exactly.
 bool IsExact(const Tensor& tensor, double value) {
   if (!model::IsInteger(tensor.dtype())) return true;
   const Tensor back = [&] {
@@ -63,7 +63,7 @@ bool IsExact(const Tensor& tensor, double value) {
   return model::SameContent(tensor, back);
 }
 
-// The attribute that a parameter's input amounts to; nothing if it is not known well enough.
+// The attribute that replaces a parameter's input; nullopt if the input is not known well enough.
 absl::StatusOr<std::optional<Attribute>> AsAttribute(const OpDef& op, const Parameter& parameter,
                                                      const InferInput& input) {
   using Kind = Parameter::Kind;

@@ -1,4 +1,4 @@
-// Cast, CastLike: the same elements as another type.
+// Cast and CastLike: the same elements as another type.
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +49,7 @@ bool IsCastToComputable(const Node& node) {
   return dtype.has_value() && model::IsComputable(*dtype);
 }
 
-// CastLike is Cast once the type is known.
+// CastLike becomes Cast once the type is known.
 absl::Status CanonicalizeCastLike(Node& node, std::span<const InferInput> inputs) {
   const TensorType* like = InputAt(inputs, 1).type;
   if (like == nullptr || !model::IsComputable(like->dtype)) return absl::OkStatus();
@@ -63,11 +63,11 @@ absl::StatusOr<InferResult> InferCastLike(const InferContext& context) {
   return InferCastTo(context, DTypeAt(context, 1));
 }
 
-// The largest and the least number of an integer type, as doubles; the largest of 64 bits is not
-// one, and becomes the next.
+// The range of an integer type in doubles. The largest 64-bit number is not a double, so the upper
+// bound is the next number.
 struct IntegerLimits {
   double least;
-  double beyond;  // the first number above the largest
+  double beyond;  // The first number above the largest.
 };
 
 IntegerLimits LimitsOf(DType dtype) {
@@ -78,8 +78,9 @@ IntegerLimits LimitsOf(DType dtype) {
                    : IntegerLimits{0, std::ldexp(1, bits)};
 }
 
-// Floats that an integer type cannot hold are undefined in ONNX. On x86, ONNX Runtime converts to a
-// wider type and drops what does not fit, so that 300 becomes 44 as uint8; other machines saturate.
+// ONNX leaves casts of floats that the integer type cannot hold undefined. On x86, ONNX Runtime
+// converts to a wider type and drops the upper bits, so that 300 becomes 44 as uint8; other
+// machines saturate.
 bool CastsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
   const Tensor& input = *context.inputs[0];
   const DType to = context.output_types[0].dtype;
@@ -87,7 +88,7 @@ bool CastsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
   const IntegerLimits limits = LimitsOf(to);
   const std::vector<double> values = input.AsDoubles();
   return std::all_of(values.begin(), values.end(), [&](double value) {
-    return std::trunc(value) >= limits.least && value < limits.beyond;  // false for NaN
+    return std::trunc(value) >= limits.least && value < limits.beyond;  // False for NaN.
   });
 }
 
@@ -100,14 +101,14 @@ Tensor Convert(const Tensor& input, const TensorType& type, int threads) {
                                 });
 }
 
-// As x86 converts: what the wider type, int32 or int64, does not hold becomes its least number, and
-// of that the low bits stay.
+// Converts like x86: a value that the wider type, int32 or int64, cannot hold becomes its lowest
+// number, of which the low bits are kept.
 int64_t Truncate(double value, DType to) {
   constexpr double kInt32 = 0x1p31;
   constexpr double kInt64 = 0x1p63;
   const bool is_wide = model::DTypeBits(to) == 64 || to == DType::kUint32;
   const double limit = is_wide ? kInt64 : kInt32;
-  // The upper half of uint64 is converted apart.
+  // The upper half of uint64 is converted separately.
   if (to == DType::kUint64 && value >= kInt64 && value < 2 * kInt64) {
     return static_cast<int64_t>(static_cast<uint64_t>(value));
   }
@@ -135,7 +136,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateCast(const EvaluateContext& context)
   if (model::IsFloat(input.dtype()) && model::IsInteger(type.dtype)) {
     return std::vector<Tensor>{ConvertToInteger(input, type, context.threads)};
   }
-  // Unsigned 64-bit numbers that become floats are the only integers that int64_t gets wrong.
+  // int64_t is wrong only for 64-bit unsigned numbers that become floats.
   const bool as_double = model::IsFloat(input.dtype()) ||
                          (input.dtype() == DType::kUint64 && model::IsFloat(type.dtype));
   return std::vector<Tensor>{as_double ? Convert<double>(input, type, context.threads)

@@ -9,17 +9,17 @@ namespace {
 
 using model::Tensor;
 
-// A product of three such numbers, summed 2^30 times, is below the largest float32.
+// The sum of 2^30 products of three such numbers is below the largest float32.
 constexpr double kTame = 0x1p31;
 
-// Whether outputs combine many elements, in an order that each runtime chooses for itself.
+// Whether outputs combine many elements in an order that the runtime chooses.
 bool Accumulates(OpClass op_class) {
   return op_class == OpClass::kContraction || op_class == OpClass::kReduction ||
          op_class == OpClass::kNormalization || op_class == OpClass::kWindow;
 }
 
-// ONNX Runtime gives reductions of no elements shapes of its own, and products over an axis of no
-// elements whatever was in the memory.
+// Reductions and products over no elements: ONNX Runtime gives the reductions other shapes, and
+// leaves the products uninitialized.
 bool CombinesNothing(const OpDef& op, const EvaluateContext& context) {
   return (op.op_class == OpClass::kReduction || op.op_class == OpClass::kContraction) &&
          context.inputs[0]->elements() == 0;
@@ -36,7 +36,7 @@ bool IsTame(const Tensor& tensor) {
         std::span(block).first(static_cast<size_t>(std::min(kBlock, tensor.elements() - begin)));
     tensor.Load(begin, part);
     for (double value : part) {
-      if (!(std::abs(value) <= kTame)) return false;  // also NaN
+      if (!(std::abs(value) <= kTame)) return false;  // Also if NaN.
     }
   }
   return true;

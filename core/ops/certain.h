@@ -1,11 +1,11 @@
 #pragma once
 
-// Which values may stand in a model in place of the node that computes them. The reference
-// evaluator has an answer for every input; runtimes have other answers where ONNX leaves the result
-// open (a number that the type of a Cast does not hold, integers that overflow in a reduction) or
-// where an order of summation decides (infinities, numbers near the largest). Such nodes are left
-// to the runtime: what is folded is what ONNX Runtime would have computed from the node, within
-// rounding. tests/judge holds this against ONNX Runtime and ONNX's reference evaluator.
+// Decides which values may replace the node that computes them. The reference evaluator has an
+// answer for every input, but runtimes differ where ONNX leaves the result open (a Cast of a number
+// that the type cannot hold, an integer overflow in a reduction) or where the order of summation
+// matters (infinities, numbers near the largest). Such nodes are left to the runtime, so that a
+// folded value is what ONNX Runtime would have computed, within rounding. tests/judge checks this
+// against ONNX Runtime and ONNX's reference evaluator.
 
 #include <span>
 
@@ -14,16 +14,17 @@
 
 namespace quotient::ops {
 
-// Asks what holds for the operator's class, then the row. `outputs` were computed by the row.
+// Checks the rule of the operator's class, then the operator's own. `outputs` come from its
+// `evaluate`.
 bool IsCertain(const OpDef& op, const EvaluateContext& context,
                std::span<const model::Tensor> outputs);
 
-// No infinities, no NaN, and all floats so small that sums of many and products of a few of them
-// stay finite in float32, in whatever order they are taken. True for integers and bool.
+// Whether all floats are finite and so small that sums of many and products of a few stay finite in
+// float32, in whatever order they are computed. True for integers and bool.
 bool IsTame(const model::Tensor& tensor);
-// All inputs that are there.
+// Whether all inputs that are present are tame.
 bool AreTame(const EvaluateContext& context);
-// For OpDef::is_certain: AreTame.
+// An OpDef::is_certain that asks AreTame.
 bool IsCertainIfTame(const EvaluateContext& context, std::span<const model::Tensor> outputs);
 
 }  // namespace quotient::ops

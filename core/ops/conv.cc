@@ -1,5 +1,5 @@
-// Conv: a matrix product (gemm.h) of the weights and what the window's taps see (window.h), or
-// plain loops where there is little to multiply with.
+// Conv: a matrix product (gemm.h) of the weights and the input gathered through the window
+// (window.h), or plain loops where each group has few channels.
 
 #include <algorithm>
 #include <optional>
@@ -77,7 +77,7 @@ std::vector<double> LoadAll(const Tensor& tensor, int threads) {
   return values;
 }
 
-// A convolution whose sizes are all known.
+// A convolution with all sizes known.
 struct ConvPlan {
   ConvPlan(const EvaluateContext& context, const Window& window)
       : weights(*context.inputs[1]),
@@ -91,7 +91,7 @@ struct ConvPlan {
         bias(LoadBias(context, weights.dims()[0])),
         threads(context.threads) {}
 
-  // Of one output channel.
+  // Number of weights per output channel.
   int64_t WeightCount() const { return group_in * taps.taps(); }
   const double* Plane(int64_t index) const { return planes.data() + index * taps.plane_size(); }
 
@@ -99,14 +99,14 @@ struct ConvPlan {
   const TensorType& type;
   const WindowTaps taps;
   const int64_t images, groups;
-  const int64_t group_out, group_in;  // channels of a group
-  const std::vector<double> planes;   // the input
+  const int64_t group_out, group_in;  // Channels per group.
+  const std::vector<double> planes;   // The input.
   const std::vector<double> bias;
   const int threads;
 };
 
-// For each image and group: weights [channels out, channels in x taps] times the gathered input
-// [channels in x taps, positions].
+// For each image and group, multiplies the weights [channels out, channels in x taps] by the
+// gathered input [channels in x taps, positions].
 Tensor MultiplyGroups(const ConvPlan& plan) {
   const WindowTaps& taps = plan.taps;
   const GemmSize size{.batch = plan.images * plan.groups,
@@ -133,8 +133,8 @@ Tensor MultiplyGroups(const ConvPlan& plan) {
   return std::move(result.tensor);
 }
 
-// One output channel at a time, without gathering: what depthwise convolutions need, whose groups
-// make matrices of one row.
+// Computes one output channel at a time without gathering. Used for depthwise convolutions, whose
+// groups would make matrices of one row.
 Tensor ConvolveChannels(const ConvPlan& plan) {
   const WindowTaps& taps = plan.taps;
   const int64_t channels = plan.groups * plan.group_out;

@@ -1,5 +1,5 @@
-// ConvTranspose: the adjoint of Conv. A matrix product (gemm.h) says what each input element adds
-// through each tap of the window, a scatter (window.h) adds it up.
+// ConvTranspose: the adjoint of Conv. A matrix product (gemm.h) computes what each input element
+// contributes through each tap of the window; a scatter (window.h) adds the contributions up.
 
 #include <algorithm>
 #include <optional>
@@ -30,15 +30,15 @@ using Rows = GemmOperand::Rows;
 
 // --- The window ---
 
-// It slides over the *output*; the input has one element per position.
+// The window slides over the *output*; each of its positions is an element of the input.
 struct TransposedWindow {
   Window window;
   Ints output_padding;
-  Shape output;  // spatial
+  Shape output;  // Spatial dimensions.
 };
 
-// Sets the pads from the attribute, or as auto_pad asks for: so that each input element makes
-// `stride` output elements, which no input dimension decides.
+// Sets the pads from the attribute or as auto_pad requires. With SAME padding each input element
+// makes `stride` output elements, so the pads do not depend on the input's dimensions.
 absl::Status SetPads(const AttributeMap& attributes, AutoPad auto_pad, TransposedWindow& t) {
   const size_t axes = t.window.axes();
   if (auto_pad == AutoPad::kNone) {
@@ -55,7 +55,7 @@ absl::Status SetPads(const AttributeMap& attributes, AutoPad auto_pad, Transpose
   return absl::OkStatus();
 }
 
-// How far the output reaches along an axis with the pads as they are.
+// The size of the output along an axis with the present pads.
 absl::StatusOr<Dim> OutputSize(const TransposedWindow& t, size_t axis, const Dim& input) {
   const int64_t stride = t.window.strides[axis];
   const int64_t growth =
@@ -70,12 +70,12 @@ absl::StatusOr<Dim> OutputSize(const TransposedWindow& t, size_t axis, const Dim
   return Dim(*size);
 }
 
-// Chooses pads, and output padding of less than a stride, so that the output has the size that
-// attribute output_shape asks for.
+// Chooses pads, and an output padding smaller than the stride, so that the output has the size
+// given by attribute output_shape.
 absl::Status PadToOutputShape(const Ints& wanted, std::span<const Dim> input, AutoPad auto_pad,
                               TransposedWindow& t) {
   const size_t axes = t.window.axes();
-  if (wanted.size() != axes && wanted.size() != axes + 2) {  // with batch and channels, or without
+  if (wanted.size() != axes && wanted.size() != axes + 2) {  // With or without batch and channels.
     return ShapeError("attribute output_shape has ", wanted.size(), " numbers, not ", axes);
   }
   for (size_t axis = 0; axis < axes; ++axis) {
@@ -173,7 +173,7 @@ absl::Status CanonicalizeConvTranspose(model::Node& node, std::span<const InferI
 
 // --- Evaluation ---
 
-// Output channels [begin, begin + count) of a group of an image.
+// Output channels [begin, begin + count) of one group of one image.
 struct Piece {
   int64_t image_group;
   int64_t begin;
@@ -194,7 +194,7 @@ class TransposedConv {
         result_(context.output_types[0]) {}
 
   Tensor Evaluate() {
-    // The products of one piece are kept until they are added up: 64 MB of them at most.
+    // The products of one piece are stored until they are added up, at most 64 MB.
     const int64_t per_channel = std::max<int64_t>(1, taps_.taps() * taps_.positions());
     const int64_t channels = std::max<int64_t>(1, (int64_t{8} << 20) / per_channel);
     for (int64_t image_group = 0; image_group < input_.dims()[0] * groups_; ++image_group) {
@@ -206,8 +206,8 @@ class TransposedConv {
   }
 
  private:
-  // Transposed weights [channels out x taps, channels in] times input [channels in, positions];
-  // then each tap's row goes to where the tap puts it.
+  // Multiplies the transposed weights [channels out x taps, channels in] by the input [channels in,
+  // positions], then scatters the row of each tap into the output.
   void EvaluatePiece(const Piece& piece) {
     const GemmSize size{.m = piece.count * taps_.taps(), .n = taps_.positions(), .k = group_in_};
     products_.resize(size.m * size.n);
@@ -263,7 +263,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateConvTranspose(const EvaluateContext&
       ReadTransposedWindow(context.attributes, SpatialDims(context.inputs[1]->dims()),
                            Shape(positions.begin(), positions.end())));
   const WindowTaps taps(t.window, SpatialDims(context.output_types[0].dims()), positions);
-  constexpr int64_t kMostProducts = int64_t{1} << 31;  // of one channel: 16 GiB
+  constexpr int64_t kMostProducts = int64_t{1} << 31;  // For one channel: 16 GiB.
   if (!(CheckedMul(taps.taps(), taps.positions()).value_or(kMostProducts) < kMostProducts)) {
     return MakeError(Reason::kLimitBytes,
                      absl::StrCat("a kernel of ", taps.taps(), " elements over ", taps.positions(),

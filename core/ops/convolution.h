@@ -1,6 +1,6 @@
 #pragma once
 
-// What Conv and ConvTranspose share: checks of their inputs, and reading weights and bias.
+// What Conv and ConvTranspose share: checks of their inputs, and reading of weights and bias.
 
 #include <cstdint>
 #include <optional>
@@ -16,32 +16,33 @@
 
 namespace quotient::ops {
 
-// Attribute group; MODEL_SHAPE unless it is positive.
+// Reads attribute group. Fails with MODEL_SHAPE unless it is positive.
 absl::StatusOr<int64_t> ReadGroups(const model::AttributeMap& attributes);
 
-// The following return MODEL_SHAPE saying what does not fit, and OK for what is not known.
+// The following checks fail with MODEL_SHAPE, saying what does not fit, and accept what is not
+// known.
 
-// `a` is `factor` times `b`.
+// Checks that `a` is `factor` times `b`.
 absl::Status CheckMultiple(const model::Dim& a, const model::Dim& b, int64_t factor,
                            absl::string_view what);
 absl::Status CheckDivides(int64_t groups, const model::Dim& channels);
-// Input 2, if there is one, is a vector with one element per output channel.
+// Checks that input 2, if present, is a vector with one element per output channel.
 absl::Status CheckBias(const InferContext& context, const model::Dim& channels);
-// Input and weights have one rank, 3 or more. Null: not known.
+// Checks that input and weights have the same rank, at least 3. Null means unknown.
 absl::Status CheckRanks(const model::Shape* input, const model::Shape* weights);
 
-// The kernel's size from the weights, else from the attribute; nothing if neither says it.
+// The kernel's size from the weights, otherwise from the attribute; nullopt if neither tells.
 absl::StatusOr<std::optional<model::Ints>> ReadKernel(const model::AttributeMap& attributes,
                                                       const model::Shape* weights);
-// The attribute kernel_shape goes away where the weights say the same.
+// Removes the attribute kernel_shape where the weights say the same.
 void EraseKernelShape(const model::Shape* weights, model::AttributeMap& attributes);
 
-// The shape of input `index`; null if it is not known.
+// The shape of input `index`; null if not known.
 const model::Shape* ShapeOf(std::span<const InferInput> inputs, size_t index);
-// Spatial dimensions of input 0, unknown ones if nothing is known.
+// The spatial dimensions of input 0; unknown ones if its shape is not known.
 model::Shape SpatialInput(const model::Shape* input, size_t axes);
 
-// Row and attributes of an operator with input, weights, and bias.
+// The row of an operator with input, weights and bias.
 OpDef ConvolutionRow(const char* name, int since_opset);
 
 // The bias of each output channel; zeros if there is none.

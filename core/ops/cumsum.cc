@@ -23,7 +23,7 @@ absl::StatusOr<InferResult> InferCumSum(const InferContext& context) {
   return result;
 }
 
-// The lines along the axis start at every index of the other axes.
+// A line along the axis starts at every index of the other axes.
 struct Lines {
   int64_t length;
   int64_t stride;

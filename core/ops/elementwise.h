@@ -1,7 +1,7 @@
 #pragma once
 
-// What the families of element-wise operators (unary, binary, logic) share: which element types an
-// operator takes, and loops over an operator that is a plain C++ function of its operands.
+// What the families of element-wise operators (unary, binary, logic) share: checks of element
+// types, and loops over a C++ function of the operands.
 
 #include <array>
 #include <cstddef>
@@ -14,16 +14,16 @@
 
 namespace quotient::ops {
 
-// Element types that ONNX allows an operator. Types that are never computable (float8, string) are
-// refused only where no ONNX operator of the kind takes them.
+// The element types that ONNX allows for an operator. Types that are never computable (float8,
+// string) are rejected only where no ONNX operator of that kind takes them.
 enum class Domain {
   kAny,
-  kNumeric,  // floats and integers
+  kNumeric,  // Floats and integers.
   kFloat,
   kBool,
 };
 
-// MODEL_SHAPE naming the type if it is known and outside of the domain.
+// Fails with MODEL_SHAPE, naming the type, if it is known and outside the domain.
 absl::Status CheckDomain(Domain domain, model::DType dtype);
 
 // The row of an element-wise operator of two tensors, with broadcasting.
@@ -43,7 +43,7 @@ void ComputeChunk(const F& f, std::span<const std::span<const Storage>> operands
 
 }  // namespace elementwise_internal
 
-// The first `arity` inputs, broadcast, through `f(T...)`. T is double, int64_t or uint64_t.
+// Maps the first `arity` inputs, broadcast, through f(T...). T is double, int64_t or uint64_t.
 template <size_t arity, typename T, typename F>
 absl::StatusOr<std::vector<model::Tensor>> MapElements(const EvaluateContext& context, const F& f) {
   using Storage = std::conditional_t<std::is_same_v<T, double>, double, int64_t>;
@@ -57,8 +57,8 @@ absl::StatusOr<std::vector<model::Tensor>> MapElements(const EvaluateContext& co
   return outputs;
 }
 
-// In the arithmetic of input `typed_by`: uint64 has its own, all other integers and bool are exact
-// in int64_t. `f` takes any of the three types.
+// Computes in the arithmetic of input `typed_by`: double for floats, uint64_t for uint64, and
+// int64_t, which is exact, for all other integers and bool. `f` must accept all three types.
 template <size_t arity, typename F>
 absl::StatusOr<std::vector<model::Tensor>> MapNumbers(const EvaluateContext& context, const F& f,
                                                       size_t typed_by = 0) {
@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<model::Tensor>> MapNumbers(const EvaluateContext& con
   return MapElements<arity, int64_t>(context, f);
 }
 
-// Integer arithmetic that wraps around, as that of ONNX Runtime does, and is defined in C++.
+// Integer arithmetic that wraps around like that of ONNX Runtime, without undefined behavior.
 template <typename T>
 T WrapAdd(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -94,7 +94,7 @@ T WrapMul(T a, T b) {
   }
 }
 
-// The larger or smaller one; NaN if either is.
+// The larger or the smaller number; NaN if either is NaN.
 template <typename T>
 T MaxOf(T a, T b) {
   return a > b || a != a ? a : b;

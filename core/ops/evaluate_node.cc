@@ -1,4 +1,4 @@
-// Inference and evaluation of single nodes: what every operator needs around its own functions.
+// Inference and evaluation of single nodes: the code around each operator's own functions.
 
 #include <algorithm>
 #include <utility>
@@ -18,10 +18,10 @@ using model::Node;
 using model::Tensor;
 using model::TensorType;
 
-// A tensor that would take more is an error of the model rather than a reason to run out of memory.
+// A larger tensor is an error of the model, not a reason to run out of memory.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 34;
 
-// Ranks add up (Gather), so that a few nodes could ask for one of millions.
+// Ranks can add up (Gather), so a few nodes could request a rank of millions.
 constexpr int kMaxRank = 64;
 
 absl::Status CheckSize(const TensorType& type) {
@@ -41,8 +41,8 @@ bool HoldsElements(const TensorType& type) {
   return type.dtype == DType::kInt64 || type.dtype == DType::kInt32 || type.dtype == DType::kBool;
 }
 
-// Whether an element of the type can have that value. Where arithmetic on numbers left the type,
-// the element wraps, and is better not known.
+// Whether an element of the type can have that value. Elements that overflow wrap, so they are
+// better left unknown.
 bool Holds(DType dtype, int64_t number) {
   if (dtype == DType::kBool) return number == 0 || number == 1;
   return dtype != DType::kInt32 || number == static_cast<int32_t>(number);
@@ -54,7 +54,7 @@ absl::Status CheckComputable(const TensorType& type) {
       absl::StrCat("tensors of ", model::DTypeName(type.dtype), " are not evaluated"));
 }
 
-// The tensors a node reads, as inference sees them.
+// The tensors that a node reads, in the form that inference needs.
 struct KnownInputs {
   explicit KnownInputs(std::span<const Tensor* const> tensors)
       : types(tensors.size()), elements(tensors.size()), inputs(tensors.size()) {
@@ -71,7 +71,7 @@ struct KnownInputs {
   std::vector<InferInput> inputs;
 };
 
-// The types of a canonical node's outputs, all static and of a size that can be allocated.
+// The types of a canonical node's outputs. Fails unless all are static and can be allocated.
 absl::StatusOr<std::vector<TensorType>> StaticOutputTypes(const OpDef& op, const Node& node,
                                                           std::span<const InferInput> inputs) {
   const InferContext context{node.attributes, inputs, static_cast<int>(node.outputs.size())};
@@ -133,7 +133,8 @@ absl::StatusOr<std::vector<Tensor>> Evaluate(const Node& node,
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<TensorType> types,
                             StaticOutputTypes(*op, canonical, infer_inputs));
   const EvaluateContext context{canonical.attributes, tensors, types, threads};
-  // Evaluators may do work per axis: an axis of an empty tensor can be as long as a number gets.
+  // Empty outputs skip the evaluator, which may do work per axis: an axis of an empty tensor can
+  // have any length.
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<Tensor> outputs,
                             HasNoElements(types) ? EmptyTensors(types) : op->evaluate(context));
   if (must_be_certain && !IsCertain(*op, context, outputs)) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The operator families: one file each, which holds the rows of its operators with their type
-// inference and reference evaluation. op_table.cc collects them. A family looks like this:
+// The operator families. Each is a file with the rows of its operators and their type inference and
+// reference evaluation; op_table.cc collects them. A family looks like this:
 //
 //   std::span<const OpDef> ViewOps() {
 //     static const auto& rows = *new std::vector<OpDef>{

@@ -24,7 +24,8 @@ using model::Shape;
 using model::Tensor;
 using model::TensorType;
 
-// The indices as numbers in [0, size). FAILED_PRECONDITION if one is outside of [-size, size).
+// The indices as numbers in [0, size). Fails with FAILED_PRECONDITION if one is outside [-size,
+// size).
 absl::StatusOr<std::vector<int64_t>> ReadIndices(const Tensor& tensor, int64_t size) {
   std::vector<int64_t> indices = tensor.AsInts();
   for (int64_t& index : indices) {
@@ -37,7 +38,7 @@ absl::StatusOr<std::vector<int64_t>> ReadIndices(const Tensor& tensor, int64_t s
   return indices;
 }
 
-// Copies blocks of `block_bytes`: block i of `to` is block sources[i] of `from`.
+// Copies blocks of `block_bytes` each: block i of `to` is block sources[i] of `from`.
 void CopyBlocks(std::span<const std::byte> from, std::span<const int64_t> sources,
                 size_t block_bytes, std::span<std::byte> to, int threads) {
   if (block_bytes == 0) return;
@@ -152,8 +153,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateGatherElements(const EvaluateContext
 
 // --- GatherND, ScatterND ---
 
-// Indices of the last axis of an index tensor are tuples that name blocks of the data: after
-// `batch` axes that both have in common, the next `depth` axes of the data.
+// Along the last axis of an index tensor lie tuples that select blocks of the data: after `batch`
+// axes that both tensors share, a tuple indexes the next `depth` axes of the data.
 struct BlockIndex {
   size_t batch;
   size_t depth;
@@ -173,7 +174,7 @@ absl::StatusOr<BlockIndex> BlockIndexOf(size_t data_rank, const Shape& indices, 
                     depth.is_number() ? static_cast<size_t>(depth.number()) : 0};
 }
 
-// For each tuple the number of the block it names.
+// For each tuple, the index of the block that it selects.
 absl::StatusOr<std::vector<int64_t>> NamedBlocks(const Tensor& data, const Tensor& indices,
                                                  const BlockIndex& blocks) {
   const std::vector<int64_t> values = indices.AsInts();
@@ -276,8 +277,8 @@ T Reduce(absl::string_view reduction, T a, T b) {
   return reduction == "max" ? MaxOf(a, b) : MinOf(a, b);
 }
 
-// Blocks may be named several times, so all is done in order. Elements are stored as Storage
-// between the steps, which are made in T.
+// Applies the updates in order, because a block may be selected several times. Elements are stored
+// as Storage between steps and computed in T.
 template <typename Storage, typename T>
 void ReduceBlocks(absl::string_view reduction, const Tensor& updates,
                   std::span<const int64_t> blocks, const Tensor& data, std::span<std::byte> out) {
@@ -322,8 +323,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateScatterNd(const EvaluateContext& con
   return std::vector<Tensor>{std::move(result.tensor)};
 }
 
-// Updates may be made in any order, so that no block may be named twice unless they commute and
-// stay finite; and products of many do not stay so for sure.
+// Runtimes may apply updates in any order. So a block may be selected twice only if the updates
+// commute and stay finite, which is not certain for products of many.
 bool ScattersCertainly(const EvaluateContext& context, std::span<const Tensor>) {
   const Tensor& data = *context.inputs[0];
   const Tensor& indices = *context.inputs[1];

@@ -7,8 +7,8 @@
 
 // The result is cut into tiles that fit the second-level cache together with the pieces of the
 // factors that they need; a tile is one unit of work for a thread. For each block of k, the pieces
-// are packed into panels as high (left) or wide (right) as the register block, so that the
-// innermost loop reads both in one stream:
+// are packed into panels as high (left) or wide (right) as the register block, so the innermost
+// loop reads both sequentially:
 //
 //               n                          panel of the left piece, kMr = 6 rows:
 //          +--------+                        a0k0 a1k0 .. a5k0 a0k1 a1k1 ..
@@ -26,7 +26,7 @@ constexpr int64_t kBlockK = 256;
 
 int64_t Panels(int64_t count, int64_t width) { return (count + width - 1) / width; }
 
-// How the result is cut: into as few tiles as the maximum allows, about equally large.
+// Cuts the result into as few tiles as the maximum size allows, of about equal size.
 struct Tiling {
   explicit Tiling(const GemmSize& size)
       : m(TileLength(size.m, kMaxTileM, kMr)),
@@ -43,8 +43,8 @@ struct Tiling {
   int64_t m_tiles, n_tiles;
 };
 
-// Adds to a kMr x kNr block, `columns` vectors of `bytes` bytes at a time: as many as the registers
-// of the target hold. The vector types are the compiler's, no intrinsics.
+// Adds a product to a kMr x kNr block. Processes `columns` vectors of `bytes` bytes at a time, as
+// many as the registers of the target hold. Uses the compiler's vector types instead of intrinsics.
 template <int bytes, int columns>
 [[gnu::always_inline]] inline void MultiplyPanels(int64_t k, const double* left,
                                                   const double* right, double* block) {
@@ -86,7 +86,7 @@ void MultiplyPanelsPortable(int64_t k, const double* left, const double* right, 
 }
 
 #ifdef __x86_64__
-// AVX2 without FMA: fusing would change results from machine to machine.
+// AVX2 without FMA, because fused operations would make results differ between machines.
 __attribute__((target("avx2"))) void MultiplyPanelsAvx2(int64_t k, const double* left,
                                                         const double* right, double* block) {
   MultiplyPanels<32, 2>(k, left, right, block);
@@ -100,7 +100,8 @@ PanelKernel ChooseKernel() {
   return MultiplyPanelsPortable;
 }
 
-// A piece of one factor: `count` indices from `outer` on, `depth` of k from `inner` on.
+// A piece of one factor: `count` indices starting at `outer`, and `depth` values of k starting at
+// `inner`.
 struct Piece {
   int64_t batch;
   int64_t outer;
@@ -109,7 +110,7 @@ struct Piece {
   int64_t depth;
 };
 
-// Rows run along k: each fills one column of a panel.
+// Each row runs along k and fills one column of a panel.
 void PackOuterRows(const GemmOperand& operand, const Piece& piece, int64_t width,
                    std::vector<double>& row, double* out) {
   row.resize(piece.depth);
@@ -146,7 +147,7 @@ void Pack(const GemmOperand& operand, const Piece& piece, int64_t width, std::ve
   }
 }
 
-// Computes tiles, one after the other; one thread's buffers.
+// Computes tiles one after the other, with buffers of one thread.
 class TileWorker {
  public:
   TileWorker(const GemmSize& size, const Tiling& tiling, const GemmOperand& left,
@@ -175,7 +176,7 @@ class TileWorker {
   }
 
  private:
-  // A panel of the right factor stays in the first-level cache while the left ones pass by.
+  // A panel of the right factor stays in the first-level cache while the left ones are read.
   void MultiplyPieces(int64_t m_panels, int64_t n_panels, int64_t k) {
     for (int64_t j = 0; j < n_panels; ++j) {
       for (int64_t i = 0; i < m_panels; ++i) {
@@ -208,7 +209,7 @@ class TileWorker {
   const PanelKernel kernel_;
   std::vector<double> left_panels_;
   std::vector<double> right_panels_;
-  std::vector<double> blocks_;  // the tile as kMr x kNr blocks
+  std::vector<double> blocks_;  // The tile as kMr x kNr blocks.
   std::vector<double> row_;
 };
 
@@ -218,7 +219,7 @@ void Gemm(const GemmSize& size, const GemmOperand& left, const GemmOperand& righ
           const GemmWrite& write, int threads) {
   static const PanelKernel kernel = ChooseKernel();
   const Tiling tiling(size);
-  // A thread is worth starting from about a quarter of a million multiplications.
+  // Starting a thread pays from about a quarter of a million multiplications.
   const int64_t tile_cost = std::max<int64_t>(1, tiling.m * tiling.n * size.k);
   const int64_t grain = (int64_t{1} << 18) / tile_cost + 1;
   ParallelFor(size.batch * tiling.m_tiles * tiling.n_tiles, grain, threads,

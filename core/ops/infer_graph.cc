@@ -35,13 +35,13 @@ std::string NameOf(const Graph& graph, const Node& node) {
   return absl::StrCat(op, " node");
 }
 
-// --- Dimensions that are not known ---
+// --- Unknown dimensions ---
 
-// The symbol of a dimension of which nothing is known: by the name of the value that has it. Every
-// value that has the dimension gets a copy, so long names stay out of it, and so do commas, which
-// part the operands of MinDim.
+// A symbol for an unknown dimension, named after the value that has it. All values with this
+// dimension copy the symbol, so a long name is replaced by its digest; so is a name with a comma,
+// which separates operands in MinDim.
 Dim OwnSymbol(absl::string_view owner, size_t axis) {
-  constexpr size_t kLongestName = 40;  // shorter than a digest, so that no name is taken for one
+  constexpr size_t kLongestName = 40;  // Shorter than a digest, so that no name looks like one.
   const bool is_plain = owner.size() <= kLongestName && !absl::StrContains(owner, ',');
   const std::string name = is_plain ? std::string(owner) : Digest::Of(owner).Hex();
   return Dim::Symbol(absl::StrCat(model::kInferredSymbol, name, ".", axis));
@@ -121,10 +121,10 @@ absl::Status BindInputs(const InputShapes& shapes, Graph& graph) {
   return absl::OkStatus();
 }
 
-// Visits all nodes, or those before the first for which `accept` is false.
+// The result of visiting all nodes, or those before the first for which `accept` is false.
 struct Visited {
   absl::Status status;
-  size_t nodes = 0;  // that were visited without an error
+  size_t nodes = 0;  // Number of nodes visited without an error.
   bool took_declared = false;
 };
 
@@ -146,7 +146,7 @@ Visited VisitAll(Graph& graph, GraphInference::Unknown unknown) {
   return VisitWhile(graph, unknown, [](const Node&) { return true; });
 }
 
-// Whether a dimension is 0 that is no 0 in `general`.
+// Whether a dimension is 0 that is not always 0 in `general`.
 bool IsEmptied(const TensorType& bound, const TensorType& general) {
   if (!bound.has_rank()) return false;
   for (int axis = 0; axis < bound.rank(); ++axis) {
@@ -159,7 +159,7 @@ bool IsEmptied(const TensorType& bound, const TensorType& general) {
 
 // --- Declared types ---
 
-// Whether both are known and differ, in rank or in a number.
+// Whether both are known and differ in rank or in a number.
 bool Contradicts(const TensorType& declared, const TensorType& inferred) {
   if (!declared.has_rank() || !inferred.has_rank()) return false;
   TensorType same_dtype = declared;
@@ -180,7 +180,7 @@ const Elements* GraphInference::elements(ValueId id) {
 }
 
 std::vector<InferInput> GraphInference::InputsOf(const Node& node) {
-  elements_.resize(graph_.values.size());  // now, so that pointers into it stay valid
+  elements_.resize(graph_.values.size());  // Resized here so that pointers into it stay valid.
   std::vector<InferInput> inputs(node.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId id = node.inputs[i];

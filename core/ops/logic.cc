@@ -16,12 +16,12 @@ using Outputs = absl::StatusOr<std::vector<Tensor>>;
 
 // --- Inference ---
 
-// What is certain of a comparison of two elements. A symbol is a dimension, so never negative.
+// The certain result of comparing two elements. A symbol is a dimension, so it is never negative.
 template <auto compare>
 Element CompareElements(const Element& a, const Element& b) {
   if (a.is_number() && b.is_number()) return compare(a.number(), b.number());
   if (a.is_symbol() && a == b) return compare(int64_t{0}, int64_t{0});
-  // Beside a negative number every symbol compares like zero.
+  // Compared with a negative number, every symbol behaves like zero.
   if (a.is_symbol() && b.is_number() && b.number() < 0) return compare(int64_t{0}, b.number());
   if (b.is_symbol() && a.is_number() && a.number() < 0) return compare(a.number(), int64_t{0});
   return Element();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies the elements of a tensor to where an index map per axis says: Pad and Resize to the
+// Copies the elements of a tensor by an index map per axis: used by Pad, and by Resize to the
 // nearest.
 
 #include <cstddef>
@@ -12,11 +12,12 @@
 
 namespace quotient::ops {
 
-// In an index map: the border's element instead of one of the input.
+// In an index map: take the border element instead of an input element.
 inline constexpr int64_t kBorder = -1;
 
-// The tensor whose element at index i is the input's at (maps[0][i[0]], maps[1][i[1]], ...), or the
-// first element of `border` where one of these is kBorder. The maps' lengths are its dimensions.
+// The tensor whose element at index i is the input's element at (maps[0][i[0]], maps[1][i[1]],
+// ...), or the first element of `border` if one of these is kBorder. Its dimensions are the maps'
+// lengths.
 model::Tensor MappedCopy(const model::Tensor& input, std::span<const std::vector<int64_t>> maps,
                          const model::Tensor& border, int threads);
 

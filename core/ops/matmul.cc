@@ -1,4 +1,4 @@
-// MatMul and Gemm, over the blocked product of gemm.h.
+// MatMul and Gemm, based on the blocked product of gemm.h.
 
 #include <vector>
 
@@ -48,7 +48,7 @@ absl::StatusOr<InferResult> InferMatMul(const InferContext& context) {
   return OneOutput(TensorType(dtype, std::move(shape)));
 }
 
-// A static MatMul as products of matrices.
+// A static MatMul as a batch of matrix products.
 struct MatMulPlan {
   MatMulPlan(const Ints& a, const Ints& b) {
     Ints a_batch = a, b_batch = b;
@@ -60,7 +60,7 @@ struct MatMulPlan {
     }
     size.n = b.size() == 1 ? 1 : b.back();
     b_batch.resize(b.size() < 2 ? 0 : b.size() - 2);
-    if (Count(b_batch) == 1) {  // one right factor for all: the left ones form one tall matrix
+    if (Count(b_batch) == 1) {  // Stacks the left factors.
       size.m *= Count(a_batch);
       a_batch.clear();
       b_batch.clear();
@@ -69,7 +69,7 @@ struct MatMulPlan {
   }
 
   GemmSize size{.batch = 1, .m = 1, .n = 1, .k = 1};
-  Ints a_offsets, b_offsets;  // where each product's factors begin
+  Ints a_offsets, b_offsets;  // Where the factors of each product begin.
 
  private:
   void SetOffsets(const Ints& a_batch, const Ints& b_batch) {
@@ -84,7 +84,8 @@ struct MatMulPlan {
     }
   }
 
-  // Strides of `own` within the broadcast box, whose dims it contributes to.
+  // Sets the strides of `own` within the broadcast box, and its contribution to the box's
+  // dimensions.
   static void Align(const Ints& own, int64_t stride, Ints& dims, Ints& strides) {
     for (size_t i = own.size(), at = dims.size(); i-- > 0;) {
       --at;
@@ -119,7 +120,7 @@ Tensor MultiplyFloats(const EvaluateContext& context, const MatMulPlan& plan) {
   return std::move(result.tensor);
 }
 
-// Exact modulo 2^64; integer products are small and rare, so the loops are plain.
+// Exact modulo 2^64. Integer products are small and rare, so plain loops suffice.
 Tensor MultiplyIntegers(const EvaluateContext& context, const MatMulPlan& plan) {
   const Tensor& a = *context.inputs[0];
   const Tensor& b = *context.inputs[1];

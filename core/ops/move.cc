@@ -1,4 +1,4 @@
-// Operators that move elements without looking at them: Transpose, Concat, Split.
+// Operators that move elements without computing: Transpose, Concat, Split.
 
 #include <algorithm>
 #include <numeric>
@@ -38,7 +38,7 @@ absl::Status CheckPermutation(const Ints& perm, size_t rank) {
   return absl::OkStatus();
 }
 
-// Absent, the axes are reversed; written down once the rank is known.
+// An absent perm reverses the axes; it becomes explicit once the rank is known.
 absl::Status CanonicalizeTranspose(Node& node, std::span<const InferInput> inputs) {
   const TensorType* data = InputAt(inputs, 0).type;
   if (data == nullptr || !data->has_rank() || node.attributes.Has("perm")) return absl::OkStatus();
@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateTranspose(const EvaluateContext& con
 
 // --- Concat ---
 
-// The better known of two descriptions of one dimension.
+// The more specific of two descriptions of one dimension.
 absl::StatusOr<Dim> MergeDims(const Dim& a, const Dim& b) {
   if (a.is_number() && b.is_number() && a != b) {
     return ShapeError("dimensions ", a.number(), " and ", b.number(), " should be equal");
@@ -85,8 +85,8 @@ absl::StatusOr<Dim> MergeDims(const Dim& a, const Dim& b) {
   return b.is_number() || a.is_unknown() ? b : a;
 }
 
-// The elements of all inputs, one after the other; those of an input of known size that is not
-// followed are unknown.
+// The elements of all inputs, one after the other. Elements of a static input that are not followed
+// are unknown.
 std::optional<Elements> ConcatElements(const InferContext& context) {
   Elements all;
   for (const InferInput& input : context.inputs) {
@@ -151,7 +151,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateConcat(const EvaluateContext& contex
 
 // --- Split ---
 
-// Equal parts, the last one smaller where that is not possible.
+// Equal parts; the last one is smaller if necessary.
 Ints EqualParts(int64_t size, int64_t parts) {
   const int64_t part = size / parts + (size % parts != 0 ? 1 : 0);
   Ints split;
@@ -161,7 +161,7 @@ Ints EqualParts(int64_t size, int64_t parts) {
   return split;
 }
 
-// The sizes are written down once they are known, else the number of parts.
+// The sizes become explicit once they are known; until then the number of parts.
 absl::Status CanonicalizeSplit(Node& node, std::span<const InferInput> inputs) {
   const TensorType* data = InputAt(inputs, 0).type;
   const int64_t parts = static_cast<int64_t>(node.outputs.size());

@@ -1,4 +1,4 @@
-// Normalizations: along an axis (Softmax, LogSoftmax), over a trailing block (LayerNormalization,
+// Normalizations: along an axis (Softmax, LogSoftmax), over the trailing axes (LayerNormalization,
 // RMSNormalization), per channel (Batch-, Instance-, GroupNormalization).
 
 #include <algorithm>
@@ -38,8 +38,8 @@ absl::StatusOr<InferResult> InferAlongAxis(const InferContext& context) {
 class Lines {
  public:
   struct Bundle {
-    int64_t first;  // the first element of the first line
-    int64_t width;  // lines
+    int64_t first;  // The first element of the first line.
+    int64_t width;  // Number of lines.
   };
 
   Lines(std::span<const int64_t> dims, int64_t axis)
@@ -56,8 +56,8 @@ class Lines {
             std::min(kWidth, stride - column)};
   }
 
-  const int64_t length;  // elements of a line
-  const int64_t stride;  // distance of its elements
+  const int64_t length;  // Elements of a line.
+  const int64_t stride;  // Distance of its elements.
 
  private:
   static constexpr int64_t kWidth = 64;
@@ -65,8 +65,8 @@ class Lines {
   const int64_t bundles_;
 };
 
-// Calls access(position, part) for the runs of neighbouring elements of a bundle. `values` holds
-// its elements: element k of line j is at values[k * width + j].
+// Calls access(position, part) for the contiguous runs of a bundle. `values` has the bundle's
+// elements: element k of line j is values[k * width + j].
 template <typename Access>
 void VisitRuns(const Lines& lines, const Lines::Bundle& bundle, std::span<double> values,
                const Access& access) {
@@ -138,7 +138,7 @@ Outputs EvaluateLogSoftmax(const EvaluateContext& context) {
 
 double Epsilon(const AttributeMap& attributes) { return attributes.GetFloat("epsilon", 1e-5f); }
 
-// MODEL_SHAPE unless input `index` can be broadcast to the shape.
+// Fails with MODEL_SHAPE unless input `index` can be broadcast to the shape.
 absl::Status CheckBroadcast(const InferContext& context, size_t index, const Shape& shape) {
   const Shape* own = ShapeAt(context, index);
   if (own == nullptr) return absl::OkStatus();
@@ -159,7 +159,7 @@ absl::StatusOr<InferResult> InferLayerNormalization(const InferContext& context)
   return result;
 }
 
-// Moments of a run of elements.
+// Moments of a range of elements.
 double Mean(std::span<const double> values) {
   double sum = 0;
   for (double value : values) sum += value;
@@ -171,7 +171,7 @@ double MeanSquare(std::span<const double> values, double mean) {
   return sum / static_cast<double>(values.size());
 }
 
-// Normalizes the trailing block of axes; around its mean, or around zero.
+// Normalizes blocks of the trailing axes, around their mean or around zero.
 Outputs NormalizeBlocks(const EvaluateContext& context, bool around_mean) {
   const Tensor& input = *context.inputs[0];
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis,
@@ -212,7 +212,7 @@ Outputs EvaluateRmsNormalization(const EvaluateContext& context) {
 
 // --- Batch-, Instance-, GroupNormalization ---
 
-// Inputs from 1 on are vectors with one element per channel.
+// The inputs from 1 on are vectors with one element per channel.
 absl::StatusOr<InferResult> InferPerChannel(const InferContext& context) {
   QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kFloat, DTypeAt(context, 0)));
   const Shape* shape = ShapeAt(context, 0);
@@ -275,7 +275,7 @@ Outputs NormalizeGroups(const EvaluateContext& context, int64_t groups) {
   const std::vector<double> scale = context.inputs[1]->AsDoubles();
   const std::vector<double> bias = context.inputs[2]->AsDoubles();
   const double epsilon = Epsilon(context.attributes);
-  const int64_t channels = groups == 0 ? 0 : input.dims()[1] / groups;  // per group
+  const int64_t channels = groups == 0 ? 0 : input.dims()[1] / groups;  // Per group.
   const int64_t plane = PlaneSize(input);
   NewTensor result(context.output_types[0]);
   const int64_t count = input.elements() == 0 ? 0 : input.dims()[0] * groups;
@@ -303,7 +303,7 @@ Outputs EvaluateGroupNormalization(const EvaluateContext& context) {
 }
 
 absl::Status CanonicalizeBatchNormalization(model::Node& node, std::span<const InferInput>) {
-  node.attributes.Erase("momentum");  // concerns training only
+  node.attributes.Erase("momentum");  // Used in training only.
   return absl::OkStatus();
 }
 
@@ -317,7 +317,7 @@ AttributeDef EpsilonDef() {
   return {"epsilon", AttributeDef::Kind::kFloat, static_cast<double>(1e-5f)};
 }
 
-// Says in which precision moments are computed; here that is always double.
+// The precision in which a runtime computes moments. This evaluator always uses double.
 AttributeDef StashTypeDef() { return {"stash_type", AttributeDef::Kind::kInt, int64_t{1}}; }
 
 OpDef AxisRow(const char* name, int since_opset, int inputs, InferFn infer, EvaluateFn evaluate) {
@@ -363,14 +363,14 @@ OpDef BatchNormalizationRow() {
   return row;
 }
 
-// ONNX Runtime computes moments in the stash type, which is float32 unless the node says otherwise.
+// ONNX Runtime computes moments in the stash type, float32 by default.
 bool HasPreciseMoments(const EvaluateContext& context, std::span<const Tensor>) {
   const int64_t stash_type = context.attributes.GetInt("stash_type", 1);
   return context.inputs[0]->dtype() != DType::kFloat64 ||
          stash_type == static_cast<int64_t>(DType::kFloat64);
 }
 
-// Since 21 scale and bias have one element per channel; before, one per group.
+// Since opset 21 scale and bias have one element per channel, before that one per group.
 OpDef GroupNormalizationRow() {
   OpDef row =
       ChannelRow("GroupNormalization", 21, 3, InferGroupNormalization, EvaluateGroupNormalization);

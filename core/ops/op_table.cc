@@ -1,4 +1,4 @@
-// Collects the families' rows into one table.
+// Collects the rows of the families in one table.
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Pad: a border around a tensor, or (where a pad is negative) a part cut off.
+// Pad: adds a border around a tensor or, where a pad is negative, cuts a part off.
 
 #include <algorithm>
 #include <limits>
@@ -27,7 +27,7 @@ bool KnowsMode(const Node& node) {
   return mode == "constant" || mode == "reflect" || mode == "edge" || mode == "wrap";
 }
 
-// Pads of all axes, none of them named.
+// Turns pads of named axes into pads of all axes.
 absl::Status CanonicalizePad(Node& node, std::span<const InferInput> inputs) {
   if (node.attributes.GetString("mode", "constant") != "constant") {
     node.attributes.Erase("constant_value");
@@ -56,7 +56,7 @@ absl::Status CanonicalizePad(Node& node, std::span<const InferInput> inputs) {
 }
 
 absl::StatusOr<Dim> PaddedDim(const Dim& dim, int64_t before, int64_t after) {
-  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();  // has no opposite
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();  // Has no opposite.
   const std::optional<int64_t> both = CheckedAdd(before, after);
   if (!both.has_value() || before == kLowest || after == kLowest) {
     return ShapeError("Pad by ", before, " and ", after);
@@ -88,8 +88,8 @@ absl::StatusOr<InferResult> InferPad(const InferContext& context) {
   return result;
 }
 
-// Where index `i` of a tensor of `size` elements is read when it may lie outside: kBorder for the
-// constant.
+// The input index that index `i`, which may lie outside, reads from an axis of `size` elements;
+// kBorder for the constant.
 int64_t SourceIndex(int64_t i, int64_t size, absl::string_view mode) {
   if (i >= 0 && i < size) return i;
   if (mode == "edge") return std::clamp<int64_t>(i, 0, size - 1);
@@ -103,8 +103,8 @@ int64_t SourceIndex(int64_t i, int64_t size, absl::string_view mode) {
   return kBorder;
 }
 
-// For each index along an axis of the output the one of the input. What a negative pad cuts off is
-// gone before the rest is padded.
+// For each index along an output axis, the input index. Negative pads cut elements off before the
+// rest is padded.
 absl::StatusOr<std::vector<int64_t>> SourceIndices(int64_t dim, int64_t before, int64_t after,
                                                    absl::string_view mode) {
   const int64_t cut_before = std::max<int64_t>(0, -before);
@@ -121,7 +121,7 @@ absl::StatusOr<std::vector<int64_t>> SourceIndices(int64_t dim, int64_t before, 
   return sources;
 }
 
-// One element of the output's type that holds the constant.
+// A tensor of one element with the constant.
 Tensor BorderElement(const EvaluateContext& context, model::DType dtype) {
   if (context.inputs.size() > 2 && context.inputs[2] != nullptr) return *context.inputs[2];
   const double value = context.attributes.GetFloat("constant_value", 0);

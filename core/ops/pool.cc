@@ -1,4 +1,4 @@
-// Pools: windows that slide over each channel of each image, and pools over whole images.
+// Pools with windows that slide over each channel of each image, and pools over whole images.
 
 #include <algorithm>
 #include <limits>
@@ -40,8 +40,9 @@ absl::StatusOr<Ints> KernelShape(const AttributeMap& attributes) {
 
 bool CeilMode(const AttributeMap& attributes) { return attributes.GetInt("ceil_mode", 0) != 0; }
 
-// A window that is larger than the padded input: it has no positions. ONNX Runtime runs such pools,
-// and its division rounds towards zero, so that a stride finds it one position after all.
+// Whether the window is larger than the padded input, so that it has no positions. ONNX Runtime
+// runs such pools; its division rounds towards zero, so with a stride there is one position after
+// all.
 bool IsTooLarge(const Window& window, size_t axis, const model::Dim& input) {
   return window.pads_known && input.is_number() &&
          input.number() < window.Extent(axis) - window.Padding(axis);
@@ -73,8 +74,9 @@ absl::StatusOr<InferResult> InferPool(const InferContext& context) {
   return OneOutput(TensorType(dtype, std::move(shape)));
 }
 
-// Where auto_pad asks for padding, ONNX Runtime computes it without regard to dilations, and fails
-// or reads beside the input in ceil_mode, which ONNX's reference does not know there.
+// Whether runtimes disagree on auto_pad here. ONNX Runtime ignores dilations when it computes the
+// padding; in ceil_mode it fails or reads outside the input, and ONNX's reference does not support
+// it.
 bool IsAutoPadDisputed(const AttributeMap& attributes) {
   const Ints dilations = attributes.GetInts("dilations");
   return attributes.GetString("auto_pad", "NOTSET").starts_with("SAME") &&
@@ -94,12 +96,11 @@ absl::Status CanonicalizePool(model::Node& node, std::span<const InferInput> inp
   QUOTIENT_ASSIGN_OR_RETURN(const Window window,
                             ReadWindow(node.attributes, kernel, SpatialDims(shape)));
   WriteWindow(window, node.attributes);
-  node.attributes.Erase("storage_order");  // concerns the indices, which are another output
+  node.attributes.Erase("storage_order");  // Affects only the indices, which are another output.
   return absl::OkStatus();
 }
 
-// What the pools have in common when they run: calls pool(plane, out) for each channel of each
-// image.
+// The common part of evaluating pools: calls pool(plane, out) for each channel of each image.
 template <typename Pool>
 Outputs EvaluatePlanes(const EvaluateContext& context, const Pool& pool) {
   const Tensor& input = *context.inputs[0];
@@ -138,8 +139,8 @@ Outputs EvaluateMaxPool(const EvaluateContext& context) {
   });
 }
 
-// How many taps count at each position along an axis: those in the input, or in the input with its
-// padding. With ceil_mode a window may reach beyond the padding too.
+// The number of taps that count at each position along an axis: those inside the input, or inside
+// the input with its padding. With ceil_mode a window may reach beyond the padding, too.
 std::vector<double> TapsThatCount(const Window& window, size_t axis, int64_t input,
                                   int64_t positions, bool include_padding) {
   const int64_t low = include_padding ? -window.pads_begin[axis] : 0;
@@ -155,7 +156,7 @@ std::vector<double> TapsThatCount(const Window& window, size_t axis, int64_t inp
   return counts;
 }
 
-// What the sum at each position is divided by.
+// The divisor of the sum at each position.
 std::vector<double> Divisors(const Window& window, const Ints& input, const Ints& positions,
                              bool include_padding) {
   std::vector<double> divisors{1};

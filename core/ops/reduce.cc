@@ -31,14 +31,14 @@ Ints AllAxes(int64_t rank) {
   return axes;
 }
 
-// The axes that a canonical node reduces a tensor of that rank along.
+// The axes along which a canonical node reduces a tensor of that rank.
 absl::StatusOr<Ints> ReducedAxes(const model::AttributeMap& attributes, int64_t rank) {
   const Ints* axes = attributes.FindInts("axes");
   if (axes != nullptr && !axes->empty()) return NormalizeAxes(*axes, rank);
   return attributes.GetInt("noop_with_empty_axes", 0) != 0 ? Ints() : AllAxes(rank);
 }
 
-// Without the axes, or with 1 in their place.
+// The shape without the axes, or with 1 in their place.
 Shape ReducedShape(const Shape& shape, const Ints& axes, bool keep_axes) {
   Shape reduced;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -57,7 +57,7 @@ bool KeepsAxes(const model::AttributeMap& attributes) {
 
 // --- Reduce* ---
 
-// Axes that are an input still: the rank is known only if the axes are kept.
+// For axes that are still an input: the rank is known only if the axes are kept.
 absl::StatusOr<InferResult> InferWithUnknownAxes(const InferContext& context, DType dtype) {
   const Shape* shape = ShapeAt(context, 0);
   if (shape == nullptr || !KeepsAxes(context.attributes)) return UnknownShape(dtype);
@@ -75,7 +75,7 @@ absl::StatusOr<InferResult> InferReduce(const InferContext& context) {
   return OneOutput(TensorType(dtype, ReducedShape(*shape, axes, KeepsAxes(context.attributes))));
 }
 
-// Follows elements through the product of a whole vector, as in sizes computed from a shape.
+// Also computes the known product of a whole vector, as in sizes computed from a shape.
 absl::StatusOr<InferResult> InferReduceProd(const InferContext& context) {
   QUOTIENT_ASSIGN_OR_RETURN(InferResult result, InferReduce<Domain::kNumeric>(context));
   const Elements* elements = ElementsAt(context, 0);
@@ -87,7 +87,8 @@ absl::StatusOr<InferResult> InferReduceProd(const InferContext& context) {
   return result;
 }
 
-// Axes are listed as soon as the rank is known; noop_with_empty_axes stays only where it counts.
+// Lists the axes as soon as the rank is known. Keeps noop_with_empty_axes only where it has an
+// effect.
 absl::Status CanonicalizeReduce(model::Node& node, std::span<const InferInput> inputs) {
   if (InputAt(inputs, 1).type != nullptr) return absl::OkStatus();
   const Ints* axes = node.attributes.FindInts("axes");
@@ -118,7 +119,7 @@ Outputs EvaluateReduce(const EvaluateContext& context) {
       Reduce(reduction, input, axes, context.output_types[0], context.threads)};
 }
 
-// What all elements together come to in magnitude: no output is larger, however they are grouped.
+// An upper bound on the magnitude of every output, however the elements are grouped.
 template <Reduction reduction>
 double OutputBound(const Tensor& input) {
   double bound = reduction == Reduction::kProd ? 1 : 0;
@@ -133,9 +134,9 @@ double OutputBound(const Tensor& input) {
   return bound;
 }
 
-// Integers that overflow wrap in one runtime and saturate in another, some of which reduce in
-// double or float32; roots and logarithms of integers are rounded in different ways. Products of
-// floats can overflow on the way to a small one.
+// Integers that overflow wrap in one runtime and saturate in another; some runtimes reduce integers
+// in double or float32; and roots and logarithms of integers are rounded in different ways.
+// Products of floats can overflow on the way to a small result.
 template <Reduction reduction>
 bool ReducesCertainly(const EvaluateContext& context, std::span<const Tensor>) {
   const Tensor& input = *context.inputs[0];
@@ -170,7 +171,7 @@ absl::StatusOr<InferResult> InferArg(const InferContext& context) {
       TensorType(DType::kInt64, ReducedShape(*shape, {axis}, KeepsAxes(context.attributes))));
 }
 
-// Index of the extreme element along each line; the first or the last of equal ones.
+// Index of the extreme element of a line; among equal ones the first or the last.
 template <typename T, bool largest, typename Compared>
 int64_t ExtremeIndex(std::span<const T> line, bool last) {
   size_t best = 0;
@@ -183,7 +184,7 @@ int64_t ExtremeIndex(std::span<const T> line, bool last) {
   return static_cast<int64_t>(best);
 }
 
-// T is what elements are loaded as, Compared what they are compared as.
+// Elements are loaded as T and compared as Compared.
 template <typename T, bool largest, typename Compared = T>
 Outputs ArgAs(const EvaluateContext& context) {
   const Tensor& input = *context.inputs[0];
@@ -260,7 +261,7 @@ OpDef ArgRow(const char* name) {
 
 std::span<const OpDef> ReduceOps() {
   constexpr InferFn numeric = InferReduce<Domain::kNumeric>;
-  constexpr InferFn any = InferReduce<Domain::kAny>;  // bool too
+  constexpr InferFn any = InferReduce<Domain::kAny>;  // Including bool.
   static const auto& rows = *new std::vector<OpDef>{
       ReduceRow<Reduction::kMean>("ReduceMean", numeric, true),
       ReduceRow<Reduction::kSum>("ReduceSum", numeric, true),

@@ -18,9 +18,9 @@ using model::Ints;
 using model::Tensor;
 using model::TensorType;
 
-constexpr int64_t kBlock = 1024;  // elements that are loaded at a time
+constexpr int64_t kBlock = 1024;  // Number of elements loaded at a time.
 
-// An accumulator has a State, which Add changes and Finish reads with the number of elements.
+// An accumulator has a State; Add updates it, and Finish gets it with the number of elements.
 
 template <typename T>
 struct SumOf {
@@ -99,7 +99,7 @@ struct LogSumExpOf {
       state.sum = state.sum * std::exp(state.largest - value) + 1;
       state.largest = value;
     } else if (value == state.largest) {
-      state.sum += 1;  // also for two infinities, whose difference is NaN
+      state.sum += 1;  // Also for two infinities, whose difference is NaN.
     } else {
       state.sum += std::exp(value - state.largest);
     }
@@ -109,7 +109,8 @@ struct LogSumExpOf {
   }
 };
 
-// The axes of the input, neighbours of one kind joined, as two boxes.
+// The axes of the input as two boxes, kept and reduced; neighbouring axes of the same kind are
+// joined.
 struct Layout {
   Layout(std::span<const int64_t> dims, const Ints& axes) {
     const std::vector<int64_t> packed = RowMajorStrides(dims);
@@ -118,7 +119,7 @@ struct Layout {
       Ints& box = reduced ? reduced_dims : kept_dims;
       Ints& strides = reduced ? reduced_strides : kept_strides;
       if (axis > 0 && reduced == last_is_reduced) {
-        // Overflows only where there are no elements, and then some dimension of the box is 0.
+        // The product overflows only if there are no elements, and then it is 0.
         box.back() = CheckedMul(box.back(), dims[axis]).value_or(0);
         strides.back() = packed[axis];
       } else {
@@ -134,7 +135,7 @@ struct Layout {
   bool last_is_reduced = false;
 };
 
-// Takes the last axis out of a box and returns its length; 1 for an empty box.
+// Removes the last axis of a box and returns its length; 1 for an empty box.
 int64_t PopLast(Ints& dims) {
   if (dims.empty()) return 1;
   const int64_t last = dims.back();
@@ -142,7 +143,7 @@ int64_t PopLast(Ints& dims) {
   return last;
 }
 
-// Storage is what elements are loaded as, T what they are computed in.
+// Storage is the type that elements are loaded as, T the type of the arithmetic.
 template <typename Storage, typename T, typename Accumulator>
 class Reducer {
  public:
@@ -163,7 +164,7 @@ class Reducer {
   }
 
  private:
-  // The elements of one output lie next to each other, in runs of the last axis.
+  // For outputs whose elements are contiguous in runs of the last axis.
   void ReduceRows(int threads) {
     Ints outer = layout_.reduced_dims;
     const int64_t run = PopLast(outer);
@@ -192,7 +193,8 @@ class Reducer {
     }
   }
 
-  // Neighbouring outputs have neighbouring elements: a block of them is reduced at once.
+  // For neighbouring outputs whose elements are neighbours, too: reduces a block of outputs at
+  // once.
   void ReduceColumns(int threads) {
     Ints outer = layout_.kept_dims;
     const int64_t run = PopLast(outer);
@@ -252,9 +254,10 @@ Tensor InOwnType(const Call& call) {
       .Run(call.threads);
 }
 
-// The largest of no elements is the least that the element type has, and conversely.
+// The maximum of no elements is the smallest value of the element type, the minimum the largest.
 Tensor ExtremeOfNothing(bool largest, const TensorType& output) {
-  double extreme = std::numeric_limits<double>::infinity();  // which integers make their limit
+  double extreme =
+      std::numeric_limits<double>::infinity();  // Saturates to the limit of an integer type.
   if (largest) extreme = output.dtype == model::DType::kBool ? 0 : -extreme;
   const std::vector<double> values(output.elements(), extreme);
   NewTensor result(output);

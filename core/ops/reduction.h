@@ -21,9 +21,9 @@ enum class Reduction {
   kLogSumExp,
 };
 
-// Reduces along `axes` (sorted, non-negative) to a tensor of type `output`, whose elements are
-// those that remain, in order; so it does not matter whether it keeps the axes. Floats are
-// accumulated in double, integers exactly (modulo 2^64), in the order of the elements.
+// Reduces along `axes` (sorted, non-negative) to a tensor of type `output`, which may keep the axes
+// as 1 or drop them. Floats are accumulated in double, integers exactly (modulo 2^64), in the order
+// of the elements.
 model::Tensor Reduce(Reduction reduction, const model::Tensor& input, const model::Ints& axes,
                      const model::TensorType& output, int threads);
 

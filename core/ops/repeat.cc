@@ -20,7 +20,7 @@ using model::TensorType;
 
 // --- Expand ---
 
-// The target as elements, from attribute or input.
+// The target shape as elements, from the attribute or the input.
 std::optional<Elements> ExpandTarget(const model::AttributeMap& attributes,
                                      std::span<const InferInput> inputs) {
   if (const Ints* shape = attributes.FindInts("shape")) {
@@ -39,8 +39,8 @@ absl::StatusOr<Shape> ExpandedShape(const Shape& data, const Elements& target) {
   return BroadcastShapes(data, AsShape(target));
 }
 
-// The attribute is the output's shape, with 1 where a symbolic dimension stays what it is; nothing
-// where a symbol would have to be named.
+// Sets the attribute to the output's shape, with 1 where a symbolic dimension is kept. The
+// attribute stays absent if it would have to name a symbol.
 absl::Status CanonicalizeExpand(Node& node, std::span<const InferInput> inputs) {
   const TensorType* data = InputAt(inputs, 0).type;
   const std::optional<Elements> target = ExpandTarget(node.attributes, inputs);
@@ -117,7 +117,7 @@ absl::StatusOr<InferResult> InferTile(const InferContext& context) {
   return result;
 }
 
-// Every axis becomes two, the outer one counting the repeats.
+// Every axis becomes two, of which the outer one counts the repeats.
 absl::StatusOr<std::vector<Tensor>> EvaluateTile(const EvaluateContext& context) {
   const Tensor& input = *context.inputs[0];
   NewTensor result(context.output_types[0]);

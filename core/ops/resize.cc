@@ -1,4 +1,4 @@
-// Resize: sampling on another grid, to the nearest element or linearly between neighbours.
+// Resize: samples on another grid, taking the nearest element or interpolating linearly.
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,7 @@ bool OneOf(const std::string& value, const absl::string_view (&known)[kCount]) {
   return std::find(std::begin(known), std::end(known), value) != std::end(known);
 }
 
-// The one transformation that reads roi and extrapolation_value.
+// The only transformation that uses roi and extrapolation_value.
 bool IsCrop(const AttributeMap& attributes) {
   return ResizeTransformation(attributes) == "tf_crop_and_resize";
 }
@@ -58,7 +58,7 @@ bool KnowsResize(const Node& node) {
 
 // --- Canonical form ---
 
-// An empty list says "not given", as a left-out input does.
+// An empty list means "not given", like an absent input.
 void EraseEmpty(AttributeMap& attributes) {
   for (const char* name : {"roi", "scales"}) {
     const Floats* floats = FindFloats(attributes, name);
@@ -68,7 +68,7 @@ void EraseEmpty(AttributeMap& attributes) {
   if (sizes != nullptr && sizes->empty()) attributes.Erase("sizes");
 }
 
-// A list with one value per named axis becomes one with a value per axis.
+// Turns a list with one value per named axis into one with a value per axis.
 template <typename T>
 absl::StatusOr<std::vector<T>> Spread(const std::vector<T>& values, const Ints& axes,
                                       std::vector<T> all) {
@@ -95,9 +95,9 @@ absl::Status SpreadRoi(AttributeMap& attributes, const Ints& axes, size_t rank) 
   return absl::OkStatus();
 }
 
-// Values for all axes instead of some named ones. Sizes can only be spread over axes of known
-// size, a policy concerns the named axes alone, and a region of interest has to be known: the axes
-// stay then.
+// Replaces values of named axes by values of all axes. The axes stay if a size is needed for an
+// axis of unknown size, if a policy applies only to the named axes, or if a region of interest is
+// not known yet.
 absl::Status SpreadAxes(AttributeMap& attributes, const Shape& data) {
   const Ints* given = attributes.FindInts("axes");
   const bool needs_roi = IsCrop(attributes) && !attributes.Has("roi");
@@ -149,8 +149,8 @@ absl::StatusOr<InferResult> InferResize(const InferContext& context) {
   InferResult result = UnknownShape(DTypeAt(context, 0));
   const Shape* data = ShapeAt(context, 0);
   if (data == nullptr) return result;
-  // A symbolic dimension is known afterwards only if it is not resized; the number that stands for
-  // it meanwhile does not matter.
+  // A symbolic dimension is known afterwards only if it is not resized, so any number may stand for
+  // it here.
   std::vector<int64_t> dims;
   for (const Dim& dim : *data) dims.push_back(dim.is_number() ? dim.number() : 1);
   QUOTIENT_ASSIGN_OR_RETURN(const auto grids, GridsOf(context.attributes, dims));
@@ -196,7 +196,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateNearest(const EvaluateContext& conte
   return std::vector<Tensor>{MappedCopy(input, maps, border.tensor, context.threads)};
 }
 
-// Two neighbours and the weight of the upper one.
+// Two neighbours, and the weight of the upper one.
 struct Sample {
   int64_t lower;
   int64_t upper;
@@ -253,7 +253,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateLinear(const EvaluateContext& contex
   const double border = context.attributes.GetFloat("extrapolation_value", 0);
   std::vector<double> values = input.AsDoubles();
   std::vector<int64_t> dims = input.dims();
-  // Axes that shrink go first: so nothing on the way is larger than both input and output.
+  // Shrinks axes first, so that no intermediate result is larger than both input and output.
   std::vector<size_t> order(grids.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_partition(order.begin(), order.end(),
@@ -284,8 +284,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateResize(const EvaluateContext& contex
 
 bool HasFewBinaryPlaces(double number) { return number * 1024 == std::trunc(number * 1024); }
 
-// Whether a coordinate is rounded to the same index by whoever computes it. It is exact for
-// everybody where it and the scale have few binary places; else it may end up a little beside.
+// Whether every runtime rounds the coordinate to the same index. It is exact everywhere if it and
+// the scale have few binary places; otherwise it may differ a little.
 bool RoundsCertainly(const std::string& rounding, double coordinate, const AxisGrid& grid) {
   if (HasFewBinaryPlaces(grid.scale) && HasFewBinaryPlaces(coordinate)) return true;
   const int64_t size = grid.in;
@@ -296,8 +296,8 @@ bool RoundsCertainly(const std::string& rounding, double coordinate, const AxisG
   return index(coordinate - slack) == index(coordinate + slack);
 }
 
-// Regions of interest are computed in several ways, which differ beyond rounding at their borders;
-// interpolated integers are cut off, so that one rounding makes them another number.
+// Runtimes compute regions of interest in ways that differ by more than rounding at their borders.
+// Interpolated integers are truncated, so a rounding error can change them by one.
 bool ResizesCertainly(const EvaluateContext& context, std::span<const Tensor>) {
   if (IsCrop(context.attributes)) return false;
   const Tensor& input = *context.inputs[0];

@@ -14,10 +14,10 @@ using model::AttributeMap;
 using model::Floats;
 using model::Ints;
 
-// floor(x + 1/2), as keep_aspect_ratio_policy rounds.
+// floor(x + 1/2), the rounding of keep_aspect_ratio_policy.
 int64_t RoundHalfUp(float x) { return static_cast<int64_t>(std::floor(std::min(x, 9e18f) + 0.5f)); }
 
-// Sizes of an aspect-preserving policy: one scale for all axes that are resized.
+// Applies a policy that preserves the aspect ratio: one scale for all resized axes.
 void KeepAspect(absl::string_view policy, const Ints& axes, std::vector<AxisGrid>& grids) {
   if (policy == "stretch" || axes.empty()) return;
   float common = grids[static_cast<size_t>(axes[0])].scale;
@@ -32,8 +32,7 @@ void KeepAspect(absl::string_view policy, const Ints& axes, std::vector<AxisGrid
   }
 }
 
-// A region of interest makes no difference to the size, as ONNX's own shape inference and ONNX
-// Runtime have it.
+// A region of interest does not change the size, as in ONNX's shape inference and ONNX Runtime.
 absl::Status SetScale(AxisGrid& grid, double scale) {
   if (!(scale > 0)) return ShapeError("Resize with a scale of ", scale);
   grid.scale = static_cast<float>(scale);
@@ -79,7 +78,8 @@ absl::StatusOr<std::optional<std::vector<AxisGrid>>> GridsOf(const AttributeMap&
   }
   QUOTIENT_RETURN_IF_ERROR(NormalizeAxes(axes, rank).status());
   const size_t count = scales != nullptr ? scales->size() : sizes->size();
-  // Absent where it has no meaning, and as long as it is not known: sizes do not depend on it.
+  // The region of interest is absent if it has no meaning or is not known yet; sizes do not depend
+  // on it.
   const Floats* roi = FindFloats(attributes, "roi");
   if (count != axes.size() || (roi != nullptr && roi->size() != 2 * count)) {
     return ShapeError("Resize of ", axes.size(), " axes with ", count, " values");
@@ -128,7 +128,7 @@ template double Coordinate<double>(const std::string&, const AxisGrid&, int64_t)
 
 bool IsOutside(const std::string& transformation, const AxisGrid& grid, double coordinate) {
   return transformation == "tf_crop_and_resize" &&
-         !(coordinate >= 0 && coordinate <= static_cast<double>(grid.in - 1));  // also NaN
+         !(coordinate >= 0 && coordinate <= static_cast<double>(grid.in - 1));  // Also if NaN.
 }
 
 int64_t RoundToIndex(absl::string_view rounding, float x, int64_t size) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The grid that Resize samples: how many elements each axis has afterwards, and where they lie on
-// the input's axis (ONNX operator specification, Resize-19).
+// The grid that Resize samples: the number of elements along each axis of the output, and their
+// positions on the input's axis (ONNX operator specification, Resize-19).
 
 #include <cstdint>
 #include <optional>
@@ -19,31 +19,31 @@ namespace quotient::ops {
 struct AxisGrid {
   int64_t in = 0;
   int64_t out = 0;
-  float scale = 1;  // given, or out / in; a float as in ONNX: ties between elements depend on it
+  float scale = 1;  // Given, or out / in. A float as in ONNX, because ties depend on it.
   double roi_start = 0;
   double roi_end = 1;
 };
 
-// Attributes of Resize, or what stands for them where they are absent.
+// Attributes of Resize, with their defaults where they are absent.
 std::string ResizeTransformation(const model::AttributeMap& attributes);
 std::string ResizePolicy(const model::AttributeMap& attributes);
 // Null if absent or of another kind.
 const model::Floats* FindFloats(const model::AttributeMap& attributes, absl::string_view name);
 
-// The grids of all axes; nothing while scales or sizes are not attributes. INVALID_ARGUMENT if they
-// contradict each other or `dims`.
+// The grids of all axes; nullopt if scales or sizes are not attributes yet. Fails with
+// INVALID_ARGUMENT if they contradict each other or `dims`.
 absl::StatusOr<std::optional<std::vector<AxisGrid>>> GridsOf(const model::AttributeMap& attributes,
                                                              std::span<const int64_t> dims);
 
-// Where the sample of an output index lies on the input's axis. T is float for the nearest
-// element, as in ONNX Runtime, so that ties fall alike; double for interpolation.
+// The position of an output index on the input's axis. T is float for the nearest element, as in
+// ONNX Runtime, so that ties are resolved alike, and double for interpolation.
 template <typename T>
 T Coordinate(const std::string& transformation, const AxisGrid& grid, int64_t index);
 
-// The sample takes the extrapolation value.
+// Whether the sample takes the extrapolation value.
 bool IsOutside(const std::string& transformation, const AxisGrid& grid, double coordinate);
 
-// The index nearest to x, which may lie far outside of [0, size).
+// The index nearest to x, which may lie far outside [0, size).
 int64_t RoundToIndex(absl::string_view rounding, float x, int64_t size);
 
 }  // namespace quotient::ops

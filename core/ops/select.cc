@@ -50,7 +50,7 @@ absl::StatusOr<InferResult> InferWhere(const InferContext& context) {
   return result;
 }
 
-// The bits of integers pass through int64_t, those of floats through double: both exact.
+// int64_t carries the bits of integers, double those of floats; both are exact.
 template <typename T>
 Tensor Select(const EvaluateContext& context) {
   const auto choose = [](std::span<const std::span<const T>> operands, std::span<T> out) {
@@ -77,7 +77,7 @@ absl::StatusOr<InferResult> InferTrilu(const InferContext& context) {
   return result;
 }
 
-// Keeps the columns [first, last) of each row; the rest stays zero.
+// Keeps the columns [first, last) of each row. The rest stays zero.
 absl::StatusOr<std::vector<Tensor>> EvaluateTrilu(const EvaluateContext& context) {
   const Tensor& input = *context.inputs[0];
   NewTensor result(context.output_types[0]);
@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateTrilu(const EvaluateContext& context
   const int64_t rows = dims[dims.size() - 2];
   const int64_t columns = dims[dims.size() - 1];
   const bool upper = context.attributes.GetInt("upper", 1) != 0;
-  // Beyond the matrix all diagonals are alike.
+  // All diagonals outside the matrix are equivalent.
   const int64_t diagonal = std::clamp(context.attributes.GetInt("k", 0), -rows - 1, columns + 1);
   const int64_t bytes = ElementBytes(input.dtype());
   const int64_t all_rows = Count(dims.first(dims.size() - 1));

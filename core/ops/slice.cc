@@ -23,7 +23,7 @@ using model::Tensor;
 using model::TensorType;
 
 constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
-// Exporters write "to the end" as the largest number of 32 or of 64 bits.
+// Exporters write "to the end" as the largest 32-bit or 64-bit number.
 constexpr int64_t kLarge = std::numeric_limits<int32_t>::max();
 
 struct AxisSlice {
@@ -42,7 +42,7 @@ std::optional<Elements> ParameterElements(const AttributeMap& attributes, const 
   return elements == nullptr ? std::nullopt : std::optional(*elements);
 }
 
-// Axes or steps, which may be left out; nothing if they are there and not known.
+// Axes or steps, or `otherwise` if they are left out; nullopt if they are not known.
 std::optional<Ints> ParameterInts(const AttributeMap& attributes, const char* name,
                                   std::span<const InferInput> inputs, size_t slot,
                                   const std::optional<Ints>& otherwise) {
@@ -51,8 +51,8 @@ std::optional<Ints> ParameterInts(const AttributeMap& attributes, const char* na
   return InputAt(inputs, slot).type != nullptr ? std::nullopt : otherwise;
 }
 
-// The axes that are sliced where none are named: as many as any of the other parameters has
-// numbers. Nothing if that is not known.
+// The sliced axes if none are named: the first ones, as many as any other parameter has numbers.
+// Returns nullopt if that is not known.
 std::optional<Ints> LeadingAxes(const AttributeMap& attributes,
                                 std::span<const InferInput> inputs) {
   const std::pair<const char*, size_t> parameters[] = {{"starts", 1}, {"ends", 2}, {"steps", 4}};
@@ -73,8 +73,8 @@ std::optional<Ints> LeadingAxes(const AttributeMap& attributes,
   return std::nullopt;
 }
 
-// Behind a negative step the largest number of 32 or 64 bits means "up to the first element" in
-// ONNX Runtime, and "up to the last one", so nothing, in the standard.
+// With a negative step, an end of the largest 32-bit or 64-bit number means "through the first
+// element" in ONNX Runtime, but "to the last element", so nothing, in the standard.
 bool IsDisputedEnd(int64_t end, int64_t step) {
   return step < 0 && (end == kLarge || end == kToTheEnd);
 }
@@ -89,8 +89,8 @@ bool HasNoDisputedEnd(const Node& node) {
   return true;
 }
 
-// What is sliced, by axis in increasing order. An end that is disputed is not known. Nothing if it
-// is not even known which axes and steps.
+// The slices by increasing axis. A disputed end counts as unknown. Returns nullopt if the axes or
+// the steps are not known.
 absl::StatusOr<std::optional<std::vector<AxisSlice>>> SlicesOf(const AttributeMap& attributes,
                                                                std::span<const InferInput> inputs,
                                                                int64_t rank) {
@@ -122,13 +122,13 @@ absl::StatusOr<std::optional<std::vector<AxisSlice>>> SlicesOf(const AttributeMa
   return slices;
 }
 
-// A position that may count from the end.
+// Resolves a position that may count from the end.
 int64_t Position(int64_t position, int64_t dim, int64_t low, int64_t high) {
   return std::clamp(position < 0 ? position + dim : position, low, high);
 }
 
-// Start, end and number of elements along a dimension of known size; the end is -1 if a negative
-// step goes on to the first element.
+// Start, end and number of elements along a dimension of known size. The end is -1 if a negative
+// step continues through the first element.
 struct Range {
   int64_t start;
   int64_t end;
@@ -141,7 +141,7 @@ Range RangeOf(const AxisSlice& slice, int64_t dim) {
   range.start = Position(slice.start.number(), dim, 0, forward || dim == 0 ? dim : dim - 1);
   range.end = Position(slice.end.number(), dim, forward ? 0 : -1, forward ? dim : dim - 1);
   const int64_t distance = forward ? range.end - range.start : range.start - range.end;
-  // The negated step would overflow for the smallest number.
+  // Negating the step as a signed number would overflow for the lowest one.
   const uint64_t step =
       forward ? static_cast<uint64_t>(slice.step) : uint64_t{0} - static_cast<uint64_t>(slice.step);
   range.count = distance <= 0 || dim == 0
@@ -150,7 +150,7 @@ Range RangeOf(const AxisSlice& slice, int64_t dim) {
   return range;
 }
 
-// Whether the slice takes the whole dimension as it is.
+// Whether the slice takes the whole dimension.
 bool IsWhole(const AxisSlice& slice, const Dim& dim) {
   if (slice.step != 1 || !slice.start.Is(0)) return false;
   if (slice.end.is_number() && slice.end.number() >= kLarge && !dim.is_number()) return true;
@@ -172,7 +172,7 @@ void Normalize(AxisSlice& slice, const Dim& dim) {
   slice.end = range.end < 0 ? -dim.number() - 1 : range.end;
 }
 
-// Whole slices of symbolic dimensions need no end that names the symbol.
+// A whole slice of a symbolic dimension is dropped, so its end need not name the symbol.
 void DropWholeSlices(std::vector<AxisSlice>& slices, const Shape& data) {
   std::vector<AxisSlice> kept;
   for (const AxisSlice& slice : slices) {
@@ -185,8 +185,8 @@ void DropWholeSlices(std::vector<AxisSlice>& slices, const Shape& data) {
   slices = std::move(kept);
 }
 
-// Axes in increasing order, positions counted from the front where dimensions are known, no axis
-// that is taken whole (unless there is no other), no steps if all are 1.
+// Sorts the axes, makes positions non-negative where dimensions are known, drops axes that are
+// taken whole (but keeps at least one axis), and drops steps if all are 1.
 absl::Status CanonicalizeSlice(Node& node, std::span<const InferInput> inputs) {
   const TensorType* data = InputAt(inputs, 0).type;
   if (data == nullptr || !data->has_rank()) return absl::OkStatus();
@@ -259,7 +259,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateSlice(const EvaluateContext& context
     int64_t& stride = from[slice.axis];
     const Range range = RangeOf(slice, input.dims()[slice.axis]);
     offset += range.start * stride;
-    // One element needs no stride, and a huge step would overflow it.
+    // A single element needs no stride, and a huge step would overflow it.
     stride = range.count <= 1 ? 0 : stride * slice.step;
   }
   NewTensor result(context.output_types[0]);

@@ -42,7 +42,7 @@ AxisRange ShapeRange(const AttributeMap& attributes, int64_t rank) {
   return range;
 }
 
-// The end is absent where it is the rank.
+// An end equal to the rank is absent.
 absl::Status CanonicalizeShape(Node& node, std::span<const InferInput> inputs) {
   const TensorType* data = InputAt(inputs, 0).type;
   if (data == nullptr || !data->has_rank()) return absl::OkStatus();
@@ -92,7 +92,7 @@ const Tensor* FillValue(const AttributeMap& attributes) {
   return value == nullptr ? nullptr : std::get_if<Tensor>(value);
 }
 
-// The value is a tensor of one element, of one dimension.
+// The value becomes a tensor with one axis and one element.
 absl::Status CanonicalizeConstantOfShape(Node& node, std::span<const InferInput>) {
   const Tensor* value = FillValue(node.attributes);
   if (value == nullptr) return absl::OkStatus();
@@ -147,10 +147,10 @@ absl::StatusOr<std::vector<Tensor>> EvaluateConstantOfShape(const EvaluateContex
 
 // --- Range ---
 
-// Number of values from start to limit; nothing if the step is zero or they are too many.
+// Number of values from start to limit; nullopt if the step is zero or there are too many.
 std::optional<int64_t> RangeCount(double start, double limit, double delta) {
   const double count = std::ceil((limit - start) / delta);
-  if (!(count < 9e15)) return std::nullopt;  // also NaN
+  if (!(count < 9e15)) return std::nullopt;  // Also if NaN.
   return std::max<int64_t>(0, static_cast<int64_t>(std::max(count, 0.0)));
 }
 
@@ -164,13 +164,13 @@ std::optional<int64_t> RangeCount(int64_t start, int64_t limit, int64_t delta) {
   return distance / delta + (distance % delta != 0 ? 1 : 0);
 }
 
-// The same with a distance that was rounded: runtimes subtract in the element type.
+// The same with a rounded distance: runtimes subtract in the element type.
 std::optional<int64_t> CountInFloat32(const std::vector<double>& range) {
   const double distance = static_cast<float>(range[1]) - static_cast<float>(range[0]);
   return RangeCount(0.0, static_cast<float>(distance), range[2]);
 }
 
-// The three numbers if they are known; their common type says how to count.
+// Uses the three numbers if they are known; their common type decides how they are counted.
 absl::StatusOr<InferResult> InferRange(const InferContext& context) {
   QUOTIENT_ASSIGN_OR_RETURN(const DType dtype, CommonDType(context, 0, 3));
   InferResult result = OneOutput(TensorType(dtype, {Dim()}));

@@ -9,7 +9,7 @@
 namespace quotient::ops {
 namespace {
 
-// The axes of a copy, without those of size 1, neighbours joined where both sides are evenly
+// The axes of a copy, without those of size 1; neighbours are joined where both sides are evenly
 // spaced.
 struct Axes {
   std::vector<int64_t> dims;
@@ -38,7 +38,7 @@ Axes Joined(const StridedCopy& copy) {
   return axes;
 }
 
-// One run along the innermost axis; kBytes is the size of an element.
+// Copies one run along the innermost axis. kBytes is the size of an element.
 template <int kBytes>
 void CopyRun(const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride,
              int64_t count) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Copies a box of elements between two tensors of any strides: what Transpose, Slice, Concat,
-// Split, Expand and Tile come down to.
+// Copies a box of elements between two tensors with any strides. Transpose, Slice, Concat, Split,
+// Expand and Tile use it.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,8 @@
 namespace quotient::ops {
 
 // For every index i of the box `dims`: to[to_offset + i . to_strides] = from[from_offset + i .
-// from_strides]. Offsets and strides count elements; strides may be 0 (read only) or negative.
+// from_strides]. Offsets and strides count elements. Strides may be negative, and those of `from`
+// may be 0.
 struct StridedCopy {
   std::span<const int64_t> dims;
   std::span<const int64_t> from_strides;
@@ -19,8 +20,7 @@ struct StridedCopy {
   int64_t to_offset = 0;
 };
 
-// Everything that is touched must lie inside the buffers. Different indices must write different
-// elements.
+// All elements must lie inside the buffers. Different indices must write different elements.
 void Copy(const StridedCopy& copy, std::span<const std::byte> from, std::span<std::byte> to,
           int element_bytes, int threads);
 

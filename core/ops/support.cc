@@ -111,7 +111,7 @@ Dim MulDims(const Dim& a, const Dim& b) {
 }
 
 Dim DivideDims(std::span<const Dim> dims, std::span<const Dim> divisors) {
-  // What is left of `dims` once every divisor that is a symbol has taken an equal one away.
+  // What remains of `dims` after each symbolic divisor has removed an equal symbol.
   std::vector<std::string> symbols;
   int64_t number = 1;
   for (const Dim& dim : dims) {
@@ -139,7 +139,7 @@ Dim DivideDims(std::span<const Dim> dims, std::span<const Dim> divisors) {
 }
 
 Dim MinDim(const Dim& symbol, int64_t number) {
-  // A chain of slices would make a symbol as long as the chain, for each of them.
+  // A chain of slices would give each of them a symbol as long as the chain.
   constexpr size_t kLongestSymbol = 200;
   if (number == 0) return 0;
   if (symbol.symbol().size() > kLongestSymbol) return Dim();
@@ -198,7 +198,7 @@ std::optional<Elements> ZipElements(const InferContext& context, const TensorTyp
   const Elements* a = ElementsAt(context, 0);
   const Elements* b = ElementsAt(context, 1);
   if (a == nullptr || b == nullptr || !IsSmall(type)) return std::nullopt;
-  // Elements are only known of tensors whose type is static.
+  // Elements are known only for tensors of static type.
   const std::vector<int64_t> dims = type.dims();
   const std::vector<int64_t> strides_a = BroadcastStrides(context.inputs[0].type->dims(), dims);
   const std::vector<int64_t> strides_b = BroadcastStrides(context.inputs[1].type->dims(), dims);
@@ -238,7 +238,8 @@ int ElementBytes(DType dtype) {
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims) {
   std::vector<int64_t> strides(dims.size(), 1);
   for (size_t i = dims.size(); i-- > 1;) {
-    // A tensor without elements may have dimensions whose product overflows; nobody reads it then.
+    // A tensor without elements may have dimensions whose product overflows; its strides are not
+    // used.
     if (__builtin_mul_overflow(strides[i], dims[i], &strides[i - 1])) strides[i - 1] = 0;
   }
   return strides;
@@ -306,7 +307,7 @@ void BroadcastReader::LoadAs(int64_t begin, std::span<T> out) const {
   for (size_t done = 0; done < out.size(); row.Next(), column = 0) {
     const size_t run = std::min<size_t>(out.size() - done, inner - column);
     const std::span<T> part = out.subspan(done, run);
-    const int64_t start = row.Offset(strides_);  // strides_ has one more entry than the row
+    const int64_t start = row.Offset(strides_);  // strides_ has one more entry than the row.
     if (strides_.back() == 0) {
       tensor_.Load(start, part.first(1));
       std::fill(part.begin(), part.end(), part[0]);
@@ -323,7 +324,7 @@ template void BroadcastReader::LoadAs<int64_t>(int64_t, std::span<int64_t>) cons
 template <typename T>
 Tensor EvaluateElementwise(std::span<const Tensor* const> inputs, const TensorType& output,
                            int threads, const ChunkFn<T>& compute) {
-  constexpr int64_t kChunk = 2048;  // operands and result together stay in the first-level cache
+  constexpr int64_t kChunk = 2048;  // Operands and result fit the first-level cache.
   NewTensor result(output);
   const std::vector<int64_t> dims = output.dims();
   std::vector<BroadcastReader> readers;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the operator families share: reading an InferContext, arithmetic on dimensions that may be
+// What the operator families share: access to an InferContext, arithmetic on dimensions that may be
 // symbols, and loops over tensors.
 
 #include <cstddef>
@@ -32,11 +32,11 @@ absl::Status ShapeError(const Parts&... parts) {
 
 // --- Inference ---
 
-// Input `index` of a node; a left-out input if there are fewer.
+// Input `index` of a node; an input left out if there are fewer.
 inline InferInput InputAt(std::span<const InferInput> inputs, size_t index) {
   return index < inputs.size() ? inputs[index] : InferInput{};
 }
-// Whether the input is there (it may still be of unknown type).
+// Whether the input is present. Its type may still be unknown.
 inline bool HasInput(const InferContext& context, size_t index) {
   return InputAt(context.inputs, index).type != nullptr;
 }
@@ -46,54 +46,55 @@ model::DType DTypeAt(const InferContext& context, size_t index);
 const model::Shape* ShapeAt(const InferContext& context, size_t index);
 const Elements* ElementsAt(const InferContext& context, size_t index);
 
-// The rank that a shape given by input `index` asks for: the length of that input. Nothing if it is
+// The rank of the shape that input `index` requests, which is the length of that input; nullopt if
 // not known.
 std::optional<int64_t> TargetRank(const InferContext& context, size_t index);
 
-// A result of one output.
+// A result with one output.
 InferResult OneOutput(model::TensorType type);
-// An output of that element type whose shape is not known.
+// One output of this element type whose shape is not known.
 InferResult UnknownShape(model::DType dtype);
 
-// The one element type that all known ones of the inputs [begin, end) have, kUndefined if none is
-// known. MODEL_SHAPE if they differ.
+// The common element type of the inputs [begin, end), ignoring unknown ones; kUndefined if none is
+// known. Fails with MODEL_SHAPE if they differ.
 absl::StatusOr<model::DType> CommonDType(const InferContext& context, size_t begin, size_t end);
-// The broadcast shape of all inputs that are there; nothing if a rank is unknown.
+// The broadcast shape of all inputs that are present; nullopt if a rank is unknown.
 absl::StatusOr<std::optional<model::Shape>> BroadcastInputs(std::span<const InferInput> inputs);
 
-// The axis in [0, rank). MODEL_SHAPE if it is not in [-rank, rank).
+// The axis in [0, rank). Fails with MODEL_SHAPE if it is not in [-rank, rank).
 absl::StatusOr<int64_t> NormalizeAxis(int64_t axis, int64_t rank);
-// All of them, sorted; MODEL_SHAPE also if one comes twice.
+// All axes in [0, rank), sorted. Also fails with MODEL_SHAPE if one occurs twice.
 absl::StatusOr<model::Ints> NormalizeAxes(const model::Ints& axes, int64_t rank);
 
-// --- Dimensions and elements, up to symbols ---
+// --- Dimensions and elements, which may be symbols ---
 
 model::Dim AddDims(const model::Dim& a, const model::Dim& b);
 model::Dim MulDims(const model::Dim& a, const model::Dim& b);
-// The product of `dims` without what `divisors` multiply to; unknown if it is not certain that
-// this divides, or if the quotient is neither a number nor a symbol.
+// The product of `dims` divided by the product of `divisors`. Unknown if it is not certain that
+// they divide, or if the quotient is neither a number nor a symbol.
 model::Dim DivideDims(std::span<const model::Dim> dims, std::span<const model::Dim> divisors);
 
-// The smaller of a symbol and a number, a symbol of its own (unless it is 0): "?min(sequence,512)".
-// What a slice up to a symbolic position is long. Unknown for a symbol of hundreds of bytes.
+// The smaller of a symbol and a number, which is the length of a slice up to a symbolic position: a
+// new symbol such as "?min(sequence,512)", or 0. Unknown if the symbol is hundreds of bytes long.
 model::Dim MinDim(const model::Dim& symbol, int64_t number);
-// As model::Broadcast. Knows moreover that x and min(x,k) broadcast to x: were x larger than k, the
-// two could not be broadcast at all, unless x is 1, and then both are.
+// Like model::Broadcast, but also knows that x and min(x,k) broadcast to x: if x were larger than k
+// they could not be broadcast unless k is 1, and then the result is x, too.
 absl::StatusOr<model::Shape> BroadcastShapes(const model::Shape& a, const model::Shape& b);
 
 Element AddElements(const Element& a, const Element& b);
 Element SubElements(const Element& a, const Element& b);
 Element MulElements(const Element& a, const Element& b);
 
-// The elements of an element-wise operator's output of this type from those of two inputs, with
-// broadcasting. Nothing if either input's are not known or the type is not static and small.
+// The elements of an element-wise operator's output of this type from those of its two inputs, with
+// broadcasting. Returns nullopt unless both inputs' elements are known and the type is static and
+// small.
 std::optional<Elements> ZipElements(const InferContext& context, const model::TensorType& type,
                                     Element (*combine)(const Element& a, const Element& b));
 
-// Whether a type is static with at most that many elements.
+// Whether a type is static with at most `count` elements.
 bool IsSmall(const model::TensorType& type, int64_t count = kMaxElements);
 
-// Numbers of all elements; nothing if one is none.
+// The numbers of all elements; nullopt if one is not a number.
 std::optional<model::Ints> AllNumbers(const Elements& elements);
 model::Shape AsShape(const Elements& elements);
 
@@ -102,17 +103,17 @@ model::Shape AsShape(const Elements& elements);
 // Bytes per element; 0 for types that do not take whole bytes.
 int ElementBytes(model::DType dtype);
 
-// Distance of neighbours along each axis, in elements, of a packed row-major tensor.
+// The distance of neighbours along each axis, in elements, in a packed row-major tensor.
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims);
 
-// The same under broadcasting to `to`, which has as many dimensions or more: 0 where one element
-// serves all indices.
+// The same after broadcasting to `to`, which has at least as many dimensions: 0 along broadcast
+// axes.
 std::vector<int64_t> BroadcastStrides(std::span<const int64_t> dims, std::span<const int64_t> to);
 
-// Number of elements; dims come from static types, so this does not overflow.
+// Number of elements. Dimensions come from static types, so this does not overflow.
 int64_t Count(std::span<const int64_t> dims);
 
-// Walks the indices of a box in row-major order.
+// Iterates over the indices of a box in row-major order.
 //
 //   for (BoxIndex i(dims); i.valid(); i.Next()) Use(i[0], i[1]);
 class BoxIndex {
@@ -126,7 +127,7 @@ class BoxIndex {
   void Next();
   int64_t operator[](size_t axis) const { return index_[axis]; }
   const std::vector<int64_t>& index() const { return index_; }
-  // Sum of index times stride.
+  // The sum of index times stride.
   int64_t Offset(std::span<const int64_t> strides) const;
 
  private:
@@ -135,10 +136,10 @@ class BoxIndex {
   bool valid_;
 };
 
-// Reads a tensor as if it had been broadcast to `dims`, by ranges of row-major positions.
+// Reads ranges of row-major positions of a tensor as if it were broadcast to `dims`.
 class BroadcastReader {
  public:
-  // The tensor must live as long as the reader and be broadcastable to dims.
+  // The tensor must outlive the reader and be broadcastable to `dims`.
   BroadcastReader(const model::Tensor& tensor, std::span<const int64_t> dims);
 
   void Load(int64_t begin, std::span<double> out) const { LoadAs(begin, out); }
@@ -149,27 +150,27 @@ class BroadcastReader {
   void LoadAs(int64_t begin, std::span<T> out) const;
 
   const model::Tensor& tensor_;
-  // Neighbouring axes with one common stride are joined; strides are 0 where broadcast.
+  // Neighbouring axes with one common stride are joined; broadcast axes have stride 0.
   std::vector<int64_t> dims_;
   std::vector<int64_t> strides_;
 };
 
-// Computes an output chunk from chunks of the broadcast operands.
+// Computes a chunk of the output from chunks of the broadcast operands.
 template <typename T>
 using ChunkFn = std::function<void(std::span<const std::span<const T>> operands, std::span<T> out)>;
 
-// An element-wise operator over all inputs, all of which are there. `T` is what it computes in:
-// double for floats, int64_t for integers and bool (which is exact).
+// Applies an element-wise operator to all inputs, which must be present. T is the type of the
+// arithmetic: double for floats, int64_t for integers and bool (exact).
 template <typename T>
 model::Tensor EvaluateElementwise(std::span<const model::Tensor* const> inputs,
                                   const model::TensorType& output, int threads,
                                   const ChunkFn<T>& compute);
 
-// A new tensor of a static type, to be written before it is handed on.
+// A new tensor of a static type, to be written before it is shared.
 struct NewTensor {
   explicit NewTensor(const model::TensorType& type)
       : tensor(model::Tensor::Allocate(type.dtype, type.dims(), &bytes)) {}
-  std::span<std::byte> bytes;  // declared first: Allocate sets it
+  std::span<std::byte> bytes;  // Must precede `tensor`: Allocate sets it.
   model::Tensor tensor;
 };
 

@@ -23,14 +23,14 @@ using Outputs = absl::StatusOr<std::vector<Tensor>>;
 
 // --- Inference ---
 
-// The type of input 0; that is all there is to know for most.
+// The type of input 0, which is all that can be said for most operators.
 template <Domain domain>
 absl::StatusOr<InferResult> InferSame(const InferContext& context) {
   QUOTIENT_RETURN_IF_ERROR(CheckDomain(domain, DTypeAt(context, 0)));
   return OneOutput(*context.inputs[0].type);
 }
 
-// Input 0's shape with bool elements.
+// The shape of input 0 with bool elements.
 template <Domain domain>
 absl::StatusOr<InferResult> InferPredicate(const InferContext& context) {
   QUOTIENT_RETURN_IF_ERROR(CheckDomain(domain, DTypeAt(context, 0)));
@@ -69,19 +69,19 @@ absl::StatusOr<InferResult> InferClip(const InferContext& context) {
 
 // --- Evaluation ---
 
-// `f` is a lambda without state, double to double.
+// `f` is a stateless lambda from double to double.
 template <auto f>
 Outputs EvaluateFloat(const EvaluateContext& context) {
   return MapElements<1, double>(context, f);
 }
 
-// F is made from the attributes.
+// F is constructed from the attributes.
 template <typename F>
 Outputs EvaluateFloatWith(const EvaluateContext& context) {
   return MapElements<1, double>(context, F(context.attributes));
 }
 
-// `f` takes floats and integers.
+// `f` accepts floats and integers.
 template <auto f>
 Outputs EvaluateNumbers(const EvaluateContext& context) {
   return MapNumbers<1>(context, f);
@@ -179,8 +179,8 @@ bool AcceptsGelu(const model::Node& node) {
   return approximate == "none" || approximate == "tanh";
 }
 
-// A bound of Clip as a number of type T, from the attribute or from the input that no attribute can
-// say. Integer bounds saturate: 2^63 as a float is a bound too.
+// A bound of Clip as a T, from the attribute, or from the input if no attribute can represent it.
+// Integer bounds saturate, because a bound can be 2^63 as a float.
 template <typename T>
 T Bound(const EvaluateContext& context, absl::string_view name, size_t input, T otherwise) {
   if constexpr (std::is_integral_v<T>) {
@@ -204,7 +204,7 @@ Outputs ClipAs(const EvaluateContext& context) {
   using Limits = std::numeric_limits<T>;
   const T low = Bound<T>(context, "min", 1, is_float ? -Limits::infinity() : Limits::min());
   const T high = Bound<T>(context, "max", 2, is_float ? Limits::infinity() : Limits::max());
-  // Where the bounds cross, the upper one wins; NaN passes.
+  // If the bounds cross, the upper one wins. NaN stays NaN.
   return MapElements<1, T>(context, [low, high](T x) {
     const T raised = x < low ? low : x;
     return high < raised ? high : raised;
@@ -218,8 +218,8 @@ Outputs EvaluateClip(const EvaluateContext& context) {
   return ClipAs<int64_t>(context);
 }
 
-// ONNX Runtime takes the largest finite numbers for bounds that are left out. Which NaN wins of a
-// bound and an element differs too.
+// ONNX Runtime uses the largest finite numbers for bounds that are left out. Runtimes also differ
+// on NaN elements and bounds.
 bool ClipsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
   if (!model::IsFloat(context.inputs[0]->dtype())) return true;
   const auto is_finite = [](double value) { return std::isfinite(value); };
@@ -229,7 +229,7 @@ bool ClipsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
          !std::isnan(context.attributes.GetFloat("max", 0));
 }
 
-// With tanh, ONNX Runtime has the constants of the formula in float32 only.
+// In the tanh form, ONNX Runtime has the constants of the formula only in float32.
 bool GeluIsCertain(const EvaluateContext& context, std::span<const Tensor>) {
   return context.inputs[0]->dtype() != DType::kFloat64;
 }
@@ -294,7 +294,7 @@ std::vector<OpDef> ExactRows() {
       Row("Relu", 6, InferSame<Domain::kNumeric>, EvaluateNumbers<kRelu>),
       FloatRow<[](double x) { return std::floor(x); }>("Floor", 6),
       FloatRow<[](double x) { return std::ceil(x); }>("Ceil", 6),
-      FloatRow<[](double x) { return std::nearbyint(x); }>("Round", 11),  // half to even
+      FloatRow<[](double x) { return std::nearbyint(x); }>("Round", 11),  // Half to even.
       Row("Not", 1, InferNot, EvaluateNot),
       Row("IsNaN", 9, InferPredicate<Domain::kFloat>,
           EvaluateFloat<[](double x) { return static_cast<double>(std::isnan(x)); }>),

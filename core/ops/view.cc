@@ -1,4 +1,4 @@
-// Views: the same elements in the same order under another shape.
+// Views: the same elements in the same order with another shape.
 
 #include <utility>
 #include <vector>
@@ -19,7 +19,7 @@ using model::Shape;
 using model::Tensor;
 using model::TensorType;
 
-// The input under another shape: its elements pass through.
+// The input with another shape. Known elements are kept.
 InferResult ViewOf(const InferContext& context, std::optional<Shape> shape) {
   InferResult result = UnknownShape(DTypeAt(context, 0));
   result.types[0].shape = std::move(shape);
@@ -38,8 +38,8 @@ absl::StatusOr<InferResult> InferIdentity(const InferContext& context) {
   return ViewOf(context, shape != nullptr ? std::optional(*shape) : std::nullopt);
 }
 
-// In inference Dropout is the identity: ratio and seed have no meaning. So it is in training if
-// nothing is dropped.
+// In inference, Dropout is the identity, and ratio and seed have no meaning. In training it is the
+// identity if nothing is dropped.
 absl::Status CanonicalizeDropout(Node& node, std::span<const InferInput> inputs) {
   const Tensor* ratio = InputAt(inputs, 1).constant;
   if (ratio != nullptr && ratio->elements() == 1 && ratio->GetDouble(0) == 0) {
@@ -57,7 +57,7 @@ bool IsInferenceDropout(const Node& node) {
 
 // --- Reshape ---
 
-// What is asked of a Reshape: its target, elementwise.
+// What a Reshape requests: its target, element by element.
 struct ReshapeRequest {
   Elements target;
   bool allow_zero = false;
@@ -65,7 +65,7 @@ struct ReshapeRequest {
   bool copies(size_t i) const { return target[i].Is(0) && !allow_zero; }
 };
 
-// Nothing if the target's elements are not known.
+// Returns nullopt if the target's elements are not known.
 std::optional<ReshapeRequest> RequestOf(const model::AttributeMap& attributes,
                                         std::span<const InferInput> inputs) {
   ReshapeRequest request;
@@ -80,15 +80,15 @@ std::optional<ReshapeRequest> RequestOf(const model::AttributeMap& attributes,
   return request;
 }
 
-// The number of elements; nothing if a dimension is not a number or there are too many.
+// The number of elements; nullopt if a dimension is not a number or the product overflows.
 std::optional<int64_t> CountOf(const Shape& shape) {
   std::vector<int64_t> dims;
-  for (const Dim& dim : shape) dims.push_back(dim.number());  // -1 if it is none
+  for (const Dim& dim : shape) dims.push_back(dim.number());  // -1 if it is not a number.
   return CheckedProduct(dims);
 }
 
-// The output's shape. A dimension that is asked for as -1, or is the only one not known, follows
-// from the number of elements.
+// The output's shape. A dimension that is requested as -1, or the only unknown one, follows from
+// the number of elements.
 absl::StatusOr<Shape> ReshapedShape(const ReshapeRequest& request, const Shape* data) {
   Shape shape;
   int unknown = 0;
@@ -122,7 +122,7 @@ absl::StatusOr<Shape> ReshapedShape(const ReshapeRequest& request, const Shape* 
   }
   const std::optional<int64_t> from = CountOf(*data);
   const std::optional<int64_t> to = CountOf(shape);
-  // An input without elements leaves open what -1 is.
+  // If the input has no elements, -1 may be any number.
   const bool does_not_divide = !to.has_value() && inferred == 1 && from.value_or(0) != 0;
   if (from.has_value() && (to.has_value() ? *to != *from : does_not_divide)) {
     return ShapeError("Reshape of ", model::ToString(*data), " to ", model::ToString(shape));
@@ -130,8 +130,8 @@ absl::StatusOr<Shape> ReshapedShape(const ReshapeRequest& request, const Shape* 
   return shape;
 }
 
-// The attribute that asks for `shape`, which came from `request`: numbers where they are known, 0
-// where a dimension is copied, -1 for one that follows. Nothing if there is no such attribute.
+// The attribute that requests `shape`, which came from `request`: numbers where they are known, 0
+// where a dimension is copied, -1 for one that is inferred. Returns nullopt if no attribute can.
 std::optional<Ints> ReshapeAttribute(const ReshapeRequest& request, const Shape& shape,
                                      const Shape& data, bool* allow_zero) {
   Ints attribute;
@@ -185,7 +185,7 @@ absl::StatusOr<InferResult> InferReshape(const InferContext& context) {
 
 // --- Flatten ---
 
-// The axis may be the rank: everything goes into the rows.
+// The axis may equal the rank; then everything goes into the rows.
 absl::Status CanonicalizeFlatten(Node& node, std::span<const InferInput> inputs) {
   const TensorType* data = InputAt(inputs, 0).type;
   const int64_t axis = node.attributes.GetInt("axis", 1);
@@ -214,8 +214,8 @@ absl::StatusOr<InferResult> InferFlatten(const InferContext& context) {
 
 // --- Squeeze, Unsqueeze ---
 
-// Without axes all dimensions of 1 go; which those are is written down once it is known. An empty
-// list means the same, as it does to ONNX Runtime.
+// Without axes, all dimensions of 1 are removed; the axes become explicit once they are known. An
+// empty list means the same, as in ONNX Runtime.
 absl::Status CanonicalizeSqueeze(Node& node, std::span<const InferInput> inputs) {
   if (const Ints* axes = node.attributes.FindInts("axes"); axes != nullptr && !axes->empty()) {
     return absl::OkStatus();
@@ -254,7 +254,7 @@ absl::StatusOr<InferResult> InferSqueeze(const InferContext& context) {
   return ViewOf(context, std::move(shape));
 }
 
-// The axes count those of the output.
+// The axes are those of the output.
 absl::Status CanonicalizeUnsqueeze(Node& node, std::span<const InferInput> inputs) {
   const TensorType* data = InputAt(inputs, 0).type;
   const Ints* axes = node.attributes.FindInts("axes");

@@ -17,12 +17,13 @@ using model::Dim;
 using model::Ints;
 
 constexpr int64_t kMaxValue = std::numeric_limits<int32_t>::max();
-// Elements of a kernel. Far beyond any network, and few enough that one position is quickly done.
+// Maximum size of a kernel: far beyond any network, but small enough to process one position
+// quickly.
 constexpr int64_t kMaxTaps = int64_t{1} << 24;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
-// As much padding as makes the output ceil(input / stride) long; false if that is not known.
+// Pads so that the output has size ceil(input / stride). Returns false if that is not known.
 bool PadToSame(Window& window, size_t axis, const Dim& input, bool more_in_front) {
   const int64_t stride = window.strides[axis];
   int64_t total = window.Extent(axis) - 1;
@@ -39,7 +40,7 @@ bool AllAre(const Ints& values, int64_t value) {
   return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v == value; });
 }
 
-// A kernel of one tap that touches every element once.
+// Whether the kernel has one tap that reads every element once.
 bool IsPointwise(const Window& window) {
   return AllAre(window.kernel, 1) && AllAre(window.strides, 1) && AllAre(window.pads_begin, 0) &&
          AllAre(window.pads_end, 0);
@@ -148,7 +149,7 @@ absl::StatusOr<Dim> OutputDim(const Window& window, size_t axis, const Dim& inpu
   int64_t count = (*places - 1) / stride + 1;
   if (ceil_mode) {
     count = CeilDiv(*places - 1, stride) + 1;
-    // A window must begin inside of the input or of the padding before it.
+    // A window must begin inside the input or the padding before it.
     if ((count - 1) * stride >= input.number() + window.pads_begin[axis]) --count;
   }
   return Dim(count);
@@ -171,7 +172,7 @@ WindowTaps::WindowTaps(const Window& window, Ints plane, Ints positions)
       taps_(Count(window.kernel)),
       plane_size_(Count(plane_)),
       position_count_(Count(positions_)) {
-  if (IsPointwise(window_) && plane_ == positions_) {  // one long run instead of many short ones
+  if (IsPointwise(window_) && plane_ == positions_) {  // One long run instead of many short ones.
     window_ = Window{{1}, {1}, {1}, {0}, {0}};
     plane_ = {plane_size_};
     positions_ = {position_count_};
@@ -182,7 +183,7 @@ template <typename Visit>
 void WindowTaps::VisitRuns(int64_t tap, int64_t begin, int64_t count, const Visit& visit) const {
   const size_t axes = window_.axes();
   const size_t last = axes - 1;
-  // Where the tap stands relative to the window's position, and the position it begins at.
+  // The tap's offset from the window's position, and the position of `begin`.
   std::array<int64_t, kMaxSpatialAxes> shift, index;
   for (size_t axis = axes; axis-- > 0; tap /= window_.kernel[axis]) {
     shift[axis] = tap % window_.kernel[axis] * window_.dilations[axis] - window_.pads_begin[axis];
@@ -192,7 +193,7 @@ void WindowTaps::VisitRuns(int64_t tap, int64_t begin, int64_t count, const Visi
   }
   const int64_t stride = window_.strides[last];
   const int64_t width = plane_[last];
-  // Columns [first, end) are those whose tap lies inside of the plane.
+  // The tap lies inside the plane for the columns [first, end).
   const int64_t first = shift[last] >= 0 ? 0 : CeilDiv(-shift[last], stride);
   const int64_t end = width > shift[last] ? (width - 1 - shift[last]) / stride + 1 : 0;
   for (int64_t done = 0; done < count;) {

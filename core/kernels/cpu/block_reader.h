@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads an operand as if broadcast to the output, by ranges of the output's memory order.
+// Reads an operand as if broadcast to the output, by ranges in the output's memory order.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,13 +16,13 @@ class BlockReader {
   // `operand` must be broadcastable to `output`.
   BlockReader(const Operand& operand, const Operand& output);
 
-  // One element for all of the output.
+  // Whether one element serves for the whole output.
   bool is_scalar() const { return kind_ == Kind::kScalar; }
-  // Lies as the output does: position i of the output is item i.
+  // Whether the operand lies like the output: position i of the output is item i.
   bool is_dense() const { return kind_ == Kind::kDense; }
 
-  // The operand's items for positions [begin, begin + count): inside `data` where they lie like
-  // that, else gathered into `buffer`.
+  // The operand's items for positions [begin, begin + count): a pointer into `data` if they are
+  // contiguous there, otherwise gathered into `buffer`.
   template <typename T>
   const T* Read(const T* data, int64_t begin, int64_t count, T* buffer) const {
     if (kind_ == Kind::kDense) return data + begin;
@@ -43,11 +43,11 @@ class BlockReader {
 
   template <typename T>
   void Gather(const T* data, int64_t begin, int64_t count, T* out) const;
-  // Offset of the row (all axes but the last) with that number.
+  // The offset of row `row`, counting over all axes except the last.
   int64_t RowOffset(int64_t row) const;
 
   Kind kind_ = Kind::kStrided;
-  std::vector<Axis> axes_;  // slowest first
+  std::vector<Axis> axes_;  // Slowest first.
 };
 
 template <typename T>

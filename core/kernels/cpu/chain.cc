@@ -1,6 +1,6 @@
-// The fused element-wise kernel. The output is computed in blocks that stay in the first-level
-// cache: each node of the chain is one vectorised loop over the block, so memory is read and
-// written once whatever the chain's length.
+// The fused element-wise kernel. It computes the output in blocks that stay in the first-level
+// cache. Each node of the chain is one vectorized loop over the block, so memory is read and
+// written once, however long the chain is.
 
 #include <cmath>
 #include <limits>
@@ -86,7 +86,7 @@ std::optional<Step> MakeUnary(absl::string_view op, const model::AttributeMap& a
     const bool tanh = attributes.GetString("approximate", "none") == "tanh";
     return UnaryStep(tanh ? UnaryFn::kGeluTanh : UnaryFn::kGeluErf);
   }
-  if (op == "Pow") {  // with a well-known exponent
+  if (op == "Pow") {  // With an exponent that has a function of its own.
     const double exponent = attributes.GetFloat(kExponentAttribute, 0);
     if (exponent == 2) return UnaryStep(UnaryFn::kSquare);
     if (exponent == 3) return UnaryStep(UnaryFn::kCube);
@@ -133,7 +133,7 @@ class ChainKernel : public Kernel {
   }
 
   absl::Status Run(const KernelBuffers& buffers, KernelState*) const override {
-    constexpr int64_t kGrain = 16;  // blocks
+    constexpr int64_t kGrain = 16;  // Blocks.
     const int64_t total = output_.type.elements();
     const int64_t blocks = (total + kBlock - 1) / kBlock;
     ParallelRanges(blocks, kGrain, threads_, [&](int64_t begin, int64_t end) {
@@ -148,8 +148,8 @@ class ChainKernel : public Kernel {
  private:
   // A BatchNormalization, which is packed into scale and shift.
   struct Normalization {
-    int operand;  // scale; bias, mean and variance follow
-    int packed;   // scale; shift follows
+    int operand;  // Scale; bias, mean and variance follow.
+    int packed;   // Scale; shift follows.
     double epsilon;
   };
 
@@ -158,7 +158,7 @@ class ChainKernel : public Kernel {
     return static_cast<int>(constants_.size()) - 1;
   }
 
-  // Adds a node whose operands beside the running value begin at `operand`.
+  // Adds a node. Its operands other than the running value begin at `operand`.
   void AddNode(absl::string_view op, const model::AttributeMap& attributes, int operand,
                bool running_is_second) {
     if (op == "BatchNormalization") return AddNormalization(attributes, operand);
@@ -214,7 +214,7 @@ class ChainKernel : public Kernel {
     alignas(64) float running[kBlock];
     float* out = static_cast<float*>(buffers.outputs[0]) + begin;
     const float* value = first_.Read(Data(buffers, 0), begin, count, running);
-    // Only the last step writes the output: it may lie where an operand does that is read again.
+    // Only the last step writes the output, which may overlap an operand that is read again.
     for (const Step& step : steps_) {
       float* target = &step == &steps_.back() ? out : running;
       RunStep(step, buffers, begin, count, value, target);
@@ -257,7 +257,8 @@ class ChainKernel : public Kernel {
   const std::vector<Operand> operands_;
   const Operand output_;
   const int threads_;
-  std::vector<int> packed_index_;  // by operand: the packed constant; negative: none of its own
+  std::vector<int>
+      packed_index_;  // By operand: index of the packed constant; negative if it has none.
   BlockReader first_;
   std::vector<Step> steps_;
   std::vector<Normalization> normalizations_;

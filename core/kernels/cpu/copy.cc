@@ -17,7 +17,7 @@ namespace {
 
 int64_t ItemBytes(const KernelSpec& spec) { return StorageBytes(spec.outputs[0].type.dtype); }
 
-// A move; offsets in bytes.
+// A move with offsets in bytes.
 struct Copy {
   int operand;
   int output;
@@ -28,7 +28,7 @@ struct Copy {
 
 class CopyKernel : public PlainKernel {
  public:
-  // `fill`: written over the whole of output 0 first.
+  // `fill`, if given, is first written over all of output 0.
   CopyKernel(const KernelSpec& spec, std::vector<Move> moves, std::optional<float> fill = {})
       : PlainKernel(spec), fill_(fill) {
     const int64_t item_bytes = ItemBytes(spec);
@@ -60,7 +60,7 @@ class CopyKernel : public PlainKernel {
   const std::optional<float> fill_;
 };
 
-// The part of the input that is left inside after (possibly negative) padding.
+// The part of the input that remains after padding, which may be negative.
 std::optional<Move> PadMove(const KernelSpec& spec) {
   const model::Ints* pads = spec.attributes.FindInts("pads");
   if (pads == nullptr || spec.attributes.Has("axes")) return std::nullopt;

@@ -52,10 +52,10 @@ class GatherKernel : public PlainKernel {
     return absl::OkStatus();
   }
 
-  int64_t outer_ = 1;  // rows before the axis
+  int64_t outer_ = 1;  // Rows before the axis.
   int64_t axis_size_ = 0;
-  int64_t count_ = 0;      // indices
-  int64_t row_bytes_ = 0;  // what one index fetches
+  int64_t count_ = 0;      // Number of indices.
+  int64_t row_bytes_ = 0;  // Size of what one index fetches.
 };
 
 }  // namespace

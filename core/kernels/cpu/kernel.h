@@ -1,7 +1,7 @@
 #pragma once
 
-// Kernel: one compiled KernelSpec. It owns no data; whoever runs it brings the buffers, so that the
-// same kernel serves a whole graph and the timing lane.
+// Kernel: one compiled KernelSpec. It owns no buffers; its user provides them, so the same kernel
+// serves a whole graph and the timing lane.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,28 +16,29 @@
 
 namespace quotient::kernels::cpu {
 
-// A constant in the form the kernel reads.
+// A constant in the form that the kernel reads.
 struct PackedConstant {
   int64_t bytes = 0;
-  // The values decide neither time nor safety: the timing lane may put any finite floats here.
+  // Whether the values affect neither time nor safety, so that the timing lane may use any finite
+  // floats.
   bool any_floats = true;
 };
 
 struct KernelBuffers {
-  std::span<const void* const> operands;   // parallel to AllOperands; null: constant or left out
-  std::span<const void* const> constants;  // parallel to Kernel::constants
-  std::span<void* const> outputs;          // null: left out
-  void* scratch = nullptr;                 // Kernel::scratch_bytes, aligned to 64
+  std::span<const void* const> operands;   // Parallel to AllOperands; null: constant or left out.
+  std::span<const void* const> constants;  // Parallel to Kernel::constants.
+  std::span<void* const> outputs;          // Null: left out.
+  void* scratch = nullptr;                 // Kernel::scratch_bytes, aligned to 64.
 };
 
-// What one user of a kernel keeps from run to run: prepared argument lists and the like.
+// What a user of a kernel keeps between runs, such as prepared argument lists.
 class KernelState {
  public:
   virtual ~KernelState() = default;
 };
 
-// Immutable after construction, so Run may be called from several threads with buffers and a state
-// of their own. Values are as core/kernels/storage.h says, in the layouts of the spec.
+// Immutable after construction, so several threads may call Run, each with its own buffers and
+// state. Values are stored as core/kernels/storage.h says, in the layouts of the spec.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -45,12 +46,12 @@ class Kernel {
   const std::vector<PackedConstant>& constants() const { return constants_; }
   int64_t scratch_bytes() const { return scratch_bytes_; }
 
-  // Writes the packed constants. `operands` is parallel to AllOperands and has the constant ones;
-  // packed buffers that are null are not wanted, and neither are the tensors that they are made of.
+  // Writes the packed constants. `operands` is parallel to AllOperands and has the constant ones. A
+  // packed buffer may be null if it is not wanted; the tensors it is made of may then be null, too.
   virtual absl::Status Pack(std::span<const model::Tensor* const> operands,
                             std::span<void* const> packed) const = 0;
 
-  // The state to run with; null where the kernel needs none.
+  // The state to run with; null if the kernel needs none.
   virtual std::unique_ptr<KernelState> NewState() const { return nullptr; }
 
   virtual absl::Status Run(const KernelBuffers& buffers, KernelState* state) const = 0;
@@ -60,8 +61,8 @@ class Kernel {
   int64_t scratch_bytes_ = 0;
 };
 
-// A kernel whose constants lie as its other operands do: packed buffer i is the i-th constant of
-// AllOperands in storage form and in the layout of the spec.
+// A kernel whose constants are stored like its other operands: packed buffer i is the i-th constant
+// of AllOperands in storage form, in the layout of the spec.
 class PlainKernel : public Kernel {
  public:
   absl::Status Pack(std::span<const model::Tensor* const> operands,
@@ -69,23 +70,23 @@ class PlainKernel : public Kernel {
 
  protected:
   explicit PlainKernel(const KernelSpec& spec);
-  // Where operand `index` lies, constant or not.
+  // The data of operand `index`, constant or not.
   const void* Data(const KernelBuffers& buffers, size_t index) const;
 
   const KernelSpec spec_;
-  const std::vector<Operand> operands_;  // AllOperands
+  const std::vector<Operand> operands_;  // AllOperands.
 
  private:
-  std::vector<int> packed_index_;  // by operand; -1: not constant
+  std::vector<int> packed_index_;  // By operand; -1: not constant.
 };
 
-// Writes a tensor into `out` in storage form and the given layout, and back.
+// Write a tensor into `out` in storage form and the given layout, and read it back.
 void PackTensor(const model::Tensor& tensor, Layout layout, void* out);
 model::Tensor UnpackTensor(const Operand& operand, const void* data);
 
-// Our own kernel for a spec: the fused element-wise kernel, copies, reductions, ... and for what
-// has no kernel the operator's reference evaluation, slow but right. UNIMPLEMENTED if there is not
-// even that.
+// One of Quotient's own kernels for a spec: fused element-wise kernels, copies, reductions and
+// others, or the operator's reference evaluation, which is slow but correct. Fails with
+// UNIMPLEMENTED if there is none.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelSpec& spec);
 
 }  // namespace quotient::kernels::cpu

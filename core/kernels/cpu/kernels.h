@@ -1,7 +1,7 @@
 #pragma once
 
-// The kinds of our own kernels. Each function makes the kernel of a spec, or null if the spec is
-// not its business.
+// The kinds of Quotient's own kernels. Each function makes the kernel for a spec, or returns null
+// if it does not handle the spec.
 
 #include <memory>
 
@@ -10,7 +10,7 @@
 
 namespace quotient::kernels::cpu {
 
-// A chain of element-wise floating-point nodes (core/kernels/fusion.h), block by block.
+// A chain of element-wise floating-point nodes (core/kernels/fusion.h), computed in blocks.
 std::unique_ptr<Kernel> MakeChainKernel(const KernelSpec& spec);
 // Transpose, layout changes, Slice, Split, Concat, Expand, Tile, Pad with a constant, and views
 // that are not free.
@@ -20,11 +20,11 @@ std::unique_ptr<Kernel> MakeGatherKernel(const KernelSpec& spec);
 std::unique_ptr<Kernel> MakeReduceKernel(const KernelSpec& spec);
 // InstanceNormalization.
 std::unique_ptr<Kernel> MakeNormalizeKernel(const KernelSpec& spec);
-// Resize to the nearest neighbour or linearly along at most two axes.
+// Resize to the nearest neighbour, or linearly along at most two axes.
 std::unique_ptr<Kernel> MakeResizeKernel(const KernelSpec& spec);
 // Where, comparisons, logic, Cast and integer arithmetic.
 std::unique_ptr<Kernel> MakeTypedKernel(const KernelSpec& spec);
-// Every other operator with a row in the operator table: its reference evaluation.
+// The reference evaluation of every other operator in the operator table.
 std::unique_ptr<Kernel> MakeReferenceKernel(const KernelSpec& spec);
 
 }  // namespace quotient::kernels::cpu

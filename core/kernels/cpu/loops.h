@@ -1,7 +1,7 @@
 #pragma once
 
-// The inner loops of our own kernels, compiled once per instruction set and chosen at run time.
-// Buffers may be equal (in place) but must not overlap otherwise.
+// The inner loops of Quotient's own kernels, compiled once per instruction set and chosen at run
+// time. Buffers may be equal (in place) but must not overlap otherwise.
 
 #include <cstdint>
 
@@ -38,17 +38,18 @@ enum class BinaryFn : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow };
 struct Loops {
   const char* isa;
 
-  // out[i] = fn(x[i]). alpha, beta: slope of LeakyRelu, bounds of Clip, HardSigmoid's two numbers.
+  // out[i] = fn(x[i]). alpha and beta are the slope of LeakyRelu, the bounds of Clip, or the two
+  // parameters of HardSigmoid.
   void (*unary)(UnaryFn fn, float alpha, float beta, const float* x, float* out, int64_t n);
-  // out[i] = x[i] fn y[i], and the same with a number on one side.
+  // out[i] = x[i] fn y[i]; in the other two one side is a single number.
   void (*binary)(BinaryFn fn, const float* x, const float* y, float* out, int64_t n);
   void (*binary_right)(BinaryFn fn, const float* x, float y, float* out, int64_t n);
   void (*binary_left)(BinaryFn fn, float x, const float* y, float* out, int64_t n);
-  // out[i] = x[i] * scale[i] + shift[i], and the same with one number each.
+  // out[i] = x[i] * scale[i] + shift[i]; the second takes one scale and one shift.
   void (*affine)(const float* x, const float* scale, const float* shift, float* out, int64_t n);
   void (*affine_scalar)(const float* x, float scale, float shift, float* out, int64_t n);
 
-  // Over n neighbours: sum, largest, sum of squares of (x - center).
+  // Sum, maximum and sum of squares of (x - center) of n consecutive numbers.
   float (*sum)(const float* x, int64_t n);
   float (*max)(const float* x, int64_t n);
   float (*sum_squares)(const float* x, float center, int64_t n);
@@ -58,10 +59,10 @@ struct Loops {
                       int64_t rows, int64_t columns);
 };
 
-// The best loops this machine runs; the same for the life of the process.
+// The best loops that this machine supports. The same for the life of the process.
 const Loops& BestLoops();
 
-// One table per instruction set; use BestLoops.
+// One table per instruction set. Use BestLoops.
 extern const Loops kLoopsBaseline;
 #if defined(__x86_64__)
 extern const Loops kLoopsAvx2;

@@ -1,10 +1,10 @@
-// The loops themselves. Included once per instruction set, by a source file that defines
-// QUOTIENT_LOOPS (the table's name) and QUOTIENT_ISA (its label) and is compiled with that
-// instruction set's flags.
+// The loops. This file is included once per instruction set by a source file that defines
+// QUOTIENT_LOOPS (the table's name) and QUOTIENT_ISA (its label) and is compiled with the flags of
+// that instruction set.
 //
-// Nothing here may call an inline function or template of a library: the linker would keep one
-// copy of it for the whole program, perhaps this one, with instructions other machines lack. All
-// functions are static, so that every table has its own.
+// Code here must not call inline functions or templates of a library: the linker keeps only one
+// copy of each for the whole program, perhaps the one from here, with instructions that other
+// machines lack. All functions are static, so that every table has its own.
 
 #include <math.h>
 
@@ -58,7 +58,7 @@ static inline float Tanh(float x) {
   return x < 0 ? -magnitude : magnitude;
 }
 
-// Abramowitz and Stegun 7.1.26 away from zero, the Taylor series near it; absolute error 2e-7.
+// Abramowitz and Stegun 7.1.26 away from zero, the Taylor series near it. Absolute error 2e-7.
 static inline float Erf(float x) {
   const float a = x < 0 ? -x : x;
   const float t = 1.0f / (1.0f + 0.3275911f * a);
@@ -195,7 +195,7 @@ static void AffineScalar(const float* x, float scale, float shift, float* out, i
   for (int64_t i = 0; i < n; ++i) out[i] = x[i] * scale + shift;
 }
 
-// Floating-point sums are not re-associated by the compiler, so the lanes are spelled out.
+// The compiler does not reassociate floating-point sums, so the lanes are explicit.
 constexpr int kLanes = 32;
 
 static float Sum(const float* x, int64_t n) {
@@ -241,8 +241,8 @@ static float MaxOf(const float* x, int64_t n) {
   return best;
 }
 
-// Whole tiles go through a small square in the cache, so that both sides are read and written in
-// runs.
+// Copies whole tiles through a small square buffer in the cache, so that both sides are read and
+// written in runs.
 constexpr int kTile = 16;
 
 static void TransposeTile(const uint32_t* x, int64_t x_stride, uint32_t* out, int64_t out_stride) {

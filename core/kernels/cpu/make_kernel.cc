@@ -5,7 +5,7 @@
 namespace quotient::kernels::cpu {
 namespace {
 
-// In the order of preference.
+// In order of preference.
 constexpr std::unique_ptr<Kernel> (*kMakers[])(const KernelSpec&) = {
     MakeChainKernel,     MakeCopyKernel,   MakeGatherKernel, MakeReduceKernel,
     MakeNormalizeKernel, MakeResizeKernel, MakeTypedKernel,  MakeReferenceKernel,

@@ -6,8 +6,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-// libgomp's own interface (its manual, "The libgomp ABI"), not `#pragma omp`: clang would bring in
-// LLVM's runtime, a second pool beside the one that the kernel library uses.
+// Uses libgomp's own interface (its manual, "The libgomp ABI") instead of `#pragma omp`, because
+// clang would link LLVM's runtime, a second pool beside the one of the kernel library.
 extern "C" {
 void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_thread_num();
@@ -24,8 +24,8 @@ struct Work {
   int64_t grain;
 };
 
-// libgomp is not instrumented: these tell the thread sanitizer that what came before a fork is seen
-// by all shares, and what the shares did by whoever joins them.
+// libgomp is not instrumented. These tell the thread sanitizer that the shares see what happened
+// before the fork, and that the joining thread sees what the shares did.
 void BeforeForkOrJoin([[maybe_unused]] void* work) {
 #ifdef __SANITIZE_THREAD__
   __tsan_release(work);

@@ -8,7 +8,7 @@
 namespace quotient::kernels::cpu {
 namespace {
 
-// Between row-major order and `layout`, in items of the storage type.
+// Converts between two layouts, in items of the storage type.
 void Relayout(const model::TensorType& type, Layout from, Layout to, const void* source,
               void* target) {
   const std::vector<int64_t> dims = type.dims();

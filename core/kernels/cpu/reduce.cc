@@ -1,6 +1,6 @@
-// Sums, means and largest elements along axes. After joining axes, the fastest one in memory is
-// either reduced (rows are summed) or kept (rows are added up), so that every inner loop runs over
-// neighbours.
+// Sums, means and maxima along axes. After axes are joined, the fastest one in memory is either
+// reduced (each row is summed) or kept (rows are added up), so every inner loop reads contiguous
+// memory.
 
 #include <algorithm>
 #include <limits>
@@ -20,11 +20,11 @@ enum class Reduction { kSum, kMean, kMax };
 
 struct Axis {
   int64_t count;
-  int64_t from;  // distance of neighbours in the input, in elements
-  int64_t to;    // ... and in the output; 0 for reduced axes
+  int64_t from;  // Distance of neighbours in the input, in elements.
+  int64_t to;    // The same in the output; 0 for reduced axes.
 };
 
-// Walks all index combinations of some axes.
+// Iterates over all indices of some axes.
 class Walk {
  public:
   explicit Walk(const std::vector<Axis>& axes) : axes_(axes), index_(axes.size(), 0) {}
@@ -148,8 +148,8 @@ class ReduceKernel : public PlainKernel {
   }
 
   const Reduction reduction_;
-  std::vector<Axis> kept_;     // without the inner one
-  std::vector<Axis> reduced_;  // without the inner one
+  std::vector<Axis> kept_;     // Without the inner one.
+  std::vector<Axis> reduced_;  // Without the inner one.
   Axis inner_{1, 1, 1};
   bool inner_reduced_ = false;
   int64_t reduced_count_ = 1;

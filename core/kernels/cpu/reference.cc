@@ -1,4 +1,4 @@
-// The kernel of last resort: the operator's reference evaluation on tensors made of the buffers.
+// The kernel of last resort: the operator's reference evaluation on tensors made from the buffers.
 
 #include <cstring>
 
@@ -11,10 +11,10 @@
 namespace quotient::kernels::cpu {
 namespace {
 
-// A node of the kernel: the main one, or one of the epilogue, which reads the value before it too.
+// A node of the kernel: the main one, or one of the epilogue, which also reads the running value.
 struct ReferenceNode {
   model::Node node;
-  int running = -1;  // position of the running value; -1: the main node
+  int running = -1;  // Position of the running value; -1 for the main node.
 };
 
 class ReferenceKernel : public PlainKernel {

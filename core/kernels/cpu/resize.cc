@@ -1,4 +1,4 @@
-// Resize, one axis after the other: every pass is a sum of at most two rows per output row.
+// Resize, one axis after the other. Every pass sums at most two input rows per output row.
 
 #include <algorithm>
 #include <cstring>
@@ -16,14 +16,14 @@
 namespace quotient::kernels::cpu {
 namespace {
 
-// Output position = (1 - weight) * input[first] + weight * input[second].
+// Output = (1 - weight) * input[first] + weight * input[second].
 struct Tap {
   int64_t first = 0;
   int64_t second = 0;
   float weight = 0;
 };
 
-// Interpolates the middle axis of [outer, taps' input, inner].
+// Interpolates the middle axis of [outer, in, inner].
 struct Pass {
   int64_t outer = 1;
   int64_t in = 1;
@@ -32,7 +32,7 @@ struct Pass {
   int64_t output_elements() const { return outer * static_cast<int64_t>(taps.size()) * inner; }
 };
 
-// What the reference evaluator samples, see core/ops/resize.cc.
+// The same samples as those of the reference evaluator (core/ops/resize.cc).
 std::vector<Tap> MakeTaps(const model::AttributeMap& attributes, const ops::AxisGrid& grid) {
   const std::string transformation = ops::ResizeTransformation(attributes);
   const bool nearest = attributes.GetString("mode", "nearest") == "nearest";
@@ -64,11 +64,12 @@ bool IsIdentity(const std::vector<Tap>& taps, int64_t in) {
   return true;
 }
 
-// One pass for each axis that changes; what shrinks goes first, so that intermediates stay small.
+// One pass for each axis that changes. Axes that shrink come first, so that intermediates stay
+// small.
 std::vector<Pass> MakePasses(const KernelSpec& spec, const std::vector<ops::AxisGrid>& grids) {
-  std::vector<int64_t> now = spec.inputs[0].type.dims();  // dims between the passes
+  std::vector<int64_t> now = spec.inputs[0].type.dims();  // Dimensions between the passes.
   const std::vector<int> order = PhysicalAxes(static_cast<int>(now.size()), spec.inputs[0].layout);
-  std::vector<size_t> places(order.size());  // in `order`
+  std::vector<size_t> places(order.size());  // Positions in `order`.
   std::iota(places.begin(), places.end(), size_t{0});
   const auto growth = [&](size_t place) {
     const ops::AxisGrid& grid = grids[order[place]];
@@ -132,7 +133,7 @@ class ResizeKernel : public PlainKernel {
   }
 
   const std::vector<Pass> passes_;
-  int64_t half_ = 0;  // bytes of one intermediate
+  int64_t half_ = 0;  // Bytes of one intermediate.
 };
 
 }  // namespace
@@ -146,7 +147,7 @@ std::unique_ptr<Kernel> MakeResizeKernel(const KernelSpec& spec) {
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
     if (spec.inputs[i].type.dtype != model::DType::kUndefined) return nullptr;
   }
-  // Samples outside of the input take a value of their own there.
+  // This transformation gives samples outside the input a value of their own.
   if (ops::ResizeTransformation(spec.attributes) == "tf_crop_and_resize") return nullptr;
   const auto grids = ops::GridsOf(spec.attributes, spec.inputs[0].type.dims());
   if (!grids.ok() || !grids->has_value()) return nullptr;

@@ -32,7 +32,7 @@ StridedCopy::StridedCopy(std::vector<CopyAxis> axes, int64_t item_bytes)
   } else if (last.to == 1 && last.from == 0) {
     inner_ = Inner::kFill;
   } else if (last.to == 1 && item_bytes_ == 4) {
-    // If some axis is a run on the reading side, transpose tiles of the two.
+    // If some axis is contiguous on the reading side, transposes tiles of the two axes.
     const auto run = std::find_if(axes_.begin(), axes_.end() - 1,
                                   [](const CopyAxis& axis) { return axis.from == 1; });
     if (run != axes_.end() - 1) {
@@ -49,7 +49,7 @@ void StridedCopy::CopyInner(const std::byte* from, std::byte* to) const {
     return;
   }
   if (inner_ == Inner::kTranspose) {
-    const CopyAxis& columns = axes_[axes_.size() - 2];  // neighbours on the reading side
+    const CopyAxis& columns = axes_[axes_.size() - 2];  // Contiguous on the reading side.
     BestLoops().transpose32(reinterpret_cast<const uint32_t*>(from), last.from,
                             reinterpret_cast<uint32_t*>(to), columns.to, last.count, columns.count);
     return;

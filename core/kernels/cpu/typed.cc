@@ -1,4 +1,4 @@
-// Element-wise kernels over types other than float, or with several types: masks, indices,
+// Element-wise kernels over types other than float, or over several types: masks, indices,
 // conversions. Plain loops over blocks.
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using model::DType;
 
 constexpr int64_t kBlock = 1024;
 
-// Runs `compute(begin, count)` over the blocks of the output.
+// Calls compute(begin, count) on the blocks of the output.
 template <typename Compute>
 void ForBlocks(const KernelSpec& spec, const Compute& compute) {
   const int64_t total = spec.outputs[0].type.elements();
@@ -83,7 +83,7 @@ class ZipKernel : public PlainKernel {
   const BlockReader right_;
 };
 
-// Where; T is any type of the right size.
+// Where. T is any type of the right size.
 template <typename T>
 class WhereKernel : public PlainKernel {
  public:
@@ -174,7 +174,7 @@ std::unique_ptr<Kernel> MakeMap(const KernelSpec& spec, Fn fn) {
   return std::make_unique<MapKernel<T, R, Fn>>(spec, fn);
 }
 
-// To float32 storage, rounded to what `to` holds.
+// Casts to float32 storage, rounded to what `to` can hold.
 template <typename T>
 std::unique_ptr<Kernel> MakeCastToFloat(const KernelSpec& spec, DType to) {
   if (to == DType::kFloat16) {
@@ -201,7 +201,8 @@ std::unique_ptr<Kernel> MakeCastFrom(const KernelSpec& spec) {
       return MakeMap<T, int32_t>(spec, [](T x) { return static_cast<int32_t>(x); });
     }
   }
-  return nullptr;  // from float to integers: the reference knows what out of range means
+  return nullptr;  // From float to integers: left to the reference, which handles values out of
+                   // range.
 }
 
 std::unique_ptr<Kernel> MakeCast(const KernelSpec& spec) {

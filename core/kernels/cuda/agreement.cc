@@ -20,8 +20,8 @@ namespace {
 
 constexpr int64_t kMostElements = 1 << 22;
 
-// Of the norm: what rounding to TF32, or float16 sums in another order, comes to is far below, and
-// what computes something else is far above.
+// The largest difference accepted, relative to the norm. Rounding to TF32, or float16 sums in
+// another order, stay far below; wrong results are far above.
 constexpr double kDifference = 0.05;
 
 using Outputs = std::vector<std::vector<double>>;
@@ -47,7 +47,7 @@ bool Agree(const Outputs& a, const Outputs& b) {
       norm += a[i][k] * a[i][k];
       difference += (a[i][k] - b[i][k]) * (a[i][k] - b[i][k]);
     }
-    // No number is smaller than any.
+    // Fails if the norm is NaN, too.
     if (difference > 0 && !(std::sqrt(difference) <= kDifference * std::sqrt(norm))) return false;
     if (std::isnan(difference)) return false;
   }
@@ -85,7 +85,7 @@ class Comparison {
     return absl::OkStatus();
   }
 
-  // INTERNAL for a kernel that computes something else where it writes over an operand.
+  // Fails with INTERNAL for a kernel that computes something else when it writes over an operand.
   absl::StatusOr<Outputs> Run(const PreparedKernel& kernel) {
     QUOTIENT_ASSIGN_OR_RETURN(const Outputs outputs, RunOn(kernel, bindings_));
     if (!overwritten_.has_value()) return outputs;
@@ -156,13 +156,13 @@ class Comparison {
   Gpu& gpu_;
   RunJournal* const journal_;
   DeviceMemory memory_;
-  std::optional<size_t> overwritten_;  // the operand that graphs may have the output written over
+  std::optional<size_t> overwritten_;  // The operand that graphs may let it overwrite.
   std::vector<std::optional<model::Tensor>> tensors_;
   PreparedKernel::Bindings bindings_;
 };
 
-// A way that cannot run must not take the others along: it leaves `kernels`, to which the result is
-// parallel. An error only if none of them runs, or if the GPU is lost.
+// Runs the kernels. One that cannot run is removed from `kernels`, to which the result is parallel.
+// Fails only if none of them runs or the GPU is lost.
 absl::StatusOr<std::vector<Outputs>> OutputsOfThoseThatRun(
     const KernelSpec& spec, Comparison& comparison,
     std::vector<std::shared_ptr<const PreparedKernel>>* kernels) {

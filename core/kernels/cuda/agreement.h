@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether all ways to run a kernel compute the same: a fast wrong one must not win.
+// Checks that all ways to run a kernel compute the same, so that a fast wrong one cannot win.
 
 #include <memory>
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace quotient::kernels::cuda {
 
-// Runs each once on the same random operands and keeps those that agree with most others (of equal
-// numbers, with the first). Where graphs let a kernel write its output over an operand
-// (kernels::MayOverwrite), each runs so once more and has to agree with itself. Who leaves, or does
-// not run, is logged. Kernels with one way that writes over nothing, or too large for their
-// operands to be made on the host, are left as they are: there the run of whole graphs tells. Uses
-// the device: for the timing lane. RESOURCE_EXHAUSTED; INTERNAL if none is left. `journal` may be
-// null.
+// Runs each kernel once on the same random operands and keeps those that agree with most others (on
+// a tie, with the first). If graphs may let the kernel write its output over an operand
+// (kernels::MayOverwrite), each kernel also runs that way and must agree with itself. Kernels that
+// are dropped or do not run are logged. Nothing is checked if there is only one kernel and it
+// writes over nothing, or if the operands are too large to be made on the host; then the run of
+// whole graphs is the check. Uses the device, so it is for the timing lane. Fails with
+// RESOURCE_EXHAUSTED, or with INTERNAL if no kernel is left. `journal` may be null.
 absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> ThoseThatAgree(
     const KernelSpec& spec, std::vector<std::shared_ptr<const PreparedKernel>> kernels, Gpu* gpu,
     RunJournal* journal);

@@ -1,5 +1,5 @@
-// Attention: cuDNN's kernel, which never writes the scores to memory, and one product of cuBLASLt
-// on each side of a softmax of ours.
+// Attention: cuDNN's kernel, which never writes the scores to memory, or a product of cuBLASLt on
+// each side of one of Quotient's softmax kernels.
 
 #include "core/kernels/attention.h"
 
@@ -21,14 +21,14 @@ namespace {
 
 using View = AttentionTensors::Tensor;
 
-// A batch of matrices as products take it: each of them row by row, or its transpose.
+// A batch of matrices as products use them, each stored row by row or as its transpose.
 struct Factor {
-  int64_t row = 0;   // elements from one row, as it lies, to the next
-  int64_t step = 0;  // from one matrix to the next
+  int64_t row = 0;   // Elements from one stored row to the next.
+  int64_t step = 0;  // From one matrix to the next.
   bool transposed = false;
 };
 
-// Elements from one matrix of the batch to the next, if that is always the same.
+// Elements from one matrix of the batch to the next, if that is constant.
 std::optional<int64_t> StepOf(const View& view) {
   const int64_t heads = view.dims[1];
   if (heads == 1) return view.strides[0];
@@ -40,7 +40,7 @@ std::optional<Factor> FactorOf(const View& view) {
   const std::optional<int64_t> step = StepOf(view);
   if (!step) return std::nullopt;
   const int64_t rows = view.dims[2], columns = view.dims[3];
-  // The distance between rows says nothing where there is one.
+  // With only one row, the distance between rows does not matter.
   if (view.strides[3] == 1 || columns == 1) {
     return Factor{std::max(view.strides[2], columns), *step, false};
   }
@@ -82,14 +82,14 @@ class Lowering {
     return std::move(program).Finish();
   }
 
-  // Three kernels, and copies of what products cannot read where it lies.
+  // Three kernels, and copies of operands that products cannot read where they are.
   std::optional<Program> Parts() const {
     ProgramBuilder program(spec_, "parts");
     const int64_t m = tensors_.q.dims[2], n = tensors_.k.dims[2];
     const std::vector<int64_t> scores_dims = {tensors_.q.dims[0], tensors_.q.dims[1], m, n};
     const View scores{scores_dims, StridesOf(scores_dims, Layout::kPlain)};
     const BufferRef weights = program.Temporary(BytesOf(scores_dims, type_));
-    View keys = tensors_.k;  // as columns
+    View keys = tensors_.k;  // As columns.
     std::swap(keys.dims[2], keys.dims[3]);
     std::swap(keys.strides[2], keys.strides[3]);
     const std::optional<Matrices> q = Read(0, tensors_.q, "q_perm", program);
@@ -114,7 +114,7 @@ class Lowering {
     return std::move(program).Finish();
   }
 
-  // Node by node, what libraries have nothing for.
+  // Computes on the host, node by node, what the libraries do not support.
   std::optional<Program> Host() const {
     ProgramBuilder program(spec_, "host");
     std::vector<Part> inputs;
@@ -143,7 +143,7 @@ class Lowering {
   }
 
  private:
-  // A tensor, and where it is.
+  // A tensor and its location.
   struct Part {
     Operand operand;
     ProgramBuilder::PartOperand where;
@@ -165,7 +165,7 @@ class Lowering {
     program.AddPart(*LowerToHost(step), where, {&target, 1});
   }
 
-  // Into memory of its own.
+  // Computes into a buffer of its own.
   Part HostStep(absl::string_view op, const model::AttributeMap& attributes,
                 const std::vector<Part>& inputs, const std::vector<int64_t>& dims,
                 ProgramBuilder& program) const {
@@ -183,8 +183,8 @@ class Lowering {
     return HostStep("Transpose", {{"perm", *permutation}}, {input}, dims, program);
   }
 
-  // The elements of a row beside each other, a whole number of packs of eight; rows of 16-bit
-  // floats at multiples of 16 bytes.
+  // cuDNN needs contiguous rows of a multiple of eight elements; for 16-bit floats, rows at
+  // multiples of 16 bytes.
   bool DnnTakes(const View& view) const {
     constexpr int64_t kPack = 8;
     if (view.strides[3] != 1 || view.dims[3] % kPack != 0) return false;
@@ -193,7 +193,7 @@ class Lowering {
                        [](int64_t stride) { return stride % kPack == 0; });
   }
 
-  // Matrices for a product, which FactorOf describes.
+  // Matrices for a product, described by FactorOf.
   struct Matrices {
     BufferRef buffer;
     View view;
@@ -207,15 +207,14 @@ class Lowering {
     return Operand{model::StaticType(type_, std::move(dims))};
   }
 
-  // The dims of the result in front of its Transpose, with as many axes as the operands have.
+  // The dims of the result before its Transpose, with as many axes as the operands have.
   std::vector<int64_t> LogicalDims() const {
     std::vector<int64_t> dims = tensors_.y.dims;
     if (spec_.outputs[0].type.rank() == 3) dims.erase(dims.begin() + 1);
     return dims;
   }
 
-  // Operand `index`, behind its Transpose `view`, where a product can read it: where it is or in a
-  // copy.
+  // Operand `index` after its Transpose `view`, where a product can read it: in place or in a copy.
   std::optional<Matrices> Read(int index, const View& view, absl::string_view permutation,
                                ProgramBuilder& program) const {
     if (FactorOf(view)) return Matrices{program.Operand(index), view};
@@ -264,7 +263,7 @@ class Lowering {
     program.Add({problem, {a.buffer, b.buffer, d.buffer}});
   }
 
-  // In place.
+  // Computes in place.
   bool AddSoftmax(const std::vector<int64_t>& dims, const BufferRef& scores,
                   ProgramBuilder& program) const {
     KernelSpec softmax;
@@ -298,7 +297,7 @@ std::vector<Program> LowerAttention(const KernelSpec& spec, MathPolicy policy) {
   if (spec.op != kAttentionOp || !IsOfOneFloatType(spec)) return {};
   const Lowering lowering(spec, policy);
   std::vector<Program> programs;
-  // It has none that keeps float32 as it is.
+  // cuDNN has no attention that keeps float32 unrounded.
   if (policy == MathPolicy::kTf32 || spec.outputs[0].type.dtype != model::DType::kFloat32) {
     if (std::optional<Program> dnn = lowering.Dnn()) programs.push_back(*std::move(dnn));
   }

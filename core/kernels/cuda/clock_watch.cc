@@ -8,14 +8,14 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Clocks that differ by less are the same.
+// Clocks that differ by less than this fraction count as equal.
 constexpr double kSame = 0.05;
 
-// A GPU that idles runs at a fifth of its highest clock; one that computes, at more than half,
-// whatever its power limit is.
+// The fraction of the highest clock above which a GPU is awake. An idle GPU runs at a fifth of its
+// highest clock, a computing one at more than half, whatever its power limit.
 constexpr double kAwake = 0.5;
 
-// Whoever keeps a low clock for so many looks has been locked to it.
+// A GPU that keeps a low clock for so many looks has been locked to it.
 constexpr int kLocked = 40;
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// Tells replays of something that ran at its usual clock from those that ran throttled, or before
-// the GPU was awake.
+// Distinguishes replays at the usual clock from those that were throttled or ran before the GPU was
+// awake.
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -11,13 +11,13 @@
 
 namespace quotient::kernels::cuda {
 
-// The clock of one GPU's multiprocessors. To ask for it takes longer than many replays do, so an
-// answer is good for a while. Thread-safe.
+// The clock of one GPU's multiprocessors. Reading it takes longer than many replays, so a reading
+// is reused for a while. Thread-safe.
 class GpuClock {
  public:
   struct Look {
-    int mhz = 0;           // 0: nobody tells
-    bool is_awake = true;  // The GPU is at work, and not at the clock at which it idles.
+    int mhz = 0;           // 0: unknown.
+    bool is_awake = true;  // The GPU is working, not at its idle clock.
   };
 
   explicit GpuClock(Gpu* gpu) : gpu_(*gpu) {}
@@ -32,16 +32,17 @@ class GpuClock {
   absl::Mutex mutex_;
   absl::Time asked_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   int mhz_ ABSL_GUARDED_BY(mutex_) = 0;
-  int looks_at_this_clock_ ABSL_GUARDED_BY(mutex_) = 0;  // in a row
+  int looks_at_this_clock_ ABSL_GUARDED_BY(mutex_) = 0;  // In a row.
 };
 
-// Of one kernel, or one graph: how fast a GPU runs depends on what it runs. One thread.
+// Judges the readings of one kernel or one graph, because a GPU's speed depends on what it runs.
+// One thread.
 class ClockWatch {
  public:
   explicit ClockWatch(GpuClock* clock) : clock_(*clock) {}
 
-  // A reading counts unless the GPU was not awake yet, or its clock was more than a twentieth below
-  // the fastest one seen so far. Where nobody tells the clock, all count.
+  // A reading is clean unless the GPU was not awake yet or its clock was more than a twentieth
+  // below the fastest one seen so far. If the clock is unknown, all readings are clean.
   DeviceReading Judge(const Reading& reading);
 
  private:

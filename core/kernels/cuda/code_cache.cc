@@ -61,7 +61,8 @@ class FileCodeCache : public CodeCache {
     if (content->size() < kHeadSize) return std::nullopt;
     std::string bytes = content->substr(kHeadSize);
     if (content->compare(0, kHeadSize, Head(digest, bytes)) != 0) return std::nullopt;
-    // The time of its use, by which Trim goes. Nothing is lost where only others may set it.
+    // Sets the time of use for Trim. If the file belongs to someone else this may fail, which does
+    // no harm.
     utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
     return bytes;
   }
@@ -79,8 +80,8 @@ class FileCodeCache : public CodeCache {
     return file->Commit();
   }
 
-  // Removes the files that were used least recently; also what a killed process left half-written,
-  // whose names begin as those of entries. Throws.
+  // Removes the files that were used least recently, and files that a killed process left
+  // half-written, whose names begin like those of entries. Throws.
   void Trim(int64_t most_bytes) const {
     struct Entry {
       fs::path path;
@@ -88,7 +89,7 @@ class FileCodeCache : public CodeCache {
       int64_t bytes = 0;
     };
     std::vector<Entry> entries;
-    std::error_code gone;  // to another process
+    std::error_code gone;  // Removed by another process.
     for (const fs::directory_entry& file : fs::directory_iterator(directory_)) {
       const std::string name = file.path().filename().string();
       if (!Digest::FromHex(absl::string_view(name).substr(0, kNameDigits)).has_value()) continue;

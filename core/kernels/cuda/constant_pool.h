@@ -1,7 +1,7 @@
 #pragma once
 
-// Packed constants on the device, by their content: graphs that are compared have most of their
-// weights in common, and all of them are there at the same time.
+// Packed constants on the device, indexed by content: graphs that are compared share most of their
+// weights and are in memory at the same time.
 
 #include <cstddef>
 #include <memory>
@@ -21,7 +21,7 @@ class ConstantPool {
  public:
   explicit ConstantPool(Gpu* gpu) : gpu_(*gpu) {}
 
-  // Memory with that content, to be read only: there as long as somebody holds it.
+  // Read-only memory with that content, which lives as long as it is referenced. Fails with
   // RESOURCE_EXHAUSTED.
   absl::StatusOr<std::shared_ptr<const Buffer>> Get(std::span<const std::byte> bytes);
 

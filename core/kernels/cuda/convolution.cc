@@ -1,8 +1,8 @@
-// Conv and ConvTranspose: cuDNN, channels last, with as much of the epilogue as it takes.
+// Conv and ConvTranspose: cuDNN, channels last, with as much of the epilogue as it supports.
 //
 // cuDNN has tuned kernels for one epilogue: residual, then bias, then relu. Additions commute, so
-// what can be brought into that form is; other epilogues are compiled at run time by cuDNN, or run
-// as a kernel of ours behind the convolution.
+// epilogues are brought into that form where possible. Others are compiled by cuDNN at run time, or
+// run as one of Quotient's kernels after the convolution.
 
 #include <optional>
 #include <utility>
@@ -20,13 +20,13 @@ namespace {
 
 using model::Ints;
 
-// Of a ConvTranspose it is one of the EpilogueNodes.
+// A ConvTranspose's bias is one of the EpilogueNodes instead.
 bool HasBias(const KernelSpec& spec) {
   return spec.op == "Conv" && spec.inputs.size() > 2 &&
          spec.inputs[2].type.dtype != model::DType::kUndefined;
 }
 
-// The node without its tensors. Nothing where the padding is not what cuDNN can do.
+// The node without its tensors. Returns nullopt if cuDNN does not support the padding.
 std::optional<DnnNode> ReadNode(const KernelSpec& spec) {
   const std::vector<int64_t> weights = spec.inputs[1].type.dims();
   const Ints kernel = ops::SpatialDims(weights);
@@ -47,7 +47,8 @@ std::optional<DnnNode> ReadNode(const KernelSpec& spec) {
       return std::nullopt;
     }
     window = *std::move(read);
-    // As the gradient of a convolution, whose padding behind the output's size does not depend on.
+    // Read as the gradient of a convolution, whose end padding does not depend on the output's
+    // size.
     window.pads_begin.assign(pads->begin(), pads->begin() + kernel.size());
     window.pads_end.assign(pads->begin() + kernel.size(), pads->end());
     node.op = DnnOp::kTransposedConvolution;
@@ -92,7 +93,7 @@ class Lowering {
     return std::move(program).Finish();
   }
 
-  // The convolution alone, with its bias; the epilogue is ours.
+  // The convolution alone with its bias. Quotient's own kernel computes the epilogue.
   std::optional<Program> Plain() const {
     ProgramBuilder program(spec_, nodes_.empty() ? "dnn" : "dnn+chain");
     const BufferRef target =
@@ -108,7 +109,7 @@ class Lowering {
   }
 
  private:
-  // [Add of a whole tensor] [Relu], or nothing at all with a bias.
+  // Whether the epilogue is [Add of a whole tensor] [Relu], or there is only a bias.
   bool IsCanonical() const {
     if (spec_.op != "Conv") return false;
     size_t i = 0;
@@ -122,7 +123,7 @@ class Lowering {
            SpreadOf(node.node.operands[0].type, frame_.type, 1) == Spread::kFull;
   }
 
-  // The convolution itself; its output is virtual, or the buffer `target`.
+  // The convolution itself. Its output is virtual, or the buffer `target`.
   std::optional<int> AddMain(ProgramBuilder& program, DnnBuilder& graph, bool is_virtual,
                              BufferRef target = {}) const {
     const int image = graph.AddBuffer(ImageOf(spec_.inputs[0]), program.Operand(0));
@@ -139,7 +140,7 @@ class Lowering {
     return output;
   }
 
-  // Channels last, whatever they come as.
+  // Channels last, whatever order they have.
   std::optional<BufferRef> Weights(ProgramBuilder& program) const {
     const Operand& weights = spec_.inputs[1];
     if (weights.constant) {
@@ -185,7 +186,7 @@ class Lowering {
     return tensor;
   }
 
-  // Residual, bias (zeros if there is none), relu behind `running`.
+  // Adds residual, bias (zeros if there is none) and relu behind `running`.
   void AddCanonicalEpilogue(int running, ProgramBuilder& program, DnnBuilder& graph) const {
     const bool residual = !nodes_.empty() && IsResidual(nodes_[0]);
     const bool relu = !nodes_.empty() && nodes_.back().node.op == "Relu";

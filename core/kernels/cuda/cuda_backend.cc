@@ -46,7 +46,7 @@ class CudaBackend : public Backend {
   absl::Status health() const override { return gpu_->health(); }
 
   void Prepare(const KernelSpec& spec) const override {
-    library_.All(spec).status().IgnoreError();  // Compile says what is wrong
+    library_.All(spec).status().IgnoreError();  // Compile reports the error.
   }
 
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
@@ -69,8 +69,8 @@ class CudaBackend : public Backend {
   const std::unique_ptr<Gpu> gpu_;
   const DeviceFingerprint fingerprint_;
   const PartitionOptions partition_{.storage = Storage::kNative, .fuses_attention = true};
-  const std::unique_ptr<RunJournal> journal_;  // null: nobody keeps one
-  // Thread-safe all: what they keep changes no result.
+  const std::unique_ptr<RunJournal> journal_;  // Null if none is kept.
+  // All are thread-safe. What they keep does not change results.
   mutable GpuClock clock_;
   mutable KernelLibrary library_;
   mutable ConstantPool constants_;
@@ -84,7 +84,7 @@ std::optional<CudaDevice> ParseCudaDevice(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, "cuda")) return std::nullopt;
   if (absl::ConsumeSuffix(&name, "-strict32")) device.policy = MathPolicy::kStrict32;
   if (name.empty()) return device;
-  // One way to write each number, and few enough digits for an int.
+  // Each number can be written in only one way, with few enough digits for an int.
   const bool is_number = absl::ConsumePrefix(&name, ":") && !name.empty() && name.size() <= 3 &&
                          absl::c_all_of(name, absl::ascii_isdigit) &&
                          (name.size() == 1 || name[0] != '0');

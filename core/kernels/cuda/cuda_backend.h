@@ -1,6 +1,6 @@
 #pragma once
 
-// NVIDIA GPUs: cuDNN, cuBLASLt and kernels of our own.
+// The backend of NVIDIA GPUs: cuDNN, cuBLASLt and Quotient's own kernels.
 
 #include <memory>
 #include <optional>
@@ -16,26 +16,27 @@ namespace quotient::kernels::cuda {
 
 struct CudaOptions {
   MathPolicy policy = MathPolicy::kTf32;
-  // Kernels of a graph that do not need each other run beside each other on up to that many
-  // streams. Costs are sums, so one is what they predict.
+  // Independent kernels of a graph run concurrently on up to this many streams. Costs are sums,
+  // which predict the time for one.
   int lanes = 1;
-  // A folder for what is compiled (OpenCodeCache, for GPUs of the machine) and for the names of
-  // kernels that no process came back from (OpenRunJournal); "": the next process compiles, and
-  // meets, them again.
+  // A folder for compiled code (OpenCodeCache, for GPUs of this machine) and for the names of
+  // kernels that crashed a process (OpenRunJournal). If "", the next process compiles everything,
+  // and runs such kernels, again.
   std::string cache_directory;
 };
 
-// A GPU as users name it: "cuda", the first one, "cuda:1", the second; with "-strict32" its float32
-// stays float32 where it would be rounded to TF32.
+// A GPU as users name it: "cuda" is the first one, "cuda:1" the second. With "-strict32" its
+// float32 is never rounded to TF32.
 struct CudaDevice {
   int ordinal = 0;
   MathPolicy policy = MathPolicy::kTf32;
 };
 std::optional<CudaDevice> ParseCudaDevice(absl::string_view name);
 
-// On a GPU of the machine, 0 being the first. DEVICE_NOT_PRESENT as LoadPlugin and OpenGpu say.
+// Opens a GPU of the machine, 0 being the first. Fails with DEVICE_NOT_PRESENT, as LoadPlugin and
+// OpenGpu do.
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int ordinal, const CudaOptions& options);
-// On any.
+// Uses a GPU that is open.
 std::unique_ptr<Backend> NewBackend(std::unique_ptr<Gpu> gpu, const CudaOptions& options);
 
 }  // namespace quotient::kernels::cuda

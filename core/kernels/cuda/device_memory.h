@@ -1,6 +1,6 @@
 #pragma once
 
-// Buffers that go together.
+// Buffers that are freed together.
 
 #include <cstddef>
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace quotient::kernels::cuda {
 
-// Frees them all with itself. One thread at a time.
+// Frees all its buffers when destroyed. One thread at a time.
 class DeviceMemory {
  public:
   explicit DeviceMemory(Gpu* gpu) : gpu_(*gpu) {}
 
-  // 0 for no bytes. RESOURCE_EXHAUSTED.
+  // Returns 0 for no bytes. Fails with RESOURCE_EXHAUSTED.
   absl::StatusOr<DeviceAddress> Allocate(int64_t bytes) {
     if (bytes == 0) return DeviceAddress{0};
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Buffer> buffer, gpu_.Allocate(bytes));
@@ -26,7 +26,7 @@ class DeviceMemory {
     return buffers_.back()->address();
   }
 
-  // With this content.
+  // Allocates memory with this content.
   absl::StatusOr<DeviceAddress> Upload(std::span<const std::byte> bytes) {
     const auto size = static_cast<int64_t>(bytes.size());
     QUOTIENT_ASSIGN_OR_RETURN(const DeviceAddress address, Allocate(size));

@@ -9,7 +9,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Numbers with all their digits: texts stand for graphs.
+// Numbers are printed with all their digits, because texts identify graphs.
 
 std::string List(const std::vector<int64_t>& numbers) {
   return absl::StrCat("[", absl::StrJoin(numbers, ","), "]");

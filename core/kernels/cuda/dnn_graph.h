@@ -1,7 +1,7 @@
 #pragma once
 
-// A small graph of operations that cuDNN may run as one kernel. Ours, so that only one source file
-// knows cuDNN's own.
+// A small graph of operations that cuDNN may run as one kernel. It is independent of cuDNN's own
+// types, so that only one source file uses those.
 
 #include <cstdint>
 #include <optional>
@@ -15,20 +15,20 @@ namespace quotient::kernels::cuda {
 
 struct DnnTensor {
   model::DType type = model::DType::kFloat32;
-  // Of equal length: 3 for products ([batch, m, k]), 4 and 5 for convolutions ([N, C, H, W], with
-  // channels-last strides), else as the operation wants it.
+  // Of equal length: 3 for products ([batch, m, k]), 4 or 5 for convolutions ([N, C, H, W], with
+  // channels-last strides), otherwise as the operation requires.
   std::vector<int64_t> dims;
-  std::vector<int64_t> strides;  // elements
-  // Between two operations of the graph: never in memory.
+  std::vector<int64_t> strides;  // In elements.
+  // Passed between two operations of the graph, never in memory.
   bool is_virtual = false;
-  // A number, known when the plan is built.
+  // A number that is known when the plan is built.
   std::optional<float> value;
 
   friend bool operator==(const DnnTensor&, const DnnTensor&) = default;
 };
 
 enum class DnnOp : uint8_t {
-  kConvolution,            // x, w -> y; cross-correlation; groups by the channels of w
+  kConvolution,            // x, w -> y; cross-correlation; groups follow from w's channels.
   kTransposedConvolution,  // dy, w -> dx
   kProduct,                // a [b, m, k], b [b, k, n] -> c
   kPointwise,              // a (, b (, c)) -> y, by mode
@@ -86,25 +86,25 @@ enum class DnnMode : uint8_t {
 struct DnnNode {
   DnnOp op = DnnOp::kPointwise;
   DnnMode mode = DnnMode::kNone;
-  std::vector<int> inputs;  // positions in DnnGraph::tensors
+  std::vector<int> inputs;  // Indices into DnnGraph::tensors.
   int output = 0;
-  // kConvolution, kTransposedConvolution, kPool: one per spatial axis.
+  // For kConvolution, kTransposedConvolution and kPool, one per spatial axis.
   std::vector<int64_t> pads_begin;
   std::vector<int64_t> pads_end;
   std::vector<int64_t> strides;
   std::vector<int64_t> dilations;
-  std::vector<int64_t> window;  // kPool
-  double scale = 1;             // kAttention: of the products of queries and keys
-  double epsilon = 0;           // kLayerNorm, kRmsNorm
-  double lower = 0;             // kClippedRelu
+  std::vector<int64_t> window;  // kPool.
+  double scale = 1;             // kAttention: of the products of queries and keys.
+  double epsilon = 0;           // kLayerNorm, kRmsNorm.
+  double lower = 0;             // kClippedRelu.
   double upper = 0;
-  double slope = 0;  // kLeakyRelu
+  double slope = 0;  // kLeakyRelu.
 
   friend bool operator==(const DnnNode&, const DnnNode&) = default;
 };
 
-// Nodes in the order of execution. Its buffers are the tensors that are neither virtual nor values,
-// in the order of `tensors`.
+// Nodes are in execution order. The buffers of the graph are its tensors that are neither virtual
+// nor values, in the order of `tensors`.
 struct DnnGraph {
   MathPolicy policy = MathPolicy::kTf32;
   std::vector<DnnTensor> tensors;
@@ -113,11 +113,12 @@ struct DnnGraph {
   friend bool operator==(const DnnGraph&, const DnnGraph&) = default;
 };
 
-// Whether it has a convolution, product or attention of float32: nothing else has operands that
-// tensor cores round.
+// Whether the graph has a convolution, product or attention of float32. Only these have operands
+// that tensor cores round.
 bool MultipliesFloat32(const DnnGraph& graph);
 
-// Canonical text: equal graphs, equal texts, and conversely. For caches of plans and for messages.
+// Canonical text: two graphs are equal exactly if their texts are. For caches of plans and for
+// messages.
 std::string ToString(const DnnGraph& graph);
 
 }  // namespace quotient::kernels::cuda

@@ -12,8 +12,8 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// The main operator as a node behind one of its operands, which lies as the output does: `running`.
-// Nothing if none does.
+// The main operator as a node behind one of its operands, `running`, which is laid out like the
+// output. There is none if no operand is.
 struct MainNode {
   EpilogueNode node;
   int running = 0;
@@ -31,8 +31,8 @@ std::optional<MainNode> MainNodeOf(const KernelSpec& spec) {
   return main;
 }
 
-// The value as [before, channels, after] in memory; without axes behind the channels as
-// [1, before, channels].
+// The value as [before, channels, after] in memory, or as [1, before, channels] if no axes follow
+// the channels.
 DnnFrame FrameOf(const Operand& value, int channel_axis) {
   const std::vector<int64_t> dims = value.type.dims();
   const std::vector<int> order = PhysicalAxes(value.type.rank(), value.layout);
@@ -55,7 +55,7 @@ DnnFrame FrameOf(const Operand& value, int channel_axis) {
   return frame;
 }
 
-// Whether every operand of the nodes is read where the value's elements, or its channels, are.
+// Whether every operand of the nodes is broadcast by element or by channel.
 bool AllSpread(const std::vector<EpilogueNode>& nodes, const Operand& value, int channel_axis) {
   return std::all_of(nodes.begin(), nodes.end(), [&](const EpilogueNode& node) {
     if (node.node.op == "BatchNormalization") return channel_axis == 1;
@@ -68,8 +68,8 @@ bool AllSpread(const std::vector<EpilogueNode>& nodes, const Operand& value, int
   });
 }
 
-// Whether a Clip has one bound only. cuDNN's has two, and the largest float in place of the other
-// would change infinities, which a chain of its own may be given.
+// Whether a Clip has only one bound. cuDNN's has two, and the largest float in place of the missing
+// one would change infinities, which the input of a chain may contain.
 bool HasOpenClip(const std::vector<EpilogueNode>& nodes) {
   return std::any_of(nodes.begin(), nodes.end(), [](const EpilogueNode& node) {
     const model::AttributeMap& attributes = node.node.attributes;
@@ -80,7 +80,7 @@ bool HasOpenClip(const std::vector<EpilogueNode>& nodes) {
 }  // namespace
 
 std::vector<Program> LowerElementwise(const KernelSpec& spec, MathPolicy policy) {
-  // A node alone is as quick as memory in a kernel of ours.
+  // A single node runs at memory speed in Quotient's own kernel.
   if (spec.epilogue.empty() || spec.outputs.size() != 1 || !IsOfOneFloatType(spec) ||
       !IsChainNode({spec.op, spec.attributes, spec.inputs, spec.outputs[0].type})) {
     return {};

@@ -52,7 +52,7 @@ std::optional<DnnMode> ModeOf(const Epilogue& node) {
   return std::nullopt;
 }
 
-// Of alpha A B + beta C what stands behind alpha A B.
+// What follows alpha A B in alpha A B + beta C.
 std::vector<EpilogueNode> GemmNodes(const KernelSpec& spec) {
   const auto beta = static_cast<float>(spec.attributes.GetFloat("beta", 1));
   if (spec.inputs.size() < 3 || spec.inputs[2].type.dtype == model::DType::kUndefined ||
@@ -63,18 +63,18 @@ std::vector<EpilogueNode> GemmNodes(const KernelSpec& spec) {
       {.node = {.op = "Add", .operands = {spec.inputs[2]}}, .first_operand = 2, .factor = beta}};
 }
 
-// cuDNN has its tuned transposed convolutions only without anything behind them, so a bias is a
-// node like others.
+// cuDNN has its tuned transposed convolutions only without anything behind them, so a bias becomes
+// a node.
 std::vector<EpilogueNode> TransposedConvolutionNodes(const KernelSpec& spec) {
   if (spec.inputs.size() < 3 || spec.inputs[2].type.dtype == model::DType::kUndefined) return {};
   std::vector<int64_t> dims(spec.outputs[0].type.rank() - 1, 1);
   dims[0] = spec.inputs[2].type.elements();  // [C, 1, 1] against [N, C, H, W]
-  // Constant or not is the operand's to know, which has another rank.
+  // Not marked as constant: the original operand, which has another rank, tells whether it is.
   const Operand bias{model::StaticType(spec.inputs[2].type.dtype, dims)};
   return {{{.op = "Add", .operands = {bias}}, 2}};
 }
 
-// The scale or shift that a BatchNormalization's constants come to, one per channel.
+// The scale or shift, one per channel, computed from a BatchNormalization's constants.
 int AddNormConstant(const DnnFrame& frame, const EpilogueNode& node, PackedConstant::Form form,
                     ProgramBuilder& program, DnnBuilder& graph) {
   DnnTensor channel = frame.full;
@@ -90,7 +90,7 @@ int AddNormConstant(const DnnFrame& frame, const EpilogueNode& node, PackedConst
                                  .epsilon = node.node.attributes.GetFloat("epsilon", 1e-5)}));
 }
 
-// clip(alpha * x + beta, 0, 1), which cuDNN has in pieces.
+// clip(alpha * x + beta, 0, 1), which cuDNN has only in pieces.
 int AddHardSigmoid(const DnnFrame& frame, int x, float alpha, float beta, int result,
                    DnnBuilder& graph) {
   const int scaled = graph.AddVirtual(frame.full), shifted = graph.AddVirtual(frame.full);
@@ -174,7 +174,7 @@ bool DnnTakes(const std::vector<EpilogueNode>& nodes, size_t first) {
 
 void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const DnnFrame& frame,
                     int running, ProgramBuilder& program, DnnBuilder& graph) {
-  // Infinity times zero would be no number, wherever cuDNN does that.
+  // An infinite bound would become NaN wherever cuDNN multiplies it by zero.
   constexpr double kLargest = std::numeric_limits<float>::max();
   for (size_t i = first; i < nodes.size(); ++i) {
     const Epilogue& node = nodes[i].node;
@@ -233,11 +233,11 @@ bool AddEpilogueChain(const KernelSpec& spec, size_t first, BufferRef running,
       from.push_back({node.first_operand + static_cast<int>(k), {}});
     }
   };
-  // The first one is the main node, with the running value where it has it.
+  // The first node becomes the main node, with the running value as one of its operands.
   const EpilogueNode& main = nodes[first];
   chain.inputs = main.node.operands;
   take_operands(main);
-  if (main.factor != 1) {  // factor * operand, then + running
+  if (main.factor != 1) {  // factor * operand, then + running.
     chain.op = "Mul";
     chain.inputs.push_back({model::StaticType(model::DType::kFloat32, std::vector<int64_t>())});
     from.push_back(

@@ -72,11 +72,11 @@ class GraphExecutable : public Executable {
   }
 
   absl::Status Run() override {
-    if (replay_ == nullptr) return absl::OkStatus();  // nothing to run
+    if (replay_ == nullptr) return absl::OkStatus();  // Nothing to run.
     QUOTIENT_ASSIGN_OR_RETURN(
         const Reading reading,
         RunByJournal(journal_, gpu_, journal_names_, [this] { return replay_->Run(); }));
-    journal_names_.clear();  // all of them have come back
+    journal_names_.clear();  // All of them have returned.
     reading_ = clock_.Judge(reading);
     return absl::OkStatus();
   }
@@ -149,7 +149,7 @@ class GraphExecutable : public Executable {
     return {begin, begin + static_cast<DeviceAddress>(BytesOf(operand))};
   }
 
-  // Kernels that want a constant in the same form share it, and so do graphs.
+  // Kernels that need a constant in the same form share it, even between graphs.
   absl::StatusOr<DeviceAddress> PackOnce(const Graph& graph, const KernelGroup& group,
                                          const PackedConstant& constant) {
     std::vector<const model::Tensor*> tensors;
@@ -196,13 +196,13 @@ class GraphExecutable : public Executable {
       workspaces.push_back(address);
     }
     std::vector<Step> steps;
-    std::vector<int> last;  // step by group
+    std::vector<int> last;  // Step by group.
     for (size_t i = 0; i < groups_.size(); ++i) {
       const size_t first = steps.size();
       groups_[i].bindings.workspace = workspaces[places[i].lane];
       groups_[i].kernel->AppendSteps(groups_[i].bindings, &steps);
       for (size_t k = first; k < steps.size(); ++k) steps[k].lane = places[i].lane;
-      // A kernel without launches has an empty output: nobody has to wait for it.
+      // A kernel without launches has an empty output, so nothing waits for it.
       if (first < steps.size()) {
         for (const int group : places[i].after) {
           if (last[group] >= 0) steps[first].after.push_back(last[group]);
@@ -225,17 +225,17 @@ class GraphExecutable : public Executable {
   Gpu& gpu_;
   KernelLibrary& library_;
   ConstantPool& constants_;
-  RunJournal* const journal_;  // may be null
+  RunJournal* const journal_;  // May be null.
   GraphBorder border_;
   DeviceMemory memory_;
   std::map<ValueId, DeviceAddress> input_buffers_;
   std::map<Slot, DeviceAddress> addresses_;
   std::map<std::string, std::shared_ptr<const Buffer>> packed_;
   std::vector<Group> groups_;
-  std::vector<std::string> journal_names_;    // of the kernels; none once they have run
-  std::vector<Port<DeviceAddress>> inputs_;   // parallel to border_.inputs
-  std::vector<Port<DeviceAddress>> outputs_;  // parallel to border_.outputs
-  std::unique_ptr<Replay> replay_;            // after what it launches
+  std::vector<std::string> journal_names_;    // Of the kernels; empty once they have run.
+  std::vector<Port<DeviceAddress>> inputs_;   // Parallel to border_.inputs.
+  std::vector<Port<DeviceAddress>> outputs_;  // Parallel to border_.outputs.
+  std::unique_ptr<Replay> replay_;            // Declared after what it launches.
   ClockWatch clock_;
   std::optional<DeviceReading> reading_;
 };

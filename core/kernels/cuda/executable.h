@@ -1,6 +1,6 @@
 #pragma once
 
-// A whole graph on a GPU: one arena, one captured sequence that is replayed.
+// A whole graph on a GPU: one arena, and one captured sequence that is replayed.
 
 #include <memory>
 
@@ -15,17 +15,16 @@
 
 namespace quotient::kernels::cuda {
 
-// What all graphs on a GPU have in common. Borrowed.
+// What all graphs on a GPU share. Borrowed.
 struct SharedParts {
   Gpu* gpu;
   KernelLibrary* library;
   ConstantPool* constants;
   GpuClock* clock;
-  RunJournal* journal;  // may be null
+  RunJournal* journal;  // May be null.
 };
 
-// `lanes`: kernels that do not need each other run beside each other on up to that many. Errors
-// name the node.
+// Independent kernels run concurrently on up to `lanes` lanes. Errors name the node.
 absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const model::Graph& graph,
                                                               const PartitionOptions& partition,
                                                               const PlanChoice& plans, int lanes,

@@ -6,15 +6,15 @@
 
 namespace quotient::kernels::cuda {
 
-// Goes up when kernels of ours change, or what there is besides: timings of older ones are not
-// taken for theirs then, nor the best of fewer ways for the best.
+// Increased when Quotient's kernels, or the set of ways to run kernels, change. Older timings are
+// then not used.
 inline constexpr int kKernelsVersion = 3;
 
-// "strict32", "tf32"
+// "strict32" or "tf32".
 const char* PolicyName(MathPolicy policy);
 
-// Everything that makes timings on this GPU comparable: hardware, clocks, driver, libraries, math
-// policy, our own kernels.
+// Everything that timings on this GPU depend on: hardware, clocks, driver, libraries, math policy,
+// Quotient's own kernels.
 DeviceFingerprint GpuFingerprint(const GpuFacts& facts, MathPolicy policy);
 
 }  // namespace quotient::kernels::cuda

@@ -1,12 +1,12 @@
 #pragma once
 
-// Gpu: what the CUDA plug-in does for the rest of the backend, and the only thing that it does:
-// memory, launches of library kernels and of our own, replay of what was captured. What to launch,
-// where buffers lie and how times are taken is decided outside, so that it can be tested without a
-// GPU (tests/support/cuda has an implementation on the host).
+// Gpu: the interface that the CUDA plug-in implements for the rest of the backend: memory, launches
+// of library kernels and of Quotient's own, and replay of captured sequences. What to launch, where
+// buffers lie and how times are measured is decided outside, so that it can be tested without a GPU
+// (tests/support/cuda has an implementation on the host).
 //
 // The plug-in is built by the same compiler from the same sources as the program that loads it
-// (plugin.h checks that), so C++ types cross.
+// (plugin.h checks this), so C++ types may cross the border.
 
 #include <cstdint>
 #include <functional>
@@ -24,32 +24,32 @@
 
 namespace quotient::kernels::cuda {
 
-// What names a GPU and makes timings on it comparable. From the driver; nothing is ever guessed: a
-// fact that cannot be had is an error of OpenGpu, save those of NVML.
+// The facts that identify a GPU and that timings on it depend on. They come from the driver and are
+// never guessed: a fact that is not available is an error of OpenGpu, except those of NVML.
 struct GpuFacts {
   std::string name;            // "NVIDIA H200"
-  int compute_capability = 0;  // 90: 9.0
-  int processors = 0;          // streaming multiprocessors
+  int compute_capability = 0;  // 90 means 9.0.
+  int processors = 0;          // Streaming multiprocessors.
   int64_t memory_bytes = 0;
   int64_t l2_bytes = 0;
   int bus_bits = 0;
-  int max_clock_khz = 0;  // of the multiprocessors
+  int max_clock_khz = 0;  // Of the multiprocessors.
   int max_memory_clock_khz = 0;
   bool ecc = false;
-  // "" where NVML is missing.
+  // "" if NVML is missing.
   std::string power_limit_watts;
-  std::string mig_mode;  // "on", "off"
-  // $NVIDIA_TF32_OVERRIDE: "0" switches TF32 off in all of NVIDIA's libraries. "" if not set.
+  std::string mig_mode;  // "on", "off".
+  // $NVIDIA_TF32_OVERRIDE: "0" disables TF32 in all of NVIDIA's libraries. "" if not set.
   std::string tf32_override;
-  std::string driver;  // "580.159.04"; "" where NVML is missing
-  // Versions as the libraries give them: 13000, 91900, ...; the driver's is that of the newest CUDA
-  // it is for.
+  std::string driver;  // "580.159.04"; "" if NVML is missing.
+  // Versions as the libraries report them: 13000, 91900, .... The driver's is the newest CUDA
+  // version that it supports.
   int driver_version = 0;
   int runtime_version = 0;
   int cudnn_version = 0;
   int cublaslt_version = 0;
   int nvrtc_version = 0;
-  // As device-less cuDNN wants it (DnnChecker).
+  // In the form that cuDNN without a device needs (DnnChecker).
   std::string properties_json;
 };
 
@@ -63,15 +63,15 @@ class Buffer {
   virtual DeviceAddress address() const = 0;
 };
 
-// Work on the host in the middle of a sequence: reads and writes host memory, and does nothing with
-// the device. Buffers in order: inputs, then outputs.
+// Work on the host in the middle of a sequence. It reads and writes host memory and must not use
+// the device. The buffers are the inputs, then the outputs.
 struct HostCall {
   std::vector<int64_t> input_bytes;
   std::vector<int64_t> output_bytes;
   std::function<void(std::span<const void* const> inputs, std::span<void* const> outputs)> run;
 };
 
-// A kernel of a library, or one of ours, compiled and ready to be launched. Immutable.
+// A compiled kernel, of a library or Quotient's own, ready to be launched. Immutable.
 class Launcher {
  public:
   virtual ~Launcher() = default;
@@ -82,10 +82,10 @@ class Launcher {
 // One launch of a sequence that is captured.
 struct Step {
   const Launcher* launcher = nullptr;
-  std::vector<DeviceAddress> buffers;  // in the launcher's order
+  std::vector<DeviceAddress> buffers;  // In the launcher's order.
   DeviceAddress workspace = 0;
-  // Steps on one lane run one after the other; a step on another lane waits only for those in
-  // `after`, which come earlier in the sequence.
+  // Steps on one lane run one after the other. A step on another lane waits only for those in
+  // `after`, which precede it in the sequence.
   int lane = 0;
   std::vector<int> after;
 };
@@ -99,79 +99,83 @@ struct Reading {
 class Replay {
  public:
   virtual ~Replay() = default;
-  // Blocks until done. DEVICE_LOST if a kernel failed (Gpu::health).
+  // Blocks until done. Fails with DEVICE_LOST if a kernel failed (Gpu::health).
   virtual absl::StatusOr<Reading> Run() = 0;
 };
 
-// One GPU, opened. Thread-safe, but for what Buffers, Replays and uploads are about to read or
-// write, which is the caller's to order. Buffers, Launchers and Replays must not outlive it.
+// One GPU, opened. Thread-safe, but the caller must order accesses to the memory that Buffers,
+// Replays and uploads read and write. Buffers, Launchers and Replays must not outlive it.
 class Gpu {
  public:
   virtual ~Gpu() = default;
 
   virtual const GpuFacts& facts() const = 0;
 
-  // DEVICE_LOST, with what CUDA said first, once that is of the kind that no process outlives: an
-  // illegal address, a failed launch, memory beyond correction. Every call fails from then on.
+  // DEVICE_LOST, with CUDA's first message, after an error from which no process recovers: an
+  // illegal address, a failed launch, an uncorrectable memory error. From then on every call fails.
   virtual absl::Status health() const = 0;
 
-  // Of the multiprocessors, now, in MHz; 0: NVML is missing. May take longer than a replay.
+  // The present clock of the multiprocessors in MHz; 0 if NVML is missing. May take longer than a
+  // replay.
   virtual int ClockMhz() = 0;
 
-  // At an address that is a multiple of 256. RESOURCE_EXHAUSTED.
+  // The address is a multiple of 256. Fails with RESOURCE_EXHAUSTED.
   virtual absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) = 0;
-  // Block until done.
+  // These block until done.
   virtual absl::Status Upload(DeviceAddress to, const void* from, int64_t bytes) = 0;
   virtual absl::Status Download(void* to, DeviceAddress from, int64_t bytes) = 0;
 
-  // The ways in which a library can run it that its policy allows, the library's own first choice
-  // first, by names that are the same in every process with the same library versions. Empty: it
-  // cannot. Milliseconds.
+  // The plans by which a library can run the problem and that its policy allows, the library's
+  // first choice first. Plan names are the same in every process with the same library versions.
+  // Empty if the library cannot run it. Takes milliseconds.
   virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) = 0;
   virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) = 0;
 
-  // Compiles; some 50 ms for a kernel of ours, up to three seconds for one that cuDNN compiles at
-  // run time, a few milliseconds for what the cache has. UNIMPLEMENTED if the library does not have
-  // the plan after all.
+  // These compile. It takes some 50 ms for one of Quotient's kernels, up to three seconds for one
+  // that cuDNN compiles at run time, and a few milliseconds for what the cache has. Fails with
+  // UNIMPLEMENTED if the library does not have the plan after all.
   virtual absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const SourceKernel& kernel) = 0;
   virtual absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const MatmulProblem& problem,
                                                             const std::string& plan) = 0;
   virtual absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const DnnGraph& graph,
                                                             const std::string& plan) = 0;
 
-  // Copies to the host, the call, copies back. The launcher owns the host's side: it may be in one
-  // Replay at a time.
+  // Copies to the host, makes the call, and copies back. The launcher owns the host memory, so it
+  // may be in one Replay at a time.
   virtual absl::StatusOr<std::unique_ptr<Launcher>> Prepare(HostCall call) = 0;
 
   // The steps' launchers must outlive the replay.
   virtual absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps) = 0;
 };
 
-// Asks cuDNN which plans there are, without a device: by a description of one. For tests and for
-// rules that must know what is legal on hosts without a GPU. Thread-safe.
+// Asks cuDNN which plans exist, by a description of a device instead of a device. For tests, and
+// for rules that must know what is legal on hosts without a GPU. Thread-safe.
 class DnnChecker {
  public:
   virtual ~DnnChecker() = default;
   virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) = 0;
-  // Builds the plan as far as a machine without a driver can: precompiled engines completely.
+  // Builds the plan as far as possible without a driver: precompiled engines completely.
   virtual absl::Status Build(const DnnGraph& graph, const std::string& plan) = 0;
-  // Builds it, and executes it without a handle on `buffers` addresses that are none: what cuDNN
-  // says to that. It looks at the buffers first, so that a wrong number of them is told.
+  // Builds the plan and executes it without a handle on `buffers` invalid addresses; returns
+  // cuDNN's error. cuDNN checks the buffers first, so this detects a wrong number of them.
   virtual absl::Status ExecuteWithoutHandle(const DnnGraph& graph, const std::string& plan,
                                             int buffers) = 0;
 };
 
-// What the shared library offers. `cache` keeps what is compiled; null: nothing does. Borrowed.
+// The interface of the shared library. `cache`, which is borrowed, keeps compiled code; null keeps
+// none.
 class Plugin {
  public:
   virtual ~Plugin() = default;
-  // DEVICE_NOT_PRESENT: no driver, no such GPU, a driver or library that is too old; the message
-  // says which and what is needed. DEVICE_LOST: the GPU has failed in this process before.
+  // Fails with DEVICE_NOT_PRESENT if there is no driver or no such GPU, or if a driver or library
+  // is too old (the message says which, and what is needed), and with DEVICE_LOST if the GPU has
+  // failed in this process before.
   virtual absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal, CodeCache* cache) = 0;
-  // `properties_json`: GpuFacts::properties_json of the device that is asked about.
+  // `properties_json`: GpuFacts::properties_json of the device in question.
   virtual absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(
       const std::string& properties_json, int compute_capability, CodeCache* cache) = 0;
-  // NVRTC: machine code for "sm_<compute_capability>". INVALID_ARGUMENT with the compiler's log.
+  // Compiles by NVRTC to machine code for "sm_<compute_capability>". Fails with INVALID_ARGUMENT
+  // and the compiler's log.
   virtual absl::StatusOr<std::string> CompileSource(const SourceKernel& kernel,
                                                     int compute_capability, CodeCache* cache) = 0;
 };

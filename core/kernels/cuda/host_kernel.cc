@@ -16,7 +16,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// The CPU's reference kernel, between native storage and its own.
+// The CPU's reference kernel, with conversion from and to native storage.
 class HostEvaluation {
  public:
   HostEvaluation(KernelSpec spec, std::unique_ptr<cpu::Kernel> kernel)
@@ -67,7 +67,7 @@ class HostEvaluation {
 }  // namespace
 
 absl::StatusOr<HostCall> MakeHostCall(const KernelSpec& spec) {
-  KernelSpec plain = spec;  // constants come as all others do
+  KernelSpec plain = spec;  // Constants are passed like other operands.
   plain.storage = Storage::kWide;
   for (Operand& input : plain.inputs) input.constant = false;
   for (Epilogue& epilogue : plain.epilogue) {
@@ -87,7 +87,7 @@ absl::StatusOr<HostCall> MakeHostCall(const KernelSpec& spec) {
     if (BytesOf(output) > 0) call.output_bytes.push_back(BytesOf(output));
   }
   call.run = [evaluation](std::span<const void* const> inputs, std::span<void* const> outputs) {
-    // On a thread of the driver's: nothing may be thrown.
+    // Runs on a thread of the driver, so nothing may be thrown.
     std::string failure;
     try {
       failure = std::string(evaluation->Run(inputs, outputs).message());

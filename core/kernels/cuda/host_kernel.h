@@ -1,6 +1,6 @@
 #pragma once
 
-// What no kernel on the device can do: the reference evaluation of a spec, as work on the host.
+// For specs without a kernel on the device: their reference evaluation as work on the host.
 
 #include "absl/status/statusor.h"
 #include "core/kernels/cuda/gpu.h"
@@ -8,10 +8,11 @@
 
 namespace quotient::kernels::cuda {
 
-// Inputs are all operands that are there, constant ones too, outputs those that are there, in
-// native storage and in the layouts of the spec. UNIMPLEMENTED without a reference evaluation.
-// Where it fails while it runs (a Range of another length than it was compiled for), outputs stay
-// as they are and the failure is logged: nothing is there to return it.
+// The inputs are all operands that are present, including constants, and the outputs are those that
+// are present, in native storage and in the layouts of the spec. Fails with UNIMPLEMENTED if there
+// is no reference evaluation. If the evaluation fails while it runs (such as a Range of another
+// length than it was compiled for), the outputs stay unchanged and the failure is logged, because
+// it cannot be returned.
 absl::StatusOr<HostCall> MakeHostCall(const KernelSpec& spec);
 
 }  // namespace quotient::kernels::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-// Activations as cuDNN takes them: [N, C, spatial...] with at least two spatial axes.
+// Activations in cuDNN's form: [N, C, spatial...] with at least two spatial axes.
 
 #include <cstdint>
 #include <vector>
@@ -11,15 +11,15 @@
 
 namespace quotient::kernels::cuda {
 
-// Of rank 3 to 5. cuDNN has nothing with one spatial axis: another one, of size 1, is put in front.
+// For rank 3 to 5. cuDNN supports nothing with one spatial axis, so another one of size 1 is put in
+// front.
 DnnTensor ImageOf(model::DType type, std::vector<int64_t> dims, Layout layout);
 DnnTensor ImageOf(const Operand& operand);
-// The same for what a window says for each spatial axis: `neutral` for the one that is put in
-// front.
+// The same for the window's numbers per spatial axis: the additional axis gets `neutral`.
 model::Ints WithAxis(model::Ints per_axis, int64_t neutral);
 
-// Rows of neighbouring elements, as cuDNN's norms and reductions want them: the channels of one
-// pixel each.
+// Rows of contiguous elements, as cuDNN's norms and reductions need them: each row is the channels
+// of one pixel.
 DnnTensor RowsOf(model::DType type, int64_t rows, int64_t length);
 
 }  // namespace quotient::kernels::cuda

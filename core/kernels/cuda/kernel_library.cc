@@ -11,17 +11,19 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// More plans of a library than this are not worth the time to measure them: its own order is good.
+// The maximum number of plans of a library to measure. Its own order is good, so more are not worth
+// the time.
 constexpr size_t kMostPlans = 8;
 
-// What is kept at most: servers live long. Then all begins anew; who uses a kernel keeps it.
+// The maximum number of kernels kept, because servers live long. When it is reached all are
+// dropped; kernels in use stay alive through their users.
 constexpr size_t kMostKept = 8192;
 
 absl::Status None(const std::string& key) {
   return absl::UnimplementedError(absl::StrCat("no kernel for ", key));
 }
 
-// Not that there is none: what is barred may be mended by another version of its library.
+// Not UNIMPLEMENTED, because another version of the library may mend the kernels.
 absl::Status Barred(const std::string& key) {
   return absl::FailedPreconditionError(
       absl::StrCat(key, ": a process did not come back from any of its kernels"));
@@ -86,7 +88,7 @@ absl::StatusOr<std::vector<Way>> KernelLibrary::WaysOf(const KernelSpec& spec,
   QUOTIENT_ASSIGN_OR_RETURN(Ways ways, WaysToRun(spec, policy_, gpu_, kMostPlans));
   const auto barred = std::erase_if(ways.list, [&](const Way& way) { return IsBarred(key, way); });
   if (barred > 0 && ways.list.empty()) return Barred(key);
-  if (!ways.failure.ok()) {  // for once: it is asked again the next time
+  if (!ways.failure.ok()) {  // Not cached, so the libraries are asked again.
     Log().warn("{}: {}", key, std::string(ways.failure.message()));
     return std::move(ways.list);
   }
@@ -109,7 +111,7 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Prepare(con
   }
   QUOTIENT_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedKernel> kernel,
                             PreparedKernel::Create(std::move(way), gpu_));
-  if (kernel->uses_host()) return kernel;  // not to be shared
+  if (kernel->uses_host()) return kernel;  // Must not be shared.
   const absl::MutexLock lock(&mutex_);
   if (prepared_.size() >= kMostKept) prepared_.clear();
   return prepared_.try_emplace(word, std::move(kernel)).first->second;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels that a device has prepared so far: graphs that are compared share most of theirs.
+// The kernels that a device has prepared so far. Graphs that are compared share most of theirs.
 
 #include <memory>
 #include <string>
@@ -15,19 +15,19 @@
 
 namespace quotient::kernels::cuda {
 
-// Thread-safe: kernels are prepared outside the lock, so several threads compile at once (and what
-// two want at the same time may be compiled twice).
+// Thread-safe. Kernels are prepared outside the lock, so several threads compile at once, and two
+// threads may compile the same kernel.
 class KernelLibrary {
  public:
-  // Ways that `journal` bars are left out; it may be null.
+  // Leaves out the ways that `journal`, which may be null, bars.
   KernelLibrary(Gpu* gpu, MathPolicy policy, const RunJournal* journal)
       : gpu_(*gpu), policy_(policy), journal_(journal) {}
 
-  // All ways to run a spec that can be prepared, first choice first. UNIMPLEMENTED if there is
-  // none; else, if none can be prepared, the trouble that a library was in.
+  // All ways to run a spec that can be prepared, first choice first. Fails with UNIMPLEMENTED if
+  // there is none; if there are ways but none can be prepared, with the library's error.
   absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> All(const KernelSpec& spec);
-  // The way of that name, as it was timed; where there is none any more (that is logged), or for
-  // "", the first that can be prepared. Errors as of All.
+  // The way with the name under which it was timed. If it no longer exists (which is logged), or
+  // for "", the first one that can be prepared. Fails like All.
   absl::StatusOr<std::shared_ptr<const PreparedKernel>> Get(const KernelSpec& spec,
                                                             const std::string& name);
 
@@ -41,7 +41,7 @@ class KernelLibrary {
   const MathPolicy policy_;
   const RunJournal* const journal_;
   absl::Mutex mutex_;
-  // What the libraries say of specs, by key: asking them takes up to a tenth of a second.
+  // The libraries' answers for specs, by key: asking takes up to a tenth of a second.
   absl::flat_hash_map<std::string, std::vector<Way>> ways_ ABSL_GUARDED_BY(mutex_);
   // By the spec's key and the way's name.
   absl::flat_hash_map<std::string, std::shared_ptr<const PreparedKernel>> prepared_

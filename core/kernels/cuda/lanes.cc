@@ -28,7 +28,7 @@ class Assigner {
 
  private:
   void Place(int step) {
-    // By lane, the last step that has to be over.
+    // By lane, the last step that must be finished.
     std::vector<int> wanted(last_.size(), -1);
     int latest = -1;
     for (int earlier = 0; earlier < step; ++earlier) {
@@ -54,7 +54,7 @@ class Assigner {
 
   const std::span<const Access> steps_;
   std::vector<LaneStep> placed_;
-  std::vector<int> last_;  // step by lane; -1: none
+  std::vector<int> last_;  // Step by lane; -1: none.
 };
 
 }  // namespace

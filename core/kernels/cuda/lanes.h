@@ -1,6 +1,6 @@
 #pragma once
 
-// Which steps of a sequence may run beside each other, and on which lanes.
+// Decides which steps of a sequence may run concurrently, and on which lanes.
 
 #include <cstdint>
 #include <span>
@@ -21,13 +21,13 @@ struct Access {
 
 struct LaneStep {
   int lane = 0;
-  // Earlier steps on other lanes to wait for, each lane's last one only.
+  // Earlier steps on other lanes to wait for; at most the last one of each lane.
   std::vector<int> after;
 };
 
-// A step waits for every earlier one that writes what it touches, or reads what it writes. It stays
-// on the lane of the step that it waits for last, if that lane's end is that step; else it takes
-// the lane that has been idle for longest. One lane: all run in order.
+// A step waits for every earlier step that writes what it touches or reads what it writes. It stays
+// on the lane of the latest step that it waits for, if that step is the last one on its lane;
+// otherwise it takes the lane that has been idle longest. With one lane all steps run in order.
 std::vector<LaneStep> AssignLanes(std::span<const Access> steps, int lanes);
 
 }  // namespace quotient::kernels::cuda

@@ -26,7 +26,7 @@ absl::Status NotPresent(absl::string_view message) {
   return MakeError(Reason::kDeviceNotPresent, message);
 }
 
-// With '/' at the end; "" if it cannot be had.
+// Ends with '/'. "" if it is not available.
 std::string FolderOfProgram() {
   std::array<char, PATH_MAX> path;
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
@@ -53,8 +53,8 @@ bool Says(absl::string_view reason, std::initializer_list<absl::string_view> wor
                      [&](absl::string_view word) { return absl::StrContains(reason, word); });
 }
 
-// dlerror() names the file or the symbol that is missing. What to do about it differs: a library
-// has to be found, or another version of it has to be installed.
+// dlerror() names the missing file or symbol. The two need different remedies: a library must be
+// found, or another version of it installed.
 absl::Status DoesNotLoad(const std::string& path) {
   const char* error = dlerror();
   const std::string reason = error != nullptr ? error : path;
@@ -78,7 +78,7 @@ absl::Status DoesNotLoad(const std::string& path) {
   return NotPresent(absl::StrCat("the CUDA plug-in does not load: ", reason, ".", named));
 }
 
-// The address of a function that the library exports; null if it does not.
+// The address of an exported function; null if the library does not export it.
 template <typename Function>
 Function* Find(void* library, const char* symbol) {
   return reinterpret_cast<Function*>(dlsym(library, symbol));
@@ -114,7 +114,7 @@ absl::StatusOr<Plugin*> FindAndLoad() {
 }  // namespace
 
 absl::StatusOr<Plugin*> LoadPluginFrom(const std::string& path) {
-  // A path without '/' would be searched for.
+  // dlopen searches for a path without '/'.
   const std::string file = path.find('/') == std::string::npos ? absl::StrCat("./", path) : path;
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return DoesNotLoad(file);
@@ -124,7 +124,7 @@ absl::StatusOr<Plugin*> LoadPluginFrom(const std::string& path) {
 }
 
 absl::StatusOr<Plugin*> LoadPlugin() {
-  // Never destroyed: threads may still use it while the program ends.
+  // Never destroyed, because threads may still use it while the program ends.
   static const auto& plugin = *new absl::StatusOr<Plugin*>(FindAndLoad());
   return plugin;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Lower: the ways in which a GPU may run a kernel. Pure, without a GPU: which of them the libraries
-// really have, and which is fastest, is found out on the device.
+// Lower: finds the ways in which a GPU may run a kernel. Pure, and needs no GPU; which of them the
+// libraries really support, and which is fastest, is found out on the device.
 
 #include <optional>
 #include <vector>
@@ -11,16 +11,18 @@
 
 namespace quotient::kernels::cuda {
 
-// In the order in which they are worth trying: contractions by libraries, everything else by our
-// own kernel and then by cuDNN where that has one. Never empty for operators that have a reference
-// evaluation: at the end the host computes it. The spec has native storage.
+// In the order in which they are worth trying: contractions by libraries, everything else by
+// Quotient's own kernel and then by cuDNN where it has one; the host's reference evaluation is the
+// last resort, so the list is never empty for operators that have one. The spec must have native
+// storage.
 std::vector<Program> Lower(const KernelSpec& spec, MathPolicy policy);
 
-// The host computes it; nothing where there is no reference evaluation.
+// The program that runs on the host; nullopt if there is no reference evaluation.
 std::optional<Program> LowerToHost(const KernelSpec& spec);
-std::optional<Program> LowerAttentionToHost(const KernelSpec& spec);  // a part of it
+std::optional<Program> LowerAttentionToHost(const KernelSpec& spec);  // Part of LowerToHost.
 
-// The kinds, each with the programs that it has for a spec; none where it is not concerned.
+// The kinds of kernels. Each returns its programs for a spec, or none if it does not handle the
+// spec.
 std::vector<Program> LowerConvolution(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerProduct(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerAttention(const KernelSpec& spec, MathPolicy policy);
@@ -29,8 +31,8 @@ std::vector<Program> LowerNormalization(const KernelSpec& spec, MathPolicy polic
 std::vector<Program> LowerReduction(const KernelSpec& spec, MathPolicy policy);
 std::vector<Program> LowerElementwise(const KernelSpec& spec, MathPolicy policy);
 
-// Whether all operands that are there are of one of the types that GPU libraries multiply in, the
-// same one, and none is empty.
+// Whether all operands that are present have the same type, one that GPU libraries can multiply,
+// and none is empty.
 bool IsOfOneFloatType(const KernelSpec& spec);
 
 }  // namespace quotient::kernels::cuda

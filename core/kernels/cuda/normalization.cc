@@ -13,14 +13,14 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Without axes of size 1 in front.
+// Removes leading axes of size 1.
 std::vector<int64_t> Trimmed(std::vector<int64_t> dims) {
   dims.erase(dims.begin(),
              std::find_if(dims.begin(), dims.end(), [](int64_t dim) { return dim != 1; }));
   return dims;
 }
 
-// Whether an operand has one element for each of a row, in their order.
+// Whether an operand has one element for each element of a row, in the same order.
 bool IsRow(const Operand& operand, const std::vector<int64_t>& row) {
   return IsPlain(operand) && Trimmed(operand.type.dims()) == Trimmed(row);
 }
@@ -53,7 +53,7 @@ std::vector<Program> LowerNormalization(const KernelSpec& spec, MathPolicy polic
                .inputs = {graph.AddBuffer(rows, program.Operand(0)),
                           graph.AddBuffer(one_row, program.Operand(1))},
                .epsilon = spec.attributes.GetFloat("epsilon", 1e-5f)};
-  if (is_layer) {  // cuDNN's always has a bias
+  if (is_layer) {  // cuDNN's always has a bias.
     const BufferRef bias =
         HasBias(spec)
             ? program.Operand(2)

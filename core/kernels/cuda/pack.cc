@@ -25,7 +25,7 @@ std::vector<std::byte> Reordered(std::span<const std::byte> source,
   return target;
 }
 
-// Strides of a packed value whose axes lie in the order of `permutation`, slowest first.
+// Strides of a packed value whose axes are in the order of `permutation`, slowest first.
 std::vector<int64_t> StridesInOrder(const std::vector<int64_t>& dims,
                                     const std::vector<int>& permutation) {
   std::vector<int64_t> strides(dims.size());

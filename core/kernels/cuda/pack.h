@@ -1,6 +1,7 @@
 #pragma once
 
-// Between tensors and how values lie on the device: native storage (core/kernels/storage.h).
+// Converts between tensors and native storage, the form of values on the device
+// (core/kernels/storage.h).
 
 #include <cstddef>
 #include <span>
@@ -12,17 +13,18 @@
 
 namespace quotient::kernels::cuda {
 
-// Of the value in native storage; 0 for what is left out.
+// The size of the value in native storage; 0 if it is left out.
 int64_t BytesOf(const Operand& operand);
 
 // The tensor in the operand's layout.
 std::vector<std::byte> Pack(const model::Tensor& tensor, Layout layout);
-// The value that lies there; `bytes` are BytesOf(operand).
+// The value stored in `bytes`, whose size is BytesOf(operand).
 model::Tensor Unpack(const Operand& operand, std::span<const std::byte> bytes);
 
-// How much device memory a constant takes. `operands`: AllOperands of the spec.
+// The device memory that a constant takes. `operands` is AllOperands of the spec.
 int64_t BytesOf(const PackedConstant& constant, std::span<const Operand> operands);
-// A constant as a launch wants it. `tensors` is parallel to AllOperands and has the constant ones.
+// The constant in the form that a launch needs. `tensors` is parallel to AllOperands and has the
+// constant ones.
 std::vector<std::byte> Pack(const PackedConstant& constant,
                             std::span<const model::Tensor* const> tensors);
 

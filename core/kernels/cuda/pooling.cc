@@ -16,8 +16,8 @@ bool IsChannelsLast(const Operand& operand) {
   return SameMemory(operand.type, operand.layout, Layout::kChannelsLast);
 }
 
-// Whether cuDNN's windows are ONNX's: without holes, always with a pixel of the image, never beyond
-// the padding, where ceil_mode may put them.
+// Whether cuDNN computes the same windows as ONNX: without dilation, each with at least one pixel
+// of the image, and none beyond the padding, where ceil_mode may put them.
 bool IsOrdinary(const ops::Window& window, const model::Ints& image, const model::Ints& positions) {
   for (size_t axis = 0; axis < window.axes(); ++axis) {
     const int64_t kernel = window.kernel[axis];

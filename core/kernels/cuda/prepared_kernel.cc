@@ -17,15 +17,16 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-constexpr char kPlanSeparator[] = "&";  // no library's plans have it
+constexpr char kPlanSeparator[] = "&";  // Occurs in no library's plans.
 
-// Kernels that a library compiles when it is asked take up to a second each.
+// Maximum number of plans to try that the library compiles on request, because each takes up to a
+// second.
 constexpr int kMostCompiled = 2;
 
-// A kernel that wants more besides its operands is not worth it.
+// A kernel that needs more additional memory is not worth it.
 constexpr int64_t kMostWorkspace = int64_t{256} << 20;
 
-// The library's plans for a launch of one that are worth trying.
+// The library's plans for one launch that are worth trying.
 absl::StatusOr<std::vector<LibraryPlan>> PlansOf(const Launch& launch, Gpu& gpu) {
   std::vector<LibraryPlan> plans;
   if (const auto* problem = std::get_if<MatmulProblem>(&launch.what)) {
@@ -46,11 +47,11 @@ bool IsOfLibrary(const Launch& launch) {
          std::holds_alternative<DnnGraph>(launch.what);
 }
 
-// The combinations of one plan for each launch, those of first choices in front; at most `most`.
+// The combinations of one plan for each launch, first choices first; at most `most`.
 std::vector<std::vector<std::string>> Combinations(
     const std::vector<std::vector<LibraryPlan>>& plans, size_t most) {
   struct Combination {
-    size_t rank = 0;  // the sum of the plans' places among their launch's
+    size_t rank = 0;  // The sum of the plans' positions.
     std::vector<std::string> names;
   };
   std::vector<Combination> all(1);
@@ -71,7 +72,7 @@ std::vector<std::vector<std::string>> Combinations(
   return names;
 }
 
-// The plans of each launch of a library.
+// The plans for each launch of a library.
 absl::StatusOr<std::vector<std::vector<LibraryPlan>>> PlansOf(const Program& program, Gpu& gpu) {
   std::vector<std::vector<LibraryPlan>> plans;
   for (const Launch& launch : program.launches) {

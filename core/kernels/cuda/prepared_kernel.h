@@ -1,6 +1,6 @@
 #pragma once
 
-// A kernel prepared on a GPU: one program, its launches of libraries by one plan each.
+// A kernel prepared on a GPU: one program, with one plan for each launch of a library.
 
 #include <memory>
 #include <optional>
@@ -15,38 +15,38 @@
 
 namespace quotient::kernels::cuda {
 
-// One way to run a kernel, by name. Text: "PROGRAM" or "PROGRAM:LIBRARY PLAN&LIBRARY PLAN".
+// One way to run a kernel. Its name is "PROGRAM" or "PROGRAM:LIBRARY PLAN&LIBRARY PLAN".
 struct Way {
   Program program;
-  std::vector<std::string> library_plans;  // one for each of its launches of a library
+  std::vector<std::string> library_plans;  // One for each launch of a library.
   std::string name() const;
 };
 
-// The way of that name, if it is one of the program.
+// The way with this name, if the program has it.
 std::optional<Way> WayOf(const Program& program, absl::string_view name);
 
 struct Ways {
-  std::vector<Way> list;  // those worth trying first in front
-  absl::Status failure;   // of a library that could not say what it has: it may know more ways
+  std::vector<Way> list;  // Those worth trying first come first.
+  absl::Status failure;   // Of a library that could not answer; it may have more.
 };
 
-// All ways of a spec, at most `most` per program. Asks the libraries; what none of them has, the
-// host computes. Errors: of libraries that fail, if no other way is left.
+// All ways to run a spec, at most `most` per program. Asks the libraries; if none supports it, the
+// host computes it. Fails with the error of a library if no other way is left.
 absl::StatusOr<Ways> WaysToRun(const KernelSpec& spec, MathPolicy policy, Gpu& gpu, size_t most);
 
-// Immutable, and shareable unless it computes on the host.
+// Immutable. May be shared unless it computes on the host.
 class PreparedKernel {
  public:
-  // UNIMPLEMENTED where the library does not have the plan after all.
+  // Fails with UNIMPLEMENTED if the library does not have the plan after all.
   static absl::StatusOr<std::shared_ptr<const PreparedKernel>> Create(Way way, Gpu& gpu);
 
   const Program& program() const { return program_; }
   const std::string& name() const { return name_; }
-  // Temporaries and what the libraries need besides.
+  // For temporaries and for the libraries.
   int64_t workspace_bytes() const { return workspace_bytes_; }
   bool uses_host() const { return uses_host_; }
 
-  // Where its buffers are: parallel to AllOperands, to program().constants and to the spec's
+  // The addresses of its buffers: parallel to AllOperands, to program().constants and to the spec's
   // outputs; 0 where there is none.
   struct Bindings {
     std::vector<DeviceAddress> operands;
@@ -54,7 +54,7 @@ class PreparedKernel {
     std::vector<DeviceAddress> outputs;
     DeviceAddress workspace = 0;
   };
-  // Its launches, one after the other on lane 0. The kernel outlives them.
+  // Appends its launches, in sequence on lane 0. The kernel must outlive them.
   void AppendSteps(const Bindings& bindings, std::vector<Step>* steps) const;
 
  private:
@@ -68,9 +68,9 @@ class PreparedKernel {
 
   const Program program_;
   const std::string name_;
-  std::vector<std::unique_ptr<Launcher>> launchers_;  // parallel to program_.launches
-  std::vector<int64_t> offsets_;                      // of temporaries in the workspace
-  int64_t library_offset_ = 0;                        // of the libraries' part
+  std::vector<std::unique_ptr<Launcher>> launchers_;  // Parallel to program_.launches.
+  std::vector<int64_t> offsets_;                      // Of temporaries in the workspace.
+  int64_t library_offset_ = 0;                        // Of the libraries' part.
   int64_t workspace_bytes_ = 0;
   bool uses_host_ = false;
 };

@@ -1,6 +1,6 @@
-// MatMul and Gemm: cuBLASLt with a Gemm's factors, bias, residual and relu where the epilogue
-// begins with them, the rest in a kernel of ours; and where the policy lets tensor cores work cuDNN
-// with everything.
+// MatMul and Gemm: cuBLASLt, with a Gemm's factors, and with bias, residual and relu if the
+// epilogue begins with them; the rest runs in one of Quotient's kernels. If the policy allows
+// tensor cores, also cuDNN with the whole epilogue.
 
 #include <algorithm>
 #include <functional>
@@ -25,22 +25,23 @@ int64_t Volume(const std::vector<int64_t>& dims, size_t end) {
 // A product with its batch as one axis.
 struct Product {
   MatmulProblem problem;
-  // What the operands are broadcast to first; empty: nothing. Where only some axes of the batch are
-  // broadcast, no single step between members describes them.
+  // The shapes to which the operands must first be broadcast; empty if not needed. Needed if only
+  // some axes of the batch are broadcast, because then no single step between members describes
+  // them.
   std::vector<int64_t> a_whole;
   std::vector<int64_t> b_whole;
-  // The operator has no axis for n, so that the channels of an epilogue are the rows.
+  // The operator has no axis for n, so the channels of an epilogue are the rows.
   bool is_column = false;
 };
 
-// The batch of the output, before the matrix.
+// The batch of the output, followed by the matrix.
 std::vector<int64_t> WithBatch(const std::vector<int64_t>& batch, const std::vector<int64_t>& of) {
   std::vector<int64_t> dims = batch;
   dims.insert(dims.end(), of.end() - 2, of.end());
   return dims;
 }
 
-// Whether the members of a follow those of b.
+// Whether the members of both batches correspond.
 bool SameBatch(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   const auto shorter = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())) - 2;
   return Volume(a, a.size() - 2) == Volume(b, b.size() - 2) &&
@@ -58,7 +59,7 @@ Product DescribeMatMul(const KernelSpec& spec) {
   problem.k = a.back();
   problem.n = b.back();
   int64_t a_batch = Volume(a, a.size() - 2), b_batch = Volume(b, b.size() - 2);
-  if (b_batch == 1 && !product.is_column) {  // one large product instead of many small ones
+  if (b_batch == 1 && !product.is_column) {  // One large product instead of many.
     problem.m *= a_batch;
     a_batch = 1;
   } else if (a_batch != 1 && b_batch != 1 && !SameBatch(a, b)) {
@@ -110,14 +111,14 @@ class Lowering {
     frame_.model_channel_axis = ChannelAxis(spec.op, frame_.type.rank());
   }
 
-  // cuBLASLt with its factors, the first additions and a relu behind them; the rest is ours.
+  // cuBLASLt with its factors, the first additions and a relu; the rest is Quotient's own kernel.
   std::optional<Program> Blas() const {
     MatmulProblem problem = problem_;
     std::optional<int> bias, whole;
     const auto take_next = [&](const EpilogueNode& next) {
       if (next.node.op != "Add") return false;
       const Spread spread = SpreadOfOperand(next.first_operand);
-      // A bias is one for each column, and added as it is.
+      // A bias has one element per column and cannot be scaled.
       if (spread == Spread::kChannel ? product_.is_column || next.factor != 1
                                      : spread != Spread::kFull) {
         return false;
@@ -152,7 +153,7 @@ class Lowering {
     return std::move(program).Finish();
   }
 
-  // cuDNN with everything.
+  // cuDNN with the whole epilogue.
   std::optional<Program> Dnn() const {
     if (problem_.alpha != 1 || !DnnTakes(nodes_, 0) || !AllSpread()) return std::nullopt;
     ProgramBuilder program(spec_, "dnn");
@@ -181,7 +182,7 @@ class Lowering {
     return SpreadOf(AllOperands(spec_)[index].type, frame_.type, frame_.model_channel_axis);
   }
 
-  // Fusion sees to that, but for the third operand of a Gemm.
+  // Fusion ensures this, except for the third operand of a Gemm.
   bool AllSpread() const {
     return std::all_of(nodes_.begin(), nodes_.end(), [&](const EpilogueNode& node) {
       return node.node.op != "Add" || SpreadOfOperand(node.first_operand) != Spread::kOther;
@@ -206,7 +207,7 @@ class Lowering {
     return expanded;
   }
 
-  // Every member of the batch is there, or all are one.
+  // Either every member of the batch is stored, or all are the same.
   DnnTensor TensorOf(int64_t rows, int64_t columns, int64_t row, int64_t step,
                      bool transposed) const {
     const int64_t batch = step == 0 ? 1 : problem_.batch;
@@ -233,7 +234,7 @@ std::vector<Program> LowerProduct(const KernelSpec& spec, MathPolicy policy) {
                           spec.op == "Gemm" ? Product{DescribeGemm(spec)} : DescribeMatMul(spec));
   std::vector<Program> programs;
   if (std::optional<Program> blas = lowering.Blas()) programs.push_back(*std::move(blas));
-  // cuDNN has no product that keeps float32 as it is.
+  // cuDNN has no product that keeps float32 unrounded.
   const bool rounds =
       policy == MathPolicy::kTf32 || spec.outputs[0].type.dtype != model::DType::kFloat32;
   if (rounds) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Program: one way to run a kernel on a GPU: a few launches, mostly one, over its operands,
-// outputs, packed constants and temporaries. A plain value; made by lower.h without a GPU.
+// Program: one way to run a kernel on a GPU. It has a few launches, usually one, that use operands,
+// outputs, packed constants and temporaries. A plain value, made by lower.h without a GPU.
 
 #include <cstdint>
 #include <string>
@@ -17,30 +17,30 @@
 
 namespace quotient::kernels::cuda {
 
-// What a launch reads or writes.
+// A buffer that a launch reads or writes.
 struct BufferRef {
   enum class Kind : uint8_t {
-    kOperand,    // of AllOperands(spec), not constant
-    kConstant,   // of Program::constants
-    kOutput,     // of spec.outputs
-    kTemporary,  // of Program::temporaries
+    kOperand,    // Of AllOperands(spec), not constant.
+    kConstant,   // Of Program::constants.
+    kOutput,     // Of spec.outputs.
+    kTemporary,  // Of Program::temporaries.
   };
   Kind kind = Kind::kOperand;
   int index = 0;
   friend bool operator==(const BufferRef&, const BufferRef&) = default;
 };
 
-// A constant as a launch wants it in memory; made once, on the host.
+// A constant in the form that a launch needs. Made once, on the host.
 struct PackedConstant {
   enum class Form : uint8_t {
-    kPermuted,   // the operand with its axes in the order of `permutation`, as `type`
-    kNormScale,  // BatchNormalization: scale / sqrt(variance + epsilon), as float32
-    kNormShift,  // BatchNormalization: bias - mean * scale / sqrt(variance + epsilon), as float32
-    kFilled,     // no operand: `elements` times `value`, as `type`
+    kPermuted,   // The operand as `type`, with its axes in the order of `permutation`.
+    kNormScale,  // BatchNormalization: scale / sqrt(variance + epsilon), as float32.
+    kNormShift,  // BatchNormalization: bias - mean * scale / sqrt(...), as float32.
+    kFilled,     // No operand: `elements` times `value`, as `type`.
   };
   Form form = Form::kPermuted;
-  int operand =
-      0;  // of AllOperands; of a BatchNormalization its scale: bias, mean, variance follow
+  // Of AllOperands. For a BatchNormalization its scale; bias, mean and variance follow it.
+  int operand = 0;
   std::vector<int> permutation;
   double epsilon = 0;
   double value = 0;
@@ -49,8 +49,8 @@ struct PackedConstant {
   friend bool operator==(const PackedConstant&, const PackedConstant&) = default;
 };
 
-// What has no kernel on the device: the operator's reference evaluation on the host, between two
-// copies. Slow but right.
+// For what has no kernel on the device: the operator's reference evaluation on the host between two
+// copies. Slow but correct.
 struct HostKernel {
   KernelSpec spec;
   friend bool operator==(const HostKernel&, const HostKernel&) = default;
@@ -58,16 +58,16 @@ struct HostKernel {
 
 struct Launch {
   std::variant<SourceKernel, MatmulProblem, DnnGraph, HostKernel> what;
-  // In the order that `what` documents; of a HostKernel the inputs that are there, then the outputs
-  // that are there.
+  // In the order that `what` documents. For a HostKernel, the inputs that are present, then the
+  // outputs that are present.
   std::vector<BufferRef> buffers;
 };
 
 struct Program {
-  std::string name;  // stable: part of what a timing remembers
+  std::string name;  // Stable, because timings refer to it.
   std::vector<Launch> launches;
   std::vector<PackedConstant> constants;
-  std::vector<int64_t> temporaries;  // bytes
+  std::vector<int64_t> temporaries;  // Sizes in bytes.
 };
 
 }  // namespace quotient::kernels::cuda

@@ -1,7 +1,7 @@
 #pragma once
 
-// Puts a Program together: buffers by operand, constants each once, and whole programs of other
-// kernels as parts.
+// Builds a Program: finds buffers by operand, adds each constant once, and includes whole programs
+// of other kernels.
 
 #include <span>
 #include <string>
@@ -17,18 +17,18 @@ class ProgramBuilder {
   // Borrows the spec.
   ProgramBuilder(const KernelSpec& spec, std::string name);
 
-  // Operand `index` of AllOperands as it lies: in the layout of the spec, constant or not.
+  // Operand `index` of AllOperands as it is stored: in the layout of the spec, constant or not.
   BufferRef Operand(int index);
   BufferRef Output(int index) const { return {BufferRef::Kind::kOutput, index}; }
   BufferRef Constant(PackedConstant constant);
   BufferRef Temporary(int64_t bytes);
 
   void Add(Launch launch) { program_.launches.push_back(std::move(launch)); }
-  // The launches of `part`, a program of another spec. Which operand of this spec (or, where
-  // `inputs` has a buffer, which buffer) each operand of that one is; its outputs are `outputs`.
+  // Adds the launches of `part`, a program of another spec. Each of `inputs` says which operand of
+  // this spec, or which buffer, is that operand of the part. The part's outputs become `outputs`.
   struct PartOperand {
-    int index = -1;    // of AllOperands of this spec; -1: not an operand of it
-    BufferRef buffer;  // where index is -1
+    int index = -1;    // Of AllOperands of this spec, or -1.
+    BufferRef buffer;  // If index is -1.
   };
   void AddPart(const Program& part, std::span<const PartOperand> inputs,
                std::span<const BufferRef> outputs);

@@ -20,7 +20,7 @@ absl::StatusOr<std::shared_ptr<const Buffer>> RandomPool::Get(model::DType type,
 }
 
 absl::StatusOr<std::shared_ptr<const Buffer>> RandomPool::Make(model::DType type, int64_t bytes) {
-  constexpr int64_t kPattern = 1 << 20;  // numbers that differ; then they repeat
+  constexpr int64_t kPattern = 1 << 20;  // Distinct numbers; then they repeat.
   QUOTIENT_ASSIGN_OR_RETURN(std::shared_ptr<const Buffer> buffer, gpu_.Allocate(bytes));
   const int64_t pattern_bytes = kPattern * StorageBytes(type, Storage::kNative);
   std::vector<double> values(kPattern);

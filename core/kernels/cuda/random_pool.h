@@ -1,7 +1,7 @@
 #pragma once
 
-// Random numbers on the device that kernels are timed with: as much as all constants of a model
-// take, so that weights are read from further on every time, as cold as they are in the model.
+// Random numbers on the device for timing kernels: as many bytes as all constants of a model, so
+// that each run reads other weights, as cold as they are in the model.
 
 #include <cstdint>
 #include <map>
@@ -21,8 +21,9 @@ class RandomPool {
  public:
   explicit RandomPool(Gpu* gpu) : gpu_(*gpu) {}
 
-  // Read-only memory of at least that size: numbers in [-1/8, 1/8), as large as trained weights
-  // are, so that sums over them stay near 1. float32, float16 or bfloat16. RESOURCE_EXHAUSTED.
+  // Read-only memory of at least that size with numbers in [-1/8, 1/8). This is the size of trained
+  // weights, so that sums over them stay near 1. `type` is float32, float16 or bfloat16. Fails with
+  // RESOURCE_EXHAUSTED.
   absl::StatusOr<std::shared_ptr<const Buffer>> Get(model::DType type, int64_t bytes);
 
  private:

@@ -1,5 +1,5 @@
-// ReduceSum, ReduceMax and ReduceMin of float32: cuDNN, where the reduced axes are the fastest ones
-// in memory: channels that are last, or trailing axes. It has no means and no 16-bit results.
+// ReduceSum, ReduceMax and ReduceMin of float32: cuDNN, if the reduced axes are the fastest in
+// memory (channels last, or trailing axes). It has no means and no 16-bit results.
 
 #include <optional>
 #include <utility>
@@ -20,8 +20,8 @@ DnnMode ModeOf(const KernelSpec& spec) {
   return DnnMode::kNone;
 }
 
-// Elements of a row if reduced axes are behind all others in memory and the output has these in
-// their order.
+// The number of elements of a row, if the reduced axes follow all others in memory and the output
+// has the others in the same order.
 std::optional<int64_t> RowLength(const KernelSpec& spec) {
   const Operand& input = spec.inputs[0];
   const std::vector<bool> reduced = ReducedAxes(spec);

@@ -29,8 +29,8 @@ constexpr char kRunning[] = "running-";
 constexpr char kBarred[] = "barred";
 constexpr size_t kDeviceDigits = 12;
 
-// The whole lines of a text. A line without its end was being written when its process died, and
-// nothing had been run then.
+// The complete lines of a text. An incomplete line was being written when its process died, before
+// anything ran.
 std::vector<std::string> LinesOf(absl::string_view text) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   lines.pop_back();
@@ -93,7 +93,7 @@ class FileRunJournal : public RunJournal {
     return absl::OkStatus();
   }
 
-  // Takes over the files of processes that are gone.
+  // Takes over the files of processes that have ended.
   absl::Status BarWhatWasLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::error_code gone;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory_, gone)) {
@@ -106,8 +106,8 @@ class FileRunJournal : public RunJournal {
 
   absl::Status TakeOver(const std::string& path) const {
     absl::StatusOr<os::Fd> file = os::OpenFile(path, O_RDONLY | O_CLOEXEC);
-    if (!file.ok()) return absl::OkStatus();  // another process was faster
-    if (flock(file->get(), LOCK_EX | LOCK_NB) != 0) return absl::OkStatus();  // its owner lives
+    if (!file.ok()) return absl::OkStatus();  // Another process was faster.
+    if (flock(file->get(), LOCK_EX | LOCK_NB) != 0) return absl::OkStatus();  // Its owner is alive.
     QUOTIENT_ASSIGN_OR_RETURN(const std::string left, os::ReadFile(path));
     std::string lines;
     for (const std::string& line : LinesOf(left)) {
@@ -130,8 +130,8 @@ class FileRunJournal : public RunJournal {
     return absl::OkStatus();
   }
 
-  // A few hundred bytes. It is not synced: a process that dies leaves what it wrote to the system,
-  // and a machine that dies takes the folder along more often than not.
+  // A few hundred bytes. They are not synced: what a process wrote survives its death, and when the
+  // machine crashes the folder is often lost, too.
   void WriteRunning() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!own_.valid()) return;
     std::string text;
@@ -151,8 +151,8 @@ class FileRunJournal : public RunJournal {
   mutable absl::Mutex mutex_;
   std::string own_path_ ABSL_GUARDED_BY(mutex_);
   os::Fd own_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> barred_ ABSL_GUARDED_BY(mutex_);   // lines
-  std::set<std::string> running_ ABSL_GUARDED_BY(mutex_);  // lines
+  std::set<std::string> barred_ ABSL_GUARDED_BY(mutex_);   // Lines.
+  std::set<std::string> running_ ABSL_GUARDED_BY(mutex_);  // Lines.
   std::set<std::string> returned_ ABSL_GUARDED_BY(mutex_);
   bool warned_ ABSL_GUARDED_BY(mutex_) = false;
 };

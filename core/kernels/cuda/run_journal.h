@@ -1,8 +1,8 @@
 #pragma once
 
-// RunJournal: which ways to run kernels took the GPU, or the process, with them. Such a way is
-// written down before it runs for the first time. What a process does not come back from is barred
-// from then on: else every restart would meet it again.
+// RunJournal: remembers which ways to run kernels crashed the GPU or the process. A way is written
+// down before it runs for the first time. If the process does not survive it, the way is barred,
+// because otherwise every restart would run it again.
 
 #include <memory>
 #include <string>
@@ -16,32 +16,32 @@
 
 namespace quotient::kernels::cuda {
 
-// Thread-safe. It only saves processes, so nothing fails: where it cannot be written, the first
-// failure is logged, and a way that kills is met again.
+// Thread-safe. The journal only protects processes, so its methods do not fail: if it cannot be
+// written, the first failure is logged, and a way that crashes may run again.
 class RunJournal {
  public:
   virtual ~RunJournal() = default;
-  // Whether a process on this device began to run it and did not come back.
+  // Whether a process on this device started to run this way and did not return from it.
   virtual bool IsBarred(const std::string& way) const = 0;
-  // Returns false if all of them have come back in this process before: then nothing is written.
-  // Otherwise they are written down until Returned.
+  // Returns false, and writes nothing, if all of these ways have returned before in this process.
+  // Otherwise they are written down until Returned is called.
   virtual bool Begin(const std::vector<std::string>& ways) = 0;
   virtual void Returned(const std::vector<std::string>& ways) = 0;
 };
 
-// In a folder, made if missing, that several processes may use at once; for ways on the device of
-// that fingerprint. Two kinds of files, both text of one way a line:
+// A journal in a folder, which is made if missing and may be used by several processes at once, for
+// ways on the device with that fingerprint. It has two kinds of text files, with one way per line:
 //
 //   running-PID-...  what a process is running for the first time; locked (flock) while it lives
-//   barred           what was left in files of processes that are gone. To have one tried again,
+//   barred           what was left in files of processes that ended. To try a way again,
 //                    delete its line.
 //
-// A line is the first twelve digits of the fingerprint's SHA-256, a tab, and the way with its line
-// break as a tab.
+// A line is the first twelve digits of the fingerprint's SHA-256, a tab, and the way's name, in
+// which the line break is replaced by a tab.
 std::unique_ptr<RunJournal> OpenRunJournal(const std::string& directory,
                                            const std::string& fingerprint);
 
-// What a way to run a kernel is called in journals.
+// The name of a way to run a kernel in journals.
 std::string JournalName(absl::string_view kernel_key, absl::string_view way);
 
 inline absl::Status ResultStatus(const absl::Status& status) { return status; }
@@ -50,9 +50,9 @@ absl::Status ResultStatus(const absl::StatusOr<T>& result) {
   return result.status();
 }
 
-// Runs `work`, which returns a Status or a StatusOr and launches these ways. What comes back is
-// not barred; a GPU that is lost while they run has not come back. Where it was lost before, they
-// are not to blame. `journal` may be null.
+// Calls `work`, which returns a Status or a StatusOr and launches these ways. They are barred
+// unless `work` returns and the GPU is not lost. If the GPU was lost before, they are not blamed.
+// `journal` may be null.
 template <typename Work>
 auto RunByJournal(RunJournal* journal, const Gpu& gpu, const std::vector<std::string>& ways,
                   Work&& work) -> decltype(work()) {

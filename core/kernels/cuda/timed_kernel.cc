@@ -16,15 +16,14 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Launches of one capture at most: more runs are several replays.
+// Maximum number of launches in one capture. More runs need several replays.
 constexpr int kLongestChain = 64;
-// Captures that are taken in turn, at most.
+// Maximum number of captures that are used in turn.
 constexpr int kMostCaptures = 16;
-// What is this often as large as the L2 drives out all else that is in it.
+// Reading this many times the size of the L2 evicts everything else from it.
 constexpr int64_t kCaches = 4;
 
-// What all ways to run a kernel have in common: operands that stay where they are, outputs, and
-// room for what they need besides.
+// What all ways to run a kernel share: operands that do not rotate, outputs, and workspace.
 struct SharedData {
   explicit SharedData(const TimingParts& parts)
       : parts(parts), gpu(*parts.gpu), memory(parts.gpu) {}
@@ -32,7 +31,7 @@ struct SharedData {
   const TimingParts parts;
   Gpu& gpu;
   DeviceMemory memory;
-  PreparedKernel::Bindings bindings;  // all but constants, and operands that rotate
+  PreparedKernel::Bindings bindings;  // All but constants and operands that rotate.
 };
 
 bool Rotates(const Operand& operand, const Gpu& gpu) {
@@ -59,7 +58,7 @@ absl::StatusOr<std::shared_ptr<const SharedData>> MakeSharedData(const KernelSpe
   return data;
 }
 
-// A buffer that is read from the pool: `offset` behind where a launch's part of it begins.
+// A buffer that is read from the pool, `offset` bytes after the start of a launch's part.
 struct Rotating {
   std::vector<DeviceAddress> PreparedKernel::Bindings::*list;
   size_t index;
@@ -67,24 +66,24 @@ struct Rotating {
   int64_t offset;
 };
 
-// What rotates together over a region of the pool, one position for each launch.
+// Buffers that rotate together over a region of the pool, with one position per launch.
 struct Rotation {
   std::vector<Rotating> buffers;
-  int64_t step = 0;    // bytes that one launch reads
-  int64_t region = 0;  // bytes of the pool that there are for it
+  int64_t step = 0;    // Bytes that one launch reads.
+  int64_t region = 0;  // Bytes of the pool that it may use.
 
   int64_t positions() const { return step > 0 ? std::max<int64_t>(region / step, 1) : 1; }
 };
 
 // How a number of launches is captured.
 struct Round {
-  int captures = 1;  // taken in turn
-  int launches = 1;  // of each
+  int captures = 1;  // Used in turn.
+  int launches = 1;  // Per capture.
 };
 
-// Captures of up to `longest` launches, such that `cycle` launches lie between two that read the
-// same, also where the last capture is followed by the first: the launches of all of them go round
-// the positions a whole number of times. There are `positions` in all, `cycle` at least.
+// Chooses captures of up to `longest` launches such that at least `cycle` launches lie between two
+// that read the same data, even from the last capture to the first: all captures together go round
+// the positions a whole number of times. There are `positions` positions, at least `cycle`.
 Round RoundOf(int longest, int64_t cycle, int64_t positions) {
   if (cycle <= longest) return {1, static_cast<int>(longest / cycle * cycle)};
   const int64_t wanted = (cycle + longest - 1) / longest;
@@ -158,7 +157,7 @@ class TimedKernel : public CompiledKernel {
     size_t next = 0;
   };
 
-  // Constants that are floats are any stretch of the pool, in whatever form they are packed.
+  // A constant of floats can be any part of the pool, whatever form it is packed in.
   absl::Status AddConstants() {
     Rng rng(2);
     const std::vector<PackedConstant>& constants = kernel_->program().constants;
@@ -191,7 +190,7 @@ class TimedKernel : public CompiledKernel {
     }
   }
 
-  // All captures of a round, made when they are first asked for.
+  // All captures of a round, made when first requested.
   absl::StatusOr<Captures*> CapturesOf(const Round& round) {
     Captures& captures = captures_[{round.captures, round.launches}];
     if (!captures.replays.empty()) return &captures;
@@ -199,8 +198,8 @@ class TimedKernel : public CompiledKernel {
     for (int i = 0; i < round.captures; ++i) {
       QUOTIENT_ASSIGN_OR_RETURN(replays.emplace_back(), Capture(i, round));
     }
-    // The first replay of each loads what it launches. All of them before any is timed: a replay
-    // that is timed right behind its own first one finds its constants in the L2.
+    // The first replay of each capture loads its kernels. All are replayed before any is timed,
+    // because a replay timed right after its own first one would find its constants in the L2.
     for (const std::unique_ptr<Replay>& replay : replays) {
       QUOTIENT_RETURN_IF_ERROR(RunByJournal(data_->parts.journal, data_->gpu, {journal_name_}, [&] {
                                  return replay->Run();
@@ -232,10 +231,10 @@ class TimedKernel : public CompiledKernel {
   PreparedKernel::Bindings bindings_;
   Rotation constants_;
   Rotation activations_;
-  int64_t cycle_ = 1;      // launches until nothing of the first one is in the L2
-  int64_t positions_ = 1;  // of the rotation that takes longest to come round
+  int64_t cycle_ = 1;      // Launches until nothing of the first is in the L2.
+  int64_t positions_ = 1;  // Of the rotation with the longest period.
   ClockWatch clock_;
-  // By their number and their launches; destroyed before what they launch.
+  // By number of captures and launches. Destroyed before what they launch.
   std::map<std::pair<int, int>, Captures> captures_;
   std::optional<DeviceReading> reading_;
 };

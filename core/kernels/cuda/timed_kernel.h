@@ -14,23 +14,23 @@
 
 namespace quotient::kernels::cuda {
 
-// What all timed kernels of a GPU have in common. Borrowed.
+// What all timed kernels of a GPU share. Borrowed.
 struct TimingParts {
   Gpu* gpu;
   RandomPool* pool;
   GpuClock* clock;
-  RunJournal* journal;  // may be null
+  RunJournal* journal;  // May be null.
 };
 
-// The ways to run one kernel, on data that they share: one of them at a time.
+// The ways to run one kernel, on shared data, so only one may run at a time.
 //
-// Runs are launches in a chain, captured and replayed, so that the gap between kernels is part of
-// the time and the host's part is not. Constants, and activations larger than half of the L2, are
-// read from further on in the pool at every launch; there are as many captures, taken in turn, as
-// it takes to come round when nothing of the first is in the L2 any more. All are captured, and
-// each is replayed once, before the first one is timed.
+// A run is a chain of launches, captured and replayed, so that the time includes the gap between
+// kernels and excludes the host. Constants, and activations larger than half of the L2, are read
+// from another part of the pool at every launch. There are as many captures, used in turn, as are
+// needed so that nothing of the first is in the L2 when it runs again. All are captured and
+// replayed once before the first is timed.
 //
-// RESOURCE_EXHAUSTED.
+// Fails with RESOURCE_EXHAUSTED.
 absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> NewTimedKernels(
     const KernelSpec& spec, const std::vector<std::shared_ptr<const PreparedKernel>>& kernels,
     const TimingParts& parts);

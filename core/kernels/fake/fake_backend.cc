@@ -82,7 +82,7 @@ class FakeExecutable : public Executable {
   }
 
  private:
-  // Of the plan of that name, or of the first one.
+  // The factor of the plan with that name, or of the first plan.
   double FactorOf(const std::string& plan) const {
     for (const FakePlan& known : options_.plans) {
       if (known.name == plan) return known.factor;
@@ -94,7 +94,7 @@ class FakeExecutable : public Executable {
   const FakeOptions& options_;
   const model::Graph graph_;
   const std::vector<KernelGroup> groups_;
-  std::vector<double> factors_;  // by group
+  std::vector<double> factors_;  // By group.
   std::vector<model::ValueId> inputs_, outputs_;
   eval::ValueMap values_;
   int run_ = 0;

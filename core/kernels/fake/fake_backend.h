@@ -1,8 +1,8 @@
 #pragma once
 
-// A device that does not exist: its kernels take as long as a function says, by a clock that only
-// they move. Results of whole graphs are right (the reference evaluator computes them). For tests
-// of everything above the backends; deterministic.
+// A simulated device. Its kernels take as long as a function says, measured by a clock that only
+// they move. Results of whole graphs are correct, because the reference evaluator computes them.
+// For tests of everything above the backends; deterministic.
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace quotient::kernels::fake {
 
-// Moves only when told to. Thread-safe.
+// A clock that moves only when told to. Thread-safe.
 class FakeClock : public Clock {
  public:
   int64_t NowNs() const override { return now_ns_.load(); }
@@ -28,7 +28,7 @@ class FakeClock : public Clock {
   std::atomic<int64_t> now_ns_{0};
 };
 
-// A way to run every kernel: takes `factor` times as long as kernels do.
+// A way to run every kernel that takes `factor` times as long as it otherwise would.
 struct FakePlan {
   std::string name;
   double factor = 1;
@@ -37,15 +37,14 @@ struct FakePlan {
 struct FakeOptions {
   std::string fingerprint = "fake; one core";
   int threads = 1;
-  // What run number `run` (from 0) of a kernel takes; an error is what compiling it answers.
+  // The time of run number `run` (from 0) of a kernel. An error becomes the result of compiling it.
   std::function<absl::StatusOr<double>(const KernelSpec& spec, int run)> run_us;
   std::vector<FakePlan> plans = {{}};
-  std::function<absl::Status()> health;  // empty: always OK
+  std::function<absl::Status()> health;  // Empty: always OK.
 };
 
-// What a kernel takes unless told otherwise: depends on the spec alone. A gap of 1 us, a byte per
-// 10 ps, a multiply-add of a contraction per 5 ps, half the time again where the operands are not
-// channels last.
+// The default time of a kernel, which depends only on the spec: a gap of 1 us, 10 ps per byte, 5 ps
+// per multiply-add of a contraction, and half as much again if the operands are not channels last.
 double FakeCostUs(const KernelSpec& spec);
 
 // Borrows the clock.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory aligned for vector loads and for pages, owned.
+// Owned memory that is aligned for vector loads and for huge pages.
 
 #include <sys/mman.h>
 
@@ -18,8 +18,8 @@ struct FreeDeleter {
 };
 using AlignedBuffer = std::unique_ptr<std::byte, FreeDeleter>;
 
-// Not initialised; null if there is no memory, or not twice as much. Large ones may get huge pages,
-// as the weights of a serving process would.
+// The memory is not initialized. Returns null if there is no memory, or if it is more than half of
+// the machine's. Large buffers may get huge pages, like the weights of a serving process.
 inline AlignedBuffer AllocateAligned(int64_t bytes) {
   constexpr size_t kLine = 64;
   constexpr size_t kHugePage = size_t{1} << 21;

@@ -23,7 +23,7 @@ bool AllFloats(const KernelSpec& spec) {
   return true;
 }
 
-// What both directions share.
+// Conditions that both directions share.
 bool IsOurs(const KernelSpec& spec, absl::string_view op) {
   if (spec.op != op || spec.inputs.size() < 2 || spec.outputs.size() != 1 || !AllFloats(spec)) {
     return false;
@@ -37,14 +37,14 @@ bool HasBias(const KernelSpec& spec) {
   return spec.inputs.size() > 2 && spec.inputs[2].type.dtype != model::DType::kUndefined;
 }
 
-// oneDNN counts the holes.
+// oneDNN counts the holes between taps.
 model::Ints Holes(const model::Ints& dilations) {
   model::Ints holes = dilations;
   for (int64_t& hole : holes) --hole;
   return holes;
 }
 
-// [M, C/g, ...] as [g, M/g, C/g, ...] where there are groups.
+// [M, C/g, ...], or [g, M/g, C/g, ...] if there are groups.
 std::vector<int64_t> ConvWeightDims(const KernelSpec& spec) {
   std::vector<int64_t> dims = spec.inputs[1].type.dims();
   const int64_t groups = spec.attributes.GetInt("group", 1);
@@ -72,7 +72,7 @@ memory::desc TransposedWeights(const KernelSpec& spec) {
   return Strided(dims, order);
 }
 
-// Builds the kernel around a primitive descriptor made by `describe`.
+// Builds the kernel from a primitive descriptor made by `describe`.
 template <typename Primitive, typename Describe>
 KernelOrStatus Build(const KernelSpec& spec, const memory::desc& weights,
                      const Describe& describe) {
@@ -134,7 +134,7 @@ KernelOrStatus MakeConvTranspose(const KernelSpec& spec) {
   const std::vector<int64_t> in = spec.inputs[0].type.dims();
   const std::vector<int64_t> out = spec.outputs[0].type.dims();
   for (size_t axis = 0; axis < kernel.size(); ++axis) {
-    // What the output's size says; so output_padding is taken care of.
+    // The pads at the end follow from the output's size, which accounts for output_padding.
     const int64_t full = (in[axis + 2] - 1) * window.strides[axis] + window.Extent(axis);
     window.pads_begin[axis] = pads[axis];
     window.pads_end[axis] = full - pads[axis] - out[axis + 2];

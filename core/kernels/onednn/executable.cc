@@ -22,7 +22,7 @@ namespace {
 using model::Graph;
 using model::ValueId;
 
-// A kernel with all it needs.
+// A kernel with everything it needs.
 struct Step {
   std::unique_ptr<cpu::Kernel> kernel;
   std::unique_ptr<cpu::KernelState> state;
@@ -158,8 +158,8 @@ class GraphExecutable : public Executable {
   std::map<ValueId, AlignedBuffer> input_buffers_;
   std::map<Slot, void*> data_;
   std::vector<Step> steps_;
-  std::vector<Port<void*>> inputs_;   // parallel to border_.inputs
-  std::vector<Port<void*>> outputs_;  // parallel to border_.outputs
+  std::vector<Port<void*>> inputs_;   // Parallel to border_.inputs.
+  std::vector<Port<void*>> outputs_;  // Parallel to border_.outputs.
 };
 
 }  // namespace

@@ -20,7 +20,7 @@
 namespace quotient::kernels::onednn {
 namespace {
 
-// Instruction sets that kernels are chosen by.
+// Whether kernels are chosen by this CPU flag.
 bool DecidesKernels(absl::string_view flag) {
   for (absl::string_view prefix : {"avx", "amx", "fma", "f16c", "sse4", "bmi"}) {
     if (absl::StartsWith(flag, prefix)) return true;
@@ -39,7 +39,7 @@ std::string ReadWord(const std::string& path) {
   return word;
 }
 
-// Size of the cache of that level that the first core uses for data; empty if unknown.
+// The size of the first core's data cache of that level; empty if unknown.
 std::string CacheSize(absl::string_view level) {
   for (int i = 0; i < 8; ++i) {
     const std::string folder = absl::StrCat("/sys/devices/system/cpu/cpu0/cache/index", i, "/");
@@ -71,7 +71,7 @@ absl::StatusOr<CpuDescription> DescribeCpu() {
     *size = CacheSize(level);
   }
   if (cpu.l1d.empty() || cpu.l2.empty()) return Missing("cache sizes");
-  if (cpu.l3.empty()) cpu.l3 = "none";  // some processors have two levels
+  if (cpu.l3.empty()) cpu.l3 = "none";  // Some processors have only two levels.
   return cpu;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The CPU as a device: everything that makes two timings comparable.
+// The CPU as a device: everything that timings depend on.
 
 #include <string>
 
@@ -10,21 +10,22 @@
 
 namespace quotient::kernels::onednn {
 
-// What the fingerprint is made of that does not come from the library; read from the system, or
-// made up by tests.
+// The parts of the fingerprint that do not come from the library. Read from the system, or made up
+// by tests.
 struct CpuDescription {
   std::string vendor, family, model, stepping, model_name;
-  std::string flags;  // all, separated by blanks
-  int cores = 0;      // this process may use
+  std::string flags;  // All, separated by blanks.
+  int cores = 0;      // That this process may use.
   std::string l1d, l2, l3;
 };
 
-// From the text of /proc/cpuinfo; caches and cores are left empty. FAILED_PRECONDITION naming what
-// is missing.
+// Parses the text of /proc/cpuinfo; leaves caches and cores empty. Fails with FAILED_PRECONDITION,
+// naming what is missing.
 absl::StatusOr<CpuDescription> ParseCpuInfo(absl::string_view cpuinfo);
 
-// Of this machine with that many threads. FAILED_PRECONDITION naming what could not be found: a
-// fingerprint with a hole would make timings of different machines one.
+// The fingerprint of this machine with that many threads. Fails with FAILED_PRECONDITION, naming
+// what could not be found, because an incomplete fingerprint would mix timings of different
+// machines.
 absl::StatusOr<DeviceFingerprint> CpuFingerprint(int threads);
 
 }  // namespace quotient::kernels::onednn

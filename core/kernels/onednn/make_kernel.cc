@@ -12,7 +12,7 @@ constexpr KernelOrStatus (*kMakers[])(const KernelSpec&) = {
 KernelOrStatus MakeKernel(const KernelSpec& spec) {
   for (const auto make : kMakers) {
     KernelOrStatus kernel = make(spec);
-    // What the library does not implement, one of our own kernels may.
+    // If the library does not implement it, one of Quotient's own kernels may.
     if (!kernel.ok() && !absl::IsUnimplemented(kernel.status())) return kernel;
     if (kernel.ok() && *kernel != nullptr) return kernel;
   }

@@ -14,7 +14,7 @@ namespace {
 
 using dnnl::memory;
 
-// A product as oneDNN sees it: operands of one rank, transposes as strides.
+// A product as oneDNN sees it: operands of equal rank, with transposes expressed as strides.
 struct Product {
   std::vector<int64_t> a_dims, a_strides;
   std::vector<int64_t> b_dims, b_strides;
@@ -26,14 +26,14 @@ struct Matrix {
   std::vector<int64_t> strides;
 };
 
-// Row-major, with ones in front up to `rank`.
+// Row-major, with leading ones up to `rank`.
 Matrix Extended(std::vector<int64_t> dims, size_t rank) {
   dims.insert(dims.begin(), rank - dims.size(), 1);
   return {dims, StridesOf(dims, Layout::kPlain)};
 }
 
-// MatMul. A product with one matrix on the right is two-dimensional, whatever stands in front of
-// the left one's rows: one large product instead of many small ones.
+// MatMul. If the right factor is a single matrix, the product becomes two-dimensional whatever
+// leading axes the left one has: one large product instead of many small ones.
 Product DescribeMatMul(const KernelSpec& spec) {
   std::vector<int64_t> a = spec.inputs[0].type.dims();
   std::vector<int64_t> b = spec.inputs[1].type.dims();
@@ -71,7 +71,7 @@ bool HasAddend(const KernelSpec& spec) {
          spec.attributes.GetFloat("beta", 1) != 0;
 }
 
-// alpha and beta * C of a Gemm, in front of the epilogue.
+// Adds alpha and beta * C of a Gemm before the epilogue.
 void AppendGemm(PrimitiveKernel& kernel, PostOps& post_ops) {
   const KernelSpec& spec = kernel.spec();
   const auto alpha = static_cast<float>(spec.attributes.GetFloat("alpha", 1));
@@ -98,7 +98,7 @@ void AppendGemm(PrimitiveKernel& kernel, PostOps& post_ops) {
   post_ops.ops.append_binary(dnnl::algorithm::binary_add, desc);
 }
 
-// Constants may be packed into what the library likes best.
+// The library may choose the order of constants.
 memory::desc Wanted(const Operand& operand, const memory::desc& given) {
   return operand.constant ? AnyOrder(given.get_dims()) : given;
 }
@@ -109,7 +109,7 @@ bool IsOurs(const KernelSpec& spec) {
     if (operand.type.dtype == model::DType::kUndefined) continue;
     if (!StoredAsFloat(operand.type.dtype) || operand.type.elements() == 0) return false;
   }
-  // beta times what is not constant would take another pass.
+  // Multiplying a non-constant addend by beta would need another pass.
   return !HasAddend(spec) || spec.inputs[2].constant || spec.attributes.GetFloat("beta", 1) == 1;
 }
 

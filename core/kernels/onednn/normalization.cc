@@ -40,7 +40,7 @@ KernelOrStatus MakeSoftmax(const KernelSpec& spec) {
       spec.inputs.size() != 1 || spec.inputs[0].layout != spec.outputs[0].layout) {
     return nullptr;
   }
-  // In memory order, three axes say all: before, along, behind.
+  // In memory order three axes suffice: before, along and behind the softmax axis.
   const std::vector<int64_t> dims = spec.inputs[0].type.dims();
   const int64_t axis = AxisOf(spec);
   std::vector<int64_t> joined{1, dims[axis], 1};
@@ -79,7 +79,7 @@ KernelOrStatus MakeLayerNorm(const KernelSpec& spec) {
   const int64_t inner = Product(std::span(dims).subspan(axis));
   const int64_t outer = Product(std::span(dims).first(axis));
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
-    if (spec.inputs[i].type.elements() != inner) return nullptr;  // broadcast along the axes
+    if (spec.inputs[i].type.elements() != inner) return nullptr;  // Broadcast along the axes.
   }
   auto kernel = std::make_unique<PrimitiveKernel>(spec);
   const absl::Status status = Guard([&] {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The CPU backend: oneDNN's kernels and our own (core/kernels/cpu) where it has none.
+// The CPU backend: oneDNN's kernels, and Quotient's own (core/kernels/cpu) where it has none.
 
 #include <memory>
 
@@ -9,8 +9,8 @@
 
 namespace quotient::kernels::onednn {
 
-// Kernels use `threads` threads of the OpenMP pool. FAILED_PRECONDITION if the machine cannot be
-// told apart from others (fingerprint.h).
+// Kernels use `threads` threads of the OpenMP pool. Fails with FAILED_PRECONDITION if the machine
+// cannot be identified (fingerprint.h).
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int threads);
 
 }  // namespace quotient::kernels::onednn

@@ -31,7 +31,7 @@ KernelOrStatus MakePool(const KernelSpec& spec) {
   const std::vector<int64_t> in = spec.inputs[0].type.dims();
   const std::vector<int64_t> out = spec.outputs[0].type.dims();
   model::Ints holes = window.dilations;
-  bool reaches_beyond = false;  // the last window ends past the declared padding
+  bool reaches_beyond = false;  // The last window ends past the declared padding.
   for (size_t axis = 0; axis < window.axes(); ++axis) {
     --holes[axis];
     const int64_t end = (out[axis + 2] - 1) * window.strides[axis] + window.Extent(axis) -
@@ -42,7 +42,7 @@ KernelOrStatus MakePool(const KernelSpec& spec) {
   algorithm fn = algorithm::pooling_max;
   if (spec.op == "AveragePool") {
     const bool include = spec.attributes.GetInt("count_include_pad", 0) != 0;
-    // What ceil_mode adds beyond the padding counts for ONNX in neither case.
+    // ONNX never counts what ceil_mode adds beyond the padding.
     if (include && reaches_beyond) return nullptr;
     fn = include ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
   }

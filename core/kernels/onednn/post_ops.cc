@@ -57,7 +57,7 @@ int BinaryArgument(const dnnl::post_ops& ops) {
   return DNNL_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | DNNL_ARG_SRC_1;
 }
 
-// The operand as the primitive sees it: of the output's rank, ones where it is broadcast.
+// The operand as the primitive sees it: with the output's rank, and ones where it is broadcast.
 memory::desc OperandDesc(const PrimitiveKernel& kernel, const Operand& operand,
                          const std::vector<int64_t>& dims) {
   const KernelSpec& spec = kernel.spec();
@@ -66,7 +66,7 @@ memory::desc OperandDesc(const PrimitiveKernel& kernel, const Operand& operand,
   std::vector<int64_t> shape(dims.size(), 1);
   switch (SpreadOf(operand.type, running, channel)) {
     case Spread::kFull:
-      if (dims != operand.type.dims()) return Plain(dims);  // joined axes
+      if (dims != operand.type.dims()) return Plain(dims);  // Joined axes.
       return Activation(operand);
     case Spread::kChannel:
       shape[channel == running.rank() - 1 ? dims.size() - 1 : static_cast<size_t>(channel)] =
@@ -120,7 +120,7 @@ void AppendEpilogue(PrimitiveKernel& kernel, const std::vector<int64_t>& dims, P
       post_ops.ops.append_eltwise(eltwise->fn, eltwise->alpha, eltwise->beta);
     } else {
       absl::string_view op = epilogue.op;
-      if (epilogue.running_is_second && op == "Sub") {  // y - x = -x + y
+      if (epilogue.running_is_second && op == "Sub") {  // y - x = -x + y.
         post_ops.ops.append_eltwise(algorithm::eltwise_linear, -1, 0);
         op = "Add";
       }

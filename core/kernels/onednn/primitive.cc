@@ -15,12 +15,12 @@ namespace {
 using dnnl::memory;
 
 const dnnl::stream& Stream() {
-  // A CPU stream runs what it is given at once; one per thread needs no lock.
+  // A CPU stream runs its work at once. One per thread needs no lock.
   thread_local const dnnl::stream stream(Engine());
   return stream;
 }
 
-// The argument lists of all stages, ready but for the pointers.
+// The argument lists of all stages, complete except for the pointers.
 class PrimitiveState : public cpu::KernelState {
  public:
   explicit PrimitiveState(const std::vector<Stage>& stages) {
@@ -33,7 +33,7 @@ class PrimitiveState : public cpu::KernelState {
     }
   }
 
-  std::vector<memory> memories;  // owns what the lists point to
+  std::vector<memory> memories;  // Owns what the lists point to.
   std::vector<std::vector<dnnl_exec_arg_t>> lists;
 };
 
@@ -142,7 +142,7 @@ absl::Status PrimitiveKernel::Run(const cpu::KernelBuffers& buffers,
           data = static_cast<const std::byte*>(buffers.scratch) + argument.index;
           break;
       }
-      // The C functions report by value: no exception can pass here.
+      // The C functions return a status, so no exception can pass here.
       dnnl_memory_set_data_handle((memory++)->get(), const_cast<void*>(data));
     }
     const std::vector<dnnl_exec_arg_t>& list = prepared.lists[i];

@@ -16,26 +16,26 @@
 
 namespace quotient::kernels::onednn {
 
-// The one CPU engine of the process.
+// The CPU engine of the process.
 const dnnl::engine& Engine();
 
-// Of 32-bit floats.
+// Descriptors of 32-bit floats.
 dnnl::memory::desc Plain(const std::vector<int64_t>& dims);
 dnnl::memory::desc Strided(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides);
 dnnl::memory::desc AnyOrder(const std::vector<int64_t>& dims);
-// An activation in its layout.
+// The descriptor of an activation in its layout.
 dnnl::memory::desc Activation(const Operand& operand);
 
-// Calls `body` and turns the exceptions of the library into a status.
+// Calls `body` and turns exceptions of the library into a status.
 absl::Status Guard(const std::function<absl::Status()>& body);
 
-// Where an argument of a primitive lies.
+// Where an argument of a primitive comes from.
 struct Argument {
   enum class Source { kOperand, kConstant, kOutput, kScratch };
   int name = 0;  // DNNL_ARG_...
   dnnl::memory::desc desc;
   Source source = Source::kOperand;
-  int64_t index = 0;  // number of the operand, constant or output; byte offset for kScratch
+  int64_t index = 0;  // Number of the operand, constant or output; byte offset for kScratch.
 };
 
 struct Stage {
@@ -43,7 +43,7 @@ struct Stage {
   std::vector<Argument> arguments;
 };
 
-// Built by one of the makers, then immutable.
+// Built by one of the makers, immutable afterwards.
 class PrimitiveKernel : public cpu::Kernel {
  public:
   explicit PrimitiveKernel(const KernelSpec& spec);
@@ -56,24 +56,25 @@ class PrimitiveKernel : public cpu::Kernel {
   const KernelSpec& spec() const { return spec_; }
   const std::vector<Operand>& operands() const { return operands_; }
 
-  // --- for the makers ---
+  // --- For the makers
 
-  // An argument that reads operand `index`. The primitive wants it as `wanted`; it lies as `given`.
-  // Constants are packed so in advance, other operands by a stage in front.
+  // An argument that reads operand `index`, which is stored as `given` and which the primitive
+  // wants as `wanted`. Constants are packed in advance, other operands are reordered by a preceding
+  // stage.
   Argument Read(int name, size_t index, const dnnl::memory::desc& given,
                 const dnnl::memory::desc& wanted);
-  // A constant of `count` floats that `make` computes from the operands' tensors.
+  // Adds a constant of `count` floats that `make` computes from the operands' tensors.
   using MakeFloats = std::function<void(std::span<const model::Tensor* const>, float*)>;
   int64_t AddDerived(std::vector<size_t> operands, int64_t count, MakeFloats make);
-  // Output 0.
+  // An argument that writes output 0.
   static Argument Write(int name, const dnnl::memory::desc& desc);
-  // Adds the primitive with its arguments and, if it wants one, a scratchpad.
+  // Adds the primitive with its arguments and, if it needs one, a scratchpad.
   void AddStage(dnnl::primitive primitive, std::vector<Argument> arguments,
                 const dnnl::memory::desc& scratchpad);
 
  private:
   struct PackedOperand {
-    int operand = -1;  // to be reordered; -1: derived
+    int operand = -1;  // To be reordered; -1: derived.
     dnnl::memory::desc given, wanted;
     std::vector<size_t> sources;
     MakeFloats make;
@@ -83,20 +84,20 @@ class PrimitiveKernel : public cpu::Kernel {
 
   const KernelSpec spec_;
   const std::vector<Operand> operands_;
-  std::vector<PackedOperand> packed_;  // parallel to constants()
+  std::vector<PackedOperand> packed_;  // Parallel to constants().
   std::vector<Stage> stages_;
 };
 
-// The spec's epilogue as post-operations, with the arguments they read. `dims` are those of the
-// output as the primitive sees it (a MatMul may have joined axes). Part of the primitive's
-// attributes, so it comes before the primitive descriptor.
+// The spec's epilogue as post-operations, with the arguments that they read. `dims` are those of
+// the output as the primitive sees it (a MatMul may have joined axes). Post-operations are part of
+// the primitive's attributes, so they come before the primitive descriptor.
 struct PostOps {
   dnnl::post_ops ops;
   std::vector<Argument> arguments;
 };
 void AppendEpilogue(PrimitiveKernel& kernel, const std::vector<int64_t>& dims, PostOps& post_ops);
 
-// Attributes with these post-operations and a scratchpad that the caller brings.
+// Attributes with these post-operations and a scratchpad provided by the caller.
 dnnl::primitive_attr Attributes(const dnnl::post_ops& ops = {});
 
 }  // namespace quotient::kernels::onednn

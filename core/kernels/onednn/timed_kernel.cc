@@ -1,7 +1,7 @@
-// A kernel in a loop of its own finds its weights in the cache, in a model it does not: there the
-// other weights have driven them out. So constants are read from a pool of random floats as large
-// as all constants of the model, every run further on in it. The packed form of a constant is
-// floats in some order, so any stretch of the pool will do and nothing is packed.
+// A kernel that runs in a loop finds its weights in the cache. In a model it does not, because the
+// other weights have evicted them. So constants are read from a pool of random floats that is as
+// large as all constants of the model, further along at every run. The packed form of a constant is
+// floats in some order, so any part of the pool will do and nothing needs packing.
 
 #include "core/kernels/onednn/timed_kernel.h"
 
@@ -28,7 +28,7 @@ namespace {
 
 int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Random floats, shared by all kernels: read only.
+// Random floats shared by all kernels, read-only.
 struct Pool {
   AlignedBuffer data;
   int64_t bytes = 0;
@@ -37,11 +37,11 @@ struct Pool {
 std::shared_ptr<const Pool> MakePool(int64_t bytes) {
   auto pool = std::make_shared<Pool>(Pool{AllocateAligned(bytes), bytes});
   if (pool->data == nullptr) return nullptr;
-  constexpr int64_t kPattern = 1 << 18;  // floats that differ; then they repeat
+  constexpr int64_t kPattern = 1 << 18;  // Distinct floats; then they repeat.
   std::vector<float> pattern(kPattern);
   Rng rng(1);
-  // About the size of trained weights: sums over them stay near 1. Larger ones would drive the
-  // epilogues' exp and erf into denormal numbers, which take many times as long.
+  // About the size of trained weights, so that sums over them stay near 1. Larger ones would make
+  // exp and erf in epilogues produce denormal numbers, which take many times as long.
   for (float& value : pattern) value = static_cast<float>(rng.Uniform(-0.125, 0.125));
   for (int64_t offset = 0; offset < bytes; offset += kPattern * 4) {
     std::memcpy(pool->data.get() + offset, pattern.data(),
@@ -50,7 +50,7 @@ std::shared_ptr<const Pool> MakePool(int64_t bytes) {
   return pool;
 }
 
-// A pool of at least that size; the largest one made so far lives as long as the process.
+// A pool of at least `bytes`. The largest one so far lives as long as the process.
 std::shared_ptr<const Pool> AcquirePool(int64_t bytes) {
   static std::mutex& mutex = *new std::mutex;
   static auto& largest = *new std::shared_ptr<const Pool>;
@@ -70,10 +70,10 @@ int64_t SecondLevelCacheBytes() {
   return bytes > 0 ? bytes : kUsual;
 }
 
-// A part of the pool that is read from `begin` on, `step` further every time.
+// A part of the pool that is read at a position that advances with every run.
 struct Rotation {
   const void** target = nullptr;
-  int64_t offset = 0;  // inside a step
+  int64_t offset = 0;  // Inside a step.
 };
 
 class TimedKernel : public CompiledKernel {
@@ -96,8 +96,8 @@ class TimedKernel : public CompiledKernel {
   }
 
  private:
-  // Activations too large for the second-level cache come from the third or from memory: they
-  // rotate over this much.
+  // Activations too large for the second-level cache come from the third or from memory, so they
+  // rotate over a region of this size in bytes.
   static constexpr int64_t kOperandRegion = int64_t{1} << 24;
 
   explicit TimedKernel(const KernelSpec& spec) : spec_(spec), all_(AllOperands(spec)) {}
@@ -130,7 +130,7 @@ class TimedKernel : public CompiledKernel {
       const int64_t bytes = StorageBytes(output.type);
       owned_.push_back(AllocateAligned(bytes));
       if (owned_.back() == nullptr) return OutOfMemory();
-      // Poison, which also touches every page.
+      // Poisons the memory, which also touches every page.
       std::memset(owned_.back().get(), 0xff, static_cast<size_t>(bytes));
       outputs_.push_back(owned_.back().get());
     }
@@ -156,7 +156,7 @@ class TimedKernel : public CompiledKernel {
     return absl::OkStatus();
   }
 
-  // Constants of floats rotate; others (indices) have values that count, so they are packed.
+  // Constants of floats rotate. The values of others (indices) matter, so they are packed.
   absl::Status AddConstants() {
     const std::vector<cpu::PackedConstant>& constants = kernel_->constants();
     constants_.resize(constants.size(), nullptr);
@@ -207,7 +207,7 @@ class TimedKernel : public CompiledKernel {
   std::vector<const void*> constants_;
   std::vector<void*> outputs_;
   std::vector<Rotation> constant_rotations_, operand_rotations_;
-  int64_t constant_step_ = 0, operand_step_ = 0;  // bytes of one copy of all that rotates
+  int64_t constant_step_ = 0, operand_step_ = 0;  // Bytes of one copy of all that rotates.
   int64_t constant_region_ = 0;
   int64_t constant_position_ = 0, operand_position_ = 0;
 };

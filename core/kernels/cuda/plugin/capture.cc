@@ -36,8 +36,8 @@ class Event {
   cudaEvent_t event_;
 };
 
-// The events that a graph records before its first step and after its last one. They are nodes of
-// the graph: beside it they would also time how long the host takes to launch it.
+// The events that a graph records before its first and after its last step. They are nodes of the
+// graph, because outside it they would also time how long the host takes to launch it.
 struct Marks {
   static absl::StatusOr<Marks> Create() {
     QUOTIENT_ASSIGN_OR_RETURN(Event start, Event::Create(cudaEventDefault));
@@ -59,7 +59,7 @@ class GraphReplay : public Replay {
               Marks marks)
       : device_(device), graph_(graph), stream_(std::move(stream)), marks_(std::move(marks)) {}
   ~GraphReplay() override {
-    // A failed status changes nothing: there is nobody to tell.
+    // An error changes nothing, because it cannot be reported.
     if (device_.Select().ok()) cudaGraphExecDestroy(graph_);
   }
 
@@ -99,7 +99,7 @@ class Recorder {
 
   absl::Status Record() {
     const absl::Status enqueued = EnqueueAll();
-    // Also after a failure: a stream that has not joined again would stay in the capture.
+    // Also after a failure, because a stream that has not joined would stay in the capture.
     const absl::Status joined = JoinLanes();
     return enqueued.ok() ? joined : enqueued;
   }
@@ -159,7 +159,7 @@ class Recorder {
   const cudaStream_t origin_;
   const std::vector<std::unique_ptr<Stream>>& streams_;
   std::map<int, cudaStream_t> lanes_;
-  std::vector<cudaEvent_t> done_;  // one per step
+  std::vector<cudaEvent_t> done_;  // One per step.
   std::vector<Event> events_;
 };
 
@@ -187,15 +187,16 @@ absl::StatusOr<std::unique_ptr<Replay>> Capturer::Capture(std::span<const Step> 
     QUOTIENT_ASSIGN_OR_RETURN(replay_stream_, Stream::Create());
   }
   const cudaStream_t origin = streams_.front()->get();
-  // Relaxed: libraries load kernels when they are first launched, and other threads allocate.
+  // Relaxed, because libraries load kernels when they are first launched, and other threads
+  // allocate.
   QUOTIENT_ASSIGN_OR_RETURN(Marks marks, Marks::Create());
   QUOTIENT_CUDA_RETURN_IF_ERROR(cudaStreamBeginCapture(origin, cudaStreamCaptureModeRelaxed));
   absl::Status recorded = Marks::Set(marks.start, origin);
   if (recorded.ok()) recorded = Record(steps);
   if (recorded.ok()) recorded = Marks::Set(marks.stop, origin);
-  // Also after a failure: else the streams would stay in the capture.
+  // Also after a failure, because otherwise the streams would stay in the capture.
   cudaGraph_t graph = nullptr;
-  // Its status is asked for even then: else the next call would report it as its own.
+  // Its status is read even then, because otherwise the next call would report it.
   const absl::Status ended =
       CudaStatus(cudaStreamEndCapture(origin, &graph), "cudaStreamEndCapture");
   absl::StatusOr<std::unique_ptr<Replay>> replay = recorded.ok() ? ended : recorded;

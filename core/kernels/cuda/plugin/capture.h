@@ -1,6 +1,6 @@
 #pragma once
 
-// A sequence of launches as one CUDA graph.
+// Captures a sequence of launches as one CUDA graph.
 
 #include <memory>
 #include <span>
@@ -14,14 +14,14 @@
 
 namespace quotient::kernels::cuda {
 
-// Captures for one device, which is selected, one at a time. Keeps the streams: libraries remember
-// the last one that they were given, so the libraries' handles have to be destroyed before it.
-// Thread-safe.
+// Captures for one device, which must be selected, one sequence at a time. Keeps its streams,
+// because libraries remember the last stream that they were given; so the libraries' handles must
+// be destroyed before it. Thread-safe.
 class Capturer {
  public:
   explicit Capturer(const Device& device) : device_(device) {}
 
-  // Is held while a stream is captured: for what CUDA does not allow meanwhile.
+  // Held while a stream is captured, to exclude what CUDA does not allow meanwhile.
   absl::Mutex* capturing() { return &mutex_; }
 
   absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps);
@@ -32,9 +32,9 @@ class Capturer {
 
   const Device& device_;
   absl::Mutex mutex_;
-  // The first is where captures begin and end, then come the lanes.
+  // Captures begin and end on the first; the others are the lanes.
   std::vector<std::unique_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
-  // Of all replays, of which there may be thousands; they run one at a time.
+  // Shared by all replays, of which there may be thousands. They run one at a time.
   std::shared_ptr<Stream> replay_stream_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -17,12 +17,12 @@ namespace quotient::kernels::cuda {
 
 namespace {
 
-// Of all buffers: views begin there (core/kernels/view.h), and 16 bytes are as much as a thread
-// loads at once.
+// Of all buffers: views begin at such addresses (core/kernels/view.h), and a thread loads at most
+// 16 bytes at once.
 constexpr uint32_t kAlignmentBytes = 16;
 constexpr uint64_t kMaxWorkspaceBytes = uint64_t{32} << 20;
 constexpr int kMaxPlans = 16;
-// Where operands are taken to lie while there are none: cuBLASLt looks at alignment.
+// The address assumed for operands that do not exist yet, because cuBLASLt checks alignment.
 constexpr uintptr_t kAlignedAddress = 256;
 
 absl::Status BlasStatus(cublasStatus_t status, absl::string_view call) {
@@ -59,8 +59,8 @@ bool UsesTf32(const MatmulProblem& problem) {
   return problem.type == model::DType::kFloat32 && problem.policy == MathPolicy::kTf32;
 }
 
-// How the parts of a product that is cut along k may be added up: as float32, which leaves out what
-// writes 16-bit floats in between.
+// How the parts of a product that is cut along k may be added: in float32. This excludes schemes
+// that write 16-bit floats in between.
 uint32_t ReductionSchemes(const MatmulProblem& problem) {
   return problem.type == model::DType::kFloat32
              ? CUBLASLT_REDUCTION_SCHEME_MASK
@@ -74,9 +74,9 @@ cublasLtEpilogue_t Epilogue(const MatmulProblem& problem) {
   return problem.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-// A problem in cuBLASLt's terms. Its matrices lie column by column; a row-major matrix is its own
-// transpose to it, so it computes D^T = B^T A^T: its first operand is our B, and m and n change
-// places. The bias, n long, is then added along its rows, which is what cuBLASLt does.
+// A problem in cuBLASLt's terms. cuBLASLt's matrices are column-major, so it sees a row-major
+// matrix as its transpose and computes D^T = B^T A^T: its first operand is B, and m and n are
+// exchanged. It adds the bias (n elements) along its rows, which is then right.
 class Description {
  public:
   static absl::StatusOr<Description> Of(const MatmulProblem& problem, const void* bias) {
@@ -103,7 +103,7 @@ class Description {
  private:
   struct Matrix {
     cudaDataType_t type;
-    int64_t rows;  // in cuBLASLt's terms, after transposition
+    int64_t rows;  // In cuBLASLt's terms, after transposition.
     int64_t columns;
     int64_t leading;
     int64_t step;
@@ -197,7 +197,7 @@ class OpenCublasLt : public CublasLt {
       LibraryPlan plan;
       plan.name = names[i];
       plan.workspace_bytes = static_cast<int64_t>(choices[i].workspaceSize);
-      // What the compute type allows: the other float32 type is exact by cuBLASLt's contract.
+      // What the compute type allows. By cuBLASLt's contract the other float32 type is exact.
       plan.tensor_cores = UsesTf32(problem);
       const auto same = [&plan](const LibraryPlan& other) { return other.name == plan.name; };
       if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
@@ -213,7 +213,7 @@ class OpenCublasLt : public CublasLt {
     if (found != names.end()) {
       return std::make_unique<MatmulLauncher>(handle_, problem, choices[found - names.begin()]);
     }
-    // Not among the first choices any more, which another device's may be: as its name says.
+    // Another device may rank it first, but this one no longer does, so it is made from its name.
     QUOTIENT_ASSIGN_OR_RETURN(const auto choice, Rebuild(problem, plan));
     return std::make_unique<MatmulLauncher>(handle_, problem, choice);
   }
@@ -228,7 +228,7 @@ class OpenCublasLt : public CublasLt {
     return MatmulPlanNames(algorithms);
   }
 
-  // In cuBLASLt's order, best first. Microseconds.
+  // In cuBLASLt's order, best first. Takes microseconds.
   absl::StatusOr<std::vector<cublasLtMatmulHeuristicResult_t>> Choices(
       const MatmulProblem& problem) const {
     QUOTIENT_ASSIGN_OR_RETURN(
@@ -253,7 +253,7 @@ class OpenCublasLt : public CublasLt {
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         handle_, &description.operation, &description.first, &description.second,
         &description.result, &description.result, &preference, kMaxPlans, choices.data(), &count);
-    // Nothing at all is not a failure: there are no plans then.
+    // No algorithm is not a failure; there are no plans then.
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
       return std::vector<cublasLtMatmulHeuristicResult_t>();
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// cuBLASLt: matrix products with bias and relu. Without a GPU it does nothing at all.
+// cuBLASLt: matrix products with bias and relu. It does not work at all without a GPU.
 
 #include <cstdint>
 #include <memory>
@@ -12,16 +12,16 @@
 
 namespace quotient::kernels::cuda {
 
-// 130100 for 13.1.
+// 130100 means 13.1.
 int CublasLtVersion();
 
-// For the device that is selected in Create; whoever calls selects it again. Thread-safe.
+// For the device that is selected in Create; callers must select it again. Thread-safe.
 class CublasLt {
  public:
   static absl::StatusOr<std::unique_ptr<CublasLt>> Create();
   virtual ~CublasLt() = default;
 
-  // As in Gpu. A plan's name lists its algorithm's number and configuration.
+  // As in Gpu. A plan's name contains its algorithm's number and configuration.
   virtual absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) const = 0;
   // The launcher must not outlive this object.
   virtual absl::StatusOr<std::unique_ptr<Launcher>> Prepare(const MatmulProblem& problem,

@@ -17,7 +17,7 @@ namespace {
 constexpr char kBytes[] = "bytes";
 constexpr size_t kDigits = 12;
 
-// In the order of names.
+// In the order in which names list them.
 constexpr std::array<ConfigField, 9> kConfig = {{
     {"algo", CUBLASLT_ALGO_CONFIG_ID, 4},
     {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, 4},
@@ -57,7 +57,7 @@ uint32_t GetConfig(const cublasLtMatmulAlgo_t& algorithm, const ConfigField& fie
 }
 
 std::vector<std::string> MatmulPlanNames(std::span<const cublasLtMatmulAlgo_t> algorithms) {
-  std::map<std::string, std::string> first;  // the bytes of the first algorithm of each name
+  std::map<std::string, std::string> first;  // The bytes of the first algorithm of each name.
   std::vector<std::string> names;
   for (const cublasLtMatmulAlgo_t& algorithm : algorithms) {
     std::string name = NameOf(algorithm);

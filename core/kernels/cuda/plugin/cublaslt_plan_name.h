@@ -1,6 +1,6 @@
 #pragma once
 
-// Names for cuBLASLt's algorithms: "algo=66,tile=18,...", their number and configuration.
+// Names for cuBLASLt's algorithms, by number and configuration: "algo=66,tile=18,...".
 
 #include <cublasLt.h>
 
@@ -14,30 +14,30 @@
 
 namespace quotient::kernels::cuda {
 
-// What can be configured of an algorithm.
+// A field of an algorithm's configuration.
 struct ConfigField {
   const char* name;
   cublasLtMatmulAlgoConfigAttributes_t attribute;
   size_t bytes;
 };
 
-// 0 where an algorithm has no such field.
+// Returns 0 if the algorithm has no such field.
 uint32_t GetConfig(const cublasLtMatmulAlgo_t& algorithm, const ConfigField& field);
 
-// One name for each. Algorithms whose bytes are the same have the same name. Of those that differ
-// in something that is no field, and so no part of a name, the second and further ones get a digest
-// of their bytes behind it ("...,bytes=4f8a12c09b7e"): as long as cuBLASLt proposes them, they are
-// found by it.
+// Returns one name for each. Algorithms with the same bytes have the same name. If algorithms
+// differ in something that is not a field, and so not in their names, the second and further ones
+// get a digest of their bytes appended ("...,bytes=4f8a12c09b7e"), by which they can be found as
+// long as cuBLASLt proposes them.
 std::vector<std::string> MatmulPlanNames(std::span<const cublasLtMatmulAlgo_t> algorithms);
 
-// The fields of a name, the algorithm's number first.
+// The fields of a name, beginning with the algorithm's number.
 struct ConfigValue {
   const ConfigField* field;
   uint32_t value;
 };
 using Configuration = std::vector<ConfigValue>;
-// INVALID_ARGUMENT for what is no name; UNIMPLEMENTED for one with a digest, from which nothing can
-// be made.
+// Fails with INVALID_ARGUMENT for what is not a name, and with UNIMPLEMENTED for a name with a
+// digest, from which no algorithm can be made.
 absl::StatusOr<Configuration> ParseMatmulPlanName(const std::string& plan);
 
 }  // namespace quotient::kernels::cuda

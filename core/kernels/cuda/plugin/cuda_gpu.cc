@@ -17,14 +17,14 @@ namespace quotient::kernels::cuda {
 
 namespace {
 
-// Each function on its own thread's device, with nothing thrown, and with an eye on the GPU's
-// health.
+// Every function selects the device for its thread, lets nothing throw, and records whether the GPU
+// is lost.
 class CudaGpu : public Gpu {
  public:
   CudaGpu(std::unique_ptr<Device> device, CodeCache* cache)
       : device_(std::move(device)), cache_(cache), capturer_(*device_) {}
 
-  // After Device::Open, on the device that is selected.
+  // Call after Device::Open, with the device selected.
   absl::Status Open() {
     QUOTIENT_ASSIGN_OR_RETURN(facts_, device_->Facts());
     QUOTIENT_ASSIGN_OR_RETURN(blas_, CublasLt::Create());
@@ -37,7 +37,7 @@ class CudaGpu : public Gpu {
     return absl::OkStatus();
   }
 
-  // What the libraries hold is freed on the device that is selected.
+  // What the libraries hold is freed on the selected device.
   ~CudaGpu() override { device_->Select().IgnoreError(); }
 
   const GpuFacts& facts() const override { return facts_; }
@@ -93,10 +93,10 @@ class CudaGpu : public Gpu {
     }));
   }
 
-  // Later members are destroyed first: the libraries' handles before the streams that they were
-  // last given, and those before the device.
+  // Members are destroyed in reverse order: the libraries' handles before the streams that they
+  // were last given, and these before the device.
   const std::unique_ptr<Device> device_;
-  CodeCache* const cache_;  // may be null
+  CodeCache* const cache_;  // May be null.
   Capturer capturer_;
   // --- Constant after Open
   GpuFacts facts_;

@@ -7,7 +7,7 @@
 
 namespace quotient::kernels::cuda {
 
-// After CheckDevice.
+// Call after CheckDevice.
 absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal, CodeCache* cache);
 
 }  // namespace quotient::kernels::cuda

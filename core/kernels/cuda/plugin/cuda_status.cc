@@ -9,7 +9,7 @@ namespace quotient::kernels::cuda {
 
 namespace {
 
-// Whether the context is gone: every later call fails the same way.
+// Whether the context is lost, so that every later call fails in the same way.
 bool IsForGood(cudaError_t error) {
   switch (error) {
     case cudaErrorECCUncorrectable:

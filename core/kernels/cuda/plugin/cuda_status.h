@@ -1,6 +1,6 @@
 #pragma once
 
-// Failures of the CUDA runtime as statuses.
+// Converts errors of the CUDA runtime to statuses.
 //
 //   QUOTIENT_CUDA_RETURN_IF_ERROR(cudaMalloc(&address, bytes));
 
@@ -12,9 +12,10 @@
 
 namespace quotient::kernels::cuda {
 
-// RESOURCE_EXHAUSTED for want of memory, DEVICE_LOST for what CUDA's documentation says that only a
-// new process helps against, else INTERNAL. `call` may go on with its arguments, which
-// are left out of the message. The runtime forgets the error, so that no later call reports it.
+// Returns RESOURCE_EXHAUSTED for a lack of memory, DEVICE_LOST for errors after which, by CUDA's
+// documentation, only a new process helps, and otherwise INTERNAL. `call` may include its
+// arguments, which are left out of the message. The runtime forgets the error, so that no later
+// call reports it.
 absl::Status CudaStatus(cudaError_t error, absl::string_view call);
 
 }  // namespace quotient::kernels::cuda

@@ -25,11 +25,12 @@ namespace fe = cudnn_frontend;
 using fe::graph::Tensor_attributes;
 using Tensor = std::shared_ptr<Tensor_attributes>;
 
-// Of what Translator makes of a graph: plans that are kept know tensors by their ids.
+// Version of Translator's output. It must change when tensor ids change, because kept plans use
+// them.
 constexpr int kTranslation = 1;
-constexpr int kOldestCudnn = 91100;  // the first that takes a device's properties as JSON
+constexpr int kOldestCudnn = 91100;  // The first that takes a device's properties as JSON.
 
-// A device that fails, a library in trouble, or no memory left says nothing of what cuDNN has.
+// An error of the device or a library, or a lack of memory, does not tell what cuDNN supports.
 absl::Status DnnStatus(const fe::error_t& error, absl::string_view what) {
   if (error.is_good()) return absl::OkStatus();
   const std::string message = absl::StrCat("cuDNN: ", what, ": ", error.err_msg);
@@ -45,7 +46,7 @@ absl::Status DnnStatus(const fe::error_t& error, absl::string_view what) {
   }
 }
 
-// --- cudnn_frontend's words for ours ---
+// --- Conversion to cudnn_frontend's terms
 
 absl::StatusOr<fe::DataType_t> DataType(model::DType type) {
   switch (type) {
@@ -129,9 +130,10 @@ absl::StatusOr<fe::ResampleMode_t> PoolMode(DnnMode mode) {
   }
 }
 
-// --- our graph as one of cudnn_frontend ---
+// --- Conversion of graphs to cudnn_frontend's
 
-// Shows what cudnn_frontend keeps to itself: notes and workspaces of plans that are not built.
+// Gives access to members that cudnn_frontend hides: notes and workspaces of plans that are not
+// built.
 class FrontendGraph : public fe::graph::Graph {
  public:
   bool HasNote(int64_t plan, fe::NumericalNote_t note) const {
@@ -140,11 +142,11 @@ class FrontendGraph : public fe::graph::Graph {
   bool HasNote(int64_t plan, fe::BehaviorNote_t note) const {
     return Contains(plans.behavior_notes, plan, note);
   }
-  // Nothing is barred in our graphs: this is all configurations, in order.
+  // Nothing is barred in these graphs, so these are all configurations, in order.
   fe::EngineConfigList Configurations() { return plans.get_barred_engine_configs(); }
 
-  // As create_execution_plan does, but with cuDNN's own numbers for knobs: cudnn_frontend has none
-  // for some of those that its heuristics return.
+  // Like create_execution_plan, but with cuDNN's own numbers for knobs, because cudnn_frontend has
+  // none for some of those that its heuristics return.
   absl::Status AddConfiguration(int64_t engine_number, const std::map<int64_t, int64_t>& knobs) {
     fe::detail::backend_descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     QUOTIENT_RETURN_IF_ERROR(
@@ -164,11 +166,10 @@ class FrontendGraph : public fe::graph::Graph {
     return DnnStatus(plans.query_properties(), "notes");
   }
 
-  // A built plan as text, with the code that cuDNN compiled for it.
+  // A built plan as text, including the code that cuDNN compiled for it.
   std::string PlanText() const { return plans.execution_plans.at(0)->getJsonRepresentation(); }
 
-  // Takes the plan from what PlanText gave for an equal graph. After an error the graph is as
-  // before.
+  // Loads a plan from the PlanText of an equal graph. After an error the graph is unchanged.
   absl::Status LoadPlan(const std::string& text, const CudnnTarget& target) {
     return DnnStatus(target.properties != nullptr ? plans.build_plans(target.properties, text)
                                                   : plans.build_plans(target.handle, text),
@@ -196,7 +197,7 @@ class FrontendGraph : public fe::graph::Graph {
   }
 };
 
-// A tensor's id to cuDNN is its position and one; buffers are then in the order of ids.
+// A tensor's id in cuDNN is its index plus one, so buffers are in the order of ids.
 class Translator {
  public:
   Translator(const DnnGraph& graph, FrontendGraph* out)
@@ -355,7 +356,7 @@ class Translator {
                                         .set_post_padding(node.pads_end))[0];
   }
 
-  // Of the rank of `x`, as the norms want it.
+  // With the rank of `x`, as the norms require.
   Tensor Epsilon(const DnnNode& node, const Tensor& x) {
     const std::vector<int64_t> ones(x->get_dim().size(), 1);
     return out_.tensor(
@@ -387,19 +388,20 @@ class Translator {
 
   const DnnGraph& graph_;
   FrontendGraph& out_;
-  std::vector<Tensor> tensors_;  // null: not met yet
+  std::vector<Tensor> tensors_;  // Null if not visited yet.
 };
 
-// --- plans ---
+// --- Plans
 
-// INVALID_ARGUMENT if the graph makes no sense; UNIMPLEMENTED if cuDNN does not take it.
+// Fails with INVALID_ARGUMENT if the graph makes no sense, and with UNIMPLEMENTED if cuDNN does not
+// support it.
 absl::StatusOr<std::unique_ptr<FrontendGraph>> Translate(const DnnGraph& graph,
                                                          const CudnnTarget& target) {
   auto translated = std::make_unique<FrontendGraph>();
   translated->set_compute_data_type(fe::DataType_t::FLOAT)
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_sm_version(target.compute_capability)
-      // We keep plans alive ourselves; the default makes launches of captured graphs slower.
+      // Plans are kept alive by us; the default makes launches of captured graphs slower.
       .set_cuda_graph_retention(fe::CudaGraphRetention_t::NONE);
   if (target.properties != nullptr) translated->set_device_properties(target.properties);
   QUOTIENT_RETURN_IF_ERROR(Translator(graph, translated.get()).Run());
@@ -427,7 +429,7 @@ absl::StatusOr<LibraryPlan> DescribePlan(const FrontendGraph& graph, int64_t ind
   plan.name = PlanName(choice);
   QUOTIENT_RETURN_IF_ERROR(DnnStatus(
       fe::detail::get_workspace_size(configuration, plan.workspace_bytes), "plan's workspace"));
-  // Pointwise chains and reductions carry the note, too, and round nothing.
+  // Pointwise chains and reductions carry the note, too, but round nothing.
   using Note = fe::NumericalNote_t;
   plan.tensor_cores =
       multiplies_float32 &&
@@ -443,14 +445,14 @@ std::string CacheKey(const DnnGraph& graph, const std::string& plan, const Cudnn
                       "\n", plan);
 }
 
-// What cannot be had as text is built again by the next process.
+// If there is no text, the next process builds the plan again.
 void Keep(const FrontendGraph& built, const std::string& key, CodeCache* cache) {
   const auto text = NoThrow([&]() -> absl::StatusOr<std::string> { return built.PlanText(); });
   if (text.ok()) cache->Add(key, *text);
 }
 
-// The plan of that name at index 0, without asking the heuristics again. Those with code that is
-// compiled are kept, as the others take no time.
+// Builds the plan of that name, at index 0, without asking the heuristics again. Plans whose code
+// cuDNN compiles are kept; the others take no time.
 absl::StatusOr<std::unique_ptr<FrontendGraph>> BuildGraph(const DnnGraph& graph,
                                                           const std::string& plan,
                                                           const CudnnTarget& target) {
@@ -503,7 +505,7 @@ absl::Status CheckCudnn() {
                      absl::StrCat("cuDNN is too old: ", CudnnVersion(), ", and ", kOldestCudnn,
                                   " (9.11) or newer is needed"));
   }
-  // cuDNN opens these when it needs them, and without them finds no plans, and no fault with that.
+  // cuDNN opens these when it needs them. Without them it finds no plans, but reports no error.
   for (const char* part : {"libcudnn_heuristic.so.9", "libcudnn_engines_precompiled.so.9",
                            "libcudnn_engines_runtime_compiled.so.9"}) {
     if (dlopen(part, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
@@ -541,7 +543,7 @@ absl::StatusOr<std::vector<LibraryPlan>> FindPlans(const DnnGraph& graph,
   FrontendGraph& frontend = **translated;
   const absl::Status asked = DnnStatus(
       frontend.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}), "heuristics");
-  // So it also says that there is no configuration at all.
+  // This status also means that there is no configuration at all.
   if (absl::IsUnimplemented(asked)) return std::vector<LibraryPlan>();
   QUOTIENT_RETURN_IF_ERROR(asked);
   const bool multiplies = MultipliesFloat32(graph);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Graphs and their plans by cudnn_frontend. The header tells nothing of that library: cudnn.cc
-// takes half a minute to compile, and is the only file that includes it.
+// Graphs and their plans, by cudnn_frontend. This header does not include that library: only
+// cudnn.cc does, which takes half a minute to compile.
 
 #include <cudnn.h>
 
@@ -21,40 +21,40 @@ class DeviceProperties;
 
 namespace quotient::kernels::cuda {
 
-// 91900 for 9.19.
+// 91900 means 9.19.
 int CudnnVersion();
-// DEVICE_NOT_PRESENT if the library that was found is too old.
+// Fails with DEVICE_NOT_PRESENT if the library that was found is too old.
 absl::Status CheckCudnn();
 
-// A description of a device as text, and back. INVALID_ARGUMENT for what is none.
+// A description of a device as text, and back. Fails with INVALID_ARGUMENT for any other text.
 using CudnnDescription = std::shared_ptr<const cudnn_frontend::DeviceProperties>;
 absl::StatusOr<std::string> DescribeDevice(int ordinal);
 absl::StatusOr<CudnnDescription> ParseDescription(const std::string& properties_json);
 
-// Whom to ask: a device by its handle, or a description of one.
+// What cuDNN is asked about: a device, by its handle, or a description of one.
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
   CudnnDescription properties;
   int compute_capability = 0;
-  CodeCache* cache = nullptr;  // may be null
-  std::string device;          // in the cache's keys
+  CodeCache* cache = nullptr;  // May be null.
+  std::string device;          // Part of the cache's keys.
 };
 
-// A plan that is built. Immutable.
+// A plan that has been built. Immutable.
 class CudnnPlan {
  public:
   virtual ~CudnnPlan() = default;
   virtual absl::StatusOr<int64_t> WorkspaceBytes() const = 0;
-  // Adds it to the handle's stream. Buffers as in DnnGraph.
+  // Adds the plan to the handle's stream. Buffers as in DnnGraph.
   virtual absl::Status Execute(cudnnHandle_t handle, std::span<void*> buffers,
                                void* workspace) const = 0;
 };
 
-// As Plans and Prepare of Gpu. A plan's name is that of cudnn_plan_name.h. A target's handle serves
-// one call at a time.
+// Like Plans and Prepare of Gpu. Plan names are those of cudnn_plan_name.h. A target's handle
+// serves one call at a time.
 absl::StatusOr<std::vector<LibraryPlan>> FindPlans(const DnnGraph& graph,
                                                    const CudnnTarget& target);
-// Plans that cuDNN compiles are taken from the target's cache, and kept there.
+// Plans that cuDNN compiles are taken from the target's cache and kept there.
 absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildPlan(const DnnGraph& graph, const std::string& plan,
                                                      const CudnnTarget& target);
 

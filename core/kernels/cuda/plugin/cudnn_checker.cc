@@ -20,7 +20,7 @@ class DescribedDevice : public DnnChecker {
   }
   absl::Status Build(const DnnGraph& graph, const std::string& plan) override {
     const absl::Status status = NoThrow([&] { return BuildPlan(graph, plan, target_).status(); });
-    // Code that cuDNN compiles is loaded when it is done; only that fails without a driver.
+    // cuDNN loads the code that it has compiled; only this fails without a driver.
     const bool only_loading_failed =
         status.message().find("CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER") != std::string::npos;
     return only_loading_failed ? absl::OkStatus() : status;
@@ -29,7 +29,7 @@ class DescribedDevice : public DnnChecker {
                                     int buffers) override {
     return NoThrow([&]() -> absl::Status {
       QUOTIENT_ASSIGN_OR_RETURN(const auto built, BuildPlan(graph, plan, target_));
-      // Addresses that are aligned, different, and never read: nothing gets as far as the device.
+      // Addresses that are aligned, different, and never read, because nothing reaches the device.
       std::vector<void*> addresses;
       for (int i = 1; i <= buffers; ++i) addresses.push_back(reinterpret_cast<void*>(i * 4096L));
       return built->Execute(/*handle=*/nullptr, addresses, reinterpret_cast<void*>(4096L));

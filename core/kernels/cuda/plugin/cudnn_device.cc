@@ -47,7 +47,7 @@ class OpenCudnn : public CudnnDevice {
                                        facts.tf32_override, "'")},
         handles_(capturing) {}
 
-  // What is missing shows now, not in the middle of the work.
+  // Makes a handle now, so that a missing library is reported here and not later.
   absl::Status Open() { return handles_.Open(); }
 
   absl::StatusOr<std::vector<LibraryPlan>> Plans(const DnnGraph& graph) override {
@@ -73,7 +73,7 @@ class OpenCudnn : public CudnnDevice {
   }
 
   const int ordinal_;
-  const CudnnTarget device_;  // without a handle
+  const CudnnTarget device_;  // Without a handle.
   HandlePool handles_;
 };
 

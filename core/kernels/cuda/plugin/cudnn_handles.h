@@ -1,6 +1,6 @@
 #pragma once
 
-// cuDNN's handles. One serves one thread at a time; making one takes milliseconds and device
+// cuDNN's handles. A handle serves one thread at a time; making one takes milliseconds and device
 // memory.
 
 #include <cudnn.h>
@@ -17,11 +17,11 @@ namespace quotient::kernels::cuda {
 // Handles for the device that is selected when they are made. Thread-safe after Open.
 class HandlePool {
  public:
-  // `capturing` is held while a stream is captured: no handle can be made then. Borrowed.
+  // `capturing`, which is borrowed, is held while a stream is captured. No handle can be made then.
   explicit HandlePool(absl::Mutex* capturing) : capturing_(*capturing) {}
   ~HandlePool();
 
-  // Makes the handle of launches, which are captured one at a time.
+  // Makes the handle for launches, which are captured one at a time.
   absl::Status Open();
   cudnnHandle_t for_launches() const { return for_launches_; }
 
@@ -36,7 +36,7 @@ class HandlePool {
   cudnnHandle_t for_launches_ = nullptr;
 };
 
-// A handle of the pool for as long as the object lives; the pool must outlive it.
+// Holds a handle of the pool. The pool must outlive it.
 class HandleLease {
  public:
   static absl::StatusOr<HandleLease> Of(HandlePool& pool);

@@ -1,6 +1,6 @@
 #pragma once
 
-// How plans of cuDNN are named: "engine=12,knob2=3,knob27=1".
+// Names of cuDNN's plans: "engine=12,knob2=3,knob27=1".
 
 #include <cstdint>
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace quotient::kernels::cuda {
 
-// What cuDNN has to be told of a plan.
+// What identifies a plan to cuDNN.
 struct EngineChoice {
   int64_t engine = 0;
   // Values by cuDNN's numbers of knobs, which never change.
@@ -18,7 +18,7 @@ struct EngineChoice {
 };
 
 std::string PlanName(const EngineChoice& choice);
-// INVALID_ARGUMENT.
+// Fails with INVALID_ARGUMENT.
 absl::StatusOr<EngineChoice> ParsePlanName(const std::string& name);
 
 }  // namespace quotient::kernels::cuda

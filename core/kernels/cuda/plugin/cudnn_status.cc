@@ -23,10 +23,10 @@ absl::Status CudnnStatus(cudnnStatus_t status, absl::string_view what) {
 absl::Status StatusOfText(const std::string& message) {
   bool is_trouble = false;
   for (absl::string_view line : absl::StrSplit(message, '\n')) {
-    // cuDNN's log gives the condition that failed, as it stands in its source.
+    // After "Reason:" cuDNN's log has the source text of the condition that failed.
     line = line.substr(0, line.find("Reason:"));
     for (absl::string_view rest : absl::StrSplit(line, "CUDNN_STATUS_")) {
-      if (rest.data() == line.data()) continue;  // what is in front of the first status
+      if (rest.data() == line.data()) continue;  // Text before the first status.
       size_t size = 0;
       while (size < rest.size() && (absl::ascii_isupper(rest[size]) || rest[size] == '_')) ++size;
       const absl::string_view name = rest.substr(0, size);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Failures of cuDNN's own functions as statuses.
+// Converts errors of cuDNN to statuses.
 
 #include <cudnn.h>
 
@@ -11,13 +11,13 @@
 
 namespace quotient::kernels::cuda {
 
-// UNIMPLEMENTED for what cuDNN does not take, RESOURCE_EXHAUSTED for want of memory, else INTERNAL.
-// `what` was being done.
+// Returns UNIMPLEMENTED for what cuDNN does not support, RESOURCE_EXHAUSTED for a lack of memory,
+// and otherwise INTERNAL. `what` was being done.
 absl::Status CudnnStatus(cudnnStatus_t status, absl::string_view what);
 
-// The same for a failure that cudnn_frontend tells of by a text, in which cuDNN's own statuses
-// stand by their names: UNIMPLEMENTED only if all of them say that something is not supported, or
-// if there is none. A library that could not be loaded, say, knows no plans, but that is no answer.
+// The same for an error message of cudnn_frontend, which contains cuDNN's statuses by name. Returns
+// UNIMPLEMENTED only if all of them say that something is not supported, or if there is none. For
+// example, a library that could not be loaded has no plans, but that does not mean "not supported".
 absl::Status StatusOfText(const std::string& message);
 
 }  // namespace quotient::kernels::cuda

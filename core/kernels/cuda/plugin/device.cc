@@ -16,7 +16,7 @@ namespace quotient::kernels::cuda {
 
 namespace {
 
-// Ampere: the first with TF32, and with bfloat16.
+// Ampere, the first with TF32 and bfloat16.
 constexpr int kOldestCapability = 80;
 
 class DeviceBuffer : public Buffer {
@@ -37,7 +37,7 @@ absl::Status NotPresent(absl::string_view message) {
   return MakeError(Reason::kDeviceNotPresent, message);
 }
 
-// 13000: "13.0".
+// 13000 becomes "13.0".
 std::string VersionName(int version) {
   return absl::StrCat(version / 1000, ".", version % 1000 / 10);
 }
@@ -168,7 +168,7 @@ absl::StatusOr<GpuFacts> Device::Facts() const {
 absl::StatusOr<std::unique_ptr<Buffer>> Device::Allocate(int64_t bytes) const {
   if (bytes < 0) return absl::InvalidArgumentError(absl::StrCat("a buffer of ", bytes, " bytes"));
   void* memory = nullptr;
-  // One byte at least: every buffer has an address of its own.
+  // At least one byte, so that every buffer has an address of its own.
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   if (const cudaError_t error = cudaMalloc(&memory, size); error != cudaSuccess) {
     return CudaStatus(error, absl::StrCat("cudaMalloc of ", bytes, " bytes"));
@@ -184,7 +184,7 @@ absl::Status Device::Download(void* to, DeviceAddress from, int64_t bytes) {
   return Copy(to, reinterpret_cast<const void*>(from), bytes, cudaMemcpyDeviceToHost);
 }
 
-// On a stream of its own: cudaMemcpy may come back before an upload from pageable memory is done.
+// Uses its own stream, because cudaMemcpy may return before an upload from pageable memory is done.
 absl::Status Device::Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0) return absl::OkStatus();
   absl::MutexLock lock(&mutex_);

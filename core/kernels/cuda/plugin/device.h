@@ -1,6 +1,6 @@
 #pragma once
 
-// One GPU through the CUDA runtime: what it is, its memory, its streams.
+// One GPU through the CUDA runtime: its facts, its memory, its streams.
 
 #include <driver_types.h>
 
@@ -16,7 +16,7 @@
 
 namespace quotient::kernels::cuda {
 
-// A stream that waits for no other, least of all for the one that CUDA calls default.
+// A stream that waits for no other, in particular not for CUDA's default stream.
 class Stream {
  public:
   static absl::StatusOr<std::unique_ptr<Stream>> Create();
@@ -30,35 +30,36 @@ class Stream {
   const cudaStream_t stream_;
 };
 
-// DEVICE_NOT_PRESENT unless there are a driver that is new enough and a GPU of that number, and it
-// is one that we have kernels for.
+// Fails with DEVICE_NOT_PRESENT unless there are a driver that is new enough and a GPU of that
+// number for which Quotient has kernels.
 absl::Status CheckDevice(int ordinal);
 
 // Thread-safe.
 class Device {
  public:
-  // After CheckDevice.
+  // Call after CheckDevice.
   static absl::StatusOr<std::unique_ptr<Device>> Open(int ordinal);
 
   int ordinal() const { return ordinal_; }
-  const Nvml* nvml() const { return nvml_.get(); }  // null if there is none
+  const Nvml* nvml() const { return nvml_.get(); }  // Null if there is none.
 
-  // Makes it this thread's: what other functions of the runtime and of libraries then talk to.
+  // Selects it for this thread, for other functions of the runtime and of libraries.
   absl::Status Select() const;
 
-  // As Gpu's.
+  // As in Gpu.
   absl::Status health() const ABSL_LOCKS_EXCLUDED(health_mutex_);
-  // Passes on what a call came to, a Status or a StatusOr, and remembers that the GPU is lost.
+  // Returns `result`, a Status or StatusOr of a call, and remembers if it means that the GPU is
+  // lost.
   template <typename Result>
   Result Watch(Result result) const {
     Note(result);
     return result;
   }
 
-  // What the runtime, the driver and NVML know; the libraries' versions are left out.
+  // The facts that the runtime, the driver and NVML report, without the libraries' versions.
   absl::StatusOr<GpuFacts> Facts() const;
 
-  // On the device that is selected.
+  // On the selected device.
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes) const;
   absl::Status Upload(DeviceAddress to, const void* from, int64_t bytes);
   absl::Status Download(void* to, DeviceAddress from, int64_t bytes);

@@ -69,7 +69,7 @@ class HostLauncher : public StreamLauncher {
   }
 
  private:
-  // What is empty has no address, and a graph no node for it.
+  // An empty buffer has no address, and a graph has no node for it.
   static absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind,
                            cudaStream_t stream) {
     if (bytes == 0) return absl::OkStatus();
@@ -78,7 +78,7 @@ class HostLauncher : public StreamLauncher {
     return absl::OkStatus();
   }
 
-  // On a thread of the driver's, which must not be asked to do anything with the device.
+  // Runs on a thread of the driver, which must not use the device.
   static void CUDART_CB Run(void* launcher) {
     const auto& self = *static_cast<const HostLauncher*>(launcher);
     self.call_.run(self.inputs_, self.outputs_);

@@ -7,7 +7,7 @@
 
 namespace quotient::kernels::cuda {
 
-// Work on the host between two copies, with pinned memory of its own.
+// Work on the host between two copies, with its own pinned memory.
 absl::StatusOr<std::unique_ptr<Launcher>> PrepareHostCall(HostCall call);
 
 }  // namespace quotient::kernels::cuda

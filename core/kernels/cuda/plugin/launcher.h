@@ -7,10 +7,10 @@
 
 namespace quotient::kernels::cuda {
 
-// What every Launcher of this plug-in is.
+// The base class of all Launchers of this plug-in.
 class StreamLauncher : public Launcher {
  public:
-  // Adds the step's work to `stream`, which is being captured. One thread at a time in a process.
+  // Adds the step's work to `stream`, which is being captured. One thread at a time per process.
   virtual absl::Status Enqueue(const Step& step, cudaStream_t stream) const = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The plug-in's border: nothing may throw across it, and cudnn_frontend and std do throw.
+// Nothing may throw across the plug-in's border, but cudnn_frontend and the standard library throw.
 
 #include <exception>
 #include <utility>
@@ -10,7 +10,7 @@
 
 namespace quotient::kernels::cuda {
 
-// What `work` returns, a Status or a StatusOr; INTERNAL for what it throws.
+// Calls `work`, which returns a Status or StatusOr. Returns INTERNAL if it throws.
 template <typename Work>
 auto NoThrow(Work&& work) -> decltype(work()) {
   try {

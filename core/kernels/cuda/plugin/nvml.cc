@@ -8,7 +8,7 @@ namespace quotient::kernels::cuda {
 
 namespace {
 
-// From nvml.h, which toolkits do not always bring. Stable: NVML only ever adds functions.
+// From nvml.h, which some toolkits lack. These are stable, because NVML only adds functions.
 constexpr int kSuccess = 0;
 constexpr int kClockSm = 1;
 using NvmlDevice = void*;
@@ -69,7 +69,7 @@ class OpenNvml : public Nvml {
 }  // namespace
 
 std::unique_ptr<Nvml> Nvml::Open(const std::string& bus_id) {
-  // Never closed: a GPU is watched for as long as the process lives.
+  // Never closed, because the GPU is monitored as long as the process lives.
   void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
   auto* init = Find<Init>(library, "nvmlInit_v2");

@@ -1,27 +1,27 @@
 #pragma once
 
-// NVML, the driver's library for watching GPUs, where there is one: opened at run time.
+// NVML, the driver's library for monitoring GPUs. It is opened at run time if it exists.
 
 #include <memory>
 #include <string>
 
 namespace quotient::kernels::cuda {
 
-// One GPU, watched. Thread-safe.
+// One monitored GPU. Thread-safe.
 class Nvml {
  public:
-  // By PCI bus id, "0000:3b:00.0": NVML numbers GPUs in another order than CUDA does. Null if NVML
-  // is missing or does not know the GPU.
+  // Finds the GPU by its PCI bus id, "0000:3b:00.0", because NVML and CUDA number GPUs differently.
+  // Returns null if NVML is missing or does not know the GPU.
   static std::unique_ptr<Nvml> Open(const std::string& bus_id);
   virtual ~Nvml() = default;
 
-  // Of the multiprocessors, now; 0 if NVML does not say.
+  // The present clock of the multiprocessors in MHz; 0 if NVML does not report it.
   virtual int ClockMhz() const = 0;
-  // "700"; "" if NVML does not say.
+  // "700"; "" if NVML does not report it.
   virtual std::string PowerLimitWatts() const = 0;
-  // "on", "off"; "" where there is no such mode.
+  // "on", "off"; "" if there is no such mode.
   virtual std::string MigMode() const = 0;
-  // "580.159.04"; "" if nobody says.
+  // "580.159.04"; "" if not known.
   virtual std::string DriverVersion() const = 0;
 };
 

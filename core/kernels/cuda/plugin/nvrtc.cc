@@ -29,7 +29,7 @@ std::string Log(nvrtcProgram program) {
   if (nvrtcGetProgramLogSize(program, &size) != NVRTC_SUCCESS || size < 2) return "no log";
   std::string log(size, '\0');
   if (nvrtcGetProgramLog(program, log.data()) != NVRTC_SUCCESS) return "no log";
-  log.pop_back();  // its terminator
+  log.pop_back();  // The terminating zero.
   return log;
 }
 
@@ -41,13 +41,14 @@ absl::StatusOr<std::string> Cubin(nvrtcProgram program) {
   return cubin;
 }
 
-// Of a thread, at most. A block has 65536 of them, which are given out by eights, and a launch that
-// needs more fails.
+// Maximum number of registers per thread. A block has 65536 registers, allocated in units of eight,
+// and a launch that needs more fails.
 int Registers(const SourceKernel& kernel) {
   return std::min(255, 65536 / std::max(kernel.block, 1) / 8 * 8);
 }
 
-// A name that says sm, not compute: machine code, not PTX that the driver would compile again.
+// "sm" instead of "compute" requests machine code instead of PTX, which the driver would compile
+// again.
 std::array<std::string, 2> Options(const SourceKernel& kernel, int compute_capability) {
   return {absl::StrCat("--gpu-architecture=sm_", compute_capability),
           absl::StrCat("--maxrregcount=", Registers(kernel))};

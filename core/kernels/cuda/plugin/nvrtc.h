@@ -1,6 +1,6 @@
 #pragma once
 
-// NVRTC: CUDA C++ to machine code, without a GPU.
+// NVRTC compiles CUDA C++ to machine code without a GPU.
 
 #include <string>
 
@@ -10,11 +10,11 @@
 
 namespace quotient::kernels::cuda {
 
-// 13000 for 13.0; 0 if NVRTC does not say.
+// 13000 means 13.0; 0 if NVRTC does not report it.
 int NvrtcVersion();
 
-// A cubin for "sm_<compute_capability>". INVALID_ARGUMENT with the compiler's log. Thread-safe;
-// some 30 to 100 ms for what the cache (null: none) does not have.
+// A cubin for "sm_<compute_capability>". Fails with INVALID_ARGUMENT and the compiler's log. Takes
+// some 30 to 100 ms if the cache, which may be null, does not have it. Thread-safe.
 absl::StatusOr<std::string> CompileToCubin(const SourceKernel& kernel, int compute_capability,
                                            CodeCache* cache);
 

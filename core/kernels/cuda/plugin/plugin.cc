@@ -1,4 +1,4 @@
-// What the shared library exports, and what it does before there is a GPU.
+// The exports of the shared library, and what it does before there is a GPU.
 
 #include "core/kernels/cuda/plugin.h"
 
@@ -35,7 +35,7 @@ class CudaPlugin : public Plugin {
       QUOTIENT_RETURN_IF_ERROR(CheckCudnn());
       absl::StatusOr<std::unique_ptr<Gpu>> gpu = OpenCudaGpu(ordinal, cache);
       if (gpu.ok() || GetReason(gpu.status()) == Reason::kDeviceLost) return gpu;
-      // Part of a library missing, no memory left, a GPU that failed: of no use in any case.
+      // A missing library part, no memory or a failed GPU: the GPU cannot be used in any case.
       const std::string message(gpu.status().message());
       return MakeError(
           Reason::kDeviceNotPresent,

@@ -29,7 +29,7 @@ class SourceLauncher : public StreamLauncher {
       return absl::InvalidArgumentError(
           absl::StrCat("a kernel of ", num_buffers_, " buffers is given ", step.buffers.size()));
     }
-    // The runtime takes the address of each argument, and copies them.
+    // The runtime takes the address of each argument and copies the arguments.
     std::vector<DeviceAddress> buffers = step.buffers;
     std::vector<void*> arguments;
     arguments.reserve(buffers.size());

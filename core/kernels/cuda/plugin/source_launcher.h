@@ -8,7 +8,7 @@
 
 namespace quotient::kernels::cuda {
 
-// A kernel of ours, from what CompileToCubin made of it. For any device of that architecture.
+// One of Quotient's kernels from the output of CompileToCubin, for any device of that architecture.
 absl::StatusOr<std::unique_ptr<Launcher>> LoadCubin(const SourceKernel& kernel,
                                                     const std::string& cubin);
 

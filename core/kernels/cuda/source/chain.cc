@@ -11,7 +11,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// The chain as the body of `compute`: x is the running value.
+// Writes the chain as the body of `compute`, in which x is the running value.
 class ChainWriter {
  public:
   explicit ChainWriter(const KernelSpec& spec)
@@ -40,13 +40,13 @@ class ChainWriter {
   }
 
  private:
-  // The name that `compute` knows it by.
+  // Returns the operand's name in `compute`.
   std::string AddInput(PointwiseInput input) {
     inputs_.push_back(std::move(input));
     return absl::StrCat("v", inputs_.size() - 1);
   }
 
-  // Adds a node whose operands beside the running value begin at `operand`.
+  // Adds a node. Its operands other than the running value begin at `operand`.
   void AddNode(absl::string_view op, const model::AttributeMap& attributes, int operand,
                bool running_is_second) {
     if (op == "BatchNormalization") return AddNormalization(attributes, operand);

@@ -12,11 +12,11 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Elements are moved by size.
+// Elements are moved as unsigned integers of their size.
 std::string ItemType(int64_t bytes) { return absl::StrCat("u", 8 * bytes); }
 
-// The most elements that may be moved at once, at most 16 bytes: everything but the innermost run
-// is a multiple of them, on both sides.
+// The largest number of elements, up to 16 bytes, that can be moved at once: everything except the
+// innermost run must be a multiple of it, on both sides.
 int64_t PackSize(const Move& move, int64_t item_bytes) {
   const CopyAxis& inner = move.axes.back();
   if (inner.to != 1 || inner.from != 1) return 1;
@@ -28,7 +28,7 @@ int64_t PackSize(const Move& move, int64_t item_bytes) {
   return common;
 }
 
-// The walk over a side of a box, in packs.
+// The walk over one side of a box, in packs.
 std::vector<WalkAxis> Walk(const Move& move, int64_t pack, int64_t CopyAxis::*side) {
   std::vector<WalkAxis> axes;
   for (const CopyAxis& axis : move.axes) {
@@ -38,8 +38,8 @@ std::vector<WalkAxis> Walk(const Move& move, int64_t pack, int64_t CopyAxis::*si
   return axes;
 }
 
-// A side of a transposed box that tiles of shared memory are worth while for: its innermost axis is
-// a run on the writing side and another axis one on the reading side. Nothing: there is none.
+// The axis of a transposed box that is contiguous on the reading side, if tiles in shared memory
+// pay: the innermost axis must be contiguous on the writing side. Returns nullopt if they do not.
 std::optional<size_t> ReadingRun(const Move& move) {
   constexpr int64_t kLeast = 16;
   const CopyAxis& inner = move.axes.back();
@@ -50,8 +50,8 @@ std::optional<size_t> ReadingRun(const Move& move) {
   return std::nullopt;
 }
 
-// Small elements are moved four bytes at a time, where everything is a multiple of that: threads of
-// a warp then read and write whole lines, and no two of them the same bank. `move`: the other axes.
+// Small elements are moved four bytes at a time if everything is a multiple of that. The threads of
+// a warp then read and write whole lines without bank conflicts. `move` has the other axes.
 int64_t TransposePack(const CopyAxis& columns, const CopyAxis& rows, const Move& move,
                       int64_t item_bytes) {
   int64_t common = std::max<int64_t>(1, 4 / item_bytes);
@@ -133,7 +133,7 @@ void AddTranspose(Move move, size_t run, int64_t item_bytes, const std::string& 
   writer.Launch("transpose", text, tiles * move.elements(), kTransposeBlock, buffers);
 }
 
-// All boxes in one kernel; each has a range of blocks.
+// Copies all boxes in one kernel; each has a range of blocks.
 void AddCopy(const std::vector<Move>& moves, int64_t item_bytes, const std::string& index_type,
              const std::vector<BufferRef>& operands, const std::vector<BufferRef>& outputs,
              ProgramWriter& writer) {
@@ -200,7 +200,7 @@ std::optional<Program> MakeCopyProgram(const KernelSpec& spec) {
     move.axes = Simplify(std::move(move.axes));
     filled.push_back(std::move(move));
   }
-  // Threads behind the end count too.
+  // Threads after the end count, too.
   const std::string index_type = IndexType(largest + (1 << 16));
   const std::optional<size_t> run =
       filled.size() == 1 && moves->size() == 1 ? ReadingRun(filled[0]) : std::nullopt;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// $0 is the operand; $1 and $2 are the attributes named, or what stands for them where absent.
+// $0 is the operand; $1 and $2 are the named attributes, or their defaults.
 struct UnaryRow {
   const char* op;
   const char* text;

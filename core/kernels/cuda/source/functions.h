@@ -1,6 +1,6 @@
 #pragma once
 
-// Element-wise operators as expressions of CUDA C++ over floats, which call kMathPrelude.
+// Element-wise operators as CUDA C++ expressions over floats, which use kMathPrelude.
 
 #include <optional>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace quotient::kernels::cuda {
 
-// Of one operand: `x` is an expression. Nothing for other operators. A Pow with a noted exponent
-// (core/kernels/fusion.h) has one operand.
+// The expression of an operator with one operand, the expression `x`; nullopt for other operators.
+// A Pow with a noted exponent (core/kernels/fusion.h) has one operand.
 std::optional<std::string> UnaryText(absl::string_view op, const model::AttributeMap& attributes,
                                      absl::string_view x);
 
-// Of two operands.
+// The same with two operands.
 std::optional<std::string> BinaryText(absl::string_view op, absl::string_view a,
                                       absl::string_view b);
 

@@ -1,5 +1,5 @@
-// Gather, GatherElements, GatherND and ScatterND. What an index out of range would fetch is not
-// read: the element is zero; what it would write is not written.
+// Gather, GatherElements, GatherND and ScatterND. An index out of range neither reads nor writes:
+// the element becomes zero, or the update is dropped.
 
 #include <algorithm>
 #include <functional>
@@ -43,7 +43,7 @@ extern "C" __global__ void gather(const T* data, const I* indices, T* out) {
 }
 )";
 
-// Tuples of indices name blocks of the data.
+// Tuples of indices select blocks of the data.
 constexpr char kTuplesText[] = R"(
 // The block that a tuple names, counted from `block` on; false: there is none.
 __device__ inline bool find_block(const I* tuple, Index* block) {
@@ -96,7 +96,7 @@ int64_t Product(const std::vector<int64_t>& dims, size_t begin, size_t end) {
                          std::multiplies<>());
 }
 
-// What each of the three does in its own way; empty: not this way.
+// What differs between the three operators. An empty text means that the spec is not supported.
 struct GatherKernel {
   std::string text;
   int64_t pack = 1;
@@ -126,7 +126,7 @@ GatherKernel Elements(const KernelSpec& spec, absl::string_view index_type) {
   const size_t axis = AxisOf(spec);
   std::vector<WalkAxis> walk;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (i != axis && counts[i] > dims[i]) return {};  // an error of the graph
+    if (i != axis && counts[i] > dims[i]) return {};  // An error of the graph.
     AppendAxis(walk, {counts[i], i == axis ? 0 : strides[i]});
   }
   Definitions definitions;
@@ -138,7 +138,7 @@ GatherKernel Elements(const KernelSpec& spec, absl::string_view index_type) {
                    kElementsText)};
 }
 
-// Blocks of the data, named from axis `batch` on; none where the tuples are empty.
+// Selects blocks of the data from axis `batch` on. Empty if the tuples are empty.
 GatherKernel Tuples(const KernelSpec& spec, size_t batch, absl::string_view kernel_text) {
   const std::vector<int64_t> dims = spec.inputs[0].type.dims();
   const std::vector<int64_t> indices = spec.inputs[1].type.dims();
@@ -161,7 +161,7 @@ GatherKernel GatherTuples(const KernelSpec& spec) {
   return Tuples(spec, batch, kGatherTuplesText);
 }
 
-// The launch of a kernel that has a thread for each `pack` of `total` elements.
+// Adds the launch of a kernel with one thread per `pack` of `total` elements.
 void AddLaunch(const KernelSpec& spec, absl::string_view name, const GatherKernel& kernel,
                int64_t total, absl::string_view index_type, std::vector<BufferRef> buffers,
                ProgramWriter& writer) {
@@ -177,14 +177,14 @@ void AddLaunch(const KernelSpec& spec, absl::string_view name, const GatherKerne
                 std::move(buffers));
 }
 
-// Indices into data, both plain, with a plain output.
+// Whether data and indices have supported types and are plain, as the output must be.
 bool TakesOperands(const KernelSpec& spec) {
   return spec.epilogue.empty() && ElementBytes(spec.inputs[0].type.dtype) != 0 &&
          model::IsInteger(spec.inputs[1].type.dtype) && IsPlain(spec.inputs[0]) &&
          IsPlain(spec.inputs[1]) && IsPlain(spec.outputs[0]);
 }
 
-// Threads behind the end count too.
+// Threads after the end count, too.
 std::string IndexTypeOf(const KernelSpec& spec) {
   int64_t largest = spec.outputs[0].type.elements();
   for (const Operand& input : spec.inputs) largest = std::max(largest, input.type.elements());

@@ -1,4 +1,4 @@
-// CumSum, a thread for each line where there are many, else a block; and Trilu.
+// CumSum, with one thread per line if there are many lines and one block otherwise; and Trilu.
 
 #include <algorithm>
 #include <bit>
@@ -68,7 +68,7 @@ extern "C" __global__ void trilu(const T* in, T* out) {
 }
 )";
 
-// Threads of a block for each line; 0: a thread does for one.
+// Threads of a block for each line; 0 if one thread handles a line.
 int ScanBlock(int64_t lines, int64_t length) {
   constexpr int64_t kManyLines = 1 << 14, kShortLine = 32;
   if (lines >= kManyLines || length <= kShortLine) return 0;
@@ -92,7 +92,7 @@ Program CumSum(const KernelSpec& spec) {
   Definitions definitions;
   definitions.Type("T", StoredType(dtype))
       .Type("C", ComputedType(dtype))
-      .Type("W", model::IsFloat(dtype) ? ComputedType(dtype) : "u64")  // wraps
+      .Type("W", model::IsFloat(dtype) ? ComputedType(dtype) : "u64")  // Integers wrap.
       .Type("Index", IndexType(total + block))
       .Int("kBlock", block)
       .Int("kLines", lines)
@@ -122,7 +122,7 @@ Program Trilu(const KernelSpec& spec) {
       .Int("kRows", rows)
       .Int("kColumns", columns)
       .Bool("kUpper", spec.attributes.GetInt("upper", 1) != 0)
-      // Beyond the matrix all diagonals are alike.
+      // All diagonals outside the matrix are equivalent.
       .Int("kDiagonal", std::clamp(spec.attributes.GetInt("k", 0), -rows - 1, columns + 1));
   writer.Launch("trilu", absl::StrCat(definitions.text(), kTriluText), CeilDiv(total, block), block,
                 {writer.Operand(0), writer.Output(0)});

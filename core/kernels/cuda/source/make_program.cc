@@ -3,7 +3,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// In the order of preference.
+// In order of preference.
 constexpr std::optional<Program> (*kMakers[])(const KernelSpec&) = {
     MakeChainProgram,     MakeTypedProgram,  MakeCopyProgram,   MakeSoftmaxProgram,
     MakeNormalizeProgram, MakeReduceProgram, MakePoolProgram,   MakeGatherProgram,

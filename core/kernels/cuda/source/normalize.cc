@@ -1,7 +1,7 @@
-// Normalizations of rows of neighbouring elements: LayerNormalization and RMSNormalization over the
+// Normalizations of rows of contiguous elements: LayerNormalization and RMSNormalization over the
 // trailing axes, InstanceNormalization and GroupNormalization over groups of channels, whose planes
-// follow each other. Moments are taken in two passes. Where there are few rows, and long ones, a
-// kernel takes the moments of their chunks and a second one combines them.
+// are adjacent. Moments are computed in two passes. If there are few rows, and long ones, one
+// kernel computes the moments of their chunks and a second one combines them.
 
 #include <functional>
 #include <numeric>
@@ -17,7 +17,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Of the row: its mean (0 where it does not matter) and its squares around it.
+// Computes the row's mean (0 if it is not needed) and its sum of squares around the mean.
 constexpr char kMoments[] = R"(
   const Row row;
   float x[kHeld ? kSteps * kPack : kPack];
@@ -46,7 +46,7 @@ constexpr char kMoments[] = R"(
   squares = combine_group(squares, Add());
 )";
 
-// Chunks are as long as each other.
+// All chunks have the same length.
 constexpr char kWriteMoments[] = R"(
   if (row.inside && row.lane == 0) moments[row.begin / kLength] = {mean, squares};
 }
@@ -69,7 +69,7 @@ constexpr char kReadMoments[] = R"(
   }
 )";
 
-// With p1 (the scale), p2 (the bias, if there is one), out.
+// Uses p1 (the scale), p2 (the bias, if there is one) and out.
 constexpr char kBegin[] = R"(
   const float factor = 1.0f / sqrtf(squares / ((float)kLength * kChunks) + kEpsilon);
 #pragma unroll (kUnroll)
@@ -93,8 +93,8 @@ constexpr char kEnd[] = R"(
 
 struct Normalization {
   bool around_mean = true;
-  int64_t length = 0;   // of a row
-  Operand scale, bias;  // as they are broadcast to the input; a bias left out has no type
+  int64_t length = 0;   // Of a row.
+  Operand scale, bias;  // As broadcast to the input; a bias left out has no type.
 };
 
 std::optional<Normalization> OverTrailingAxes(const KernelSpec& spec) {
@@ -144,7 +144,7 @@ std::optional<Normalization> NormalizationOf(const KernelSpec& spec) {
 
 constexpr int64_t kMomentsBytes = 2 * sizeof(float);
 
-// Into how many chunks rows are cut: 1 where there are enough rows to fill a GPU, or short ones.
+// The number of chunks per row: 1 if there are enough rows to fill a GPU, or if rows are short.
 int64_t ChunksOf(int64_t rows, int64_t length, int64_t item_bytes) {
   constexpr int64_t kFewRows = 64, kLongRow = 1 << 16, kLeastChunk = 1 << 12, kEnoughBlocks = 256;
   if (rows >= kFewRows || length < kLongRow) return 1;
@@ -155,7 +155,7 @@ int64_t ChunksOf(int64_t rows, int64_t length, int64_t item_bytes) {
   return chunks;
 }
 
-// The plan's rows are chunks where rows are cut.
+// If rows are cut, the plan's rows are chunks.
 class NormalizeWriter {
  public:
   NormalizeWriter(const KernelSpec& spec, Normalization normalization, const RowPlan& plan,
@@ -201,7 +201,7 @@ class NormalizeWriter {
     AddBuffer("const Moments* moments", moments);
   }
 
-  // Operand `number`, which spreads over the rows.
+  // Declares operand `number`, which is broadcast to the rows, and returns statements that read it.
   std::string Read(const Operand& operand, int number) {
     const std::string type = absl::StrCat("T", number);
     definitions_ += Definitions().Type(type, StoredType(operand.type.dtype)).text();

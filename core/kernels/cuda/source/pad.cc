@@ -1,5 +1,5 @@
-// Pad: each output knows which element of the input it is, or that it is none. Neighbours along an
-// axis that keeps its size are moved together.
+// Pad: each output position computes which element of the input it reads, if any. Neighbours along
+// an axis that keeps its size are moved together.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Where a coordinate outside of [0, size) is read.
+// The position that a coordinate outside [0, size) reads.
 constexpr char kFunctions[] = R"(
 __device__ inline int edge(int at, int size) { return at < 0 ? 0 : at < size ? at : size - 1; }
 __device__ inline int wrap(int at, int size) { return (at % size + size) % size; }
@@ -28,11 +28,11 @@ __device__ inline int reflect(int at, int size) {
 }
 )";
 
-// Along one axis. What a negative pad cuts off is gone before the rest is padded.
+// Padding along one axis. Negative pads cut elements off before the rest is padded.
 struct PaddedAxis {
   int64_t before = 0;
-  int64_t cut = 0;   // in front
-  int64_t size = 0;  // that is left
+  int64_t cut = 0;   // At the front.
+  int64_t size = 0;  // What remains.
   bool is_padded = false;
 };
 
@@ -45,7 +45,7 @@ PaddedAxis PaddingOf(int64_t dim, int64_t before, int64_t after) {
   return axis;
 }
 
-// Elements that are neighbours on both sides, whatever happens along the other axes.
+// The number of elements that are neighbours on both sides, whatever happens along the other axes.
 int64_t PackSize(const Operand& output, const std::vector<int64_t>& strides,
                  const model::Ints& pads) {
   const size_t rank = strides.size();
@@ -55,7 +55,7 @@ int64_t PackSize(const Operand& output, const std::vector<int64_t>& strides,
   return std::gcd(16 / ElementBytes(output.type.dtype), output.type.dim(inner).number());
 }
 
-// As the type has it; integers beyond 2^53 are no attribute.
+// The border value in its type. Integers beyond 2^53 are never attributes.
 std::string BorderText(model::DType dtype, double value) {
   if (!model::IsFloat(dtype)) return absl::StrCat(static_cast<int64_t>(value), "ll");
   if (dtype == model::DType::kFloat64 && std::isfinite(value)) {
@@ -91,7 +91,7 @@ std::optional<Program> MakePadProgram(const KernelSpec& spec) {
   int64_t base = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
     const PaddedAxis axis = PaddingOf(dims[i], (*pads)[i], (*pads)[i + dims.size()]);
-    if (axis.size <= 0 && mode != "constant") return std::nullopt;  // nothing to repeat
+    if (axis.size <= 0 && mode != "constant") return std::nullopt;  // Nothing to repeat.
     base += axis.cut * strides[i];
     const std::string at = CoordinateText(output, static_cast<int>(i), "i", index_type);
     absl::StrAppend(&body, absl::Substitute("  int at$0 = (int)($1) - $2;\n", i, at, axis.before));

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kPackBytes = 16;
 
-// Elements per thread: as many as the widest tensor of the output's size leaves room for, fewer
-// where there would be few threads otherwise.
+// Elements per thread: as many as the widest tensor of the output's size allows, fewer if there
+// would otherwise be few threads.
 int64_t PackSize(const Pointwise& pointwise, int64_t total) {
   int64_t widest = ElementBytes(pointwise.output.type.dtype);
   for (const PointwiseInput& input : pointwise.inputs) {
@@ -70,7 +70,7 @@ void AddPointwise(const Pointwise& pointwise, ProgramWriter& writer) {
   const int64_t pack = PackSize(pointwise, total);
   const int64_t packs = CeilDiv(total, pack);
   const int block = BlockFor(packs);
-  // Threads behind the last pack count too.
+  // Threads after the last pack count, too.
   const std::string index = IndexType(total + 2 * block * pack);
 
   Definitions definitions;

@@ -1,5 +1,5 @@
-// MaxPool and AveragePool: a thread looks through the window of one output, or of neighbouring
-// channels where those are neighbours in memory.
+// MaxPool and AveragePool: one thread scans the window of one output, or of neighbouring channels
+// if these are contiguous in memory.
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Around the loops over the window, whose innermost body reads at `at`.
+// Surrounds the loops over the window, whose innermost body reads at `at`.
 constexpr char kBegin[] = R"(
 extern "C" __global__ void pool(const T* in, T* out) {
   const Index i = ((Index)blockIdx.x * blockDim.x + threadIdx.x) * kPack;
@@ -45,14 +45,14 @@ constexpr char kEnd[] = R"(
 }
 )";
 
-// Whether the window lies inside of [low, high) wherever it stands.
+// Whether the window lies inside [low, high) at every position.
 bool AlwaysInside(const ops::Window& window, size_t axis, int64_t positions, int64_t low,
                   int64_t high) {
   const int64_t last = (positions - 1) * window.strides[axis] - window.pads_begin[axis];
   return -window.pads_begin[axis] >= low && last + window.Extent(axis) <= high;
 }
 
-// Where the window begins along each axis, the taps that an average counts, and the loops.
+// Writes where the window begins along each axis, the taps that an average counts, and the loops.
 class PoolWriter {
  public:
   PoolWriter(const KernelSpec& spec, const ops::Window& window, const std::string& index_type)
@@ -127,7 +127,7 @@ class PoolWriter {
   std::string begins_, loops_;
 };
 
-// Channels that are read at once; fewer where there would be few threads otherwise.
+// Channels that are read at once; fewer if there would otherwise be few threads.
 int64_t PackSize(const Operand& input, const Operand& output) {
   if (input.layout != Layout::kChannelsLast || output.layout != Layout::kChannelsLast) return 1;
   constexpr int64_t kFewThreads = 1 << 14;
@@ -159,7 +159,7 @@ std::optional<Program> MakePoolProgram(const KernelSpec& spec) {
   const int block = BlockFor(packs);
   const std::string index_type = IndexType(std::max(total + block * pack, input.type.elements()));
   const std::vector<int64_t> strides = StridesOf(input.type.dims(), input.layout);
-  std::vector<WalkAxis> image;  // batch and channel
+  std::vector<WalkAxis> image;  // Batch and channel.
   for (const int axis : PhysicalAxes(output.type.rank(), output.layout)) {
     AppendAxis(image, {output.type.dim(axis).number(), axis < 2 ? strides[axis] : 0});
   }

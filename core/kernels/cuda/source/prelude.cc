@@ -253,7 +253,7 @@ template <typename T, typename V>
 __device__ inline T convert(V value) { return Convert<T>::from(value); }
 )";
 
-// Two steps through shared memory: as quick as shuffles for so few values, and the same on every
+// Two steps through shared memory are as fast as shuffles for so few values, and the same on every
 // architecture.
 const char kReducePrelude[] = R"(
 // What `combine` makes of the values of the group's threads, in an order that is always the same.

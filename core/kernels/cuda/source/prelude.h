@@ -1,21 +1,21 @@
 #pragma once
 
-// CUDA C++ that stands in front of our kernels' texts: element types, conversions, functions.
+// CUDA C++ that precedes the texts of Quotient's kernels: element types, conversions, functions.
 
 namespace quotient::kernels::cuda {
 
-// Types of elements, what they are computed as, and runs of elements that are read and written at
-// once. In front of every kernel.
+// The types of elements and of their arithmetic, and runs of elements that are read and written at
+// once. Precedes every kernel.
 extern const char kPrelude[];
 
-// Functions of floats, as the operators of those names compute them.
+// Functions of floats that compute operators.
 extern const char kMathPrelude[];
 
-// convert<T>(value): what Cast makes of a widened value.
+// convert<T>(value): the result of Cast for a widened value.
 extern const char kConvertPrelude[];
 
-// Combines a value of every thread of a group: needs kGroup, threads per group, a power of two that
-// divides kBlock, threads per block.
+// Combines one value of every thread in a group. Needs kGroup, the threads per group, which is a
+// power of two that divides kBlock, the threads per block.
 extern const char kReducePrelude[];
 
 }  // namespace quotient::kernels::cuda

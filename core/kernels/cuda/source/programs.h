@@ -1,9 +1,9 @@
 #pragma once
 
-// Generators of our own GPU kernels, one per kind. Each function makes the program of a spec, or
-// nothing if the spec is not its business. Values lie on the device in their own types, floats of
-// 16 bits are computed in float and rounded when they are written. A program of an empty output has
-// no launches. Pure functions: equal specs give equal programs. Thread-safe.
+// Generators of Quotient's own GPU kernels, one per kind. Each function makes the program for a
+// spec, or returns nullopt if it does not handle the spec. Values are stored on the device in their
+// own types; 16-bit floats are computed in float and rounded when they are written. A program with
+// an empty output has no launches. Pure functions: equal specs give equal programs. Thread-safe.
 
 #include <optional>
 
@@ -23,25 +23,25 @@ std::optional<Program> MakeTypedProgram(const KernelSpec& spec);
 // that are not free.
 std::optional<Program> MakeCopyProgram(const KernelSpec& spec);
 
-// "softmax": Softmax and LogSoftmax along any axis; kMaskedSoftmaxOp of x + mask along the last
-// axis, of plain layout, where `mask` spreads over x and may be left out. May run in place.
-inline constexpr char kMaskedSoftmaxOp[] = "MaskedSoftmax";  // a part of attention, no node
+// "softmax": Softmax and LogSoftmax along any axis, and kMaskedSoftmaxOp of x + mask along the last
+// axis in plain layout, where `mask` is broadcast to x and may be left out. May run in place.
+inline constexpr char kMaskedSoftmaxOp[] = "MaskedSoftmax";  // Part of attention; not in graphs.
 std::optional<Program> MakeSoftmaxProgram(const KernelSpec& spec);
 
 // "normalize": Layer-, RMS-, Instance- and GroupNormalization.
 std::optional<Program> MakeNormalizeProgram(const KernelSpec& spec);
 
-// "reduce": ReduceSum and its like, ArgMax, ArgMin, GlobalAveragePool, GlobalMaxPool.
+// "reduce": the Reduce operators, ArgMax, ArgMin, GlobalAveragePool, GlobalMaxPool.
 std::optional<Program> MakeReduceProgram(const KernelSpec& spec);
 
 // "pool": MaxPool and AveragePool of floats.
 std::optional<Program> MakePoolProgram(const KernelSpec& spec);
 
-// "gather": Gather, GatherElements, GatherND. An index out of range fetches zero.
+// "gather": Gather, GatherElements, GatherND. An index out of range gives zero.
 std::optional<Program> MakeGatherProgram(const KernelSpec& spec);
 
-// "scatter": ScatterND without a reduction. An index out of range writes nothing; of two blocks of
-// one name, which ONNX does not allow, either may remain.
+// "scatter": ScatterND without a reduction. An index out of range writes nothing. If a block is
+// selected twice, which ONNX does not allow, either update may remain.
 std::optional<Program> MakeScatterProgram(const KernelSpec& spec);
 
 // "pad": Pad in every mode.
@@ -53,7 +53,7 @@ std::optional<Program> MakeResizeProgram(const KernelSpec& spec);
 // "cumsum", "trilu".
 std::optional<Program> MakeLineProgram(const KernelSpec& spec);
 
-// The first of the above that takes the spec.
+// The first of the above that handles the spec.
 std::optional<Program> MakeSourceProgram(const KernelSpec& spec);
 
 }  // namespace quotient::kernels::cuda

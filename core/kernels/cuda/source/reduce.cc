@@ -1,7 +1,7 @@
-// Reductions along any axes: sums, extremes, their indices, and pools over whole images. After
-// joining axes, the fastest one in memory is either reduced (a group of threads reads along it) or
-// kept (threads next to each other have outputs next to each other). Where there are few outputs
-// the reduced elements are cut into chunks, whose results a second kernel combines.
+// Reductions along any axes: sums, extremes, their indices, and pools over whole images. After axes
+// are joined, the fastest one in memory is either reduced (a group of threads reads along it) or
+// kept (adjacent threads have adjacent outputs). If there are few outputs, the reduced elements are
+// cut into chunks, whose results a second kernel combines.
 
 #include <algorithm>
 #include <numeric>
@@ -19,9 +19,9 @@ namespace {
 
 using model::DType;
 
-// --- What is computed ---
+// --- What is computed
 
-// W is what values are computed as; plus and times wrap where they are integers.
+// W is the type of the arithmetic; plus and times wrap for integers.
 constexpr char kArithmetic[] = R"(
 __device__ inline float plus(float a, float b) { return a + b; }
 __device__ inline double plus(double a, double b) { return a + b; }
@@ -37,15 +37,15 @@ template <typename V>
 __device__ inline V smaller(V a, V b) { return a < b || a != a ? a : b; }
 )";
 
-// Of a state that is a number: what it begins with, what a value v adds to the state s, how two
-// states combine, and the result.
+// A reduction whose state is a number: the initial state, the effect of a value v on the state s,
+// the combination of two states, and the result.
 struct NumberReduction {
   const char* op;
   const char* initial;
   const char* add;
   const char* combine;
   const char* finish;
-  bool in_double = false;  // integers too
+  bool in_double = false;  // For integers, too.
 };
 
 constexpr NumberReduction kNumberReductions[] = {
@@ -85,7 +85,7 @@ __device__ inline State add(State s, W v, Index) { return combine(s, {v, 1}); }
 __device__ inline W finish(State s) { return s.sum == 0 ? s.largest : s.largest + log(s.sum); }
 )";
 
-// Of equal values the first or the last counts.
+// Among equal values the first or the last counts.
 constexpr char kArgText[] = R"(
 struct State { W value; i64 index; };
 __device__ inline State initial() { return {0, -1}; }
@@ -98,14 +98,14 @@ __device__ inline State add(State s, W v, Index index) { return combine(s, {v, (
 __device__ inline i64 finish(State s) { return s.index; }
 )";
 
-// What values are computed as.
+// The type in which values are computed.
 std::string WideType(DType dtype, bool in_double) {
   if (IsSingleFloat(dtype)) return "float";
   if (dtype == DType::kFloat64 || in_double) return "double";
   return dtype == DType::kUint64 ? "u64" : "i64";
 }
 
-// The numbers that every other one is larger, or smaller, than.
+// The lowest and the largest number of a type.
 std::string Extremes(const std::string& wide) {
   if (wide == "float" || wide == "double") {
     return absl::Substitute(
@@ -118,17 +118,17 @@ std::string Extremes(const std::string& wide) {
       wide == "u64" ? "0" : "((u64)1 << 63)");
 }
 
-// --- Along which axes ---
+// --- The axes
 
 struct KeptAxis {
   int64_t count;
-  int64_t from;  // distance of neighbours in the input, in elements
-  int64_t to;    // ... and in the output
+  int64_t from;  // Distance of neighbours in the input, in elements.
+  int64_t to;    // The same in the output.
 };
 
 struct Reduction {
-  std::string text;           // W, State, initial, add, combine, finish
-  std::vector<bool> reduced;  // by axis
+  std::string text;           // W, State, initial, add, combine, finish.
+  std::vector<bool> reduced;  // By axis.
 };
 
 std::optional<Reduction> ReductionOf(const KernelSpec& spec) {
@@ -153,7 +153,7 @@ std::optional<Reduction> ReductionOf(const KernelSpec& spec) {
                                                     row->combine, row->finish));
 }
 
-// --- How ---
+// --- The kernels
 
 constexpr char kRowsText[] = R"(
 // A group of threads for each chunk of each output.
@@ -207,14 +207,14 @@ extern "C" __global__ void KERNEL(const T* in, Out* out) {
 }
 )";
 
-// One kernel: from elements or from the states of chunks, to results or to states.
+// One kernel. It reads elements or the states of chunks, and writes results or states.
 struct Stage {
   bool from_states = false;
   bool to_states = false;
   std::vector<WalkAxis> kept_from, kept_to, reduced;
   int64_t outputs = 1;
-  int64_t count = 1;    // elements, or states, for each output
-  int64_t columns = 0;  // outputs whose elements are neighbours; 0: by rows
+  int64_t count = 1;    // Elements, or states, per output.
+  int64_t columns = 0;  // Outputs whose elements are neighbours; 0: by rows.
   int64_t pack = 1;
   int64_t chunks = 1;
 
@@ -222,9 +222,9 @@ struct Stage {
   int64_t chunk() const { return CeilDiv(packs(), chunks); }
 };
 
-constexpr int64_t kEnoughBlocks = 512;  // to fill a GPU
+constexpr int64_t kEnoughBlocks = 512;  // To fill a GPU.
 
-// Threads for each chunk: some loads for each of them, if there are outputs enough.
+// Threads per chunk: some loads for each thread, if there are enough outputs.
 int64_t GroupSize(const Stage& stage) {
   constexpr int64_t kEnoughThreads = 1 << 16;
   int64_t group = 1;
@@ -236,15 +236,15 @@ int64_t GroupSize(const Stage& stage) {
   return group;
 }
 
-// Cuts the work of an output so that there are blocks enough, each with work enough.
+// Cuts the work of an output so that there are enough blocks with enough work each.
 void ChooseChunks(Stage& stage) {
   const bool rows = stage.columns == 0;
   const int64_t blocks =
       rows ? stage.outputs : CeilDiv(stage.columns, kColumnWidth) * (stage.outputs / stage.columns);
-  const int64_t least = rows ? 2048 : 64;  // packs per chunk
+  const int64_t least = rows ? 2048 : 64;  // Packs per chunk.
   if (blocks >= kEnoughBlocks / 4 || stage.packs() < 2 * least) return;
   stage.chunks = std::min(CeilDiv(kEnoughBlocks, blocks), stage.packs() / least);
-  stage.chunks = CeilDiv(stage.packs(), stage.chunk());  // none of them empty
+  stage.chunks = CeilDiv(stage.packs(), stage.chunk());  // None of them is empty.
 }
 
 void AddStage(const KernelSpec& spec, const Stage& stage, const std::string& functions,
@@ -329,7 +329,7 @@ Stage FirstStage(const KernelSpec& spec, const std::vector<bool>& reduced) {
   return stage;
 }
 
-// 16 bytes hold every State.
+// Every State fits 16 bytes.
 constexpr int64_t kStateBytes = 16;
 
 }  // namespace

@@ -1,6 +1,5 @@
-// Resize: tables say which elements of the input an output lies between along each axis, and how
-// near the second one is. A thread computes one output, or neighbouring ones along an axis that
-// keeps its size.
+// Resize: for each axis, tables hold the two input elements around each output and the weight of
+// the second. A thread computes one output, or adjacent ones along an axis that keeps its size.
 
 #include <algorithm>
 #include <numeric>
@@ -27,13 +26,13 @@ struct Taps {
     std::iota(all.begin(), all.end(), 0);
     return first == all && AreWhole();
   }
-  // No element lies between two.
+  // Whether no output lies between two elements.
   bool AreWhole() const {
     return std::all_of(weight.begin(), weight.end(), [](float w) { return w == 0; });
   }
 };
 
-// What the reference evaluator samples, see core/ops/resize.cc.
+// The same samples as those of the reference evaluator (core/ops/resize.cc).
 Taps MakeTaps(const model::AttributeMap& attributes, const ops::AxisGrid& grid) {
   const std::string transformation = ops::ResizeTransformation(attributes);
   const bool nearest = attributes.GetString("mode", "nearest") == "nearest";
@@ -105,7 +104,7 @@ class ResizeWriter {
     }
   }
 
-  // Sizes that no table should have, or more corners than are worth while.
+  // Whether tables would be too large, or there would be too many corners.
   bool TooMuch() const { return num_taps_ > kMostTaps || num_linear_ > kMostLinearAxes; }
 
   void Launch(ProgramWriter& writer) const {
@@ -115,7 +114,7 @@ class ResizeWriter {
     const int64_t pack = std::gcd(16 / ElementBytes(dtype), inner);
     const int block = BlockFor(total / pack);
     Definitions definitions;
-    // Whole elements are moved by size.
+    // Without interpolation, elements are moved as unsigned integers of their size.
     definitions
         .Type("T",
               num_linear_ == 0 ? absl::StrCat("u", 8 * ElementBytes(dtype)) : StoredType(dtype))
@@ -177,7 +176,7 @@ std::optional<Program> MakeResizeProgram(const KernelSpec& spec) {
       (!nearest && !IsSingleFloat(input.type.dtype)) || input.layout != spec.outputs[0].layout) {
     return std::nullopt;
   }
-  // Samples outside of the input take a value of their own there.
+  // This transformation gives samples outside the input a value of their own.
   if (ops::ResizeTransformation(spec.attributes) == "tf_crop_and_resize") return std::nullopt;
   const auto grids = ops::GridsOf(spec.attributes, input.type.dims());
   if (!grids.ok() || !grids->has_value()) return std::nullopt;

@@ -45,8 +45,8 @@ struct Row {
 
 RowPlan PlanRows(int64_t rows, int64_t length, int64_t element_bytes) {
   constexpr int64_t kMostThreads = 1024;
-  constexpr int64_t kHeldElements = 32;    // per thread
-  constexpr int64_t kWantedElements = 16;  // per thread, where there are rows enough
+  constexpr int64_t kHeldElements = 32;    // Per thread.
+  constexpr int64_t kWantedElements = 16;  // Per thread, if there are enough rows.
   constexpr int64_t kManyThreads = 1 << 16;
   RowPlan plan{.rows = rows, .length = length, .pack = std::gcd(16 / element_bytes, length)};
   const int64_t packs = std::max<int64_t>(1, length / plan.pack);

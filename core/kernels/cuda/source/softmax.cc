@@ -1,5 +1,5 @@
-// Softmax and LogSoftmax: along the axis that is fastest in memory a group of threads takes a line,
-// along others one thread, next to threads with neighbouring lines.
+// Softmax and LogSoftmax. Along the fastest axis in memory a group of threads handles a line; along
+// others one thread does, next to the threads of neighbouring lines.
 
 #include <limits>
 #include <string>
@@ -15,7 +15,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// What is read of a row: its elements, or their sums with those of the mask.
+// Reads a row: its elements, or their sums with those of the mask.
 constexpr char kReadText[] = R"(
 __device__ inline void read(const Row& row, const T* in, const T*, int step, float* values) {
   row.read(in, step, kLowest, values);
@@ -38,8 +38,8 @@ __device__ inline void read(const Row& row, const T* in, const T* mask, int step
 }
 )";
 
-// Where there is no mask, `in` stands in for it. `in` and `out` may be the same: a thread writes
-// what it alone has read.
+// Without a mask, `in` takes its place. `in` and `out` may be the same, because a thread writes
+// only what it alone has read.
 constexpr char kRowsText[] = R"(
 extern "C" __global__ void softmax(const T* in, const T* mask, T* out) {
   const Row row;
@@ -86,7 +86,7 @@ extern "C" __global__ void softmax(const T* in, const T* mask, T* out) {
 }
 )";
 
-// Lines that are no longer than this stay in registers.
+// Lines up to this length stay in registers.
 constexpr int64_t kHeldLength = 32;
 constexpr char kColumnsText[] = R"(
 constexpr int kUnroll = kHeld ? kLength : 4;
@@ -129,7 +129,7 @@ bool Takes(const KernelSpec& spec) {
          SameMemory(input.type, input.layout, spec.outputs[0].layout);
 }
 
-// How a row is read; with the function that finds a row of the mask, if there is one.
+// The function that reads a row, and the one that finds a row of the mask, if there is one.
 std::string ReadText(const KernelSpec& spec) {
   if (spec.inputs.size() < 2) return kReadText;
   const std::vector<int64_t> dims = spec.inputs[0].type.dims();
@@ -157,7 +157,7 @@ std::optional<Program> MakeSoftmaxProgram(const KernelSpec& spec) {
   if (axis < 0) axis += rank;
   const std::vector<int64_t> dims = input.type.dims();
   const int64_t length = dims[axis];
-  int64_t inner = 1;  // distance of a line's elements
+  int64_t inner = 1;  // Distance of a line's elements.
   for (const int other : PhysicalAxes(rank, input.layout)) {
     inner = other == axis ? 1 : inner * dims[other];
   }

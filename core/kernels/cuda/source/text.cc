@@ -111,7 +111,7 @@ std::string OffsetText(const std::vector<WalkAxis>& axes, absl::string_view inde
                        absl::string_view type, int64_t base) {
   const char* const suffix = type == "u64" ? "ull" : "u";
   std::string added, subtracted;
-  int64_t below = 1;  // positions of the axes behind this one
+  int64_t below = 1;  // Positions of the axes behind this one.
   for (size_t i = axes.size(); i-- > 0;) {
     const WalkAxis& axis = axes[i];
     const int64_t distance = std::abs(axis.stride);
@@ -153,7 +153,7 @@ void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis) {
 }
 
 int BlockFor(int64_t threads) {
-  constexpr int64_t kBlocks = 256;  // so that most processors of a GPU have one
+  constexpr int64_t kBlocks = 256;  // So that most multiprocessors have one.
   for (const int block : {256, 128}) {
     if (threads >= block * kBlocks) return block;
   }

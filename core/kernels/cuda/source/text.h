@@ -1,6 +1,6 @@
 #pragma once
 
-// Pieces of CUDA C++ text that every generator of kernels writes.
+// Pieces of CUDA C++ text that every generator of kernels uses.
 
 #include <cstdint>
 #include <string>
@@ -13,32 +13,32 @@
 
 namespace quotient::kernels::cuda {
 
-// The type of an element in memory and the one it is computed as: "f16", "float"; "i64", "i64".
+// The type of an element in memory, and the type it is computed in: "f16", "float"; "i64", "i64".
 std::string StoredType(model::DType dtype);
 std::string ComputedType(model::DType dtype);
 
-// float16, bfloat16 or float32: computed as float.
+// float16, bfloat16 or float32, which are computed in float.
 bool IsSingleFloat(model::DType dtype);
 
-// Bytes of an element in memory; 0 for types that no kernel takes.
+// Bytes of an element in memory; 0 for types that no kernel supports.
 int64_t ElementBytes(model::DType dtype);
 
-// An expression of type float with exactly this value (rounded to float).
+// An expression of type float with exactly this value, rounded to float.
 std::string FloatLiteral(double value);
 
-// The unsigned type that indices up to `limit` are computed in: "u32" or "u64".
+// The unsigned type for indices up to `limit`: "u32" or "u64".
 std::string IndexType(int64_t limit);
 
-// The sizes, types and numbers that a kernel's text is about, in front of it.
+// The sizes, types and numbers at the beginning of a kernel's text.
 class Definitions {
  public:
   Definitions& Type(absl::string_view name, absl::string_view type);
-  // As int where it fits, else as i64.
+  // As int if it fits, otherwise as i64.
   Definitions& Int(absl::string_view name, int64_t value);
-  // A macro, because infinity is no constant expression without headers.
+  // A macro, because infinity is not a constant expression without headers.
   Definitions& Float(absl::string_view name, double value);
   Definitions& Bool(absl::string_view name, bool value);
-  // Tables in device memory; not empty.
+  // Tables in device memory, which must not be empty.
   Definitions& Ints(absl::string_view name, const std::vector<int64_t>& values);
   Definitions& Floats(absl::string_view name, const std::vector<float>& values);
   const std::string& text() const { return text_; }
@@ -47,35 +47,37 @@ class Definitions {
   std::string text_;
 };
 
-// One axis of a walk over a tensor, and the distance of its neighbours in elements.
+// One axis of a walk over a tensor, and the distance of neighbours along it in elements.
 struct WalkAxis {
   int64_t count;
   int64_t stride;
 };
 
-// The text of `base` plus the offset of position `index` (an expression without operators) of a
-// walk, slowest axis first, in type `type`. Strides may be negative, the sum may not.
+// An expression of type `type` for `base` plus the offset of position `index` (an expression
+// without operators) in a walk, slowest axis first. Strides may be negative, the sum may not.
 std::string OffsetText(const std::vector<WalkAxis>& axes, absl::string_view index,
                        absl::string_view type, int64_t base = 0);
 
-// The text of the coordinate along `axis` (logical) of position `index` of a tensor in memory.
+// An expression for the coordinate along `axis` (logical) of position `index` of a tensor in
+// memory.
 std::string CoordinateText(const Operand& tensor, int axis, absl::string_view index,
                            absl::string_view type);
 
-// Appends an axis, joined to the last one where the two are one run. Axes of one item are dropped.
+// Appends an axis, and joins it with the last one if both form one run. Drops axes of one item.
 void AppendAxis(std::vector<WalkAxis>& axes, WalkAxis axis);
 
-// Threads per block for a kernel that wants this many independent threads: fewer where there would
-// be few blocks otherwise.
+// Threads per block for a kernel with this many independent threads: fewer if there would otherwise
+// be few blocks.
 int BlockFor(int64_t threads);
 inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Puts a program of our kernels together.
+// Builds a program of Quotient's kernels.
 class ProgramWriter : public ProgramBuilder {
  public:
   using ProgramBuilder::ProgramBuilder;
 
-  // `text` without the prelude, which is put in front; it defines the kernel `kernel`.
+  // Adds a launch of the kernel `kernel`, which `text` defines. The prelude is put in front of
+  // `text`.
   void Launch(absl::string_view kernel, absl::string_view text, int64_t grid, int block,
               std::vector<BufferRef> buffers);
 };

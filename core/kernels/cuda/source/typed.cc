@@ -1,4 +1,4 @@
-// Element-wise operators on other types than floats, on several types, or of more than two
+// Element-wise operators on other types than floats, on several types, or with more than two
 // operands.
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using model::DType;
 
-// $0 and $1 are the operands, $2 their type as a result.
+// $0 and $1 are the operands, $2 is the result's type.
 struct TypedRow {
   const char* op;
   const char* text;
@@ -33,15 +33,15 @@ constexpr TypedRow kComparisons[] = {
     {"Xor", "$0 != $1"},
 };
 
-// Wraps around.
+// Arithmetic that wraps.
 constexpr TypedRow kIntegerPairs[] = {
     {"Add", "($2)((u64)$0 + (u64)$1)"}, {"Sub", "($2)((u64)$0 - (u64)$1)"},
     {"Mul", "($2)((u64)$0 * (u64)$1)"}, {"Max", "max_of($0, $1)"},
     {"Min", "min_of($0, $1)"},          {"Div", "divide($0, $1)"},
 };
 
-// A divisor of zero, which is an error of the data, gives zero; -1 is apart because the lowest
-// number divided by it overflows.
+// A divisor of zero, which is an error of the data, gives zero. A divisor of -1 is special because
+// the lowest number divided by it overflows.
 constexpr char kIntegerDivision[] = R"(
 template <typename T>
 __device__ inline bool is_minus_one(T b) { return (T)-1 < (T)0 && b == (T)-1; }
@@ -101,7 +101,7 @@ std::optional<std::string> FindRow(const TypedRow (&rows)[n], absl::string_view 
   return std::nullopt;
 }
 
-// The expression of an operator of two operands of one type.
+// The expression of an operator with two operands of one type.
 std::optional<std::string> PairText(absl::string_view op, DType dtype, absl::string_view a,
                                     absl::string_view b) {
   if (const auto comparison = FindRow(kComparisons, op, a, b, "")) return comparison;
@@ -111,7 +111,7 @@ std::optional<std::string> PairText(absl::string_view op, DType dtype, absl::str
   return std::nullopt;
 }
 
-// Clip of integers; bounds saturate.
+// Clip of integers. Bounds saturate.
 std::optional<std::string> IntegerClipText(const KernelSpec& spec) {
   const DType dtype = spec.inputs[0].type.dtype;
   if (dtype != DType::kInt32 && dtype != DType::kInt64) return std::nullopt;
@@ -120,14 +120,14 @@ std::optional<std::string> IntegerClipText(const KernelSpec& spec) {
   for (const auto& [name, call] : {std::pair{"min", "max_of"}, std::pair{"max", "min_of"}}) {
     if (!spec.attributes.Has(name)) continue;
     const double bound = spec.attributes.GetFloat(name, 0);
-    // What a double does not say exactly is left to the reference.
+    // A bound that no double represents exactly is left to the reference.
     if (bound < -9e15 || bound > 9e15) return std::nullopt;
     x = absl::Substitute("$0($1, convert<$2>($3ll))", call, x, type, static_cast<int64_t>(bound));
   }
   return x;
 }
 
-// The difference of an infinity and itself is no number.
+// An infinity minus itself is NaN.
 std::string IsInfText(const KernelSpec& spec) {
   const bool positive = spec.attributes.GetInt("detect_positive", 1) != 0;
   const bool negative = spec.attributes.GetInt("detect_negative", 1) != 0;
@@ -171,14 +171,14 @@ std::optional<std::string> ManyOperandsText(const KernelSpec& spec) {
   return text;
 }
 
-// An expression that gives the result, as the output's computed or stored type.
+// An expression for the result in the output's computed or stored type.
 std::optional<std::string> ResultText(const KernelSpec& spec) {
   const absl::string_view op = spec.op;
   if (op == "Cast" || op == "CastLike") return "convert<R>(v0)";
   if (op == "Where") return "v0 ? v1 : v2";
   const DType dtype = spec.inputs[0].type.dtype;
   if (op == "Pow" && spec.inputs.size() == 2 && model::IsFloat(dtype)) {
-    // Exponents of any type.
+    // The exponent may have any type.
     return dtype == DType::kFloat64 ? "pow(v0, (double)v1)" : "powf(v0, (float)v1)";
   }
   const bool one_type = std::all_of(spec.inputs.begin(), spec.inputs.end(),
@@ -198,7 +198,8 @@ std::optional<Program> MakeTypedProgram(const KernelSpec& spec) {
     return std::nullopt;
   }
   for (const Operand& input : spec.inputs) {
-    if (!model::IsComputable(input.type.dtype)) return std::nullopt;  // left out, too
+    if (!model::IsComputable(input.type.dtype))
+      return std::nullopt;  // Also rejects inputs left out.
   }
   const DType result = spec.outputs[0].type.dtype;
   const std::optional<std::string> text = ResultText(spec);
