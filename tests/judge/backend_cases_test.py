@@ -65,7 +65,8 @@ def stored_cases(folder):
         try:
             yield Case(path.parent.name, model, dict(stored_inputs(model.graph, sets[0])))
         except (TypeError, ValueError) as error:
-            # Some releases stored an optional's element in the place of the optional.
+            # Some releases stored an optional's element in the place of the optional, or strings
+            # that are not UTF-8.
             print(f"{path}: its inputs cannot be read: {error}", file=sys.stderr)
 
 
@@ -73,7 +74,9 @@ def stored_inputs(graph, folder):
     for i, value in enumerate(graph.input):
         path = folder / f"input_{i}.pb"
         if path.exists():
-            yield value.name, read_value(value.type, path.read_bytes())
+            stored = read_value(value.type, path.read_bytes())
+            as_array(stored)
+            yield value.name, stored
 
 
 def read_value(kind, data):
