@@ -61,7 +61,7 @@ Facts FactsOfAnything(const model::TensorType& type);
 inline constexpr double kLargestAssumedInput = 1e6;
 
 // Of a graph input. A float is anything, unless inputs are assumed to be finite.
-Facts FactsOfInput(const model::TensorType& type, bool assume_finite);
+Facts FactsOfInput(const model::TensorType& type, bool assume_finite_inputs);
 Facts FactsOfConstant(const model::Tensor& tensor);
 
 // What an operator makes of its inputs' facts. An input left out has a null type.

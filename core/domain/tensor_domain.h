@@ -87,7 +87,8 @@ bool TakesTooLongToFold(const OpWord& word, std::span<const model::TensorType* c
 // One thread.
 class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
  public:
-  TensorDomain();
+  // `assume_finite_inputs`: what float inputs are taken to hold, see FactsOfInput.
+  explicit TensorDomain(bool assume_finite_inputs = false);
 
   // Words are interned: equal ones have equal ids. Attributes in canonical form (defaults absent;
   // those that have their default value are dropped here).
@@ -111,9 +112,6 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   // What is known of a class beyond what inference says of its e-nodes: the type of a value of the
   // graph. Ignored if it contradicts.
   void Declare(const EGraph& graph, ClassId id, const TypePair& types);
-
-  // From here on float inputs that are added are taken to be finite: see FactsOfInput.
-  void AssumeFiniteInputs() { assume_finite_inputs_ = true; }
 
   // From here on e-nodes of operators that are newer than `max_opset` are refused: no rewrite may
   // need them. Operators that the model itself uses are always allowed.
@@ -152,6 +150,7 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   absl::Status MakeOperator(const EGraph& graph, const OpWord& word,
                             std::span<const ClassId> children, ClassData& data) const;
 
+  const bool assume_finite_inputs_;
   std::vector<std::unique_ptr<const OpWord>> words_;  // stable addresses: words outlive interning
   absl::flat_hash_map<std::string, OpId> word_by_key_;
   absl::flat_hash_map<std::string, KindId> kind_by_name_;
@@ -160,7 +159,6 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   egraph::ClassLog<ClassData> log_;
   std::vector<ClassId> changed_;  // since the last TakeChanged
   int max_opset_ = 1 << 20;
-  bool assume_finite_inputs_ = false;
   int64_t refused_unions_ = 0;
 };
 
