@@ -34,6 +34,11 @@ constexpr double kAlternativesSeconds = 2;
 // What is searched with is quick; the answer is worth a proof. Most are proven in milliseconds, and
 // what is not has the quick answer at least.
 constexpr double kExactSeconds = 2;
+// The last choices may take what is left of the budget and this share of it besides, within bounds.
+// What is linear in the graph (checking a choice, making a graph of it) comes on top.
+constexpr double kGraceShare = 0.25;
+constexpr double kLeastLastSeconds = 1;
+constexpr double kMostLastSeconds = 5;
 
 class Searcher {
  public:
@@ -131,10 +136,11 @@ class Searcher {
     if (model_.knows_measurements()) costs.SetBasis(ENodeCosts::Basis::kMeasuredOnly);
     // What is known is chosen from even when time is up: extraction is quick, and an answer that is
     // late by a moment beats none. Only who cancels wants no answer.
-    const StopCondition last = stop_.WithoutDeadline().WithBudget(Clock::System(), 5.0);
+    const StopCondition last =
+        stop_.WithoutDeadline().WithBudget(Clock::System(), SecondsForLastChoices());
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, ChooseBest(problem, last)));
     if (model_.measures() && !result_.candidates.empty()) {
-      QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, *extract::FindExtractor("dag"), costs));
+      QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, costs, last));
     }
     const extract::Extractor& tree = *extract::FindExtractor("tree");
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, tree.Extract(problem, last)));
@@ -148,6 +154,12 @@ class Searcher {
     // alone would choose runs for the decision too.
     costs.SetBasis(ENodeCosts::Basis::kPrior);
     return AddCandidate(problem, ChooseQuickly(problem, last));
+  }
+
+  double SecondsForLastChoices() const {
+    const double left = std::max(0.0, options_.budget_seconds - SecondsSpent());
+    return std::clamp(left + kGraceShare * options_.budget_seconds, kLeastLastSeconds,
+                      kMostLastSeconds);
   }
 
   // Chooses, asks for what is not known of it, and again, until all is.
@@ -183,8 +195,8 @@ class Searcher {
   }
 
   // The best graphs with other kernels than the best one.
-  absl::Status AddAlternatives(const extract::Problem& problem, const extract::Extractor& extractor,
-                               const ENodeCosts& costs) {
+  absl::Status AddAlternatives(const extract::Problem& problem, const ENodeCosts& costs,
+                               const StopCondition& last) {
     const auto wanted = static_cast<size_t>(settings_.alternatives);
     const double best = result_.candidates.front().cost_us;
     const double gain = OriginalCost(problem) / best - 1;
@@ -198,8 +210,8 @@ class Searcher {
               return costs.KernelsDigest(Chosen(selection));
             },
     };
-    const StopCondition stop =
-        stop_.WithoutDeadline().WithBudget(Clock::System(), kAlternativesSeconds);
+    const extract::Extractor& extractor = *extract::FindExtractor("dag");
+    const StopCondition stop = last.WithBudget(Clock::System(), kAlternativesSeconds);
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<extract::Selection> selections,
                               extract::ExtractSeveral(problem, extractor, several, stop));
     for (const extract::Selection& selection : selections) {
