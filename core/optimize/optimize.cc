@@ -24,6 +24,7 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/footprint.h"
 #include "core/optimize/notes.h"
+#include "core/optimize/optimize_internal.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
 #include "core/optimize/rescue.h"
@@ -57,9 +58,10 @@ double GainPercent(double before, double after) {
 
 class Run {
  public:
-  Run(const ModelFiles& files, const Options& options, const Environment& environment,
-      const StopCondition& stop, ProgressSink* progress)
-      : files_(files),
+  Run(std::span<const rules::Family> families, const ModelFiles& files, const Options& options,
+      const Environment& environment, const StopCondition& stop, ProgressSink* progress)
+      : families_(families),
+        files_(files),
         options_(options),
         environment_(environment),
         stop_(stop),
@@ -186,7 +188,7 @@ class Run {
     settings.alternatives = alternatives_;
     settings.constant_footprint_log2 =
         kernels::ConstantFootprintLog2(original_.cut.graph, costs().partition().storage);
-    settings.families = environment_.rule_families;
+    settings.families = families_;
     settings.checkpoint = environment_.checkpoint;
     settings.checkpoint_context = absl::StrCat(EngineVersion(), "\n", options_.CanonicalText());
     return settings;
@@ -368,7 +370,9 @@ class Run {
     return absl::OkStatus();
   }
 
+  // No Stage: what was found is told even when time is up.
   absl::StatusOr<Result> Finish() {
+    const int64_t start = clock_.NowNs();
     Result result;
     report_.model_name = files_.name;
     report_.engine_version = std::string(EngineVersion());
@@ -392,6 +396,7 @@ class Run {
     AddNotes(NotesOnObjections(original_.model, decision_.winner.has_value()
                                                     ? &packaged_[*decision_.winner].prepared.model
                                                     : nullptr));
+    report_.phase_seconds["report"] = clock_.SecondsSince(start);
     result.report = std::move(report_);
     return result;
   }
@@ -451,6 +456,7 @@ class Run {
     sink_->Report(progress_);
   }
 
+  const std::span<const rules::Family> families_;
   const ModelFiles& files_;
   const Options& options_;
   const Environment& environment_;
@@ -481,7 +487,14 @@ class Run {
 absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,
                                 const Environment& environment, const StopCondition& stop,
                                 ProgressSink* progress) {
-  return Run(files, options, environment, stop, progress).Execute();
+  return OptimizeByRules(rules::AllFamilies(), files, options, environment, stop, progress);
+}
+
+absl::StatusOr<Result> OptimizeByRules(std::span<const rules::Family> families,
+                                       const ModelFiles& files, const Options& options,
+                                       const Environment& environment, const StopCondition& stop,
+                                       ProgressSink* progress) {
+  return Run(families, files, options, environment, stop, progress).Execute();
 }
 
 }  // namespace quotient::optimize
