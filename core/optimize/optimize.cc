@@ -1,4 +1,6 @@
-// The path of a model, stage by stage. Read this first; each stage lives in a file of its own.
+// The path of a model, stage by stage. Read this first; each stage lives in a file of its own. This
+// one is long because it is the only place that knows all stages: what one hands to the next, and
+// what each may cost the result when it fails.
 
 #include "core/optimize/optimize.h"
 
