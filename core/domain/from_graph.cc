@@ -4,6 +4,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/domain/slices.h"
+#include "core/domain/steps.h"
 #include "core/domain/tensor_egraph.h"
 
 namespace quotient::domain {
@@ -40,6 +41,7 @@ class Importer {
     }
     QUOTIENT_RETURN_IF_ERROR(result_.egraph->Rebuild());
     RecordENodes();
+    DeclareSteps();
     return std::move(result_);
   }
 
@@ -201,6 +203,14 @@ class Importer {
     for (const auto& [cls, ref] : refs_) {
       OriginalRef& slot = result_.original_of_enode[result_.egraph->nodes(cls).front().value()];
       if (!slot.node.valid()) slot = ref;
+    }
+  }
+
+  void DeclareSteps() {
+    const std::vector<bool> read_by_step = ReadBySteps(graph_);
+    for (size_t i = 0; i < read_by_step.size(); ++i) {
+      const ClassId cls = result_.class_of_value[i];
+      if (cls.valid()) result_.domain->DeclareSteps(*result_.egraph, cls, read_by_step[i]);
     }
   }
 

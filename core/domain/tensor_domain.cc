@@ -155,6 +155,12 @@ void TensorDomain::Declare(const EGraph& graph, ClassId id, const TypePair& type
   data.measured = model::Refine(data.measured, types.measured);
 }
 
+void TensorDomain::DeclareSteps(const EGraph& graph, ClassId id, bool read_by_step) {
+  ClassData& data = data_[graph.Find(id).value()];
+  log_.Save(graph.Find(id), data);
+  data.read_by_step = data.read_by_step.value_or(false) || read_by_step;
+}
+
 void TensorDomain::AllowOperator(absl::string_view name) { used_by_model_[name] = true; }
 
 KindId TensorDomain::KindOfName(absl::string_view name) {
@@ -316,6 +322,9 @@ absl::StatusOr<bool> TensorDomain::Join(ClassData& kept, const ClassData& other)
   kept.measured = std::move(measured);
   if (better_known) kept.facts = facts;
   kept.weight_only |= other.weight_only;
+  if (other.read_by_step) {
+    kept.read_by_step = kept.read_by_step.value_or(false) || *other.read_by_step;
+  }
   if (!kept.constant) kept.constant = other.constant;
   if (!kept.elements) kept.elements = other.elements;
   if (!kept.measured_elements) kept.measured_elements = other.measured_elements;

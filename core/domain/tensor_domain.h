@@ -78,6 +78,8 @@ struct ClassData {
   std::optional<ops::Elements> elements;
   std::optional<ops::Elements> measured_elements;
   Facts facts;
+  // Whether a step reads it (steps.h); nothing for what the original does not compute.
+  std::optional<bool> read_by_step;
 };
 
 // Whether an operator on constants is too expensive to fold (a product of large weights) and is
@@ -114,6 +116,9 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   // Refines the types of a class by those of a value of the graph, which may say more than
   // inference. Ignored if they contradict.
   void Declare(const EGraph& graph, ClassId id, const TypePair& types);
+
+  // Says of a value of the graph, in this class, whether a step reads it.
+  void DeclareSteps(const EGraph& graph, ClassId id, bool read_by_step);
 
   // Refuses e-nodes, from now on, whose operators need a newer opset than `max_opset`. Operators
   // that the model itself uses are always allowed.

@@ -131,11 +131,14 @@ absl::StatusOr<Shape> ReshapedShape(const ReshapeRequest& request, const Shape* 
 }
 
 // The attribute that requests `shape`, which came from `request`: numbers where they are known, 0
-// where a dimension is copied, -1 for one that is inferred. Returns nullopt if no attribute can.
+// where a dimension is copied, -1 for one that is inferred. Returns nullopt if no attribute can, or
+// only one that fails where the request does not: what is copied may be 0 when the model runs, and
+// beside it -1 is an error, unless the request itself has the -1.
 std::optional<Ints> ReshapeAttribute(const ReshapeRequest& request, const Shape& shape,
                                      const Shape& data, bool* allow_zero) {
   Ints attribute;
   bool has_inferred = false;
+  bool has_new_inferred = false;
   bool has_zero = false;
   bool has_copy = false;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -149,11 +152,13 @@ std::optional<Ints> ReshapeAttribute(const ReshapeRequest& request, const Shape&
     } else if (!has_inferred && (request.target[i].Is(-1) || shape[i].is_symbol())) {
       attribute.push_back(-1);
       has_inferred = true;
+      has_new_inferred = !request.target[i].Is(-1);
     } else {
       return std::nullopt;
     }
   }
   if (has_zero && (has_copy || has_inferred)) return std::nullopt;
+  if (has_new_inferred && has_copy) return std::nullopt;
   *allow_zero = has_zero;
   return attribute;
 }

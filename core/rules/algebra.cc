@@ -66,10 +66,10 @@ add-pairs: ?z = Add(Add(?x, ?c), Add(?y, ?d)) => Add(Add(?x, ?y), Add(?c, ?d))
 # (x * c) * y = (x * y) * c: constants go last
 mul-rotate: ?z = Mul(Mul(?x, ?c), ?y) => Mul(Mul(?x, ?y), ?c)
   if weight(?c) and activation(?x) and activation(?y) and reaches_far(?x) and scalar(?c, ?x)
-    and factor(?c) and smooth(?z)
+    and near_one(?c) and smooth(?z)
 mul-rotate: ?z = Mul(?y, Mul(?x, ?c)) => Mul(Mul(?y, ?x), ?c)
   if weight(?c) and activation(?x) and activation(?y) and reaches_far(?x) and scalar(?c, ?x)
-    and factor(?c) and smooth(?z)
+    and near_one(?c) and smooth(?z)
 # (x + c) * d = x * d + c * d
 mul-over-add: ?z = Mul(Add(?x, ?c), ?d) => Add(Mul(?x, ?d), Mul(?c, ?d))
   if weight(?c) and weight(?d) and activation(?x) and shift(?c) and factor(?d) and smooth(?z)
@@ -84,8 +84,8 @@ pow-two: Pow(?x, ?c) => Mul(?x, ?x) if is(?c, 2) and float(?x) and keeps(?x, ?c)
 pow-half: Pow(?x, ?c) => Sqrt(?x)
   if is(?c, 0.5) and float(?x) and keeps(?x, ?c) and nonnegative(?x)
 # x ^ -0.5 = 1 / Sqrt(x), but for -inf
-pow-minus-half: Pow(?x, ?c) => Reciprocal(Sqrt(?x))
-  if is(?c, -0.5) and float(?x) and keeps(?x, ?c) and nonnegative(?x)
+pow-minus-half: ?z = Pow(?x, ?c) => Reciprocal(Sqrt(?x))
+  if is(?c, -0.5) and float(?x) and keeps(?x, ?c) and nonnegative(?x) and smooth(?z)
 # x ^ -1 = 1 / x
 pow-minus-one: Pow(?x, ?c) => Reciprocal(?x) if is(?c, -1) and float(?x) and keeps(?x, ?c)
 
@@ -94,12 +94,12 @@ relu-nonnegative: ?z = Relu(?x) => ?x if nonnegative(?x) and regular(?z)
 # |x| = x, x not negative
 abs-nonnegative: ?z = Abs(?x) => ?x if nonnegative(?x) and regular(?z)
 # Max(x, 0) = Relu(x)
-max-zero: Max(?x, ?c) => Relu(?x) if is(?c, 0) and float(?x) and keeps(?x, ?c)
+max-zero: Max(?x, ?c) => Relu(?x) if is(?c, 0) and single(?x) and keeps(?x, ?c)
 # Max(x, x) = Min(x, x) = x
 max-self: Max(?x, ?x) => ?x
 min-self: Min(?x, ?x) => ?x
 # Clip(x; 0, inf) = Relu(x), but for inf: the bound that a Clip leaves out is the largest number
-clip-relu: Clip[?c](?x) => Relu(?x) if clip_is_relu(?c) and float(?x) and below_infinity(?x)
+clip-relu: Clip[?c](?x) => Relu(?x) if clip_is_relu(?c) and single(?x) and below_infinity(?x)
 # Clip(Relu(x); a, b) = Clip(x; max(a, 0), b), b not negative
 clip-of-relu: Clip[?c](Relu(?x)) => clip_above_zero(?c, ?x) if float(?x)
 # Clip(Clip(x; a, b); c, d) = one Clip, if c <= b and a <= d

@@ -29,7 +29,7 @@ slice-matmul: Slice[?s](MatMul(?x, ?w)) => matmul_sliced(?s, ?x, ?w)
   if weight(?w) and activation(?x) and has_rank(?w, 2)
 # Slice(f(x)) = f(Slice(x)): see slice-of-unary
 # Gather(x; i) = Slice(x; i, i + 1) without the axis; i constant, a number or neighbours
-gather-slice: ?y = Gather[?g](?x, ?i) => gather_slice(?g, ?x, ?i, ?y)
+gather-slice: Gather[?g](?x, ?i) => gather_slice(?g, ?x, ?i)
   if constant(?i) and activation(?x) and float(?x)
 )";
 
@@ -102,7 +102,7 @@ ClassId MatMulSliced(Terms& terms, std::span<const Binding> args) {
   return terms.Op("MatMul", {args[1].id, terms.Slice(args[2].id, {1, range->begin, range->end})});
 }
 
-// args: g, x, i, y. Indices that are one number, or neighbours in rising order.
+// args: g, x, i. Indices that are one number, or neighbours in rising order.
 ClassId GatherSlice(Terms& terms, std::span<const Binding> args) {
   const TensorType& x = terms.type(args[1].id);
   const model::Tensor& index = *terms.data(args[2].id).constant;
@@ -119,7 +119,7 @@ ClassId GatherSlice(Terms& terms, std::span<const Binding> args) {
     if (at != first + i || at < 0 || at >= *size) return ClassId();
   }
   const ClassId slice = terms.Slice(args[1].id, {axis, first, first + index.elements()});
-  return index.rank() == 1 ? slice : terms.ReshapeTo(slice, terms.type(args[3].id));
+  return index.rank() == 1 ? slice : terms.Op("Squeeze", {slice}, {{"axes", Ints{axis}}});
 }
 
 void AddWords(Words& words) {
@@ -141,7 +141,7 @@ void AddWords(Words& words) {
     return range ? SlicedOperand(terms, *range, x.rank(), args[2].id) : ClassId();
   });
   words.Term("matmul_sliced", "occ", MatMulSliced);
-  words.Term("gather_slice", "occc", GatherSlice);
+  words.Term("gather_slice", "occ", GatherSlice);
 }
 
 void AddRules(TensorDomain* domain, RuleList& rules) {

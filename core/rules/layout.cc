@@ -68,14 +68,15 @@ transpose-mul-constant: Mul(Transpose[?p](?x), ?c)
   => Transpose[?p](Mul(?x, transposed_back(?p, ?x, ?c)))
   if weight(?c) and activation(?x)
 # Reshape(x) c = Reshape(x c), c a scalar
-reshape-mul-scalar: ?y = Mul(Reshape(?x), ?c) => reshape_to(Mul(?x, ?c), ?y)
+reshape-mul-scalar: ?y = Mul(Reshape[?r](?x), ?c) => Reshape[?r](Mul(?x, ?c))
   if weight(?c) and activation(?x) and scalar(?c, ?x) and scalar(?c, ?y)
 # Reshape(x) + c = Reshape(x + c), c along the last axis, which stays
 reshape-add-vector: ?y = Add(Reshape[?r](?x), ?c)
-  => reshape_to(Add(?x, last_axis(?c, ?x, ?y)), ?y)
+  => Reshape[?r](Add(?x, last_axis(?c, ?x, ?y)))
   if weight(?c) and activation(?x) and keeps_last(?r, ?x)
 # Reshape(x + c) = Reshape(x) + c, c along the last axis, which stays
-add-vector-reshape: ?y = Reshape(Add(?x, ?c)) => Add(reshape_to(?x, ?y), last_axis(?c, ?x, ?y))
+add-vector-reshape: ?y = Reshape[?r](Add(?x, ?c))
+  => Add(Reshape[?r](?x), last_axis(?c, ?x, ?y))
   if weight(?c) and activation(?x) and keeps(?x, ?c)
 )";
 
@@ -270,19 +271,14 @@ void SearchUnaryMove(const View& view, TensorDomain* domain, bool unary_outside,
   }
 }
 
-// Exchanges the two operators; both take attributes that do not depend on where they stand, but for
-// a Reshape's, whose target is the type of the result.
+// Exchanges the two operators. Their attributes do not depend on where they stand: f leaves the
+// shape as it is.
 std::vector<Equation> ExchangeUnaryMove(Terms& terms, const SiteMatch& match) {
   const OpWord& outer = terms.word(match.ops[0]);
   const OpWord& inner = terms.word(match.ops[1]);
   const ClassId x = match.classes[1];
-  const TensorType result = terms.type(match.classes[0]);
-  const auto apply = [&](const OpWord& word, ClassId operand) {
-    if (!operand.valid()) return operand;
-    if (word.name != "Reshape") return terms.Op(word.name, {operand}, word.attributes);
-    return terms.ReshapeTo(operand, result);
-  };
-  return {{match.classes[0], apply(inner, apply(outer, x))}};
+  const ClassId first = terms.Op(outer.name, {x}, outer.attributes);
+  return {{match.classes[0], terms.Op(inner.name, {first}, inner.attributes)}};
 }
 
 void AddRules(TensorDomain* domain, RuleList& rules) {

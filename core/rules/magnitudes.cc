@@ -109,6 +109,13 @@ bool IsEarlyFactor(const ClassData& data) {
   return data.type.dtype != DType::kFloat16 || SizesOf(data).largest <= 1;
 }
 
+bool IsNearOne(const ClassData& data) {
+  constexpr double kFarthest = 0x1p8;
+  const Sizes sizes = SizesOf(data);
+  return model::IsFloat(data.type.dtype) && sizes.largest <= kFarthest &&
+         std::min(sizes.smallest, sizes.largest) >= 1 / kFarthest;
+}
+
 bool IsInvertible(const ClassData& data) {
   if (!data.constant || !model::IsFloat(data.type.dtype)) return false;
   const double limit = data.type.dtype == DType::kFloat16 ? 1e3 : 1e30;

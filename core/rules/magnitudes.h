@@ -37,6 +37,10 @@ bool IsFactor(const domain::ClassData& data);
 // little room above, they must not enlarge it.
 bool IsEarlyFactor(const domain::ClassData& data);
 
+// A number that may be moved behind other activations: it is neither 0 nor far from 1, so products
+// without it leave the range of the type hardly earlier than products with it.
+bool IsNearOne(const domain::ClassData& data);
+
 // Divisors whose reciprocals are normal numbers of the type.
 bool IsInvertible(const domain::ClassData& data);
 

@@ -13,29 +13,30 @@ namespace {
 
 constexpr char kText[] = R"(
 # (x W) s = x (W s), s along the columns
-matmul-scale-columns: Mul(MatMul(?x, ?w), ?s)
+matmul-scale-columns: ?z = Mul(MatMul(?x, ?w), ?s)
   => MatMul(?x, finite_weight(Mul(?w, columns(?s, MatMul(?x, ?w)))))
-  if weight(?w) and weight(?s) and activation(?x) and factor(?s) and wide(?w)
+  if weight(?w) and weight(?s) and activation(?x) and factor(?s) and wide(?w) and smooth(?z)
 # (x s) W = x (s W), s along the rows
-matmul-scale-rows: MatMul(Mul(?x, ?s), ?w) => MatMul(?x, finite_weight(Mul(?w, rows(?s, ?x))))
+matmul-scale-rows: ?z = MatMul(Mul(?x, ?s), ?w) => MatMul(?x, finite_weight(Mul(?w, rows(?s, ?x))))
   if weight(?w) and weight(?s) and activation(?x) and factor(?s) and keeps(?x, ?s) and wide(?w)
+    and smooth(?z)
 # (x + c) W = x W + c W, c along the rows
-matmul-shift-rows: MatMul(Add(?x, ?c), ?w) => Add(MatMul(?x, ?w), MatMul(columns(?c, ?x), ?w))
+matmul-shift-rows: ?z = MatMul(Add(?x, ?c), ?w) => Add(MatMul(?x, ?w), MatMul(columns(?c, ?x), ?w))
   if weight(?w) and weight(?c) and activation(?x) and keeps(?x, ?c) and has_rank(?w, 2)
-    and shift_beside(?x, ?c)
+    and shift_beside(?x, ?c) and smooth(?z)
 # (x c) y = (x y) c = x (y c), c a scalar
-matmul-scalar-out: MatMul(Mul(?x, ?c), ?y) => Mul(MatMul(?x, ?y), ?c)
+matmul-scalar-out: ?z = MatMul(Mul(?x, ?c), ?y) => Mul(MatMul(?x, ?y), ?c)
   if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and reaches_far(?x)
-    and factor(?c) and wide(?x) and wide(?y)
-matmul-scalar-out: MatMul(?x, Mul(?y, ?c)) => Mul(MatMul(?x, ?y), ?c)
+    and near_one(?c) and wide(?x) and wide(?y) and smooth(?z)
+matmul-scalar-out: ?z = MatMul(?x, Mul(?y, ?c)) => Mul(MatMul(?x, ?y), ?c)
   if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and reaches_far(?x)
-    and factor(?c) and wide(?x) and wide(?y)
-matmul-scalar-left: Mul(MatMul(?x, ?y), ?c) => MatMul(Mul(?x, ?c), ?y)
+    and near_one(?c) and wide(?x) and wide(?y) and smooth(?z)
+matmul-scalar-left: ?z = Mul(MatMul(?x, ?y), ?c) => MatMul(Mul(?x, ?c), ?y)
   if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and early_factor(?c)
-    and wide(?x) and wide(?y)
-matmul-scalar-right: Mul(MatMul(?x, ?y), ?c) => MatMul(?x, Mul(?y, ?c))
+    and wide(?x) and wide(?y) and smooth(?z)
+matmul-scalar-right: ?z = Mul(MatMul(?x, ?y), ?c) => MatMul(?x, Mul(?y, ?c))
   if weight(?c) and scalar(?c, ?y) and activation(?x) and activation(?y) and early_factor(?c)
-    and wide(?x) and wide(?y)
+    and wide(?x) and wide(?y) and smooth(?z)
 
 # (x A) B = x (A B), if A B is smaller than A and B together
 matmul-chain: MatMul(MatMul(?x, ?a), ?b) => MatMul(?x, finite_weight(MatMul(?a, ?b)))

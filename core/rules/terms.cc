@@ -12,24 +12,28 @@ namespace {
 constexpr int64_t kMaxFilled = 1 << 20;
 
 // The shape attribute of a Reshape of `from` to `to`: numbers where they are known, 0 where a
-// dimension is copied, -1 for one that follows. Nothing if that does not say it all.
+// dimension is copied, -1 for one that follows. Nothing if that does not say it all, or not for
+// every input: what is copied may be 0 when the model runs, and beside it -1 is an error.
 std::optional<Ints> ReshapeAttribute(const TensorType& from, const TensorType& to) {
   if (!from.has_rank() || !to.has_rank()) return std::nullopt;
   Ints shape;
-  bool inferred = false;
+  bool copies = false;
+  bool infers = false;
   for (int i = 0; i < to.rank(); ++i) {
     if (to.dim(i).is_number()) {
       if (to.dim(i).Is(0)) return std::nullopt;
       shape.push_back(to.dim(i).number());
     } else if (i < from.rank() && model::SameDim(from.dim(i), to.dim(i))) {
       shape.push_back(0);
-    } else if (!inferred) {
+      copies = true;
+    } else if (!infers) {
       shape.push_back(-1);
-      inferred = true;
+      infers = true;
     } else {
       return std::nullopt;
     }
   }
+  if (copies && infers) return std::nullopt;
   return shape;
 }
 

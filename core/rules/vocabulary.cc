@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/domain/interval.h"
 #include "core/rules/magnitudes.h"
+#include "core/rules/smooth.h"
 #include "core/rules/types.h"
 #include "core/rules/unit.h"
 
@@ -47,29 +48,17 @@ bool IsFilledWith(const ClassData& data, absl::string_view text) {
   return true;
 }
 
-// Whether an operator makes a jump of a change in its operand's last bit: x / 49 is 1 for 49, but
-// x * (1 / 49) is not, and Floor makes 0 of that.
-bool IsStep(const OpWord& word) {
-  static const auto& kSteps = *new absl::flat_hash_set<absl::string_view>{
-      "Floor", "Ceil", "Round",       "Sign",    "Mod",
-      "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"};
-  if (word.sort != OpWord::Sort::kOperator) return false;
-  if (word.name != "Cast") return kSteps.contains(word.name);
-  const auto to = model::DTypeFromOnnx(static_cast<int32_t>(word.attributes.GetInt("to", 0)));
-  return !to || !model::IsFloat(*to);
-}
-
-// Whether it makes a NaN or an infinity of what rounding makes of zero.
+// Whether an operator makes a NaN or an infinity of what rounding makes of zero.
 bool IsSingularAtZero(const OpWord& word) {
   static const auto& kSingular = *new absl::flat_hash_set<absl::string_view>{
       "Sqrt", "Log", "Pow", "Reciprocal", "Div", "ReduceLogSum"};
   return word.sort == OpWord::Sort::kOperator && kSingular.contains(word.name);
 }
 
-bool NoneReads(const View& view, ClassId id, bool (*kind)(const OpWord&)) {
+bool IsRegular(const View& view, ClassId id) {
   const auto parents = view.graph().parents(view.graph().Find(id));
   return std::none_of(parents.begin(), parents.end(),
-                      [&](ENodeId parent) { return kind(view.word(parent)); });
+                      [&](ENodeId parent) { return IsSingularAtZero(view.word(parent)); });
 }
 
 void AddMagnitudeWords(Words& words) {
@@ -80,6 +69,7 @@ void AddMagnitudeWords(Words& words) {
   guard("shift", IsShift);
   guard("factor", IsFactor);
   guard("early_factor", IsEarlyFactor);
+  guard("near_one", IsNearOne);
   guard("invertible", IsInvertible);
   words.Guard("summable", "cc", [](const View& view, auto args) {
     return MayBeSummed(view.data(args[0].id), view.data(args[1].id));
@@ -96,12 +86,11 @@ void AddMagnitudeWords(Words& words) {
                           view.word(args[0].op).attributes.GetFloat("epsilon", 1e-5));
   });
   words.Guard("smooth", "c",
-              [](const View& view, auto args) { return NoneReads(view, args[0].id, IsStep); });
+              [](const View& view, auto args) { return IsSmooth(view, args[0].id); });
   // Facts come from one form of a class and hold for the others up to rounding: what is not
   // negative in one may be -1e-9 in another.
-  words.Guard("regular", "c", [](const View& view, auto args) {
-    return NoneReads(view, args[0].id, IsSingularAtZero);
-  });
+  words.Guard("regular", "c",
+              [](const View& view, auto args) { return IsRegular(view, args[0].id); });
   words.Term("finite_weight", "c",
              [](Terms& terms, auto args) { return terms.FiniteWeight(args[0].id); });
 }

@@ -50,9 +50,11 @@ class Words {
 //   summable(?c, ?d)     the same for two that meet,
 //   factor(?c)           factors that may be multiplied in another order,
 //   early_factor(?c)     and before others: see magnitudes.h
+//   near_one(?c)         a number, not 0, that may be moved behind other activations
 //   invertible(?c)       known divisors whose reciprocals are normal numbers
 //   normalizable(?n, ?s, ?m, ?v)  what BatchNormalization ?n multiplies by is a factor
-//   smooth(?x)           nothing that makes a jump of a last bit (Floor, Equal, ...) reads it
+//   smooth(?x)           nothing that makes a jump of a last bit (Floor, Equal, ...) reads it, nor
+//                        what is computed of it: see smooth.h
 //   regular(?x)          nothing that is singular at zero (Sqrt, Log, Div, ...) reads it
 //   finite_weight(?x)    (term) x, unless an element may be infinite or NaN
 //   same(?x, ?y)         certainly the same type

@@ -1,0 +1,124 @@
+#include "core/domain/steps.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "core/model/dtype.h"
+
+namespace quotient::domain {
+namespace {
+
+using model::NodeId;
+using model::ValueId;
+
+// An element type that is not known may be one of floats.
+bool MayBeFloat(const model::TensorType& type) {
+  return type.dtype == model::DType::kUndefined || model::IsFloat(type.dtype);
+}
+
+// Nothing is known of an opaque node.
+bool MayBeStep(const model::Node& node) {
+  return node.is_opaque() || IsStep(node.op, node.attributes);
+}
+
+// Marks backwards from the steps. Each value is marked once, each group of nodes unfolded once, so
+// this takes linear time.
+class StepWalk {
+ public:
+  explicit StepWalk(const model::Graph& graph)
+      : graph_(graph), live_(model::LiveNodes(graph)), marked_(graph.values.size()) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!live_[i]) continue;
+      if (auto key = GroupOf(graph.nodes[i])) groups_[*std::move(key)].push_back(NodeId(i));
+    }
+  }
+
+  std::vector<bool> Run() && {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (live_[i] && MayBeStep(graph_.nodes[i])) MarkInputs(graph_.nodes[i]);
+    }
+    while (!open_.empty()) {
+      const model::Value& value = graph_.value(open_.back());
+      open_.pop_back();
+      if (!value.producer.valid()) continue;
+      const model::Node& node = graph_.node(value.producer);
+      if (node.is_opaque() || !PassesLastBits(node.op, value.type)) continue;
+      MarkInputs(node);
+      MarkGroup(node);
+    }
+    return std::move(marked_);
+  }
+
+ private:
+  // The operator with its constant. Nothing for nodes without a constant, which are many.
+  std::optional<std::string> GroupOf(const model::Node& node) const {
+    if (node.inputs.size() != 2 || node.outputs.size() != 1) return std::nullopt;
+    if (!PassesLastBits(node.op, graph_.value(node.outputs[0]).type)) return std::nullopt;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!graph_.is_constant(node.inputs[i])) continue;
+      return absl::StrCat(node.op, " ", i, " ",
+                          graph_.value(node.inputs[i]).constant->digest().Hex());
+    }
+    return std::nullopt;
+  }
+
+  void MarkGroup(const model::Node& node) {
+    const std::optional<std::string> key = GroupOf(node);
+    const auto group = key ? groups_.find(*key) : groups_.end();
+    if (group == groups_.end()) return;
+    for (const NodeId other : group->second) Mark(graph_.node(other).outputs[0]);
+    groups_.erase(group);
+  }
+
+  void MarkInputs(const model::Node& node) {
+    for (const ValueId input : node.inputs) {
+      if (input.valid() && MayBeFloat(graph_.value(input).type)) Mark(input);
+    }
+  }
+
+  void Mark(ValueId value) {
+    if (marked_[value.value()]) return;
+    marked_[value.value()] = true;
+    open_.push_back(value);
+  }
+
+  const model::Graph& graph_;
+  const std::vector<bool> live_;
+  absl::flat_hash_map<std::string, std::vector<NodeId>> groups_;
+  std::vector<bool> marked_;   // By ValueId.
+  std::vector<ValueId> open_;  // Marked, but the nodes that make them are not looked at yet.
+};
+
+}  // namespace
+
+bool IsStep(absl::string_view op, const model::AttributeMap& attributes) {
+  static const auto& kSteps = *new absl::flat_hash_set<absl::string_view>{
+      "Floor", "Ceil",        "Round",   "Sign",           "Mod",   "Equal",
+      "Less",  "LessOrEqual", "Greater", "GreaterOrEqual", "Range", "ThresholdedRelu"};
+  if (op != "Cast") return kSteps.contains(op);
+  const auto to = model::DTypeFromOnnx(static_cast<int32_t>(attributes.GetInt("to", 0)));
+  return !to || !model::IsFloat(*to);
+}
+
+bool PassesLastBits(absl::string_view op, const model::TensorType& output) {
+  static const auto& kRoundsByItself =
+      *new absl::flat_hash_set<absl::string_view>{"Conv",
+                                                  "ConvTranspose",
+                                                  "Gemm",
+                                                  "MatMul",
+                                                  "Softmax",
+                                                  "LayerNormalization",
+                                                  "LogSoftmax",
+                                                  "InstanceNormalization",
+                                                  "RMSNormalization",
+                                                  "GroupNormalization"};
+  return MayBeFloat(output) && !kRoundsByItself.contains(op);
+}
+
+std::vector<bool> ReadBySteps(const model::Graph& graph) { return StepWalk(graph).Run(); }
+
+}  // namespace quotient::domain
