@@ -1,6 +1,5 @@
 #include "core/onnx/coerced_softmax.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -16,12 +15,21 @@ using model::ValueId;
 
 namespace {
 
-// Whether a dimension is known to be 0. A Reshape to such a shape must take the 0 as a size instead
-// of copying a dimension, which allowzero says. That attribute needs opset 14, so it is set only
-// where a 0 is known.
-bool IsEmpty(const model::TensorType& type) {
-  return type.has_rank() && std::any_of(type.shape->begin(), type.shape->end(),
-                                        [](const model::Dim& dim) { return dim.Is(0); });
+// Whether a Reshape of the matrix to the input's shape must take a 0 there as a size (allowzero)
+// instead of copying a dimension of the matrix. A dimension that may be 0 need not be taken so if
+// the rows or columns in its place are then 0, too, or if it is the only one that is not known and
+// can be written as -1. The attribute needs opset 14, so it is set only where it must be.
+bool NeedsZeros(const model::TensorType& type, int64_t axis) {
+  int unknown = 0;
+  bool misplaced = false;
+  for (int i = 0; i < type.rank(); ++i) {
+    if (type.dim(i).Is(0)) return true;
+    if (type.dim(i).is_number()) continue;
+    ++unknown;
+    const bool in_place = (i == 0 && axis >= 1) || (i == 1 && axis <= 1);
+    misplaced |= !in_place;
+  }
+  return misplaced && unknown > 1;
 }
 
 }  // namespace
@@ -41,7 +49,6 @@ CoercedSoftmax AddCoercedSoftmax(Node node, NamePool& names, Graph& graph) {
   const ValueId shape = graph.AddOp("Shape", {input}, {}, name("shape"));
   Node reshape;
   reshape.op = "Reshape";
-  if (IsEmpty(graph.value(input).type)) reshape.attributes.Set("allowzero", int64_t{1});
   reshape.inputs = {normalised, shape};
   reshape.outputs = node.outputs;
   coerced.last = graph.AddNode(std::move(reshape));
@@ -58,7 +65,11 @@ Graph ResolveCoercedSoftmax(Graph graph, const std::vector<CoercedSoftmax>& coer
     const model::TensorType& type = typed.value(softmax.node.inputs[0]).type;
     if (!type.has_rank()) continue;
     const int64_t axis = softmax.axis < 0 ? softmax.axis + type.rank() : softmax.axis;
-    if (axis == type.rank() - 1) graph.node(softmax.last) = softmax.node;
+    if (axis == type.rank() - 1) {
+      graph.node(softmax.last) = softmax.node;
+    } else if (NeedsZeros(type, axis)) {
+      graph.node(softmax.last).attributes.Set("allowzero", int64_t{1});
+    }
   }
   return model::Compact(graph);
 }

@@ -323,6 +323,34 @@ TEST(CoercedSoftmaxTest, TakesTensorsWithoutElements) {
   EXPECT_OK(ops::InferTypes(model.graph));
 }
 
+// A dimension that is 0 when the model runs must not be taken for one that is copied from
+// elsewhere, and -1 cannot be told beside one.
+TEST(CoercedSoftmaxTest, TakesBatchesOfNone) {
+  struct Case {
+    const char* shape;
+    const char* axis;
+    const char* reshape;
+  };
+  const Case cases[] = {
+      {"N,3,4", "1", "Reshape{shape=[0,3,4]}"},
+      {"N,3,4", "0", "Reshape{shape=[-1,3,4]}"},
+      {"N,S,4", "1", "Reshape"},
+      {"N,S,4", "0", "Reshape{allowzero=1}"},
+      {"N,M,S,4", "2", "Reshape{allowzero=1}"},
+      {"2,N,3,4", "2", "Reshape{shape=[2,-1,3,4]}"},
+  };
+  for (const Case& test : cases) {
+    ASSERT_OK_AND_ASSIGN(
+        Model model, ReadProto(ModelAtOpset(
+                         11, absl::StrCat("g (float[", test.shape, "] x) => (float[", test.shape,
+                                          "] y) { y = Softmax<axis = ", test.axis, ">(x) }"))));
+    ASSERT_OK(ops::InferTypes(model.graph));
+    const model::Node& last = model.graph.nodes.back();
+    EXPECT_EQ(absl::StrCat(last.op, model::ToString(last.attributes)), test.reshape)
+        << test.shape << " from " << test.axis;
+  }
+}
+
 // The rank of what comes before is not declared, only inferred.
 TEST(CoercedSoftmaxTest, IsPlainWhereTheAxisTurnsOutToBeTheLast) {
   ASSERT_OK_AND_ASSIGN(const Model model, ReadProto(ModelAtOpset(11, R"(

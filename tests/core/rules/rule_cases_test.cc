@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/ops/infer_graph.h"
 #include "tests/core/rules/soundness.h"
 #include "tests/support/status_matchers.h"
 
@@ -25,8 +26,18 @@ std::vector<std::string> AllBut(absl::string_view name) {
   return others;
 }
 
+// Every symbol is measured as 2.
 TensorEGraph Import(const model::Graph& graph) {
-  auto tensors = domain::FromGraph(graph, graph);
+  ops::InputShapes shapes;
+  for (const model::ValueId input : graph.inputs) {
+    std::vector<int64_t>& dims = shapes[graph.value(input).name];
+    for (const model::Dim& dim : *graph.value(input).type.shape) {
+      dims.push_back(dim.is_number() ? dim.number() : 2);
+    }
+  }
+  const absl::StatusOr<model::Graph> measured = ops::BindShapes(graph, shapes);
+  EXPECT_THAT(measured, testing::IsOk());
+  auto tensors = domain::FromGraph(graph, *measured);
   EXPECT_THAT(tensors, testing::IsOk());
   return *std::move(tensors);
 }
