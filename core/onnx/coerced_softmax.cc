@@ -58,8 +58,12 @@ CoercedSoftmax AddCoercedSoftmax(Node node, NamePool& names, Graph& graph) {
 
 Graph ResolveCoercedSoftmax(Graph graph, const std::vector<CoercedSoftmax>& coerced) {
   if (coerced.empty()) return graph;
-  // Contradictions are for the caller's own inference to report.
+  // Contradictions are for the caller's own inference to report. Which Reshapes need allowzero is
+  // not known yet; with it, types are right for all.
   Graph typed = graph;
+  for (const CoercedSoftmax& softmax : coerced) {
+    typed.node(softmax.last).attributes.Set("allowzero", int64_t{1});
+  }
   if (!ops::InferTypes(typed).ok()) return graph;
   for (const CoercedSoftmax& softmax : coerced) {
     const model::TensorType& type = typed.value(softmax.node.inputs[0]).type;
