@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/egraph/pattern.h"
 #include "core/rules/rule_set.h"
@@ -120,6 +121,51 @@ TEST(Soundness, RoundingOnPurposeStays) {
     for (uint64_t seed = 0; seed < 4; ++seed) {
       EXPECT_EQ(CheckSoundness(tensors, RandomInputs(graph, seed)).error, "") << trick;
     }
+  }
+}
+
+// Buckets: (305 k / 5) / 61 is k, 305 k (1 / 305) may be less. What is between the quotient and the
+// step moves by rules itself, and makes new classes in front of the step.
+constexpr const char* kBuckets[] = {
+    "r = Clip(d) {min=0.0, max=100.0}\nz = Cast(r) {to=7}",
+    "r = Transpose(d) {perm=[1,0]}\nz = Floor(r)",
+    "r = Slice(d) {starts=[1], ends=[7], axes=[1]}\nz = Floor(r)",
+    "a = Slice(d) {starts=[0], ends=[4], axes=[1]}\nb = Slice(d) {starts=[4], ends=[8], axes=[1]}\n"
+    "r = Relu(a)\ns = Relu(b)\nj = Concat(s, r) {axis=1}\nz = Cast(j) {to=6}",
+    "r = Reshape(d) {shape=[4,4]}\ns = Mul(r, one)\nt = Neg(s)\nz = Ceil(t)",
+    "r = Mul(d, two)\ns = Add(r, one)\nz = Cast(s) {to=7}",
+    "r = Neg(d)\ni = Identity(f)\nu = Div(i, five)\nv = Div(u, rest)\nz = Floor(v)\ny = Add(r, z)",
+};
+
+TEST(Soundness, BucketsStay) {
+  constexpr absl::string_view kHead = R"(
+    input x: int64[2,8]
+    const five: float32[] = [5]
+    const rest: float32[] = [61]
+    const one: float32[] = [1]
+    const two: float32[] = [2]
+    f = Cast(x) {to=1}
+    c = Div(f, five)
+    d = Div(c, rest)
+  )";
+  for (const char* bucket : kBuckets) {
+    const absl::string_view output = absl::StrContains(bucket, "y =") ? "y" : "z";
+    const model::Graph graph =
+        ParseStatic(absl::StrCat("graph g {", kHead, bucket, "\noutput ", output, "\n}\n"));
+    TensorEGraph tensors = Import(graph);
+    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, {}));
+    Grow(tensors, set.rules(), 6, /*max_enodes=*/1000);
+    std::vector<int64_t> positions(16);
+    for (size_t k = 0; k < positions.size(); ++k) positions[k] = 305 * static_cast<int64_t>(k + 1);
+    const model::Tensor x = model::Tensor::Ints({2, 8}, positions);
+    ASSERT_OK_AND_ASSIGN(const model::Graph rewritten,
+                         domain::ToGraph(tensors, ChooseNew(tensors), set.rules()));
+    ASSERT_OK_AND_ASSIGN(const auto before,
+                         eval::Evaluate(graph, {{graph.inputs[0], x}}, graph.outputs, 1));
+    ASSERT_OK_AND_ASSIGN(const auto after, eval::Evaluate(rewritten, {{rewritten.inputs[0], x}},
+                                                          rewritten.outputs, 1));
+    EXPECT_EQ(RelativeError(before.at(graph.outputs[0]), after.at(rewritten.outputs[0])), 0)
+        << bucket;
   }
 }
 
