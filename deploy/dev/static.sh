@@ -74,7 +74,7 @@ changed_files() {
 sources_of() {
   local file source
   while IFS= read -r file; do
-    source=${file%.h}.cc
+    source=${file%.*}.cc
     if [ ! -e "$source" ]; then
       source=$(git grep -lF --untracked "#include \"$file\"" -- '*.cc' | head -n 1 || true)
     fi
