@@ -69,17 +69,24 @@ changed_files() {
   git ls-files --others --exclude-standard -- '*.cc' '*.h'
 }
 
-# Sources to look at for the files on standard input: for a header its own source, else the first one
-# that includes it.
-sources_of() {
-  local file source
-  while IFS= read -r file; do
+# source_of FILE : the file to compile for it: its own source, else the first one that includes it or
+# a header that does.
+source_of() {
+  local file=$1 source includer
+  for _ in 1 2 3 4; do
     source=${file%.*}.cc
-    if [ ! -e "$source" ]; then
-      source=$(git grep -lF --untracked "#include \"$file\"" -- '*.cc' | head -n 1 || true)
-    fi
-    if [ -n "$source" ]; then printf '%s\n' "$source"; fi
-  done | sort -u
+    if [ -e "$source" ]; then break; fi
+    includer=$(git grep -lF --untracked "#include \"$file\"" -- '*.cc' '*.h' | LC_ALL=C sort -t. -k2,2 | head -n 1 || true)
+    if [ -z "$includer" ]; then return; fi
+    file=$includer
+  done
+  printf '%s\n' "$source"
+}
+
+# Sources to look at for the files on standard input.
+sources_of() {
+  local file
+  while IFS= read -r file; do source_of "$file"; done | sort -u
 }
 
 # Those of the sources on standard input that this build compiles: not the CUDA plug-in where there
@@ -92,14 +99,16 @@ print("\n".join(line.strip() for line in sys.stdin if line.strip() in known))
 ' $build/compile_commands.json | sed '/^$/d'
 }
 
-# All sources with locks.
+# All sources with locks, and one for each header with locks.
 sources_with_locks() {
   local locks='absl::Mutex|ABSL_(GUARDED_BY|PT_GUARDED_BY|LOCKS_EXCLUDED|EXCLUSIVE_LOCKS_REQUIRED)'
-  local headers
-  headers=$(git grep -lE --untracked "$locks" -- 'core/*.h' 'server/*.h' 'client/*.h' | sed 's/.*/#include "&"/')
+  local headers includes
+  headers=$(git grep -lE --untracked "$locks" -- 'core/*.h' 'server/*.h' 'client/*.h')
+  includes=$(printf '%s\n' "$headers" | sed 's/.*/#include "&"/')
   {
     git grep -lE --untracked "$locks" -- 'core/*.cc' 'server/*.cc' 'client/*.cc'
-    git grep -lF --untracked -f <(printf '%s\n' "$headers") -- 'core/*.cc' 'server/*.cc' 'client/*.cc'
+    git grep -lF --untracked -f <(printf '%s\n' "$includes") -- 'core/*.cc' 'server/*.cc' 'client/*.cc'
+    sources_of <<<"$headers"
   } | sort -u
 }
 
