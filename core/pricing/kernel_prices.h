@@ -41,7 +41,7 @@ class KernelPrices final : public search::Prices {
   // Increases whenever prices change.
   int64_t version() const { return version_.load(std::memory_order_acquire); }
 
-  // Requests measurements of these kernels, except those that were measured or requested before,
+  // Requests measurements of these kernels, except those that need none or were requested before,
   // and returns how many were requested.
   int Request(std::span<const int> kernels) ABSL_LOCKS_EXCLUDED(mutex_);
   // The number of kernels requested so far.
