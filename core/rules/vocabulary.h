@@ -39,8 +39,8 @@ class Words {
 //   float(?x)            x has a floating-point type.
 //   reaches_far(?x)      x has a floating-point type with at least the range of float32, so that
 //                        scaling down later does not lead to an overflow before.
-//   single(?x)           x has a floating-point type of at most 32 bits. Operators that are made
-//                        for x then suffice with float32 attributes, and ONNX Runtime has kernels.
+//   single(?x)           x has a floating-point type of at most 32 bits. Attributes are float32,
+//                        and many operators have no float64 kernel in ONNX Runtime.
 //   weight(?x)           x can be computed from constants alone.
 //   activation(?x)       x is present and is not a weight.
 //   constant(?x)         The value of x is known.
