@@ -134,8 +134,8 @@ Facts FactsOfAnything(const model::TensorType& type) {
   return WithFloor({.values = AnythingOf(type.dtype)});
 }
 
-Facts FactsOfInput(const model::TensorType& type, bool assume_finite) {
-  if (!assume_finite || !model::IsFloat(type.dtype)) return FactsOfAnything(type);
+Facts FactsOfInput(const model::TensorType& type, bool assume_finite_inputs) {
+  if (!assume_finite_inputs || !model::IsFloat(type.dtype)) return FactsOfAnything(type);
   const double largest = std::min(kLargestAssumedInput, LargestOf(type.dtype));
   return WithFloor({.values = {-largest, largest, false}});
 }

@@ -62,7 +62,7 @@ Facts FactsOfAnything(const model::TensorType& type);
 inline constexpr double kLargestAssumedInput = 1e6;
 
 // Facts of a graph input. A float can be anything, unless inputs are assumed to be finite.
-Facts FactsOfInput(const model::TensorType& type, bool assume_finite);
+Facts FactsOfInput(const model::TensorType& type, bool assume_finite_inputs);
 Facts FactsOfConstant(const model::Tensor& tensor);
 
 // One input of FactsOfOperator. All pointers are null for an input left out.

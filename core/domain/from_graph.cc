@@ -14,8 +14,7 @@ class Importer {
   Importer(const model::Graph& graph, const model::Graph& measured, bool assume_finite_inputs)
       : graph_(graph), measured_(measured), live_(model::LiveNodes(graph)) {
     result_.original = graph;
-    result_.domain = std::make_unique<TensorDomain>();
-    if (assume_finite_inputs) result_.domain->AssumeFiniteInputs();
+    result_.domain = std::make_unique<TensorDomain>(assume_finite_inputs);
     result_.egraph = std::make_unique<EGraph>(result_.domain.get(), result_.domain.get());
     result_.egraph->RecordProofs();
     result_.egraph->KeepHash();

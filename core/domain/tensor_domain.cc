@@ -80,7 +80,8 @@ bool TakesTooLongToFold(const OpWord& word, std::span<const model::TensorType* c
          eval::FoldLimits().max_operations;
 }
 
-TensorDomain::TensorDomain() = default;
+TensorDomain::TensorDomain(bool assume_finite_inputs)
+    : assume_finite_inputs_(assume_finite_inputs) {}
 
 OpId TensorDomain::Intern(std::string key, OpWord word) {
   const auto [it, is_new] = word_by_key_.try_emplace(std::move(key), OpId(words_.size()));

@@ -89,7 +89,8 @@ bool TakesTooLongToFold(const OpWord& word, std::span<const model::TensorType* c
 // One thread.
 class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
  public:
-  TensorDomain();
+  // `assume_finite_inputs`: what float inputs are taken to hold, see FactsOfInput.
+  explicit TensorDomain(bool assume_finite_inputs = false);
 
   // These intern words: equal words have equal ids. Attributes must be in canonical form; those
   // that have their default value are dropped here.
@@ -113,9 +114,6 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   // Refines the types of a class by those of a value of the graph, which may say more than
   // inference. Ignored if they contradict.
   void Declare(const EGraph& graph, ClassId id, const TypePair& types);
-
-  // Assumes float inputs that are added from now on to be finite; see FactsOfInput.
-  void AssumeFiniteInputs() { assume_finite_inputs_ = true; }
 
   // Refuses e-nodes, from now on, whose operators need a newer opset than `max_opset`. Operators
   // that the model itself uses are always allowed.
@@ -155,6 +153,7 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   absl::Status MakeOperator(const EGraph& graph, const OpWord& word,
                             std::span<const ClassId> children, ClassData& data) const;
 
+  const bool assume_finite_inputs_;
   std::vector<std::unique_ptr<const OpWord>> words_;  // Pointers, for stable addresses.
   absl::flat_hash_map<std::string, OpId> word_by_key_;
   absl::flat_hash_map<std::string, KindId> kind_by_name_;
@@ -163,7 +162,6 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   egraph::ClassLog<ClassData> log_;
   std::vector<ClassId> changed_;  // Since the last TakeChanged.
   int max_opset_ = 1 << 20;
-  bool assume_finite_inputs_ = false;
   int64_t refused_unions_ = 0;
 };
 

@@ -1,3 +1,6 @@
+// One walk over the file's graph in topological order. It is one class, however long, because how a
+// node is read depends on all that was read before: types, constants, and what cannot be computed.
+
 #include "core/onnx/build_graph.h"
 
 #include <algorithm>

@@ -16,8 +16,9 @@ using model::ValueId;
 
 namespace {
 
-// Its dimension of 0 is one, and no copy of another. Elsewhere the attribute would ask for
-// opset 14.
+// Whether a dimension is known to be 0. A Reshape to such a shape must take the 0 as a size instead
+// of copying a dimension, which allowzero says. That attribute needs opset 14, so it is set only
+// where a 0 is known.
 bool IsEmpty(const model::TensorType& type) {
   return type.has_rank() && std::any_of(type.shape->begin(), type.shape->end(),
                                         [](const model::Dim& dim) { return dim.Is(0); });

@@ -1,5 +1,5 @@
-// 1. Which functions may be inlined, and how large each is with all that it calls: every function
-//    is looked at once, and sums saturate, so that functions that double 40 times cost nothing.
+// 1. Which functions may be inlined, and how large each is with all that it calls, is found first
+//    (function_table.h).
 // 2. Nodes of the main graph are copied in order; a call becomes a copy of the body, in which names
 //    are new, attributes have their values, and calls become bodies in turn.
 // 3. Functions that are still called stay.
@@ -10,13 +10,12 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
+#include "core/onnx/function_key.h"
+#include "core/onnx/function_table.h"
 #include "core/onnx/names.h"
 #include "core/onnx/schema.h"
 #include "core/onnx/scopes.h"
@@ -25,176 +24,6 @@ namespace quotient::onnx {
 namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
-using FunctionKey = std::tuple<std::string, std::string, std::string>;
-
-FunctionKey KeyOf(const FunctionProto& function) {
-  return {std::string(CanonicalDomain(function.domain())), function.name(), function.overload()};
-}
-
-FunctionKey CalleeOf(const NodeProto& node) {
-  return {std::string(CanonicalDomain(node.domain())), node.op_type(), node.overload()};
-}
-
-// Runtimes prefer their own operators to a function of the same name.
-bool RuntimesImplement(absl::string_view domain) {
-  return domain.empty() || absl::StartsWith(domain, "ai.onnx") ||
-         absl::StartsWith(domain, "com.microsoft") || absl::StartsWith(domain, "com.ms.");
-}
-
-// Far above all limits, and far below what overflows when two are added.
-constexpr int64_t kMost = int64_t{1} << 60;
-
-int64_t Sum(int64_t a, int64_t b) { return std::min(a + b, kMost); }
-
-// The places of a body that are filled in when it is copied, and the bytes of the largest thing
-// that may be filled in.
-struct Places {
-  int64_t count = 0;
-  int64_t largest = 0;
-
-  void Add(const Places& more) {
-    count = Sum(count, more.count);
-    Admit(more.largest);
-  }
-  void Admit(int64_t bytes) { largest = std::max(largest, bytes); }
-  int64_t Bytes() const {
-    return largest == 0 || count <= kMost / largest ? count * largest : kMost;
-  }
-};
-
-// What a copy of a function adds to the main graph.
-struct Growth {
-  int64_t nodes = 0;
-  int64_t bytes = 0;  // without what is filled in
-  Places attributes;  // references to attributes of the function
-  Places names;       // uses of names, any of which may stand for one at the call
-
-  void Add(const Growth& more) {
-    nodes = Sum(nodes, more.nodes);
-    bytes = Sum(bytes, more.bytes);
-    attributes.Add(more.attributes);
-    names.Add(more.names);
-  }
-
-  // What a call hands to the body, and the body perhaps to functions that it calls.
-  void AdmitCall(const NodeProto& call) {
-    for (const AttributeProto& attribute : call.attribute()) {
-      attributes.Admit(static_cast<int64_t>(attribute.ByteSizeLong()));
-    }
-    for (const std::string& name : call.input()) names.Admit(std::ssize(name));
-    for (const std::string& name : call.output()) names.Admit(std::ssize(name));
-  }
-
-  // Recursion is as deep as subgraphs are nested, which the scan has bounded.
-  void CountPlaces(const NodeProto& node) {
-    names.count += node.input_size() + node.output_size();
-    for (const AttributeProto& attribute : node.attribute()) {
-      if (!attribute.ref_attr_name().empty()) ++attributes.count;
-      if (attribute.has_g()) CountPlaces(attribute.g());
-      for (const GraphProto& graph : attribute.graphs()) CountPlaces(graph);
-    }
-  }
-  void CountPlaces(const GraphProto& graph) {
-    names.count += graph.input_size() + graph.output_size();
-    for (const NodeProto& node : graph.node()) CountPlaces(node);
-  }
-
-  int64_t AllBytes() const { return Sum(bytes, Sum(attributes.Bytes(), names.Bytes())); }
-};
-
-struct Function {
-  const FunctionProto* proto = nullptr;
-  bool may_inline = false;
-  bool is_worth_it = false;  // Whether the body, with what it calls, has nodes we may understand.
-  Growth growth;
-};
-
-class FunctionTable {
- public:
-  FunctionTable(int opset, const ModelProto& model) : opset_(opset) {
-    for (const auto& import : model.opset_import()) {
-      imports_[std::string(CanonicalDomain(import.domain()))] = import.version();
-    }
-    for (const FunctionProto& function : model.functions()) {
-      functions_[KeyOf(function)].proto = &function;
-    }
-    for (auto& [key, function] : functions_) Measure(function);
-  }
-
-  // The function that the node calls, if there is one and it may take the call's place.
-  const Function* Inlinable(const NodeProto& call) const {
-    const auto found = functions_.find(CalleeOf(call));
-    if (found == functions_.end()) return nullptr;
-    const Function& function = found->second;
-    const bool fits = call.input_size() <= function.proto->input_size() &&
-                      call.output_size() <= function.proto->output_size();
-    return function.may_inline && function.is_worth_it && fits ? &function : nullptr;
-  }
-
- private:
-  // Recursion is as deep as calls are nested, which CheckStructure has bounded.
-  void Measure(Function& function) {
-    if (function.growth.bytes > 0) return;
-    const FunctionProto& proto = *function.proto;
-    function.may_inline = MayInline(proto);
-    function.growth.bytes = 1 + static_cast<int64_t>(proto.ByteSizeLong());
-    for (const AttributeProto& attribute : proto.attribute_proto()) {
-      function.growth.attributes.Admit(static_cast<int64_t>(attribute.ByteSizeLong()));
-    }
-    for (const NodeProto& node : proto.node()) {
-      function.growth.CountPlaces(node);
-      const auto callee = functions_.find(CalleeOf(node));
-      if (callee != functions_.end()) Measure(callee->second);
-      const Function* inlined = Inlinable(node);
-      if (inlined != nullptr) function.growth.AdmitCall(node);
-      function.growth.Add(inlined != nullptr ? inlined->growth : Growth{.nodes = 1});
-      function.is_worth_it |= inlined != nullptr || CanonicalDomain(node.domain()).empty();
-    }
-  }
-
-  bool MayInline(const FunctionProto& function) {
-    if (RuntimesImplement(CanonicalDomain(function.domain()))) return false;
-    // An output that is an input, or the same as another one, would need nodes of its own.
-    absl::flat_hash_set<absl::string_view> names(function.input().begin(), function.input().end());
-    for (const std::string& output : function.output()) {
-      if (!names.insert(output).second) return false;
-    }
-    int function_opset = opset_;
-    for (const auto& import : function.opset_import()) {
-      const std::string domain(CanonicalDomain(import.domain()));
-      if (domain.empty()) {
-        function_opset = static_cast<int>(import.version());
-        continue;
-      }
-      // Functions that come first decide where the model itself says nothing.
-      if (imports_.emplace(domain, import.version()).first->second != import.version())
-        return false;
-    }
-    return opset_ > 0 && MeansTheSame(function.node(), function_opset);
-  }
-
-  // Recursion is as deep as subgraphs are nested, which the scan has bounded.
-  bool MeansTheSame(const Nodes& nodes, int function_opset) const {
-    const auto same = [&](const GraphProto& graph) {
-      return MeansTheSame(graph.node(), function_opset);
-    };
-    for (const NodeProto& node : nodes) {
-      if (CanonicalDomain(node.domain()).empty() &&
-          !SameMeaning(node.op_type(), function_opset, opset_)) {
-        return false;
-      }
-      for (const AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_g() && !same(attribute.g())) return false;
-        if (!std::all_of(attribute.graphs().begin(), attribute.graphs().end(), same)) return false;
-      }
-    }
-    return true;
-  }
-
-  const int opset_;
-  std::map<std::string, int64_t> imports_;
-  std::map<FunctionKey, Function> functions_;
-};
 
 // One call while it is replaced: what the body's names and attributes stand for.
 class Instance {
@@ -304,13 +133,13 @@ class Inliner {
     GraphProto& graph = *model_.mutable_graph();
     const bool has_calls =
         std::any_of(graph.node().begin(), graph.node().end(),
-                    [&](const NodeProto& node) { return table_.Inlinable(node) != nullptr; });
+                    [&](const NodeProto& node) { return table_.Find(node) != nullptr; });
     if (!has_calls) return 0;
     TakeAllNames();
     Nodes before;
     before.Swap(graph.mutable_node());
     for (NodeProto& node : before) {
-      const Function* function = table_.Inlinable(node);
+      const InlinableFunction* function = table_.Find(node);
       if (function != nullptr && Afford(function->growth, node)) {
         Replace(node, *function->proto);
       } else {
@@ -325,11 +154,11 @@ class Inliner {
 
  private:
   // False, and nothing is spent, if the function's copy for this call would be too large.
-  bool Afford(Growth growth, const NodeProto& call) {
+  bool Afford(FunctionGrowth growth, const NodeProto& call) {
     growth.AdmitCall(call);
-    const int64_t bytes = growth.AllBytes();
-    if (growth.nodes > left_nodes_ || bytes > left_bytes_) return false;
-    left_nodes_ -= growth.nodes;
+    const int64_t bytes = growth.bytes();
+    if (growth.nodes() > left_nodes_ || bytes > left_bytes_) return false;
+    left_nodes_ -= growth.nodes();
     left_bytes_ -= bytes;
     return true;
   }
@@ -358,7 +187,7 @@ class Inliner {
     Instance instance(function, call, values_, nodes_);
     for (const NodeProto& node : function.node()) {
       NodeProto copy = instance.Copy(node);
-      if (const Function* callee = table_.Inlinable(copy)) {
+      if (const InlinableFunction* callee = table_.Find(copy)) {
         Replace(copy, *callee->proto);
       } else {
         *model_.mutable_graph()->add_node() = std::move(copy);
@@ -385,7 +214,7 @@ class Inliner {
   void DropUncalled() {
     std::map<FunctionKey, const FunctionProto*> functions;
     for (const FunctionProto& function : model_.functions()) {
-      functions[KeyOf(function)] = &function;
+      functions[FunctionKeyOf(function)] = &function;
     }
     std::set<FunctionKey> called;
     std::vector<const Nodes*> open = {&model_.graph().node()};
@@ -393,7 +222,7 @@ class Inliner {
       const Nodes& nodes = *open.back();
       open.pop_back();
       for (const NodeProto& node : nodes) {
-        const auto callee = functions.find(CalleeOf(node));
+        const auto callee = functions.find(CalleeKey(node));
         if (callee != functions.end() && called.insert(callee->first).second) {
           open.push_back(&callee->second->node());
         }
@@ -406,7 +235,7 @@ class Inliner {
     auto& all = *model_.mutable_functions();
     int kept = 0;
     for (int i = 0; i < all.size(); ++i) {
-      if (called.contains(KeyOf(all[i]))) all.SwapElements(i, kept++);
+      if (called.contains(FunctionKeyOf(all[i]))) all.SwapElements(i, kept++);
     }
     all.DeleteSubrange(kept, all.size() - kept);
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Calls of a model's own functions -> the functions' bodies. ONNX's inliner does the same, but
-// forgets the defaults of attributes, knows no bounds, and replaces operators of domains that
-// runtimes have kernels for, which they prefer to the function.
+// Replaces calls of a model's own functions by the functions' bodies. ONNX's own inliner does that,
+// too, but it forgets the defaults of attributes, has no bounds, and also inlines functions of
+// domains that runtimes have kernels for. Runtimes prefer such a kernel to the function.
 
 #include <cstdint>
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <tuple>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/onnx/errors.h"
+#include "core/onnx/function_key.h"
 #include "core/onnx/names.h"
 #include "core/onnx/schema.h"
 #include "core/onnx/scopes.h"
@@ -146,8 +146,6 @@ class StructureChecker {
   const Limits& limits_;
 };
 
-using FunctionKey = std::tuple<absl::string_view, absl::string_view, absl::string_view>;
-
 // Checks that functions do not call each other in a circle, by depth-first search; the recursion is
 // bounded by max_call_depth.
 class CallGraph {
@@ -157,9 +155,7 @@ class CallGraph {
   absl::Status Check() {
     for (int f = 0; f < model_.functions_size(); ++f) {
       const FunctionProto& function = model_.functions(f);
-      const FunctionKey key(CanonicalDomain(function.domain()), function.name(),
-                            function.overload());
-      if (functions_.emplace(key, f).second) continue;
+      if (functions_.emplace(FunctionKeyOf(function), f).second) continue;
       return Malformed(absl::StrCat("function ", Quoted(function.name())), "defined twice");
     }
     height_.assign(model_.functions_size(), kUnknown);
@@ -188,8 +184,7 @@ class CallGraph {
 
   absl::Status VisitNodes(const Nodes& nodes, int depth, int* height) {
     for (const NodeProto& node : nodes) {
-      const auto callee = functions_.find(
-          FunctionKey(CanonicalDomain(node.domain()), node.op_type(), node.overload()));
+      const auto callee = functions_.find(CalleeKey(node));
       if (callee != functions_.end()) {
         QUOTIENT_RETURN_IF_ERROR(Visit(callee->second, depth + 1));
         *height = std::max(*height, height_[callee->second] + 1);

@@ -20,9 +20,10 @@ using model::Dim;
 using model::DType;
 using model::Shape;
 
-// Whether a dim_param is the name of a dimension, so that equal ones are equal numbers. Exporters
-// also write there that nothing is known. Names that inference makes itself are kept free, and a
-// long name says too little for what it costs: all values that have the dimension get a copy.
+// Whether a dim_param names a dimension, so that dimensions of one name have the same size.
+// Exporters also write words there which say that the size is not known. Names that inference makes
+// itself are not accepted, as they must not clash. Long names are not either: every value that has
+// the dimension gets a copy of its name.
 bool NamesADimension(absl::string_view text) {
   constexpr size_t kLongest = 128;
   constexpr absl::string_view kUnknown[] = {"*",    "-",    "any", "dynamic",   "nan",

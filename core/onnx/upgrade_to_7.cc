@@ -12,7 +12,8 @@ const TensorType* TypeAt(const OldForm& form, size_t input) {
   return input < form.types.size() ? form.types[input] : nullptr;
 }
 
-// A hint that the input's memory may be taken for the output.
+// `consumed_inputs` hinted that the output may take the input's memory. It says nothing about
+// values.
 bool EraseConsumedInputs(const OldForm&, Node& node) {
   node.attributes.Erase("consumed_inputs");
   return true;

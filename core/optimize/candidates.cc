@@ -34,6 +34,11 @@ constexpr double kAlternativesSeconds = 2;
 // What is searched with is quick; the answer is worth a proof. Most are proven in milliseconds, and
 // what is not has the quick answer at least.
 constexpr double kExactSeconds = 2;
+// The last choices may take what is left of the budget and this share of it besides, within bounds.
+// What is linear in the graph (checking a choice, making a graph of it) comes on top.
+constexpr double kGraceShare = 0.25;
+constexpr double kLeastLastSeconds = 1;
+constexpr double kMostLastSeconds = 5;
 
 class Searcher {
  public:
@@ -55,7 +60,7 @@ class Searcher {
     };
     QUOTIENT_ASSIGN_OR_RETURN(workspace_, make());
     QUOTIENT_RETURN_IF_ERROR(Grow(make));
-    report::Report();
+    Report();
     if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
     QUOTIENT_RETURN_IF_ERROR(Choose());
     result_.figures.seconds = SecondsSpent();
@@ -133,10 +138,11 @@ class Searcher {
     if (model_.knows_measurements()) costs.SetBasis(pricing::ENodeCosts::Basis::kMeasuredOnly);
     // What is known is chosen from even when time is up: extraction is quick, and an answer that is
     // late by a moment beats none. Only who cancels wants no answer.
-    const StopCondition last = stop_.WithoutDeadline().WithBudget(Clock::System(), 5.0);
+    const StopCondition last =
+        stop_.WithoutDeadline().WithBudget(Clock::System(), SecondsForLastChoices());
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, ChooseBest(problem, last)));
     if (model_.measures() && !result_.candidates.empty()) {
-      QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, *extract::FindExtractor("dag"), costs));
+      QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, costs, last));
     }
     const extract::Extractor& tree = *extract::FindExtractor("tree");
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, tree.Extract(problem, last)));
@@ -152,13 +158,19 @@ class Searcher {
     return AddCandidate(problem, ChooseQuickly(problem, last));
   }
 
+  double SecondsForLastChoices() const {
+    const double left = std::max(0.0, options_.budget_seconds - SecondsSpent());
+    return std::clamp(left + kGraceShare * options_.budget_seconds, kLeastLastSeconds,
+                      kMostLastSeconds);
+  }
+
   // Chooses, asks for what is not known of it, and again, until all is.
   template <typename Choose>
   absl::Status Settle(const extract::Problem& problem, const Choose& choose,
                       pricing::ENodeCosts& costs, const StopCondition& stop) {
     for (int round = 0; round < kMostRounds && !stop.ShouldStop(); ++round) {
       QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, choose(problem, stop));
-      report::Report();
+      Report();
       const int fresh = costs.Request(Chosen(selection));
       if (stop.ShouldStop()) break;
       model_.Wait(stop);
@@ -185,8 +197,8 @@ class Searcher {
   }
 
   // The best graphs with other kernels than the best one.
-  absl::Status AddAlternatives(const extract::Problem& problem, const extract::Extractor& extractor,
-                               const pricing::ENodeCosts& costs) {
+  absl::Status AddAlternatives(const extract::Problem& problem, const pricing::ENodeCosts& costs,
+                               const StopCondition& last) {
     const auto wanted = static_cast<size_t>(settings_.alternatives);
     const double best = result_.candidates.front().cost_us;
     const double gain = OriginalCost(problem) / best - 1;
@@ -200,8 +212,8 @@ class Searcher {
               return costs.KernelsDigest(Chosen(selection));
             },
     };
-    const StopCondition stop =
-        stop_.WithoutDeadline().WithBudget(Clock::System(), kAlternativesSeconds);
+    const extract::Extractor& extractor = *extract::FindExtractor("dag");
+    const StopCondition stop = last.WithBudget(Clock::System(), kAlternativesSeconds);
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<extract::Selection> selections,
                               extract::ExtractSeveral(problem, extractor, several, stop));
     for (const extract::Selection& selection : selections) {

@@ -62,8 +62,9 @@ bool ConcernsSizes(const absl::Status& status) {
 
 class Chooser {
  public:
-  Chooser(const Graph& graph, const ops::InputShapes& asked, const AcceptShapes& accept)
-      : graph_(graph), asked_(asked), accept_(accept), read_(ReadValues(graph)) {
+  Chooser(const Graph& graph, const ops::InputShapes& asked, const AcceptShapes& accept,
+          const StopCondition& stop)
+      : graph_(graph), asked_(asked), accept_(accept), stop_(stop), read_(ReadValues(graph)) {
     constexpr size_t kMostVisits = 1'000'000;  // of values, by inference alone: some seconds
     tries_left_ = std::clamp<size_t>(kMostVisits / (graph.values.size() + 1), 60, 1000);
   }
@@ -165,6 +166,7 @@ class Chooser {
   absl::StatusOr<bool> Try(const std::vector<int64_t>& numbers) {
     if (tries_left_ == 0 || !tried_.insert(numbers).second) return false;
     --tries_left_;
+    QUOTIENT_RETURN_IF_ERROR(CheckTime());
     const ops::InputShapes shapes = ShapesOf(numbers);
     QUOTIENT_ASSIGN_OR_RETURN(const size_t nodes, ops::NodesThatFit(graph_, shapes));
     if (nodes == graph_.nodes.size()) QUOTIENT_RETURN_IF_ERROR(Accept(shapes));
@@ -174,6 +176,12 @@ class Chooser {
       numbers_ = numbers;
     }
     return better;
+  }
+
+  absl::Status CheckTime() const {
+    if (stop_.cancelled()) return MakeError(Reason::kCancelled, "the job was cancelled");
+    if (!stop_.ShouldStop()) return absl::OkStatus();
+    return MakeError(Reason::kRunBudget, "time was up before sizes to measure with were found");
   }
 
   absl::Status Accept(const ops::InputShapes& shapes) {
@@ -286,6 +294,7 @@ class Chooser {
   const Graph& graph_;
   const ops::InputShapes& asked_;
   const AcceptShapes& accept_;
+  const StopCondition& stop_;
   const std::vector<bool> read_;          // by value
   std::map<std::string, int64_t> bound_;  // numbers of symbols that `asked` binds
   std::vector<Size> sizes_;
@@ -296,14 +305,15 @@ class Chooser {
   std::vector<int64_t> numbers_;  // of sizes_, the best so far
   int64_t most_nodes_ = -1;       // that fit them
   bool accepted_ = false;
-  absl::Status failure_;  // of the last that was not accepted
+  absl::Status failure_;  // why accept_ refused the last sizes that it was asked about
 };
 
 }  // namespace
 
 absl::StatusOr<MeasureShapes> ChooseMeasureShapes(const Graph& graph, const ops::InputShapes& asked,
-                                                  const AcceptShapes& accept) {
-  return Chooser(graph, asked, accept).Run();
+                                                  const AcceptShapes& accept,
+                                                  const StopCondition& stop) {
+  return Chooser(graph, asked, accept, stop).Run();
 }
 
 }  // namespace quotient::optimize

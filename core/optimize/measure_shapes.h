@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/stop.h"
 #include "core/model/graph.h"
 #include "core/ops/infer_graph.h"
 
@@ -33,10 +34,13 @@ using AcceptShapes = std::function<absl::Status(const ops::InputShapes& shapes)>
 // Inputs that nobody reads are left alone, and so are those whose rank is not known: what reads
 // them is not measured.
 //
+// Choosing ends when `stop` says so, even before any sizes are found: CANCELLED or RUN_BUDGET.
+//
 // SHAPE_MISSING if no sizes are found. OPTION_INVALID if `asked` does not fit the inputs, or leaves
 // nothing open and makes no sense. Errors of `accept`.
 absl::StatusOr<MeasureShapes> ChooseMeasureShapes(const model::Graph& graph,
                                                   const ops::InputShapes& asked,
-                                                  const AcceptShapes& accept);
+                                                  const AcceptShapes& accept,
+                                                  const StopCondition& stop);
 
 }  // namespace quotient::optimize

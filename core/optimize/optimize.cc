@@ -1,4 +1,6 @@
-// The path of a model, stage by stage. Read this first; each stage lives in a file of its own.
+// The path of a model, stage by stage. Read this first; each stage lives in a file of its own. This
+// one is long because it is the only place that knows all stages: what one hands to the next, and
+// what each may cost the result when it fails.
 
 #include "core/optimize/optimize.h"
 
@@ -23,6 +25,7 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/footprint.h"
 #include "core/optimize/notes.h"
+#include "core/optimize/optimize_internal.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
 #include "core/optimize/rescue.h"
@@ -57,9 +60,10 @@ double GainPercent(double before, double after) {
 
 class Run {
  public:
-  Run(const ModelFiles& files, const Options& options, const Environment& environment,
-      const StopCondition& stop, ProgressSink* progress)
-      : files_(files),
+  Run(std::span<const rules::Family> families, const ModelFiles& files, const Options& options,
+      const Environment& environment, const StopCondition& stop, ProgressSink* progress)
+      : families_(families),
+        files_(files),
         options_(options),
         environment_(environment),
         stop_(stop),
@@ -186,7 +190,7 @@ class Run {
     settings.alternatives = alternatives_;
     settings.constant_footprint_log2 =
         kernels::ConstantFootprintLog2(original_.cut.graph, costs().partition().storage);
-    settings.families = environment_.rule_families;
+    settings.families = families_;
     settings.checkpoint = environment_.checkpoint;
     settings.checkpoint_context = absl::StrCat(EngineVersion(), "\n", options_.CanonicalText());
     return settings;
@@ -368,7 +372,9 @@ class Run {
     return absl::OkStatus();
   }
 
+  // No Stage: what was found is told even when time is up.
   absl::StatusOr<Result> Finish() {
+    const int64_t start = clock_.NowNs();
     Result result;
     report_.model_name = files_.name;
     report_.engine_version = std::string(EngineVersion());
@@ -392,6 +398,7 @@ class Run {
     AddNotes(NotesOnObjections(original_.model, decision_.winner.has_value()
                                                     ? &packaged_[*decision_.winner].prepared.model
                                                     : nullptr));
+    report_.phase_seconds["report"] = clock_.SecondsSince(start);
     result.report = std::move(report_);
     return result;
   }
@@ -451,6 +458,7 @@ class Run {
     sink_->Report(progress_);
   }
 
+  const std::span<const rules::Family> families_;
   const ModelFiles& files_;
   const Options& options_;
   const Environment& environment_;
@@ -481,7 +489,14 @@ class Run {
 absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,
                                 const Environment& environment, const StopCondition& stop,
                                 ProgressSink* progress) {
-  return Run(files, options, environment, stop, progress).Execute();
+  return OptimizeByRules(rules::AllFamilies(), files, options, environment, stop, progress);
+}
+
+absl::StatusOr<Result> OptimizeByRules(std::span<const rules::Family> families,
+                                       const ModelFiles& files, const Options& options,
+                                       const Environment& environment, const StopCondition& stop,
+                                       ProgressSink* progress) {
+  return Run(families, files, options, environment, stop, progress).Execute();
 }
 
 }  // namespace quotient::optimize

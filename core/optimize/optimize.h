@@ -9,7 +9,6 @@
 
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -19,7 +18,6 @@
 #include "core/base/stop.h"
 #include "core/optimize/options.h"
 #include "core/report/report.h"
-#include "core/rules/rule_set.h"
 
 namespace quotient::optimize {
 
@@ -59,9 +57,6 @@ struct Environment {
   // Where the search leaves what it can go on from, and finds what an interrupted run of the same
   // model and options left. Borrowed; null: nowhere.
   CheckpointSlot* checkpoint = nullptr;
-  // What may be rewritten. Others than the table's are for tests, which show that wrong ones are
-  // caught.
-  std::span<const rules::Family> rule_families = rules::AllFamilies();
 };
 
 // Errors: those of options (OPTION_INVALID), of reading what is malformed, hostile or too large

@@ -96,10 +96,10 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
     return fits;
   };
   absl::StatusOr<MeasureShapes> shapes =
-      ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind_and_fit);
+      ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind_and_fit, stop);
   if (!shapes.ok() && too_large > 0) {
     // No size is small enough for this machine, which Optimize has to say.
-    shapes = ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind);
+    shapes = ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind, stop);
   }
   QUOTIENT_ASSIGN_OR_RETURN(prepared.shapes, std::move(shapes));
   return prepared;

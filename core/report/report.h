@@ -173,7 +173,7 @@ struct Report {
   std::vector<NodeCost> nodes;
   std::vector<DrawnNode> drawn_before;
   std::vector<DrawnNode> drawn_after;
-  std::map<std::string, double> phase_seconds;  // read, baseline, search, package, verify, measure
+  std::map<std::string, double> phase_seconds;  // README.md lists them
   std::vector<std::string>
       notes;  // what a reader should know: symbols bound for measuring, cuts, ...
 

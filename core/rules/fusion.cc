@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/rules/convolution.h"
 #include "core/rules/family.h"
+#include "core/rules/magnitudes.h"
 #include "core/rules/types.h"
 
 namespace quotient::rules {
@@ -35,24 +36,25 @@ conv-scale: Mul(Conv[?c](?x, ?w, ?b...), ?s) => conv_scale(?c, ?x, ?w, ?b, ?s)
   if weight(?w) and weight(?s) and factor(?s)
 # Conv(x, w) + t = Conv(x, w) with bias + t, t along the channels
 conv-shift: Add(Conv[?c](?x, ?w, ?b...), ?t) => conv_shift(?c, ?x, ?w, ?b, ?t)
-  if weight(?w) and weight(?t) and shift(?t)
+  if weight(?w) and weight(?t) and shift_behind(?c, ?x, ?w, ?t)
 convtranspose-scale: Mul(ConvTranspose[?c](?x, ?w, ?b...), ?s)
   => convtranspose_scale(?c, ?x, ?w, ?b, ?s)
   if weight(?w) and weight(?s) and factor(?s)
 convtranspose-shift: Add(ConvTranspose[?c](?x, ?w, ?b...), ?t)
   => convtranspose_shift(?c, ?x, ?w, ?b, ?t)
-  if weight(?w) and weight(?t) and shift(?t)
+  if weight(?w) and weight(?t) and shift_behind(?c, ?x, ?w, ?t)
 gemm-scale: Mul(Gemm[?c](?x, ?w, ?b...), ?s) => gemm_scale(?c, ?x, ?w, ?b, ?s)
   if weight(?w) and weight(?s) and factor(?s)
 gemm-shift: Add(Gemm[?c](?x, ?w, ?b...), ?t) => gemm_shift(?c, ?x, ?w, ?b, ?t)
-  if weight(?w) and weight(?t) and shift(?t)
+  if weight(?w) and weight(?t) and shift_behind(?c, ?x, ?w, ?t)
 
 # Conv(s x, w) = Conv(x, s w), s along the input channels
 conv-scaled-input: Conv[?c](Mul(?x, ?s), ?w, ?b...) => conv_scaled_input(?c, ?x, ?s, ?w, ?b)
   if weight(?w) and weight(?s) and activation(?x) and keeps(?x, ?s) and factor(?s)
 # Conv(x + t, w) = Conv(x, w) + sum of t w, without pads
 conv-shifted-input: Conv[?c](Add(?x, ?t), ?w, ?b...) => conv_shifted_input(?c, ?x, ?t, ?w, ?b)
-  if weight(?w) and weight(?t) and activation(?x) and keeps(?x, ?t) and shift(?t)
+  if weight(?w) and weight(?t) and activation(?x) and keeps(?x, ?t)
+    and shift_beside(?x, ?t)
 
 # LN(x; s, t) c = LN(x; s c, t c)
 layernorm-scale: Mul(LayerNormalization[?n](?x, ?s, ?t...), ?c)
@@ -192,6 +194,8 @@ ClassId ConvShiftedInput(Terms& terms, std::span<const Binding> args) {
   for (int i = 1; i < conv->rank(); ++i) axes.push_back(i);
   const ClassId product = terms.Op("Mul", {weight, AlongInputs(terms, vector, *conv)});
   const ClassId sums = terms.Op("ReduceSum", {product}, {{"axes", axes}, {"keepdims", int64_t{0}}});
+  // A large sum would round each product, as a bias does.
+  if (!sums.valid() || !IsShift(terms.data(sums))) return ClassId();
   const ClassId total = bias ? terms.Summed(*bias, sums) : sums;
   return MakeConv(terms, word.attributes, args[1].id, weight, terms.FiniteWeight(total));
 }

@@ -28,20 +28,6 @@ Sizes ReadSizes(const model::Tensor& tensor) {
   return sizes;
 }
 
-// epsilon * LargestShift / 2 is about half of the tolerance (core/verify).
-double LargestShift(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return 0x1p4;
-    case DType::kBfloat16:
-      return 0x1p1;
-    case DType::kFloat32:
-      return 0x1p10;
-    default:
-      return 0x1p20;
-  }
-}
-
 // Two such factors, or one and an activation of ordinary size, stay normal numbers.
 double LargestFactor(DType dtype) {
   switch (dtype) {
@@ -90,6 +76,20 @@ Sizes SizesOf(const ClassData& data) {
   const domain::Interval& values = data.facts.values;
   if (!values.finite()) return {kInfinity, 0};
   return {values.magnitude(), std::max({values.low, -values.high, 0.0})};
+}
+
+// epsilon * LargestShift / 2 is about half of the tolerance (core/verify).
+double LargestShift(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return 0x1p4;
+    case DType::kBfloat16:
+      return 0x1p1;
+    case DType::kFloat32:
+      return 0x1p10;
+    default:
+      return 0x1p20;
+  }
 }
 
 bool IsShift(const ClassData& data) {

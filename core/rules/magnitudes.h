@@ -16,6 +16,9 @@ struct Sizes {
 };
 Sizes SizesOf(const domain::ClassData& data);
 
+// The largest summand that may be added in another order to results around 1.
+double LargestShift(model::DType dtype);
+
 // Summands that may be added in another order, or be multiplied out: none is so large that rounding
 // beside it loses more than half the tolerance of a result around 1.
 bool IsShift(const domain::ClassData& data);

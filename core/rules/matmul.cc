@@ -21,8 +21,8 @@ matmul-scale-rows: MatMul(Mul(?x, ?s), ?w) => MatMul(?x, finite_weight(Mul(?w, r
   if weight(?w) and weight(?s) and activation(?x) and factor(?s) and keeps(?x, ?s) and wide(?w)
 # (x + c) W = x W + c W, c along the rows
 matmul-shift-rows: MatMul(Add(?x, ?c), ?w) => Add(MatMul(?x, ?w), MatMul(columns(?c, ?x), ?w))
-  if weight(?w) and weight(?c) and activation(?x) and shift(?c) and keeps(?x, ?c)
-    and has_rank(?w, 2)
+  if weight(?w) and weight(?c) and activation(?x) and keeps(?x, ?c) and has_rank(?w, 2)
+    and shift_beside(?x, ?c)
 # (x c) y = (x y) c = x (y c), c a scalar
 matmul-scalar-out: MatMul(Mul(?x, ?c), ?y) => Mul(MatMul(?x, ?y), ?c)
   if weight(?c) and scalar(?c, ?x) and activation(?x) and activation(?y) and reaches_far(?x)

@@ -10,6 +10,7 @@
 #include "core/domain/interval.h"
 #include "core/rules/magnitudes.h"
 #include "core/rules/types.h"
+#include "core/rules/unit.h"
 
 namespace quotient::rules {
 namespace {
@@ -82,6 +83,13 @@ void AddMagnitudeWords(Words& words) {
   guard("invertible", IsInvertible);
   words.Guard("summable", "cc", [](const View& view, auto args) {
     return MayBeSummed(view.data(args[0].id), view.data(args[1].id));
+  });
+  words.Guard("shift_beside", "cc", [](const View& view, auto args) {
+    return IsShiftBeside(view.data(args[1].id), UnitOf(view, args[0].id));
+  });
+  words.Guard("shift_behind", "occc", [](const View& view, auto args) {
+    const double unit = UnitOfContraction(view, view.word(args[0].op), args[1].id, args[2].id);
+    return IsShiftBeside(view.data(args[3].id), unit);
   });
   words.Guard("normalizable", "occc", [](const View& view, auto args) {
     return IsNormalizable(view.data(args[1].id), view.data(args[2].id), view.data(args[3].id),

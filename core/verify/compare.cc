@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "core/verify/elements.h"
 #include "core/verify/rounding.h"
 #include "core/verify/slices.h"
 
@@ -27,30 +29,62 @@ constexpr double kMostAllowance = 0.1;
 
 bool SameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
-// Two tensors of one type, element by element in order.
-class Pairs {
+// The elements of a tensor, one after the other.
+class Reader {
  public:
-  Pairs(const Tensor& a, const Tensor& b) : a_(a), b_(b), of_a_(kChunk), of_b_(kChunk) {}
+  explicit Reader(const Tensor& tensor) : tensor_(tensor), chunk_(kChunk), next_(chunk_.size()) {}
 
-  // `index` is the next one.
-  void Load(int64_t index) {
-    const int64_t offset = index % kChunk;
-    if (offset == 0) {
-      const size_t count = static_cast<size_t>(std::min(kChunk, a_.elements() - index));
-      a_.Load(index, std::span(of_a_).first(count));
-      b_.Load(index, std::span(of_b_).first(count));
-    }
-    a = of_a_[static_cast<size_t>(offset)];
-    b = of_b_[static_cast<size_t>(offset)];
+  double Next() {
+    if (next_ == chunk_.size()) Load();
+    return chunk_[next_++];
   }
 
-  double a = 0, b = 0;
+ private:
+  void Load() {
+    const int64_t count = std::min(kChunk, tensor_.elements() - loaded_);
+    tensor_.Load(loaded_, std::span(chunk_).first(static_cast<size_t>(count)));
+    loaded_ += count;
+    next_ = 0;
+  }
+
+  const Tensor& tensor_;
+  std::vector<double> chunk_;
+  size_t next_;
+  int64_t loaded_ = 0;
+};
+
+// The smallest of what is known of slices among those that an element of a run lies in.
+class LeastOfRun {
+ public:
+  LeastOfRun(std::span<const double> of_slices, const Slices::Run& run) {
+    shared_ = Least(of_slices, run.shared);
+    if (run.own.has_value()) own_ = of_slices.data() + *run.own;
+  }
+
+  // `i` counts from the first element of the run.
+  double At(int64_t i) const { return own_ == nullptr ? shared_ : std::min(shared_, own_[i]); }
 
  private:
-  const Tensor& a_;
-  const Tensor& b_;
-  std::vector<double> of_a_, of_b_;
+  double shared_;
+  const double* own_ = nullptr;
 };
+
+// Raises the slices that the elements of a run lie in to value_of(i) of each element.
+template <typename ValueOf>
+void RaiseSlices(const Slices::Run& run, ValueOf value_of, std::vector<double>& of_slices) {
+  double largest = 0;
+  for (int64_t i = 0; i < run.count; ++i) {
+    const double value = value_of(i);
+    largest = std::max(largest, value);
+    if (!run.own.has_value()) continue;
+    double& of_slice = of_slices[static_cast<size_t>(*run.own + i)];
+    of_slice = std::max(of_slice, value);
+  }
+  for (const int64_t number : run.shared) {
+    double& of_slice = of_slices[static_cast<size_t>(number)];
+    of_slice = std::max(of_slice, largest);
+  }
+}
 
 class FloatComparison {
  public:
@@ -60,28 +94,42 @@ class FloatComparison {
         other_(other),
         tolerance_(tolerance),
         most_(std::min(kMostTolerances * tolerance, kMostAllowance)),
+        largest_ordinary_(LargestOrdinary(original.dtype())),
         conditioning_(conditioning),
         slices_(original.dims()) {}
 
   Difference Run() {
+    if (conditioning_ == nullptr && AreSameBytes()) {
+      return {.has_finite = AnyElement(original_, [](double a) { return std::isfinite(a); })};
+    }
     FindScales();
-    if (conditioning_ != nullptr) FindNoise();
-    Pairs pair(original_, other_);
-    slices_.ForEachElement([&](int64_t index, std::span<const int64_t> slices) {
-      pair.Load(index);
-      Judge(index, slices, pair.a, pair.b);
+    FindNoise();
+    Reader of_original(original_), of_other(other_);
+    slices_.ForEachRun([&](const Slices::Run& run) {
+      const LeastOfRun scale(scales_, run), noise(noise_, run);
+      for (int64_t i = 0; i < run.count; ++i) {
+        const double a = of_original.Next(), b = of_other.Next();
+        Judge(run.begin + i, AtLeast(scale.At(i)), noise.At(i), a, b);
+      }
     });
     return std::move(result_);
   }
 
  private:
+  bool AreSameBytes() const {
+    const auto a = original_.bytes(), b = other_.bytes();
+    return a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0;
+  }
+
   void FindScales() {
     scales_.assign(slices_.count(), 0);
-    Pairs pair(original_, other_);
-    slices_.ForEachElement([&](int64_t index, std::span<const int64_t> slices) {
-      pair.Load(index);
-      if (!std::isfinite(pair.a) || IsHuge(pair.a, original_.dtype())) return;
-      for (int64_t slice : slices) Raise(scales_, slice, std::abs(pair.a));
+    Reader of_original(original_);
+    slices_.ForEachRun([&](const Slices::Run& run) {
+      const auto magnitude = [&](int64_t) {
+        const double a = std::abs(of_original.Next());
+        return a <= largest_ordinary_ ? a : 0;  // NaN, too, has none.
+      };
+      RaiseSlices(run, magnitude, scales_);
     });
     // All zero in the original: the difference itself counts, against 1.
     if (scales_[0] == 0) scales_[0] = 1;
@@ -89,23 +137,20 @@ class FloatComparison {
 
   // The largest deviation in each slice, of elements that are well-conditioned.
   void FindNoise() {
+    noise_.assign(slices_.count(), 0);
+    if (conditioning_ == nullptr) return;
     result_.doubtful.resize(static_cast<size_t>(slices_.elements()));
     result_.told.resize(static_cast<size_t>(slices_.elements()));
-    noise_.assign(slices_.count(), 0);
-    slices_.ForEachElement([&](int64_t index, std::span<const int64_t> slices) {
-      if (!IsStable(index, Scale(slices))) return;
-      for (int64_t slice : slices) Raise(noise_, slice, Deviation(index));
+    slices_.ForEachRun([&](const Slices::Run& run) {
+      const LeastOfRun scale(scales_, run);
+      const auto deviation = [&](int64_t i) {
+        return IsStable(run.begin + i, AtLeast(scale.At(i))) ? Deviation(run.begin + i) : 0;
+      };
+      RaiseSlices(run, deviation, noise_);
     });
   }
 
-  static void Raise(std::vector<double>& of_slices, int64_t slice, double value) {
-    double& most = of_slices[static_cast<size_t>(slice)];
-    most = std::max(most, value);
-  }
-
-  double Scale(std::span<const int64_t> slices) const {
-    return std::max(Least(scales_, slices), kLeastScale * scales_[0]);
-  }
+  double AtLeast(double scale) const { return std::max(scale, kLeastScale * scales_[0]); }
   double Deviation(int64_t index) const {
     return conditioning_->deviation[static_cast<size_t>(index)];
   }
@@ -113,14 +158,15 @@ class FloatComparison {
     return kDeviations * Deviation(index) <= most_ * scale;
   }
 
-  void Judge(int64_t index, std::span<const int64_t> slices, double a, double b) {
+  // `scale` and `slice_noise` are those of the slices that the element lies in.
+  void Judge(int64_t index, double scale, double slice_noise, double a, double b) {
     const bool finite = std::isfinite(a) && std::isfinite(b);
-    if (finite) ++result_.finite;
-    const bool huge = finite && IsHuge(a, original_.dtype());
-    double scale = huge ? std::abs(a) : Scale(slices);
+    if (finite) result_.has_finite = true;
+    const bool huge = finite && std::abs(a) > largest_ordinary_;
+    if (huge) scale = std::abs(a);
     const bool stable = conditioning_ == nullptr || huge || IsStable(index, scale);
     if (conditioning_ != nullptr && stable && !huge) {
-      const double noise = kDeviations * std::max(Deviation(index), Least(noise_, slices));
+      const double noise = kDeviations * std::max(Deviation(index), slice_noise);
       scale += std::min(noise, most_ * scale) / tolerance_;
     }
     const double distance = finite ? std::abs(a - b) : SameSpecial(a, b) ? 0 : kInfinity;
@@ -151,6 +197,7 @@ class FloatComparison {
   const Tensor& other_;
   const double tolerance_;
   const double most_;
+  const double largest_ordinary_;
   const Conditioning* const conditioning_;
   const Slices slices_;
   std::vector<double> scales_;  // by slice: the largest magnitude
@@ -161,7 +208,7 @@ class FloatComparison {
 Difference CompareIntegers(const Tensor& original, const Tensor& other,
                            const Conditioning* conditioning) {
   const std::vector<int64_t> a = original.AsInts(), b = other.AsInts();
-  Difference result{.finite = original.elements()};
+  Difference result{.has_finite = original.elements() > 0};
   if (conditioning != nullptr) {
     result.doubtful.resize(a.size());
     result.told.resize(a.size());
@@ -210,13 +257,14 @@ Difference Compare(const Tensor& original, const Tensor& other, double tolerance
 double RelativeNorm(const Tensor& original, const Tensor& other) {
   if (original.type() != other.type()) return kInfinity;
   if (!model::IsFloat(original.dtype())) return 0;
-  Pairs pair(original, other);
+  Reader read_original(original), read_other(other);
+  const double largest_ordinary = LargestOrdinary(original.dtype());
   double of_original = 0, of_difference = 0;
   for (int64_t index = 0; index < original.elements(); ++index) {
-    pair.Load(index);
-    if (!std::isfinite(pair.a) || IsHuge(pair.a, original.dtype())) continue;
-    of_original += pair.a * pair.a;
-    of_difference += (pair.a - pair.b) * (pair.a - pair.b);
+    const double a = read_original.Next(), b = read_other.Next();
+    if (!(std::abs(a) <= largest_ordinary)) continue;
+    of_original += a * a;
+    of_difference += (a - b) * (a - b);
   }
   if (!std::isfinite(of_difference)) return kInfinity;
   // All zero in the original: the difference itself counts, against 1.

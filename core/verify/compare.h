@@ -29,9 +29,9 @@ struct Difference {
   // conditioning is known the scale has the allowance for rounding added, and elements in doubt do
   // not count.
   double relative_error = 0;
-  int64_t index = -1;  // where the largest difference is; -1: none
-  int64_t finite = 0;  // elements that are finite in both: only they tell something
-  int64_t wrong = 0;   // elements that differ by more than is allowed and are not in doubt
+  int64_t index = -1;       // where the largest difference is; -1: none
+  bool has_finite = false;  // an element is finite in both: only such tell something
+  int64_t wrong = 0;        // elements that differ by more than is allowed and are not in doubt
 
   // Only where the conditioning is known, by element; else empty.
   // They differ by more than is allowed, but rounding alone moves the original as far.

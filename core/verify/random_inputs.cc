@@ -48,7 +48,11 @@ class WideFloats {
  public:
   WideFloats(const Draw& draw, const Demand& demand, const std::vector<double>& thresholds,
              Rng& rng)
-      : draw_(draw), demand_(demand), thresholds_(thresholds), rng_(rng) {}
+      : draw_(draw),
+        demand_(demand),
+        thresholds_(thresholds),
+        log_of_most_(std::log(draw.magnitude)),
+        rng_(rng) {}
 
   // Row by row, of that length. Where there are several, some hide everything (of masks), some are
   // all zero, some small throughout: what divides by a deviation has to add its epsilon there.
@@ -130,7 +134,7 @@ class WideFloats {
   }
 
   // All orders of magnitude alike.
-  double Magnitude() { return std::pow(10, rng_.Uniform(-3, std::log10(draw_.magnitude))); }
+  double Magnitude() { return std::exp(rng_.Uniform(kLogOfLeast, log_of_most_)); }
 
   void Shuffle() {
     for (size_t i = kinds_.size(); i > 1; --i) std::swap(kinds_[i - 1], kinds_[rng_.Below(i)]);
@@ -140,6 +144,8 @@ class WideFloats {
   const Draw& draw_;
   const Demand& demand_;
   const std::vector<double>& thresholds_;
+  static constexpr double kLogOfLeast = -6.907755278982137;  // of 1e-3
+  const double log_of_most_;
   Rng& rng_;
   std::array<int, 16> kinds_ = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   size_t next_ = 16;

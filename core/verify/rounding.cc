@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/rng.h"
 #include "core/ops/op.h"
+#include "core/verify/elements.h"
 
 namespace quotient::verify {
 namespace {
@@ -59,18 +60,6 @@ bool IsExact(const Graph& graph, const Node& node) {
   }
 }
 
-template <typename Test>
-bool AnyElement(const Tensor& tensor, Test test) {
-  std::vector<double> chunk(kChunk);
-  for (int64_t begin = 0; begin < tensor.elements(); begin += kChunk) {
-    const auto part =
-        std::span(chunk).first(static_cast<size_t>(std::min(kChunk, tensor.elements() - begin)));
-    tensor.Load(begin, part);
-    if (std::ranges::any_of(part, test)) return true;
-  }
-  return false;
-}
-
 bool HasInfinity(const Tensor& tensor) {
   return AnyElement(tensor, [](double value) { return std::isinf(value); });
 }
@@ -93,8 +82,8 @@ bool IsAtPole(const Node& node, std::span<const Tensor* const> inputs) {
 // All finite, and none that stands for an infinity.
 bool IsOrdinary(const Tensor& tensor) {
   if (!model::IsFloat(tensor.dtype())) return true;
-  return !AnyElement(
-      tensor, [&](double value) { return !std::isfinite(value) || IsHuge(value, tensor.dtype()); });
+  const double largest = LargestOrdinary(tensor.dtype());
+  return !AnyElement(tensor, [largest](double value) { return !(std::abs(value) <= largest); });
 }
 
 bool Overflows(const Node& node, std::span<const Tensor* const> inputs,
@@ -109,6 +98,7 @@ bool Overflows(const Node& node, std::span<const Tensor* const> inputs,
 
 Tensor Moved(const Tensor& tensor, Rng& rng) {
   const double most = kNoise * UnitRoundoff(tensor.dtype());
+  const double largest = LargestOrdinary(tensor.dtype());
   std::span<std::byte> bytes;
   Tensor moved = Tensor::Allocate(tensor.dtype(), tensor.dims(), &bytes);
   std::vector<double> chunk(kChunk);
@@ -118,9 +108,7 @@ Tensor Moved(const Tensor& tensor, Rng& rng) {
     tensor.Load(begin, part);
     for (double& value : part) {
       // A mask's lowest value must not become an infinity.
-      if (std::isfinite(value) && !IsHuge(value, tensor.dtype())) {
-        value *= 1 + rng.Uniform(-most, most);
-      }
+      if (std::abs(value) <= largest) value *= 1 + rng.Uniform(-most, most);
     }
     model::Store(tensor.dtype(), bytes, begin, part);
   }
@@ -129,9 +117,7 @@ Tensor Moved(const Tensor& tensor, Rng& rng) {
 
 }  // namespace
 
-bool IsHuge(double value, DType dtype) {
-  return std::abs(value) > (dtype == DType::kFloat16 ? 6e4 : 1e30);
-}
+double LargestOrdinary(DType dtype) { return dtype == DType::kFloat16 ? 6e4 : 1e30; }
 
 // Nodes are visited in topological order, so what is known of the inputs is final.
 void RoundingNoise::FollowOverflow(const Node& node, std::span<const Tensor* const> inputs,

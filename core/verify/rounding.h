@@ -44,9 +44,9 @@ class RoundingNoise {
   std::vector<bool> overflowed_;  // by value
 };
 
-// Whether a value stands for an infinity, as the -3e38 of masks: beside one as the largest value
-// every difference would be small.
-bool IsHuge(double value, model::DType dtype);
+// What is larger than this in magnitude stands for an infinity, as the -3e38 of masks: beside one
+// as the largest value every difference would be small.
+double LargestOrdinary(model::DType dtype);
 
 // Raises `deviation`, one per element, to how far `moved` is from `original`; infinite where only
 // one is finite. The types are equal.

@@ -26,9 +26,10 @@ model::Graph Typed(absl::string_view text) {
 
 absl::StatusOr<MeasureShapes> Choose(const model::Graph& graph,
                                      const ops::InputShapes& asked = {}) {
-  return ChooseMeasureShapes(graph, asked, [&graph](const ops::InputShapes& shapes) {
+  const auto accept = [&graph](const ops::InputShapes& shapes) {
     return ops::BindShapes(graph, shapes).status();
-  });
+  };
+  return ChooseMeasureShapes(graph, asked, accept, StopCondition());
 }
 
 absl::StatusOr<MeasureShapes> Choose(absl::string_view text, const ops::InputShapes& asked = {}) {
@@ -136,25 +137,45 @@ TEST(MeasureShapesTest, WhatIsTooLargeIsTakenSmaller) {
     for (int64_t dim : dims) product *= dim;
     return product;
   };
-  const auto chosen =
-      ChooseMeasureShapes(graph, {}, [&](const ops::InputShapes& shapes) -> absl::Status {
+  const auto chosen = ChooseMeasureShapes(
+      graph, {},
+      [&](const ops::InputShapes& shapes) -> absl::Status {
         if (elements(shapes.at("x")) <= 100'000'000) return absl::OkStatus();
         return MakeError(Reason::kModelUnsupported, "too large");
-      });
+      },
+      StopCondition());
   ASSERT_THAT(chosen, IsOk());
   EXPECT_LE(elements(chosen->shapes.at("x")), 100'000'000);
 }
 
 TEST(MeasureShapesTest, OtherErrorsEndTheChoice) {
   int asked = 0;
-  const auto chosen =
-      ChooseMeasureShapes(Typed("graph g { input x: float32[N] y = Relu(x) output y }"), {},
-                          [&asked](const ops::InputShapes&) -> absl::Status {
-                            ++asked;
-                            return MakeError(Reason::kCancelled, "cancelled");
-                          });
+  const auto chosen = ChooseMeasureShapes(
+      Typed("graph g { input x: float32[N] y = Relu(x) output y }"), {},
+      [&asked](const ops::InputShapes&) -> absl::Status {
+        ++asked;
+        return MakeError(Reason::kCancelled, "cancelled");
+      },
+      StopCondition());
   EXPECT_THAT(chosen, HasReason(Reason::kCancelled));
   EXPECT_EQ(asked, 1);
+}
+
+// Sizes that are never right would be tried a thousand times.
+TEST(MeasureShapesTest, ChoosingEndsWhenToldTo) {
+  const model::Graph graph = Typed("graph g { input x: float32[N,L] y = Relu(x) output y }");
+  CancelToken token;
+  int asked = 0;
+  const auto cancel_at_third = [&](const ops::InputShapes&) -> absl::Status {
+    if (++asked == 3) token.Cancel();
+    return MakeError(Reason::kModelUnsupported, "too large");
+  };
+  EXPECT_THAT(ChooseMeasureShapes(graph, {}, cancel_at_third, StopCondition(&token)),
+              HasReason(Reason::kCancelled));
+  EXPECT_EQ(asked, 3);
+  const StopCondition late = StopCondition().WithBudget(Clock::System(), 0);
+  EXPECT_THAT(ChooseMeasureShapes(graph, {}, cancel_at_third, late), HasReason(Reason::kRunBudget));
+  EXPECT_EQ(asked, 3);
 }
 
 TEST(MeasureShapesTest, ATensorThatIsAlwaysEmptyIsNoReasonToGiveUp) {

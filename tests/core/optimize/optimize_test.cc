@@ -12,6 +12,7 @@
 #include "core/kernels/fake/fake_backend.h"
 #include "core/onnx/reader.h"
 #include "core/optimize/devices.h"
+#include "core/optimize/optimize_internal.h"
 #include "core/search/strategy.h"
 #include "core/timing/store.h"
 #include "tests/support/networks/network_builder.h"
@@ -81,13 +82,15 @@ class OptimizeTest : public ::testing::Test {
     ModelFiles files;
     files.name = "small.onnx";
     files.model = model;
-    return Optimize(files, options_, environment_, StopCondition(&token_), nullptr);
+    return OptimizeByRules(families_, files, options_, environment_, StopCondition(&token_),
+                           nullptr);
   }
 
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
   Devices devices_{store_.get()};
   Environment environment_;
   Options options_;
+  std::span<const rules::Family> families_ = rules::AllFamilies();
   CancelToken token_;
 };
 
@@ -105,6 +108,7 @@ TEST_F(OptimizeTest, MergesBranchesByTheModelAlone) {
   EXPECT_LT(report.optimized.predicted_us, report.original.predicted_us);
   EXPECT_EQ(report.optimized.measured.runs, 0);
   EXPECT_TRUE(report.phase_seconds.contains("verify"));
+  EXPECT_TRUE(report.phase_seconds.contains("report"));
   EXPECT_FALSE(report.phase_seconds.contains("measure"));
   EXPECT_FALSE(report.journal.empty());
   EXPECT_THAT(report.notes, Contains(HasSubstr("'N'")));
@@ -244,7 +248,7 @@ TEST_F(OptimizeTest, AWrongRuleIsNamedAndWhatTheOthersGainIsDelivered) {
 # Relu(x) = x, which only holds for x that are not negative
 relu-is-nothing: Relu(?x) => ?x
 )");
-  environment_.rule_families = families;
+  families_ = families;
   const auto result = Run(model);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("did not agree with the original")));
@@ -264,7 +268,7 @@ TEST_F(OptimizeTest, ARuleThatHoldsForSmallValuesAloneIsFound) {
 # Clip(x) = x, which only holds for x within the bounds
 clip-is-nothing: Clip[?c](?x) => ?x
 )");
-  environment_.rule_families = families;
+  families_ = families;
   const auto result = Run(std::move(builder).Build().SerializeAsString());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("values up to 1000")));
@@ -287,7 +291,7 @@ relu-is-nothing: Relu(?x) => ?x
 # Conv(x) = x, which only holds for one kernel of all
 conv-is-nothing: ?y = Conv[?c](?x, ?w, ?b) => ?x if same(?y, ?x)
 )");
-  environment_.rule_families = families;
+  families_ = families;
   const auto result = Run(Branches());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("'relu-is-nothing' was left out")));

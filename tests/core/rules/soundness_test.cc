@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/egraph/pattern.h"
 #include "core/rules/rule_set.h"
 #include "core/rules/vocabulary.h"
@@ -68,6 +69,56 @@ TEST(Soundness, OtherFloatTypes) {
       const Verdict verdict = CheckSoundness(tensors, RandomInputs(graph, seed), tolerance);
       ASSERT_EQ(verdict.error, "") << DTypeName(dtype) << ", seed " << seed
                                    << ", rules in order: " << ::testing::PrintToString(RuleNames());
+    }
+  }
+}
+
+// Each rounds to halves by a summand of 1 beside what a factor of 2^-22 made small, and enlarges
+// the rest again. Each constant by itself is one that may be re-associated around.
+constexpr const char* kRoundingTricks[] = {
+    // The two summands cancel across the channels, where none is seen any more.
+    R"(a = Mul(x, down)
+       b = Add(a, one)
+       c = Conv(b, difference)
+       z = Mul(c, up))",
+    R"(b = Conv(x, small)
+       c = Add(b, one)
+       d = Conv(c, difference)
+       z = Mul(d, up))",
+    R"(a = Mul(x, down)
+       b = Add(a, one)
+       t = Transpose(b) {perm=[0,2,3,1]}
+       c = MatMul(t, column)
+       z = Mul(c, up))",
+    // The summand is taken away in parts that do not cancel it.
+    R"(a = Conv(x, difference)
+       b = Mul(a, down)
+       c = Add(b, one)
+       d = Add(c, most)
+       e = Add(d, rest)
+       z = Mul(e, up))",
+};
+
+TEST(Soundness, RoundingOnPurposeStays) {
+  constexpr absl::string_view kHead = R"(
+    input x: float32[1,2,5,5]
+    const down: float32[] = [2.384185791015625e-07]
+    const up: float32[] = [4194304]
+    const one: float32[] = [1]
+    const most: float32[] = [-0.84375]
+    const rest: float32[] = [-0.15625]
+    const difference: float32[1,2,1,1] = [1, -1]
+    const column: float32[2,1] = [1, -1]
+    const small: float32[2,2,1,1] = [2.384185791015625e-07, 0, 0, 2.384185791015625e-07]
+  )";
+  for (const char* trick : kRoundingTricks) {
+    const model::Graph graph =
+        ParseStatic(absl::StrCat("graph g {", kHead, trick, "\noutput z\n}\n"));
+    TensorEGraph tensors = Import(graph);
+    ASSERT_OK_AND_ASSIGN(const RuleSet set, BuildRules(tensors.domain.get(), 20, {}));
+    Grow(tensors, set.rules(), 5, /*max_enodes=*/1000);
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      EXPECT_EQ(CheckSoundness(tensors, RandomInputs(graph, seed)).error, "") << trick;
     }
   }
 }

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "core/base/checked.h"
+#include "core/base/rng.h"
 #include "core/model/text.h"
+#include "core/verify/slices.h"
 
 namespace quotient::verify {
 namespace {
@@ -39,6 +43,45 @@ TEST(CompareTest, SpecialValuesMustAgree) {
   EXPECT_TRUE(std::isinf(Error(Floats({nan, 1}), Floats({0, 1}))));
   EXPECT_TRUE(std::isinf(Error(Floats({1, 1}), Floats({nan, 1}))));
   EXPECT_TRUE(std::isinf(Error(Floats({inf, 1}), Floats({-inf, 1}))));
+}
+
+TEST(CompareTest, OnlyFiniteElementsTellSomething) {
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(Compare(Floats({nan, 1}), Floats({nan, 1}), kTolerance).has_finite);
+  EXPECT_TRUE(Compare(Floats({nan, 1}), Floats({nan, 1.5f}), kTolerance).has_finite);
+  EXPECT_FALSE(Compare(Floats({nan, inf}), Floats({nan, inf}), kTolerance).has_finite);
+  EXPECT_FALSE(Compare(Floats({nan, 1}), Floats({1, nan}), kTolerance).has_finite);
+}
+
+// The largest error, by looking at all slices of each element.
+double SlowError(const Tensor& original, const Tensor& other) {
+  const Slices slices(original.dims());
+  std::vector<double> largest(slices.count());
+  slices.ForEachElement([&](int64_t index, std::span<const int64_t> of_element) {
+    for (int64_t slice : of_element) {
+      double& of_slice = largest[static_cast<size_t>(slice)];
+      of_slice = std::max(of_slice, std::abs(original.GetDouble(index)));
+    }
+  });
+  double error = 0;
+  slices.ForEachElement([&](int64_t index, std::span<const int64_t> of_element) {
+    const double scale = std::max(Least(largest, of_element), 1e-3 * largest[0]);
+    error = std::max(error, std::abs(original.GetDouble(index) - other.GetDouble(index)) / scale);
+  });
+  return error;
+}
+
+TEST(CompareTest, EachElementIsJudgedByTheSmallestOfItsSlices) {
+  const std::vector<std::vector<int64_t>> shapes = {
+      {}, {1}, {3}, {9000}, {3, 4}, {5, 5}, {2, 1, 7, 6}, {4, 3, 2}, {1, 8, 1}, {2, 2, 3000}};
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    Rng rng(i);
+    std::vector<float> a(static_cast<size_t>(*CheckedProduct(shapes[i]))), b;
+    for (float& value : a) value = static_cast<float>(std::pow(10, rng.Uniform(-3, 3)));
+    for (const float value : a) b.push_back(value + static_cast<float>(rng.Uniform(-1e-3, 1e-3)));
+    const Tensor original = Tensor::Floats(shapes[i], a), other = Tensor::Floats(shapes[i], b);
+    EXPECT_EQ(Error(original, other), SlowError(original, other)) << "shape " << i;
+  }
 }
 
 // Relative to the mask every difference would be small.

@@ -25,6 +25,23 @@ TEST(SlicesTest, OfEveryAxisThatHasLargeOnes) {
   EXPECT_EQ(Numbers(dims)[6], (std::vector<int64_t>{0, 2, 7}));
 }
 
+TEST(SlicesTest, RunsShareAllSlicesButThoseOfTheLastAxis) {
+  const std::vector<int64_t> dims = {4, 1, 4};
+  std::vector<int64_t> begins;
+  Slices(dims).ForEachRun([&](const Slices::Run& run) {
+    EXPECT_EQ(run.count, 4);
+    EXPECT_EQ(run.shared.size(), 2u);
+    EXPECT_EQ(run.own, 5);
+    begins.push_back(run.begin);
+  });
+  EXPECT_EQ(begins, (std::vector<int64_t>{0, 4, 8, 12}));
+  const std::vector<int64_t> narrow = {2, 4};
+  Slices(narrow).ForEachRun([](const Slices::Run& run) {
+    EXPECT_EQ(run.count, 4);
+    EXPECT_EQ(run.own, std::nullopt);
+  });
+}
+
 TEST(SlicesTest, SmallTensorsAreOneSlice) {
   EXPECT_EQ(Numbers({}), (std::vector<std::vector<int64_t>>{{0}}));
   EXPECT_EQ(Numbers({2}), (std::vector<std::vector<int64_t>>{{0}, {0}}));
