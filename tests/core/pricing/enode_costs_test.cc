@@ -131,9 +131,10 @@ TEST(ENodeCosts, TheOriginalCostsWhatItsGraphIsPredictedToCost) {
     SCOPED_TRACE(name);
     const auto network = networks::MakeNetwork(name, {.variant = networks::Variant::kPaper});
     const std::string bytes = network->SerializeAsString();
-    ModelFiles files;
+    optimize::ModelFiles files;
     files.model = bytes;
-    ASSERT_OK_AND_ASSIGN(const Prepared original, Prepare(files, Options(), 1, StopCondition()));
+    ASSERT_OK_AND_ASSIGN(const optimize::Prepared original,
+                         optimize::Prepare(files, optimize::Options(), 1, StopCondition()));
     ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors,
                          domain::FromGraph(original.graph, original.measured));
     KernelPrices prices(model.get());

@@ -35,10 +35,10 @@ struct Network {
   explicit Network(const std::string& name)
       : bytes(networks::MakeNetwork(name, {.variant = networks::Variant::kPaper})
                   ->SerializeAsString()),
-        prepared(*Prepare({.name = name, .model = bytes}, Options(), 1, {})) {}
+        prepared(*optimize::Prepare({.name = name, .model = bytes}, optimize::Options(), 1, {})) {}
 
   const std::string bytes;  // what weights lie in
-  const Prepared prepared;
+  const optimize::Prepared prepared;
 };
 
 // A tree search on a network with too little room for all that there is.
