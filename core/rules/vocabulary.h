@@ -49,9 +49,10 @@ class Words {
 //                        bits of x's type.
 //   shift(?c)            c may be added in another order (magnitudes.h).
 //   shift_beside(?x, ?c)  c is a shift even for results of the size of x (unit.h).
-//   shift_behind(?o, ?x, ?w, ?c)  c is a shift for results of the size of contraction ?o of x and
-//   w. summable(?c, ?d)     c and d may be added to each other first. factor(?c)           c may be
-//   multiplied in another order. early_factor(?c)     c may be multiplied before other factors.
+//   shift_behind(?o, ?x, ?w, ?c)  The same for the contraction ?o of x and w.
+//   summable(?c, ?d)     c and d may be added to each other first.
+//   factor(?c)           c may be multiplied in another order.
+//   early_factor(?c)     c may be multiplied before other factors.
 //   invertible(?c)       The reciprocals of c are normal numbers.
 //   normalizable(?n, ?s, ?m, ?v)  What BatchNormalization ?n multiplies by is a factor.
 //   smooth(?x)           No operator that turns a change of the last bit into a jump reads x (such
