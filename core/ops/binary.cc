@@ -112,6 +112,15 @@ constexpr auto kTruncatingMod = []<typename T>(T a, T b) {
     return a % b;
 };
 
+// Doubles hold all integers up to this.
+constexpr double kExactInDouble = 0x1p53;
+
+bool IsExactInDouble(const Tensor& integers) {
+  const std::vector<double> values = integers.AsDoubles();
+  // A larger integer may be rounded to the bound itself.
+  return std::ranges::all_of(values, [](double value) { return std::abs(value) < kExactInDouble; });
+}
+
 // Fails with FAILED_PRECONDITION if an integer divisor is zero.
 absl::Status CheckDivisor(const Tensor& divisor) {
   if (model::IsFloat(divisor.dtype())) return absl::OkStatus();
@@ -132,6 +141,14 @@ Outputs EvaluateMod(const EvaluateContext& context) {
   QUOTIENT_RETURN_IF_ERROR(CheckDivisor(*context.inputs[1]));
   if (context.attributes.GetInt("fmod", 0) != 0) return MapNumbers<2>(context, kTruncatingMod);
   return MapNumbers<2>(context, kFloorMod);
+}
+
+// ONNX Runtime computes the remainder with the sign of the dividend in doubles, of integers, too.
+bool ModIsCertain(const EvaluateContext& context, std::span<const Tensor>) {
+  const DType dtype = context.inputs[0]->dtype();
+  const bool is_wide = !model::IsFloat(dtype) && model::DTypeBits(dtype) == 64;
+  if (!is_wide || context.attributes.GetInt("fmod", 0) == 0) return true;
+  return IsExactInDouble(*context.inputs[0]) && IsExactInDouble(*context.inputs[1]);
 }
 
 // Exact if the exponent is not negative.
@@ -172,10 +189,9 @@ bool PowIsCertain(const EvaluateContext& context, std::span<const Tensor> output
       [](std::span<const std::span<const double>> operands, std::span<double> out) {
         for (size_t i = 0; i < out.size(); ++i) out[i] = std::pow(operands[0][i], operands[1][i]);
       });
-  constexpr double kExact = 0x1p53;
   for (int64_t i = 0; i < powers.elements(); ++i) {
     const double power = powers.GetDouble(i);
-    if (std::abs(power) > kExact || power != outputs[0].GetDouble(i)) return false;
+    if (std::abs(power) > kExactInDouble || power != outputs[0].GetDouble(i)) return false;
   }
   return true;
 }
@@ -251,6 +267,7 @@ OpDef PowRow() {
 OpDef ModRow() {
   OpDef row = PairRow("Mod", 10, InferArithmetic<Domain::kNumeric>, EvaluateMod, false);
   row.attributes = {{"fmod", AttributeDef::Kind::kInt, int64_t{0}}};
+  row.is_certain = ModIsCertain;
   return row;
 }
 

@@ -127,6 +127,8 @@ double OutputBound(const Tensor& input) {
     const double magnitude = std::abs(value);
     if constexpr (reduction == Reduction::kProd) {
       bound *= std::max(1.0, magnitude);
+    } else if constexpr (reduction == Reduction::kMax || reduction == Reduction::kMin) {
+      bound = std::max(bound, magnitude);
     } else {
       bound += reduction == Reduction::kSumSquare ? magnitude * magnitude : magnitude;
     }
@@ -140,7 +142,10 @@ double OutputBound(const Tensor& input) {
 template <Reduction reduction>
 bool ReducesCertainly(const EvaluateContext& context, std::span<const Tensor>) {
   const Tensor& input = *context.inputs[0];
-  if constexpr (reduction == Reduction::kMax || reduction == Reduction::kMin) return true;
+  if constexpr (reduction == Reduction::kMax || reduction == Reduction::kMin) {
+    // ONNX Runtime 1.31 may pick another element among int64 that need more than 32 bits.
+    return input.dtype() != DType::kInt64 || OutputBound<reduction>(input) < 0x1p31;
+  }
   if (model::IsFloat(input.dtype())) {
     constexpr double kMostProduct = 0x1p100;
     return reduction != Reduction::kProd || OutputBound<Reduction::kProd>(input) < kMostProduct;
