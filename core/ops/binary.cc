@@ -53,12 +53,14 @@ Element DivElements(const Element& a, const Element& b) {
 
 Element MaxElements(const Element& a, const Element& b) {
   if (a == b && !a.is_unknown()) return a;
-  return a.is_number() && b.is_number() ? MaxOf(a.number(), b.number()) : Element();
+  if (!a.is_number() || !b.is_number() || !AreOrdered(a.number(), b.number())) return Element();
+  return MaxOf(a.number(), b.number());
 }
 
 Element MinElements(const Element& a, const Element& b) {
   if (a == b && !a.is_unknown()) return a;
-  return a.is_number() && b.is_number() ? MinOf(a.number(), b.number()) : Element();
+  if (!a.is_number() || !b.is_number() || !AreOrdered(a.number(), b.number())) return Element();
+  return MinOf(a.number(), b.number());
 }
 
 // The exponent may have another type than the base; the result has the base's.
@@ -251,6 +253,13 @@ OpDef AnyRow(const char* name, int since_opset, InferFn infer, EvaluateFn evalua
   return row;
 }
 
+// The largest or smallest of each element.
+OpDef ExtremeRow(const char* name, InferFn infer, EvaluateFn evaluate) {
+  OpDef row = AnyRow(name, 8, infer, evaluate);
+  row.is_certain = IsCertainIfOrdered;
+  return row;
+}
+
 // The order in which several inputs are summed is not defined.
 OpDef SumRow(const char* name, EvaluateFn evaluate) {
   OpDef row = AnyRow(name, 8, InferArithmetic<Domain::kFloat>, evaluate);
@@ -282,8 +291,8 @@ std::span<const OpDef> BinaryOps() {
       PowRow(),
       PairRow("PRelu", 7, InferArithmetic<Domain::kNumeric>, EvaluatePair<kPRelu>, false),
       ModRow(),
-      AnyRow("Max", 8, InferWithElements<MaxElements>, EvaluateAny<kMax>),
-      AnyRow("Min", 8, InferWithElements<MinElements>, EvaluateAny<kMin>),
+      ExtremeRow("Max", InferWithElements<MaxElements>, EvaluateAny<kMax>),
+      ExtremeRow("Min", InferWithElements<MinElements>, EvaluateAny<kMin>),
       SumRow("Sum", EvaluateAny<kAdd>),
       SumRow("Mean", EvaluateMean),
   };

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+
 namespace quotient::ops {
 namespace {
 
@@ -45,6 +47,22 @@ bool IsTame(const Tensor& tensor) {
 bool AreTame(const EvaluateContext& context) {
   return std::all_of(context.inputs.begin(), context.inputs.end(),
                      [](const Tensor* input) { return input == nullptr || IsTame(*input); });
+}
+
+bool AreOrdered(int64_t a, int64_t b) {
+  const auto is_lower_half_negative = [](int64_t x) { return static_cast<int32_t>(x) < 0; };
+  return a >> 32 != b >> 32 || is_lower_half_negative(a) == is_lower_half_negative(b);
+}
+
+bool IsCertainIfOrdered(const EvaluateContext& context, std::span<const Tensor>) {
+  absl::flat_hash_map<int64_t, int64_t> by_upper_half = {{0, 0}};  // to an element that has it
+  for (const Tensor* input : context.inputs) {
+    if (input == nullptr || input->dtype() != model::DType::kInt64) continue;
+    for (const int64_t value : input->AsInts()) {
+      if (!AreOrdered(by_upper_half.emplace(value >> 32, value).first->second, value)) return false;
+    }
+  }
+  return true;
 }
 
 bool IsCertainIfTame(const EvaluateContext& context, std::span<const Tensor>) {

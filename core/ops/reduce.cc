@@ -6,6 +6,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/reduction.h"
@@ -127,8 +128,6 @@ double OutputBound(const Tensor& input) {
     const double magnitude = std::abs(value);
     if constexpr (reduction == Reduction::kProd) {
       bound *= std::max(1.0, magnitude);
-    } else if constexpr (reduction == Reduction::kMax || reduction == Reduction::kMin) {
-      bound = std::max(bound, magnitude);
     } else {
       bound += reduction == Reduction::kSumSquare ? magnitude * magnitude : magnitude;
     }
@@ -140,11 +139,10 @@ double OutputBound(const Tensor& input) {
 // in double or float32; and roots and logarithms of integers are rounded in different ways.
 // Products of floats can overflow on the way to a small result.
 template <Reduction reduction>
-bool ReducesCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+bool ReducesCertainly(const EvaluateContext& context, std::span<const Tensor> outputs) {
   const Tensor& input = *context.inputs[0];
   if constexpr (reduction == Reduction::kMax || reduction == Reduction::kMin) {
-    // ONNX Runtime 1.31 may pick another element among int64 that need more than 32 bits.
-    return input.dtype() != DType::kInt64 || OutputBound<reduction>(input) < 0x1p31;
+    return IsCertainIfOrdered(context, outputs);
   }
   if (model::IsFloat(input.dtype())) {
     constexpr double kMostProduct = 0x1p100;

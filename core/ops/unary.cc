@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/status_macros.h"
+#include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
@@ -220,8 +221,8 @@ Outputs EvaluateClip(const EvaluateContext& context) {
 
 // ONNX Runtime uses the largest finite numbers for bounds that are left out. Runtimes also differ
 // on NaN elements and bounds.
-bool ClipsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
-  if (!model::IsFloat(context.inputs[0]->dtype())) return true;
+bool ClipsCertainly(const EvaluateContext& context, std::span<const Tensor> outputs) {
+  if (!model::IsFloat(context.inputs[0]->dtype())) return IsCertainIfOrdered(context, outputs);
   const auto is_finite = [](double value) { return std::isfinite(value); };
   const std::vector<double> values = context.inputs[0]->AsDoubles();
   return std::all_of(values.begin(), values.end(), is_finite) &&
@@ -286,11 +287,17 @@ OpDef ClipRow() {
   return row;
 }
 
+OpDef SignRow() {
+  OpDef row = Row("Sign", 9, InferSame<Domain::kNumeric>, EvaluateNumbers<kSign>);
+  row.is_certain = IsCertainIfOrdered;
+  return row;
+}
+
 std::vector<OpDef> ExactRows() {
   return {
       Row("Neg", 6, InferNeg, EvaluateNumbers<kNeg>),
       Row("Abs", 6, InferSame<Domain::kNumeric>, EvaluateNumbers<kAbs>),
-      Row("Sign", 9, InferSame<Domain::kNumeric>, EvaluateNumbers<kSign>),
+      SignRow(),
       Row("Relu", 6, InferSame<Domain::kNumeric>, EvaluateNumbers<kRelu>),
       FloatRow<[](double x) { return std::floor(x); }>("Floor", 6),
       FloatRow<[](double x) { return std::ceil(x); }>("Ceil", 6),
