@@ -28,7 +28,9 @@ bool AreTame(const EvaluateContext& context);
 // code (1.31, x86) compares the lower halves as signed numbers where the upper halves are equal, so
 // that 2^31 is less than 5.
 bool AreOrdered(int64_t a, int64_t b);
-// An OpDef::is_certain that asks AreOrdered of all elements of int64, and 0.
+// Whether all elements of int64 inputs, those `beside` them and 0 are ordered among each other.
+bool AreOrdered(const EvaluateContext& context, std::span<const int64_t> beside = {});
+// An OpDef::is_certain that asks that.
 bool IsCertainIfOrdered(const EvaluateContext& context, std::span<const model::Tensor> outputs);
 // An OpDef::is_certain that asks AreTame.
 bool IsCertainIfTame(const EvaluateContext& context, std::span<const model::Tensor> outputs);

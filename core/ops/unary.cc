@@ -221,8 +221,13 @@ Outputs EvaluateClip(const EvaluateContext& context) {
 
 // ONNX Runtime uses the largest finite numbers for bounds that are left out. Runtimes also differ
 // on NaN elements and bounds.
-bool ClipsCertainly(const EvaluateContext& context, std::span<const Tensor> outputs) {
-  if (!model::IsFloat(context.inputs[0]->dtype())) return IsCertainIfOrdered(context, outputs);
+bool ClipsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+  if (context.inputs[0]->dtype() == DType::kInt64) {
+    const int64_t bounds[] = {Bound<int64_t>(context, "min", 1, 0),
+                              Bound<int64_t>(context, "max", 2, 0)};
+    return AreOrdered(context, bounds);
+  }
+  if (!model::IsFloat(context.inputs[0]->dtype())) return true;
   const auto is_finite = [](double value) { return std::isfinite(value); };
   const std::vector<double> values = context.inputs[0]->AsDoubles();
   return std::all_of(values.begin(), values.end(), is_finite) &&

@@ -100,6 +100,7 @@ TEST(Certain, IntegersThatVectorCodeComparesWronglyAreLeft) {
   EXPECT_FALSE(Folds(large + "y = Clip(x, z)"));
   EXPECT_FALSE(Folds(large + "y = Sign(x)"));
   EXPECT_FALSE(Folds("const x: int64[] = [2147483648]\nconst z: int64[] = [5]\ny = Max(x, z)"));
+  EXPECT_FALSE(Folds("const x: int64[] = [1]\ny = Clip(x) {max=3029975920.0}"));
   const std::string usual =
       "const x: int64[4] = [2147483647, -2147483648, 9223372036854775807, 5]\n"
       "const z: int64[] = [-9223372036854775808]\n";
