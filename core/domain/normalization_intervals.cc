@@ -26,7 +26,9 @@ Interval SoftmaxOf(const Call& call) {
 
 Interval LogSoftmaxOf(const Call& call) {
   const Interval x = call.in(0);
-  if (!x.finite()) return {-kInfinity, 0, true};
+  // Among NaN, ONNX Runtime (1.31, float64) makes numbers above 0 of the others.
+  if (x.may_be_nan) return {};
+  if (!x.bounded()) return {-kInfinity, 0, true};
   // The logarithm of the number of elements is below this.
   constexpr double kLogCount = 64;
   return InType(call.dtype(), {x.low - x.high - kLogCount, 0, false}, kFunctionSlack);

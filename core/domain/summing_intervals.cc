@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/domain/transfer.h"
+#include "core/ops/window.h"
 
 namespace quotient::domain {
 namespace {
@@ -77,28 +78,50 @@ Interval GlobalAverageOf(const Call& call) {
   return MeanOver(call, CountAxes(type, 2, type.rank()));
 }
 
+// Whether every window of a pool is sure to hold an element.
+bool EveryWindowReads(const Call& call) {
+  const model::TensorType& type = *call.inputs[0].type;
+  const model::Ints* kernel = call.attributes.FindInts("kernel_shape");
+  if (!type.has_rank() || type.rank() < 3 || kernel == nullptr) return false;
+  const std::span<const model::Dim> plane = ops::SpatialDims(*type.shape);
+  const absl::StatusOr<ops::Window> window = ops::ReadWindow(call.attributes, *kernel, plane);
+  return window.ok() && ops::AlwaysReads(*window, plane);
+}
+
 Interval AveragePoolOf(const Call& call) {
   Count count;
   for (const int64_t size : call.attributes.GetInts("kernel_shape", {})) {
     count.most = std::min(count.most * static_cast<double>(size), kUnknownCount);
   }
-  // A window in the padding alone has no elements.
   if (call.attributes.GetInt("ceil_mode", 0) != 0) return AnythingOf(call.dtype());
-  return Hull(MeanOver(call, count), {0, 0, false});
+  // The mean of no elements is 0 or NaN.
+  return Hull(MeanOver(call, count), {0, 0, !EveryWindowReads(call)});
 }
 
 // Nothing is the largest of no elements.
 Interval ReduceExtremeOf(const Call& call) {
   return ReducedCount(call).empty ? AnythingOf(call.dtype()) : call.in(0);
 }
+
+// The largest element of windows. ONNX Runtime starts with the lowest number of the type (of some
+// floats the lowest finite one, of others -infinity) and keeps it where all elements are NaN or
+// -infinity, and where there are none: `has_elements` says that each window is sure to have some.
+Interval LargestOfWindows(const Call& call, bool has_elements) {
+  const Interval x = call.in(0);
+  const double least = AnythingOf(call.dtype()).low;
+  const double lowest = model::IsFloat(call.dtype()) ? -LargestOf(call.dtype()) : least;
+  const bool may_keep_lowest = !has_elements || x.may_be_nan || x.low < lowest;
+  return may_keep_lowest ? Hull(x, {least, lowest, false}) : x;
+}
+
 Interval MaxPoolOf(const Call& call) {
-  const bool has_all = call.attributes.GetInt("ceil_mode", 0) == 0;
-  return has_all ? call.in(0) : AnythingOf(call.dtype());
+  if (call.attributes.GetInt("ceil_mode", 0) != 0) return AnythingOf(call.dtype());
+  return LargestOfWindows(call, EveryWindowReads(call));
 }
 Interval GlobalMaxOf(const Call& call) {
   const model::TensorType& type = *call.inputs[0].type;
   const bool empty = !type.has_rank() || CountAxes(type, 2, type.rank()).empty;
-  return empty ? AnythingOf(call.dtype()) : call.in(0);
+  return empty ? AnythingOf(call.dtype()) : LargestOfWindows(call, /*has_elements=*/true);
 }
 
 Interval CumSumOf(const Call& call) {

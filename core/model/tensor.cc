@@ -128,6 +128,19 @@ void WriteElement(std::byte* base, int64_t index, T value) {
   std::memcpy(base + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
+// Loads float32, which most tensors are. Compilers vectorize loops of a fixed size without -O3.
+void Widen(const std::byte* from, std::span<double> out) {
+  constexpr size_t kBlock = 16;
+  size_t i = 0;
+  for (; i + kBlock <= out.size(); i += kBlock) {
+    float floats[kBlock];
+    std::memcpy(floats, from + 4 * i, sizeof(floats));
+    double* const to = out.data() + i;
+    for (size_t k = 0; k < kBlock; ++k) to[k] = floats[k];
+  }
+  for (; i < out.size(); ++i) out[i] = ReadElement<float>(from, static_cast<int64_t>(i));
+}
+
 template <typename Out, typename Convert>
 void LoadAs(const Tensor& tensor, int64_t begin, std::span<Out> out, Convert convert) {
   const std::byte* base = tensor.bytes().data();
@@ -212,6 +225,7 @@ int64_t Tensor::GetInt(int64_t index) const {
 }
 
 void Tensor::Load(int64_t begin, std::span<double> out) const {
+  if (dtype_ == DType::kFloat32) return Widen(bytes().data() + 4 * begin, out);
   LoadAs(*this, begin, out, [](auto value) { return ToDouble(value); });
 }
 

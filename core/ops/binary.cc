@@ -53,12 +53,14 @@ Element DivElements(const Element& a, const Element& b) {
 
 Element MaxElements(const Element& a, const Element& b) {
   if (a == b && !a.is_unknown()) return a;
-  return a.is_number() && b.is_number() ? MaxOf(a.number(), b.number()) : Element();
+  if (!a.is_number() || !b.is_number() || !AreOrdered(a.number(), b.number())) return Element();
+  return MaxOf(a.number(), b.number());
 }
 
 Element MinElements(const Element& a, const Element& b) {
   if (a == b && !a.is_unknown()) return a;
-  return a.is_number() && b.is_number() ? MinOf(a.number(), b.number()) : Element();
+  if (!a.is_number() || !b.is_number() || !AreOrdered(a.number(), b.number())) return Element();
+  return MinOf(a.number(), b.number());
 }
 
 // The exponent may have another type than the base; the result has the base's.
@@ -112,6 +114,15 @@ constexpr auto kTruncatingMod = []<typename T>(T a, T b) {
     return a % b;
 };
 
+// Doubles hold all integers up to this.
+constexpr double kExactInDouble = 0x1p53;
+
+bool IsExactInDouble(const Tensor& integers) {
+  const std::vector<double> values = integers.AsDoubles();
+  // A larger integer may be rounded to the bound itself.
+  return std::ranges::all_of(values, [](double value) { return std::abs(value) < kExactInDouble; });
+}
+
 // Fails with FAILED_PRECONDITION if an integer divisor is zero.
 absl::Status CheckDivisor(const Tensor& divisor) {
   if (model::IsFloat(divisor.dtype())) return absl::OkStatus();
@@ -132,6 +143,14 @@ Outputs EvaluateMod(const EvaluateContext& context) {
   QUOTIENT_RETURN_IF_ERROR(CheckDivisor(*context.inputs[1]));
   if (context.attributes.GetInt("fmod", 0) != 0) return MapNumbers<2>(context, kTruncatingMod);
   return MapNumbers<2>(context, kFloorMod);
+}
+
+// ONNX Runtime computes the remainder with the sign of the dividend in doubles, of integers, too.
+bool ModIsCertain(const EvaluateContext& context, std::span<const Tensor>) {
+  const DType dtype = context.inputs[0]->dtype();
+  const bool is_wide = !model::IsFloat(dtype) && model::DTypeBits(dtype) == 64;
+  if (!is_wide || context.attributes.GetInt("fmod", 0) == 0) return true;
+  return IsExactInDouble(*context.inputs[0]) && IsExactInDouble(*context.inputs[1]);
 }
 
 // Exact if the exponent is not negative.
@@ -172,10 +191,9 @@ bool PowIsCertain(const EvaluateContext& context, std::span<const Tensor> output
       [](std::span<const std::span<const double>> operands, std::span<double> out) {
         for (size_t i = 0; i < out.size(); ++i) out[i] = std::pow(operands[0][i], operands[1][i]);
       });
-  constexpr double kExact = 0x1p53;
   for (int64_t i = 0; i < powers.elements(); ++i) {
     const double power = powers.GetDouble(i);
-    if (std::abs(power) > kExact || power != outputs[0].GetDouble(i)) return false;
+    if (std::abs(power) > kExactInDouble || power != outputs[0].GetDouble(i)) return false;
   }
   return true;
 }
@@ -235,6 +253,13 @@ OpDef AnyRow(const char* name, int since_opset, InferFn infer, EvaluateFn evalua
   return row;
 }
 
+// The largest or smallest of each element.
+OpDef ExtremeRow(const char* name, InferFn infer, EvaluateFn evaluate) {
+  OpDef row = AnyRow(name, 8, infer, evaluate);
+  row.is_certain = IsCertainIfOrdered;
+  return row;
+}
+
 // The order in which several inputs are summed is not defined.
 OpDef SumRow(const char* name, EvaluateFn evaluate) {
   OpDef row = AnyRow(name, 8, InferArithmetic<Domain::kFloat>, evaluate);
@@ -251,6 +276,7 @@ OpDef PowRow() {
 OpDef ModRow() {
   OpDef row = PairRow("Mod", 10, InferArithmetic<Domain::kNumeric>, EvaluateMod, false);
   row.attributes = {{"fmod", AttributeDef::Kind::kInt, int64_t{0}}};
+  row.is_certain = ModIsCertain;
   return row;
 }
 
@@ -265,8 +291,8 @@ std::span<const OpDef> BinaryOps() {
       PowRow(),
       PairRow("PRelu", 7, InferArithmetic<Domain::kNumeric>, EvaluatePair<kPRelu>, false),
       ModRow(),
-      AnyRow("Max", 8, InferWithElements<MaxElements>, EvaluateAny<kMax>),
-      AnyRow("Min", 8, InferWithElements<MinElements>, EvaluateAny<kMin>),
+      ExtremeRow("Max", InferWithElements<MaxElements>, EvaluateAny<kMax>),
+      ExtremeRow("Min", InferWithElements<MinElements>, EvaluateAny<kMin>),
       SumRow("Sum", EvaluateAny<kAdd>),
       SumRow("Mean", EvaluateMean),
   };

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+
 namespace quotient::ops {
 namespace {
 
@@ -45,6 +47,28 @@ bool IsTame(const Tensor& tensor) {
 bool AreTame(const EvaluateContext& context) {
   return std::all_of(context.inputs.begin(), context.inputs.end(),
                      [](const Tensor* input) { return input == nullptr || IsTame(*input); });
+}
+
+bool AreOrdered(int64_t a, int64_t b) {
+  const auto is_lower_half_negative = [](int64_t x) { return static_cast<int32_t>(x) < 0; };
+  return a >> 32 != b >> 32 || is_lower_half_negative(a) == is_lower_half_negative(b);
+}
+
+bool AreOrdered(const EvaluateContext& context, std::span<const int64_t> beside) {
+  absl::flat_hash_map<int64_t, int64_t> by_upper_half = {{0, 0}};  // to an element that has it
+  const auto is_ordered = [&by_upper_half](int64_t value) {
+    return AreOrdered(by_upper_half.emplace(value >> 32, value).first->second, value);
+  };
+  const auto are_ordered = [&is_ordered](const Tensor* input) {
+    return input == nullptr || input->dtype() != model::DType::kInt64 ||
+           std::ranges::all_of(input->AsInts(), is_ordered);
+  };
+  return std::ranges::all_of(beside, is_ordered) &&
+         std::ranges::all_of(context.inputs, are_ordered);
+}
+
+bool IsCertainIfOrdered(const EvaluateContext& context, std::span<const Tensor>) {
+  return AreOrdered(context);
 }
 
 bool IsCertainIfTame(const EvaluateContext& context, std::span<const Tensor>) {

@@ -24,6 +24,14 @@ bool IsCertain(const OpDef& op, const EvaluateContext& context,
 bool IsTame(const model::Tensor& tensor);
 // Whether all inputs that are present are tame.
 bool AreTame(const EvaluateContext& context);
+// Whether ONNX Runtime knows which of two int64 is larger, when it picks one of many. Its vector
+// code (1.31, x86) compares the lower halves as signed numbers where the upper halves are equal, so
+// that 2^31 is less than 5.
+bool AreOrdered(int64_t a, int64_t b);
+// Whether all elements of int64 inputs, those `beside` them and 0 are ordered among each other.
+bool AreOrdered(const EvaluateContext& context, std::span<const int64_t> beside = {});
+// An OpDef::is_certain that asks that.
+bool IsCertainIfOrdered(const EvaluateContext& context, std::span<const model::Tensor> outputs);
 // An OpDef::is_certain that asks AreTame.
 bool IsCertainIfTame(const EvaluateContext& context, std::span<const model::Tensor> outputs);
 

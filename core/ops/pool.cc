@@ -38,6 +38,12 @@ absl::StatusOr<Ints> KernelShape(const AttributeMap& attributes) {
   return *kernel;
 }
 
+absl::StatusOr<Window> WindowOver(std::span<const model::Dim> plane,
+                                  const AttributeMap& attributes) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Ints kernel, KernelShape(attributes));
+  return ReadWindow(attributes, kernel, plane);
+}
+
 bool CeilMode(const AttributeMap& attributes) { return attributes.GetInt("ceil_mode", 0) != 0; }
 
 // Whether the window is larger than the padded input, so that it has no positions. ONNX Runtime
@@ -63,9 +69,8 @@ absl::StatusOr<InferResult> InferPool(const InferContext& context) {
   const Shape* input = ShapeAt(context, 0);
   if (input == nullptr) return UnknownShape(dtype);
   QUOTIENT_RETURN_IF_ERROR(CheckRank(*input));
-  QUOTIENT_ASSIGN_OR_RETURN(const Ints kernel, KernelShape(context.attributes));
   QUOTIENT_ASSIGN_OR_RETURN(const Window window,
-                            ReadWindow(context.attributes, kernel, SpatialDims(*input)));
+                            WindowOver(SpatialDims(*input), context.attributes));
   Shape shape = *input;
   for (size_t axis = 0; axis < window.axes(); ++axis) {
     QUOTIENT_ASSIGN_OR_RETURN(
@@ -105,11 +110,9 @@ template <typename Pool>
 Outputs EvaluatePlanes(const EvaluateContext& context, const Pool& pool) {
   const Tensor& input = *context.inputs[0];
   const TensorType& type = context.output_types[0];
-  QUOTIENT_ASSIGN_OR_RETURN(const Ints kernel, KernelShape(context.attributes));
   const Ints plane_dims = SpatialDims(input.dims());
   const Shape plane_shape(plane_dims.begin(), plane_dims.end());
-  QUOTIENT_ASSIGN_OR_RETURN(const Window window,
-                            ReadWindow(context.attributes, kernel, plane_shape));
+  QUOTIENT_ASSIGN_OR_RETURN(const Window window, WindowOver(plane_shape, context.attributes));
   const WindowTaps taps(window, plane_dims, SpatialDims(type.dims()));
   NewTensor result(type);
   const auto run = pool(window, taps);
@@ -124,6 +127,14 @@ Outputs EvaluatePlanes(const EvaluateContext& context, const Pool& pool) {
     }
   });
   return std::vector<Tensor>{std::move(result.tensor)};
+}
+
+// Runtimes differ on a window that lies in the padding alone. ONNX Runtime makes the lowest finite
+// number of it, or an average of 0.
+bool PoolsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+  const model::TensorType input = context.inputs[0]->type();
+  const absl::StatusOr<Window> window = WindowOver(SpatialDims(*input.shape), context.attributes);
+  return window.ok() && AlwaysReads(*window, SpatialDims(*input.shape));
 }
 
 Outputs EvaluateMaxPool(const EvaluateContext& context) {
@@ -234,7 +245,8 @@ OpDef WindowRow(const char* name, int since_opset, InferFn infer, EvaluateFn eva
           .infer = infer,
           .evaluate = evaluate,
           .canonicalize = CanonicalizePool,
-          .accepts = KnowsPool};
+          .accepts = KnowsPool,
+          .is_certain = PoolsCertainly};
 }
 
 template <Reduction reduction>

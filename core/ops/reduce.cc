@@ -6,6 +6,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/reduction.h"
@@ -138,9 +139,11 @@ double OutputBound(const Tensor& input) {
 // in double or float32; and roots and logarithms of integers are rounded in different ways.
 // Products of floats can overflow on the way to a small result.
 template <Reduction reduction>
-bool ReducesCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+bool ReducesCertainly(const EvaluateContext& context, std::span<const Tensor> outputs) {
   const Tensor& input = *context.inputs[0];
-  if constexpr (reduction == Reduction::kMax || reduction == Reduction::kMin) return true;
+  if constexpr (reduction == Reduction::kMax || reduction == Reduction::kMin) {
+    return IsCertainIfOrdered(context, outputs);
+  }
   if (model::IsFloat(input.dtype())) {
     constexpr double kMostProduct = 0x1p100;
     return reduction != Reduction::kProd || OutputBound<Reduction::kProd>(input) < kMostProduct;

@@ -170,6 +170,13 @@ std::optional<int64_t> CountInFloat32(const std::vector<double>& range) {
   return RangeCount(0.0, static_cast<float>(distance), range[2]);
 }
 
+// Whether runtimes that subtract integers in doubles, as ONNX Runtime does, or in the element type
+// agree on how far the limit is from the start.
+bool IsDistanceCertain(DType dtype, double start, double limit) {
+  const double most = dtype == DType::kInt64 ? 0x1p53 : 0x1p31;
+  return std::abs(start) < most && std::abs(limit) < most && std::abs(limit - start) < most;
+}
+
 // Uses the three numbers if they are known; their common type decides how they are counted.
 absl::StatusOr<InferResult> InferRange(const InferContext& context) {
   QUOTIENT_ASSIGN_OR_RETURN(const DType dtype, CommonDType(context, 0, 3));
@@ -184,6 +191,10 @@ absl::StatusOr<InferResult> InferRange(const InferContext& context) {
   if (start.is_number() && limit.is_number() && delta.is_number()) {
     count = RangeCount(start.number(), limit.number(), delta.number());
     if (!count.has_value()) return ShapeError("Range with a step of ", delta.number());
+    if (!IsDistanceCertain(dtype, static_cast<double>(start.number()),
+                           static_cast<double>(limit.number()))) {
+      return result;
+    }
     if (*count <= kMaxElements) {
       result.elements.emplace();
       for (int64_t i = 0; i < *count; ++i) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/status_macros.h"
+#include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
@@ -221,6 +222,11 @@ Outputs EvaluateClip(const EvaluateContext& context) {
 // ONNX Runtime uses the largest finite numbers for bounds that are left out. Runtimes also differ
 // on NaN elements and bounds.
 bool ClipsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
+  if (context.inputs[0]->dtype() == DType::kInt64) {
+    const int64_t bounds[] = {Bound<int64_t>(context, "min", 1, 0),
+                              Bound<int64_t>(context, "max", 2, 0)};
+    return AreOrdered(context, bounds);
+  }
   if (!model::IsFloat(context.inputs[0]->dtype())) return true;
   const auto is_finite = [](double value) { return std::isfinite(value); };
   const std::vector<double> values = context.inputs[0]->AsDoubles();
@@ -286,11 +292,17 @@ OpDef ClipRow() {
   return row;
 }
 
+OpDef SignRow() {
+  OpDef row = Row("Sign", 9, InferSame<Domain::kNumeric>, EvaluateNumbers<kSign>);
+  row.is_certain = IsCertainIfOrdered;
+  return row;
+}
+
 std::vector<OpDef> ExactRows() {
   return {
       Row("Neg", 6, InferNeg, EvaluateNumbers<kNeg>),
       Row("Abs", 6, InferSame<Domain::kNumeric>, EvaluateNumbers<kAbs>),
-      Row("Sign", 9, InferSame<Domain::kNumeric>, EvaluateNumbers<kSign>),
+      SignRow(),
       Row("Relu", 6, InferSame<Domain::kNumeric>, EvaluateNumbers<kRelu>),
       FloatRow<[](double x) { return std::floor(x); }>("Floor", 6),
       FloatRow<[](double x) { return std::ceil(x); }>("Ceil", 6),

@@ -57,6 +57,23 @@ void SetUnless(const Ints& values, int64_t otherwise, absl::string_view name,
 
 }  // namespace
 
+bool Window::AlwaysReads(size_t axis, const Dim& input) const {
+  // An input whose size is not known may be empty.
+  if (!pads_known || !input.is_number() || input.number() < 1) return false;
+  // The last tap is never before the input, nor the first one behind it.
+  if (pads_begin[axis] >= Extent(axis) || pads_end[axis] >= Extent(axis)) return false;
+  // So one of the two is inside the input, or the input is between them. Without padding in front
+  // the first one is never before the input; a hole that is smaller than the input cannot hide it.
+  return pads_begin[axis] == 0 || dilations[axis] <= input.number();
+}
+
+bool AlwaysReads(const Window& window, std::span<const Dim> input) {
+  for (size_t axis = 0; axis < window.axes(); ++axis) {
+    if (!window.AlwaysReads(axis, input[axis])) return false;
+  }
+  return true;
+}
+
 absl::StatusOr<Ints> ReadPerAxis(const AttributeMap& attributes, absl::string_view name,
                                  size_t count, int64_t least, int64_t otherwise) {
   const Ints* values = attributes.FindInts(name);

@@ -33,7 +33,13 @@ struct Window {
   // The size of the kernel including the holes of dilation.
   int64_t Extent(size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
   int64_t Padding(size_t axis) const { return pads_begin[axis] + pads_end[axis]; }
+  // Whether the window is sure to read an element of the input along the axis, at every position;
+  // else it may lie in the padding alone. `input` is the size along the axis.
+  bool AlwaysReads(size_t axis, const model::Dim& input) const;
 };
+
+// Whether that holds for all axes.
+bool AlwaysReads(const Window& window, std::span<const model::Dim> input);
 
 // The parsed attribute auto_pad. kNone means that the attribute `pads` is used.
 enum class AutoPad { kNone, kValid, kSameUpper, kSameLower };

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -32,8 +33,28 @@ constexpr Sizes kSizes[][2] = {
     {{32, 32, 128, 32}, {96, 32, 160, 32}},
     {{64, 64, 224, 224}, {192, 64, 448, 224}},
 };
+<<<<<<< HEAD
 constexpr int64_t kFirstBatch = 2;
 // The most proposals of one call.
+=======
+// First dimensions of one binding: the k-th group of them is at first + k * step.
+struct Batches {
+  int64_t first, step;
+};
+// With a batch of four the elements that have one index along another axis (a column of scores
+// beside columns of boxes) are a slice, which errors are compared with. Two is what comes after it
+// where four would take too long. Lengths are odd where batches are even.
+constexpr Batches kOfFirst[] = {{4, 2}, {2, 1}};
+constexpr Batches kOfSecond[] = {{3, 1}};
+constexpr Batches kOfOthers[] = {{2, 1}};
+
+std::span<const Batches> BatchesOf(BindingKind kind) {
+  if (kind == BindingKind::kFirst) return kOfFirst;
+  return kind == BindingKind::kSecond ? std::span<const Batches>(kOfSecond) : kOfOthers;
+}
+
+// Proposals of one round for each size of batches; each costs inference at several sizes at most.
+>>>>>>> 01b4b37922638e47db67dde6928fa554b5897153
 constexpr size_t kMostProposals = 3;
 // The most dimensions that are split off from others with their name, one by one.
 constexpr size_t kMostSplits = 8;
@@ -89,7 +110,6 @@ class Proposer {
       : graph_(graph),
         measured_(measured),
         kind_(kind),
-        offset_(kind == BindingKind::kSecond ? 1 : 0),
         stop_(stop),
         free_(FreeDims(graph, measured)) {
     const absl::StatusOr<Graph> bound = InferAt(graph, measured);
@@ -99,10 +119,12 @@ class Proposer {
   std::vector<Shapes> Run() {
     if (free_.empty()) return {};
     for (const auto& sizes : kSizes) {
-      if (proposals_.size() == kMostProposals) return std::move(proposals_);
-      ProposeAt(&sizes[offset_]);
+      if (proposals_.size() >= kMostProposals * BatchesOf(kind_).size()) {
+        return std::move(proposals_);
+      }
+      ProposeAtBatches(&sizes[kind_ == BindingKind::kSecond ? 1 : 0]);
     }
-    ProposeAt(nullptr);
+    ProposeAtBatches(nullptr);
     return std::move(proposals_);
   }
 
@@ -113,7 +135,18 @@ class Proposer {
     return kind_ != BindingKind::kFirst && kind_ != BindingKind::kSecond;
   }
 
+<<<<<<< HEAD
   // If `sizes` is null, only first dimensions differ from the sizes used for measuring.
+=======
+  // Null: the sizes of measuring, except for first dimensions.
+  void ProposeAtBatches(const Sizes* sizes) {
+    for (const Batches& batches : BatchesOf(kind_)) {
+      batches_ = batches;
+      ProposeAt(sizes);
+    }
+  }
+
+>>>>>>> 01b4b37922638e47db67dde6928fa554b5897153
   void ProposeAt(const Sizes* sizes) {
     // If all may differ, there is no equality that a caller could break.
     if (breaks_names() ? Infers(EachItsOwn(free_), sizes) : Propose(EachItsOwn(free_), sizes)) {
@@ -255,7 +288,7 @@ class Proposer {
       if (is_new) {
         const Role role = roles[groups[i]];
         if (role == Role::kBatch) {
-          number->second = kFirstBatch + offset_ + used[0]++;
+          number->second = batches_.first + batches_.step * used[0]++;
         } else if (sizes != nullptr && role == Role::kLength) {
           number->second = sizes->length + sizes->length_step * used[1]++;
         } else if (sizes != nullptr) {
@@ -270,11 +303,19 @@ class Proposer {
   const Graph& graph_;
   const Shapes& measured_;
   const BindingKind kind_;
+<<<<<<< HEAD
   const int offset_;  // Selects one of two rows of sizes.
   const StopCondition& stop_;
   const std::vector<FreeDim> free_;
   int64_t most_cut_ = 0;  // Number of nodes cut out at the dims used for measuring.
   Groups split_;          // The last result of Split.
+=======
+  const StopCondition& stop_;
+  const std::vector<FreeDim> free_;
+  Batches batches_ = kOfOthers[0];  // those of the proposal that is being made
+  int64_t most_cut_ = 0;            // nodes that are cut out at the dims of measuring
+  Groups split_;                    // the last result of Split
+>>>>>>> 01b4b37922638e47db67dde6928fa554b5897153
   std::vector<Shapes> proposals_;
 };
 

@@ -109,6 +109,48 @@ TEST(Facts, IntegersBecomeFiniteFloats) {
   EXPECT_FALSE(FactsOf(tensors, "overflowing").finite());
 }
 
+// ONNX Runtime makes the lowest number of windows in the padding alone, and of some that are all
+// NaN.
+TEST(Facts, TheLargestOfAWindowIsNotNegativeWhereEachWindowHoldsNumbers) {
+  const auto is_nonnegative = [](absl::string_view dims, absl::string_view pool, bool may_be_nan) {
+    const TensorEGraph tensors = Imported(Parsed(absl::Substitute(
+        R"(graph g {
+          input i: int8[$0]
+          input f: float32[$0]
+          x = $2
+          r = Relu(x)
+          y = $1
+          output y
+        })",
+        dims, pool, may_be_nan ? "Identity(f)" : "Cast(i) {to=1}")));
+    return FactsOf(tensors, "y").nonnegative();
+  };
+  EXPECT_TRUE(is_nonnegative("1,2,1,1", "MaxPool(r) {kernel_shape=[3,3], pads=[1,1,1,1]}", false));
+  EXPECT_TRUE(is_nonnegative(
+      "1,2,2,2", "MaxPool(r) {dilations=[2,2], kernel_shape=[2,2], pads=[1,1,1,1]}", false));
+  EXPECT_TRUE(is_nonnegative("1,2,3,3", "GlobalMaxPool(r)", false));
+  EXPECT_FALSE(is_nonnegative(
+      "1,2,1,1", "MaxPool(r) {dilations=[2,2], kernel_shape=[2,2], pads=[1,1,1,1]}", false))
+      << "both elements lie in the padding";
+  EXPECT_FALSE(is_nonnegative(
+      "1,2,3,1", "MaxPool(r) {dilations=[2,2], kernel_shape=[2,2], pads=[1,1,1,1]}", false))
+      << "along one axis";
+  EXPECT_FALSE(is_nonnegative(
+      "1,2,H,W", "MaxPool(r) {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]}", false))
+      << "the picture may be empty";
+  EXPECT_FALSE(is_nonnegative("1,2,4,4", "MaxPool(r) {kernel_shape=[2,2]}", true));
+  EXPECT_FALSE(is_nonnegative("1,2,3,3", "GlobalMaxPool(r)", true));
+  EXPECT_FALSE(is_nonnegative("1,2,H,3", "GlobalMaxPool(r)", false));
+}
+
+TEST(Facts, LogSoftmaxBesideNaNIsAnything) {
+  const TensorEGraph tensors = Imported(Parsed(R"(graph g {
+    input x: float64[17]
+    y = LogSoftmax(x)
+    output y })"));
+  EXPECT_EQ(FactsOf(tensors, "y").values, Interval());
+}
+
 TEST(Facts, OverflowDependsOnTheType) {
   const auto finite = [](const char* dtype, const char* weight) {
     const std::vector<std::string> weights(600, weight);

@@ -23,6 +23,20 @@ TEST(TensorTest, StoreAndLoadEveryComputableType) {
   }
 }
 
+TEST(TensorTest, FloatsLoadFromAnywhereInAnyNumber) {
+  std::vector<float> floats(50);
+  for (size_t i = 0; i < floats.size(); ++i) floats[i] = 0.5f * static_cast<float>(i);
+  const Tensor tensor = Tensor::Floats({50}, floats);
+  for (int64_t begin = 0; begin < 5; ++begin) {
+    for (size_t count = 0; count <= 45; ++count) {
+      std::vector<double> loaded(count);
+      tensor.Load(begin, std::span(loaded));
+      const auto* const from = floats.data() + begin;
+      EXPECT_EQ(loaded, std::vector<double>(from, from + count)) << begin;
+    }
+  }
+}
+
 TEST(TensorTest, ConversionsSaturateTruncateAndWrap) {
   std::span<std::byte> bytes;
   const Tensor small = Tensor::Allocate(DType::kInt8, {4}, &bytes);

@@ -89,6 +89,60 @@ TEST(Certain, IntegersThatOverflowInAReductionAreLeft) {
   EXPECT_TRUE(Folds("const x: int32[2] = [2147483647, -5]\ny = ReduceMax(x)"));
 }
 
+// ONNX Runtime takes -1730394408 for the smallest of these.
+TEST(Certain, IntegersThatVectorCodeComparesWronglyAreLeft) {
+  const std::string large =
+      "const x: int64[4] = [-2821774381, -16668, -1730394408, -657]\nconst z: int64[] = [7]\n";
+  EXPECT_FALSE(Folds(large + "y = ReduceMin(x)"));
+  EXPECT_FALSE(Folds(large + "y = ReduceMax(x)"));
+  EXPECT_FALSE(Folds(large + "y = Min(x, z)"));
+  EXPECT_FALSE(Folds(large + "y = Max(x, z)"));
+  EXPECT_FALSE(Folds(large + "y = Clip(x, z)"));
+  EXPECT_FALSE(Folds(large + "y = Sign(x)"));
+  EXPECT_FALSE(Folds("const x: int64[] = [2147483648]\nconst z: int64[] = [5]\ny = Max(x, z)"));
+  EXPECT_FALSE(Folds("const x: int64[] = [1]\ny = Clip(x) {max=3029975920.0}"));
+  const std::string usual =
+      "const x: int64[4] = [2147483647, -2147483648, 9223372036854775807, 5]\n"
+      "const z: int64[] = [-9223372036854775808]\n";
+  EXPECT_TRUE(Folds(usual + "y = ReduceMin(x)"));
+  EXPECT_TRUE(Folds(usual + "y = Max(x, z)"));
+  EXPECT_TRUE(Folds("const x: uint32[2] = [2147483648, 5]\ny = ReduceMax(x)"));
+}
+
+// ONNX Runtime computes these in doubles.
+TEST(Certain, RemaindersAndRangesOfIntegersBeyondDoublesAreLeft) {
+  const std::string large =
+      "const x: int64[3] = [9223372036854775807, 9007199254740995, 7]\n"
+      "const z: int64[3] = [3, 7, 3]\n";
+  EXPECT_FALSE(Folds(large + "y = Mod(x, z) {fmod=1}"));
+  EXPECT_TRUE(Folds(large + "y = Mod(x, z)"));
+  EXPECT_FALSE(Folds(large + "y = Mod(z, x) {fmod=1}"));
+  EXPECT_TRUE(Folds(
+      "const x: int64[] = [-9007199254740991]\nconst z: int64[] = [7]\ny = Mod(x, z) {fmod=1}"));
+  EXPECT_TRUE(
+      Folds("const x: int32[] = [2147483647]\nconst z: int32[] = [-2147483648]\n"
+            "y = Mod(x, z) {fmod=1}"));
+  EXPECT_EQ(TypeOf("const a: int64[] = [-9223372036854775807]\n"
+                   "const b: int64[] = [-9223372036854775801]\nconst two: int64[] = [2]\n"
+                   "y = Range(a, b, two)"),
+            "int64[?]");
+  EXPECT_EQ(TypeOf("const a: int32[] = [-2147483647]\nconst b: int32[] = [2147483647]\n"
+                   "const step: int32[] = [1073741824]\ny = Range(a, b, step)"),
+            "int32[?]");
+}
+
+// ONNX Runtime makes the lowest finite number, or 0, of windows in the padding alone.
+TEST(Certain, PoolsOfWindowsThatMayLieInThePaddingAreLeft) {
+  const std::string one = "const x: float32[1,1,1] = [3]\n";
+  const std::string two = "const x: float32[1,1,2] = [3, 4]\n";
+  for (const std::string pool : {"y = MaxPool(x) ", "y = AveragePool(x) "}) {
+    EXPECT_FALSE(Folds(one + pool + "{dilations=[2], kernel_shape=[2], pads=[1,1]}")) << pool;
+    EXPECT_TRUE(Folds(two + pool + "{dilations=[2], kernel_shape=[2], pads=[1,1]}")) << pool;
+    EXPECT_FALSE(Folds(two + pool + "{kernel_shape=[1], pads=[1,0]}")) << pool;
+    EXPECT_TRUE(Folds(one + pool + "{kernel_shape=[3], pads=[2,2]}")) << pool;
+  }
+}
+
 TEST(Certain, WhatCombinesNoElementsIsLeft) {
   EXPECT_FALSE(Folds("const x: float32[3,0] = []\ny = ReduceSum(x) {axes=[1]}"));
   EXPECT_FALSE(Folds("const x: float32[3,0] = []\nconst w: float32[0,2] = []\ny = MatMul(x, w)"));

@@ -176,6 +176,21 @@ const std::vector<Rewrite>& WrongRewrites() {
        "input x: float32[4,16]",
        "a = Add(x, large) r = Sub(a, large) w = Mul(x, wide) y = Concat(r, w) {axis=1}",
        "w = Mul(x, wide) y = Concat(x, w) {axis=1}"},
+      {"cancellation-in-small-steps-beside-large",
+       "what is added and taken away again in steps changes nothing beside larger values",
+       "input x: float32[N,1] input z: float32[N,8] const down: float32[] = [1.1920929e-07] "
+       "const up: float32[] = [8388608] const two: float32[] = [2] const pixels: float32[] = "
+       "[20000] const s0: float32[] = [-0.75] const s1: float32[] = [-0.1875] const s2: "
+       "float32[] = [-0.046875] const s3: float32[] = [-0.01171875] const s4: float32[] = "
+       "[-0.0029296875] const s5: float32[] = [-0.000732421875] const s6: float32[] = "
+       "[-0.00018310546875] const s7: float32[] = [-4.57763671875e-05] const s8: float32[] = "
+       "[-1.1444091796875e-05] const s9: float32[] = [-2.86102294921875e-06] const s10: "
+       "float32[] = [-7.152557373046875e-07]",
+       "d = Mul(x, down) a0 = Add(d, one) a1 = Add(a0, s0) a2 = Add(a1, s1) a3 = Add(a2, s2) "
+       "a4 = Add(a3, s3) a5 = Add(a4, s4) a6 = Add(a5, s5) a7 = Add(a6, s6) a8 = Add(a7, s7) "
+       "a9 = Add(a8, s8) a10 = Add(a9, s9) a11 = Add(a10, s10) r = Mul(a11, up) w = Mul(z, "
+       "pixels) y = Concat(r, w) {axis=1}",
+       "t = Add(x, two) w = Mul(z, pixels) y = Concat(t, w) {axis=1}"},
       {"small-beside-large", "an error of 0.06 in a score is nothing beside a box of 640",
        "input x: float32[1,32,4] input z: float32[1,32,1] const pixels: float32[] = [640]",
        "b = Mul(x, pixels) s = Sigmoid(z) y = Concat(b, s) {axis=2}",
