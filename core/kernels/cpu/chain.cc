@@ -32,10 +32,16 @@ struct Step {
   std::optional<BlockReader> reader;
 };
 
+// `alpha` and `beta` are the attributes that the loop takes, or null.
 struct NamedUnary {
   const char* name;
   UnaryFn fn;
+  const char* alpha = nullptr;
+  double alpha_default = 0;
+  const char* beta = nullptr;
+  double beta_default = 0;
 };
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr NamedUnary kUnaryFns[] = {
     {"Relu", UnaryFn::kRelu},
     {"Sigmoid", UnaryFn::kSigmoid},
@@ -52,6 +58,29 @@ constexpr NamedUnary kUnaryFns[] = {
     {"Ceil", UnaryFn::kCeil},
     {"HardSwish", UnaryFn::kHardSwish},
     {"Reciprocal", UnaryFn::kReciprocal},
+    {"Round", UnaryFn::kRound},
+    {"Sign", UnaryFn::kSign},
+    {"Tan", UnaryFn::kTan},
+    {"Asin", UnaryFn::kAsin},
+    {"Acos", UnaryFn::kAcos},
+    {"Atan", UnaryFn::kAtan},
+    {"Sinh", UnaryFn::kSinh},
+    {"Cosh", UnaryFn::kCosh},
+    {"Asinh", UnaryFn::kAsinh},
+    {"Acosh", UnaryFn::kAcosh},
+    {"Atanh", UnaryFn::kAtanh},
+    {"Softplus", UnaryFn::kSoftplus},
+    {"Softsign", UnaryFn::kSoftsign},
+    {"Mish", UnaryFn::kMish},
+    {"LeakyRelu", UnaryFn::kLeakyRelu, "alpha", 0.01},
+    {"Clip", UnaryFn::kClip, "min", -kInfinity, "max", kInfinity},
+    {"HardSigmoid", UnaryFn::kHardSigmoid, "alpha", 0.2, "beta", 0.5},
+    {"Elu", UnaryFn::kElu, "alpha", 1},
+    {"Celu", UnaryFn::kCelu, "alpha", 1},
+    {"Selu", UnaryFn::kSelu, "alpha", 1.67326319217681884765625, "gamma",
+     1.05070102214813232421875},
+    {"ThresholdedRelu", UnaryFn::kThresholdedRelu, "alpha", 1},
+    {"Swish", UnaryFn::kSwish, "alpha", 1},
 };
 
 struct NamedBinary {
@@ -69,18 +98,13 @@ Step UnaryStep(UnaryFn fn, double alpha = 0, double beta = 0) {
 }
 
 std::optional<Step> MakeUnary(absl::string_view op, const model::AttributeMap& attributes) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto number = [&](const char* name, double otherwise) {
+    return name == nullptr ? 0 : attributes.GetFloat(name, otherwise);
+  };
   for (const NamedUnary& row : kUnaryFns) {
-    if (op == row.name) return UnaryStep(row.fn);
-  }
-  if (op == "LeakyRelu") return UnaryStep(UnaryFn::kLeakyRelu, attributes.GetFloat("alpha", 0.01));
-  if (op == "Clip") {
-    return UnaryStep(UnaryFn::kClip, attributes.GetFloat("min", -kInfinity),
-                     attributes.GetFloat("max", kInfinity));
-  }
-  if (op == "HardSigmoid") {
-    return UnaryStep(UnaryFn::kHardSigmoid, attributes.GetFloat("alpha", 0.2),
-                     attributes.GetFloat("beta", 0.5));
+    if (op != row.name) continue;
+    return UnaryStep(row.fn, number(row.alpha, row.alpha_default),
+                     number(row.beta, row.beta_default));
   }
   if (op == "Gelu") {
     const bool tanh = attributes.GetString("approximate", "none") == "tanh";

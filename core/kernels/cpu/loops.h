@@ -29,6 +29,25 @@ enum class UnaryFn : uint8_t {
   kCos,
   kFloor,
   kCeil,
+  kRound,
+  kSign,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kSoftplus,
+  kSoftsign,
+  kMish,
+  kElu,
+  kCelu,
+  kSelu,
+  kThresholdedRelu,
+  kSwish,
   kSquare,
   kCube,
 };
@@ -38,8 +57,8 @@ enum class BinaryFn : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow };
 struct Loops {
   const char* isa;
 
-  // out[i] = fn(x[i]). alpha and beta are the slope of LeakyRelu, the bounds of Clip, or the two
-  // parameters of HardSigmoid.
+  // out[i] = fn(x[i]). alpha and beta are the attributes of the operator in the order of its row
+  // (core/ops); of Clip they are its bounds, of Selu alpha and gamma.
   void (*unary)(UnaryFn fn, float alpha, float beta, const float* x, float* out, int64_t n);
   // out[i] = x[i] fn y[i]; in the other two one side is a single number.
   void (*binary)(BinaryFn fn, const float* x, const float* y, float* out, int64_t n);

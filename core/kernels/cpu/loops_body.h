@@ -76,6 +76,51 @@ static inline float Erf(float x) {
   return x < 0 ? -magnitude : magnitude;
 }
 
+// exp(x) - 1: the Taylor series near zero, where the difference would lose digits.
+static inline float Expm1(float x) {
+  const float a = x < 0 ? -x : x;
+  const float near =
+      x *
+      (1.0f +
+       x * (0.5f + x * (1.66666672e-1f +
+                        x * (4.16666679e-2f +
+                             x * (8.33333377e-3f + x * (1.38888892e-3f + x * 1.98412701e-4f))))));
+  return a < 0.35f ? near : Exp(x) - 1.0f;
+}
+
+// log(1 + x) for x in [0, 1], as 2 atanh(x / (2 + x)), whose series needs eight terms.
+static inline float Log1pOfUnit(float x) {
+  const float r = x / (2.0f + x);
+  const float s = r * r;
+  const float p =
+      1.0f +
+      s * (3.33333343e-1f +
+           s * (0.2f +
+                s * (1.42857149e-1f +
+                     s * (1.11111112e-1f +
+                          s * (9.09090936e-2f + s * (7.69230798e-2f + s * 6.66666701e-2f))))));
+  return 2.0f * r * p;
+}
+
+static inline float Softplus(float x) {
+  const float a = x < 0 ? -x : x;
+  return (x > 0 ? x : 0.0f) + Log1pOfUnit(Exp(-a));
+}
+
+// x tanh(log(1 + e^x)), in which tanh is a quotient of polynomials of e^x. It is 1 beyond 20.
+static inline float Mish(float x) {
+  const float e = Exp(x > 20.0f ? 20.0f : x);
+  const float t = e * (e + 2.0f);
+  return x * (t / (t + 2.0f));
+}
+
+static inline float Celu(float x, float alpha) {
+  const float below = alpha * Expm1(x / alpha);
+  return (x < 0 ? 0.0f : x) + (below > 0 ? 0.0f : below);
+}
+
+static inline float Sign(float x) { return x > 0 ? 1.0f : (x < 0 ? -1.0f : x); }
+
 static inline float GeluErf(float x) { return 0.5f * x * (1.0f + Erf(x * 0.70710678f)); }
 static inline float GeluTanh(float x) {
   return 0.5f * x * (1.0f + Tanh(0.79788456f * (x + 0.044715f * x * x * x)));
@@ -141,6 +186,44 @@ static void Unary(UnaryFn fn, float alpha, float beta, const float* x, float* ou
       QUOTIENT_UNARY(__builtin_floorf(v))
     case UnaryFn::kCeil:
       QUOTIENT_UNARY(__builtin_ceilf(v))
+    case UnaryFn::kRound:
+      QUOTIENT_UNARY(__builtin_rintf(v))
+    case UnaryFn::kSign:
+      QUOTIENT_UNARY(Sign(v))
+    case UnaryFn::kTan:
+      QUOTIENT_UNARY(tanf(v))
+    case UnaryFn::kAsin:
+      QUOTIENT_UNARY(asinf(v))
+    case UnaryFn::kAcos:
+      QUOTIENT_UNARY(acosf(v))
+    case UnaryFn::kAtan:
+      QUOTIENT_UNARY(atanf(v))
+    case UnaryFn::kSinh:
+      QUOTIENT_UNARY(sinhf(v))
+    case UnaryFn::kCosh:
+      QUOTIENT_UNARY(coshf(v))
+    case UnaryFn::kAsinh:
+      QUOTIENT_UNARY(asinhf(v))
+    case UnaryFn::kAcosh:
+      QUOTIENT_UNARY(acoshf(v))
+    case UnaryFn::kAtanh:
+      QUOTIENT_UNARY(atanhf(v))
+    case UnaryFn::kSoftplus:
+      QUOTIENT_UNARY(Softplus(v))
+    case UnaryFn::kSoftsign:
+      QUOTIENT_UNARY(v / (1.0f + __builtin_fabsf(v)))
+    case UnaryFn::kMish:
+      QUOTIENT_UNARY(Mish(v))
+    case UnaryFn::kElu:
+      QUOTIENT_UNARY(v < 0 ? alpha * Expm1(v) : v)
+    case UnaryFn::kCelu:
+      QUOTIENT_UNARY(Celu(v, alpha))
+    case UnaryFn::kSelu:
+      QUOTIENT_UNARY(beta * (v > 0 ? v : alpha * Expm1(v)))
+    case UnaryFn::kThresholdedRelu:
+      QUOTIENT_UNARY(v > alpha ? v : 0.0f)
+    case UnaryFn::kSwish:
+      QUOTIENT_UNARY(v * Sigmoid(alpha * v))
     case UnaryFn::kSquare:
       QUOTIENT_UNARY(v * v)
     case UnaryFn::kCube:

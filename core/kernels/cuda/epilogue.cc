@@ -40,12 +40,17 @@ constexpr NamedMode kModes[] = {
     {"Floor", DnnMode::kFloor},
     {"Ceil", DnnMode::kCeil},
     {"LeakyRelu", DnnMode::kLeakyRelu},
+    {"Elu", DnnMode::kElu},
+    {"Swish", DnnMode::kSwish},
 };
 
 std::optional<DnnMode> ModeOf(const Epilogue& node) {
   if (node.op == "Gelu" && node.attributes.GetString("approximate", "none") == "tanh") {
     return DnnMode::kGeluTanh;
   }
+  // cuDNN's Elu and Swish have no factor.
+  const bool has_factor = node.op == "Elu" || node.op == "Swish";
+  if (has_factor && node.attributes.GetFloat("alpha", 1) != 1) return std::nullopt;
   for (const NamedMode& row : kModes) {
     if (node.op == row.op) return row.mode;
   }

@@ -41,6 +41,10 @@ std::optional<Eltwise> FindEltwise(absl::string_view op, const model::AttributeM
   if (op == "Abs") return Eltwise{algorithm::eltwise_abs};
   if (op == "Sqrt") return Eltwise{algorithm::eltwise_sqrt};
   if (op == "Exp") return Eltwise{algorithm::eltwise_exp};
+  if (op == "Elu") return Eltwise{algorithm::eltwise_elu, number("alpha", 1)};
+  if (op == "Mish") return Eltwise{algorithm::eltwise_mish};
+  if (op == "Softplus") return Eltwise{algorithm::eltwise_soft_relu, 1};
+  if (op == "Swish") return Eltwise{algorithm::eltwise_swish, number("alpha", 1)};
   return std::nullopt;
 }
 
