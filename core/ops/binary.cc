@@ -258,15 +258,21 @@ OpDef ModRow() {
 
 std::span<const OpDef> BinaryOps() {
   static const auto& rows = *new std::vector<OpDef>{
-      PairRow("Add", 7, InferWithElements<AddElements>, EvaluatePair<kAdd>, true),
-      PairRow("Sub", 7, InferWithElements<SubElements>, EvaluatePair<kSub>, false),
-      PairRow("Mul", 7, InferWithElements<MulElements>, EvaluatePair<kMul>, true),
-      PairRow("Div", 7, InferWithElements<DivElements>, EvaluateDiv, false),
-      PowRow(),
+      Fusing(Fusion::kBehindEither,
+             PairRow("Add", 7, InferWithElements<AddElements>, EvaluatePair<kAdd>, true)),
+      Fusing(Fusion::kBehindEither,
+             PairRow("Sub", 7, InferWithElements<SubElements>, EvaluatePair<kSub>, false)),
+      Fusing(Fusion::kBehindEither,
+             PairRow("Mul", 7, InferWithElements<MulElements>, EvaluatePair<kMul>, true)),
+      Fusing(Fusion::kBehind,
+             PairRow("Div", 7, InferWithElements<DivElements>, EvaluateDiv, false)),
+      Fusing(Fusion::kChain, PowRow()),
       PairRow("PRelu", 7, InferArithmetic<Domain::kNumeric>, EvaluatePair<kPRelu>, false),
       ModRow(),
-      AnyRow("Max", 8, InferWithElements<MaxElements>, EvaluateAny<kMax>),
-      AnyRow("Min", 8, InferWithElements<MinElements>, EvaluateAny<kMin>),
+      Fusing(Fusion::kBehindEither,
+             AnyRow("Max", 8, InferWithElements<MaxElements>, EvaluateAny<kMax>)),
+      Fusing(Fusion::kBehindEither,
+             AnyRow("Min", 8, InferWithElements<MinElements>, EvaluateAny<kMin>)),
       SumRow("Sum", EvaluateAny<kAdd>),
       SumRow("Mean", EvaluateMean),
   };

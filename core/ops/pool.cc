@@ -224,6 +224,7 @@ OpDef WindowRow(const char* name, int since_opset, InferFn infer, EvaluateFn eva
           .max_inputs = 1,
           .max_outputs = 1,
           .since_opset = since_opset,
+          .layout = LayoutRole::kChannelsLast,
           .attributes = {{"auto_pad", Kind::kString, std::string("NOTSET")},
                          {"ceil_mode", Kind::kInt, int64_t{0}},
                          {"dilations", Kind::kInts, std::nullopt},
@@ -245,6 +246,7 @@ OpDef GlobalRow(const char* name) {
           .max_inputs = 1,
           .max_outputs = 1,
           .since_opset = 1,
+          .layout = LayoutRole::kAny,
           .infer = InferGlobalPool,
           .evaluate = EvaluateGlobalPool<reduction>};
 }

@@ -144,6 +144,7 @@ std::span<const OpDef> RepeatOps() {
        .max_inputs = 2,
        .max_outputs = 1,
        .since_opset = 8,
+       .layout = LayoutRole::kTied,
        .parameters = {{1, "shape", ParameterKind::kInts}},
        .infer = InferExpand,
        .evaluate = EvaluateExpand,

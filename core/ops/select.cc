@@ -111,6 +111,7 @@ std::span<const OpDef> SelectOps() {
        .max_inputs = 3,
        .max_outputs = 1,
        .since_opset = 9,
+       .layout = LayoutRole::kTied,
        .infer = InferWhere,
        .evaluate = EvaluateWhere},
       {.name = "Trilu",

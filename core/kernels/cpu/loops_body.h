@@ -142,91 +142,94 @@ static inline float Clip(float x, float low, float high) {
     return;                           \
   }
 
-static void Unary(UnaryFn fn, float alpha, float beta, const float* x, float* out, int64_t n) {
+using ops::UnaryFunction;
+
+static void Unary(UnaryFunction fn, float alpha, float beta, const float* x, float* out,
+                  int64_t n) {
   switch (fn) {
-    case UnaryFn::kCopy:
-      QUOTIENT_UNARY(v)
-    case UnaryFn::kRelu:
+    case UnaryFunction::kNone:
+      return;
+    case UnaryFunction::kRelu:
       QUOTIENT_UNARY(Relu(v))
-    case UnaryFn::kLeakyRelu:
+    case UnaryFunction::kLeakyRelu:
       QUOTIENT_UNARY(v < 0 ? alpha * v : v)
-    case UnaryFn::kSigmoid:
+    case UnaryFunction::kSigmoid:
       QUOTIENT_UNARY(Sigmoid(v))
-    case UnaryFn::kTanh:
+    case UnaryFunction::kTanh:
       QUOTIENT_UNARY(Tanh(v))
-    case UnaryFn::kClip:
+    case UnaryFunction::kClip:
       QUOTIENT_UNARY(Clip(v, alpha, beta))
-    case UnaryFn::kHardSigmoid:
+    case UnaryFunction::kHardSigmoid:
       QUOTIENT_UNARY(Clip(alpha * v + beta, 0.0f, 1.0f))
-    case UnaryFn::kHardSwish:
+    case UnaryFunction::kHardSwish:
       QUOTIENT_UNARY(v * Clip(v * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f))
-    case UnaryFn::kGeluErf:
+    case UnaryFunction::kGeluErf:
       QUOTIENT_UNARY(GeluErf(v))
-    case UnaryFn::kGeluTanh:
+    case UnaryFunction::kGeluTanh:
       QUOTIENT_UNARY(GeluTanh(v))
-    case UnaryFn::kNeg:
+    case UnaryFunction::kNeg:
       QUOTIENT_UNARY(-v)
-    case UnaryFn::kAbs:
+    case UnaryFunction::kAbs:
       QUOTIENT_UNARY(__builtin_fabsf(v))
-    case UnaryFn::kSqrt:
+    case UnaryFunction::kSqrt:
       QUOTIENT_UNARY(__builtin_sqrtf(v))
-    case UnaryFn::kReciprocal:
+    case UnaryFunction::kReciprocal:
       QUOTIENT_UNARY(1.0f / v)
-    case UnaryFn::kExp:
+    case UnaryFunction::kExp:
       QUOTIENT_UNARY(Exp(v))
-    case UnaryFn::kLog:
+    case UnaryFunction::kLog:
       QUOTIENT_UNARY(logf(v))
-    case UnaryFn::kErf:
+    case UnaryFunction::kErf:
       QUOTIENT_UNARY(Erf(v))
-    case UnaryFn::kSin:
+    case UnaryFunction::kSin:
       QUOTIENT_UNARY(sinf(v))
-    case UnaryFn::kCos:
+    case UnaryFunction::kCos:
       QUOTIENT_UNARY(cosf(v))
-    case UnaryFn::kFloor:
+    case UnaryFunction::kFloor:
       QUOTIENT_UNARY(__builtin_floorf(v))
-    case UnaryFn::kCeil:
+    case UnaryFunction::kCeil:
       QUOTIENT_UNARY(__builtin_ceilf(v))
-    case UnaryFn::kRound:
+    case UnaryFunction::kRound:
       QUOTIENT_UNARY(__builtin_rintf(v))
-    case UnaryFn::kSign:
+    case UnaryFunction::kSign:
       QUOTIENT_UNARY(Sign(v))
-    case UnaryFn::kTan:
+    case UnaryFunction::kTan:
       QUOTIENT_UNARY(tanf(v))
-    case UnaryFn::kAsin:
+    case UnaryFunction::kAsin:
       QUOTIENT_UNARY(asinf(v))
-    case UnaryFn::kAcos:
+    case UnaryFunction::kAcos:
       QUOTIENT_UNARY(acosf(v))
-    case UnaryFn::kAtan:
+    case UnaryFunction::kAtan:
       QUOTIENT_UNARY(atanf(v))
-    case UnaryFn::kSinh:
+    case UnaryFunction::kSinh:
       QUOTIENT_UNARY(sinhf(v))
-    case UnaryFn::kCosh:
+    case UnaryFunction::kCosh:
       QUOTIENT_UNARY(coshf(v))
-    case UnaryFn::kAsinh:
+    case UnaryFunction::kAsinh:
       QUOTIENT_UNARY(asinhf(v))
-    case UnaryFn::kAcosh:
+    case UnaryFunction::kAcosh:
       QUOTIENT_UNARY(acoshf(v))
-    case UnaryFn::kAtanh:
+    case UnaryFunction::kAtanh:
       QUOTIENT_UNARY(atanhf(v))
-    case UnaryFn::kSoftplus:
+    case UnaryFunction::kSoftplus:
       QUOTIENT_UNARY(Softplus(v))
-    case UnaryFn::kSoftsign:
+    case UnaryFunction::kSoftsign:
       QUOTIENT_UNARY(v / (1.0f + __builtin_fabsf(v)))
-    case UnaryFn::kMish:
+    case UnaryFunction::kMish:
       QUOTIENT_UNARY(Mish(v))
-    case UnaryFn::kElu:
+    case UnaryFunction::kElu:
       QUOTIENT_UNARY(v < 0 ? alpha * Expm1(v) : v)
-    case UnaryFn::kCelu:
+    case UnaryFunction::kCelu:
       QUOTIENT_UNARY(Celu(v, alpha))
-    case UnaryFn::kSelu:
+    case UnaryFunction::kSelu:
       QUOTIENT_UNARY(beta * (v > 0 ? v : alpha * Expm1(v)))
-    case UnaryFn::kThresholdedRelu:
+    case UnaryFunction::kThresholdedRelu:
       QUOTIENT_UNARY(v > alpha ? v : 0.0f)
-    case UnaryFn::kSwish:
+    case UnaryFunction::kSwish:
       QUOTIENT_UNARY(v * Sigmoid(alpha * v))
-    case UnaryFn::kSquare:
+    case UnaryFunction::kSquare:
       QUOTIENT_UNARY(v * v)
-    case UnaryFn::kCube:
+    case UnaryFunction::kCube:
       QUOTIENT_UNARY(v * v * v)
   }
 }
