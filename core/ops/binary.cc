@@ -242,6 +242,12 @@ OpDef SumRow(const char* name, EvaluateFn evaluate) {
   return row;
 }
 
+OpDef ExtremeRow(const char* name, InferFn infer, EvaluateFn evaluate) {
+  OpDef row = Fusing(Fusion::kBehindEither, AnyRow(name, 8, infer, evaluate));
+  row.exact = true;
+  return row;
+}
+
 OpDef PowRow() {
   OpDef row = PairRow("Pow", 7, InferPow, EvaluatePow, false);
   row.is_certain = PowIsCertain;
@@ -250,6 +256,7 @@ OpDef PowRow() {
 
 OpDef ModRow() {
   OpDef row = PairRow("Mod", 10, InferArithmetic<Domain::kNumeric>, EvaluateMod, false);
+  row.exact = true;
   row.attributes = {{"fmod", AttributeDef::Kind::kInt, int64_t{0}}};
   return row;
 }
@@ -269,10 +276,8 @@ std::span<const OpDef> BinaryOps() {
       Fusing(Fusion::kChain, PowRow()),
       PairRow("PRelu", 7, InferArithmetic<Domain::kNumeric>, EvaluatePair<kPRelu>, false),
       ModRow(),
-      Fusing(Fusion::kBehindEither,
-             AnyRow("Max", 8, InferWithElements<MaxElements>, EvaluateAny<kMax>)),
-      Fusing(Fusion::kBehindEither,
-             AnyRow("Min", 8, InferWithElements<MinElements>, EvaluateAny<kMin>)),
+      ExtremeRow("Max", InferWithElements<MaxElements>, EvaluateAny<kMax>),
+      ExtremeRow("Min", InferWithElements<MinElements>, EvaluateAny<kMin>),
       SumRow("Sum", EvaluateAny<kAdd>),
       SumRow("Mean", EvaluateMean),
   };

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -105,6 +106,11 @@ enum class Fusion {
   kBehindEither,  // Also behind one whose result is input 1.
 };
 
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
 // What inference knows about one input of a node.
 struct InferInput {
   const model::TensorType* type = nullptr;  // Null if the input is left out.
@@ -170,6 +176,11 @@ struct OpDef {
   // What it computes if its attributes do not choose another function; kNone if it is no function
   // of one float.
   UnaryFunction function = UnaryFunction::kNone;
+  // Whether it rounds no float: results are elements of the inputs, or numbers that every type of
+  // float holds. A Cast is a matter of its types.
+  bool exact = false;
+  // Bounds of all results except NaN.
+  Range range = {};
   std::vector<Parameter> parameters = {};
   std::vector<AttributeDef> attributes = {};
   bool commutative = false;  // kBinary: exchanging the two inputs is exact.

@@ -228,6 +228,7 @@ OpDef ReduceRow(const char* name, InferFn infer, bool identity_on_elements) {
             .max_outputs = 1,
             .since_opset = 1,
             .layout = LayoutRole::kAny,
+            .exact = reduction == Reduction::kMax || reduction == Reduction::kMin,
             .parameters = {{1, "axes", Parameter::Kind::kInts}},
             .attributes = {{"axes", Kind::kInts, std::nullopt},
                            {"keepdims", Kind::kInt, int64_t{1}},

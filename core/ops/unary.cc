@@ -258,6 +258,12 @@ OpDef Computing(Fn function, Fusion fusion, OpDef row) {
   return row;
 }
 
+// Floats of every type hold both bounds.
+OpDef Within(double low, double high, OpDef row) {
+  row.range = {low, high};
+  return row;
+}
+
 // A function of floats without attributes.
 template <auto f>
 OpDef FloatRow(const char* name, int since_opset, Fn function, Fusion fusion = Fusion::kChain) {
@@ -273,7 +279,7 @@ OpDef FloatRowWith(const char* name, int since_opset, Fn function, Fusion fusion
                        std::move(attributes)));
 }
 
-// A function of all numbers.
+// Of all numbers.
 template <auto f>
 OpDef NumberRow(const char* name, int since_opset, Fn function, Fusion fusion = Fusion::kChain,
                 InferFn infer = InferSame<Domain::kNumeric>) {
@@ -310,12 +316,11 @@ std::vector<OpDef> ExactRows() {
   return {
       NumberRow<kNeg>("Neg", 6, Fn::kNeg, Fusion::kBehind, InferNeg),
       NumberRow<kAbs>("Abs", 6, Fn::kAbs, Fusion::kBehind),
-      NumberRow<kSign>("Sign", 9, Fn::kSign),
+      Within(-1, 1, NumberRow<kSign>("Sign", 9, Fn::kSign)),
       NumberRow<kRelu>("Relu", 6, Fn::kRelu, Fusion::kBehind),
       FloatRow<[](double x) { return std::floor(x); }>("Floor", 6, Fn::kFloor),
       FloatRow<[](double x) { return std::ceil(x); }>("Ceil", 6, Fn::kCeil),
-      // Half to even.
-      FloatRow<[](double x) { return std::nearbyint(x); }>("Round", 11, Fn::kRound),
+      FloatRow<[](double x) { return std::nearbyint(x); }>("Round", 11, Fn::kRound),  // To even.
       Row("Not", 1, InferNot, EvaluateNot),
       Row("IsNaN", 9, InferPredicate<Domain::kFloat>,
           EvaluateFloat<[](double x) { return static_cast<double>(std::isnan(x)); }>),
@@ -331,16 +336,18 @@ std::vector<OpDef> MathRows() {
       FloatRow<[](double x) { return 1 / x; }>("Reciprocal", 6, Fn::kReciprocal),
       FloatRow<[](double x) { return std::exp(x); }>("Exp", 6, Fn::kExp, Fusion::kBehind),
       FloatRow<[](double x) { return std::log(x); }>("Log", 6, Fn::kLog),
-      FloatRow<[](double x) { return std::erf(x); }>("Erf", 9, Fn::kErf),
+      Within(-1, 1, FloatRow<[](double x) { return std::erf(x); }>("Erf", 9, Fn::kErf)),
       FloatRow<[](double x) { return std::sin(x); }>("Sin", 7, Fn::kSin),
       FloatRow<[](double x) { return std::cos(x); }>("Cos", 7, Fn::kCos),
       FloatRow<[](double x) { return std::tan(x); }>("Tan", 7, Fn::kTan),
       FloatRow<[](double x) { return std::asin(x); }>("Asin", 7, Fn::kAsin),
       FloatRow<[](double x) { return std::acos(x); }>("Acos", 7, Fn::kAcos),
-      FloatRow<[](double x) { return std::atan(x); }>("Atan", 7, Fn::kAtan),
+      Within(-2, 2, FloatRow<[](double x) { return std::atan(x); }>("Atan", 7, Fn::kAtan)),
       FloatRow<[](double x) { return std::sinh(x); }>("Sinh", 9, Fn::kSinh),
       FloatRow<[](double x) { return std::cosh(x); }>("Cosh", 9, Fn::kCosh),
-      FloatRow<[](double x) { return std::tanh(x); }>("Tanh", 6, Fn::kTanh, Fusion::kBehind),
+      Within(
+          -1, 1,
+          FloatRow<[](double x) { return std::tanh(x); }>("Tanh", 6, Fn::kTanh, Fusion::kBehind)),
       FloatRow<[](double x) { return std::asinh(x); }>("Asinh", 9, Fn::kAsinh),
       FloatRow<[](double x) { return std::acosh(x); }>("Acosh", 9, Fn::kAcosh),
       FloatRow<[](double x) { return std::atanh(x); }>("Atanh", 9, Fn::kAtanh),
@@ -349,7 +356,9 @@ std::vector<OpDef> MathRows() {
 
 std::vector<OpDef> ActivationRows() {
   return {
-      FloatRow<[](double x) { return Logistic(x); }>("Sigmoid", 6, Fn::kSigmoid, Fusion::kBehind),
+      Within(0, 1,
+             FloatRow<[](double x) { return Logistic(x); }>("Sigmoid", 6, Fn::kSigmoid,
+                                                            Fusion::kBehind)),
       FloatRow<[](double x) { return LogOnePlusExp(x); }>("Softplus", 1, Fn::kSoftplus,
                                                           Fusion::kBehind),
       FloatRow<[](double x) { return x / (1 + std::fabs(x)); }>("Softsign", 1, Fn::kSoftsign),
@@ -364,8 +373,9 @@ std::vector<OpDef> ActivationRows() {
       FloatRowWith<Selu>(
           "Selu", 6, Fn::kSelu, Fusion::kChain,
           {Float("alpha", 1.67326319217681884765625f), Float("gamma", 1.05070102214813232421875f)}),
-      FloatRowWith<HardSigmoid>("HardSigmoid", 6, Fn::kHardSigmoid, Fusion::kBehind,
-                                {Float("alpha", 0.2f), Float("beta", 0.5)}),
+      Within(0, 1,
+             FloatRowWith<HardSigmoid>("HardSigmoid", 6, Fn::kHardSigmoid, Fusion::kBehind,
+                                       {Float("alpha", 0.2f), Float("beta", 0.5)})),
       FloatRowWith<ThresholdedRelu>("ThresholdedRelu", 10, Fn::kThresholdedRelu, Fusion::kChain,
                                     {Float("alpha", 1)}),
       FloatRowWith<Swish>("Swish", 24, Fn::kSwish, Fusion::kBehind, {Float("alpha", 1)}),
@@ -377,8 +387,9 @@ std::vector<OpDef> ActivationRows() {
 
 std::span<const OpDef> UnaryOps() {
   static const auto& rows = *[] {
-    auto* all = new std::vector<OpDef>;
-    for (const std::vector<OpDef>& part : {ExactRows(), MathRows(), ActivationRows()}) {
+    auto* all = new std::vector<OpDef>(ExactRows());
+    for (OpDef& row : *all) row.exact = true;
+    for (const std::vector<OpDef>& part : {MathRows(), ActivationRows()}) {
       all->insert(all->end(), part.begin(), part.end());
     }
     return all;
