@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/domain/transfer.h"
+#include "core/ops/op.h"
 
 namespace quotient::domain {
 namespace {
@@ -18,6 +19,14 @@ const absl::flat_hash_map<absl::string_view, Transfer>& Transfers() {
   return table;
 }
 
+// What the operator's row says of its results.
+Interval InRange(absl::string_view op, const Call& call) {
+  const ops::OpDef* const def = ops::FindOp(op);
+  const ops::Range range = def == nullptr ? ops::Range() : def->range;
+  const Interval within{range.low, range.high, call.in(0).may_be_nan};
+  return within.bounded() ? within : AnythingOf(call.dtype());
+}
+
 }  // namespace
 
 double Call::SizeAt(size_t input, int axis) const {
@@ -30,11 +39,11 @@ double Call::SizeAt(size_t input, int axis) const {
 
 Interval IntervalOfOperator(absl::string_view op, const model::AttributeMap& attributes,
                             std::span<const FactInput> inputs, const model::TensorType& output) {
-  const auto row = Transfers().find(op);
-  if (row == Transfers().end()) return AnythingOf(output.dtype);
   // An element type that is not known yet may turn out to be any.
   if (!model::IsComputable(output.dtype)) return {};
-  return row->second(Call{attributes, inputs, output});
+  const Call call{attributes, inputs, output};
+  const auto row = Transfers().find(op);
+  return row == Transfers().end() ? InRange(op, call) : row->second(call);
 }
 
 }  // namespace quotient::domain

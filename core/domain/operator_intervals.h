@@ -10,7 +10,8 @@
 
 namespace quotient::domain {
 
-// The interval of output 0. For an unknown operator it is any value of the output's type.
+// The interval of output 0. An operator without a rule of its own has the range of its row
+// (core/ops). For an unknown operator it is any value of the output's type.
 Interval IntervalOfOperator(absl::string_view op, const model::AttributeMap& attributes,
                             std::span<const FactInput> inputs, const model::TensorType& output);
 

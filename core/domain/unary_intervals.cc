@@ -19,12 +19,6 @@ Interval Rising(const Call& call, const F& f, double slack = kFunctionSlack) {
   return InType(call.dtype(), {f(x.low), f(x.high), x.may_be_nan}, slack);
 }
 
-// A function whose values lie within numbers that its type has.
-template <int low, int high>
-Interval Within(const Call& call) {
-  return {low, high, call.in(0).may_be_nan};
-}
-
 // x times a factor in [0, 1] that is 0 at -infinity: as HardSwish, GELU and SiLU. `least` is not
 // above the smallest value.
 Interval Gated(const Call& call, double least) {
@@ -51,7 +45,6 @@ Interval RoundOf(const Call& call) {
 Interval ExpOf(const Call& call) {
   return Rising(call, [](double x) { return std::exp(x); });
 }
-Interval AtanOf(const Call& call) { return Within<-2, 2>(call); }
 Interval HardSwishOf(const Call& call) { return Gated(call, -0.4); }
 Interval GeluOf(const Call& call) { return Gated(call, -0.2); }
 Interval MishOf(const Call& call) { return Gated(call, -0.4); }
@@ -142,12 +135,6 @@ std::span<const TransferRow> UnaryTransfers() {
       {"Reciprocal", ReciprocalOf},
       {"Sin", WaveOf},
       {"Cos", WaveOf},
-      {"Atan", AtanOf},
-      {"Sigmoid", Within<0, 1>},
-      {"HardSigmoid", Within<0, 1>},
-      {"Tanh", Within<-1, 1>},
-      {"Erf", Within<-1, 1>},
-      {"Sign", Within<-1, 1>},
       {"HardSwish", HardSwishOf},
       {"Gelu", GeluOf},
       {"Mish", MishOf},

@@ -3,58 +3,21 @@
 #include <algorithm>
 
 #include "core/kernels/storage.h"
+#include "core/ops/op.h"
 
 namespace quotient::kernels {
 namespace {
 
-enum class Arity { kUnary, kBinary, kNormalization };
-
-// An element-wise operator of the fused kernels.
-struct ChainOp {
-  const char* name;
-  Arity arity;
-  bool post_op;           // Can be in a contraction's epilogue with the running value on the left.
-  bool post_op_reversed;  // The same with the running value on the right.
-};
-
-constexpr ChainOp kChainOps[] = {
-    {"Relu", Arity::kUnary, true, false},
-    {"LeakyRelu", Arity::kUnary, true, false},
-    {"Sigmoid", Arity::kUnary, true, false},
-    {"Tanh", Arity::kUnary, true, false},
-    {"Clip", Arity::kUnary, true, false},
-    {"HardSigmoid", Arity::kUnary, true, false},
-    {"HardSwish", Arity::kUnary, true, false},
-    {"Gelu", Arity::kUnary, true, false},
-    {"Neg", Arity::kUnary, true, false},
-    {"Abs", Arity::kUnary, true, false},
-    {"Sqrt", Arity::kUnary, true, false},
-    {"Exp", Arity::kUnary, true, false},
-    {"Reciprocal", Arity::kUnary, false, false},
-    {"Log", Arity::kUnary, false, false},
-    {"Erf", Arity::kUnary, false, false},
-    {"Sin", Arity::kUnary, false, false},
-    {"Cos", Arity::kUnary, false, false},
-    {"Floor", Arity::kUnary, false, false},
-    {"Ceil", Arity::kUnary, false, false},
-    {"Add", Arity::kBinary, true, true},
-    {"Mul", Arity::kBinary, true, true},
-    {"Max", Arity::kBinary, true, true},
-    {"Min", Arity::kBinary, true, true},
-    {"Sub", Arity::kBinary, true, true},
-    {"Div", Arity::kBinary, true, false},
-    {"Pow", Arity::kBinary, false, false},
-    {"BatchNormalization", Arity::kNormalization, true, false},
-};
+using ops::Fusion;
+using ops::OpClass;
 
 // Those of a BatchNormalization. Absent inputs at the end count, too.
 constexpr size_t kMostChainInputs = 5;
 
-const ChainOp* FindChainOp(absl::string_view op) {
-  for (const ChainOp& row : kChainOps) {
-    if (op == row.name) return &row;
-  }
-  return nullptr;
+// The row of an operator that fused kernels know; null for others.
+const ops::OpDef* FindChainOp(absl::string_view op) {
+  const ops::OpDef* row = ops::FindOp(op);
+  return row != nullptr && row->fusion != Fusion::kNone ? row : nullptr;
 }
 
 bool InferenceBatchNorm(const ElementwiseNode& node) {
@@ -66,25 +29,29 @@ bool InferenceBatchNorm(const ElementwiseNode& node) {
                      [](const Operand& operand) { return operand.constant; });
 }
 
-bool ArityFits(const ChainOp& op, const ElementwiseNode& node) {
-  switch (op.arity) {
-    case Arity::kUnary:
+bool InputsFit(const ops::OpDef& op, const ElementwiseNode& node) {
+  switch (op.op_class) {
+    case OpClass::kUnary:
       return node.inputs.size() == 1;
-    case Arity::kBinary:
+    case OpClass::kBinary:
       return node.inputs.size() == 2;
-    case Arity::kNormalization:
+    case OpClass::kNormalization:
       return InferenceBatchNorm(node);
+    default:
+      return false;
   }
-  return false;
 }
 
-bool FitsPostOp(absl::string_view main_op, const ChainOp& op, const ElementwiseNode& node) {
+bool FusesBehind(const ops::OpDef& op, int running) {
+  return op.fusion == Fusion::kBehindEither || (op.fusion == Fusion::kBehind && running == 0);
+}
+
+bool FitsPostOp(absl::string_view main_op, const ops::OpDef& op, const ElementwiseNode& node) {
   const int rank = node.output.rank();
-  if (rank < 2) return false;
-  if (node.running == 0 ? !op.post_op : !op.post_op_reversed) return false;
+  if (rank < 2 || !FusesBehind(op, node.running)) return false;
   const int channel_axis = ChannelAxis(main_op, rank);
   // A normalization's channels are axis 1, whatever operator precedes it.
-  if (op.arity == Arity::kNormalization) return channel_axis == 1;
+  if (op.op_class == OpClass::kNormalization) return channel_axis == 1;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (static_cast<int>(i) == node.running) continue;
     if (SpreadOf(node.inputs[i].type, node.output, channel_axis) == Spread::kOther) return false;
@@ -95,7 +62,8 @@ bool FitsPostOp(absl::string_view main_op, const ChainOp& op, const ElementwiseN
 }  // namespace
 
 bool IsContraction(absl::string_view op) {
-  return op == "Conv" || op == "ConvTranspose" || op == "MatMul" || op == "Gemm";
+  const ops::OpDef* row = ops::FindOp(op);
+  return row != nullptr && row->op_class == OpClass::kContraction;
 }
 
 int ChannelAxis(absl::string_view main_op, int rank) {
@@ -129,8 +97,8 @@ bool MayBeChainNode(absl::string_view op, size_t num_inputs) {
 }
 
 bool IsChainNode(const ElementwiseNode& node) {
-  const ChainOp* op = FindChainOp(node.op);
-  if (op == nullptr || !ArityFits(*op, node)) return false;
+  const ops::OpDef* op = FindChainOp(node.op);
+  if (op == nullptr || !InputsFit(*op, node)) return false;
   if (!StoredAsFloat(node.output.dtype)) return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(),
                      [](const Operand& operand) { return StoredAsFloat(operand.type.dtype); });
@@ -139,8 +107,7 @@ bool IsChainNode(const ElementwiseNode& node) {
 bool FusesAsEpilogue(absl::string_view main_op, const ElementwiseNode& node) {
   if (!IsChainNode(node)) return false;
   if (node.inputs[node.running].type != node.output) return false;
-  const ChainOp& op = *FindChainOp(node.op);
-  return !IsContraction(main_op) || FitsPostOp(main_op, op, node);
+  return !IsContraction(main_op) || FitsPostOp(main_op, *FindChainOp(node.op), node);
 }
 
 }  // namespace quotient::kernels

@@ -1,6 +1,7 @@
 #pragma once
 
-// Which nodes fuse: the rule that prediction and execution share.
+// Which nodes fuse: the rule that prediction and execution share. The rows of core/ops say which
+// operators may fuse, and on which side.
 //
 // A kernel is a main operator and a chain of element-wise nodes behind it. A contraction takes what
 // kernel libraries support as post-operations; an element-wise main operator takes any other

@@ -2,57 +2,11 @@
 
 #include <numeric>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "core/ops/op.h"
-
 namespace quotient::kernels {
-namespace {
-
-// Operators whose role does not follow from their class.
-const absl::flat_hash_map<absl::string_view, LayoutRole>& SpecialRoles() {
-  static const auto& roles = *new absl::flat_hash_map<absl::string_view, LayoutRole>{
-      {"Conv", LayoutRole::kChannelsLast},
-      {"ConvTranspose", LayoutRole::kChannelsLast},
-      {"MaxPool", LayoutRole::kChannelsLast},
-      {"AveragePool", LayoutRole::kChannelsLast},
-      {"BatchNormalization", LayoutRole::kTied},
-      {"Concat", LayoutRole::kTied},
-      {"Split", LayoutRole::kTied},
-      {"Slice", LayoutRole::kTied},
-      {"Pad", LayoutRole::kTied},
-      {"Resize", LayoutRole::kTied},
-      {"Expand", LayoutRole::kTied},
-      {"Identity", LayoutRole::kTied},
-      {"Dropout", LayoutRole::kTied},
-      {"Where", LayoutRole::kTied},
-      {"Cast", LayoutRole::kTied},
-      {"Clip", LayoutRole::kTied},
-      {"Softmax", LayoutRole::kTied},
-      {"GlobalAveragePool", LayoutRole::kAny},
-      {"GlobalMaxPool", LayoutRole::kAny},
-      {"Transpose", LayoutRole::kAny},
-      {kReorderOp, LayoutRole::kAny},
-  };
-  return roles;
-}
-
-}  // namespace
-
 LayoutRole RoleOf(absl::string_view op) {
-  const auto& special = SpecialRoles();
-  if (const auto it = special.find(op); it != special.end()) return it->second;
-  const ops::OpDef* def = ops::FindOp(op);
-  if (def == nullptr) return LayoutRole::kPlain;
-  switch (def->op_class) {
-    case ops::OpClass::kUnary:
-    case ops::OpClass::kBinary:
-      return LayoutRole::kTied;
-    case ops::OpClass::kReduction:
-      return LayoutRole::kAny;
-    default:
-      return LayoutRole::kPlain;
-  }
+  if (op == kReorderOp) return LayoutRole::kAny;
+  const ops::OpDef* row = ops::FindOp(op);
+  return row == nullptr ? LayoutRole::kPlain : row->layout;
 }
 
 bool HasLayout(const model::TensorType& type) {

@@ -9,16 +9,13 @@
 #include "absl/strings/string_view.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/model/shape.h"
+#include "core/ops/op.h"
 
 namespace quotient::kernels {
 
-// What an operator requires of the memory order of its activations.
-enum class LayoutRole {
-  kChannelsLast,  // Conv, pools: input 0 and output 0 are channels last.
-  kTied,          // Element-wise, Concat, ...: inputs and outputs share either layout.
-  kAny,           // Transpose, Reduce: reads and writes any layout.
-  kPlain,         // All others.
-};
+using ops::LayoutRole;
+// That of the operator's row. Kernels that only change a layout have any, unknown operators are
+// plain.
 LayoutRole RoleOf(absl::string_view op);
 
 // Whether values of this type have a choice of layout: floats of rank 3 to 5.

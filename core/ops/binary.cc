@@ -267,6 +267,12 @@ OpDef SumRow(const char* name, EvaluateFn evaluate) {
   return row;
 }
 
+OpDef ExtremeRow(const char* name, InferFn infer, EvaluateFn evaluate) {
+  OpDef row = Fusing(Fusion::kBehindEither, AnyRow(name, 8, infer, evaluate));
+  row.exact = true;
+  return row;
+}
+
 OpDef PowRow() {
   OpDef row = PairRow("Pow", 7, InferPow, EvaluatePow, false);
   row.is_certain = PowIsCertain;
@@ -275,6 +281,7 @@ OpDef PowRow() {
 
 OpDef ModRow() {
   OpDef row = PairRow("Mod", 10, InferArithmetic<Domain::kNumeric>, EvaluateMod, false);
+  row.exact = true;
   row.attributes = {{"fmod", AttributeDef::Kind::kInt, int64_t{0}}};
   row.is_certain = ModIsCertain;
   return row;
@@ -284,11 +291,15 @@ OpDef ModRow() {
 
 std::span<const OpDef> BinaryOps() {
   static const auto& rows = *new std::vector<OpDef>{
-      PairRow("Add", 7, InferWithElements<AddElements>, EvaluatePair<kAdd>, true),
-      PairRow("Sub", 7, InferWithElements<SubElements>, EvaluatePair<kSub>, false),
-      PairRow("Mul", 7, InferWithElements<MulElements>, EvaluatePair<kMul>, true),
-      PairRow("Div", 7, InferWithElements<DivElements>, EvaluateDiv, false),
-      PowRow(),
+      Fusing(Fusion::kBehindEither,
+             PairRow("Add", 7, InferWithElements<AddElements>, EvaluatePair<kAdd>, true)),
+      Fusing(Fusion::kBehindEither,
+             PairRow("Sub", 7, InferWithElements<SubElements>, EvaluatePair<kSub>, false)),
+      Fusing(Fusion::kBehindEither,
+             PairRow("Mul", 7, InferWithElements<MulElements>, EvaluatePair<kMul>, true)),
+      Fusing(Fusion::kBehind,
+             PairRow("Div", 7, InferWithElements<DivElements>, EvaluateDiv, false)),
+      Fusing(Fusion::kChain, PowRow()),
       PairRow("PRelu", 7, InferArithmetic<Domain::kNumeric>, EvaluatePair<kPRelu>, false),
       ModRow(),
       ExtremeRow("Max", InferWithElements<MaxElements>, EvaluateAny<kMax>),

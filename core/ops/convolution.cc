@@ -104,6 +104,7 @@ OpDef ConvolutionRow(const char* name, int since_opset) {
           .max_inputs = 3,
           .max_outputs = 1,
           .since_opset = since_opset,
+          .layout = LayoutRole::kChannelsLast,
           .attributes = {{"auto_pad", Kind::kString, std::string("NOTSET")},
                          {"dilations", Kind::kInts, std::nullopt},
                          {"group", Kind::kInt, int64_t{1}},

@@ -36,9 +36,15 @@ OpDef PairRow(const char* name, int since_opset, InferFn infer, EvaluateFn evalu
           .max_inputs = 2,
           .max_outputs = 1,
           .since_opset = since_opset,
+          .layout = LayoutRole::kTied,
           .commutative = commutative,
           .infer = infer,
           .evaluate = evaluate};
+}
+
+OpDef Fusing(Fusion fusion, OpDef row) {
+  row.fusion = fusion;
+  return row;
 }
 
 }  // namespace quotient::ops

@@ -29,6 +29,8 @@ absl::Status CheckDomain(Domain domain, model::DType dtype);
 // The row of an element-wise operator of two tensors, with broadcasting.
 OpDef PairRow(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
               bool commutative);
+// The row, with what fused kernels may do with the operator.
+OpDef Fusing(Fusion fusion, OpDef row);
 
 namespace elementwise_internal {
 

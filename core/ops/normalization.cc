@@ -313,20 +313,20 @@ bool IsInference(const model::Node& node) {
 
 // --- Rows ---
 
-AttributeDef EpsilonDef() {
-  return {"epsilon", AttributeDef::Kind::kFloat, static_cast<double>(1e-5f)};
-}
+AttributeDef EpsilonDef() { return {"epsilon", AttributeDef::Kind::kFloat, double{1e-5f}}; }
 
 // The precision in which a runtime computes moments. This evaluator always uses double.
 AttributeDef StashTypeDef() { return {"stash_type", AttributeDef::Kind::kInt, int64_t{1}}; }
 
-OpDef AxisRow(const char* name, int since_opset, int inputs, InferFn infer, EvaluateFn evaluate) {
+OpDef AxisRow(const char* name, int since_opset, int inputs, InferFn infer, EvaluateFn evaluate,
+              LayoutRole layout = LayoutRole::kPlain) {
   return {.name = name,
           .op_class = OpClass::kNormalization,
           .min_inputs = inputs,
           .max_inputs = inputs,
           .max_outputs = 1,
           .since_opset = since_opset,
+          .layout = layout,
           .attributes = {{"axis", AttributeDef::Kind::kInt, int64_t{-1}}},
           .axes = {"axis"},
           .infer = infer,
@@ -356,6 +356,8 @@ OpDef ChannelRow(const char* name, int since_opset, int inputs, InferFn infer,
 
 OpDef BatchNormalizationRow() {
   OpDef row = ChannelRow("BatchNormalization", 9, 5, InferPerChannel, EvaluateBatchNormalization);
+  row.layout = LayoutRole::kTied;
+  row.fusion = Fusion::kBehind;
   row.attributes.push_back({"momentum", AttributeDef::Kind::kFloat, static_cast<double>(0.9f)});
   row.attributes.push_back({"training_mode", AttributeDef::Kind::kInt, int64_t{0}});
   row.canonicalize = CanonicalizeBatchNormalization;
@@ -384,7 +386,7 @@ OpDef GroupNormalizationRow() {
 
 std::span<const OpDef> NormalizationOps() {
   static const auto& rows = *new std::vector<OpDef>{
-      AxisRow("Softmax", 13, 1, InferAlongAxis, EvaluateSoftmax),
+      AxisRow("Softmax", 13, 1, InferAlongAxis, EvaluateSoftmax, LayoutRole::kTied),
       AxisRow("LogSoftmax", 13, 1, InferAlongAxis, EvaluateLogSoftmax),
       BlockRow("LayerNormalization", 17, 3, EvaluateLayerNormalization),
       BlockRow("RMSNormalization", 23, 2, EvaluateRmsNormalization),

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,7 @@
 #include "core/model/graph.h"
 #include "core/model/shape.h"
 #include "core/model/tensor.h"
+#include "core/ops/unary_function.h"
 
 namespace quotient::ops {
 
@@ -86,6 +88,27 @@ enum class OpClass {
   kView,           // Reshape, Flatten, Squeeze, Unsqueeze, Identity: same elements, same order.
   kShape,          // Shape, Size: reads no elements.
   kSource,         // ConstantOfShape, Range.
+};
+
+// What kernels require of the memory order of an operator's activations.
+enum class LayoutRole {
+  kPlain,         // Inputs and outputs are plain.
+  kTied,          // Element-wise, Concat, ...: inputs and outputs share either layout.
+  kAny,           // Transpose, Reduce: reads and writes any layout.
+  kChannelsLast,  // Conv, pools: input 0 and output 0 are channels last.
+};
+
+// Where a fused kernel of floats may compute an element-wise operator (core/kernels/fusion.h).
+enum class Fusion {
+  kNone,
+  kChain,         // Among other element-wise operators.
+  kBehind,        // Also behind a contraction whose result is input 0.
+  kBehindEither,  // Also behind one whose result is input 1.
+};
+
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
 };
 
 // What inference knows about one input of a node.
@@ -148,6 +171,16 @@ struct OpDef {
   int max_inputs;   // -1: any number.
   int max_outputs;  // Outputs that are supported, usually 1; -1: any number.
   int since_opset;  // Lowest opset in which the writer can emit the operator.
+  LayoutRole layout = LayoutRole::kPlain;
+  Fusion fusion = Fusion::kNone;
+  // What it computes if its attributes do not choose another function; kNone if it is no function
+  // of one float.
+  UnaryFunction function = UnaryFunction::kNone;
+  // Whether it rounds no float: results are elements of the inputs, or numbers that every type of
+  // float holds. A Cast is a matter of its types.
+  bool exact = false;
+  // Bounds of all results except NaN.
+  Range range = {};
   std::vector<Parameter> parameters = {};
   std::vector<AttributeDef> attributes = {};
   bool commutative = false;  // kBinary: exchanging the two inputs is exact.

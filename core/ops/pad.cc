@@ -156,6 +156,8 @@ std::span<const OpDef> PadOps() {
        .max_inputs = 4,
        .max_outputs = 1,
        .since_opset = 2,
+       .layout = LayoutRole::kTied,
+       .exact = true,
        .parameters = {{1, "pads", ParameterKind::kInts},
                       {2, "constant_value", ParameterKind::kFloat},
                       {3, "axes", ParameterKind::kInts}},

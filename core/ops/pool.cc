@@ -227,7 +227,7 @@ Outputs EvaluateGlobalPool(const EvaluateContext& context) {
 // --- Rows ---
 
 OpDef WindowRow(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
-                const char* own_attribute) {
+                const char* own_attribute, bool exact = false) {
   using Kind = AttributeDef::Kind;
   return {.name = name,
           .op_class = OpClass::kWindow,
@@ -235,6 +235,8 @@ OpDef WindowRow(const char* name, int since_opset, InferFn infer, EvaluateFn eva
           .max_inputs = 1,
           .max_outputs = 1,
           .since_opset = since_opset,
+          .layout = LayoutRole::kChannelsLast,
+          .exact = exact,
           .attributes = {{"auto_pad", Kind::kString, std::string("NOTSET")},
                          {"ceil_mode", Kind::kInt, int64_t{0}},
                          {"dilations", Kind::kInts, std::nullopt},
@@ -257,6 +259,8 @@ OpDef GlobalRow(const char* name) {
           .max_inputs = 1,
           .max_outputs = 1,
           .since_opset = 1,
+          .layout = LayoutRole::kAny,
+          .exact = reduction == Reduction::kMax,
           .infer = InferGlobalPool,
           .evaluate = EvaluateGlobalPool<reduction>};
 }
@@ -265,7 +269,8 @@ OpDef GlobalRow(const char* name) {
 
 std::span<const OpDef> PoolOps() {
   static const auto& rows = *new std::vector<OpDef>{
-      WindowRow("MaxPool", 10, InferPool<Domain::kNumeric>, EvaluateMaxPool, "storage_order"),
+      WindowRow("MaxPool", 10, InferPool<Domain::kNumeric>, EvaluateMaxPool, "storage_order",
+                /*exact=*/true),
       WindowRow("AveragePool", 10, InferPool<Domain::kFloat>, EvaluateAveragePool,
                 "count_include_pad"),
       GlobalRow<Reduction::kMean>("GlobalAveragePool"),

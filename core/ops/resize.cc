@@ -327,6 +327,7 @@ std::span<const OpDef> ResizeOps() {
        .max_inputs = 4,
        .max_outputs = 1,
        .since_opset = 11,
+       .layout = LayoutRole::kTied,
        .parameters = {{1, "roi", ParameterKind::kFloats},
                       {2, "scales", ParameterKind::kFloats},
                       {3, "sizes", ParameterKind::kInts}},

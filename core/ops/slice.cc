@@ -283,6 +283,8 @@ std::span<const OpDef> SliceOps() {
        .max_inputs = 5,
        .max_outputs = 1,
        .since_opset = 1,
+       .layout = LayoutRole::kTied,
+       .exact = true,
        .parameters = {{1, "starts", Kind::kInts},
                       {2, "ends", Kind::kInts},
                       {3, "axes", Kind::kInts},

@@ -20,6 +20,7 @@ using model::DType;
 using model::Tensor;
 using model::TensorType;
 
+using Fn = UnaryFunction;
 using Outputs = absl::StatusOr<std::vector<Tensor>>;
 
 // --- Inference ---
@@ -250,21 +251,45 @@ OpDef Row(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
           .max_inputs = 1,
           .max_outputs = 1,
           .since_opset = since_opset,
+          .layout = LayoutRole::kTied,
           .attributes = std::move(attributes),
           .infer = infer,
           .evaluate = evaluate};
 }
 
+// The row of a function of floats, which an operator may extend to other numbers.
+OpDef Computing(Fn function, Fusion fusion, OpDef row) {
+  row.function = function;
+  row.fusion = fusion;
+  return row;
+}
+
+// Floats of every type hold both bounds.
+OpDef Within(double low, double high, OpDef row) {
+  row.range = {low, high};
+  return row;
+}
+
 // A function of floats without attributes.
 template <auto f>
-OpDef FloatRow(const char* name, int since_opset) {
-  return Row(name, since_opset, InferSame<Domain::kFloat>, EvaluateFloat<f>);
+OpDef FloatRow(const char* name, int since_opset, Fn function, Fusion fusion = Fusion::kChain) {
+  return Computing(function, fusion,
+                   Row(name, since_opset, InferSame<Domain::kFloat>, EvaluateFloat<f>));
 }
 
 template <typename F>
-OpDef FloatRowWith(const char* name, int since_opset, std::vector<AttributeDef> attributes) {
-  return Row(name, since_opset, InferSame<Domain::kFloat>, EvaluateFloatWith<F>,
-             std::move(attributes));
+OpDef FloatRowWith(const char* name, int since_opset, Fn function, Fusion fusion,
+                   std::vector<AttributeDef> attributes) {
+  return Computing(function, fusion,
+                   Row(name, since_opset, InferSame<Domain::kFloat>, EvaluateFloatWith<F>,
+                       std::move(attributes)));
+}
+
+// Of all numbers.
+template <auto f>
+OpDef NumberRow(const char* name, int since_opset, Fn function, Fusion fusion = Fusion::kChain,
+                InferFn infer = InferSame<Domain::kNumeric>) {
+  return Computing(function, fusion, Row(name, since_opset, infer, EvaluateNumbers<f>));
 }
 
 AttributeDef Float(const char* name, double otherwise) {
@@ -275,15 +300,16 @@ AttributeDef Int(const char* name, int64_t otherwise) {
 }
 
 OpDef GeluRow() {
-  OpDef row = FloatRowWith<Gelu>(
-      "Gelu", 20, {{"approximate", AttributeDef::Kind::kString, std::string("none")}});
+  OpDef row =
+      FloatRowWith<Gelu>("Gelu", 20, Fn::kGeluErf, Fusion::kBehind,
+                         {{"approximate", AttributeDef::Kind::kString, std::string("none")}});
   row.accepts = AcceptsGelu;
   row.is_certain = GeluIsCertain;
   return row;
 }
 
 OpDef ClipRow() {
-  OpDef row = Row("Clip", 11, InferClip, EvaluateClip);
+  OpDef row = Computing(Fn::kClip, Fusion::kBehind, Row("Clip", 11, InferClip, EvaluateClip));
   row.max_inputs = 3;
   row.is_certain = ClipsCertainly;
   row.parameters = {{1, "min", Parameter::Kind::kFloat}, {2, "max", Parameter::Kind::kFloat}};
@@ -293,20 +319,20 @@ OpDef ClipRow() {
 }
 
 OpDef SignRow() {
-  OpDef row = Row("Sign", 9, InferSame<Domain::kNumeric>, EvaluateNumbers<kSign>);
+  OpDef row = Within(-1, 1, NumberRow<kSign>("Sign", 9, Fn::kSign));
   row.is_certain = IsCertainIfOrdered;
   return row;
 }
 
 std::vector<OpDef> ExactRows() {
   return {
-      Row("Neg", 6, InferNeg, EvaluateNumbers<kNeg>),
-      Row("Abs", 6, InferSame<Domain::kNumeric>, EvaluateNumbers<kAbs>),
+      NumberRow<kNeg>("Neg", 6, Fn::kNeg, Fusion::kBehind, InferNeg),
+      NumberRow<kAbs>("Abs", 6, Fn::kAbs, Fusion::kBehind),
       SignRow(),
-      Row("Relu", 6, InferSame<Domain::kNumeric>, EvaluateNumbers<kRelu>),
-      FloatRow<[](double x) { return std::floor(x); }>("Floor", 6),
-      FloatRow<[](double x) { return std::ceil(x); }>("Ceil", 6),
-      FloatRow<[](double x) { return std::nearbyint(x); }>("Round", 11),  // Half to even.
+      NumberRow<kRelu>("Relu", 6, Fn::kRelu, Fusion::kBehind),
+      FloatRow<[](double x) { return std::floor(x); }>("Floor", 6, Fn::kFloor),
+      FloatRow<[](double x) { return std::ceil(x); }>("Ceil", 6, Fn::kCeil),
+      FloatRow<[](double x) { return std::nearbyint(x); }>("Round", 11, Fn::kRound),  // To even.
       Row("Not", 1, InferNot, EvaluateNot),
       Row("IsNaN", 9, InferPredicate<Domain::kFloat>,
           EvaluateFloat<[](double x) { return static_cast<double>(std::isnan(x)); }>),
@@ -318,42 +344,53 @@ std::vector<OpDef> ExactRows() {
 
 std::vector<OpDef> MathRows() {
   return {
-      FloatRow<[](double x) { return std::sqrt(x); }>("Sqrt", 6),
-      FloatRow<[](double x) { return 1 / x; }>("Reciprocal", 6),
-      FloatRow<[](double x) { return std::exp(x); }>("Exp", 6),
-      FloatRow<[](double x) { return std::log(x); }>("Log", 6),
-      FloatRow<[](double x) { return std::erf(x); }>("Erf", 9),
-      FloatRow<[](double x) { return std::sin(x); }>("Sin", 7),
-      FloatRow<[](double x) { return std::cos(x); }>("Cos", 7),
-      FloatRow<[](double x) { return std::tan(x); }>("Tan", 7),
-      FloatRow<[](double x) { return std::asin(x); }>("Asin", 7),
-      FloatRow<[](double x) { return std::acos(x); }>("Acos", 7),
-      FloatRow<[](double x) { return std::atan(x); }>("Atan", 7),
-      FloatRow<[](double x) { return std::sinh(x); }>("Sinh", 9),
-      FloatRow<[](double x) { return std::cosh(x); }>("Cosh", 9),
-      FloatRow<[](double x) { return std::tanh(x); }>("Tanh", 6),
-      FloatRow<[](double x) { return std::asinh(x); }>("Asinh", 9),
-      FloatRow<[](double x) { return std::acosh(x); }>("Acosh", 9),
-      FloatRow<[](double x) { return std::atanh(x); }>("Atanh", 9),
+      FloatRow<[](double x) { return std::sqrt(x); }>("Sqrt", 6, Fn::kSqrt, Fusion::kBehind),
+      FloatRow<[](double x) { return 1 / x; }>("Reciprocal", 6, Fn::kReciprocal),
+      FloatRow<[](double x) { return std::exp(x); }>("Exp", 6, Fn::kExp, Fusion::kBehind),
+      FloatRow<[](double x) { return std::log(x); }>("Log", 6, Fn::kLog),
+      Within(-1, 1, FloatRow<[](double x) { return std::erf(x); }>("Erf", 9, Fn::kErf)),
+      FloatRow<[](double x) { return std::sin(x); }>("Sin", 7, Fn::kSin),
+      FloatRow<[](double x) { return std::cos(x); }>("Cos", 7, Fn::kCos),
+      FloatRow<[](double x) { return std::tan(x); }>("Tan", 7, Fn::kTan),
+      FloatRow<[](double x) { return std::asin(x); }>("Asin", 7, Fn::kAsin),
+      FloatRow<[](double x) { return std::acos(x); }>("Acos", 7, Fn::kAcos),
+      Within(-2, 2, FloatRow<[](double x) { return std::atan(x); }>("Atan", 7, Fn::kAtan)),
+      FloatRow<[](double x) { return std::sinh(x); }>("Sinh", 9, Fn::kSinh),
+      FloatRow<[](double x) { return std::cosh(x); }>("Cosh", 9, Fn::kCosh),
+      Within(
+          -1, 1,
+          FloatRow<[](double x) { return std::tanh(x); }>("Tanh", 6, Fn::kTanh, Fusion::kBehind)),
+      FloatRow<[](double x) { return std::asinh(x); }>("Asinh", 9, Fn::kAsinh),
+      FloatRow<[](double x) { return std::acosh(x); }>("Acosh", 9, Fn::kAcosh),
+      FloatRow<[](double x) { return std::atanh(x); }>("Atanh", 9, Fn::kAtanh),
   };
 }
 
 std::vector<OpDef> ActivationRows() {
   return {
-      FloatRow<[](double x) { return Logistic(x); }>("Sigmoid", 6),
-      FloatRow<[](double x) { return LogOnePlusExp(x); }>("Softplus", 1),
-      FloatRow<[](double x) { return x / (1 + std::fabs(x)); }>("Softsign", 1),
-      FloatRow<[](double x) { return x * Unit(x / 6 + 0.5); }>("HardSwish", 14),
-      FloatRow<[](double x) { return x * std::tanh(LogOnePlusExp(x)); }>("Mish", 18),
-      FloatRowWith<LeakyRelu>("LeakyRelu", 6, {Float("alpha", 0.01f)}),
-      FloatRowWith<Elu>("Elu", 6, {Float("alpha", 1)}),
-      FloatRowWith<Celu>("Celu", 12, {Float("alpha", 1)}),
+      Within(0, 1,
+             FloatRow<[](double x) { return Logistic(x); }>("Sigmoid", 6, Fn::kSigmoid,
+                                                            Fusion::kBehind)),
+      FloatRow<[](double x) { return LogOnePlusExp(x); }>("Softplus", 1, Fn::kSoftplus,
+                                                          Fusion::kBehind),
+      FloatRow<[](double x) { return x / (1 + std::fabs(x)); }>("Softsign", 1, Fn::kSoftsign),
+      FloatRow<[](double x) { return x * Unit(x / 6 + 0.5); }>("HardSwish", 14, Fn::kHardSwish,
+                                                               Fusion::kBehind),
+      FloatRow<[](double x) { return x * std::tanh(LogOnePlusExp(x)); }>("Mish", 18, Fn::kMish,
+                                                                         Fusion::kBehind),
+      FloatRowWith<LeakyRelu>("LeakyRelu", 6, Fn::kLeakyRelu, Fusion::kBehind,
+                              {Float("alpha", 0.01f)}),
+      FloatRowWith<Elu>("Elu", 6, Fn::kElu, Fusion::kBehind, {Float("alpha", 1)}),
+      FloatRowWith<Celu>("Celu", 12, Fn::kCelu, Fusion::kChain, {Float("alpha", 1)}),
       FloatRowWith<Selu>(
-          "Selu", 6,
+          "Selu", 6, Fn::kSelu, Fusion::kChain,
           {Float("alpha", 1.67326319217681884765625f), Float("gamma", 1.05070102214813232421875f)}),
-      FloatRowWith<HardSigmoid>("HardSigmoid", 6, {Float("alpha", 0.2f), Float("beta", 0.5)}),
-      FloatRowWith<ThresholdedRelu>("ThresholdedRelu", 10, {Float("alpha", 1)}),
-      FloatRowWith<Swish>("Swish", 24, {Float("alpha", 1)}),
+      Within(0, 1,
+             FloatRowWith<HardSigmoid>("HardSigmoid", 6, Fn::kHardSigmoid, Fusion::kBehind,
+                                       {Float("alpha", 0.2f), Float("beta", 0.5)})),
+      FloatRowWith<ThresholdedRelu>("ThresholdedRelu", 10, Fn::kThresholdedRelu, Fusion::kChain,
+                                    {Float("alpha", 1)}),
+      FloatRowWith<Swish>("Swish", 24, Fn::kSwish, Fusion::kBehind, {Float("alpha", 1)}),
       GeluRow(),
   };
 }
@@ -362,8 +399,9 @@ std::vector<OpDef> ActivationRows() {
 
 std::span<const OpDef> UnaryOps() {
   static const auto& rows = *[] {
-    auto* all = new std::vector<OpDef>;
-    for (const std::vector<OpDef>& part : {ExactRows(), MathRows(), ActivationRows()}) {
+    auto* all = new std::vector<OpDef>(ExactRows());
+    for (OpDef& row : *all) row.exact = true;
+    for (const std::vector<OpDef>& part : {MathRows(), ActivationRows()}) {
       all->insert(all->end(), part.begin(), part.end());
     }
     return all;

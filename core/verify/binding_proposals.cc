@@ -33,10 +33,6 @@ constexpr Sizes kSizes[][2] = {
     {{32, 32, 128, 32}, {96, 32, 160, 32}},
     {{64, 64, 224, 224}, {192, 64, 448, 224}},
 };
-<<<<<<< HEAD
-constexpr int64_t kFirstBatch = 2;
-// The most proposals of one call.
-=======
 // First dimensions of one binding: the k-th group of them is at first + k * step.
 struct Batches {
   int64_t first, step;
@@ -53,8 +49,7 @@ std::span<const Batches> BatchesOf(BindingKind kind) {
   return kind == BindingKind::kSecond ? std::span<const Batches>(kOfSecond) : kOfOthers;
 }
 
-// Proposals of one round for each size of batches; each costs inference at several sizes at most.
->>>>>>> 01b4b37922638e47db67dde6928fa554b5897153
+// The most proposals of one call for each size of batches.
 constexpr size_t kMostProposals = 3;
 // The most dimensions that are split off from others with their name, one by one.
 constexpr size_t kMostSplits = 8;
@@ -135,10 +130,7 @@ class Proposer {
     return kind_ != BindingKind::kFirst && kind_ != BindingKind::kSecond;
   }
 
-<<<<<<< HEAD
   // If `sizes` is null, only first dimensions differ from the sizes used for measuring.
-=======
-  // Null: the sizes of measuring, except for first dimensions.
   void ProposeAtBatches(const Sizes* sizes) {
     for (const Batches& batches : BatchesOf(kind_)) {
       batches_ = batches;
@@ -146,7 +138,6 @@ class Proposer {
     }
   }
 
->>>>>>> 01b4b37922638e47db67dde6928fa554b5897153
   void ProposeAt(const Sizes* sizes) {
     // If all may differ, there is no equality that a caller could break.
     if (breaks_names() ? Infers(EachItsOwn(free_), sizes) : Propose(EachItsOwn(free_), sizes)) {
@@ -303,19 +294,11 @@ class Proposer {
   const Graph& graph_;
   const Shapes& measured_;
   const BindingKind kind_;
-<<<<<<< HEAD
-  const int offset_;  // Selects one of two rows of sizes.
   const StopCondition& stop_;
   const std::vector<FreeDim> free_;
-  int64_t most_cut_ = 0;  // Number of nodes cut out at the dims used for measuring.
-  Groups split_;          // The last result of Split.
-=======
-  const StopCondition& stop_;
-  const std::vector<FreeDim> free_;
-  Batches batches_ = kOfOthers[0];  // those of the proposal that is being made
-  int64_t most_cut_ = 0;            // nodes that are cut out at the dims of measuring
-  Groups split_;                    // the last result of Split
->>>>>>> 01b4b37922638e47db67dde6928fa554b5897153
+  Batches batches_ = kOfOthers[0];  // First dimensions of the proposal that is being made.
+  int64_t most_cut_ = 0;            // Number of nodes cut out at the dims used for measuring.
+  Groups split_;                    // The last result of Split.
   std::vector<Shapes> proposals_;
 };
 

@@ -36,28 +36,13 @@ double UnitRoundoff(DType dtype) {
 
 // Whether the node computes without rounding: it only moves elements or chooses between them.
 bool IsExact(const Graph& graph, const Node& node) {
-  static constexpr const char* kMovesThatCompute[] = {"CumSum", "Resize", "ScatterND",
-                                                      "ScatterElements"};
-  static constexpr const char* kExact[] = {
-      "Abs", "Ceil", "Clip", "Floor",     "GlobalMaxPool", "Max",   "MaxPool", "Min",
-      "Mod", "Neg",  "Relu", "ReduceMax", "ReduceMin",     "Round", "Sign",    "Where"};
   if (node.op == "Cast") {
     const DType from = graph.value(node.inputs[0]).type.dtype;
     const DType to = graph.value(node.outputs[0]).type.dtype;
     return !model::IsFloat(from) || UnitRoundoff(from) >= UnitRoundoff(to);
   }
   const ops::OpDef* const op = ops::FindOp(node.op);
-  if (op == nullptr) return true;
-  switch (op->op_class) {
-    case ops::OpClass::kView:
-    case ops::OpClass::kShape:
-    case ops::OpClass::kSource:
-      return true;
-    case ops::OpClass::kMove:
-      return !absl::c_linear_search(kMovesThatCompute, node.op);
-    default:
-      return absl::c_linear_search(kExact, node.op);
-  }
+  return op == nullptr || op->exact;
 }
 
 bool HasInfinity(const Tensor& tensor) {

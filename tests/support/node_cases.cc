@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/ops/infer_graph.h"
 #include "tests/support/graphs.h"
 
 namespace quotient::testing {
@@ -117,6 +118,27 @@ double RelativeTolerance(model::DType dtype) {
 const std::vector<NodeCase>& AllNodeCases() {
   static const auto& cases = *new std::vector<NodeCase>(ReadCases());
   return cases;
+}
+
+Graph StaticGraph(const NodeCase& node_case, Constants constants) {
+  Graph graph = node_case.graph;
+  const auto infer = [&] {
+    if (!ops::InferTypes(graph).ok()) Fail(node_case.name);
+  };
+  infer();
+  const auto is_static = [&](model::ValueId id) { return graph.value(id).type.is_static(); };
+  if (constants == Constants::kWhereNeeded &&
+      std::all_of(graph.outputs.begin(), graph.outputs.end(), is_static)) {
+    return graph;
+  }
+  graph = node_case.graph;
+  for (size_t i = 1; i < node_case.inputs.size(); ++i) {
+    graph.value(graph.inputs[i]).constant = node_case.inputs[i];
+  }
+  graph.inputs.resize(1);
+  graph.defaults.resize(1);
+  infer();
+  return graph;
 }
 
 bool CloseEnough(const Tensor& actual, const Tensor& expected) {

@@ -22,6 +22,14 @@ struct NodeCase {
 // should be.
 const std::vector<NodeCase>& AllNodeCases();
 
+// Which inputs of a case StaticGraph makes constants.
+enum class Constants {
+  kWhereNeeded,  // None, or all but the first if the result's type hangs on their values.
+  kAllButFirst,  // As models have weights and parameters.
+};
+// The case's graph with inferred types. Ends the program if they contradict each other.
+model::Graph StaticGraph(const NodeCase& node_case, Constants constants = Constants::kWhereNeeded);
+
 // Whether `actual` is close enough to be called the same result: equal for integers, within a few
 // roundings of the type for floats.
 bool CloseEnough(const model::Tensor& actual, const model::Tensor& expected);

@@ -3,7 +3,6 @@
 // written once, however long the chain is.
 
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "core/kernels/cpu/block_reader.h"
@@ -12,6 +11,7 @@
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/fusion.h"
 #include "core/kernels/storage.h"
+#include "core/kernels/unary_call.h"
 
 namespace quotient::kernels::cpu {
 namespace {
@@ -22,7 +22,7 @@ constexpr int64_t kBlock = 1024;
 struct Step {
   enum class Kind { kUnary, kBinary, kAffine };
   Kind kind = Kind::kUnary;
-  UnaryFn unary = UnaryFn::kCopy;
+  ops::UnaryFunction unary = ops::UnaryFunction::kNone;
   BinaryFn binary = BinaryFn::kAdd;
   float alpha = 0;
   float beta = 0;
@@ -30,28 +30,6 @@ struct Step {
   // kBinary: the operand. kAffine: the first of two packed constants, scale and shift.
   int operand = -1;
   std::optional<BlockReader> reader;
-};
-
-struct NamedUnary {
-  const char* name;
-  UnaryFn fn;
-};
-constexpr NamedUnary kUnaryFns[] = {
-    {"Relu", UnaryFn::kRelu},
-    {"Sigmoid", UnaryFn::kSigmoid},
-    {"Tanh", UnaryFn::kTanh},
-    {"Neg", UnaryFn::kNeg},
-    {"Abs", UnaryFn::kAbs},
-    {"Sqrt", UnaryFn::kSqrt},
-    {"Exp", UnaryFn::kExp},
-    {"Log", UnaryFn::kLog},
-    {"Erf", UnaryFn::kErf},
-    {"Sin", UnaryFn::kSin},
-    {"Cos", UnaryFn::kCos},
-    {"Floor", UnaryFn::kFloor},
-    {"Ceil", UnaryFn::kCeil},
-    {"HardSwish", UnaryFn::kHardSwish},
-    {"Reciprocal", UnaryFn::kReciprocal},
 };
 
 struct NamedBinary {
@@ -64,35 +42,12 @@ constexpr NamedBinary kBinaryFns[] = {
     {"Pow", BinaryFn::kPow},
 };
 
-Step UnaryStep(UnaryFn fn, double alpha = 0, double beta = 0) {
-  return Step{.unary = fn, .alpha = static_cast<float>(alpha), .beta = static_cast<float>(beta)};
-}
-
 std::optional<Step> MakeUnary(absl::string_view op, const model::AttributeMap& attributes) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (const NamedUnary& row : kUnaryFns) {
-    if (op == row.name) return UnaryStep(row.fn);
-  }
-  if (op == "LeakyRelu") return UnaryStep(UnaryFn::kLeakyRelu, attributes.GetFloat("alpha", 0.01));
-  if (op == "Clip") {
-    return UnaryStep(UnaryFn::kClip, attributes.GetFloat("min", -kInfinity),
-                     attributes.GetFloat("max", kInfinity));
-  }
-  if (op == "HardSigmoid") {
-    return UnaryStep(UnaryFn::kHardSigmoid, attributes.GetFloat("alpha", 0.2),
-                     attributes.GetFloat("beta", 0.5));
-  }
-  if (op == "Gelu") {
-    const bool tanh = attributes.GetString("approximate", "none") == "tanh";
-    return UnaryStep(tanh ? UnaryFn::kGeluTanh : UnaryFn::kGeluErf);
-  }
-  if (op == "Pow") {  // With an exponent that has a function of its own.
-    const double exponent = attributes.GetFloat(kExponentAttribute, 0);
-    if (exponent == 2) return UnaryStep(UnaryFn::kSquare);
-    if (exponent == 3) return UnaryStep(UnaryFn::kCube);
-    if (exponent == 0.5) return UnaryStep(UnaryFn::kSqrt);
-  }
-  return std::nullopt;
+  const std::optional<UnaryCall> call = UnaryCallOf(op, attributes);
+  if (!call) return std::nullopt;
+  return Step{.unary = call->function,
+              .alpha = static_cast<float>(call->first),
+              .beta = static_cast<float>(call->second)};
 }
 
 std::optional<BinaryFn> FindBinary(absl::string_view op) {

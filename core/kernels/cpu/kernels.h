@@ -22,7 +22,7 @@ std::unique_ptr<Kernel> MakeReduceKernel(const KernelSpec& spec);
 std::unique_ptr<Kernel> MakeNormalizeKernel(const KernelSpec& spec);
 // Resize to the nearest neighbour, or linearly along at most two axes.
 std::unique_ptr<Kernel> MakeResizeKernel(const KernelSpec& spec);
-// Where, comparisons, logic, Cast and integer arithmetic.
+// Where, comparisons, logic, Cast, IsInf, IsNaN and integer arithmetic.
 std::unique_ptr<Kernel> MakeTypedKernel(const KernelSpec& spec);
 // The reference evaluation of every other operator in the operator table.
 std::unique_ptr<Kernel> MakeReferenceKernel(const KernelSpec& spec);

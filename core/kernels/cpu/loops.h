@@ -5,42 +5,19 @@
 
 #include <cstdint>
 
-namespace quotient::kernels::cpu {
+#include "core/ops/unary_function.h"
 
-enum class UnaryFn : uint8_t {
-  kCopy,
-  kRelu,
-  kLeakyRelu,
-  kSigmoid,
-  kTanh,
-  kClip,
-  kHardSigmoid,
-  kHardSwish,
-  kGeluErf,
-  kGeluTanh,
-  kNeg,
-  kAbs,
-  kSqrt,
-  kReciprocal,
-  kExp,
-  kLog,
-  kErf,
-  kSin,
-  kCos,
-  kFloor,
-  kCeil,
-  kSquare,
-  kCube,
-};
+namespace quotient::kernels::cpu {
 
 enum class BinaryFn : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow };
 
 struct Loops {
   const char* isa;
 
-  // out[i] = fn(x[i]). alpha and beta are the slope of LeakyRelu, the bounds of Clip, or the two
-  // parameters of HardSigmoid.
-  void (*unary)(UnaryFn fn, float alpha, float beta, const float* x, float* out, int64_t n);
+  // out[i] = fn(x[i]), where alpha and beta are the numbers of a UnaryCall (core/kernels). Of kNone
+  // it does nothing.
+  void (*unary)(ops::UnaryFunction fn, float alpha, float beta, const float* x, float* out,
+                int64_t n);
   // out[i] = x[i] fn y[i]; in the other two one side is a single number.
   void (*binary)(BinaryFn fn, const float* x, const float* y, float* out, int64_t n);
   void (*binary_right)(BinaryFn fn, const float* x, float y, float* out, int64_t n);

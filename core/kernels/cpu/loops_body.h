@@ -76,6 +76,51 @@ static inline float Erf(float x) {
   return x < 0 ? -magnitude : magnitude;
 }
 
+// exp(x) - 1: the Taylor series near zero, where the difference would lose digits.
+static inline float Expm1(float x) {
+  const float a = x < 0 ? -x : x;
+  const float near =
+      x *
+      (1.0f +
+       x * (0.5f + x * (1.66666672e-1f +
+                        x * (4.16666679e-2f +
+                             x * (8.33333377e-3f + x * (1.38888892e-3f + x * 1.98412701e-4f))))));
+  return a < 0.35f ? near : Exp(x) - 1.0f;
+}
+
+// log(1 + x) for x in [0, 1], as 2 atanh(x / (2 + x)), whose series needs eight terms.
+static inline float Log1pOfUnit(float x) {
+  const float r = x / (2.0f + x);
+  const float s = r * r;
+  const float p =
+      1.0f +
+      s * (3.33333343e-1f +
+           s * (0.2f +
+                s * (1.42857149e-1f +
+                     s * (1.11111112e-1f +
+                          s * (9.09090936e-2f + s * (7.69230798e-2f + s * 6.66666701e-2f))))));
+  return 2.0f * r * p;
+}
+
+static inline float Softplus(float x) {
+  const float a = x < 0 ? -x : x;
+  return (x > 0 ? x : 0.0f) + Log1pOfUnit(Exp(-a));
+}
+
+// x tanh(log(1 + e^x)), in which tanh is a quotient of polynomials of e^x. It is 1 beyond 20.
+static inline float Mish(float x) {
+  const float e = Exp(x > 20.0f ? 20.0f : x);
+  const float t = e * (e + 2.0f);
+  return x * (t / (t + 2.0f));
+}
+
+static inline float Celu(float x, float alpha) {
+  const float below = alpha * Expm1(x / alpha);
+  return (x < 0 ? 0.0f : x) + (below > 0 ? 0.0f : below);
+}
+
+static inline float Sign(float x) { return x > 0 ? 1.0f : (x < 0 ? -1.0f : x); }
+
 static inline float GeluErf(float x) { return 0.5f * x * (1.0f + Erf(x * 0.70710678f)); }
 static inline float GeluTanh(float x) {
   return 0.5f * x * (1.0f + Tanh(0.79788456f * (x + 0.044715f * x * x * x)));
@@ -97,53 +142,94 @@ static inline float Clip(float x, float low, float high) {
     return;                           \
   }
 
-static void Unary(UnaryFn fn, float alpha, float beta, const float* x, float* out, int64_t n) {
+using ops::UnaryFunction;
+
+static void Unary(UnaryFunction fn, float alpha, float beta, const float* x, float* out,
+                  int64_t n) {
   switch (fn) {
-    case UnaryFn::kCopy:
-      QUOTIENT_UNARY(v)
-    case UnaryFn::kRelu:
+    case UnaryFunction::kNone:
+      return;
+    case UnaryFunction::kRelu:
       QUOTIENT_UNARY(Relu(v))
-    case UnaryFn::kLeakyRelu:
+    case UnaryFunction::kLeakyRelu:
       QUOTIENT_UNARY(v < 0 ? alpha * v : v)
-    case UnaryFn::kSigmoid:
+    case UnaryFunction::kSigmoid:
       QUOTIENT_UNARY(Sigmoid(v))
-    case UnaryFn::kTanh:
+    case UnaryFunction::kTanh:
       QUOTIENT_UNARY(Tanh(v))
-    case UnaryFn::kClip:
+    case UnaryFunction::kClip:
       QUOTIENT_UNARY(Clip(v, alpha, beta))
-    case UnaryFn::kHardSigmoid:
+    case UnaryFunction::kHardSigmoid:
       QUOTIENT_UNARY(Clip(alpha * v + beta, 0.0f, 1.0f))
-    case UnaryFn::kHardSwish:
+    case UnaryFunction::kHardSwish:
       QUOTIENT_UNARY(v * Clip(v * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f))
-    case UnaryFn::kGeluErf:
+    case UnaryFunction::kGeluErf:
       QUOTIENT_UNARY(GeluErf(v))
-    case UnaryFn::kGeluTanh:
+    case UnaryFunction::kGeluTanh:
       QUOTIENT_UNARY(GeluTanh(v))
-    case UnaryFn::kNeg:
+    case UnaryFunction::kNeg:
       QUOTIENT_UNARY(-v)
-    case UnaryFn::kAbs:
+    case UnaryFunction::kAbs:
       QUOTIENT_UNARY(__builtin_fabsf(v))
-    case UnaryFn::kSqrt:
+    case UnaryFunction::kSqrt:
       QUOTIENT_UNARY(__builtin_sqrtf(v))
-    case UnaryFn::kReciprocal:
+    case UnaryFunction::kReciprocal:
       QUOTIENT_UNARY(1.0f / v)
-    case UnaryFn::kExp:
+    case UnaryFunction::kExp:
       QUOTIENT_UNARY(Exp(v))
-    case UnaryFn::kLog:
+    case UnaryFunction::kLog:
       QUOTIENT_UNARY(logf(v))
-    case UnaryFn::kErf:
+    case UnaryFunction::kErf:
       QUOTIENT_UNARY(Erf(v))
-    case UnaryFn::kSin:
+    case UnaryFunction::kSin:
       QUOTIENT_UNARY(sinf(v))
-    case UnaryFn::kCos:
+    case UnaryFunction::kCos:
       QUOTIENT_UNARY(cosf(v))
-    case UnaryFn::kFloor:
+    case UnaryFunction::kFloor:
       QUOTIENT_UNARY(__builtin_floorf(v))
-    case UnaryFn::kCeil:
+    case UnaryFunction::kCeil:
       QUOTIENT_UNARY(__builtin_ceilf(v))
-    case UnaryFn::kSquare:
+    case UnaryFunction::kRound:
+      QUOTIENT_UNARY(__builtin_rintf(v))
+    case UnaryFunction::kSign:
+      QUOTIENT_UNARY(Sign(v))
+    case UnaryFunction::kTan:
+      QUOTIENT_UNARY(tanf(v))
+    case UnaryFunction::kAsin:
+      QUOTIENT_UNARY(asinf(v))
+    case UnaryFunction::kAcos:
+      QUOTIENT_UNARY(acosf(v))
+    case UnaryFunction::kAtan:
+      QUOTIENT_UNARY(atanf(v))
+    case UnaryFunction::kSinh:
+      QUOTIENT_UNARY(sinhf(v))
+    case UnaryFunction::kCosh:
+      QUOTIENT_UNARY(coshf(v))
+    case UnaryFunction::kAsinh:
+      QUOTIENT_UNARY(asinhf(v))
+    case UnaryFunction::kAcosh:
+      QUOTIENT_UNARY(acoshf(v))
+    case UnaryFunction::kAtanh:
+      QUOTIENT_UNARY(atanhf(v))
+    case UnaryFunction::kSoftplus:
+      QUOTIENT_UNARY(Softplus(v))
+    case UnaryFunction::kSoftsign:
+      QUOTIENT_UNARY(v / (1.0f + __builtin_fabsf(v)))
+    case UnaryFunction::kMish:
+      QUOTIENT_UNARY(Mish(v))
+    case UnaryFunction::kElu:
+      QUOTIENT_UNARY(v < 0 ? alpha * Expm1(v) : v)
+    case UnaryFunction::kCelu:
+      QUOTIENT_UNARY(Celu(v, alpha))
+    case UnaryFunction::kSelu:
+      QUOTIENT_UNARY(beta * (v > 0 ? v : alpha * Expm1(v)))
+    case UnaryFunction::kThresholdedRelu:
+      QUOTIENT_UNARY(v > alpha ? v : 0.0f)
+    case UnaryFunction::kSwish:
+      QUOTIENT_UNARY(v * Sigmoid(alpha * v))
+    case UnaryFunction::kSquare:
       QUOTIENT_UNARY(v * v)
-    case UnaryFn::kCube:
+    case UnaryFunction::kCube:
       QUOTIENT_UNARY(v * v * v)
   }
 }

@@ -218,6 +218,14 @@ std::unique_ptr<Kernel> MakeCast(const KernelSpec& spec) {
   }
 }
 
+std::unique_ptr<Kernel> MakeIsInf(const KernelSpec& spec) {
+  const bool positive = spec.attributes.GetInt("detect_positive", 1) != 0;
+  const bool negative = spec.attributes.GetInt("detect_negative", 1) != 0;
+  return MakeMap<float, uint8_t>(spec, [positive, negative](float x) -> uint8_t {
+    return std::isinf(x) && (x > 0 ? positive : negative);
+  });
+}
+
 std::unique_ptr<Kernel> MakeWhere(const KernelSpec& spec) {
   switch (StorageBytes(spec.outputs[0].type.dtype)) {
     case 1:
@@ -244,6 +252,9 @@ std::unique_ptr<Kernel> MakeTypedKernel(const KernelSpec& spec) {
   }
   if (spec.op == "IsNaN" && inputs == 1 && StoredAsFloat(spec.inputs[0].type.dtype)) {
     return MakeMap<float, uint8_t>(spec, [](float x) -> uint8_t { return x != x; });
+  }
+  if (spec.op == "IsInf" && inputs == 1 && StoredAsFloat(spec.inputs[0].type.dtype)) {
+    return MakeIsInf(spec);
   }
   return inputs == 2 ? MakeZip(spec) : nullptr;
 }

@@ -1,5 +1,6 @@
 #include "core/kernels/cuda/epilogue.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -8,45 +9,76 @@
 #include "core/kernels/cuda/source/programs.h"
 #include "core/kernels/fusion.h"
 #include "core/kernels/layout.h"
+#include "core/kernels/unary_call.h"
 
 namespace quotient::kernels::cuda {
 namespace {
+
+using ops::UnaryFunction;
 
 struct NamedMode {
   const char* op;
   DnnMode mode;
 };
-constexpr NamedMode kModes[] = {
-    {"Relu", DnnMode::kRelu},
-    {"Clip", DnnMode::kClippedRelu},
-    {"Sigmoid", DnnMode::kSigmoid},
-    {"Tanh", DnnMode::kTanh},
-    {"Gelu", DnnMode::kGeluErf},
-    {"Neg", DnnMode::kNeg},
-    {"Abs", DnnMode::kAbs},
-    {"Sqrt", DnnMode::kSqrt},
-    {"Exp", DnnMode::kExp},
-    {"Add", DnnMode::kAdd},
-    {"Mul", DnnMode::kMul},
-    {"Max", DnnMode::kMax},
-    {"Min", DnnMode::kMin},
-    {"Sub", DnnMode::kSub},
-    {"Div", DnnMode::kDiv},
-    {"Log", DnnMode::kLog},
-    {"Erf", DnnMode::kErf},
-    {"Reciprocal", DnnMode::kReciprocal},
-    {"Sin", DnnMode::kSin},
-    {"Cos", DnnMode::kCos},
-    {"Floor", DnnMode::kFloor},
-    {"Ceil", DnnMode::kCeil},
-    {"LeakyRelu", DnnMode::kLeakyRelu},
+constexpr NamedMode kBinaryModes[] = {
+    {"Add", DnnMode::kAdd}, {"Mul", DnnMode::kMul}, {"Max", DnnMode::kMax},
+    {"Min", DnnMode::kMin}, {"Sub", DnnMode::kSub}, {"Div", DnnMode::kDiv},
 };
 
-std::optional<DnnMode> ModeOf(const Epilogue& node) {
-  if (node.op == "Gelu" && node.attributes.GetString("approximate", "none") == "tanh") {
-    return DnnMode::kGeluTanh;
+// cuDNN's Elu and Swish have no factor.
+std::optional<DnnMode> ModeOf(const UnaryCall& call) {
+  switch (call.function) {
+    case UnaryFunction::kRelu:
+      return DnnMode::kRelu;
+    case UnaryFunction::kClip:
+      return DnnMode::kClippedRelu;
+    case UnaryFunction::kLeakyRelu:
+      return DnnMode::kLeakyRelu;
+    case UnaryFunction::kSigmoid:
+      return DnnMode::kSigmoid;
+    case UnaryFunction::kTanh:
+      return DnnMode::kTanh;
+    case UnaryFunction::kGeluErf:
+      return DnnMode::kGeluErf;
+    case UnaryFunction::kGeluTanh:
+      return DnnMode::kGeluTanh;
+    case UnaryFunction::kElu:
+      return call.first == 1 ? std::optional(DnnMode::kElu) : std::nullopt;
+    case UnaryFunction::kSwish:
+      return call.first == 1 ? std::optional(DnnMode::kSwish) : std::nullopt;
+    case UnaryFunction::kNeg:
+      return DnnMode::kNeg;
+    case UnaryFunction::kAbs:
+      return DnnMode::kAbs;
+    case UnaryFunction::kSqrt:
+      return DnnMode::kSqrt;
+    case UnaryFunction::kExp:
+      return DnnMode::kExp;
+    case UnaryFunction::kLog:
+      return DnnMode::kLog;
+    case UnaryFunction::kErf:
+      return DnnMode::kErf;
+    case UnaryFunction::kReciprocal:
+      return DnnMode::kReciprocal;
+    case UnaryFunction::kSin:
+      return DnnMode::kSin;
+    case UnaryFunction::kCos:
+      return DnnMode::kCos;
+    case UnaryFunction::kFloor:
+      return DnnMode::kFloor;
+    case UnaryFunction::kCeil:
+      return DnnMode::kCeil;
+    default:
+      return std::nullopt;
   }
-  for (const NamedMode& row : kModes) {
+}
+
+std::optional<DnnMode> ModeOf(const Epilogue& node) {
+  if (node.operands.empty()) {
+    const std::optional<UnaryCall> call = UnaryCallOf(node.op, node.attributes);
+    return call ? ModeOf(*call) : std::nullopt;
+  }
+  for (const NamedMode& row : kBinaryModes) {
     if (node.op == row.op) return row.mode;
   }
   return std::nullopt;
@@ -191,14 +223,14 @@ void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const 
       running = result;
       continue;
     }
-    if (node.op == "HardSigmoid") {
-      running =
-          AddHardSigmoid(frame, running, static_cast<float>(node.attributes.GetFloat("alpha", 0.2)),
-                         static_cast<float>(node.attributes.GetFloat("beta", 0.5)),
-                         AddResult(frame, is_last, program, graph), graph);
+    const std::optional<UnaryCall> call = UnaryCallOf(node.op, node.attributes);
+    if (call && call->function == UnaryFunction::kHardSigmoid) {
+      running = AddHardSigmoid(frame, running, static_cast<float>(call->first),
+                               static_cast<float>(call->second),
+                               AddResult(frame, is_last, program, graph), graph);
       continue;
     }
-    if (node.op == "HardSwish") {
+    if (call && call->function == UnaryFunction::kHardSwish) {
       const int gate =
           AddHardSigmoid(frame, running, 1.0F / 6, 0.5F, graph.AddVirtual(frame.full), graph);
       const int result = AddResult(frame, is_last, program, graph);
@@ -211,11 +243,11 @@ void AddDnnEpilogue(const std::vector<EpilogueNode>& nodes, size_t first, const 
       pointwise.inputs.push_back(AddSpread(frame, nodes[i].first_operand, program, graph));
       if (node.running_is_second) std::swap(pointwise.inputs[0], pointwise.inputs[1]);
     }
-    if (node.op == "Clip") {
-      pointwise.lower = node.attributes.GetFloat("min", -kLargest);
-      pointwise.upper = node.attributes.GetFloat("max", kLargest);
+    if (pointwise.mode == DnnMode::kClippedRelu) {
+      pointwise.lower = std::max(call->first, -kLargest);
+      pointwise.upper = std::min(call->second, kLargest);
     }
-    if (node.op == "LeakyRelu") pointwise.slope = node.attributes.GetFloat("alpha", 0.01);
+    if (pointwise.mode == DnnMode::kLeakyRelu) pointwise.slope = call->first;
     running = pointwise.output = AddResult(frame, is_last, program, graph);
     graph.Add(std::move(pointwise));
   }

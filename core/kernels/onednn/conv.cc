@@ -83,7 +83,7 @@ KernelOrStatus Build(const KernelSpec& spec, const memory::desc& weights,
     const memory::desc bias =
         HasBias(spec) ? Plain({spec.inputs[2].type.elements()}) : memory::desc();
     PostOps post_ops;
-    AppendEpilogue(*kernel, spec.outputs[0].type.dims(), post_ops);
+    QUOTIENT_RETURN_IF_ERROR(AppendEpilogue(*kernel, spec.outputs[0].type.dims(), post_ops));
     const auto desc =
         describe(source, AnyOrder(weights.get_dims()), bias, target, Attributes(post_ops.ops));
     // A constant activation is given in row-major order.

@@ -117,7 +117,7 @@ absl::StatusOr<DeviceFingerprint> CpuFingerprint(int threads) {
       "; threads ", threads, "; omp wait ", Environment("OMP_WAIT_POLICY"), " spin ",
       Environment("GOMP_SPINCOUNT"), "; caches ", cpu.l1d, " ", cpu.l2, " ", cpu.l3, "; oneDNN ",
       version->major, ".", version->minor, ".", version->patch, " ", version->hash, " isa ",
-      IsaName(), "; loops ", cpu::BestLoops().isa, "; kernels 1; compiler ", __VERSION__);
+      IsaName(), "; loops ", cpu::BestLoops().isa, "; kernels 2; compiler ", __VERSION__);
   return fingerprint;
 }
 

@@ -125,7 +125,7 @@ KernelOrStatus MakeMatMul(const KernelSpec& spec) {
     const memory::desc out = Plain(product.out_dims);
     PostOps post_ops;
     AppendGemm(*kernel, post_ops);
-    AppendEpilogue(*kernel, product.out_dims, post_ops);
+    QUOTIENT_RETURN_IF_ERROR(AppendEpilogue(*kernel, product.out_dims, post_ops));
     const dnnl::matmul::primitive_desc desc(Engine(), Wanted(spec.inputs[0], a),
                                             Wanted(spec.inputs[1], b), out,
                                             Attributes(post_ops.ops));

@@ -1,15 +1,18 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "core/kernels/fusion.h"
 #include "core/kernels/onednn/primitive.h"
+#include "core/kernels/unary_call.h"
 
 namespace quotient::kernels::onednn {
 namespace {
 
 using dnnl::algorithm;
 using dnnl::memory;
+using ops::UnaryFunction;
 
 struct Eltwise {
   algorithm fn;
@@ -17,31 +20,48 @@ struct Eltwise {
   float beta = 0;
 };
 
-std::optional<Eltwise> FindEltwise(absl::string_view op, const model::AttributeMap& attributes) {
-  constexpr float kMax = std::numeric_limits<float>::max();
-  const auto number = [&](absl::string_view name, double otherwise) {
-    return static_cast<float>(attributes.GetFloat(name, otherwise));
-  };
-  if (op == "Relu") return Eltwise{algorithm::eltwise_relu};
-  if (op == "LeakyRelu") return Eltwise{algorithm::eltwise_relu, number("alpha", 0.01)};
-  if (op == "Sigmoid") return Eltwise{algorithm::eltwise_logistic};
-  if (op == "Tanh") return Eltwise{algorithm::eltwise_tanh};
-  if (op == "Clip") {
-    return Eltwise{algorithm::eltwise_clip, number("min", -kMax), number("max", kMax)};
+std::optional<Eltwise> FindEltwise(const UnaryCall& call) {
+  constexpr double kMax = std::numeric_limits<float>::max();
+  const auto first = static_cast<float>(call.first), second = static_cast<float>(call.second);
+  switch (call.function) {
+    case UnaryFunction::kRelu:
+      return Eltwise{algorithm::eltwise_relu};
+    case UnaryFunction::kLeakyRelu:
+      return Eltwise{algorithm::eltwise_relu, first};
+    case UnaryFunction::kSigmoid:
+      return Eltwise{algorithm::eltwise_logistic};
+    case UnaryFunction::kTanh:
+      return Eltwise{algorithm::eltwise_tanh};
+    case UnaryFunction::kClip:
+      return Eltwise{algorithm::eltwise_clip, static_cast<float>(std::max(call.first, -kMax)),
+                     static_cast<float>(std::min(call.second, kMax))};
+    case UnaryFunction::kHardSigmoid:
+      return Eltwise{algorithm::eltwise_hardsigmoid, first, second};
+    case UnaryFunction::kHardSwish:
+      return Eltwise{algorithm::eltwise_hardswish, 1.0f / 6.0f, 0.5f};
+    case UnaryFunction::kGeluErf:
+      return Eltwise{algorithm::eltwise_gelu_erf};
+    case UnaryFunction::kGeluTanh:
+      return Eltwise{algorithm::eltwise_gelu_tanh};
+    case UnaryFunction::kNeg:
+      return Eltwise{algorithm::eltwise_linear, -1};
+    case UnaryFunction::kAbs:
+      return Eltwise{algorithm::eltwise_abs};
+    case UnaryFunction::kSqrt:
+      return Eltwise{algorithm::eltwise_sqrt};
+    case UnaryFunction::kExp:
+      return Eltwise{algorithm::eltwise_exp};
+    case UnaryFunction::kElu:
+      return Eltwise{algorithm::eltwise_elu, first};
+    case UnaryFunction::kMish:
+      return Eltwise{algorithm::eltwise_mish};
+    case UnaryFunction::kSoftplus:
+      return Eltwise{algorithm::eltwise_soft_relu, 1};
+    case UnaryFunction::kSwish:
+      return Eltwise{algorithm::eltwise_swish, first};
+    default:
+      return std::nullopt;
   }
-  if (op == "HardSigmoid") {
-    return Eltwise{algorithm::eltwise_hardsigmoid, number("alpha", 0.2), number("beta", 0.5)};
-  }
-  if (op == "HardSwish") return Eltwise{algorithm::eltwise_hardswish, 1.0f / 6.0f, 0.5f};
-  if (op == "Gelu") {
-    const bool tanh = attributes.GetString("approximate", "none") == "tanh";
-    return Eltwise{tanh ? algorithm::eltwise_gelu_tanh : algorithm::eltwise_gelu_erf};
-  }
-  if (op == "Neg") return Eltwise{algorithm::eltwise_linear, -1};
-  if (op == "Abs") return Eltwise{algorithm::eltwise_abs};
-  if (op == "Sqrt") return Eltwise{algorithm::eltwise_sqrt};
-  if (op == "Exp") return Eltwise{algorithm::eltwise_exp};
-  return std::nullopt;
 }
 
 algorithm BinaryOf(absl::string_view op) {
@@ -111,12 +131,15 @@ void AppendNormalization(PrimitiveKernel& kernel, const Epilogue& epilogue, size
 
 }  // namespace
 
-void AppendEpilogue(PrimitiveKernel& kernel, const std::vector<int64_t>& dims, PostOps& post_ops) {
+absl::Status AppendEpilogue(PrimitiveKernel& kernel, const std::vector<int64_t>& dims,
+                            PostOps& post_ops) {
   size_t next = kernel.spec().inputs.size();
   for (const Epilogue& epilogue : kernel.spec().epilogue) {
     if (epilogue.op == "BatchNormalization") {
       AppendNormalization(kernel, epilogue, next, dims, post_ops);
-    } else if (const auto eltwise = FindEltwise(epilogue.op, epilogue.attributes)) {
+    } else if (const auto call = UnaryCallOf(epilogue.op, epilogue.attributes)) {
+      const auto eltwise = FindEltwise(*call);
+      if (!eltwise) return absl::UnimplementedError(epilogue.op);
       post_ops.ops.append_eltwise(eltwise->fn, eltwise->alpha, eltwise->beta);
     } else {
       absl::string_view op = epilogue.op;
@@ -132,6 +155,7 @@ void AppendEpilogue(PrimitiveKernel& kernel, const std::vector<int64_t>& dims, P
     }
     next += epilogue.operands.size();
   }
+  return absl::OkStatus();
 }
 
 }  // namespace quotient::kernels::onednn

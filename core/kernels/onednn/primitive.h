@@ -90,12 +90,14 @@ class PrimitiveKernel : public cpu::Kernel {
 
 // The spec's epilogue as post-operations, with the arguments that they read. `dims` are those of
 // the output as the primitive sees it (a MatMul may have joined axes). Post-operations are part of
-// the primitive's attributes, so they come before the primitive descriptor.
+// the primitive's attributes, so they come before the primitive descriptor. Fails with
+// UNIMPLEMENTED if oneDNN lacks a function.
 struct PostOps {
   dnnl::post_ops ops;
   std::vector<Argument> arguments;
 };
-void AppendEpilogue(PrimitiveKernel& kernel, const std::vector<int64_t>& dims, PostOps& post_ops);
+absl::Status AppendEpilogue(PrimitiveKernel& kernel, const std::vector<int64_t>& dims,
+                            PostOps& post_ops);
 
 // Attributes with these post-operations and a scratchpad provided by the caller.
 dnnl::primitive_attr Attributes(const dnnl::post_ops& ops = {});

@@ -14,6 +14,8 @@
 namespace quotient::kernels::cpu {
 namespace {
 
+using ops::UnaryFunction;
+
 std::vector<const Loops*> AllLoops() {
   std::vector<const Loops*> all{&kLoopsBaseline};
 #if defined(__x86_64__)
@@ -32,7 +34,7 @@ std::vector<float> Samples(double low, double high, size_t count = 1037) {
 }
 
 struct UnaryCase {
-  UnaryFn fn;
+  UnaryFunction fn;
   double low, high;
   std::function<double(double)> expected;
 };
@@ -45,31 +47,52 @@ double GeluTanh(double x) {
 
 TEST(LoopsTest, UnaryFunctionsAreCloseToTheLibrary) {
   const UnaryCase cases[] = {
-      {UnaryFn::kRelu, -3, 3, [](double x) { return x < 0 ? 0 : x; }},
-      {UnaryFn::kLeakyRelu, -3, 3, [](double x) { return x < 0 ? 0.25 * x : x; }},
-      {UnaryFn::kSigmoid, -30, 30, [](double x) { return 1 / (1 + std::exp(-x)); }},
-      {UnaryFn::kTanh, -10, 10, [](double x) { return std::tanh(x); }},
-      {UnaryFn::kTanh, -0.5, 0.5, [](double x) { return std::tanh(x); }},
-      {UnaryFn::kClip, -3, 3, [](double x) { return Clip(x, 0.25, 0.75); }},
-      {UnaryFn::kHardSigmoid, -9, 9, [](double x) { return Clip(0.25 * x + 0.75, 0, 1); }},
-      {UnaryFn::kHardSwish, -5, 5, [](double x) { return x * Clip(x / 6 + 0.5, 0, 1); }},
-      {UnaryFn::kGeluErf, -6, 6, Gelu},
-      {UnaryFn::kGeluTanh, -6, 6, GeluTanh},
-      {UnaryFn::kExp, -80, 80, [](double x) { return std::exp(x); }},
-      {UnaryFn::kErf, -5, 5, [](double x) { return std::erf(x); }},
-      {UnaryFn::kErf, -0.7, 0.7, [](double x) { return std::erf(x); }},
-      {UnaryFn::kLog, 0.1, 9, [](double x) { return std::log(x); }},
-      {UnaryFn::kSqrt, 0, 9, [](double x) { return std::sqrt(x); }},
-      {UnaryFn::kReciprocal, 0.5, 9, [](double x) { return 1 / x; }},
-      {UnaryFn::kSin, -3, 3, [](double x) { return std::sin(x); }},
-      {UnaryFn::kCos, -3, 3, [](double x) { return std::cos(x); }},
-      {UnaryFn::kFloor, -3, 3, [](double x) { return std::floor(x); }},
-      {UnaryFn::kCeil, -3, 3, [](double x) { return std::ceil(x); }},
-      {UnaryFn::kAbs, -3, 3, [](double x) { return std::fabs(x); }},
-      {UnaryFn::kNeg, -3, 3, [](double x) { return -x; }},
-      {UnaryFn::kCopy, -3, 3, [](double x) { return x; }},
-      {UnaryFn::kSquare, -3, 3, [](double x) { return x * x; }},
-      {UnaryFn::kCube, -3, 3, [](double x) { return x * x * x; }},
+      {UnaryFunction::kRelu, -3, 3, [](double x) { return x < 0 ? 0 : x; }},
+      {UnaryFunction::kLeakyRelu, -3, 3, [](double x) { return x < 0 ? 0.25 * x : x; }},
+      {UnaryFunction::kSigmoid, -30, 30, [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {UnaryFunction::kTanh, -10, 10, [](double x) { return std::tanh(x); }},
+      {UnaryFunction::kTanh, -0.5, 0.5, [](double x) { return std::tanh(x); }},
+      {UnaryFunction::kClip, -3, 3, [](double x) { return Clip(x, 0.25, 0.75); }},
+      {UnaryFunction::kHardSigmoid, -9, 9, [](double x) { return Clip(0.25 * x + 0.75, 0, 1); }},
+      {UnaryFunction::kHardSwish, -5, 5, [](double x) { return x * Clip(x / 6 + 0.5, 0, 1); }},
+      {UnaryFunction::kGeluErf, -6, 6, Gelu},
+      {UnaryFunction::kGeluTanh, -6, 6, GeluTanh},
+      {UnaryFunction::kExp, -80, 80, [](double x) { return std::exp(x); }},
+      {UnaryFunction::kErf, -5, 5, [](double x) { return std::erf(x); }},
+      {UnaryFunction::kErf, -0.7, 0.7, [](double x) { return std::erf(x); }},
+      {UnaryFunction::kLog, 0.1, 9, [](double x) { return std::log(x); }},
+      {UnaryFunction::kSqrt, 0, 9, [](double x) { return std::sqrt(x); }},
+      {UnaryFunction::kReciprocal, 0.5, 9, [](double x) { return 1 / x; }},
+      {UnaryFunction::kSin, -3, 3, [](double x) { return std::sin(x); }},
+      {UnaryFunction::kCos, -3, 3, [](double x) { return std::cos(x); }},
+      {UnaryFunction::kFloor, -3, 3, [](double x) { return std::floor(x); }},
+      {UnaryFunction::kCeil, -3, 3, [](double x) { return std::ceil(x); }},
+      {UnaryFunction::kRound, -3, 3, [](double x) { return std::nearbyint(x); }},
+      {UnaryFunction::kSign, -3, 3, [](double x) { return (x > 0) - (x < 0); }},
+      {UnaryFunction::kTan, -1, 1, [](double x) { return std::tan(x); }},
+      {UnaryFunction::kAsin, -1, 1, [](double x) { return std::asin(x); }},
+      {UnaryFunction::kAcos, -1, 1, [](double x) { return std::acos(x); }},
+      {UnaryFunction::kAtan, -9, 9, [](double x) { return std::atan(x); }},
+      {UnaryFunction::kSinh, -9, 9, [](double x) { return std::sinh(x); }},
+      {UnaryFunction::kCosh, -9, 9, [](double x) { return std::cosh(x); }},
+      {UnaryFunction::kAsinh, -9, 9, [](double x) { return std::asinh(x); }},
+      {UnaryFunction::kAcosh, 1.1, 9, [](double x) { return std::acosh(x); }},
+      {UnaryFunction::kAtanh, -0.9, 0.9, [](double x) { return std::atanh(x); }},
+      {UnaryFunction::kSoftplus, -30, 30, [](double x) { return std::log1p(std::exp(x)); }},
+      {UnaryFunction::kSoftsign, -9, 9, [](double x) { return x / (1 + std::fabs(x)); }},
+      {UnaryFunction::kMish, -30, 30,
+       [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+      {UnaryFunction::kElu, -30, 3, [](double x) { return x < 0 ? 0.25 * std::expm1(x) : x; }},
+      {UnaryFunction::kElu, -0.5, 0.5, [](double x) { return x < 0 ? 0.25 * std::expm1(x) : x; }},
+      {UnaryFunction::kCelu, -9, 9, [](double x) { return x < 0 ? 0.25 * std::expm1(x * 4) : x; }},
+      {UnaryFunction::kSelu, -9, 9,
+       [](double x) { return 0.75 * (x > 0 ? x : 0.25 * std::expm1(x)); }},
+      {UnaryFunction::kThresholdedRelu, -1, 1, [](double x) { return x > 0.25 ? x : 0; }},
+      {UnaryFunction::kSwish, -30, 30, [](double x) { return x / (1 + std::exp(-0.25 * x)); }},
+      {UnaryFunction::kAbs, -3, 3, [](double x) { return std::fabs(x); }},
+      {UnaryFunction::kNeg, -3, 3, [](double x) { return -x; }},
+      {UnaryFunction::kSquare, -3, 3, [](double x) { return x * x; }},
+      {UnaryFunction::kCube, -3, 3, [](double x) { return x * x * x; }},
   };
   for (const Loops* loops : AllLoops()) {
     for (const UnaryCase& test_case : cases) {
@@ -91,20 +114,20 @@ TEST(LoopsTest, EndsOfTheRange) {
   const float x[] = {200, -200, kInfinity, -kInfinity, 0, std::nanf("")};
   float out[6];
   for (const Loops* loops : AllLoops()) {
-    loops->unary(UnaryFn::kExp, 0, 0, x, out, 6);
+    loops->unary(UnaryFunction::kExp, 0, 0, x, out, 6);
     EXPECT_EQ(out[0], kInfinity);
     EXPECT_EQ(out[1], 0);
     EXPECT_EQ(out[2], kInfinity);
     EXPECT_EQ(out[3], 0);
     EXPECT_EQ(out[4], 1);
-    loops->unary(UnaryFn::kTanh, 0, 0, x, out, 6);
+    loops->unary(UnaryFunction::kTanh, 0, 0, x, out, 6);
     EXPECT_EQ(out[2], 1);
     EXPECT_EQ(out[3], -1);
     EXPECT_EQ(out[4], 0);
-    loops->unary(UnaryFn::kSigmoid, 0, 0, x, out, 6);
+    loops->unary(UnaryFunction::kSigmoid, 0, 0, x, out, 6);
     EXPECT_EQ(out[2], 1);
     EXPECT_EQ(out[3], 0);
-    loops->unary(UnaryFn::kRelu, 0, 0, x, out, 6);
+    loops->unary(UnaryFunction::kRelu, 0, 0, x, out, 6);
     EXPECT_TRUE(std::isnan(out[5]));
   }
 }

@@ -5,11 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "core/base/reason.h"
 #include "core/kernels/onednn/onednn_backend.h"
-#include "core/ops/infer_graph.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/support/status_matchers.h"
 
@@ -18,23 +15,7 @@ namespace {
 
 using quotient::testing::AllNodeCases;
 using quotient::testing::NodeCase;
-
-// The case's graph. Where the result's shape hangs on values of inputs, all inputs but the first
-// are constants, as they are in models.
-model::Graph StaticGraph(const NodeCase& node_case) {
-  model::Graph graph = node_case.graph;
-  EXPECT_OK(ops::InferTypes(graph));
-  const auto is_static = [&](model::ValueId id) { return graph.value(id).type.is_static(); };
-  if (std::all_of(graph.outputs.begin(), graph.outputs.end(), is_static)) return graph;
-  graph = node_case.graph;
-  for (size_t i = 1; i < node_case.inputs.size(); ++i) {
-    graph.value(graph.inputs[i]).constant = node_case.inputs[i];
-  }
-  graph.inputs.resize(1);
-  graph.defaults.resize(1);
-  EXPECT_OK(ops::InferTypes(graph));
-  return graph;
-}
+using quotient::testing::StaticGraph;
 
 TEST(NodeCasesTest, AllComputeWhatOnnxExpects) {
   ASSERT_OK_AND_ASSIGN(const auto backend, onednn::NewBackend(1));

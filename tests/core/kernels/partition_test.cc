@@ -53,6 +53,10 @@ TEST(PartitionTest, FusesElementwiseNodesBehindContractions) {
   EXPECT_EQ(DescribeCase("conv_batch_norm"),
             "Conv+BatchNormalization+Relu x:last w scale bias mean variance -> y:last\n");
   EXPECT_EQ(DescribeCase("matmul_bias_gelu_residual"), "MatMul+Add+Gelu+Add x w b r -> y\n");
+  EXPECT_EQ(DescribeCase("activations_behind_products"),
+            "MatMul+Elu+Mish x w -> c\n"
+            "MatMul+Softplus+Swish c v -> f\n"
+            "Sinh f -> g\n");
 }
 
 TEST(PartitionTest, ResidualsJoinTheFirstConvolutionThatCanTakeThem) {

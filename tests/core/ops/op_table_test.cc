@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -44,6 +45,37 @@ TEST(OpTableTest, ParametersAndAttributesFitTogether) {
       known.insert(parameter.attribute);
     }
     for (const char* axis : op->axes) EXPECT_TRUE(known.contains(axis)) << axis;
+  }
+}
+
+// What fuses is a function of one float, a pair of operands, or a BatchNormalization.
+TEST(OpTableTest, FusionFitsTheClass) {
+  for (const OpDef* op : AllOps()) {
+    SCOPED_TRACE(op->name);
+    const bool is_function = op->function != UnaryFunction::kNone;
+    if (is_function) EXPECT_EQ(op->op_class, OpClass::kUnary);
+    if (op->op_class == OpClass::kUnary) EXPECT_EQ(op->fusion != Fusion::kNone, is_function);
+    if (op->fusion == Fusion::kBehindEither) EXPECT_EQ(op->op_class, OpClass::kBinary);
+  }
+}
+
+TEST(OpTableTest, EachFunctionIsOfOneOperator) {
+  std::set<UnaryFunction> functions;
+  for (const OpDef* op : AllOps()) {
+    if (op->function == UnaryFunction::kNone) continue;
+    EXPECT_TRUE(functions.insert(op->function).second) << op->name;
+    int numbers = 0;
+    for (const AttributeDef& attribute : op->attributes) {
+      numbers += attribute.kind == AttributeDef::Kind::kFloat;
+    }
+    EXPECT_LE(numbers, 2) << op->name << ": kernels know two numbers";
+  }
+}
+
+TEST(OpTableTest, RangesAreBoundedOnBothSides) {
+  for (const OpDef* op : AllOps()) {
+    EXPECT_EQ(std::isfinite(op->range.low), std::isfinite(op->range.high)) << op->name;
+    EXPECT_LT(op->range.low, op->range.high) << op->name;
   }
 }
 

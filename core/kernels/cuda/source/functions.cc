@@ -1,66 +1,104 @@
 #include "core/kernels/cuda/source/functions.h"
 
-#include <limits>
-
 #include "absl/strings/substitute.h"
 #include "core/kernels/cuda/source/text.h"
-#include "core/kernels/fusion.h"
+#include "core/kernels/unary_call.h"
 
 namespace quotient::kernels::cuda {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using ops::UnaryFunction;
 
-// $0 is the operand; $1 and $2 are the named attributes, or their defaults.
-struct UnaryRow {
-  const char* op;
-  const char* text;
-  const char* first = nullptr;
-  double first_default = 0;
-  const char* second = nullptr;
-  double second_default = 0;
-};
-
-constexpr UnaryRow kUnaryRows[] = {
-    {"Relu", "relu($0)"},
-    {"Sigmoid", "sigmoid($0)"},
-    {"Tanh", "tanhf($0)"},
-    {"Neg", "-($0)"},
-    {"Abs", "fabsf($0)"},
-    {"Sqrt", "sqrtf($0)"},
-    {"Exp", "expf($0)"},
-    {"Log", "logf($0)"},
-    {"Erf", "erff($0)"},
-    {"Sin", "sinf($0)"},
-    {"Cos", "cosf($0)"},
-    {"Floor", "floorf($0)"},
-    {"Ceil", "ceilf($0)"},
-    {"HardSwish", "hard_swish($0)"},
-    {"Reciprocal", "1.0f / ($0)"},
-    {"LeakyRelu", "leaky_relu($0, $1)", "alpha", 0.01},
-    {"Clip", "clip($0, $1, $2)", "min", -kInfinity, "max", kInfinity},
-    {"HardSigmoid", "hard_sigmoid($0, $1, $2)", "alpha", 0.2, "beta", 0.5},
-    {"Round", "rintf($0)"},
-    {"Sign", "sign($0)"},
-    {"Tan", "tanf($0)"},
-    {"Asin", "asinf($0)"},
-    {"Acos", "acosf($0)"},
-    {"Atan", "atanf($0)"},
-    {"Sinh", "sinhf($0)"},
-    {"Cosh", "coshf($0)"},
-    {"Asinh", "asinhf($0)"},
-    {"Acosh", "acoshf($0)"},
-    {"Atanh", "atanhf($0)"},
-    {"Softplus", "softplus($0)"},
-    {"Softsign", "softsign($0)"},
-    {"Mish", "mish($0)"},
-    {"Elu", "elu($0, $1)", "alpha", 1},
-    {"Celu", "celu($0, $1)", "alpha", 1},
-    {"Selu", "selu($0, $1, $2)", "alpha", 1.67326319217681884765625, "gamma",
-     1.05070102214813232421875},
-    {"ThresholdedRelu", "thresholded_relu($0, $1)", "alpha", 1},
-    {"Swish", "swish($0, $1)", "alpha", 1},
-};
+// $0 is the operand; $1 and $2 are the numbers of the call.
+const char* TextOf(UnaryFunction function) {
+  switch (function) {
+    case UnaryFunction::kNone:
+      break;
+    case UnaryFunction::kAbs:
+      return "fabsf($0)";
+    case UnaryFunction::kAcos:
+      return "acosf($0)";
+    case UnaryFunction::kAcosh:
+      return "acoshf($0)";
+    case UnaryFunction::kAsin:
+      return "asinf($0)";
+    case UnaryFunction::kAsinh:
+      return "asinhf($0)";
+    case UnaryFunction::kAtan:
+      return "atanf($0)";
+    case UnaryFunction::kAtanh:
+      return "atanhf($0)";
+    case UnaryFunction::kCeil:
+      return "ceilf($0)";
+    case UnaryFunction::kCelu:
+      return "celu($0, $1)";
+    case UnaryFunction::kClip:
+      return "clip($0, $1, $2)";
+    case UnaryFunction::kCos:
+      return "cosf($0)";
+    case UnaryFunction::kCosh:
+      return "coshf($0)";
+    case UnaryFunction::kCube:
+      return "$0 * $0 * $0";
+    case UnaryFunction::kElu:
+      return "elu($0, $1)";
+    case UnaryFunction::kErf:
+      return "erff($0)";
+    case UnaryFunction::kExp:
+      return "expf($0)";
+    case UnaryFunction::kFloor:
+      return "floorf($0)";
+    case UnaryFunction::kGeluErf:
+      return "gelu_erf($0)";
+    case UnaryFunction::kGeluTanh:
+      return "gelu_tanh($0)";
+    case UnaryFunction::kHardSigmoid:
+      return "hard_sigmoid($0, $1, $2)";
+    case UnaryFunction::kHardSwish:
+      return "hard_swish($0)";
+    case UnaryFunction::kLeakyRelu:
+      return "leaky_relu($0, $1)";
+    case UnaryFunction::kLog:
+      return "logf($0)";
+    case UnaryFunction::kMish:
+      return "mish($0)";
+    case UnaryFunction::kNeg:
+      return "-($0)";
+    case UnaryFunction::kReciprocal:
+      return "1.0f / ($0)";
+    case UnaryFunction::kRelu:
+      return "relu($0)";
+    case UnaryFunction::kRound:
+      return "rintf($0)";
+    case UnaryFunction::kSelu:
+      return "selu($0, $1, $2)";
+    case UnaryFunction::kSigmoid:
+      return "sigmoid($0)";
+    case UnaryFunction::kSign:
+      return "sign($0)";
+    case UnaryFunction::kSin:
+      return "sinf($0)";
+    case UnaryFunction::kSinh:
+      return "sinhf($0)";
+    case UnaryFunction::kSoftplus:
+      return "softplus($0)";
+    case UnaryFunction::kSoftsign:
+      return "softsign($0)";
+    case UnaryFunction::kSqrt:
+      return "sqrtf($0)";
+    case UnaryFunction::kSquare:
+      return "$0 * $0";
+    case UnaryFunction::kSwish:
+      return "swish($0, $1)";
+    case UnaryFunction::kTan:
+      return "tanf($0)";
+    case UnaryFunction::kTanh:
+      return "tanhf($0)";
+    case UnaryFunction::kThresholdedRelu:
+      return "thresholded_relu($0, $1)";
+  }
+  return "";
+}
 
 struct BinaryRow {
   const char* op;
@@ -77,26 +115,10 @@ constexpr BinaryRow kBinaryRows[] = {
 
 std::optional<std::string> UnaryText(absl::string_view op, const model::AttributeMap& attributes,
                                      absl::string_view x) {
-  if (op == "Gelu") {
-    const bool tanh = attributes.GetString("approximate", "none") == "tanh";
-    return absl::Substitute(tanh ? "gelu_tanh($0)" : "gelu_erf($0)", x);
-  }
-  if (op == "Pow") {
-    const double exponent = attributes.GetFloat(kExponentAttribute, 0);
-    if (exponent == 2) return absl::Substitute("$0 * $0", x);
-    if (exponent == 3) return absl::Substitute("$0 * $0 * $0", x);
-    if (exponent == 0.5) return absl::Substitute("sqrtf($0)", x);
-    return std::nullopt;
-  }
-  for (const UnaryRow& row : kUnaryRows) {
-    if (op != row.op) continue;
-    const auto attribute = [&](const char* name, double otherwise) {
-      return name == nullptr ? "" : FloatLiteral(attributes.GetFloat(name, otherwise));
-    };
-    return absl::Substitute(row.text, x, attribute(row.first, row.first_default),
-                            attribute(row.second, row.second_default));
-  }
-  return std::nullopt;
+  const std::optional<UnaryCall> call = UnaryCallOf(op, attributes);
+  if (!call) return std::nullopt;
+  return absl::Substitute(TextOf(call->function), x, FloatLiteral(call->first),
+                          FloatLiteral(call->second));
 }
 
 std::optional<std::string> BinaryText(absl::string_view op, absl::string_view a,

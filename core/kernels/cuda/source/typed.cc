@@ -10,11 +10,13 @@
 #include "core/kernels/cuda/source/pointwise.h"
 #include "core/kernels/cuda/source/prelude.h"
 #include "core/kernels/cuda/source/programs.h"
+#include "core/kernels/unary_call.h"
 
 namespace quotient::kernels::cuda {
 namespace {
 
 using model::DType;
+using ops::UnaryFunction;
 
 // $0 and $1 are the operands, $2 is the result's type.
 struct TypedRow {
@@ -61,11 +63,17 @@ __device__ inline T floor_mod(T a, T b) {
 }
 )";
 
-constexpr TypedRow kIntegerFunctions[] = {
-    {"Neg", "($2)(0 - (u64)$0)"},
-    {"Abs", "$0 < 0 ? ($2)(0 - (u64)$0) : $0"},
-    {"Relu", "$0 < 0 ? ($2)0 : $0"},
-    {"Sign", "($2)(($0 > 0) - ($0 < 0))"},
+// $0 is the operand, $1 is its type.
+struct FunctionRow {
+  UnaryFunction function;
+  const char* text;
+};
+
+constexpr FunctionRow kIntegerFunctions[] = {
+    {UnaryFunction::kNeg, "($1)(0 - (u64)$0)"},
+    {UnaryFunction::kAbs, "$0 < 0 ? ($1)(0 - (u64)$0) : $0"},
+    {UnaryFunction::kRelu, "$0 < 0 ? ($1)0 : $0"},
+    {UnaryFunction::kSign, "($1)(($0 > 0) - ($0 < 0))"},
 };
 
 constexpr TypedRow kDoublePairs[] = {
@@ -73,22 +81,22 @@ constexpr TypedRow kDoublePairs[] = {
     {"Div", "$0 / $1"}, {"Max", "max_of($0, $1)"}, {"Min", "min_of($0, $1)"},
 };
 
-constexpr TypedRow kDoubleFunctions[] = {
-    {"Neg", "-$0"},
-    {"Abs", "fabs($0)"},
-    {"Sqrt", "sqrt($0)"},
-    {"Exp", "exp($0)"},
-    {"Log", "log($0)"},
-    {"Sin", "sin($0)"},
-    {"Cos", "cos($0)"},
-    {"Erf", "erf($0)"},
-    {"Tanh", "tanh($0)"},
-    {"Floor", "floor($0)"},
-    {"Ceil", "ceil($0)"},
-    {"Round", "rint($0)"},
-    {"Reciprocal", "1.0 / $0"},
-    {"Relu", "$0 < 0 ? 0.0 : $0"},
-    {"Sigmoid", "1.0 / (1.0 + exp(-$0))"},
+constexpr FunctionRow kDoubleFunctions[] = {
+    {UnaryFunction::kNeg, "-$0"},
+    {UnaryFunction::kAbs, "fabs($0)"},
+    {UnaryFunction::kSqrt, "sqrt($0)"},
+    {UnaryFunction::kExp, "exp($0)"},
+    {UnaryFunction::kLog, "log($0)"},
+    {UnaryFunction::kSin, "sin($0)"},
+    {UnaryFunction::kCos, "cos($0)"},
+    {UnaryFunction::kErf, "erf($0)"},
+    {UnaryFunction::kTanh, "tanh($0)"},
+    {UnaryFunction::kFloor, "floor($0)"},
+    {UnaryFunction::kCeil, "ceil($0)"},
+    {UnaryFunction::kRound, "rint($0)"},
+    {UnaryFunction::kReciprocal, "1.0 / $0"},
+    {UnaryFunction::kRelu, "$0 < 0 ? 0.0 : $0"},
+    {UnaryFunction::kSigmoid, "1.0 / (1.0 + exp(-$0))"},
 };
 
 template <size_t n>
@@ -97,6 +105,17 @@ std::optional<std::string> FindRow(const TypedRow (&rows)[n], absl::string_view 
                                    absl::string_view type) {
   for (const TypedRow& row : rows) {
     if (op == row.op) return absl::Substitute(row.text, a, b, type);
+  }
+  return std::nullopt;
+}
+
+// The expression of the spec's function of one operand of that type.
+template <size_t n>
+std::optional<std::string> FunctionText(const FunctionRow (&rows)[n], const KernelSpec& spec,
+                                        absl::string_view type) {
+  const std::optional<UnaryCall> call = UnaryCallOf(spec.op, spec.attributes);
+  for (const FunctionRow& row : rows) {
+    if (call && call->function == row.function) return absl::Substitute(row.text, "v0", type);
   }
   return std::nullopt;
 }
@@ -143,10 +162,10 @@ std::optional<std::string> OneOperandText(const KernelSpec& spec) {
   if (op == "IsNaN") return "v0 != v0";
   if (op == "IsInf") return IsInfText(spec);
   if (IsSingleFloat(dtype)) return UnaryText(op, spec.attributes, "v0");
-  if (dtype == DType::kFloat64) return FindRow(kDoubleFunctions, op, "v0", "", "");
+  if (dtype == DType::kFloat64) return FunctionText(kDoubleFunctions, spec, "double");
   if (!model::IsInteger(dtype)) return std::nullopt;
   if (op == "Clip") return IntegerClipText(spec);
-  return FindRow(kIntegerFunctions, op, "v0", "", ComputedType(dtype));
+  return FunctionText(kIntegerFunctions, spec, ComputedType(dtype));
 }
 
 std::optional<std::string> ModText(const KernelSpec& spec) {

@@ -15,9 +15,10 @@ using model::DType;
 
 const std::vector<std::string>& UnaryOps() {
   static const auto& ops = *new std::vector<std::string>{
-      "Relu", "LeakyRelu", "Sigmoid", "Tanh",  "Clip", "HardSigmoid", "HardSwish",
-      "Gelu", "Neg",       "Abs",     "Sqrt",  "Exp",  "Reciprocal",  "Log",
-      "Erf",  "Sin",       "Cos",     "Floor", "Ceil"};
+      "Relu", "LeakyRelu", "Sigmoid", "Tanh",    "Clip", "HardSigmoid", "HardSwish",
+      "Gelu", "Neg",       "Abs",     "Sqrt",    "Exp",  "Reciprocal",  "Log",
+      "Erf",  "Sin",       "Cos",     "Floor",   "Ceil", "Elu",         "Mish",
+      "Atan", "Softplus",  "Swish",   "Softsign"};
   return ops;
 }
 
@@ -31,6 +32,7 @@ model::AttributeMap RandomAttributes(Rng& rng, const std::string& op) {
   model::AttributeMap attributes;
   if (rng.Below(3) == 0) return attributes;
   if (op == "LeakyRelu") attributes.Set("alpha", 0.3);
+  if (op == "Elu" || op == "Swish") attributes.Set("alpha", 0.75);
   if (op == "HardSigmoid") attributes.Set("alpha", 0.25), attributes.Set("beta", 0.4);
   if (op == "Clip") attributes.Set("min", -0.5);
   if (op == "Clip" && rng.Below(2) == 0) attributes.Set("max", 1.0);
@@ -101,6 +103,41 @@ class ChainMaker {
 TEST(ChainTest, RandomChainsAgreeWithTheReference) {
   std::vector<KernelSpec> specs;
   for (uint64_t seed = 0; seed < 200; ++seed) specs.push_back(ChainMaker(seed).Make());
+  ExpectSourceKernelsAgree(specs, "chain");
+}
+
+TEST(ChainTest, FunctionsThatFewModelsHave) {
+  std::vector<KernelSpec> specs;
+  for (const char* type : {"float32", "float16", "bfloat16"}) {
+    for (const char* call : {"Round(x)",
+                             "Sign(x)",
+                             "Tan(x)",
+                             "Asin(x)",
+                             "Acos(x)",
+                             "Atan(x)",
+                             "Sinh(x)",
+                             "Cosh(x)",
+                             "Asinh(x)",
+                             "Acosh(x)",
+                             "Atanh(x)",
+                             "Softplus(x)",
+                             "Softsign(x)",
+                             "Mish(x)",
+                             "Elu(x)",
+                             "Elu(x) {alpha=0.5}",
+                             "Celu(x)",
+                             "Celu(x) {alpha=0.5}",
+                             "Selu(x)",
+                             "Selu(x) {alpha=0.5, gamma=2.0}",
+                             "ThresholdedRelu(x)",
+                             "Swish(x)",
+                             "Swish(x) {alpha=0.5}"}) {
+      for (const KernelSpec& spec :
+           SpecsOf(absl::StrCat("input x: ", type, "[3,50]\ny = ", call, "\noutput y\n"))) {
+        specs.push_back(spec);
+      }
+    }
+  }
   ExpectSourceKernelsAgree(specs, "chain");
 }
 

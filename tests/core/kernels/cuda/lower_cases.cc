@@ -79,6 +79,10 @@ constexpr const char* kEpilogues[] = {
     "e = Exp(c)\ny = Neg(e)",
     "s = Sigmoid(c)\ny = Tanh(s)",
     "y = Gelu(c)",
+    "y = Elu(c)",
+    "y = Elu(c) {alpha=0.5}",
+    "y = Swish(c)",
+    "m = Mish(c)\ny = Softplus(m)",
     "y = Gelu(c) {approximate=\"tanh\"}",
 };
 

@@ -42,6 +42,16 @@ TEST(LowerNamesTest, ConvolutionsAreCudnns) {
               ElementsAre("dnn", "dnn+chain"));
 }
 
+TEST(LowerNamesTest, EluAndSwishAreCudnnsWithoutAFactor) {
+  constexpr char kConv[] =
+      "input x: float32[1,4,6,6]\nconst w: float32[8,4,3,3] = random(1)\nc = Conv(x, w)\n";
+  for (const char* op : {"Elu", "Swish"}) {
+    const std::string call = absl::StrCat(kConv, "y = ", op, "(c)");
+    EXPECT_THAT(NamesFor(call), ElementsAre("dnn", "dnn+chain")) << op;
+    EXPECT_THAT(NamesFor(call + " {alpha=0.5}"), ElementsAre("dnn+chain")) << op;
+  }
+}
+
 TEST(LowerNamesTest, TransposedConvolutionsAreTunedOnlyAlone) {
   constexpr char kConv[] =
       "input x: float32[1,5,4,3]\nconst w: float32[5,6,2,2] = random(1)\n"
