@@ -255,7 +255,8 @@ OpDef AnyRow(const char* name, int since_opset, InferFn infer, EvaluateFn evalua
 
 // The largest or smallest of each element.
 OpDef ExtremeRow(const char* name, InferFn infer, EvaluateFn evaluate) {
-  OpDef row = AnyRow(name, 8, infer, evaluate);
+  OpDef row = Fusing(Fusion::kBehindEither, AnyRow(name, 8, infer, evaluate));
+  row.exact = true;
   row.is_certain = IsCertainIfOrdered;
   return row;
 }
@@ -264,12 +265,6 @@ OpDef ExtremeRow(const char* name, InferFn infer, EvaluateFn evaluate) {
 OpDef SumRow(const char* name, EvaluateFn evaluate) {
   OpDef row = AnyRow(name, 8, InferArithmetic<Domain::kFloat>, evaluate);
   row.is_certain = IsCertainIfTame;
-  return row;
-}
-
-OpDef ExtremeRow(const char* name, InferFn infer, EvaluateFn evaluate) {
-  OpDef row = Fusing(Fusion::kBehindEither, AnyRow(name, 8, infer, evaluate));
-  row.exact = true;
   return row;
 }
 
