@@ -62,12 +62,14 @@ bool SameRoots(const std::vector<Member>& a, const std::vector<Member>& b) {
                     [](const Member& x, const Member& y) { return x.root == y.root; });
 }
 
-bool DistinctRoots(const std::vector<Member>& members) {
+// Two ways to compute one value are one member: the first.
+std::vector<Member> OnePerRoot(const std::vector<Member>& members) {
   std::set<ClassId> roots;
+  std::vector<Member> chosen;
   for (const Member& member : members) {
-    if (!roots.insert(member.root).second) return false;
+    if (roots.insert(member.root).second) chosen.push_back(member);
   }
-  return true;
+  return chosen;
 }
 
 // Classes of a match: x, then weight, bias and root of each member, with the weight in place of a
@@ -86,9 +88,10 @@ bool EmitGroup(ClassId x, std::span<const Member> members,
 }
 
 // Emits as few groups as possible, of nearly equal size.
-bool Emit(ClassId x, const std::vector<Member>& members,
+bool Emit(ClassId x, const std::vector<Member>& candidates,
           const std::function<bool(SiteMatch)>& emit) {
-  if (members.size() < 2 || !DistinctRoots(members)) return true;
+  const std::vector<Member> members = OnePerRoot(candidates);
+  if (members.size() < 2) return true;
   const std::span<const Member> all(members);
   const size_t groups = (members.size() + kMaxMembers - 1) / kMaxMembers;
   for (size_t group = 0; group < groups; ++group) {

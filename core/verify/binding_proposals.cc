@@ -203,9 +203,9 @@ class Proposer {
     for (size_t i = 0; i < groups.size() && tries < kMostSplits; ++i) {
       const size_t old = groups[i];
       if (old == kOne || members[old] < 2) continue;
-      ++tries;
       const std::optional<size_t> group = group_of(i, old == i);
       if (!group.has_value()) continue;
+      ++tries;
       groups[i] = *group;
       if (Infers(groups, sizes)) {
         --members[old];

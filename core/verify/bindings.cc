@@ -1,6 +1,7 @@
 #include "core/verify/bindings.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -109,6 +110,17 @@ double OperationsOf(const CutGraph& cut) {
         eval::Operations(node.op, node.attributes, types_of(node.inputs), types_of(node.outputs)));
   }
   return operations;
+}
+
+double BytesOf(const CutGraph& cut) {
+  double bytes = 0;
+  for (const model::Value& value : cut.graph.values) {
+    if (value.constant.has_value() || !value.type.is_static()) continue;
+    const auto size = model::Tensor::ByteSize(value.type.dtype, value.type.dims());
+    bytes +=
+        size.has_value() ? static_cast<double>(*size) : std::numeric_limits<double>::infinity();
+  }
+  return bytes;
 }
 
 std::string ToString(const Shapes& shapes) {

@@ -48,6 +48,11 @@ std::vector<FreeDim> FreeDims(const model::Graph& graph, const Shapes& measured)
 // takes.
 double OperationsOf(const CutGraph& cut);
 
+// At most how many bytes evaluating a cut takes beside its constants, as if all values were kept.
+// Infinite if a value has more bytes than can be counted. Inputs count even where nothing reads
+// them, because they are drawn all the same.
+double BytesOf(const CutGraph& cut);
+
 // "x=[2,3,35,37], y=[2]".
 std::string ToString(const Shapes& shapes);
 

@@ -17,8 +17,10 @@ constexpr double kShareOfBindings = 0.5;
 // This many operations, which take some milliseconds, are not counted.
 constexpr double kFreeOperations = 3e6;
 // A binding is not tried if it takes more than this many evaluations at the dims used for
-// measuring. It must not take more memory than what is compiled for measuring later, either.
+// measuring, or that many times the memory of one.
 constexpr double kMostOfOneBinding = 4;
+// This much memory is always allowed.
+constexpr double kFreeBytes = 1 << 24;
 
 // Whether all dimensions of all inputs, bound or not, are numbers.
 bool HasNumbersAlone(const model::Graph& graph) {
@@ -39,6 +41,7 @@ class Checker::Builder {
     const double measured = std::max(OperationsOf(*original_.cut), 1.0);
     left_ = std::max(kShareOfBindings * settings_.input_sets * measured, kFreeOperations);
     most_ = kMostOfOneBinding * measured;
+    most_bytes_ = std::max(kMostOfOneBinding * BytesOf(*original_.cut), kFreeBytes);
     QUOTIENT_RETURN_IF_ERROR(AddBindings());
     const bool takes_a_place = is_expensive_ && settings_.input_sets > 1;
     const int input_sets = takes_a_place ? settings_.input_sets - 1 : settings_.input_sets;
@@ -83,6 +86,10 @@ class Checker::Builder {
       // A node that is cut out only at these dims may have been rewritten, so that its values could
       // not be compared.
       if (cut->cut_nodes > original_.cut->cut_nodes) continue;
+      if (BytesOf(*cut) > most_bytes_) {
+        is_limited_ = true;
+        continue;
+      }
       Proposal proposal{std::move(shapes), std::make_unique<CutGraph>(*std::move(cut)), 0};
       proposal.operations = OperationsOf(*proposal.cut);
       if (IsAffordable(proposal)) {
@@ -165,6 +172,7 @@ class Checker::Builder {
   const StopCondition& stop_;
   double left_ = 0;            // operations that bindings may still take
   double most_ = 0;            // operations that one binding may take
+  double most_bytes_ = 0;      // Bytes that one binding may take.
   bool has_second_ = false;    // a binding of the second kind was added
   bool is_limited_ = false;    // Whether a binding was left out because it was too expensive.
   bool is_expensive_ = false;  // Whether the only binding takes more than bindings should.

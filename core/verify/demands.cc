@@ -198,8 +198,13 @@ std::vector<double> Thresholds(const Graph& graph) {
   std::erase_if(thresholds, [](double value) { return !(std::abs(value) <= 1e6); });
   std::ranges::sort(thresholds);
   thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
-  if (thresholds.size() > kMost) thresholds.resize(kMost);
-  return thresholds;
+  if (thresholds.size() <= kMost) return thresholds;
+  // Some from the whole range, not the least ones alone.
+  std::vector<double> some;
+  for (size_t i = 0; i < kMost; ++i) {
+    some.push_back(thresholds[i * (thresholds.size() - 1) / (kMost - 1)]);
+  }
+  return some;
 }
 
 }  // namespace quotient::verify

@@ -411,7 +411,10 @@ absl::Status Reference::MeasureNoise(size_t index, int times, int threads,
     set.overflowed.resize(set.outputs.size(), false);
   }
   for (; set.noisy_evaluations < times; ++set.noisy_evaluations) {
-    RoundingNoise noise(original_->graph, set.seed + static_cast<uint64_t>(set.noisy_evaluations));
+    // Noise must not repeat the numbers that the inputs were drawn by.
+    constexpr uint64_t kNoiseSeed = 0x9e3779b97f4a7c15;
+    RoundingNoise noise(original_->graph,
+                        (set.seed ^ kNoiseSeed) + static_cast<uint64_t>(set.noisy_evaluations));
     const absl::StatusOr<std::vector<Tensor>> moved = EvaluateOutputs(
         *original_, set.inputs, threads, stop,
         [&noise](model::NodeId id, std::span<const Tensor* const> inputs,

@@ -56,6 +56,9 @@ bool HasZero(const Tensor& tensor) {
 // Whether an infinity may be the right result for ordinary numbers, because an input is at a pole.
 bool IsAtPole(const Node& node, std::span<const Tensor* const> inputs) {
   if (node.op == "Div") return HasZero(*inputs[1]);
+  if (node.op == "Atanh") {
+    return AnyElement(*inputs[0], [](double value) { return std::abs(value) == 1; });
+  }
   if (node.op == "Pow") {
     const auto is_negative = [](double value) { return value < 0; };
     return AnyElement(*inputs[1], is_negative) && HasZero(*inputs[0]);

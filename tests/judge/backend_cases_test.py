@@ -176,11 +176,11 @@ def same(a, b):
 
 def optimize(case, folder):
     """(bytes, None) of the model that comes back, or (None, message)."""
-    source, target = folder / f"{os.getpid()}-{zlib.crc32(case.name.encode())}-{id(case)}.onnx", None
+    source = folder / f"{os.getpid()}-{zlib.crc32(case.name.encode())}-{id(case)}.onnx"
     target = source.with_suffix(".out.onnx")
     source.write_bytes(case.model.SerializeToString())
     done = subprocess.run([judges.BIN / "quotient", "optimize", source, "-o", target, *EFFORT],
-                          capture_output=True, text=True, check=False,
+                          capture_output=True, text=True, check=False, timeout=300,
                           env={**os.environ, "XDG_CACHE_HOME": str(folder)})
     source.unlink()
     if done.returncode != 0:
@@ -272,6 +272,9 @@ def main():
             "".join(f"{n}: {m}\n" for n, o, m in failures if o == "refused"))
     counts = collections.Counter(o for _, o, _ in outcomes)
     print(f"{len(outcomes)} models: " + ", ".join(f"{n} {o}" for o, n in counts.most_common()))
+    if not counts["changed"] + counts["untouched"]:
+        print("nothing was compared")
+        return 1
     return 1 if failures else 0
 
 

@@ -70,6 +70,8 @@ TEST(RoundingNoiseTest, OverflowIsSeenAndAPoleIsNone) {
   constexpr char kPole[] = "graph g { input x: float32[2] y = Reciprocal(x) output y }";
   EXPECT_FALSE(Evaluate(kPole, {1, 0}, kFloat).overflowed);
   EXPECT_TRUE(Evaluate(kPole, {1, 1e-45f}, kFloat).overflowed);
+  constexpr char kPoles[] = "graph g { input x: float32[2] y = Atanh(x) output y }";
+  EXPECT_FALSE(Evaluate(kPoles, {-1, 1}, kFloat).overflowed);
 }
 
 // What does not read the value that overflowed has not overflowed.

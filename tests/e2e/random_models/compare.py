@@ -151,6 +151,7 @@ def excused(a, b, draws):
     """A mask of the elements whose difference noise explains."""
     if a.dtype.kind != "f":
         return sum((run != a for run in draws if run.shape == a.shape), np.zeros(a.shape, bool))
+    about_to_overflow = np.finfo(a.dtype).max / 34 if a.dtype.itemsize >= 4 else np.inf
     a, b = a.astype(np.float64), b.astype(np.float64)
     moved = np.zeros(a.shape)
     broken = np.zeros(a.shape, bool)
@@ -162,9 +163,13 @@ def excused(a, b, draws):
             step = np.abs(run - a)
             moved = np.fmax(moved, np.where(np.isfinite(step), step, 0))
             broken |= np.isfinite(run) != np.isfinite(a)
-        common = np.minimum(moved.mean() if a.size else 0, np.median(moved) * 4 if a.size else 0)
+        # What moves as a rule in a column: a column of boxes says nothing about one of scores.
+        rows = tuple(range(max(a.ndim - 1, 1))) if a.ndim > 0 else ()
+        common = (np.minimum(moved.mean(axis=rows, keepdims=True),
+                             np.median(moved, axis=rows, keepdims=True) * 4)
+                  if a.size and rows else moved)
         near = np.abs(a - b) <= NOISE_FACTOR * np.maximum(moved, common)
-        large = (np.abs(a) > 1e37) & (np.abs(b) > 1e37)  # about to overflow
+        large = (np.abs(a) > about_to_overflow) & (np.abs(b) > about_to_overflow)
     return near | (broken & ~(np.isfinite(a) & np.isfinite(b))) | (
         large & (np.sign(a) == np.sign(b)))
 
