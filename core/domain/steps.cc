@@ -15,7 +15,7 @@ namespace {
 using model::NodeId;
 using model::ValueId;
 
-// An element type that is not known may be one of floats.
+// An unknown element type may be a floating-point type.
 bool MayBeFloat(const model::TensorType& type) {
   return type.dtype == model::DType::kUndefined || model::IsFloat(type.dtype);
 }
@@ -25,8 +25,8 @@ bool MayBeStep(const model::Node& node) {
   return node.is_opaque() || IsStep(node.op, node.attributes);
 }
 
-// Marks backwards from the steps. Each value is marked once, each group of nodes unfolded once, so
-// this takes linear time.
+// Marks values backwards from the steps. Each value is marked once and each group of nodes is
+// visited once, so this takes linear time.
 class StepWalk {
  public:
   explicit StepWalk(const model::Graph& graph)
@@ -54,7 +54,7 @@ class StepWalk {
   }
 
  private:
-  // The operator with its constant. Nothing for nodes without a constant, which are many.
+  // The operator and its constant; nullopt for a node without a constant.
   std::optional<std::string> GroupOf(const model::Node& node) const {
     if (node.inputs.size() != 2 || node.outputs.size() != 1) return std::nullopt;
     if (!PassesLastBits(node.op, graph_.value(node.outputs[0]).type)) return std::nullopt;
@@ -90,7 +90,7 @@ class StepWalk {
   const std::vector<bool> live_;
   absl::flat_hash_map<std::string, std::vector<NodeId>> groups_;
   std::vector<bool> marked_;   // By ValueId.
-  std::vector<ValueId> open_;  // Marked, but the nodes that make them are not looked at yet.
+  std::vector<ValueId> open_;  // Marked values whose producers have not been visited.
 };
 
 }  // namespace

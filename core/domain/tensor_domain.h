@@ -78,7 +78,7 @@ struct ClassData {
   std::optional<ops::Elements> elements;
   std::optional<ops::Elements> measured_elements;
   Facts facts;
-  // Whether a step reads it (steps.h); nothing for what the original does not compute.
+  // Whether a step reads the value (steps.h). Nullopt if the original does not compute the value.
   std::optional<bool> read_by_step;
 };
 
@@ -117,7 +117,7 @@ class TensorDomain final : public egraph::OpTable, public egraph::Analysis {
   // inference. Ignored if they contradict.
   void Declare(const EGraph& graph, ClassId id, const TypePair& types);
 
-  // Says of a value of the graph, in this class, whether a step reads it.
+  // Records for a value of the original graph, in this class, whether a step reads it.
   void DeclareSteps(const EGraph& graph, ClassId id, bool read_by_step);
 
   // Refuses e-nodes, from now on, whose operators need a newer opset than `max_opset`. Operators

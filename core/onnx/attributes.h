@@ -1,6 +1,6 @@
 #pragma once
 
-// AttributeProto <-> model::Attribute.
+// Converts between AttributeProto and model::Attribute.
 
 #include <optional>
 
@@ -12,9 +12,9 @@
 
 namespace quotient::onnx {
 
-// Nothing for kinds that only opaque nodes have: graphs, sparse tensors, types, references to a
-// function's attributes, tensors that model::Tensor cannot hold. The attribute's tensors must have
-// passed CheckTensor.
+// Returns nullopt for kinds of attributes that only opaque nodes have: graphs, sparse tensors,
+// types, lists of tensors, references to a function's attributes, and tensors that model::Tensor
+// cannot hold. The attribute's tensors must have passed CheckTensor.
 std::optional<model::Attribute> ReadAttribute(const AttributeProto& attribute,
                                               const WeightSource& source);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The graph of a checked model.
+// Builds the graph of a model whose structure and tensors were checked.
 
 #include <vector>
 
@@ -11,8 +11,9 @@
 
 namespace quotient::onnx {
 
-// `order`: of the main graph's nodes. Fills in the skeleton's constants, inputs and opaque
-// operators, and objections; all else in it must be set. MODEL_MALFORMED, MODEL_SHAPE, LIMIT_*.
+// `order` is the topological order of the main graph's nodes. Fills in the skeleton's constants,
+// inputs, inner values and objections; everything else in it must be set, except opaque_ops. Fails
+// with MODEL_MALFORMED, MODEL_SHAPE or LIMIT_*.
 absl::StatusOr<model::Graph> BuildGraph(const std::vector<int>& order, const ReadOptions& options,
                                         Skeleton& skeleton);
 

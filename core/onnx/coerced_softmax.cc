@@ -15,10 +15,11 @@ using model::ValueId;
 
 namespace {
 
-// Whether a Reshape of the matrix to the input's shape must take a 0 there as a size (allowzero)
-// instead of copying a dimension of the matrix. A dimension that may be 0 need not be taken so if
-// the rows or columns in its place are then 0, too, or if it is the only one that is not known and
-// can be written as -1. The attribute needs opset 14, so it is set only where it must be.
+// Whether the Reshape of the matrix to the input's shape needs allowzero, so that a 0 in the shape
+// is a size and does not copy a dimension of the matrix. It does not if a dimension that may be 0
+// stands where the matrix has its rows or columns and these are then 0, too, or if only one
+// dimension is unknown, because -1 can express that one. The attribute needs opset 14, so it is set
+// only if it must be.
 bool NeedsZeros(const model::TensorType& type, int64_t axis) {
   int unknown = 0;
   bool misplaced = false;
@@ -58,8 +59,8 @@ CoercedSoftmax AddCoercedSoftmax(Node node, NamePool& names, Graph& graph) {
 
 Graph ResolveCoercedSoftmax(Graph graph, const std::vector<CoercedSoftmax>& coerced) {
   if (coerced.empty()) return graph;
-  // Contradictions are for the caller's own inference to report. Which Reshapes need allowzero is
-  // not known yet; with it, types are right for all.
+  // Contradictions are reported by the caller's own inference. Here all Reshapes have allowzero,
+  // with which types are always right; the loop below decides which of them need it.
   Graph typed = graph;
   for (const CoercedSoftmax& softmax : coerced) {
     typed.node(softmax.last).attributes.Set("allowzero", int64_t{1});

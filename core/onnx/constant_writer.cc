@@ -56,13 +56,13 @@ std::string ConstantWriter::DefineParameter(const Tensor& tensor, const std::str
 void ConstantWriter::DefineOriginal(int initializer) {
   const TensorProto& proto = skeleton_.proto.graph().initializer(initializer);
   if (!defined_.insert(proto.name()).second) return;
-  // Of what no Tensor can hold, raw bytes that were set aside.
+  // The raw bytes that were set aside, for types that no Tensor can hold.
   absl::string_view bytes = skeleton_.raw_data[initializer];
   if (const auto constant = skeleton_.constants.find(proto.name());
       constant != skeleton_.constants.end()) {
     bytes = BytesOf(constant->second.tensor);
   } else if (IsExternal(proto)) {
-    // The default of an input, which is no constant of the graph.
+    // The default of an input is not a constant of the graph.
     bytes = ExternalBytes(proto, "", skeleton_.weights()).value_or("");
   }
   AddInitializer(proto, bytes, initializer);
@@ -80,7 +80,7 @@ void ConstantWriter::DefineOpaque(TensorProto proto) {
 }
 
 void ConstantWriter::AddInitializer(TensorProto proto, absl::string_view bytes, int original) {
-  // Where they were is a file that the result does not have.
+  // The file that the tensor refers to is not part of the result.
   if (IsExternal(proto)) ClearData(&proto);
   initializers_.push_back({std::move(proto), bytes, original});
 }
@@ -96,7 +96,7 @@ bool ConstantWriter::NeedsDataFile(const WriteOptions& options, const ModelProto
   if (skeleton_.has_external_data) return true;
   auto total = static_cast<int64_t>(model.ByteSizeLong());
   for (const Initializer& initializer : initializers_) {
-    constexpr int64_t kFraming = 24;  // tags and lengths
+    constexpr int64_t kFraming = 24;  // Bytes for tags and lengths.
     total += static_cast<int64_t>(initializer.proto.ByteSizeLong() + initializer.bytes.size());
     total += kFraming;
   }
@@ -121,7 +121,7 @@ absl::Status ConstantWriter::MoveToFile(const WriteOptions& options, ModelProto*
     QUOTIENT_RETURN_IF_ERROR(move(initializer.bytes, initializer.proto));
     initializer.bytes = {};
   }
-  // What opaque nodes and functions refer to lies in files that the result no longer has.
+  // Tensors of opaque nodes and functions must not refer to the original's files either.
   return VisitNestedTensors(*model, [&](TensorProto& tensor, absl::string_view where) {
     if (!IsExternal(tensor)) return absl::OkStatus();
     const auto bytes = ExternalBytes(tensor, where, skeleton_.weights());

@@ -1,6 +1,6 @@
 #pragma once
 
-// The constants of a written model: which there are, in which form, and where their bytes go.
+// Writes the constants of a model: chooses their form and where their bytes go.
 
 #include <string>
 #include <vector>
@@ -20,35 +20,38 @@ namespace quotient::onnx {
 
 class ConstantWriter {
  public:
-  // All are borrowed. Constant nodes are appended to `graph` as constants are defined.
+  // Borrows all arguments. Constant nodes are appended to `graph` when constants are defined.
   ConstantWriter(const Skeleton& skeleton, ValueNames& names, GraphProto* graph);
 
-  // Makes the constant exist under this name; once per name. What was an initializer of that name
-  // and content comes out as it was (doc string, metadata), what was a Constant node is one again.
+  // Makes sure that the constant exists under this name. If the original has a constant of the same
+  // name and content, it is written as it was: as an initializer with its doc string and metadata,
+  // or as a Constant node.
   void Define(const std::string& name, const model::Tensor& tensor);
 
-  // Makes a parameter exist, under `preferred` if that is an original constant of this content,
-  // else under a name made from `wanted`, which equal parameters share. Returns the name.
+  // Makes sure that a parameter exists, and returns its name: `preferred` if the original has a
+  // constant of this name and content, else a name made from `wanted`. Equal parameters share a
+  // name.
   std::string DefineParameter(const model::Tensor& tensor, const std::string& preferred,
                               absl::string_view wanted);
 
-  // An initializer of the original, by index; once.
+  // Makes sure that an initializer of the original, given by its index, exists.
   void DefineOriginal(int initializer);
-  // Those that model::Tensor cannot hold; once per name.
+  // The same for initializers that model::Tensor cannot hold.
   void DefineSparse(const SparseTensorProto& sparse);
   void DefineOpaque(TensorProto proto);
 
   bool IsDefined(absl::string_view name) const { return defined_.contains(name); }
 
   // Appends the initializers, those of the original first and in their order, and decides where the
-  // bytes of these and of all nested tensors of `model` go. Call last. Returns the external file.
+  // bytes of these and of all nested tensors of `model` go. Returns the content of the external
+  // data file, empty if there is none. Must be called last.
   absl::StatusOr<std::string> Finish(const WriteOptions& options, ModelProto* model);
 
  private:
   struct Initializer {
-    TensorProto proto;        // without raw bytes, if `bytes` are set
-    absl::string_view bytes;  // to be added; borrowed from tensors that outlive this
-    int original = -1;        // index in the original, for the order
+    TensorProto proto;        // Without raw bytes if `bytes` is not empty.
+    absl::string_view bytes;  // To be added to `proto`. Borrowed from tensors that outlive this.
+    int original = -1;        // Index in the original, for the order; -1 if it is new.
   };
 
   void AddInitializer(TensorProto proto, absl::string_view bytes, int original);
@@ -60,8 +63,8 @@ class ConstantWriter {
   ValueNames& names_;
   GraphProto* graph_;
   absl::flat_hash_set<std::string> defined_;
-  std::vector<Initializer> initializers_;  // in order of use
-  // Parameters that were made new: their tensors, kept alive, and their names by type and bytes.
+  std::vector<Initializer> initializers_;  // In order of definition.
+  // New parameters: their tensors, which are kept alive, and their names by type and bytes.
   std::vector<model::Tensor> parameters_;
   absl::flat_hash_map<std::string, std::string> parameter_names_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// The one external data file of a written model: equal bytes lie in it once.
+// The external data file of a written model. It contains equal tensors only once.
 
 #include <cstdint>
 #include <string>
@@ -12,17 +12,17 @@ namespace quotient::onnx {
 
 class DataFile {
  public:
-  static constexpr int64_t kAlignment = 64;  // a cache line; enough for any vector load
+  static constexpr int64_t kAlignment = 64;  // A cache line; enough for any vector load.
 
-  // The offset at which these bytes are; they are borrowed until Write.
+  // Returns the offset of these bytes in the file. They are borrowed until Write.
   int64_t Place(absl::string_view bytes);
 
-  // The whole file, padded with zeros between tensors.
+  // Returns the whole file, with zeros as padding between tensors.
   std::string Write() const;
 
  private:
   int64_t size_ = 0;
-  absl::flat_hash_map<absl::string_view, int64_t> offsets_;  // by the bytes that lie there
+  absl::flat_hash_map<absl::string_view, int64_t> offsets_;  // By the bytes at that offset.
 };
 
 }  // namespace quotient::onnx

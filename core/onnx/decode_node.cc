@@ -23,7 +23,7 @@ using ops::AttributeDef;
 using ops::OpDef;
 using ops::Parameter;
 
-// All attributes; nothing if there is one that model::Attribute does not know.
+// Reads all attributes. Returns nullopt if model::Attribute cannot hold one of them.
 std::optional<AttributeMap> ReadAttributes(const NodeProto& proto, const WeightSource& source) {
   AttributeMap attributes;
   for (const AttributeProto& attribute : proto.attribute()) {
@@ -34,7 +34,8 @@ std::optional<AttributeMap> ReadAttributes(const NodeProto& proto, const WeightS
   return attributes;
 }
 
-// To today's names and defaults. False if there is no equivalent.
+// Converts the node to the names and defaults of the canonical form. Returns false if there is no
+// equivalent.
 bool Upgrade(int opset, const NodeInputs& inputs, Node& node) {
   const OldForm form{opset, inputs.constants, inputs.types};
   if (opset < kBroadcastingOpset && !SameMeaning(node.op, opset, kBroadcastingOpset) &&
@@ -44,8 +45,8 @@ bool Upgrade(int opset, const NodeInputs& inputs, Node& node) {
   return UpgradeNode(form, node);
 }
 
-// Before opset 13 the input was seen as a matrix: dimensions from the axis on are normalised
-// together. Where the axis is the last one, that is today's meaning.
+// Before opset 13 all dimensions from the axis on were normalized together (coerced_softmax.h). If
+// the axis is the last one, that is the present meaning.
 absl::Status DecodeCoercedSoftmax(int opset, const NodeInputs& inputs, Node& node) {
   if (opset >= 13) return absl::OkStatus();
   const int64_t axis = node.attributes.GetInt("axis", 1);
@@ -115,7 +116,7 @@ bool IsUnderstood(const OpDef& op, const Node& node) {
   return true;
 }
 
-// Canonicalize's view of the inputs that are left.
+// Calls ops::Canonicalize with the remaining inputs.
 absl::Status CanonicalizeNode(const NodeInputs& inputs, Node& node) {
   std::vector<const model::Tensor*> constants(node.inputs.size(), nullptr);
   std::vector<const model::TensorType*> types(node.inputs.size(), nullptr);
@@ -127,13 +128,13 @@ absl::Status CanonicalizeNode(const NodeInputs& inputs, Node& node) {
   return ops::Canonicalize(node, constants, types);
 }
 
-// Where there may be any number of outputs (Split), one that is left out counts all the same.
+// If an operator may have any number of outputs (Split), an output that is left out still counts.
 bool OmitsOneOfMany(const OpDef& op, const Node& node) {
   return op.max_outputs < 0 && std::any_of(node.outputs.begin(), node.outputs.end(),
                                            [](model::ValueId id) { return !id.valid(); });
 }
 
-// Trailing inputs and outputs that are left out say nothing.
+// Removes trailing inputs or outputs that are left out, because they mean nothing.
 void TrimOmitted(std::vector<model::ValueId>& ids) {
   while (!ids.empty() && !ids.back().valid()) ids.pop_back();
 }

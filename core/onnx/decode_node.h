@@ -1,6 +1,6 @@
 #pragma once
 
-// One node of the default domain -> the canonical node.
+// Converts a node of the default domain to a canonical node.
 
 #include <optional>
 #include <span>
@@ -15,18 +15,19 @@
 namespace quotient::onnx {
 
 struct NodeInputs {
-  std::vector<model::ValueId> ids;              // as in the NodeProto; invalid: left out
-  std::vector<const model::Tensor*> constants;  // null: not constant
-  std::vector<const model::TensorType*> types;  // null: left out
+  std::vector<model::ValueId> ids;              // As in the NodeProto; invalid if left out.
+  std::vector<const model::Tensor*> constants;  // Null if not constant.
+  std::vector<const model::TensorType*> types;  // Null if left out.
 };
 
-// The canonical form of `proto` read at `opset`, without name and source; `outputs` are the ids of
-// its outputs. Nothing if it has to stay opaque: an operator without a row, attributes, outputs or
-// values we do not understand. MODEL_MALFORMED or MODEL_SHAPE for parameters that make no sense.
-// There must be no Objection (objection.h) to `proto` at `opset`.
+// Returns the canonical form of `proto`, a node of a model with that opset, without name and
+// source. `outputs` are the ids of its outputs. Returns nullopt if the node has to stay opaque,
+// because its operator has no row in the table or because of attributes, outputs or values that are
+// not understood. MODEL_MALFORMED or MODEL_SHAPE for invalid parameters. There must be no Objection
+// (objection.h) to `proto` at `opset`.
 //
-// Softmax and LogSoftmax before opset 13 come out with the attribute kCoercedAxis in place of
-// "axis" unless it is certain that they normalise the last dimension alone.
+// Softmax and LogSoftmax before opset 13 get the attribute kCoercedAxis instead of "axis", unless
+// they certainly normalize only the last dimension.
 absl::StatusOr<std::optional<model::Node>> DecodeNode(const NodeProto& proto, int opset,
                                                       const NodeInputs& inputs,
                                                       std::vector<model::ValueId> outputs,

@@ -14,7 +14,7 @@ namespace {
 using model::TensorType;
 using model::ValueId;
 
-// Whether the result has a value of that name that is the value it was.
+// Whether the result has a value of this name, with the same meaning as in the original.
 bool IsPresent(const WrittenGraph& written, const ConstantWriter& constants,
                const std::string& name) {
   if (constants.IsDefined(name)) return true;
@@ -22,8 +22,8 @@ bool IsPresent(const WrittenGraph& written, const ConstantWriter& constants,
   return holder.valid() && !written.graph.value(holder).constant.has_value();
 }
 
-// A dimension of the inputs that is declared as a number, or a number as another one. Of what
-// inference does not know the file says what it said.
+// Whether a dimension was declared as a number and inference finds another number or a symbol of
+// the inputs. If inference does not know the dimension, the declaration is kept.
 bool IsStale(const model::Dim& declared, const model::Dim& inferred) {
   const bool known = !absl::StartsWith(inferred.symbol(), model::kInferredSymbol);
   return declared.is_number() && !inferred.is_unknown() && known && declared != inferred;
@@ -88,7 +88,7 @@ void BindTypes(const WrittenGraph& written, GraphProto* out) {
   bind(out->mutable_value_info());
 }
 
-// Initializers that stay whether or not a node reads them, by name.
+// The names of initializers that are kept even if no node reads them.
 absl::flat_hash_set<std::string> NamesToKeep(const WrittenGraph& written, const GraphProto& out) {
   absl::flat_hash_set<std::string> names;
   const ModelProto& model = written.skeleton.proto;
@@ -108,7 +108,7 @@ absl::flat_hash_set<std::string> NamesToKeep(const WrittenGraph& written, const 
 bool NameIsFree(const WrittenGraph& written, const std::string& name) {
   const ValueId holder = written.names.Holder(name);
   if (!holder.valid()) return true;
-  // An input keeps its default; a constant that is the original one is no other value.
+  // The default of an input keeps its name, and so does a constant with the original content.
   const model::Value& value = written.graph.value(holder);
   if (!value.producer.valid() && !value.constant.has_value()) return true;
   const auto constant = written.skeleton.constants.find(name);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a model says about its graph beside nodes and weights: opsets, types of inner values,
-// quantization annotations, and initializers that only such things refer to.
+// Writes the parts of a model that describe its graph: opsets, types of inner values, quantization
+// annotations, and the initializers that only such parts refer to.
 
 #include "core/model/graph.h"
 #include "core/onnx/constant_writer.h"
@@ -18,13 +18,13 @@ struct WrittenGraph {
   const Skeleton& skeleton;
   const model::Graph& graph;
   const ValueNames& names;
-  bool bind_types;  // take numbers in types from the graph
+  bool bind_types;  // WriteOptions::bind_types.
 };
 
-// Drops from `out`, a copy of the original with all nodes in place, the descriptions of values that
-// are gone, and defines the initializers that stay although no node reads them: defaults of inputs,
-// quantization parameters, and all of them if there is training information. Call when all
-// constants that nodes read have been defined.
+// `out` is a copy of the original graph that already has the new nodes. Removes the descriptions of
+// values that no longer exist, and defines the initializers that are kept although no node reads
+// them: defaults of inputs, quantization parameters, and all initializers if there is training
+// information. All constants that nodes read must have been defined before.
 void KeepDescriptions(const WrittenGraph& written, ConstantWriter& constants, GraphProto* out);
 
 }  // namespace quotient::onnx

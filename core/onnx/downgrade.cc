@@ -16,7 +16,7 @@ bool AllOnes(const model::Ints& values) {
   return std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 1; });
 }
 
-// Before opset 8 the inputs of these did not broadcast.
+// Before opset 8 these operators did not broadcast their inputs.
 bool DowngradeVariadic(const NewForm& form, Node&) {
   if (form.opset >= 8) return true;
   const TensorType& first = form.input_types[0];
@@ -35,7 +35,7 @@ bool DowngradePad(const NewForm& form, Node& node) {
   return true;
 }
 
-// Back to opset 10 (Resize) and 7 (Upsample): see UpgradeUpsample.
+// The forms of opset 10 (Resize) and of opsets 7 to 9 (Upsample); see UpgradeUpsample.
 bool DowngradeToUpsample(const NewForm& form, Node& node) {
   const AttributeMap& attributes = node.attributes;
   const bool nearest = attributes.GetString("mode", "nearest") == "nearest";
@@ -72,7 +72,7 @@ bool DowngradeSlice(const NewForm& form, Node& node) {
   return true;
 }
 
-// Before opset 13 the dimensions from the axis on were normalised together; see coerced_softmax.h.
+// Before opset 13 all dimensions from the axis on were normalized together; see coerced_softmax.h.
 bool DowngradeSoftmax(const NewForm& form, Node& node) {
   if (form.opset >= 13) return true;
   int64_t axis = node.attributes.GetInt("axis", -1);
@@ -84,8 +84,8 @@ bool DowngradeSoftmax(const NewForm& form, Node& node) {
   return true;
 }
 
-// Before opset 18 parts without sizes were equal by definition. A graph with such a Split was
-// itself read at an opset before 18, where the dimension is a multiple of their number.
+// Before opset 18 the parts of a Split without sizes were equal by definition. A graph with such a
+// Split was read at an opset before 18, so its dimension is a multiple of the number of parts.
 bool DowngradeSplit(const NewForm& form, Node& node) {
   if (form.opset < 18) node.attributes.Erase("num_outputs");
   return true;

@@ -1,7 +1,8 @@
 #pragma once
 
-// The canonical form -> what an older opset calls it. The counterpart of upgrade.h: "input or
-// attribute" is settled by the schema, here is what changed in meaning, names or defaults.
+// Converts operators from the canonical form to the form of an older opset; the counterpart of
+// upgrade.h. It handles changes of meaning, names and defaults. Whether a parameter is an input or
+// an attribute follows from the schema (encode_node.h).
 
 #include <span>
 #include <vector>
@@ -13,12 +14,12 @@ namespace quotient::onnx {
 
 struct NewForm {
   int opset;
-  // Parallel to the node's inputs; an unknown type where one was left out.
+  // Parallel to the node's inputs; an unknown type for an input that is left out.
   std::span<const model::TensorType> input_types;
 };
 
-// Changes `node` from the canonical operator to the one that means the same at `form.opset`.
-// False if there is none.
+// Changes `node` from the canonical operator to the equivalent one at `form.opset`. Returns false
+// if there is none.
 bool DowngradeNode(const NewForm& form, model::Node& node);
 
 }  // namespace quotient::onnx

@@ -19,8 +19,8 @@ using model::Shape;
 
 constexpr char kEllipsis = '.';
 
-// The labels of one operand, or of the output; `kEllipsis` for "...". Nothing for other characters
-// and for a second ellipsis.
+// The labels of one operand, or of the output, with `kEllipsis` for "...". Returns nullopt if there
+// are other characters or several ellipses.
 std::optional<std::string> ParseTerm(absl::string_view term) {
   std::string labels;
   while (!term.empty()) {
@@ -38,7 +38,7 @@ std::optional<std::string> ParseTerm(absl::string_view term) {
 
 class Equation {
  public:
-  // False if the operand does not fit its labels, or what other operands say of them.
+  // Returns false if the shape does not fit the labels, or the extents of labels in other operands.
   bool Bind(absl::string_view labels, const Shape& shape) {
     const size_t named = labels.size() - (absl::StrContains(labels, kEllipsis) ? 1 : 0);
     if (shape.size() < named || (shape.size() > named && named == labels.size())) return false;
@@ -52,7 +52,7 @@ class Equation {
     return true;
   }
 
-  // Nothing for a label that no operand has, or one that comes twice.
+  // Returns nullopt if a label occurs in no operand or is repeated in the output.
   std::optional<Shape> Output(absl::string_view labels) const {
     Shape shape;
     for (size_t i = 0; i < labels.size(); ++i) {
@@ -65,8 +65,9 @@ class Equation {
     return shape;
   }
 
-  // Without an arrow: the ellipsis, then the labels that come once, in alphabetical order. Nothing
-  // where there are capitals: NumPy puts them before all small letters, ONNX Runtime behind.
+  // The output of an equation without an arrow: the ellipsis, then the labels that occur once, in
+  // alphabetical order. Returns nullopt if there are capital letters, because NumPy puts them
+  // before all small letters and ONNX Runtime after them.
   std::optional<std::string> ImplicitOutput() const {
     std::string labels;
     for (const auto& [label, count] : counts_) {
@@ -87,8 +88,8 @@ class Equation {
     return true;
   }
 
-  std::map<char, Shape> extents_;  // of an ellipsis: all its axes
-  std::map<char, int> counts_;     // '.' sorts before all letters
+  std::map<char, Shape> extents_;  // By label. An ellipsis may have any number of axes.
+  std::map<char, int> counts_;     // Occurrences by label. '.' sorts before all letters.
 };
 
 }  // namespace

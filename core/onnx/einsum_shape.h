@@ -1,9 +1,9 @@
 #pragma once
 
-// The shape of Einsum's output.
+// Infers the shape of Einsum's output.
 //
-// ONNX's own inference of this operator never ends for some equations, and takes the extent of a
-// label from the first operand although others may broadcast it, so that it is not asked.
+// ONNX's own inference is not used for this operator: it never ends for some equations, and it
+// takes the extent of a label from the first operand although other operands may broadcast it.
 
 #include <optional>
 #include <span>
@@ -13,8 +13,8 @@
 
 namespace quotient::onnx {
 
-// `operands`: the shapes of all operands. A label has the extent that its occurrences broadcast to.
-// Nothing if the equation is not well-formed or does not fit the operands.
+// `operands` has the shapes of all operands. The extent of a label is what its occurrences
+// broadcast to. Returns nullopt if the equation is not well-formed or does not fit the operands.
 std::optional<model::Shape> EinsumShape(absl::string_view equation,
                                         std::span<const model::Shape* const> operands);
 

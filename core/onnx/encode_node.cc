@@ -28,8 +28,8 @@ std::vector<TensorType> InputTypes(const Graph& graph, const Node& node) {
   return types;
 }
 
-// The element type that a parameter written as input `formal` should have: that of the data where
-// the schema ties them together, else int64 or float, whichever it takes.
+// The element type of a parameter that is written as the input `formal`: that of the first input if
+// the schema requires the same, else int64 if the schema allows it, else float.
 DType ParameterType(const OpSchema& schema, const OpSchema::FormalParameter& formal,
                     DType data_type) {
   const OpSchema::FormalParameter& data = schema.inputs()[0];
@@ -37,7 +37,7 @@ DType ParameterType(const OpSchema& schema, const OpSchema::FormalParameter& for
   return TakesType(formal, DType::kInt64) ? DType::kInt64 : DType::kFloat32;
 }
 
-// Lists become vectors, single numbers scalars.
+// Converts a list to a vector and a single number to a scalar.
 std::optional<Tensor> ParameterTensor(const Attribute& attribute, DType dtype) {
   if (!model::IsComputable(dtype)) return std::nullopt;
   std::vector<int64_t> dims;
@@ -114,12 +114,12 @@ class Encoder {
     return false;
   }
 
-  // Where the parameter stands at this opset. The region of Resize came before its scales.
+  // The index of the input at this opset. Before opset 11, the scales of Resize were input 1.
   int InputOf(const Parameter& parameter) const {
     return original_.op == "Resize" && opset_ < 11 ? 1 : parameter.input;
   }
 
-  // Inputs that are optional today and were not.
+  // Adds inputs that are optional now but were required at this opset.
   void FillPlaces() {
     if (encoded_.op == "Gemm" && opset_ < 11) {
       FillPlace(2, "C", ParameterTensor(Attribute(model::Floats{0}), data_type_));

@@ -1,6 +1,6 @@
 #pragma once
 
-// A canonical node -> the node that means the same at some opset.
+// Converts a canonical node to the equivalent node of an opset.
 
 #include <optional>
 #include <string>
@@ -11,23 +11,23 @@
 namespace quotient::onnx {
 
 struct EncodedNode {
-  // An input that is a value of the graph, a constant of its own (a parameter that is an attribute
-  // in canonical form), or left out.
+  // An input is a value of the graph, a constant (a parameter that is an attribute in canonical
+  // form), or left out.
   struct Input {
     model::ValueId value;
     std::optional<model::Tensor> constant;
-    std::string parameter;  // of the constant: the attribute's name
+    std::string parameter;  // For a constant, the name of the attribute.
 
     bool omitted() const { return !value.valid() && !constant.has_value(); }
   };
 
   std::string op;
   model::AttributeMap attributes;
-  std::vector<Input> inputs;  // the last one is not omitted
+  std::vector<Input> inputs;  // The last one is not omitted.
 };
 
-// Nothing if the node cannot be said at that opset: the operator, one of its attributes, its number
-// of inputs or its element types came later.
+// Returns nullopt if the opset has no equivalent node, because the operator, an attribute, the
+// number of inputs or an element type was added later.
 std::optional<EncodedNode> EncodeNode(const model::Graph& graph, const model::Node& node,
                                       int opset);
 

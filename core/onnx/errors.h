@@ -1,6 +1,6 @@
 #pragma once
 
-// Errors of this folder, all of the form "where: what".
+// Makes the errors of this folder, whose messages all have the form "where: what".
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -17,7 +17,7 @@ inline absl::Status Malformed(absl::string_view where, absl::string_view what) {
   return ErrorAt(Reason::kModelMalformed, where, what);
 }
 
-// The model does no harm, and still there is nothing that can be done for it.
+// For models that are harmless, but cannot be worked on.
 inline absl::Status Unsupported(absl::string_view where, absl::string_view what) {
   return ErrorAt(Reason::kModelUnsupported, where, what);
 }

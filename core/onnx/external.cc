@@ -22,7 +22,7 @@ absl::Status CheckExternalLocation(absl::string_view location, absl::string_view
   };
   if (location.empty()) return refuse("is empty");
   if (!CheckName(location, where, limits).ok()) return refuse("is no usable text");
-  // The reader of a model may run on another system than its writer.
+  // The reader of a model may run on another operating system than its writer.
   if (location[0] == '/' || location[0] == '\\') return refuse("is absolute");
   if (location.size() > 1 && location[1] == ':' && absl::ascii_isalpha(location[0])) {
     return refuse("names a drive");

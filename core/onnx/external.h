@@ -1,7 +1,7 @@
 #pragma once
 
-// External data: tensors whose bytes lie in files beside the model. Quotient never opens such a
-// file by itself: whoever has the model asks here which ones it needs and hands their bytes in.
+// External data: tensors whose bytes are in files beside the model. This folder never opens such a
+// file. The owner of a model asks here which files it needs, and passes their bytes to the reader.
 
 #include <string>
 #include <vector>
@@ -13,14 +13,14 @@
 
 namespace quotient::onnx {
 
-// The locations that tensors of the model name, exactly as written there, each once, in order of
-// appearance; subgraphs and functions included. All are relative and stay in the model's folder.
-// MODEL_MALFORMED, LIMIT_*, EXTERNAL_DATA_PATH.
+// Returns the locations that tensors of the model name, those in subgraphs and functions included:
+// exactly as written there, each once, initializers first. All are relative and stay in the model's
+// folder. Fails with MODEL_MALFORMED, LIMIT_* or EXTERNAL_DATA_PATH.
 absl::StatusOr<std::vector<std::string>> ExternalLocations(absl::string_view model_bytes,
                                                            const Limits& limits = {});
 
-// EXTERNAL_DATA_PATH for a location that is empty, absolute or climbs out of the model's folder,
-// by the rules of any operating system.
+// Fails with EXTERNAL_DATA_PATH for a location that is empty, absolute or leaves the model's
+// folder, by the rules of any operating system.
 absl::Status CheckExternalLocation(absl::string_view location, absl::string_view where,
                                    const Limits& limits);
 

@@ -41,7 +41,7 @@ absl::StatusOr<ExternalReference> ReadExternalReference(const TensorProto& tenso
       QUOTIENT_ASSIGN_OR_RETURN(reference.offset, ReadNumber(entry, where));
     } else if (key == "length") {
       QUOTIENT_ASSIGN_OR_RETURN(reference.length, ReadNumber(entry, where));
-    } else if (key != "checksum") {  // SHA-1 of the file; the transport has its own digests
+    } else if (key != "checksum") {  // The SHA-1 of the file, which is not checked.
       return Malformed(where,
                        absl::StrCat("external_data has an unknown entry '", Escaped(key), "'"));
     }

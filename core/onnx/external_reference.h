@@ -1,6 +1,6 @@
 #pragma once
 
-// The external_data entries of one TensorProto, read and checked.
+// Reads, checks and writes the external_data entries of a TensorProto.
 
 #include <cstdint>
 #include <map>
@@ -14,32 +14,33 @@
 
 namespace quotient::onnx {
 
-// Location string -> the file's bytes.
+// The bytes of files, by location.
 using ExternalFiles = std::map<std::string, absl::string_view>;
 
 struct ExternalReference {
   std::string location;
   int64_t offset = 0;
-  std::optional<int64_t> length;  // nothing: to the end of the file
+  std::optional<int64_t> length;  // Without a value, up to the end of the file.
 };
 
 inline bool IsExternal(const TensorProto& tensor) {
   return tensor.data_location() == TensorProto::EXTERNAL;
 }
 
-// Only for IsExternal tensors. MODEL_MALFORMED for unknown keys, numbers that are none or negative,
-// a missing location; EXTERNAL_DATA_PATH.
+// Reads the entries of a tensor for which IsExternal holds. Fails with MODEL_MALFORMED for unknown
+// or repeated keys and invalid or negative numbers, and with EXTERNAL_DATA_PATH for a missing or
+// forbidden location.
 absl::StatusOr<ExternalReference> ReadExternalReference(const TensorProto& tensor,
                                                         absl::string_view where,
                                                         const Limits& limits);
 
-// The bytes it names. EXTERNAL_DATA_MISSING if the file was not sent along, MODEL_MALFORMED if they
-// are not all inside it.
+// Returns the bytes that the reference names. EXTERNAL_DATA_MISSING if the file was not sent along,
+// MODEL_MALFORMED if they are not entirely inside the file.
 absl::StatusOr<absl::string_view> ResolveReference(const ExternalReference& reference,
                                                    const ExternalFiles& files,
                                                    absl::string_view where);
 
-// Makes `tensor` name these bytes and nothing else; a checksum of what it named before goes.
+// Makes `tensor` refer to these bytes alone. An old checksum is removed.
 void WriteExternalReference(const ExternalReference& reference, TensorProto* tensor);
 
 }  // namespace quotient::onnx

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a model's own functions are told apart by.
+// Keys that identify the functions of a model.
 
 #include <tuple>
 
@@ -10,7 +10,7 @@
 
 namespace quotient::onnx {
 
-// Domain, name and overload. Borrows from the message that it was made of.
+// Domain, name and overload. Borrows from the message it was made from.
 using FunctionKey = std::tuple<absl::string_view, absl::string_view, absl::string_view>;
 
 inline FunctionKey FunctionKeyOf(const FunctionProto& function) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// The functions of a model, which of them may take the places of their calls, and how much a copy
-// of each adds to the graph. Every function is looked at once, and sums saturate, so that functions
-// that double 40 times cost nothing.
+// The functions of a model, which of them may be inlined, and how much a copy of each adds to the
+// graph. Every function is examined once, and sums saturate, so that functions which double the
+// graph 40 times over cost nothing to examine.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,24 +14,25 @@
 
 namespace quotient::onnx {
 
-// What a copy of a function, with all that it calls, adds to the main graph.
+// What a copy of a function, with everything that it calls, adds to the main graph.
 class FunctionGrowth {
  public:
   int64_t nodes() const { return nodes_; }
-  int64_t bytes() const;  // each place that is filled in counted as if it got the largest thing
+  // An upper bound: every place that is filled in counts as if it got the largest item.
+  int64_t bytes() const;
 
   void AddNode() { nodes_ = Sum(nodes_, 1); }
   void AddBytes(int64_t bytes) { bytes_ = Sum(bytes_, bytes); }
   void Add(const FunctionGrowth& callee);
   // Counts the names and the references to attributes in a node of the body.
   void CountPlaces(const NodeProto& node);
-  // What a call hands to the body, and the body perhaps to functions that it calls.
+  // Take into account what a call passes to the body, which may pass it on to other functions.
   void AdmitCall(const NodeProto& call);
   void AdmitAttribute(const AttributeProto& attribute);
 
  private:
-  // The places of a body that are filled in when it is copied, and the bytes of the largest thing
-  // that may be filled in.
+  // The number of places in a body that are filled in when it is copied, and the bytes of the
+  // largest item that may be filled in.
   struct Places {
     int64_t count = 0;
     int64_t largest = 0;
@@ -45,9 +46,9 @@ class FunctionGrowth {
   void CountPlaces(const GraphProto& graph);
 
   int64_t nodes_ = 0;
-  int64_t bytes_ = 0;  // without what is filled in
-  Places attributes_;  // references to attributes of the function
-  Places names_;       // uses of names, any of which may stand for one at the call
+  int64_t bytes_ = 0;  // Without what is filled in.
+  Places attributes_;  // References to attributes of the function.
+  Places names_;       // Uses of names, any of which may be replaced by a name from the call.
 };
 
 struct InlinableFunction {
@@ -61,7 +62,7 @@ class FunctionTable {
   // `opset` is the model's own. The model must have passed CheckStructure and CheckOpsets.
   FunctionTable(int opset, const ModelProto& model);
 
-  // The function that the node calls, if there is one and it may take the call's place.
+  // The function that the node calls, if there is one and it may be inlined. Null otherwise.
   const InlinableFunction* Find(const NodeProto& call) const;
 
  private:

@@ -1,42 +1,42 @@
 #pragma once
 
-// What a model may cost before anybody has looked into it. The first group is checked on the wire
-// format, before protobuf allocates anything; the rest while the parsed model is validated. A
-// model past a limit is refused with LIMIT_BYTES, LIMIT_NODES, LIMIT_DIMS or LIMIT_DEPTH and the
-// place where it happened.
+// Limits on untrusted models. The first group is checked on the wire format, before protobuf
+// allocates anything, and the rest while the parsed model is validated. A model beyond a limit is
+// refused with LIMIT_BYTES, LIMIT_NODES, LIMIT_DIMS or LIMIT_DEPTH and a message that names the
+// place.
 
 #include <cstdint>
 
 namespace quotient::onnx {
 
 struct Limits {
-  // --- on the wire ---
+  // --- Checked on the wire format ---
 
-  // The ONNX file. protobuf itself cannot hold more.
+  // Size of the ONNX file. protobuf itself supports no more.
   int64_t max_model_bytes = (int64_t{1} << 31) - 1;
-  // The file without the raw bytes of its initializers: what protobuf has to parse.
+  // Size of the part that protobuf parses: the file without the raw bytes of its initializers.
   int64_t max_structure_bytes = int64_t{256} << 20;
-  // Wire fields in all. A field of two bytes can become a message of hundreds in memory.
+  // Number of fields in the whole file. A field of two bytes can take hundreds of bytes in memory.
   int64_t max_fields = int64_t{8} << 20;
-  // Messages within messages; two of three levels of a nested subgraph are not graphs.
+  // Nesting depth of messages. Each nested subgraph takes three levels: node, attribute, graph.
   int max_message_depth = 100;
-  // Graphs within the main graph's attributes, within those graphs' attributes, ...
+  // Nesting depth of subgraphs.
   int max_subgraph_depth = 16;
-  // In all graphs and functions together.
+  // Numbers of nodes and initializers in all graphs and functions together.
   int64_t max_nodes = 200'000;
   int64_t max_initializers = 200'000;
   int64_t max_attributes_per_node = 256;
   int64_t max_functions = 10'000;
   int64_t max_opset_imports = 64;
 
-  // --- in the parsed model ---
+  // --- Checked in the parsed model ---
 
-  int64_t max_name_bytes = 4096;  // of a value, node, operator, symbol, external location
+  int64_t max_name_bytes = 4096;  // For values, nodes, operators, symbols, external locations.
   int max_rank = 64;
   int64_t max_dim = int64_t{1} << 40;
-  // Of any tensor, whether the model holds it or only declares its type.
+  // Size of any tensor, whether the model contains it or only declares its type.
   int64_t max_tensor_bytes = int64_t{1} << 36;
-  // Functions that call functions.
+  // Nesting depth of function calls.
   int max_call_depth = 64;
 
   friend bool operator==(const Limits&, const Limits&) = default;

@@ -9,8 +9,8 @@
 namespace quotient::onnx {
 namespace {
 
-// Length of the well-formed sequence at the start of `text`, 0 if there is none: no overlong forms,
-// no surrogates, nothing above U+10FFFF (Unicode, table 3-7).
+// Length of the well-formed UTF-8 sequence at the start of `text`; 0 if there is none. Overlong
+// forms, surrogates and code points above U+10FFFF are not well-formed (Unicode, table 3-7).
 size_t Utf8Length(absl::string_view text) {
   const auto byte = [&text](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Names that come with a model, and new ones beside them.
+// Checks the names in a model, and makes new names.
 
 #include <cstdint>
 #include <string>
@@ -13,23 +13,25 @@
 
 namespace quotient::onnx {
 
-// Names travel into reports, logs and the result: at most max_name_bytes of UTF-8 without NUL.
-// MODEL_UNSUPPORTED: runtimes take any bytes for a name. `what` says what the name is of.
+// Names appear in reports, logs and the result, so they must be UTF-8 without NUL and have at most
+// max_name_bytes. Other names are MODEL_UNSUPPORTED rather than malformed, because runtimes accept
+// any bytes. `what` says in the message what has this name.
 absl::Status CheckName(absl::string_view name, absl::string_view what, const Limits& limits);
 
-// Hands out names that nothing has yet, always the same ones for the same history.
+// Makes unused names. Deterministic: the same sequence of calls gives the same names.
 class NamePool {
  public:
-  // False if the name is taken already.
+  // Marks a name as taken. Returns false if it was taken already.
   bool Take(absl::string_view name) { return taken_.insert(std::string(name)).second; }
   bool IsTaken(absl::string_view name) const { return taken_.contains(name); }
 
-  // `wanted`, or `wanted_1`, `wanted_2`, ...; taken from then on.
+  // Takes and returns the first free name among `wanted`, `wanted_1`, `wanted_2`, ...
   std::string Fresh(absl::string_view wanted);
 
  private:
   absl::flat_hash_set<std::string> taken_;
-  absl::flat_hash_map<std::string, int64_t> next_;  // first number not tried yet, by wanted name
+  // By wanted name, the first number not tried yet.
+  absl::flat_hash_map<std::string, int64_t> next_;
 };
 
 }  // namespace quotient::onnx

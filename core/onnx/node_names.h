@@ -1,8 +1,8 @@
 #pragma once
 
-// Names of the nodes in a written model. Nodes of the original keep theirs, empty ones too; new
-// ones get a name that no other node has. (Runtimes refuse two nodes of one name; a model that came
-// with such is left as it is.)
+// Chooses the names of the nodes in a written model. Nodes of the original keep their names, even
+// empty ones, and new nodes get unique names. Runtimes refuse nodes with equal names; if the
+// original has such nodes, they keep their names all the same.
 
 #include <string>
 #include <vector>
@@ -18,9 +18,9 @@ class NodeNames {
  public:
   NodeNames(const Skeleton& skeleton, const model::Graph& graph);
 
-  // By index in the graph.
+  // The name of the node with this index in the graph.
   const std::string& Of(size_t node) const { return names_[node]; }
-  // For a node that is in no graph.
+  // A unique name for a node that is not in the graph.
   std::string Fresh(absl::string_view wanted) { return pool_.Fresh(wanted); }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// What ONNX's own checker would say against a node. None of it does harm to us, and some runtimes
-// run such models, so the node is passed through and not looked into.
+// Finds what ONNX's checker would reject in a node. Such nodes are harmless, and some runtimes
+// accept them, so they are passed through as opaque nodes.
 
 #include <optional>
 #include <string>
@@ -10,10 +10,9 @@
 
 namespace quotient::onnx {
 
-// The first thing that the operator's schema at `opset` does not allow, for people: "has 2 inputs,
-// not 1 to 1". Nothing if the node is as it should be: then all its attributes are of the kinds
-// that the schema names, and no two have one name. For nodes of the default domain that stand in no
-// function's body.
+// Returns the first violation of the operator's schema at `opset`, as text: "has 2 inputs, not 1 to
+// 1". Returns nullopt if there is none; then all attributes have the kinds that the schema demands,
+// and their names are unique. Only for nodes of the default domain outside of function bodies.
 std::optional<std::string> Objection(const NodeProto& node, int opset);
 
 }  // namespace quotient::onnx

@@ -10,8 +10,8 @@ struct ObjectionAt {
   enum class Part { kNode, kDeclaration };
 
   Part part = Part::kNode;
-  std::string value;  // the one that is declared, or the first output that the node has
-  std::string text;   // names the node or the value, and says what is wrong
+  std::string value;  // Name of the declared value, or of the node's first output.
+  std::string text;   // Names the node or the value, and says what is wrong.
 };
 
 }  // namespace quotient::onnx

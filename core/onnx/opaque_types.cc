@@ -29,14 +29,15 @@ using model::Tensor;
 using model::TensorType;
 using ::onnx::TensorShapeProto;
 
-constexpr int kOldestAsked = 7;  // older inference functions were not read
+constexpr int kOldestAsked = 7;  // The inference functions of older opsets were not reviewed.
 constexpr size_t kMaxNodeBytes = size_t{1} << 16;
 constexpr size_t kMaxConstantBytes = size_t{1} << 10;
 constexpr size_t kMaxOperands = 64;
 
-// Left out although they have an inference: those with subgraphs or sequences; Attention, DFT,
-// STFT, Col2Im, CenterCropPad, MaxUnpool and others whose inference nobody compared with a runtime;
-// MaxRoiPool, whose first dimension is wrong there.
+// The operators for which ONNX's inference is used, sorted. Left out although ONNX has an
+// inference: operators with subgraphs or sequences; Attention, DFT, STFT, Col2Im, CenterCropPad,
+// MaxUnpool and others whose inference was not compared with a runtime; MaxRoiPool, whose first
+// dimension is wrong.
 constexpr absl::string_view kAskedOf[] = {"AveragePool",
                                           "BatchNormalization",
                                           "Bernoulli",
@@ -90,7 +91,7 @@ constexpr absl::string_view kAskedOf[] = {"AveragePool",
 
 using Attributes = std::map<std::string, const AttributeProto*>;
 
-// Nothing if the node's attributes are not those of the schema.
+// Returns nullopt if the node's attributes do not match the schema.
 std::optional<Attributes> CheckedAttributes(const NodeProto& node, const ::onnx::OpSchema& schema) {
   Attributes attributes;
   for (const AttributeProto& attribute : node.attribute()) {
@@ -118,10 +119,12 @@ std::string TextAttribute(const Attributes& attributes, const std::string& name)
   return found == attributes.end() ? "" : found->second->s();
 }
 
-// And of a size that times an extent is an int64, to which ONNX casts. False for NaN.
+// Whether this is a whole number of at most 2^31, so that its product with an extent below 2^32
+// fits into the int64 to which ONNX casts. False for NaN.
 bool IsWhole(double number) { return std::abs(number) <= 0x1p31 && number == std::floor(number); }
 
-// ONNX multiplies an extent with a scale in double, ONNX Runtime in float.
+// ONNX multiplies extents by scales in double and ONNX Runtime in float, so only whole numbers are
+// certain to give the same result.
 bool ScalesAreExact(const Attributes& attributes, std::span<const OpaqueOperand> operands) {
   if (const auto scales = attributes.find("scales"); scales != attributes.end()) {
     const auto& floats = scales->second->floats();
@@ -137,7 +140,7 @@ bool ScalesAreExact(const Attributes& attributes, std::span<const OpaqueOperand>
   return true;
 }
 
-// False where ONNX's inference and ONNX Runtime may differ.
+// Whether ONNX's inference certainly agrees with ONNX Runtime.
 bool IsTrusted(const std::string& op, const Attributes& attributes,
                std::span<const OpaqueOperand> operands) {
   if (op == "Resize" || op == "Upsample") {
@@ -169,7 +172,7 @@ TypeProto ToProto(const TensorType& type) {
   return proto;
 }
 
-// Nothing for a tensor that is not small or not of whole bytes.
+// Returns nullopt if the tensor is not small or its elements are not whole bytes.
 std::optional<TensorProto> ToProto(const Tensor& tensor) {
   if (tensor.bytes().size() > kMaxConstantBytes || model::DTypeBits(tensor.dtype()) % 8 != 0) {
     return std::nullopt;
@@ -256,7 +259,7 @@ Dim FromProto(const TensorShapeProto::Dimension& dim, const std::set<std::string
                                                                   : Dim();
 }
 
-// The shape alone is forgotten where it is past the limits.
+// Removes the shape, but not the element type, if the shape is beyond the limits.
 TensorType Bounded(TensorType type) {
   if (!type.has_rank()) return type;
   const Limits limits;
@@ -311,19 +314,19 @@ std::vector<TensorType> AskOnnx(const ::onnx::OpSchema& schema, const Attributes
   return types;
 }
 
-// A node that was checked against its schema. `attributes` points into `proto`, so it stays where
-// it was made.
+// A node that was checked against its schema. It is not copyable, because `attributes` points into
+// `proto`.
 struct CheckedNode {
   explicit CheckedNode(const NodeProto& node) : proto(node) {}
   CheckedNode(const CheckedNode&) = delete;
   CheckedNode& operator=(const CheckedNode&) = delete;
 
   const NodeProto proto;
-  const ::onnx::OpSchema* schema = nullptr;  // lives as long as the program
+  const ::onnx::OpSchema* schema = nullptr;  // Lives as long as the process.
   Attributes attributes;
 };
 
-// Null if nothing is to be asked about the node.
+// Returns null if ONNX's inference must not be called for the node.
 std::shared_ptr<const CheckedNode> Check(const NodeProto& node, int opset) {
   const ::onnx::OpSchema* schema = FindSchema(node.op_type(), opset);
   if (schema == nullptr || !schema->has_type_and_shape_inference_function() ||

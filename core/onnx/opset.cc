@@ -38,7 +38,7 @@ absl::StatusOr<std::map<std::string, int64_t>> ReadImports(const Imports& import
   return versions;
 }
 
-// Calls visit(node) for nodes and those of their subgraphs; the depth was bounded by the scan.
+// Calls visit(node) for all nodes, including those in subgraphs. The scan has bounded the depth.
 template <typename Visit>
 void ForEachNode(const Nodes& nodes, const Visit& visit) {
   for (const NodeProto& node : nodes) {
@@ -71,7 +71,7 @@ absl::StatusOr<int> CheckOpsets(const ModelProto& model) {
   for (const FunctionProto& function : model.functions()) {
     const std::string where = absl::StrCat("function '", Escaped(function.name()), "'");
     QUOTIENT_ASSIGN_OR_RETURN(auto own, ReadImports(function.opset_import(), where));
-    own.insert(imports.begin(), imports.end());  // what it does not say itself
+    own.insert(imports.begin(), imports.end());  // Domains it does not import itself.
     QUOTIENT_RETURN_IF_ERROR(check(function.node(), own, where));
   }
   const auto version = imports.find("");

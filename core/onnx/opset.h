@@ -1,6 +1,6 @@
 #pragma once
 
-// Which opset a model is of, and to which it could be raised.
+// Finds the opset of a model, and the highest one to which it can be raised.
 
 #include <string>
 #include <utility>
@@ -13,17 +13,18 @@
 
 namespace quotient::onnx {
 
-// The version of the default domain; 0 if no node needs it. OPSET_UNKNOWN outside of what is
-// understood, also where it is not said.
+// Returns the version of the default domain, 0 if the model does not import it. OPSET_UNKNOWN for
+// versions that are not understood, for contradictory imports, and if nodes use the default domain
+// without an import.
 absl::StatusOr<int> CheckOpsets(const ModelProto& model);
 
-// The default domain's operators whose meaning we do not know: those of opaque nodes, of all nodes
-// in their subgraphs, and of all functions; each with the opset it is meant by.
+// Returns the operators of the default domain that we do not understand: those of opaque nodes, of
+// all nodes in their subgraphs, and of all functions; each with the opset that defines it.
 std::vector<std::pair<std::string, int>> OpaqueOperators(const model::Graph& graph,
                                                          const Skeleton& skeleton);
 
-// The highest opset <= max_opset under which all opaque operators mean what they mean now; at least
-// the model's own.
+// Returns the highest opset, at most `max_opset` and at least the model's own, up to which all
+// opaque operators keep their meaning.
 int HighestOpset(const Skeleton& skeleton, int max_opset);
 
 }  // namespace quotient::onnx

@@ -1,6 +1,7 @@
 #pragma once
 
-// The road that all untrusted model bytes take: scan, strip, parse with explicit limits.
+// Parses untrusted model bytes: scans them, sets weights aside, and parses the rest, all with
+// explicit limits.
 
 #include <vector>
 
@@ -13,10 +14,10 @@ namespace quotient::onnx {
 
 struct ParsedModel {
   ModelProto proto;
-  std::vector<absl::string_view> raw_data;  // see StrippedModel
+  std::vector<absl::string_view> raw_data;  // As StrippedModel::raw_data.
 };
 
-// MODEL_MALFORMED or LIMIT_*. The model has a graph.
+// The result has a graph. Fails with MODEL_MALFORMED or LIMIT_*.
 absl::StatusOr<ParsedModel> ParseModel(absl::string_view model_bytes, const Limits& limits);
 
 }  // namespace quotient::onnx

@@ -1,7 +1,7 @@
 #pragma once
 
-// ONNX's messages under our namespace. Included by sources of this folder alone: the generated
-// header is slow to compile, and nothing outside should depend on it.
+// Imports ONNX's protobuf messages into our namespace. Only files of this folder include it,
+// because the generated header is slow to compile and nothing else should depend on it.
 
 #include <onnx/onnx_pb.h>
 

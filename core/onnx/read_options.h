@@ -1,6 +1,6 @@
 #pragma once
 
-// How a model is read.
+// Options for reading a model.
 
 #include <map>
 #include <string>
@@ -8,11 +8,11 @@
 namespace quotient::onnx {
 
 struct ReadOptions {
-  // Initializers that are inputs, too, are taken for constants and leave the inputs.
+  // Treat initializers that are also inputs as constants, and remove them from the inputs.
   bool freeze_initializers = false;
 
-  // Nodes to pass through although they could be decoded: why, by the name of their first output.
-  // For nodes that turn out to make no sense when types are inferred.
+  // Nodes to make opaque although they could be decoded, by the name of their first output, with
+  // the reason. For nodes that turn out to be invalid when types are inferred.
   std::map<std::string, std::string> opaque_nodes;
 };
 

@@ -27,8 +27,8 @@ absl::Status CheckIrVersion(int64_t version) {
       absl::StrCat("IR version ", version, ", understood are those up to ", NewestIrVersion()));
 }
 
-// The inputs that have an initializer, if that makes them overridable: before IR version 4 every
-// initializer had to be listed as an input and was no less constant.
+// The inputs that have an initializer and can therefore be overridden. There are none before IR
+// version 4, where every initializer had to be listed as an input and still was a constant.
 std::vector<int> OverridableInputs(const ModelProto& model) {
   std::vector<int> inputs;
   if (model.ir_version() < 4) return inputs;
@@ -43,7 +43,7 @@ std::vector<int> OverridableInputs(const ModelProto& model) {
   return inputs;
 }
 
-// Takes the overridable inputs from the graph's, and returns how many there were.
+// Removes the overridable inputs from the graph's inputs, and returns their number.
 int64_t FreezeInitializers(ModelProto& model) {
   const std::vector<int> overridable = OverridableInputs(model);
   const absl::flat_hash_set<int> gone(overridable.begin(), overridable.end());
@@ -56,7 +56,7 @@ int64_t FreezeInitializers(ModelProto& model) {
   return std::ssize(overridable);
 }
 
-// Every tensor's size and data, wherever the tensor is.
+// Checks the size and data of every tensor in the model.
 absl::Status CheckTensors(Skeleton& skeleton) {
   const WeightSource source = skeleton.weights();
   auto& initializers = *skeleton.proto.mutable_graph()->mutable_initializer();
@@ -105,7 +105,7 @@ absl::StatusOr<Model> Read(absl::string_view model_bytes,
   skeleton->limits = limits;
   skeleton->owner = std::move(owner);
 
-  // What is malformed is refused before it is asked what can be understood.
+  // Malformed models are refused before it is checked whether the model is supported.
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<int> order, CheckStructure(skeleton->proto, limits));
   QUOTIENT_RETURN_IF_ERROR(CheckTensors(*skeleton));
   QUOTIENT_RETURN_IF_ERROR(CheckIrVersion(skeleton->proto.ir_version()));

@@ -1,8 +1,8 @@
 #pragma once
 
-// ONNX bytes -> Graph. Nothing of the bytes is trusted: limits are checked on the wire format
-// before protobuf sees them, all sizes, names and references before a graph is built, and files are
-// never opened.
+// Reads ONNX bytes into a Graph. The bytes are untrusted: limits are checked on the wire format
+// before protobuf parses them, and all sizes, names and references before a graph is built. Files
+// are never opened.
 
 #include <cstdint>
 #include <map>
@@ -19,47 +19,48 @@
 
 namespace quotient::onnx {
 
-struct Skeleton;  // what the writer needs beside the graph: skeleton.h
+struct Skeleton;  // What the writer needs besides the graph (skeleton.h).
 
-// A model as read. Immutable but for `graph`, which its owner may take away or change: the writer
-// gets the optimized graph separately.
+// A model as it was read. Immutable except for `graph`, which the owner may change or move away,
+// because the writer gets the optimized graph separately.
 struct Model {
   model::Graph graph;
 
-  // For people and reports.
+  // --- For people and reports
   int64_t ir_version = 0;
-  int opset = 0;                                 // of the default domain; 0: no node is of it
-  std::map<std::string, int64_t> opset_imports;  // all domains, "" is the default one
-  std::map<std::string, int64_t> op_counts;      // of the main graph: "Conv", "com.acme.Foo"
-  std::string producer;                          // name and version
+  int opset = 0;                                 // Of the default domain; 0 if it is not imported.
+  std::map<std::string, int64_t> opset_imports;  // By domain; "" is the default domain.
+  std::map<std::string, int64_t> op_counts;      // Main graph; "Conv", "com.acme.Foo".
+  std::string producer;                          // Name and version.
   bool has_external_data = false;
-  int64_t overridable_initializers = 0;  // that are inputs, too
-  int64_t frozen_initializers = 0;       // that were, and are constants by ReadOptions
-  int64_t inlined_calls = 0;             // of functions
-  std::vector<ObjectionAt> objections;   // what ONNX's checker would say against the model
+  int64_t overridable_initializers = 0;  // Initializers that are also inputs.
+  int64_t frozen_initializers = 0;       // Those that ReadOptions made constants.
+  int64_t inlined_calls = 0;             // Inlined calls of functions.
+  std::vector<ObjectionAt> objections;   // What ONNX's checker would reject.
 
-  // Where a node of the file became several: the name of that node's first output, by the names of
-  // the values in between, which the file does not have.
+  // For nodes of the file that became several nodes: the name of that node's first output, by the
+  // names of the values in between, which the file does not have.
   std::map<std::string, std::string> inner_values;
 
   std::shared_ptr<const Skeleton> skeleton;
 };
 
-// `external_data`: location, exactly as the model writes it -> the file's bytes. Weights refer to
-// model_bytes and external_data where their layout allows it; `owner` keeps those alive, null means
-// that the caller does, for as long as the model, its graph or copies of its tensors live.
+// Reads a model. `external_data` has the bytes of files by their locations, exactly as written in
+// the model. Weights refer to model_bytes and external_data where their alignment allows it.
+// `owner` keeps these alive; if it is null, the caller must keep them alive as long as the model,
+// its graph or copies of its tensors exist.
 //
-// Nodes of the graph are canonical (core/ops/op.h) or opaque. Nodes that are not in topological
-// order, as ONNX demands, are put into it. Value types are those that the model declares; run
+// Nodes of the graph are canonical (core/ops/op.h) or opaque. They are put into topological order,
+// in which ONNX demands them to be. Value types are those that the model declares; call
 // ops::InferTypes next. The result passes model::Validate.
 //
-// What ONNX's checker would object to and does no harm is read: such a node is opaque, and the
-// objection is told.
+// Harmless parts that ONNX's checker would reject are accepted. The nodes concerned are opaque, and
+// Model::objections describes the problem.
 //
-// Errors, all naming the node or field: MODEL_MALFORMED, MODEL_CYCLIC, EXTERNAL_DATA_PATH,
-// EXTERNAL_DATA_MISSING, LIMIT_*; of models that others may well run MODEL_SHAPE (an input and its
-// default contradict each other), MODEL_UNSUPPORTED (names that are no text, and the like) and
-// OPSET_UNKNOWN.
+// All errors name the node or field. MODEL_MALFORMED, MODEL_CYCLIC, EXTERNAL_DATA_PATH,
+// EXTERNAL_DATA_MISSING and LIMIT_* refuse a model. Models that other runtimes may be able to run
+// give MODEL_SHAPE (an input and its default contradict each other), MODEL_UNSUPPORTED (such as
+// names that are not text) and OPSET_UNKNOWN.
 absl::StatusOr<Model> Read(absl::string_view model_bytes,
                            const std::map<std::string, absl::string_view>& external_data,
                            const Limits& limits, std::shared_ptr<const void> owner,

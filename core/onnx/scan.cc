@@ -12,9 +12,9 @@
 namespace quotient::onnx {
 namespace {
 
-// The messages of onnx.proto, as far as they can nest or multiply.
+// The messages of onnx.proto that are scanned.
 enum class Message : uint8_t {
-  kNone,  // a string, packed numbers, or a field we do not know: not looked into
+  kNone,  // A string, packed numbers, or an unknown field, none of which is examined.
   kModel,
   kGraph,
   kNode,
@@ -23,15 +23,15 @@ enum class Message : uint8_t {
   kSparseTensor,
   kValueInfo,
   kType,
-  kTensorType,   // Tensor and SparseTensor of TypeProto: a shape in field 2
-  kElementType,  // Sequence and Optional of TypeProto: a type in field 1
+  kTensorType,   // Tensor and SparseTensor of TypeProto, which have a shape in field 2.
+  kElementType,  // Sequence and Optional of TypeProto, which have a type in field 1.
   kMapType,
   kShape,
   kDimension,
   kFunction,
   kTrainingInfo,
   kOpsetImport,
-  kEntry,  // a pair of strings
+  kEntry,  // A pair of strings.
   kAnnotation,
   kDevice,
   kNodeDevice,
@@ -108,7 +108,7 @@ constexpr Edge kEdges[] = {
     {Message::kShardedDim, 2, Message::kSimpleShardedDim, "simple_sharding"},
 };
 
-constexpr uint32_t kMaxFieldNumber = 32;  // above all of the table
+constexpr uint32_t kMaxFieldNumber = 32;  // Greater than all field numbers in the table.
 
 using EdgeTable =
     std::array<std::array<const Edge*, kMaxFieldNumber>, static_cast<size_t>(Message::kCount)>;
@@ -190,7 +190,7 @@ class Scanner {
     return ErrorAt(reason, Path(), absl::StrCat("more than ", limit, " ", what));
   }
 
-  // "graph.node[3].attribute[0]"; of deep nesting the innermost part.
+  // "graph[0].node[3].attribute[0]". If messages nest deeply, only the innermost ones are named.
   std::string Path() const {
     constexpr size_t kShown = 8;
     std::string path = path_.empty() ? "model" : path_.size() > kShown ? "..." : "";
@@ -209,12 +209,12 @@ class Scanner {
   int64_t initializers_ = 0;
 };
 
-// Field numbers of what StripModel looks for.
+// Numbers of the fields that StripModel looks for.
 constexpr uint32_t kModelGraph = 7;
 constexpr uint32_t kGraphInitializer = 5;
 constexpr uint32_t kTensorRawData = 9;
 
-// Smaller tensors cost less in protobuf than their bookkeeping would.
+// Smaller tensors are cheaper to copy than to set aside.
 constexpr size_t kMinStrippedBytes = 1024;
 
 std::string StripTensor(absl::string_view tensor, absl::string_view* raw_data) {

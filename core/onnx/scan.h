@@ -1,8 +1,8 @@
 #pragma once
 
-// The first pass over a model's bytes: limits are checked on the wire format, before protobuf
-// allocates anything, and the raw bytes of the main graph's initializers are set aside, so that
-// weights are never copied through protobuf.
+// The first pass over the bytes of a model. It checks limits on the wire format, before protobuf
+// allocates anything, and sets the raw bytes of the main graph's initializers aside, so that
+// protobuf never copies weights.
 
 #include <string>
 #include <vector>
@@ -14,15 +14,16 @@
 
 namespace quotient::onnx {
 
-// Walks all messages, those of subgraphs and functions too. MODEL_MALFORMED for bytes that are no
-// protobuf, LIMIT_* for what exceeds a limit; the message says where: "graph.node[3].attribute[0]".
+// Walks all messages, including those in subgraphs and functions. MODEL_MALFORMED for bytes that
+// are not a protobuf message, LIMIT_* if a limit is exceeded. The error names the place:
+// "graph[0].node[3].attribute[0]".
 absl::Status ScanModel(absl::string_view model_bytes, const Limits& limits);
 
 struct StrippedModel {
-  // The model with empty raw_data where bytes were set aside.
+  // The serialized model, with empty raw_data where bytes were set aside.
   std::string skeleton;
-  // For each initializer of the main graph, in order, the bytes set aside; empty where they are
-  // still in the skeleton (small tensors and those that hold no raw bytes).
+  // The bytes that were set aside for each initializer of the main graph, in order. Empty for small
+  // tensors, whose bytes stay in the skeleton, and for tensors without raw bytes.
   std::vector<absl::string_view> raw_data;
 };
 

@@ -16,7 +16,7 @@ const OpSchema* FindRow(absl::string_view op, int opset) {
   return OpSchemaRegistry::Schema(std::string(op), opset, "");
 }
 
-// How schemas spell tensor types.
+// The name of a tensor type in schemas.
 absl::string_view TypeText(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
@@ -46,7 +46,7 @@ absl::string_view TypeText(DType dtype) {
     case DType::kBool:
       return "tensor(bool)";
     default:
-      return "";  // nothing that a non-opaque node touches
+      return "";  // Only opaque nodes have other types.
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// What ONNX's schema registry says of operators. The registry is trusted data of the library we
-// are built with; what of a user's model is handed to its inference is decided in opaque_types.h.
+// Access to ONNX's schemas of operators. They are trusted, because they are part of the library we
+// are built with. opaque_types.h decides which parts of a user's model are passed to their
+// inference.
 
 #include <onnx/defs/schema.h>
 
@@ -10,29 +11,32 @@
 
 namespace quotient::onnx {
 
-// Opsets and IR versions that are understood, from opset 1 and IR version 0, for "not said", on.
+// The newest opset and IR version that are understood. The oldest are opset 1 and IR version 0,
+// which stands for a missing version.
 int NewestOpset();
 int NewestIrVersion();
-// Below this opset broadcasting had other rules: there nodes are read (UpgradeTo7), but written
-// only as far as they mean the same from here on.
+// Before this opset broadcasting had other rules. Nodes of older opsets are read (UpgradeTo7), but
+// nodes are written at an older opset only if their operator has the same meaning at this one.
 inline constexpr int kBroadcastingOpset = 7;
 
-// "ai.onnx" is another name of the default domain, which we write "".
+// The name of a domain, which is "" for the default domain. "ai.onnx" is another name for it.
 inline absl::string_view CanonicalDomain(absl::string_view domain) {
   return domain == "ai.onnx" ? absl::string_view() : domain;
 }
 
-// The default domain's operator as of `opset`; null if there is none or it is deprecated.
+// The schema of an operator of the default domain at `opset`. Null if there is none or it is
+// deprecated.
 const ::onnx::OpSchema* FindSchema(absl::string_view op, int opset);
 
-// Whether a node of the default domain means the same under both opsets. True for operators that
-// neither knows.
+// Whether an operator of the default domain has the same meaning at both opsets. True for operators
+// that are unknown at both.
 bool SameMeaning(absl::string_view op, int opset_a, int opset_b);
 
-// Whether the formal parameter takes this element type; true if the type is not known.
+// Whether the formal parameter accepts this element type. True for kUndefined.
 bool TakesType(const ::onnx::OpSchema::FormalParameter& parameter, model::DType dtype);
 
-// The formal parameter of input `index`, the variadic one for those beyond; null if there is none.
+// The formal parameter for an input or output of a node; null if there is none. The last parameter
+// may be variadic and then stands for all further ones.
 const ::onnx::OpSchema::FormalParameter* FormalInput(const ::onnx::OpSchema& schema, int index);
 const ::onnx::OpSchema::FormalParameter* FormalOutput(const ::onnx::OpSchema& schema, int index);
 

@@ -14,7 +14,7 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
 
-// Collects free names; recursion is as deep as subgraphs are nested, which the scan has bounded.
+// Collects free names. Recursion is as deep as subgraphs are nested, which the scan has bounded.
 class FreeNames {
  public:
   void AddNode(const NodeProto& node) {
@@ -59,7 +59,7 @@ class FreeNames {
   std::vector<std::string> names_;
 };
 
-// For each node the producers it waits for, as indices into `nodes`.
+// For each node, the indices of the nodes whose outputs it reads or captures.
 std::vector<std::vector<int>> Dependencies(const Nodes& nodes) {
   absl::flat_hash_map<absl::string_view, int> producers;
   for (int n = 0; n < nodes.size(); ++n) {
@@ -79,7 +79,8 @@ std::vector<std::vector<int>> Dependencies(const Nodes& nodes) {
   return dependencies;
 }
 
-// Among nodes that all wait for another of them: one that is really on a cycle.
+// Follows dependencies on waiting nodes from `start` until a node repeats, and returns that node,
+// which is on a cycle.
 int NodeOnCycle(const std::vector<std::vector<int>>& dependencies, const std::vector<int>& waiting,
                 int start) {
   absl::flat_hash_set<int> visited;
@@ -127,7 +128,7 @@ std::string NodeLabel(int64_t index, const NodeProto& node) {
 
 absl::StatusOr<std::vector<int>> TopologicalOrder(const Nodes& nodes, absl::string_view where) {
   const std::vector<std::vector<int>> dependencies = Dependencies(nodes);
-  std::vector<int> waiting(nodes.size(), 0);  // number of producers not yet placed
+  std::vector<int> waiting(nodes.size(), 0);  // Number of producers not yet in the order.
   std::vector<std::vector<int>> readers(nodes.size());
   std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
   for (int n = 0; n < nodes.size(); ++n) {

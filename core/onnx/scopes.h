@@ -1,6 +1,6 @@
 #pragma once
 
-// Names and order in graphs: what a subgraph captures from outside, and in which order nodes run.
+// Names and order in graphs: which values subgraphs capture, and in which order nodes run.
 
 #include <cstdint>
 #include <string>
@@ -13,19 +13,20 @@
 
 namespace quotient::onnx {
 
-// The names that the subgraphs of a node use and do not define themselves, each once, in order of
+// Returns the names that the subgraphs of a node use but do not define, each once, in order of
 // first use.
 std::vector<std::string> CapturedNames(const NodeProto& node);
 
-// Takes every name that the node or a graph inside it defines or uses.
+// Marks in `names` every name that the node, or a graph inside it, defines or uses.
 void TakeNames(const NodeProto& node, NamePool& names);
 
-// A text for messages: "node 3 'conv1' (Conv)".
+// Describes a node in messages: "node 3 'conv1' (Conv)".
 std::string NodeLabel(int64_t index, const NodeProto& node);
 
-// An order in which every node stands behind the producers of what it reads, captures included:
-// the given order if it is one (ONNX demands that), else the nearest one to it. MODEL_CYCLIC naming
-// a node on a cycle. `where` is put before the node.
+// Returns an order in which every node comes after the producers of the values that it reads or
+// captures. That is the given order if it is topological, as ONNX demands. Otherwise each position
+// gets the first node in the given order that can run. Fails with MODEL_CYCLIC, naming a node on a
+// cycle; `where` is put before its name.
 absl::StatusOr<std::vector<int>> TopologicalOrder(
     const google::protobuf::RepeatedPtrField<NodeProto>& nodes, absl::string_view where);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a Model keeps for the writer: the parsed model without its weights' bytes, and where those
-// are. Internal to this folder.
+// Skeleton: what a Model keeps for the writer. It has the parsed model without the bytes of its
+// weights, and refers to these bytes. Internal to this folder.
 
 #include <map>
 #include <memory>
@@ -22,7 +22,7 @@ namespace quotient::onnx {
 
 struct Skeleton {
   ModelProto proto;
-  // Bytes of the main graph's initializers that are not in `proto`; see StripModel.
+  // As StrippedModel::raw_data.
   std::vector<absl::string_view> raw_data;
   ExternalFiles files;
   Limits limits;
@@ -30,19 +30,19 @@ struct Skeleton {
   bool has_external_data = false;
 
   int opset = 0;
-  // A constant of the main graph and where it was: an initializer, or a Constant node.
+  // A constant of the main graph, which was an initializer or a Constant node.
   struct Constant {
     model::Tensor tensor;
-    int initializer = -1;  // index in proto.graph.initializer
-    int node = -1;         // index in proto.graph.node
+    int initializer = -1;  // Index in proto.graph.initializer, or -1.
+    int node = -1;         // Index in proto.graph.node, or -1.
   };
   absl::flat_hash_map<std::string, Constant> constants;
-  // Names and types, in order, of the inputs that the graph has as inputs. (Before IR version 4
-  // initializers are listed as inputs too, and are constants.)
+  // Names and types, in order, of those inputs that are inputs of the graph. Before IR version 4,
+  // initializers are also listed as inputs, but are constants.
   std::vector<std::string> input_names;
   std::vector<model::TensorType> input_types;
-  // Operators of the default domain that stand in opaque nodes, their subgraphs, or functions, with
-  // the opset they are meant by.
+  // Operators of the default domain in opaque nodes, their subgraphs, and functions, with the opset
+  // that defines each.
   std::vector<std::pair<std::string, int>> opaque_ops;
   // See Model.
   std::map<std::string, std::string> inner_values;

@@ -13,7 +13,7 @@ using model::Graph;
 using model::Node;
 using model::ValueId;
 
-// The inputs as the reader saw them, but with today's types. Nothing if one is missing.
+// The inputs as the reader saw them, but with the present types. Returns nullopt if one is missing.
 std::optional<NodeInputs> SourceInputs(const Graph& graph, const Node& node, const NodeProto& proto,
                                        const Skeleton& skeleton) {
   NodeInputs inputs;
@@ -30,7 +30,8 @@ std::optional<NodeInputs> SourceInputs(const Graph& graph, const Node& node, con
     const auto constant = skeleton.constants.find(proto.input(i));
     if (constant == skeleton.constants.end() && !proto.input(i).empty()) return std::nullopt;
     const bool omitted = proto.input(i).empty();
-    // Any valid id: decoding turns the constant into an attribute, or the node has changed.
+    // Any valid id will do. Decoding turns the constant into an attribute; if not, the node
+    // differs.
     inputs.ids.push_back(omitted ? ValueId() : ValueId(0));
     inputs.constants.push_back(omitted ? nullptr : &constant->second.tensor);
     inputs.types.push_back(nullptr);

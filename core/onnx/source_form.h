@@ -1,6 +1,6 @@
 #pragma once
 
-// Nodes that come out as they went in.
+// Finds nodes that can be written exactly as they were read.
 
 #include <optional>
 
@@ -10,9 +10,9 @@
 
 namespace quotient::onnx {
 
-// The NodeProto that a node was read from, if the node still says exactly what that said: same
-// operator, attributes and parameters. Inputs and outputs may have other names by now. Every input
-// of the proto that the node does not have is a constant of the original.
+// Returns the NodeProto that a node was read from, if the node still has the same operator,
+// attributes and parameters. The names of inputs and outputs may have changed. Every input of the
+// proto that the node does not have is a constant of the original.
 std::optional<NodeProto> UnchangedSource(const model::Graph& graph, const model::Node& node,
                                          const Skeleton& skeleton);
 

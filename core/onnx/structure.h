@@ -1,7 +1,8 @@
 #pragma once
 
-// The checks of a parsed model that need no operator's meaning: names, scopes, single assignment,
-// order, functions. Nothing of ONNX's own checker is used: it trusts too much.
+// Checks a parsed model as far as that is possible without the meaning of operators: names, scopes,
+// single assignment, order, functions. ONNX's own checker is not used, because it trusts its input
+// too much.
 
 #include <vector>
 
@@ -11,10 +12,10 @@
 
 namespace quotient::onnx {
 
-// Returns the order of the main graph's nodes (see TopologicalOrder). MODEL_MALFORMED,
-// MODEL_CYCLIC, LIMIT_DEPTH for functions that call too deeply; MODEL_UNSUPPORTED for what is no
-// harm and yet has no meaning that we could keep. The model must have passed
-// ScanModel with the same limits: nesting is not checked again.
+// Returns the order of the main graph's nodes (see TopologicalOrder). Fails with MODEL_MALFORMED,
+// MODEL_CYCLIC, LIMIT_DEPTH for calls of functions that nest too deeply, and MODEL_UNSUPPORTED for
+// harmless models whose meaning we could not preserve. The model must have passed ScanModel with
+// the same limits, because nesting is not checked again.
 absl::StatusOr<std::vector<int>> CheckStructure(const ModelProto& model, const Limits& limits);
 
 }  // namespace quotient::onnx

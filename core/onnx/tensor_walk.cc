@@ -13,7 +13,7 @@ absl::Status VisitGraph(GraphProto& graph, const TensorVisitor& visit);
 
 absl::Status VisitAttribute(AttributeProto& attribute, absl::string_view owner,
                             const TensorVisitor& visit) {
-  // Most attributes hold none: no text is made for them.
+  // Most attributes contain no tensors, so no text is made for them.
   if (!attribute.has_t() && !attribute.has_g() && !attribute.has_sparse_tensor() &&
       attribute.tensors().empty() && attribute.graphs().empty() &&
       attribute.sparse_tensors().empty()) {
@@ -37,7 +37,7 @@ absl::Status VisitAttribute(AttributeProto& attribute, absl::string_view owner,
   return absl::OkStatus();
 }
 
-// All but the initializers.
+// Visits all tensors of a graph except its initializers.
 absl::Status VisitGraphRest(GraphProto& graph, const TensorVisitor& visit) {
   for (SparseTensorProto& sparse : *graph.mutable_sparse_initializer()) {
     const std::string where =

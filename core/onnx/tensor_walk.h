@@ -1,7 +1,7 @@
 #pragma once
 
-// Every TensorProto of a message, wherever it hides: initializers, attributes, sparse tensors,
-// subgraphs, functions, training information.
+// Visits every TensorProto in a message: in initializers, attributes, sparse tensors, subgraphs,
+// functions and training information.
 
 #include <functional>
 
@@ -11,11 +11,11 @@
 
 namespace quotient::onnx {
 
-// A tensor and where it stands, for messages: "initializer 'w'", "attribute 'value' of node 'c'".
-// Its first error ends the walk.
+// Gets a tensor and a text that says in messages where the tensor is: "initializer 'w'", "attribute
+// 'value' of node 'c'". An error ends the walk.
 using TensorVisitor = std::function<absl::Status(TensorProto& tensor, absl::string_view where)>;
 
-// Without the initializers of the main graph.
+// Visits all tensors of the model except the initializers of the main graph.
 absl::Status VisitNestedTensors(ModelProto& model, const TensorVisitor& visit);
 absl::Status VisitTensors(NodeProto& node, const TensorVisitor& visit);
 absl::Status VisitTensors(SparseTensorProto& sparse, absl::string_view where,

@@ -1,6 +1,6 @@
 #pragma once
 
-// TypeProto -> TensorType.
+// Converts TypeProto to TensorType.
 
 #include <optional>
 
@@ -13,16 +13,17 @@
 namespace quotient::onnx {
 
 struct DeclaredType {
-  // False for sequences, maps, optionals, sparse tensors and element types that the evaluator does
-  // not compute with (strings, 8-bit floats, ...): nodes that touch such a value stay opaque.
+  // False for sequences, maps, optionals, sparse tensors, and element types that the evaluator does
+  // not compute with (strings, 8-bit floats, ...). Nodes that read or write such values stay
+  // opaque.
   bool computable = true;
-  model::TensorType type;  // what there is to say in model's terms
+  model::TensorType type;  // As far as a TensorType can express it.
 };
 
-// The type a value is declared with; one without any type is computable and unknown. A negative
-// dimension, which some exporters write for "any", is unknown, and so is one whose name says that
-// nothing is known: "?", "-1", "None", blanks, any number. Other names are symbols.
-// MODEL_MALFORMED, LIMIT_DIMS, LIMIT_BYTES.
+// Returns the declared type of a value. A missing type is computable and unknown. A negative
+// dimension, which some exporters write for "any", is unknown, and so is a dimension whose name
+// does not identify it: "?", "-1", "None", blanks, any number. Other names are symbols. Fails with
+// MODEL_MALFORMED, LIMIT_DIMS or LIMIT_BYTES.
 absl::StatusOr<DeclaredType> ReadType(const TypeProto& type, absl::string_view where,
                                       const Limits& limits);
 

@@ -25,7 +25,8 @@ bool HasInput(const Node& node, size_t input) {
   return input < node.inputs.size() && node.inputs[input].valid();
 }
 
-// An attribute that must have the one value for which it means nothing.
+// Removes an attribute. Returns false if its value was not `harmless`, the only value for which it
+// can be removed without changing the meaning.
 bool EraseIfInt(AttributeMap& attributes, absl::string_view name, int64_t harmless) {
   const bool is_harmless = attributes.GetInt(name, harmless) == harmless;
   attributes.Erase(name);
@@ -33,12 +34,12 @@ bool EraseIfInt(AttributeMap& attributes, absl::string_view name, int64_t harmle
 }
 
 bool UpgradeBatchNormalization(const OldForm&, Node& node) {
-  node.attributes.Erase("momentum");  // of training only
+  node.attributes.Erase("momentum");  // Used only in training.
   return EraseIfInt(node.attributes, "spatial", 1) &&
          EraseIfInt(node.attributes, "training_mode", 0);
 }
 
-// Rounding to 8-bit floats only, and those types are not computed with.
+// These attributes affect only rounding to 8-bit floats, which are not computed with.
 bool EraseFloat8Rounding(Node& node) {
   node.attributes.Erase("saturate");
   node.attributes.Erase("round_mode");
@@ -53,8 +54,8 @@ bool UpgradeCast(const OldForm&, Node& node) {
 
 bool UpgradeCastLike(const OldForm&, Node& node) { return EraseFloat8Rounding(node); }
 
-// Before opset 11 the bounds had defaults, the ends of float's range. They are taken for "none":
-// the difference is in infinite inputs alone, where exporters of that time meant "none" too.
+// Before opset 11 the bounds had defaults, the ends of float's range. These are read as "no bound".
+// That differs only for infinite inputs, and exporters of that time meant "no bound" as well.
 bool UpgradeClip(const OldForm& form, Node& node) {
   if (form.opset >= 11) return true;
   if (node.attributes.GetFloat("min", -FLT_MAX) <= -FLT_MAX) node.attributes.Erase("min");
@@ -62,7 +63,7 @@ bool UpgradeClip(const OldForm& form, Node& node) {
   return true;
 }
 
-// Opset 11 exchanged the sides that SAME_UPPER and SAME_LOWER pad.
+// Opset 11 exchanged the meanings of SAME_UPPER and SAME_LOWER.
 bool UpgradeConvTranspose(const OldForm& form, Node& node) {
   const std::string auto_pad = node.attributes.GetString("auto_pad", "NOTSET");
   return form.opset >= 11 || auto_pad == "NOTSET" || auto_pad == "VALID";
@@ -70,7 +71,7 @@ bool UpgradeConvTranspose(const OldForm& form, Node& node) {
 
 bool UpgradeMaxPool(const OldForm&, Node& node) {
   const bool has_indices = node.outputs.size() > 1 && node.outputs[1].valid();
-  if (!has_indices) node.attributes.Erase("storage_order");  // the order of the indices
+  if (!has_indices) node.attributes.Erase("storage_order");  // Affects only the indices.
   return true;
 }
 
@@ -83,14 +84,15 @@ bool UpgradePad(const OldForm& form, Node& node) {
   return true;
 }
 
-// From opset 27 on: the precision of the sum where elements have 16 bits; 1 is float, which is
-// what double rounded to float at most improves on.
+// From opset 27 on, stash_type is the precision of the computation if elements have 16 bits. Only
+// 1, float, is accepted.
 bool UpgradeRange(const OldForm&, Node& node) {
   return EraseIfInt(node.attributes, "stash_type", 1);
 }
 
-// Opset 10 and Upsample: coordinates are asymmetric and nearest rounds down. (Runtimes round up
-// where an axis shrinks, and the text is silent, so only growing is converted.)
+// For Resize of opset 10 and for Upsample: coordinates are asymmetric, and "nearest" rounds down.
+// Only growing is converted, because runtimes round up where an axis shrinks and the standard does
+// not say which is right.
 bool UpgradeUpsample(const OldForm& form, Node& node) {
   std::vector<double> scales;
   if (const auto* list = node.attributes.Find("scales")) {
@@ -114,14 +116,14 @@ bool UpgradeUpsample(const OldForm& form, Node& node) {
   return true;
 }
 
-// From opset 11 on: inputs that are there only to fill their place are empty tensors.
+// From opset 11 on, an empty tensor stands for an input that is left out.
 bool UpgradeResize(const OldForm& form, Node& node) {
   if (form.opset < 11) return UpgradeUpsample(form, node);
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const Tensor* constant = ConstantAt(form, i);
     if (constant != nullptr && constant->elements() == 0) node.inputs[i] = model::ValueId();
   }
-  // The region is read in one mode only.
+  // Only one mode reads the region.
   const std::string mode = node.attributes.GetString("coordinate_transformation_mode", "");
   if (HasInput(node, 1) && mode != "tf_crop_and_resize") node.inputs[1] = model::ValueId();
   return true;

@@ -1,13 +1,13 @@
 #pragma once
 
-// Forms of operators before opset 7 -> those of opset 7, which brought today's broadcasting.
+// Converts operators from opsets before 7 to opset 7, which introduced the present broadcasting.
 
 #include "core/onnx/upgrade.h"
 
 namespace quotient::onnx {
 
-// For a node of `form.opset` < 7 whose operator's meaning was changed up to opset 7. False if
-// it has no equivalent that we know: the node is opaque.
+// For a node of `form.opset` < 7 whose operator changed its meaning up to opset 7. Returns false if
+// no equivalent is known, so that the node must be opaque.
 bool UpgradeTo7(const OldForm& form, model::Node& node);
 
 }  // namespace quotient::onnx

@@ -70,7 +70,8 @@ void ValueNames::Give(ValueId id, const std::string& name) {
   pool_.Take(name);
 }
 
-// Makes `name` stand for the value: as its own name if it has none yet, else as an alias.
+// Gives the value a fixed name: as its own name if it has none yet and may be renamed, else as an
+// alias.
 absl::Status ValueNames::Fix(ValueId id, const std::string& name, bool may_be_renamed) {
   const ValueId holder = Holder(name);
   if (holder == id) return absl::OkStatus();
@@ -107,8 +108,8 @@ void ValueNames::AssignConstants() {
   }
 }
 
-// A constant that became an output gets there by Identity: an initializer that is an output is
-// legal but unusual.
+// An output that is a constant gets its name from an Identity node, because initializers as outputs
+// are legal but unusual.
 absl::Status ValueNames::AssignOutputs() {
   for (size_t i = 0; i < graph_->outputs.size(); ++i) {
     const ValueId id = graph_->outputs[i];
@@ -142,7 +143,8 @@ void ValueNames::AssignRest() {
   for (uint32_t v = 0; v < graph_->values.size(); ++v) {
     if (!names_[v].empty()) continue;
     const std::string& wanted = graph_->values[v].name;
-    // A name that only a subgraph uses must not be given to a value that the subgraph would see.
+    // A name that only a subgraph uses must not be given to a value of the main graph, which the
+    // subgraph would see.
     const bool usable = !Holder(wanted).valid() && !reserved_.contains(wanted) &&
                         (!pool_.IsTaken(wanted) || original_names_.contains(wanted));
     Give(ValueId(v), usable ? wanted : pool_.Fresh(wanted));

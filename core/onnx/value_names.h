@@ -1,8 +1,9 @@
 #pragma once
 
-// The names that the values of an optimized graph get in the written model. Some are fixed: inputs,
-// outputs, what subgraphs of opaque nodes capture. One value may need several of them; it is given
-// one, the others are made by Identity. All further values keep their name where it is free.
+// Chooses the names of the values of an optimized graph in the written model. The names of inputs,
+// outputs and values that subgraphs of opaque nodes capture are fixed. If a value needs several
+// fixed names it gets one of them, and Identity nodes provide the others. All other values keep
+// their name if it is free.
 
 #include <string>
 #include <vector>
@@ -19,16 +20,16 @@ namespace quotient::onnx {
 
 class ValueNames {
  public:
-  // INTERNAL if the graph's interface is not that of the model, or if a fixed name would belong to
-  // two values.
+  // Fails with INTERNAL if the graph's interface differs from that of the model, or if a fixed name
+  // would belong to two values.
   static absl::StatusOr<ValueNames> Assign(const model::Graph& graph, const Skeleton& skeleton);
 
   const std::string& Of(model::ValueId id) const { return names_[id.value()]; }
-  // Further names the value must be known by.
+  // The further names that the value must have.
   const std::vector<std::string>& Aliases(model::ValueId id) const { return aliases_[id.value()]; }
-  // The value that has (or is known by) this name; invalid if none is.
+  // The value that has this name, or has it as an alias. Invalid if there is none.
   model::ValueId Holder(absl::string_view name) const;
-  // Whether a constant of this content may be written under that name.
+  // Whether a constant with this content may be written under this name.
   bool MayName(absl::string_view name, const model::Tensor& tensor) const;
   // A name that no value has, here or in the original.
   std::string Fresh(absl::string_view wanted) { return pool_.Fresh(wanted); }
@@ -46,15 +47,15 @@ class ValueNames {
 
   const model::Graph* graph_;
   const Skeleton* skeleton_;
-  std::vector<std::string> names_;                 // by value; empty: not named yet
-  std::vector<std::vector<std::string>> aliases_;  // by value
+  std::vector<std::string> names_;                 // By value; empty if not named yet.
+  std::vector<std::vector<std::string>> aliases_;  // By value.
   absl::flat_hash_map<std::string, model::ValueId> holders_;
-  absl::flat_hash_set<std::string> original_names_;  // of the main graph's values
-  absl::flat_hash_set<std::string> reserved_;        // of things that are written in any case
+  absl::flat_hash_set<std::string> original_names_;  // Of values of the original's main graph.
+  absl::flat_hash_set<std::string> reserved_;  // Of inputs and outputs, which are always written.
   NamePool pool_;
 };
 
-// Whether the constant of that name in the original has this content.
+// Whether the original has a constant with this name and content.
 bool IsOriginalConstant(const Skeleton& skeleton, absl::string_view name,
                         const model::Tensor& tensor);
 

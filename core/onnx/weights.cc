@@ -19,7 +19,7 @@ namespace {
 using model::DType;
 using model::Tensor;
 
-// Bits per element in raw form; 0 for strings, nothing for what is no element type.
+// Number of bits per element in raw form. 0 for strings, nullopt for an unknown element type.
 std::optional<int> ElementBits(int32_t data_type) {
   switch (data_type) {
     case TensorProto::STRING:
@@ -35,7 +35,7 @@ std::optional<int> ElementBits(int32_t data_type) {
   return model::DTypeBits(*dtype);
 }
 
-// The typed fields of TensorProto. One of them may stand in for raw_data.
+// The typed fields of TensorProto. One of them may hold the data instead of raw_data.
 enum class Field { kFloat, kInt32, kInt64, kDouble, kUint64, kString };
 
 Field TypedField(int32_t data_type) {
@@ -76,8 +76,8 @@ int64_t EntryCount(const TensorProto& tensor, Field field) {
   return 0;
 }
 
-// Entries that a typed field must have: complex numbers take two, elements of 2 and 4 bits share
-// one entry as they would share a byte.
+// Number of entries that a typed field must have. A complex number takes two entries; elements of 2
+// and 4 bits share an entry as they would share a byte.
 int64_t ExpectedEntries(int32_t data_type, int64_t elements, int64_t bytes) {
   switch (data_type) {
     case TensorProto::COMPLEX64:
@@ -96,7 +96,7 @@ int64_t ExpectedEntries(int32_t data_type, int64_t elements, int64_t bytes) {
 
 struct Size {
   int64_t elements = 0;
-  int64_t bytes = 0;  // in raw form; 0 for strings
+  int64_t bytes = 0;  // In raw form; 0 for strings.
 };
 
 absl::StatusOr<Size> SizeOf(const TensorProto& tensor, absl::string_view where,
@@ -134,8 +134,8 @@ absl::Status WrongLength(absl::string_view where, absl::string_view field, int64
                    absl::StrCat(field, " holds ", is, ", its type and dimensions need ", expected));
 }
 
-// At most one of raw_data and the typed fields is used, and it is the right one. Returns the
-// number of entries in the right one.
+// Checks that the data is in at most one place: raw_data, an external file, or the typed field for
+// the element type. Returns the number of entries in that typed field.
 absl::StatusOr<int64_t> CheckFields(const TensorProto& tensor, bool has_raw_data,
                                     absl::string_view where) {
   const Field right = TypedField(tensor.data_type());
@@ -161,7 +161,7 @@ void StoreAs(std::byte* out, int64_t index, T value) {
   std::memcpy(out + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
-// Copies the entries of the typed field, each cut to the width of its element.
+// Copies the entries of the typed field, each truncated to the width of its element.
 void StoreTyped(const TensorProto& tensor, int entry_bytes, std::byte* out) {
   const Field field = TypedField(tensor.data_type());
   const int64_t count = EntryCount(tensor, field);
@@ -246,7 +246,7 @@ Tensor ToTensor(const TensorProto& tensor, absl::string_view raw_data, const Wei
   absl::string_view bytes = RawData(tensor, raw_data);
   bool outlives_proto = !raw_data.empty();
   if (IsExternal(tensor)) {
-    bytes = *ExternalBytes(tensor, "", source);  // passed CheckTensor
+    bytes = *ExternalBytes(tensor, "", source);  // Cannot fail after CheckTensor.
     outlives_proto = true;
   }
   if (outlives_proto && IsAligned(bytes, dtype)) {

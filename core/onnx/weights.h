@@ -1,7 +1,7 @@
 #pragma once
 
-// TensorProto <-> Tensor: size arithmetic of our own for every tensor a model declares, and bytes
-// that are referenced where they lie.
+// Converts between TensorProto and Tensor. The size of every tensor in a model is checked with
+// overflow-safe arithmetic, and bytes are referenced without a copy where possible.
 
 #include <memory>
 
@@ -15,38 +15,39 @@
 
 namespace quotient::onnx {
 
-// Where the bytes of a model's tensors are.
+// The places where the bytes of a model's tensors are.
 struct WeightSource {
   const ExternalFiles& files;
   const Limits& limits;
-  std::shared_ptr<const void> owner;  // keeps model and files alive; may be null
+  std::shared_ptr<const void> owner;  // Keeps the model's bytes and files alive; may be null.
 };
 
-// Checks element type, dimensions and that the data is exactly as long as they say, wherever it is.
-// `raw_data`: what was set aside of this tensor, else empty. MODEL_MALFORMED, LIMIT_DIMS,
-// LIMIT_BYTES, EXTERNAL_DATA_PATH, EXTERNAL_DATA_MISSING.
+// Checks the element type, the dimensions, and that the data, wherever it is, has exactly the
+// length that these require. `raw_data` are the bytes of this tensor that were set aside, empty if
+// there are none. Fails with MODEL_MALFORMED, MODEL_UNSUPPORTED, LIMIT_DIMS, LIMIT_BYTES,
+// EXTERNAL_DATA_PATH or EXTERNAL_DATA_MISSING.
 absl::Status CheckTensor(const TensorProto& tensor, absl::string_view raw_data,
                          absl::string_view where, const WeightSource& source);
 
-// Whether model::Tensor has this element type: all but strings and the newest.
+// Whether model::Tensor supports this element type. Strings and the newest types are not supported.
 bool IsRepresentable(const TensorProto& tensor);
 
-// Only for tensors that passed CheckTensor and are representable. Bytes that lie set aside or in a
-// file are referenced if they are aligned for their elements; all others are copied.
+// Converts a tensor that passed CheckTensor and is representable. Bytes that were set aside or are
+// in a file are referenced if they are aligned for their elements; all others are copied.
 model::Tensor ToTensor(const TensorProto& tensor, absl::string_view raw_data,
                        const WeightSource& source);
 
-// The bytes of an IsExternal tensor; fails as CheckTensor does.
+// The bytes of a tensor for which IsExternal holds. Fails as CheckTensor does.
 absl::StatusOr<absl::string_view> ExternalBytes(const TensorProto& tensor, absl::string_view where,
                                                 const WeightSource& source);
 
-// Removes the data, in whatever form it is, and where it was.
+// Removes the data in every form, including references to external data.
 void ClearData(TensorProto* tensor);
 
-// Makes these the tensor's data. Typed data that is inline already means the same and stays.
+// Stores the bytes in the tensor. If it has typed data, which must be the same, that is kept.
 void SetInlineBytes(absl::string_view bytes, TensorProto* tensor);
 
-// Name, type, dimensions; the data is for the caller to add.
+// A tensor with this name, type and dimensions, to which the caller has to add the data.
 TensorProto TensorHeader(absl::string_view name, const model::Tensor& tensor);
 
 inline absl::string_view BytesOf(const model::Tensor& tensor) {

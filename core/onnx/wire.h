@@ -1,6 +1,6 @@
 #pragma once
 
-// Protobuf's wire format, one message at a time, without allocating anything.
+// Reads protobuf's wire format, one message at a time, without allocating memory.
 
 #include <cstdint>
 #include <string>
@@ -11,20 +11,20 @@ namespace quotient::onnx {
 
 struct WireField {
   uint32_t number = 0;
-  bool is_bytes = false;      // length-delimited: a string, a message or packed numbers
-  absl::string_view payload;  // what is_bytes delimits
-  absl::string_view encoded;  // tag, length and payload
+  bool is_bytes = false;      // Length-delimited: a string, a message or packed numbers.
+  absl::string_view payload;  // The delimited bytes, if is_bytes.
+  absl::string_view encoded;  // The whole field: tag, length and payload.
 };
 
-// Reads the fields of a message one after another. Groups, which ONNX never had, are errors.
+// Reads the fields of a message one after another. Groups are errors, because ONNX never had any.
 class WireReader {
  public:
   explicit WireReader(absl::string_view message) : rest_(message) {}
 
-  // False at the end of the message, and from the first error on.
+  // Returns false at the end of the message and after an error.
   bool Next(WireField* field);
 
-  // Null while all is well, else what is wrong.
+  // What is wrong with the message; null if nothing is.
   const char* error() const { return error_; }
 
  private:

@@ -67,12 +67,13 @@ class ModelWriter {
   }
 
  private:
-  // The lowest opset that can say every node.
+  // Returns the lowest opset in which every node can be written.
   absl::StatusOr<int> ChooseOpset() const {
     const int wanted = options_.max_opset == 0 ? skeleton_.opset : options_.max_opset;
     const int highest = onnx::HighestOpset(skeleton_, wanted);
     int opset = skeleton_.opset;
-    // Raising it for one node may take away the form of another: begin anew until all agree.
+    // An opset that one node needs may not be able to express another node, so all are checked
+    // again whenever the opset is raised.
     for (size_t n = 0; n < graph_.nodes.size();) {
       if (CanSay(n, opset)) {
         ++n;
@@ -90,7 +91,7 @@ class ModelWriter {
 
   bool CanSay(size_t n, int opset) const {
     const Node& node = graph_.nodes[n];
-    if (node.is_opaque()) return true;  // HighestOpset has looked after these
+    if (node.is_opaque()) return true;  // HighestOpset takes these into account.
     if (sources_[n].has_value() && KeepsSourceForm(skeleton_, *sources_[n], opset)) return true;
     return EncodeNode(graph_, node, opset).has_value();
   }
@@ -121,7 +122,7 @@ class ModelWriter {
     return absl::OkStatus();
   }
 
-  // The name by which a node reads the value; a constant exists from then on.
+  // Returns the name by which nodes read the value, and defines it if it is a constant.
   std::string Use(ValueId id) {
     if (!id.valid()) return "";
     const model::Value& value = graph_.value(id);
@@ -219,7 +220,7 @@ class ModelWriter {
     }
   }
 
-  // Those of inputs and constants.
+  // Emits the aliases of inputs and constants.
   void EmitAliasesOfSources() {
     for (uint32_t v = 0; v < graph_.values.size(); ++v) {
       if (!graph_.values[v].producer.valid()) EmitAliases(ValueId(v));
@@ -240,7 +241,7 @@ class ModelWriter {
   const WriteOptions& options_;
   ValueNames names_;
   NodeNames node_names_;
-  std::vector<std::optional<NodeProto>> sources_;  // by node: its unchanged source
+  std::vector<std::optional<NodeProto>> sources_;  // By node: its source, if the node is unchanged.
   int opset_ = 0;
   ModelProto model_;
   GraphProto& out_;

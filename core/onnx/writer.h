@@ -1,10 +1,10 @@
 #pragma once
 
-// Graph -> ONNX bytes, with everything that the model had beside its graph: names, order, doc
-// strings, metadata, functions, fields that we do not know.
+// Writes a graph as ONNX bytes, together with everything else that the original model had: names,
+// order, doc strings, metadata, functions, unknown fields.
 //
-// Inputs (unused and overridable ones too), outputs and their types are exactly those of the model.
-// Nodes that did not change are written as they were read. Initializers that nothing uses any more
+// Inputs, including unused and overridable ones, outputs and their types are exactly those of the
+// original. Unchanged nodes are written as they were read. Initializers that nothing uses any more
 // are dropped. Equal graphs give equal bytes.
 
 #include <cstdint>
@@ -17,44 +17,46 @@
 namespace quotient::onnx {
 
 struct WriteOptions {
-  // The result's opset is the lowest one, at least the model's own, that can say all nodes; it is
-  // never above this. 0: the model's own.
+  // The highest opset that the result may have; 0 stands for the model's own. The result has the
+  // lowest opset, at least the model's own, in which all nodes can be written.
   int max_opset = 0;
 
-  // What the model calls its external data file. Used where the model had external data, or where
-  // it would pass max_inline_bytes; empty: then that is an error.
+  // The location of the external data file. Used if the model had external data or would be larger
+  // than max_inline_bytes. If empty, needing external data is an error.
   std::string external_location;
 
-  // A model with larger weights gets external data: protobuf ends at 2 GiB.
+  // A larger model gets external data, because protobuf supports at most 2 GiB.
   int64_t max_inline_bytes = (int64_t{1} << 31) - 1;
 
-  // Tensors from here on go into the external file, if there is one.
+  // Tensors of at least this size go into the external data file, if there is one.
   int64_t min_external_bytes = 1024;
 
-  // Take the dimensions of inputs and outputs from the graph where they are numbers: for graphs
-  // whose shapes were bound on purpose.
+  // Take the dimensions of declared types from the graph where they are numbers there. For graphs
+  // whose shapes the user has bound.
   bool bind_types = false;
 };
 
 struct WrittenModel {
   std::string bytes;
-  std::string external_data;  // empty: there is none
+  std::string external_data;  // Content of the external data file; empty if there is none.
   int opset = 0;
 };
 
-// `optimized` has the interface of original's graph, and inferred types. OPSET_UNKNOWN if it needs
-// an opset above HighestOpset(original, max_opset), naming the node; LIMIT_BYTES, OPTION_INVALID;
-// INTERNAL if it is not a graph of this model.
+// Writes `optimized`, which must have the inputs and outputs of the original's graph, and inferred
+// types. OPSET_UNKNOWN, naming a node, if the node needs an opset above HighestOpset(original,
+// max_opset); LIMIT_BYTES if the result is too large for protobuf; OPTION_INVALID for a missing
+// external_location; EXTERNAL_DATA_PATH for a forbidden one; INTERNAL if `optimized` is not a graph
+// of this model.
 absl::StatusOr<WrittenModel> Write(const Model& original, const model::Graph& optimized,
                                    const WriteOptions& options);
 
-// The highest opset <= max_opset (0: the model's own) to which the model can be raised so that
-// operators we do not understand, in subgraphs and functions too, still mean the same. At least the
-// model's own.
+// Returns the highest opset, at most `max_opset` and at least the model's own, to which the model
+// can be raised without changing the meaning of operators that we do not understand, including
+// those in subgraphs and functions.
 int HighestOpset(const Model& model, int max_opset);
 
-// Whether the node can be written at that opset: the question to ask before a rewrite is chosen.
-// Types of its inputs and outputs count as far as they are known.
+// Whether the node can be written at this opset. To be asked before a rewrite is chosen. The types
+// of inputs and outputs are taken into account as far as they are known.
 bool CanWrite(const model::Graph& graph, const model::Node& node, int opset);
 
 }  // namespace quotient::onnx

@@ -131,9 +131,9 @@ absl::StatusOr<Shape> ReshapedShape(const ReshapeRequest& request, const Shape* 
 }
 
 // The attribute that requests `shape`, which came from `request`: numbers where they are known, 0
-// where a dimension is copied, -1 for one that is inferred. Returns nullopt if no attribute can, or
-// only one that fails where the request does not: what is copied may be 0 when the model runs, and
-// beside it -1 is an error, unless the request itself has the -1.
+// for copied dimensions, -1 for an inferred one. Returns nullopt if no attribute can express the
+// shape, or only one that fails for inputs for which the request does not: a copied dimension may
+// be 0 when the model runs, and then a -1 that the request does not have is an error.
 std::optional<Ints> ReshapeAttribute(const ReshapeRequest& request, const Shape& shape,
                                      const Shape& data, bool* allow_zero) {
   Ints attribute;

@@ -1,4 +1,4 @@
-// ENodeCosts: attention as one kernel.
+// The part of ENodeCosts for attention that runs as one kernel.
 
 #include <algorithm>
 #include <cmath>
@@ -66,11 +66,11 @@ int ENodeCosts::AttentionKernel(const AttentionENodes& nodes) {
              partition_.threads, footprint_log2_, partition_.storage));
 }
 
-// What the one kernel saves, on two pairs, each of which saves at most what its consumer costs: on
-// the last product behind the Softmax, which needs that nobody else wants the weights, and what is
-// more on the Softmax behind its logits.
+// A Fusion is a pair of e-nodes and saves at most the cost of its consumer, so what the attention
+// kernel saves is divided between two pairs. As much as possible goes to the last product with the
+// Softmax, whose result nothing else may read then. The rest goes to the Softmax with its logits.
 void ENodeCosts::AddAttentionFusions(std::vector<extract::Fusion>* fusions) const {
-  std::map<std::pair<ENodeId, ENodeId>, double> savings;  // by consumer and producer: the largest
+  std::map<std::pair<ENodeId, ENodeId>, double> savings;  // The largest by consumer and producer.
   const auto add = [&savings](ENodeId consumer, ENodeId producer, double saving) {
     double& largest = savings[{consumer, producer}];
     largest = std::max(largest, saving);

@@ -65,7 +65,7 @@ class Finder {
     return data.constant->GetDouble(0);
   }
 
-  // The first that there is.
+  // The first Transpose of a class; invalid if there is none.
   ENodeId TransposeIn(ClassId cls) const {
     ENodeId first;
     ForEach(cls, "Transpose", [&](ENodeId node) {
@@ -74,7 +74,7 @@ class Finder {
     return first;
   }
 
-  // The products of a class, and those that a number scales to it.
+  // Adds the MatMuls of a class, and the MatMuls that its Muls and Divs scale by a constant number.
   void AddScaled(ClassId cls, const AttentionENodes& found) {
     AddScores(cls, found);
     for (const char* op : {"Mul", "Div"}) {

@@ -118,8 +118,8 @@ void ENodeCosts::AddENode(ENodeId node) {
   if (content.kernel >= 0) {
     costs_[node.value()] = CostOf(info.kernel, info.original);
   } else if (!content.is_static && !info.original) {
-    // A node of the original whose types nobody knows is an opaque e-node. A rule that makes one
-    // has nothing to offer.
+    // A node of the original with unknown types is an opaque e-node. Such an e-node made by a rule
+    // could not be costed, so it must not be chosen.
     costs_[node.value()] = kImpossible;
   }
   if (content.elementwise) AddEpilogues(node, fingerprint);
@@ -150,7 +150,7 @@ void ENodeCosts::AddSplits() {
   }
 }
 
-// Of all that ContentOf looks at.
+// The fingerprint covers everything that ContentOf reads.
 Fingerprint ENodeCosts::FingerprintOf(ENodeId node) const {
   const egraph::EGraph& graph = *tensors_.egraph;
   const egraph::ENodeView view = graph.node(node);
@@ -172,7 +172,7 @@ Fingerprint ENodeCosts::FingerprintOf(ENodeId node) const {
     fingerprint.Add(static_cast<uint64_t>(layouts_[graph.Find(child).value()]));
   }
   add(tensors_.domain->data(graph, graph.class_of(node)));
-  // The one value that kernels know: NoteExponent.
+  // A constant exponent is the only value that is part of a kernel's spec (NoteExponent).
   if (tensors_.domain->word(view.op).name == "Pow" && view.children.size() == 2) {
     const domain::ClassData& second = tensors_.domain->data(graph, view.children[1]);
     if (second.constant.has_value() && second.constant->elements() == 1) {
@@ -322,7 +322,7 @@ std::vector<std::pair<const ENodeCosts::Split*, domain::Split>> ENodeCosts::Spli
     double alone = 0;
     for (const domain::Split::Part& part : some.parts) alone += Cost(part.slice);
     const double together = split.kernel < 0 ? 0 : CostOf(split.kernel, split.original);
-    // Where it makes no difference there are fewer nodes.
+    // If the costs are equal, the Split is preferred because the graph then has fewer nodes.
     if (together < alone || (together == alone && some.tiles())) {
       splits.emplace_back(&split, std::move(some));
     }

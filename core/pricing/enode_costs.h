@@ -1,6 +1,6 @@
 #pragma once
 
-// What e-nodes cost: each e-node's kernel, as the cost model knows it.
+// ENodeCosts: the cost of each e-node, which is that of its kernel according to the cost model.
 
 #include <cstdint>
 #include <span>
@@ -21,74 +21,78 @@
 
 namespace quotient::pricing {
 
-// Costs of a clean e-graph as it was at the last Refresh. One thread.
+// The costs of a clean e-graph as it was at the last Refresh. One thread.
 //
-// An element-wise e-node that runs as the epilogue of one of its children is charged a share of
-// its stand-alone cost (epilogue_share.h): fused, it costs next to nothing, and how much exactly
-// only the end-to-end run can say. Slices that can be one Split are charged no more than that
-// costs. Where attention is one kernel, its e-nodes together cost what that does. The Transposes
-// around it, which it does too, are charged all the same: that they are free there, and only there,
-// is nothing that pairs of e-nodes can say.
+// An element-wise e-node that runs as the epilogue of one of its children is charged a share of its
+// stand-alone cost (epilogue_share.h). Fused, it costs next to nothing, and only an end-to-end run
+// can tell how much exactly. Slices that can form one Split are together charged no more than the
+// Split costs. Where attention is one kernel, its e-nodes together cost as much as that kernel. The
+// kernel also does the work of the Transposes around it, but these are charged nevertheless: they
+// are free only as part of the attention, which fusions of pairs of e-nodes cannot express.
 class ENodeCosts final : public extract::CostFunction {
  public:
-  // Borrows both. `constant_footprint_log2` goes into every kernel's spec, as does how the prices'
-  // model cuts graphs into kernels.
+  // Borrows `tensors` and `prices`. `constant_footprint_log2` and the partition options of the
+  // prices' cost model become part of every kernel's spec.
   ENodeCosts(const domain::TensorEGraph& tensors, KernelPrices* prices,
              int constant_footprint_log2);
 
   double Cost(egraph::ENodeId node) const override { return costs_[node.value()]; }
   std::vector<extract::Fusion> Fusions() const override;
   std::vector<extract::SharedKernel> SharedKernels() const override;
-  // Which of these e-nodes are to leave as Splits.
+  // The Splits into which Slices among these e-nodes should be combined in the resulting graph.
   std::vector<domain::Split> SplitsAmong(std::span<const egraph::ENodeId> nodes) const;
 
-  // The e-graph changed, or prices did. What is known of e-nodes of the same content is remembered.
+  // Brings the costs up to date after the e-graph or the prices have changed. E-nodes with a known
+  // content are not described anew.
   void Refresh();
-  // Of selections with the same kernels the same, also where views or operands lie differently.
+  // Equal for selections with the same kernels, even if their views or operands differ.
   uint64_t KernelsDigest(std::span<const egraph::ENodeId> nodes) const;
 
-  // What a selection is made of, kernel by kernel. What is saved is taken to stay the same share of
-  // the e-node's cost.
+  // The kernels of a selection and how often each is paid for. Where fusion saves a part of an
+  // e-node's cost, that share is assumed to stay the same when prices change.
   std::vector<KernelPrices::Part> PartsOf(const extract::Charges& charges) const;
 
-  // Asks for measurements of the kernels of these e-nodes; how many had none so far.
+  // Requests the missing measurements of the kernels of these e-nodes, and returns how many kernels
+  // were requested now for the first time.
   int Request(std::span<const egraph::ENodeId> nodes);
-  // Takes over what the model knows by now.
+  // Updates the costs by what the cost model knows now.
   void Update();
-  // What e-nodes are costed by. Whatever it is, one whose kernel is unsupported must not be chosen.
+  // What the costs of e-nodes are based on. E-nodes that are not in the original and whose kernel
+  // is unsupported are always infinitely expensive.
   enum class Basis {
-    kKnown,         // measurements, and the prior where there are none
-    kMeasuredOnly,  // what is neither measured nor free nor in the original must not be chosen
-    kPrior,         // the prior alone
+    kKnown,         // Measurements, and the prior for kernels without one.
+    kMeasuredOnly,  // As kKnown, but what is not measured, free or in the original costs infinity.
+    kPrior,         // The prior alone.
   };
   void SetBasis(Basis basis);
 
  private:
   struct Split {
-    domain::Split slices;  // all that there are in the e-graph
-    int kernel = -1;       // -1: nothing runs, or nobody knows
-    bool original = false;
+    domain::Split slices;   // All Slices in the e-graph that can be part of this Split.
+    int kernel = -1;        // -1 if nothing runs, or if the types are not static.
+    bool original = false;  // Whether all parts come from one Split of the original.
   };
-  // What the content of an e-node says: its word, and the types of children and class.
+  // What follows from the content of an e-node: its word, and the types of its children and class.
   struct Content {
-    int kernel = -1;           // -1: nothing runs
-    bool is_static = true;     // else it has no cost
-    bool main = false;         // may have an epilogue
-    bool elementwise = false;  // may be one
+    int kernel = -1;           // -1 if nothing runs.
+    bool is_static = true;     // If false, the cost is not known.
+    bool main = false;         // Whether it can have an epilogue.
+    bool elementwise = false;  // Whether it can be an epilogue.
   };
   struct ENode {
     int kernel = -1;
-    bool original = false;  // a node of the original graph
+    bool original = false;  // Whether it is a node of the original graph.
     bool main = false;
   };
+  // `node` can run as the epilogue of `producer`.
   struct Epilogue {
     egraph::ENodeId node;
     egraph::ENodeId producer;
-    uint32_t running;  // which child of the node that is
-    double share = 0;  // of the node's cost that remains
+    uint32_t running;  // Index of the child of `node` that `producer` computes.
+    double share = 0;  // The share of the node's cost that remains when fused.
   };
 
-  // E-nodes that can be one kernel.
+  // E-nodes that can run as one attention kernel.
   struct Attention {
     AttentionENodes nodes;
     int kernel;
@@ -96,35 +100,36 @@ class ENodeCosts final : public extract::CostFunction {
 
   void AddENode(egraph::ENodeId node);
   void AddAttentions();
-  // The kernel that they are together; -1: none.
+  // The kernel that computes all of these e-nodes; -1 if there is none.
   int AttentionKernel(const AttentionENodes& nodes);
   int KernelOf(egraph::ENodeId node) const {
     return node.valid() ? enodes_[node.value()].kernel : -1;
   }
   void AddAttentionFusions(std::vector<extract::Fusion>* fusions) const;
   void AddSplits();
-  // As SplitsAmong, each with what it is a part of.
+  // As SplitsAmong, each with the entry of splits_ that it is a part of.
   std::vector<std::pair<const Split*, domain::Split>> SplitsWithin(
       const std::vector<bool>& chosen) const;
-  // Its parts among the chosen e-nodes, which are told apart by ENodeId.
+  // The parts of the split that are chosen. `chosen` is indexed by ENodeId.
   static std::vector<domain::Split::Part> ChosenParts(const Split& split,
                                                       const std::vector<bool>& chosen);
   std::vector<bool> Marked(std::span<const egraph::ENodeId> nodes) const;
-  // In which layouts values of classes would lie if all e-nodes ran.
+  // Plans in which layout the value of each class would be stored if all e-nodes ran.
   void PlanLayouts();
   std::vector<kernels::Operand> Operands(egraph::ENodeId node,
                                          const domain::ENodeDescription& description) const;
   Fingerprint FingerprintOf(egraph::ENodeId node) const;
   Content ContentOf(egraph::ENodeId node);
   int KernelIndex(kernels::KernelSpec spec);
-  // The splits that are offered as shared kernels, in their order.
+  // The splits that SharedKernels offers, in the same order.
   std::vector<const Split*> Shareable() const;
   cost::KernelCost Known(int kernel) const;
   void ReadPrices();
   double CostOf(int kernel, bool original) const;
-  // Notes whose epilogue the e-node can be.
+  // Records the producers behind which the e-node can run as an epilogue.
   void AddEpilogues(egraph::ENodeId node, const Fingerprint& content);
-  // Keeps those that save something, and says how much.
+  // Removes epilogues whose producer cannot have one or where either e-node has no kernel, and
+  // computes the share of the others.
   void ShareEpilogues();
   double ShareOf(const Epilogue& epilogue);
   bool CanFuse(egraph::ENodeId node, int running, absl::string_view main_op) const;
@@ -134,22 +139,22 @@ class ENodeCosts final : public extract::CostFunction {
   const kernels::PartitionOptions& partition_;
   const int footprint_log2_;
   Basis basis_ = Basis::kKnown;
-  std::vector<kernels::Layout> layouts_;  // by ClassId
-  std::vector<double> costs_;             // by ENodeId
-  std::vector<ENode> enodes_;             // by ENodeId
+  std::vector<kernels::Layout> layouts_;  // By ClassId.
+  std::vector<double> costs_;             // By ENodeId.
+  std::vector<ENode> enodes_;             // By ENodeId.
   std::vector<Epilogue> epilogues_;
   std::vector<Attention> attentions_;
-  std::vector<egraph::ENodeId> products_;  // MatMuls, where attention is one kernel
+  std::vector<egraph::ENodeId> products_;  // The MatMuls; empty if attention is not one kernel.
   std::vector<egraph::ENodeId> slices_;
   std::vector<Split> splits_;
-  std::vector<cost::KernelCost> kernels_;  // by number, those that occur here
-  int64_t version_ = 0;                    // of the prices that they have
+  std::vector<cost::KernelCost> kernels_;  // By number of the kernel; those that occur here.
+  int64_t version_ = 0;                    // Version of the prices in kernels_.
   absl::flat_hash_map<Fingerprint::Value, Content> contents_;
-  // By the kernels of producer and node and the position of the running value.
+  // Shares of epilogues, by the kernels of producer and node and the index of the running value.
   absl::flat_hash_map<std::tuple<int, int, uint32_t>, double> shares_;
-  // By the kernels of its e-nodes, the mask's position and the scale.
+  // By the kernels of the e-nodes of the attention, the position of the mask, and the scale.
   absl::flat_hash_map<Fingerprint::Value, int> attention_kernels_;
-  // By content, position of the running value and kind of the main operator.
+  // Results of CanFuse, by content, index of the running value and kind of the main operator.
   absl::flat_hash_map<Fingerprint::Value, bool> can_fuse_;
 };
 

@@ -10,10 +10,12 @@ namespace {
 
 using search::BillId;
 
-// Kernels of graphs that cost at most this share more than the best are asked for.
+// Measurements are requested for the kernels of graphs that cost at most this share more than the
+// best graph.
 constexpr double kPromisingWithin = 0.02;
-// Of one job, unless they are of its best graph: about what is measured in one go. More would only
-// be in the way when something better is found.
+// The limit on requested measurements that have not arrived; kernels of the best graph are
+// requested nevertheless. About as many are measured in one batch. A longer queue would delay the
+// measurements for a better graph that is found in the meantime.
 constexpr size_t kMostUnderWay = 32;
 
 bool MayBeAskedFor(const cost::KernelCost& cost) {
@@ -164,7 +166,7 @@ void KernelPrices::Reprice() {
   best_ = std::ranges::min_element(bills_, {}, &Bill::cost) - bills_.begin();
 }
 
-// The cheapest first.
+// The cheapest graphs come first.
 void KernelPrices::RequestPromising() {
   std::vector<Bill*> promising;
   for (Bill& bill : bills_) {

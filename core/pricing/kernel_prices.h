@@ -1,11 +1,12 @@
 #pragma once
 
-// KernelPrices: the kernels of a job, what is known of each, and what graphs are made of. One for
-// all workspaces of a search, so that what one of them asks for serves all, and what was valued
-// once can be valued again without going there.
+// KernelPrices: the kernels of a job, what is known of the cost of each, and the bills of graphs,
+// which list the kernels that a graph is made of. All workspaces of a search share one object, so
+// that a measurement requested by one serves all, and a state that was valued once can be valued
+// again at new prices without visiting it.
 //
-// Kernels of promising graphs are asked for as soon as somebody values one, and nobody waits: what
-// has arrived counts from the next Update on.
+// When a workspace values a promising graph, measurements of its kernels are requested at once, and
+// nobody waits for them. Measurements that have arrived take effect at the next Update.
 
 #include <atomic>
 #include <cstdint>
@@ -31,32 +32,35 @@ class KernelPrices final : public search::Prices {
 
   cost::CostModel& model() const { return model_; }
 
-  // The number of a kernel: for equal specs the same.
+  // The number of the kernel with this spec. Equal specs have the same number.
   int IndexOf(kernels::KernelSpec spec) ABSL_LOCKS_EXCLUDED(mutex_);
   kernels::KernelSpec Spec(int kernel) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // By its number: what is up, and what the model says where nothing was measured.
+  // The present price of a kernel, fixed between updates, and its prior (CostModel::Prior).
   cost::KernelCost Price(int kernel) const ABSL_LOCKS_EXCLUDED(mutex_);
   cost::KernelCost Prior(int kernel) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Goes up when prices change.
+  // Increases whenever prices change.
   int64_t version() const { return version_.load(std::memory_order_acquire); }
 
-  // Asks for measurements of kernels, each once; how many had none and were not asked for before.
+  // Requests measurements of these kernels, except those that need none or were requested before,
+  // and returns how many were requested.
   int Request(std::span<const int> kernels) ABSL_LOCKS_EXCLUDED(mutex_);
-  // How many were asked for altogether.
+  // The number of kernels requested so far.
   int num_requested() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // A kernel as often as a graph has it; less where a part of its work is saved.
+  // How often a graph pays for a kernel. The amount is not whole if fusion saves a part of its
+  // cost.
   struct Part {
     int kernel;
     float amount;
   };
-  // The bill of a graph that somebody has valued. Sorted, each kernel once.
+  // The bill of a graph with these parts, which are sorted by kernel and contain each kernel once.
+  // Requests the missing measurements if the graph is promising.
   search::BillId BillOf(std::span<const Part> parts) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Different ones.
+  // The number of different bills.
   size_t num_bills() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Without asking for kernels of what is promising now.
+  // Like Update, but does not request measurements for the graphs that are now promising.
   bool UpdateOnly() ABSL_LOCKS_EXCLUDED(mutex_);
 
   bool HasNews() const override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -72,10 +76,10 @@ class KernelPrices final : public search::Prices {
     cost::KernelCost cost;
   };
   struct Bill {
-    uint32_t begin;  // of its parts
+    uint32_t begin;  // Range of its parts in parts_.
     uint32_t end;
     double cost = 0;
-    bool requested = false;  // all of its kernels
+    bool requested = false;  // Whether all of its kernels were requested or need no measurement.
   };
 
   bool Ask(int index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -94,13 +98,14 @@ class KernelPrices final : public search::Prices {
   std::vector<Kernel> kernels_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, int> kernel_by_key_ ABSL_GUARDED_BY(mutex_);
   std::vector<Bill> bills_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Part> parts_ ABSL_GUARDED_BY(mutex_);  // of all bills
+  std::vector<Part> parts_ ABSL_GUARDED_BY(mutex_);  // Parts of all bills.
   absl::flat_hash_map<Fingerprint::Value, search::BillId> bill_by_parts_ ABSL_GUARDED_BY(mutex_);
-  size_t best_ ABSL_GUARDED_BY(mutex_) = 0;  // the first of the cheapest bills
-  // Measurements that had arrived at the last Update, and when it was counted which are under way.
+  size_t best_ ABSL_GUARDED_BY(mutex_) = 0;  // Index of the first of the cheapest bills.
+  // The model's count of arrived measurements at the last Update, and when under_way_ was last
+  // cleaned up.
   int64_t seen_ ABSL_GUARDED_BY(mutex_);
   int64_t counted_ ABSL_GUARDED_BY(mutex_);
-  std::vector<int> under_way_ ABSL_GUARDED_BY(mutex_);  // kernels
+  std::vector<int> under_way_ ABSL_GUARDED_BY(mutex_);  // Kernels requested but not measured yet.
   int num_requested_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

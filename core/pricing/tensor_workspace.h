@@ -1,7 +1,7 @@
 #pragma once
 
-// A model's e-graph as a search sees it: what counts is the cost of the best graph that extraction
-// finds in it, by what is known of kernels so far.
+// TensorWorkspace: the e-graph of a model as a search sees it. The cost of a state is that of the
+// best graph that extraction finds in it, by what is known of kernels so far.
 
 #include <functional>
 #include <memory>
@@ -23,24 +23,24 @@ namespace quotient::pricing {
 class TensorWorkspace final : public search::Workspace {
  public:
   struct Settings {
-    int max_opset = 0;  // no rewrite may need more
+    int max_opset = 0;  // The highest opset that a rewrite may need.
     std::span<const rules::Family> families = rules::AllFamilies();
     std::vector<std::string> disabled_rules;
     bool assume_finite_inputs = false;
     int constant_footprint_log2 = 0;
-    std::string extractor = "dag";  // that values states
+    std::string extractor = "dag";  // Name of the extractor that values states.
   };
 
-  // `measured` is `graph` with every symbol bound (equal ids). Borrows the prices, which workspaces
-  // of one search share. OPTION_INVALID for an unknown rule name. The extractor is known.
-  // Thread-safe.
+  // `measured` is `graph` with every symbol bound, and has the same ids. Borrows the prices, which
+  // the workspaces of one search share. OPTION_INVALID for an unknown name of a rule; the name of
+  // the extractor must be valid. Thread-safe.
   static absl::StatusOr<std::unique_ptr<TensorWorkspace>> Make(const model::Graph& graph,
                                                                const model::Graph& measured,
                                                                const Settings& settings,
                                                                KernelPrices* prices);
 
   domain::TensorEGraph& tensors() { return tensors_; }
-  // Of the e-graph as it was at the last Refresh.
+  // The costs of the e-graph as it was at the last Refresh.
   ENodeCosts& costs() { return *costs_; }
 
   egraph::EGraph& graph() override { return *tensors_.egraph; }
@@ -50,7 +50,7 @@ class TensorWorkspace final : public search::Workspace {
   search::BillId bill() const override { return bill_; }
   search::Prices* prices() override { return prices_->model().measures() ? prices_ : nullptr; }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
-  // Nothing is kept from state to state.
+  // The workspace keeps nothing from one state to the next.
   void Mark() override {}
   void Rollback() override {}
   void Forget() override {}
@@ -64,7 +64,7 @@ class TensorWorkspace final : public search::Workspace {
   std::unique_ptr<ENodeCosts> costs_;
   const extract::Extractor* extractor_ = nullptr;
   extract::Selection best_;
-  search::BillId bill_;  // of best_, if kernels are measured
+  search::BillId bill_;  // The bill of best_; invalid if kernels are not measured.
 };
 
 }  // namespace quotient::pricing

@@ -1,6 +1,6 @@
 #pragma once
 
-// Best costs over time, drawn as a line of steps.
+// Draws the best cost over time as a step line.
 
 #include <span>
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace quotient::report {
 
-// A place in an SVG drawing. Time runs to the right on a logarithmic axis, since most of what is
-// gained is gained early; cost grows upward. What lies outside of the ranges is drawn on the edge.
+// The place of the line in an SVG drawing, and the ranges of its axes. Time runs to the right on a
+// logarithmic axis, because most gains come early; cost grows upward. Points outside the ranges are
+// drawn on the edge.
 struct CostFrame {
   double left = 0;
   double top = 0;
   double width = 0;
   double height = 0;
-  double first_seconds = 0;  // above zero
-  double last_seconds = 0;   // above the first
+  double first_seconds = 0;  // Greater than 0.
+  double last_seconds = 0;   // Greater than first_seconds.
   double least_us = 0;
   double most_us = 0;
 
@@ -25,7 +26,7 @@ struct CostFrame {
   double Y(double cost_us) const;
 };
 
-// The points of a polyline: from the left edge on, until `end_seconds`. Nothing for no steps.
+// The points of an SVG polyline from the left edge to `end_seconds`. Empty if there are no steps.
 std::string CostLine(const CostFrame& frame, std::span<const SearchStep> steps, double end_seconds);
 
 }  // namespace quotient::report

@@ -23,7 +23,8 @@ struct CostOfNode {
   CostSource source = CostSource::kFree;
 };
 
-// Of a sum: an estimate taints it, what is free leaves it as it is.
+// The source of a sum of two costs. The sum is estimated if either part is, and free only if both
+// are.
 CostSource SourceOfSum(CostSource a, CostSource b) {
   for (const CostSource source : {CostSource::kModel, CostSource::kMeasured}) {
     if (a == source || b == source) return source;
@@ -45,7 +46,7 @@ std::string NameOf(const Graph& graph, const Node& node) {
   return node.op;
 }
 
-// Two nodes of one signature are the same node, as far as a reader is concerned.
+// Nodes of the two graphs with equal signatures count as the same, unchanged node.
 std::string Signature(const Graph& graph, const Node& node) {
   return absl::StrCat(NameOf(graph, node), "\n", node.op, ToString(node.attributes));
 }
@@ -61,7 +62,8 @@ std::vector<CostOfNode> CostsOf(const CostedGraph& costed) {
   return costs;
 }
 
-// What changes of layout cost together: a row of its own, so that the rows add up.
+// The total cost of kernels that change a layout. They get a row of their own, so that the rows add
+// up to the cost of the graph.
 CostOfNode LayoutCost(const CostedGraph& costed) {
   CostOfNode sum;
   for (size_t i = 0; i < costed.cost.groups.size(); ++i) {
@@ -72,7 +74,7 @@ CostOfNode LayoutCost(const CostedGraph& costed) {
   return sum;
 }
 
-// A row under way; nothing where a graph has no such node.
+// A row of the table of nodes. A side is empty if that graph has no such node.
 struct Row {
   std::string name;
   std::string op;
@@ -98,7 +100,7 @@ NodeCost Finished(Row row) {
 std::vector<Row> NodeRows(const CostedGraph& before, const CostedGraph& after) {
   std::vector<Row> rows;
   absl::flat_hash_map<std::string, size_t> row_of;
-  // ONNX does not forbid two nodes of one name: their row has what both take.
+  // ONNX does not forbid several nodes with one name. They share a row, which has their sum.
   const auto add = [&](const CostedGraph& costed, std::optional<CostOfNode> Row::*side) {
     const std::vector<CostOfNode> costs = CostsOf(costed);
     for (size_t n = 0; n < costed.graph.nodes.size(); ++n) {

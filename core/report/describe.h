@@ -1,6 +1,6 @@
 #pragma once
 
-// The per-node parts of a report: costs before and after, and the two graphs to draw.
+// Fills in the per-node parts of a report: costs before and after, and the two graphs to draw.
 
 #include "core/cost/cost_model.h"
 #include "core/model/graph.h"
@@ -8,15 +8,15 @@
 
 namespace quotient::report {
 
-// One graph with what its kernels cost; borrowed.
+// A graph and the costs of its kernels, both borrowed.
 struct CostedGraph {
   const model::Graph& graph;
   const cost::GraphCost& cost;
 };
 
-// Fills report.nodes, drawn_before and drawn_after. Nodes are matched by name (by that of the first
-// output where a node has none). The cost of a kernel stands at its main node; what is fused behind
-// it is free.
+// Fills report->nodes, drawn_before and drawn_after. Nodes of the two graphs are matched by name,
+// or by the name of their first output if they have none. The cost of a kernel is given to its main
+// node; the other nodes of the kernel are free.
 void DescribeNodes(const CostedGraph& before, const CostedGraph& after, Report* report);
 
 }  // namespace quotient::report

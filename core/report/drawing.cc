@@ -1,5 +1,5 @@
-// DrawGraph: longest-path layering, then unchanged stretches folded into bands, then boxes and
-// edges. Nodes come in topological order, so one pass gives the layers.
+// DrawGraph: assigns nodes to layers by longest path, folds unchanged layers into bands, and draws
+// boxes and edges. Nodes come in topological order, so one pass gives the layers.
 
 #include <algorithm>
 #include <map>
@@ -15,15 +15,15 @@ constexpr int kBoxWidth = 150;
 constexpr int kBoxHeight = 30;
 constexpr int kGapX = 14;
 constexpr int kGapY = 22;
-// Unchanged layers drawn around each change, so that one sees where it sits.
+// Number of unchanged layers drawn above and below each change, to show where it is.
 constexpr int kMargin = 1;
-// A picture nobody can read is no picture: further rows are only counted.
+// A longer picture would be unreadable, so further rows are only counted.
 constexpr int kMostRows = 120;
 constexpr size_t kMostColumns = 8;
 
 struct Row {
-  std::vector<int> nodes;  // indices; empty for a band
-  int folded = 0;          // nodes a band stands for
+  std::vector<int> nodes;  // Indices of nodes; empty for a band.
+  int folded = 0;          // Number of nodes that a band stands for.
 };
 
 std::vector<std::vector<int>> Layers(const std::vector<DrawnNode>& nodes) {
@@ -100,7 +100,7 @@ class Drawing {
       Band(absl::StrCat(row.folded, row.folded == 1 ? " unchanged node" : " unchanged nodes"));
       return;
     }
-    // Changed nodes first when a row is too wide to show whole.
+    // Changed nodes come first, so that they are drawn even if the row is too wide to draw whole.
     std::vector<int> nodes = row.nodes;
     std::stable_partition(nodes.begin(), nodes.end(), [this](int n) { return nodes_[n].changed; });
     const size_t drawn = std::min(nodes.size(), kMostColumns);

@@ -1,4 +1,5 @@
-// The report as one self-contained page: no scripts, nothing from elsewhere, every name escaped.
+// Writes the report as one self-contained page, without scripts or external resources. Every name
+// is escaped.
 
 #include "core/report/html.h"
 
@@ -128,7 +129,8 @@ std::string Summary(const Report& report) {
                       "</section>");
 }
 
-// p10..p90 as a stripe with the median as a mark, both graphs on one scale from zero.
+// Draws the range from p10 to p90 as a stripe with a mark at the median, for both graphs on the
+// same scale, which starts at zero.
 std::string HowSure(const Report& report) {
   if (!report.ran()) return "";
   const double top =
@@ -159,13 +161,13 @@ std::string EstimateLegend(const Report& report) {
   return "<p class=\"soft\">~ estimated and not measured, at least in part</p>";
 }
 
-// Estimates have no spread.
+// Empty if neither cost was measured, because estimates have no spread.
 std::string SpreadText(const NodeCost& node) {
   const bool measured = node.before_source == "measured" || node.after_source == "measured";
   return measured ? absl::StrFormat("±%.0f %%", 100 * node.spread) : "";
 }
 
-// "measured", or "measured → estimated" where that changes.
+// "measured", or "measured → estimated" if the source before and after differs.
 std::string SourceText(const NodeCost& node) {
   const std::string before = HtmlEscaped(node.before_source);
   const std::string after = HtmlEscaped(node.after_source);
@@ -259,7 +261,7 @@ std::string BestCostChart(const SearchFigures& search) {
       100 * (1 - search.best_costs.back().cost_us / top));
 }
 
-// Which rules grew the e-graph, and which of them led to the result.
+// A table of the rules that grew the e-graph and how often each of them led to the result.
 std::string RulesThatPaid(const Report& report) {
   if (report.search.applied.empty()) return "";
   std::map<std::string, int> used;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Helpers of the HTML report: escaping, and the drawing of a graph as SVG.
+// Helpers for the HTML report: escapes text, and draws a graph as SVG.
 
 #include <string>
 #include <vector>
@@ -10,11 +10,12 @@
 
 namespace quotient::report {
 
-// Text for element content and quoted attributes. Bytes outside printable ASCII become "?".
+// Escapes text for use in element content and quoted attributes. Bytes outside printable ASCII
+// become "?".
 std::string HtmlEscaped(absl::string_view text);
 
-// A layered drawing, top to bottom. Nodes that changed are filled and labelled; stretches of
-// layers where nothing changed are folded into one band that says how many nodes it stands for.
+// A layered drawing of the graph, from top to bottom. Nodes that changed are filled. Consecutive
+// layers without a change nearby are folded into one band labelled with the number of its nodes.
 std::string DrawGraph(const std::vector<DrawnNode>& nodes);
 
 }  // namespace quotient::report

@@ -1,5 +1,5 @@
-// The report's canonical JSON. One function per struct and direction; the order of keys here is
-// the order in the file.
+// Writes and reads the canonical JSON of the report. There is one function per struct and
+// direction. The order of the keys here is their order in the file.
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Nothing was run: no number, least of all zero.
+// Null if nothing was run; a zero would look like a result.
 Json IfRun(bool ran, double value) { return ran ? Json(value) : Json(nullptr); }
 
 Json ToValue(const Measured& measured) {
@@ -119,8 +119,8 @@ Json ToList(const std::vector<T>& items) {
   return list;
 }
 
-// Reads `json[key]` into `field` if it is there and not null; a value of another kind throws, which
-// ReportFromJson turns into a status.
+// Reads `json[key]` into `field` if it is present and not null. A value of another type throws an
+// exception, which ReportFromJson turns into a status.
 template <typename T>
 void Read(const Json& json, const char* key, T* field) {
   if (const auto at = json.find(key); at != json.end() && !at->is_null()) *field = at->get<T>();
@@ -246,7 +246,7 @@ void ReadStruct(const Json& json, const char* key, T* field) {
 template <typename T>
 void ReadList(const Json& json, const char* key, std::vector<T>* items) {
   if (!json.contains(key)) return;
-  // A value that is no array throws, as in Read.
+  // A value that is not an array throws an exception, as in Read.
   for (const Json& value : json[key].get<std::vector<Json>>()) {
     FromValue(value, &items->emplace_back());
   }
@@ -324,7 +324,8 @@ std::string ToJson(const Report& report) {
       {"notes", report.notes},
       {"drawing", {{"before", ToList(report.drawn_before)}, {"after", ToList(report.drawn_after)}}},
   };
-  // Names come from users: bytes that are not UTF-8 are replaced, never an exception.
+  // Names come from users. By default dump() would throw on bytes that are not UTF-8; here they are
+  // replaced.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

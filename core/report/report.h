@@ -1,7 +1,8 @@
 #pragma once
 
-// The cost report: what changed, why, what it gained, how sure we are. The canonical JSON is the
-// master; the HTML page and the CLI's table are drawn from the same value.
+// The cost report: what changed, why, what was gained, and how certain that is. The canonical JSON
+// is the master copy; the HTML page and the table of the CLI show the same values. README.md
+// explains the kinds of costs.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +18,7 @@ namespace quotient::report {
 enum class Outcome { kImproved, kNoImprovement };
 absl::string_view OutcomeName(Outcome outcome);  // "improved", "no_improvement"
 
-// Microseconds of whole runs; all zero where nothing was run.
+// Times of whole runs of a graph, in microseconds. All zero if nothing was run.
 struct Measured {
   double median_us = 0;
   double p10_us = 0;
@@ -25,51 +26,52 @@ struct Measured {
   int runs = 0;
 };
 
-// Kernels of a graph that cost something, by how their costs are known.
+// Numbers of the kernels of a graph that are not free, by the source of their costs.
 struct KernelCounts {
-  int64_t measured = 0;   // now or earlier
-  int64_t estimated = 0;  // by an analytic model
+  int64_t measured = 0;   // Measured now or earlier.
+  int64_t estimated = 0;  // Estimated by an analytic model.
 
   int64_t total() const { return measured + estimated; }
 };
 
 struct GraphFigures {
-  int64_t nodes = 0;        // ONNX nodes of the main graph
-  double predicted_us = 0;  // of the whole graph: the sum of the costs of the kernels that will run
-  KernelCounts kernels;     // whose costs these are
+  int64_t nodes = 0;        // Number of ONNX nodes in the main graph.
+  double predicted_us = 0;  // Sum of the costs of all kernels that will run.
+  KernelCounts kernels;     // The kernels that predicted_us adds up.
   Measured measured;
 };
 
-// Other dims that the result was checked at.
+// Input shapes, other than those used for measuring, at which the result was checked.
 struct CheckedBinding {
-  std::map<std::string, std::vector<int64_t>> shapes;  // by input
-  int nodes = 0;                                       // that were compared
-  int cut = 0;                                         // that were not
+  std::map<std::string, std::vector<int64_t>> shapes;  // By input name.
+  int nodes = 0;                                       // Number of nodes that were compared.
+  int cut = 0;                                         // Number of nodes that were cut out.
 };
 
 struct Verification {
   bool passed = false;
-  // Largest difference of an element over what surrounds it (core/verify/README.md).
+  // Largest difference of an output element, relative to the scale of the elements around it
+  // (core/verify/README.md).
   double max_relative_error = 0;
   double tolerance = 0;
-  int inputs = 0;  // random input sets compared, at all dims together
-  // Beside those of measuring.
+  int inputs = 0;  // Number of random input sets compared, over all bindings.
+  // The bindings checked in addition to that used for measuring.
   std::vector<CheckedBinding> bindings = {};
-  std::string bindings_note = {};  // why there are no more; a sentence or empty
+  std::string bindings_note = {};  // A sentence on why there are no more bindings, or empty.
 };
 
-// From here on the search held another graph to be the best. Its cost is the sum over its e-nodes,
-// as they were known when the e-graph had been grown: what the search goes by. They know less of
-// fusion and layouts than GraphFigures::predicted_us, so the two differ, also for the original.
+// A time at which another graph became the best one of the search. Its cost is the sum over its
+// e-nodes, by the kernel costs known when the strategy ended. E-node costs describe fusion and
+// layouts less exactly than GraphFigures::predicted_us, so the two differ even for the original.
 struct SearchStep {
-  double seconds = 0;  // since the strategy began
-  int64_t simulations = 0;
+  double seconds = 0;       // Since the strategy began.
+  int64_t simulations = 0;  // Number of simulations done by then.
   double cost_us = 0;
 };
 
-// What the search took over when it was resumed last; the other figures hold it, too.
+// What the search had done before it was last resumed. The other figures include it.
 struct SearchResumption {
-  int64_t times = 0;  // it was resumed; 0: it never was
+  int64_t times = 0;  // How often the search was resumed.
   int64_t simulations = 0;
   double seconds = 0;
 };
@@ -77,53 +79,57 @@ struct SearchResumption {
 struct SearchFigures {
   std::string strategy;
   double seconds = 0;
-  double grow_seconds = 0;  // of these, how long the strategy took; the rest went into choosing
+  // The part of `seconds` in which the strategy grew the e-graph. The rest was spent on choosing
+  // graphs from it.
+  double grow_seconds = 0;
   int64_t enodes = 0;
   int64_t eclasses = 0;
   int64_t iterations = 0;
-  std::string stop_reason;  // a StopReasonName, explained in core/search/README.md; or "failed"
-  int64_t kernels_measured = 0;
-  int64_t simulations = 0;  // what a tree search tried, and the different states it saw
-  int64_t states = 0;
-  // From that at the start on. They fall, but where a measurement has shown that what was held to
-  // be the best was not.
+  std::string stop_reason;       // A StopReasonName (core/search/README.md), or "failed".
+  int64_t kernels_measured = 0;  // Number of kernels whose measurement was requested.
+  int64_t simulations = 0;       // 0 for strategies that do not simulate.
+  int64_t states = 0;            // Number of different states that the simulations reached.
+  // The successive best costs, beginning with the cost at the start. They decrease, except where a
+  // measurement showed that a graph was not the best after all.
   std::vector<SearchStep> best_costs;
-  std::map<std::string, int64_t> applied = {};  // matches by rule that grew the final e-graph
+  // By rule, the number of matches that led to the final e-graph.
+  std::map<std::string, int64_t> applied = {};
   SearchResumption resumed = {};
 };
 
-// One application of a rule that the result uses.
+// A rewrite that the result uses.
 struct JournalEntry {
   std::string rule;
-  std::string site;  // name of a node of the original that the rewrite replaced
-  std::string before;
-  std::string after;
-  // The rules that lead from the one to the other, in order; none where it is part of another
-  // entry.
+  std::string site;    // Name of the node of the original that the rewrite replaced.
+  std::string before;  // What that node computes, as text.
+  std::string after;   // What replaces it, as text.
+  // The rules that lead from `before` to `after`, in order. Empty if this rewrite is part of
+  // another entry.
   std::vector<std::string> steps = {};
 };
 
-// A node of the original (after_us missing: gone) or of the result (before_us missing: new).
+// The cost of a node in the original and in the result. `before_us` is missing if the result alone
+// has the node, `after_us` if the original alone has it.
 struct NodeCost {
   std::string name;
   std::string op;
   std::optional<double> before_us;
   std::optional<double> after_us;
-  // "measured"; "estimated", if only in part, by an analytic model; "free". Empty for what is
-  // missing.
+  // "measured", "estimated" (at least in part, by an analytic model) or "free". Empty if the cost
+  // is missing.
   std::string before_source;
   std::string after_source;
-  double spread = 0;  // relative spread of the measurement; the larger of both
+  double spread = 0;  // Relative spread of the measurement; the larger one of both graphs.
 };
 
-// A node or edge of the pictures drawn before/after.
+// A node in the drawing of a graph, with its incoming edges.
 struct DrawnNode {
   std::string name;
   std::string op;
-  std::vector<int> inputs;  // indices of drawn nodes
-  bool changed = false;     // not in the other graph
+  std::vector<int> inputs;  // Indices of the drawn nodes that compute its inputs.
+  bool changed = false;     // Whether the other graph does not have this node.
   double cost_us = 0;
-  bool estimated = false;  // and not measured
+  bool estimated = false;  // Whether cost_us is at least in part an estimate.
 };
 
 struct PercentRange {
@@ -131,33 +137,35 @@ struct PercentRange {
   double high = 0;
 };
 
-// The snapshot that a device is known from.
+// The snapshot that the costs of a device were read from.
 struct Recording {
-  std::string device;  // what it was called where it was recorded: "cpu"
-  std::string time;    // "2026-03-14T09:26:53Z"
-  std::string engine;  // the version that recorded it
+  std::string device;  // Name of the device where it was recorded, such as "cpu".
+  std::string time;    // Such as "2026-03-14T09:26:53Z".
+  std::string engine;  // Version of Quotient that recorded it.
 };
 
 struct Report {
   Outcome outcome = Outcome::kNoImprovement;
-  // The name of the reason (core/base/reason.h) why the model came back without anything having
-  // been tried; a note has the words. Empty: it was tried. No other figure means anything then.
+  // Empty if an optimization was tried. Otherwise the name of the reason (core/base/reason.h) why
+  // the model was returned untouched. A note then explains it, and no other figure is meaningful.
   std::string passed_through;
   std::string model_name;
   std::string engine_version;
-  bool measured = false;    // false: costs come from a model or a snapshot, and nothing was run
-  std::string device;       // as asked for: "cpu", "model:h200", "snapshot:..."
-  std::string fingerprint;  // the device's canonical text
-  int threads = 0;          // of a kernel
-  std::optional<Recording> recorded;
+  bool measured = false;    // If false, costs come from a model or a snapshot and nothing was run.
+  std::string device;       // As requested: "cpu", "model:h200", "snapshot:...".
+  std::string fingerprint;  // Canonical text that describes the device.
+  int threads = 0;          // Number of threads per kernel.
+  std::optional<Recording> recorded;  // Set if the device is known from a snapshot.
   GraphFigures original;
   GraphFigures optimized;
-  // Nodes that are not understood: what they take is in no figure of this report.
+  // Number of nodes that Quotient does not understand. No figure of this report includes their
+  // time.
   int cut_nodes = 0;
-  double speedup_percent = 0;  // (original - optimized) / original * 100, measured medians
-  double predicted_speedup_percent = 0;  // the same of the predictions
-  // Where the gain surely lies (99 %), by the ratio of the lower quartiles, which noise moves less
-  // than the medians. Nothing where nothing was compared.
+  // (original - optimized) / original * 100, of the measured medians and of the predictions.
+  double speedup_percent = 0;
+  double predicted_speedup_percent = 0;
+  // The 99 % confidence interval of the gain, by the ratio of the lower quartiles, which noise
+  // moves less than the medians. Missing if no runs were compared.
   std::optional<PercentRange> speedup_interval;
   Verification verification;
   SearchFigures search;
@@ -169,47 +177,48 @@ struct Report {
   std::vector<std::string>
       notes;  // what a reader should know: symbols bound for measuring, cuts, ...
 
-  // The original was run, and the candidates against it. Not so on a device that is only a model or
-  // a snapshot, or if running failed; a note says which.
+  // Whether the original was run, and the candidates against it. False on a device that is only a
+  // model or a snapshot, and if running failed, which a note then explains.
   bool ran() const { return original.measured.runs > 0; }
 };
 
-// Canonical JSON: fixed key order, numbers in shortest form, ends with a newline.
+// Canonical JSON: the keys in fixed order, numbers in shortest form, a newline at the end.
 std::string ToJson(const Report& report);
 
-// Reads what ToJson wrote; unknown keys are ignored. INVALID_ARGUMENT for anything else.
+// Reads what ToJson wrote. Unknown keys are ignored and missing ones keep their defaults.
+// INVALID_ARGUMENT if the text is not a JSON object or a value has the wrong type.
 absl::StatusOr<Report> ReportFromJson(absl::string_view json);
 
-// One self-contained page: no scripts or styles from elsewhere, every name escaped.
+// One self-contained page without scripts or external resources. Every name is escaped.
 std::string ToHtml(const Report& report);
 
-// "equal on 4 random inputs, largest relative error 2e-07 (limit 0.0001)", or that the original
-// needs no check.
+// "equal on 4 random inputs, largest relative error 2e-07 (limit 0.0001)", or a text saying that
+// the original came back, which needs no check.
 std::string CheckText(const Verification& check);
 
-// Lines that say which other dims the result was checked at, and why there are no more. They hold
-// names of the model: to be escaped.
+// Lines that say at which other bindings the result was checked, and why there are no more. They
+// contain names from the model, so the caller must escape them.
 std::vector<std::string> BindingLines(const Verification& check);
 
-// What stands before a cost that was not measured, or not all of it: "~", else "".
+// The mark before a cost that is at least in part an estimate: "~". Empty for other costs.
 absl::string_view EstimateMark(bool estimated);
-// Whether any cost of a report has it.
+// Whether a predicted cost of either graph includes an estimate.
 bool HasEstimates(const Report& report);
-// Whether any was measured, now or earlier.
+// Whether the cost of any kernel of either graph was measured, now or earlier.
 bool KnowsKernels(const Report& report);
-// "without 2 nodes that are not understood"; "" if there are none.
+// "without 2 nodes that are not understood"; empty if there are none.
 std::string WithoutWhat(const Report& report);
 
-// Where costs come from if nothing was measured: a sentence.
+// A sentence on where the costs come from. For reports without measurements.
 std::string UnmeasuredText(const Report& report);
 
-// "1234 simulations, 321 different states"; empty where the strategy does not simulate.
+// "1234 simulations, 321 different states"; empty if the strategy does not simulate.
 std::string TriedText(const SearchFigures& search);
 
-// "resumed once with what 1234 simulations had found in 12.3 s"; empty if it was not.
+// "resumed once with what 1234 simulations had found in 12.3 s"; empty if it was not resumed.
 std::string ResumedText(const SearchFigures& search);
 
-// The table the CLI prints.
+// The table that the CLI prints.
 std::string ToTable(const Report& report);
 
 }  // namespace quotient::report

@@ -1,4 +1,4 @@
-// The report for a terminal.
+// Writes the report as a table for a terminal.
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,7 @@ void AppendFigures(const Report& report, std::string* out) {
   }
 }
 
-// Nodes whose cost changed, largest change first.
+// The nodes whose cost changed, with the largest change first.
 std::vector<const NodeCost*> ChangedNodes(const Report& report) {
   std::vector<const NodeCost*> changed;
   for (const NodeCost& node : report.nodes) {
@@ -100,8 +100,8 @@ void AppendRules(const Report& report, std::string* out) {
   absl::StrAppend(out, "\n");
 }
 
-// What the search gained over time, by what it goes by: the first step, the last one, and some of
-// those between.
+// Shows how the gain, in e-node costs, grew during the search: the first improvement, the last one,
+// and a few in between.
 void AppendGains(const std::vector<SearchStep>& steps, std::string* out) {
   const size_t gains = steps.empty() ? 0 : steps.size() - 1;
   if (gains == 0 || !(steps.front().cost_us > 0)) return;
@@ -126,7 +126,7 @@ void AppendSearch(const SearchFigures& search, std::string* out) {
   if (search.resumed.times > 0) absl::StrAppend(out, "  search: ", ResumedText(search), "\n");
 }
 
-// In full: a note may end with what to do about it.
+// Notes are not shortened, because a note may end with advice on what to do.
 void AppendNotes(const std::vector<std::string>& notes, std::string* out) {
   for (const std::string& note : notes) {
     const std::string line = absl::StrReplaceAll(note, {{"\n", " "}});

@@ -121,7 +121,7 @@ where-self: ?y = Where(?c, ?x, ?x) => ?x if same(?y, ?x)
 where-not: Where(Not(?c), ?x, ?y) => Where(?c, ?y, ?x)
 )";
 
-// Bounds of a Clip; infinite where open.
+// Bounds of a Clip; infinite if missing.
 struct Bounds {
   double low = -INFINITY;
   double high = INFINITY;
@@ -138,10 +138,10 @@ ClassId Clip(Terms& terms, ClassId x, const Bounds& bounds) {
   return terms.Op("Clip", {x}, std::move(attributes));
 }
 
-// min <= max; otherwise ONNX lets max win, and the equations above do not hold.
+// Whether min <= max. If not, ONNX lets max win, and the equations above do not hold.
 bool Ordered(const Bounds& bounds) { return bounds.low <= bounds.high; }
 
-// `small` is broadcast: at most a quarter of the elements.
+// Whether broadcasting `small` gives `large` at least four times as many elements.
 bool IsSpread(const TensorType& small, const TensorType& large) {
   if (!KeepsShape(large, small)) return false;
   for (int i = 1; i <= large.rank(); ++i) {
@@ -157,7 +157,7 @@ model::DType CastTarget(const OpWord& word) {
       .value_or(model::DType::kUndefined);
 }
 
-// Every value of `from` is a value of `to`.
+// Whether every value of type `from` is a value of type `to`.
 bool IsLossless(model::DType from, model::DType to) {
   using model::DType;
   if (from == to) return true;
@@ -179,9 +179,8 @@ bool IsLossless(model::DType from, model::DType to) {
   return model::DTypeBits(from) < model::DTypeBits(to);
 }
 
-// Whether a cast from `from` to `to` is one from `from` to `between` to `to`. Of a float that an
-// integer type cannot hold it depends on the machine what a cast makes, and an integer that another
-// cannot hold wraps.
+// Whether casting from `from` to `to` gives the same as casting through `between`. The cast of a
+// float that the integer type cannot represent depends on the machine, and integers wrap.
 bool Recasts(model::DType from, model::DType between, model::DType to) {
   if (!IsLossless(from, between)) return false;
   const bool as_float = model::IsFloat(between) && model::IsInteger(to);
@@ -224,8 +223,8 @@ void AddWords(Words& words) {
 
 // --- fold-constant ---
 
-// Only what is quick to compute and small: guards want to see scalars, vectors and scales. Weights
-// themselves are folded once, in the result.
+// Only small results are folded that are quick to compute, because guards need the values of
+// scalars, vectors and scales. Weights are folded once, in the result.
 constexpr int64_t kMaxFoldedElements = 4096;
 constexpr int64_t kMaxReadElements = 1 << 16;
 
@@ -267,7 +266,7 @@ std::vector<Equation> Fold(Terms& terms, const SiteMatch& match) {
   node.op = word.name;
   node.attributes = word.attributes;
   std::vector<const model::Tensor*> inputs;
-  std::vector<model::Tensor> held;  // classes move when e-nodes are added
+  std::vector<model::Tensor> held;  // Copies, because class data moves when e-nodes are added.
   held.reserve(match.classes.size());
   for (size_t i = 1; i < match.classes.size(); ++i) {
     const ClassData& data = terms.data(match.classes[i]);

@@ -1,4 +1,4 @@
-// The table of all families, and how their texts become rules.
+// The table of all families, and the code that turns their texts into rules.
 
 #include <algorithm>
 #include <utility>
@@ -13,10 +13,10 @@
 namespace quotient::rules {
 namespace {
 
-// One rule with one or more left sides, each compiled to a rule of its own. A match carries behind
-// its operator words the index of its alternative. Unions that the domain refuses because the types
-// differ are a mistake of the rule's; they are counted (TensorDomain::refused_unions) and otherwise
-// no more than a rule that did not fire.
+// A rule with one or more alternative left sides, each of which is compiled to a rule of its own.
+// The index of the alternative is appended to the operator words of a match. If the domain refuses
+// a union because the types differ, the rule is wrong. This is counted
+// (TensorDomain::refused_unions) and otherwise treated as if the rule had not fired.
 class NamedRule final : public egraph::Rule {
  public:
   NamedRule(TensorDomain* domain, RuleList alternatives)
@@ -66,7 +66,7 @@ class NamedRule final : public egraph::Rule {
   const RuleList alternatives_;
 };
 
-// Neighbours of one name become one rule.
+// Combines consecutive rules with the same name into one rule.
 RuleList JoinByName(TensorDomain* domain, RuleList rules) {
   RuleList joined;
   for (size_t i = 0; i < rules.size();) {

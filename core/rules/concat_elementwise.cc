@@ -1,5 +1,6 @@
-// Element-wise operators through Concat and Slice: to where they can join a contraction, or to
-// where one of them does the work of several.
+// Moves element-wise operators through Concat and Slice, to where they can be merged into a
+// contraction, or to where one of them does the work of several. "Match:" lists the classes and
+// then the operator words of a match.
 
 #include <algorithm>
 #include <map>
@@ -15,7 +16,7 @@ bool IsContraction(const OpWord& word) {
   return word.sort == OpWord::Sort::kOperator && word.def->op_class == ops::OpClass::kContraction;
 }
 
-// Whether one e-node alone reads the class, as whatever child.
+// Whether exactly one e-node reads the class, no matter how often.
 bool HasOneReader(const View& view, ClassId cls) {
   const egraph::EGraph& graph = view.graph();
   ENodeId reader;
@@ -29,8 +30,8 @@ bool HasOneReader(const View& view, ClassId cls) {
   return reader.valid();
 }
 
-// Whether a part of a Concat is a contraction that nobody else reads: what is applied to the Concat
-// can then join it. A Concat may have one part many times.
+// Whether some part of a Concat is a contraction that only the Concat reads, so that an operator
+// that is applied to the part can be merged into it. Repeated parts are examined once.
 bool SomeCanTakeMore(const View& view, std::span<const ClassId> parts) {
   std::set<ClassId> asked;
   return std::ranges::any_of(parts, [&](ClassId part) {
@@ -65,13 +66,13 @@ void SearchConcatOfUnary(const View& view, TensorDomain* domain, const EmitFn& e
 std::vector<Equation> UnaryOutOfConcat(Terms& terms, const SiteMatch& match) {
   const OpWord& unary = terms.word(match.ops[1]);
   const std::vector<ClassId> parts = PartsOf(match);
-  // A Cast may join parts of several types: they do not fit into one Concat, which is then refused.
+  // If f is a Cast, the parts may have different types. Op then refuses their Concat.
   const ClassId joined = terms.Op("Concat", parts, terms.word(match.ops[0]).attributes);
   return {{match.classes[0], terms.Op(unary.name, {joined}, unary.attributes)}};
 }
 
-// unary-of-concat: f(Concat(x, y, ..)) = Concat(f(x), f(y), ..), if f can then join a contraction.
-// Match: root, x, y..; Concat, f.
+// unary-of-concat: f(Concat(x, y, ..)) = Concat(f(x), f(y), ..), if f can then be merged into a
+// contraction. Match: root, x, y..; Concat, f.
 void SearchUnaryOfConcat(const View& view, TensorDomain* domain, const EmitFn& emit) {
   ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
@@ -96,8 +97,8 @@ std::vector<Equation> UnaryIntoConcat(Terms& terms, const SiteMatch& match) {
   return {{match.classes[0], terms.Op("Concat", parts, terms.word(match.ops[0]).attributes)}};
 }
 
-// slices-of-unary: f(Slice(x)) for all Slices that tile an axis of x = Slices of f(x). Match: x,
-// then the class of each f(Slice); words: f, then each Slice.
+// slices-of-unary: f(Slice(x)), for all Slices that together tile an axis of x, become Slices of
+// f(x). Match: x, the class of each f(Slice); f, each Slice.
 void SearchTiledUnary(const View& view, TensorDomain* domain, const EmitFn& emit) {
   struct Tile {
     SliceRange range;
@@ -122,7 +123,7 @@ void SearchTiledUnary(const View& view, TensorDomain* domain, const EmitFn& emit
     }
     if (!tiled || NumberAt(view.type(key.first), static_cast<int>(key.second)) != position)
       continue;
-    // Every f that the first Slice goes through must be there for the others, too.
+    // Each f that is applied to the first Slice must be applied to all others, too.
     const ClassId first = view.graph().class_of(group[0].slice);
     bool more = true;
     ForEachNarrowParent(view, first, [&](ENodeId user) {
@@ -183,8 +184,8 @@ bool IsArithmetic(const OpWord& word) {
          (word.name == "Add" || word.name == "Mul" || word.name == "Sub" || word.name == "Div");
 }
 
-// concat-of-binary: Concat(a + x, b + y, ..) = Concat(a, b, ..) + Concat(x, y, ..), each pair of
-// one shape. Match: root, a, x, b, y..; Concat, +.
+// concat-of-binary: Concat(a + x, b + y, ..) = Concat(a, b, ..) + Concat(x, y, ..), if both
+// operands of each sum have the same type. Match: root, a, x, b, y..; Concat, +.
 void SearchConcatOfBinary(const View& view, TensorDomain* domain, const EmitFn& emit) {
   ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
@@ -221,8 +222,9 @@ std::vector<Equation> BinaryOutOfConcat(Terms& terms, const SiteMatch& match) {
   return {{match.classes[0], terms.Op(terms.word(match.ops[1]).name, joined)}};
 }
 
-// concat-constant: Concat(x, y, ..) + c = Concat(x + c1, y + c2, ..), c constant and cut like the
-// Concat, if a part is a contraction that can take it. Match: root, c, x, y..; Concat, +.
+// concat-constant: Concat(x, y, ..) + c = Concat(x + c1, y + c2, ..), where the constant c is
+// sliced like the Concat, if its slice can be merged into some part, which is a contraction. Match:
+// root, c, x, y..; Concat, +.
 void SearchConcatConstant(const View& view, TensorDomain* domain, const EmitFn& emit) {
   ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
     const auto node = view.graph().node(enode);

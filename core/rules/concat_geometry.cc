@@ -1,4 +1,4 @@
-// Concat and Slice among themselves: they join, cancel and pass through each other.
+// Rules about Concat and Slice alone: they combine, cancel and exchange places.
 
 #include <algorithm>
 #include <limits>
@@ -91,9 +91,9 @@ std::vector<Equation> JoinConcats(Terms& terms, const SiteMatch& match) {
   return {{match.classes[0], axis < 0 ? ClassId() : terms.Concat(parts, axis)}};
 }
 
-// --- concat-slices: neighbouring Slices of one tensor join ---
+// --- concat-slices: adjacent Slices of one tensor become one Slice ---
 
-// What a part of a Concat takes of a source.
+// The range of a tensor that a part of a Concat is a Slice of.
 struct Piece {
   ClassId source;
   SliceRange range;
@@ -104,7 +104,8 @@ std::optional<Piece> PieceOf(const View& view, ClassId part, int64_t axis) {
     const auto node = view.graph().node(enode);
     if (!IsOperator(view.word(enode), "Slice") || node.children.size() != 1) continue;
     const auto range = Range(view.word(enode), view.type(node.children[0]));
-    // Nothing at all is no piece: [0, 0) stands for the whole of a part. A match holds 32 bits.
+    // An empty range is skipped, because [0, 0) in a match stands for a part that is no Slice.
+    // Numbers in a match have 32 bits.
     if (range && range->axis == axis && range->size() > 0 &&
         range->end <= std::numeric_limits<int32_t>::max())
       return Piece{view.graph().Find(node.children[0]), *range};
@@ -112,8 +113,8 @@ std::optional<Piece> PieceOf(const View& view, ClassId part, int64_t axis) {
   return std::nullopt;
 }
 
-// Match: root and, for each part of the result, a class; numbers: the axis and, for each part,
-// begin and end of the Slice of that class, or 0 and 0 for the class itself.
+// Classes of a match: the root, and a class for each part of the new Concat. Numbers: the axis and,
+// for each part, begin and end of the Slice of that class, or 0 and 0 for the class itself.
 void SearchNeighbours(const View& view, TensorDomain* domain, const EmitFn& emit) {
   ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
     const auto node = view.graph().node(enode);
@@ -148,9 +149,9 @@ std::vector<Equation> JoinNeighbours(Terms& terms, const SiteMatch& match) {
   return {{match.classes[0], terms.Concat(parts, axis)}};
 }
 
-// --- slice-concat: what a Slice takes of each part ---
+// --- slice-concat: a Slice of a Concat becomes a Concat of Slices ---
 
-// Match: root, parts of the Concat; words: Slice, Concat.
+// Classes of a match: the root, and the parts of the Concat. Words: Slice, Concat.
 void SearchSlicedConcats(const View& view, TensorDomain* domain, const EmitFn& emit) {
   ForEachNode(view, domain, "Slice", [&](ENodeId enode) {
     const auto slice = view.graph().node(enode);
@@ -159,7 +160,7 @@ void SearchSlicedConcats(const View& view, TensorDomain* domain, const EmitFn& e
                                [](const OpWord& word) { return IsOperator(word, "Concat"); });
     if (!concat) return true;
     const auto node = view.graph().node(*concat);
-    // A match for each Slice has all parts.
+    // The match of each Slice lists all parts, which would take much memory for very long Concats.
     if (node.children.size() > kMaxParts) return true;
     SiteMatch match{{view.graph().class_of(enode)}, {slice.op, node.op}, {}};
     match.classes.insert(match.classes.end(), node.children.begin(), node.children.end());

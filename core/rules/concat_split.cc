@@ -1,5 +1,5 @@
-// Concat and Slice (which is what Split is made of): they cancel, compose, and let element-wise
-// operators and contractions through.
+// Rules about Concat and Slice, which also represents Split: they cancel, compose, and exchange
+// places with other operators.
 
 #include "core/rules/concat_split.h"
 
@@ -102,7 +102,7 @@ ClassId MatMulSliced(Terms& terms, std::span<const Binding> args) {
   return terms.Op("MatMul", {args[1].id, terms.Slice(args[2].id, {1, range->begin, range->end})});
 }
 
-// args: g, x, i. Indices that are one number, or neighbours in rising order.
+// args: g, x, i. The indices must be a single number, or consecutive numbers in rising order.
 ClassId GatherSlice(Terms& terms, std::span<const Binding> args) {
   const TensorType& x = terms.type(args[1].id);
   const model::Tensor& index = *terms.data(args[2].id).constant;

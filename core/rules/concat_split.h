@@ -1,6 +1,6 @@
 #pragma once
 
-// What the files about Concat and Slice share.
+// Declarations shared by the files with rules about Concat and Slice.
 
 #include <functional>
 #include <memory>
@@ -18,27 +18,30 @@ using EmitFn = std::function<bool(SiteMatch)>;
 
 bool IsOperator(const OpWord& word, absl::string_view name);
 
-// The range of a Slice of a tensor of that type; nothing if the word is no such Slice.
+// The range that a Slice takes from a tensor of type `input`. Returns nullopt if the word is not a
+// Slice, or not one that a SliceRange describes.
 std::optional<SliceRange> Range(const OpWord& word, const TensorType& input);
 
-// All classes of a match but its root.
+// All classes of a match except the first, which is the root.
 std::vector<ClassId> PartsOf(const SiteMatch& match);
 
-// The axis of a Concat, from the type of one of its parts; -1 if it is not known which.
+// The axis of a Concat, not negative. `part` is the type of one of its parts. Returns -1 if the
+// axis counts from the end and the rank is unknown.
 int64_t ConcatAxis(const OpWord& word, const TensorType& part);
 
-// The type of the parts joined along an axis; nothing if a size there is no number.
+// The type of the Concat of the parts along `axis`. Returns nullopt if the size of a part along
+// that axis is unknown.
 std::optional<TensorType> ConcatType(Terms& terms, const std::vector<ClassId>& parts, int64_t axis);
 
-// Slice of an operand c that is broadcast against a tensor of that rank: along the axis as c counts
-// it, if c has it.
+// For Slice(x + c) with x of rank `rank`: returns what is added to Slice(x). That is c sliced along
+// the corresponding axis, or c itself if it is broadcast along that axis.
 ClassId SlicedOperand(Terms& terms, const SliceRange& range, int rank, ClassId c);
 
-// The first e-node of a class whose word is wanted.
+// The first e-node of a class whose operator word satisfies `wanted`.
 std::optional<ENodeId> NodeOf(const View& view, ClassId cls,
                               const std::function<bool(const OpWord&)>& wanted);
 
-// A rule by hand: how it is told, how it searches, what it builds.
+// A hand-written rule: its name, its equation, and its functions for searching and building.
 struct SiteRow {
   const char* name;
   const char* equation;
@@ -46,9 +49,9 @@ struct SiteRow {
   std::vector<Equation> (*build)(Terms&, const SiteMatch&);
 };
 
-// Concats of Concats and of Slices, Slices of Concats.
+// Rules about Concats of Concats, Concats of Slices, and Slices of Concats.
 std::span<const SiteRow> ConcatGeometryRows();
-// Element-wise operators through Concat and Slice.
+// Rules that move element-wise operators through Concat and Slice.
 std::span<const SiteRow> ConcatElementwiseRows();
 
 }  // namespace quotient::rules

@@ -1,5 +1,6 @@
-// Conv: sums of branches on one input become one Conv (what RepVGG does to its branches), pads move
-// into the window, chains that end in a pointwise Conv fold, siblings merge (shared_input.h).
+// Rules about Conv: sums of branches that read one input become one Conv (as in Ding et al.,
+// "RepVGG", 2021), Pads become part of the Conv, a Conv followed by a pointwise Conv becomes one
+// Conv, and siblings are merged (shared_input.h).
 
 #include <algorithm>
 #include <functional>
@@ -79,8 +80,8 @@ ClassId ConvSum(Terms& terms, std::span<const Binding> args) {
                   AddBiases(terms, p, q));
 }
 
-// The Conv that is the identity, as a 1x1 window: [C, C / group, 1, ..] with ones where output
-// channel o reads input channel o.
+// The identity as a 1x1 Conv. Its weight [C, C / group, 1, ..] is one where output channel o reads
+// input channel o, and zero elsewhere.
 struct IdentityConv {
   Convolution conv;
   ClassId weight;
@@ -106,7 +107,8 @@ std::optional<IdentityConv> MakeIdentity(Terms& terms, const Convolution& like,
   return IdentityConv{conv, terms.Constant(tensor)};
 }
 
-// Conv(x, w, b) + s x + t, with s and t vectors over the channels or left out.
+// Builds Conv(x, w, b) + s x + t, where s and t are vectors over the channels. Without `affine`, s
+// is one and t zero.
 ClassId ConvPlusScaled(Terms& terms, OpId op, ClassId x, ClassId w, std::optional<ClassId> bias,
                        std::optional<Affine> affine) {
   const auto conv = ReadConvolution(terms.word(op), terms.type(w));
@@ -160,7 +162,8 @@ ClassId ConvOfPad(Terms& terms, std::span<const Binding> args) {
                   Optional(args[4].list));
 }
 
-// Conv(Conv(x, a, p), b, q), b being 1x1: each of its outputs is a sum of what is between.
+// Conv(Conv(x, a, p), b, q) with b 1x1, so that each output is a weighted sum of the channels in
+// the middle.
 struct Chain {
   ClassId x;
   ClassId a;
@@ -190,7 +193,7 @@ std::optional<Chain> ReadChain(Terms& terms, std::span<const Binding> args) {
   return Chain{args[2].id, a, b, p, q, *first, *second};
 }
 
-// Conv(x, weight, b p + q) with the window of the first.
+// Builds Conv(x, weight, b p + q) with the window of the first Conv.
 ClassId FoldChain(Terms& terms, const Chain& chain, ClassId weight) {
   std::optional<ClassId> bias = chain.q;
   if (chain.p) {
@@ -206,7 +209,8 @@ int64_t WindowSize(const Convolution& conv) {
   return std::accumulate(conv.kernel.begin(), conv.kernel.end(), int64_t{1}, std::multiplies<>());
 }
 
-// The weights are matrices [middle, inputs * window] and [outputs, middle].
+// Multiplies the weights as matrices, [outputs, middle] by [middle, inputs * window]. Returns an
+// invalid class if the product is larger than both weights together.
 ClassId ConvChain(Terms& terms, std::span<const Binding> args) {
   const std::optional<Chain> chain = ReadChain(terms, args);
   if (!chain || chain->first.group != 1) return ClassId();
@@ -221,10 +225,10 @@ ClassId ConvChain(Terms& terms, std::span<const Binding> args) {
   return FoldChain(terms, *chain, terms.Reshape(product, std::move(shape)));
 }
 
-// [outputs, C, 1..] * [1, C, window..]: each input has one channel between, which each output
-// weighs.
+// Multiplies the weights element by element, [outputs, C, 1..] by [1, C, window..]: each input
+// channel has its own channel in the middle, for which each output has a weight.
 ClassId ConvSeparable(Terms& terms, std::span<const Binding> args) {
-  // A weight of 16 MiB as fp32: a bound on what one such rewrite makes of small weights.
+  // Limits the product, which may be much larger than both weights, to 16 MiB in float32.
   constexpr int64_t kMaxElements = 1 << 22;
   const std::optional<Chain> chain = ReadChain(terms, args);
   if (!chain || chain->first.group == 1 || chain->first.in_channels_per_group != 1 ||

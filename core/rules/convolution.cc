@@ -59,8 +59,7 @@ std::optional<Convolution> CommonWindow(std::span<const Convolution> convs) {
     if (conv.strides != common.strides || conv.dilations != common.dilations) return std::nullopt;
     for (int i = 0; i < 2 * spatial; ++i) common.pads[i] = std::max(common.pads[i], conv.pads[i]);
   }
-  // Zeros that a kernel gets in front and behind make up for the pads that its input gets; each is
-  // worth `dilation` pads.
+  // Each zero added in front of or behind a kernel makes up for `dilation` more pads of the input.
   for (int axis = 0; axis < spatial; ++axis) {
     const int64_t dilation = common.dilations[axis];
     for (const Convolution& conv : convs) {
@@ -93,7 +92,7 @@ ClassId AlongInputs(Terms& terms, ClassId vector, const Convolution& conv) {
   if (conv.group == 1) {
     shape[1] = -1;
   } else if (conv.in_channels_per_group == 1 && conv.out_channels == conv.group) {
-    shape[0] = -1;  // depthwise: output channel o reads input channel o alone
+    shape[0] = -1;  // Depthwise: output channel o reads only input channel o.
   } else {
     return ClassId();
   }

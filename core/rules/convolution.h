@@ -1,6 +1,7 @@
 #pragma once
 
-// What the rules about Conv ask of one, and how constants are laid along its weights.
+// Helpers for rules about Conv: they read its window, enlarge it, and give constants the shape of
+// its weights.
 
 #include <optional>
 #include <span>
@@ -9,8 +10,8 @@
 
 namespace quotient::rules {
 
-// A Conv whose window is known: numbers only, pads explicit. Vectors have one number per spatial
-// axis, `pads` two (all begins, then all ends).
+// The window and channels of a Conv with static weights and explicit pads. Vectors have one number
+// per spatial axis; `pads` has two, first all begins, then all ends.
 struct Convolution {
   int64_t group;
   Ints kernel;
@@ -22,34 +23,36 @@ struct Convolution {
 
   int spatial() const { return static_cast<int>(kernel.size()); }
   int rank() const { return spatial() + 2; }
-  bool IsPointwise() const;  // 1x1, no strides, no pads
+  bool IsPointwise() const;  // Window 1x1, strides 1, no pads.
   bool HasPads() const;
 };
 
-// Nothing if it is not a Conv of that form.
+// Returns nullopt if the word is not a Conv of this form.
 std::optional<Convolution> ReadConvolution(const OpWord& word, const TensorType& weight);
 
-// Canonical attributes of a Conv with that window.
+// The canonical attributes of a Conv with this window.
 AttributeMap ConvolutionAttributes(const Convolution& conv);
 
-// Conv(x, weight, bias) where the bias may be left out (an invalid id). `missing_bias` is for
-// callers whose bias could not be built.
+// Builds Conv(x, weight, bias), or Conv(x, weight) if `bias` is nullopt. Returns an invalid class
+// if the bias or another operand is an invalid class.
 ClassId MakeConv(Terms& terms, const AttributeMap& attributes, ClassId x, ClassId weight,
                  std::optional<ClassId> bias);
 
-// The smallest window that all of these can be enlarged to with zeros, so that each output stays as
-// it is; groups and channels are those of the first. Nothing if there is none: strides or dilations
-// differ, or the outputs have other sizes, or the windows are shifted by parts of a dilation.
+// The smallest window to which all of these can be enlarged with zeros without changing their
+// outputs. Groups and channels are those of the first. Returns nullopt if strides, dilations or the
+// sizes of the outputs differ, or if windows are shifted by a fraction of the dilation.
 std::optional<Convolution> CommonWindow(std::span<const Convolution> convs);
 
-// The weight of `from`, padded with zeros to the window of `to`, which CommonWindow found.
+// Pads the weight of `from` with zeros to the window of `to`, which CommonWindow found.
 ClassId EnlargeWeight(Terms& terms, ClassId weight, const Convolution& from, const Convolution& to);
 
-// A vector over input channels [C] shaped to scale the weight of a Conv: groups of 1 or depthwise.
+// Reshapes a vector over the input channels [C] so that it scales the weight of a Conv. Returns an
+// invalid class unless the Conv has one group or is depthwise.
 ClassId AlongInputs(Terms& terms, ClassId vector, const Convolution& conv);
 
-// scale / sqrt(variance + epsilon), and shift - mean * that: what a BatchNormalization multiplies
-// by and adds, as vectors over the channels.
+// What a BatchNormalization multiplies by and adds, as vectors over the channels: `scale` is
+// scale / sqrt(variance + epsilon), and `shift` is shift - mean * that. Both are invalid in
+// training mode.
 struct Affine {
   ClassId scale;
   ClassId shift;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Family: the rules of one subject. A family is a text of pattern rules, the words that only they
-// use, and rules written by hand where a pattern cannot say it (any number of siblings).
+// Family: the rules on one subject. A family consists of pattern rules as text, the words that only
+// these use, and hand-written rules that a pattern cannot express (any number of siblings).
 
 #include <memory>
 #include <vector>
@@ -17,10 +17,11 @@ using RuleList = std::vector<std::unique_ptr<egraph::Rule>>;
 
 struct Family {
   const char* name;
-  // Lines of one name are one rule: alternative left sides.
+  // Pattern rules (egraph/pattern.h). Consecutive ones with the same name are alternative left
+  // sides of one rule.
   const char* text;
-  void (*add_words)(Words& words);                           // null: none of its own
-  void (*add_rules)(TensorDomain* domain, RuleList& rules);  // null: none by hand
+  void (*add_words)(Words& words);  // Null if the family has none of its own.
+  void (*add_rules)(TensorDomain* domain, RuleList& rules);  // Null if none is hand-written.
 };
 
 Family AlgebraFamily();

@@ -1,5 +1,5 @@
-// Scales and shifts along channels disappear into the weights and the bias of the contraction
-// before or behind them. BatchNormalization is a scale and a shift.
+// Rules that merge scales and shifts along channels into the weight and bias of the contraction
+// before or behind them. A BatchNormalization is a scale and a shift.
 
 #include "absl/strings/str_cat.h"
 #include "core/rules/convolution.h"
@@ -66,17 +66,17 @@ layernorm-shift: ?z = Add(LayerNormalization[?n](?x, ?s, ?t...), ?c)
   if weight(?s) and weight(?c) and shift(?c) and smooth(?z)
 )";
 
-// A contraction with an optional bias, whatever its operator: how its output channels lie.
+// A contraction with an optional bias, of any operator, and the position of its output channels.
 struct Contraction {
   const OpWord* word;
   ClassId x, weight;
   std::optional<ClassId> bias;
-  int rank = 0;          // of the output
-  int channel_axis = 0;  // of the output
+  int rank = 0;          // Of the output.
+  int channel_axis = 0;  // Of the output.
   int64_t channels = 0;
 };
 
-// Conv and ConvTranspose have their channels on axis 1, Gemm too (its last).
+// The channels of Conv, ConvTranspose and Gemm are on axis 1, which is the last one of Gemm.
 std::optional<Contraction> ReadContraction(Terms& terms, OpId op, ClassId x, ClassId weight,
                                            std::span<const ClassId> bias) {
   Contraction result{&terms.word(op), x, weight, Optional(bias)};
@@ -97,7 +97,7 @@ std::optional<Contraction> ReadContraction(Terms& terms, OpId op, ClassId x, Cla
   return result;
 }
 
-// The weight times a vector over the output channels.
+// Multiplies the weight by a vector over the output channels.
 ClassId ScaleWeight(Terms& terms, const Contraction& c, ClassId vector) {
   Ints shape(c.rank, 1);
   const bool rows = c.word->name == "Conv" ||
@@ -107,7 +107,7 @@ ClassId ScaleWeight(Terms& terms, const Contraction& c, ClassId vector) {
   return terms.Op("Mul", {c.weight, terms.Reshape(vector, std::move(shape))});
 }
 
-// The bias is weight-only, or there is none.
+// Whether the bias is a weight or there is none.
 bool HasConstantBias(Terms& terms, const Contraction& c) {
   return !c.bias || terms.data(*c.bias).weight_only;
 }
@@ -120,7 +120,7 @@ ClassId Make(Terms& terms, const Contraction& c, ClassId weight, std::optional<C
   return terms.Op(c.word->name, {c.x, weight}, c.word->attributes);
 }
 
-// Conv's bias must be [O]; Gemm's is broadcast, and its factor beta applies to it alone.
+// Whether a summand can become part of the bias. The factor beta of a Gemm would scale it.
 bool TakesSummand(const Contraction& c) {
   return c.word->name != "Gemm" || c.word->attributes.GetFloat("beta", 1.0) == 1.0;
 }
@@ -144,13 +144,13 @@ ClassId BatchNormContraction(Terms& terms, const std::optional<Contraction>& c,
   if (!c || !HasConstantBias(terms, *c) || !TakesSummand(*c) || !affine.scale.valid()) {
     return ClassId();
   }
-  // The mean that BatchNormalization takes away is near the bias: that they cancel is its purpose.
+  // Summed() is not used, because bias and mean are meant to cancel nearly.
   ClassId bias = affine.shift;
   if (c->bias) bias = terms.Op("Add", {terms.Op("Mul", {*c->bias, affine.scale}), affine.shift});
   return Make(terms, *c, ScaleWeight(terms, *c, affine.scale), bias);
 }
 
-// [C] as [C, 1, ..., 1] against a tensor of that rank with channels on axis 1.
+// Reshapes [C] to [C, 1, ..., 1], for a tensor of this rank with channels on axis 1.
 ClassId AlongChannels(Terms& terms, ClassId vector, int rank) {
   if (!vector.valid()) return vector;
   Ints shape(rank - 1, 1);
@@ -185,7 +185,7 @@ ClassId ConvShiftedInput(Terms& terms, std::span<const Binding> args) {
   const OpWord& word = terms.word(args[0].op);
   const ClassId weight = args[3].id;
   const auto conv = ReadConvolution(word, terms.type(weight));
-  // Pads are zeros, not t: with them the border would differ.
+  // With pads, which are zeros and not t, results at the border would differ.
   if (!conv || conv->HasPads() || conv->group != 1) return ClassId();
   const std::optional<ClassId> bias = Optional(args[4].list);
   if (bias && !terms.data(*bias).weight_only) return ClassId();
@@ -194,7 +194,7 @@ ClassId ConvShiftedInput(Terms& terms, std::span<const Binding> args) {
   for (int i = 1; i < conv->rank(); ++i) axes.push_back(i);
   const ClassId product = terms.Op("Mul", {weight, AlongInputs(terms, vector, *conv)});
   const ClassId sums = terms.Op("ReduceSum", {product}, {{"axes", axes}, {"keepdims", int64_t{0}}});
-  // A large sum would round each product, as a bias does.
+  // A large sum would round each product, as a large bias does.
   if (!sums.valid() || !IsShift(terms.data(sums))) return ClassId();
   const ClassId total = bias ? terms.Summed(*bias, sums) : sums;
   return MakeConv(terms, word.attributes, args[1].id, weight, terms.FiniteWeight(total));
@@ -202,7 +202,7 @@ ClassId ConvShiftedInput(Terms& terms, std::span<const Binding> args) {
 
 // --- LayerNormalization ---
 
-// The normalized axes are the last one alone, of a known size.
+// The size of the last axis, if only that is normalized and its size is known.
 std::optional<int64_t> NormalizedSize(const OpWord& word, const TensorType& x) {
   if (!x.has_rank() || x.rank() == 0) return std::nullopt;
   const int64_t axis = word.attributes.GetInt("axis", -1);

@@ -1,4 +1,4 @@
-// Transposes and views: they compose, cancel, and pass through what works element by element.
+// Rules about Transposes and views: they compose, cancel, and move through element-wise operators.
 
 #include <algorithm>
 #include <numeric>
@@ -101,7 +101,7 @@ Ints Inverse(const Ints& perm) {
   return inverse;
 }
 
-// The axes that are not certainly of size 1 keep their order.
+// Whether all axes that may have a size other than 1 keep their order.
 bool MovesOnlyOnes(const Ints& perm, const TensorType& x) {
   if (!FitsRank(perm, x)) return false;
   int64_t last = -1;
@@ -113,14 +113,15 @@ bool MovesOnlyOnes(const Ints& perm, const TensorType& x) {
   return true;
 }
 
-// A constant of lower rank, with leading axes of 1 up to the permutation's rank, transposed back.
+// The constant c transposed by the inverse permutation, with axes of size 1 in front up to the rank
+// of x: what is added to x if c is added to Transpose(x). args: p, x, c.
 ClassId TransposedBack(Terms& terms, std::span<const Binding> args) {
   const std::optional<Ints> perm = Perm(terms.word(args[0].op));
   const TensorType& x = terms.type(args[1].id);
   const TensorType c = terms.type(args[2].id);
   if (!perm || !FitsRank(*perm, x) || !c.is_static() || c.rank() > x.rank()) return ClassId();
   if (c.elements() == 1) return args[2].id;
-  // c must not enlarge x: the sum would have another shape than Transpose(x).
+  // c must not enlarge x, because the sum would then have another shape than Transpose(x).
   for (int i = 0; i < c.rank(); ++i) {
     const int axis = x.rank() - c.rank() + i;
     if (!c.dim(i).Is(1) && !model::SameDim(c.dim(i), x.dim(static_cast<int>((*perm)[axis])))) {
@@ -133,7 +134,7 @@ ClassId TransposedBack(Terms& terms, std::span<const Binding> args) {
   return terms.Transpose(full, Inverse(*perm));
 }
 
-// c as a vector over the last axis, if x and y agree in that axis.
+// c as a vector over the last axis, if x and y have the same size there. args: c, x, y.
 ClassId LastAxis(Terms& terms, std::span<const Binding> args) {
   const TensorType& x = terms.type(args[1].id);
   const TensorType& y = terms.type(args[2].id);
@@ -143,8 +144,8 @@ ClassId LastAxis(Terms& terms, std::span<const Binding> args) {
   return terms.Vector(args[0].id, rank, rank - 1, *size);
 }
 
-// A Reshape of x to a last axis that is certainly as long as x's. Else c might be broadcast along
-// an axis of 1, and the sum be larger than x.
+// Whether a Reshape of x certainly keeps the size of the last axis. If not, c might be broadcast
+// along an axis of size 1, and the sum would be larger than x.
 bool KeepsLastAxis(const OpWord& reshape, const TensorType& x) {
   const Ints* shape = reshape.attributes.FindInts("shape");
   const std::optional<int64_t> size = NumberAt(x, -1);
@@ -177,7 +178,8 @@ ClassId UngroupedTranspose(Terms& terms, std::span<const Binding> args) {
   for (const int64_t group : *perm) {
     full.insert(full.end(), (*groups)[group].begin(), (*groups)[group].end());
   }
-  // The last Reshape then only cuts the groups, or does what a Reshape of this does.
+  // The result has the shape of y if the last Reshape only splits the groups again. Otherwise a
+  // Reshape remains.
   return terms.ReshapeTo(terms.Transpose(args[2].id, std::move(full)), y);
 }
 
@@ -209,7 +211,7 @@ void AddWords(Words& words) {
     const TensorType& y = view.type(args[1].id);
     return x.has_rank() && y.has_rank() && x.rank() == y.rank();
   });
-  // x is a Transpose that this one undoes.
+  // The class of x has a Transpose that this one undoes.
   words.Guard("cancels", "oc", [](const View& view, auto args) {
     const auto perm = Perm(view.word(args[0].op));
     if (!perm) return false;
@@ -240,7 +242,8 @@ void AddWords(Words& words) {
 
 // --- Unary operators through Transpose and Reshape ---
 
-// f(g(x)) for a unary f and a g that moves, or the other way round. Match: {f(g(x)), x}, {f, g}.
+// Finds f(g(x)) where f is unary and g is a Transpose or Reshape, or g(f(x)) if not
+// `unary_outside`. Classes of a match: the root and x. Words: the outer and the inner operator.
 void SearchUnaryMove(const View& view, TensorDomain* domain, bool unary_outside,
                      const std::function<bool(SiteMatch)>& emit) {
   const EGraph& graph = view.graph();
@@ -271,8 +274,7 @@ void SearchUnaryMove(const View& view, TensorDomain* domain, bool unary_outside,
   }
 }
 
-// Exchanges the two operators. Their attributes do not depend on where they stand: f leaves the
-// shape as it is.
+// Exchanges the two operators. Their attributes stay the same, because f keeps the shape.
 std::vector<Equation> ExchangeUnaryMove(Terms& terms, const SiteMatch& match) {
   const OpWord& outer = terms.word(match.ops[0]);
   const OpWord& inner = terms.word(match.ops[1]);

@@ -40,8 +40,8 @@ double LargestFactor(DType dtype) {
   }
 }
 
-// Whether a sum of constants is far smaller than they are. Where one is not known, or their shapes
-// differ, they are no x + c - c.
+// Whether the sum of two constants is far smaller than they are. False if a value is not known or
+// their shapes differ, because that is not the pattern x + c - c.
 bool Cancel(const ClassData& a, const ClassData& b) {
   if (!a.constant || !b.constant || a.constant->elements() > kMaxRead ||
       b.constant->elements() > kMaxRead) {
@@ -62,7 +62,7 @@ bool Cancel(const ClassData& a, const ClassData& b) {
 bool AreFactors(const Sizes& sizes, DType dtype) {
   const double limit = LargestFactor(dtype);
   if (!(sizes.largest <= limit)) return false;
-  const bool may_be_any_size = dtype != DType::kFloat16;  // there is room below
+  const bool may_be_any_size = dtype != DType::kFloat16;  // Others have enough range below.
   return sizes.smallest == 0 ? may_be_any_size : sizes.smallest >= 1 / limit;
 }
 
@@ -132,7 +132,7 @@ bool IsNormalizable(const ClassData& scale, const ClassData& mean, const ClassDa
                     double epsilon) {
   const DType dtype = variance.type.dtype;
   if (!model::IsFloat(dtype)) return false;
-  // Below, adding epsilon would not leave all digits of the sum.
+  // For smaller sums, adding epsilon would lose digits.
   const double least = variance.facts.values.low + epsilon;
   const double most = variance.facts.values.high + epsilon;
   if (!variance.facts.finite() || !(least >= domain::SmallestNormalOf(dtype))) return false;

@@ -1,6 +1,6 @@
-// MatMul and Gemm: scales and shifts move into constant weights, products and sums of products are
-// re-associated, shapes around them are tidied. Weights are whatever can be computed from
-// constants.
+// Rules about MatMul and Gemm: scales and shifts move into constant weights, products and sums of
+// products are re-associated, and shapes around them are simplified. A weight is anything that can
+// be computed from constants.
 
 #include <algorithm>
 
@@ -85,7 +85,7 @@ matmul-unflatten: ?y = Reshape(MatMul(Reshape(?x), ?w)) => unflattened(?x, ?w, ?
   if weight(?w) and has_rank(?w, 2) and activation(?x)
 )";
 
-// c, as a vector over the columns (last axis) of a product of the type of y: [n] or one element.
+// Converts c to a vector [n] over the columns, the last axis, of a product with the type of y.
 ClassId Columns(Terms& terms, ClassId c, ClassId y) {
   const TensorType& type = terms.type(y);
   const std::optional<int64_t> size = NumberAt(type, -1);
@@ -93,7 +93,8 @@ ClassId Columns(Terms& terms, ClassId c, ClassId y) {
   return terms.Vector(c, type.rank(), type.rank() - 1, *size);
 }
 
-// s, along the last axis of x, as a column [k, 1] that scales the rows of a weight.
+// Converts s, which varies along the last axis of x, to a column [k, 1] that scales the rows of a
+// weight.
 ClassId Rows(Terms& terms, ClassId s, ClassId x) {
   const ClassId vector = Columns(terms, s, x);
   return vector.valid() ? terms.Reshape(vector, {-1, 1}) : vector;
@@ -114,7 +115,7 @@ bool ProductIsSmaller(const TensorType& a, const TensorType& b) {
   return a.dim(0).number() * b.dim(1).number() <= a.elements() + b.elements();
 }
 
-// [x y] along the last axis; all other axes certainly equal.
+// Concatenates x and y along the last axis, if all other axes are certainly equal.
 ClassId ConcatColumns(Terms& terms, ClassId x, ClassId y) {
   const TensorType& a = terms.type(x);
   const TensorType& b = terms.type(y);
@@ -133,7 +134,7 @@ ClassId Gemm(Terms& terms, AttributeMap attributes, ClassId x, ClassId w,
   return terms.Op("Gemm", children, std::move(attributes));
 }
 
-// alpha x' w' + beta b in terms of MatMul: what does not belong there goes into the constants.
+// Expresses alpha x' w' + beta b by MatMul and Add. Factors and transposes go into the constants.
 ClassId MatMulAdd(Terms& terms, std::span<const Binding> args) {
   const AttributeMap attributes = terms.word(args[0].op).attributes;
   const ClassId x = args[1].id;
@@ -152,7 +153,7 @@ ClassId MatMulAdd(Terms& terms, std::span<const Binding> args) {
   return terms.Op("Add", {product, scaled(bias, attributes.GetFloat("beta", 1.0))});
 }
 
-// The rows of x keep their order: y has the leading axes of x and the columns of the product.
+// Multiplies without flattening: y has the leading axes of x and the columns of the product.
 ClassId Unflattened(Terms& terms, ClassId x, ClassId w, ClassId y) {
   const TensorType& from = terms.type(x);
   const TensorType& to = terms.type(y);
@@ -179,7 +180,7 @@ void AddGuards(Words& words) {
   });
   words.Guard("swaps_last_two", "o",
               [](const View& view, auto args) { return SwapsLastTwo(view.word(args[0].op)); });
-  // x and w are matrices, and broadcasting b against x w leaves its shape as it is.
+  // x and w are matrices, and broadcasting b against x w keeps the shape of x w.
   words.Guard("keeps_product", "ccc", [](const View& view, auto args) {
     const TensorType& x = view.type(args[0].id);
     const TensorType& w = view.type(args[1].id);

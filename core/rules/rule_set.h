@@ -16,7 +16,7 @@ namespace quotient::rules {
 
 class RuleSet {
  public:
-  // In the order of the table, deterministic.
+  // The rules in the order of the table, which is deterministic.
   std::span<const egraph::Rule* const> rules() const { return pointers_; }
 
  private:
@@ -27,21 +27,21 @@ class RuleSet {
   std::vector<const egraph::Rule*> pointers_;
 };
 
-// The table: one row per family.
+// The table of families.
 std::span<const Family> AllFamilies();
 
-// The rules of these families but those named in `disabled`. Borrows the domain. OPTION_INVALID for
-// a name that no rule has.
+// Builds the rules of these families except those named in `disabled`. Borrows the domain.
+// OPTION_INVALID for a name that no rule has.
 absl::StatusOr<RuleSet> BuildFamilies(TensorDomain* domain, std::span<const Family> families,
                                       std::span<const std::string> disabled);
 
-// The same, and no rewrite will need an opset beyond `max_opset`, except for operators that the
-// model itself uses.
+// As BuildFamilies, but no rewrite will need an opset above `max_opset`, except for operators that
+// the model itself uses.
 absl::StatusOr<RuleSet> BuildRules(TensorDomain* domain, int max_opset,
                                    std::span<const std::string> disabled,
                                    std::span<const Family> families = AllFamilies());
 
-// The names of all rules of these families, in their order.
+// The names of all rules of these families, in order.
 std::vector<std::string> RuleNames(std::span<const Family> families = AllFamilies());
 
 }  // namespace quotient::rules

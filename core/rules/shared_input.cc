@@ -19,16 +19,16 @@ constexpr size_t kMaxMembers = 64;
 
 // One of the contractions to merge.
 struct Member {
-  ClassId root;    // what it computes, its bias included
-  ClassId weight;  // constant
-  ClassId bias;    // constant; invalid: none
+  ClassId root;    // Its result, including the bias.
+  ClassId weight;  // Constant.
+  ClassId bias;    // Constant; invalid if there is none.
   OpId op;
 };
 
 // --- Which contractions belong together ---
 
-// The constant that a weight was computed from, through operators that scale or lay it out:
-// variants of one contraction (scaled or not) have one base.
+// The constant from which a weight was computed by scaling, reshaping and similar operators.
+// Variants of one contraction, such as with and without a merged scale, have the same base.
 ClassId BaseOf(const View& view, ClassId weight) {
   static const auto& kThrough =
       *new std::set<std::string>{"Mul", "Div", "Add", "Sub", "Reshape", "Transpose", "Pad", "Cast"};
@@ -42,7 +42,7 @@ ClassId BaseOf(const View& view, ClassId weight) {
   return cls;
 }
 
-// Of several variants of one contraction only one may take part: the first made, or the last.
+// Keeps one variant of each contraction: the one that was made first, or last.
 std::vector<Member> OnePerBase(const View& view, const std::vector<Member>& members, bool last) {
   std::map<ClassId, size_t> slot_of_base;
   std::vector<Member> chosen;
@@ -70,8 +70,8 @@ bool DistinctRoots(const std::vector<Member>& members) {
   return true;
 }
 
-// Match: x, then weight, bias and root of each member (the weight again where there is no bias),
-// and whether it has one.
+// Classes of a match: x, then weight, bias and root of each member, with the weight in place of a
+// missing bias. Numbers: for each member, whether it has a bias.
 bool EmitGroup(ClassId x, std::span<const Member> members,
                const std::function<bool(SiteMatch)>& emit) {
   SiteMatch match;
@@ -85,7 +85,7 @@ bool EmitGroup(ClassId x, std::span<const Member> members,
   return emit(std::move(match));
 }
 
-// Groups of nearly equal size, as few as possible.
+// Emits as few groups as possible, of nearly equal size.
 bool Emit(ClassId x, const std::vector<Member>& members,
           const std::function<bool(SiteMatch)>& emit) {
   if (members.size() < 2 || !DistinctRoots(members)) return true;
@@ -109,7 +109,7 @@ std::vector<Member> ReadMembers(const SiteMatch& match) {
   return members;
 }
 
-// Both selections of a group, if they differ.
+// Emits both selections of variants of a group, if they differ.
 bool EmitVariants(const View& view, ClassId x, const std::vector<Member>& group,
                   const std::function<bool(SiteMatch)>& emit) {
   const std::vector<Member> first = OnePerBase(view, group, /*last=*/false);
@@ -118,7 +118,7 @@ bool EmitVariants(const View& view, ClassId x, const std::vector<Member>& group,
   return SameRoots(first, last) || Emit(x, last, emit);
 }
 
-// A constant matrix or kernel that is not itself a merged one.
+// Whether this is a constant matrix or kernel that is not itself the result of a merge.
 bool IsPlainWeight(const View& view, ClassId weight) {
   const ClassData& data = view.data(weight);
   return data.weight_only && data.type.is_static() && model::IsFloat(data.type.dtype) &&
@@ -127,7 +127,8 @@ bool IsPlainWeight(const View& view, ClassId weight) {
 
 // --- Building ---
 
-// The biases in a row, zeros where there is none; nothing if no member has one.
+// Concatenates the biases, with zeros for members without one. Returns nullopt if no member has
+// one.
 std::optional<ClassId> ConcatBiases(Terms& terms, const std::vector<Member>& members,
                                     const std::vector<int64_t>& sizes) {
   std::vector<ClassId> biases;
@@ -156,7 +157,7 @@ std::vector<Equation> SliceEquations(Terms& terms, const std::vector<Member>& me
 
 // --- MatMul ---
 
-// Add(product, b) with b a constant vector over the columns.
+// Extends a member by a following Add of a constant vector over the columns.
 Member WithBias(const View& view, Member member) {
   const int64_t columns = *NumberAt(view.type(member.weight), 1);
   const ClassId product = member.root;
@@ -261,8 +262,8 @@ struct ConvMember {
   Convolution conv;
 };
 
-// What Convs must have in common so that a common window exists: strides, dilations, and per axis
-// the size of the output (up to the input's) and the window's shift within a dilation.
+// What Convs must have in common to have a common window: strides, dilations, and for each axis the
+// size of the output (relative to the input) and the shift of the window within a dilation.
 std::vector<int64_t> Alignment(const Convolution& conv) {
   std::vector<int64_t> key(conv.strides);
   key.insert(key.end(), conv.dilations.begin(), conv.dilations.end());
@@ -281,7 +282,7 @@ std::vector<int64_t> ExactWindow(const Convolution& conv) {
   return key;
 }
 
-// Those of one window among themselves, and all together.
+// Emits groups of Convs with equal windows, and a group of all.
 bool EmitConvs(const View& view, ClassId x, const std::vector<ConvMember>& group,
                const std::function<bool(SiteMatch)>& emit) {
   std::map<std::vector<int64_t>, std::vector<Member>> by_window;

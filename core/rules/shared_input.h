@@ -1,13 +1,13 @@
 #pragma once
 
-// Merging contractions that share an input into one on concatenated weights:
+// Rules that merge contractions with a common input into one with concatenated weights:
 //
 //   MatMul(x, A), MatMul(x, B), ..  =  Slices of MatMul(x, [A B ..])
 //   Conv(x, a), Conv(x, b), ..      =  Slices along channels of Conv(x, [a b ..])
 //
-// for any number of them at once, their biases alongside. Convs need groups of 1 (else outputs
-// would land in the wrong group), equal strides and dilations, and windows that enlarge to a common
-// one.
+// Any number of contractions is merged at once, together with their biases. Convs must have one
+// group (otherwise outputs would end up in the wrong group), equal strides and dilations, and
+// windows that can be enlarged to a common one.
 
 #include <memory>
 

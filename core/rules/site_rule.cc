@@ -8,7 +8,8 @@ namespace quotient::rules {
 
 namespace {
 
-// egraph::Match has no numbers: they go behind the operator words, and their count at the end.
+// egraph::Match has no numbers, so they are appended to the operator words, followed by their
+// count.
 egraph::Match Pack(SiteMatch match) {
   for (const int64_t number : match.numbers) {
     match.ops.push_back(OpId(static_cast<uint32_t>(number)));

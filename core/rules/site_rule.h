@@ -1,7 +1,8 @@
 #pragma once
 
-// SiteRule: what the rules written by hand have in common. Such a rule looks at one place
-// at a time, says which other classes take part, and builds its right sides from that alone.
+// SiteRule: a hand-written rule, given by two functions. One searches for sites, places where the
+// rule applies, and reports which classes take part. The other builds the right sides from this
+// report alone.
 
 #include <functional>
 #include <string>
@@ -12,14 +13,15 @@
 
 namespace quotient::rules {
 
-// What a rule wants to do: both sides of an equation.
+// Two classes that a rule makes equal.
 struct Equation {
   ClassId left;
   ClassId right;
 };
 
-// What a rule found, for itself to read back: classes, operator words and numbers (small, not
-// negative). Classes may have been merged with others by then, the rest stays as it is.
+// A site that the search of a rule found. Only the rule itself interprets the classes, operator
+// words and numbers (not negative, below 2^32). When the rule is applied, classes may have been
+// merged with others; the rest is unchanged.
 struct SiteMatch {
   std::vector<ClassId> classes;
   std::vector<OpId> ops;
@@ -29,7 +31,7 @@ struct SiteMatch {
 class SiteRule final : public egraph::Rule {
  public:
   using SearchFn = std::function<void(const View&, const std::function<bool(SiteMatch)>& emit)>;
-  // Builds the right sides; an equation with an invalid side does not count.
+  // Builds the right sides. Equations with an invalid side are ignored.
   using BuildFn = std::function<std::vector<Equation>(Terms&, const SiteMatch&)>;
 
   SiteRule(TensorDomain* domain, std::string name, std::string equation, SearchFn search,
@@ -54,14 +56,14 @@ class SiteRule final : public egraph::Rule {
   const BuildFn build_;
 };
 
-// Calls visit(enode) for the live e-nodes of an operator, in order of creation, until it says
+// Calls visit(enode) for the live e-nodes of an operator, in order of creation, until it returns
 // false.
 void ForEachNode(const View& view, TensorDomain* domain, absl::string_view op,
                  const std::function<bool(ENodeId)>& visit);
 
-// Calls visit(enode) for the live e-nodes of one or two children that have this class as a child,
-// each once, until it says false. Linear in the uses of the class; parents() is not where e-nodes
-// of many children are among them, as it looks for each at all children before.
+// Calls visit(enode) once for each live e-node that has this class as a child and has one or two
+// children, until it returns false. Linear in the uses of the class. EGraph::parents() is slower if
+// e-nodes with many children use the class, because for each use it compares all earlier children.
 void ForEachNarrowParent(const View& view, ClassId cls, const std::function<bool(ENodeId)>& visit);
 
 }  // namespace quotient::rules

@@ -8,12 +8,12 @@
 namespace quotient::rules {
 namespace {
 
-// Classes that are followed at most. What rules make is near what the original computes, and guards
-// are asked often.
+// The most classes that are followed. Classes that rules make are close to those of the original
+// graph, and guards are called often.
 constexpr size_t kMostFollowed = 64;
 
-// Calls visit(e-node) for the live e-nodes that read a canonical class, until it says false.
-// E-nodes that read it twice are visited twice.
+// Calls visit(e-node) for the live e-nodes that read a canonical class, until visit returns false.
+// Returns whether it never did. An e-node that reads the class twice is visited twice.
 template <typename Visit>
 bool AllReaders(const EGraph& graph, ClassId cls, const Visit& visit) {
   for (egraph::UseId use = graph.class_row(cls).first_use; use.valid(); use = graph.NextUse(use)) {
@@ -23,7 +23,7 @@ bool AllReaders(const EGraph& graph, ClassId cls, const Visit& visit) {
   return true;
 }
 
-// An opaque node may be a step.
+// An opaque node may contain steps.
 bool MayBeStep(const OpWord& word) {
   return word.sort != OpWord::Sort::kOperator || domain::IsStep(word.name, word.attributes);
 }

@@ -11,9 +11,9 @@ namespace {
 
 constexpr int64_t kMaxFilled = 1 << 20;
 
-// The shape attribute of a Reshape of `from` to `to`: numbers where they are known, 0 where a
-// dimension is copied, -1 for one that follows. Nothing if that does not say it all, or not for
-// every input: what is copied may be 0 when the model runs, and beside it -1 is an error.
+// The shape attribute of a Reshape from `from` to `to`: numbers where they are known, 0 for copied
+// dimensions, and -1 for one inferred dimension. Returns nullopt if these do not suffice for every
+// input: a copied dimension may be 0 when the model runs, and then -1 is an error.
 std::optional<Ints> ReshapeAttribute(const TensorType& from, const TensorType& to) {
   if (!from.has_rank() || !to.has_rank()) return std::nullopt;
   Ints shape;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Terms: builds right sides of rules. An invalid ClassId means "this cannot be" and passes through
-// every function, so that a right side is written as one expression and checked once at its end.
+// View reads a graph while rules search, and Terms builds their right sides. An invalid ClassId
+// means that a term cannot be built. All functions pass it on, so that a right side can be written
+// as one expression that is checked once at the end.
 
 #include <initializer_list>
 #include <optional>
@@ -27,15 +28,15 @@ using model::AttributeMap;
 using model::Ints;
 using model::TensorType;
 
-// An element-wise operator of one tensor.
+// Whether this is an element-wise operator with one input.
 bool IsUnary(const OpWord& word);
 
-// The only class of a list that may be empty: an input that may be left out.
+// The class in a list of at most one: an operand that may be left out.
 inline std::optional<ClassId> Optional(std::span<const ClassId> list) {
   return list.empty() ? std::nullopt : std::optional<ClassId>(list[0]);
 }
 
-// Reading a graph while rules search.
+// Reads a graph while rules search.
 class View {
  public:
   View(const TensorDomain& domain, const EGraph& graph) : domain_(domain), graph_(graph) {}
@@ -53,6 +54,7 @@ class View {
   const EGraph& graph_;
 };
 
+// Builds terms in an e-graph.
 class Terms {
  public:
   Terms(TensorDomain& domain, EGraph& graph, egraph::Origin origin)
@@ -62,7 +64,8 @@ class Terms {
   const TensorType& type(ClassId id) const { return data(id).type; }
   const OpWord& word(OpId op) const { return domain_.word(op); }
 
-  // An e-node in canonical form; invalid if a child is invalid or inference refuses it.
+  // Adds an e-node in canonical form. Invalid if a child is invalid or inference refuses the
+  // e-node.
   ClassId Op(absl::string_view name, std::span<const ClassId> children,
              AttributeMap attributes = {});
   ClassId Op(absl::string_view name, std::initializer_list<ClassId> children,
@@ -71,34 +74,34 @@ class Terms {
               std::move(attributes));
   }
   ClassId Constant(const model::Tensor& tensor);
-  // The sum of two weights, or invalid if they may not meet before an activation does: see
-  // MayBeSummed.
+  // The sum of two weights; invalid if adding them first would change rounding too much
+  // (MayBeSummed).
   ClassId Summed(ClassId a, ClassId b);
-  // The class itself, or invalid if an element may be infinite or NaN: a product of weights may
-  // overflow where the activation that one of them scaled did not.
+  // The class itself; invalid if an element may be infinite or NaN. A product of weights may
+  // overflow even if applying them to an activation one after the other does not.
   ClassId FiniteWeight(ClassId x) const;
-  // A tensor of that element type and shape, all elements the same number. Not for shapes of more
-  // than a million elements.
+  // A constant with all elements equal. Invalid for more than 2^20 elements.
   ClassId Filled(model::DType dtype, Ints dims, double value);
 
   ClassId Reshape(ClassId x, Ints shape);
-  // To the shape of `like`, which must be expressible for x (see model::Reshape's 0 and -1); x
-  // itself if it has that shape.
+  // Reshapes x to the shape of `like`. Returns x itself if it has that shape, and an invalid class
+  // if the shape attribute of a Reshape (see 0 and -1 in model::Reshape) cannot express the shape.
   ClassId ReshapeTo(ClassId x, const TensorType& like);
   ClassId Transpose(ClassId x, Ints perm);
   ClassId Concat(std::span<const ClassId> parts, int64_t axis);
   ClassId Slice(ClassId x, const domain::SliceRange& range);
-  // With zeros around; pads as in ONNX: all begins, then all ends.
+  // Pads x with zeros. As in ONNX, `pads` has all begins, then all ends.
   ClassId Pad(ClassId x, Ints pads);
 
-  // A constant that, broadcast against a tensor of that rank, varies along one axis alone, as a
-  // vector of `size` elements; invalid if it is not of that form.
+  // Converts a constant that, broadcast against a tensor of this rank, varies only along `axis` to
+  // a vector of `size` elements. Invalid if the constant does not have that form.
   ClassId Vector(ClassId x, int rank, int axis, int64_t size);
 
-  // The class, or nothing if it is invalid: what egraph::TermBuilder returns. An error if something
-  // went wrong on the way that is not just "cannot be".
+  // The result of an egraph::TermBuilder: the class, or nullopt if it is invalid. Returns an error
+  // if adding an e-node failed with INTERNAL or RESOURCE_EXHAUSTED.
   absl::StatusOr<std::optional<ClassId>> Result(ClassId id) const;
-  // Makes both sides equal: true if that is news. Types that differ are refused: false.
+  // Makes two classes equal, and returns whether they were different; false if one is invalid.
+  // Fails if the domain refuses it because the types differ, or if adding an e-node failed.
   absl::StatusOr<bool> Unite(ClassId left, ClassId right);
 
  private:

@@ -1,6 +1,7 @@
-// Functions that exporters write out: LayerNormalization, GELU, HardSwish, guarded softmax. The
-// forms are those of torch's two exporters and of transformers' own modules; products of three
-// factors are listed in every bracketing, sums with the constant on the right.
+// Rules that recognize functions which exporters write as several operators: LayerNormalization,
+// GELU, HardSwish, guarded softmax. The patterns are the forms that torch's two exporters and the
+// modules of transformers produce. Products of three factors are listed in every bracketing, and
+// sums with the constant on the right, where TensorDomain::Add puts it.
 
 #include <cmath>
 
@@ -97,7 +98,7 @@ nan-guard: ?y = Where(IsNaN(?x), ?z, ?x) => ?x if never_nan(?x) and same(?y, ?x)
 softmax-shift: Softmax[?s](Add(?x, ?c)) => softmax_unshifted(?s, ?x, ?c) if shift(?c)
 )";
 
-// The axes that a ReduceMean takes away, if they are the last axis alone and stay as 1.
+// Whether a ReduceMean reduces the last axis alone and keeps it with size 1.
 bool IsMeanOfLastAxis(const OpWord& word, const TensorType& x) {
   const Ints* axes = word.attributes.FindInts("axes");
   if (axes == nullptr || axes->size() != 1 || !x.has_rank()) return false;
@@ -120,7 +121,8 @@ ClassId LayerNorm(Terms& terms, std::span<const Binding> args) {
 }
 
 void AddWords(Words& words) {
-  // Attributes are float32, and ONNX Runtime lacks these functions of float64.
+  // x is floating-point and all others are scalars. float64 is refused, because the attributes of
+  // the new operators are float32, and ONNX Runtime does not have these operators for float64.
   words.Guard("scalars", "cccc", [](const View& view, auto args) {
     const TensorType& x = view.type(args[0].id);
     if (!x.has_rank() || !model::IsFloat(x.dtype) || x.dtype == model::DType::kFloat64) {
@@ -146,7 +148,7 @@ void AddWords(Words& words) {
     return terms.Op("Gelu", {args[0].id}, {{"approximate", std::string("tanh")}});
   });
   words.Term("hardsigmoid", "c", [](Terms& terms, auto args) {
-    // As exporters write one sixth: the float next to it.
+    // Exporters write one sixth as the nearest float.
     const double sixth = static_cast<double>(1.0f / 6.0f);
     return terms.Op("HardSigmoid", {args[0].id}, {{"alpha", sixth}});
   });
@@ -157,7 +159,7 @@ void AddWords(Words& words) {
     if (!x.has_rank() || x.rank() == 0 || !KeepsShape(x, c)) return ClassId();
     int64_t axis = word.attributes.GetInt("axis", -1);
     if (axis < 0) axis += x.rank();
-    // The axis as c counts it; before its first one it is broadcast.
+    // The corresponding axis of c. If it is negative, c is broadcast along the axis.
     const int64_t own = axis - (x.rank() - c.rank());
     if (own >= 0 && !c.dim(static_cast<int>(own)).Is(1)) return ClassId();
     return terms.Op("Softmax", {args[1].id}, word.attributes);

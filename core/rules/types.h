@@ -1,7 +1,7 @@
 #pragma once
 
-// Questions that guards ask of types. All are about `type`, never `measured`: a symbol is no
-// number, and what is not certain is answered with no.
+// Predicates on types for guards. Guards ask about ClassData::type, never about `measured`, so a
+// symbol is not a number. Whatever is not certain is answered with "no".
 
 #include <cstdint>
 #include <optional>
@@ -12,28 +12,30 @@
 
 namespace quotient::rules {
 
-// The number of an axis (negative ones count from the end); nothing if it is none.
+// The size of an axis, which counts from the end if negative. Returns nullopt if the size is not a
+// number or there is no such axis.
 std::optional<int64_t> NumberAt(const model::TensorType& type, int axis);
 
-// Certainly the same element type and the same shape.
+// Whether element type and shape are certainly the same.
 bool SameType(const model::TensorType& a, const model::TensorType& b);
-// Certainly the same shape, whatever the element types.
+// Whether the shape is certainly the same. Element types may differ.
 bool SameShape(const model::TensorType& a, const model::TensorType& b);
 
-// Broadcasting `small` against `type` certainly gives the shape of `type`.
+// Whether broadcasting `small` against `type` certainly gives the shape of `type`.
 bool KeepsShape(const model::TensorType& type, const model::TensorType& small);
 
-// Broadcast against a tensor of that rank, does `type` vary along `axis` alone, without raising
-// the rank? Its size there is 1 or `size`.
+// Whether `type`, broadcast against a tensor of rank `rank`, varies at most along `axis`, where its
+// size must be 1 or `size`, and does not raise the rank.
 bool VariesAlong(const model::TensorType& type, int rank, int axis, int64_t size);
 
-// Cuts the axes of a tensor of dims `fine` into neighbouring runs, one for each of `coarse`, whose
-// sizes multiply to it: what a Reshape between the two joins or parts. Nothing if they do not line
-// up or a size is 0. Axes of 1 go to the run before them, but each run has an axis.
+// Groups consecutive axes of a tensor with dims `fine`, one group for each of the dims `coarse`, so
+// that the sizes in a group multiply to that dim: the axes that a Reshape between the two joins or
+// splits. Returns nullopt if that is impossible or a size is 0. An axis of size 1 goes to the group
+// before it, but each group has at least one axis.
 std::optional<std::vector<std::vector<int64_t>>> GroupAxes(std::span<const int64_t> fine,
                                                            std::span<const int64_t> coarse);
 
-// One element, and of a rank that raises no tensor's of at least `rank`.
+// Whether `type` has one element and a rank of at most `rank`.
 bool IsScalar(const model::TensorType& type, int rank);
 
 }  // namespace quotient::rules

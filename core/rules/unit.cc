@@ -8,11 +8,11 @@
 namespace quotient::rules {
 namespace {
 
-// Forms that are looked at in all, and operators behind each other: guards are asked often.
+// Limits on the e-nodes examined in all and on the depth, because guards are evaluated often.
 constexpr int kMostForms = 64;
 constexpr int kDeepest = 4;
 
-// 1 where nothing is known: zeros and what has no bound scale nothing.
+// The size, or 1 if it is zero or has no bound.
 double SizeOrOne(double size) { return size > 0 && std::isfinite(size) ? size : 1; }
 
 bool IsContraction(const OpWord& word) {
@@ -20,7 +20,7 @@ bool IsContraction(const OpWord& word) {
          word.name == "MatMul";
 }
 
-// The products that one output adds up; 1 where that is not known.
+// The number of products that one output adds up, or 1 if it is not known.
 double TermsOf(const OpWord& word, const TensorType& weight) {
   if (!weight.is_static() || weight.rank() < 1) return 1;
   const int rank = weight.rank();
@@ -62,7 +62,7 @@ class UnitReader {
   double OfForm(ENodeId enode, int depth) {
     const OpWord& word = view_.word(enode);
     const std::span<const ClassId> children = view_.graph().node(enode).children;
-    // Constants stand on the right.
+    // Constants are on the right.
     if (word.sort != OpWord::Sort::kOperator || children.size() < 2 ||
         !view_.data(children[1]).weight_only || view_.data(children[0]).weight_only) {
       return 1;

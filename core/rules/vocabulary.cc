@@ -19,7 +19,7 @@ namespace {
 // Constants larger than this are not read element by element.
 constexpr int64_t kMaxRead = 1 << 16;
 
-// The number as an element of that type: 0.044715 of a float16 constant is not the double.
+// The number rounded to this type.
 double Rounded(model::DType dtype, double number) {
   std::span<std::byte> buffer;
   const model::Tensor tensor = model::Tensor::Allocate(dtype, {}, &buffer);
@@ -27,8 +27,9 @@ double Rounded(model::DType dtype, double number) {
   return tensor.GetDouble(0);
 }
 
-// Exporters write some numbers through arithmetic of their own: allow for its last bits. What even
-// float16 holds they write as it is, and x * 1.0000001 in front of a Floor is no mistake.
+// Exporters compute some numbers themselves, so the last bits may differ. Numbers that float16 can
+// represent are written exactly, and must match exactly: x * 1.0000001 before a Floor is on
+// purpose.
 double ToleranceOf(model::DType dtype, double wanted) {
   if (Rounded(model::DType::kFloat16, wanted) == wanted) return 0;
   return 2 * domain::EpsilonOf(dtype) * std::abs(wanted);
@@ -48,7 +49,7 @@ bool IsFilledWith(const ClassData& data, absl::string_view text) {
   return true;
 }
 
-// Whether an operator makes a NaN or an infinity of what rounding makes of zero.
+// Whether an operator may give a NaN or an infinity if rounding changes an operand near zero.
 bool IsSingularAtZero(const OpWord& word) {
   static const auto& kSingular = *new absl::flat_hash_set<absl::string_view>{
       "Sqrt", "Log", "Pow", "Reciprocal", "Div", "ReduceLogSum"};
@@ -87,8 +88,8 @@ void AddMagnitudeWords(Words& words) {
   });
   words.Guard("smooth", "c",
               [](const View& view, auto args) { return IsSmooth(view, args[0].id); });
-  // Facts come from one form of a class and hold for the others up to rounding: what is not
-  // negative in one may be -1e-9 in another.
+  // Facts hold exactly for one e-node of a class, and for the others up to rounding: a value that
+  // is not negative in one may be -1e-9 in another.
   words.Guard("regular", "c",
               [](const View& view, auto args) { return IsRegular(view, args[0].id); });
   words.Term("finite_weight", "c",

@@ -1,7 +1,7 @@
 #pragma once
 
-// Vocabulary: what the words of our rule texts mean. Words that several families use are defined in
-// vocabulary.cc; a family adds its own through Words.
+// Vocabulary: the meaning of the guards and functions ("words") in rule texts. Words that several
+// families use are defined in vocabulary.cc. A family adds its own words through Words.
 
 #include <functional>
 #include <span>
@@ -22,9 +22,9 @@ class Words {
   using GuardFn = std::function<bool(const View&, std::span<const Binding>)>;
   using TermFn = std::function<ClassId(Terms&, std::span<const Binding>)>;
 
-  // Signatures as in egraph/pattern.h.
+  // Add a guard or a function. egraph/pattern.h explains signatures.
   void Guard(absl::string_view name, absl::string_view signature, GuardFn holds);
-  // An invalid class: the rule does not apply.
+  // If `build` returns an invalid class, the rule does not apply.
   void Term(absl::string_view name, absl::string_view signature, TermFn build);
 
   const egraph::Vocabulary& vocabulary() const { return vocabulary_; }
@@ -36,34 +36,37 @@ class Words {
 
 // The words that every family may use:
 //
-//   float(?x)            the element type is a floating-point type, and
-//   reaches_far(?x)      it reaches at least as far as float32: what is scaled down later on does
-//                        not overflow before
-//   weight(?x)           can be computed from constants alone, and
-//   activation(?x)       cannot
-//   constant(?x)         the value itself is known
-//   is(?x, 0.5)          all elements of a known constant are that number; one that float16 does
-//                        not hold, such as 0.044715, up to two last bits of the constant's type
-//   single(?x)           a floating-point type of at most 32 bits: attributes are float32, and ONNX
-//                        Runtime lacks many functions of float64
-//   shift(?c)            constant summands that may be added in another order,
-//   summable(?c, ?d)     the same for two that meet,
-//   factor(?c)           factors that may be multiplied in another order,
-//   early_factor(?c)     and before others: see magnitudes.h
-//   near_one(?c)         a number, not 0, that may be moved behind other activations
-//   invertible(?c)       known divisors whose reciprocals are normal numbers
-//   normalizable(?n, ?s, ?m, ?v)  what BatchNormalization ?n multiplies by is a factor
-//   smooth(?x)           nothing that makes a jump of a last bit (Floor, Equal, ...) reads it, nor
-//                        what is computed of it: see smooth.h
-//   regular(?x)          nothing that is singular at zero (Sqrt, Log, Div, ...) reads it
-//   finite_weight(?x)    (term) x, unless an element may be infinite or NaN
-//   same(?x, ?y)         certainly the same type
-//   keeps(?x, ?c)        broadcasting c against x leaves x's shape as it is
-//   scalar(?c, ?x)       one element, and of no higher rank than x
-//   has_rank(?x, 2)      of that rank
-//   nonnegative(?x), never_nan(?x), below_infinity(?x)   facts of domain/facts.h
-//   made_by(?x, Conv)    some e-node of the class is of that operator
-//   reshape_to(?x, ?y)   (term) x in the shape of y
+//   float(?x)            x has a floating-point type.
+//   reaches_far(?x)      x has a floating-point type with at least the range of float32, so that
+//                        scaling down later does not lead to an overflow before.
+//   single(?x)           x has a floating-point type of at most 32 bits. Attributes are float32,
+//                        and many operators have no float64 kernel in ONNX Runtime.
+//   weight(?x)           x can be computed from constants alone.
+//   activation(?x)       x is present and is not a weight.
+//   constant(?x)         The value of x is known.
+//   is(?x, 0.5)          x is a known constant, and all its elements equal that number. If float16
+//                        cannot represent the number, such as 0.044715, they may be off by two last
+//                        bits of x's type.
+//   shift(?c)            c may be added in another order (magnitudes.h).
+//   shift_beside(?x, ?c)  c is a shift even for results of the size of x (unit.h).
+//   shift_behind(?o, ?x, ?w, ?c)  The same for the contraction ?o of x and w.
+//   summable(?c, ?d)     c and d may be added to each other first.
+//   factor(?c)           c may be multiplied in another order.
+//   early_factor(?c)     c may be multiplied before other factors.
+//   near_one(?c)         c is not 0 and may be moved past other activations.
+//   invertible(?c)       The reciprocals of c are normal numbers.
+//   normalizable(?n, ?s, ?m, ?v)  What BatchNormalization ?n multiplies by is a factor.
+//   smooth(?x)           No operator that turns a change of the last bit into a jump (Floor, Equal,
+//                        ...) reads x, or reads what is computed from x (smooth.h).
+//   regular(?x)          No operator that is singular at zero (Sqrt, Log, Div, ...) reads x.
+//   finite_weight(?x)    Term: x, unless an element may be infinite or NaN.
+//   same(?x, ?y)         x and y certainly have the same type.
+//   keeps(?x, ?c)        Broadcasting c against x keeps the shape of x.
+//   scalar(?c, ?x)       c has one element and no higher rank than x.
+//   has_rank(?x, 2)      x has that rank.
+//   nonnegative(?x), never_nan(?x), below_infinity(?x)   Facts about all elements (domain/facts.h).
+//   made_by(?x, Conv)    Some e-node of the class of x has that operator.
+//   reshape_to(?x, ?y)   Term: x in the shape of y.
 //
 void AddCommonWords(Words& words);
 

@@ -17,9 +17,9 @@ using model::Graph;
 using model::TensorType;
 using model::ValueId;
 
-// Numbers for the dimensions of one binding: first dimensions, lengths, sides of pictures (of
-// tensors with four and more dimensions). The k-th group of dimensions of a kind is at base + k *
-// step. Small and odd first; models that halve pictures or cut sequences into blocks need
+// Sizes for the dimensions of one binding: first dimensions, lengths, and sides of images (in
+// tensors with four or more dimensions). The k-th group of dimensions of a role gets base + k *
+// step. Small and odd sizes come first; models that halve images or cut sequences into blocks need
 // multiples.
 struct Sizes {
   int64_t length, length_step;
@@ -33,13 +33,13 @@ constexpr Sizes kSizes[][2] = {
     {{64, 64, 224, 224}, {192, 64, 448, 224}},
 };
 constexpr int64_t kFirstBatch = 2;
-// Proposals of one round; each costs inference at several sizes at most.
+// The most proposals of one call.
 constexpr size_t kMostProposals = 3;
-// Dimensions that are split off from others of their name, one by one.
+// The most dimensions that are split off from others with their name, one by one.
 constexpr size_t kMostSplits = 8;
 
-// Which dimensions have the same number: parallel to the free dimensions, each group named by the
-// index of one of them.
+// Groups of dimensions that get the same size. Parallel to the free dimensions; each group is named
+// by the index of one of its members.
 using Groups = std::vector<size_t>;
 // The group of dimensions that are 1.
 constexpr size_t kOne = static_cast<size_t>(-1);
@@ -50,10 +50,11 @@ Groups EachItsOwn(const std::vector<FreeDim>& free) {
   return groups;
 }
 
-// A symbol; of dimensions without one (then empty) the measured number and whether they are first.
+// A symbol, or for dimensions without one the measured size and whether they are first dimensions.
 using GroupKey = std::tuple<std::string, int64_t, bool>;
 
-// Dimensions of one key are a group, named by the first. One without a key is a group of its own.
+// Groups dimensions by key. A group is named by its first member. A dimension without a key is a
+// group of its own.
 template <typename KeyOf>
 Groups GroupBy(const std::vector<FreeDim>& free, KeyOf key_of) {
   Groups groups(free.size());
@@ -70,15 +71,14 @@ std::optional<GroupKey> ByName(const FreeDim& dim) {
   return GroupKey(dim.symbol, 0, false);
 }
 
-// Dimensions without a name that had the same number when the model was measured may also belong
-// together.
+// As ByName, but dimensions without a name have a key, too: their size in measuring.
 std::optional<GroupKey> ByNameOrNumber(const FreeDim& dim) {
   if (!dim.symbol.empty()) return ByName(dim);
   return GroupKey("", dim.measured, dim.axis == 0);
 }
 
-// Exporters give each axis of each input a name of its own, and only the operators say which of
-// them have to be equal: those may be that had the same number when the model was measured.
+// Some exporters give each axis of each input its own name, and only the operators determine which
+// of these must be equal. Dimensions with the same size in measuring may have to be.
 std::optional<GroupKey> ByNumber(const FreeDim& dim) {
   return GroupKey("", dim.measured, dim.axis == 0);
 }
@@ -113,22 +113,22 @@ class Proposer {
     return kind_ != BindingKind::kFirst && kind_ != BindingKind::kSecond;
   }
 
-  // Null: the sizes of measuring, except for first dimensions.
+  // If `sizes` is null, only first dimensions differ from the sizes used for measuring.
   void ProposeAt(const Sizes* sizes) {
-    // Where all may differ there is no equality that a caller could break.
+    // If all may differ, there is no equality that a caller could break.
     if (breaks_names() ? Infers(EachItsOwn(free_), sizes) : Propose(EachItsOwn(free_), sizes)) {
       return;
     }
     const Groups by_name = GroupBy(free_, ByName);
     if (Infers(by_name, sizes)) return ProposeLoosened(by_name, sizes);
-    // Dimensions without a name promise nothing.
+    // Dimensions without a name are not expected to be equal.
     if (breaks_names()) return;
     if (Propose(GroupBy(free_, ByNameOrNumber), sizes)) return;
     const Groups by_number = GroupBy(free_, ByNumber);
     if (Infers(by_number, sizes)) ProposeLoosened(by_number, sizes);
   }
 
-  // From groups whose sizes the operators take.
+  // Makes proposals from groups whose sizes the operators accept.
   void ProposeLoosened(Groups groups, const Sizes* sizes) {
     groups = Split(std::move(groups), sizes);
     if (!breaks_names()) {
@@ -149,13 +149,13 @@ class Proposer {
     return true;
   }
 
-  // Gives dimensions a number of their own where the operators allow it. What was found for other
-  // sizes is tried first.
+  // Splits dimensions off from their group where the operators allow it. Tries the result for other
+  // sizes first.
   Groups Split(Groups groups, const Sizes* sizes) {
     if (split_.size() == groups.size() && Infers(split_, sizes)) return split_;
     split_ =
         Regroup(std::move(groups), sizes,
-                // The first of a group lends it its name, so the others are split off.
+                // A group is named by its first member, so the others are split off.
                 [](size_t i, bool is_first) { return is_first ? std::nullopt : std::optional(i); });
     return split_;
   }
@@ -167,12 +167,12 @@ class Proposer {
     });
   }
 
-  // Moves dimensions that share their group into the group that `group_of` names (by index, and
-  // whether it is the first of its group; null: it stays), where the operators allow it.
+  // Moves dimensions that share their group into the group that group_of(index, is_first) names,
+  // where the operators allow it. With nullopt the dimension stays.
   template <typename GroupOf>
   Groups Regroup(Groups groups, const Sizes* sizes, GroupOf group_of) const {
     size_t tries = 0;
-    std::vector<size_t> members(groups.size());  // by group
+    std::vector<size_t> members(groups.size());  // Number of members by group.
     for (const size_t group : groups) {
       if (group != kOne) ++members[group];
     }
@@ -193,8 +193,8 @@ class Proposer {
     return groups;
   }
 
-  // Exchanges the groups of two dimensions of one input, for each input but the first that has
-  // these groups.
+  // Exchanges the groups of two dimensions of an input, where the operators allow it. Of inputs
+  // with the same groups, the first is left as it is.
   Groups SwapWherePossible(Groups groups, const Sizes* sizes) const {
     size_t tries = 0;
     std::set<std::pair<size_t, size_t>> seen;
@@ -210,7 +210,8 @@ class Proposer {
     return groups;
   }
 
-  // Nothing does once this is to stop.
+  // Whether the operators accept these sizes, with no more nodes cut out and no output empty. False
+  // once `stop_` fires.
   bool Infers(const Groups& groups, const Sizes* sizes) const {
     if (stop_.ShouldStop()) return false;
     const absl::StatusOr<Graph> bound = InferAt(graph_, ShapesOf(groups, sizes));
@@ -221,14 +222,15 @@ class Proposer {
            });
   }
 
-  // Nodes that Cut takes out. An operator without a row does not refuse dims that it does not take,
-  // but ONNX's inference then has no type for what it makes.
+  // The number of nodes that Cut takes out. An operator without a row never refuses dims, but if it
+  // does not accept them, ONNX's inference has no types for its outputs.
   static int64_t CountCut(const Graph& graph) {
     return std::ranges::count_if(
         graph.nodes, [&](const model::Node& node) { return !model::IsComputable(graph, node); });
   }
 
-  // By group. One with a first dimension is a batch, unless its tensor has no other dimension.
+  // The roles by group. A group with a first dimension is a batch, unless its tensor has only one
+  // dimension.
   std::vector<Role> RolesOf(const Groups& groups) const {
     std::vector<Role> roles(groups.size(), Role::kSide);
     for (size_t i = 0; i < free_.size(); ++i) {
@@ -246,8 +248,8 @@ class Proposer {
   Shapes ShapesOf(const Groups& groups, const Sizes* sizes) const {
     Shapes shapes = measured_;
     const std::vector<Role> roles = RolesOf(groups);
-    std::map<size_t, int64_t> numbers = {{kOne, 1}};  // by group
-    int64_t used[3] = {0, 0, 0};                      // groups so far, by role
+    std::map<size_t, int64_t> numbers = {{kOne, 1}};  // Size by group.
+    int64_t used[3] = {0, 0, 0};                      // Number of groups so far, by role.
     for (size_t i = 0; i < free_.size(); ++i) {
       const auto [number, is_new] = numbers.emplace(groups[i], free_[i].measured);
       if (is_new) {
@@ -268,11 +270,11 @@ class Proposer {
   const Graph& graph_;
   const Shapes& measured_;
   const BindingKind kind_;
-  const int offset_;  // which of two rows of sizes
+  const int offset_;  // Selects one of two rows of sizes.
   const StopCondition& stop_;
   const std::vector<FreeDim> free_;
-  int64_t most_cut_ = 0;  // nodes that are cut out at the dims of measuring
-  Groups split_;          // the last result of Split
+  int64_t most_cut_ = 0;  // Number of nodes cut out at the dims used for measuring.
+  Groups split_;          // The last result of Split.
   std::vector<Shapes> proposals_;
 };
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// Other sizes for a model than those it is measured with. What is right for one size alone (a batch
-// of one, an even length, two dimensions that happen to be equal) shows at others.
+// Proposes sizes for a model other than those it is measured with. They reveal rewrites that are
+// right only for particular sizes: a batch of one, an even length, dimensions that happen to be
+// equal.
 
 #include <vector>
 
@@ -12,32 +13,35 @@
 
 namespace quotient::verify {
 
-// In what way the sizes of a binding differ from those of measuring.
+// How the sizes of a binding differ from those used for measuring.
 enum class BindingKind {
-  // Dimensions that are no numbers have different sizes wherever the graph's own operators allow
-  // it, even where they have one name; the two kinds use different numbers.
+  // All dimensions that are not numbers have different sizes wherever the graph's operators allow
+  // it,
+  // even if they have the same name. The two kinds use different numbers.
   kFirst,
   kSecond,
-  // One name promises one size, but a caller can break that where operators broadcast or look at
-  // the number of elements alone, and runtimes do not object. All but the first dimension of a name
-  // are 1 where the operators allow it.
+  // Dimensions with the same name should have the same size. But a caller can break that, without
+  // an
+  // error from runtimes, where operators broadcast or depend only on the number of elements. In
+  // this
+  // kind, all but the first dimension of a name are 1, where the operators allow it.
   kOthersAreOne,
   // The first dimension of each name is 1 and the others are not.
   kFirstIsOne,
-  // Two dimensions of one input have changed places: the number of elements stays.
+  // Two dimensions of one input are exchanged, so that its number of elements stays the same.
   kSwapped,
 };
 
 // "some sizes of one name are 1"; empty for the first two kinds.
 absl::string_view ToString(BindingKind kind);
 
-// Other sizes for a graph than `measured` (which holds dims for every input that was bound), small
-// ones first. Where dimensions cannot all differ, those of one name are equal; then those of one
-// number in `measured`; if the operators take no other sizes, only first dimensions differ from
-// `measured`. Each passes InferAt and leaves no more nodes without types than `measured` does;
-// whether the graph can be evaluated there remains to be seen. Empty: the graph has no such
-// dimension (FreeDims), or nothing was found, or `stop` says so. At most some dozens of
-// inferences, n log n in the dimensions each.
+// Proposes sizes other than `measured`, which has dims for every input that was bound; small ones
+// come first. If dimensions cannot all differ, those with the same name are equal; if that does not
+// suffice, also those with the same number in `measured`. If the operators accept no other sizes,
+// only first dimensions differ from `measured`. Each proposal passes InferAt and leaves no more
+// nodes without types than `measured` does, but evaluation may still fail. Empty if the graph has
+// no free dimensions (FreeDims), if nothing was found, or if `stop` fires. Takes at most a few
+// dozen inferences, each n log n in the number of dimensions.
 std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured,
                                     BindingKind kind, const StopCondition& stop);
 

@@ -21,11 +21,11 @@ using model::Graph;
 using model::TensorType;
 using model::ValueId;
 
-// What is evaluated may hold anything that is constant: it is never written. The limit only keeps a
-// hostile Tile or Expand from taking all memory.
+// Folded constants may be large, because the folded graph is evaluated and never written. The limit
+// only keeps a hostile Tile or Expand from taking all memory.
 constexpr int64_t kMostFoldedBytes = int64_t{1} << 28;
 
-// Symbols that all inputs bind to the same number.
+// The symbols that all inputs bind to one number, with that number.
 std::map<std::string, int64_t> BoundSymbols(const Graph& graph, const Shapes& shapes) {
   std::map<std::string, int64_t> bound;
   std::set<std::string> ambiguous;

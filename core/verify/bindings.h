@@ -1,6 +1,6 @@
 #pragma once
 
-// Bindings: a model at given sizes of its inputs.
+// Binds a model to given dims of its inputs.
 
 #include <cstdint>
 #include <map>
@@ -15,36 +15,37 @@
 
 namespace quotient::verify {
 
-// Input name -> dims.
+// Dims by input name.
 using Shapes = ops::InputShapes;
 
-// A copy of a graph whose inputs have these dims (those not named keep their type), with the type
-// of everything else inferred from the inputs alone: what the graph declared or what was inferred
-// with other dims is forgotten. Only what opaque nodes produce keeps what is declared, with the
-// symbols that the inputs bind to one number each. Errors of ops::InferTypes: the operators do not
-// take these dims.
+// Returns a copy of the graph whose inputs have these dims. Inputs that are not named keep their
+// type. All other types are inferred from the inputs alone; declared types, and types inferred with
+// other dims, are dropped. Only outputs of opaque nodes keep their declared types, in which symbols
+// are replaced if all inputs bind them to the same number. Fails as ops::InferTypes does if the
+// operators do not accept these dims.
 absl::StatusOr<model::Graph> InferAt(const model::Graph& graph, const Shapes& shapes);
 
-// What is evaluated of a graph with its types: with constants folded, whatever their size, and cut.
+// Folds the constants of a graph with inferred types, whatever their size, and cuts it.
 absl::StatusOr<CutGraph> FoldAndCut(model::Graph graph, int threads, const StopCondition& stop);
 
-// Both.
+// InferAt, then FoldAndCut.
 absl::StatusOr<CutGraph> CutAt(const model::Graph& graph, const Shapes& shapes, int threads,
                                const StopCondition& stop);
 
-// A dimension of an input that is no number.
+// A dimension of an input that is not a number.
 struct FreeDim {
   std::string input;
   size_t axis;
-  std::string symbol;  // empty: unknown
+  std::string symbol;  // Empty if it is unknown.
   size_t rank;
   int64_t measured;
 };
 
-// Those of the inputs that `measured` has dims for, in the order of the inputs.
+// The free dimensions of the inputs for which `measured` has dims, in the order of the inputs.
 std::vector<FreeDim> FreeDims(const model::Graph& graph, const Shapes& measured);
 
-// About how many multiply-adds (or elements looked at) evaluating a cut takes.
+// The approximate number of multiply-adds, or of elements read, that an evaluation of the cut
+// takes.
 double OperationsOf(const CutGraph& cut);
 
 // "x=[2,3,35,37], y=[2]".

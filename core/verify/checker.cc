@@ -11,15 +11,16 @@
 namespace quotient::verify {
 namespace {
 
-// Bindings may take this share of what checking at the dims of measuring takes.
+// Checking at the other bindings may take this share of the operations that checking at the dims
+// used for measuring takes.
 constexpr double kShareOfBindings = 0.5;
-// Operations that take some milliseconds are not counted.
+// This many operations, which take some milliseconds, are not counted.
 constexpr double kFreeOperations = 3e6;
-// A binding that takes more than so many evaluations at the dims of measuring is not tried; nor may
-// it take more memory than what is compiled for measuring later.
+// A binding is not tried if it takes more than this many evaluations at the dims used for
+// measuring. It must not take more memory than what is compiled for measuring later, either.
 constexpr double kMostOfOneBinding = 4;
 
-// Whether all dimensions of all inputs are numbers, also of inputs that are not bound.
+// Whether all dimensions of all inputs, bound or not, are numbers.
 bool HasNumbersAlone(const model::Graph& graph) {
   return std::ranges::all_of(
       graph.inputs, [&graph](model::ValueId id) { return graph.value(id).type.is_static(); });
@@ -51,7 +52,7 @@ class Checker::Builder {
   }
 
  private:
-  // A binding that the original can be cut at.
+  // A binding at which the original can be cut.
   struct Proposal {
     Shapes shapes;
     std::unique_ptr<CutGraph> cut;
@@ -69,8 +70,8 @@ class Checker::Builder {
     return absl::OkStatus();
   }
 
-  // Adds the first proposal that is affordable and that the original can be evaluated at. Where
-  // there is none it adds one that comes next to that (AddAnyOf).
+  // Adds the first proposal that is affordable and at which the original can be evaluated. If there
+  // is none, it chooses among the others (AddAnyOf).
   absl::StatusOr<bool> AddBinding(BindingKind kind) {
     std::vector<Proposal> others;
     for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, kind, stop_)) {
@@ -79,8 +80,8 @@ class Checker::Builder {
         if (stop_.ShouldStop()) return cut.status();
         continue;
       }
-      // A node that is cut out at these dims alone may have been rewritten, so that nothing could
-      // be compared there.
+      // A node that is cut out only at these dims may have been rewritten, so that its values could
+      // not be compared.
       if (cut->cut_nodes > original_.cut->cut_nodes) continue;
       Proposal proposal{std::move(shapes), std::make_unique<CutGraph>(*std::move(cut)), 0};
       proposal.operations = OperationsOf(*proposal.cut);
@@ -94,7 +95,8 @@ class Checker::Builder {
     return AddAnyOf(std::move(others), kind);
   }
 
-  // Adds the cheapest proposal. One that is not affordable is added only where no binding is yet.
+  // Adds the cheapest proposal. One that is not affordable is added only if there is no binding
+  // yet.
   absl::StatusOr<bool> AddAnyOf(std::vector<Proposal> proposals, BindingKind kind) {
     std::ranges::stable_sort(proposals, {}, &Proposal::operations);
     for (Proposal& proposal : proposals) {
@@ -112,7 +114,7 @@ class Checker::Builder {
   bool IsAffordable(const Proposal& proposal) const { return proposal.operations <= left_; }
 
   absl::StatusOr<bool> Add(Proposal& proposal, BindingKind kind) {
-    // Both kinds of values where that is cheap, else another kind at each binding.
+    // Both kinds of inputs if that is cheap, else alternating kinds.
     const int sets = 4 * proposal.operations <= left_ ? 2 : 1;
     const bool wide_first = kind != BindingKind::kFirst || !IsAffordable(proposal);
     absl::StatusOr<Reference> reference = Reference::Create(
@@ -164,8 +166,8 @@ class Checker::Builder {
   double left_ = 0;            // operations that bindings may still take
   double most_ = 0;            // operations that one binding may take
   bool has_second_ = false;    // a binding of the second kind was added
-  bool is_limited_ = false;    // a binding was left out as too expensive
-  bool is_expensive_ = false;  // the only binding takes more than bindings may
+  bool is_limited_ = false;    // Whether a binding was left out because it was too expensive.
+  bool is_expensive_ = false;  // Whether the only binding takes more than bindings should.
   Checker checker_;
 };
 
@@ -177,7 +179,7 @@ absl::StatusOr<Checker> Checker::Create(const Checked& original, const Shapes& m
 absl::StatusOr<Verdict> Checker::Check(const Checked& candidate, const StopCondition& stop) {
   Verdict total;
   total.passed = true;
-  std::map<std::string, size_t> never_finite;  // output -> bindings at which it is
+  std::map<std::string, size_t> never_finite;  // Number of bindings by output.
   const auto add = [&](const Verdict& verdict) {
     for (const std::string& output : verdict.never_finite) ++never_finite[output];
     total.inputs += verdict.inputs;

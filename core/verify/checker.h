@@ -1,7 +1,7 @@
 #pragma once
 
-// Checking: an original against any number of candidates, at the dimensions that it is measured
-// with and at others, each with several sets of inputs.
+// Checker: compares any number of candidates with an original, at the dims used for measuring and
+// at other dims, with several sets of inputs at each.
 
 #include <cstdint>
 #include <memory>
@@ -18,45 +18,45 @@
 
 namespace quotient::verify {
 
-// A model as it is checked. All of it is borrowed.
+// A model to check. Both graphs are borrowed.
 struct Checked {
-  const model::Graph* graph;  // as read: nothing was inferred or folded with other dims
-  const CutGraph* cut;        // at the dims that it is measured with
+  const model::Graph* graph;  // As read: nothing was inferred or folded at other dims.
+  const CutGraph* cut;        // At the dims used for measuring.
 };
 
 struct CheckSettings {
-  int input_sets = 2;  // at the dims of measuring
+  int input_sets = 2;  // Number of input sets at the dims used for measuring.
   uint64_t seed = 0;
   int threads = 1;
-  bool assume_finite_inputs = false;  // no infinite input is drawn
+  bool assume_finite_inputs = false;  // If set, no infinite inputs are drawn.
 };
 
-// Other dims that candidates are checked at.
+// Dims, other than those used for measuring, at which candidates are checked.
 struct CheckedBinding {
   Shapes shapes;
   BindingKind kind = BindingKind::kFirst;
-  int nodes = 0;  // that are evaluated
-  int cut = 0;    // that are not
+  int nodes = 0;  // Number of nodes that are evaluated.
+  int cut = 0;    // Number of nodes that are cut out.
 };
 
-// One thread at a time. What it was created from must outlive it.
+// One thread at a time. The arguments of Create must outlive the checker.
 class Checker {
  public:
-  // `measured`: the dims of every input that was bound for measuring. Evaluates the original. What
-  // the bindings take is at most half of what checking at the dims of measuring takes, as far as
-  // smaller dims can do that; where they cannot, one binding takes the place of a set of inputs.
-  // Errors: of Reference::Create at the dims of measuring; CANCELLED and RUN_BUDGET.
+  // Evaluates the original. `measured` has the dims of every input that was bound for measuring.
+  // Checking at the other bindings takes at most half as long as at the dims used for measuring. If
+  // no dims are small enough for that, there is one binding, which replaces a set of inputs. Fails
+  // as Reference::Create does at the dims used for measuring, and with CANCELLED or RUN_BUDGET.
   static absl::StatusOr<Checker> Create(const Checked& original, const Shapes& measured,
                                         const CheckSettings& settings, const StopCondition& stop);
 
-  // At the other bindings first, which take less. Not passed also where the candidate does not take
-  // dims that the original takes. Errors: CANCELLED and RUN_BUDGET.
+  // Checks a candidate, first at the other bindings, which take less time. It does not pass either
+  // if it does not accept dims that the original accepts. Fails with CANCELLED or RUN_BUDGET.
   absl::StatusOr<Verdict> Check(const Checked& candidate, const StopCondition& stop);
 
   const Reference& measured() const { return *measured_; }
   const std::vector<CheckedBinding>& bindings() const { return bindings_; }
-  // Why there are fewer bindings than the model has kinds of, or why one took the place of a set of
-  // inputs; a sentence, or empty.
+  // A sentence that says why some kinds of bindings are missing, or why a binding replaced a set of
+  // inputs. Empty if neither is the case.
   const std::string& note() const { return note_; }
 
  private:
@@ -69,7 +69,7 @@ class Checker {
   int threads_ = 1;
   std::unique_ptr<Reference> measured_;
   std::vector<CheckedBinding> bindings_;
-  std::vector<Bound> bound_;  // parallel to bindings_
+  std::vector<Bound> bound_;  // Parallel to bindings_.
   std::string note_;
 };
 

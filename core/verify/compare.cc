@@ -17,19 +17,19 @@ using model::Tensor;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kChunk = 4096;
 
-// An element's scale is at least this share of the whole tensor's: what is smaller is noise beside
-// the rest to most who read it, and dead channels have no scale of their own.
+// The scale of an element is at least this share of the whole tensor's. Smaller elements are noise
+// to most readers of the tensor, and dead channels must not have a scale of their own.
 constexpr double kLeastScale = 1e-3;
-// An error of so many deviations by noise may still be rounding.
+// An error of at most this many deviations by noise may be due to rounding.
 constexpr double kDeviations = 2;
-// Rounding is forgiven up to so many tolerances, and never beyond this share of the scale: what it
-// moves farther is ill-conditioned and tells nothing.
+// Rounding is forgiven up to this many tolerances, and at most up to this share of the scale. An
+// element that rounding moves farther is ill-conditioned, and comparing it is not meaningful.
 constexpr double kMostTolerances = 100;
 constexpr double kMostAllowance = 0.1;
 
 bool SameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
-// The elements of a tensor, one after the other.
+// Reads the elements of a tensor one after the other.
 class Reader {
  public:
   explicit Reader(const Tensor& tensor) : tensor_(tensor), chunk_(kChunk), next_(chunk_.size()) {}
@@ -53,7 +53,7 @@ class Reader {
   int64_t loaded_ = 0;
 };
 
-// The smallest of what is known of slices among those that an element of a run lies in.
+// The smallest value, by slice, among the slices that contain an element of a run.
 class LeastOfRun {
  public:
   LeastOfRun(std::span<const double> of_slices, const Slices::Run& run) {
@@ -61,7 +61,7 @@ class LeastOfRun {
     if (run.own.has_value()) own_ = of_slices.data() + *run.own;
   }
 
-  // `i` counts from the first element of the run.
+  // `i` is the index within the run.
   double At(int64_t i) const { return own_ == nullptr ? shared_ : std::min(shared_, own_[i]); }
 
  private:
@@ -69,7 +69,7 @@ class LeastOfRun {
   const double* own_ = nullptr;
 };
 
-// Raises the slices that the elements of a run lie in to value_of(i) of each element.
+// Raises the values of the slices that contain elements of a run to value_of(i) of each element.
 template <typename ValueOf>
 void RaiseSlices(const Slices::Run& run, ValueOf value_of, std::vector<double>& of_slices) {
   double largest = 0;
@@ -127,15 +127,15 @@ class FloatComparison {
     slices_.ForEachRun([&](const Slices::Run& run) {
       const auto magnitude = [&](int64_t) {
         const double a = std::abs(of_original.Next());
-        return a <= largest_ordinary_ ? a : 0;  // NaN, too, has none.
+        return a <= largest_ordinary_ ? a : 0;  // Also 0 for NaN.
       };
       RaiseSlices(run, magnitude, scales_);
     });
-    // All zero in the original: the difference itself counts, against 1.
+    // If the original is zero everywhere, differences are compared with 1.
     if (scales_[0] == 0) scales_[0] = 1;
   }
 
-  // The largest deviation in each slice, of elements that are well-conditioned.
+  // Finds the largest deviation in each slice, among well-conditioned elements.
   void FindNoise() {
     noise_.assign(slices_.count(), 0);
     if (conditioning_ == nullptr) return;
@@ -158,7 +158,7 @@ class FloatComparison {
     return kDeviations * Deviation(index) <= most_ * scale;
   }
 
-  // `scale` and `slice_noise` are those of the slices that the element lies in.
+  // `scale` and `slice_noise` are those of the slices that contain the element.
   void Judge(int64_t index, double scale, double slice_noise, double a, double b) {
     const bool finite = std::isfinite(a) && std::isfinite(b);
     if (finite) result_.has_finite = true;
@@ -187,7 +187,7 @@ class FloatComparison {
     }
   }
 
-  // Of an element that differs by more than is allowed.
+  // Whether an element that differs by more than is allowed is in doubt.
   bool IsInDoubt(int64_t index, bool stable, double distance) const {
     if (conditioning_ == nullptr) return false;
     return conditioning_->overflowed || (!stable && distance <= kDeviations * Deviation(index));
@@ -200,8 +200,8 @@ class FloatComparison {
   const double largest_ordinary_;
   const Conditioning* const conditioning_;
   const Slices slices_;
-  std::vector<double> scales_;  // by slice: the largest magnitude
-  std::vector<double> noise_;   // by slice: the largest deviation
+  std::vector<double> scales_;  // By slice: the largest magnitude.
+  std::vector<double> noise_;   // By slice: the largest deviation.
   Difference result_;
 };
 
@@ -230,7 +230,7 @@ Difference CompareIntegers(const Tensor& original, const Tensor& other,
   return result;
 }
 
-// Of results that went through values of a type.
+// The tolerance for results that were computed through values of this type.
 double Tolerance(model::DType dtype) {
   switch (dtype) {
     case model::DType::kFloat32:
@@ -267,7 +267,7 @@ double RelativeNorm(const Tensor& original, const Tensor& other) {
     of_difference += (a - b) * (a - b);
   }
   if (!std::isfinite(of_difference)) return kInfinity;
-  // All zero in the original: the difference itself counts, against 1.
+  // If the original is zero everywhere, differences are compared with 1.
   return std::sqrt(of_difference / (of_original > 0 ? of_original : 1));
 }
 

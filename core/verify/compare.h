@@ -1,7 +1,7 @@
 #pragma once
 
-// How far a tensor of an optimized graph is from that of the original, each element judged by what
-// surrounds it. README.md has the argument.
+// Compares tensors of an optimized graph with those of the original. The error of each element is
+// judged relative to the elements around it; README.md explains why.
 
 #include <cstdint>
 #include <span>
@@ -12,47 +12,48 @@
 
 namespace quotient::verify {
 
-// What is known of one output of the original on one set of inputs, beside its elements.
+// How sensitive an output of the original is to rounding, on one set of inputs.
 struct Conditioning {
-  // By element, how far rounding alone moved it (RaiseDeviation).
+  // By element, how far rounding alone moves it (RaiseDeviation).
   std::span<const float> deviation;
-  // The original left the range of its types in what this output is computed from.
+  // Whether the original left the range of its types while it computed this output.
   bool overflowed = false;
 };
 
 // How two tensors differ.
 struct Difference {
-  // The largest |a - b| over the scale of its element: the smallest among the largest magnitudes of
-  // the slices that the element lies in, but no less than a thousandth of the whole tensor's.
-  // Infinite where one is NaN or infinite and the other is not the same, or where integers differ.
-  // Numbers that stand for an infinity (masks) are compared with themselves alone. Where the
-  // conditioning is known the scale has the allowance for rounding added, and elements in doubt do
-  // not count.
+  // The largest |a - b| divided by the scale of its element. The scale is the smallest among the
+  // largest magnitudes of the slices that contain the element, but at least a thousandth of the
+  // largest magnitude in the tensor. Infinite if one is NaN or infinite and the other is not the
+  // same, and if integers differ. A number that represents an infinity (in masks) is its own scale.
+  // If the conditioning is known, the allowance for rounding is added to the scale, and elements in
+  // doubt do not count.
   double relative_error = 0;
-  int64_t index = -1;       // where the largest difference is; -1: none
-  bool has_finite = false;  // an element is finite in both: only such tell something
-  int64_t wrong = 0;        // elements that differ by more than is allowed and are not in doubt
+  int64_t index = -1;       // Index of the element with the largest difference, or -1.
+  bool has_finite = false;  // Whether some element is finite in both tensors.
+  int64_t wrong = 0;        // Number of elements that differ too much and are not in doubt.
 
-  // Only where the conditioning is known, by element; else empty.
-  // They differ by more than is allowed, but rounding alone moves the original as far.
+  // --- By element; empty if the conditioning is not known
+  // Whether it differs by more than is allowed, but rounding alone moves the original as far.
   std::vector<bool> doubtful;
-  // They agree, and rounding moves them so little that this says something.
+  // Whether it agrees, and rounding moves it so little that the agreement is significant.
   std::vector<bool> told;
   bool has_doubts = false;
 };
 
-// Types and shapes must be equal, else the difference is infinite. `tolerance` is what the caller
-// compares the error with; `conditioning` is null where it is not known.
+// The difference is infinite if types or shapes differ. `tolerance` is the largest error that the
+// caller accepts. `conditioning` is null if it is not known.
 Difference Compare(const model::Tensor& original, const model::Tensor& other, double tolerance,
                    const Conditioning* conditioning = nullptr);
 
-// The norm of the difference over that of the original, where that is finite: what a device's
-// rounding is told from a wrong kernel by. Infinite where only the original is finite, or types
-// differ; 0 for integers, which a last digit may decide.
+// The norm of the difference divided by the norm of the original, over the elements where the
+// original is finite. It distinguishes a device's rounding from a wrong kernel. Infinite if only
+// the original is finite somewhere, or if types differ. 0 for integers, which may depend on a last
+// digit.
 double RelativeNorm(const model::Tensor& original, const model::Tensor& other);
 
-// What is allowed for a graph: decided by the narrowest floating-point type in it. float64 1e-9,
-// float32 1e-4, float16 1e-2, bfloat16 2e-2.
+// The relative error that is allowed for a graph, by the narrowest floating-point type in it:
+// float64 1e-9, float32 1e-4, float16 1e-2, bfloat16 2e-2.
 double Tolerance(const model::Graph& graph);
 
 }  // namespace quotient::verify

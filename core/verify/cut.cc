@@ -12,8 +12,8 @@ using model::Graph;
 using model::Node;
 using model::ValueId;
 
-// A node's identity across rewriting: the name of its first output. Rewrites never touch nodes that
-// are cut out, so it stays.
+// The identity of a node across rewriting: the name of its first output. It does not change,
+// because rewrites never touch nodes that are cut out.
 std::string NodeKey(const Graph& graph, const Node& node) {
   for (ValueId id : node.outputs) {
     if (id.valid()) return graph.value(id).name;
@@ -56,7 +56,7 @@ class Cutter {
     }
   }
 
-  // Constants and inputs first; values of nodes as their nodes come.
+  // Copies constants and inputs. CopyNode copies the values that nodes compute.
   void CopyValues() {
     copy_.resize(graph_.values.size());
     result_.graph.name = graph_.name;
@@ -78,7 +78,7 @@ class Cutter {
     result_.input_keys.push_back(std::move(key));
   }
 
-  // A value is an output once per key; one that the cut does not hold is a link.
+  // Makes the value an output, once per key, or a link if it is no part of the cut.
   void AddOutput(ValueId id, std::string key) {
     if (!id.valid() || !keys_.insert(key).second) return;
     if (!copy_[id.value()].valid()) {
@@ -91,7 +91,7 @@ class Cutter {
 
   std::string SourceOf(ValueId id) const {
     const model::Value& value = graph_.value(id);
-    // Its name may change, its type and elements may not.
+    // The name of a constant may change, but its type and elements may not.
     if (value.constant.has_value()) {
       return absl::StrCat("the constant of digest ", value.constant->digest().Hex());
     }
@@ -122,7 +122,7 @@ class Cutter {
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId id = node.outputs[i];
-      // Only what somebody reads: the rest would be drawn and copied for nothing.
+      // Outputs that no kept node reads need no random values.
       if (!id.valid() || !read_[id.value()] || !model::IsComputable(graph_.value(id).type))
         continue;
       AddInput(id, absl::StrCat("node ", key, " output ", i));
@@ -131,14 +131,14 @@ class Cutter {
 
   const Graph& graph_;
   const std::vector<bool> live_;
-  std::vector<bool> kept_;     // by node: computed in the cut
-  std::vector<bool> read_;     // by value: read by a kept node
-  std::vector<ValueId> copy_;  // by value: its id in the cut
+  std::vector<bool> kept_;     // By node: whether it is part of the cut.
+  std::vector<bool> read_;     // By value: whether a kept node reads it.
+  std::vector<ValueId> copy_;  // By value: its id in the cut; invalid if it is no part of it.
   absl::flat_hash_set<std::string> keys_;
   CutGraph result_;
 };
 
-// Whether a key is one of what a node reads that the candidate has not cut out.
+// Whether the key is that of an input of a node that is not among those cut out of the candidate.
 bool IsOfNodeThatIsGone(absl::string_view key, const CutGraph& candidate) {
   constexpr absl::string_view kNode = "node ";
   if (!absl::StartsWith(key, kNode)) return false;

@@ -27,7 +27,7 @@ bool PassesValuesOn(const std::string& op) {
   return KeepsOrder(op) || absl::c_linear_search(kOps, op);
 }
 
-// An infinity stays one, as a rule.
+// Operators for which an infinite input usually gives an infinite output.
 bool PassesInfinitiesOn(const std::string& op) {
   static constexpr const char* kOps[] = {"Add", "Sub", "Mul", "Div", "Neg"};
   return absl::c_linear_search(kOps, op);
@@ -53,13 +53,14 @@ int64_t GatherBound(const Graph& graph, const Node& node) {
     const int64_t axis = node.attributes.GetInt("axis", 0);
     return data.dim(static_cast<int>(axis < 0 ? axis + data.rank() : axis)).number();
   }
-  // GatherND, ScatterND: the tightest dimension is right for all of them.
+  // For GatherND and ScatterND, the smallest dimension is a bound for all components.
   int64_t bound = Demand::kNoBound;
   for (int64_t dim : data.dims()) bound = std::min(bound, dim);
   return bound;
 }
 
-// Of a ScatterND's tuples, if an input is these in their order; else of single numbers in them.
+// The bounds of the tuples of a ScatterND, if an input has their elements in order. Otherwise a
+// bound of the single numbers.
 std::vector<int64_t> TupleBounds(const Graph& graph, const Node& node, bool in_order) {
   if (!in_order) return {GatherBound(graph, node)};
   std::vector<int64_t> bounds = graph.value(node.inputs[0]).type.dims();
@@ -67,8 +68,9 @@ std::vector<int64_t> TupleBounds(const Graph& graph, const Node& node, bool in_o
   return bounds;
 }
 
-// What the nodes behind a value demand of an input whose elements the value holds: in the input's
-// order and as many (`demand`), or otherwise, where only the tuples differ.
+// The demands of the nodes behind a value on an input whose elements the value contains. `demand`
+// holds if the elements are the same and in the input's order. Otherwise only the bounds of tuples
+// differ.
 struct Behind {
   Demand demand;
   std::vector<int64_t> tuples_out_of_order;
@@ -95,8 +97,8 @@ void TakeAll(const Behind& from, bool in_order, Behind* behind) {
   TakeTuples(from.tuples_out_of_order, &behind->tuples_out_of_order);
 }
 
-// Goes through the nodes once, backwards: to follow each input by itself would cost inputs times
-// nodes where all of them end in one chain of sums.
+// Visits the nodes once, backwards. To follow each input separately would take time proportional to
+// inputs times nodes if all inputs lead into one chain of sums.
 class DemandFinder {
  public:
   explicit DemandFinder(const Graph& graph) : graph_(graph), behind_(graph.values.size()) {
@@ -128,14 +130,14 @@ class DemandFinder {
            graph_.value(node.outputs[0]).type.elements() == graph_.value(input).type.elements();
   }
 
-  // What the node itself demands of its input `i`.
+  // Adds the demands of the node itself on its input `i`.
   void AddReader(const Node& node, size_t i, Behind* behind) const {
     Demand& demand = behind->demand;
     demand.takes_infinities |= TakesInfinities(node.op);
     demand.takes_minus_infinity |= TakesMinusInfinity(node.op);
     if (i == 1) AddSecond(node, behind);
     if (node.op == "Log" || node.op == "Sqrt") demand.positive = true;
-    if (node.op == "BatchNormalization" && i == 4) demand.positive = true;  // the variance
+    if (node.op == "BatchNormalization" && i == 4) demand.positive = true;  // The variance.
   }
 
   void AddSecond(const Node& node, Behind* behind) const {
@@ -152,12 +154,13 @@ class DemandFinder {
   }
 
   const Graph& graph_;
-  std::vector<Behind> behind_;  // by value
+  std::vector<Behind> behind_;  // By value.
 };
 
 }  // namespace
 
-// Numbers of which none is there twice are distinct tuples of any length.
+// Distinct numbers give distinct tuples of any length, so bounds of different lengths are joined to
+// one bound of single numbers.
 void Demand::TakeTuples(const std::vector<int64_t>& bounds) {
   const auto least = [](const std::vector<int64_t>& of) { return *std::ranges::min_element(of); };
   if (tuple_bounds.empty()) {

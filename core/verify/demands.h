@@ -1,7 +1,7 @@
 #pragma once
 
-// What the readers of a graph's inputs can take, also behind nodes that pass their elements on.
-// Linear in the graph.
+// Finds out which values of a graph's inputs their readers accept. Readers behind nodes that only
+// pass elements on count, too. Linear in the size of the graph.
 
 #include <cstdint>
 #include <limits>
@@ -11,28 +11,31 @@
 
 namespace quotient::verify {
 
-// What the readers of an input demand of its values.
+// What the readers of an input require of its values, and what they tolerate.
 struct Demand {
   static constexpr int64_t kNoBound = std::numeric_limits<int64_t>::max();
 
-  int64_t index_bound = kNoBound;  // as an index: below this
-  // As tuples that say what a ScatterND writes, each of which is there once: below these.
+  int64_t index_bound = kNoBound;  // If the values are used as indices, they must be less.
+  // If the values are the index tuples of a ScatterND, their components must be less than these,
+  // and the tuples must be distinct. Empty otherwise.
   std::vector<int64_t> tuple_bounds;
-  bool positive = false;  // read by Log or Sqrt, or a variance
-  bool nonzero = false;   // divides integers
-  // Something behind it makes ordinary numbers of infinities: of lower ones alone (a mask that is
-  // added in front of a Softmax), or of both.
+  bool positive = false;  // Read by Log or Sqrt, or as a variance.
+  bool nonzero = false;   // Used as a divisor of integers.
+  // Some reader turns infinities into finite numbers: only negative ones (a mask added before a
+  // Softmax), or both.
   bool takes_minus_infinity = false;
   bool takes_infinities = false;
 
+  // Tightens tuple_bounds, so that the tuples are also within these bounds.
   void TakeTuples(const std::vector<int64_t>& bounds);
 };
 
-// One for each input of a static graph, in order.
+// The demands on the inputs of a static graph, in the order of the inputs.
 std::vector<Demand> FindDemands(const model::Graph& graph);
 
-// Numbers at which operators of the graph change what they do: float attributes (bounds of Clip)
-// and constants of few elements, which inputs may be compared with. Sorted, each once, not many.
+// Numbers at which operators of the graph may change their behavior: float attributes (such as the
+// bounds of Clip), and elements of small constants, with which inputs may be compared. Sorted,
+// without duplicates, at most 64.
 std::vector<double> Thresholds(const model::Graph& graph);
 
 }  // namespace quotient::verify

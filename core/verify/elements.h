@@ -1,6 +1,6 @@
 #pragma once
 
-// The elements of a tensor as doubles, without a copy of the whole tensor.
+// Reads the elements of a tensor as doubles, without a copy of the whole tensor.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace quotient::verify {
 
-// Calls visit(elements) for stretches of the tensor in row-major order, until it returns false.
+// Calls visit(elements) for consecutive parts of the tensor in row-major order, until it returns
+// false.
 template <typename Visit>
 void VisitElements(const model::Tensor& tensor, Visit&& visit) {
   constexpr int64_t kStretch = 4096;
@@ -24,6 +25,7 @@ void VisitElements(const model::Tensor& tensor, Visit&& visit) {
   }
 }
 
+// Whether `test` holds for some element.
 template <typename Test>
 bool AnyElement(const model::Tensor& tensor, Test test) {
   bool found = false;

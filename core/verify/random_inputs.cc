@@ -54,8 +54,8 @@ class WideFloats {
         log_of_most_(std::log(draw.magnitude)),
         rng_(rng) {}
 
-  // Row by row, of that length. Where there are several, some hide everything (of masks), some are
-  // all zero, some small throughout: what divides by a deviation has to add its epsilon there.
+  // Fills rows of this length. If there are several, some hide everything (in masks), some are all
+  // zero, and some are small throughout, for which the epsilon in normalizations matters.
   void Fill(int64_t row, std::vector<double>& values) {
     const auto count = static_cast<int64_t>(values.size());
     const auto first = static_cast<int64_t>(rng_.Below(kRows));
@@ -71,7 +71,7 @@ class WideFloats {
     return draw_.has_specials && (demand_.takes_minus_infinity || demand_.takes_infinities);
   }
 
-  // Each kind is there in so many rows.
+  // Every kind of row occurs once in this many rows.
   static constexpr uint64_t kRows = 8;
   Row RowOf(int64_t index) const {
     switch (static_cast<uint64_t>(index) % kRows) {
@@ -99,7 +99,7 @@ class WideFloats {
     }
   }
 
-  // Each kind is drawn once among sixteen elements in a row, in an order that is drawn anew.
+  // Each kind is drawn once in sixteen consecutive elements, in a new random order.
   double NextMixed() {
     if (next_ == kinds_.size()) Shuffle();
     const int kind = kinds_[next_++];
@@ -133,7 +133,7 @@ class WideFloats {
     return rng_.NextDouble() < 0.5 ? Magnitude() : -Magnitude();
   }
 
-  // All orders of magnitude alike.
+  // All orders of magnitude are equally likely.
   double Magnitude() { return std::exp(rng_.Uniform(kLogOfLeast, log_of_most_)); }
 
   void Shuffle() {
@@ -195,7 +195,7 @@ class Integers {
   }
 
  private:
-  // 8- and 16-bit indices cannot reach past their own type.
+  // 8- and 16-bit indices must fit into their type.
   int64_t IndexBound() const {
     const int64_t type_bound = model::DTypeBits(type_.dtype) < 32 ? 127 : Demand::kNoBound;
     return std::clamp<int64_t>(demand_.index_bound, 1, type_bound);
@@ -215,15 +215,16 @@ class Integers {
     return MayBeNegative() && rng_.NextDouble() < 0.25 ? index - bound : index;
   }
 
-  // Most likely a mask or a small choice: ones and zeros, the first always one, so that no mask
-  // hides everything.
+  // Most likely these integers are a mask or a small choice, so they are ones and zeros. The first
+  // is always one, so that no mask hides everything.
   void FillMask(std::vector<int64_t>& values) {
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = i == 0 || !MayBeZero() || rng_.NextDouble() < 0.75 ? 1 : 0;
     }
   }
 
-  // Rows of ones, of zeros, of both and of any integers, in turn; of one row its quarters.
+  // Fills rows with ones, with zeros, with both, and with any integers, in turn. A single row is
+  // filled so by quarters.
   void FillRows(std::vector<int64_t>& values) {
     const auto count = static_cast<int64_t>(values.size());
     const int64_t row =
@@ -236,7 +237,7 @@ class Integers {
     }
   }
 
-  // All orders of magnitude alike, and every eighth the largest.
+  // All orders of magnitude are equally likely. Every eighth number is the largest.
   int64_t Any(size_t index) {
     const int64_t most = model::DTypeBits(type_.dtype) < 16
                              ? std::min<int64_t>(draw_.largest_integer, 127)
@@ -272,7 +273,7 @@ std::span<const Draw> UnitDraws() { return kUnitDraws; }
 
 std::span<const Draw> WideDraws(const Graph& graph, bool assume_finite_inputs) {
   const std::span<const Draw> draws(kWideDraws);
-  // Without specials the first two are the same.
+  // Without specials the first two draws are the same.
   const bool has_specials =
       !assume_finite_inputs && std::ranges::any_of(FindDemands(graph), HasSpecials);
   return has_specials ? draws : draws.subspan(1);

@@ -1,9 +1,10 @@
 #pragma once
 
-// Random inputs that a graph's consumers can take: indices in range, those of ScatterND each once,
-// positive numbers in front of Log and Sqrt. In two kinds: small and friendly ones, on which all
-// models compute something, and wide ones, which find what holds for small and positive numbers
-// alone. Each kind has several draws, for models on which the first tells nothing.
+// Makes random inputs that the nodes of a graph accept: indices in range, distinct ones for
+// ScatterND, positive numbers for Log and Sqrt. There are two kinds: friendly inputs are small, and
+// all models compute something on them; wide inputs reveal rewrites that are right only for small
+// or positive numbers. Each kind has several draws, for models whose outputs on the first are not
+// meaningful.
 
 #include <cstdint>
 #include <span>
@@ -16,29 +17,31 @@ namespace quotient::verify {
 
 // How values are drawn.
 struct Draw {
-  absl::string_view name;  // for people: "values in [-1, 1]"
+  absl::string_view name;  // A description for people: "values in [-1, 1]".
 
-  // Floats: 0: uniform in [-1, 1], positive ones in [0.1, 1.1]; else of magnitudes up to this, down
-  // to 1e-3, mixed with zeros of both signs, halves and thresholds of the graph.
+  // If 0, floats are uniform in [-1, 1], or in [0.1, 1.1] where they must be positive. Otherwise
+  // they have magnitudes from 1e-3 to this number, and are mixed with zeros of both signs, halves
+  // and thresholds of the graph.
   double magnitude = 0;
-  // With infinities where something behind the input makes ordinary numbers of them, and some
-  // numbers below zero also where a Log or Sqrt reads them.
+  // Whether there are infinities where the graph turns them into finite numbers (Demand), and some
+  // negative numbers even where a Log or Sqrt reads them.
   bool has_specials = false;
-  // Integers that are no indices, and booleans: 0: masks of ones and zeros, the first a one; else
-  // rows of ones, of zeros, of both, and of integers up to this.
+  // For integers that are not indices, and for booleans. If 0, they are masks of ones and zeros
+  // that begin with a one. Otherwise there are rows of ones, rows of zeros, rows of both, and rows
+  // of integers up to this number.
   int64_t largest_integer = 0;
-  bool has_negative_integers = false;  // such integers, and indices counted from the end
-  bool has_zero_integers = true;       // else all are at least one
+  bool has_negative_integers = false;  // Also allows indices that count from the end.
+  bool has_zero_integers = true;       // If false, all integers are at least one.
 };
 
-// Draws of the friendly kind, in the order in which they should be tried.
+// The draws of the friendly kind, in the order in which they should be tried.
 std::span<const Draw> UnitDraws();
-// Draws of the wide kind for a graph, wider ones first. `assume_finite_inputs`: whether no input is
-// ever infinite.
+// The draws of the wide kind for a graph, wider ones first. With `assume_finite_inputs`, no input
+// is infinite.
 std::span<const Draw> WideDraws(const model::Graph& graph, bool assume_finite_inputs = false);
 
-// One tensor per input of a static graph, in order. The values depend on seed, draw, the input's
-// position and type, and on how it is used; nothing else.
+// Makes one tensor per input of a static graph, in order. The values depend only on the seed, the
+// draw, and the position, type and use of the input.
 std::vector<model::Tensor> RandomInputs(const model::Graph& graph, uint64_t seed,
                                         const Draw& draw = UnitDraws()[0]);
 

@@ -1,5 +1,5 @@
-// Drawing sets, evaluating them with noise and judging a candidate work on the same sets, each of
-// which may call for another: so they are one file.
+// Drawing sets of inputs, evaluating them with noise, and judging candidates are in one file,
+// because they work on the same sets, and judging on a set may require that another one is drawn.
 
 #include "core/verify/reference.h"
 
@@ -24,20 +24,21 @@ using model::Tensor;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Evaluations with noise that say how far rounding moves an element. Where one of them explains all
-// differences and leaves no doubt, that is enough: more would only forgive more. Where few elements
-// are wrong by three it may be ties that went one way three times: more are tried then. A tie goes
-// the other way in 7 of 16 evaluations at least, so that sixteen miss one in 10,000.
+// Numbers of evaluations with noise, which measure how far rounding moves an element. If the first
+// explains all differences and leaves no doubt, it is enough, because more would only forgive more.
+// If few elements are still wrong after three, these may be ties that went the same way three
+// times, and more are made. A tie goes the other way in at least 7 of 16 evaluations, so that
+// sixteen miss one in 10,000.
 constexpr int kNoisyEvaluationsAtFirst = 1;
 constexpr int kNoisyEvaluations = 3;
 constexpr int kNoisyEvaluationsForTies = 16;
 constexpr int64_t kFewElements = 2;
 constexpr int64_t kFewOf = 16;
-// An original whose outputs all have this share of finite numbers tells enough on a set.
+// A set is good enough if at least this share of each output of the original is finite.
 constexpr double kEnoughFinite = 0.5;
-// Elements in doubt are forgiven where this share of each slice around them was found right.
+// Elements in doubt are forgiven if at least this share of each slice around them was found right.
 constexpr double kEnoughTold = 0.5;
-// Narrower sets that are drawn for one that leaves doubts.
+// The most sets that are drawn with narrower values to resolve doubts.
 constexpr int kMostNarrowed = 3;
 
 absl::StatusOr<std::vector<Tensor>> EvaluateOutputs(const CutGraph& cut,
@@ -67,13 +68,13 @@ absl::flat_hash_map<std::string, size_t> Positions(const std::vector<std::string
   return positions;
 }
 
-// Whether an output tells something when it is compared, beside where its infinities stand.
+// Whether comparing an output is meaningful beyond the places of NaN and infinities.
 bool HasFinite(const Tensor& output) {
   if (!model::IsFloat(output.dtype()) || output.elements() == 0) return true;
   return AnyElement(output, [](double value) { return std::isfinite(value); });
 }
 
-// How much of the outputs that hold floats is finite, the smallest share and the mean of them.
+// The finite share of floating-point outputs: the smallest of all outputs, and their mean.
 struct FiniteShare {
   double least = 1;
   double mean = 1;
@@ -99,7 +100,7 @@ FiniteShare FiniteShareOf(const std::vector<Tensor>& outputs) {
   return share;
 }
 
-// "[1,3]" of element 7 of a tensor [2,4].
+// The indices of an element as text: "[1,3]" for element 7 of a tensor [2,4].
 std::string ElementText(const model::TensorType& type, int64_t element) {
   std::vector<int64_t> indices;
   const std::vector<int64_t> dims = type.dims();
@@ -114,8 +115,8 @@ std::string ElementText(const model::TensorType& type, int64_t element) {
   return text + "]";
 }
 
-// The norm of an error, relative to that of the output, that no rounding comes to over a deep
-// network: ten and more times what is seen (kernel-timing: bfloat16 2e-2, float16 1e-2, TF32 2e-3).
+// The relative norm of an error beyond which a kernel must be wrong: five or more times what
+// rounding was seen to reach in deep networks (bfloat16 2e-2, float16 1e-2, TF32 2e-3).
 double WrongNorm(const model::Graph& graph, DeviceArithmetic arithmetic) {
   constexpr double kFloat16Tolerance = 1e-2;
   const double tolerance = Tolerance(graph);
@@ -126,7 +127,7 @@ double WrongNorm(const model::Graph& graph, DeviceArithmetic arithmetic) {
 
 }  // namespace
 
-// One candidate against all sets.
+// Compares one candidate on all sets.
 class Reference::Comparison {
  public:
   Comparison(Reference& reference, const CutGraph& candidate, int threads,
@@ -146,7 +147,7 @@ class Reference::Comparison {
 
   absl::StatusOr<Verdict> Run() {
     CheckKeys();
-    // Sets may be added meanwhile.
+    // CompareSet may add sets.
     for (size_t set = 0; verdict_.failure.empty() && set < reference_.sets_.size(); ++set) {
       QUOTIENT_RETURN_IF_ERROR(CompareSet(set));
     }
@@ -202,7 +203,7 @@ class Reference::Comparison {
     return has_doubts && verdict_.failure.empty() ? Narrow(set) : absl::OkStatus();
   }
 
-  // First without looking at rounding, which costs nothing more; then beside it.
+  // Compares first without regard to rounding, which costs nothing extra, and then with it.
   absl::Status CompareOutput(size_t set, size_t i, bool* has_doubts) {
     const Tensor& original = reference_.sets_[set].outputs[original_output_[i]];
     Difference difference = Compare(original, outputs_[set][i], verdict_.tolerance);
@@ -259,7 +260,7 @@ class Reference::Comparison {
          key, difference.relative_error);
   }
 
-  // A set that leaves doubts is drawn again with narrower values.
+  // Draws another set with narrower values for a set that leaves doubts.
   absl::Status Narrow(size_t set) {
     InputSet& wide = reference_.sets_[set];
     if (wide.was_narrowed || num_narrowed_ == kMostNarrowed) return absl::OkStatus();
@@ -268,7 +269,7 @@ class Reference::Comparison {
     const size_t next = wide.drawn + 1;
     if (next >= wide.draws.size()) return absl::OkStatus();
     const absl::Status added = reference_.AddSet(wide.draws, next, wide.seed + 1, threads_, stop_);
-    // That nothing narrower can be drawn leaves the doubts where they are.
+    // If nothing narrower can be drawn, the doubts remain.
     return stop_.ShouldStop() ? added : absl::OkStatus();
   }
 
@@ -284,7 +285,7 @@ class Reference::Comparison {
                                 ToldElements(doubt.output, Magnitude(doubt.set)));
       const int64_t unresolved = FirstUnresolved(doubt, told);
       if (unresolved < 0) continue;
-      // Nothing tells that this is rounding: it counts as it is.
+      // There is no evidence that this is rounding, so the difference counts.
       const Tensor& original = reference_.sets_[doubt.set].outputs[original_output_[doubt.output]];
       Difference strict = Compare(original, outputs_[doubt.set][doubt.output], verdict_.tolerance);
       strict.index = unresolved;
@@ -305,8 +306,8 @@ class Reference::Comparison {
     return inputs.draws[inputs.drawn].magnitude;
   }
 
-  // By element of an output, whether a set says that it is right. Sets of larger values do not
-  // count: beside those an error may be small that is large here.
+  // By element of an output, whether it was found right on some set. Sets of larger values do not
+  // count, because beside larger values the same error is smaller.
   absl::StatusOr<std::vector<bool>> ToldElements(size_t output, double most_magnitude) {
     std::vector<bool> told;
     for (size_t set = 0; set < outputs_.size(); ++set) {
@@ -319,7 +320,7 @@ class Reference::Comparison {
     return told;
   }
 
-  // The first element in doubt that lies in a slice of which too little was told; -1: none.
+  // The first element in doubt with a slice of which too few elements were found right, or -1.
   int64_t FirstUnresolved(const Doubt& doubt, const std::vector<bool>& told) const {
     const Slices slices(outputs_[doubt.set][doubt.output].dims());
     std::vector<int64_t> found(slices.count());
@@ -345,9 +346,9 @@ class Reference::Comparison {
   const int threads_;
   const StopCondition& stop_;
   Verdict verdict_;
-  std::vector<size_t> original_output_;       // by output of the candidate
-  std::vector<bool> has_told_;                // by output: a finite or an empty value
-  std::vector<std::vector<Tensor>> outputs_;  // by set, by output of the candidate
+  std::vector<size_t> original_output_;  // by output of the candidate
+  std::vector<bool> has_told_;  // By output: whether it ever was empty or had a finite element.
+  std::vector<std::vector<Tensor>> outputs_;  // By set and output of the candidate.
   std::vector<Doubt> doubts_;
   int num_narrowed_ = 0;
 };
@@ -375,7 +376,7 @@ absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_
 absl::Status Reference::AddSet(std::span<const Draw> draws, size_t first, uint64_t seed,
                                int threads, const StopCondition& stop) {
   std::optional<InputSet> best;
-  double best_share = 0;  // the mean of its outputs
+  double best_share = 0;  // The mean finite share of its outputs.
   absl::Status status;
   for (size_t drawn = first; drawn < draws.size(); ++drawn) {
     InputSet set{.draws = draws, .drawn = drawn, .seed = seed};
@@ -417,8 +418,8 @@ absl::Status Reference::MeasureNoise(size_t index, int times, int threads,
                  std::vector<Tensor>& outputs) { noise.Visit(id, inputs, outputs); });
     if (!moved.ok()) {
       if (stop.ShouldStop()) return moved.status();
-      // Rounding alone decides whether there are outputs (an index that leaves its range), so
-      // nothing on this set is well-conditioned.
+      // Noise made the evaluation fail, such as by an index out of range, so nothing on this set is
+      // well-conditioned.
       for (std::vector<float>& deviation : set.deviations) {
         std::ranges::fill(deviation, std::numeric_limits<float>::infinity());
       }
@@ -454,7 +455,7 @@ absl::StatusOr<double> Reference::CheckRun(const CutGraph& candidate,
   for (size_t i = 0; i < candidate.graph.outputs.size(); ++i) {
     const auto run = output_of_value.find(candidate.graph.outputs[i]);
     const auto known = positions.find(candidate.output_keys[i]);
-    // Else nothing is computed there.
+    // Other outputs are not computed by the device.
     if (run == output_of_value.end() || known == positions.end()) continue;
     const double norm = RelativeNorm(sets_[0].outputs[known->second], outputs[run->second]);
     largest = std::max(largest, norm);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The reference side of checking at one binding of a model's dimensions: the original's outputs on
-// several sets of inputs, computed once and compared with any number of candidates.
+// Reference: the outputs of an original on several sets of inputs, at one binding of its dims. They
+// are computed once and compared with those of any number of candidates.
 
 #include <cstdint>
 #include <span>
@@ -19,56 +19,56 @@ namespace quotient::verify {
 
 struct Verdict {
   bool passed = false;
-  // Of elements that were judged (Difference::relative_error).
+  // Over all elements that are not in doubt (Difference::relative_error).
   double max_relative_error = 0;
   double tolerance = 0;
-  int inputs = 0;  // input sets compared
-  // Keys of outputs that were NaN or infinite throughout in all sets: of these only the places of
-  // NaN and of each infinity were compared.
+  int inputs = 0;  // Number of input sets compared.
+  // Keys of outputs without any finite element in all sets. Only the places of NaN and infinities
+  // were compared in these.
   std::vector<std::string> never_finite;
 
-  std::string failure;   // why not passed: a sentence that names all of the following
-  std::string binding;   // at which it failed; empty: that of measuring
-  std::string set;       // on which set of inputs; empty: on none, the graph alone says so
-  std::string output;    // key of the output (CutGraph); empty: none
-  int64_t element = -1;  // row-major, in the output; -1: none
+  std::string failure;   // A sentence on why it did not pass, which names all of the following.
+  std::string binding;   // Where it failed; empty for the binding used for measuring.
+  std::string set;       // The set of inputs; empty if the graph alone shows the failure.
+  std::string output;    // Key of the wrong output (CutGraph), or empty.
+  int64_t element = -1;  // Row-major index of the wrong element in that output, or -1.
 };
 
-// How a device computes float32, which bounds how far off its results may be.
+// How a device computes float32, which determines how large its errors may be.
 enum class DeviceArithmetic {
-  kHost,     // a CPU: operands of narrow types are widened, and nothing tighter is asked of it
-  kFloat32,  // a GPU that keeps float32
-  kTf32,     // a GPU that rounds operands of products to TF32
+  kHost,     // A CPU. Gets the loosest bound, because tests check its kernels.
+  kFloat32,  // A GPU that computes in float32.
+  kTf32,     // A GPU that rounds operands of products to TF32.
 };
 
 // One thread at a time. The graph must outlive it.
 class Reference {
  public:
-  // How sets are drawn: friendly and wide ones in turn.
+  // Which sets of inputs are drawn. Friendly and wide ones alternate.
   struct Kinds {
     bool wide_first = false;
-    bool assume_finite_inputs = false;  // the user said so: no infinite input is drawn
+    bool assume_finite_inputs = false;  // If set, no infinite inputs are drawn.
   };
 
-  // Draws `input_sets` sets of inputs and evaluates the original on them. A set on which the
-  // original cannot be evaluated, or on which an output has mostly no finite number, is drawn again
-  // by another draw of its kind. Errors: of the evaluator, where no draw will do;
-  // FAILED_PRECONDITION where all outputs are NaN or infinite throughout in all sets, so that
-  // nothing could be compared; CANCELLED.
+  // Draws `input_sets` sets of inputs and evaluates the original on them. If the original cannot be
+  // evaluated on a set, or an output is mostly NaN or infinite, the set is drawn again by another
+  // draw of its kind. Fails with the evaluator's error if no draw can be evaluated, with
+  // FAILED_PRECONDITION if no output has a finite element in any set, so that nothing could be
+  // compared, and with CANCELLED.
   static absl::StatusOr<Reference> Create(const CutGraph& original, int input_sets, uint64_t seed,
                                           int threads, const StopCondition& stop, Kinds kinds);
 
-  // Compares all outputs. The candidate's inputs must be among the original's. It fails where an
-  // output or a link is missing (FindLack) and where an element differs by more than is allowed.
-  // Elements that rounding alone would change as much in the original are forgiven if what
-  // surrounds them was found right on other inputs; for that further sets are drawn, which later
-  // candidates are compared on, too. The same errors as Create.
+  // Compares all outputs. The candidate's inputs must be among the original's. The candidate does
+  // not pass if an output or a link is missing (FindLack), or if an element differs by more than is
+  // allowed. An element that rounding alone changes as much in the original is forgiven if the
+  // elements around it were found right on other inputs. For that, further sets may be drawn, on
+  // which later candidates are compared, too. Fails as Create does.
   absl::StatusOr<Verdict> Check(const CutGraph& candidate, int threads, const StopCondition& stop);
 
-  // What a device computed for `candidate` from inputs(0): `outputs` are `values` of its graph.
-  // Returns the largest RelativeNorm of an output. INTERNAL naming the output that is so far off
-  // that a kernel must be wrong: a tile of it may be lost. What rounding comes to over a deep
-  // network depends on the narrowest type and on the device.
+  // Checks what a device computed for `candidate` from inputs(0). `outputs` are the contents of
+  // `values` of its graph. Returns the largest RelativeNorm of an output. Fails with INTERNAL,
+  // naming the output, if it is so far off that a kernel must be wrong. How far rounding may lead
+  // in a deep network depends on the narrowest type and on the device.
   absl::StatusOr<double> CheckRun(const CutGraph& candidate,
                                   const std::vector<model::ValueId>& values,
                                   const std::vector<model::Tensor>& outputs,
@@ -76,7 +76,7 @@ class Reference {
 
   // The inputs of set `index`, in the order of the original's inputs.
   const std::vector<model::Tensor>& inputs(int index) const { return sets_[index].inputs; }
-  // Sets that candidates are compared on by now.
+  // The number of sets on which candidates are compared, which may grow.
   int num_sets() const { return static_cast<int>(sets_.size()); }
   const CutGraph& original() const { return *original_; }
 
@@ -84,16 +84,16 @@ class Reference {
   class Comparison;
 
   struct InputSet {
-    std::span<const Draw> draws;  // those of its kind, wider ones first
-    size_t drawn = 0;             // which of them it was drawn by
+    std::span<const Draw> draws;  // Draws of its kind, wider ones first.
+    size_t drawn = 0;             // Index of the draw that was used.
     uint64_t seed = 0;
-    bool was_narrowed = false;  // a narrower one was drawn to tell more
+    bool was_narrowed = false;  // Whether a narrower set was drawn to resolve its doubts.
     std::vector<model::Tensor> inputs;
     std::vector<model::Tensor> outputs;
-    // --- How rounding moves the outputs; measured when a candidate differs
+    // --- Effect of rounding on the outputs, measured when a candidate differs
     int noisy_evaluations = 0;
-    std::vector<std::vector<float>> deviations;  // by output, by element
-    std::vector<bool> overflowed;                // by output (RoundingNoise)
+    std::vector<std::vector<float>> deviations;  // By output and element.
+    std::vector<bool> overflowed;                // By output (RoundingNoise).
   };
 
   explicit Reference(const CutGraph& original)
@@ -101,7 +101,7 @@ class Reference {
 
   absl::Status AddSet(std::span<const Draw> draws, size_t first, uint64_t seed, int threads,
                       const StopCondition& stop);
-  // Evaluates set `index` with rounding noise until it was done `times` times.
+  // Evaluates set `index` with rounding noise, until that was done `times` times in all.
   absl::Status MeasureNoise(size_t index, int times, int threads, const StopCondition& stop);
   Conditioning ConditioningOf(const InputSet& set, size_t output) const {
     return {set.deviations[output], set.overflowed[output]};
@@ -113,8 +113,8 @@ class Reference {
   std::vector<InputSet> sets_;
 };
 
-// `inputs` of the original, reordered for a graph whose inputs have other positions. NOT_FOUND if
-// the candidate has an input that the original has not.
+// Returns `inputs` of the original in the order of the candidate's inputs. NOT_FOUND if the
+// candidate has an input that the original does not have.
 absl::StatusOr<std::vector<model::Tensor>> MatchInputs(const CutGraph& original,
                                                        const std::vector<model::Tensor>& inputs,
                                                        const CutGraph& candidate);

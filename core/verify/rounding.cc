@@ -34,7 +34,7 @@ double UnitRoundoff(DType dtype) {
   }
 }
 
-// Moving elements rounds nothing, nor does choosing between them.
+// Whether the node computes without rounding: it only moves elements or chooses between them.
 bool IsExact(const Graph& graph, const Node& node) {
   static constexpr const char* kMovesThatCompute[] = {"CumSum", "Resize", "ScatterND",
                                                       "ScatterElements"};
@@ -68,7 +68,7 @@ bool HasZero(const Tensor& tensor) {
   return AnyElement(tensor, [](double value) { return value == 0; });
 }
 
-// Whether an infinity may be the value of ordinary numbers: a pole is at zero.
+// Whether an infinity may be the right result for ordinary numbers, because an input is at a pole.
 bool IsAtPole(const Node& node, std::span<const Tensor* const> inputs) {
   if (node.op == "Div") return HasZero(*inputs[1]);
   if (node.op == "Pow") {
@@ -79,7 +79,7 @@ bool IsAtPole(const Node& node, std::span<const Tensor* const> inputs) {
   return absl::c_linear_search(kOfOne, node.op) && HasZero(*inputs[0]);
 }
 
-// All finite, and none that stands for an infinity.
+// Whether all elements are finite and none represents an infinity.
 bool IsOrdinary(const Tensor& tensor) {
   if (!model::IsFloat(tensor.dtype())) return true;
   const double largest = LargestOrdinary(tensor.dtype());
@@ -107,7 +107,7 @@ Tensor Moved(const Tensor& tensor, Rng& rng) {
         std::span(chunk).first(static_cast<size_t>(std::min(kChunk, tensor.elements() - begin)));
     tensor.Load(begin, part);
     for (double& value : part) {
-      // A mask's lowest value must not become an infinity.
+      // The lowest value of a mask must not become an infinity.
       if (std::abs(value) <= largest) value *= 1 + rng.Uniform(-most, most);
     }
     model::Store(tensor.dtype(), bytes, begin, part);
@@ -119,7 +119,7 @@ Tensor Moved(const Tensor& tensor, Rng& rng) {
 
 double LargestOrdinary(DType dtype) { return dtype == DType::kFloat16 ? 6e4 : 1e30; }
 
-// Nodes are visited in topological order, so what is known of the inputs is final.
+// Nodes are visited in topological order, so overflowed_ is final for the inputs.
 void RoundingNoise::FollowOverflow(const Node& node, std::span<const Tensor* const> inputs,
                                    const std::vector<Tensor>& outputs) {
   const bool is_behind = std::ranges::any_of(node.inputs, [this](model::ValueId input) {
@@ -156,7 +156,7 @@ void RaiseDeviation(const Tensor& original, const Tensor& moved, std::vector<flo
       const double distance = std::isfinite(a[i]) && std::isfinite(b[i])
                                   ? std::abs(a[i] - b[i])
                                   : std::numeric_limits<double>::infinity();
-      // Rounded up, so that an element that moved never counts as one that did not.
+      // Rounded up, so that the deviation of an element that moved is never zero.
       most = std::max({most, static_cast<float>(distance), std::numeric_limits<float>::min()});
     }
   }

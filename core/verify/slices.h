@@ -1,7 +1,7 @@
 #pragma once
 
-// The slices of a tensor: for every axis, the elements that have the same index on it (a channel, a
-// column, one image of a batch). They say what surrounds an element.
+// The slices of a tensor. For every axis, the elements with the same index on it are a slice: a
+// channel, a column, one image of a batch. Slices are used to judge an element by those around it.
 
 #include <cstdint>
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace quotient::verify {
 
-// Slices have numbers: 0 is the whole tensor, then come those of each axis in turn. An axis counts
-// if each of its slices holds at least kLeastElements elements: fewer may all be small by chance
-// (four numbers of a normal distribution are all below a twentieth of its deviation in 3 of a
-// million cases).
+// Slices are numbered: 0 is the whole tensor, then come the slices of each axis in turn. Axes whose
+// slices have fewer than kLeastElements elements are left out, because a few elements may all be
+// small by chance. (Four normally distributed numbers are all below a twentieth of the standard
+// deviation in 3 of a million cases.)
 class Slices {
  public:
   static constexpr int64_t kLeastElements = 4;
@@ -23,13 +23,13 @@ class Slices {
   int64_t elements() const { return elements_; }
   size_t count() const { return static_cast<size_t>(count_); }
 
-  // Neighbours that lie in the same slices, but for those of the last axis.
+  // Consecutive elements that are in the same slices, except for slices of the last axis.
   struct Run {
-    int64_t begin;  // index of the first element
+    int64_t begin;  // Index of the first element.
     int64_t count;
-    std::span<const int64_t> shared;  // numbers of the slices that all of them lie in
-    // Number of the slice of the last axis that the first element lies in; each next element lies
-    // in the next one. Nothing where the last axis does not count.
+    std::span<const int64_t> shared;  // Numbers of the slices that contain all of them.
+    // Number of the last axis's slice that contains the first element. Each further element is in
+    // the next slice. Missing if the last axis is left out.
     std::optional<int64_t> own;
   };
 
@@ -57,8 +57,8 @@ class Slices {
     }
   }
 
-  // Calls visit(index, numbers of the slices that the element lies in) for every element, in
-  // row-major order. Slower than by runs.
+  // Calls visit(index, numbers of the slices that contain the element) for every element, in
+  // row-major order. Slower than ForEachRun.
   template <typename Visit>
   void ForEachElement(Visit&& visit) const {
     std::vector<int64_t> numbers;
@@ -72,14 +72,14 @@ class Slices {
     });
   }
 
-  // How many elements each slice holds, by number.
+  // The number of elements in each slice, by number of the slice.
   std::vector<int64_t> Sizes() const;
 
  private:
   struct Axis {
-    int64_t first;   // number of its first slice
-    int64_t dim;     // how many slices it has
-    int64_t stride;  // elements from one index to the next
+    int64_t first;   // Number of its first slice.
+    int64_t dim;     // Number of slices.
+    int64_t stride;  // Number of elements from one index to the next.
   };
 
   int64_t RunLength() const {

@@ -176,6 +176,12 @@ function(quotient_test_properties_ name timeout)
   endif()
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/tests
              OUTPUT_VARIABLE label)
+  # ctest -R '^egraph_' runs the tests of core/egraph (tests/README.md).
+  if(label MATCHES "^core/([a-z]+)")
+    if(NOT name MATCHES "^${CMAKE_MATCH_1}_")
+      message(FATAL_ERROR "${name}: names of tests in tests/${label} begin with ${CMAKE_MATCH_1}_")
+    endif()
+  endif()
   set_tests_properties(
     ${name} PROPERTIES
     TIMEOUT ${timeout}

@@ -3,32 +3,57 @@
 
   include_order.py [ROOT]      ROOT defaults to this repository
 
-A file may include from its own folder and from those before it in the list of its top folder, and
-from the top folders that USES names. Every edge that breaks this is printed as file:line, and the
-exit status is then 1. The lists here are the one place where the order is written down.
+A file may include from its own folder and from what stands before it in ORDER, and from the top
+folders that USES names. Every edge that breaks this is printed as file:line, and the exit status is
+then 1. The tables here are the one place where the order is written down; the add_subdirectory lines
+of the CMakeLists.txt files have to follow it.
 """
 
 import pathlib
 import re
 import sys
 
-# Folders of each top folder, lowest first. Files directly in a top folder come after all of them.
+# What each folder has in it, lowest first. "." stands for the files that lie in the folder itself,
+# but for those that are named; it comes last where the list does not have it. The members of a tuple
+# stand side by side: none of the folders among them may include from another.
 ORDER = {
     "proto": ["wire"],
     "core": [
         "base", "os", "model", "ops", "onnx", "eval", "egraph", "domain", "rules", "kernels", "timing",
-        "cost", "extract", "search", "verify", "optimize",
+        "cost", "report", "extract", "search", "pricing", "verify", "optimize",
     ],
-    "server": ["config", "jobs", "store", "worker", "rpc", "ops"],
+    "core/kernels": [".", "cpu", ("cuda", "fake", "onednn")],
+    # Three libraries in one folder: what the plug-in and the program have in common, programs of
+    # kernels, and the backend.
+    "core/kernels/cuda": [
+        ("code_cache.h", "dnn_graph.h", "gpu.h", "matmul_problem.h", "plugin.h", "source_kernel.h"),
+        "plugin", ("program.h", "program_builder.h"), "source", ".",
+    ],
+    "server": ["config", "jobs", "store", "worker", "rpc", "ops", "."],
+    "server/store": [("disk", "memory", "sqlite")],
     "client": ["cpp", "cli"],
 }
 
-# Other top folders that one may include from. Tests may include everything.
+# Tests have the order of what they test, with what they share before it.
+ORDER |= {
+    "tests": ["support", "proto", "core", "server", "client", "fuzz", "e2e", "judge", "deploy", "bench"],
+    "tests/support": [".", ("cuda", "egraph", "networks")],
+    "tests/proto": ORDER["proto"],
+    "tests/core": ORDER["core"],
+    "tests/core/kernels": ORDER["core/kernels"],
+    "tests/core/kernels/cuda": ["fakes", ".", ("gpu", "plugin", "smoke")],
+    "tests/server": ["support", *ORDER["server"]],
+    "tests/client": ORDER["client"],
+    "tests/bench": [".", "networks"],
+}
+
+# Other top folders that one may include from.
 USES = {
     "proto": {"core"},  # proto/wire translates between messages and core's types
     "core": set(),
     "server": {"core", "proto"},
     "client": {"core", "proto"},
+    "tests": {"core", "proto", "server", "client"},
 }
 
 # Libraries that are confined: what the include looks like, who may, and why.
@@ -48,21 +73,49 @@ CONFINED = [
 
 SOURCES = {".h", ".cc", ".inc", ".cu"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+SUBDIRECTORY = re.compile(r"^\s*add_subdirectory\((\w+)\)", re.MULTILINE)
 
 
-def folder_of(path):
-    """(top folder, folder in it or None) of a path relative to the root."""
-    parts = pathlib.PurePosixPath(path).parts
-    if parts[:2] in (("quotient", "v1"), ("google", "rpc")):  # generated from proto/
-        return "proto", "wire"
-    return parts[0], parts[1] if len(parts) > 2 else None
+def place(folder, child):
+    """Rank of a file or folder that lies in folder; None for a folder that has none."""
+    listed = ORDER.get(folder, ["."])
+    ranks = {}
+    for rank, entry in enumerate(listed):
+        for name in entry if isinstance(entry, tuple) else (entry,):
+            ranks[name] = rank
+    if child in ranks:
+        return ranks[child]
+    return ranks.get(".", len(listed)) if pathlib.PurePosixPath(child).suffix else None
 
 
-def rank(top, folder):
-    """Place in the order of its top folder; None for a folder that is not listed."""
-    if folder is None:
-        return len(ORDER[top])
-    return ORDER[top].index(folder) if folder in ORDER[top] else None
+def unplaced(path):
+    """What is wrong with the place of a source file, or None."""
+    parts = path.split("/")
+    for depth in range(1, len(parts)):
+        folder = "/".join(parts[:depth])
+        if place(folder, parts[depth]) is None:
+            return f"{parts[depth]} is not in the order of {folder}"
+    return None
+
+
+def why_not_upward(includer, included):
+    """Why a file may not include another of its top folder, or None."""
+    ours, theirs = includer.split("/"), included.split("/")
+    depth = 0
+    while depth < min(len(ours), len(theirs)) and ours[depth] == theirs[depth]:
+        depth += 1
+    if depth == min(len(ours), len(theirs)):
+        return None  # the file itself
+    folder, ours, theirs = "/".join(ours[:depth]), ours[depth], theirs[depth]
+    mine, its = place(folder, ours), place(folder, theirs)
+    if its is None:
+        return f"{theirs} is not in the order of {folder}"
+    if mine < its:
+        return f"{folder}/{ours} comes before {folder}/{theirs}"
+    are_files = all(pathlib.PurePosixPath(name).suffix for name in (ours, theirs))
+    if mine == its and not are_files:
+        return f"{folder}/{ours} and {folder}/{theirs} stand side by side"
+    return None
 
 
 def why_not(root, includer, included):
@@ -71,35 +124,28 @@ def why_not(root, includer, included):
         if pattern.match(included):
             return None if includer.startswith(allowed) else reason
 
-    to_top, to_folder = folder_of(included)
-    if to_top not in ORDER and to_top != "tests":
+    if included.startswith(("quotient/v1/", "google/rpc/")):  # generated from proto/
+        included = f"proto/wire/{pathlib.PurePosixPath(included).name}"
+    from_top, to_top = includer.split("/")[0], included.split("/")[0]
+    if to_top not in USES:
         if (root / includer).parent.joinpath(included).exists():
             return "written relative to the file; write it from the repository's root"
         return None  # another library's
-
-    from_top, from_folder = folder_of(includer)
-    if from_top == "tests":
-        return None
     if to_top != from_top:
         return None if to_top in USES[from_top] else f"{from_top} may not include {to_top}"
-    if to_folder == from_folder:
-        return None
-    if rank(to_top, to_folder) is None:
-        return f"{to_top}/{to_folder} is not in the order of {to_top}"
-    if rank(from_top, from_folder) < rank(to_top, to_folder):
-        return f"{from_top}/{from_folder} comes before {to_top}/{to_folder or ''}".rstrip("/")
-    return None
+    return why_not_upward(includer, included)
 
 
 def broken_edges(root):
     """Yields one line of text for each wrong include under root."""
-    for top in [*ORDER, "tests"]:
+    for top in USES:
         for path in sorted((root / top).rglob("*")):
             if path.suffix not in SOURCES:
                 continue
             includer = path.relative_to(root).as_posix()
-            if top != "tests" and rank(*folder_of(includer)) is None:
-                yield f"{includer}:1: folder is not in the order of {top}, see {__file__}"
+            problem = unplaced(includer)
+            if problem:
+                yield f"{includer}:1: {problem}, see {__file__}"
                 continue
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             for number, line in enumerate(lines, start=1):
@@ -109,12 +155,23 @@ def broken_edges(root):
                     yield f'{includer}:{number}: includes "{match[1]}": {reason}'
 
 
+def misplaced_subdirectories(root):
+    """Yields one line of text for each add_subdirectory that does not follow ORDER."""
+    for folder in ORDER:
+        path = root / folder / "CMakeLists.txt"
+        names = SUBDIRECTORY.findall(path.read_text()) if path.exists() else []
+        names = [name for name in names if place(folder, name) is not None]
+        for before, after in zip(names, names[1:]):
+            if place(folder, before) > place(folder, after):
+                yield f"{folder}/CMakeLists.txt: {after} comes before {before} in ORDER, see {__file__}"
+
+
 def main():
     here = pathlib.Path(__file__).resolve()
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here.parents[2]
-    broken = list(broken_edges(root))
-    for edge in broken:
-        print(edge)
+    broken = [*broken_edges(root), *misplaced_subdirectories(root)]
+    for line in broken:
+        print(line)
     return 1 if broken else 0
 
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Command lines of programs that measure: --flag VALUE in any order, and what belongs to no flag.
-// Errors name the argument.
+// Parses command lines of developers' programs: flags with values (--flag VALUE) in any order, and
+// other arguments. Errors name the argument.
 
 #include <cstdint>
 #include <functional>
@@ -18,24 +18,26 @@ namespace quotient {
 
 struct Flag {
   absl::string_view name;
-  // What follows it, or an error that says what is wrong with it.
+  // Stores the value that follows the flag, or returns an error that says what is wrong with it.
   std::function<absl::Status(absl::string_view value)> take;
   bool has_value = true;
 };
 
-// INVALID_ARGUMENT: "FLAG: what".
+// An INVALID_ARGUMENT error with the message "FLAG: what".
 absl::Status WrongArgument(absl::string_view flag, absl::string_view what);
 
+// Each of these stores the value in `place`. A number must be at least `least`.
 Flag NumberFlag(absl::string_view name, int64_t least, std::optional<int64_t>& place);
 Flag TextFlag(absl::string_view name, std::string& place);
-// One of these words.
+// The value must be one of these words.
 Flag WordFlag(absl::string_view name, std::vector<std::string> words, std::string& place);
-// One or several, between commas, each once.
+// One or more items, separated by commas and without repetition.
 Flag ListFlag(absl::string_view name, std::vector<std::string>& place);
-// Without a value.
+// A flag without a value, which sets `place` to true.
 Flag Switch(absl::string_view name, bool& place);
 
-// `words` without the program's name. What is no flag goes to `others`; null: there is nothing.
+// `words` does not include the program's name. Arguments that are not flags are appended to
+// `others`. If that is null, they are errors.
 absl::Status ParseArguments(std::span<const char* const> words, std::span<const Flag> flags,
                             std::vector<std::string>* others);
 

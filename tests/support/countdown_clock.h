@@ -1,7 +1,7 @@
 #pragma once
 
-// A clock at which time is up after so many looks: a deadline at any moment of a program, the same
-// one in each run.
+// A clock that reaches a deadline after it was read a given number of times. Tests use it to let
+// time run out at any point of a program, at the same point in each run.
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +18,7 @@ class CountdownClock : public Clock {
   int64_t NowNs() const override { return looks_.fetch_sub(1) > 0 ? 0 : 2 * kDeadlineNs; }
   int64_t UnixMs() const override { return 0; }
 
-  // Borrows this clock.
+  // A condition that fires at the deadline. It borrows this clock.
   StopCondition Stop() const { return StopCondition(nullptr, *this, kDeadlineNs); }
 
  private:

@@ -1,6 +1,7 @@
-// A main() for fuzz targets where there is no libFuzzer: runs the target once on each file, and on
-// each file of each folder, named on the command line. What a fuzzer once found is tested so under
-// every preset. Fails when there is no file: an empty corpus is a mistaken path.
+// A main() for fuzz targets in builds without libFuzzer. It runs the target once on each file that
+// the command line names, and on each file in the folders that it names. In this way every preset
+// tests the inputs that fuzzers have found. Fails if there are no files, because the path must be
+// wrong then.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace {
 
 void RunFile(const std::filesystem::path& path) {
-  // Named before it runs, so that a crash can be told from the output.
+  // The name is printed before the run, so that the output shows which file causes a crash.
   std::fprintf(stderr, "%s\n", path.c_str());
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};

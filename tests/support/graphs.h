@@ -1,6 +1,6 @@
 #pragma once
 
-// Graphs and tensors for tests, from text.
+// Makes graphs and tensors for tests.
 
 #include <cstdlib>
 #include <initializer_list>
@@ -15,7 +15,8 @@
 
 namespace quotient::testing {
 
-// The graph; ends the program where the text is none, for then the test itself is wrong.
+// Parses a graph. Ends the program if the text is not a graph, because the test itself is wrong
+// then.
 inline model::Graph MustParse(absl::string_view text) {
   absl::StatusOr<model::Graph> graph = model::ParseGraph(text);
   if (!graph.ok()) {
@@ -25,7 +26,7 @@ inline model::Graph MustParse(absl::string_view text) {
   return *std::move(graph);
 }
 
-// The value of that name, which must exist.
+// The value with this name, which must exist.
 inline model::ValueId MustFind(const model::Graph& graph, absl::string_view name) {
   const std::optional<model::ValueId> id = graph.FindValue(name);
   if (!id.has_value()) {
@@ -35,7 +36,7 @@ inline model::ValueId MustFind(const model::Graph& graph, absl::string_view name
   return *id;
 }
 
-// The type as text, with "?" for every dimension that only inference has a name for.
+// The type as text, with "?" for every dimension whose name was invented by inference.
 inline std::string TypeText(model::TensorType type) {
   if (type.has_rank()) {
     for (model::Dim& dim : *type.shape) {

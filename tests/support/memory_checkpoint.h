@@ -1,6 +1,6 @@
 #pragma once
 
-// A checkpoint slot in memory, for tests of what fills it.
+// A checkpoint slot in memory, for tests of code that saves checkpoints.
 
 #include <string>
 #include <utility>
@@ -13,8 +13,8 @@ namespace quotient::testing {
 
 class MemoryCheckpoint : public CheckpointSlot {
  public:
-  // Holds `left`. With a token: it is time for a checkpoint when that has been asked `questions`
-  // times, and as soon as there is one the token, borrowed, is set.
+  // The slot contains `left` at first. With a token, which is borrowed, a checkpoint is due at the
+  // `questions`-th call of Due, and Save cancels the token. Without one, none is ever due.
   explicit MemoryCheckpoint(std::string left, int questions = 0, CancelToken* token = nullptr)
       : left_(std::move(left)), questions_(questions), token_(token) {}
 
@@ -26,7 +26,7 @@ class MemoryCheckpoint : public CheckpointSlot {
     if (token_ != nullptr) token_->Cancel();
   }
 
-  // All of them, the oldest first.
+  // All saved checkpoints, the oldest first.
   const std::vector<std::string>& saved() const { return saved_; }
 
  private:

@@ -28,7 +28,7 @@ constexpr char kFile[] = "tests/data/ops/node_cases.txt";
   std::abort();
 }
 
-// The lines of one case, taken apart.
+// The lines of one case, parsed.
 struct CaseText {
   std::string name;
   std::string node;
@@ -36,7 +36,7 @@ struct CaseText {
   std::vector<std::pair<std::string, Tensor>> tensors;
 };
 
-// "NAME TYPE BASE64"
+// Parses "NAME TYPE BASE64".
 std::pair<std::string, Tensor> ReadTensor(absl::string_view line) {
   const std::vector<std::string> words = absl::StrSplit(line, absl::MaxSplits(' ', 2));
   std::string bytes;
@@ -97,8 +97,8 @@ std::vector<NodeCase> ReadCases() {
   return cases;
 }
 
-// A few units in the last place of each type; of float32 some more, because the expected values
-// were computed in it.
+// A few units in the last place of each type. float32 gets some more, because the expected values
+// were computed in float32.
 double RelativeTolerance(model::DType dtype) {
   switch (dtype) {
     case model::DType::kFloat16:

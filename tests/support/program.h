@@ -1,6 +1,6 @@
 #pragma once
 
-// What programs for developers have in common: help, errors, exit status.
+// Code shared by developers' programs: help, error messages, exit status.
 
 #include <span>
 
@@ -11,21 +11,21 @@ namespace quotient {
 
 struct Program {
   const char* name;
-  const char* usage;  // what --help prints
+  const char* usage;  // The text that --help prints.
 };
 
-// "NAME: what" on standard error, without what a terminal would obey. Returns false.
+// Prints "NAME: what" to standard error, without control characters. Returns false.
 bool Complain(const Program& program, absl::string_view what);
 
-// What follows are the parts of RunProgram; each returns the exit status.
+// The parts of RunProgram. Those that return int return the exit status.
 bool WantsHelp(std::span<const char* const> words);
 int Help(const Program& program);
 int RefuseArguments(const Program& program, const absl::Status& status);
 int ExitStatus(const Program& program, const absl::StatusOr<bool>& ran);
 
-// `words` without the program's name. Returns the exit status: 0 after --help or -h, or if `run`
-// returns true; 1 for its errors, and for false, of which it has told; 2 for what `parse` refuses,
-// and then nothing is run.
+// Parses the arguments `words`, which do not include the program's name, runs the program, and
+// returns the exit status: 0 after --help or -h, and if `run` returns true; 1 if `run` fails, or
+// returns false after it has printed the reason; 2, without a call of `run`, if `parse` fails.
 template <typename Options>
 int RunProgram(const Program& program, std::span<const char* const> words,
                absl::StatusOr<Options> (*parse)(std::span<const char* const>),

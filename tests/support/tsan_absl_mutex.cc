@@ -33,7 +33,7 @@ class ScopedCurrentMutex {
   void* const previous_;
 };
 
-// The library's own definition of a function of this file.
+// The library's own definition of a function that this file replaces.
 template <typename Function>
 Function* Original(const char* mangled_name) {
   void* const symbol = dlsym(RTLD_NEXT, mangled_name);

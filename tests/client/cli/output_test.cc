@@ -8,8 +8,8 @@
 
 #include "core/os/files.h"
 #include "core/report/report.h"
-#include "tests/server/support/temp_dir.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::cli {
 namespace {

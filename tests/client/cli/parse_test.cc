@@ -6,6 +6,7 @@
 
 #include "client/cli/help.h"
 #include "client/cli/option_table.h"
+#include "core/search/strategy.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::cli {
@@ -143,6 +144,19 @@ TEST(HelpTest, EveryCommandHasItsOptionsAndExamples) {
       EXPECT_THAT(help, HasSubstr(option.name));
     }
   }
+}
+
+TEST(OptionTableTest, OffersTheStrategiesThatThereAre) {
+  for (const Option& option : Options()) {
+    if (std::string(option.name) != "strategy") continue;
+    EXPECT_EQ(std::vector<std::string>(option.choices.begin(), option.choices.end()),
+              search::StrategyNames());
+    for (const std::string& name : search::StrategyNames()) {
+      EXPECT_THAT(option.help, HasSubstr(name));
+    }
+    return;
+  }
+  FAIL() << "no option --strategy";
 }
 
 TEST(ParseTest, WhatIsReadIsNotWrittenOver) {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <string>
 
-#include "tests/server/support/temp_dir.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::client {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-// E-graphs and choices for the tests of this folder.
+// Makes e-graphs and choices for the tests of this folder.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 
 namespace quotient::domain {
 
-// A static graph with its types inferred.
+// Parses a static graph and infers its types.
 inline model::Graph Parsed(absl::string_view text) {
   model::Graph graph = testing::MustParse(text);
   EXPECT_THAT(ops::InferTypes(graph), testing::IsOk());
@@ -34,7 +34,7 @@ inline ClassId ClassNamed(const TensorEGraph& tensors, absl::string_view value) 
       tensors.class_of_value[testing::MustFind(tensors.original, value).value()]);
 }
 
-// In each class the oldest e-node, or the youngest.
+// Chooses the youngest or the oldest e-node of each class.
 inline std::vector<ENodeId> Choose(const TensorEGraph& tensors, bool youngest) {
   std::vector<ENodeId> choice(tensors.egraph->class_bound());
   for (const ClassId cls : tensors.egraph->classes()) {
@@ -45,7 +45,7 @@ inline std::vector<ENodeId> Choose(const TensorEGraph& tensors, bool youngest) {
   return choice;
 }
 
-// A rule by name alone, for the names of new nodes.
+// A rule that only has a name, for tests of the names of new nodes.
 class NamedRule final : public egraph::Rule {
  public:
   explicit NamedRule(std::string name) : name_(std::move(name)) {}

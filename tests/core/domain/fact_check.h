@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a value is what the facts of its class say.
+// Checks whether a value agrees with the facts of its class.
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +13,9 @@
 
 namespace quotient::domain {
 
-// What is wrong, empty if nothing is. `slack`: relative to the largest finite element, for a value
-// that is not computed by the very forms that the facts come from.
+// Says how the value contradicts the facts; empty if it does not. `slack` is a tolerance, relative
+// to the largest finite element, for values that were not computed by the e-nodes that the facts
+// come from.
 inline std::string Contradiction(const Facts& facts, const model::Tensor& value, double slack = 0) {
   if (!model::IsComputable(value.dtype())) return "";
   double scale = 0;
@@ -29,7 +30,8 @@ inline std::string Contradiction(const Facts& facts, const model::Tensor& value,
       const double x = value.GetDouble(i);
       if (std::isnan(x)) {
         if (facts.never_nan()) return "NaN in a value that is never NaN";
-        largest = std::numeric_limits<double>::infinity();  // rows are of numbers
+        largest =
+            std::numeric_limits<double>::infinity();  // Row floors hold only for rows without NaN.
       } else if (!(x >= facts.values.low - margin && x <= facts.values.high + margin)) {
         return absl::StrCat(x, " is not in [", facts.values.low, ", ", facts.values.high, "]");
       }

@@ -1,13 +1,13 @@
 #pragma once
 
-// Random graphs of every shape that partition, layout plan and memory plan have to cope with.
+// Makes random graphs that exercise partitioning, layout planning and memory planning.
 
 #include <cstdint>
 #include <string>
 
 namespace quotient::kernels {
 
-// The text of a graph, as GraphOf takes it; seeds make different ones.
+// The text of a graph, for GraphOf. Different seeds give different graphs.
 std::string RandomGraphText(uint64_t seed);
 
 }  // namespace quotient::kernels

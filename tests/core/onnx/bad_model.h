@@ -1,6 +1,7 @@
 #pragma once
 
-// What tables of bad models are made of: a good model, damaged in one place.
+// BadModel: an entry of a table of bad models, which are made by damaging a good model in one
+// place.
 
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -17,7 +18,7 @@ struct BadModel {
   const char* name;
   std::function<void(::onnx::ModelProto&)> damage;
   Reason reason;
-  const char* message;  // a part of it
+  const char* message;  // A part of the error message.
 };
 
 inline void PrintTo(const BadModel& model, std::ostream* out) { *out << model.name; }

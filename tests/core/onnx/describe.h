@@ -1,6 +1,6 @@
 #pragma once
 
-// The nodes of a graph as text: what tests of conversions compare.
+// Describe: the nodes of a graph as text, for tests of conversions.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace quotient::testing {
 
-// "Clip{max=6};Relu;": operators and attributes in order, no names.
+// "Clip{max=6};Relu;": operators and attributes in order, without names.
 inline std::string Describe(const model::Graph& graph) {
   std::string text;
   for (const model::Node& node : graph.nodes) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Models for tests, from ONNX's own text syntax:
+// Makes models for tests from ONNX's own text syntax:
 //
 //   <ir_version: 8, opset_import: ["" : 13]>
 //   g (float[N,4] x) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> { y = Add(x, w) }
@@ -20,24 +20,24 @@
 
 namespace quotient::testing {
 
-// The message; ends the program where the text is none, for then the test itself is wrong.
+// Parses a model. Ends the program if the text is invalid, because the test itself is wrong then.
 ::onnx::ModelProto ModelFromText(absl::string_view text);
 
-// "g (...) => (...) {...}" under this opset and IR version 8.
+// Parses "g (...) => (...) {...}" as a model with this opset and IR version 8.
 ::onnx::ModelProto ModelAtOpset(int opset, absl::string_view graph_text);
 
-// Reads with default limits. The bytes stay alive as long as the model.
+// Reads a model with default limits. The model keeps its bytes alive.
 absl::StatusOr<onnx::Model> ReadProto(const ::onnx::ModelProto& proto,
                                       const std::map<std::string, std::string>& files = {});
 
-// The model of these bytes, which must be one.
+// Parses the bytes of a model, which must be valid.
 ::onnx::ModelProto ParseBytes(absl::string_view bytes);
 
-// Reads, infers types, writes and parses again; all of it must succeed.
+// Reads the model, infers types, writes it and parses the result. All of that must succeed.
 ::onnx::ModelProto RoundTrip(const ::onnx::ModelProto& proto,
                              const onnx::WriteOptions& options = {});
 
-// Reads, lets `change` have the graph, drops what is dead then, and writes the graph.
+// Reads the model, lets `change` modify the graph, removes dead nodes, and writes the graph.
 absl::StatusOr<::onnx::ModelProto> WriteChanged(
     const ::onnx::ModelProto& before, const std::function<void(model::Graph& graph)>& change,
     const onnx::WriteOptions& options = {});
@@ -46,8 +46,8 @@ absl::StatusOr<::onnx::ModelProto> WriteChanged(
 std::string OpsOf(const ::onnx::ModelProto& proto);
 std::string OpsOf(const model::Graph& graph);
 
-// Runs the graph on deterministic inputs that fit its types and returns the outputs. Types must be
-// static. Fails where the evaluator does.
+// Runs the graph on deterministic inputs of its types, which must be static, and returns the
+// outputs. Fails if the evaluator fails.
 absl::StatusOr<std::vector<model::Tensor>> RunOnRamp(model::Graph graph);
 
 }  // namespace quotient::testing

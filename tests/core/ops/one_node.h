@@ -1,7 +1,7 @@
 #pragma once
 
-// Tests of single operators, from the text form (core/model/text.h) of what they read and of one
-// node that makes `y`:
+// Helpers for tests of single operators. A test gives, in text form (core/model/text.h), the inputs
+// and constants that one node reads, and the node, which computes `y`:
 //
 //   EXPECT_THAT(ValuesOf(R"(const x: float32[2] = [-1, 2]
 //                           y = Relu(x))"),
@@ -28,7 +28,7 @@ inline model::Graph OneNode(absl::string_view text) {
   return MustParse(absl::StrCat("graph test {\n", text, "\noutput y\n}"));
 }
 
-// y, where all that the node reads is constant.
+// Returns y. Everything that the node reads must be constant.
 inline absl::StatusOr<model::Tensor> Evaluated(absl::string_view text, int threads = 1) {
   const model::Graph graph = OneNode(text);
   std::vector<const model::Tensor*> inputs;
@@ -40,7 +40,7 @@ inline absl::StatusOr<model::Tensor> Evaluated(absl::string_view text, int threa
   return outputs[0];
 }
 
-// The elements of y; a test failure and none if it cannot be evaluated.
+// The elements of y. Adds a test failure and returns none if the node cannot be evaluated.
 inline std::vector<double> ValuesOf(absl::string_view text, int threads = 1) {
   const absl::StatusOr<model::Tensor> y = Evaluated(text, threads);
   if (y.ok()) return y->AsDoubles();
@@ -48,21 +48,21 @@ inline std::vector<double> ValuesOf(absl::string_view text, int threads = 1) {
   return {};
 }
 
-// The node in canonical form, in a graph with inferred types.
+// The graph with inferred types and the node in canonical form.
 inline absl::StatusOr<model::Graph> Inferred(absl::string_view text) {
   model::Graph graph = OneNode(text);
   QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(graph));
   return graph;
 }
 
-// The inferred type of y as text ("?" for dimensions that do not follow), or the failure's message.
+// The inferred type of y as text, with "?" for dimensions that do not follow, or the error message.
 inline std::string TypeOf(absl::string_view text) {
   const absl::StatusOr<model::Graph> graph = Inferred(text);
   if (!graph.ok()) return std::string(graph.status().message());
   return TypeText(graph->value(graph->outputs[0]).type);
 }
 
-// The attributes of the canonical node as text, or the failure's message.
+// The attributes of the canonical node as text, or the error message.
 inline std::string AttributesOf(absl::string_view text) {
   const absl::StatusOr<model::Graph> graph = Inferred(text);
   if (!graph.ok()) return std::string(graph.status().message());

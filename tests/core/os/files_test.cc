@@ -9,8 +9,8 @@
 
 #include "core/os/atomic_file.h"
 #include "core/os/random_id.h"
-#include "tests/server/support/temp_dir.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::os {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A cost model whose measurements arrive when a test says so. Until then every kernel is said
-// to take one microsecond, but a Slice an eighth of that.
+// A cost model whose measurements arrive when a test says so. Until then, a Slice costs an eighth
+// of a microsecond, and every other kernel one microsecond.
 
 #include <functional>
 #include <map>
@@ -22,17 +22,18 @@ class ArrivingModel final : public cost::CostModel {
   using Truth = std::function<double(const kernels::KernelSpec& spec)>;
   explicit ArrivingModel(Truth truth) : truth_(std::move(truth)) {}
 
-  // What was asked for by now arrives.
+  // Lets all requested measurements arrive.
   void Arrive() {
     const absl::MutexLock lock(&mutex_);
     ArriveLocked();
   }
-  // It does so by itself whenever somebody looks what has arrived, from the look on that comes
-  // after so many.
+  // After `looks` further calls of measurements(), every call first lets all requested measurements
+  // arrive.
   void ArriveAfter(int looks) {
     const absl::MutexLock lock(&mutex_);
     looks_ = looks;
   }
+  // From now on, Wait lets nothing arrive.
   void Withhold() {
     const absl::MutexLock lock(&mutex_);
     withheld_ = true;
@@ -41,7 +42,7 @@ class ArrivingModel final : public cost::CostModel {
     const absl::MutexLock lock(&mutex_);
     return waits_;
   }
-  // How often each kernel was asked for.
+  // The number of requests for each kernel.
   std::map<std::string, int> Requests() const {
     const absl::MutexLock lock(&mutex_);
     return requests_;
@@ -71,7 +72,7 @@ class ArrivingModel final : public cost::CostModel {
     if (looks_ > 0) --looks_;
     return static_cast<int64_t>(measured_.size());
   }
-  // Who waits need not wait long, unless Withhold was called: then nothing comes.
+  // Lets all requested measurements arrive at once, unless Withhold was called.
   void Wait(const StopCondition&) override {
     const absl::MutexLock lock(&mutex_);
     ++waits_;
@@ -95,7 +96,8 @@ class ArrivingModel final : public cost::CostModel {
   mutable absl::Mutex mutex_;
   bool withheld_ ABSL_GUARDED_BY(mutex_) = false;
   int waits_ ABSL_GUARDED_BY(mutex_) = 0;
-  mutable int looks_ ABSL_GUARDED_BY(mutex_) = -1;  // until measurements arrive; -1: never
+  mutable int looks_ ABSL_GUARDED_BY(mutex_) =
+      -1;  // Calls left until measurements arrive; -1 if they do not.
   mutable absl::flat_hash_map<std::string, double> measured_ ABSL_GUARDED_BY(mutex_);
   mutable std::vector<kernels::KernelSpec> waiting_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> requests_ ABSL_GUARDED_BY(mutex_);

@@ -1,7 +1,8 @@
 #pragma once
 
-// Small random graphs for the soundness test: images and sequences of odd sizes, groups, strides,
-// pads, dilations, broadcast constants, several element types. The same seed gives the same graph.
+// Makes small random graphs for the soundness test: images and sequences of odd sizes, with groups,
+// strides, pads, dilations, broadcast constants and several element types. Equal seeds give equal
+// graphs.
 
 #include <cstdint>
 
@@ -9,8 +10,8 @@
 
 namespace quotient::rules {
 
-// Static, types inferred, every value that nobody reads is an output. Inputs and constants are
-// floats of that type.
+// The graph is static, its types are inferred, and every value that no node reads is an output.
+// Inputs and constants have the type `dtype`.
 model::Graph RandomGraph(uint64_t seed, int num_nodes, model::DType dtype = model::DType::kFloat32);
 
 }  // namespace quotient::rules

@@ -1,7 +1,7 @@
 #pragma once
 
-// The cases of the rules, read from cases/*.txt. A file has a head, lines that all of its graphs
-// begin with, and then cases:
+// Reads the test cases of rules from cases/*.txt. A file begins with lines that all of its graphs
+// share. Cases follow:
 //
 //   rule add-zero
 //   fires z                 # a graph that the rule rewrites, with its outputs
@@ -16,11 +16,11 @@ namespace quotient::rules {
 
 struct RuleCase {
   std::string rule;
-  std::string fires;  // graphs in text form
+  std::string fires;  // Graph in text form, as is `refused`.
   std::string refused;
 };
 
-// Of all files, in order. Ends the program if a file is missing or is not of that form.
+// The cases of all files, in order. Ends the program if a file is missing or malformed.
 const std::vector<RuleCase>& RuleCases();
 
 }  // namespace quotient::rules

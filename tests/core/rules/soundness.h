@@ -1,8 +1,8 @@
 #pragma once
 
-// The oracle of the rules: an e-graph is sound if every e-node, computed by the reference evaluator
-// on its children's values, gives its class's value. Then every choice of e-nodes does, too. And
-// what the facts of a class say must be true of each of these, up to rounding.
+// The oracle for rules. An e-graph is sound if every e-node, evaluated by the reference evaluator
+// on the values of its children, gives the value of its class. Then every choice of e-nodes does,
+// too. The facts of a class must also hold for each of these values, up to rounding.
 
 #include <cstdint>
 #include <map>
@@ -17,27 +17,28 @@
 
 namespace quotient::rules {
 
-// A static graph with inferred types, from text. Ends the program if the text is wrong.
+// Parses a static graph and infers its types. Ends the program if the text is wrong.
 model::Graph ParseStatic(absl::string_view text);
 
-// What random inputs are like. Integers are small, those of wide inputs of either sign.
+// Kinds of random inputs. Integers are small; those of wide inputs have either sign.
 enum class Values {
-  kUnit,  // floats uniform in [-1, 1)
-  kWide,  // sizes from 1e-3 to 1e3 of either sign, zeros, halves, small integers
+  kUnit,  // Floats uniform in [-1, 1).
+  kWide,  // Magnitudes from 1e-3 to 1e3 of either sign, zeros, halves, small integers.
 };
 eval::ValueMap RandomInputs(const model::Graph& graph, uint64_t seed,
                             Values values = Values::kUnit);
 
-// Applies the rules everywhere, up to that many times, as long as the graph is small. How often
-// each rule changed the graph.
+// Applies the rules everywhere, `iterations` times, or until the graph has `max_enodes`. Returns
+// how often each rule changed the graph.
 std::map<std::string, int> Grow(domain::TensorEGraph& tensors,
                                 std::span<const egraph::Rule* const> rules, int iterations,
                                 int64_t max_enodes = 3000);
 
-// All matches of a rule now.
+// All matches of a rule in the present e-graph.
 std::vector<egraph::Match> MatchesOf(const domain::TensorEGraph& tensors, const egraph::Rule& rule);
 
-// What is wrong, empty if nothing is. `checked` counts the e-nodes compared.
+// `error` says what is wrong and is empty if nothing is. `checked` is the number of e-nodes
+// compared.
 struct Verdict {
   std::string error;
   int64_t checked = 0;
@@ -45,14 +46,14 @@ struct Verdict {
 Verdict CheckSoundness(const domain::TensorEGraph& tensors, const eval::ValueMap& inputs,
                        double tolerance = 1e-4);
 
-// Whether a rule said something new of a value of the original graph: an e-node for it, or that it
-// is equal to another one.
+// Whether rules have added an e-node to a class of the original graph, or made two of its classes
+// equal.
 bool ChangesOriginalClass(const domain::TensorEGraph& tensors);
 
-// A choice that takes e-nodes made by rules wherever it can.
+// A choice that prefers e-nodes made by rules.
 std::vector<egraph::ENodeId> ChooseNew(const domain::TensorEGraph& tensors);
 
-// Largest difference, relative to the largest element; infinite where shapes or NaNs differ.
+// The largest difference, relative to the largest element. Infinite if shapes or NaNs differ.
 double RelativeError(const model::Tensor& expected, const model::Tensor& actual);
 
 }  // namespace quotient::rules

@@ -1,6 +1,6 @@
 #pragma once
 
-// A small world to search in, of which everything is known.
+// World: a small search problem in which everything is known.
 
 #include <bit>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace quotient::search {
 
 inline Action Rule(uint16_t rule) { return {Action::Kind::kRule, rule}; }
 
-// A world of states that are sets of rules, each of which can be applied once; the order makes no
-// difference. Worth something: only what `cost` says.
+// A search problem whose states are sets of rules. Each rule can be applied once, and the order
+// makes no difference. States cost what `cost` says, or 10.
 class World {
  public:
   World(int num_rules, std::map<uint64_t, double> cost)
@@ -47,7 +47,7 @@ class World {
     for (const Action action : path) rules |= uint64_t{1} << action.rule;
     return rules;
   }
-  // False if there is nothing left.
+  // Runs a simulation. Returns false if nothing is left to try.
   bool Simulate() {
     SearchTree::Leaf leaf;
     if (!tree_.Select(&leaf)) return false;
@@ -69,7 +69,7 @@ class World {
     tree_.Observe(leaf, opened, states);
   }
   int64_t num_tried() const { return num_tried_; }
-  // States cost something else from now on.
+  // Replaces the costs of all states.
   void Reprice(std::map<uint64_t, double> cost) {
     cost_ = std::move(cost);
     tree_.Reprice([this](BillId bill) { return CostOf(bill.value()); });
@@ -77,7 +77,7 @@ class World {
   double Expect(uint16_t rule) { return priors_.Expect(Rule(rule)); }
 
   SearchTree& tree() { return tree_; }
-  // All of it but the leaves that are under way.
+  // The serialized priors and tree, without unfinished leaves.
   std::string Written() const {
     FieldWriter stream;
     priors_.Write(stream);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What tests of strategies have in common: a search on a term of the domain "math".
+// TermSearchTest: the base of tests of strategies, which search on a term of the domain "math".
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 
 namespace quotient::search {
 
-// By default a term of the files that is too large for all that there is.
+// The default term is so large that a search never exhausts its e-graph.
 class TermSearchTest : public ::testing::Test {
  protected:
   using TermWorkspace = testing::TermWorkspace;
@@ -37,8 +37,9 @@ class TermSearchTest : public ::testing::Test {
     EXPECT_FALSE(workspace.graph().dirty());
     return *std::move(outcome);
   }
-  // Whenever time is up: a state that was seen, and what is said of it is true. To be called with
-  // limits that nobody comes to before the greatest number of looks at the clock.
+  // Expects that a search whose time runs out at any moment ends in a state that it has seen, with
+  // a correct outcome. The limits must be so high that none is reached before the largest number of
+  // readings of the clock.
   void ExpectTimeMayBeUpAtAnyMoment(const Strategy& strategy) {
     const double start = (*Make())->Cost({});
     for (int64_t looks = 1; looks < 20'000; looks = looks * 3 / 2 + 1) {
@@ -64,7 +65,7 @@ class TermSearchTest : public ::testing::Test {
   Task task_;
 };
 
-// But for the clock.
+// Expects equal outcomes, except for times.
 inline void ExpectSameOutcome(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.reason, b.reason);
   EXPECT_EQ(a.iterations, b.iterations);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Kernels and probes that behave as a test says.
+// Kernels and probes that behave as a test prescribes.
 
 #include <functional>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace quotient::timing {
 
-// Reads a fake clock. A run may count as interrupted: Interrupt() is called by the script.
+// A probe that reads a fake clock. Scripts call Interrupt and Wait to simulate disturbances.
 class ScriptedProbe : public Probe {
  public:
   explicit ScriptedProbe(const kernels::fake::FakeClock* clock) : clock_(clock) {}
@@ -25,14 +25,15 @@ class ScriptedProbe : public Probe {
     if (!has_cpu_time_) return std::nullopt;
     return clock_->NowNs() - stolen_ns_;
   }
-  // Somebody else has the core for so long; the clock goes on.
+  // Simulates that another process uses the core for `us` microseconds, by which the clock
+  // advances.
   void Interrupt(kernels::fake::FakeClock* clock = nullptr, double us = 0) {
     ++switches_;
     if (clock == nullptr) return;
     clock->Advance(us);
     stolen_ns_ += static_cast<int64_t>(us * 1e3);
   }
-  // A thread waits for a core, unseen by whoever counts switches; the clock goes on.
+  // Simulates that a thread waits for a core, which does not count as a switch. The clock advances.
   void Wait(kernels::fake::FakeClock* clock, double us) {
     clock->Advance(us);
     waited_ns_ += static_cast<int64_t>(us * 1e3);
@@ -47,7 +48,7 @@ class ScriptedProbe : public Probe {
   bool has_cpu_time_ = false;
 };
 
-// A kernel that takes script(run) microseconds; a negative number is a failure.
+// A kernel whose runs take script(run) microseconds. A negative number makes the run fail.
 class ScriptedKernel : public kernels::CompiledKernel {
  public:
   ScriptedKernel(kernels::fake::FakeClock* clock, std::function<double(int run)> script)
@@ -62,7 +63,7 @@ class ScriptedKernel : public kernels::CompiledKernel {
     return absl::OkStatus();
   }
   int runs() const { return runs_; }
-  // From now on the device's own clock tells what a run took.
+  // From now on, runs report this reading of the device's own clock.
   void SetReading(kernels::DeviceReading reading) { reading_ = reading; }
   std::optional<kernels::DeviceReading> reading() const override { return reading_; }
 
@@ -73,7 +74,7 @@ class ScriptedKernel : public kernels::CompiledKernel {
   std::optional<kernels::DeviceReading> reading_;
 };
 
-// An executable without inputs and outputs, scripted the same way; notes its name at every run.
+// A scripted executable without inputs and outputs. Every run appends its name to the log.
 class ScriptedExecutable : public kernels::Executable {
  public:
   ScriptedExecutable(char name, std::string* log, kernels::fake::FakeClock* clock,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rewrites as pairs of graphs: wrong ones, each unsound in another way, and right ones that look
-// alike. What is not said of a graph is the same on both sides.
+// Rewrites as pairs of graphs: wrong ones, each unsound in a different way, and similar ones that
+// are right. Both graphs of a pair have the same inputs and constants.
 
 #include <string>
 #include <vector>
@@ -12,9 +12,9 @@ namespace quotient::testing {
 
 struct Rewrite {
   const char* name;
-  const char* claim;   // what the rewrite takes for granted, or why it is right
-  const char* inputs;  // inputs and constants
-  const char* left;    // nodes that end in y
+  const char* claim;   // The assumption that makes the rewrite wrong, or why it is right.
+  const char* inputs;  // Inputs and constants.
+  const char* left;    // Nodes, the last of which computes y.
   const char* right;
 
   std::string Left() const { return Text(left); }

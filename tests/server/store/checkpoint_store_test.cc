@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "tests/server/support/temp_dir.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::store {
 namespace {

@@ -11,8 +11,8 @@
 #include "server/store/memory/job_store.h"
 #include "server/store/sqlite/job_store.h"
 #include "tests/server/support/fake_clock.h"
-#include "tests/server/support/temp_dir.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::store {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "server/store/disk/blob_store.h"
-#include "tests/server/support/temp_dir.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::store {
 namespace {

@@ -9,8 +9,8 @@
 #include "core/optimize/devices.h"
 #include "core/timing/store.h"
 #include "server/store/disk/blob_store.h"
-#include "tests/server/support/temp_dir.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::worker {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-// CUDA C++ for a host compiler: what the texts of our kernels use of it, so that they can run
-// without a GPU. Stands in front of them; the other side is emulator.cc.
+// The part of CUDA C++ that our kernels use, for a host compiler, so that the kernels can run
+// without a GPU. It is put before their texts. emulator.cc has the other side.
 
 #include <math.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-// One block runs at a time, so its memory can be everybody's.
+// One block runs at a time, so shared memory can be static.
 #define __shared__ static
 
 namespace quotient_emulation {
@@ -21,7 +21,7 @@ struct Dim3 {
   unsigned int x = 1, y = 1, z = 1;
 };
 
-// Where the thread that is running stands.
+// The position of the running thread.
 struct Place {
   Dim3 thread, block, block_dim, grid_dim;
   // Returns when all threads of the block have called it.

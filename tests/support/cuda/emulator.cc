@@ -16,7 +16,7 @@
 #include "core/base/status_macros.h"
 #include "tests/support/cuda/emulation.h"
 
-// This file speaks of threads and blocks in its own words.
+// This file uses these words as ordinary names.
 #undef threadIdx
 #undef blockIdx
 #undef blockDim
@@ -26,7 +26,8 @@ namespace quotient::kernels::cuda {
 
 using quotient_emulation::Place;
 
-// A loaded shared library with its copy of the emulated state. Its file is gone once it is loaded.
+// A loaded shared library with its own copy of the emulated state. Its file is deleted after
+// loading.
 class EmulatedLibrary {
  public:
   static absl::StatusOr<std::shared_ptr<EmulatedLibrary>> Load(const std::string& path) {
@@ -50,7 +51,7 @@ class EmulatedLibrary {
 
 namespace {
 
-// The threads of a block, each on a stack of its own, taking turns on this thread.
+// The threads of a block. Each has its own stack, and they take turns on the calling thread.
 class Block {
  public:
   Block(int size, Place* place, void (*call)(void* const*), void* const* buffers)
@@ -60,11 +61,11 @@ class Block {
         stacks_(std::make_unique_for_overwrite<char[]>(kStackBytes * size)),
         fibers_(size) {}
 
-  // INTERNAL if some threads end while others wait.
+  // Runs all threads. INTERNAL if some end while others wait at a barrier.
   absl::Status Run() {
     running_ = this;
     for (size_t i = 0; i < fibers_.size(); ++i) Start(i);
-    // In one direction and back: who relies on the order of threads will be wrong in one of them.
+    // The direction alternates, so that a kernel that relies on the order of threads fails in one.
     for (bool forward = true;; forward = !forward) {
       size_t ended = 0;
       for (size_t i = 0; i < fibers_.size(); ++i) {
@@ -126,7 +127,7 @@ class Block {
 
 thread_local Block* Block::running_ = nullptr;
 
-// A new folder, gone with the object.
+// A new folder, which the destructor deletes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -137,7 +138,7 @@ class TemporaryFolder {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
-  const std::string& path() const { return path_; }  // empty: there is none
+  const std::string& path() const { return path_; }  // Empty if it could not be made.
 
  private:
   std::string path_;
@@ -145,7 +146,8 @@ class TemporaryFolder {
 
 std::string Numbered(absl::string_view name, size_t number) { return absl::StrCat(name, number); }
 
-// All kernels as one translation unit, each in a namespace, and a function for each that calls it.
+// Joins all kernels to one translation unit, each in a namespace of its own, with a function for
+// each that calls it.
 std::string JoinTexts(std::span<const SourceKernel> kernels) {
   std::string text = R"(
 #define VISIBLE __attribute__((visibility("default")))
@@ -153,7 +155,7 @@ extern "C" VISIBLE quotient_emulation::Place quotient_emulation_place;
 quotient_emulation::Place quotient_emulation_place;
 )";
   for (size_t i = 0; i < kernels.size(); ++i) {
-    // The names of kernels are C names, which are the same in every namespace.
+    // Kernels have C linkage, for which namespaces make no difference, so they are renamed.
     absl::StrAppend(&text, absl::Substitute(R"(
 #define $0 $0_$1
 namespace kernel_$1 {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The emulated GPU, for tests that let some of its functions do something else.
+// Forwards to the emulated GPU. Tests override functions that shall behave differently.
 
 #include <memory>
 #include <string>

@@ -36,7 +36,7 @@ class HostBuffer : public Buffer {
   void* const data_;
 };
 
-// What runs: on host memory, in the order of the launcher's buffers.
+// Runs a problem on host memory. Buffers are in the order of the launcher's buffers.
 class HostLauncher : public Launcher {
  public:
   virtual absl::Status Run(std::span<void* const> buffers) const = 0;
@@ -51,7 +51,7 @@ class LibraryLauncher : public HostLauncher {
       : problem_(std::move(problem)), plan_(std::move(plan)), rounded_(plan_ == kRounded) {}
 
   absl::Status Run(std::span<void* const> buffers) const override {
-    if (plan_ == kWrong) return absl::OkStatus();  // outputs stay what they were
+    if (plan_ == kWrong) return absl::OkStatus();  // Outputs stay as they were.
     if constexpr (std::is_same_v<Problem, DnnGraph>) {
       return ComputeOnHost(problem_, buffers, rounded_);
     } else {
@@ -68,7 +68,7 @@ class LibraryLauncher : public HostLauncher {
   const bool rounded_;
 };
 
-// Kernels of ours that all tests of a process have needed so far.
+// Our own kernels that the tests of this process have needed so far.
 class Emulations {
  public:
   static Emulations& Get() {
@@ -76,7 +76,7 @@ class Emulations {
     return all;
   }
 
-  // Those that are new are compiled together.
+  // Compiles the new ones among these kernels together.
   absl::Status Compile(const std::vector<const SourceKernel*>& kernels) {
     const std::lock_guard lock(mutex_);
     std::vector<SourceKernel> fresh;
@@ -153,7 +153,7 @@ class HostReplay : public Replay {
       const std::vector<size_t> ready = Ready(done);
       const size_t next = ready[rng_.Below(ready.size())];
       const auto& launcher = static_cast<const HostLauncher&>(*steps_[next].launcher);
-      if (launcher.workspace_bytes() > 0) {  // whoever says that it needs one uses it
+      if (launcher.workspace_bytes() > 0) {  // Simulates that the launcher writes to its workspace.
         std::memset(Pointer(steps_[next].workspace), 0xff,
                     static_cast<size_t>(launcher.workspace_bytes()));
       }
@@ -169,10 +169,10 @@ class HostReplay : public Replay {
   }
 
  private:
-  // Steps that lanes and dependencies allow to run now.
+  // The steps that lanes and dependencies allow to run next.
   std::vector<size_t> Ready(const std::vector<bool>& done) const {
     std::vector<size_t> ready;
-    std::vector<int> blocked;  // lanes with an earlier step that is not done
+    std::vector<int> blocked;  // Lanes with an earlier step that is not done.
     for (size_t i = 0; i < steps_.size(); ++i) {
       if (done[i]) continue;
       const bool lane_free =

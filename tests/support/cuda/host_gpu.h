@@ -1,7 +1,7 @@
 #pragma once
 
-// A GPU that does not exist: kernels of ours are emulated, those of libraries computed by plain
-// loops, memory is the host's. Everything above the plug-in runs on it as on a real one.
+// An emulated GPU. Our own kernels run in the emulator, library kernels are computed by plain
+// loops, and memory is on the host. Everything above the plug-in runs on it as on a real GPU.
 
 #include <memory>
 
@@ -9,14 +9,13 @@
 
 namespace quotient::kernels::cuda {
 
-// Two plans for everything that libraries do: "exact", and "rounded", which is twice as fast and
-// rounds float32 operands to TF32 first. A launch takes a microsecond by its clock, a rounded one
-// half.
+// Makes an emulated GPU. Libraries have two plans for every problem: "exact", and "rounded", which
+// is twice as fast and rounds float32 operands to TF32 first. By the GPU's clock a launch takes a
+// microsecond, and half of that for "rounded". With `has_wrong_plan` there is a third plan, the
+// fastest one, which leaves outputs as they were.
 //
-// Steps of a replay run in a random order among those that lanes and dependencies allow, another
-// one every time.
-//
-// With `has_wrong_plan` there is a third one, the fastest of all, that computes nonsense.
+// The steps of a replay run in a random order that lanes and dependencies allow, a different one in
+// every replay.
 std::unique_ptr<Gpu> NewHostGpu(bool has_wrong_plan = false);
 
 }  // namespace quotient::kernels::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-// What cuBLASLt and cuDNN compute, by plain loops in double precision on the host's memory.
+// Computes what cuBLASLt and cuDNN compute, by plain loops in double precision on host memory.
 
 #include <span>
 
@@ -10,9 +10,9 @@
 
 namespace quotient::kernels::cuda {
 
-// Buffers as MatmulProblem and DnnGraph say. `rounded`: factors are rounded to TF32 first.
+// MatmulProblem and DnnGraph describe the buffers. If `rounded`, factors are rounded to TF32 first.
 void ComputeOnHost(const MatmulProblem& problem, std::span<void* const> buffers, bool rounded);
-// INTERNAL for an operation that does not exist.
+// INTERNAL for an unknown operation.
 absl::Status ComputeOnHost(const DnnGraph& graph, std::span<void* const> buffers, bool rounded);
 
 }  // namespace quotient::kernels::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the operations of a DnnGraph compute. `out` has its dimensions, and zeros in it.
+// Computes the operations of a DnnGraph. `out` must have its dimensions and contain zeros.
 
 #include <span>
 
@@ -9,9 +9,9 @@
 
 namespace quotient::kernels::cuda::host {
 
-// As DnnOp says.
+// The inputs of an operation, in the order that DnnOp describes.
 using Inputs = std::span<const Values* const>;
-// What becomes of a factor before it is multiplied.
+// Rounds a factor before it is multiplied.
 using Factor = double (*)(double);
 
 // host_windows.cc

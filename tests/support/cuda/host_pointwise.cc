@@ -1,4 +1,4 @@
-// Element-wise operations.
+// Element-wise operations of the emulated libraries.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Operations that sum along axes.
+// Operations of the emulated libraries that sum along axes.
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +50,7 @@ void Reduce(const DnnNode& node, Inputs inputs, Values& y) {
   for (double& sum : y.data) sum /= members;
 }
 
-// Over all axes but the first.
+// Normalizes over all axes except the first.
 void Normalize(const DnnNode& node, Inputs inputs, Values& y) {
   const Values& x = *inputs[0];
   const Values& scale = *inputs[1];

@@ -1,6 +1,6 @@
 #pragma once
 
-// Values in the emulated libraries: doubles, whatever they are in memory.
+// Values in the emulated libraries. They are doubles, whatever type they have in memory.
 
 #include <cstdint>
 #include <functional>
@@ -11,16 +11,16 @@
 
 namespace quotient::kernels::cuda::host {
 
-// Element `index` of an array of float32, float16 or bfloat16.
+// Reads or writes element `index` of an array of float32, float16 or bfloat16.
 double Load(model::DType type, const void* data, int64_t index);
 void Store(model::DType type, void* data, int64_t index, double value);
 
-// To ten bits of mantissa.
+// Rounds to ten bits of mantissa.
 double ToTf32(double value);
 
 int64_t Volume(const std::vector<int64_t>& dims);
 
-// Calls visit(index) for every index of a box.
+// Calls visit(index) for every index of a tensor with these dims.
 void ForEach(const std::vector<int64_t>& dims,
              const std::function<void(std::span<const int64_t>)>& visit);
 
@@ -31,7 +31,7 @@ struct Values {
 
   double& at(std::span<const int64_t> index) { return data[Offset(index)]; }
   double at(std::span<const int64_t> index) const { return data[Offset(index)]; }
-  // Where an axis has one element, it is read at any index.
+  // The position of an element in `data`. An axis of size 1 is broadcast: its index is ignored.
   int64_t Offset(std::span<const int64_t> index) const {
     int64_t offset = 0;
     for (size_t i = 0; i < dims.size(); ++i)

@@ -1,4 +1,4 @@
-// Operations that slide a window over an image.
+// Operations of the emulated libraries that slide a window over an image.
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,8 @@
 namespace quotient::kernels::cuda::host {
 namespace {
 
-// Calls visit(output position, tap, input position) of a sliding window, over spatial axes.
+// Calls visit(output position, window position, input position) for a window that slides over the
+// spatial axes.
 void Slide(const DnnNode& node, const std::vector<int64_t>& image,
            const std::vector<int64_t>& window, const std::vector<int64_t>& positions,
            const std::function<void(std::span<const int64_t>, std::span<const int64_t>,
@@ -55,7 +56,7 @@ void Convolve(const DnnNode& node, Inputs inputs, Factor factor, Values& y) {
   });
 }
 
-// The adjoint of a convolution: dy, w -> dx.
+// Computes the adjoint of a convolution, dx from dy and w.
 void ConvolveTransposed(const DnnNode& node, Inputs inputs, Factor factor, Values& dx) {
   const Values& dy = *inputs[0];
   const Values& w = *inputs[1];

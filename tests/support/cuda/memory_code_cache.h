@@ -1,6 +1,6 @@
 #pragma once
 
-// A CodeCache that tests can look into.
+// A CodeCache in memory that tests can inspect.
 
 #include <map>
 #include <optional>
@@ -29,7 +29,7 @@ class MemoryCodeCache : public CodeCache {
     const absl::MutexLock lock(&mutex_);
     return entries_;
   }
-  // How often Add was called.
+  // The number of calls of Add.
   int added() const {
     const absl::MutexLock lock(&mutex_);
     return added_;

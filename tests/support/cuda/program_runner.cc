@@ -19,7 +19,7 @@ namespace {
 using model::DType;
 using model::Tensor;
 
-// Every element through a function, as another type.
+// Applies a function to every element, and stores the results in another type.
 template <typename Map>
 Tensor Mapped(const Tensor& tensor, DType dtype, const Map& map) {
   std::vector<double> numbers = tensor.AsDoubles();
@@ -30,14 +30,14 @@ Tensor Mapped(const Tensor& tensor, DType dtype, const Map& map) {
   return result;
 }
 
-// Rounded or widened.
+// Converts the elements to another type.
 Tensor Converted(const Tensor& tensor, DType dtype) {
   return Mapped(tensor, dtype, [](double x) { return x; });
 }
 
 bool IsNarrow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
 
-// One node and the tensors that it reads.
+// A node and the tensors that it reads.
 class ReferenceNode {
  public:
   ReferenceNode(absl::string_view op, const model::AttributeMap& attributes) {
@@ -46,7 +46,7 @@ class ReferenceNode {
     node_.attributes.Erase(kExponentAttribute);
   }
 
-  // `widen`: 16-bit floats as float32.
+  // If `widen`, 16-bit floats are converted to float32.
   void AddInput(const Operand& operand, const Tensor& tensor, bool widen) {
     if (operand.type.dtype == DType::kUndefined) {
       node_.inputs.push_back(model::ValueId());
@@ -73,7 +73,7 @@ class ReferenceNode {
   std::vector<std::optional<Tensor>> tensors_;
 };
 
-// What attention computes, node by node.
+// Computes attention node by node.
 absl::StatusOr<std::vector<Tensor>> AttentionOutputs(const KernelSpec& spec,
                                                      std::span<const Tensor> operands) {
   const Operand wide{model::TensorType{DType::kFloat32, {}}};
@@ -106,7 +106,7 @@ absl::StatusOr<std::vector<Tensor>> AttentionOutputs(const KernelSpec& spec,
   return std::vector<Tensor>{Converted(y, spec.outputs[0].type.dtype)};
 }
 
-// Device memory: bytes between canaries.
+// Emulated device memory: bytes between canaries.
 class GuardedBuffer {
  public:
   explicit GuardedBuffer(std::span<const std::byte> content)
@@ -149,7 +149,7 @@ Tensor RandomTensor(Rng& rng, const model::TensorType& type) {
     } else if (type.dtype == DType::kBool) {
       number = static_cast<double>(rng.Below(2));
     } else {
-      number = static_cast<double>(rng.Below(6)) - 3;  // unsigned types saturate
+      number = static_cast<double>(rng.Below(6)) - 3;  // Unsigned types saturate at 0.
     }
   }
   std::span<std::byte> bytes;
@@ -183,7 +183,7 @@ absl::StatusOr<std::vector<Tensor>> RunProgram(const KernelSpec& spec, const Pro
                                                std::span<const EmulatedKernel> kernels,
                                                std::span<const Tensor> operands) {
   const std::vector<Operand> all = AllOperands(spec);
-  std::vector<GuardedBuffer> buffers[4];  // by BufferRef::Kind
+  std::vector<GuardedBuffer> buffers[4];  // By BufferRef::Kind.
   for (size_t i = 0; i < all.size(); ++i) {
     const bool is_there = all[i].type.dtype != DType::kUndefined && !all[i].constant;
     buffers[0].emplace_back(is_there ? Pack(operands[i], all[i].layout) : std::vector<std::byte>());
@@ -254,7 +254,8 @@ std::vector<Tensor> RandomOperands(const KernelSpec& spec, uint64_t seed) {
     const bool left_out = operand.type.dtype == DType::kUndefined;
     tensors.push_back(left_out ? Tensor::Scalar(0) : RandomTensor(rng, operand.type));
   }
-  // Of each node the operands beside the running value, which is the first one of the main node.
+  // Makes variances positive and sets exponents. `operands` are those of a node after the running
+  // value, which for the main node is the first one.
   const auto correct = [](absl::string_view op, const model::AttributeMap& attributes,
                           Tensor* operands) {
     if (op == "BatchNormalization")

@@ -17,9 +17,9 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// Graphs; $T is an element type.
+// Graphs with $T for a floating-point type.
 constexpr const char* kFloatGraphs[] = {
-    // Every operator of chains.
+    // All operators of element-wise chains.
     R"(input x: $T[2,16,9,16]
 input z: $T[2,16,9,16]
 const c: $T[16,1,1] = random(1)
@@ -134,7 +134,7 @@ output a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7
 )",
 };
 
-// $T is an element type of any kind.
+// Graphs with $T for any element type.
 constexpr const char* kAnyGraphs[] = {
     R"(input x: $T[4,24,40,40]
 input z: $T[4,24,40,40]
@@ -208,8 +208,8 @@ output a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0
 )",
 };
 
-// All kernels of a graph, those of epilogues that are too long for one kernel too. Ends the program
-// if the graph is not what it should be.
+// Appends all kernels of a graph, including those of epilogues that are too long for one kernel.
+// Ends the program if the graph is invalid.
 void AppendKernels(const std::string& body, std::vector<SourceKernel>& kernels) {
   const auto fail = [&](const absl::Status& status) {
     std::fprintf(stderr, "%s\n%s\n", body.c_str(), status.ToString().c_str());

@@ -1,6 +1,6 @@
 #pragma once
 
-// Kernels of every kind and type, for what has to compile them all.
+// Sample kernels of every kind and type, for tests that compile them all.
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Domains over symbols in which some classes have a known value: "math" (numbers; + - * / fold) and
-// "prop" (truth values; ~ & | -> fold). A class of known value gets the leaf of that value and
-// keeps leaves only.
+// Domains over symbols in which some classes have a known value: "math" (numbers; + - * / are
+// folded) and "prop" (truth values; ~ & | -> are folded). A class with a known value gets the leaf
+// of that value and keeps only leaves.
 
 #include <functional>
 #include <optional>
@@ -19,10 +19,10 @@ namespace quotient::testing {
 
 // Truth values are 0 and 1.
 struct Algebra {
-  Arities arities;  // of all operators, those that do not fold, too
+  Arities arities;  // Of all operators, including those that are not folded.
   std::function<std::optional<double>(absl::string_view word)> parse_leaf;
   std::function<std::string(double value)> print_leaf;
-  // Nothing if the operator does not fold.
+  // Returns nullopt if the operator is not folded.
   std::function<std::optional<double>(absl::string_view word, std::span<const double> values)> fold;
 };
 Algebra MathAlgebra();
@@ -48,7 +48,7 @@ class AlgebraDomain : public egraph::Analysis {
   void Forget() override { log_.Forget(); }
 
   SymbolTable& table() { return table_; }
-  // With the guards nz, const, sym, indep of the rule files.
+  // Includes the guards of the rule files: nz, const, sym, indep.
   egraph::Vocabulary vocabulary();
   std::string word(egraph::OpId op) const { return table_.Name(op); }
   std::optional<double> value(egraph::ClassId canonical) const {
@@ -58,7 +58,7 @@ class AlgebraDomain : public egraph::Analysis {
  private:
   struct Known {
     std::optional<double> value;
-    bool symbol = false;  // has a leaf that is no value
+    bool symbol = false;  // Whether it has a leaf that is not a value.
 
     bool more_than(const Known& other) const {
       return value.has_value() > other.value.has_value() || symbol > other.symbol;
@@ -72,7 +72,7 @@ class AlgebraDomain : public egraph::Analysis {
 
   const Algebra algebra_;
   SymbolTable table_;
-  std::vector<Known> known_;  // by ClassId
+  std::vector<Known> known_;  // By ClassId.
   egraph::ClassLog<Known> log_;
   std::vector<egraph::ClassId> changed_;
 };

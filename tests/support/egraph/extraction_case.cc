@@ -19,7 +19,7 @@ ExtractionCase::ExtractionCase(size_t num_classes, const std::vector<CaseNode>& 
                                const std::vector<CaseSharedKernel>& shared_kernels)
     : table_(std::make_unique<SymbolTable>()),
       graph_(std::make_unique<egraph::EGraph>(table_.get(), nullptr)) {
-  // A leaf of infinite cost stands for each class until its e-nodes are there.
+  // A leaf of infinite cost represents each class until its e-nodes are added.
   for (size_t i = 0; i < num_classes; ++i) {
     classes_.push_back(*graph_->Add(table_->Op(absl::StrCat("class", i)), {}));
     cost_by_op_.push_back(std::numeric_limits<double>::infinity());
@@ -65,7 +65,7 @@ Parts RandomParts(Rng& rng, size_t max_classes) {
   for (size_t i = 0; i < parts.num_classes; ++i) {
     for (uint64_t n = 1 + rng.Below(3); n > 0; --n) {
       CaseNode node = {i, static_cast<double>(rng.Below(8)), {}};
-      // Mostly downwards, so that most cases have a solution.
+      // Most children have a smaller number, so that most cases have a solution.
       for (uint64_t c = rng.Below(4); c > 0; --c) {
         node.children.push_back(i > 0 && rng.Below(6) > 0 ? rng.Below(i)
                                                           : rng.Below(parts.num_classes));
@@ -94,7 +94,7 @@ ExtractionCase ExtractionCase::RandomWithFusions(Rng& rng, size_t max_classes) {
     for (const size_t child : classes) {
       const auto kind =
           rng.Below(2) == 0 ? extract::Fusion::Kind::kEpilogue : extract::Fusion::Kind::kInPlace;
-      // Together no more than the consumer costs.
+      // All savings together must not exceed the cost of the consumer.
       const double most = parts.nodes[consumer].cost / static_cast<double>(classes.size());
       for (size_t producer = 0; producer < parts.nodes.size(); ++producer) {
         if (parts.nodes[producer].of != child || rng.Below(3) > 0) continue;
@@ -115,7 +115,7 @@ ExtractionCase ExtractionCase::RandomWithSharedKernels(Rng& rng, size_t max_clas
     kernels[kernel].members.push_back(node);
     sum[kernel] += parts.nodes[node].cost;
   }
-  // From nothing to more than all members together.
+  // The cost is between zero and a little more than that of all members together.
   for (size_t i = 0; i < kernels.size(); ++i) {
     kernels[i].cost = sum[i] * static_cast<double>(rng.Below(10)) / 8;
   }
@@ -145,7 +145,7 @@ ExtractionCase ExtractionCase::RandomStrip(Rng& rng, size_t width, size_t length
 
 namespace {
 
-// Walks through the choices of all classes that turn out to be needed.
+// Enumerates the choices for all classes that turn out to be needed.
 class Enumeration {
  public:
   explicit Enumeration(const extract::Problem& problem) : problem_(problem) {
@@ -156,7 +156,7 @@ class Enumeration {
   std::optional<Optimum> optimum;
 
  private:
-  // All choices for `open`, the classes needed but not chosen for yet.
+  // Tries all choices for `open`, the needed classes without a choice.
   void Choose(std::vector<ClassId> open) {
     while (!open.empty() && choice_.contains(open.back())) open.pop_back();
     if (open.empty()) return Finish();
@@ -188,7 +188,7 @@ class Enumeration {
     optimum->tree_cost = std::min(optimum->tree_cost, tree);
   }
 
-  // Nothing on a cycle: a path longer than there are classes.
+  // Returns nullopt on a cycle, which shows as a path longer than the number of classes.
   std::optional<double> TreeCost(ClassId id, size_t depth) {
     if (depth > choice_.size()) return std::nullopt;
     const ENodeId node = choice_.at(id);

@@ -1,6 +1,7 @@
 #pragma once
 
-// E-graphs for extraction, given by their e-nodes: classes first, so that cycles can be said.
+// Extraction problems for tests, given as lists of e-nodes. Classes are numbered in advance, so
+// that cycles can be expressed.
 
 #include <span>
 #include <vector>
@@ -12,13 +13,13 @@
 namespace quotient::testing {
 
 struct CaseNode {
-  size_t of;  // the class
+  size_t of;  // Number of its class.
   double cost;
   std::vector<size_t> children;
   egraph::Origin origin = egraph::kInputOrigin;
 };
 
-// E-nodes by their number.
+// Consumer and producer are given as indices of e-nodes.
 struct CaseFusion {
   size_t consumer;
   size_t producer;
@@ -33,12 +34,13 @@ struct CaseSharedKernel {
 
 class ExtractionCase : public extract::CostFunction {
  public:
-  // All e-nodes are different.
+  // Even equal `nodes` become different e-nodes.
   ExtractionCase(size_t num_classes, const std::vector<CaseNode>& nodes,
                  const std::vector<size_t>& roots, const std::vector<CaseFusion>& fusions = {},
                  const std::vector<CaseSharedKernel>& shared_kernels = {});
 
-  // Up to `max_classes` classes of one to three e-nodes each; cycles, zero costs, shared children.
+  // Up to `max_classes` classes with one to three e-nodes each, with cycles, zero costs and shared
+  // children.
   static ExtractionCase Random(Rng& rng, size_t max_classes);
   // The same with fusions of some e-nodes with their children.
   static ExtractionCase RandomWithFusions(Rng& rng, size_t max_classes);
@@ -46,9 +48,9 @@ class ExtractionCase : public extract::CostFunction {
   // The same with kernels that some e-nodes share.
   static ExtractionCase RandomWithSharedKernels(Rng& rng, size_t max_classes);
 
-  // A long band: `length` levels of `width` classes of three e-nodes each, with one or two children
-  // in the next level; of `num_back` in a hundred children one is in this level or the one before,
-  // which makes cycles.
+  // A long strip: `length` levels of `width` classes with three e-nodes each, which have one or two
+  // children in the next level. About `num_back` in a hundred children are in the same level or the
+  // one before instead, which makes cycles.
   static ExtractionCase RandomStrip(Rng& rng, size_t width, size_t length, uint64_t num_back = 0);
 
   extract::Problem problem() const { return {*graph_, *this, roots_}; }
@@ -69,7 +71,7 @@ class ExtractionCase : public extract::CostFunction {
   std::vector<extract::SharedKernel> shared_kernels_;
 };
 
-// The best acyclic selections by trying all; nothing if there is none.
+// The costs of the best acyclic selections, found by trying all. nullopt if there is no selection.
 struct Optimum {
   double dag_cost;
   double tree_cost;

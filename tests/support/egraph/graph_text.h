@@ -6,8 +6,8 @@
 
 namespace quotient::testing {
 
-// All that can be seen of a clean e-graph: a line per live e-node with its class, number, operator,
-// children and origin. Equal texts: the same e-graph, with the same ids.
+// The visible state of a clean e-graph as text: one line per live e-node with its class, number,
+// operator, children and origin. Equal texts mean equal e-graphs with equal ids.
 std::string TextOf(const egraph::EGraph& graph);
 
 }  // namespace quotient::testing

@@ -29,14 +29,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What a few compressed bytes may become. An e-graph has ids for all that such a text can name.
+// Limits what a few compressed bytes can expand to. An e-graph has enough ids for a text of this
+// size.
 constexpr size_t kMaxTextBytes = size_t{1} << 27;
 
 absl::Status Error(absl::string_view where, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
 }
 
-// Others' text, of any bytes and any length.
+// Makes untrusted text of any length fit for an error message.
 std::string Shown(absl::string_view text, size_t most) {
   return absl::StrCat(
       absl::StrReplaceAll(absl::CHexEscape(text.substr(0, most)), {{"\\'", "'"}, {"\\\"", "\""}}),
@@ -44,15 +45,15 @@ std::string Shown(absl::string_view text, size_t most) {
 }
 std::string Quote(absl::string_view id) { return absl::StrCat("\"", Shown(id, 80), "\""); }
 
-// Looks at the text while it is parsed: what is refused here was not stored before.
+// Checks the text while it is parsed, so that nothing is stored that is refused.
 class FormCheck {
  public:
-  // The parser knows no other way to end.
+  // Thrown to end the parser early, for which it has no other way.
   struct Refusal {
     std::string message;
   };
 
-  // As nlohmann::json::parser_callback_t: false for what is not to be stored.
+  // A nlohmann::json::parser_callback_t. Returns false for values that must not be stored.
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
     switch (event) {
       case Json::parse_event_t::object_start:
@@ -67,10 +68,10 @@ class FormCheck {
   }
 
  private:
-  // The form itself has four levels; what is skipped may have some more.
+  // The format itself has four levels. Skipped fields may have some more.
   static constexpr size_t kMaxDepth = 16;
   struct Level {
-    std::string key;  // the last one
+    std::string key;  // The last key.
     absl::flat_hash_set<std::string> keys;
   };
 
@@ -81,7 +82,7 @@ class FormCheck {
     levels_[depth].keys.clear();
   }
 
-  // `depth` objects and arrays are open.
+  // `depth` is the number of open objects and arrays.
   bool TakeKey(size_t depth, const std::string& key) {
     Level& level = levels_[depth - 1];
     if (!level.keys.insert(key).second) {
@@ -104,14 +105,14 @@ class FormCheck {
 
 const std::string& TextOf(const Json& json) { return json.get_ref<const std::string&>(); }
 
-// Null if `object` has no such member, or is no object.
+// The member of an object with this key. Null if there is none or `object` is not an object.
 const Json* Member(const Json& object, const char* key) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(key);
   return found == object.end() ? nullptr : &*found;
 }
 
-// The classes, numbered in the order in which e-nodes name them. Borrows the ids.
+// The classes, numbered in the order in which e-nodes mention them. Borrows the ids.
 struct Classes {
   absl::flat_hash_map<absl::string_view, size_t> by_id;
   absl::flat_hash_map<absl::string_view, size_t> by_node;
@@ -144,7 +145,7 @@ absl::StatusOr<double> CostOf(const Json& node, absl::string_view where) {
   return value;
 }
 
-// `kind` is what an element is called in errors.
+// `kind` names the elements in errors.
 absl::StatusOr<std::vector<size_t>> LookUpAll(
     const Json& ids, const absl::flat_hash_map<absl::string_view, size_t>& classes,
     absl::string_view kind, absl::string_view where) {
@@ -171,7 +172,7 @@ absl::StatusOr<CaseNode> MakeNode(const std::string& id, const Json& node, const
   return made;
 }
 
-// Sums of costs are compared and subtracted: infinity minus infinity is no cost.
+// The sum of all finite costs must be finite, because extractors compare and subtract sums.
 absl::Status CheckSum(const std::vector<CaseNode>& nodes) {
   double sum = 0;
   for (const CaseNode& node : nodes) {
@@ -223,7 +224,7 @@ absl::StatusOr<std::string> ReadBytes(const std::string& path) {
 
 constexpr absl::string_view kGzipMagic = "\x1f\x8b";
 
-// One piece, from the front of `bytes`, which it takes off.
+// Uncompresses one gzip member at the front of `bytes`, and removes it from there.
 absl::Status UncompressPiece(absl::string_view& bytes, std::string& text) {
   z_stream stream = {};
   constexpr int kGzipOnly = 16 + MAX_WBITS;
@@ -262,7 +263,7 @@ absl::StatusOr<std::string> ReadUncompressed(const std::string& path) {
   return text;
 }
 
-// Of what the parser says, without the name that it has for it.
+// An error with the parser's message, without the parser's name for the kind of error.
 absl::Status ParseError(absl::string_view what) {
   const size_t name_end = what.find("] ");
   if (absl::StartsWith(what, "[json.exception") && name_end != absl::string_view::npos) {

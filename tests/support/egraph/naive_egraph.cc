@@ -156,7 +156,7 @@ NaiveEGraph::ClassLabel NaiveEGraph::Build(const Term& term, const Substitution&
   }
   std::vector<ClassLabel> children;
   for (const Term& child : term.children) {
-    // The random rules have one list at most.
+    // Random rules have at most one list.
     const size_t times = child.repeated ? match.lists.begin()->second.size() : 1;
     for (size_t i = 0; i < times; ++i) {
       children.push_back(Build(child, match, child.repeated ? i : element));

@@ -1,7 +1,7 @@
 #pragma once
 
-// An e-graph that is obviously right and hopelessly slow: classes are labels, congruence is a loop
-// over all pairs, a pattern is tried on every class. The oracle for core/egraph.
+// An e-graph that is obviously correct and very slow: classes are labels, congruence closure is a
+// loop over all pairs, and patterns are tried on every class. It is the oracle for core/egraph.
 
 #include <map>
 #include <set>
@@ -19,13 +19,13 @@ class NaiveEGraph {
 
   ClassLabel Add(const std::string& word, std::vector<ClassLabel> children);
   void Union(ClassLabel a, ClassLabel b);
-  // Closes under congruence.
+  // Restores congruence closure.
   void Close();
 
-  // The label of the class that was labelled so when it was made.
+  // The present label of the class that had this label when it was made.
   ClassLabel Find(ClassLabel label) const { return current_[label]; }
   size_t num_classes() const;
-  // Different e-nodes.
+  // Number of different e-nodes.
   size_t num_enodes() const;
 
   // Finds the matches of all rules, then applies them all, then closes. Rules may have variables of
@@ -60,7 +60,7 @@ class NaiveEGraph {
   void Apply(const egraph::RuleText& rule, const Substitution& match);
 
   std::vector<ENode> nodes_;
-  std::vector<ClassLabel> current_;  // by the label that a class was made with
+  std::vector<ClassLabel> current_;  // By the label that a class had when it was made.
 };
 
 }  // namespace quotient::testing

@@ -70,7 +70,8 @@ class RuleMaker {
         return absl::StrCat("p", Pick(rng_, {"", "[0]"}), "(", Left(depth - 1), ")");
       default: {
         const std::string op = Pick(rng_, {"g", "h"});
-        const std::string first = Left(depth - 1);  // arguments are evaluated in any order
+        const std::string first =
+            Left(depth - 1);  // The order in which arguments are evaluated is unspecified.
         return absl::StrCat(op, "(", first, ", ", Left(depth - 1), ")");
       }
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Random e-graphs and rules over a small alphabet: leaves a b c; f of one child; g and h of two; k
-// of any number; p[0] p[1] p[2], words of one kind, of one child.
+// Makes random e-nodes and rules over a small alphabet: the leaves a b c; f with one child; g and h
+// with two; k with any number; p[0] p[1] p[2], three words of one kind with one child.
 
 #include <functional>
 #include <string>
@@ -13,14 +13,14 @@ namespace quotient::testing {
 
 struct RandomNode {
   std::string word;
-  std::vector<size_t> children;  // indices of what was made before
+  std::vector<size_t> children;  // Indices of nodes made before.
 };
 
-// An e-node over `num_made` earlier ones.
+// Makes an e-node whose children are among `num_made` earlier ones.
 RandomNode MakeRandomNode(Rng& rng, size_t num_made);
 
-// A rule that compiles: one or two roots, nested left sides, sometimes leaves, operator variables,
-// a list, a guard; on the right only bound variables.
+// Makes a rule that compiles, as text. It has one or two roots and nested left sides, sometimes
+// with leaves, operator variables, a list or a guard. The right side uses only bound variables.
 std::string MakeRandomRule(Rng& rng);
 
 }  // namespace quotient::testing

@@ -1,6 +1,7 @@
 #pragma once
 
-// Files of tests/data/rewriting; tests run in the repository's root. A missing file is empty.
+// Reads files of tests/data/rewriting. Tests run in the root of the repository. A missing file
+// reads as empty.
 
 #include <fstream>
 #include <iterator>

@@ -33,7 +33,7 @@ bool HasMarkedVariables(absl::string_view rules) {
   });
 }
 
-// How many characters are the name of a rule, with its colon.
+// The number of characters in the name of a rule, with its colon.
 size_t LengthOfName(absl::string_view line) {
   const size_t colon = line.find(':');
   return colon == line.npos || line.substr(0, colon).find_first_of("([") != line.npos ? 0
@@ -47,8 +47,8 @@ bool IsBareVariable(absl::string_view word) {
   return absl::ascii_islower(static_cast<unsigned char>(word[0]));
 }
 
-// Copies rules word by word. What is an operator depends on the parentheses around it, which may
-// be on the line before.
+// Copies rules word by word and marks variables. Whether a word is an operator depends on the
+// parentheses around it, which may be on the line before.
 class VariableMarker {
  public:
   std::string Mark(absl::string_view rules) {
@@ -75,7 +75,7 @@ class VariableMarker {
         operator_follows_ = false;
         at = end;
       } else {
-        // `(f x)`, but not `f(x)` or `f[a](x)`.
+        // An operator follows in `(f x)`, but not in `f(x)` or `f[a](x)`.
         const bool after_operator = at > 0 && !absl::StrContains(" \t\r\f\v(),", line[at - 1]);
         if (line[at] == '(') operator_follows_ = !after_operator;
         brackets_ += line[at] == '[' ? 1 : line[at] == ']' ? -1 : 0;
@@ -86,7 +86,7 @@ class VariableMarker {
 
   std::string marked_;
   bool operator_follows_ = false;
-  int brackets_ = 0;  // open ones: attributes are text
+  int brackets_ = 0;  // Number of open brackets. Attributes inside of them are text.
 };
 
 absl::Status CheckRule(const egraph::RuleText& rule, OperatorCheck& operators) {
@@ -100,7 +100,7 @@ absl::Status CheckRule(const egraph::RuleText& rule, OperatorCheck& operators) {
   return absl::OkStatus();
 }
 
-// Null if there is none.
+// The first variable in a term; null if there is none.
 const Term* FirstVariable(const Term& term) {
   if (term.sort == Term::Sort::kVariable) return &term;
   for (const Term& child : term.children) {
@@ -136,8 +136,7 @@ absl::Status OperatorCheck::CheckOne(const Term& term) {
     if (!closed_ && !leaf && !list) arities_.emplace(term.name, term.children.size());
     return absl::OkStatus();
   }
-  // Where operators are not told, a symbol may have the name of one; and a list may be of any
-  // length.
+  // If the operators are not given, a leaf may have the name of an operator, and a list any length.
   if (!closed_ && (leaf || list)) return absl::OkStatus();
   if (!list && term.children.size() == known->second) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -168,7 +167,7 @@ absl::StatusOr<std::string> CheckedRules(absl::string_view text, absl::string_vi
   if (rules.empty()) return absl::InvalidArgumentError(absl::StrCat(source, ": no rules"));
   for (size_t i = 0; i < rules.size(); ++i) {
     const std::string place = absl::StrCat(source, ":", rules[i].number);
-    // Errors of syntax count characters: those that were written.
+    // Syntax errors give positions in the text, so the text as it was written is parsed first.
     QUOTIENT_RETURN_IF_ERROR(At(place, egraph::ParseRuleText(written[i].text).status()));
     QUOTIENT_ASSIGN_OR_RETURN(const egraph::RuleText rule, egraph::ParseRuleText(rules[i].text));
     QUOTIENT_RETURN_IF_ERROR(At(place, CheckRule(rule, operators)));

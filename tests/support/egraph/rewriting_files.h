@@ -1,7 +1,7 @@
 #pragma once
 
-// Rules and expressions from files that somebody names, checked; for programs that measure. Errors
-// say where: "FILE:LINE: what". The format is in tests/data/rewriting/README.md.
+// Reads and checks rules and expressions from files that a user names, for programs that measure.
+// Errors name the place: "FILE:LINE: what". tests/data/rewriting/README.md describes the format.
 
 #include <cstddef>
 #include <optional>
@@ -17,13 +17,13 @@
 
 namespace quotient::testing {
 
-// How many arguments operators have; by name.
+// The number of arguments of operators, by name.
 using Arities = absl::flat_hash_map<std::string, size_t>;
 
-// Tells terms whose operators are unknown, or have another number of arguments than they should.
+// Finds terms with unknown operators, or with operators that have the wrong number of arguments.
 class OperatorCheck {
  public:
-  // Without `known` any operator is fine that has as many arguments as when it was met first.
+  // Without `known`, all operators are allowed that have the same number of arguments everywhere.
   explicit OperatorCheck(std::optional<Arities> known)
       : closed_(known.has_value()), arities_(std::move(known).value_or(Arities())) {}
 
@@ -36,23 +36,24 @@ class OperatorCheck {
   Arities arities_;
 };
 
-// NOT_FOUND: "PATH: is a directory", "PATH: cannot be read".
+// Reads a file. Fails with NOT_FOUND: "PATH: is a directory", "PATH: cannot be read".
 absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 
-// The rules with a question mark before each variable. A text that has none is in the bare form:
-// there a leaf that begins with a lower-case letter is a variable, unless it is `true` or `false`.
+// Returns the rules with a question mark before each variable. In a text without question marks,
+// the bare form, every leaf that begins with a lower-case letter is a variable, except `true` and
+// `false`.
 std::string WithMarkedVariables(absl::string_view rules);
 
-// The rules of a text in either form, with marked variables and on the lines where they were.
-// `source` is what the text is called.
+// Checks rules in either form, and returns them with marked variables, on the same lines. `source`
+// is the name of the text in errors.
 absl::StatusOr<std::string> CheckedRules(absl::string_view text, absl::string_view source,
                                          OperatorCheck& operators);
 
 struct Expression {
-  std::string place;  // FILE:LINE
+  std::string place;  // "FILE:LINE".
   std::string text;
 };
-// One per line that is neither empty nor a comment. None at all is an error.
+// Returns one expression per line that is neither empty nor a comment. At least one is required.
 absl::StatusOr<std::vector<Expression>> CheckedExpressions(absl::string_view text,
                                                            absl::string_view source,
                                                            OperatorCheck& operators);

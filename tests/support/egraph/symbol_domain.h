@@ -1,7 +1,7 @@
 #pragma once
 
-// The e-graph's simplest domain: words are operators without meaning, all terms are fine. A word
-// may have attributes, `pool[3]`: its kind is the name before them. Numbers are leaves like others.
+// The simplest domain of an e-graph: operators have no meaning, and all terms are valid. A word may
+// have attributes, as in `pool[3]`; its kind is the name before them. Numbers are ordinary leaves.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ class SymbolTable : public egraph::OpTable {
   egraph::KindId KindOfName(absl::string_view name) override;
   std::string Name(egraph::OpId op) const override { return words_[op.value()].name; }
 
-  // The word `name` or `name[attributes]`, made if new.
+  // The operator for the word `name` or `name[attributes]`, which is added if it is new.
   egraph::OpId Op(absl::string_view word);
 
  private:
@@ -32,7 +32,8 @@ class SymbolTable : public egraph::OpTable {
   absl::flat_hash_map<std::string, egraph::KindId> kind_by_name_;
 };
 
-// Words of rule text are symbols; no guards or builders. `table` must outlive what uses it.
+// A vocabulary whose words are symbols, without guards and builders. `table` must outlive its
+// users.
 egraph::Vocabulary SymbolVocabulary(SymbolTable& table);
 
 }  // namespace quotient::testing

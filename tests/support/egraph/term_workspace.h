@@ -1,7 +1,7 @@
 #pragma once
 
-// A term of the domain "math" or "prop" as a search sees it: what counts is the size of the
-// smallest tree that is equal to it.
+// TermWorkspace: a term of the domain "math" or "prop" as a search sees it. The cost of a state is
+// the size of the smallest tree that is equal to the term.
 
 #include <functional>
 #include <memory>
@@ -18,7 +18,7 @@ namespace quotient::testing {
 
 class TermWorkspace : public search::Workspace {
  public:
-  // `source` is what the rules are called in errors.
+  // `source` is the name of the rules in errors.
   static absl::StatusOr<std::unique_ptr<TermWorkspace>> Make(Algebra algebra,
                                                              absl::string_view rules,
                                                              absl::string_view source,
@@ -55,8 +55,8 @@ class TermWorkspace : public search::Workspace {
   egraph::ClassId root_;
   const Size size_;
   extract::IncrementalTree tree_;
-  std::vector<egraph::ClassId> best_;  // scratch
-  std::vector<bool> seen_;             // by ClassId: scratch
+  std::vector<egraph::ClassId> best_;  // Scratch of ForEachBest.
+  std::vector<bool> seen_;             // Scratch of ForEachBest, by ClassId.
 };
 
 }  // namespace quotient::testing

@@ -12,8 +12,8 @@ constexpr int64_t kHidden = 1024;
 constexpr int64_t kHeads = 16;
 constexpr int64_t kHeadSize = kHidden / kHeads;
 
-// The encoder: each layer adds what attention finds, then what two fully connected layers make of
-// it, and normalizes both sums.
+// The encoder. Each layer adds the result of attention to its input, then the result of two fully
+// connected layers, and normalizes both sums.
 class BertBuilder {
  public:
   explicit BertBuilder(const NetworkOptions& options)
@@ -59,7 +59,7 @@ class BertBuilder {
     return Dense(Gelu(Dense(x, kHidden, 4 * kHidden)), 4 * kHidden, kHidden);
   }
 
-  // x / 2 (1 + erf(x / sqrt 2)), as exporters spell it below opset 20.
+  // x / 2 (1 + erf(x / sqrt 2)), as exporters write it before opset 20.
   std::string Gelu(const std::string& x) {
     const std::string erf = builder_.Erf(builder_.Div(x, sqrt2_));
     return builder_.Mul(builder_.Mul(x, builder_.Add(erf, one_)), half_);
@@ -70,8 +70,9 @@ class BertBuilder {
   std::string half_, one_, sqrt2_, logit_divisor_;
 };
 
-// The papers': no bias, scale, softmax, residual or normalization, k is not transposed, and no
-// layer reads what the attention of the one before found; all of it is output.
+// The papers' variant. It has no bias, scale, softmax, residual or normalization, and k is not
+// transposed. No layer reads the result of the previous layer's attention; these results are
+// outputs.
 class PaperBertBuilder {
  public:
   PaperBertBuilder() : builder_("bert_paper", 12) {}
@@ -87,9 +88,9 @@ class PaperBertBuilder {
   }
 
  private:
-  // q, k and v are small, so that their product is not large: x, a standard normal input behind its
-  // Relu, has a mean square of 1/2, each of the three 1/16, and their two products in a row, of 64
-  // terms each, 64 * 64 / 16^3 = 1.
+  // q, k and v are small, so that their product is not large. x, a standard normal input behind a
+  // Relu, has a mean square of 1/2, and each of the three has 1/16. The two products in a row have
+  // 64 terms each, so the result has a mean square of 64 * 64 / 16^3 = 1.
   std::string Heads(const std::string& x) {
     const std::string projected = builder_.Project(x, kHidden, kHidden, 1.0 / 8);
     return builder_.Transpose(builder_.Reshape(projected, {64, kHeads, kHeadSize}), {1, 0, 2});

@@ -1,7 +1,7 @@
 #pragma once
 
-// Builds networks on square NCHW images: NetworkBuilder plus channels and sizes, which follow from
-// layer to layer, and what stands behind each convolution.
+// Builds networks on square NCHW images. Extends NetworkBuilder by channels and sizes, which follow
+// from layer to layer, and by the bias and normalization behind each convolution.
 
 #include <onnx/onnx_pb.h>
 
@@ -16,57 +16,59 @@ namespace quotient::networks {
 struct Image {
   std::string value;
   int64_t channels;
-  int64_t size;  // height and width
+  int64_t size;  // Height and width.
 };
 
 enum class Padding {
-  kSame,   // (kernel - 1) / 2 on both sides, at stride 2 too; kernels are odd
-  kValid,  // none
+  kSame,   // (kernel - 1) / 2 on both sides, even at stride 2. Kernels must be odd.
+  kValid,  // No padding.
 };
 
 struct WindowOptions {
   int64_t stride = 1;
   Padding padding = Padding::kSame;
-  int64_t groups = 1;  // of a convolution
-  double gain = 2;     // of a convolution's weight
+  int64_t groups = 1;  // For convolutions.
+  double gain = 2;     // NetworkBuilder::Weight, for convolutions.
 };
 
 class ConvNet {
  public:
-  // What stands behind each convolution's product.
+  // What follows each convolution.
   struct Style {
     bool bias = false;
     bool batch_norm = false;
   };
 
-  // A network with one input, image().
+  // Begins a network with one input.
   ConvNet(const std::string& name, uint64_t seed, const std::string& batch, Image input,
           Style style);
 
   const Image& input() const { return input_; }
 
-  // Kernels that are not square only with kSame and stride 1, which keep the image square.
+  // Kernels that are not square are allowed only with kSame and stride 1, which keep images square.
   Image Conv(const Image& x, int64_t channels, Size kernel, const WindowOptions& options = {});
   Image ConvRelu(const Image& x, int64_t channels, Size kernel, const WindowOptions& options = {}) {
     return Relu(Conv(x, channels, kernel, options));
   }
-  // Without what stands behind the others.
+  // A convolution without the bias and normalization of the style.
   Image PlainConv(const Image& x, int64_t channels, Size kernel, const WindowOptions& options = {});
   Image BatchNorm(const Image& x);
   Image Relu(const Image& x);
-  // Of two. In braces operands are made in their order, which a call's arguments need not be.
+  // Adds two images. They are passed as a list, because a braced list is evaluated in order and the
+  // arguments of a call need not be.
   Image Add(const std::vector<Image>& xs);
   Image Concat(const std::vector<Image>& xs);
   Image MaxPool(const Image& x, int64_t kernel, const WindowOptions& options);
   Image AveragePool(const Image& x, int64_t kernel, const WindowOptions& options);
 
-  // Ends: an image as it is; one value for each class, where `x` has as many channels and one
-  // pixel, or elements; a global average, one fully connected layer and a softmax.
+  // Ways to end a network. Output makes an image the output. OutputClasses makes `x`, which has one
+  // element or one-pixel channel per class, the output. Classify appends a global average, a fully
+  // connected layer and a softmax.
   void Output(const Image& x);
   void OutputClasses(const std::string& x, int64_t classes);
   void Classify(const Image& x, int64_t classes);
 
-  // For what only one network has.
+  // For layers that only one network has.
   NetworkBuilder& builder() { return builder_; }
   ::onnx::ModelProto Build() && { return std::move(builder_).Build(); }
 

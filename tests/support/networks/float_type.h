@@ -7,11 +7,11 @@
 
 namespace quotient::networks {
 
-// "float32", "float16" or "bfloat16".
+// The ONNX type called "float32", "float16" or "bfloat16"; nullopt for other names.
 std::optional<::onnx::TensorProto::DataType> FloatTypeOf(const std::string& name);
 
-// Makes all float32 initializers, inputs and outputs of a model ones of that type, as frameworks
-// export models that were trained or converted so.
+// Converts all float32 initializers, inputs and outputs of a model to this type. The result is like
+// a framework's export of a model that was trained in or converted to the type.
 void ConvertFloats(::onnx::TensorProto::DataType type, ::onnx::ModelProto* model);
 
 }  // namespace quotient::networks

@@ -7,7 +7,7 @@ namespace {
 constexpr WindowOptions kValid = {.padding = Padding::kValid};
 constexpr WindowOptions kHalve = {.stride = 2, .padding = Padding::kValid};
 
-// The blocks are named A to E in the order in which they follow each other.
+// Blocks are called A to E, in their order in the network.
 class InceptionBuilder {
  public:
   explicit InceptionBuilder(const NetworkOptions& options)
@@ -34,7 +34,7 @@ class InceptionBuilder {
     return net_.ConvRelu(x, channels, kernel, options);
   }
 
-  // The papers' concatenations have two inputs.
+  // In the papers' variant, concatenations have two inputs.
   Image Join(const std::vector<Image>& xs) {
     if (!paper_) return net_.Concat(xs);
     const Image front = net_.Concat({xs[0], xs[1]});

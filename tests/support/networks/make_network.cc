@@ -1,4 +1,4 @@
-// Writes a network of networks.h; --help has the options.
+// Writes a network of networks.h. --help lists the options.
 
 #include <algorithm>
 #include <fstream>
@@ -39,7 +39,7 @@ struct Request {
   std::string output;
 };
 
-// A symbol does not begin with a digit.
+// The batch size is a number or a symbol, which must not begin with a digit.
 Flag BatchFlag(std::string& place) {
   return {"--batch", [&place](absl::string_view value) {
             int64_t number = 0;
@@ -54,7 +54,7 @@ Flag BatchFlag(std::string& place) {
           }};
 }
 
-// Why networks::MakeNetwork has nothing.
+// An error that says why networks::MakeNetwork returned nothing.
 absl::Status Refusal(const std::string& name, const networks::NetworkOptions& options) {
   const std::vector<std::string> known = networks::NetworkNames();
   if (std::ranges::find(known, name) == known.end()) {

@@ -10,8 +10,8 @@ struct Block {
   int64_t channels;
 };
 
-// The papers' model, from the ONNX model zoo, shrinks the image in other blocks than the
-// publication, and it expands in the first block too.
+// The papers' variant comes from the ONNX model zoo. It shrinks the image in other blocks than the
+// published network, and expands even in the first block.
 constexpr Block kPaperBlocks[] = {
     {32, 1, 16},  {96, 2, 24},   {144, 1, 24},  {144, 2, 32},  {192, 1, 32},  {192, 1, 32},
     {192, 1, 64}, {384, 1, 64},  {384, 1, 64},  {384, 1, 64},  {384, 2, 96},  {576, 1, 96},
@@ -42,7 +42,7 @@ class MobileNetBuilder {
   }
 
  private:
-  // relu6; the papers' have relu.
+  // Relu6; in the papers' variant Relu.
   Image Active(Image x) {
     if (paper_) return net_.Relu(x);
     x.value = net_.builder().Clip(x.value, 0, 6);
@@ -56,11 +56,12 @@ class MobileNetBuilder {
     if (block.stride > 1 || x.channels != block.channels) {
       return net_.Conv(y, block.channels, 1, {.gain = 1});
     }
-    y = net_.Conv(y, block.channels, 1, {.gain = 0.2});  // sums must not grow from block to block
+    y = net_.Conv(y, block.channels, 1,
+                  {.gain = 0.2});  // Keeps sums from growing from block to block.
     return net_.Add({y, x});
   }
 
-  // The classifier is a convolution without normalization.
+  // In the papers' variant, the classifier is a convolution without normalization.
   void PaperHead(Image x) {
     x = net_.AveragePool(x, x.size, {.padding = Padding::kValid});
     x = net_.PlainConv(x, 1000, 1, {.gain = 1});

@@ -8,7 +8,8 @@ namespace {
 
 constexpr WindowOptions kHalve = {.stride = 2};
 
-// NASNet-A (4 @ 1056). A cell reads the results of the two before it, `x` and `p`.
+// NASNet-A (4 @ 1056). A cell reads the results of the two cells before it, `x` and, before that,
+// `p`.
 class NasNetBuilder {
  public:
   explicit NasNetBuilder(const NetworkOptions& options)
@@ -47,13 +48,13 @@ class NasNetBuilder {
                         net_.Add({Separable(a, channels, 3), net_.MaxPool(h, 3, kHalve)})});
   }
 
-  // p with the size of x and that many channels.
+  // Gives p the size of x and this number of channels.
   Image Adjusted(const Image& p, const Image& x, int64_t channels) {
     if (p.size != x.size) return FactorizedReduction(net_.Relu(p), channels);
     return p.channels == channels ? p : Squeeze(p, channels);
   }
 
-  // Half of the channels from the pixels of even rows and columns, half from those of odd ones.
+  // Computes half of the channels from pixels in even rows and columns, and half from odd ones.
   Image FactorizedReduction(const Image& x, int64_t channels) {
     NetworkBuilder& builder = net_.builder();
     Image odd = x;
@@ -69,7 +70,7 @@ class NasNetBuilder {
     return net_.Conv(net_.Relu(x), channels, 1, {.gain = 1});
   }
 
-  // Twice: relu, depthwise, 1x1, normalization.
+  // Applies two times: Relu, depthwise convolution, 1x1 convolution, normalization.
   Image Separable(const Image& x, int64_t channels, int64_t kernel, int64_t stride = 1) {
     return SeparableOnce(SeparableOnce(x, channels, kernel, stride), channels, kernel, 1);
   }
@@ -83,8 +84,9 @@ class NasNetBuilder {
   ConvNet net_;
 };
 
-// The papers': another stem, five cells a stage, which begins with one input; everything activated
-// where it is squeezed, separable convolutions once and without activation.
+// The papers' variant. It has another stem and stages of five cells, which begin with one input.
+// All squeezing convolutions are activated, and separable convolutions are applied once and without
+// activation.
 class PaperNasNetBuilder {
  public:
   explicit PaperNasNetBuilder(const NetworkOptions& options)
@@ -121,7 +123,7 @@ class PaperNasNetBuilder {
     return net_.Concat({a, b, c, d, net_.Add({Average(a), b})});
   }
 
-  // The gain takes back what the sums of the cell before have gained.
+  // The gain compensates for the growth by the sums in the previous cell.
   Image Squeeze(const Image& x, int64_t channels) {
     return net_.ConvRelu(x, channels, 1, {.gain = 1.2});
   }

@@ -11,8 +11,8 @@ constexpr int kSteps = 5;
 constexpr int kGates = 8;
 constexpr int64_t kHidden = 512;
 
-// As TensorFlow has it (NASCell): all steps share one weight for the input and one for the state,
-// each for all gates, and the cell remembers a second state.
+// The cell of TensorFlow (NASCell). All steps share one weight for the input and one for the state,
+// each for all gates, and the cell has a second state.
 class NasRnnBuilder {
  public:
   explicit NasRnnBuilder(const NetworkOptions& options)
@@ -60,7 +60,8 @@ class NasRnnBuilder {
   std::string input_weight_, state_weight_, bias_;
 };
 
-// The papers': weights of their own for each gate and step, one state, which begins as a weight.
+// The papers' variant. Each gate and step has its own weights. There is one state, which begins as
+// a weight.
 class PaperNasRnnBuilder {
  public:
   explicit PaperNasRnnBuilder(const NetworkOptions& options)

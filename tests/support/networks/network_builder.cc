@@ -74,7 +74,7 @@ void NetworkBuilder::Output(const std::string& value, const std::vector<std::str
   return node;
 }
 
-// --- constants ---
+// --- Constants
 
 ::onnx::TensorProto* NetworkBuilder::Initializer(const std::string& name, int32_t type,
                                                  const std::vector<int64_t>& dims) {
@@ -85,7 +85,8 @@ void NetworkBuilder::Output(const std::string& value, const std::vector<std::str
   return tensor;
 }
 
-// Two elements of 24 random bits from each random number: VGG-19 has 144 million.
+// Makes two elements with 24 random bits each from every random number, because VGG-19 has 144
+// million elements.
 std::string NetworkBuilder::Drawn(const std::string& name, const std::vector<int64_t>& dims,
                                   float low, float high) {
   size_t elements = 1;
@@ -127,7 +128,7 @@ std::string NetworkBuilder::Ints(const std::string& name, const std::vector<int6
   return name;
 }
 
-// --- nodes with weights ---
+// --- Nodes with weights
 
 std::string NetworkBuilder::Conv(const std::string& x, int64_t in_channels, int64_t out_channels,
                                  Size kernel, const ConvOptions& options) {
@@ -184,7 +185,7 @@ std::string NetworkBuilder::LayerNorm(const std::string& x, int64_t elements) {
   return node->output(0);
 }
 
-// --- nodes without ---
+// --- Nodes without weights
 
 ::onnx::NodeProto* NetworkBuilder::Pool(const std::string& op, const std::string& x, int64_t kernel,
                                         const PoolOptions& options) {

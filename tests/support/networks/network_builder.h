@@ -1,7 +1,6 @@
 #pragma once
 
-// Builds ONNX models node by node, with weights that are the same on every machine. For generators
-// of networks; one builder, one model.
+// Builds an ONNX model node by node, with random weights that are the same on every machine.
 
 #include <onnx/onnx_pb.h>
 
@@ -16,52 +15,54 @@ namespace quotient::networks {
 // Height and width of a window.
 struct Size {
   int64_t height, width;
-  Size(int64_t both) : height(both), width(both) {}  // NOLINT: a number is a square
+  Size(int64_t both)
+      : height(both), width(both) {}  // NOLINT: implicit, because one number means a square.
   Size(int64_t height_in, int64_t width_in) : height(height_in), width(width_in) {}
 };
 
 struct ConvOptions {
   int64_t stride = 1;
-  Size pad = 0;  // on both sides
+  Size pad = 0;  // On both sides.
   int64_t groups = 1;
   bool bias = true;
-  double gain = 2;  // of NetworkBuilder::Weight
+  double gain = 2;  // As in NetworkBuilder::Weight.
 };
 
 struct PoolOptions {
   int64_t stride = 1;
-  int64_t pad = 0;  // on both sides; an average does not count it
+  int64_t pad = 0;  // On both sides. Averages do not include it.
 };
 
 class NetworkBuilder {
  public:
-  // Opset 17, IR 8, weights drawn from `seed`.
+  // The model has opset 17 and IR version 8. Its weights are drawn from `seed`.
   NetworkBuilder(const std::string& name, uint64_t seed);
 
-  // A float32 input; a dim_param where a dimension is not a number.
+  // Adds a float32 input. A dimension that is not a number becomes a dim_param.
   std::string Input(const std::string& name, const std::vector<std::string>& dims);
   void Output(const std::string& value, const std::vector<std::string>& dims);
 
-  // A weight that multiplies `fan_in` elements for each element of the result. `gain` is the
-  // result's mean square over that of the input: 2 keeps it where a Relu follows (He et al., 2015),
-  // 1 where nothing does.
+  // Adds a weight that multiplies `fan_in` elements for each element of the result. `gain` is the
+  // mean square of the result divided by that of the input. 2 keeps activations at the same size if
+  // a Relu follows (He et al., 2015), 1 if nothing does.
   std::string Weight(const std::string& name, const std::vector<int64_t>& dims, int64_t fan_in,
                      double gain);
-  // A weight near zero, and a constant.
+  // Add a weight near zero, and a constant.
   std::string Bias(const std::string& name, int64_t elements);
   std::string Scalar(const std::string& name, float value);
 
-  // Each returns the name of its output. Those with weights name them after the node.
+  // Each of these adds a node and returns the name of its output. Weights are named after their
+  // node.
   std::string Conv(const std::string& x, int64_t in_channels, int64_t out_channels, Size kernel,
                    const ConvOptions& options = {});
-  // x [..., in] times a weight [in, out].
+  // Multiplies x [..., in] by a weight [in, out].
   std::string Project(const std::string& x, int64_t in, int64_t out, double gain);
-  // A fully connected layer with bias on x [batch, in], as frameworks keep it: weight [out, in].
+  // A fully connected layer with bias on x [batch, in]. The weight is [out, in], as in frameworks.
   std::string Gemm(const std::string& x, int64_t in, int64_t out, double gain);
   std::string AddBias(const std::string& x, int64_t elements);
-  // Inference form: scale and variance near 1, mean and bias near 0.
+  // Normalization for inference, with scale and variance near 1, mean and bias near 0.
   std::string BatchNorm(const std::string& x, int64_t channels);
-  // Over the last axis.
+  // Normalizes over the last axis.
   std::string LayerNorm(const std::string& x, int64_t elements);
   std::string MaxPool(const std::string& x, int64_t kernel, const PoolOptions& options);
   std::string AveragePool(const std::string& x, int64_t kernel, const PoolOptions& options);
@@ -70,9 +71,9 @@ class NetworkBuilder {
   std::string Transpose(const std::string& x, const std::vector<int64_t>& permutation);
   std::string Concat(const std::vector<std::string>& xs, int64_t axis);
   std::vector<std::string> Split(const std::string& x, int parts, int64_t axis);
-  // `pads` zeros behind each axis.
+  // Appends `pads` zeros to each axis.
   std::string Pad(const std::string& x, const std::vector<int64_t>& pads);
-  // Everything from `starts` on, one number for each axis.
+  // Takes the elements from `starts` on; one number for each axis.
   std::string SliceFrom(const std::string& x, const std::vector<int64_t>& starts);
   std::string Flatten(const std::string& x);
   std::string Softmax(const std::string& x, int64_t axis);

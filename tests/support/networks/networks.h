@@ -1,7 +1,7 @@
 #pragma once
 
-// The networks that tests, benches and the quick start run on, made without any framework: the nine
-// on which TASO and TENSAT were measured. Weights are drawn, so only their sizes are real.
+// The networks for tests, benchmarks and the quick start: the nine on which TASO and TENSAT were
+// measured, made without any framework. Weights are random, so only their sizes are real.
 
 #include <onnx/onnx_pb.h>
 
@@ -21,13 +21,13 @@ enum class Variant {
 
 struct NetworkOptions {
   Variant variant = Variant::kFaithful;
-  // Faithful SqueezeNet and VGG-19, which were published without: BatchNormalization behind every
-  // convolution, as a framework exports a network that it trained with normalization and did not
-  // fold.
+  // Adds a BatchNormalization behind every convolution of the faithful SqueezeNet and VGG-19, which
+  // were published without. That is how a framework exports a network that it trained with
+  // normalization and did not fold.
   bool batch_norm = false;
-  // A number or a symbol. BERT of the papers has no batch dimension: 1.
+  // A number or a symbol. Must be 1 for the papers' BERT, which has no batch dimension.
   std::string batch = "1";
-  // Of all its floats: "float32", "float16" or "bfloat16".
+  // Type of all floats: "float32", "float16" or "bfloat16".
   std::string float_type = "float32";
 
   bool paper() const { return variant == Variant::kPaper; }
@@ -39,16 +39,18 @@ struct NetworkOptions {
 // NASRNN (Zoph and Le, arXiv 1611.01578): 5 steps of its cell, hidden size 512.
 ::onnx::ModelProto NasRnn(const NetworkOptions& options);
 
-// ResNet-50 (He et al., arXiv 1512.03385), stride in the 3x3 convolutions; of the papers: from the
-// first stage to the last. ResNeXt-50 32x4d (Xie et al., arXiv 1611.05431).
+// ResNet-50 (He et al., arXiv 1512.03385) with the stride in the 3x3 convolutions, and ResNeXt-50
+// 32x4d (Xie et al., arXiv 1611.05431). The papers' variants go only from the first stage to the
+// last.
 ::onnx::ModelProto ResNet50(const NetworkOptions& options);
 ::onnx::ModelProto ResNeXt50(const NetworkOptions& options);
 
-// NASNet-A (Zoph et al., arXiv 1707.07012): 4 @ 1056, the one for 224 x 224 images; of the papers:
-// their own, with 27 times the work.
+// NASNet-A (Zoph et al., arXiv 1707.07012): 4 @ 1056, the one for 224 x 224 images. The papers'
+// variant is a network of their own, with 27 times the work.
 ::onnx::ModelProto NasNet(const NetworkOptions& options);
 
-// Inception-v3 (Szegedy et al., arXiv 1512.00567), 299 x 299 input, no auxiliary classifier.
+// Inception-v3 (Szegedy et al., arXiv 1512.00567) for 299 x 299 images, without auxiliary
+// classifier.
 ::onnx::ModelProto InceptionV3(const NetworkOptions& options);
 
 // MobileNet-v2 (Sandler et al., arXiv 1801.04381).
@@ -60,7 +62,8 @@ struct NetworkOptions {
 // VGG-19 (Simonyan and Zisserman, arXiv 1409.1556).
 ::onnx::ModelProto Vgg19(const NetworkOptions& options);
 
-// The network of that name; nothing for another name and where an option is not for it.
+// Makes the network with this name. Returns nullopt for an unknown name, and for options that the
+// network does not support.
 std::optional<::onnx::ModelProto> MakeNetwork(const std::string& name,
                                               const NetworkOptions& options);
 std::vector<std::string> NetworkNames();

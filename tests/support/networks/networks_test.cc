@@ -1,6 +1,6 @@
-// Every network, read as a user's model is, against known numbers: the papers' networks against
-// those of their sources, the faithful ones against the sizes that publications and frameworks
-// give.
+// Reads every network as a user's model is read, and compares it with known numbers: the papers'
+// networks with those of their sources, the faithful ones with the sizes that publications and
+// frameworks give.
 
 #include "tests/support/networks/networks.h"
 
@@ -29,7 +29,7 @@ using model::Graph;
 using ::testing::Each;
 using ::testing::UnorderedElementsAreArray;
 
-// Its graph has the types that follow from the inputs'.
+// Reads a network. All types in its graph are inferred.
 absl::StatusOr<onnx::Model> ReadNetwork(const std::string& name, const NetworkOptions& options) {
   std::optional<::onnx::ModelProto> proto = MakeNetwork(name, options);
   if (!proto.has_value()) return absl::NotFoundError(name);
@@ -42,9 +42,9 @@ absl::StatusOr<onnx::Model> ReadNetwork(const std::string& name, const NetworkOp
 }
 
 struct Size {
-  int64_t parameters = 0;  // elements of weights that a network is trained for
-  int64_t statistics = 0;  // means and variances of batch normalization
-  double gflop = 0;        // two for each multiply-add of convolutions and matrix products
+  int64_t parameters = 0;  // Elements of trained weights.
+  int64_t statistics = 0;  // Elements of means and variances of batch normalization.
+  double gflop = 0;        // Two per multiply-add of convolutions and matrix products.
 };
 
 double FlopsPerElement(const Graph& graph, const model::Node& node) {
@@ -58,7 +58,7 @@ double FlopsPerElement(const Graph& graph, const model::Node& node) {
   return 0;
 }
 
-// Of what outputs depend on; scalars are constants of the formula, not parameters.
+// Counts only nodes on which outputs depend. Scalars are constants of formulas, not parameters.
 Size SizeOf(const Graph& graph) {
   Size size;
   std::set<model::ValueId> counted;
@@ -91,9 +91,9 @@ struct Expected {
   int64_t parameters;
   int64_t statistics;
   double gflop;
-  const char* output;  // type of each
+  const char* output;  // Type of each output.
   int outputs;
-  const char* operators;  // of the papers' networks; "": any
+  const char* operators;  // Only checked for the papers' networks; "" allows any.
 };
 
 constexpr Expected kExpected[] = {
@@ -143,7 +143,7 @@ TEST_P(NetworkTest, HasTheKnownSize) {
   const Size size = SizeOf(graph);
   EXPECT_EQ(size.parameters, expected.parameters);
   EXPECT_EQ(size.statistics, expected.statistics);
-  EXPECT_NEAR(size.gflop, expected.gflop, 2e-3 * expected.gflop);  // sources give three digits
+  EXPECT_NEAR(size.gflop, expected.gflop, 2e-3 * expected.gflop);  // The sources give three digits.
   EXPECT_EQ(static_cast<int>(graph.outputs.size()), expected.outputs);
   EXPECT_THAT(OutputTypes(graph), Each(expected.output));
   if (*expected.operators != '\0') {
@@ -176,24 +176,25 @@ TEST(NetworksTest, BatchNormMayBeAddedWhereThereIsNone) {
   EXPECT_EQ(model.op_counts.at("BatchNormalization"), model.op_counts.at("Conv"));
 }
 
-// How many elements of `narrow` are not those of `wide` but for rounding: to 8 bits, those of
-// bfloat16, and to float16's smallest step near zero. Looks at every `step`-th.
+// The number of elements of `narrow` that differ from those of `wide` by more than rounding to 8
+// bits, as in bfloat16, or, near zero, by more than float16's smallest step. Examines every
+// `step`-th.
 int64_t WronglyRounded(const model::Tensor& wide, const model::Tensor& narrow, int64_t step) {
   int64_t wrong = 0;
   for (int64_t i = 0; i < wide.elements(); i += step) {
     const double number = wide.GetDouble(i);
     const double allowed = std::ldexp(std::fabs(number), -8) + std::ldexp(1, -24);
-    // Written so that NaN is wrong.
+    // Written so that a NaN counts as wrong.
     if (!(std::fabs(narrow.GetDouble(i) - number) <= allowed)) ++wrong;
   }
   return wrong;
 }
 
-// Of every value, down to the constants of a formula; the numbers are the same but for rounding.
+// All values get the narrow type, even constants of formulas, and are the same except for rounding.
 TEST(NetworksTest, FloatsMayBeNarrow) {
   struct Network {
     const char* name;
-    int64_t step;  // of bert's 100 million parameters some
+    int64_t step;  // Only some of bert's 100 million parameters are examined.
   };
   for (const auto& [name, step] : {Network{"squeezenet", 1}, Network{"bert", 61}}) {
     ASSERT_OK_AND_ASSIGN(const onnx::Model wide, ReadNetwork(name, {}));

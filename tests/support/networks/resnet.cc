@@ -1,4 +1,4 @@
-// ResNet-50 and ResNeXt-50: four stages of bottleneck blocks, which differ in width and groups.
+// ResNet-50 and ResNeXt-50 have four stages of bottleneck blocks, and differ in width and groups.
 
 #include "tests/support/networks/conv_net.h"
 #include "tests/support/networks/networks.h"
@@ -9,8 +9,8 @@ namespace {
 constexpr int64_t kBlocks[] = {3, 4, 6, 3};
 
 struct Bottleneck {
-  int64_t width;   // of the 3x3 convolution, in the first stage
-  int64_t groups;  // of the 3x3 convolution
+  int64_t width;   // Channels of the 3x3 convolution in the first stage.
+  int64_t groups;  // Groups of the 3x3 convolution.
 };
 
 class ResNetBuilder {
@@ -44,11 +44,11 @@ class ResNetBuilder {
   Image Block(const Image& x, int64_t width, int64_t channels, int64_t stride) {
     Image y = net_.ConvRelu(x, width, 1);
     y = net_.ConvRelu(y, width, 3, {.stride = stride, .groups = bottleneck_.groups});
-    y = net_.Conv(y, channels, 1, {.gain = 0.2});  // sums must not grow from block to block
+    y = net_.Conv(y, channels, 1, {.gain = 0.2});  // Keeps sums from growing from block to block.
     return net_.Relu(net_.Add({y, Shortcut(x, channels, stride)}));
   }
 
-  // The papers' activates its result.
+  // In the papers' variant, the result is activated.
   Image Shortcut(const Image& x, int64_t channels, int64_t stride) {
     if (stride == 1 && x.channels == channels) return x;
     if (paper_) return net_.ConvRelu(x, channels, 1, {.stride = stride});

@@ -30,7 +30,7 @@ class SqueezeNetBuilder {
   }
 
  private:
-  // Squeeze by a 1x1 convolution, expand by 1x1 and 3x3 side by side.
+  // Squeezes by a 1x1 convolution, and expands by a 1x1 and a 3x3 convolution side by side.
   Image Fire(const Image& x, int64_t squeeze, int64_t expand) {
     const Image s = net_.ConvRelu(x, squeeze, 1);
     return net_.Concat({net_.ConvRelu(s, expand, 1), net_.ConvRelu(s, expand, 3)});

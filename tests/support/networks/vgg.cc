@@ -46,7 +46,7 @@ class VggBuilder {
     return TransposedProduct(x, "fc3.weight", 4096, 1000, 1);
   }
 
-  // x times a weight [out, in] that the graph transposes.
+  // Multiplies x by a weight [out, in], which the graph transposes.
   std::string TransposedProduct(const std::string& x, const std::string& name, int64_t in,
                                 int64_t out, double gain) {
     NetworkBuilder& builder = net_.builder();

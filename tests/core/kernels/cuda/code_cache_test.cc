@@ -13,8 +13,8 @@
 
 #include "core/base/digest.h"
 #include "core/os/files.h"
-#include "tests/server/support/temp_dir.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::kernels::cuda {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Graphs that the backend asks cuDNN for, one of each kind, small enough to be computed by loops.
+// Graphs of every kind that the backend passes to cuDNN, small enough to be computed by plain
+// loops.
 
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ struct DnnCase {
   DnnGraph graph;
 };
 
-// With all tensors of `type`: float32, float16 or bfloat16. Names are the same for all types.
+// The cases with all tensors of `type`, which is float32, float16 or bfloat16. Names do not depend
+// on the type.
 std::vector<DnnCase> DnnCases(model::DType type, MathPolicy policy);
 
 }  // namespace quotient::kernels::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-// Contractions of every kind, with everything that stands behind them, in all three float types.
+// Contractions of every kind, with every kind of epilogue, in all three floating-point types.
 
 #include <ostream>
 #include <string>

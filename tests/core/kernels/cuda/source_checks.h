@@ -1,7 +1,7 @@
 #pragma once
 
-// Checks of the generators of our GPU kernels: specs are compiled and run together by the emulator
-// and compared with the reference evaluation.
+// Checks for the generators of our GPU kernels. The emulator compiles and runs specs together, and
+// their outputs are compared with the reference evaluator's.
 
 #include <string>
 #include <vector>
@@ -13,26 +13,26 @@
 
 namespace quotient::kernels::cuda {
 
-// Expects that our generators take every spec, as the program of that name (any, if it is empty),
-// and compute what the reference does on random operands.
+// Expects that our generators make a program with this name (any, if it is empty) for every spec,
+// and that it agrees with the reference on random operands.
 void ExpectSourceKernelsAgree(const std::vector<KernelSpec>& specs, absl::string_view program);
 
-// The same for one spec on operands that are given; parallel to AllOperands.
+// The same for specs with given operands, which are parallel to AllOperands.
 struct SpecCase {
   KernelSpec spec;
   std::vector<model::Tensor> operands;
 };
 void ExpectSourceKernelsAgree(const std::vector<SpecCase>& cases, absl::string_view program);
 
-// The kernels of the graph of that text (graph_cases.h) in the layouts it would run in, without
-// those that are free.
+// The kernels of the graph with this text (graph_cases.h), in the layouts in which it would run,
+// without free kernels.
 std::vector<KernelSpec> SpecsOf(const std::string& body);
 
-// Random types: dimensions of rank `rank`, small and mostly odd.
+// Random dims of rank `rank`, small and mostly odd.
 std::vector<int64_t> RandomDims(Rng& rng, int rank);
 // A shape that broadcasts to `dims`.
 std::vector<int64_t> RandomBroadcast(Rng& rng, const std::vector<int64_t>& dims);
-// An operand of a type; where it has a layout to choose, in either.
+// An operand of this type, with a random layout if it can have several.
 Operand RandomOperand(Rng& rng, model::DType dtype, const std::vector<int64_t>& dims);
 
 template <typename T>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Checks of the lowering: every program that a spec has is run on a GPU and compared
-// with the reference evaluation.
+// Checks of the lowering: every program of a spec is run on a GPU and compared with the reference
+// evaluator.
 
 #include <string>
 #include <vector>
@@ -14,23 +14,23 @@
 
 namespace quotient::kernels::cuda {
 
-// The kernels of the graph of that text (graph_cases.h), as GPUs store values, without those that
-// are free or only change a layout.
+// The kernels of the graph with this text (graph_cases.h), with values stored as on GPUs, without
+// kernels that are free or only change a layout.
 std::vector<KernelSpec> NativeSpecsOf(const std::string& body);
 
-// The names of a spec's programs, in their order.
+// The names of a spec's programs, in order.
 std::vector<std::string> ProgramNames(const KernelSpec& spec);
 
-// Expects that each spec has programs, none of them the host's, and that each of them, by the
-// library's first plan, gives what the reference does on random operands, with masks that hide keys
-// too, and writes nothing behind its outputs. All run in one sequence, as the emulator compiles
-// what runs together at once. A plan that the library does not have after all is left out, but not
-// all of a spec's.
+// Expects that each spec has programs, none of which runs on the host, and that each program, with
+// the library's first plan, agrees with the reference on random operands (also with masks that hide
+// keys) and writes nothing behind its outputs. All programs run in one sequence, because the
+// emulator compiles kernels that run together at once. A plan that the library turns out not to
+// have is skipped, but not all plans of a spec may be skipped.
 void ExpectEveryWayAgrees(const std::vector<KernelSpec>& specs, MathPolicy policy, Gpu& gpu);
-// On the emulated GPU, whose first plans are exact ones.
+// The same on the emulated GPU, whose first plans are exact.
 void ExpectEveryWayAgrees(const std::vector<KernelSpec>& specs);
 
-// The same of the spec's program of that name, on the emulated GPU, on those operands.
+// The same for one program of the spec, on the emulated GPU and with these operands.
 void ExpectProgramAgrees(const KernelSpec& spec, absl::string_view name,
                          const std::vector<model::Tensor>& operands);
 

@@ -16,32 +16,32 @@
 
 namespace quotient::kernels::cuda {
 
-// Tests that need the GPU: skipped, with the reason, where there is none.
+// Base of tests that need a GPU. They are skipped, with the reason, if there is none.
 class GpuTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite();
   void SetUp() override;
 
   static Gpu& gpu() { return *gpu_; }
-  // That gpu() has.
+  // The code cache of gpu().
   static const MemoryCodeCache& cache() { return cache_; }
 
   // Captures the steps and replays them once.
   static absl::StatusOr<Reading> Run(const std::vector<Step>& steps);
-  // The launcher alone, with the workspace that it wants.
+  // Runs only this launcher, with the workspace that it needs.
   static absl::Status Run(const Launcher& launcher, std::vector<DeviceAddress> buffers);
 
  private:
   static absl::Status why_not_;
   static MemoryCodeCache& cache_;
-  static Gpu* gpu_;  // of all suites
+  static Gpu* gpu_;  // Shared by all test suites.
 };
 
 // Elements of one type on the host, read and written as doubles.
 class HostArray {
  public:
   HostArray(model::DType type, int64_t elements);
-  // Uniform in [-1, 1), another array for each seed.
+  // Elements uniform in [-1, 1), determined by the seed.
   static HostArray Random(model::DType type, int64_t elements, uint64_t seed);
   static HostArray Nans(model::DType type, int64_t elements);
 
@@ -58,16 +58,16 @@ class HostArray {
   std::vector<uint8_t> bytes_;
 };
 
-// On the device, with this content. Failures of the test if it cannot be.
+// Copy an array to the device and back. Add a test failure if that fails.
 std::unique_ptr<Buffer> Upload(Gpu& gpu, const HostArray& array);
 void Download(Gpu& gpu, const Buffer& buffer, HostArray* to);
 
-// |a - b| / |b| by Euclid's norm; infinite for NaNs in `a`.
+// |a - b| / |b| in the Euclidean norm. Infinite if `a` contains a NaN.
 double RelativeError(const HostArray& a, const HostArray& b);
-// How far a kernel of that type may be off.
+// The relative error that is allowed for a kernel of this type.
 double Tolerance(model::DType type, MathPolicy policy);
 
-// A file in $QUOTIENT_GPU_OUT; nothing without that.
+// Writes a file to the folder $QUOTIENT_GPU_OUT. Does nothing if that is not set.
 void WriteOut(const std::string& name, const std::string& text);
 
 }  // namespace quotient::kernels::cuda

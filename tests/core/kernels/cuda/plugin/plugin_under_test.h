@@ -7,14 +7,14 @@
 
 namespace quotient::kernels::cuda {
 
-// The plug-in of this build. A failure ends the test program.
+// The plug-in of this build. Ends the test program if it cannot be loaded.
 Plugin& PluginUnderTest();
 
-// cuDNN as it would be on an H200. `cache` may be null.
+// A checker with cuDNN as it would behave on an H200. `cache` may be null.
 std::unique_ptr<DnnChecker> H200Checker(CodeCache* cache = nullptr);
 
-// Makes sure that cuDNN can compile kernels: it does so only where it can load the driver, for
-// which the one that CUDA has for linking is good enough. False where there is none of them.
+// Makes sure that cuDNN can compile kernels. It does so only if it can load the driver, for which
+// the stub that CUDA provides for linking is good enough. Returns false if there is neither.
 bool LoadDriverOrStub();
 
 }  // namespace quotient::kernels::cuda

@@ -1,9 +1,9 @@
 #pragma once
 
-// The first questions to a GPU that nobody has used yet, each answered in seconds: what it is, what
-// a replay costs, whether rates are those of its data sheet, and whether each kind of kernel is
-// right and how it is run. gpu_smoke.cc has them as steps of a program, of which tests/gpu.sh runs
-// one process each.
+// First checks for a GPU that was not used before, each of which takes seconds: what the GPU is,
+// what a replay costs, whether rates match its data sheet, and whether each kind of kernel is
+// correct and how it is run. They are the steps of the program gpu_smoke.cc; tests/gpu.sh runs each
+// in a process of its own.
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace quotient::kernels::cuda::smoke {
 
-// A line of the table.
+// A line of the table of results.
 struct Row {
   std::string name;
   std::string text;
@@ -29,55 +29,55 @@ struct Row {
 };
 using Rows = std::vector<Row>;
 
-// What the GPU and its libraries are, and the clock that the multiprocessors idle at.
+// The GPU, its libraries, and the clock rate of idle multiprocessors.
 Rows DeviceRows(Gpu& gpu);
 
-// CUDA's libraries that this process has loaded, with the files that they are from.
+// The CUDA libraries that this process has loaded, with their files.
 Rows LibraryRows();
 
-// Microseconds of a capture and of a replay, on the host and on the device, without and with a look
-// at the clock; the gap between kernels of one replay.
+// Microseconds of a capture and of a replay, on the host and on the device, with and without
+// reading the clock, and the gap between the kernels of a replay.
 absl::StatusOr<Rows> ReplayRows(Gpu& gpu);
 
-// The rate of a copy and of a product of bfloat16, against what the GPU's facts allow: a rate that
-// is far below, or above, tells of a wrong unit or clock.
+// The rates of a copy and of a matrix product in bfloat16, compared with the GPU's facts. A rate
+// that is far too low or too high indicates a wrong unit or clock.
 struct RateSizes {
   int64_t copy_bytes = int64_t{1} << 30;
-  int64_t product = 8192;  // rows, columns and depth
+  int64_t product = 8192;  // Rows, columns and depth.
 };
 absl::StatusOr<Rows> RateRows(Gpu& gpu, const RateSizes& sizes);
 
-// The families of kernels, in the order in which they tell most.
+// The families of kernels, the most informative ones first.
 std::vector<std::string> FamilyNames();
 
-// Every kernel of the family by every way to run it, against the reference evaluation: the number
-// of ways, how many are compiled at run time, the largest error, the time of the fastest, and how
-// long it took to prepare them, twice (the second time from what the GPU's code cache kept). A way
-// that is off, or a contraction that only the host can do, does not pass.
-// The time is that of `runs` in a row.
+// Runs every kernel of the family in every way, and compares the results with the reference
+// evaluator's. The rows show the number of ways, how many are compiled at run time, the largest
+// error, the time of the fastest way over `runs` runs in a row, and how long it took to prepare all
+// ways twice, the second time with a filled code cache. A wrong result does not pass, nor does a
+// contraction that only the host can run.
 absl::StatusOr<Rows> KernelRows(Gpu& gpu, absl::string_view family, int runs);
 
-// A whole graph by the fastest plans: ways used, the norm of the error, predicted and measured
-// time. `store` keeps the timings.
+// Runs a whole graph with the fastest plans. The rows show the ways used, the norm of the error,
+// and the predicted and measured times. `store` keeps the timings.
 absl::StatusOr<Rows> NetworkRows(const model::Graph& graph, const Backend& backend,
                                  double tolerance, int threads, timing::TimingStore* store);
 
 // --- Files of timings (core/timing/record.h)
 
-// The devices in the file, how many kernels each has, and whether it is one of `own`, one that
-// differs from it only in the patch level of the driver, or another one. Fingerprints are those
-// that timings are stored under.
+// Lists the devices in the file, how many kernels each has, and whether it is one of `own`, differs
+// from one of these only in the patch level of the driver, or is another one. Devices are given by
+// the fingerprints under which timings are stored.
 absl::StatusOr<Rows> TimingRows(const std::string& path, const std::vector<std::string>& own);
 
-// Adds what devices have that differ from one of `own` only in the patch level of the driver to
-// that one; the better of two timings counts. Returns how many kernels were added.
+// Copies timings of devices that differ from one of `own` only in the patch level of the driver to
+// that one. The better of two timings is kept. Returns how many kernels were added.
 absl::StatusOr<int> MergeDrivers(const std::string& path, const std::vector<std::string>& own);
 
-// How often each way to run kernels is the fastest, by device. A contraction that runs on the host
-// does not pass.
+// Counts for each device how often each way to run kernels is the fastest. A contraction that runs
+// on the host does not pass.
 absl::StatusOr<Rows> WayRows(const std::string& path);
 
-// The part of a plan's name that names the program: "cudnn_conv:engine=3" gives "cudnn_conv".
+// The name of the program in a plan's name: "cudnn_conv" for "cudnn_conv:engine=3".
 std::string ProgramOf(absl::string_view plan);
 
 }  // namespace quotient::kernels::cuda::smoke
