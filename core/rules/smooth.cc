@@ -41,10 +41,9 @@ bool IsSmooth(const View& view, ClassId id) {
       if (*known) return false;
       continue;
     }
-    if (seen.size() > kMostFollowed) return false;
     const bool no_step = AllReaders(graph, cls, [&](ENodeId reader) {
       const OpWord& word = view.word(reader);
-      if (MayBeStep(word)) return false;
+      if (MayBeStep(word) || seen.size() > kMostFollowed) return false;
       const ClassId result = graph.class_of(reader);
       if (domain::PassesLastBits(word.name, view.type(result)) && seen.insert(result).second) {
         open.push_back(result);
