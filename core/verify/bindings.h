@@ -44,7 +44,8 @@ struct FreeDim {
 // Those of the inputs that `measured` has dims for, in the order of the inputs.
 std::vector<FreeDim> FreeDims(const model::Graph& graph, const Shapes& measured);
 
-// About how many multiply-adds (or elements looked at) evaluating a cut takes.
+// About how many multiply-adds (or elements looked at) evaluating a cut takes, with what reading
+// weights comes to.
 double OperationsOf(const CutGraph& cut);
 
 // "x=[2,3,35,37], y=[2]".
