@@ -43,10 +43,19 @@ struct Batches {
 constexpr Batches kOfFirst[] = {{4, 2}, {2, 1}};
 constexpr Batches kOfSecond[] = {{3, 1}};
 constexpr Batches kOfOthers[] = {{2, 1}};
+constexpr Batches kOfEmpty[] = {{0, 0}};
 
 std::span<const Batches> BatchesOf(BindingKind kind) {
-  if (kind == BindingKind::kFirst) return kOfFirst;
-  return kind == BindingKind::kSecond ? std::span<const Batches>(kOfSecond) : kOfOthers;
+  switch (kind) {
+    case BindingKind::kFirst:
+      return kOfFirst;
+    case BindingKind::kSecond:
+      return kOfSecond;
+    case BindingKind::kEmptyBatch:
+      return kOfEmpty;
+    default:
+      return kOfOthers;
+  }
 }
 
 // Proposals of one round for each size of batches; each costs inference at several sizes at most.
@@ -127,7 +136,8 @@ class Proposer {
   enum class Role { kBatch, kLength, kSide };
 
   bool breaks_names() const {
-    return kind_ != BindingKind::kFirst && kind_ != BindingKind::kSecond;
+    return kind_ == BindingKind::kOthersAreOne || kind_ == BindingKind::kFirstIsOne ||
+           kind_ == BindingKind::kSwapped;
   }
 
   // Null: the sizes of measuring, except for first dimensions.
@@ -167,10 +177,18 @@ class Proposer {
   bool Propose(const Groups& groups, const Sizes* sizes) {
     if (!Infers(groups, sizes)) return false;
     Shapes shapes = ShapesOf(groups, sizes);
+    // Without a batch there is none that could be empty.
+    if (kind_ == BindingKind::kEmptyBatch && !HasEmpty(shapes)) return true;
     if (shapes != measured_ && std::ranges::find(proposals_, shapes) == proposals_.end()) {
       proposals_.push_back(std::move(shapes));
     }
     return true;
+  }
+
+  static bool HasEmpty(const Shapes& shapes) {
+    return std::ranges::any_of(shapes, [](const auto& input) {
+      return std::ranges::find(input.second, 0) != input.second.end();
+    });
   }
 
   // Gives dimensions a number of their own where the operators allow it. What was found for other
@@ -239,10 +257,14 @@ class Proposer {
     if (stop_.ShouldStop()) return false;
     const absl::StatusOr<Graph> bound = InferAt(graph_, ShapesOf(groups, sizes));
     return bound.ok() && CountCut(*bound) <= most_cut_ &&
-           std::ranges::none_of(bound->outputs, [&](ValueId id) {
-             const TensorType& type = bound->value(id).type;
-             return type.is_static() && type.elements() == 0;
-           });
+           (kind_ == BindingKind::kEmptyBatch || !HasEmptyOutput(*bound));
+  }
+
+  static bool HasEmptyOutput(const Graph& graph) {
+    return std::ranges::any_of(graph.outputs, [&graph](ValueId id) {
+      const TensorType& type = graph.value(id).type;
+      return type.is_static() && type.elements() == 0;
+    });
   }
 
   // Nodes that Cut takes out. An operator without a row does not refuse dims that it does not take,
@@ -312,6 +334,8 @@ absl::string_view ToString(BindingKind kind) {
       return "some sizes of one name are 1";
     case BindingKind::kSwapped:
       return "sizes of two names have changed places";
+    case BindingKind::kEmptyBatch:
+      return "the batch is empty";
   }
   return "";
 }

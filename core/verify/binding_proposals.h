@@ -26,9 +26,11 @@ enum class BindingKind {
   kFirstIsOne,
   // Two dimensions of one input have changed places: the number of elements stays.
   kSwapped,
+  // All batches are empty.
+  kEmptyBatch,
 };
 
-// "some sizes of one name are 1"; empty for the first two kinds.
+// "some sizes of one name are 1", "the batch is empty"; nothing for the first two kinds.
 absl::string_view ToString(BindingKind kind);
 
 // Other sizes for a graph than `measured` (which holds dims for every input that was bound), small

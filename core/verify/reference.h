@@ -48,6 +48,8 @@ class Reference {
   struct Kinds {
     bool wide_first = false;
     bool assume_finite_inputs = false;  // the user said so: no infinite input is drawn
+    // Candidates only have to be evaluated and to give outputs of the same types.
+    bool only_types = false;
   };
 
   // Draws `input_sets` sets of inputs and evaluates the original on them. A set on which the
@@ -110,6 +112,7 @@ class Reference {
 
   const CutGraph* original_;
   double tolerance_;
+  bool only_types_ = false;
   std::vector<InputSet> sets_;
 };
 
