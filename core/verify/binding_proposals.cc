@@ -43,10 +43,19 @@ struct Batches {
 constexpr Batches kOfFirst[] = {{4, 2}, {2, 1}};
 constexpr Batches kOfSecond[] = {{3, 1}};
 constexpr Batches kOfOthers[] = {{2, 1}};
+constexpr Batches kOfEmpty[] = {{0, 0}};
 
 std::span<const Batches> BatchesOf(BindingKind kind) {
-  if (kind == BindingKind::kFirst) return kOfFirst;
-  return kind == BindingKind::kSecond ? std::span<const Batches>(kOfSecond) : kOfOthers;
+  switch (kind) {
+    case BindingKind::kFirst:
+      return kOfFirst;
+    case BindingKind::kSecond:
+      return kOfSecond;
+    case BindingKind::kEmptyBatch:
+      return kOfEmpty;
+    default:
+      return kOfOthers;
+  }
 }
 
 // The most proposals of one call for each size of batches.
@@ -127,7 +136,8 @@ class Proposer {
   enum class Role { kBatch, kLength, kSide };
 
   bool breaks_names() const {
-    return kind_ != BindingKind::kFirst && kind_ != BindingKind::kSecond;
+    return kind_ == BindingKind::kOthersAreOne || kind_ == BindingKind::kFirstIsOne ||
+           kind_ == BindingKind::kSwapped;
   }
 
   // If `sizes` is null, only first dimensions differ from the sizes used for measuring.
@@ -167,10 +177,18 @@ class Proposer {
   bool Propose(const Groups& groups, const Sizes* sizes) {
     if (!Infers(groups, sizes)) return false;
     Shapes shapes = ShapesOf(groups, sizes);
+    // Without a batch there is none that could be empty.
+    if (kind_ == BindingKind::kEmptyBatch && !HasEmpty(shapes)) return true;
     if (shapes != measured_ && std::ranges::find(proposals_, shapes) == proposals_.end()) {
       proposals_.push_back(std::move(shapes));
     }
     return true;
+  }
+
+  static bool HasEmpty(const Shapes& shapes) {
+    return std::ranges::any_of(shapes, [](const auto& input) {
+      return std::ranges::find(input.second, 0) != input.second.end();
+    });
   }
 
   // Splits dimensions off from their group where the operators allow it. Tries the result for other
@@ -240,10 +258,14 @@ class Proposer {
     if (stop_.ShouldStop()) return false;
     const absl::StatusOr<Graph> bound = InferAt(graph_, ShapesOf(groups, sizes));
     return bound.ok() && CountCut(*bound) <= most_cut_ &&
-           std::ranges::none_of(bound->outputs, [&](ValueId id) {
-             const TensorType& type = bound->value(id).type;
-             return type.is_static() && type.elements() == 0;
-           });
+           (kind_ == BindingKind::kEmptyBatch || !HasEmptyOutput(*bound));
+  }
+
+  static bool HasEmptyOutput(const Graph& graph) {
+    return std::ranges::any_of(graph.outputs, [&graph](ValueId id) {
+      const TensorType& type = graph.value(id).type;
+      return type.is_static() && type.elements() == 0;
+    });
   }
 
   // The number of nodes that Cut takes out. An operator without a row never refuses dims, but if it
@@ -314,6 +336,8 @@ absl::string_view ToString(BindingKind kind) {
       return "some sizes of one name are 1";
     case BindingKind::kSwapped:
       return "sizes of two names have changed places";
+    case BindingKind::kEmptyBatch:
+      return "the batch is empty";
   }
   return "";
 }

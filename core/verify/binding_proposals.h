@@ -30,9 +30,11 @@ enum class BindingKind {
   kFirstIsOne,
   // Two dimensions of one input are exchanged, so that its number of elements stays the same.
   kSwapped,
+  // All batches are empty.
+  kEmptyBatch,
 };
 
-// "some sizes of one name are 1"; empty for the first two kinds.
+// "some sizes of one name are 1", "the batch is empty"; nothing for the first two kinds.
 absl::string_view ToString(BindingKind kind);
 
 // Proposes sizes other than `measured`, which has dims for every input that was bound; small ones

@@ -44,8 +44,8 @@ struct FreeDim {
 // The free dimensions of the inputs for which `measured` has dims, in the order of the inputs.
 std::vector<FreeDim> FreeDims(const model::Graph& graph, const Shapes& measured);
 
-// The approximate number of multiply-adds, or of elements read, that an evaluation of the cut
-// takes.
+// The approximate number of multiply-adds that an evaluation of the cut takes. Elements read count
+// as one, and weights as what reading them takes.
 double OperationsOf(const CutGraph& cut);
 
 // At most how many bytes evaluating a cut takes beside its constants, as if all values were kept.

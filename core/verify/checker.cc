@@ -43,6 +43,7 @@ class Checker::Builder {
     most_ = kMostOfOneBinding * measured;
     most_bytes_ = std::max(kMostOfOneBinding * BytesOf(*original_.cut), kFreeBytes);
     QUOTIENT_RETURN_IF_ERROR(AddBindings());
+    QUOTIENT_RETURN_IF_ERROR(AddEmptyBatch());
     const bool takes_a_place = is_expensive_ && settings_.input_sets > 1;
     const int input_sets = takes_a_place ? settings_.input_sets - 1 : settings_.input_sets;
     QUOTIENT_ASSIGN_OR_RETURN(
@@ -69,6 +70,23 @@ class Checker::Builder {
     for (const BindingKind kind :
          {BindingKind::kOthersAreOne, BindingKind::kFirstIsOne, BindingKind::kSwapped}) {
       QUOTIENT_RETURN_IF_ERROR(AddBinding(kind).status());
+    }
+    return absl::OkStatus();
+  }
+
+  // An evaluation of empty tensors takes next to nothing. What a reduction makes of no elements is
+  // not defined, so only types are compared.
+  absl::Status AddEmptyBatch() {
+    constexpr BindingKind kKind = BindingKind::kEmptyBatch;
+    for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, kKind, stop_)) {
+      absl::StatusOr<CutGraph> cut = CutAt(*original_.graph, shapes, settings_.threads, stop_);
+      if (!cut.ok() && stop_.ShouldStop()) return cut.status();
+      if (!cut.ok() || BytesOf(*cut) > most_bytes_ || cut->cut_nodes > original_.cut->cut_nodes)
+        continue;
+      Proposal proposal{std::move(shapes), std::make_unique<CutGraph>(*std::move(cut)), 0};
+      QUOTIENT_ASSIGN_OR_RETURN(const bool added,
+                                Keep(proposal, kKind, /*sets=*/1, {.only_types = true}));
+      if (added) break;
     }
     return absl::OkStatus();
   }
@@ -124,15 +142,24 @@ class Checker::Builder {
     // Both kinds of inputs if that is cheap, else alternating kinds.
     const int sets = 4 * proposal.operations <= left_ ? 2 : 1;
     const bool wide_first = kind != BindingKind::kFirst || !IsAffordable(proposal);
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const bool kept,
+        Keep(proposal, kind, sets,
+             {.wide_first = wide_first, .assume_finite_inputs = settings_.assume_finite_inputs}));
+    if (kept) left_ -= sets * proposal.operations;
+    return kept;
+  }
+
+  // False if the original cannot be evaluated there.
+  absl::StatusOr<bool> Keep(Proposal& proposal, BindingKind kind, int sets,
+                            Reference::Kinds kinds) {
     absl::StatusOr<Reference> reference = Reference::Create(
         *proposal.cut, sets, settings_.seed + 1000 * (static_cast<uint64_t>(kind) + 1),
-        settings_.threads, stop_,
-        {.wide_first = wide_first, .assume_finite_inputs = settings_.assume_finite_inputs});
+        settings_.threads, stop_, kinds);
     if (!reference.ok()) {
       if (stop_.ShouldStop()) return reference.status();
       return false;
     }
-    left_ -= sets * proposal.operations;
     checker_.bindings_.push_back({std::move(proposal.shapes), kind,
                                   static_cast<int>(proposal.cut->graph.nodes.size()),
                                   proposal.cut->cut_nodes});

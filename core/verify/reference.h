@@ -48,6 +48,8 @@ class Reference {
   struct Kinds {
     bool wide_first = false;
     bool assume_finite_inputs = false;  // If set, no infinite inputs are drawn.
+    // If set, candidates must only be evaluable and have outputs of the same types.
+    bool only_types = false;
   };
 
   // Draws `input_sets` sets of inputs and evaluates the original on them. If the original cannot be
@@ -110,6 +112,7 @@ class Reference {
 
   const CutGraph* original_;
   double tolerance_;
+  bool only_types_ = false;
   std::vector<InputSet> sets_;
 };
 

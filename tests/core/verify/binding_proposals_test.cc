@@ -132,6 +132,21 @@ TEST(ProposeBindingsTest, AStaticGraphHasNone) {
   EXPECT_THAT(ProposeBindings(graph, {}, BindingKind::kFirst, {}), IsEmpty());
 }
 
+TEST(ProposeBindingsTest, ABatchMayBeEmpty) {
+  const model::Graph graph = testing::MustParse(R"(graph g {
+      input x: float32[N,S,4]
+      input y: float32[N,S,4]
+      z = Concat(x, y) {axis=2}
+      output z })");
+  const std::vector<Shapes> proposals =
+      ProposeBindings(graph, {{"x", {1, 8, 4}}, {"y", {1, 8, 4}}}, BindingKind::kEmptyBatch, {});
+  ASSERT_THAT(proposals, Not(IsEmpty()));
+  EXPECT_EQ(ToString(proposals[0]), "x=[0,5,4], y=[0,5,4]");
+  const model::Graph line =
+      testing::MustParse("graph g { input x: float32[S] y = Relu(x) output y }");
+  EXPECT_THAT(ProposeBindings(line, {{"x", {8}}}, BindingKind::kEmptyBatch, {}), IsEmpty());
+}
+
 // --- What a caller can break ---
 
 // y is made as large as x, so it may also be one row that is repeated.

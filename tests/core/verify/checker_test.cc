@@ -11,6 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class CheckerTest : public ::testing::Test {
@@ -44,15 +45,15 @@ constexpr char kPooled[] = R"(graph g {
     y = Gather(x, first) {axis=1}
     output y })";
 
-TEST_F(CheckerTest, LooksAtTwoOtherBindings) {
+TEST_F(CheckerTest, LooksAtTwoOtherBindingsAndAnEmptyBatch) {
   Start(kPooled, {{"x", {1, 128, 4}}});
-  EXPECT_THAT(checker_->bindings(), SizeIs(2));
+  EXPECT_THAT(checker_->bindings(), SizeIs(3));
   EXPECT_EQ(ToString(checker_->bindings()[0].shapes), "x=[4,5,4]");
   EXPECT_EQ(checker_->bindings()[0].nodes, 1);
   EXPECT_THAT(checker_->note(), IsEmpty());
   const Verdict verdict = Check(kPooled);
   EXPECT_TRUE(verdict.passed) << verdict.failure;
-  EXPECT_EQ(verdict.inputs, 6);
+  EXPECT_EQ(verdict.inputs, 7);
 }
 
 TEST_F(CheckerTest, ACandidateThatTakesOneBatchOnlyIsRefused) {
@@ -95,7 +96,8 @@ TEST_F(CheckerTest, WhereOnlyTheBatchCanChangeWideInputsMoveThere) {
       y = Conv(x, w)
       output y })",
         {{"x", {1, 8, 64, 64}}});
-  EXPECT_THAT(checker_->bindings(), SizeIs(1));
+  ASSERT_THAT(checker_->bindings(), SizeIs(2));
+  EXPECT_EQ(checker_->bindings()[1].kind, BindingKind::kEmptyBatch);
   EXPECT_EQ(checker_->measured().num_sets(), 1);
   EXPECT_THAT(checker_->note(), HasSubstr("wide values were checked at the other binding alone"));
 }
@@ -145,6 +147,46 @@ TEST_F(CheckerTest, ACandidateThatDoesNotBroadcastIsRefused) {
   EXPECT_THAT(verdict.binding, HasSubstr("some sizes of one name are 1"));
 }
 
+// ONNX Runtime runs the original with an empty batch; a 0 in a shape cannot stand beside a -1.
+TEST_F(CheckerTest, ACandidateThatDoesNotTakeAnEmptyBatchIsRefused) {
+  Start(R"(graph g {
+      input x: float32[N,4,8]
+      y = Flatten(x) {axis=1}
+      output y })",
+        {{"x", {1, 4, 8}}});
+  ASSERT_THAT(checker_->bindings(), Not(IsEmpty()));
+  EXPECT_EQ(ToString(checker_->bindings().back().shapes), "x=[0,4,8]");
+  const Verdict right = Check(R"(graph g {
+      input x: float32[N,4,8]
+      const to: int64[2] = [-1,32]
+      y = Reshape(x, to)
+      output y })");
+  EXPECT_TRUE(right.passed) << right.failure;
+  const Verdict verdict = Check(R"(graph g {
+      input x: float32[N,4,8]
+      const to: int64[2] = [0,-1]
+      y = Reshape(x, to)
+      output y })");
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.binding, "x=[0,4,8]: the batch is empty");
+}
+
+// What is the largest of nothing is not compared.
+TEST_F(CheckerTest, OfAnEmptyBatchOnlyTypesAreCompared) {
+  Start(R"(graph g {
+      input x: float32[N,8]
+      y = ReduceMax(x) {axes=[0],keepdims=0}
+      output y })",
+        {{"x", {1, 8}}});
+  const Verdict right = Check(R"(graph g {
+      input x: float32[N,8]
+      n = Neg(x)
+      m = ReduceMin(n) {axes=[0],keepdims=0}
+      y = Neg(m)
+      output y })");
+  EXPECT_TRUE(right.passed) << right.failure;
+}
+
 TEST_F(CheckerTest, AnOutputThatIsNeverFiniteIsNamed) {
   constexpr char kMask[] = R"(graph g {
       input x: float32[N,4]
@@ -183,7 +225,7 @@ TEST_F(CheckerTest, WhatIsCutAtABindingIsCounted) {
       b = Neg(o)
       output b, a })",
         {{"x", {1, 128}}});
-  ASSERT_THAT(checker_->bindings(), SizeIs(2));
+  ASSERT_THAT(checker_->bindings(), SizeIs(3));
   EXPECT_EQ(checker_->bindings()[0].nodes, 1);
   EXPECT_EQ(checker_->bindings()[0].cut, 2);
 }
