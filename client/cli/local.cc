@@ -65,6 +65,7 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
   const std::string folder = CacheFolder();
   optimize::Devices devices(timings.get(), folder.empty() ? "" : folder + "/compiled");
   const optimize::Environment environment{.devices = &devices,
+                                          .clock = Clock::System(),
                                           .device_snapshot = settings.snapshot_bytes,
                                           .external_location = ExternalLocation(settings.output)};
   CancelToken token;

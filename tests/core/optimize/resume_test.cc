@@ -49,7 +49,8 @@ class ResumeTest : public ::testing::Test {
 
   absl::StatusOr<Result> Run(CheckpointSlot* checkpoint, const CancelToken* token = nullptr,
                              ProgressSink* progress = nullptr) {
-    const Environment environment = {.devices = &devices_, .checkpoint = checkpoint};
+    const Environment environment = {
+        .devices = &devices_, .clock = Clock::System(), .checkpoint = checkpoint};
     return Optimize({.name = "chain.onnx", .model = model_}, options_, environment,
                     StopCondition(token), progress);
   }
