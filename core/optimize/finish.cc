@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/clock.h"
 #include "core/optimize/notes.h"
 #include "core/report/describe.h"
 #include "core/verify/compare.h"

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/devices.h"

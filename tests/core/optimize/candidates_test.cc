@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/kernels/fusion.h"
 #include "core/ops/infer_graph.h"

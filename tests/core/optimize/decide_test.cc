@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/kernels/fake/fake_backend.h"
 #include "core/model/text.h"
 #include "core/verify/random_inputs.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/timing/store.h"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"

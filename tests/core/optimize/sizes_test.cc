@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/eval/fold.h"
 #include "core/ops/infer_graph.h"
