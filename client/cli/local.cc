@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/base/stop.h"
@@ -65,6 +66,7 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
   const std::string folder = CacheFolder();
   optimize::Devices devices(timings.get(), folder.empty() ? "" : folder + "/compiled");
   const optimize::Environment environment{.devices = &devices,
+                                          .clock = Clock::System(),
                                           .device_snapshot = settings.snapshot_bytes,
                                           .external_location = ExternalLocation(settings.output)};
   CancelToken token;

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/eval/fold.h"
@@ -46,7 +47,7 @@ class Searcher {
            const StopCondition& stop, const SearchHook& hook)
       : options_(options), settings_(settings), model_(model), stop_(stop), hook_(hook) {}
 
-  absl::StatusOr<SearchResult> Run(const model::Graph& graph, const model::Graph& measured) {
+  absl::StatusOr<Candidates> Run(const model::Graph& graph, const model::Graph& measured) {
     const pricing::TensorWorkspace::Settings settings = {
         .max_opset = settings_.max_opset,
         .families = settings_.families,
@@ -70,7 +71,7 @@ class Searcher {
  private:
   domain::TensorEGraph& tensors() const { return workspace_->tensors(); }
   // Of a search that was resumed: before that, too, once growing has ended.
-  double SecondsSpent() const { return Clock::System().SecondsSince(start_ns_); }
+  double SecondsSpent() const { return clock_.SecondsSince(start_ns_); }
 
   static double BestShare(const search::Outcome& outcome) {
     const auto& steps = outcome.improvements;
@@ -83,7 +84,7 @@ class Searcher {
     search::Task task;
     task.limits.max_enodes = options_.max_nodes;
     if (options_.max_simulations > 0) task.limits.max_simulations = options_.max_simulations;
-    task.stop = stop_.WithBudget(Clock::System(), kGrowShare * options_.budget_seconds);
+    task.stop = stop_.WithBudget(clock_, kGrowShare * options_.budget_seconds);
     task.hook = [this](const egraph::EGraph& graph, const search::Outcome& so_far) {
       hook_({.seconds = SecondsSpent() + so_far.resumed.seconds,
              .enodes = graph.num_enodes(),
@@ -94,9 +95,9 @@ class Searcher {
     task.make_workspace = make_workspace;
     task.checkpoint = settings_.checkpoint;
     task.context = settings_.checkpoint_context;
-    const int64_t start_ns = Clock::System().NowNs();
+    const int64_t start_ns = clock_.NowNs();
     QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome, strategy_.Run(*workspace_, task));
-    const double seconds = Clock::System().SecondsSince(start_ns);
+    const double seconds = clock_.SecondsSince(start_ns);
     start_ns_ -= static_cast<int64_t>(outcome.resumed.seconds * 1e9);
     best_share_ = BestShare(outcome);
     result_.figures.grow_seconds = seconds + outcome.resumed.seconds;
@@ -128,20 +129,22 @@ class Searcher {
     const std::vector<egraph::ClassId> roots = tensors().CanonicalRoots();
     const extract::Problem problem{workspace_->graph(), costs, roots};
     const double left = options_.budget_seconds - SecondsSpent();
-    const StopCondition stop = stop_.WithBudget(Clock::System(), std::max(0.0, left));
+    const StopCondition stop = stop_.WithBudget(clock_, std::max(0.0, left));
     if (model_.measures()) {
+      const auto best = [this](const extract::Problem& of, const StopCondition& until) {
+        return ChooseBest(of, until);
+      };
       costs.Request(OriginalENodes());
       QUOTIENT_RETURN_IF_ERROR(Settle(problem, ChooseQuickly, costs, stop));
-      QUOTIENT_RETURN_IF_ERROR(Settle(problem, ChooseBest, costs, stop));
+      QUOTIENT_RETURN_IF_ERROR(Settle(problem, best, costs, stop));
       result_.figures.kernels_measured = prices_.num_requested();
     }
     if (model_.knows_measurements()) costs.SetBasis(pricing::ENodeCosts::Basis::kMeasuredOnly);
     // What is known is chosen from even when time is up: extraction is quick, and an answer that is
     // late by a moment beats none. Only who cancels wants no answer.
-    const StopCondition last =
-        stop_.WithoutDeadline().WithBudget(Clock::System(), SecondsForLastChoices());
+    const StopCondition last = stop_.WithoutDeadline().WithBudget(clock_, SecondsForLastChoices());
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, ChooseBest(problem, last)));
-    if (model_.measures() && !result_.candidates.empty()) {
+    if (model_.measures() && !result_.found.empty()) {
       QUOTIENT_RETURN_IF_ERROR(AddAlternatives(problem, costs, last));
     }
     const extract::Extractor& tree = *extract::FindExtractor("tree");
@@ -186,10 +189,10 @@ class Searcher {
   }
 
   // Of equals what was chosen quickly, which does not depend on how fast the machine is.
-  static absl::StatusOr<extract::Selection> ChooseBest(const extract::Problem& problem,
-                                                       const StopCondition& stop) {
+  absl::StatusOr<extract::Selection> ChooseBest(const extract::Problem& problem,
+                                                const StopCondition& stop) const {
     QUOTIENT_ASSIGN_OR_RETURN(extract::Selection quick, ChooseQuickly(problem, stop));
-    const StopCondition share = stop.WithBudget(Clock::System(), kExactSeconds);
+    const StopCondition share = stop.WithBudget(clock_, kExactSeconds);
     QUOTIENT_ASSIGN_OR_RETURN(extract::Selection exact,
                               extract::FindExtractor("exact")->Extract(problem, share));
     constexpr double kTolerance = 1e-9;
@@ -200,7 +203,7 @@ class Searcher {
   absl::Status AddAlternatives(const extract::Problem& problem, const pricing::ENodeCosts& costs,
                                const StopCondition& last) {
     const auto wanted = static_cast<size_t>(settings_.alternatives);
-    const double best = result_.candidates.front().cost_us;
+    const double best = result_.found.front().cost_us;
     const double gain = OriginalCost(problem) / best - 1;
     const double within = std::min(kAlternativesWithin, (1 - kAlternativesGain) * gain);
     if (wanted <= 1 || !(within > 0)) return absl::OkStatus();
@@ -213,7 +216,7 @@ class Searcher {
             },
     };
     const extract::Extractor& extractor = *extract::FindExtractor("dag");
-    const StopCondition stop = last.WithBudget(Clock::System(), kAlternativesSeconds);
+    const StopCondition stop = last.WithBudget(clock_, kAlternativesSeconds);
     QUOTIENT_ASSIGN_OR_RETURN(const std::vector<extract::Selection> selections,
                               extract::ExtractSeveral(problem, extractor, several, stop));
     for (const extract::Selection& selection : selections) {
@@ -250,7 +253,7 @@ class Searcher {
         entry.steps.push_back(workspace_->rules()[step - 1]->name());
       }
     }
-    result_.candidates.push_back(std::move(candidate));
+    result_.found.push_back(std::move(candidate));
     return absl::OkStatus();
   }
 
@@ -302,22 +305,23 @@ class Searcher {
   cost::CostModel& model_;
   const StopCondition& stop_;
   const SearchHook& hook_;
-  int64_t start_ns_ = Clock::System().NowNs();  // if resumed: as if never interrupted
-  double best_share_ = 0;                       // of the e-graph as it was grown
+  const Clock& clock_ = settings_.clock;
+  int64_t start_ns_ = clock_.NowNs();  // if resumed: as if never interrupted
+  double best_share_ = 0;              // of the e-graph as it was grown
   pricing::KernelPrices prices_{&model_};
   std::unique_ptr<pricing::TensorWorkspace> workspace_;
   absl::flat_hash_set<Digest> digests_;
-  SearchResult result_;
+  Candidates result_;
 };
 
 }  // namespace
 
 int MostCandidates(int alternatives) { return alternatives + 2; }
 
-absl::StatusOr<SearchResult> Search(const model::Graph& graph, const model::Graph& measured,
-                                    const Options& options, const SearchSettings& settings,
-                                    cost::CostModel& costs, const StopCondition& stop,
-                                    const SearchHook& hook) {
+absl::StatusOr<Candidates> Search(const model::Graph& graph, const model::Graph& measured,
+                                  const Options& options, const SearchSettings& settings,
+                                  cost::CostModel& costs, const StopCondition& stop,
+                                  const SearchHook& hook) {
   return Searcher(options, settings, costs, stop, hook).Run(graph, measured);
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/checkpoint_slot.h"
+#include "core/base/clock.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
 #include "core/domain/tensor_egraph.h"
@@ -28,14 +29,19 @@ struct Candidate {
   std::vector<report::JournalEntry> journal;
 };
 
-struct SearchResult {
-  std::vector<Candidate> candidates;  // different graphs, cheapest first; perhaps none
+// What a search leads to.
+struct Candidates {
+  std::vector<Candidate> found;  // different graphs, cheapest first; perhaps none
   report::SearchFigures figures;
   std::string checkpoint_refused;  // why the one that there was is of no use
 };
 
+// The default of SearchSettings::alternatives.
+inline constexpr int kMostAlternatives = 2;
+
 // What the search may use, fixed before it starts.
 struct SearchSettings {
+  const Clock& clock;  // Tells how much of the budget is spent. Borrowed.
   int threads = 1;
   int max_opset = 0;                                               // no rewrite may need more
   int constant_footprint_log2 = 0;                                 // of the model
@@ -44,7 +50,7 @@ struct SearchSettings {
   // are candidates where costs are measured, the best itself included: what kernels do to each
   // other only whole graphs tell. Each takes memory, and time to check and to tell from the others:
   // with three, models that were done in one second took three.
-  int alternatives = 2;
+  int alternatives = kMostAlternatives;
   // Of growing the e-graph, which takes long; null: none. The context is what has to be the same
   // for one to be of use, apart from the model: the version, the options.
   CheckpointSlot* checkpoint = nullptr;
@@ -68,9 +74,9 @@ using SearchHook = std::function<void(const SearchProgress& progress)>;
 // `measured` is `graph` with every symbol bound (equal ids). Blocking; ends at
 // options.budget_seconds or `stop`; that it was stopped is no error. OPTION_INVALID for an unknown
 // rule name.
-absl::StatusOr<SearchResult> Search(const model::Graph& graph, const model::Graph& measured,
-                                    const Options& options, const SearchSettings& settings,
-                                    cost::CostModel& costs, const StopCondition& stop,
-                                    const SearchHook& hook);
+absl::StatusOr<Candidates> Search(const model::Graph& graph, const model::Graph& measured,
+                                  const Options& options, const SearchSettings& settings,
+                                  cost::CostModel& costs, const StopCondition& stop,
+                                  const SearchHook& hook);
 
 }  // namespace quotient::optimize

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
-#include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/eval/stop_error.h"
+#include "core/kernels/cuda/cuda_backend.h"
 #include "core/timing/end_to_end.h"
 #include "core/timing/lane.h"
 #include "core/timing/probe.h"
@@ -26,13 +26,12 @@ report::Measured ToMeasured(const timing::RunStatistics& runs) {
   return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples};
 }
 
-absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
-    kernels::Backend& backend, const kernels::PlanChoice& plans, const verify::CutGraph& original,
-    const std::vector<model::Tensor>& inputs, const verify::CutGraph& cut) {
+absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContext& context,
+                                                             const verify::CutGraph& cut) {
   QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Executable> executable,
-                            backend.CompileGraph(cut.graph, plans));
+                            context.backend.CompileGraph(cut.graph, context.plans));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> matched,
-                            verify::MatchInputs(original, inputs, cut));
+                            verify::MatchInputs(context.original.cut, context.inputs, cut));
   // An executable wants only the inputs that something reads.
   absl::flat_hash_map<model::ValueId, size_t> position;
   for (size_t i = 0; i < cut.graph.inputs.size(); ++i) position.emplace(cut.graph.inputs[i], i);
@@ -46,60 +45,98 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(
   return executable;
 }
 
-// Once, and a look at what comes out.
+// Runs once and looks at what comes out.
 absl::Status RunOnce(kernels::Executable& executable, const verify::CutGraph& cut,
-                     const verify::Reference* reference, verify::DeviceArithmetic arithmetic) {
+                     const MeasureContext& context) {
   QUOTIENT_RETURN_IF_ERROR(executable.Run());
-  if (reference == nullptr) return absl::OkStatus();
+  if (context.reference == nullptr) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> outputs, executable.GetOutputs());
-  QUOTIENT_ASSIGN_OR_RETURN(
-      const double norm, reference->CheckRun(cut, executable.output_values(), outputs, arithmetic));
+  QUOTIENT_ASSIGN_OR_RETURN(const double norm,
+                            context.reference->CheckRun(cut, executable.output_values(), outputs,
+                                                        context.options.arithmetic));
   Log().info("what the device computes is off by {:.2e} of its norm", norm);
   return absl::OkStatus();
 }
 
-// The original and all candidates against each other; in the lane. Candidates that cannot be
-// compiled, or run once, leave.
-absl::StatusOr<timing::EndToEndResult> RunAll(
-    const Prepared& original, const std::vector<model::Tensor>& inputs,
-    const verify::Reference* reference, kernels::Backend& backend, const kernels::PlanChoice& plans,
-    const MeasureOptions& options, const StopCondition& stop, std::vector<Packaged>* candidates,
-    std::vector<std::string>* failures) {
-  std::vector<std::unique_ptr<kernels::Executable>> owned;
-  QUOTIENT_ASSIGN_OR_RETURN(owned.emplace_back(),
-                            Compile(backend, plans, original.cut, inputs, original.cut));
-  QUOTIENT_RETURN_IF_ERROR(RunOnce(*owned[0], original.cut, reference, options.arithmetic));
-  std::vector<Packaged> kept;
-  for (Packaged& candidate : *candidates) {
-    auto compiled = Compile(backend, plans, original.cut, inputs, candidate.prepared.cut);
-    const absl::Status ran =
-        compiled.ok() ? RunOnce(**compiled, candidate.prepared.cut, reference, options.arithmetic)
-                      : compiled.status();
-    if (ran.ok()) {
-      owned.push_back(*std::move(compiled));
-      kept.push_back(std::move(candidate));
-    } else {
-      failures->push_back(std::string(ran.message()));
-    }
-  }
-  *candidates = std::move(kept);
-  std::vector<kernels::Executable*> executables;
-  for (const auto& executable : owned) executables.push_back(executable.get());
-  const timing::EndToEndOptions measuring{.budget_seconds = options.seconds,
-                                          .least_gain = kLeastGain};
-  const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(options.threads);
-  return timing::MeasureEndToEnd(executables, measuring, *probe, stop);
+absl::StatusOr<std::unique_ptr<kernels::Executable>> CompileAndRunOnce(
+    const MeasureContext& context, const verify::CutGraph& cut) {
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Executable> executable, Compile(context, cut));
+  QUOTIENT_RETURN_IF_ERROR(RunOnce(*executable, cut, context));
+  return executable;
 }
 
-// The candidate with the smallest ratio among those that are surely faster, also by the medians
-// that the report shows.
-std::optional<size_t> Fastest(const timing::EndToEndResult& result) {
-  std::optional<size_t> fastest;
-  for (size_t i = 1; i < result.ratios.size(); ++i) {
-    const timing::RatioStatistics& ratio = result.ratios[i];
-    if (!ratio.surely_faster() || ratio.value > 1 - kLeastGain) continue;
-    if (result.runs[i].median_us >= result.runs[0].median_us) continue;
-    if (!fastest.has_value() || ratio.value < result.ratios[*fastest + 1].value) fastest = i - 1;
+// A candidate that can be run.
+struct Runnable {
+  Verified candidate;
+  std::unique_ptr<kernels::Executable> executable;
+};
+
+std::vector<Runnable> CompileAll(const MeasureContext& context, std::vector<Verified> candidates,
+                                 std::vector<std::string>* failures) {
+  std::vector<Runnable> runnable;
+  for (Verified& candidate : candidates) {
+    auto executable = CompileAndRunOnce(context, candidate.packaged.prepared.cut);
+    if (executable.ok()) {
+      runnable.push_back({std::move(candidate), *std::move(executable)});
+    } else {
+      failures->push_back(std::string(executable.status().message()));
+    }
+  }
+  return runnable;
+}
+
+// A candidate that was run against the original.
+struct Contender {
+  Verified candidate;
+  timing::RunStatistics runs;
+  timing::RatioStatistics ratio;
+};
+
+struct Contest {
+  timing::RunStatistics original;
+  std::vector<Contender> contenders;
+  bool contaminated = false;
+};
+
+// Runs the original and all candidates against each other. Must be called in the lane.
+absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verified> candidates,
+                               const StopCondition& stop, std::vector<std::string>* failures) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<kernels::Executable> original,
+                            CompileAndRunOnce(context, context.original.cut));
+  std::vector<Runnable> runnable = CompileAll(context, std::move(candidates), failures);
+  std::vector<kernels::Executable*> executables = {original.get()};
+  for (const Runnable& each : runnable) executables.push_back(each.executable.get());
+  const timing::EndToEndOptions measuring{.budget_seconds = context.options.seconds,
+                                          .least_gain = kLeastGain};
+  const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(context.options.threads);
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
+                            timing::MeasureEndToEnd(executables, measuring, *probe, stop));
+  Contest contest{.original = result.runs.front(), .contaminated = result.contaminated};
+  const auto runs = std::span(result.runs).subspan<1>();
+  const auto ratios = std::span(result.ratios).subspan<1>();
+  for (size_t i = 0; i < runnable.size(); ++i) {
+    contest.contenders.push_back({std::move(runnable[i].candidate), runs[i], ratios[i]});
+  }
+  return contest;
+}
+
+void LogContest(const Contest& contest) {
+  for (size_t i = 0; i < contest.contenders.size(); ++i) {
+    const auto& [candidate, runs, ratio] = contest.contenders[i];
+    Log().info("candidate {}: {:.1f} us against {:.1f} us, ratio {:.4f} [{:.4f}, {:.4f}]", i,
+               runs.median_us, contest.original.median_us, ratio.value, ratio.interval.low,
+               ratio.interval.high);
+  }
+}
+
+// Returns the candidate with the smallest ratio among those that are surely faster, also by the
+// medians that the report shows. Null if there is none.
+Contender* Fastest(Contest& contest) {
+  Contender* fastest = nullptr;
+  for (Contender& each : contest.contenders) {
+    if (!each.ratio.surely_faster() || each.ratio.value > 1 - kLeastGain) continue;
+    if (each.runs.median_us >= contest.original.median_us) continue;
+    if (fastest == nullptr || each.ratio.value < fastest->ratio.value) fastest = &each;
   }
   return fastest;
 }
@@ -122,74 +159,56 @@ bool Runs(const cost::GraphCost& graph) {
 
 }  // namespace
 
-absl::Status KeepVerified(verify::Checker& checker, const StopCondition& stop,
-                          std::vector<Packaged>* candidates, std::vector<std::string>* failures) {
-  std::vector<Packaged> kept;
-  absl::Status status;
-  for (Packaged& candidate : *candidates) {
-    absl::StatusOr<verify::Verdict> verdict =
-        checker.Check({&candidate.prepared.model.graph, &candidate.prepared.cut}, stop);
-    if (!verdict.ok() && stop.ShouldStop()) {
-      status = eval::StopError(stop.Check());
-      break;
-    }
-    if (!verdict.ok()) {
-      failures->push_back(std::string(verdict.status().message()));
-    } else if (!verdict->passed) {
-      failures->push_back(verdict->failure);
-    } else {
-      candidate.verdict = *std::move(verdict);
-      kept.push_back(std::move(candidate));
-    }
+MeasureOptions MeasureOptionsFor(const Job& job) {
+  constexpr double kLeastSeconds = 10;
+  MeasureOptions measuring{.threads = job.threads};
+  measuring.seconds =
+      std::min(measuring.seconds, std::max(kLeastSeconds, job.options.budget_seconds));
+  const std::optional<kernels::cuda::CudaDevice> gpu =
+      kernels::cuda::ParseCudaDevice(job.options.device);
+  if (gpu.has_value()) {
+    measuring.arithmetic = gpu->policy == kernels::cuda::MathPolicy::kTf32
+                               ? verify::DeviceArithmetic::kTf32
+                               : verify::DeviceArithmetic::kFloat32;
   }
-  *candidates = std::move(kept);
-  return status;
+  return measuring;
 }
 
-absl::StatusOr<Decision> DecideByRunning(
-    const Prepared& original, const std::vector<model::Tensor>& inputs,
-    const verify::Reference* reference, kernels::Backend& backend, const kernels::PlanChoice& plans,
-    const MeasureOptions& options, const StopCondition& stop, std::vector<Packaged>* candidates,
-    std::vector<std::string>* failures) {
-  absl::StatusOr<timing::EndToEndResult> ran;
-  timing::RunInLane([&] {
-    ran = RunAll(original, inputs, reference, backend, plans, options, stop, candidates, failures);
-  });
-  QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result, std::move(ran));
-  Decision decision;
-  decision.disturbed = result.contaminated;
-  decision.original = ToMeasured(result.runs[0]);
-  for (size_t i = 0; i < candidates->size(); ++i) {
-    (*candidates)[i].measured = ToMeasured(result.runs[i + 1]);
-    Log().info("candidate {}: {:.1f} us against {:.1f} us, ratio {:.4f} [{:.4f}, {:.4f}]", i,
-               result.runs[i + 1].median_us, result.runs[0].median_us, result.ratios[i + 1].value,
-               result.ratios[i + 1].interval.low, result.ratios[i + 1].interval.high);
-  }
-  decision.winner = Fastest(result);
-  if (decision.winner.has_value()) {
-    const timing::Interval& ratio = result.ratios[*decision.winner + 1].interval;
-    decision.gain = report::PercentRange{100 * (1 - ratio.high), 100 * (1 - ratio.low)};
+absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
+                                         std::vector<Verified> candidates,
+                                         const StopCondition& stop,
+                                         std::vector<std::string>* failures) {
+  absl::StatusOr<Contest> contest;
+  timing::RunInLane([&] { contest = RunAll(context, std::move(candidates), stop, failures); });
+  QUOTIENT_RETURN_IF_ERROR(contest.status());
+  LogContest(*contest);
+  Decision decision{.original = ToMeasured(contest->original), .disturbed = contest->contaminated};
+  if (Contender* const fastest = Fastest(*contest)) {
+    const timing::Interval& ratio = fastest->ratio.interval;
+    decision.winner = {std::move(fastest->candidate), ToMeasured(fastest->runs),
+                       report::PercentRange{100 * (1 - ratio.high), 100 * (1 - ratio.low)}};
   }
   return decision;
 }
 
-Decision DecideByModel(const cost::GraphCost& original, const std::vector<Packaged>& candidates) {
+Decision DecideByModel(const cost::GraphCost& original, std::vector<Verified> candidates) {
   const EstimatedCounts of_original = EstimatedKernels(original);
-  Decision decision;
   for (const bool by_estimates : {false, true}) {
+    Verified* cheapest = nullptr;
     double best = original.total_us * (1 - kLeastGain);
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      const cost::GraphCost& cost = candidates[i].cost;
+    for (Verified& candidate : candidates) {
+      const cost::GraphCost& cost = candidate.packaged.cost;
       if (cost.total_us >= best || !Runs(cost)) continue;
       const EstimatedCounts estimated = EstimatedKernels(cost);
       if ((estimated != of_original) != by_estimates) continue;
       best = cost.total_us;
-      decision.winner = i;
-      decision.by_estimates = by_estimates;
+      cheapest = &candidate;
     }
-    if (decision.winner.has_value()) break;
+    if (cheapest != nullptr) {
+      return {.winner = Winner{.candidate = std::move(*cheapest)}, .by_estimates = by_estimates};
+    }
   }
-  return decision;
+  return {};
 }
 
 }  // namespace quotient::optimize

@@ -1,6 +1,6 @@
 #pragma once
 
-// The decision: which candidates are right, and which of them, if any, is really faster.
+// The decision: which candidate, if any, is really faster.
 
 #include <optional>
 #include <string>
@@ -10,50 +10,64 @@
 #include "core/base/stop.h"
 #include "core/kernels/backend.h"
 #include "core/model/tensor.h"
-#include "core/optimize/package.h"
+#include "core/optimize/job.h"
 #include "core/optimize/prepared.h"
+#include "core/optimize/verified.h"
 #include "core/report/report.h"
-#include "core/verify/checker.h"
 #include "core/verify/reference.h"
 
 namespace quotient::optimize {
 
-// Compares each with the original and keeps those that agree. `failures` gets a line for each that
-// did not: every one is a broken rule. CANCELLED and RUN_BUDGET: those that could not be compared
-// in time are not kept, and are no failures.
-absl::Status KeepVerified(verify::Checker& checker, const StopCondition& stop,
-                          std::vector<Packaged>* candidates, std::vector<std::string>* failures);
+// The fastest candidate, which is faster than the original beyond the noise.
+struct Winner {
+  Verified candidate;
+  report::Measured measured;                 // Empty if nothing was run.
+  std::optional<report::PercentRange> gain;  // Known if it was measured.
+};
 
-// What was decided: the fastest candidate, if it is faster than the original beyond the noise.
 struct Decision {
-  std::optional<size_t> winner;  // index; nothing: the original stays
-  report::Measured original;
-  std::optional<report::PercentRange> gain;  // of the winner, where it was measured
-  bool disturbed = false;     // most runs were interrupted by other work on the machine
-  bool by_estimates = false;  // nothing gains by measured kernels alone
+  std::optional<Winner> winner;  // Without one, the original stays.
+  report::Measured original;     // Empty if nothing was run.
+  bool disturbed = false;        // Most runs were interrupted by other work on the machine.
+  bool by_estimates = false;     // Nothing gains by measured kernels alone.
 };
 
 // How a device is measured.
 struct MeasureOptions {
   int threads = 1;
-  double seconds = 30;  // of all graphs together, at most
+  double seconds = 30;  // For all graphs together, at most.
   verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
 };
 
-// By running the original and all candidates end to end, interleaved, on `inputs` (those of
-// original.cut; where there is a `reference`, its first ones, and what comes out is compared with
-// it), kernels by `plans`. Fills in `measured` of all. Without candidates the original is measured
-// alone. Candidates that the backend cannot run are thrown away; `failures` gets a line for each.
-absl::StatusOr<Decision> DecideByRunning(
-    const Prepared& original, const std::vector<model::Tensor>& inputs,
-    const verify::Reference* reference, kernels::Backend& backend, const kernels::PlanChoice& plans,
-    const MeasureOptions& options, const StopCondition& stop, std::vector<Packaged>* candidates,
-    std::vector<std::string>* failures);
+// A search with a small budget should not be followed by a long measurement, but a few seconds are
+// needed.
+MeasureOptions MeasureOptionsFor(const Job& job);
 
-// By predicted cost: for devices where nothing can be run. A candidate whose gain rests on
+// What candidates are measured against, and where. Everything but the last two is borrowed.
+struct MeasureContext {
+  const Prepared& original;
+  // The inputs of original.cut on which everything runs: the first ones of `reference`, if there is
+  // one.
+  const std::vector<model::Tensor>& inputs;
+  // Every graph's outputs are compared with it. May be null.
+  const verify::Reference* reference;
+  kernels::Backend& backend;
+  kernels::PlanChoice plans;  // How kernels are run.
+  MeasureOptions options;
+};
+
+// Decides by running the original and all candidates end to end, interleaved. Without candidates
+// the original is measured alone. Candidates that the backend cannot run are thrown away, and
+// `failures` gets a line for each, also if the measurement fails.
+absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
+                                         std::vector<Verified> candidates,
+                                         const StopCondition& stop,
+                                         std::vector<std::string>* failures);
+
+// Decides by predicted cost, for devices where nothing can be run. A candidate whose gain rests on
 // measurements, in that every kernel that either graph has more often than the other was measured,
 // is taken before any that gains by estimates, however much those promise. None with a kernel that
 // the device cannot run is taken.
-Decision DecideByModel(const cost::GraphCost& original, const std::vector<Packaged>& candidates);
+Decision DecideByModel(const cost::GraphCost& original, std::vector<Verified> candidates);
 
 }  // namespace quotient::optimize

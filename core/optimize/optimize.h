@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/checkpoint_slot.h"
+#include "core/base/clock.h"
 #include "core/base/progress.h"
 #include "core/base/stop.h"
 #include "core/optimize/options.h"
@@ -50,6 +51,9 @@ struct Environment {
   // The devices of this process and what is known of their kernels, shared by all jobs
   // (devices.h). Borrowed; never null.
   Devices* devices = nullptr;
+  // Budgets and phases are timed by it, and so must be the deadline of the StopCondition. Kernels
+  // and graphs are not (core/timing). Borrowed.
+  const Clock& clock;
   // The bytes of the snapshot that Options::device names, if it names one. Borrowed.
   absl::string_view device_snapshot;
   // The name the result's external data gets, e.g. "OUT.onnx.data".

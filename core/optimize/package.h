@@ -13,7 +13,6 @@
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
 #include "core/report/report.h"
-#include "core/verify/reference.h"
 
 namespace quotient::optimize {
 
@@ -23,9 +22,14 @@ struct Packaged {
   std::shared_ptr<OptimizedModel> files;
   Prepared prepared;
   std::vector<report::JournalEntry> journal;
-  cost::GraphCost cost;       // of prepared.cut
-  verify::Verdict verdict;    // filled in by KeepVerified
-  report::Measured measured;  // filled in by Decide
+  cost::GraphCost cost;  // of prepared.cut
+};
+
+// The candidates of a search, packaged.
+struct PackagedCandidates {
+  std::vector<Packaged> written;
+  int refused = 0;                   // Number of candidates that could not be written.
+  std::vector<std::string> applied;  // Names of the rules that the search applied.
 };
 
 struct PackageSettings {

@@ -8,7 +8,6 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/culprit.h"
-#include "core/optimize/decide.h"
 
 namespace quotient::optimize {
 namespace {
@@ -22,7 +21,7 @@ constexpr double kSearchShare = 0.5;
 
 // What a part of the rules leads to, checked.
 struct Found {
-  std::vector<Packaged> agreeing;
+  std::vector<Verified> agreeing;
   bool all_agree = false;
   std::vector<std::string> applied;
 };
@@ -72,20 +71,22 @@ class Rescuer {
     SearchSettings settings = context_.search;
     settings.checkpoint = nullptr;
     QUOTIENT_ASSIGN_OR_RETURN(
-        SearchResult result, Search(context_.original.graph, context_.original.measured, options,
-                                    settings, context_.costs, stop_, [](const SearchProgress&) {}));
-    Found found{.applied = AppliedRules(result.figures)};
-    for (Candidate& candidate : result.candidates) {
+        Candidates candidates,
+        Search(context_.original.graph, context_.original.measured, options, settings,
+               context_.costs, stop_, [](const SearchProgress&) {}));
+    std::vector<Packaged> written;
+    for (Candidate& candidate : candidates.found) {
       absl::StatusOr<Packaged> packaged =
           Package(context_.original, std::move(candidate), context_.package, context_.costs, stop_);
-      if (packaged.ok()) found.agreeing.push_back(*std::move(packaged));
+      if (packaged.ok()) written.push_back(*std::move(packaged));
     }
-    const bool all_written = found.agreeing.size() == result.candidates.size();
-    std::vector<std::string> failures;
-    QUOTIENT_RETURN_IF_ERROR(KeepVerified(context_.checker, stop_, &found.agreeing, &failures));
+    const bool all_written = written.size() == candidates.found.size();
+    Compared compared = Compare(context_.checker, std::move(written), stop_);
+    QUOTIENT_RETURN_IF_ERROR(compared.stopped);
     if (stop_.ShouldStop()) return MakeError(Reason::kRunBudget, "time was up");
-    found.all_agree = all_written && failures.empty();
-    return found;
+    return Found{.agreeing = std::move(compared.agreeing),
+                 .all_agree = all_written && compared.failures.empty(),
+                 .applied = AppliedRules(candidates.figures)};
   }
 
   const RescueContext& context_;

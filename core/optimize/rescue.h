@@ -12,6 +12,7 @@
 #include "core/optimize/options.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
+#include "core/optimize/verified.h"
 #include "core/verify/checker.h"
 
 namespace quotient::optimize {
@@ -29,7 +30,7 @@ struct RescueContext {
 struct Rescued {
   std::vector<std::string> culprits;  // names of wrong rules
   // Graphs that the other rules lead to and that agree with the original; perhaps none.
-  std::vector<Packaged> candidates;
+  std::vector<Verified> candidates;
 };
 
 // Finds the wrong rule among those that were `applied` in a search whose graphs were refused

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/devices.h"
@@ -40,6 +41,7 @@ class CoreRunner : public JobRunner {
         devices_.Get(options.device, options.ThreadsToUse(), BytesOf(snapshot)).status());
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
     const optimize::Environment environment{.devices = &devices_,
+                                            .clock = Clock::System(),
                                             .device_snapshot = BytesOf(snapshot),
                                             .external_location = job.spec.external_location,
                                             .checkpoint = checkpoint};

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 
 namespace quotient {
@@ -29,7 +30,8 @@ absl::StatusOr<NetworkRun> RunNetwork(const std::string& network, const optimize
                                       optimize::Devices& devices) {
   QUOTIENT_ASSIGN_OR_RETURN(
       optimize::Result result,
-      optimize::Optimize(files, options, {.devices = &devices}, StopCondition(), nullptr));
+      optimize::Optimize(files, options, {.devices = &devices, .clock = Clock::System()},
+                         StopCondition(), nullptr));
   report::Report& report = result.report;
   if (report.search.best_costs.empty()) {
     return absl::InternalError(absl::StrCat("no search: ", absl::StrJoin(report.notes, "; ")));

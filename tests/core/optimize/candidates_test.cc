@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/kernels/fusion.h"
 #include "core/ops/infer_graph.h"
@@ -65,21 +66,22 @@ constexpr char kTwins[] = R"(graph g {
     output z
   })";
 
-absl::StatusOr<SearchResult> SearchIn(absl::string_view text, bool measures, int alternatives,
-                                      const StopCondition& stop, const SearchHook& hook) {
+absl::StatusOr<Candidates> SearchIn(absl::string_view text, bool measures, int alternatives,
+                                    const StopCondition& stop, const SearchHook& hook) {
   model::Graph graph = testing::MustParse(text);
   EXPECT_OK(ops::InferTypes(graph));
   ByOutput costs(measures);
   Options options;
   options.strategy = "saturate";
-  const SearchSettings settings = {.max_opset = 20, .alternatives = alternatives};
+  const SearchSettings settings = {
+      .clock = Clock::System(), .max_opset = 20, .alternatives = alternatives};
   return Search(graph, graph, options, settings, costs, stop, hook);
 }
 
 std::vector<Candidate> CandidatesOf(bool measures, int alternatives) {
   auto found = SearchIn(kTwins, measures, alternatives, {}, [](const SearchProgress&) {});
   EXPECT_OK(found.status());
-  return found.ok() ? std::move(found->candidates) : std::vector<Candidate>();
+  return found.ok() ? std::move(found->found) : std::vector<Candidate>();
 }
 
 // Nothing is measured now, and convolutions to three channels were not earlier either: they are
@@ -105,12 +107,13 @@ std::vector<bool> NeedsUnknown(bool unsupported) {
   ThreeChannelsUnknown costs(unsupported);
   Options options;
   options.strategy = "saturate";
-  const auto found = Search(graph, graph, options, {.max_opset = 20, .alternatives = 1}, costs, {},
-                            [](const SearchProgress&) {});
+  const auto found =
+      Search(graph, graph, options, {.clock = Clock::System(), .max_opset = 20, .alternatives = 1},
+             costs, {}, [](const SearchProgress&) {});
   EXPECT_OK(found.status());
   std::vector<bool> needs;
   if (!found.ok()) return needs;
-  for (const Candidate& candidate : found->candidates) {
+  for (const Candidate& candidate : found->found) {
     needs.push_back(std::ranges::any_of(candidate.graph.nodes, [&](const model::Node& node) {
       return node.op == "Conv" && candidate.graph.value(node.outputs[0]).type.dims()[1] == 3;
     }));
@@ -197,9 +200,9 @@ TEST(Candidates, TheAnswerIsExactWhereTheQuickOneIsNot) {
   ASSERT_EQ(QuickCost(kStep), 69) << "dag finds it now: another graph is needed";
   const auto found = SearchIn(kStep, false, 1, {}, [](const SearchProgress&) {});
   ASSERT_OK(found.status());
-  ASSERT_FALSE(found->candidates.empty());
-  EXPECT_EQ(found->candidates.front().cost_us, 68);
-  ASSERT_EQ(found->candidates.front().journal.size(), 1u);
+  ASSERT_FALSE(found->found.empty());
+  EXPECT_EQ(found->found.front().cost_us, 68);
+  ASSERT_EQ(found->found.front().journal.size(), 1u);
 }
 
 // In the original, too, an epilogue costs next to nothing.
@@ -260,15 +263,16 @@ TEST(Candidates, ASearchEndsAfterItsSimulations) {
   std::vector<Digest> found;
   std::vector<int64_t> simulations;
   for (const int threads : {1, 2}) {
-    ASSERT_OK_AND_ASSIGN(const SearchResult result,
-                         Search(graph, graph, options, {.threads = threads, .max_opset = 20},
+    ASSERT_OK_AND_ASSIGN(const Candidates result,
+                         Search(graph, graph, options,
+                                {.clock = Clock::System(), .threads = threads, .max_opset = 20},
                                 *costs, {}, [](const SearchProgress&) {}));
     simulations.push_back(result.figures.simulations);
     EXPECT_GE(simulations.back(), options.max_simulations);
     EXPECT_LT(simulations.back(), 2 * options.max_simulations);
     EXPECT_EQ(result.figures.stop_reason, StopReasonName(StopReason::kIterations));
-    ASSERT_FALSE(result.candidates.empty());
-    found.push_back(model::GraphDigest(result.candidates.front().graph));
+    ASSERT_FALSE(result.found.empty());
+    found.push_back(model::GraphDigest(result.found.front().graph));
   }
   EXPECT_EQ(found[0], found[1]);
   EXPECT_EQ(simulations[0], simulations[1]);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/kernels/fake/fake_backend.h"
 #include "core/model/text.h"
 #include "core/verify/random_inputs.h"
@@ -23,41 +24,63 @@ Prepared PreparedFrom(absl::string_view nodes) {
 
 class DecideByRunningTest : public testing::Test {
  protected:
-  // A device without a kernel for Tanh.
-  static absl::StatusOr<double> RunUs(const kernels::KernelSpec& spec, int) {
+  // A device without a kernel for Tanh. All but Neg take at least `others_us_` to run.
+  absl::StatusOr<double> RunUs(const kernels::KernelSpec& spec) const {
     if (spec.op == "Tanh") return absl::UnimplementedError("no kernel for Tanh");
+    const int64_t start = Clock::System().NowNs();
+    while (spec.op != "Neg" && Clock::System().SecondsSince(start) < others_us_ * 1e-6) continue;
     return kernels::fake::FakeCostUs(spec);
   }
 
   absl::StatusOr<Decision> Decide() {
-    return DecideByRunning(original_, verify::RandomInputs(original_.cut.graph, 1), reference_,
-                           *backend_, {}, options_, StopCondition(&token_), &candidates_,
-                           &failures_);
+    const std::vector<model::Tensor> inputs = verify::RandomInputs(original_.cut.graph, 1);
+    const MeasureContext context = {original_, inputs, reference_, *backend_, {}, options_};
+    return DecideByRunning(context, std::move(candidates_), StopCondition(&token_), &failures_);
+  }
+
+  void AddCandidate(absl::string_view nodes) {
+    candidates_.emplace_back().packaged.prepared = PreparedFrom(nodes);
   }
 
   kernels::fake::FakeClock clock_;
-  std::unique_ptr<kernels::Backend> backend_ =
-      kernels::fake::NewFakeBackend(&clock_, {.run_us = RunUs});
+  std::unique_ptr<kernels::Backend> backend_ = kernels::fake::NewFakeBackend(
+      &clock_, {.run_us = [this](const kernels::KernelSpec& spec, int) { return RunUs(spec); }});
+  double others_us_ = 0;
   Prepared original_ = PreparedFrom(R"(a: float32[4096] = Erf(x)
                                        b: float32[4096] = Erf(a)
                                        y: float32[4096] = Erf(b))");
   const verify::Reference* reference_ = nullptr;
   MeasureOptions options_;
   CancelToken token_;
-  std::vector<Packaged> candidates_;
+  std::vector<Verified> candidates_;
   std::vector<std::string> failures_;
 };
 
+// The winner comes with its own times, whatever stood before it.
 TEST_F(DecideByRunningTest, ACandidateThatCannotRunLeavesTheOthers) {
-  candidates_.emplace_back().prepared = PreparedFrom("y: float32[4096] = Tanh(x)");
-  candidates_.emplace_back().prepared = PreparedFrom("y: float32[4096] = Neg(x)");
+  others_us_ = 100;
+  AddCandidate("y: float32[4096] = Tanh(x)");
+  AddCandidate("y: float32[4096] = Abs(x)");
+  AddCandidate("y: float32[4096] = Neg(x)");
+  AddCandidate("y: float32[4096] = Relu(x)");
   const absl::StatusOr<Decision> decision = Decide();
   ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_THAT(failures_, ElementsAre(HasSubstr("Tanh")));
-  ASSERT_EQ(candidates_.size(), 1);
-  EXPECT_EQ(candidates_[0].prepared.cut.graph.nodes[0].op, "Neg");
+  EXPECT_GE(decision->original.median_us, others_us_);
+  ASSERT_TRUE(decision->winner.has_value());
+  const Winner& winner = *decision->winner;
+  EXPECT_EQ(winner.candidate.packaged.prepared.cut.graph.nodes[0].op, "Neg");
+  EXPECT_GT(winner.measured.runs, 0);
+  EXPECT_LT(winner.measured.median_us, others_us_ / 2);
+  ASSERT_TRUE(winner.gain.has_value());
+  EXPECT_GT(winner.gain->low, 50);
+}
+
+TEST_F(DecideByRunningTest, WithoutCandidatesTheOriginalIsMeasuredAlone) {
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_FALSE(decision->winner.has_value());
   EXPECT_GT(decision->original.runs, 0);
-  EXPECT_GT(candidates_[0].measured.runs, 0);
 }
 
 TEST_F(DecideByRunningTest, AnOriginalThatCannotRunIsAnError) {
@@ -71,15 +94,14 @@ TEST_F(DecideByRunningTest, WhoeverComputesSomethingElseLeaves) {
   const auto reference = verify::Reference::Create(original_.cut, 1, 1, 1, StopCondition(), {});
   ASSERT_TRUE(reference.ok());
   reference_ = &*reference;
-  candidates_.emplace_back().prepared = PreparedFrom("y: float32[4096] = Neg(x)");
-  candidates_.emplace_back().prepared = PreparedFrom(R"(a: float32[4096] = Erf(x)
+  AddCandidate("y: float32[4096] = Neg(x)");
+  AddCandidate(R"(a: float32[4096] = Erf(x)
                                                         b: float32[4096] = Erf(a)
                                                         c: float32[4096] = Erf(b)
                                                         y: float32[4096] = Identity(c))");
   const absl::StatusOr<Decision> decision = Decide();
   ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_THAT(failures_, ElementsAre(HasSubstr("a kernel of this device is wrong: output y")));
-  EXPECT_EQ(candidates_.size(), 1);
 }
 
 // Off by a fiftieth of the norm, as where a tile is lost: that no rounding of float32 comes to, but
@@ -93,11 +115,12 @@ TEST_F(DecideByRunningTest, HowFarOffIsWrongDependsOnTheDevice) {
   for (const auto arithmetic : {Arithmetic::kHost, Arithmetic::kFloat32, Arithmetic::kTf32}) {
     options_.arithmetic = arithmetic;
     candidates_.clear();
-    candidates_.emplace_back().prepared = PreparedFrom(R"(const most: float32[] = [0.98]
+    failures_.clear();
+    AddCandidate(R"(const most: float32[] = [0.98]
                                                           n: float32[4096] = Neg(x)
                                                           y: float32[4096] = Mul(n, most))");
     ASSERT_TRUE(Decide().ok());
-    EXPECT_EQ(candidates_.size(), arithmetic == Arithmetic::kFloat32 ? 0 : 1);
+    EXPECT_EQ(failures_.size(), arithmetic == Arithmetic::kFloat32 ? 1 : 0);
   }
 }
 
@@ -119,21 +142,35 @@ cost::GraphCost CostOf(const std::vector<Kernel>& kernels) {
   return cost;
 }
 
-// Of candidates with these kernels.
-Decision ByModel(const std::vector<Kernel>& original,
-                 const std::vector<std::vector<Kernel>>& candidates) {
-  std::vector<Packaged> packaged;
+struct Choice {
+  std::optional<size_t> winner;  // Index of a candidate.
+  bool by_estimates = false;
+};
+
+// Decides among candidates with these kernels. The journal of each has as many entries as there are
+// candidates before it.
+Choice ByModel(const std::vector<Kernel>& original,
+               const std::vector<std::vector<Kernel>>& candidates) {
+  std::vector<Verified> verified;
   for (const std::vector<Kernel>& kernels : candidates) {
-    packaged.emplace_back().cost = CostOf(kernels);
+    Packaged packaged;
+    packaged.cost = CostOf(kernels);
+    packaged.journal.resize(verified.size());
+    verified.push_back({std::move(packaged), {}});
   }
-  return DecideByModel(CostOf(original), packaged);
+  const Decision decision = DecideByModel(CostOf(original), std::move(verified));
+  Choice choice{.by_estimates = decision.by_estimates};
+  if (decision.winner.has_value()) {
+    choice.winner = decision.winner->candidate.packaged.journal.size();
+  }
+  return choice;
 }
 
 constexpr cost::CostSource kModel = cost::CostSource::kModel;
 
 TEST(DecideByModelTest, WhatWasMeasuredGoesBeforeWhatIsEstimated) {
   const std::vector<Kernel> original = {{"Conv", 10}, {"Relu", 10}};
-  Decision decision = ByModel(original, {{{"Gemm", 1, kModel}}, {{"Conv", 10}, {"Abs", 9}}});
+  Choice decision = ByModel(original, {{{"Gemm", 1, kModel}}, {{"Conv", 10}, {"Abs", 9}}});
   EXPECT_EQ(decision.winner, 1);
   EXPECT_FALSE(decision.by_estimates);
   decision = ByModel(original, {{{"Gemm", 2, kModel}}, {{"Gemm", 1, kModel}}, {{"Conv", 20}}});
@@ -147,7 +184,7 @@ TEST(DecideByModelTest, WhatWasMeasuredGoesBeforeWhatIsEstimated) {
 // Estimates of both cancel out.
 TEST(DecideByModelTest, AGainRestsOnTheKernelsThatDiffer) {
   const std::vector<Kernel> original = {{"Erf", 5, kModel}, {"Conv", 10}, {"Relu", 10}};
-  const Decision kept = ByModel(original, {{{"Erf", 5, kModel}, {"Conv", 10}}});
+  const Choice kept = ByModel(original, {{{"Erf", 5, kModel}, {"Conv", 10}}});
   EXPECT_EQ(kept.winner, 0);
   EXPECT_FALSE(kept.by_estimates);
   EXPECT_TRUE(ByModel(original, {{{"Conv", 10}, {"Relu", 10}}}).by_estimates);

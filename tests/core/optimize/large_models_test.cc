@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/timing/store.h"
@@ -90,7 +91,6 @@ class LargeModelsTest : public ::testing::Test {
     options_.threads = 1;
     options_.budget_seconds = 1;
     options_.verify_inputs = 1;
-    environment_.devices = &devices_;
   }
 
   // Whatever came of it, it is a model that was read, searched and, if it changed, checked.
@@ -110,7 +110,7 @@ class LargeModelsTest : public ::testing::Test {
 
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
   Devices devices_{store_.get()};
-  Environment environment_;
+  Environment environment_{.devices = &devices_, .clock = Clock::System()};
   Options options_;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/kernels/fake/fake_backend.h"
 #include "core/onnx/reader.h"
@@ -75,7 +76,6 @@ class OptimizeTest : public ::testing::Test {
     options_.device = "model:h200";
     options_.threads = 1;
     options_.budget_seconds = 60;
-    environment_.devices = &devices_;
   }
 
   absl::StatusOr<Result> Run(const std::string& model) {
@@ -88,7 +88,7 @@ class OptimizeTest : public ::testing::Test {
 
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
   Devices devices_{store_.get()};
-  Environment environment_;
+  Environment environment_{.devices = &devices_, .clock = Clock::System()};
   Options options_;
   std::span<const rules::Family> families_ = rules::AllFamilies();
   CancelToken token_;
@@ -384,6 +384,42 @@ TEST_F(OptimizeTest, MemoryThatRunsOutCostsTheCandidatesOnly) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->files.model, model);
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("memory ran out in the phase search")));
+}
+
+// A price of zero is a price: the stage before the search has run.
+TEST_F(OptimizeTest, MemoryThatRunsOutForAModelThatCostsNothingIsTheSame) {
+  FullSink sink("search");
+  networks::NetworkBuilder builder("free", 1);
+  builder.Output(builder.Flatten(builder.Input("x", {"2", "3", "4"})), {"2", "12"});
+  const std::string model = std::move(builder).Build().SerializeAsString();
+  const ModelFiles files{.name = "m", .model = model};
+  const auto result = Optimize(files, options_, environment_, StopCondition(&token_), &sink);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->report.original.predicted_us, 0);
+  EXPECT_EQ(result->report.passed_through, "");
+  EXPECT_EQ(result->files.model, model);
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("memory ran out in the phase search")));
+}
+
+// Time stands still.
+class StoppedClock : public Clock {
+ public:
+  int64_t NowNs() const override { return 1'000'000'000; }
+  int64_t UnixMs() const override { return 0; }
+};
+
+TEST_F(OptimizeTest, AllPhasesAreTimedByTheClockThatIsHandedIn) {
+  const StoppedClock clock;
+  const Environment environment{.devices = &devices_, .clock = clock};
+  const std::string model = Branches();
+  const ModelFiles files{.name = "m", .model = model};
+  options_.max_simulations = 20;
+  const auto result = Optimize(files, options_, environment, StopCondition(&token_), nullptr);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->report.search.seconds, 0);
+  EXPECT_EQ(result->report.search.grow_seconds, 0);
+  EXPECT_EQ(result->report.phase_seconds.size(), 6);
+  for (const auto& [phase, seconds] : result->report.phase_seconds) EXPECT_EQ(seconds, 0) << phase;
 }
 
 TEST_F(OptimizeTest, CancelledBeforeItBegan) {

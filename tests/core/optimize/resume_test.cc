@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
@@ -49,7 +50,8 @@ class ResumeTest : public ::testing::Test {
 
   absl::StatusOr<Result> Run(CheckpointSlot* checkpoint, const CancelToken* token = nullptr,
                              ProgressSink* progress = nullptr) {
-    const Environment environment = {.devices = &devices_, .checkpoint = checkpoint};
+    const Environment environment = {
+        .devices = &devices_, .clock = Clock::System(), .checkpoint = checkpoint};
     return Optimize({.name = "chain.onnx", .model = model_}, options_, environment,
                     StopCondition(token), progress);
   }

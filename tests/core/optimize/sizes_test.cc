@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/eval/fold.h"
 #include "core/ops/infer_graph.h"
@@ -34,7 +35,6 @@ class SizesTest : public ::testing::Test {
     options_.device = "model:h200";
     options_.threads = 1;
     options_.budget_seconds = 60;
-    environment_.devices = &devices_;
   }
 
   absl::StatusOr<Result> Run(const ModelProto& model) {
@@ -71,7 +71,7 @@ class SizesTest : public ::testing::Test {
 
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
   Devices devices_{store_.get()};
-  Environment environment_;
+  Environment environment_{.devices = &devices_, .clock = Clock::System()};
   Options options_;
   CancelToken token_;
   std::string bytes_;

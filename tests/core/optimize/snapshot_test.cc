@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
@@ -56,8 +57,9 @@ class SnapshotTest : public ::testing::Test {
   absl::StatusOr<Result> Run(timing::TimingStore* store, absl::string_view snapshot) {
     Devices devices(store);
     const ModelFiles files{.name = "branches.onnx", .model = model_};
-    return Optimize(files, options_, {.devices = &devices, .device_snapshot = snapshot}, {},
-                    nullptr);
+    const Environment environment = {
+        .devices = &devices, .clock = Clock::System(), .device_snapshot = snapshot};
+    return Optimize(files, options_, environment, {}, nullptr);
   }
 
   absl::StatusOr<Result> RunWith(const timing::Snapshot& snapshot) {

@@ -1,0 +1,113 @@
+#include "core/optimize/baseline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/partition.h"
+#include "core/onnx/writer.h"
+#include "core/optimize/footprint.h"
+#include "core/optimize/memory.h"
+#include "core/optimize/notes.h"
+
+namespace quotient::optimize {
+namespace {
+
+absl::Status NoMemory(Reason reason) { return MakeError(reason, "no memory is left"); }
+
+// Returns how many alternatives memory can hold. Fails if there is no memory for any.
+absl::StatusOr<int> AlternativesThatFit(const model::Graph& graph, int input_sets) {
+  absl::Status status;
+  for (int alternatives = kMostAlternatives; alternatives > 0; --alternatives) {
+    const int executables = 1 + MostCandidates(alternatives);  // The original is one, too.
+    status = CheckFits(graph, input_sets, executables);
+    if (status.ok()) return alternatives;
+  }
+  return status;
+}
+
+// What is prepared stays in the original even if it does not fit: the report describes it.
+absl::Status PrepareOriginal(const Job& job, Original* original) {
+  QUOTIENT_ASSIGN_OR_RETURN(original->prepared,
+                            Prepare(job.files, job.options, job.threads, job.stop));
+  QUOTIENT_ASSIGN_OR_RETURN(
+      original->alternatives,
+      AlternativesThatFit(original->prepared.cut.graph, job.options.verify_inputs));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Baseline> Predict(const Original& original, const StopCondition& stop) {
+  const model::Graph& graph = original.prepared.cut.graph;
+  Device& device = *original.device;
+  Baseline baseline{.original = original};
+  QUOTIENT_ASSIGN_OR_RETURN(baseline.cost, cost::PredictGraph(graph, device.costs(), stop));
+  if (device.snapshot() == nullptr) return baseline;
+  baseline.notes = NotesOnSnapshot(CountKernels(baseline.cost));
+  baseline.calibrated = cost::NewCalibratedCostModel(&device.costs(), baseline.cost);
+  QUOTIENT_ASSIGN_OR_RETURN(baseline.cost, cost::PredictGraph(graph, *baseline.calibrated, stop));
+  return baseline;
+}
+
+int MaxOpset(const Job& job, const onnx::Model& model) {
+  constexpr int kRaisedByDefault = 20;
+  const int wanted =
+      job.options.max_opset > 0 ? job.options.max_opset : std::max(model.opset, kRaisedByDefault);
+  return onnx::HighestOpset(model, wanted);
+}
+
+}  // namespace
+
+absl::StatusOr<Original> ReadOriginal(const Job& job) {
+  Original original;
+  // The device comes first: if it is not there, nothing needs to be done for it.
+  QUOTIENT_ASSIGN_OR_RETURN(original.device, WithinMemory(
+                                                 [&] {
+                                                   return job.environment.devices->Get(
+                                                       job.options.device, job.threads,
+                                                       job.environment.device_snapshot);
+                                                 },
+                                                 [] { return NoMemory(Reason::kLimitBytes); }));
+  original.usable = WithinMemory([&] { return PrepareOriginal(job, &original); },
+                                 [] { return NoMemory(Reason::kModelUnsupported); });
+  return original;
+}
+
+report::KernelCounts CountKernels(const cost::GraphCost& cost) {
+  report::KernelCounts counts;
+  for (const cost::KernelCost& kernel : cost.costs) {
+    if (kernel.source == cost::CostSource::kMeasured) ++counts.measured;
+    if (kernel.source == cost::CostSource::kModel) ++counts.estimated;
+  }
+  return counts;
+}
+
+absl::StatusOr<Baseline> PredictBaseline(const Original& original, const StopCondition& stop) {
+  return WithinMemory([&] { return Predict(original, stop); },
+                      [] { return NoMemory(Reason::kModelUnsupported); });
+}
+
+SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
+  const Prepared& prepared = baseline.original.prepared;
+  return {
+      .clock = job.environment.clock,
+      .threads = job.threads,
+      .max_opset = MaxOpset(job, prepared.model),
+      .constant_footprint_log2 =
+          kernels::ConstantFootprintLog2(prepared.cut.graph, baseline.costs().partition().storage),
+      .families = job.families,
+      .alternatives = baseline.original.alternatives,
+      .checkpoint = job.environment.checkpoint,
+      .checkpoint_context = absl::StrCat(EngineVersion(), "\n", job.options.CanonicalText()),
+  };
+}
+
+PackageSettings SettingsToPackage(const Job& job, const Original& original) {
+  return {.max_opset = MaxOpset(job, original.prepared.model),
+          .external_location = job.environment.external_location,
+          .bind_types = !job.options.shapes.empty(),
+          .threads = job.threads};
+}
+
+}  // namespace quotient::optimize

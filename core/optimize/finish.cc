@@ -1,0 +1,148 @@
+#include "core/optimize/finish.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/clock.h"
+#include "core/optimize/notes.h"
+#include "core/report/describe.h"
+#include "core/verify/compare.h"
+
+namespace quotient::optimize {
+namespace {
+
+report::GraphFigures FiguresOf(const onnx::Model& model, const cost::GraphCost& cost,
+                               const report::Measured& measured) {
+  return {.nodes = NodeCount(model),
+          .predicted_us = cost.total_us,
+          .kernels = CountKernels(cost),
+          .measured = measured};
+}
+
+double GainPercent(double before, double after) {
+  return before > 0 ? (before - after) / before * 100 : 0;
+}
+
+void DescribeJob(const Job& job, Device& device, report::Report* report) {
+  report->model_name = job.files.name;
+  report->engine_version = std::string(EngineVersion());
+  report->device = job.options.device;
+  report->fingerprint = device.costs().fingerprint();
+  report->measured = device.costs().measures();
+  report->threads = device.costs().partition().threads;
+  if (const timing::Snapshot* const snapshot = device.snapshot()) {
+    report->recorded = {snapshot->device, timing::RecordedTime(*snapshot), snapshot->engine};
+  }
+}
+
+report::Verification VerificationOf(const verify::Checker& checker,
+                                    const verify::Verdict& verdict) {
+  report::Verification verification = {verdict.passed, verdict.max_relative_error,
+                                       verdict.tolerance, verdict.inputs};
+  for (const verify::CheckedBinding& binding : checker.bindings()) {
+    verification.bindings.push_back({binding.shapes, binding.nodes, binding.cut});
+  }
+  verification.bindings_note = checker.note();
+  return verification;
+}
+
+OptimizedModel TakeWinner(const Baseline& baseline, const verify::Checker& checker, Winner& winner,
+                          report::Report* report) {
+  const verify::Verdict& verdict = winner.candidate.verdict;
+  Packaged& packaged = winner.candidate.packaged;
+  report->outcome = report::Outcome::kImproved;
+  report->optimized = FiguresOf(packaged.prepared.model, packaged.cost, winner.measured);
+  report->verification = VerificationOf(checker, verdict);
+  if (!verdict.never_finite.empty()) {
+    report->notes.push_back(absl::StrCat(
+        absl::StrJoin(verdict.never_finite, ", "),
+        ": NaN or infinite throughout, on all inputs that were tried, so only where these stand "
+        "was compared"));
+  }
+  report->speedup_interval = winner.gain;
+  report->journal = std::move(packaged.journal);
+  report::DescribeNodes({baseline.original.prepared.cut.graph, baseline.cost},
+                        {packaged.prepared.cut.graph, packaged.cost}, report);
+  return std::move(*packaged.files);
+}
+
+// Returns what came in, byte for byte. The caller has the files of its external data already.
+OptimizedModel KeepOriginal(const Job& job, const Original& original, report::Report* report) {
+  report->outcome = report::Outcome::kNoImprovement;
+  if (!job.options.shapes.empty()) {
+    report->notes.push_back(
+        "the model came back as it was, so the shapes that were asked for are not written in it");
+  }
+  if (original.prepared.model.frozen_initializers > 0) {
+    report->notes.push_back("the model came back as it was, so its initializers are still inputs");
+  }
+  return {.model = std::string(job.files.model)};
+}
+
+void DescribeKeptOriginal(const Baseline& baseline, report::Report* report) {
+  const model::Graph& graph = baseline.original.prepared.cut.graph;
+  report->optimized = report->original;
+  report->verification = {true, 0, verify::Tolerance(graph), 0};
+  report::DescribeNodes({graph, baseline.cost}, {graph, baseline.cost}, report);
+}
+
+void CompareFigures(report::Report* report) {
+  report->predicted_speedup_percent =
+      GainPercent(report->original.predicted_us, report->optimized.predicted_us);
+  report->speedup_percent =
+      GainPercent(report->original.measured.median_us, report->optimized.measured.median_us);
+}
+
+// `result`: null if the original itself is delivered.
+void NoteObjections(const onnx::Model& original, const onnx::Model* result,
+                    report::Report* report) {
+  std::ranges::move(NotesOnObjections(original, result), std::back_inserter(report->notes));
+}
+
+}  // namespace
+
+Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* checker,
+              Decision decision, report::Report report) {
+  const Clock& clock = job.environment.clock;
+  const int64_t start = clock.NowNs();
+  const Original& original = baseline.original;
+  const onnx::Model& model = original.prepared.model;
+  DescribeJob(job, *original.device, &report);
+  report.original = FiguresOf(model, baseline.cost, decision.original);
+  Result result;
+  const onnx::Model* delivered = nullptr;
+  if (decision.winner.has_value()) {
+    result.files = TakeWinner(baseline, checker->checker, *decision.winner, &report);
+    delivered = &decision.winner->candidate.packaged.prepared.model;
+  } else {
+    result.files = KeepOriginal(job, original, &report);
+    DescribeKeptOriginal(baseline, &report);
+  }
+  CompareFigures(&report);
+  NoteObjections(model, delivered, &report);
+  report.phase_seconds["report"] = clock.SecondsSince(start);
+  result.report = std::move(report);
+  return result;
+}
+
+Result FinishUntouched(const Job& job, const Original& original, const cost::GraphCost& cost,
+                       report::Report report) {
+  const Clock& clock = job.environment.clock;
+  const int64_t start = clock.NowNs();
+  const onnx::Model& model = original.prepared.model;
+  DescribeJob(job, *original.device, &report);
+  report.original = FiguresOf(model, cost, {});
+  Result result = {.files = KeepOriginal(job, original, &report)};
+  CompareFigures(&report);
+  NoteObjections(model, nullptr, &report);
+  report.phase_seconds["report"] = clock.SecondsSince(start);
+  result.report = std::move(report);
+  return result;
+}
+
+}  // namespace quotient::optimize

@@ -1,0 +1,24 @@
+#pragma once
+
+// Job: what every stage of one optimization reads.
+
+#include <span>
+
+#include "core/base/stop.h"
+#include "core/optimize/optimize.h"
+#include "core/optimize/options.h"
+#include "core/rules/rule_set.h"
+
+namespace quotient::optimize {
+
+// Everything is borrowed.
+struct Job {
+  std::span<const rules::Family> families;  // The rules that may be applied.
+  const ModelFiles& files;
+  const Options& options;
+  const Environment& environment;
+  const StopCondition& stop;
+  int threads = 1;
+};
+
+}  // namespace quotient::optimize

@@ -1,0 +1,60 @@
+#pragma once
+
+// Verified: candidates that agree with the original.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/stop.h"
+#include "core/model/graph.h"
+#include "core/optimize/baseline.h"
+#include "core/optimize/job.h"
+#include "core/optimize/package.h"
+#include "core/verify/checker.h"
+#include "core/verify/reference.h"
+
+namespace quotient::optimize {
+
+// A candidate, and how well it agrees with the original.
+struct Verified {
+  Packaged packaged;
+  verify::Verdict verdict;
+};
+
+// A checker of candidates, with the graph that it borrows. It also borrows the original's cut.
+struct OriginalChecker {
+  model::Graph as_read;
+  verify::Checker checker;
+};
+
+// Fails as verify::Checker::Create does.
+absl::StatusOr<std::shared_ptr<OriginalChecker>> NewOriginalChecker(const Job& job,
+                                                                    const Original& original);
+
+// Candidates that agree with the original, of one search and perhaps of others without wrong rules.
+struct VerifiedCandidates {
+  std::shared_ptr<const OriginalChecker> checker;  // Null if nothing was compared.
+  std::vector<Verified> agreeing;
+};
+
+// What comparing candidates with the original led to.
+struct Compared {
+  std::vector<Verified> agreeing;
+  std::vector<std::string> failures;  // One line for each that did not agree: a rule is broken.
+  // CANCELLED or RUN_BUDGET if not all could be compared in time. The others are neither kept nor
+  // failures.
+  absl::Status stopped;
+};
+
+// Compares each candidate with the original.
+Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates,
+                 const StopCondition& stop);
+
+// Adds a candidate unless its file is the same as another's or there are already `most`: no more
+// than memory was found to hold.
+void AddIfNew(Verified candidate, int most, std::vector<Verified>* candidates);
+
+}  // namespace quotient::optimize
