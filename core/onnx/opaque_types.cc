@@ -119,8 +119,8 @@ std::string TextAttribute(const Attributes& attributes, const std::string& name)
   return found == attributes.end() ? "" : found->second->s();
 }
 
-// Whether this is a whole number of at most 2^20, so that its product with the longest extent of all
-// (2^40, core/onnx/limits.h) fits into the int64 to which ONNX casts. False for NaN.
+// Whether this is a whole number of at most 2^20, so that its product with the longest extent of
+// all (2^40, core/onnx/limits.h) fits into the int64 to which ONNX casts. False for NaN.
 bool IsWhole(double number) { return std::abs(number) <= 0x1p20 && number == std::floor(number); }
 
 // ONNX multiplies extents by scales in double and ONNX Runtime in float, so only whole numbers are
