@@ -43,7 +43,9 @@ find_libraries() {
   library_path=''
   for name in "${needed_libraries[@]}"; do
     found=$(awk -v name="$name" '$1 == name && /x86-64/ { print $NF; exit }' <<<"$cached")
-    if [ -z "$found" ]; then
+    # The cache may be older than the files.
+    if [ ! -e "$found" ]; then
+      found=''
       while read -r folder; do
         if [ -e "$folder/$name" ]; then
           found=$folder/$name
