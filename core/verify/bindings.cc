@@ -82,6 +82,19 @@ std::vector<FreeDim> FreeDims(const Graph& graph, const Shapes& measured) {
   return free;
 }
 
+Shapes WithInputsOfKnownNames(const Graph& graph, const Shapes& measured) {
+  const std::map<std::string, int64_t> known = BoundSymbols(graph, measured);
+  Shapes shapes = measured;
+  for (ValueId id : graph.inputs) {
+    const model::Value& input = graph.value(id);
+    if (!input.type.has_rank() || shapes.contains(input.name)) continue;
+    TensorType type = input.type;
+    Substitute(known, type);
+    if (type.is_static()) shapes[input.name] = type.dims();
+  }
+  return shapes;
+}
+
 absl::StatusOr<Graph> InferAt(const Graph& graph, const Shapes& shapes) {
   const std::map<std::string, int64_t> symbols = BoundSymbols(graph, shapes);
   Graph bound = graph;

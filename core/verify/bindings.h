@@ -18,6 +18,11 @@ namespace quotient::verify {
 // Dims by input name.
 using Shapes = ops::InputShapes;
 
+// Returns `measured` with dims for the inputs that it leaves out, where each of their dims is a
+// number or has a name that `measured` binds. An input of which only the shape is read needs no
+// dims to be measured, but the result depends on them.
+Shapes WithInputsOfKnownNames(const model::Graph& graph, const Shapes& measured);
+
 // Returns a copy of the graph whose inputs have these dims. Inputs that are not named keep their
 // type. All other types are inferred from the inputs alone; declared types, and types inferred with
 // other dims, are dropped. Only outputs of opaque nodes keep their declared types, in which symbols

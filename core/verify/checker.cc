@@ -15,7 +15,7 @@ namespace {
 // used for measuring takes.
 constexpr double kShareOfBindings = 0.5;
 // This many operations, which take some milliseconds, are not counted.
-constexpr double kFreeOperations = 3e6;
+constexpr double kFreeOperations = 5e7;
 // A binding is not tried if it takes more than this many evaluations at the dims used for
 // measuring, or that many times the memory of one.
 constexpr double kMostOfOneBinding = 4;
@@ -34,7 +34,10 @@ class Checker::Builder {
  public:
   Builder(const Checked& original, const Shapes& measured, const CheckSettings& settings,
           const StopCondition& stop)
-      : original_(original), measured_(measured), settings_(settings), stop_(stop) {}
+      : original_(original),
+        measured_(WithInputsOfKnownNames(*original.graph, measured)),
+        settings_(settings),
+        stop_(stop) {}
 
   absl::StatusOr<Checker> Run() {
     checker_.threads_ = settings_.threads;
@@ -69,7 +72,10 @@ class Checker::Builder {
     QUOTIENT_ASSIGN_OR_RETURN(has_second_, AddBinding(BindingKind::kSecond));
     for (const BindingKind kind :
          {BindingKind::kOthersAreOne, BindingKind::kFirstIsOne, BindingKind::kSwapped}) {
+      const bool was_limited = std::exchange(is_limited_, false);
       QUOTIENT_RETURN_IF_ERROR(AddBinding(kind).status());
+      names_are_trusted_ |= is_limited_;
+      is_limited_ = was_limited;
     }
     return absl::OkStatus();
   }
@@ -183,26 +189,28 @@ class Checker::Builder {
       note = is_limited_
                  ? "a second binding would take too long to check"
                  : "no further sizes were found that the model takes, of those that were tried";
-    } else if (is_limited_) {
-      note = "dimensions of one name were taken to be equal: others would take too long to check";
     }
-    if (takes_a_place) {
-      absl::StrAppend(&note, note.empty() ? "" : "; ",
-                      "wide values were checked at the other binding alone");
+    const auto add = [&note](absl::string_view text) {
+      absl::StrAppend(&note, note.empty() ? "" : "; ", text);
+    };
+    if (names_are_trusted_) {
+      add("dimensions of one name were taken to be equal: others would take too long to check");
     }
+    if (takes_a_place) add("wide values were checked at the other binding alone");
     return note;
   }
 
   const Checked& original_;
-  const Shapes& measured_;
+  const Shapes measured_;
   const CheckSettings& settings_;
   const StopCondition& stop_;
-  double left_ = 0;            // operations that bindings may still take
-  double most_ = 0;            // operations that one binding may take
-  double most_bytes_ = 0;      // Bytes that one binding may take.
-  bool has_second_ = false;    // a binding of the second kind was added
-  bool is_limited_ = false;    // Whether a binding was left out because it was too expensive.
-  bool is_expensive_ = false;  // Whether the only binding takes more than bindings should.
+  double left_ = 0;                 // operations that bindings may still take
+  double most_ = 0;                 // operations that one binding may take
+  double most_bytes_ = 0;           // Bytes that one binding may take.
+  bool has_second_ = false;         // a binding of the second kind was added
+  bool is_limited_ = false;         // Whether a binding was left out because it was too expensive.
+  bool names_are_trusted_ = false;  // A binding that breaks names was left out for that.
+  bool is_expensive_ = false;       // Whether the only binding takes more than bindings should.
   Checker checker_;
 };
 

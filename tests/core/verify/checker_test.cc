@@ -91,11 +91,11 @@ TEST_F(CheckerTest, AStaticModelSaysSo) {
 // Half of what checking takes anyway is too little for a second image.
 TEST_F(CheckerTest, WhereOnlyTheBatchCanChangeWideInputsMoveThere) {
   Start(R"(graph g {
-      input x: float32[N,8,64,64]
+      input x: float32[N,8,256,256]
       const w: float32[16,8,3,3] = random(1)
       y = Conv(x, w)
       output y })",
-        {{"x", {1, 8, 64, 64}}});
+        {{"x", {1, 8, 256, 256}}});
   ASSERT_THAT(checker_->bindings(), SizeIs(2));
   EXPECT_EQ(checker_->bindings()[1].kind, BindingKind::kEmptyBatch);
   EXPECT_EQ(checker_->measured().num_sets(), 1);
@@ -119,6 +119,25 @@ TEST_F(CheckerTest, ACandidateThatTrustsEqualNamesIsRefusedWhereBroadcastingBrea
       output z })");
   EXPECT_FALSE(verdict.passed);
   EXPECT_EQ(verdict.binding, "x=[2,16], y=[1,16]: some sizes of one name are 1");
+}
+
+// Only the shape of x is read, so that measuring needs no dims of it.
+TEST_F(CheckerTest, NamesOfInputsOfWhichOnlyTheShapeIsReadAreBrokenToo) {
+  Start(R"(graph g {
+      input x: float32[N,16]
+      input y: float32[N,16]
+      s = Shape(x)
+      e = Expand(y, s)
+      z = Relu(e)
+      output z })",
+        {{"y", {4, 16}}});
+  const Verdict verdict = Check(R"(graph g {
+      input x: float32[N,16]
+      input y: float32[N,16]
+      z = Relu(y)
+      output z })");
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_THAT(verdict.binding, HasSubstr("some sizes of one name are 1"));
 }
 
 // A product of two inputs side by side needs them to have the same rows; a sum of two products does
