@@ -102,7 +102,7 @@ TEST_F(OptimizeTest, MergesBranchesByTheModelAlone) {
   EXPECT_FALSE(report.measured);
   EXPECT_TRUE(report.verification.passed);
   ASSERT_FALSE(report.verification.bindings.empty());
-  EXPECT_EQ(report.verification.bindings[0].shapes.at("input")[0], 2);
+  EXPECT_EQ(report.verification.bindings[0].shapes.at("input")[0], 4);
   EXPECT_GE(report.verification.inputs, options_.verify_inputs);
   EXPECT_LT(report.optimized.nodes, report.original.nodes);
   EXPECT_LT(report.optimized.predicted_us, report.original.predicted_us);
