@@ -177,7 +177,7 @@ struct OpDef {
   // of one float.
   UnaryFunction function = UnaryFunction::kNone;
   // Whether it rounds no float: results are elements of the inputs, or numbers that every type of
-  // float holds. A Cast is a matter of its types.
+  // float holds. Casts depend on their types. Range counts, since no rewrite computes it anew.
   bool exact = false;
   // Bounds of all results except NaN.
   Range range = {};

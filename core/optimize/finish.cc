@@ -45,7 +45,8 @@ report::Verification VerificationOf(const verify::Checker& checker,
   report::Verification verification = {verdict.passed, verdict.max_relative_error,
                                        verdict.tolerance, verdict.inputs};
   for (const verify::CheckedBinding& binding : checker.bindings()) {
-    verification.bindings.push_back({binding.shapes, binding.nodes, binding.cut});
+    verification.bindings.push_back(
+        {binding.shapes, std::string(verify::ToString(binding.kind)), binding.nodes, binding.cut});
   }
   verification.bindings_note = checker.note();
   return verification;

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/eval/stop_error.h"
 #include "core/optimize/culprit.h"
 
 namespace quotient::optimize {
@@ -83,7 +83,7 @@ class Rescuer {
     const bool all_written = written.size() == candidates.found.size();
     Compared compared = Compare(context_.checker, std::move(written), stop_);
     QUOTIENT_RETURN_IF_ERROR(compared.stopped);
-    if (stop_.ShouldStop()) return MakeError(Reason::kRunBudget, "time was up");
+    if (stop_.ShouldStop()) return eval::StopError(stop_.Check());
     return Found{.agreeing = std::move(compared.agreeing),
                  .all_agree = all_written && compared.failures.empty(),
                  .applied = AppliedRules(candidates.figures)};

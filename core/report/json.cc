@@ -42,7 +42,10 @@ Json ToValue(const std::optional<PercentRange>& range) {
 }
 
 Json ToValue(const CheckedBinding& binding) {
-  return {{"shapes", binding.shapes}, {"nodes", binding.nodes}, {"cut", binding.cut}};
+  return {{"shapes", binding.shapes},
+          {"kind", binding.kind},
+          {"nodes", binding.nodes},
+          {"cut", binding.cut}};
 }
 
 Json ToValue(const Verification& verification) {
@@ -162,6 +165,7 @@ void FromValue(const Json& json, PercentRange* range) {
 
 void FromValue(const Json& json, CheckedBinding* binding) {
   Read(json, "shapes", &binding->shapes);
+  Read(json, "kind", &binding->kind);
   Read(json, "nodes", &binding->nodes);
   Read(json, "cut", &binding->cut);
 }

@@ -44,8 +44,9 @@ struct GraphFigures {
 // Input shapes, other than those used for measuring, at which the result was checked.
 struct CheckedBinding {
   std::map<std::string, std::vector<int64_t>> shapes;  // By input name.
-  int nodes = 0;                                       // Number of nodes that were compared.
-  int cut = 0;                                         // Number of nodes that were cut out.
+  std::string kind;  // What is unusual about them, in words; empty if nothing is.
+  int nodes = 0;     // Number of nodes that were compared.
+  int cut = 0;       // Number of nodes that were cut out.
 };
 
 struct Verification {

@@ -151,7 +151,8 @@ std::vector<std::string> BindingLines(const Verification& check) {
       absl::StrAppend(&shapes, shapes.empty() ? "" : ", ", name, "=", absl::StrJoin(dims, ","));
     }
     lines.push_back(
-        absl::StrCat("also at ", shapes, ": ", Counted(binding.nodes, "node"),
+        absl::StrCat("also at ", shapes, binding.kind.empty() ? "" : " (", binding.kind,
+                     binding.kind.empty() ? "" : ")", ": ", Counted(binding.nodes, "node"),
                      binding.cut > 0 ? absl::StrCat(", ", binding.cut, " cut out") : ""));
   }
   if (!check.bindings_note.empty()) lines.push_back(check.bindings_note);

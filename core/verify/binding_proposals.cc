@@ -135,11 +135,6 @@ class Proposer {
  private:
   enum class Role { kBatch, kLength, kSide };
 
-  bool breaks_names() const {
-    return kind_ == BindingKind::kOthersAreOne || kind_ == BindingKind::kFirstIsOne ||
-           kind_ == BindingKind::kSwapped;
-  }
-
   // If `sizes` is null, only first dimensions differ from the sizes used for measuring.
   void ProposeAtBatches(const Sizes* sizes) {
     for (const Batches& batches : BatchesOf(kind_)) {
@@ -150,13 +145,13 @@ class Proposer {
 
   void ProposeAt(const Sizes* sizes) {
     // If all may differ, there is no equality that a caller could break.
-    if (breaks_names() ? Infers(EachItsOwn(free_), sizes) : Propose(EachItsOwn(free_), sizes)) {
+    if (BreaksNames(kind_) ? Infers(EachItsOwn(free_), sizes) : Propose(EachItsOwn(free_), sizes)) {
       return;
     }
     const Groups by_name = GroupBy(free_, ByName);
     if (Infers(by_name, sizes)) return ProposeLoosened(by_name, sizes);
     // Dimensions without a name are not expected to be equal.
-    if (breaks_names()) return;
+    if (BreaksNames(kind_)) return;
     if (Propose(GroupBy(free_, ByNameOrNumber), sizes)) return;
     const Groups by_number = GroupBy(free_, ByNumber);
     if (Infers(by_number, sizes)) ProposeLoosened(by_number, sizes);
@@ -165,7 +160,7 @@ class Proposer {
   // Makes proposals from groups whose sizes the operators accept.
   void ProposeLoosened(Groups groups, const Sizes* sizes) {
     groups = Split(std::move(groups), sizes);
-    if (!breaks_names()) {
+    if (!BreaksNames(kind_)) {
       Propose(groups, sizes);
       return;
     }
@@ -326,6 +321,11 @@ class Proposer {
 
 }  // namespace
 
+bool BreaksNames(BindingKind kind) {
+  return kind == BindingKind::kOthersAreOne || kind == BindingKind::kFirstIsOne ||
+         kind == BindingKind::kSwapped;
+}
+
 absl::string_view ToString(BindingKind kind) {
   switch (kind) {
     case BindingKind::kFirst:
@@ -337,7 +337,7 @@ absl::string_view ToString(BindingKind kind) {
     case BindingKind::kSwapped:
       return "sizes of two names have changed places";
     case BindingKind::kEmptyBatch:
-      return "the batch is empty";
+      return "the batch is empty, only types are compared";
   }
   return "";
 }

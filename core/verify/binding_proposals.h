@@ -16,15 +16,12 @@ namespace quotient::verify {
 // How the sizes of a binding differ from those used for measuring.
 enum class BindingKind {
   // All dimensions that are not numbers have different sizes wherever the graph's operators allow
-  // it,
-  // even if they have the same name. The two kinds use different numbers.
+  // it, even if they have the same name. The two kinds use different numbers.
   kFirst,
   kSecond,
   // Dimensions with the same name should have the same size. But a caller can break that, without
-  // an
-  // error from runtimes, where operators broadcast or depend only on the number of elements. In
-  // this
-  // kind, all but the first dimension of a name are 1, where the operators allow it.
+  // an error from runtimes, where operators broadcast or depend only on the number of elements. In
+  // this kind, all but the first dimension of a name are 1, where the operators allow it.
   kOthersAreOne,
   // The first dimension of each name is 1 and the others are not.
   kFirstIsOne,
@@ -34,16 +31,21 @@ enum class BindingKind {
   kEmptyBatch,
 };
 
-// "some sizes of one name are 1", "the batch is empty"; nothing for the first two kinds.
+// Whether dimensions of one name have different sizes on purpose.
+bool BreaksNames(BindingKind kind);
+
+// "some sizes of one name are 1", "the batch is empty, only types are compared"; nothing for the
+// first two kinds.
 absl::string_view ToString(BindingKind kind);
 
-// Proposes sizes other than `measured`, which has dims for every input that was bound; small ones
-// come first. If dimensions cannot all differ, those with the same name are equal; if that does not
-// suffice, also those with the same number in `measured`. If the operators accept no other sizes,
-// only first dimensions differ from `measured`. Each proposal passes InferAt and leaves no more
-// nodes without types than `measured` does, but evaluation may still fail. Empty if the graph has
-// no free dimensions (FreeDims), if nothing was found, or if `stop` fires. Takes at most a few
-// dozen inferences, each n log n in the number of dimensions.
+// Proposes sizes other than `measured`, which has dims for every input that was bound. Small
+// lengths and sides come first, and for kFirst a batch of four before one of two. If dimensions
+// cannot all differ, those with the same name are equal; if that does not suffice, also those with
+// the same number in `measured`. If the operators accept no other sizes, only first dimensions
+// differ from `measured`. Each proposal passes InferAt and leaves no more nodes without types than
+// `measured` does, but evaluation may still fail. Empty if the graph has no free dimensions
+// (FreeDims), if nothing was found, or if `stop` fires. Takes at most a few dozen inferences, each
+// n log n in the number of dimensions.
 std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured,
                                     BindingKind kind, const StopCondition& stop);
 

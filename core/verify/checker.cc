@@ -72,10 +72,7 @@ class Checker::Builder {
     QUOTIENT_ASSIGN_OR_RETURN(has_second_, AddBinding(BindingKind::kSecond));
     for (const BindingKind kind :
          {BindingKind::kOthersAreOne, BindingKind::kFirstIsOne, BindingKind::kSwapped}) {
-      const bool was_limited = std::exchange(is_limited_, false);
       QUOTIENT_RETURN_IF_ERROR(AddBinding(kind).status());
-      names_are_trusted_ |= is_limited_;
-      is_limited_ = was_limited;
     }
     return absl::OkStatus();
   }
@@ -87,8 +84,9 @@ class Checker::Builder {
     for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, kKind, stop_)) {
       absl::StatusOr<CutGraph> cut = CutAt(*original_.graph, shapes, settings_.threads, stop_);
       if (!cut.ok() && stop_.ShouldStop()) return cut.status();
-      if (!cut.ok() || BytesOf(*cut) > most_bytes_ || cut->cut_nodes > original_.cut->cut_nodes)
-        continue;
+      const bool is_usable =
+          cut.ok() && BytesOf(*cut) <= most_bytes_ && cut->cut_nodes <= original_.cut->cut_nodes;
+      if (!is_usable) continue;
       Proposal proposal{std::move(shapes), std::make_unique<CutGraph>(*std::move(cut)), 0};
       QUOTIENT_ASSIGN_OR_RETURN(const bool added,
                                 Keep(proposal, kKind, /*sets=*/1, {.only_types = true}));
@@ -111,7 +109,7 @@ class Checker::Builder {
       // not be compared.
       if (cut->cut_nodes > original_.cut->cut_nodes) continue;
       if (BytesOf(*cut) > most_bytes_) {
-        is_limited_ = true;
+        NoteTooExpensive(kind);
         continue;
       }
       Proposal proposal{std::move(shapes), std::make_unique<CutGraph>(*std::move(cut)), 0};
@@ -132,7 +130,7 @@ class Checker::Builder {
     std::ranges::stable_sort(proposals, {}, &Proposal::operations);
     for (Proposal& proposal : proposals) {
       const bool is_affordable = IsAffordable(proposal);
-      is_limited_ |= !is_affordable;
+      if (!is_affordable) NoteTooExpensive(kind);
       const bool is_allowed = kind == BindingKind::kFirst && proposal.operations <= most_;
       if (!is_affordable && !is_allowed) continue;
       QUOTIENT_ASSIGN_OR_RETURN(const bool added, Add(proposal, kind));
@@ -140,6 +138,10 @@ class Checker::Builder {
       if (added) return true;
     }
     return false;
+  }
+
+  void NoteTooExpensive(BindingKind kind) {
+    (BreaksNames(kind) ? names_are_trusted_ : is_limited_) = true;
   }
 
   bool IsAffordable(const Proposal& proposal) const { return proposal.operations <= left_; }
@@ -204,12 +206,12 @@ class Checker::Builder {
   const Shapes measured_;
   const CheckSettings& settings_;
   const StopCondition& stop_;
-  double left_ = 0;                 // operations that bindings may still take
-  double most_ = 0;                 // operations that one binding may take
+  double left_ = 0;                 // Operations that bindings may still take.
+  double most_ = 0;                 // Operations that one binding may take.
   double most_bytes_ = 0;           // Bytes that one binding may take.
-  bool has_second_ = false;         // a binding of the second kind was added
-  bool is_limited_ = false;         // Whether a binding was left out because it was too expensive.
-  bool names_are_trusted_ = false;  // A binding that breaks names was left out for that.
+  bool has_second_ = false;         // Whether a binding of the second kind was added.
+  bool is_limited_ = false;         // Whether another size was left out as too expensive.
+  bool names_are_trusted_ = false;  // The same for a binding that breaks names.
   bool is_expensive_ = false;       // Whether the only binding takes more than bindings should.
   Checker checker_;
 };

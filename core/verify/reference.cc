@@ -195,7 +195,7 @@ class Reference::Comparison {
       return absl::OkStatus();
     }
     outputs_.push_back(*std::move(outputs));
-    ++verdict_.inputs;
+    if (!reference_.only_types_) ++verdict_.inputs;
     bool has_doubts = false;
     for (size_t i = 0; i < original_output_.size() && verdict_.failure.empty(); ++i) {
       QUOTIENT_RETURN_IF_ERROR(CompareOutput(set, i, &has_doubts));

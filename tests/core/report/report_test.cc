@@ -22,7 +22,7 @@ Report Example() {
   report.predicted_speedup_percent = 20.1;
   report.speedup_interval = {23.5, 26.25};
   report.verification = {true, 1e-7, 1e-4, 2};
-  report.verification.bindings = {{{{"<x>", {2, 3, 35}}}, 11, 1}};
+  report.verification.bindings = {{{{"<x>", {2, 3, 35}}}, "a <kind>", 11, 1}};
   report.verification.bindings_note = "a second binding would take too long to check";
   report.search = {"mcts", 1.5, 1.4, 1000, 400, 7, "saturated", 33};
   report.search.simulations = 321;
@@ -124,8 +124,9 @@ TEST(ReportJsonTest, RefusesWhatIsNoReport) {
 
 TEST(ReportHtmlTest, EscapesEveryName) {
   const std::string html = ToHtml(Example());
-  EXPECT_NE(html.find("also at &lt;x&gt;=2,3,35: 11 nodes, 1 cut out; a second binding"),
-            std::string::npos);
+  EXPECT_NE(
+      html.find("also at &lt;x&gt;=2,3,35 (a &lt;kind&gt;): 11 nodes, 1 cut out; a second binding"),
+      std::string::npos);
   EXPECT_EQ(html.find("<script>"), std::string::npos);
   EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
   EXPECT_NE(html.find("25.0 % faster"), std::string::npos);
