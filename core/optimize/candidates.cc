@@ -41,6 +41,19 @@ constexpr double kGraceShare = 0.25;
 constexpr double kLeastLastSeconds = 1;
 constexpr double kMostLastSeconds = 5;
 
+// Chooses the original's e-nodes: the oldest of each class, which came with the original if any did,
+// and whose children are older.
+extract::Selection OriginalSelection(const egraph::EGraph& graph) {
+  extract::Selection original;
+  original.choice.resize(graph.class_bound());
+  for (uint32_t i = 0; i < graph.enode_bound(); ++i) {
+    if (!graph.live(ENodeId(i))) continue;
+    ENodeId& choice = original.choice[graph.class_of(ENodeId(i)).value()];
+    if (!choice.valid()) choice = ENodeId(i);
+  }
+  return original;
+}
+
 class Searcher {
  public:
   Searcher(const Options& options, const SearchSettings& settings, cost::CostModel& model,
@@ -204,7 +217,7 @@ class Searcher {
                                const StopCondition& last) {
     const auto wanted = static_cast<size_t>(settings_.alternatives);
     const double best = result_.found.front().cost_us;
-    const double gain = OriginalCost(problem) / best - 1;
+    const double gain = extract::SelectionCost(problem, OriginalSelection(problem.graph)) / best - 1;
     const double within = std::min(kAlternativesWithin, (1 - kAlternativesGain) * gain);
     if (wanted <= 1 || !(within > 0)) return absl::OkStatus();
     const extract::SeveralOptions several = {
@@ -265,20 +278,6 @@ class Searcher {
     return nodes;
   }
 
-  // Of a selection of the original's e-nodes: the oldest of each class, which came with the
-  // original if any did, and whose children are older.
-  double OriginalCost(const extract::Problem& problem) const {
-    const egraph::EGraph& graph = problem.graph;
-    extract::Selection original;
-    original.choice.resize(graph.class_bound());
-    for (uint32_t i = 0; i < graph.enode_bound(); ++i) {
-      if (!graph.live(ENodeId(i))) continue;
-      ENodeId& choice = original.choice[graph.class_of(ENodeId(i)).value()];
-      if (!choice.valid()) choice = ENodeId(i);
-    }
-    return extract::SelectionCost(problem, original);
-  }
-
   // While it is chosen, the share stays what growing left: the report has that one.
   void Report() const {
     hook_({.seconds = SecondsSpent(),
@@ -317,6 +316,17 @@ class Searcher {
 }  // namespace
 
 int MostCandidates(int alternatives) { return alternatives + 2; }
+
+absl::StatusOr<Candidate> Unrewritten(const model::Graph& graph, const model::Graph& measured,
+                                      int threads, const StopCondition& stop) {
+  QUOTIENT_ASSIGN_OR_RETURN(const domain::TensorEGraph tensors, domain::FromGraph(graph, measured));
+  const extract::Selection selection = OriginalSelection(*tensors.egraph);
+  Candidate candidate;
+  QUOTIENT_ASSIGN_OR_RETURN(
+      candidate.graph, domain::ToGraph(tensors, selection.choice, /*rules=*/{}, /*splits=*/{}));
+  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, {.threads = threads}, stop));
+  return candidate;
+}
 
 absl::StatusOr<Candidates> Search(const model::Graph& graph, const model::Graph& measured,
                                   const Options& options, const SearchSettings& settings,

@@ -71,6 +71,12 @@ struct SearchProgress {
 // Called a few times a second.
 using SearchHook = std::function<void(const SearchProgress& progress)>;
 
+// The candidate that a search without any rule leads to: the same nodes, as they are written after
+// they were in an e-graph, with constants folded. `measured` is `graph` with every symbol bound
+// (equal ids).
+absl::StatusOr<Candidate> Unrewritten(const model::Graph& graph, const model::Graph& measured,
+                                      int threads, const StopCondition& stop);
+
 // `measured` is `graph` with every symbol bound (equal ids). Blocking; ends at
 // options.budget_seconds or `stop`; that it was stopped is no error. OPTION_INVALID for an unknown
 // rule name.

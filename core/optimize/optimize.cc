@@ -223,19 +223,17 @@ class Run {
 
   absl::StatusOr<VerifiedCandidates> Verify(const Baseline& baseline, PackagedCandidates packaged) {
     VerifiedCandidates verified;
-    QUOTIENT_ASSIGN_OR_RETURN(verified.agreeing,
-                              OrNone("verify", [&]() -> absl::StatusOr<std::vector<Verified>> {
-                                if (packaged.written.empty() && packaged.refused == 0)
-                                  return std::vector<Verified>();
-                                absl::StatusOr<std::shared_ptr<OriginalChecker>> checker =
-                                    NewOriginalChecker(job_, baseline.original);
-                                if (!checker.ok()) {
-                                  QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(checker.status()));
-                                  return std::vector<Verified>();
-                                }
-                                verified.checker = *checker;
-                                return Agreeing(baseline, std::move(packaged), (*checker)->checker);
-                              }));
+    const auto verify = [&]() -> absl::StatusOr<std::vector<Verified>> {
+      if (packaged.written.empty() && packaged.refused == 0) return std::vector<Verified>();
+      auto checker = NewOriginalChecker(job_, baseline.original);
+      if (!checker.ok()) {
+        QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(checker.status()));
+        return std::vector<Verified>();
+      }
+      verified.checker = *checker;
+      return Agreeing(baseline, std::move(packaged), (*checker)->checker);
+    };
+    QUOTIENT_ASSIGN_OR_RETURN(verified.agreeing, OrNone("verify", verify));
     return verified;
   }
 
@@ -244,13 +242,10 @@ class Run {
                                                  verify::Checker& checker) {
     Compared compared = Compare(checker, std::move(packaged.written), job_.stop);
     if (!compared.stopped.ok()) QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(compared.stopped));
-    for (const std::string& failure : compared.failures) {
-      NoteFailure("a candidate did not agree with the original and was thrown away",
-                  absl::InternalError(failure));
-    }
-    const bool refused = packaged.refused > 0 || !compared.failures.empty();
-    if (refused && !job_.stop.ShouldStop()) {
-      for (Verified& rescued : WhatTheRestGains(baseline, checker, packaged.applied)) {
+    Refusals refusals = {std::move(compared.refused), packaged.refused,
+                         std::move(packaged.applied)};
+    if (!refusals.refused.empty() || refusals.unwritten > 0) {
+      for (Verified& rescued : WhatTheRestGains(baseline, checker, std::move(refusals))) {
         AddIfNew(std::move(rescued), MostCandidates(baseline.original.alternatives),
                  &compared.agreeing);
       }
@@ -264,34 +259,52 @@ class Run {
     if (job_.stop.cancelled()) return Cancelled();
     if (job_.stop.ShouldStop()) {
       report_.notes.push_back("time was up before all candidates were checked");
+    } else if (absl::IsFailedPrecondition(why)) {
+      report_.notes.push_back(
+          absl::StrCat("the model came back as it was, as nothing can be checked: ", why.message()));
     } else {
       NoteFailure(
-          "no candidate could be checked, as the original cannot be evaluated on random "
-          "inputs so that they could be compared",
+          "no candidate could be checked, as the original cannot be evaluated on random inputs",
           why);
     }
     return absl::OkStatus();
   }
 
-  // One wrong rule must not cost what the others gained. `applied`: the rules that were applied.
+  // One wrong rule must not cost what the others gained.
   std::vector<Verified> WhatTheRestGains(const Baseline& baseline, verify::Checker& checker,
-                                         const std::vector<std::string>& applied) {
+                                         Refusals refusals) {
     const SearchSettings search = SettingsToSearch(job_, baseline);
     const PackageSettings package = SettingsToPackage(job_, baseline.original);
-    absl::StatusOr<Rescued> rescued = Rescue(
+    Rescued rescued = Rescue(
         {baseline.original.prepared, job_.options, search, package, checker, baseline.costs()},
-        applied, job_.stop);
-    if (!rescued.ok()) {
-      NoteFailure("no wrong rule could be found", rescued.status());
-      return {};
-    }
-    for (const std::string& rule : rescued->culprits) {
-      Log().error("the rule {} is wrong for this model", rule);
+        std::move(refusals), job_.stop);
+    for (const Refused& refused : rescued.refused) NoteRefused(refused);
+    for (const std::string& rule : rescued.culprits) {
+      Log().warn("the rule {} was left out for this model", rule);
       report_.notes.push_back(
           absl::StrCat("the rule '", rule,
                        "' was left out: with it, what was found did not agree with the original"));
     }
-    return std::move(rescued->candidates);
+    if (job_.stop.ShouldStop()) {
+      report_.notes.push_back("time was up before all wrong rules were found");
+    } else if (!rescued.ended.ok()) {
+      NoteFailure("no wrong rule could be found", rescued.ended);
+    }
+    return std::move(rescued.candidates);
+  }
+
+  // That a rewrite relies on names is no defect: the standard allows it.
+  void NoteRefused(const Refused& refused) {
+    if (!refused.breaks_names) {
+      NoteFailure("a candidate did not agree with the original and was thrown away",
+                  absl::InternalError(refused.failure));
+      return;
+    }
+    report_.notes.push_back(absl::StrCat(
+        "a candidate was thrown away, as it needs sizes of one name to be equal where the original "
+        "does not: ",
+        refused.failure));
+    Log().warn("{}", Escaped(report_.notes.back()));
   }
 
   // Where nothing can be run, this is no stage, because it takes no time.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/eval/stop_error.h"
 #include "core/optimize/culprit.h"
@@ -31,28 +32,61 @@ class Rescuer {
   Rescuer(const RescueContext& context, const StopCondition& stop)
       : context_(context), stop_(stop), table_(rules::RuleNames(context.search.families)) {}
 
-  absl::StatusOr<Rescued> Run(std::vector<std::string> applied) {
-    int trials_left = kMostTrials;
-    for (bool all_agree = false; !all_agree;) {
-      absl::StatusOr<std::optional<std::string>> culprit = FindCulprit(
-          applied, [this](const auto& rules) { return AllAgree(rules); }, &trials_left);
-      if (!culprit.ok()) return WhatThereIs(culprit.status());
-      if (!culprit->has_value()) break;
-      rescued_.culprits.push_back(**std::move(culprit));
-      absl::StatusOr<Found> found = FindAndCheck(rescued_.culprits, kSearchShare);
-      if (!found.ok()) return WhatThereIs(found.status());
-      rescued_.candidates = std::move(found->agreeing);
-      applied = std::move(found->applied);
-      all_agree = found->all_agree;
+  Rescued Run(Refusals refusals) {
+    rescued_.refused = std::move(refusals.refused);
+    rescued_.ended = TrustNames();
+    if (rescued_.ended.ok() && (refusals.unwritten > 0 || !rescued_.refused.empty())) {
+      rescued_.ended = LeaveOutWrongRules(std::move(refusals.applied));
     }
     return std::move(rescued_);
   }
 
  private:
-  // What was found before an error stays found.
-  absl::StatusOr<Rescued> WhatThereIs(const absl::Status& error) {
-    if (rescued_.culprits.empty() || stop_.cancelled()) return error;
-    return std::move(rescued_);
+  absl::Status TrustNames() {
+    QUOTIENT_ASSIGN_OR_RETURN(Candidate unrewritten,
+                              Unrewritten(context_.original.graph, context_.original.measured,
+                                          context_.search.threads, stop_));
+    QUOTIENT_ASSIGN_OR_RETURN(const Packaged packaged,
+                              Package(context_.original, std::move(unrewritten), context_.package,
+                                      context_.costs, stop_));
+    const verify::Checked checked = {&packaged.prepared.model.graph, &packaged.prepared.cut};
+    QUOTIENT_ASSIGN_OR_RETURN(const bool trusts, context_.checker.TrustNames(checked, stop_));
+    QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict,
+                              context_.checker.Check(checked, stop_));
+    if (!verdict.passed) {
+      return absl::InternalError(
+          absl::StrCat("the model differs even if nothing is rewritten: ", verdict.failure));
+    }
+    return trusts ? CheckAgain() : absl::OkStatus();
+  }
+
+  absl::Status CheckAgain() {
+    std::vector<Packaged> again;
+    for (Refused& refused : rescued_.refused) again.push_back(std::move(refused.packaged));
+    Compared compared = Compare(context_.checker, std::move(again), stop_);
+    rescued_.refused = std::move(compared.refused);
+    rescued_.candidates = std::move(compared.agreeing);
+    return compared.stopped;
+  }
+
+  absl::Status LeaveOutWrongRules(std::vector<std::string> applied) {
+    const auto kept = static_cast<std::ptrdiff_t>(rescued_.candidates.size());
+    int trials_left = kMostTrials;
+    for (bool all_agree = false; !all_agree;) {
+      QUOTIENT_ASSIGN_OR_RETURN(
+          std::optional<std::string> culprit,
+          FindCulprit(
+              applied, [this](const auto& rules) { return AllAgree(rules); }, &trials_left));
+      if (!culprit.has_value()) break;
+      rescued_.culprits.push_back(*std::move(culprit));
+      QUOTIENT_ASSIGN_OR_RETURN(Found found, FindAndCheck(rescued_.culprits, kSearchShare));
+      // This replaces what was found while rules were applied that proved to be wrong.
+      rescued_.candidates.erase(rescued_.candidates.begin() + kept, rescued_.candidates.end());
+      std::ranges::move(found.agreeing, std::back_inserter(rescued_.candidates));
+      applied = std::move(found.applied);
+      all_agree = found.all_agree;
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<bool> AllAgree(const std::vector<std::string>& rules) const {
@@ -85,7 +119,7 @@ class Rescuer {
     QUOTIENT_RETURN_IF_ERROR(compared.stopped);
     if (stop_.ShouldStop()) return eval::StopError(stop_.Check());
     return Found{.agreeing = std::move(compared.agreeing),
-                 .all_agree = all_written && compared.failures.empty(),
+                 .all_agree = all_written && compared.refused.empty(),
                  .applied = AppliedRules(candidates.figures)};
   }
 
@@ -103,9 +137,8 @@ std::vector<std::string> AppliedRules(const report::SearchFigures& figures) {
   return names;
 }
 
-absl::StatusOr<Rescued> Rescue(const RescueContext& context, std::vector<std::string> applied,
-                               const StopCondition& stop) {
-  return Rescuer(context, stop).Run(std::move(applied));
+Rescued Rescue(const RescueContext& context, Refusals refusals, const StopCondition& stop) {
+  return Rescuer(context, stop).Run(std::move(refusals));
 }
 
 }  // namespace quotient::optimize

@@ -35,9 +35,10 @@ Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates,
       break;
     }
     if (!verdict.ok()) {
-      compared.failures.push_back(std::string(verdict.status().message()));
+      compared.refused.push_back({std::move(candidate), std::string(verdict.status().message())});
     } else if (!verdict->passed) {
-      compared.failures.push_back(verdict->failure);
+      compared.refused.push_back(
+          {std::move(candidate), std::move(verdict->failure), verdict->breaks_names});
     } else {
       compared.agreeing.push_back({std::move(candidate), *std::move(verdict)});
     }

@@ -40,12 +40,20 @@ struct VerifiedCandidates {
   std::vector<Verified> agreeing;
 };
 
+// A candidate that does not agree with the original.
+struct Refused {
+  Packaged packaged;
+  std::string failure;  // A sentence.
+  // Whether it differs only if a caller breaks the promise of names: see BreaksNames.
+  bool breaks_names = false;
+};
+
 // What comparing candidates with the original led to.
 struct Compared {
   std::vector<Verified> agreeing;
-  std::vector<std::string> failures;  // One line for each that did not agree: a rule is broken.
+  std::vector<Refused> refused;
   // CANCELLED or RUN_BUDGET if not all could be compared in time. The others are neither kept nor
-  // failures.
+  // refused.
   absl::Status stopped;
 };
 

@@ -221,6 +221,42 @@ absl::StatusOr<Checker> Checker::Create(const Checked& original, const Shapes& m
   return Builder(original, measured, settings, stop).Run();
 }
 
+absl::StatusOr<Verdict> Checker::CheckAt(size_t index, const Checked& candidate,
+                                         const StopCondition& stop) {
+  const CheckedBinding& binding = bindings_[index];
+  const absl::StatusOr<CutGraph> cut = CutAt(*candidate.graph, binding.shapes, threads_, stop);
+  if (!cut.ok() && stop.ShouldStop()) return cut.status();
+  Verdict verdict{.failure =
+                      absl::StrCat("it does not take these dims: ", cut.status().message())};
+  if (cut.ok()) {
+    QUOTIENT_ASSIGN_OR_RETURN(verdict, bound_[index].reference->Check(*cut, threads_, stop));
+  }
+  if (verdict.passed) return verdict;
+  const absl::string_view kind = ToString(binding.kind);
+  verdict.binding = absl::StrCat(ToString(binding.shapes), kind.empty() ? "" : ": ", kind);
+  verdict.breaks_names = BreaksNames(binding.kind);
+  verdict.failure = absl::StrCat("at ", verdict.binding, ": ", verdict.failure);
+  return verdict;
+}
+
+absl::StatusOr<bool> Checker::TrustNames(const Checked& unrewritten, const StopCondition& stop) {
+  bool trusts = false;
+  for (size_t i = bindings_.size(); i-- > 0;) {
+    if (!BreaksNames(bindings_[i].kind)) continue;
+    QUOTIENT_ASSIGN_OR_RETURN(const Verdict verdict, CheckAt(i, unrewritten, stop));
+    if (verdict.passed) continue;
+    bindings_.erase(bindings_.begin() + static_cast<std::ptrdiff_t>(i));
+    bound_.erase(bound_.begin() + static_cast<std::ptrdiff_t>(i));
+    trusts = true;
+  }
+  if (trusts) {
+    absl::StrAppend(&note_, note_.empty() ? "" : "; ",
+                    "dimensions of one name were taken to be equal: the model itself uses one for "
+                    "another");
+  }
+  return trusts;
+}
+
 absl::StatusOr<Verdict> Checker::Check(const Checked& candidate, const StopCondition& stop) {
   Verdict total;
   total.passed = true;
@@ -232,22 +268,8 @@ absl::StatusOr<Verdict> Checker::Check(const Checked& candidate, const StopCondi
     total.max_relative_error = std::max(total.max_relative_error, verdict.max_relative_error);
   };
   for (size_t i = 0; i < bound_.size(); ++i) {
-    const absl::string_view kind = ToString(bindings_[i].kind);
-    const std::string binding =
-        absl::StrCat(ToString(bindings_[i].shapes), kind.empty() ? "" : ": ", kind);
-    const absl::StatusOr<CutGraph> cut =
-        CutAt(*candidate.graph, bindings_[i].shapes, threads_, stop);
-    if (!cut.ok() && stop.ShouldStop()) return cut.status();
-    Verdict verdict{.failure =
-                        absl::StrCat("it does not take these dims: ", cut.status().message())};
-    if (cut.ok()) {
-      QUOTIENT_ASSIGN_OR_RETURN(verdict, bound_[i].reference->Check(*cut, threads_, stop));
-    }
-    if (!verdict.passed) {
-      verdict.binding = binding;
-      verdict.failure = absl::StrCat("at ", binding, ": ", verdict.failure);
-      return verdict;
-    }
+    QUOTIENT_ASSIGN_OR_RETURN(Verdict verdict, CheckAt(i, candidate, stop));
+    if (!verdict.passed) return verdict;
     add(verdict);
   }
   QUOTIENT_ASSIGN_OR_RETURN(Verdict verdict, measured_->Check(*candidate.cut, threads_, stop));

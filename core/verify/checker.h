@@ -53,6 +53,13 @@ class Checker {
   // if it does not accept dims that the original accepts. Fails with CANCELLED or RUN_BUDGET.
   absl::StatusOr<Verdict> Check(const Checked& candidate, const StopCondition& stop);
 
+  // Takes dims with the same name to be equal where even `unrewritten`, a graph in which nothing
+  // was rewritten, needs that: every binding that breaks names (BreaksNames) and at which it differs
+  // from the original is dropped, and the note says so. (If a model reshapes one input to the shape
+  // of another, types are inferred by the names, and what is written holds them as numbers.) Returns
+  // whether a binding was dropped. Fails as Check does.
+  absl::StatusOr<bool> TrustNames(const Checked& unrewritten, const StopCondition& stop);
+
   const Reference& measured() const { return *measured_; }
   const std::vector<CheckedBinding>& bindings() const { return bindings_; }
   // A sentence that says why some kinds of bindings are missing, or why a binding replaced a set of
@@ -65,6 +72,10 @@ class Checker {
     std::unique_ptr<Reference> reference;
   };
   class Builder;
+
+  // The verdict at bindings_[index].
+  absl::StatusOr<Verdict> CheckAt(size_t index, const Checked& candidate,
+                                  const StopCondition& stop);
 
   int threads_ = 1;
   std::unique_ptr<Reference> measured_;

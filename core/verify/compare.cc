@@ -15,7 +15,6 @@ namespace {
 using model::Tensor;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kChunk = 4096;
 
 // The scale of an element is at least this share of the whole tensor's. Smaller elements are noise
 // to most readers of the tensor, and dead channels must not have a scale of their own.
@@ -28,30 +27,6 @@ constexpr double kMostTolerances = 100;
 constexpr double kMostAllowance = 0.1;
 
 bool SameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
-
-// Reads the elements of a tensor one after the other.
-class Reader {
- public:
-  explicit Reader(const Tensor& tensor) : tensor_(tensor), chunk_(kChunk), next_(chunk_.size()) {}
-
-  double Next() {
-    if (next_ == chunk_.size()) Load();
-    return chunk_[next_++];
-  }
-
- private:
-  void Load() {
-    const int64_t count = std::min(kChunk, tensor_.elements() - loaded_);
-    tensor_.Load(loaded_, std::span(chunk_).first(static_cast<size_t>(count)));
-    loaded_ += count;
-    next_ = 0;
-  }
-
-  const Tensor& tensor_;
-  std::vector<double> chunk_;
-  size_t next_;
-  int64_t loaded_ = 0;
-};
 
 // The smallest value, by slice, among the slices that contain an element of a run.
 class LeastOfRun {
@@ -104,7 +79,7 @@ class FloatComparison {
     }
     FindScales();
     FindNoise();
-    Reader of_original(original_), of_other(other_);
+    ElementReader of_original(original_), of_other(other_);
     slices_.ForEachRun([&](const Slices::Run& run) {
       const LeastOfRun scale(scales_, run), noise(noise_, run);
       for (int64_t i = 0; i < run.count; ++i) {
@@ -123,7 +98,7 @@ class FloatComparison {
 
   void FindScales() {
     scales_.assign(slices_.count(), 0);
-    Reader of_original(original_);
+    ElementReader of_original(original_);
     slices_.ForEachRun([&](const Slices::Run& run) {
       const auto magnitude = [&](int64_t) {
         const double a = std::abs(of_original.Next());
@@ -257,7 +232,7 @@ Difference Compare(const Tensor& original, const Tensor& other, double tolerance
 double RelativeNorm(const Tensor& original, const Tensor& other) {
   if (original.type() != other.type()) return kInfinity;
   if (!model::IsFloat(original.dtype())) return 0;
-  Reader read_original(original), read_other(other);
+  ElementReader read_original(original), read_other(other);
   const double largest_ordinary = LargestOrdinary(original.dtype());
   double of_original = 0, of_difference = 0;
   for (int64_t index = 0; index < original.elements(); ++index) {

@@ -87,10 +87,10 @@ FiniteShare FiniteShareOf(const std::vector<Tensor>& outputs) {
   for (const Tensor& output : outputs) {
     if (!model::IsFloat(output.dtype()) || output.elements() == 0) continue;
     int64_t finite = 0;
-    VisitElements(output, [&finite](std::span<const double> elements) {
-      finite += std::ranges::count_if(elements, [](double value) { return std::isfinite(value); });
-      return true;
-    });
+    PartReader reader(output);
+    for (std::span<const double> part = reader.Next(); !part.empty(); part = reader.Next()) {
+      finite += std::ranges::count_if(part, [](double value) { return std::isfinite(value); });
+    }
     const double of_output = static_cast<double>(finite) / static_cast<double>(output.elements());
     share.least = std::min(share.least, of_output);
     sum += of_output;

@@ -29,6 +29,7 @@ struct Verdict {
 
   std::string failure;   // A sentence on why it did not pass, which names all of the following.
   std::string binding;   // Where it failed; empty for the binding used for measuring.
+  bool breaks_names = false;  // Whether sizes of one name differ there (BreaksNames).
   std::string set;       // The set of inputs; empty if the graph alone shows the failure.
   std::string output;    // Key of the wrong output (CutGraph), or empty.
   int64_t element = -1;  // Row-major index of the wrong element in that output, or -1.

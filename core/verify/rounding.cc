@@ -18,7 +18,6 @@ using model::Graph;
 using model::Node;
 using model::Tensor;
 
-constexpr int64_t kChunk = 4096;
 
 // The largest relative error of one rounding.
 double UnitRoundoff(DType dtype) {
@@ -89,16 +88,13 @@ Tensor Moved(const Tensor& tensor, Rng& rng) {
   const double largest = LargestOrdinary(tensor.dtype());
   std::span<std::byte> bytes;
   Tensor moved = Tensor::Allocate(tensor.dtype(), tensor.dims(), &bytes);
-  std::vector<double> chunk(kChunk);
-  for (int64_t begin = 0; begin < tensor.elements(); begin += kChunk) {
-    const auto part =
-        std::span(chunk).first(static_cast<size_t>(std::min(kChunk, tensor.elements() - begin)));
-    tensor.Load(begin, part);
+  PartReader reader(tensor);
+  for (std::span<double> part = reader.Next(); !part.empty(); part = reader.Next()) {
     for (double& value : part) {
       // The lowest value of a mask must not become an infinity.
       if (std::abs(value) <= largest) value *= 1 + rng.Uniform(-most, most);
     }
-    model::Store(tensor.dtype(), bytes, begin, part);
+    model::Store(tensor.dtype(), bytes, reader.begin(), part);
   }
   return moved;
 }
@@ -132,21 +128,15 @@ void RoundingNoise::Visit(model::NodeId id, std::span<const Tensor* const> input
 }
 
 void RaiseDeviation(const Tensor& original, const Tensor& moved, std::vector<float>* deviation) {
-  std::vector<double> a(kChunk), b(kChunk);
-  for (int64_t begin = 0; begin < original.elements(); begin += kChunk) {
-    const size_t count = static_cast<size_t>(std::min(kChunk, original.elements() - begin));
-    original.Load(begin, std::span(a).first(count));
-    moved.Load(begin, std::span(b).first(count));
-    for (size_t i = 0; i < count; ++i) {
-      float& most = (*deviation)[static_cast<size_t>(begin) + i];
-      const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
-      if (same) continue;
-      const double distance = std::isfinite(a[i]) && std::isfinite(b[i])
-                                  ? std::abs(a[i] - b[i])
-                                  : std::numeric_limits<double>::infinity();
-      // Rounded up, so that the deviation of an element that moved is never zero.
-      most = std::max({most, static_cast<float>(distance), std::numeric_limits<float>::min()});
-    }
+  ElementReader read_original(original), read_moved(moved);
+  for (float& most : *deviation) {
+    const double a = read_original.Next(), b = read_moved.Next();
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    const double distance = std::isfinite(a) && std::isfinite(b)
+                                ? std::abs(a - b)
+                                : std::numeric_limits<double>::infinity();
+    // Rounded up, so that the deviation of an element that moved is never zero.
+    most = std::max({most, static_cast<float>(distance), std::numeric_limits<float>::min()});
   }
 }
 

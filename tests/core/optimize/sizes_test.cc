@@ -26,6 +26,7 @@ namespace {
 using ::onnx::ModelProto;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::IsOk;
 using testing::ModelAtOpset;
 
@@ -211,6 +212,37 @@ TEST_F(SizesTest, QuantizedModelsWithASymbolicBatchAreUnderstood) {
                      ", float qs = {0.5}, uint8 qz = {128}"));
   ASSERT_THAT(result, IsOk());
   EXPECT_EQ(result->report.cut_nodes, 2);
+}
+
+// The shape of one input is the shape of another only by its name. Types are inferred by names, so
+// whatever is written relies on that, and no rule is to blame for it.
+TEST_F(SizesTest, NamesAreTrustedWhereTheModelUsesOneInputsShapeForAnother) {
+  for (const char* const use : {"e = Reshape(z, s)", "e = Expand(z, s)"}) {
+    SCOPED_TRACE(use);
+    const ModelProto model = ModelAtOpset(
+        17, absl::StrCat("g (float[N,S,8] x, float[N,S,8] z) => (float[N,S,8] y) {", kGain,
+                         "s = Shape(x)\n", use, "\ny = Add(r, e)}"));
+    const absl::StatusOr<Result> result = Run(model);
+    ASSERT_THAT(result, IsOk());
+    const report::Report& report = result->report;
+    EXPECT_EQ(report.outcome, report::Outcome::kImproved);
+    EXPECT_THAT(report.verification.bindings_note, HasSubstr("the model itself uses one"));
+    EXPECT_THAT(report.notes, Not(Contains(HasSubstr("was left out"))));
+    EXPECT_THAT(report.notes, Not(Contains(HasSubstr("please report"))));
+  }
+}
+
+TEST_F(SizesTest, AModelThatYieldsOnlyInfinitiesIsNotToBeReported) {
+  const ModelProto model =
+      ModelAtOpset(17, absl::StrCat("g (float[N,S,8] x) => (float[N,S,8] y) {", kGain, R"(
+            low = Constant <value_float = -inf> ()
+            y = Add(r, low)
+          })"));
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, report::Outcome::kNoImprovement);
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("nothing can be checked")));
+  EXPECT_THAT(result->report.notes, Not(Contains(HasSubstr("please report"))));
 }
 
 }  // namespace
