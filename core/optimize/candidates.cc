@@ -20,29 +20,30 @@ namespace {
 
 using egraph::ENodeId;
 
-// Growing the e-graph takes at most this share of the budget: choosing needs measurements, and
-// those need time.
+// Growing the e-graph takes at most this share of the budget. The rest is left for measurements,
+// which extraction needs.
 constexpr double kGrowShare = 0.4;
-// Rounds of choosing and measuring at most. The prior is optimistic, so each round either measures
-// something new or has settled; in practice it settles in a few.
+// The largest number of rounds of extracting and measuring. The prior is optimistic, so each round
+// either measures something new or is the last. In practice there are a few.
 constexpr int kMostRounds = 40;
-// Alternatives are predicted to cost at most this share more than the best graph, and to keep this
-// share of its gain: what is hardly faster than the original takes the longest to measure. They are
-// looked for at most so long; some milliseconds do for most models.
+// Alternatives must be predicted to cost at most this share more than the best graph, and to keep
+// this share of its gain, because graphs that are hardly faster than the original take the longest
+// to measure. Looking for them takes some milliseconds for most models, and at most these seconds.
 constexpr double kAlternativesWithin = 0.05;
 constexpr double kAlternativesGain = 0.5;
 constexpr double kAlternativesSeconds = 2;
-// What is searched with is quick; the answer is worth a proof. Most are proven in milliseconds, and
-// what is not has the quick answer at least.
+// The search uses a quick extractor. The final graph comes from the exact one, which takes
+// milliseconds for most models. If it does not end in time, the quick answer is used.
 constexpr double kExactSeconds = 2;
-// The last choices may take what is left of the budget and this share of it besides, within bounds.
-// What is linear in the graph (checking a choice, making a graph of it) comes on top.
+// The last extractions may take what is left of the budget and this share of the whole budget,
+// within bounds. Work that is linear in the graph (checking a selection, building the graph) is not
+// bounded.
 constexpr double kGraceShare = 0.25;
 constexpr double kLeastLastSeconds = 1;
 constexpr double kMostLastSeconds = 5;
 
-// Chooses the original's e-nodes: the oldest of each class, which came with the original if any did,
-// and whose children are older.
+// Selects the original's e-nodes. The oldest e-node of a class came with the original if any did,
+// and its children are older.
 extract::Selection OriginalSelection(const egraph::EGraph& graph) {
   extract::Selection original;
   original.choice.resize(graph.class_bound());
@@ -83,7 +84,7 @@ class Searcher {
 
  private:
   domain::TensorEGraph& tensors() const { return workspace_->tensors(); }
-  // Of a search that was resumed: before that, too, once growing has ended.
+  // Once growing has ended, this includes the time before an interruption.
   double SecondsSpent() const { return clock_.SecondsSince(start_ns_); }
 
   static double BestShare(const search::Outcome& outcome) {
@@ -134,8 +135,8 @@ class Searcher {
     return absl::OkStatus();
   }
 
-  // Chooses by what is known, measures what was chosen, and again, until a choice is made of
-  // measured kernels alone.
+  // Extracts a graph by the costs that are known, measures its kernels and repeats that until all
+  // kernels of the extracted graph are measured.
   absl::Status Choose() {
     pricing::ENodeCosts& costs = workspace_->costs();
     costs.Refresh();
@@ -153,8 +154,8 @@ class Searcher {
       result_.figures.kernels_measured = prices_.num_requested();
     }
     if (model_.knows_measurements()) costs.SetBasis(pricing::ENodeCosts::Basis::kMeasuredOnly);
-    // What is known is chosen from even when time is up: extraction is quick, and an answer that is
-    // late by a moment beats none. Only who cancels wants no answer.
+    // The last extractions run even if time is up. They are quick, and an answer that is slightly
+    // late is better than none. Only a job that was cancelled needs no answer.
     const StopCondition last = stop_.WithoutDeadline().WithBudget(clock_, SecondsForLastChoices());
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, ChooseBest(problem, last)));
     if (model_.measures() && !result_.found.empty()) {
@@ -164,12 +165,12 @@ class Searcher {
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(problem, tree.Extract(problem, last)));
     if (!model_.knows_measurements()) return absl::OkStatus();
     if (!model_.measures()) {
-      // What was not recorded is for a decision that finds nothing better.
+      // This candidate needs kernels that were not recorded. It is used if nothing better is found.
       costs.SetBasis(pricing::ENodeCosts::Basis::kKnown);
       return AddCandidate(problem, ChooseBest(problem, last));
     }
-    // On a busy machine kernels may be timed wrong by more than any rewrite gains. What the prior
-    // alone would choose runs for the decision too.
+    // On a busy machine the times of kernels may be wrong by more than any rewrite gains. So the
+    // graph that the prior alone would choose is a candidate, too.
     costs.SetBasis(pricing::ENodeCosts::Basis::kPrior);
     return AddCandidate(problem, ChooseQuickly(problem, last));
   }
@@ -180,7 +181,8 @@ class Searcher {
                       kMostLastSeconds);
   }
 
-  // Chooses, asks for what is not known of it, and again, until all is.
+  // Extracts a graph, requests measurements of its kernels that are not known, and repeats that
+  // until all are known.
   template <typename Choose>
   absl::Status Settle(const extract::Problem& problem, const Choose& choose,
                       pricing::ENodeCosts& costs, const StopCondition& stop) {
@@ -201,7 +203,8 @@ class Searcher {
     return extract::FindExtractor("dag")->Extract(problem, stop);
   }
 
-  // Of equals what was chosen quickly, which does not depend on how fast the machine is.
+  // Returns the quick selection if the exact one is not cheaper, because the quick one does not
+  // depend on how fast the machine is.
   absl::StatusOr<extract::Selection> ChooseBest(const extract::Problem& problem,
                                                 const StopCondition& stop) const {
     QUOTIENT_ASSIGN_OR_RETURN(extract::Selection quick, ChooseQuickly(problem, stop));
@@ -212,12 +215,13 @@ class Searcher {
     return exact.cost < quick.cost * (1 - kTolerance) ? std::move(exact) : std::move(quick);
   }
 
-  // The best graphs with other kernels than the best one.
+  // Adds the best graphs among those whose kernels differ from those of the best one.
   absl::Status AddAlternatives(const extract::Problem& problem, const pricing::ENodeCosts& costs,
                                const StopCondition& last) {
     const auto wanted = static_cast<size_t>(settings_.alternatives);
     const double best = result_.found.front().cost_us;
-    const double gain = extract::SelectionCost(problem, OriginalSelection(problem.graph)) / best - 1;
+    const double gain =
+        extract::SelectionCost(problem, OriginalSelection(problem.graph)) / best - 1;
     const double within = std::min(kAlternativesWithin, (1 - kAlternativesGain) * gain);
     if (wanted <= 1 || !(within > 0)) return absl::OkStatus();
     const extract::SeveralOptions several = {
@@ -249,7 +253,7 @@ class Searcher {
     const std::vector<domain::Split> splits = workspace_->costs().SplitsAmong(Chosen(selection));
     QUOTIENT_ASSIGN_OR_RETURN(
         candidate.graph, domain::ToGraph(tensors(), selection.choice, workspace_->rules(), splits));
-    // Without a rewrite all that can have changed is that equal nodes are one.
+    // Without a rewrite the graph can differ only in that equal nodes were merged.
     if (rewrites.empty() && candidate.graph.nodes.size() >= NodesOfOriginal()) {
       return absl::OkStatus();
     }
@@ -278,7 +282,7 @@ class Searcher {
     return nodes;
   }
 
-  // While it is chosen, the share stays what growing left: the report has that one.
+  // The share stays as it was when growing ended, because the report has that one.
   void Report() const {
     hook_({.seconds = SecondsSpent(),
            .enodes = workspace_->graph().num_enodes(),
@@ -305,8 +309,8 @@ class Searcher {
   const StopCondition& stop_;
   const SearchHook& hook_;
   const Clock& clock_ = settings_.clock;
-  int64_t start_ns_ = clock_.NowNs();  // if resumed: as if never interrupted
-  double best_share_ = 0;              // of the e-graph as it was grown
+  int64_t start_ns_ = clock_.NowNs();  // If resumed, as if it had never been interrupted.
+  double best_share_ = 0;              // SearchProgress::best_share when growing ended.
   pricing::KernelPrices prices_{&model_};
   std::unique_ptr<pricing::TensorWorkspace> workspace_;
   absl::flat_hash_set<Digest> digests_;

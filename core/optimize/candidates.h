@@ -1,7 +1,7 @@
 #pragma once
 
-// From a model to graphs worth checking: grow the e-graph, choose, measure what was chosen, choose
-// again.
+// Search: finds graphs that are worth checking. It grows the e-graph, extracts the best graphs,
+// measures their kernels and extracts again.
 
 #include <cstdint>
 #include <functional>
@@ -24,62 +24,61 @@ namespace quotient::optimize {
 
 // A graph that extraction chose.
 struct Candidate {
-  model::Graph graph;  // symbols kept, constants folded
-  double cost_us = 0;  // by the e-graph's costs
+  model::Graph graph;  // Symbols are kept and constants folded.
+  double cost_us = 0;  // By the costs of e-nodes.
   std::vector<report::JournalEntry> journal;
 };
 
-// What a search leads to.
+// The result of a search.
 struct Candidates {
-  std::vector<Candidate> found;  // different graphs, cheapest first; perhaps none
+  std::vector<Candidate> found;  // Different graphs, in the order in which they were extracted.
   report::SearchFigures figures;
-  std::string checkpoint_refused;  // why the one that there was is of no use
+  std::string checkpoint_refused;  // Why the checkpoint cannot be used. Empty if it can.
 };
 
 // The default of SearchSettings::alternatives.
 inline constexpr int kMostAlternatives = 2;
 
-// What the search may use, fixed before it starts.
+// What a search may use. It does not change during the search.
 struct SearchSettings {
   const Clock& clock;  // Tells how much of the budget is spent. Borrowed.
   int threads = 1;
-  int max_opset = 0;                                               // no rewrite may need more
-  int constant_footprint_log2 = 0;                                 // of the model
-  std::span<const rules::Family> families = rules::AllFamilies();  // what may be rewritten
-  // Of graphs with different kernels that are predicted to be about as good as the best, so many
-  // are candidates where costs are measured, the best itself included: what kernels do to each
-  // other only whole graphs tell. Each takes memory, and time to check and to tell from the others:
-  // with three, models that were done in one second took three.
+  int max_opset = 0;                // The highest opset that a rewrite may need.
+  int constant_footprint_log2 = 0;  // Of the model (kernels::ConstantFootprintLog2).
+  std::span<const rules::Family> families = rules::AllFamilies();  // The rules to use.
+  // If costs are measured, this many graphs are candidates: the best one and others with different
+  // kernels that are predicted to be about as good. Kernels influence each other, so only running
+  // whole graphs shows which is best. Each of them takes memory, and time to check and to tell from
+  // the others: with three, some models took three seconds instead of one.
   int alternatives = kMostAlternatives;
-  // Of growing the e-graph, which takes long; null: none. The context is what has to be the same
-  // for one to be of use, apart from the model: the version, the options.
+  // Where checkpoints of growing the e-graph are kept, which takes long. Null means nowhere.
   CheckpointSlot* checkpoint = nullptr;
+  // The version and the options. A checkpoint is only used if these are the same.
   std::string checkpoint_context;
 };
-// What Search makes at most.
+// The largest number of candidates that Search finds.
 int MostCandidates(int alternatives);
 
-// How far a search is.
 struct SearchProgress {
-  double seconds = 0;  // with those before an interruption
-  int64_t enodes = 0;  // size of the e-graph
-  // The best cost so far, as a share of the original's; 0: not known. Both by the costs of e-nodes,
-  // which know less of fusion than the prediction of a whole graph: only their ratio says
-  // something. In the end that of SearchFigures::best_costs.
+  double seconds = 0;  // Includes the time before an interruption.
+  int64_t enodes = 0;  // Size of the e-graph.
+  // The best cost so far, as a share of the original's cost, or 0 if it is not known. Both are by
+  // the costs of e-nodes, which consider less fusion than the prediction of a whole graph, so only
+  // their ratio is meaningful. At the end it is the ratio of SearchFigures::best_costs.
   double best_share = 0;
 };
 // Called a few times a second.
 using SearchHook = std::function<void(const SearchProgress& progress)>;
 
-// The candidate that a search without any rule leads to: the same nodes, as they are written after
-// they were in an e-graph, with constants folded. `measured` is `graph` with every symbol bound
-// (equal ids).
+// Returns the graph as it comes out of an e-graph to which no rule was applied. Constants are
+// folded. `measured` is `graph` with every symbol bound, and has the same ids.
 absl::StatusOr<Candidate> Unrewritten(const model::Graph& graph, const model::Graph& measured,
                                       int threads, const StopCondition& stop);
 
-// `measured` is `graph` with every symbol bound (equal ids). Blocking; ends at
-// options.budget_seconds or `stop`; that it was stopped is no error. OPTION_INVALID for an unknown
-// rule name.
+// `measured` is `graph` with every symbol bound, and has the same ids. Blocks until the search is
+// done, until options.budget_seconds have passed or until `stop` fires; the latter two are no
+// errors, but if the job was cancelled, it fails with CANCELLED. Fails with OPTION_INVALID if a
+// disabled rule does not exist.
 absl::StatusOr<Candidates> Search(const model::Graph& graph, const model::Graph& measured,
                                   const Options& options, const SearchSettings& settings,
                                   cost::CostModel& costs, const StopCondition& stop,

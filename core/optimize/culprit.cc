@@ -7,11 +7,11 @@ namespace quotient::optimize {
 absl::StatusOr<std::optional<std::string>> FindCulprit(const std::vector<std::string>& rules,
                                                        const TryRules& try_rules,
                                                        int* trials_left) {
-  // The first `good` rules do no harm, the first `bad` of them do. Where the two meet stands a rule
-  // that does harm, perhaps only together with those before it.
+  // The first `good` rules do no harm, and the first `bad` rules do. When these differ by one, the
+  // last of the first `bad` rules does harm, perhaps only together with those before it.
   size_t good = 0;
   size_t bad = rules.size() + 1;
-  size_t next = rules.size();  // first of all: whether these rules are enough
+  size_t next = rules.size();  // The first trial shows whether these rules do harm at all.
   while (bad - good > 1) {
     if (*trials_left <= 0) return std::nullopt;
     --*trials_left;

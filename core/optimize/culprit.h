@@ -1,9 +1,9 @@
 #pragma once
 
-// FindCulprit: the rule that a refused graph owes its difference to.
+// FindCulprit: finds the rule that makes a refused graph differ from the original.
 //
-// A graph that does not agree with the original means that some rule is wrong. The rules that were
-// applied are tried again in parts: a part that leads to a refused graph holds the culprit.
+// If a graph does not agree with the original, some rule is wrong. The rules that were applied are
+// tried again in parts. A part that leads to a refused graph contains the culprit.
 
 #include <functional>
 #include <optional>
@@ -14,13 +14,13 @@
 
 namespace quotient::optimize {
 
-// Whether all graphs that a search finds with these rules alone agree with the original.
-// Repeatable. An error ends the hunt.
+// Returns whether all graphs that a search finds with these rules alone agree with the original.
+// The same rules must give the same answer. An error ends the hunt.
 using TryRules = std::function<absl::StatusOr<bool>(const std::vector<std::string>& rules)>;
 
-// By bisection of `rules`, those that led to the refused graph: at most log2(n) + 2 trials of n
-// rules. Each trial takes one off `*trials_left`. A rule that does harm only together with others
-// is found as one of them. Nothing if no trial is left, or if these rules alone do no harm.
+// Bisects `rules`, which led to the refused graph. That takes at most log2(n) + 2 trials for n
+// rules, each of which decrements `*trials_left`. If several rules do harm only together, one of
+// them is found. Returns nothing if no trial is left or if these rules alone do no harm.
 absl::StatusOr<std::optional<std::string>> FindCulprit(const std::vector<std::string>& rules,
                                                        const TryRules& try_rules, int* trials_left);
 

@@ -1,4 +1,4 @@
-// Inspect: what a model is, without optimizing it.
+// Inspect: describes a model without optimizing it.
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The interface is what the model declares it to be; what it does not declare is as inferred.
+// Types of the interface are those that the model declares. What it does not declare is inferred.
 Json Values(const model::Graph& graph, const std::vector<model::ValueId>& ids) {
   Json values = Json::array();
   for (model::ValueId id : ids) {
@@ -47,7 +47,7 @@ absl::StatusOr<std::string> Inspect(const ModelFiles& files) {
   const Json inputs = Values(model.graph, model.graph.inputs);
   std::vector<std::string> objections;
   for (const onnx::ObjectionAt& objection : model.objections) objections.push_back(objection.text);
-  // Types that contradict each other are one more thing to tell.
+  // A contradiction between types is one more objection.
   const absl::Status inferred = ops::InferTypes(model.graph);
   if (!inferred.ok()) objections.emplace_back(inferred.message());
   const model::Graph& graph = model.graph;

@@ -25,22 +25,22 @@ constexpr int64_t kBatch = 1;
 constexpr int64_t kLength = 128;
 constexpr int64_t kSide = 224;
 
-// What is tried where these make no sense: powers of two, and sides of pictures and lengths of
-// sounds that networks are built for.
+// Sizes to try if those make no sense: powers of two, sides of images and lengths of sounds that
+// networks are built for.
 constexpr int64_t kLadder[] = {
     1,   2,   3,    4,    8,    16,   28,   32,   48,   64,   80,    96,    112,   128,  160, 192,
     224, 256, 299,  320,  336,  384,  416,  448,  480,  512,  518,   560,   608,   640,  768, 800,
     896, 960, 1024, 1280, 1536, 2048, 3000, 4096, 8000, 8192, 16000, 16384, 32768, 65536};
 
-// A number that has to be found: of a symbol, wherever it stands.
+// A number that has to be found for a symbol.
 struct Size {
   std::string symbol;
-  std::string input;  // the first one that has it
-  int axis = 0;
-  int64_t assumed = 0;  // to begin with
+  std::string input;    // Name of the first input that has the symbol.
+  int axis = 0;         // The symbol's axis in that input.
+  int64_t assumed = 0;  // The number that is tried first.
 };
 
-// Inputs that a live node reads.
+// Whether a live node reads each value.
 std::vector<bool> ReadValues(const Graph& graph) {
   const std::vector<bool> live = model::LiveNodes(graph);
   std::vector<bool> read(graph.values.size(), false);
@@ -53,7 +53,7 @@ std::vector<bool> ReadValues(const Graph& graph) {
   return read;
 }
 
-// Sizes change nothing about any other error.
+// Whether another choice of sizes can make the error go away.
 bool ConcernsSizes(const absl::Status& status) {
   const std::optional<Reason> reason = GetReason(status);
   return reason == Reason::kModelShape || reason == Reason::kModelMalformed ||
@@ -65,7 +65,7 @@ class Chooser {
   Chooser(const Graph& graph, const ops::InputShapes& asked, const AcceptShapes& accept,
           const StopCondition& stop)
       : graph_(graph), asked_(asked), accept_(accept), stop_(stop), read_(ReadValues(graph)) {
-    constexpr size_t kMostVisits = 1'000'000;  // of values, by inference alone: some seconds
+    constexpr size_t kMostVisits = 1'000'000;  // Of values by inference: takes some seconds.
     tries_left_ = std::clamp<size_t>(kMostVisits / (graph.values.size() + 1), 60, 1000);
   }
 
@@ -82,9 +82,9 @@ class Chooser {
   }
 
  private:
-  // --- What is open ---
+  // --- Sizes that are open ---
 
-  // Symbols that the user's dims bind. A wrong rank is BindShapes' to refuse.
+  // Collects the symbols that the user's dims bind. BindShapes refuses dims of a wrong rank.
   void CollectAsked() {
     for (ValueId id : graph_.inputs) {
       const model::Value& input = graph_.value(id);
@@ -127,8 +127,8 @@ class Chooser {
     return axis == 0 ? kBatch : AssumedExtent(graph_.value(graph_.inputs[input]).type);
   }
 
-  // The length of sequences or the side of pictures, halved until a tensor that is open along many
-  // axes has no more elements than usual ones.
+  // Returns the length of a sequence or the side of an image. It is halved until the tensor, which
+  // may be open along many axes, has no more elements than usual ones.
   static int64_t AssumedExtent(const model::TensorType& type) {
     constexpr double kMostElements = 1 << 22;
     double known = 1;
@@ -161,8 +161,8 @@ class Chooser {
 
   // --- The search ---
 
-  // Whether inference comes further with these numbers than with any before; they are the best
-  // then.
+  // Returns whether inference comes further with these numbers than with any before. If so, they
+  // become the best numbers.
   absl::StatusOr<bool> Try(const std::vector<int64_t>& numbers) {
     if (tries_left_ == 0 || !tried_.insert(numbers).second) return false;
     --tries_left_;
@@ -192,7 +192,8 @@ class Chooser {
     return absl::OkStatus();
   }
 
-  // One size by itself; all of one kind as the same number; all that are no batch.
+  // Returns the groups of sizes that change together: each size by itself, all sizes that are
+  // assumed to be equal, and all sizes that are not batches.
   std::vector<std::vector<size_t>> Groups() const {
     std::vector<std::vector<size_t>> groups;
     std::map<int64_t, std::vector<size_t>> kinds;
@@ -209,8 +210,8 @@ class Chooser {
     return groups;
   }
 
-  // Numbers worth trying for a size, those near what was assumed first: the ladder, what other
-  // sizes are, and the sums of two of them (a mask over what was and what comes).
+  // Returns the numbers to try for a size, nearest to the assumed one first: the ladder, the other
+  // sizes, and the sums of two of them (a mask may cover a past and a present sequence).
   std::vector<int64_t> Numbers(const Size& size) const {
     constexpr size_t kMostForSums = 8;
     std::set<int64_t> numbers(std::begin(kLadder), std::end(kLadder));
@@ -230,7 +231,7 @@ class Chooser {
     return ordered;
   }
 
-  // The best numbers of the first group that brings inference further; false: none does.
+  // Takes the best numbers of the first group that brings inference further. False if none does.
   absl::StatusOr<bool> Step() {
     for (const std::vector<size_t>& group : Groups()) {
       if (tries_left_ == 0) return false;
@@ -249,7 +250,8 @@ class Chooser {
     return false;
   }
 
-  // What was assumed at first: that tensors become empty need not mean that nothing can be done.
+  // Takes the numbers that were assumed first. They may have been turned down only because tensors
+  // become empty, which some models can be measured with.
   absl::Status TakeFirst() {
     for (size_t i = 0; i < sizes_.size(); ++i) numbers_[i] = sizes_[i].assumed;
     QUOTIENT_RETURN_IF_ERROR(Accept(ShapesOf(numbers_)));
@@ -269,7 +271,7 @@ class Chooser {
                      "=DIMS (for good)"));
   }
 
-  // --- What is told ---
+  // --- The result ---
 
   MeasureShapes Chosen() const {
     MeasureShapes chosen{.shapes = ShapesOf(numbers_), .notes = {}};
@@ -295,17 +297,17 @@ class Chooser {
   const ops::InputShapes& asked_;
   const AcceptShapes& accept_;
   const StopCondition& stop_;
-  const std::vector<bool> read_;          // by value
-  std::map<std::string, int64_t> bound_;  // numbers of symbols that `asked` binds
+  const std::vector<bool> read_;          // By value: whether a live node reads it.
+  std::map<std::string, int64_t> bound_;  // Numbers of the symbols that `asked` binds.
   std::vector<Size> sizes_;
-  std::map<std::string, size_t> index_;  // of a symbol in sizes_
+  std::map<std::string, size_t> index_;  // Index in sizes_ by symbol.
 
   size_t tries_left_ = 0;
   std::set<std::vector<int64_t>> tried_;
-  std::vector<int64_t> numbers_;  // of sizes_, the best so far
-  int64_t most_nodes_ = -1;       // that fit them
+  std::vector<int64_t> numbers_;  // The best numbers so far, parallel to sizes_.
+  int64_t most_nodes_ = -1;       // Number of nodes that fit them.
   bool accepted_ = false;
-  absl::Status failure_;  // why accept_ refused the last sizes that it was asked about
+  absl::Status failure_;  // Why accept_ refused the last sizes.
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which numbers stand in for the symbols of a model while it is checked and measured.
+// Chooses the numbers that stand in for the symbols of a model while it is checked and measured.
 
 #include <functional>
 #include <string>
@@ -14,30 +14,29 @@
 namespace quotient::optimize {
 
 struct MeasureShapes {
-  ops::InputShapes shapes;         // for ops::BindShapes
-  std::vector<std::string> notes;  // what was assumed, for the report
+  ops::InputShapes shapes;         // The argument of ops::BindShapes.
+  std::vector<std::string> notes;  // Sentences for the report on what was assumed.
 };
 
-// Whether the model can be measured with its inputs of these shapes: MODEL_SHAPE, MODEL_MALFORMED,
-// LIMIT_DIMS or MODEL_UNSUPPORTED (too large here) if not, for which other sizes are tried; any
-// other error ends the choice.
+// Returns whether the model can be measured with these shapes of its inputs. After MODEL_SHAPE,
+// MODEL_MALFORMED, LIMIT_DIMS or MODEL_UNSUPPORTED (too large for this machine), other sizes are
+// tried. Any other error ends the choice.
 using AcceptShapes = std::function<absl::Status(const ops::InputShapes& shapes)>;
 
-// `graph` has its types inferred. `asked`: dims the user gave. What they leave open: a symbol that
-// they bind elsewhere has that number; a first dimension is a batch and is 1; any other is a length
-// (128) or, in tensors of four and more dimensions, the side of a picture (224); an input that has
-// a default is as large as that. Where the model makes no sense with these, others are tried, a
-// bounded number of them: each size by itself, then several that are equal, whatever brings
-// inference furthest along the nodes. `accept` has the last word; it accepted what is returned, and
-// was asked of nothing afterwards. Whatever was assumed is noted.
+// The types of `graph` must have been inferred. `asked` holds the dims that the user gave. A symbol
+// that they bind in one input has that number in the others. Other symbols are assumed: a first
+// dimension is a batch and is 1, any other is a length (128) or, in tensors with four or more
+// dimensions, the side of an image (224). An input with a default is as large as that. If the model
+// makes no sense with these sizes, a bounded number of others is tried: each size by itself, then
+// several that are equal. Those that bring inference furthest along the nodes are kept. `accept`
+// decides: its last call is the one that accepted the result. Everything that was assumed is noted.
 //
-// Inputs that nobody reads are left alone, and so are those whose rank is not known: what reads
-// them is not measured.
+// Inputs that no node reads are left alone. So are inputs of unknown rank, and what reads them is
+// not measured.
 //
-// Choosing ends when `stop` says so, even before any sizes are found: CANCELLED or RUN_BUDGET.
-//
-// SHAPE_MISSING if no sizes are found. OPTION_INVALID if `asked` does not fit the inputs, or leaves
-// nothing open and makes no sense. Errors of `accept`.
+// Fails with SHAPE_MISSING if no sizes are found, with OPTION_INVALID if `asked` does not fit the
+// inputs or leaves nothing open and makes no sense, with CANCELLED or RUN_BUDGET when `stop` fires,
+// and with other errors of `accept`.
 absl::StatusOr<MeasureShapes> ChooseMeasureShapes(const model::Graph& graph,
                                                   const ops::InputShapes& asked,
                                                   const AcceptShapes& accept,

@@ -1,6 +1,6 @@
 #pragma once
 
-// WithinMemory: memory that runs out is a result like any other.
+// WithinMemory: running out of memory is a result and not the end of the process.
 
 #include <new>
 #include <type_traits>

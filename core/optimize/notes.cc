@@ -44,7 +44,7 @@ void AddCutNodes(int64_t cut_nodes, Notes& notes) {
       "model there, and no time holds what they take"));
 }
 
-// A model is raised to newer opsets, never brought down to older ones.
+// A model is raised to newer opsets but never lowered to older ones.
 void AddNewerOpset(int opset, int max_opset, Notes& notes) {
   if (max_opset == 0 || opset <= max_opset) return;
   notes.push_back(
@@ -58,7 +58,7 @@ void AddAssumedFiniteInputs(Notes& notes) {
       domain::kLargestAssumedInput));
 }
 
-// What stands in a result, by the names of values.
+// Tells whether what an objection is about is still in a result. Values are known by name.
 class Standing {
  public:
   explicit Standing(const onnx::Model& result) {
@@ -72,14 +72,14 @@ class Standing {
     }
   }
 
-  // A node that was objected to is written as it was read, if at all.
+  // A node that was objected to is written as it was read or not at all.
   bool Has(const onnx::ObjectionAt& objection) const {
     return (objection.part == Part::kNode ? made_ : declared_).contains(objection.value);
   }
 
  private:
-  absl::flat_hash_set<absl::string_view> made_;      // by nodes
-  absl::flat_hash_set<absl::string_view> declared_;  // in a way that is objected to
+  absl::flat_hash_set<absl::string_view> made_;      // Outputs of nodes.
+  absl::flat_hash_set<absl::string_view> declared_;  // Values whose declaration is objected to.
 };
 
 }  // namespace

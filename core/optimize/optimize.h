@@ -5,7 +5,7 @@
 //   ModelFiles files{.model = bytes};
 //   auto result = Optimize(files, options, environment, stop, &progress);
 //
-// Blocking; may be called from several threads at once (measuring is serialised inside).
+// Blocks. Thread-safe: measurements of concurrent calls take turns.
 
 #include <map>
 #include <memory>
@@ -22,61 +22,60 @@
 
 namespace quotient::optimize {
 
-// A model as it arrives: the ONNX file and the files its external data names, by the exact location
-// string used in the model. The file system is never consulted. Bytes are borrowed and must live as
-// long as the call.
+// A model as it arrives: the ONNX file and the files of its external data by the exact location
+// strings that the model has. The file system is never read. The bytes are borrowed and must live
+// as long as the call.
 struct ModelFiles {
-  std::string name;  // for people: the file's name
+  std::string name;  // The file's name, for people.
   absl::string_view model;
   std::map<std::string, absl::string_view> external_data;
 };
 
-// A model as it leaves: external data, if any, in one file that the model calls
-// `external_location`.
+// A model as it leaves. If it has external data, that is one file.
 struct OptimizedModel {
   std::string model;
-  std::string external_location;  // empty: all weights inside
+  std::string external_location;  // The file's location in the model. Empty without external data.
   std::string external_data;
 };
 
 struct Result {
-  OptimizedModel files;  // for no_improvement: the input's bytes, byte for byte
+  OptimizedModel files;  // If nothing was improved, these are the bytes of the input.
   report::Report report;
 };
 
 class Devices;
 
-// What outlives one optimization.
+// What optimizations of one process share.
 struct Environment {
-  // The devices of this process and what is known of their kernels, shared by all jobs
-  // (devices.h). Borrowed; never null.
+  // The devices of this process with what is known of their kernels (devices.h). Borrowed, never
+  // null.
   Devices* devices = nullptr;
-  // Budgets and phases are timed by it, and so must be the deadline of the StopCondition. Kernels
-  // and graphs are not (core/timing). Borrowed.
+  // Times budgets and phases. The deadline of the StopCondition must be by this clock, too. Kernels
+  // and graphs are not timed by it (see core/timing). Borrowed.
   const Clock& clock;
   // The bytes of the snapshot that Options::device names, if it names one. Borrowed.
   absl::string_view device_snapshot;
-  // The name the result's external data gets, e.g. "OUT.onnx.data".
+  // The location of the result's external data, such as "OUT.onnx.data".
   std::string external_location = "model.onnx.data";
-  // Where the search leaves what it can go on from, and finds what an interrupted run of the same
-  // model and options left. Borrowed; null: nowhere.
+  // Where the search leaves its checkpoints and finds that of an interrupted run of the same model
+  // and options. Borrowed. Null means that there are none.
   CheckpointSlot* checkpoint = nullptr;
 };
 
-// Errors: those of options (OPTION_INVALID), of reading what is malformed, hostile or too large
-// (MODEL_MALFORMED, MODEL_CYCLIC, LIMIT_..., EXTERNAL_DATA_...), CANCELLED when the token was set;
-// RUN_BUDGET when the deadline of `stop` passed before any result was valid. A search that finds
-// nothing is a result, not an error, and so is a model that is not understood:
-// Report::passed_through.
+// Fails with OPTION_INVALID, with the errors of reading a model that is malformed, hostile or too
+// large (MODEL_MALFORMED, MODEL_CYCLIC, LIMIT_..., EXTERNAL_DATA_...), with CANCELLED if the token
+// was set, and with RUN_BUDGET if the deadline of `stop` passed before there was a valid result.
+// It is no error if the search finds nothing, or if the model is not understood
+// (Report::passed_through).
 absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,
                                 const Environment& environment, const StopCondition& stop,
                                 ProgressSink* progress);
 
-// What the engine is: goes into keys and reports. Changes whenever results may.
+// The engine's version, which is in keys and reports. It changes whenever results may change.
 absl::string_view EngineVersion();
 
-// A short description of a model: nodes by operator, inputs, outputs, opset, opaque operators, what
-// ONNX's checker would object to. Canonical JSON. Errors as for reading.
+// Describes a model as canonical JSON: number of nodes by operator, inputs, outputs, opset, opaque
+// operators, and what ONNX's checker objects to. Fails with the errors of reading.
 absl::StatusOr<std::string> Inspect(const ModelFiles& files);
 
 }  // namespace quotient::optimize

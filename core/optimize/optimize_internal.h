@@ -1,6 +1,6 @@
 #pragma once
 
-// What tests of Optimize need and its users do not.
+// Declarations for tests of Optimize. Its users do not need them.
 
 #include <span>
 
@@ -9,7 +9,7 @@
 
 namespace quotient::optimize {
 
-// Optimize with other rules than those of rules::AllFamilies: shows that wrong ones are caught.
+// Optimize with other rules than rules::AllFamilies(). Shows that wrong rules are caught.
 absl::StatusOr<Result> OptimizeByRules(std::span<const rules::Family> families,
                                        const ModelFiles& files, const Options& options,
                                        const Environment& environment, const StopCondition& stop,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Packaging: candidates as they would leave.
+// Package: writes candidates and reads them back.
 
 #include <memory>
 #include <string>
@@ -16,13 +16,13 @@
 
 namespace quotient::optimize {
 
-// A candidate, written, read back from its own bytes, and prepared: what is checked and measured is
-// what the user gets, the writer's work included.
+// A candidate that was written, read back from its own bytes and prepared. So the model that the
+// user gets is the one that is checked and measured, and errors of the writer are found.
 struct Packaged {
   std::shared_ptr<OptimizedModel> files;
   Prepared prepared;
   std::vector<report::JournalEntry> journal;
-  cost::GraphCost cost;  // of prepared.cut
+  cost::GraphCost cost;  // The cost of prepared.cut.
 };
 
 // The candidates of a search, packaged.
@@ -35,11 +35,12 @@ struct PackagedCandidates {
 struct PackageSettings {
   int max_opset = 0;
   std::string external_location;
-  bool bind_types = false;  // shapes were bound for good
+  bool bind_types = false;  // Whether shapes were bound for good.
   int threads = 1;
 };
 
-// Errors are ours: a candidate that cannot be written or read back is INTERNAL.
+// Fails with INTERNAL if the candidate cannot be written or read back, which is a defect of
+// Quotient.
 absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
                                  const PackageSettings& settings, cost::CostModel& costs,
                                  const StopCondition& stop);

@@ -14,15 +14,16 @@
 namespace quotient::optimize {
 namespace {
 
-// A model's bytes, and what keeps them alive if not the caller.
+// A model's bytes. `owner` keeps them alive, or is null if the caller does.
 struct Bytes {
   absl::string_view model;
   const std::map<std::string, absl::string_view>& external_data;
   std::shared_ptr<const void> owner;
 };
 
-// Reads the model and infers its types. A node whose types make no sense (or ours do not: runtimes
-// are not as strict) is passed through, and the rest is inferred without it, for the first few.
+// Reads the model and infers its types. If the types of a node contradict each other, the node
+// becomes opaque and types are inferred again, because runtimes are less strict. That is done for
+// the first few such nodes.
 absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, Prepared* prepared) {
   constexpr size_t kMostSenseless = 8;
   for (;;) {
@@ -44,13 +45,15 @@ absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, Prepare
   }
 }
 
-// From a model whose graph has its types: binds for measuring, folds what is constant then, cuts.
+// Binds the symbols of prepared->graph, whose types must be inferred, for measuring; folds what is
+// constant then, and cuts.
 absl::Status BindAndCut(const ops::InputShapes& shapes, int threads, const StopCondition& stop,
                         Prepared* prepared) {
   QUOTIENT_ASSIGN_OR_RETURN(prepared->measured, ops::BindShapes(prepared->graph, shapes));
   absl::StatusOr<verify::CutGraph> cut = verify::FoldAndCut(prepared->measured, threads, stop);
   if (GetReason(cut.status()) == Reason::kModelShape) {
-    // A declared number that stood in for an unknown one may be stale: folding knows better.
+    // A declared number was used where inference has none, and folding contradicts it. The
+    // declaration is stale.
     prepared->measured = prepared->graph;
     QUOTIENT_RETURN_IF_ERROR(ops::SetShapes(shapes, prepared->measured));
     cut = verify::FoldAndCut(prepared->measured, threads, stop);
@@ -59,7 +62,7 @@ absl::Status BindAndCut(const ops::InputShapes& shapes, int threads, const StopC
   return absl::OkStatus();
 }
 
-// SetShapes, for which the user is to blame if the model makes no sense then.
+// As ops::SetShapes, but if the model makes no sense with the shapes, the option is to blame.
 absl::Status BindForGood(const ops::InputShapes& shapes, model::Graph& graph) {
   const absl::Status status = ops::SetShapes(shapes, graph);
   if (GetReason(status) != Reason::kModelShape) return status;
@@ -89,7 +92,7 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
     QUOTIENT_RETURN_IF_ERROR(bind(shapes));
     const int executables = 1 + MostCandidates(1);  // and the original
     const absl::Status fits = CheckFits(prepared.cut.graph, options.verify_inputs, executables);
-    // Weights that do not fit by themselves do not fit with smaller sizes either.
+    // If the weights alone do not fit, smaller sizes do not help.
     constexpr int kMostTooLarge = 8;
     if (!fits.ok() && ++too_large == kMostTooLarge)
       return absl::ResourceExhaustedError("too large");
@@ -98,7 +101,7 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
   absl::StatusOr<MeasureShapes> shapes =
       ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind_and_fit, stop);
   if (!shapes.ok() && too_large > 0) {
-    // No size is small enough for this machine, which Optimize has to say.
+    // No size is small enough for this machine. Optimize reports that.
     shapes = ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind, stop);
   }
   QUOTIENT_ASSIGN_OR_RETURN(prepared.shapes, std::move(shapes));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Prepared: a model read from bytes and made ready to be checked, predicted and run.
+// Prepared: a model that was read from bytes and is ready to be checked, predicted and run.
 
 #include <cstdint>
 #include <map>
@@ -20,32 +20,35 @@
 namespace quotient::optimize {
 
 struct Prepared {
-  onnx::Model model;   // as read; its graph is what the writer starts from
-  model::Graph graph;  // types inferred, constants folded; symbols kept
-  // The same ids, every symbol bound for measuring; what inference does not know is as declared.
+  onnx::Model model;   // As it was read. The writer starts from its graph.
+  model::Graph graph;  // Types are inferred and constants folded. Symbols are kept.
+  // `graph` with every symbol bound for measuring, and with the same ids. Types that inference does
+  // not know are as declared.
   model::Graph measured;
-  verify::CutGraph cut;  // of `measured`, folded once more: what is evaluated and run
+  verify::CutGraph cut;  // `measured`, folded once more and cut. It is evaluated and run.
   MeasureShapes shapes;
-  std::vector<std::string> stale_declarations;  // sentences on types that the file has wrong
+  std::vector<std::string> stale_declarations;  // Sentences on types that the file has wrong.
 };
 
-// Reads, infers, binds options.shapes, folds, binds for measuring, cuts. Errors as for Optimize,
-// and for models that are returned as they are: MODEL_SHAPE where types contradict each other,
-// which no runtime takes, and SHAPE_MISSING where no sizes are found to measure with.
+// Reads the model, infers its types, binds options.shapes, folds constants, binds the other symbols
+// for measuring and cuts. Fails as Optimize does. Further errors are for models that come back as
+// they are: MODEL_SHAPE if types contradict each other, and SHAPE_MISSING if no sizes are found to
+// measure with.
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
                                  const StopCondition& stop);
 
-// The same of a result of ours, with the shapes that the original was measured with.
+// Prepares a model that Quotient wrote, with the shapes that the original is measured with.
 absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> result,
                                        const MeasureShapes& shapes, int threads,
                                        const StopCondition& stop);
 
-// The graph as it was read, for checking at other dims than those of measuring: nothing in it was
-// inferred or folded. Its inputs have the dims that `shapes` (Options::shapes) bound for good.
+// Returns the graph as it was read, for checking at other dims than those of measuring. Nothing in
+// it was inferred or folded. Its inputs have the dims that `shapes` (Options::shapes) bind for
+// good.
 model::Graph AsRead(const Prepared& prepared,
                     const std::map<std::string, std::vector<int64_t>>& shapes);
 
-// Nodes of the main graph.
+// Returns the number of nodes of the main graph.
 int64_t NodeCount(const onnx::Model& model);
 
 }  // namespace quotient::optimize

@@ -13,14 +13,14 @@
 namespace quotient::optimize {
 namespace {
 
-// Two culprits are found among 60 rules, about as many as are applied to a large network.
+// Enough to find two culprits among 60 rules, about as many as are applied to a large network.
 constexpr int kMostTrials = 16;
-// Shares of the budget. A trial has few rules, so that it ends soon: the bound is for those that
-// grow without end. The search that may deliver the result gets more.
+// Shares of the budget. A trial has few rules and mostly ends soon, so this is a bound for rules
+// that grow the e-graph without end. The search that may deliver the result gets more.
 constexpr double kTrialShare = 0.05;
 constexpr double kSearchShare = 0.5;
 
-// What a part of the rules leads to, checked.
+// The graphs that some of the rules lead to, checked.
 struct Found {
   std::vector<Verified> agreeing;
   bool all_agree = false;

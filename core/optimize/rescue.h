@@ -1,8 +1,8 @@
 #pragma once
 
-// Rescue: what a search has to offer when checking refused some of its graphs. The graphs that are
-// refused only because names are not trusted are kept if the model itself is the reason, and wrong
-// rules are found and left out.
+// Rescue: keeps what can be kept of a search if checking refused some of its graphs. If the model
+// itself is the reason, names are trusted and the graphs are checked again. If a rule is wrong, it
+// is found and left out.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@
 
 namespace quotient::optimize {
 
-// What the refused graphs were found, written and checked with. All of it is borrowed.
+// What the refused graphs were searched, written and checked with. Everything is borrowed.
 struct RescueContext {
   const Prepared& original;
   const Options& options;
@@ -29,18 +29,6 @@ struct RescueContext {
   cost::CostModel& costs;
 };
 
-struct Rescued {
-  std::vector<Refused> refused;       // Those of the refused graphs that stay refused.
-  std::vector<std::string> culprits;  // Names of wrong rules.
-  // Graphs that agree with the original after all, and graphs that the other rules lead to and that
-  // agree with it; perhaps none.
-  std::vector<Verified> candidates;
-  // Why no more is rescued. A trial that was stopped says nothing, so that it is CANCELLED or
-  // RUN_BUDGET; INTERNAL if the model differs from the original even if nothing is rewritten, so
-  // that no rule is to blame.
-  absl::Status ended;
-};
-
 // What checking refused.
 struct Refusals {
   std::vector<Refused> refused;
@@ -48,15 +36,26 @@ struct Refusals {
   std::vector<std::string> applied;  // Names of the rules that the search applied.
 };
 
-// First checks the graph in which nothing is rewritten: where it shows that the model itself relies
-// on names, the checker trusts them (Checker::TrustNames), and the refused graphs are checked
-// again. If some stay refused, finds the wrong rule among those that were applied (culprit.h),
-// searches without it, and starts over if checking refuses what is found then. A trial is a search
-// with a part of the rules, which takes at most a share of options.budget_seconds, and the check of
-// what it finds.
+struct Rescued {
+  std::vector<Refused> refused;       // The graphs that stay refused.
+  std::vector<std::string> culprits;  // Names of wrong rules.
+  // Graphs that agree with the original once names are trusted, and graphs that were found without
+  // the wrong rules.
+  std::vector<Verified> candidates;
+  // Why the hunt for wrong rules ended early, if it did: CANCELLED or RUN_BUDGET, or INTERNAL if
+  // the model differs even if nothing is rewritten, so that no rule is to blame.
+  absl::Status ended;
+};
+
+// First checks the graph in which nothing was rewritten. Where that shows that the model itself
+// relies on names, the checker trusts them (Checker::TrustNames) and the refused graphs are checked
+// again. If some stay refused, finds a wrong rule among those that were applied (culprit.h),
+// searches without it, and repeats that if checking refuses what is found then. A trial is a search
+// with some of the rules, which takes at most a share of options.budget_seconds, and a check of its
+// graphs.
 Rescued Rescue(const RescueContext& context, Refusals refusals, const StopCondition& stop);
 
-// The names in SearchFigures::applied.
+// Returns the names in SearchFigures::applied.
 std::vector<std::string> AppliedRules(const report::SearchFigures& figures);
 
 }  // namespace quotient::optimize

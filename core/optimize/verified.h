@@ -44,7 +44,7 @@ struct VerifiedCandidates {
 struct Refused {
   Packaged packaged;
   std::string failure;  // A sentence.
-  // Whether it differs only if a caller breaks the promise of names: see BreaksNames.
+  // Whether it was found to differ only where sizes of one name differ (verify::BreaksNames).
   bool breaks_names = false;
 };
 
