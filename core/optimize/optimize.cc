@@ -259,12 +259,10 @@ class Run {
     if (job_.stop.cancelled()) return Cancelled();
     if (job_.stop.ShouldStop()) {
       report_.notes.push_back("time was up before all candidates were checked");
-    } else if (absl::IsFailedPrecondition(why)) {
-      report_.notes.push_back(
-          absl::StrCat("the model came back as it was, as nothing can be checked: ", why.message()));
     } else {
       NoteFailure(
-          "no candidate could be checked, as the original cannot be evaluated on random inputs",
+          "no candidate could be checked, as the original cannot be evaluated on random inputs so "
+          "that outputs could be compared",
           why);
     }
     return absl::OkStatus();
@@ -295,16 +293,15 @@ class Run {
 
   // That a rewrite relies on names is no defect: the standard allows it.
   void NoteRefused(const Refused& refused) {
-    if (!refused.breaks_names) {
+    if (refused.breaks_names) {
+      NoteFailure(
+          "a candidate was thrown away, as it needs sizes of one name to be equal where the "
+          "original does not",
+          absl::FailedPreconditionError(refused.failure));
+    } else {
       NoteFailure("a candidate did not agree with the original and was thrown away",
                   absl::InternalError(refused.failure));
-      return;
     }
-    report_.notes.push_back(absl::StrCat(
-        "a candidate was thrown away, as it needs sizes of one name to be equal where the original "
-        "does not: ",
-        refused.failure));
-    Log().warn("{}", Escaped(report_.notes.back()));
   }
 
   // Where nothing can be run, this is no stage, because it takes no time.
@@ -364,8 +361,12 @@ class Run {
   // What goes wrong here must not cost the user the answer that is safe: the original. It must not
   // go unseen either.
   void NoteFailure(absl::string_view what, const absl::Status& status) {
-    Log().error("{}: {}", std::string(what), Escaped(status.message()));
-    report_.notes.push_back(absl::StrCat(what, " (please report this model): ", status.message()));
+    // Errors of other kinds are the model's.
+    const bool is_defect = absl::IsInternal(status);
+    const std::string note =
+        absl::StrCat(what, is_defect ? " (please report this model): " : ": ", status.message());
+    is_defect ? Log().error("{}", Escaped(note)) : Log().warn("{}", Escaped(note));
+    report_.notes.push_back(note);
   }
 
   void ReportProgress(double fraction) {

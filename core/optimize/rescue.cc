@@ -50,14 +50,13 @@ class Rescuer {
                               Package(context_.original, std::move(unrewritten), context_.package,
                                       context_.costs, stop_));
     const verify::Checked checked = {&packaged.prepared.model.graph, &packaged.prepared.cut};
-    QUOTIENT_ASSIGN_OR_RETURN(const bool trusts, context_.checker.TrustNames(checked, stop_));
-    QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict,
-                              context_.checker.Check(checked, stop_));
-    if (!verdict.passed) {
-      return absl::InternalError(
-          absl::StrCat("the model differs even if nothing is rewritten: ", verdict.failure));
-    }
-    return trusts ? CheckAgain() : absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(verify::Verdict verdict, context_.checker.Check(checked, stop_));
+    if (verdict.passed) return absl::OkStatus();
+    QUOTIENT_RETURN_IF_ERROR(context_.checker.TrustNames(stop_));
+    QUOTIENT_ASSIGN_OR_RETURN(verdict, context_.checker.Check(checked, stop_));
+    if (verdict.passed) return CheckAgain();
+    return absl::InternalError(
+        absl::StrCat("the model differs even if nothing is rewritten: ", verdict.failure));
   }
 
   absl::Status CheckAgain() {

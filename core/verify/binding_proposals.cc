@@ -110,10 +110,13 @@ std::optional<GroupKey> ByNumber(const FreeDim& dim) {
 
 class Proposer {
  public:
-  Proposer(const Graph& graph, const Shapes& measured, BindingKind kind, const StopCondition& stop)
+  Proposer(const Graph& graph, const Shapes& measured, BindingKind kind, bool trusts_names,
+           const StopCondition& stop)
       : graph_(graph),
         measured_(measured),
         kind_(kind),
+        // Almost any dims fit together if there are no elements.
+        equates_names_(trusts_names || kind == BindingKind::kEmptyBatch),
         stop_(stop),
         free_(FreeDims(graph, measured)) {
     const absl::StatusOr<Graph> bound = InferAt(graph, measured);
@@ -144,9 +147,10 @@ class Proposer {
   }
 
   void ProposeAt(const Sizes* sizes) {
-    // If all may differ, there is no equality that a caller could break.
-    if (BreaksNames(kind_) ? Infers(EachItsOwn(free_), sizes) : Propose(EachItsOwn(free_), sizes)) {
-      return;
+    if (!equates_names_) {
+      const Groups own = EachItsOwn(free_);
+      // If all may differ, there is no equality that a caller could break.
+      if (BreaksNames(kind_) ? Infers(own, sizes) : Propose(own, sizes)) return;
     }
     const Groups by_name = GroupBy(free_, ByName);
     if (Infers(by_name, sizes)) return ProposeLoosened(by_name, sizes);
@@ -159,7 +163,7 @@ class Proposer {
 
   // Makes proposals from groups whose sizes the operators accept.
   void ProposeLoosened(Groups groups, const Sizes* sizes) {
-    groups = Split(std::move(groups), sizes);
+    if (!equates_names_) groups = Split(std::move(groups), sizes);
     if (!BreaksNames(kind_)) {
       Propose(groups, sizes);
       return;
@@ -311,6 +315,7 @@ class Proposer {
   const Graph& graph_;
   const Shapes& measured_;
   const BindingKind kind_;
+  const bool equates_names_;  // Whether dimensions with the same name have the same size.
   const StopCondition& stop_;
   const std::vector<FreeDim> free_;
   Batches batches_ = kOfOthers[0];  // First dimensions of the proposal that is being made.
@@ -343,8 +348,8 @@ absl::string_view ToString(BindingKind kind) {
 }
 
 std::vector<Shapes> ProposeBindings(const Graph& graph, const Shapes& measured, BindingKind kind,
-                                    const StopCondition& stop) {
-  return Proposer(graph, measured, kind, stop).Run();
+                                    const StopCondition& stop, bool trusts_names) {
+  return Proposer(graph, measured, kind, trusts_names, stop).Run();
 }
 
 }  // namespace quotient::verify

@@ -45,8 +45,10 @@ absl::string_view ToString(BindingKind kind);
 // differ from `measured`. Each proposal passes InferAt and leaves no more nodes without types than
 // `measured` does, but evaluation may still fail. Empty if the graph has no free dimensions
 // (FreeDims), if nothing was found, or if `stop` fires. Takes at most a few dozen inferences, each
-// n log n in the number of dimensions.
+// n log n in the number of dimensions. With `trusts_names`, and for empty batches, dimensions with
+// the same name have the same size; no kind for which BreaksNames holds may be asked for then.
 std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured,
-                                    BindingKind kind, const StopCondition& stop);
+                                    BindingKind kind, const StopCondition& stop,
+                                    bool trusts_names = false);
 
 }  // namespace quotient::verify

@@ -27,12 +27,12 @@ struct Verdict {
   // were compared in these.
   std::vector<std::string> never_finite;
 
-  std::string failure;   // A sentence on why it did not pass, which names all of the following.
-  std::string binding;   // Where it failed; empty for the binding used for measuring.
+  std::string failure;  // A sentence on why it did not pass, which names all of the following.
+  std::string binding;  // Where it failed; empty for the binding used for measuring.
   bool breaks_names = false;  // Whether sizes of one name differ there (BreaksNames).
-  std::string set;       // The set of inputs; empty if the graph alone shows the failure.
-  std::string output;    // Key of the wrong output (CutGraph), or empty.
-  int64_t element = -1;  // Row-major index of the wrong element in that output, or -1.
+  std::string set;            // The set of inputs; empty if the graph alone shows the failure.
+  std::string output;         // Key of the wrong output (CutGraph), or empty.
+  int64_t element = -1;       // Row-major index of the wrong element in that output, or -1.
 };
 
 // How a device computes float32, which determines how large its errors may be.

@@ -18,7 +18,6 @@ using model::Graph;
 using model::Node;
 using model::Tensor;
 
-
 // The largest relative error of one rounding.
 double UnitRoundoff(DType dtype) {
   switch (dtype) {
