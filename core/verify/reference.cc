@@ -1,6 +1,3 @@
-// Drawing sets of inputs, evaluating them with noise, and judging candidates are in one file,
-// because they work on the same sets, and judging on a set may require that another one is drawn.
-
 #include "core/verify/reference.h"
 
 #include <algorithm>
@@ -12,9 +9,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/eval/evaluator.h"
-#include "core/verify/elements.h"
-#include "core/verify/rounding.h"
 #include "core/verify/slices.h"
 
 namespace quotient::verify {
@@ -34,70 +28,15 @@ constexpr int kNoisyEvaluations = 3;
 constexpr int kNoisyEvaluationsForTies = 16;
 constexpr int64_t kFewElements = 2;
 constexpr int64_t kFewOf = 16;
-// A set is good enough if at least this share of each output of the original is finite.
-constexpr double kEnoughFinite = 0.5;
 // Elements in doubt are forgiven if at least this share of each slice around them was found right.
 constexpr double kEnoughTold = 0.5;
 // The most sets that are drawn with narrower values to resolve doubts.
 constexpr int kMostNarrowed = 3;
 
-absl::StatusOr<std::vector<Tensor>> EvaluateOutputs(const CutGraph& cut,
-                                                    const std::vector<Tensor>& inputs, int threads,
-                                                    const StopCondition& stop,
-                                                    const eval::NodeHook& hook = nullptr) {
-  eval::ValueMap values;
-  for (size_t i = 0; i < inputs.size(); ++i) values.emplace(cut.graph.inputs[i], inputs[i]);
-  QUOTIENT_ASSIGN_OR_RETURN(
-      const eval::ValueMap results,
-      eval::Evaluate(cut.graph, values, cut.graph.outputs, threads, stop, hook));
-  std::vector<Tensor> outputs;
-  outputs.reserve(cut.graph.outputs.size());
-  for (model::ValueId id : cut.graph.outputs) {
-    const auto found = results.find(id);
-    if (found == results.end()) {
-      return absl::InternalError(absl::StrCat("no value for '", cut.graph.value(id).name, "'"));
-    }
-    outputs.push_back(found->second);
-  }
-  return outputs;
-}
-
 absl::flat_hash_map<std::string, size_t> Positions(const std::vector<std::string>& keys) {
   absl::flat_hash_map<std::string, size_t> positions;
   for (size_t i = 0; i < keys.size(); ++i) positions.emplace(keys[i], i);
   return positions;
-}
-
-// Whether comparing an output is meaningful beyond the places of NaN and infinities.
-bool HasFinite(const Tensor& output) {
-  if (!model::IsFloat(output.dtype()) || output.elements() == 0) return true;
-  return AnyElement(output, [](double value) { return std::isfinite(value); });
-}
-
-// The finite share of floating-point outputs: the smallest of all outputs, and their mean.
-struct FiniteShare {
-  double least = 1;
-  double mean = 1;
-};
-
-FiniteShare FiniteShareOf(const std::vector<Tensor>& outputs) {
-  FiniteShare share;
-  double sum = 0;
-  int count = 0;
-  for (const Tensor& output : outputs) {
-    if (!model::IsFloat(output.dtype()) || output.elements() == 0) continue;
-    int64_t finite = 0;
-    PartReader reader(output);
-    for (std::span<const double> part = reader.Next(); !part.empty(); part = reader.Next()) {
-      finite += std::ranges::count_if(part, [](double value) { return std::isfinite(value); });
-    }
-    const double of_output = static_cast<double>(finite) / static_cast<double>(output.elements());
-    share.least = std::min(share.least, of_output);
-    sum += of_output;
-    ++count;
-  }
-  if (count > 0) share.mean = sum / count;
-  return share;
 }
 
 // The indices of an element as text: "[1,3]" for element 7 of a tensor [2,4].
@@ -183,12 +122,12 @@ class Reference::Comparison {
   absl::Status CompareSet(size_t set) {
     QUOTIENT_ASSIGN_OR_RETURN(
         const std::vector<Tensor> inputs,
-        MatchInputs(*reference_.original_, reference_.sets_[set].inputs, candidate_));
+        MatchInputs(*reference_.original_, reference_.sets_.at(set).inputs, candidate_));
     absl::StatusOr<std::vector<Tensor>> outputs =
         EvaluateOutputs(candidate_, inputs, threads_, stop_);
     if (!outputs.ok()) {
       if (stop_.ShouldStop()) return outputs.status();
-      verdict_.set = reference_.SetName(set);
+      verdict_.set = reference_.sets_.Name(set);
       Fail(absl::StrCat("it cannot be evaluated on ", verdict_.set, ": ",
                         outputs.status().message()),
            "", kInfinity);
@@ -205,7 +144,7 @@ class Reference::Comparison {
 
   // Compares first without regard to rounding, which costs nothing extra, and then with it.
   absl::Status CompareOutput(size_t set, size_t i, bool* has_doubts) {
-    const Tensor& original = reference_.sets_[set].outputs[original_output_[i]];
+    const Tensor& original = reference_.sets_.at(set).outputs[original_output_[i]];
     if (reference_.only_types_ && original.type() == outputs_[set][i].type()) {
       return absl::OkStatus();
     }
@@ -217,7 +156,7 @@ class Reference::Comparison {
       const bool may_have_doubts = times > kNoisyEvaluations;
       if (!same_type || (is_right && (may_have_doubts || !difference.has_doubts))) break;
       if (times > kNoisyEvaluations && !AreFew(difference.wrong, original.elements())) break;
-      QUOTIENT_RETURN_IF_ERROR(reference_.MeasureNoise(set, times, threads_, stop_));
+      QUOTIENT_RETURN_IF_ERROR(reference_.sets_.MeasureNoise(set, times, threads_, stop_));
       difference = CompareBesideNoise(set, i);
     }
     if (difference.has_finite || original.elements() == 0) has_told_[i] = true;
@@ -238,17 +177,17 @@ class Reference::Comparison {
   }
 
   Difference CompareBesideNoise(size_t set, size_t i) const {
-    const InputSet& inputs = reference_.sets_[set];
-    const Conditioning conditioning = reference_.ConditioningOf(inputs, original_output_[i]);
+    const InputSet& inputs = reference_.sets_.at(set);
+    const Conditioning conditioning = inputs.ConditioningOf(original_output_[i]);
     return Compare(inputs.outputs[original_output_[i]], outputs_[set][i], verdict_.tolerance,
                    &conditioning);
   }
 
   void FailAt(size_t set, size_t i, const Difference& difference) {
-    const Tensor& original = reference_.sets_[set].outputs[original_output_[i]];
+    const Tensor& original = reference_.sets_.at(set).outputs[original_output_[i]];
     const Tensor& other = outputs_[set][i];
     const std::string& key = candidate_.output_keys[i];
-    verdict_.set = reference_.SetName(set);
+    verdict_.set = reference_.sets_.Name(set);
     if (original.type() != other.type()) {
       Fail(absl::StrCat(key, " is ", ToString(other.type()), ", but should be ",
                         ToString(original.type())),
@@ -265,15 +204,13 @@ class Reference::Comparison {
 
   // Draws another set with narrower values for a set that leaves doubts.
   absl::Status Narrow(size_t set) {
-    InputSet& wide = reference_.sets_[set];
-    if (wide.was_narrowed || num_narrowed_ == kMostNarrowed) return absl::OkStatus();
-    wide.was_narrowed = true;
+    if (reference_.sets_.at(set).was_narrowed || num_narrowed_ == kMostNarrowed) {
+      return absl::OkStatus();
+    }
     ++num_narrowed_;
-    const size_t next = wide.drawn + 1;
-    if (next >= wide.draws.size()) return absl::OkStatus();
-    const absl::Status added = reference_.AddSet(wide.draws, next, wide.seed + 1, threads_, stop_);
+    const absl::Status narrowed = reference_.sets_.Narrow(set, threads_, stop_);
     // If nothing narrower can be drawn, the doubts remain.
-    return stop_.ShouldStop() ? added : absl::OkStatus();
+    return stop_.ShouldStop() ? narrowed : absl::OkStatus();
   }
 
   void NoteNeverFinite() {
@@ -289,7 +226,8 @@ class Reference::Comparison {
       const int64_t unresolved = FirstUnresolved(doubt, told);
       if (unresolved < 0) continue;
       // There is no evidence that this is rounding, so the difference counts.
-      const Tensor& original = reference_.sets_[doubt.set].outputs[original_output_[doubt.output]];
+      const Tensor& original =
+          reference_.sets_.at(doubt.set).outputs[original_output_[doubt.output]];
       Difference strict = Compare(original, outputs_[doubt.set][doubt.output], verdict_.tolerance);
       strict.index = unresolved;
       FailAt(doubt.set, doubt.output, strict);
@@ -305,7 +243,7 @@ class Reference::Comparison {
   };
 
   double Magnitude(size_t set) const {
-    const InputSet& inputs = reference_.sets_[set];
+    const InputSet& inputs = reference_.sets_.at(set);
     return inputs.draws[inputs.drawn].magnitude;
   }
 
@@ -315,7 +253,8 @@ class Reference::Comparison {
     std::vector<bool> told;
     for (size_t set = 0; set < outputs_.size(); ++set) {
       if (Magnitude(set) > most_magnitude) continue;
-      QUOTIENT_RETURN_IF_ERROR(reference_.MeasureNoise(set, kNoisyEvaluations, threads_, stop_));
+      QUOTIENT_RETURN_IF_ERROR(
+          reference_.sets_.MeasureNoise(set, kNoisyEvaluations, threads_, stop_));
       const Difference difference = CompareBesideNoise(set, output);
       if (told.empty()) told.resize(difference.told.size());
       for (size_t i = 0; i < told.size(); ++i) told[i] = told[i] || difference.told[i];
@@ -365,84 +304,13 @@ absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_
     const std::span<const Draw> draws =
         is_wide ? WideDraws(original.graph, kinds.assume_finite_inputs) : UnitDraws();
     QUOTIENT_RETURN_IF_ERROR(
-        reference.AddSet(draws, 0, seed + static_cast<uint64_t>(set), threads, stop));
+        reference.sets_.Add(draws, seed + static_cast<uint64_t>(set), threads, stop));
   }
-  const bool tells_something = std::ranges::any_of(reference.sets_, [](const InputSet& set) {
-    return set.outputs.empty() || std::ranges::any_of(set.outputs, HasFinite);
-  });
-  if (!tells_something && !kinds.only_types) {
+  if (!kinds.only_types && !reference.sets_.TellSomething()) {
     return absl::FailedPreconditionError(
         "all its outputs are NaN or infinite throughout, on all inputs that were tried");
   }
   return reference;
-}
-
-absl::Status Reference::AddSet(std::span<const Draw> draws, size_t first, uint64_t seed,
-                               int threads, const StopCondition& stop) {
-  std::optional<InputSet> best;
-  double best_share = 0;  // The mean finite share of its outputs.
-  absl::Status status;
-  for (size_t drawn = first; drawn < draws.size(); ++drawn) {
-    InputSet set{.draws = draws, .drawn = drawn, .seed = seed};
-    set.inputs = RandomInputs(original_->graph, seed + drawn, draws[drawn]);
-    absl::StatusOr<std::vector<Tensor>> outputs =
-        EvaluateOutputs(*original_, set.inputs, threads, stop);
-    if (!outputs.ok()) {
-      if (stop.ShouldStop()) return outputs.status();
-      status = outputs.status();
-      continue;
-    }
-    set.outputs = *std::move(outputs);
-    const FiniteShare share = FiniteShareOf(set.outputs);
-    if (!best.has_value() || share.mean > best_share) {
-      best = std::move(set);
-      best_share = share.mean;
-    }
-    if (share.least >= kEnoughFinite) break;
-  }
-  if (!best.has_value()) return status;
-  sets_.push_back(*std::move(best));
-  return absl::OkStatus();
-}
-
-absl::Status Reference::MeasureNoise(size_t index, int times, int threads,
-                                     const StopCondition& stop) {
-  InputSet& set = sets_[index];
-  if (set.deviations.empty()) {
-    for (const Tensor& output : set.outputs) {
-      set.deviations.emplace_back(static_cast<size_t>(output.elements()), 0.0f);
-    }
-    set.overflowed.resize(set.outputs.size(), false);
-  }
-  for (; set.noisy_evaluations < times; ++set.noisy_evaluations) {
-    // Noise must not repeat the numbers that the inputs were drawn by.
-    constexpr uint64_t kNoiseSeed = 0x9e3779b97f4a7c15;
-    RoundingNoise noise(original_->graph,
-                        (set.seed ^ kNoiseSeed) + static_cast<uint64_t>(set.noisy_evaluations));
-    const absl::StatusOr<std::vector<Tensor>> moved = EvaluateOutputs(
-        *original_, set.inputs, threads, stop,
-        [&noise](model::NodeId id, std::span<const Tensor* const> inputs,
-                 std::vector<Tensor>& outputs) { noise.Visit(id, inputs, outputs); });
-    if (!moved.ok()) {
-      if (stop.ShouldStop()) return moved.status();
-      // Noise made the evaluation fail, such as by an index out of range, so nothing on this set is
-      // well-conditioned.
-      for (std::vector<float>& deviation : set.deviations) {
-        std::ranges::fill(deviation, std::numeric_limits<float>::infinity());
-      }
-      continue;
-    }
-    for (size_t i = 0; i < moved->size(); ++i) {
-      if (noise.overflowed(original_->graph.outputs[i])) set.overflowed[i] = true;
-      RaiseDeviation(set.outputs[i], (*moved)[i], &set.deviations[i]);
-    }
-  }
-  return absl::OkStatus();
-}
-
-std::string Reference::SetName(size_t index) const {
-  const InputSet& set = sets_[index];
-  return absl::StrCat("set ", index + 1, " (", set.draws[set.drawn].name, ")");
 }
 
 absl::StatusOr<Verdict> Reference::Check(const CutGraph& candidate, int threads,
@@ -464,7 +332,7 @@ absl::StatusOr<double> Reference::CheckRun(const CutGraph& candidate,
     const auto known = positions.find(candidate.output_keys[i]);
     // Other outputs are not computed by the device.
     if (run == output_of_value.end() || known == positions.end()) continue;
-    const double norm = RelativeNorm(sets_[0].outputs[known->second], outputs[run->second]);
+    const double norm = RelativeNorm(sets_.at(0).outputs[known->second], outputs[run->second]);
     largest = std::max(largest, norm);
     if (norm > wrong) {
       return absl::InternalError(absl::StrCat(

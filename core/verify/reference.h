@@ -4,16 +4,14 @@
 // are computed once and compared with those of any number of candidates.
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
 #include "core/model/graph.h"
-#include "core/verify/compare.h"
 #include "core/verify/cut.h"
-#include "core/verify/random_inputs.h"
+#include "core/verify/input_sets.h"
 
 namespace quotient::verify {
 
@@ -78,7 +76,9 @@ class Reference {
                                   DeviceArithmetic arithmetic) const;
 
   // The inputs of set `index`, in the order of the original's inputs.
-  const std::vector<model::Tensor>& inputs(int index) const { return sets_[index].inputs; }
+  const std::vector<model::Tensor>& inputs(int index) const {
+    return sets_.at(static_cast<size_t>(index)).inputs;
+  }
   // The number of sets on which candidates are compared, which may grow.
   int num_sets() const { return static_cast<int>(sets_.size()); }
   const CutGraph& original() const { return *original_; }
@@ -86,35 +86,13 @@ class Reference {
  private:
   class Comparison;
 
-  struct InputSet {
-    std::span<const Draw> draws;  // Draws of its kind, wider ones first.
-    size_t drawn = 0;             // Index of the draw that was used.
-    uint64_t seed = 0;
-    bool was_narrowed = false;  // Whether a narrower set was drawn to resolve its doubts.
-    std::vector<model::Tensor> inputs;
-    std::vector<model::Tensor> outputs;
-    // --- Effect of rounding on the outputs, measured when a candidate differs
-    int noisy_evaluations = 0;
-    std::vector<std::vector<float>> deviations;  // By output and element.
-    std::vector<bool> overflowed;                // By output (RoundingNoise).
-  };
-
   explicit Reference(const CutGraph& original)
-      : original_(&original), tolerance_(verify::Tolerance(original.graph)) {}
-
-  absl::Status AddSet(std::span<const Draw> draws, size_t first, uint64_t seed, int threads,
-                      const StopCondition& stop);
-  // Evaluates set `index` with rounding noise, until that was done `times` times in all.
-  absl::Status MeasureNoise(size_t index, int times, int threads, const StopCondition& stop);
-  Conditioning ConditioningOf(const InputSet& set, size_t output) const {
-    return {set.deviations[output], set.overflowed[output]};
-  }
-  std::string SetName(size_t index) const;
+      : original_(&original), tolerance_(verify::Tolerance(original.graph)), sets_(&original) {}
 
   const CutGraph* original_;
   double tolerance_;
   bool only_types_ = false;
-  std::vector<InputSet> sets_;
+  InputSets sets_;
 };
 
 // Returns `inputs` of the original in the order of the candidate's inputs. NOT_FOUND if the
