@@ -22,7 +22,7 @@ ORDER = {
         "base", "os", "model", "ops", "onnx", "eval", "egraph", "domain", "rules", "kernels", "timing",
         "cost", "report", "extract", "search", "pricing", "verify", "optimize",
     ],
-    "core/kernels": [".", "cpu", ("cuda", "fake", "onednn")],
+    "core/kernels": [".", "cpu", ("cuda", "onednn")],
     # Three libraries in one folder: what the plug-in and the program have in common, programs of
     # kernels, and the backend.
     "core/kernels/cuda": [
@@ -30,7 +30,7 @@ ORDER = {
         "plugin", ("program.h", "program_builder.h"), "source", ".",
     ],
     "server": ["config", "jobs", "store", "worker", "rpc", "ops", "."],
-    "server/store": [("disk", "memory", "sqlite")],
+    "server/store": [("disk", "sqlite")],
     "client": ["cpp", "cli"],
 }
 

@@ -102,7 +102,7 @@ class IncludeOrderTest(unittest.TestCase):
         misplaced = include_order.misplaced_subdirectories
         self.assertEqual([], self.check({
             "core/CMakeLists.txt": "add_subdirectory(base)\nadd_subdirectory(model)\n",
-            "core/kernels/CMakeLists.txt": "add_subdirectory(onednn)\nadd_subdirectory(fake)\n",
+            "core/kernels/CMakeLists.txt": "add_subdirectory(onednn)\nadd_subdirectory(cuda)\n",
             "tests/CMakeLists.txt": "add_subdirectory(lint)\nadd_subdirectory(core)\n",
         }, misplaced))
         (line,) = self.check({"core/CMakeLists.txt": "add_subdirectory(model)\nadd_subdirectory(base)\n"},

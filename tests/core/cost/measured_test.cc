@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "core/cost/cost_model.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/ops/infer_graph.h"
 #include "core/timing/service.h"
+#include "tests/support/fake_backend.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
 

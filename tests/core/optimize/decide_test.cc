@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/model/text.h"
 #include "core/verify/random_inputs.h"
+#include "tests/support/fake_backend.h"
 
 namespace quotient::optimize {
 namespace {

@@ -10,11 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/kernels/onednn/onednn_backend.h"
 #include "core/ops/infer_graph.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
+#include "tests/support/fake_backend.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
 

@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
 #include "core/base/reason.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/onnx/reader.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize_internal.h"
 #include "core/search/strategy.h"
 #include "core/timing/store.h"
+#include "tests/support/fake_backend.h"
 #include "tests/support/networks/network_builder.h"
 #include "tests/support/networks/networks.h"
 

@@ -1,4 +1,4 @@
-#include "server/store/memory/job_store.h"
+#include "tests/server/support/memory_job_store.h"
 
 #include <algorithm>
 #include <cstdint>

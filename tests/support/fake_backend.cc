@@ -1,4 +1,4 @@
-#include "core/kernels/fake/fake_backend.h"
+#include "tests/support/fake_backend.h"
 
 #include <utility>
 #include <vector>
