@@ -115,7 +115,9 @@ struct Queue {
 struct Workers {
   Workers(const config::ServerFlags& flags, const Stores& stores, Queue* queue,
           ops::Metrics* metrics)
-      : devices(stores.timings.get(), stores.directory->compiled_path()),
+      : devices({.store = stores.timings.get(),
+                 .lane = &lane,
+                 .cache_directory = stores.directory->compiled_path()}),
         core(worker::NewCoreRunner(stores.blobs.get(), &devices)),
         runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
@@ -131,6 +133,7 @@ struct Workers {
               // Shuts the server down as if SIGTERM had been sent from outside.
               .on_failure = [] { kill(getpid(), SIGTERM); }}) {}
 
+  timing::Lane lane;
   optimize::Devices devices;
   const std::unique_ptr<worker::JobRunner> core;
   const std::unique_ptr<worker::JobRunner> runner;

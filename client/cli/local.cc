@@ -64,7 +64,10 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
                                                               ProgressSink* progress) {
   const std::unique_ptr<timing::TimingStore> timings = OpenTimings();
   const std::string folder = CacheFolder();
-  optimize::Devices devices(timings.get(), folder.empty() ? "" : folder + "/compiled");
+  timing::Lane lane;
+  optimize::Devices devices({.store = timings.get(),
+                             .lane = &lane,
+                             .cache_directory = folder.empty() ? "" : folder + "/compiled"});
   const optimize::Environment environment{.devices = &devices,
                                           .clock = Clock::System(),
                                           .device_snapshot = settings.snapshot_bytes,

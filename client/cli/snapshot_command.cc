@@ -68,9 +68,10 @@ absl::StatusOr<timing::Snapshot> Record(const Settings& settings) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
                             OpenTimings(settings.timings));
   const int threads = settings.options.ThreadsToUse();
+  timing::Lane lane;
   QUOTIENT_ASSIGN_OR_RETURN(
       timing::Snapshot snapshot,
-      optimize::Devices(timings.get())
+      optimize::Devices({.store = timings.get(), .lane = &lane})
           .Record(settings.options.device, threads, Clock::System().UnixMs() / 1000));
   if (CountKernels(snapshot).measured() > 0) return snapshot;
   return MakeError(

@@ -15,9 +15,8 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/cost/cost_model.h"
 #include "core/domain/tensor_domain.h"
-#include "core/kernels/cuda/cuda_backend.h"
+#include "core/optimize/device_table.h"
 #include "core/rules/rule_set.h"
 #include "core/search/strategy.h"
 #include "core/timing/snapshot.h"
@@ -39,20 +38,14 @@ constexpr int64_t kMostSimulations = 1'000'000'000;
 constexpr char kSnapshotPrefix[] = "snapshot:";
 
 absl::Status CheckDevice(const std::string& device) {
-  if (device == "cpu" || kernels::cuda::ParseCudaDevice(device).has_value() ||
-      Contains(cost::AnalyticDevices(), device)) {
-    return absl::OkStatus();
-  }
+  if (FindDeviceKind(AllDeviceKinds(), device) != nullptr) return absl::OkStatus();
   if (const std::optional<BlobId> snapshot = SnapshotOf(device)) {
     if (snapshot->size_bytes <= timing::kMaxSnapshotBytes) return absl::OkStatus();
     return Invalid("device", absl::StrCat("a snapshot has at most ", timing::kMaxSnapshotBytes,
                                           " bytes, not ", snapshot->size_bytes));
   }
-  return Invalid(
-      "device",
-      absl::StrCat("'", device,
-                   "' is not one of: cpu, cuda, cuda-strict32, cuda:1, cuda:1-strict32 and so on, ",
-                   absl::StrJoin(cost::AnalyticDevices(), ", ")));
+  return Invalid("device", absl::StrCat("'", device,
+                                        "' is not one of: ", AcceptedDevices(DeviceFilter::kAll)));
 }
 
 absl::Status CheckShapes(absl::string_view option,

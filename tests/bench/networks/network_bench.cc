@@ -262,7 +262,9 @@ absl::Status OpenDevices(const Options& options, optimize::Devices& devices) {
 absl::StatusOr<bool> Run(const Options& options) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
                             OpenTimings(options));
-  optimize::Devices devices(timings.get(), options.compiled);
+  timing::Lane lane;
+  optimize::Devices devices(
+      {.store = timings.get(), .lane = &lane, .cache_directory = options.compiled});
   QUOTIENT_RETURN_IF_ERROR(OpenDevices(options, devices));
   std::unique_ptr<os::AtomicFile> picture;  // now, so that an hour's work is not for nothing
   if (!options.svg.empty()) {

@@ -41,7 +41,8 @@ class CoreRunnerTest : public ::testing::Test {
   testing::TempDir dir_;
   std::unique_ptr<store::DiskBlobStore> blobs_;
   std::unique_ptr<timing::TimingStore> timings_ = timing::NewMemoryStore();
-  optimize::Devices devices_{timings_.get()};
+  timing::Lane lane_;
+  optimize::Devices devices_{{.store = timings_.get(), .lane = &lane_}};
   std::unique_ptr<JobRunner> runner_;
 };
 
