@@ -139,7 +139,7 @@ class Searcher {
       QUOTIENT_RETURN_IF_ERROR(Settle(problem, best, costs, stop));
       result_.figures.kernels_measured = prices_.num_requested();
     }
-    if (model_.knows_measurements()) costs.SetBasis(pricing::ENodeCosts::Basis::kMeasuredOnly);
+    if (model_.knows_measurements()) costs.SetBasis(pricing::CostBasis::kMeasuredOnly);
     // What is known is chosen from even when time is up: extraction is quick, and an answer that is
     // late by a moment beats none. Only who cancels wants no answer.
     const StopCondition last = stop_.WithoutDeadline().WithBudget(clock_, SecondsForLastChoices());
@@ -152,12 +152,12 @@ class Searcher {
     if (!model_.knows_measurements()) return absl::OkStatus();
     if (!model_.measures()) {
       // What was not recorded is for a decision that finds nothing better.
-      costs.SetBasis(pricing::ENodeCosts::Basis::kKnown);
+      costs.SetBasis(pricing::CostBasis::kKnown);
       return AddCandidate(problem, ChooseBest(problem, last));
     }
     // On a busy machine kernels may be timed wrong by more than any rewrite gains. What the prior
     // alone would choose runs for the decision too.
-    costs.SetBasis(pricing::ENodeCosts::Basis::kPrior);
+    costs.SetBasis(pricing::CostBasis::kPrior);
     return AddCandidate(problem, ChooseQuickly(problem, last));
   }
 
