@@ -7,6 +7,7 @@
 #include "core/cost/data_sheets.h"
 #include "core/kernels/cuda/cuda_backend.h"
 #include "core/kernels/cuda/fingerprint.h"
+#include "core/kernels/cuda/load_plugin.h"
 #include "core/kernels/onednn/onednn_backend.h"
 
 namespace quotient::optimize {
@@ -25,7 +26,7 @@ DeviceKind Cpu() {
       .accepts = [](absl::string_view name) { return name == "cpu"; },
       .open = [](absl::string_view,
                  const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
-        return kernels::onednn::NewBackend(setup.threads);
+        return kernels::onednn::NewBackend(setup.threads, setup.environment);
       },
       .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
         return {cost::CpuSheet(), static_cast<double>(threads)};
@@ -66,7 +67,11 @@ DeviceKind NvidiaGpu() {
                  const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
         const CudaDevice gpu = *ParseCudaDevice(name);
         return kernels::cuda::NewBackend(
-            gpu.ordinal, {.policy = gpu.policy, .cache_directory = setup.cache_directory});
+            gpu.ordinal,
+            {.policy = gpu.policy,
+             .cache_directory = setup.cache_directory,
+             .plugin = os::ValueOf(setup.environment, kernels::cuda::kPluginVariable),
+             .tf32_override = os::ValueOf(setup.environment, kernels::cuda::kTf32Variable)});
       },
       .roof = [](absl::string_view name, absl::string_view fingerprint,
                  int) { return RoofOfGpu(name, fingerprint); },

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "core/cost/roofline.h"
 #include "core/kernels/backend.h"
+#include "core/os/environment.h"
 #include "core/timing/service.h"
 #include "core/verify/reference.h"
 
@@ -24,6 +25,8 @@ struct BackendSetup {
   // A folder for what is compiled for GPUs (kernels::cuda::OpenCodeCache); "" if the next process
   // should compile it again.
   std::string cache_directory;
+  // The process's environment variables, some of which are meant for libraries.
+  os::Environment environment;
 };
 
 struct DeviceKind {

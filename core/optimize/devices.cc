@@ -91,7 +91,9 @@ Devices::Opened Devices::Make(const std::string& name, int threads) const {
                               cost::NewAnalyticCostModel(name));
     return std::make_shared<Device>(std::move(model));
   }
-  const BackendSetup setup{.threads = threads, .cache_directory = setup_.cache_directory};
+  const BackendSetup setup{.threads = threads,
+                           .cache_directory = setup_.cache_directory,
+                           .environment = setup_.environment};
   QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend, kind->open(name, setup));
   std::unique_ptr<timing::TimingService> service =
       timing::NewTimingService(backend.get(), setup_.store, setup_.lane, kind->timing(threads));

@@ -69,6 +69,7 @@ struct DeviceSetup {
   timing::TimingStore* store = nullptr;
   timing::Lane* lane = nullptr;  // One per process.
   std::string cache_directory;   // BackendSetup::cache_directory.
+  os::Environment environment;   // BackendSetup::environment.
 };
 
 // Thread-safe.

@@ -4,8 +4,8 @@
 
 #include "absl/strings/string_view.h"
 #include "core/kernels/backend.h"
-#include "core/kernels/cuda/gpu.h"
-#include "core/kernels/cuda/matmul_problem.h"
+#include "core/kernels/cuda/interface/gpu.h"
+#include "core/kernels/cuda/interface/matmul_problem.h"
 
 namespace quotient::kernels::cuda {
 

@@ -1,6 +1,7 @@
 // What strategies of search make of networks, and how long it takes them; --help has the options.
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include "core/base/status_macros.h"
 #include "core/optimize/devices.h"
 #include "core/os/atomic_file.h"
+#include "core/os/environment.h"
 #include "core/os/files.h"
 #include "core/search/strategy.h"
 #include "core/timing/store.h"
@@ -263,8 +265,10 @@ absl::StatusOr<bool> Run(const Options& options) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
                             OpenTimings(options));
   timing::Lane lane;
-  optimize::Devices devices(
-      {.store = timings.get(), .lane = &lane, .cache_directory = options.compiled});
+  optimize::Devices devices({.store = timings.get(),
+                             .lane = &lane,
+                             .cache_directory = options.compiled,
+                             .environment = os::ReadEnvironment(environ)});
   QUOTIENT_RETURN_IF_ERROR(OpenDevices(options, devices));
   std::unique_ptr<os::AtomicFile> picture;  // now, so that an hour's work is not for nothing
   if (!options.svg.empty()) {

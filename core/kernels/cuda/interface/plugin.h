@@ -1,12 +1,11 @@
 #pragma once
 
-// Finds and loads the CUDA plug-in, libquotient_cuda.so. Everything that needs CUDA's libraries is
-// in it, so one program runs on hosts with and without them.
+// How the program and the CUDA plug-in, libquotient_cuda.so, find each other. Everything that needs
+// CUDA's libraries is in the plug-in, so one program runs on hosts with and without them.
 
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 
 namespace quotient::kernels::cuda {
 
@@ -23,16 +22,5 @@ inline constexpr char kSymbolMissing[] =
 
 // Names version and compiler, which must be the same on both sides.
 std::string PluginBuildId();
-
-// Loads the plug-in at the first call, and returns the same result from then on; the plug-in is
-// never unloaded. Loads it from $QUOTIENT_CUDA_PLUGIN if that is set, otherwise from the folder of
-// the program or from ../lib. Fails with DEVICE_NOT_PRESENT if there is none, or if a library that
-// it needs (cuDNN, cuBLASLt, NVRTC) is missing or too old; the message names the library.
-// Thread-safe.
-absl::StatusOr<Plugin*> LoadPlugin();
-
-// Loads the plug-in from this file. Also fails with DEVICE_NOT_PRESENT if it is not a plug-in, or
-// one of another build. The plug-in lives as long as the process.
-absl::StatusOr<Plugin*> LoadPluginFrom(const std::string& path);
 
 }  // namespace quotient::kernels::cuda

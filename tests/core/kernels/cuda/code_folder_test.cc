@@ -1,4 +1,4 @@
-#include "core/kernels/cuda/code_cache.h"
+#include "core/kernels/cuda/code_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

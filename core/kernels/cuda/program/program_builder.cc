@@ -1,4 +1,4 @@
-#include "core/kernels/cuda/program_builder.h"
+#include "core/kernels/cuda/program/program_builder.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernels/cuda/program.h"
+#include "core/kernels/cuda/program/program.h"
 
 namespace quotient::kernels::cuda {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/kernels/cuda/dnn_graph.h"
-#include "core/kernels/cuda/matmul_problem.h"
-#include "core/kernels/cuda/source_kernel.h"
+#include "core/kernels/cuda/interface/dnn_graph.h"
+#include "core/kernels/cuda/interface/matmul_problem.h"
+#include "core/kernels/cuda/interface/source_kernel.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/model/tensor.h"
 

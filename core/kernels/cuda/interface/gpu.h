@@ -17,10 +17,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/kernels/cuda/code_cache.h"
-#include "core/kernels/cuda/dnn_graph.h"
-#include "core/kernels/cuda/matmul_problem.h"
-#include "core/kernels/cuda/source_kernel.h"
+#include "core/kernels/cuda/interface/code_cache.h"
+#include "core/kernels/cuda/interface/dnn_graph.h"
+#include "core/kernels/cuda/interface/matmul_problem.h"
+#include "core/kernels/cuda/interface/source_kernel.h"
 
 namespace quotient::kernels::cuda {
 
@@ -170,7 +170,10 @@ class Plugin {
   // Fails with DEVICE_NOT_PRESENT if there is no driver or no such GPU, or if a driver or library
   // is too old (the message says which, and what is needed), and with DEVICE_LOST if the GPU has
   // failed in this process before.
-  virtual absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal, CodeCache* cache) = 0;
+  // `tf32_override`: GpuFacts::tf32_override. `cache` may be null; the GPU borrows it.
+  virtual absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal,
+                                                       const std::string& tf32_override,
+                                                       CodeCache* cache) = 0;
   // `properties_json`: GpuFacts::properties_json of the device in question.
   virtual absl::StatusOr<std::unique_ptr<DnnChecker>> NewDnnChecker(
       const std::string& properties_json, int compute_capability, CodeCache* cache) = 0;

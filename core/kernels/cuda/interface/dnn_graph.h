@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels/cuda/matmul_problem.h"
+#include "core/kernels/cuda/interface/matmul_problem.h"
 #include "core/model/dtype.h"
 
 namespace quotient::kernels::cuda {

@@ -1,4 +1,4 @@
-#include "core/kernels/cuda/dnn_graph.h"
+#include "core/kernels/cuda/interface/dnn_graph.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/interface/plugin.h"
 
 namespace quotient::kernels::cuda {
 

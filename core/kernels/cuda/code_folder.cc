@@ -1,4 +1,4 @@
-#include "core/kernels/cuda/code_cache.h"
+#include "core/kernels/cuda/code_folder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
