@@ -39,7 +39,7 @@ int Attentions::KernelOf(const AttentionENodes& nodes, std::span<const ENodeKern
   const int sum = kernel_of(nodes.sum);
   if (scores < 0 || weighted < 0 || kernel_of(nodes.softmax) < 0) return -1;
   if (nodes.sum.valid() && sum < 0) return -1;
-  Fingerprint content;
+  SequenceHash content;
   for (const int kernel : {scores, weighted, sum}) content.Add(static_cast<uint64_t>(kernel));
   for (const ENodeId node : nodes.transposes) content.Add(static_cast<uint64_t>(kernel_of(node)));
   content.Add(static_cast<uint64_t>(nodes.mask));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/fingerprint.h"
+#include "core/base/sequence_hash.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/extract/fusions.h"
 #include "core/pricing/attention_enodes.h"
@@ -48,7 +48,7 @@ class Attentions {
   KernelCosts& kernels_;
   std::vector<Attention> attentions_;
   // By the kernels of the e-nodes of the attention, the position of the mask, and the scale.
-  absl::flat_hash_map<Fingerprint::Value, int> known_;
+  absl::flat_hash_map<SequenceHash::Value, int> known_;
 };
 
 }  // namespace quotient::pricing

@@ -43,8 +43,8 @@ void ENodeCosts::Refresh() {
 void ENodeCosts::AddENode(ENodeId node) {
   const OpWord& word = tensors_.domain->word(tensors_.egraph->node(node).op);
   if (word.sort != OpWord::Sort::kOperator) return;
-  const Fingerprint fingerprint = contents_.FingerprintOf(node);
-  const ENodeContent content = contents_.ContentOf(node, fingerprint);
+  const SequenceHash hash = contents_.HashOf(node);
+  const ENodeContent content = contents_.ContentOf(node, hash);
   ENodeKernel& info = enodes_[node.value()];
   info = {content.kernel, tensors_.Original(node).node.valid(), content.main};
   if (content.kernel >= 0) {
@@ -54,7 +54,7 @@ void ENodeCosts::AddENode(ENodeId node) {
     // could not be costed, so it must not be chosen.
     costs_[node.value()] = kImpossible;
   }
-  if (content.elementwise) epilogues_.Add(node, fingerprint);
+  if (content.elementwise) epilogues_.Add(node, hash);
   if (word.name == "Slice") slices_.push_back(node);
   if (kernels_.partition().fuses_attention && word.name == "MatMul") products_.push_back(node);
 }

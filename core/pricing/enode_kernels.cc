@@ -24,40 +24,40 @@ void DropBias(absl::string_view op, std::vector<kernels::Operand>* operands) {
 
 }  // namespace
 
-// The fingerprint covers everything that Describe reads.
-Fingerprint ENodeKernels::FingerprintOf(ENodeId node) const {
+// The hash covers everything that Describe reads.
+SequenceHash ENodeKernels::HashOf(ENodeId node) const {
   const egraph::EGraph& graph = *tensors_.egraph;
   const egraph::ENodeView view = graph.node(node);
-  Fingerprint fingerprint;
-  fingerprint.Add(view.op.value());
+  SequenceHash hash;
+  hash.Add(view.op.value());
   const auto add = [&](const domain::ClassData& data) {
-    fingerprint.Add(uint64_t{data.absent} | uint64_t{data.weight_only} << 1 |
-                    uint64_t{data.constant.has_value()} << 2 |
-                    static_cast<uint64_t>(data.measured.dtype) << 8 |
-                    uint64_t{data.measured.has_rank()} << 7);
+    hash.Add(uint64_t{data.absent} | uint64_t{data.weight_only} << 1 |
+             uint64_t{data.constant.has_value()} << 2 |
+             static_cast<uint64_t>(data.measured.dtype) << 8 |
+             uint64_t{data.measured.has_rank()} << 7);
     if (!data.measured.has_rank()) return;
-    fingerprint.Add(data.measured.shape->size());
+    hash.Add(data.measured.shape->size());
     for (const model::Dim& dim : *data.measured.shape) {
-      fingerprint.Add(dim.is_number() ? static_cast<uint64_t>(dim.number()) : kNoNumber);
+      hash.Add(dim.is_number() ? static_cast<uint64_t>(dim.number()) : kNoNumber);
     }
   };
   for (const egraph::ClassId child : view.children) {
     add(tensors_.domain->data(graph, child));
-    fingerprint.Add(static_cast<uint64_t>(operands_.layout(graph.Find(child))));
+    hash.Add(static_cast<uint64_t>(operands_.layout(graph.Find(child))));
   }
   add(tensors_.domain->data(graph, graph.class_of(node)));
   // A constant exponent is the only value that is part of a kernel's spec (NoteExponent).
   if (tensors_.domain->word(view.op).name == "Pow" && view.children.size() == 2) {
     const domain::ClassData& second = tensors_.domain->data(graph, view.children[1]);
     if (second.constant.has_value() && second.constant->elements() == 1) {
-      fingerprint.Add(absl::bit_cast<uint64_t>(second.constant->GetDouble(0)));
+      hash.Add(absl::bit_cast<uint64_t>(second.constant->GetDouble(0)));
     }
   }
-  return fingerprint;
+  return hash;
 }
 
-ENodeContent ENodeKernels::ContentOf(ENodeId node, const Fingerprint& fingerprint) {
-  const auto [known, fresh] = contents_.try_emplace(fingerprint.value());
+ENodeContent ENodeKernels::ContentOf(ENodeId node, const SequenceHash& hash) {
+  const auto [known, fresh] = contents_.try_emplace(hash.value());
   if (fresh) known->second = Describe(node);
   return known->second;
 }

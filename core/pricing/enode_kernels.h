@@ -3,7 +3,7 @@
 // ENodeKernels: the kernel that an e-node runs as by itself, found once per content.
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/fingerprint.h"
+#include "core/base/sequence_hash.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/pricing/enode_operands.h"
 #include "core/pricing/kernel_costs.h"
@@ -34,9 +34,9 @@ class ENodeKernels {
       : tensors_(tensors), operands_(operands), costs_(*costs) {}
 
   // Identifies the content: equal for e-nodes that run as the same kernel with the same operands.
-  Fingerprint FingerprintOf(egraph::ENodeId node) const;
-  // `fingerprint` is that of `node`. E-nodes with a known content are not described anew.
-  ENodeContent ContentOf(egraph::ENodeId node, const Fingerprint& fingerprint);
+  SequenceHash HashOf(egraph::ENodeId node) const;
+  // `hash` is that of `node`. E-nodes with a known content are not described anew.
+  ENodeContent ContentOf(egraph::ENodeId node, const SequenceHash& hash);
 
  private:
   ENodeContent Describe(egraph::ENodeId node);
@@ -44,7 +44,7 @@ class ENodeKernels {
   const domain::TensorEGraph& tensors_;
   const ENodeOperands& operands_;
   KernelCosts& costs_;
-  absl::flat_hash_map<Fingerprint::Value, ENodeContent> contents_;
+  absl::flat_hash_map<SequenceHash::Value, ENodeContent> contents_;
 };
 
 }  // namespace quotient::pricing

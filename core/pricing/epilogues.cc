@@ -10,14 +10,14 @@ namespace quotient::pricing {
 using domain::OpWord;
 using egraph::ENodeId;
 
-void Epilogues::Add(ENodeId node, const Fingerprint& content) {
+void Epilogues::Add(ENodeId node, const SequenceHash& content) {
   const egraph::EGraph& graph = *tensors_.egraph;
   const std::span<const egraph::ClassId> children = graph.node(node).children;
   for (size_t i = 0; i < children.size(); ++i) {
     for (ENodeId producer : graph.nodes(graph.Find(children[i]))) {
       const OpWord& word = tensors_.domain->word(graph.node(producer).op);
       if (word.sort != OpWord::Sort::kOperator) continue;
-      Fingerprint pair = content;
+      SequenceHash pair = content;
       pair.Add(i);
       pair.Add(word.kind.value());
       const auto [known, fresh] = can_fuse_.try_emplace(pair.value());

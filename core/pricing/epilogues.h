@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/fingerprint.h"
+#include "core/base/sequence_hash.h"
 #include "core/domain/tensor_egraph.h"
 #include "core/extract/fusions.h"
 #include "core/pricing/enode_kernels.h"
@@ -31,8 +31,8 @@ class Epilogues {
 
   void Clear() { epilogues_.clear(); }
   // Records the producers behind which the e-node can run as an epilogue. `content` is its
-  // fingerprint (ENodeKernels).
-  void Add(egraph::ENodeId node, const Fingerprint& content);
+  // hash (ENodeKernels).
+  void Add(egraph::ENodeId node, const SequenceHash& content);
   // Removes epilogues whose producer cannot have one or where either e-node has no kernel, and
   // computes the share of the others. `enodes` is indexed by ENodeId.
   void Finish(std::span<const ENodeKernel> enodes);
@@ -57,7 +57,7 @@ class Epilogues {
   KernelPrices& prices_;
   std::vector<Epilogue> epilogues_;
   // Results of CanFuse, by content, index of the running value and kind of the main operator.
-  absl::flat_hash_map<Fingerprint::Value, bool> can_fuse_;
+  absl::flat_hash_map<SequenceHash::Value, bool> can_fuse_;
   // Shares, by the kernels of producer and node and the index of the running value.
   absl::flat_hash_map<std::tuple<int, int, uint32_t>, double> shares_;
 };

@@ -1,4 +1,4 @@
-#include "core/rules/convolution.h"
+#include "core/rules/conv_window.h"
 
 #include <algorithm>
 

@@ -1,13 +1,13 @@
 #pragma once
 
-// Fingerprint reduces a sequence of words to 128 bits, to remember sequences without storing them.
+// SequenceHash reduces a sequence of words to 128 bits, to remember sequences without storing them.
 // Among 10^7 different sequences two agree by accident with probability 10^-25. It does not
 // withstand sequences chosen by an attacker. Not stable between versions, so it must never be
 // stored.
 //
-//   Fingerprint fingerprint;
-//   fingerprint.Add(rule);
-//   seen.insert(fingerprint.value());
+//   SequenceHash hash;
+//   hash.Add(rule);
+//   seen.insert(hash.value());
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@
 
 namespace quotient {
 
-class Fingerprint {
+class SequenceHash {
  public:
   using Value = absl::uint128;
 

@@ -1,4 +1,4 @@
-#include "core/ops/convolution.h"
+#include "core/ops/conv_inputs.h"
 
 #include <algorithm>
 #include <string>
