@@ -46,8 +46,7 @@ each run, then a table for each device. Without --networks and files: the nine o
   --faithful        the networks as published, instead of as the papers had them
   --type TYPE       of all floats of the networks: float32, float16 or bfloat16 (float32); names of
                     networks end with it if it is not float32
-  --devices A,B     cpu, cuda, cuda-strict32 are measured; model:h200, model:h200-strict32
-                    (cpu,model:h200)
+  --devices A,B     as `quotient optimize` takes them (cpu,model:h200)
   --strategies A,B  how the e-graph is grown (all)
   --seeds N         0 .. N-1 (5)
   --budget TIME     of each run, as `quotient optimize` takes it: two fifths are for the strategy

@@ -11,13 +11,15 @@
 namespace quotient::optimize {
 namespace {
 
-using ::testing::ElementsAre;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 const DeviceKind* Find(absl::string_view name) { return FindDeviceKind(AllDeviceKinds(), name); }
 
 // As cuda/fingerprint.cc writes it.
-std::string Fingerprint(absl::string_view hardware) {
+std::string TextOf(absl::string_view hardware) {
   return absl::StrCat("cuda; ", hardware,
                       "; power limit 700 W; mig off; driver 580.159.04 for 13000");
 }
@@ -43,9 +45,10 @@ TEST(DeviceTableTest, EveryOfferedNameIsOfItsRowAlone) {
 }
 
 TEST(DeviceTableTest, ListsTheDevicesThatThereAre) {
-  EXPECT_THAT(DeviceNames(DeviceFilter::kMeasured), ElementsAre("cpu", "cuda", "cuda-strict32"));
+  EXPECT_THAT(DeviceNames(DeviceFilter::kMeasured), IsSupersetOf({"cpu", "cuda", "cuda-strict32"}));
+  EXPECT_THAT(DeviceNames(DeviceFilter::kMeasured), Not(Contains("model:h200")));
   EXPECT_THAT(DeviceNames(DeviceFilter::kAll),
-              ElementsAre("cpu", "cuda", "cuda-strict32", "model:h200", "model:h200-strict32"));
+              IsSupersetOf({"cpu", "cuda", "model:h200", "model:h200-strict32"}));
   EXPECT_EQ(Find("abacus"), nullptr);
   EXPECT_EQ(Find("cuda:1-strict32"), Find("cuda"));
 }
@@ -61,7 +64,7 @@ TEST(DeviceTableTest, MeasuredKindsHaveAllTheirColumns) {
 TEST(DeviceTableTest, AnH200IsAsItsDataSheetSays) {
   for (const auto& [name, model] :
        {std::pair("cuda", "model:h200"), std::pair("cuda:2-strict32", "model:h200-strict32")}) {
-    const cost::Roof roof = Find(name)->roof(name, Fingerprint(kH200), 4);
+    const cost::Roof roof = Find(name)->roof(name, TextOf(kH200), 4);
     EXPECT_STREQ(roof.sheet.name, model);
     EXPECT_EQ(roof.processors, 132);
   }
@@ -73,20 +76,20 @@ TEST(DeviceTableTest, AGpuThatNobodyDescribedIsTakenForAnH200) {
 
 // By NVIDIA's data sheet: 312 TFLOP/s in float16, 156 in TF32, 19.5 in float32; 2.04 TB/s.
 TEST(DeviceTableTest, OtherGpusAreAsTheirDriverSays) {
-  const cost::Roof tf32 = Find("cuda")->roof("cuda", Fingerprint(kA100), 1);
+  const cost::Roof tf32 = Find("cuda")->roof("cuda", TextOf(kA100), 1);
   EXPECT_EQ(tf32.processors, 108);
   EXPECT_NEAR(tf32.sheet.product_flops_16, 312e12, 1e12);
   EXPECT_NEAR(tf32.sheet.product_flops, 156e12, 1e12);
   EXPECT_NEAR(tf32.sheet.vector_flops, 19.5e12, 0.1e12);
   EXPECT_NEAR(tf32.sheet.memory_bytes, 0.9 * 2.04e12, 0.01e12);
   EXPECT_EQ(tf32.sheet.cache_size, 40 << 20);
-  const cost::Roof strict = Find("cuda")->roof("cuda-strict32", Fingerprint(kA100), 1);
+  const cost::Roof strict = Find("cuda")->roof("cuda-strict32", TextOf(kA100), 1);
   EXPECT_NEAR(strict.sheet.product_flops, 19.5e12, 0.1e12);
 }
 
 // A slice of an H200 (MIG) has the name of the whole and fewer processors.
 TEST(DeviceTableTest, ASliceOfAGpuIsSmallerThanTheWhole) {
-  const std::string slice = Fingerprint(
+  const std::string slice = TextOf(
       "NVIDIA H200 MIG 1g.18gb; sm_90; processors 16; memory 16 GiB, 768 bits, ecc on; L2 7 MiB; "
       "clocks at most 1980 and 3201 MHz");
   const cost::Roof roof = Find("cuda")->roof("cuda", slice, 1);
