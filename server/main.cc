@@ -19,6 +19,7 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/os/atomic_file.h"
+#include "core/os/environment.h"
 #include "core/os/openmp_environment.h"
 #include "core/os/random_id.h"
 #include "core/timing/store.h"
@@ -115,8 +116,11 @@ struct Queue {
 struct Workers {
   Workers(const config::ServerFlags& flags, const Stores& stores, Queue* queue,
           ops::Metrics* metrics)
-      : devices(stores.timings.get(), stores.directory->compiled_path()),
-        core(worker::NewCoreRunner(stores.blobs.get(), &devices)),
+      : devices({.store = stores.timings.get(),
+                 .lane = &lane,
+                 .cache_directory = stores.directory->compiled_path(),
+                 .environment = os::ReadEnvironment(environ)}),
+        core(worker::NewCoreRunner(stores.blobs.get(), &devices, &Clock::System())),
         runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
               .owner = absl::StrCat("pid ", getpid()),
@@ -131,6 +135,7 @@ struct Workers {
               // Shuts the server down as if SIGTERM had been sent from outside.
               .on_failure = [] { kill(getpid(), SIGTERM); }}) {}
 
+  timing::Lane lane;
   optimize::Devices devices;
   const std::unique_ptr<worker::JobRunner> core;
   const std::unique_ptr<worker::JobRunner> runner;
@@ -314,6 +319,6 @@ int Main(int argc, char** argv) {
 }  // namespace quotient
 
 int main(int argc, char** argv) {
-  quotient::os::EnsureOpenMpEnvironment(argv);
+  quotient::os::EnsureOpenMpEnvironment(argv, quotient::os::ReadEnvironment(environ));
   return quotient::Main(argc, argv);
 }

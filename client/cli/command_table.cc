@@ -77,7 +77,9 @@ const Command kCommands[] = {
      Completion::kModelFile,
      {},
      "say what is in a model, without optimizing it",
-     "Prints JSON: nodes by operator, inputs, outputs, opset, operators that are left alone.",
+     "Prints JSON: nodes by operator, inputs, outputs, opset, operators that are left alone. Asks "
+     "a "
+     "server, unless --local is given.",
      {"quotient inspect m.onnx", "quotient inspect m.onnx --local"}},
     {kSnapshot,
      "snapshot",

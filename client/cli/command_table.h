@@ -4,6 +4,7 @@
 // the table of options (option_table.h) alone.
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -33,7 +34,7 @@ struct Command {
   const char* positional;            // As shown in the usage; empty if there is none.
   int positional_count;              // Exact number of positional arguments.
   Completion completion;             // Completion of the positional argument.
-  std::vector<const char*> choices;  // Its values, if `completion` is kChoices.
+  std::vector<std::string> choices;  // Its values, if `completion` is kChoices.
   const char* summary;
   const char* description;  // Text of the help between usage and options.
   std::vector<const char*> examples;

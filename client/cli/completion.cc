@@ -30,7 +30,7 @@ std::string CommandNames() {
 // --- bash: word lists, chosen by the command and the word before the cursor ---
 
 // Returns the bash command whose output fills COMPREPLY for a value.
-std::string BashValue(Completion completion, const std::vector<const char*>& choices) {
+std::string BashValue(Completion completion, const std::vector<std::string>& choices) {
   switch (completion) {
     case Completion::kFile:
       return "compgen -f -- \"$cur\"";
@@ -97,7 +97,7 @@ std::string ZshQuoted(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"'", "'\\''"}, {"[", "\\["}, {"]", "\\]"}, {":", "\\:"}});
 }
 
-std::string ZshValue(Completion completion, const std::vector<const char*>& choices) {
+std::string ZshValue(Completion completion, const std::vector<std::string>& choices) {
   switch (completion) {
     case Completion::kFile:
       return "_files";
@@ -167,7 +167,7 @@ std::string FishQuoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
 }
 
-std::string FishValue(Completion completion, const std::vector<const char*>& choices) {
+std::string FishValue(Completion completion, const std::vector<std::string>& choices) {
   switch (completion) {
     case Completion::kFile:
       return " -r -F";

@@ -1,10 +1,8 @@
 #include "client/cli/local.h"
 
-#include <stdlib.h>
-
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
@@ -32,18 +30,16 @@ class LocalResult : public ResultSource {
 
 // Returns "$XDG_CACHE_HOME/quotient" or, if that is not set, "~/.cache/quotient"; empty if there
 // is no home folder either.
-std::string CacheFolder() {
-  if (const char* cache = getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
-    return absl::StrCat(cache, "/quotient");
-  }
-  const char* home = getenv("HOME");
-  return home == nullptr ? "" : absl::StrCat(home, "/.cache/quotient");
+std::string CacheFolder(const os::Environment& environment) {
+  const std::string cache = os::ValueOf(environment, "XDG_CACHE_HOME");
+  if (absl::StartsWith(cache, "/")) return cache + "/quotient";
+  return environment.contains("HOME") ? environment.at("HOME") + "/.cache/quotient" : "";
 }
 
 // Returns the kept timings, or an empty store in memory if they cannot be opened: they only save
 // time.
-std::unique_ptr<timing::TimingStore> OpenTimings() {
-  absl::StatusOr<std::unique_ptr<timing::TimingStore>> kept = OpenKeptTimings();
+std::unique_ptr<timing::TimingStore> OpenTimings(const os::Environment& environment) {
+  absl::StatusOr<std::unique_ptr<timing::TimingStore>> kept = OpenKeptTimings(environment);
   if (kept.ok()) return *std::move(kept);
   Log().warn("timings are not kept: {}", std::string(kept.status().message()));
   return timing::NewMemoryStore();
@@ -51,8 +47,9 @@ std::unique_ptr<timing::TimingStore> OpenTimings() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings() {
-  const std::string folder = CacheFolder();
+absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings(
+    const os::Environment& environment) {
+  const std::string folder = CacheFolder(environment);
   if (folder.empty()) return absl::NotFoundError("there is no home folder");
   QUOTIENT_RETURN_IF_ERROR(os::MakeDirectories(folder));
   return timing::OpenFileStore(folder + "/timings.db");
@@ -62,9 +59,13 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
                                                               const Settings& settings,
                                                               client::Interrupt* interrupt,
                                                               ProgressSink* progress) {
-  const std::unique_ptr<timing::TimingStore> timings = OpenTimings();
-  const std::string folder = CacheFolder();
-  optimize::Devices devices(timings.get(), folder.empty() ? "" : folder + "/compiled");
+  const std::unique_ptr<timing::TimingStore> timings = OpenTimings(settings.environment);
+  const std::string folder = CacheFolder(settings.environment);
+  timing::Lane lane;
+  optimize::Devices devices({.store = timings.get(),
+                             .lane = &lane,
+                             .cache_directory = folder.empty() ? "" : folder + "/compiled",
+                             .environment = settings.environment});
   const optimize::Environment environment{.devices = &devices,
                                           .clock = Clock::System(),
                                           .device_snapshot = settings.snapshot_bytes,

@@ -11,6 +11,7 @@
 #include "client/cpp/interrupt.h"
 #include "client/cpp/model_files.h"
 #include "core/base/progress.h"
+#include "core/os/environment.h"
 #include "core/timing/store.h"
 
 namespace quotient::cli {
@@ -24,7 +25,8 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
 
 // Opens the timings in the cache folder. Errors: NOT_FOUND if the user has no home folder,
 // STORAGE_DOWN.
-absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings();
+absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings(
+    const os::Environment& environment);
 
 absl::StatusOr<std::string> InspectLocally(const client::LocalModel& model);
 

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <span>
@@ -18,6 +19,7 @@
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/base/reason.h"
+#include "core/os/environment.h"
 #include "core/os/openmp_environment.h"
 
 namespace quotient::cli {
@@ -101,7 +103,7 @@ int UsageError(const absl::Status& status, absl::string_view command) {
   return kExitUsage;
 }
 
-int Main(std::span<const char* const> arguments) {
+int Main(std::span<const char* const> arguments, const os::Environment& environment) {
   if (arguments.empty()) {
     std::fputs(GeneralHelp().c_str(), stderr);
     return kExitUsage;
@@ -116,12 +118,13 @@ int Main(std::span<const char* const> arguments) {
     return UsageError(
         MakeError(Reason::kOptionInvalid, absl::StrCat("no command '", Escaped(name), "'")), "");
   }
-  const absl::StatusOr<Settings> settings = ParseArguments(*command, arguments.subspan(1));
+  absl::StatusOr<Settings> settings = ParseArguments(*command, arguments.subspan(1));
   if (!settings.ok()) return UsageError(settings.status(), command->name);
   if (settings->help) {
     std::fputs(CommandHelp(*command).c_str(), stdout);
     return kExitDone;
   }
+  settings->environment = environment;
   client::Interrupt interrupt;
   const SignalThread signals(&interrupt);
   const absl::Status status = RunOf(command->bit)(*settings, &interrupt);
@@ -133,6 +136,7 @@ int Main(std::span<const char* const> arguments) {
 }  // namespace quotient::cli
 
 int main(int argc, char** argv) {
-  quotient::os::EnsureOpenMpEnvironment(argv);
-  return quotient::cli::Main({argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0)});
+  const quotient::os::Environment environment = quotient::os::ReadEnvironment(environ);
+  quotient::os::EnsureOpenMpEnvironment(argv, environment);
+  return quotient::cli::Main({argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0)}, environment);
 }

@@ -1,7 +1,5 @@
 #include "client/cli/remote.h"
 
-#include <stdlib.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,8 +17,8 @@ namespace {
 
 std::string ServerAddress(const Settings& settings) {
   if (!settings.server.empty()) return settings.server;
-  const char* variable = getenv(kServerVariable);
-  return variable != nullptr && *variable != '\0' ? variable : kDefaultServer;
+  const std::string variable = os::ValueOf(settings.environment, kServerVariable);
+  return variable.empty() ? kDefaultServer : variable;
 }
 
 class RemoteResult : public ResultSource {

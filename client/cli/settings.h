@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "core/optimize/options.h"
+#include "core/os/environment.h"
 
 namespace quotient::cli {
 
 struct Settings {
   std::vector<std::string> positional;
   bool help = false;
+
+  os::Environment environment;  // Of this process.
 
   std::string server;  // If empty, $QUOTIENT_SERVER or the default address is used.
   bool local = false;

@@ -51,8 +51,9 @@ Counts CountKernels(const timing::Snapshot& snapshot) {
   return counts;
 }
 
-absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenTimings(const std::string& path) {
-  if (path.empty()) return OpenKeptTimings();
+absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenTimings(const Settings& settings) {
+  const std::string& path = settings.timings;
+  if (path.empty()) return OpenKeptTimings(settings.environment);
   // OpenFileStore creates a missing file, but a path that the user has typed must exist.
   QUOTIENT_RETURN_IF_ERROR(client::MapTypedFile(path).status());
   auto timings = timing::OpenFileStore(path);
@@ -66,11 +67,13 @@ std::string DeviceText(const timing::Snapshot& snapshot) {
 
 absl::StatusOr<timing::Snapshot> Record(const Settings& settings) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
-                            OpenTimings(settings.timings));
+                            OpenTimings(settings));
   const int threads = settings.options.ThreadsToUse();
+  timing::Lane lane;
   QUOTIENT_ASSIGN_OR_RETURN(
       timing::Snapshot snapshot,
-      optimize::Devices(timings.get())
+      optimize::Devices(
+          {.store = timings.get(), .lane = &lane, .environment = settings.environment})
           .Record(settings.options.device, threads, Clock::System().UnixMs() / 1000));
   if (CountKernels(snapshot).measured() > 0) return snapshot;
   return MakeError(

@@ -16,13 +16,14 @@ constexpr int kTableVersion = 2;
 class AnalyticCostModel : public CostModel {
  public:
   explicit AnalyticCostModel(const DeviceSheet& sheet)
-      : sheet_(sheet), fingerprint_(absl::StrCat(sheet.name, "; data sheet ", kTableVersion)) {}
+      : roof_{sheet, sheet.processors},
+        fingerprint_(absl::StrCat(sheet.name, "; data sheet ", kTableVersion)) {}
 
   KernelCost Prior(const kernels::KernelSpec& spec) override { return Estimate(spec); }
 
   KernelCost Estimate(const kernels::KernelSpec& spec) override {
     if (spec.free) return {0, 0, CostSource::kFree, true};
-    return {RooflineUs(spec, {&sheet_, sheet_.processors}), 0, CostSource::kModel, true};
+    return {RooflineUs(spec, roof_), 0, CostSource::kModel, true};
   }
 
   void Request(const kernels::KernelSpec&) override {}
@@ -35,7 +36,7 @@ class AnalyticCostModel : public CostModel {
   bool measures() const override { return false; }
 
  private:
-  const DeviceSheet& sheet_;
+  const Roof roof_;
   const kernels::PartitionOptions partition_{.storage = kernels::Storage::kNative};
   const std::string fingerprint_;
 };

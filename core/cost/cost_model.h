@@ -69,10 +69,9 @@ std::unique_ptr<CostModel> NewMeasuredCostModel(const kernels::Backend* backend,
                                                 timing::TimingService* service, const Roof& roof);
 
 // Costs recorded in a snapshot of a device, which need not be present. Kernels that the snapshot
-// does not contain cost what the device's data sheet predicts. Measures nothing. OPTION_INVALID if
-// there is no data sheet for the device. Deterministic.
-absl::StatusOr<std::unique_ptr<CostModel>> NewRecordedCostModel(
-    std::shared_ptr<const timing::Snapshot> snapshot);
+// does not contain cost what `roof` predicts. Measures nothing. Deterministic.
+std::unique_ptr<CostModel> NewRecordedCostModel(std::shared_ptr<const timing::Snapshot> snapshot,
+                                                const Roof& roof);
 
 struct GraphCost;
 

@@ -1,9 +1,7 @@
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "core/base/reason.h"
 #include "core/cost/cost_model.h"
 #include "core/cost/roofline.h"
 #include "core/kernels/partition.h"
@@ -52,15 +50,9 @@ class RecordedCostModel : public CostModel {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CostModel>> NewRecordedCostModel(
-    std::shared_ptr<const timing::Snapshot> snapshot) {
-  const std::optional<Roof> roof = RoofOf(snapshot->device, snapshot->partition.threads);
-  if (!roof.has_value()) {
-    return MakeError(Reason::kOptionInvalid,
-                     absl::StrCat("the snapshot is of a device '", snapshot->device,
-                                  "', of which nothing is known here"));
-  }
-  return std::make_unique<RecordedCostModel>(std::move(snapshot), *roof);
+std::unique_ptr<CostModel> NewRecordedCostModel(std::shared_ptr<const timing::Snapshot> snapshot,
+                                                const Roof& roof) {
+  return std::make_unique<RecordedCostModel>(std::move(snapshot), roof);
 }
 
 }  // namespace quotient::cost

@@ -1,4 +1,4 @@
-// Adding, uniting and looking up e-nodes and classes. prepared.cc adds many e-nodes at a time,
+// Adding, uniting and looking up e-nodes and classes. batched_add.cc adds many e-nodes at a time,
 // rebuild.cc restores congruence, state.cc saves and restores the state as a whole.
 
 #include "core/egraph/egraph.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 // Backend: a kind of device that can run and time kernels. There is one implementation per kernel
-// library (onednn/, cuda/; fake/ for tests), and only its own folder knows the library.
+// library (onednn/, cuda/; tests/support has a simulated one), and only its own folder knows it.
 //
 // A *kernel* is the unit of cost: a node of the graph together with the element-wise nodes fused
 // behind it. PartitionGraph decides which nodes these are, so prediction and execution agree.

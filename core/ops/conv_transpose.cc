@@ -8,7 +8,7 @@
 #include "core/base/checked.h"
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
-#include "core/ops/convolution.h"
+#include "core/ops/conv_inputs.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/gemm.h"

@@ -153,7 +153,7 @@ class Searcher {
       QUOTIENT_RETURN_IF_ERROR(Settle(problem, best, costs, stop));
       result_.figures.kernels_measured = prices_.num_requested();
     }
-    if (model_.knows_measurements()) costs.SetBasis(pricing::ENodeCosts::Basis::kMeasuredOnly);
+    if (model_.knows_measurements()) costs.SetBasis(pricing::CostBasis::kMeasuredOnly);
     // The last extractions run even if time is up. They are quick, and an answer that is slightly
     // late is better than none. Only a job that was cancelled needs no answer.
     const StopCondition last = stop_.WithoutDeadline().WithBudget(clock_, SecondsForLastChoices());
@@ -166,12 +166,12 @@ class Searcher {
     if (!model_.knows_measurements()) return absl::OkStatus();
     if (!model_.measures()) {
       // This candidate needs kernels that were not recorded. It is used if nothing better is found.
-      costs.SetBasis(pricing::ENodeCosts::Basis::kKnown);
+      costs.SetBasis(pricing::CostBasis::kKnown);
       return AddCandidate(problem, ChooseBest(problem, last));
     }
     // On a busy machine the times of kernels may be wrong by more than any rewrite gains. So the
     // graph that the prior alone would choose is a candidate, too.
-    costs.SetBasis(pricing::ENodeCosts::Basis::kPrior);
+    costs.SetBasis(pricing::CostBasis::kPrior);
     return AddCandidate(problem, ChooseQuickly(problem, last));
   }
 

@@ -11,9 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/cuda/cuda_backend.h"
 #include "core/timing/end_to_end.h"
-#include "core/timing/lane.h"
 #include "core/timing/probe.h"
 
 namespace quotient::optimize {
@@ -159,18 +157,12 @@ bool Runs(const cost::GraphCost& graph) {
 
 }  // namespace
 
-MeasureOptions MeasureOptionsFor(const Job& job) {
+MeasureOptions MeasureOptionsFor(const Job& job, const Device& device) {
   constexpr double kLeastSeconds = 10;
   MeasureOptions measuring{.threads = job.threads};
   measuring.seconds =
       std::min(measuring.seconds, std::max(kLeastSeconds, job.options.budget_seconds));
-  const std::optional<kernels::cuda::CudaDevice> gpu =
-      kernels::cuda::ParseCudaDevice(job.options.device);
-  if (gpu.has_value()) {
-    measuring.arithmetic = gpu->policy == kernels::cuda::MathPolicy::kTf32
-                               ? verify::DeviceArithmetic::kTf32
-                               : verify::DeviceArithmetic::kFloat32;
-  }
+  measuring.arithmetic = device.arithmetic();
   return measuring;
 }
 
@@ -179,7 +171,7 @@ absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                          const StopCondition& stop,
                                          std::vector<std::string>* failures) {
   absl::StatusOr<Contest> contest;
-  timing::RunInLane([&] { contest = RunAll(context, std::move(candidates), stop, failures); });
+  context.lane.Run([&] { contest = RunAll(context, std::move(candidates), stop, failures); });
   QUOTIENT_RETURN_IF_ERROR(contest.status());
   LogContest(*contest);
   Decision decision{.original = ToMeasured(contest->original), .disturbed = contest->contaminated};

@@ -10,10 +10,12 @@
 #include "core/base/stop.h"
 #include "core/kernels/backend.h"
 #include "core/model/tensor.h"
+#include "core/optimize/devices.h"
 #include "core/optimize/job.h"
 #include "core/optimize/prepared.h"
 #include "core/optimize/verified.h"
 #include "core/report/report.h"
+#include "core/timing/lane.h"
 #include "core/verify/reference.h"
 
 namespace quotient::optimize {
@@ -41,7 +43,7 @@ struct MeasureOptions {
 
 // A search with a small budget should not be followed by a long measurement, but a few seconds are
 // needed.
-MeasureOptions MeasureOptionsFor(const Job& job);
+MeasureOptions MeasureOptionsFor(const Job& job, const Device& device);
 
 // What candidates are measured against, and where. Everything but the last two is borrowed.
 struct MeasureContext {
@@ -52,6 +54,7 @@ struct MeasureContext {
   // Every graph's outputs are compared with it. May be null.
   const verify::Reference* reference;
   kernels::Backend& backend;
+  timing::Lane& lane;         // Where everything is compiled and run.
   kernels::PlanChoice plans;  // How kernels are run.
   MeasureOptions options;
 };

@@ -10,8 +10,6 @@
 #include "core/base/blob_id.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/cuda/cuda_backend.h"
-#include "core/kernels/onednn/onednn_backend.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
 
@@ -20,46 +18,22 @@ namespace {
 
 constexpr size_t kMostRecorded = 8;
 
-// Of this host.
-absl::StatusOr<std::unique_ptr<kernels::Backend>> OpenHere(const std::string& name, int threads,
-                                                           const std::string& cache_directory) {
-  if (name == "cpu") return kernels::onednn::NewBackend(threads);
-  const std::optional<kernels::cuda::CudaDevice> gpu = kernels::cuda::ParseCudaDevice(name);
-  if (!gpu.has_value()) return nullptr;
-  return kernels::cuda::NewBackend(gpu->ordinal,
-                                   {.policy = gpu->policy, .cache_directory = cache_directory});
-}
-
-absl::StatusOr<std::shared_ptr<Device>> MakeRecorded(const BlobId& id, absl::string_view bytes) {
-  if (BlobId::Of(bytes) != id) {
-    return MakeError(Reason::kOptionInvalid,
-                     bytes.empty() ? "is not known here: --device-snapshot FILE gives its content"
-                                   : "the bytes are others");
-  }
-  QUOTIENT_ASSIGN_OR_RETURN(timing::Snapshot parsed, timing::ParseSnapshot(bytes));
-  const auto snapshot = std::make_shared<const timing::Snapshot>(std::move(parsed));
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<cost::CostModel> model,
-                            cost::NewRecordedCostModel(snapshot));
-  return std::make_shared<Device>(std::move(model), snapshot);
-}
-
 }  // namespace
 
-Device::Device(std::unique_ptr<kernels::Backend> backend,
-               std::unique_ptr<timing::TimingService> service, const cost::Roof& roof)
-    : backend_(std::move(backend)),
-      service_(std::move(service)),
-      costs_(cost::NewMeasuredCostModel(backend_.get(), service_.get(), roof)) {}
+Device::Device(MeasuringParts parts)
+    : measuring_(std::move(parts)),
+      costs_(cost::NewMeasuredCostModel(measuring_.backend.get(), measuring_.service.get(),
+                                        measuring_.roof)) {}
 
 Device::Device(std::unique_ptr<cost::CostModel> model) : costs_(std::move(model)) {}
 
 absl::Status Device::health() const {
-  return backend_ == nullptr ? absl::OkStatus() : backend_->health();
+  return measuring_.backend == nullptr ? absl::OkStatus() : measuring_.backend->health();
 }
 
 kernels::PlanChoice Device::plans() {
   return [this](const kernels::KernelSpec& spec) {
-    const std::optional<timing::Timing> timing = service_->Find(spec);
+    const std::optional<timing::Timing> timing = measuring_.service->Find(spec);
     return timing.has_value() ? timing->plan : std::string();
   };
 }
@@ -67,11 +41,6 @@ kernels::PlanChoice Device::plans() {
 Device::Device(std::unique_ptr<cost::CostModel> model,
                std::shared_ptr<const timing::Snapshot> snapshot)
     : costs_(std::move(model)), snapshot_(std::move(snapshot)) {}
-
-Devices::Devices(timing::TimingStore* store, const std::string& cache_directory)
-    : Devices(store, [cache_directory](const std::string& name, int threads) {
-        return OpenHere(name, threads, cache_directory);
-      }) {}
 
 absl::StatusOr<std::shared_ptr<Device>> Devices::Get(const std::string& name, int threads,
                                                      absl::string_view snapshot) {
@@ -113,21 +82,46 @@ void Devices::Open(const std::string& key, const std::string& name, int threads,
 }
 
 Devices::Opened Devices::Make(const std::string& name, int threads) const {
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend, open_(name, threads));
-  if (backend == nullptr) {
+  const DeviceKind* const kind = FindDeviceKind(kinds_, name);
+  if (kind == nullptr) {
+    return MakeError(Reason::kDeviceNotPresent, absl::StrCat("there is no device '", name, "'"));
+  }
+  if (!kind->is_measured()) {
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<cost::CostModel> model,
                               cost::NewAnalyticCostModel(name));
     return std::make_shared<Device>(std::move(model));
   }
-  timing::ServiceOptions options{.threads = threads};
-  if (name != "cpu") {
-    options.prepare_threads = threads;
-    options.batch_keys = 8;  // each with a dozen ways to run it
-  }
+  const BackendSetup setup{.threads = threads,
+                           .cache_directory = setup_.cache_directory,
+                           .environment = setup_.environment};
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Backend> backend, kind->open(name, setup));
   std::unique_ptr<timing::TimingService> service =
-      timing::NewTimingService(backend.get(), store_, options);
-  return std::make_shared<Device>(std::move(backend), std::move(service),
-                                  *cost::RoofOf(name, threads));
+      timing::NewTimingService(backend.get(), setup_.store, setup_.lane, kind->timing(threads));
+  const cost::Roof roof = kind->roof(name, backend->fingerprint().text, threads);
+  return std::make_shared<Device>(MeasuringParts{.backend = std::move(backend),
+                                                 .service = std::move(service),
+                                                 .lane = setup_.lane,
+                                                 .roof = roof,
+                                                 .arithmetic = kind->arithmetic(name)});
+}
+
+absl::StatusOr<std::shared_ptr<Device>> Devices::MakeRecorded(const BlobId& id,
+                                                              absl::string_view bytes) const {
+  if (BlobId::Of(bytes) != id) {
+    return MakeError(Reason::kOptionInvalid,
+                     bytes.empty() ? "is not known here: --device-snapshot FILE gives its content"
+                                   : "the bytes are others");
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(timing::Snapshot parsed, timing::ParseSnapshot(bytes));
+  const DeviceKind* const kind = FindDeviceKind(kinds_, parsed.device);
+  if (kind == nullptr || !kind->is_measured()) {
+    return MakeError(Reason::kOptionInvalid,
+                     absl::StrCat("the snapshot is of a device '", parsed.device,
+                                  "', of which nothing is known here"));
+  }
+  const cost::Roof roof = kind->roof(parsed.device, parsed.fingerprint, parsed.partition.threads);
+  const auto snapshot = std::make_shared<const timing::Snapshot>(std::move(parsed));
+  return std::make_shared<Device>(cost::NewRecordedCostModel(snapshot, roof), snapshot);
 }
 
 absl::StatusOr<std::shared_ptr<Device>> Devices::GetRecorded(const std::string& name,
@@ -154,10 +148,10 @@ absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int th
     QUOTIENT_ASSIGN_OR_RETURN(device, Get(name, threads));
   }
   if (device == nullptr || device->backend() == nullptr) {
-    return MakeError(Reason::kOptionInvalid,
-                     absl::StrCat("device: '", name,
-                                  "' is not measured, so there is nothing to record; cpu and GPUs "
-                                  "(cuda, cuda-strict32) are"));
+    return MakeError(
+        Reason::kOptionInvalid,
+        absl::StrCat("device: '", name, "' is not measured, so there is nothing to record; ",
+                     AcceptedDevices(DeviceFilter::kMeasured), " are"));
   }
   const kernels::DeviceFingerprint& fingerprint = device->backend()->fingerprint();
   timing::Snapshot snapshot;
@@ -167,7 +161,7 @@ absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int th
   snapshot.protocol = timing::kProtocolVersion;
   snapshot.recorded_unix_s = unix_s;
   snapshot.engine = std::string(EngineVersion());
-  for (const auto& [key, timing] : store_->All(timing::StoredFingerprint(fingerprint))) {
+  for (const auto& [key, timing] : setup_.store->All(timing::StoredFingerprint(fingerprint))) {
     // What failed may do so for once; what is not supported never runs.
     if (timing.state != timing::TimingState::kFailed) {
       snapshot.timings[key] = timing::Rounded(timing);

@@ -3,9 +3,9 @@
 // Devices: what a process optimizes for. One object per process, shared by all jobs, so that no
 // kernel is measured twice and only one measurement runs at a time.
 
-#include <functional>
 #include <future>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,20 +14,30 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/blob_id.h"
 #include "core/cost/cost_model.h"
 #include "core/kernels/backend.h"
+#include "core/optimize/device_table.h"
+#include "core/timing/lane.h"
 #include "core/timing/service.h"
 #include "core/timing/snapshot.h"
 #include "core/timing/store.h"
 
 namespace quotient::optimize {
 
+// The parts of a device that measures.
+struct MeasuringParts {
+  std::unique_ptr<kernels::Backend> backend;
+  std::unique_ptr<timing::TimingService> service;
+  timing::Lane* lane = nullptr;  // Borrowed.
+  cost::Roof roof;               // What is assumed of kernels before they are measured.
+  verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
+};
+
 // A device at a number of threads. Thread-safe.
 class Device {
  public:
-  // A device that measures. `roof`: what is assumed of kernels before.
-  Device(std::unique_ptr<kernels::Backend> backend, std::unique_ptr<timing::TimingService> service,
-         const cost::Roof& roof);
+  explicit Device(MeasuringParts parts);
   // A device that is only a model.
   explicit Device(std::unique_ptr<cost::CostModel> model);
   // A device that need not be here; the model is of the snapshot.
@@ -35,36 +45,42 @@ class Device {
 
   cost::CostModel& costs() { return *costs_; }
   // Null where nothing can be run: the device is only a model, or known from a snapshot.
-  kernels::Backend* backend() { return backend_.get(); }
+  kernels::Backend* backend() { return measuring_.backend.get(); }
   // The backend's; OK where there is none.
   absl::Status health() const;
-  timing::TimingService* timings() { return service_.get(); }
+  timing::TimingService* timings() { return measuring_.service.get(); }
+  // Where kernels and graphs are run. Null where nothing can be run.
+  timing::Lane* lane() { return measuring_.lane; }
+  // How results may differ from those of the host.
+  verify::DeviceArithmetic arithmetic() const { return measuring_.arithmetic; }
   // How kernels are to run here: by the plan that was measured to be the fastest.
   kernels::PlanChoice plans();
   // Null but where the device is known from one.
   const timing::Snapshot* snapshot() const { return snapshot_.get(); }
 
  private:
-  std::unique_ptr<kernels::Backend> backend_;
-  std::unique_ptr<timing::TimingService> service_;
+  MeasuringParts measuring_;
   std::unique_ptr<cost::CostModel> costs_;
   std::shared_ptr<const timing::Snapshot> snapshot_;
 };
 
-// Opens a device that measures; null for a name that is of none. Several names at once.
-using OpenBackend = std::function<absl::StatusOr<std::unique_ptr<kernels::Backend>>(
-    const std::string& name, int threads)>;
+// What the devices of a process use. The pointers are borrowed and must outlive the devices.
+struct DeviceSetup {
+  timing::TimingStore* store = nullptr;
+  timing::Lane* lane = nullptr;  // One per process.
+  std::string cache_directory;   // BackendSetup::cache_directory.
+  os::Environment environment;   // BackendSetup::environment.
+};
 
 // Thread-safe.
 class Devices {
  public:
-  // `store` outlives the devices. `cache_directory`: a folder for what is compiled for GPUs
-  // (kernels::cuda::OpenCodeCache); "" where the next process is to compile it again.
-  explicit Devices(timing::TimingStore* store, const std::string& cache_directory = "");
-  Devices(timing::TimingStore* store, OpenBackend open) : store_(store), open_(std::move(open)) {}
+  // `kinds` are the devices that there are; tests give their own.
+  explicit Devices(DeviceSetup setup, std::span<const DeviceKind> kinds = AllDeviceKinds())
+      : setup_(std::move(setup)), kinds_(kinds) {}
 
-  // "cpu", a GPU ("cuda", kernels::cuda::ParseCudaDevice), an analytic model ("model:h200"), or a
-  // snapshot by its content ("snapshot:<sha256>/<size>"), whose number of threads is its own.
+  // A name that the table of devices accepts ("cpu", "cuda:1", "model:h200"), or a snapshot by its
+  // content ("snapshot:<sha256>/<size>"), whose number of threads is its own.
   // `snapshot` has its bytes; they are looked at the first time, and again when many others were
   // asked for meanwhile. DEVICE_NOT_PRESENT if there is none of the name; DEVICE_LOST for one that
   // has failed; OPTION_INVALID for bytes of another name, or that are no snapshot. What takes long
@@ -83,6 +99,8 @@ class Devices {
   void Open(const std::string& key, const std::string& name, int threads,
             std::promise<Opened> promise) ABSL_LOCKS_EXCLUDED(mutex_);
   Opened Make(const std::string& name, int threads) const;
+  absl::StatusOr<std::shared_ptr<Device>> MakeRecorded(const BlobId& id,
+                                                       absl::string_view bytes) const;
   absl::StatusOr<std::shared_ptr<Device>> GetRecorded(const std::string& name,
                                                       absl::string_view bytes);
 
@@ -92,8 +110,8 @@ class Devices {
     std::shared_ptr<Device> device;
   };
 
-  timing::TimingStore* const store_;
-  const OpenBackend open_;
+  const DeviceSetup setup_;
+  const std::span<const DeviceKind> kinds_;
   absl::Mutex mutex_;
   // Open, or being opened.
   absl::flat_hash_map<std::string, std::shared_future<Opened>> devices_ ABSL_GUARDED_BY(mutex_);

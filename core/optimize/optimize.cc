@@ -349,8 +349,13 @@ class Run {
     const std::vector<model::Tensor> inputs =
         reference != nullptr ? reference->inputs(0)
                              : verify::RandomInputs(prepared.cut.graph, job_.options.seed);
-    const MeasureContext context = {prepared,          inputs,         reference,
-                                    *device.backend(), device.plans(), MeasureOptionsFor(job_)};
+    const MeasureContext context = {.original = prepared,
+                                    .inputs = inputs,
+                                    .reference = reference,
+                                    .backend = *device.backend(),
+                                    .lane = *device.lane(),
+                                    .plans = device.plans(),
+                                    .options = MeasureOptionsFor(job_, device)};
     return DecideByRunning(context, std::move(verified.agreeing), job_.stop, failures);
   }
 

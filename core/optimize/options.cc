@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <thread>
+#include <variant>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -15,65 +16,56 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/cost/cost_model.h"
-#include "core/domain/tensor_domain.h"
-#include "core/kernels/cuda/cuda_backend.h"
-#include "core/rules/rule_set.h"
-#include "core/search/strategy.h"
-#include "core/timing/snapshot.h"
+#include "core/optimize/job_options.h"
 
 namespace quotient::optimize {
 namespace {
+
+constexpr char kSnapshotPrefix[] = "snapshot:";
 
 absl::Status Invalid(absl::string_view option, absl::string_view what) {
   return MakeError(Reason::kOptionInvalid, absl::StrCat(option, ": ", what));
 }
 
-template <typename T>
-bool Contains(const std::vector<T>& items, const std::string& item) {
-  return std::find(items.begin(), items.end(), item) != items.end();
+// --- CheckRange looks at a value, by the type of its field.
+
+absl::Status CheckRange(const JobOption&, bool) { return absl::OkStatus(); }
+absl::Status CheckRange(const JobOption&, uint64_t) { return absl::OkStatus(); }
+absl::Status CheckRange(const JobOption&, const std::string&) { return absl::OkStatus(); }
+absl::Status CheckRange(const JobOption&, const Words&) { return absl::OkStatus(); }
+
+template <typename Number>
+absl::Status CheckRange(const JobOption& option, Number value) {
+  // The double is a number of seconds, and may be NaN.
+  const bool is_in_range =
+      value >= static_cast<Number>(option.least) && value <= static_cast<Number>(option.most);
+  if (is_in_range) return absl::OkStatus();
+  return Invalid(option.flag,
+                 absl::StrCat("must be from ", option.least, " to ", option.most, option.unit));
 }
 
-constexpr int64_t kMostSimulations = 1'000'000'000;
-
-constexpr char kSnapshotPrefix[] = "snapshot:";
-
-absl::Status CheckDevice(const std::string& device) {
-  if (device == "cpu" || kernels::cuda::ParseCudaDevice(device).has_value() ||
-      Contains(cost::AnalyticDevices(), device)) {
-    return absl::OkStatus();
-  }
-  if (const std::optional<BlobId> snapshot = SnapshotOf(device)) {
-    if (snapshot->size_bytes <= timing::kMaxSnapshotBytes) return absl::OkStatus();
-    return Invalid("device", absl::StrCat("a snapshot has at most ", timing::kMaxSnapshotBytes,
-                                          " bytes, not ", snapshot->size_bytes));
-  }
-  return Invalid(
-      "device",
-      absl::StrCat("'", device,
-                   "' is not one of: cpu, cuda, cuda-strict32, cuda:1, cuda:1-strict32 and so on, ",
-                   absl::StrJoin(cost::AnalyticDevices(), ", ")));
-}
-
-absl::Status CheckShapes(absl::string_view option,
-                         const std::map<std::string, std::vector<int64_t>>& shapes) {
+absl::Status CheckRange(const JobOption& option, const Shapes& shapes) {
   for (const auto& [name, dims] : shapes) {
     for (int64_t dim : dims) {
       if (dim < 0 || dim > (int64_t{1} << 40)) {
-        return Invalid(option, absl::StrCat("'", name, "': dimension ", dim, " is out of range"));
+        return Invalid(option.flag,
+                       absl::StrCat("'", name, "': dimension ", dim, " is out of range"));
       }
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckRules(const std::vector<std::string>& disabled) {
-  if (disabled.empty()) return absl::OkStatus();
-  domain::TensorDomain domain;
-  return rules::BuildFamilies(&domain, rules::AllFamilies(), disabled).status();
-}
+// --- CanonicalValue writes a value, by the type of its field.
 
-std::string ShapesText(const std::map<std::string, std::vector<int64_t>>& shapes) {
+std::string CanonicalValue(bool value) { return value ? "1" : "0"; }
+std::string CanonicalValue(int value) { return absl::StrCat(value); }
+std::string CanonicalValue(int64_t value) { return absl::StrCat(value); }
+std::string CanonicalValue(uint64_t value) { return absl::StrCat(value); }
+std::string CanonicalValue(double value) { return absl::StrFormat("%.17g", value); }
+std::string CanonicalValue(const std::string& value) { return value; }
+
+std::string CanonicalValue(const Shapes& shapes) {
   std::string text;
   for (const auto& [name, dims] : shapes) {
     // Lengths make the text unambiguous whatever bytes a name has.
@@ -82,31 +74,20 @@ std::string ShapesText(const std::map<std::string, std::vector<int64_t>>& shapes
   return text;
 }
 
+std::string CanonicalValue(Words words) {
+  std::sort(words.begin(), words.end());
+  return absl::StrJoin(words, ",");
+}
+
 }  // namespace
 
 absl::Status Options::Validate() const {
-  QUOTIENT_RETURN_IF_ERROR(CheckDevice(device));
-  if (!Contains(search::StrategyNames(), strategy)) {
-    return Invalid("strategy", absl::StrCat("'", strategy, "' is not one of: ",
-                                            absl::StrJoin(search::StrategyNames(), ", ")));
+  for (const JobOption& option : JobOptions()) {
+    QUOTIENT_RETURN_IF_ERROR(
+        std::visit([&](auto field) { return CheckRange(option, this->*field); }, option.field));
+    if (option.check != nullptr) QUOTIENT_RETURN_IF_ERROR(option.check(*this));
   }
-  if (!(budget_seconds >= 0 && budget_seconds <= 86'400)) {
-    return Invalid("budget", "must be from 0 to 86400 seconds");
-  }
-  if (max_nodes < 1 || max_nodes > 10'000'000) {
-    return Invalid("max-nodes", "must be from 1 to 10000000");
-  }
-  if (max_simulations < 0 || max_simulations > kMostSimulations) {
-    return Invalid("simulations", absl::StrCat("must be from 0 to ", kMostSimulations));
-  }
-  if (threads < 0 || threads > 256) return Invalid("threads", "must be from 0 to 256");
-  if (max_opset < 0 || max_opset > 1000) return Invalid("max-opset", "must be from 0 to 1000");
-  if (verify_inputs < 1 || verify_inputs > 100) {
-    return Invalid("verify-inputs", "must be from 1 to 100");
-  }
-  QUOTIENT_RETURN_IF_ERROR(CheckShapes("shape", shapes));
-  QUOTIENT_RETURN_IF_ERROR(CheckShapes("measure-shape", measure_shapes));
-  return CheckRules(disabled_rules);
+  return absl::OkStatus();
 }
 
 int Options::ThreadsToUse() const {
@@ -117,18 +98,12 @@ int Options::ThreadsToUse() const {
 }
 
 std::string Options::CanonicalText() const {
-  std::string text = absl::StrCat("options-v1\ndevice=", device, "\nstrategy=", strategy,
-                                  "\nbudget=", absl::StrFormat("%.17g", budget_seconds),
-                                  "\nmax_nodes=", max_nodes, "\nmax_simulations=", max_simulations,
-                                  "\nthreads=", threads, "\nseed=", seed, "\nmax_opset=", max_opset,
-                                  "\nassume_finite_inputs=", assume_finite_inputs ? 1 : 0,
-                                  "\nverify_inputs=", verify_inputs);
-  absl::StrAppend(&text, "\nshapes=", ShapesText(shapes));
-  absl::StrAppend(&text, "\nmeasure_shapes=", ShapesText(measure_shapes));
-  absl::StrAppend(&text, "\nfreeze_initializers=", freeze_initializers ? 1 : 0);
-  std::vector<std::string> disabled = disabled_rules;
-  std::sort(disabled.begin(), disabled.end());
-  absl::StrAppend(&text, "\ndisabled_rules=", absl::StrJoin(disabled, ","), "\n");
+  std::string text = "options-v1\n";
+  for (const JobOption& option : JobOptions()) {
+    const std::string value =
+        std::visit([&](auto field) { return CanonicalValue(this->*field); }, option.field);
+    absl::StrAppend(&text, option.key, "=", value, "\n");
+  }
   return text;
 }
 

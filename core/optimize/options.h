@@ -1,7 +1,8 @@
 #pragma once
 
 // What a user can ask of one optimization. A plain value: defaults beside the fields, canonical
-// text for cache keys, validation with messages that name the option.
+// text for cache keys, validation with messages that name the option. What else there is to say of
+// a field (names, range, help) is its row in job_options.cc.
 
 #include <cstdint>
 #include <map>
@@ -16,11 +17,11 @@
 namespace quotient::optimize {
 
 struct Options {
-  // What the costs are: "cpu" and GPUs ("cuda", "cuda:1-strict32": kernels::cuda::ParseCudaDevice)
-  // are measured on this machine; "model:NAME" (model:h200) comes from an
-  // analytic model alone, nothing is measured and the report says so; "snapshot:<sha256>/<size>"
-  // was measured earlier, on a device that need not be here (SnapshotDevice), and the kernels that
-  // were not are estimated.
+  // The device whose costs are used, by a name that the table of devices accepts (device_table.h):
+  // "cpu" and GPUs ("cuda", "cuda:1-strict32") are measured on this machine; "model:h200" is an
+  // analytic model, so nothing is measured and the report says so. "snapshot:<sha256>/<size>" was
+  // measured earlier, on a device that need not be here (SnapshotDevice), and kernels that were not
+  // measured are estimated.
   std::string device = "cpu";
 
   // The search that grows the e-graph: a name of core/search.
@@ -80,7 +81,8 @@ struct Options {
   // `threads`, or what 0 stands for on this machine.
   int ThreadsToUse() const;
 
-  // All fields in a fixed order and form: equal options, equal text. Part of the job's key.
+  // All fields in a fixed order and form, so that equal options have equal texts. Part of the job's
+  // key.
   std::string CanonicalText() const;
 };
 

@@ -21,10 +21,10 @@ constexpr Variable kVariables[] = {
 
 }  // namespace
 
-void EnsureOpenMpEnvironment(char** argv) {
+void EnsureOpenMpEnvironment(char** argv, const Environment& environment) {
   bool complete = true;
   for (const Variable& variable : kVariables) {
-    if (getenv(variable.name) != nullptr) continue;
+    if (environment.contains(variable.name)) continue;
     complete = false;
     setenv(variable.name, variable.value, /*overwrite=*/0);
   }

@@ -77,14 +77,13 @@ bool KernelPrices::Ask(int index) {
 }
 
 BillId KernelPrices::BillOf(std::span<const Part> parts) {
-  Fingerprint fingerprint;
+  SequenceHash hash;
   for (const Part& part : parts) {
-    fingerprint.Add(static_cast<uint64_t>(part.kernel) << 32 |
-                    absl::bit_cast<uint32_t>(part.amount));
+    hash.Add(static_cast<uint64_t>(part.kernel) << 32 | absl::bit_cast<uint32_t>(part.amount));
   }
   const absl::MutexLock lock(&mutex_);
   const auto [entry, fresh] =
-      bill_by_parts_.try_emplace(fingerprint.value(), static_cast<uint32_t>(bills_.size()));
+      bill_by_parts_.try_emplace(hash.value(), static_cast<uint32_t>(bills_.size()));
   if (!fresh) return entry->second;
   const auto begin = static_cast<uint32_t>(parts_.size());
   parts_.insert(parts_.end(), parts.begin(), parts.end());

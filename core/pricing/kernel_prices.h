@@ -17,7 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
-#include "core/base/fingerprint.h"
+#include "core/base/sequence_hash.h"
 #include "core/cost/cost_model.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/search/strategy.h"
@@ -99,7 +99,7 @@ class KernelPrices final : public search::Prices {
   absl::flat_hash_map<std::string, int> kernel_by_key_ ABSL_GUARDED_BY(mutex_);
   std::vector<Bill> bills_ ABSL_GUARDED_BY(mutex_);
   std::vector<Part> parts_ ABSL_GUARDED_BY(mutex_);  // Parts of all bills.
-  absl::flat_hash_map<Fingerprint::Value, search::BillId> bill_by_parts_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<SequenceHash::Value, search::BillId> bill_by_parts_ ABSL_GUARDED_BY(mutex_);
   size_t best_ ABSL_GUARDED_BY(mutex_) = 0;  // Index of the first of the cheapest bills.
   // The model's count of arrived measurements at the last Update, and when under_way_ was last
   // cleaned up.

@@ -6,7 +6,7 @@
 #include <functional>
 #include <numeric>
 
-#include "core/rules/convolution.h"
+#include "core/rules/conv_window.h"
 #include "core/rules/family.h"
 #include "core/rules/shared_input.h"
 #include "core/rules/types.h"

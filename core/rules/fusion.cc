@@ -2,7 +2,7 @@
 // before or behind them. A BatchNormalization is a scale and a shift.
 
 #include "absl/strings/str_cat.h"
-#include "core/rules/convolution.h"
+#include "core/rules/conv_window.h"
 #include "core/rules/family.h"
 #include "core/rules/magnitudes.h"
 #include "core/rules/types.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/rules/convolution.h"
+#include "core/rules/conv_window.h"
 #include "core/rules/site_rule.h"
 #include "core/rules/types.h"
 

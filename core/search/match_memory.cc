@@ -2,12 +2,12 @@
 
 namespace quotient::search {
 MatchMemory::Key MatchMemory::KeyOf(size_t rule, const egraph::Match& match) {
-  Fingerprint fingerprint;
-  fingerprint.Add(rule);
-  fingerprint.Add(match.classes.size());
-  for (egraph::ClassId id : match.classes) fingerprint.Add(id.value());
-  for (egraph::OpId op : match.ops) fingerprint.Add(op.value());
-  return fingerprint.value();
+  SequenceHash hash;
+  hash.Add(rule);
+  hash.Add(match.classes.size());
+  for (egraph::ClassId id : match.classes) hash.Add(id.value());
+  for (egraph::OpId op : match.ops) hash.Add(op.value());
+  return hash.value();
 }
 
 void MatchMemory::Rollback() {

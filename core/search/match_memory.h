@@ -1,20 +1,20 @@
 #pragma once
 
 // MatchMemory: remembers which matches were seen, so that each is applied once. It stores
-// fingerprints of matches instead of matches.
+// hashes of matches instead of matches.
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "core/base/fingerprint.h"
+#include "core/base/sequence_hash.h"
 #include "core/egraph/rule.h"
 
 namespace quotient::search {
 
 class MatchMemory {
  public:
-  using Key = Fingerprint::Value;
+  using Key = SequenceHash::Value;
 
   // Matches found in a clean graph are canonical. A match whose classes have been merged since has
   // a new key.

@@ -1,20 +1,49 @@
 #pragma once
 
-// The timing lane: the one thread of the process on which kernels are compiled and run, so that two
-// measurements never disturb each other.
+// The timing lane: the one thread of a process on which kernels are compiled and run, so that two
+// measurements never disturb each other. A program makes one and hands it to everything that
+// measures.
 //
 // The lane is a thread rather than a lock because libgomp keeps a pool of threads for every thread
 // that opens a parallel region. As soon as all pools together have more threads than the machine
 // has cores, threads no longer spin at barriers (throttled_spin_count in libgomp's wait.h), and
 // kernels on several threads take 1.5 times as long.
 
+#include <deque>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
 
 namespace quotient::timing {
 
-// Runs `work` on the lane's thread, in order of arrival, and blocks until it has finished. An
-// exception that `work` throws is rethrown here. Must not be called from within the lane, where it
-// would deadlock. Thread-safe.
-void RunInLane(absl::FunctionRef<void()> work);
+// Thread-safe.
+class Lane {
+ public:
+  Lane();
+  // No call of Run may be in progress.
+  ~Lane();
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  // Runs `work` on the lane's thread, in order of arrival, and blocks until it has finished. An
+  // exception that `work` throws is rethrown here. Must not be called from within the lane, where
+  // it would deadlock.
+  void Run(absl::FunctionRef<void()> work) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Task;
+
+  void RunTasks() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Blocks until there is a task. Null when the lane ends.
+  Task* Next() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  absl::Mutex mutex_;
+  std::deque<Task*> tasks_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+
+  std::jthread thread_;  // Declared last: uses all of the above.
+};
 
 }  // namespace quotient::timing

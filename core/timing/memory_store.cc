@@ -2,11 +2,6 @@
 
 namespace quotient::timing {
 
-const Timing& Better(const Timing& a, const Timing& b) {
-  if (a.has_time() != b.has_time()) return a.has_time() ? a : b;
-  return b.min_us < a.min_us ? b : a;
-}
-
 std::optional<Timing> MemoryStore::Find(absl::string_view key,
                                         absl::string_view fingerprint) const {
   const absl::ReaderMutexLock lock(&mutex_);
@@ -28,7 +23,7 @@ absl::Status MemoryStore::Add(absl::string_view key, absl::string_view fingerpri
                               const Timing& timing) {
   const absl::MutexLock lock(&mutex_);
   const auto [entry, fresh] = by_fingerprint_[fingerprint].try_emplace(key, timing);
-  if (!fresh) entry->second = Better(entry->second, timing);
+  if (!fresh && IsBetter(timing, entry->second)) entry->second = timing;
   return absl::OkStatus();
 }
 

@@ -25,8 +25,4 @@ class MemoryStore : public TimingStore {
   absl::flat_hash_map<std::string, ByKey> by_fingerprint_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Returns the one of two observations of a kernel that a store keeps: one with a time before one
-// without, then the smaller min_us; `a` if they are equal in this.
-const Timing& Better(const Timing& a, const Timing& b);
-
 }  // namespace quotient::timing

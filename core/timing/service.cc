@@ -15,7 +15,6 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/parallel.h"
-#include "core/timing/lane.h"
 
 namespace quotient::timing {
 namespace {
@@ -43,9 +42,10 @@ bool HasFailed(const std::shared_future<Timing>& future) {
 
 class Service : public TimingService {
  public:
-  Service(const kernels::Backend* backend, TimingStore* store, ServiceOptions options)
+  Service(const kernels::Backend* backend, TimingStore* store, Lane* lane, ServiceOptions options)
       : backend_(backend),
         store_(store),
+        lane_(*lane),
         options_(std::move(options)),
         fingerprint_(StoredFingerprint(backend->fingerprint())),
         thread_([this] { MeasureUntilEnd(); }) {}
@@ -144,7 +144,7 @@ class Service : public TimingService {
     if (!backend_->health().ok()) return Answer(batch, timings);
     try {
       Prepare(batch);
-      RunInLane([&] { TimeInLane(batch, probe, &timings); });
+      lane_.Run([&] { TimeInLane(batch, probe, &timings); });
     } catch (const std::bad_alloc&) {
       // Callers are still answered; kernels that have no timing yet count as kFailed.
       Log().warn("no memory is left to time kernels with");
@@ -208,6 +208,7 @@ class Service : public TimingService {
 
   const kernels::Backend* const backend_;
   TimingStore* const store_;
+  Lane& lane_;
   const ServiceOptions options_;
   const std::string fingerprint_;
   CancelToken cancel_;
@@ -232,8 +233,8 @@ std::string StoredFingerprint(const kernels::DeviceFingerprint& device) {
 }
 
 std::unique_ptr<TimingService> NewTimingService(const kernels::Backend* backend, TimingStore* store,
-                                                ServiceOptions options) {
-  return std::make_unique<Service>(backend, store, std::move(options));
+                                                Lane* lane, ServiceOptions options) {
+  return std::make_unique<Service>(backend, store, lane, std::move(options));
 }
 
 }  // namespace quotient::timing

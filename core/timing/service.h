@@ -24,6 +24,7 @@
 #include "core/base/stop.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/kernel_spec.h"
+#include "core/timing/lane.h"
 #include "core/timing/probe.h"
 #include "core/timing/protocol.h"
 #include "core/timing/store.h"
@@ -67,8 +68,8 @@ class TimingService {
 // version, so timings of an older protocol stay in the store but are not found.
 std::string StoredFingerprint(const kernels::DeviceFingerprint& device);
 
-// Borrows the backend and the store, which may be shared with other services.
+// Borrows the backend, and the store and the lane, which may be shared with other services.
 std::unique_ptr<TimingService> NewTimingService(const kernels::Backend* backend, TimingStore* store,
-                                                ServiceOptions options = {});
+                                                Lane* lane, ServiceOptions options = {});
 
 }  // namespace quotient::timing

@@ -48,8 +48,8 @@ class TimingStore {
                                      absl::string_view fingerprint) const = 0;
   // All timings that Find would return for a fingerprint, by key.
   virtual std::map<std::string, Timing> All(absl::string_view fingerprint) const = 0;
-  // Adds an observation. If a key has several, Find returns one with a time before one without,
-  // and among those the one with the smallest min_us.
+  // Adds an observation. If a key has several, Find returns the best (IsBetter), and of equals the
+  // oldest.
   virtual absl::Status Add(absl::string_view key, absl::string_view fingerprint,
                            const Timing& timing) = 0;
 };

@@ -1,71 +1,103 @@
 #include "proto/wire/options.h"
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <vector>
+#include <variant>
+
+#include "core/optimize/job_options.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 
 namespace quotient::wire {
 namespace {
 
-using Shapes = std::map<std::string, std::vector<int64_t>>;
-using ShapeMessages = google::protobuf::Map<std::string, v1::Shape>;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using optimize::JobOption;
+using optimize::JobOptions;
+using optimize::Shapes;
+using optimize::Words;
 
-void ShapesToProto(const Shapes& shapes, ShapeMessages* messages) {
-  for (const auto& [name, dims] : shapes) {
-    (*messages)[name].mutable_dims()->Add(dims.begin(), dims.end());
-  }
+const FieldDescriptor* FieldOf(const JobOption& option) {
+  return v1::OptimizeOptions::descriptor()->FindFieldByName(option.wire_name);
 }
 
-Shapes ShapesFromProto(const ShapeMessages& messages) {
-  Shapes shapes;
-  for (const auto& [name, shape] : messages) {
-    shapes[name].assign(shape.dims().begin(), shape.dims().end());
+// The key and the value of a map's entry.
+const FieldDescriptor* KeyOf(const Message& entry) { return entry.GetDescriptor()->map_key(); }
+const FieldDescriptor* ValueOf(const Message& entry) { return entry.GetDescriptor()->map_value(); }
+
+// Writes an option into its field of a message; a case for each type that options have.
+struct Writer {
+  void operator()(bool value) const { reflection.SetBool(message, field, value); }
+  void operator()(int value) const { reflection.SetInt32(message, field, value); }
+  void operator()(int64_t value) const { reflection.SetInt64(message, field, value); }
+  void operator()(uint64_t value) const { reflection.SetUInt64(message, field, value); }
+  void operator()(double value) const { reflection.SetDouble(message, field, value); }
+  void operator()(const std::string& value) const { reflection.SetString(message, field, value); }
+  void operator()(const Words& words) const {
+    for (const std::string& word : words) reflection.AddString(message, field, word);
   }
-  return shapes;
-}
+  void operator()(const Shapes& shapes) const {
+    for (const auto& [name, dims] : shapes) {
+      Message* const entry = reflection.AddMessage(message, field);
+      entry->GetReflection()->SetString(entry, KeyOf(*entry), name);
+      Message* const shape = entry->GetReflection()->MutableMessage(entry, ValueOf(*entry));
+      static_cast<v1::Shape*>(shape)->mutable_dims()->Add(dims.begin(), dims.end());
+    }
+  }
+
+  Message* const message;
+  const Reflection& reflection;
+  const FieldDescriptor* const field;
+};
+
+// Reads the field of a message that is set, or repeated.
+struct Reader {
+  void operator()(bool* value) const { *value = reflection.GetBool(message, field); }
+  void operator()(int* value) const { *value = reflection.GetInt32(message, field); }
+  void operator()(int64_t* value) const { *value = reflection.GetInt64(message, field); }
+  void operator()(uint64_t* value) const { *value = reflection.GetUInt64(message, field); }
+  void operator()(double* value) const { *value = reflection.GetDouble(message, field); }
+  void operator()(std::string* value) const { *value = reflection.GetString(message, field); }
+  void operator()(Words* words) const {
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+      words->push_back(reflection.GetRepeatedString(message, field, i));
+    }
+  }
+  void operator()(Shapes* shapes) const {
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+      const Message& entry = reflection.GetRepeatedMessage(message, field, i);
+      const std::string name = entry.GetReflection()->GetString(entry, KeyOf(entry));
+      const Message& shape = entry.GetReflection()->GetMessage(entry, ValueOf(entry));
+      const auto& dims = static_cast<const v1::Shape&>(shape).dims();
+      (*shapes)[name].assign(dims.begin(), dims.end());
+    }
+  }
+
+  const Message& message;
+  const Reflection& reflection;
+  const FieldDescriptor* const field;
+};
 
 }  // namespace
 
 v1::OptimizeOptions ToProto(const optimize::Options& options) {
   v1::OptimizeOptions message;
-  message.set_device(options.device);
-  message.set_strategy(options.strategy);
-  message.set_budget_seconds(options.budget_seconds);
-  message.set_max_nodes(options.max_nodes);
-  message.set_max_simulations(options.max_simulations);
-  message.set_threads(options.threads);
-  message.set_seed(options.seed);
-  message.set_max_opset(options.max_opset);
-  ShapesToProto(options.shapes, message.mutable_shapes());
-  ShapesToProto(options.measure_shapes, message.mutable_measure_shapes());
-  message.mutable_disabled_rules()->Add(options.disabled_rules.begin(),
-                                        options.disabled_rules.end());
-  message.set_assume_finite_inputs(options.assume_finite_inputs);
-  message.set_verify_inputs(options.verify_inputs);
-  message.set_freeze_initializers(options.freeze_initializers);
+  for (const JobOption& option : JobOptions()) {
+    const Writer write{&message, *message.GetReflection(), FieldOf(option)};
+    std::visit([&](auto member) { write(options.*member); }, option.field);
+  }
   return message;
 }
 
 optimize::Options FromProto(const v1::OptimizeOptions& message) {
   optimize::Options options;
-  if (message.has_device()) options.device = message.device();
-  if (message.has_strategy()) options.strategy = message.strategy();
-  if (message.has_budget_seconds()) options.budget_seconds = message.budget_seconds();
-  if (message.has_max_nodes()) options.max_nodes = message.max_nodes();
-  if (message.has_max_simulations()) options.max_simulations = message.max_simulations();
-  if (message.has_threads()) options.threads = message.threads();
-  if (message.has_seed()) options.seed = message.seed();
-  if (message.has_max_opset()) options.max_opset = message.max_opset();
-  options.shapes = ShapesFromProto(message.shapes());
-  options.measure_shapes = ShapesFromProto(message.measure_shapes());
-  options.disabled_rules.assign(message.disabled_rules().begin(), message.disabled_rules().end());
-  if (message.has_assume_finite_inputs()) {
-    options.assume_finite_inputs = message.assume_finite_inputs();
+  for (const JobOption& option : JobOptions()) {
+    const Reader read{message, *message.GetReflection(), FieldOf(option)};
+    if (!read.field->is_repeated() && !read.reflection.HasField(message, read.field)) continue;
+    std::visit([&](auto member) { read(&(options.*member)); }, option.field);
   }
-  if (message.has_verify_inputs()) options.verify_inputs = message.verify_inputs();
-  if (message.has_freeze_initializers())
-    options.freeze_initializers = message.freeze_initializers();
   return options;
 }
 

@@ -49,14 +49,15 @@ std::unique_ptr<Watch> WatchHub::Subscribe(absl::string_view job_id, const Watch
   return std::unique_ptr<Watch>(new Watch(this, std::move(state)));
 }
 
-void WatchHub::PublishProgress(absl::string_view job_id, const Progress& progress) {
+void WatchHub::PublishProgress(const Lease& lease, const Progress& progress) {
   States states;
   {
     absl::MutexLock lock(&mutex_);
-    Topic& topic = topics_[job_id];
-    topic.progress = progress;
-    ++topic.progress_version;
-    states = topic.watches;
+    const auto topic = topics_.find(lease.job_id);
+    if (topic == topics_.end() || topic->second.epoch != lease.epoch) return;
+    topic->second.progress = progress;
+    ++topic->second.progress_version;
+    states = topic->second.watches;
   }
   Wake(states);
 }
@@ -72,12 +73,14 @@ void WatchHub::OnTransition(const Job& job, const Transition& transition) {
   States states;
   {
     absl::MutexLock lock(&mutex_);
-    const auto topic = topics_.find(job.id);
-    if (topic == topics_.end()) return;
-    if (transition.to != JobState::kCancelling) topic->second.progress.reset();
-    for (const auto& state : topic->second.watches) state->transitions.push_back(transition);
-    states = topic->second.watches;
-    if (states.empty()) topics_.erase(topic);
+    Topic& topic = topics_[job.id];
+    if (transition.to != JobState::kCancelling) {
+      topic.epoch = transition.to == JobState::kRunning ? job.lease_epoch : 0;
+      topic.progress.reset();
+    }
+    for (const auto& state : topic.watches) state->transitions.push_back(transition);
+    states = topic.watches;
+    if (states.empty() && topic.epoch == 0) topics_.erase(job.id);
   }
   Wake(states);
 }
@@ -153,7 +156,7 @@ void WatchHub::Remove(const std::shared_ptr<Watch::State>& state) {
   const auto topic = topics_.find(state->job_id);
   if (topic == topics_.end()) return;
   std::erase(topic->second.watches, state);
-  if (topic->second.watches.empty() && !topic->second.progress.has_value()) topics_.erase(topic);
+  if (topic->second.watches.empty() && topic->second.epoch == 0) topics_.erase(topic);
 }
 
 }  // namespace quotient::jobs

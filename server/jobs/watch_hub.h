@@ -71,7 +71,9 @@ class WatchHub : public JobObserver {
   std::unique_ptr<Watch> Subscribe(absl::string_view job_id, const WatchOptions& options,
                                    std::function<void()> wake);
 
-  void PublishProgress(absl::string_view job_id, const Progress& progress);
+  // Passes on what the holder of a lease reports. Ignored unless the job runs under this lease: a
+  // worker that has lost it may not know yet.
+  void PublishProgress(const Lease& lease, const Progress& progress);
   // Returns the latest progress of a running job; nothing if it has not reported any.
   std::optional<Progress> LatestProgress(absl::string_view job_id) const;
 
@@ -91,6 +93,7 @@ class WatchHub : public JobObserver {
   using States = std::vector<std::shared_ptr<Watch::State>>;
 
   struct Topic {
+    int64_t epoch = 0;  // Of the lease under which the job runs; 0 if it does not run.
     std::optional<Progress> progress;
     int64_t progress_version = 0;
     States watches;
@@ -106,7 +109,7 @@ class WatchHub : public JobObserver {
   const Clock& clock_;
 
   mutable absl::Mutex mutex_;
-  // By job id: the jobs that are watched or have reported progress.
+  // By job id: the jobs that run or are watched.
   absl::flat_hash_map<std::string, Topic> topics_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -55,6 +55,7 @@ class JobMeter : public jobs::JobObserver {
  private:
   static absl::string_view AttemptEnd(const jobs::Transition& transition) {
     if (transition.actor == "recovery") return "lease_lost";
+    if (transition.reason == ReasonName(Reason::kDeviceLost)) return "device_lost";
     if (transition.to == JobState::kCancelled) return "cancelled";
     return transition.to == JobState::kQueued ? "drained" : "finished";
   }

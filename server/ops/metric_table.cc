@@ -34,7 +34,7 @@ const MetricSpec kTable[] = {
     {"quotient_job_attempts_total",
      kCounter,
      {"end"},
-     "Attempts by how they ended: finished, cancelled, lease_lost, drained."},
+     "Attempts by how they ended: finished, cancelled, lease_lost, device_lost, drained."},
     {"quotient_jobs", kGauge, {"state"}, "Jobs in the store."},
     {"quotient_job_queue_seconds", kHistogram, {}, "Time a job waited before its first attempt."},
     {"quotient_job_run_seconds", kHistogram, {"phase"}, "Time in each phase of a run."},

@@ -28,8 +28,8 @@ absl::string_view BytesOf(const std::shared_ptr<const jobs::Blob>& blob) {
 
 class CoreRunner : public JobRunner {
  public:
-  CoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices)
-      : blobs_(*blobs), devices_(*devices) {}
+  CoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices, const Clock* clock)
+      : blobs_(*blobs), devices_(*devices), clock_(*clock) {}
 
   absl::StatusOr<jobs::JobResult> Run(const jobs::Job& job, const StopCondition& stop,
                                       ProgressSink* progress, CheckpointSlot* checkpoint) override {
@@ -41,7 +41,7 @@ class CoreRunner : public JobRunner {
         devices_.Get(options.device, options.ThreadsToUse(), BytesOf(snapshot)).status());
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
     const optimize::Environment environment{.devices = &devices_,
-                                            .clock = Clock::System(),
+                                            .clock = clock_,
                                             .device_snapshot = BytesOf(snapshot),
                                             .external_location = job.spec.external_location,
                                             .checkpoint = checkpoint};
@@ -105,12 +105,14 @@ class CoreRunner : public JobRunner {
 
   jobs::BlobStore& blobs_;
   optimize::Devices& devices_;
+  const Clock& clock_;
 };
 
 }  // namespace
 
-std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices) {
-  return std::make_unique<CoreRunner>(blobs, devices);
+std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
+                                         const Clock* clock) {
+  return std::make_unique<CoreRunner>(blobs, devices, clock);
 }
 
 }  // namespace quotient::worker

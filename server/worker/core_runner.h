@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "core/base/clock.h"
 #include "server/jobs/blob_store.h"
 #include "server/worker/job_runner.h"
 
@@ -14,8 +15,10 @@ class Devices;
 
 namespace quotient::worker {
 
-// Borrows both. Run returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs, and
+// Borrows all three. Budgets and phases are timed by the clock, and so must be the deadlines of the
+// StopConditions. Run returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs, and
 // STORAGE_DOWN if results cannot be stored.
-std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices);
+std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
+                                         const Clock* clock);
 
 }  // namespace quotient::worker

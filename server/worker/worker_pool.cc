@@ -47,12 +47,12 @@ void LogOutcome(const std::string& job_id, const absl::Status& outcome, double s
 
 class WorkerPool::Sink : public ProgressSink {
  public:
-  Sink(jobs::WatchHub* hub, std::string job_id) : hub_(*hub), job_id_(std::move(job_id)) {}
-  void Report(const Progress& progress) override { hub_.PublishProgress(job_id_, progress); }
+  Sink(jobs::WatchHub* hub, jobs::Lease lease) : hub_(*hub), lease_(std::move(lease)) {}
+  void Report(const Progress& progress) override { hub_.PublishProgress(lease_, progress); }
 
  private:
   jobs::WatchHub& hub_;
-  const std::string job_id_;
+  const jobs::Lease lease_;
 };
 
 WorkerPool::WorkerPool(const PoolSettings& settings, const Dependencies& dependencies)
@@ -125,7 +125,7 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   Register(&token, job.id);
   // The keeper renews at once, and so also sees a cancellation that came before Register.
   LeaseKeeper keeper(dependencies_.dispatch, claimed.lease, settings_.renew_interval, &token);
-  Sink sink(dependencies_.hub, job.id);
+  Sink sink(dependencies_.hub, claimed.lease);
   const StopCondition stop =
       StopCondition(&token).WithBudget(*dependencies_.clock, settings_.max_job_seconds);
   LeasedCheckpoint checkpoint(dependencies_.checkpoints, claimed.lease,

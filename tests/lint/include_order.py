@@ -13,24 +13,19 @@ import pathlib
 import re
 import sys
 
-# What each folder has in it, lowest first. "." stands for the files that lie in the folder itself,
-# but for those that are named; it comes last where the list does not have it. The members of a tuple
-# stand side by side: none of the folders among them may include from another.
+# What each folder has in it, lowest first. "." stands for the files that lie in the folder itself; it
+# comes last where the list does not have it. The members of a tuple stand side by side: none of the
+# folders among them may include from another.
 ORDER = {
     "proto": ["wire"],
     "core": [
         "base", "os", "model", "ops", "onnx", "eval", "egraph", "domain", "rules", "kernels", "timing",
         "cost", "report", "extract", "search", "pricing", "verify", "optimize",
     ],
-    "core/kernels": [".", "cpu", ("cuda", "fake", "onednn")],
-    # Three libraries in one folder: what the plug-in and the program have in common, programs of
-    # kernels, and the backend.
-    "core/kernels/cuda": [
-        ("code_cache.h", "dnn_graph.h", "gpu.h", "matmul_problem.h", "plugin.h", "source_kernel.h"),
-        "plugin", ("program.h", "program_builder.h"), "source", ".",
-    ],
+    "core/kernels": [".", "cpu", ("cuda", "onednn")],
+    "core/kernels/cuda": ["interface", "plugin", "program", "source", "."],
     "server": ["config", "jobs", "store", "worker", "rpc", "ops", "."],
-    "server/store": [("disk", "memory", "sqlite")],
+    "server/store": [("disk", "sqlite")],
     "client": ["cpp", "cli"],
 }
 

@@ -27,9 +27,9 @@ class IncludeOrderTest(unittest.TestCase):
             "core/rules/a.cc": '#include "core/egraph/b.h"\n#include "core/rules/a.h"\n#include <vector>',
             "core/kernels/onednn/a.cc": '#include <oneapi/dnnl/dnnl.hpp>\n#include "core/kernels/b.h"\n'
                                         '#include "core/kernels/cpu/c.h"',
-            "core/kernels/cuda/source/a.cc": '#include "core/kernels/cuda/program.h"\n#include "core/kernels/b.h"',
-            "core/kernels/cuda/program.h": '#include "core/kernels/cuda/gpu.h"',
-            "core/kernels/cuda/program_builder.h": '#include "core/kernels/cuda/program.h"',
+            "core/kernels/cuda/source/a.cc": '#include "core/kernels/cuda/program/program.h"\n#include "core/kernels/b.h"',
+            "core/kernels/cuda/program/program.h": '#include "core/kernels/cuda/interface/gpu.h"',
+            "core/kernels/cuda/program/program_builder.h": '#include "core/kernels/cuda/program/program.h"',
             "core/onnx/reader.cc": "#include <onnx/onnx_pb.h>",
             "proto/wire/a.cc": '#include "core/base/a.h"\n#include "google/rpc/status.pb.h"',
             "core/eval/a.cc": '#include "core/onnx/a.h"',
@@ -77,12 +77,12 @@ class IncludeOrderTest(unittest.TestCase):
         self.assert_edge("server/store/disk/a.cc", '#include "server/store/sqlite/a.h"', "side by side")
         self.assert_edge("core/kernels/onednn/a.cc", '#include "core/kernels/cuda/a.h"', "side by side")
 
-    def test_files_that_are_named_come_before_the_rest_of_their_folder(self):
-        self.assert_edge("core/kernels/cuda/gpu.h", '#include "core/kernels/cuda/lower.h"',
-                         "core/kernels/cuda/gpu.h comes before core/kernels/cuda/lower.h")
+    def test_a_folder_comes_after_its_subfolders_where_the_order_says_so(self):
+        self.assert_edge("core/kernels/cuda/interface/gpu.h", '#include "core/kernels/cuda/lower.h"',
+                         "core/kernels/cuda/interface comes before core/kernels/cuda/lower.h")
         self.assert_edge("core/kernels/cuda/source/a.cc", '#include "core/kernels/cuda/lower.h"',
                          "core/kernels/cuda/source comes before")
-        self.assert_edge("core/kernels/cuda/plugin/a.cc", '#include "core/kernels/cuda/program.h"',
+        self.assert_edge("core/kernels/cuda/plugin/a.cc", '#include "core/kernels/cuda/program/program.h"',
                          "core/kernels/cuda/plugin comes before")
 
     def test_tests_have_the_order_of_what_they_test(self):
@@ -102,7 +102,7 @@ class IncludeOrderTest(unittest.TestCase):
         misplaced = include_order.misplaced_subdirectories
         self.assertEqual([], self.check({
             "core/CMakeLists.txt": "add_subdirectory(base)\nadd_subdirectory(model)\n",
-            "core/kernels/CMakeLists.txt": "add_subdirectory(onednn)\nadd_subdirectory(fake)\n",
+            "core/kernels/CMakeLists.txt": "add_subdirectory(onednn)\nadd_subdirectory(cuda)\n",
             "tests/CMakeLists.txt": "add_subdirectory(lint)\nadd_subdirectory(core)\n",
         }, misplaced))
         (line,) = self.check({"core/CMakeLists.txt": "add_subdirectory(model)\nadd_subdirectory(base)\n"},

@@ -11,7 +11,7 @@
 
 #include "core/kernels/cuda/epilogue.h"
 #include "core/kernels/cuda/lower.h"
-#include "core/kernels/cuda/program_builder.h"
+#include "core/kernels/cuda/program/program_builder.h"
 #include "core/kernels/cuda/source/programs.h"
 #include "core/kernels/layout.h"
 #include "core/kernels/storage.h"

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/digest.h"
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 
 namespace quotient::kernels::cuda {
 

@@ -10,12 +10,12 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/agreement.h"
 #include "core/kernels/cuda/clock_watch.h"
-#include "core/kernels/cuda/code_cache.h"
+#include "core/kernels/cuda/code_folder.h"
 #include "core/kernels/cuda/constant_pool.h"
 #include "core/kernels/cuda/executable.h"
 #include "core/kernels/cuda/fingerprint.h"
 #include "core/kernels/cuda/kernel_library.h"
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/load_plugin.h"
 #include "core/kernels/cuda/random_pool.h"
 #include "core/kernels/cuda/run_journal.h"
 #include "core/kernels/cuda/timed_kernel.h"
@@ -93,10 +93,11 @@ std::optional<CudaDevice> ParseCudaDevice(absl::string_view name) {
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int ordinal, const CudaOptions& options) {
-  QUOTIENT_ASSIGN_OR_RETURN(Plugin* const plugin, LoadPlugin());
+  QUOTIENT_ASSIGN_OR_RETURN(Plugin* const plugin, LoadPlugin(options.plugin));
   std::unique_ptr<CodeCache> cache;
   if (!options.cache_directory.empty()) cache = OpenCodeCache(options.cache_directory);
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Gpu> gpu, plugin->OpenGpu(ordinal, cache.get()));
+  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Gpu> gpu,
+                            plugin->OpenGpu(ordinal, options.tf32_override, cache.get()));
   return std::make_unique<CudaBackend>(std::move(cache), std::move(gpu), options);
 }
 

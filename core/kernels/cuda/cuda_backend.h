@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/kernels/backend.h"
-#include "core/kernels/cuda/gpu.h"
-#include "core/kernels/cuda/matmul_problem.h"
+#include "core/kernels/cuda/interface/gpu.h"
+#include "core/kernels/cuda/interface/matmul_problem.h"
 
 namespace quotient::kernels::cuda {
 
@@ -23,7 +23,13 @@ struct CudaOptions {
   // kernels that crashed a process (OpenRunJournal). If "", the next process compiles everything,
   // and runs such kernels, again.
   std::string cache_directory;
+  // $QUOTIENT_CUDA_PLUGIN (LoadPlugin) and $NVIDIA_TF32_OVERRIDE; "" if they are not set.
+  std::string plugin;
+  std::string tf32_override;
 };
+
+// The environment variable by which NVIDIA's libraries are kept from TF32.
+inline constexpr char kTf32Variable[] = "NVIDIA_TF32_OVERRIDE";
 
 // A GPU as users name it: "cuda" is the first one, "cuda:1" the second. With "-strict32" its
 // float32 is never rounded to TF32.

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 
 namespace quotient::kernels::cuda {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/kernels/cuda/program_builder.h"
+#include "core/kernels/cuda/program/program_builder.h"
 
 namespace quotient::kernels::cuda {
 

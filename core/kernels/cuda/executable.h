@@ -8,7 +8,7 @@
 #include "core/kernels/backend.h"
 #include "core/kernels/cuda/clock_watch.h"
 #include "core/kernels/cuda/constant_pool.h"
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 #include "core/kernels/cuda/kernel_library.h"
 #include "core/kernels/cuda/run_journal.h"
 #include "core/model/graph.h"

@@ -1,10 +1,33 @@
 #include "core/kernels/cuda/fingerprint.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace quotient::kernels::cuda {
+namespace {
+
+// The number between `prefix` and `suffix`, which are removed with it. Nothing if `text` does not
+// begin in this way.
+std::optional<int> ConsumeNumber(absl::string_view prefix, absl::string_view suffix,
+                                 absl::string_view* text) {
+  if (!absl::ConsumePrefix(text, prefix)) return std::nullopt;
+  const size_t end = suffix.empty() ? text->size() : text->find(suffix);
+  int number = 0;
+  if (end == absl::string_view::npos || !absl::SimpleAtoi(text->substr(0, end), &number)) {
+    return std::nullopt;
+  }
+  text->remove_prefix(end + suffix.size());
+  return number;
+}
+
+}  // namespace
 
 const char* PolicyName(MathPolicy policy) {
   return policy == MathPolicy::kStrict32 ? "strict32" : "tf32";
@@ -28,6 +51,37 @@ DeviceFingerprint GpuFingerprint(const GpuFacts& facts, MathPolicy policy) {
                   facts.tf32_override.empty() ? "unset" : facts.tf32_override, "; math ",
                   PolicyName(policy), "; kernels ", kKernelsVersion);
   return fingerprint;
+}
+
+std::optional<GpuFacts> HardwareOf(absl::string_view fingerprint) {
+  const std::pair<absl::string_view, absl::string_view> kind =
+      absl::StrSplit(fingerprint, absl::MaxSplits("; ", 1));
+  const std::pair<absl::string_view, absl::string_view> name =
+      absl::StrSplit(kind.second, absl::MaxSplits("; ", 1));
+  if (kind.first != "cuda") return std::nullopt;
+  absl::string_view rest = name.second;
+  const std::optional<int> capability = ConsumeNumber("sm_", "; ", &rest);
+  const std::optional<int> processors = ConsumeNumber("processors ", "; ", &rest);
+  const std::optional<int> memory_gib = ConsumeNumber("memory ", " GiB, ", &rest);
+  const std::optional<int> bus_bits = ConsumeNumber("", " bits, ecc ", &rest);
+  rest.remove_prefix(std::min(rest.find("; L2 "), rest.size()));
+  const std::optional<int> l2_mib = ConsumeNumber("; L2 ", " MiB; clocks at most ", &rest);
+  const std::optional<int> clock_mhz = ConsumeNumber("", " and ", &rest);
+  const std::optional<int> memory_mhz = ConsumeNumber("", " MHz", &rest);
+  if (!capability || !processors || !memory_gib || !bus_bits || !l2_mib || !clock_mhz ||
+      !memory_mhz) {
+    return std::nullopt;
+  }
+  GpuFacts facts;
+  facts.name = std::string(name.first);
+  facts.compute_capability = *capability;
+  facts.processors = *processors;
+  facts.memory_bytes = int64_t{*memory_gib} << 30;
+  facts.bus_bits = *bus_bits;
+  facts.l2_bytes = int64_t{*l2_mib} << 20;
+  facts.max_clock_khz = *clock_mhz * 1000;
+  facts.max_memory_clock_khz = *memory_mhz * 1000;
+  return facts;
 }
 
 }  // namespace quotient::kernels::cuda

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <optional>
+
+#include "absl/strings/string_view.h"
 #include "core/kernels/backend.h"
-#include "core/kernels/cuda/gpu.h"
-#include "core/kernels/cuda/matmul_problem.h"
+#include "core/kernels/cuda/interface/gpu.h"
+#include "core/kernels/cuda/interface/matmul_problem.h"
 
 namespace quotient::kernels::cuda {
 
@@ -16,5 +19,10 @@ const char* PolicyName(MathPolicy policy);
 // Everything that timings on this GPU depend on: hardware, clocks, driver, libraries, math policy,
 // Quotient's own kernels.
 DeviceFingerprint GpuFingerprint(const GpuFacts& facts, MathPolicy policy);
+
+// Reads back what a fingerprint says of the hardware: name, compute capability, processors, L2, bus
+// and clocks, each as exactly as it is written there; the other facts stay unset. Nothing for a
+// text that GpuFingerprint did not write.
+std::optional<GpuFacts> HardwareOf(absl::string_view fingerprint);
 
 }  // namespace quotient::kernels::cuda

@@ -3,7 +3,7 @@
 // For specs without a kernel on the device: their reference evaluation as work on the host.
 
 #include "absl/status/statusor.h"
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 #include "core/kernels/kernel_spec.h"
 
 namespace quotient::kernels::cuda {

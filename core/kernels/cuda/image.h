@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/kernels/cuda/dnn_graph.h"
+#include "core/kernels/cuda/interface/dnn_graph.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/model/attribute.h"
 

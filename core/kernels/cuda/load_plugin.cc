@@ -1,10 +1,11 @@
+#include "core/kernels/cuda/load_plugin.h"
+
 #include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <cstdlib>
 #include <initializer_list>
 #include <string>
 
@@ -13,13 +14,12 @@
 #include "absl/strings/string_view.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/interface/plugin.h"
 
 namespace quotient::kernels::cuda {
 
 namespace {
 
-constexpr char kVariable[] = "QUOTIENT_CUDA_PLUGIN";
 constexpr char kFileName[] = "libquotient_cuda.so";
 
 absl::Status NotPresent(absl::string_view message) {
@@ -36,7 +36,6 @@ std::string FolderOfProgram() {
 }
 
 absl::StatusOr<std::string> FindPlugin() {
-  if (const char* path = std::getenv(kVariable); path != nullptr && *path != '\0') return path;
   const std::string folder = FolderOfProgram();
   for (const char* relative : {"", "../lib/"}) {
     std::string path = absl::StrCat(folder, relative, kFileName);
@@ -44,7 +43,7 @@ absl::StatusOr<std::string> FindPlugin() {
   }
   return NotPresent(absl::StrCat(
       "this installation has no CUDA plug-in: neither ", folder, kFileName, " nor ", folder,
-      "../lib/", kFileName, " is there (", kVariable,
+      "../lib/", kFileName, " is there (", kPluginVariable,
       " names another place). It is built where CUDA 13, cuDNN 9 and cudnn-frontend are found."));
 }
 
@@ -58,24 +57,19 @@ bool Says(absl::string_view reason, std::initializer_list<absl::string_view> wor
 absl::Status DoesNotLoad(const std::string& path) {
   const char* error = dlerror();
   const std::string reason = error != nullptr ? error : path;
-  const std::string named = std::getenv(kVariable) != nullptr
-                                ? absl::StrCat(" ", kVariable, " says that it is ", path, ".")
-                                : "";
   if (Says(reason, {"undefined symbol", "symbol lookup error", "' not found"})) {
     return NotPresent(
         absl::StrCat(kSymbolMissing, reason,
                      ". The plug-in was built for CUDA 13 and cuDNN 9, and a library of "
-                     "theirs that the dynamic linker finds here is older: update it.",
-                     named));
+                     "theirs that the dynamic linker finds here is older: update it."));
   }
   if (Says(reason, {"cannot open shared object file"})) {
     return NotPresent(absl::StrCat(
         kLibraryMissing, reason,
         ". It needs cuDNN 9 and, of CUDA 13, cuBLASLt and NVRTC where the "
-        "dynamic linker finds them: install them, or name their folder in LD_LIBRARY_PATH.",
-        named));
+        "dynamic linker finds them: install them, or name their folder in LD_LIBRARY_PATH."));
   }
-  return NotPresent(absl::StrCat("the CUDA plug-in does not load: ", reason, ".", named));
+  return NotPresent(absl::StrCat("the CUDA plug-in does not load: ", reason, "."));
 }
 
 // The address of an exported function; null if the library does not export it.
@@ -106,7 +100,13 @@ absl::StatusOr<Plugin*> NewPlugin(void* library, const std::string& path) {
   return new_plugin();
 }
 
-absl::StatusOr<Plugin*> FindAndLoad() {
+absl::StatusOr<Plugin*> FindAndLoad(const std::string& named) {
+  if (!named.empty()) {
+    absl::StatusOr<Plugin*> plugin = LoadPluginFrom(named);
+    if (plugin.ok()) return plugin;
+    return NotPresent(absl::StrCat(plugin.status().message(), " ", kPluginVariable,
+                                   " says that it is ", named, "."));
+  }
   QUOTIENT_ASSIGN_OR_RETURN(const std::string path, FindPlugin());
   return LoadPluginFrom(path);
 }
@@ -123,9 +123,9 @@ absl::StatusOr<Plugin*> LoadPluginFrom(const std::string& path) {
   return plugin;
 }
 
-absl::StatusOr<Plugin*> LoadPlugin() {
+absl::StatusOr<Plugin*> LoadPlugin(const std::string& named) {
   // Never destroyed, because threads may still use it while the program ends.
-  static const auto& plugin = *new absl::StatusOr<Plugin*>(FindAndLoad());
+  static const auto& plugin = *new absl::StatusOr<Plugin*>(FindAndLoad(named));
   return plugin;
 }
 

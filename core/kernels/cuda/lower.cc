@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/kernels/attention.h"
-#include "core/kernels/cuda/program_builder.h"
+#include "core/kernels/cuda/program/program_builder.h"
 #include "core/kernels/cuda/source/programs.h"
 #include "core/ops/op.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/kernels/cuda/program.h"
+#include "core/kernels/cuda/program/program.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/model/tensor.h"
 

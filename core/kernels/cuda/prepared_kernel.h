@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/kernels/cuda/gpu.h"
-#include "core/kernels/cuda/program.h"
+#include "core/kernels/cuda/interface/gpu.h"
+#include "core/kernels/cuda/program/program.h"
 
 namespace quotient::kernels::cuda {
 

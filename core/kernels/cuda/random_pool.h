@@ -11,7 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 #include "core/model/dtype.h"
 
 namespace quotient::kernels::cuda {

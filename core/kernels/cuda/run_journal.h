@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/reason.h"
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 
 namespace quotient::kernels::cuda {
 

@@ -3,7 +3,6 @@
 #include <dnnl.h>
 #include <sched.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -55,10 +54,9 @@ int UsableCores() {
   return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 0;
 }
 
-// A variable of the OpenMP runtime, which reads it when the process starts.
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "default" : value;
+// A variable of the OpenMP runtime.
+std::string OpenMpVariable(const os::Environment& environment, const char* name) {
+  return environment.contains(name) ? environment.at(name) : "default";
 }
 
 absl::StatusOr<CpuDescription> DescribeCpu() {
@@ -102,7 +100,7 @@ absl::StatusOr<CpuDescription> ParseCpuInfo(absl::string_view cpuinfo) {
   return cpu;
 }
 
-absl::StatusOr<DeviceFingerprint> CpuFingerprint(int threads) {
+absl::StatusOr<DeviceFingerprint> CpuFingerprint(int threads, const os::Environment& environment) {
   QUOTIENT_ASSIGN_OR_RETURN(const CpuDescription cpu, DescribeCpu());
   std::set<std::string> flags;
   for (absl::string_view flag : absl::StrSplit(cpu.flags, ' ', absl::SkipEmpty())) {
@@ -114,10 +112,11 @@ absl::StatusOr<DeviceFingerprint> CpuFingerprint(int threads) {
   fingerprint.text = absl::StrCat(
       "cpu; ", cpu.vendor, " family ", cpu.family, " model ", cpu.model, " stepping ", cpu.stepping,
       " (", cpu.model_name, "); flags ", absl::StrJoin(flags, " "), "; cores ", cpu.cores,
-      "; threads ", threads, "; omp wait ", Environment("OMP_WAIT_POLICY"), " spin ",
-      Environment("GOMP_SPINCOUNT"), "; caches ", cpu.l1d, " ", cpu.l2, " ", cpu.l3, "; oneDNN ",
-      version->major, ".", version->minor, ".", version->patch, " ", version->hash, " isa ",
-      IsaName(), "; loops ", cpu::BestLoops().isa, "; kernels 2; compiler ", __VERSION__);
+      "; threads ", threads, "; omp wait ", OpenMpVariable(environment, "OMP_WAIT_POLICY"),
+      " spin ", OpenMpVariable(environment, "GOMP_SPINCOUNT"), "; caches ", cpu.l1d, " ", cpu.l2,
+      " ", cpu.l3, "; oneDNN ", version->major, ".", version->minor, ".", version->patch, " ",
+      version->hash, " isa ", IsaName(), "; loops ", cpu::BestLoops().isa, "; kernels 2; compiler ",
+      __VERSION__);
   return fingerprint;
 }
 

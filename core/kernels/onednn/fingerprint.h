@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/kernels/backend.h"
+#include "core/os/environment.h"
 
 namespace quotient::kernels::onednn {
 
@@ -23,9 +24,10 @@ struct CpuDescription {
 // naming what is missing.
 absl::StatusOr<CpuDescription> ParseCpuInfo(absl::string_view cpuinfo);
 
-// The fingerprint of this machine with that many threads. Fails with FAILED_PRECONDITION, naming
+// The fingerprint of this machine with that many threads. The environment says how the OpenMP
+// runtime waits; it read it when the process started. Fails with FAILED_PRECONDITION, naming
 // what could not be found, because an incomplete fingerprint would mix timings of different
 // machines.
-absl::StatusOr<DeviceFingerprint> CpuFingerprint(int threads);
+absl::StatusOr<DeviceFingerprint> CpuFingerprint(int threads, const os::Environment& environment);
 
 }  // namespace quotient::kernels::onednn

@@ -42,8 +42,9 @@ class OneDnnBackend : public Backend {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int threads) {
-  QUOTIENT_ASSIGN_OR_RETURN(DeviceFingerprint fingerprint, CpuFingerprint(threads));
+absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int threads,
+                                                    const os::Environment& environment) {
+  QUOTIENT_ASSIGN_OR_RETURN(DeviceFingerprint fingerprint, CpuFingerprint(threads, environment));
   // A search makes more primitives than the cache holds by default (1024).
   constexpr int kPrimitiveCacheCapacity = 16384;
   dnnl_set_primitive_cache_capacity(kPrimitiveCacheCapacity);

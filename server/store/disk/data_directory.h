@@ -8,7 +8,7 @@
 //   uploads/       uploads in progress, see upload_store.h
 //   checkpoints/   checkpoints of jobs, see checkpoint_store.h
 //   timings.db     kernel timings
-//   compiled/      code compiled for GPUs, see core/kernels/cuda/code_cache.h
+//   compiled/      code compiled for GPUs, see core/kernels/cuda/code_folder.h
 
 #include <memory>
 #include <string>

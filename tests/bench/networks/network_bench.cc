@@ -1,6 +1,7 @@
 // What strategies of search make of networks, and how long it takes them; --help has the options.
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include "core/base/status_macros.h"
 #include "core/optimize/devices.h"
 #include "core/os/atomic_file.h"
+#include "core/os/environment.h"
 #include "core/os/files.h"
 #include "core/search/strategy.h"
 #include "core/timing/store.h"
@@ -44,8 +46,7 @@ each run, then a table for each device. Without --networks and files: the nine o
   --faithful        the networks as published, instead of as the papers had them
   --type TYPE       of all floats of the networks: float32, float16 or bfloat16 (float32); names of
                     networks end with it if it is not float32
-  --devices A,B     cpu, cuda, cuda-strict32 are measured; model:h200, model:h200-strict32
-                    (cpu,model:h200)
+  --devices A,B     as `quotient optimize` takes them (cpu,model:h200)
   --strategies A,B  how the e-graph is grown (all)
   --seeds N         0 .. N-1 (5)
   --budget TIME     of each run, as `quotient optimize` takes it: two fifths are for the strategy
@@ -262,7 +263,11 @@ absl::Status OpenDevices(const Options& options, optimize::Devices& devices) {
 absl::StatusOr<bool> Run(const Options& options) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<timing::TimingStore> timings,
                             OpenTimings(options));
-  optimize::Devices devices(timings.get(), options.compiled);
+  timing::Lane lane;
+  optimize::Devices devices({.store = timings.get(),
+                             .lane = &lane,
+                             .cache_directory = options.compiled,
+                             .environment = os::ReadEnvironment(environ)});
   QUOTIENT_RETURN_IF_ERROR(OpenDevices(options, devices));
   std::unique_ptr<os::AtomicFile> picture;  // now, so that an hour's work is not for nothing
   if (!options.svg.empty()) {

@@ -3,6 +3,7 @@
 import csv
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,12 +20,20 @@ BENCH = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "network_bench"
 COLUMNS = ["network", "device", "strategy", "seed", "cost_before_us", "cost_after_us",
            "measured_before_us", "measured_after_us", "seconds", "seconds_to_1_percent",
            "simulations", "enodes"]
-STRATEGIES = ["mcts", "saturate", "pact", "backtrack"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def bench(*arguments):
     return subprocess.run([BENCH, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+
+
+def strategies():
+    """The strategies that there are, as the program lists them."""
+    refused = bench("--strategies", "none").stderr
+    return re.search(r"'none' is not one of: ([\w, ]+)", refused)[1].split(", ")
+
+
+STRATEGIES = strategies()
 
 
 class NetworkBenchTest(unittest.TestCase):

@@ -9,15 +9,22 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/optimize/device_table.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
 namespace quotient::cli {
 namespace {
 
+using optimize::DeviceFilter;
 using ::quotient::testing::HasReason;
 using ::quotient::testing::TempDir;
 using ::testing::HasSubstr;
+
+std::string Offered(DeviceFilter filter) {
+  return absl::StrJoin(optimize::DeviceNames(filter), " ");
+}
 
 std::string Output(const std::string& command) {
   std::string output;
@@ -60,7 +67,7 @@ TEST_F(CompletionTest, BashOffersTheOptionsOfTheCommand) {
 
 TEST_F(CompletionTest, BashOffersValues) {
   EXPECT_EQ(Bash("quotient optimize --device m", 4), "model:h200 model:h200-strict32\n");
-  EXPECT_EQ(Bash("quotient snapshot --device ''", 4), "cpu cuda cuda-strict32\n");
+  EXPECT_EQ(Bash("quotient snapshot --device ''", 4), Offered(DeviceFilter::kMeasured) + "\n");
   EXPECT_EQ(Bash("quotient completion f", 3), "fish\n");
   std::ofstream(dir_ / "net.onnx") << "";
   std::ofstream(dir_ / "net.txt") << "";
@@ -80,8 +87,7 @@ TEST_F(CompletionTest, QuotesDoNotBreakTheScripts) {
   ASSERT_OK_AND_ASSIGN(const std::string zsh, CompletionScript("zsh"));
   EXPECT_THAT(zsh, HasSubstr("say what is in a model, without optimizing it"));
   ASSERT_OK_AND_ASSIGN(const std::string fish, CompletionScript("fish"));
-  EXPECT_THAT(fish,
-              HasSubstr("-l device -x -a 'cpu cuda cuda-strict32 model:h200 model:h200-strict32'"));
+  EXPECT_THAT(fish, HasSubstr(absl::StrCat("-l device -x -a '", Offered(DeviceFilter::kAll), "'")));
 }
 
 TEST_F(CompletionTest, OtherShellsAreRefused) {

@@ -1,11 +1,14 @@
 #include "client/cli/parse.h"
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/help.h"
 #include "client/cli/option_table.h"
+#include "core/optimize/job_options.h"
 #include "core/search/strategy.h"
 #include "tests/support/status_matchers.h"
 
@@ -147,16 +150,23 @@ TEST(HelpTest, EveryCommandHasItsOptionsAndExamples) {
 }
 
 TEST(OptionTableTest, OffersTheStrategiesThatThereAre) {
-  for (const Option& option : Options()) {
-    if (std::string(option.name) != "strategy") continue;
-    EXPECT_EQ(std::vector<std::string>(option.choices.begin(), option.choices.end()),
-              search::StrategyNames());
-    for (const std::string& name : search::StrategyNames()) {
-      EXPECT_THAT(option.help, HasSubstr(name));
-    }
-    return;
+  const auto strategy = std::ranges::find(Options(), std::string("strategy"), &Option::name);
+  ASSERT_NE(strategy, Options().end());
+  EXPECT_EQ(strategy->choices, search::StrategyNames());
+  EXPECT_THAT(strategy->help, HasSubstr("mcts (default)"));
+  for (const std::string& name : search::StrategyNames()) {
+    EXPECT_THAT(strategy->help, HasSubstr(name));
   }
-  FAIL() << "no option --strategy";
+}
+
+// A new option of a job is on the command line without a line of code.
+TEST(OptionTableTest, HasEveryOptionOfAJob) {
+  for (const optimize::JobOption& option : optimize::JobOptions()) {
+    if (option.help.empty()) continue;
+    const std::string flag = absl::StrCat("--", option.flag);
+    EXPECT_THAT(CommandHelp(*FindCommand("optimize")), HasSubstr(absl::StrCat(flag, " ")));
+    EXPECT_THAT(CommandHelp(*FindCommand("submit")), HasSubstr(absl::StrCat(flag, " ")));
+  }
 }
 
 TEST(ParseTest, WhatIsReadIsNotWrittenOver) {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "core/cost/cost_model.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/ops/infer_graph.h"
 #include "core/timing/service.h"
+#include "tests/support/fake_backend.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
 
@@ -28,13 +28,14 @@ class MeasuredTest : public ::testing::Test {
       return absl::StatusOr<double>(kernels::fake::FakeCostUs(spec));
     }});
     service_ =
-        timing::NewTimingService(backend_.get(), store_.get(),
+        timing::NewTimingService(backend_.get(), store_.get(), &lane_,
                                  {.make_probe = [this] { return timing::NewClockProbe(&clock_); }});
-    model_ = NewMeasuredCostModel(backend_.get(), service_.get(), *RoofOf("cpu", 1));
+    model_ = NewMeasuredCostModel(backend_.get(), service_.get(), Roof{CpuSheet(), 1});
   }
 
   kernels::fake::FakeClock clock_;
   std::unique_ptr<kernels::Backend> backend_;
+  timing::Lane lane_;
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
   std::unique_ptr<timing::TimingService> service_;
   std::unique_ptr<CostModel> model_;

@@ -12,7 +12,6 @@ namespace quotient::cost {
 namespace {
 
 using kernels::KernelSpec;
-using ::quotient::testing::HasReason;
 using timing::Snapshot;
 using timing::TimingState;
 
@@ -21,10 +20,10 @@ KernelSpec Relu(int64_t elements) {
   return kernels::MakeSpec("Relu", {}, {kernels::Operand{type}}, {type}, 2, 0);
 }
 
+const Roof kRoof = {CpuSheet(), 2};
+
 std::unique_ptr<CostModel> ModelOf(const Snapshot& snapshot) {
-  auto model = NewRecordedCostModel(std::make_shared<Snapshot>(snapshot));
-  EXPECT_OK(model);
-  return model.ok() ? *std::move(model) : nullptr;
+  return NewRecordedCostModel(std::make_shared<Snapshot>(snapshot), kRoof);
 }
 
 Snapshot OfCpu() {
@@ -53,10 +52,10 @@ TEST(RecordedTest, OthersCostWhatIsAssumedAndNobodyAsksForThem) {
   model->Request(Relu(300));
   model->Wait({});
   const KernelCost cost = model->Estimate(Relu(300));
-  EXPECT_EQ(cost.us, RooflineUs(Relu(300), *RoofOf("cpu", 2)));
+  EXPECT_EQ(cost.us, RooflineUs(Relu(300), kRoof));
   EXPECT_EQ(cost.source, CostSource::kModel);
   EXPECT_TRUE(cost.settled);
-  EXPECT_EQ(model->Prior(Relu(100)).us, RooflineUs(Relu(100), *RoofOf("cpu", 2)));
+  EXPECT_EQ(model->Prior(Relu(100)).us, RooflineUs(Relu(100), kRoof));
   EXPECT_EQ(model->measurements(), 0);
   EXPECT_FALSE(model->measures());
 }
@@ -77,23 +76,6 @@ TEST(RecordedTest, FreeKernelsCostNothing) {
   KernelSpec spec = Relu(100);
   spec.free = true;
   EXPECT_EQ(ModelOf(OfCpu())->Estimate(spec).source, CostSource::kFree);
-}
-
-TEST(RecordedTest, GpusAreAssumedToBeAsTheirDataSheetSays) {
-  for (const auto& [device, sheet] :
-       {std::pair("cuda", "model:h200"), std::pair("cuda-strict32", "model:h200-strict32")}) {
-    Snapshot snapshot = OfCpu();
-    snapshot.device = device;
-    ASSERT_OK_AND_ASSIGN(const auto analytic, NewAnalyticCostModel(sheet));
-    EXPECT_EQ(ModelOf(snapshot)->Prior(Relu(300)).us, analytic->Prior(Relu(300)).us);
-  }
-}
-
-TEST(RecordedTest, OfAnUnknownDeviceNothingIsAssumed) {
-  Snapshot snapshot = OfCpu();
-  snapshot.device = "abacus";
-  EXPECT_THAT(NewRecordedCostModel(std::make_shared<Snapshot>(snapshot)),
-              HasReason(Reason::kOptionInvalid, ::testing::HasSubstr("'abacus'")));
 }
 
 TEST(RecordedTest, GraphsAreCutIntoKernelsAsOnTheDevice) {

@@ -63,12 +63,12 @@ TEST(BackendTest, IndexOutOfRangeIsAnErrorOfTheRun) {
 }
 
 TEST(FingerprintTest, NamesTheMachineAndTheThreads) {
-  ASSERT_OK_AND_ASSIGN(const DeviceFingerprint one, CpuFingerprint(1));
-  ASSERT_OK_AND_ASSIGN(const DeviceFingerprint two, CpuFingerprint(2));
+  ASSERT_OK_AND_ASSIGN(const DeviceFingerprint one, CpuFingerprint(1, {}));
+  ASSERT_OK_AND_ASSIGN(const DeviceFingerprint two, CpuFingerprint(2, {}));
   EXPECT_THAT(one.text, HasSubstr("oneDNN 3."));
   EXPECT_THAT(one.text, ::testing::Not(HasSubstr("\n")));
   EXPECT_NE(one, two);
-  ASSERT_OK_AND_ASSIGN(const DeviceFingerprint again, CpuFingerprint(1));
+  ASSERT_OK_AND_ASSIGN(const DeviceFingerprint again, CpuFingerprint(1, {}));
   EXPECT_EQ(one, again);
 }
 

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/model/text.h"
 #include "core/verify/random_inputs.h"
+#include "tests/support/fake_backend.h"
 
 namespace quotient::optimize {
 namespace {
@@ -34,7 +34,7 @@ class DecideByRunningTest : public testing::Test {
 
   absl::StatusOr<Decision> Decide() {
     const std::vector<model::Tensor> inputs = verify::RandomInputs(original_.cut.graph, 1);
-    const MeasureContext context = {original_, inputs, reference_, *backend_, {}, options_};
+    const MeasureContext context = {original_, inputs, reference_, *backend_, lane_, {}, options_};
     return DecideByRunning(context, std::move(candidates_), StopCondition(&token_), &failures_);
   }
 
@@ -42,6 +42,7 @@ class DecideByRunningTest : public testing::Test {
     candidates_.emplace_back().packaged.prepared = PreparedFrom(nodes);
   }
 
+  timing::Lane lane_;
   kernels::fake::FakeClock clock_;
   std::unique_ptr<kernels::Backend> backend_ = kernels::fake::NewFakeBackend(
       &clock_, {.run_us = [this](const kernels::KernelSpec& spec, int) { return RunUs(spec); }});

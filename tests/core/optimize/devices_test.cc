@@ -10,17 +10,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/kernels/onednn/onednn_backend.h"
 #include "core/ops/infer_graph.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
+#include "tests/support/fake_backend.h"
+#include "tests/support/fake_device_kind.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::optimize {
 namespace {
 
+using ::quotient::testing::FakeDeviceKind;
 using ::quotient::testing::HasReason;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -36,24 +38,25 @@ std::string TextOf(const std::string& engine) {
   return ToText(snapshot);
 }
 
+model::Graph Convolutions() {
+  model::Graph graph = quotient::testing::MustParse(R"(
+    graph g {
+      input x: float32[1,8,16,16]
+      const w: float32[8,8,3,3] = random(1)
+      a = Conv(x, w) {pads=[1,1,1,1]}
+      b = Relu(a)
+      c = Flatten(b)
+      output c
+    })");
+  EXPECT_OK(ops::InferTypes(graph));
+  return graph;
+}
+
 class DevicesTest : public ::testing::Test {
  protected:
-  model::Graph Convolutions() const {
-    model::Graph graph = quotient::testing::MustParse(R"(
-      graph g {
-        input x: float32[1,8,16,16]
-        const w: float32[8,8,3,3] = random(1)
-        a = Conv(x, w) {pads=[1,1,1,1]}
-        b = Relu(a)
-        c = Flatten(b)
-        output c
-      })");
-    EXPECT_OK(ops::InferTypes(graph));
-    return graph;
-  }
-
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
-  Devices devices_{store_.get()};
+  timing::Lane lane_;
+  Devices devices_{{.store = store_.get(), .lane = &lane_}};
 };
 
 TEST_F(DevicesTest, ASnapshotIsADeviceThatIsMadeOnce) {
@@ -136,9 +139,9 @@ TEST_F(DevicesTest, WhatCannotRunIsRecordedAndWhatFailedIsNot) {
 // Devices that a test makes.
 class OpenedDevicesTest : public ::testing::Test {
  protected:
-  absl::StatusOr<std::unique_ptr<kernels::Backend>> Open(const std::string& name) {
+  absl::StatusOr<std::unique_ptr<kernels::Backend>> Open(absl::string_view name) {
     ++opened_;
-    if (name == "cuda") {
+    if (name == "slow") {
       opening_.Notify();
       may_open_.WaitForNotification();
     }
@@ -154,14 +157,17 @@ class OpenedDevicesTest : public ::testing::Test {
   std::atomic<int> failures_left_ = 0;
   std::atomic<bool> lost_ = false;
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
-  Devices devices_{store_.get(), [this](const std::string& name, int) { return Open(name); }};
+  timing::Lane lane_;
+  const std::vector<DeviceKind> kinds_ = {
+      FakeDeviceKind({"cpu", "slow"}, [this](absl::string_view name) { return Open(name); })};
+  Devices devices_{{.store = store_.get(), .lane = &lane_}, kinds_};
 };
 
 TEST_F(OpenedDevicesTest, OneThatTakesLongIsOpenedOnceAndNobodyElseWaits) {
   std::shared_ptr<Device> first, second;
-  std::jthread one([&] { first = *devices_.Get("cuda", 1); });
+  std::jthread one([&] { first = *devices_.Get("slow", 1); });
   opening_.WaitForNotification();
-  std::jthread two([&] { second = *devices_.Get("cuda", 1); });
+  std::jthread two([&] { second = *devices_.Get("slow", 1); });
   EXPECT_OK(devices_.Get("cpu", 1));
   may_open_.Notify();
   one.join();
@@ -192,6 +198,30 @@ TEST_F(OpenedDevicesTest, OneThatIsOpenIsRecordedAsItIs) {
   ASSERT_OK_AND_ASSIGN(const timing::Snapshot snapshot, devices_.Record("cpu", 1, 0));
   EXPECT_EQ(snapshot.fingerprint, device->costs().fingerprint());
   EXPECT_EQ(opened_, 1);
+}
+
+// A backend of a new name needs nothing but its row.
+TEST_F(OpenedDevicesTest, OneOfANewKindIsPricedByItsRow) {
+  ASSERT_OK_AND_ASSIGN(const auto device, devices_.Get("cpu", 1));
+  may_open_.Notify();
+  ASSERT_OK_AND_ASSIGN(const auto other, devices_.Get("slow", 1));
+  ASSERT_OK_AND_ASSIGN(const cost::GraphCost cost,
+                       PredictGraph(Convolutions(), other->costs(), {}));
+  EXPECT_GT(cost.total_us, 0);
+  EXPECT_THAT(devices_.Get("abacus", 1), HasReason(Reason::kDeviceNotPresent, HasSubstr("abacus")));
+}
+
+TEST_F(DevicesTest, ASnapshotOfAnUnknownDeviceIsRefused) {
+  for (const char* const name : {"abacus", "model:h200"}) {
+    timing::Snapshot snapshot;
+    snapshot.device = name;
+    snapshot.partition.threads = 1;
+    snapshot.fingerprint = "beads";
+    snapshot.engine = "1";
+    const std::string text = ToText(snapshot);
+    EXPECT_THAT(devices_.Get(SnapshotDevice(text), 1, text),
+                HasReason(Reason::kOptionInvalid, HasSubstr(name)));
+  }
 }
 
 TEST_F(DevicesTest, ASnapshotIsNotRecorded) {

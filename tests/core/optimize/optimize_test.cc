@@ -10,18 +10,20 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
 #include "core/base/reason.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/onnx/reader.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize_internal.h"
 #include "core/search/strategy.h"
 #include "core/timing/store.h"
+#include "tests/support/fake_backend.h"
+#include "tests/support/fake_device_kind.h"
 #include "tests/support/networks/network_builder.h"
 #include "tests/support/networks/networks.h"
 
 namespace quotient::optimize {
 namespace {
 
+using ::quotient::testing::FakeDeviceKind;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -87,7 +89,8 @@ class OptimizeTest : public ::testing::Test {
   }
 
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
-  Devices devices_{store_.get()};
+  timing::Lane lane_;
+  Devices devices_{{.store = store_.get(), .lane = &lane_}};
   Environment environment_{.devices = &devices_, .clock = Clock::System()};
   Options options_;
   std::span<const rules::Family> families_ = rules::AllFamilies();
@@ -149,8 +152,9 @@ TEST_F(OptimizeTest, ADeviceThatIsLostIsAnErrorAndNotAnAnswer) {
         return kernels::fake::FakeCostUs(spec);
       },
       .health = [&] { return lost() ? MakeError(Reason::kDeviceLost, "gone") : absl::OkStatus(); }};
-  Devices devices(store_.get(),
-                  [&](const std::string&, int) { return NewFakeBackend(&clock, fake); });
+  const std::vector<DeviceKind> kinds = {
+      FakeDeviceKind({"cpu"}, [&](absl::string_view) { return NewFakeBackend(&clock, fake); })};
+  Devices devices({.store = store_.get(), .lane = &lane_}, kinds);
   environment_.devices = &devices;
   options_.device = "cpu";
   const auto result = Run(Normalized());
@@ -225,7 +229,7 @@ TEST_F(OptimizeTest, ADisabledRuleIsNotUsed) {
   const auto after = Run(model);
   ASSERT_TRUE(after.ok()) << after.status();
   for (const report::JournalEntry& entry : after->report.journal) {
-    EXPECT_THAT(options_.disabled_rules, testing::Not(Contains(entry.rule)));
+    EXPECT_THAT(options_.disabled_rules, ::testing::Not(Contains(entry.rule)));
   }
   options_.disabled_rules = {"no-such-rule"};
   EXPECT_EQ(GetReason(Run(model).status()), Reason::kOptionInvalid);
@@ -315,7 +319,7 @@ TEST_F(OptimizeTest, AMaxOpsetBelowTheModelsOwnIsNoted) {
   options_.max_opset = original->opset;
   const auto equal = Run(model);
   ASSERT_TRUE(equal.ok()) << equal.status();
-  EXPECT_THAT(equal->report.notes, testing::Not(Contains(HasSubstr(note))));
+  EXPECT_THAT(equal->report.notes, ::testing::Not(Contains(HasSubstr(note))));
 }
 
 TEST_F(OptimizeTest, FloatInputsAreFiniteOnlyIfTheUserSaysSo) {
@@ -331,7 +335,7 @@ TEST_F(OptimizeTest, FloatInputsAreFiniteOnlyIfTheUserSaysSo) {
     if (assume) {
       EXPECT_THAT(result->report.notes, told);
     } else {
-      EXPECT_THAT(result->report.notes, testing::Not(told));
+      EXPECT_THAT(result->report.notes, ::testing::Not(told));
     }
   }
 }
@@ -451,7 +455,7 @@ void ExpectPassedThrough(const absl::StatusOr<Result>& result, const std::string
   EXPECT_EQ(report.passed_through, ReasonName(reason));
   EXPECT_THAT(report.notes, Contains(HasSubstr(words)));
   EXPECT_THAT(report::ToTable(report),
-              testing::AllOf(HasSubstr(words), testing::Not(HasSubstr(" us"))));
+              ::testing::AllOf(HasSubstr(words), ::testing::Not(HasSubstr(" us"))));
   EXPECT_THAT(report::ToHtml(report), HasSubstr("came back byte for byte"));
   const auto back = report::ReportFromJson(report::ToJson(report));
   ASSERT_TRUE(back.ok()) << back.status();

@@ -65,7 +65,8 @@ class ResumeTest : public ::testing::Test {
   }
 
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
-  Devices devices_{store_.get()};
+  timing::Lane lane_;
+  Devices devices_{{.store = store_.get(), .lane = &lane_}};
   Options options_;
   const std::string model_ = Chain();
 };

@@ -71,7 +71,8 @@ class SizesTest : public ::testing::Test {
   }
 
   std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
-  Devices devices_{store_.get()};
+  timing::Lane lane_;
+  Devices devices_{{.store = store_.get(), .lane = &lane_}};
   Environment environment_{.devices = &devices_, .clock = Clock::System()};
   Options options_;
   CancelToken token_;

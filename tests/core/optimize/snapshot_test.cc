@@ -55,7 +55,8 @@ class SnapshotTest : public ::testing::Test {
 
   // As a process of its own would.
   absl::StatusOr<Result> Run(timing::TimingStore* store, absl::string_view snapshot) {
-    Devices devices(store);
+    timing::Lane lane;
+    Devices devices({.store = store, .lane = &lane});
     const ModelFiles files{.name = "branches.onnx", .model = model_};
     const Environment environment = {
         .devices = &devices, .clock = Clock::System(), .device_snapshot = snapshot};
@@ -101,8 +102,9 @@ TEST_F(SnapshotTest, WhatWasRecordedHereGivesTheSameBytesEachTime) {
   ASSERT_OK_AND_ASSIGN(const Result live, Run(store.get(), ""));
   EXPECT_GT(live.report.original.kernels.measured, 0);
   EXPECT_EQ(live.report.original.kernels.estimated, 0);
-  ASSERT_OK_AND_ASSIGN(const timing::Snapshot snapshot,
-                       Devices(store.get()).Record("cpu", 1, 1'000'000'000));
+  timing::Lane lane;
+  Devices devices({.store = store.get(), .lane = &lane});
+  ASSERT_OK_AND_ASSIGN(const timing::Snapshot snapshot, devices.Record("cpu", 1, 1'000'000'000));
 
   const report::Report report = ExpectSameBytesEachTime(snapshot);
   EXPECT_EQ(report.fingerprint, live.report.fingerprint);
@@ -141,7 +143,7 @@ TEST_F(SnapshotTest, TheRecordedTimesDecide) {
   ASSERT_EQ(cheap.report.outcome, report::Outcome::kImproved);
   constexpr double kSlowUs = 1e6;
   timing::Snapshot slow = Empty();
-  Devices devices(nullptr);
+  Devices devices({});
   const std::string text = ToText(slow);
   ASSERT_OK_AND_ASSIGN(const auto device, devices.Get(SnapshotDevice(text), 1, text));
   const ModelFiles files{.name = "m", .model = cheap.files.model};
@@ -163,7 +165,7 @@ TEST_F(SnapshotTest, WhatTheDeviceCannotRunIsNotChosen) {
   ASSERT_OK_AND_ASSIGN(const Result chosen, RunWith(Empty()));
   ASSERT_EQ(chosen.report.outcome, report::Outcome::kImproved);
   timing::Snapshot without = Empty();
-  Devices devices(nullptr);
+  Devices devices({});
   const std::string text = ToText(without);
   ASSERT_OK_AND_ASSIGN(const auto device, devices.Get(SnapshotDevice(text), 1, text));
   const ModelFiles files{.name = "m", .model = chosen.files.model};

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -16,7 +17,8 @@ TEST(OpenMpEnvironmentTest, IsCompleteAfterOneRestartAndKeepsWhatTheUserSet) {
   // Set before the restart in main() below.
   EXPECT_STREQ(getenv("OMP_DYNAMIC"), "true");
   ASSERT_NE(getenv("GOMP_SPINCOUNT"), nullptr);
-  EnsureOpenMpEnvironment(g_arguments);  // returns: nothing is missing
+  // Returns, because nothing is missing.
+  EnsureOpenMpEnvironment(g_arguments, ReadEnvironment(environ));
 }
 
 }  // namespace
@@ -24,7 +26,7 @@ TEST(OpenMpEnvironmentTest, IsCompleteAfterOneRestartAndKeepsWhatTheUserSet) {
 
 int main(int argc, char** argv) {
   setenv("OMP_DYNAMIC", "true", /*overwrite=*/1);
-  quotient::os::EnsureOpenMpEnvironment(argv);
+  quotient::os::EnsureOpenMpEnvironment(argv, quotient::os::ReadEnvironment(environ));
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -15,13 +15,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/cost/cost_model.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/model/text.h"
 #include "core/optimize/options.h"
 #include "core/optimize/prepared.h"
 #include "core/search/mcts.h"
 #include "core/timing/service.h"
 #include "tests/core/pricing/arriving_model.h"
+#include "tests/support/fake_backend.h"
 #include "tests/support/networks/networks.h"
 #include "tests/support/status_matchers.h"
 
@@ -222,10 +222,12 @@ TEST(TensorWorkspace, NoKernelIsMeasuredTwiceForTwoJobsOfTwoWorkers) {
         return absl::StatusOr<double>(kernels::fake::FakeCostUs(spec));
       }});
   const auto store = timing::NewMemoryStore();
-  const auto service = timing::NewTimingService(
-      backend.get(), store.get(), {.make_probe = [&] { return timing::NewClockProbe(&clock); }});
+  timing::Lane lane;
+  const auto service =
+      timing::NewTimingService(backend.get(), store.get(), &lane,
+                               {.make_probe = [&] { return timing::NewClockProbe(&clock); }});
   const auto model =
-      cost::NewMeasuredCostModel(backend.get(), service.get(), *cost::RoofOf("cpu", 1));
+      cost::NewMeasuredCostModel(backend.get(), service.get(), cost::Roof{cost::CpuSheet(), 1});
   const Network nasrnn("nasrnn");
   std::vector<std::unique_ptr<NetworkSearch>> jobs;
   for (int i = 0; i < 2; ++i) {

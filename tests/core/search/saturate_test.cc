@@ -240,8 +240,8 @@ TEST_F(SaturateTest, ABrokenRuleIsAnError) {
 }
 
 TEST(Strategies, AreFoundByName) {
-  EXPECT_THAT(StrategyNames(), ElementsAre("mcts", "saturate", "pact", "backtrack"));
-  EXPECT_STREQ(FindStrategy("saturate")->name(), "saturate");
+  EXPECT_THAT(StrategyNames(), ::testing::IsSupersetOf({"mcts", "saturate", "pact", "backtrack"}));
+  for (const std::string& name : StrategyNames()) EXPECT_EQ(FindStrategy(name)->name(), name);
   EXPECT_EQ(FindStrategy("no such"), nullptr);
 }
 

@@ -10,9 +10,10 @@ namespace quotient::timing {
 namespace {
 
 TEST(LaneTest, AllWorkRunsOnOneThreadOneAfterTheOther) {
-  std::thread::id lane;
-  RunInLane([&] { lane = std::this_thread::get_id(); });
-  EXPECT_NE(lane, std::this_thread::get_id());
+  Lane lane;
+  std::thread::id thread;
+  lane.Run([&] { thread = std::this_thread::get_id(); });
+  EXPECT_NE(thread, std::this_thread::get_id());
   int runs = 0;  // no lock: the lane is the lock
   bool inside = false;
   {
@@ -20,10 +21,10 @@ TEST(LaneTest, AllWorkRunsOnOneThreadOneAfterTheOther) {
     for (int caller = 0; caller < 4; ++caller) {
       callers.emplace_back([&] {
         for (int i = 0; i < 250; ++i) {
-          RunInLane([&] {
+          lane.Run([&] {
             EXPECT_FALSE(inside);
             inside = true;
-            EXPECT_EQ(std::this_thread::get_id(), lane);
+            EXPECT_EQ(std::this_thread::get_id(), thread);
             ++runs;
             inside = false;
           });
@@ -35,9 +36,10 @@ TEST(LaneTest, AllWorkRunsOnOneThreadOneAfterTheOther) {
 }
 
 TEST(LaneTest, WhatIsThrownThereIsThrownHere) {
-  EXPECT_THROW(RunInLane([] { throw std::bad_alloc(); }), std::bad_alloc);
+  Lane lane;
+  EXPECT_THROW(lane.Run([] { throw std::bad_alloc(); }), std::bad_alloc);
   bool ran = false;
-  RunInLane([&ran] { ran = true; });
+  lane.Run([&ran] { ran = true; });
   EXPECT_TRUE(ran);
 }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/kernels/backend.h"
-#include "core/kernels/fake/fake_backend.h"
 #include "core/timing/probe.h"
+#include "tests/support/fake_backend.h"
 
 namespace quotient::timing {
 

@@ -39,10 +39,11 @@ class ServiceTest : public ::testing::Test {
 
   std::unique_ptr<TimingService> Service(ServiceOptions options = {}) {
     options.make_probe = [this] { return std::make_unique<ScriptedProbe>(&clock_); };
-    return NewTimingService(backend_.get(), store_.get(), options);
+    return NewTimingService(backend_.get(), store_.get(), &lane_, options);
   }
 
   FakeClock clock_;
+  Lane lane_;
   std::unique_ptr<kernels::Backend> backend_;
   std::unique_ptr<TimingStore> store_ = NewMemoryStore();
 };

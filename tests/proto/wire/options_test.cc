@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/optimize/job_options.h"
 #include "proto/wire/digest.h"
 #include "tests/support/status_matchers.h"
 
@@ -12,6 +13,18 @@ using ::quotient::testing::HasReason;
 
 TEST(OptionsTest, UnsetFieldsHaveTheDefaultsOfTheCore) {
   EXPECT_EQ(FromProto(v1::OptimizeOptions()), optimize::Options());
+}
+
+// Each option of a job has the field of its row, and each field has a row.
+TEST(OptionsTest, FieldsAndRowsCorrespond) {
+  const auto* const descriptor = v1::OptimizeOptions::descriptor();
+  for (const optimize::JobOption& option : optimize::JobOptions()) {
+    const auto* const field = descriptor->FindFieldByName(option.wire_name);
+    ASSERT_NE(field, nullptr) << "options.proto has no field " << option.wire_name;
+    EXPECT_TRUE(field->is_repeated() || field->has_presence())
+        << "options.proto: " << option.wire_name << " has to be optional";
+  }
+  EXPECT_EQ(static_cast<size_t>(descriptor->field_count()), optimize::JobOptions().size());
 }
 
 TEST(OptionsTest, EveryFieldSurvives) {

@@ -18,6 +18,11 @@ class WatchHubTest : public QueueTest {
   std::unique_ptr<Watch> Subscribe(const std::string& id) {
     return hub_->Subscribe(id, kOptions, [this] { ++wakes_; });
   }
+  // The lease of a job that runs.
+  Lease MustRun() {
+    MustSubmit(Request("a"));
+    return MustClaim().lease;
+  }
   int wakes_ = 0;
 };
 
@@ -36,8 +41,9 @@ TEST_F(WatchHubTest, EachChangeOfStateIsDelivered) {
 }
 
 TEST_F(WatchHubTest, ProgressIsConflatedToTheLatest) {
-  const auto watch = Subscribe("job");
-  for (int i = 1; i <= 10; ++i) hub_->PublishProgress("job", {.best_share = 0.125 * i});
+  const Lease lease = MustRun();
+  const auto watch = Subscribe(lease.job_id);
+  for (int i = 1; i <= 10; ++i) hub_->PublishProgress(lease, {.best_share = 0.125 * i});
   const auto update = watch->Next();
   ASSERT_TRUE(update.has_value());
   EXPECT_EQ(std::get<Progress>(*update).best_share, 1.25);
@@ -45,10 +51,11 @@ TEST_F(WatchHubTest, ProgressIsConflatedToTheLatest) {
 }
 
 TEST_F(WatchHubTest, ProgressKeepsItsDistance) {
-  const auto watch = Subscribe("job");
-  hub_->PublishProgress("job", {});
+  const Lease lease = MustRun();
+  const auto watch = Subscribe(lease.job_id);
+  hub_->PublishProgress(lease, {});
   EXPECT_TRUE(watch->Next().has_value());
-  hub_->PublishProgress("job", {});
+  hub_->PublishProgress(lease, {});
   EXPECT_FALSE(watch->Next().has_value());
   wakes_ = 0;
   hub_->Tick();
@@ -76,16 +83,34 @@ TEST_F(WatchHubTest, SilenceIsBrokenByHeartbeats) {
 TEST_F(WatchHubTest, TheLatestProgressIsKeptWhileTheJobRuns) {
   const std::string id = MustSubmit(Request("a")).job.id;
   const Claimed claimed = MustClaim();
-  hub_->PublishProgress(id, {.phase = "search"});
+  hub_->PublishProgress(claimed.lease, {.phase = "search"});
   ASSERT_TRUE(hub_->LatestProgress(id).has_value());
   EXPECT_EQ(hub_->LatestProgress(id)->phase, "search");
   ASSERT_OK(dispatch_->Finish(claimed.lease, SomeResult()));
   EXPECT_FALSE(hub_->LatestProgress(id).has_value());
 }
 
+TEST_F(WatchHubTest, AWorkerThatLostItsLeaseIsNotHeard) {
+  const Lease lost = MustRun();
+  const auto watch = Subscribe(lost.job_id);
+  ASSERT_OK(dispatch_->RecoverAll());
+  hub_->PublishProgress(lost, {.phase = "search"});
+  EXPECT_FALSE(hub_->LatestProgress(lost.job_id).has_value());
+  const Lease held = MustClaim().lease;
+  hub_->PublishProgress(lost, {.phase = "search"});
+  EXPECT_FALSE(hub_->LatestProgress(lost.job_id).has_value());
+  hub_->PublishProgress(held, {.phase = "verify"});
+  hub_->PublishProgress(lost, {.phase = "search"});
+  EXPECT_EQ(hub_->LatestProgress(lost.job_id)->phase, "verify");
+  ASSERT_OK(dispatch_->Finish(held, SomeResult()));
+  hub_->PublishProgress(held, {.phase = "report"});
+  EXPECT_FALSE(hub_->LatestProgress(lost.job_id).has_value());
+}
+
 TEST_F(WatchHubTest, NobodyIsWokenAfterTheWatchIsGone) {
-  Subscribe("job").reset();
-  hub_->PublishProgress("job", {});
+  const Lease lease = MustRun();
+  Subscribe(lease.job_id).reset();
+  hub_->PublishProgress(lease, {});
   EXPECT_EQ(wakes_, 0);
   EXPECT_EQ(hub_->watchers(), 0);
 }
@@ -106,8 +131,10 @@ TEST(WatchHubStressTest, SurvivesConcurrentUse) {
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 300; ++i) {
-        hub.PublishProgress("job", {.best_share = 0.125 * i});
-        hub.OnTransition(Job{.id = "job"}, Transition{.job_id = "job", .sequence = i});
+        const JobState to = i % 2 == 0 ? JobState::kRunning : JobState::kQueued;
+        hub.OnTransition(Job{.id = "job", .lease_epoch = 1},
+                         Transition{.job_id = "job", .sequence = i, .to = to});
+        hub.PublishProgress({.job_id = "job", .epoch = 1}, {.best_share = 0.125 * i});
         hub.Tick();
       }
     });

@@ -82,12 +82,16 @@ TEST_F(JobMetricsTest, EndsAreCountedByReason) {
   ASSERT_OK(dispatch_->HandBack(MustClaim().lease));
   MustClaim();
   ASSERT_OK(dispatch_->RecoverAll());
+  // It goes back to the queue, though no server is being stopped.
+  const absl::Status gone = MakeError(Reason::kDeviceLost, "gone");
+  ASSERT_OK(dispatch_->Lose(MustClaim().lease, gone));
   const std::string text = Text(*metrics_.registry());
   EXPECT_THAT(text,
               HasSubstr("quotient_jobs_finished_total{reason=\"LIMIT_DIMS\",state=\"failed\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"finished\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"drained\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"lease_lost\"} 1"));
+  EXPECT_THAT(text, HasSubstr("quotient_job_attempts_total{end=\"device_lost\"} 1"));
   EXPECT_THAT(text, HasSubstr("quotient_job_queue_seconds_count 2"));
 }
 

@@ -142,9 +142,8 @@ TEST_F(ServicesTest, AWatcherThatLeavesHarmsNothing) {
 }
 
 TEST_F(ServicesTest, AnIntervalBeyondAllBoundsStillBringsProgress) {
-  Submit("keeps the worker busy");
+  const v1::Job job = Submit("runs");
   runner_.AwaitRuns(1);
-  const v1::Job job = Submit("waits");
   grpc::ClientContext context;
   v1::WatchJobRequest request;
   request.set_name(job.name());
@@ -155,7 +154,7 @@ TEST_F(ServicesTest, AnIntervalBeyondAllBoundsStillBringsProgress) {
   ASSERT_TRUE(reader->Read(&response));
   const int64_t before_ns = clock_.NowNs();
   clock_.AdvanceMs(1000);
-  hub_->PublishProgress(job.name().substr(5), {.phase = "search"});
+  hub_->PublishProgress({.job_id = job.name().substr(5), .epoch = 1}, {.phase = "search"});
   ASSERT_TRUE(reader->Read(&response));
   EXPECT_TRUE(response.has_progress()) << response.ShortDebugString();
   EXPECT_LT(clock_.SecondsSince(before_ns), 10);  // and not in a heartbeat's place

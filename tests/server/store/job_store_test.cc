@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/rng.h"
-#include "server/store/memory/job_store.h"
 #include "server/store/sqlite/job_store.h"
 #include "tests/server/support/fake_clock.h"
+#include "tests/server/support/memory_job_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

@@ -16,8 +16,8 @@
 #include "server/jobs/watch_hub.h"
 #include "server/store/disk/blob_store.h"
 #include "server/store/disk/checkpoint_store.h"
-#include "server/store/memory/job_store.h"
 #include "tests/server/support/fake_clock.h"
+#include "tests/server/support/memory_job_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

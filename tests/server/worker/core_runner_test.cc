@@ -26,7 +26,7 @@ class CoreRunnerTest : public ::testing::Test {
     auto blobs = store::DiskBlobStore::Open(dir_ / "blobs", {.min_free_bytes = 0});
     EXPECT_OK(blobs);
     blobs_ = *std::move(blobs);
-    runner_ = NewCoreRunner(blobs_.get(), &devices_);
+    runner_ = NewCoreRunner(blobs_.get(), &devices_, &Clock::System());
   }
 
   absl::Status RunOn(const std::string& device) {
@@ -41,7 +41,8 @@ class CoreRunnerTest : public ::testing::Test {
   testing::TempDir dir_;
   std::unique_ptr<store::DiskBlobStore> blobs_;
   std::unique_ptr<timing::TimingStore> timings_ = timing::NewMemoryStore();
-  optimize::Devices devices_{timings_.get()};
+  timing::Lane lane_;
+  optimize::Devices devices_{{.store = timings_.get(), .lane = &lane_}};
   std::unique_ptr<JobRunner> runner_;
 };
 

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/kernels/cuda/source_kernel.h"
+#include "core/kernels/cuda/interface/source_kernel.h"
 
 namespace quotient::kernels::cuda {
 

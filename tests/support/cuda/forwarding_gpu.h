@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 #include "tests/support/cuda/host_gpu.h"
 
 namespace quotient::kernels::cuda {

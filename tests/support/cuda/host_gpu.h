@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 
 namespace quotient::kernels::cuda {
 

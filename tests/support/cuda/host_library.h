@@ -5,8 +5,8 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "core/kernels/cuda/dnn_graph.h"
-#include "core/kernels/cuda/matmul_problem.h"
+#include "core/kernels/cuda/interface/dnn_graph.h"
+#include "core/kernels/cuda/interface/matmul_problem.h"
 
 namespace quotient::kernels::cuda {
 

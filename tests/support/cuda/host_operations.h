@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "core/kernels/cuda/dnn_graph.h"
+#include "core/kernels/cuda/interface/dnn_graph.h"
 #include "tests/support/cuda/host_values.h"
 
 namespace quotient::kernels::cuda::host {

@@ -8,7 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "core/kernels/cuda/code_cache.h"
+#include "core/kernels/cuda/interface/code_cache.h"
 
 namespace quotient::kernels::cuda {
 

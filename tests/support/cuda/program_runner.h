@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/kernels/cuda/program.h"
+#include "core/kernels/cuda/program/program.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/model/tensor.h"
 #include "tests/support/cuda/emulator.h"

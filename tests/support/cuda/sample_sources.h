@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/kernels/cuda/source_kernel.h"
+#include "core/kernels/cuda/interface/source_kernel.h"
 
 namespace quotient::kernels::cuda {
 

@@ -25,8 +25,9 @@ class CudaGpu : public Gpu {
       : device_(std::move(device)), cache_(cache), capturer_(*device_) {}
 
   // Call after Device::Open, with the device selected.
-  absl::Status Open() {
+  absl::Status Open(const std::string& tf32_override) {
     QUOTIENT_ASSIGN_OR_RETURN(facts_, device_->Facts());
+    facts_.tf32_override = tf32_override;
     QUOTIENT_ASSIGN_OR_RETURN(blas_, CublasLt::Create());
     QUOTIENT_ASSIGN_OR_RETURN(
         dnn_, CudnnDevice::Create(device_->ordinal(), facts_, cache_, capturer_.capturing()));
@@ -106,10 +107,11 @@ class CudaGpu : public Gpu {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal, CodeCache* cache) {
+absl::StatusOr<std::unique_ptr<Gpu>> OpenCudaGpu(int ordinal, const std::string& tf32_override,
+                                                 CodeCache* cache) {
   QUOTIENT_ASSIGN_OR_RETURN(auto device, Device::Open(ordinal));
   auto gpu = std::make_unique<CudaGpu>(std::move(device), cache);
-  QUOTIENT_RETURN_IF_ERROR(gpu->Open());
+  QUOTIENT_RETURN_IF_ERROR(gpu->Open(tf32_override));
   return gpu;
 }
 

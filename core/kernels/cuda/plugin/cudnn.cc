@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/interface/plugin.h"
 #include "core/kernels/cuda/plugin/cudnn_plan_name.h"
 #include "core/kernels/cuda/plugin/cudnn_status.h"
 #include "core/kernels/cuda/plugin/no_throw.h"

@@ -159,9 +159,6 @@ absl::StatusOr<GpuFacts> Device::Facts() const {
     facts.mig_mode = nvml_->MigMode();
     facts.driver = nvml_->DriverVersion();
   }
-  if (const char* value = std::getenv("NVIDIA_TF32_OVERRIDE"); value != nullptr) {
-    facts.tf32_override = value;
-  }
   return facts;
 }
 

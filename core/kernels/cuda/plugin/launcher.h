@@ -3,7 +3,7 @@
 #include <driver_types.h>
 
 #include "absl/status/status.h"
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 
 namespace quotient::kernels::cuda {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/kernels/cuda/code_cache.h"
-#include "core/kernels/cuda/source_kernel.h"
+#include "core/kernels/cuda/interface/code_cache.h"
+#include "core/kernels/cuda/interface/source_kernel.h"
 
 namespace quotient::kernels::cuda {
 

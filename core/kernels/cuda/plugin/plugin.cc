@@ -1,6 +1,6 @@
 // The exports of the shared library, and what it does before there is a GPU.
 
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/interface/plugin.h"
 
 #include <memory>
 #include <string>
@@ -29,11 +29,12 @@ absl::string_view BeginningOf(absl::string_view message) {
 
 class CudaPlugin : public Plugin {
  public:
-  absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal, CodeCache* cache) override {
+  absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int ordinal, const std::string& tf32_override,
+                                               CodeCache* cache) override {
     return NoThrow([&]() -> absl::StatusOr<std::unique_ptr<Gpu>> {
       QUOTIENT_RETURN_IF_ERROR(CheckDevice(ordinal));
       QUOTIENT_RETURN_IF_ERROR(CheckCudnn());
-      absl::StatusOr<std::unique_ptr<Gpu>> gpu = OpenCudaGpu(ordinal, cache);
+      absl::StatusOr<std::unique_ptr<Gpu>> gpu = OpenCudaGpu(ordinal, tf32_override, cache);
       if (gpu.ok() || GetReason(gpu.status()) == Reason::kDeviceLost) return gpu;
       // A missing library part, no memory or a failed GPU: the GPU cannot be used in any case.
       const std::string message(gpu.status().message());

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "core/kernels/cuda/interface/source_kernel.h"
 #include "core/kernels/cuda/plugin/launcher.h"
-#include "core/kernels/cuda/source_kernel.h"
 
 namespace quotient::kernels::cuda {
 

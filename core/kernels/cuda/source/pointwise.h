@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/kernels/cuda/program.h"
+#include "core/kernels/cuda/program/program.h"
 #include "core/kernels/cuda/source/text.h"
 #include "core/kernels/kernel_spec.h"
 

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "core/kernels/cuda/program.h"
+#include "core/kernels/cuda/program/program.h"
 #include "core/kernels/kernel_spec.h"
 
 namespace quotient::kernels::cuda {

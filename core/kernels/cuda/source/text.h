@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/kernels/cuda/program_builder.h"
+#include "core/kernels/cuda/program/program_builder.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/model/dtype.h"
 

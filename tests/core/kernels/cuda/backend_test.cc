@@ -86,8 +86,9 @@ TEST(CudaBackendTest, TheServiceFindsTheFastestPlanAndGraphsRunByIt) {
   for (const MathPolicy policy : {MathPolicy::kStrict32, MathPolicy::kTf32}) {
     const auto backend = NewBackend(NewHostGpu(), {.policy = policy});
     const auto store = timing::NewMemoryStore();
+    timing::Lane lane;
     const auto service =
-        timing::NewTimingService(backend.get(), store.get(), {.prepare_threads = 2});
+        timing::NewTimingService(backend.get(), store.get(), &lane, {.prepare_threads = 2});
     const model::Graph graph = GraphOf({"product", R"(
       input x: float32[4,8]
       const w: float32[8,6] = random(1)

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels/cuda/dnn_graph.h"
+#include "core/kernels/cuda/interface/dnn_graph.h"
 #include "core/model/dtype.h"
 
 namespace quotient::kernels::cuda {

@@ -1,15 +1,16 @@
 // Loading a plug-in, by libraries that are none: CMake builds them from fakes/.
 
+#include "core/kernels/cuda/load_plugin.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/interface/plugin.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::kernels::cuda {
@@ -27,9 +28,9 @@ std::string Fake(const std::string& name) {
 }
 
 TEST(LoadPluginTest, SaysWhereItLooked) {
-  ASSERT_EQ(setenv("QUOTIENT_CUDA_PLUGIN", "/nowhere/libquotient_cuda.so", 1), 0);
-  EXPECT_THAT(LoadPlugin(), HasReason(Reason::kDeviceNotPresent,
-                                      HasSubstr("/nowhere/libquotient_cuda.so: cannot open")));
+  EXPECT_THAT(
+      LoadPlugin("/nowhere/libquotient_cuda.so"),
+      HasReason(Reason::kDeviceNotPresent, HasSubstr("/nowhere/libquotient_cuda.so: cannot open")));
 }
 
 TEST(LoadPluginTest, RefusesAFileThatIsNoLibrary) {

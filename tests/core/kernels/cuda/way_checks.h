@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/kernels/cuda/gpu.h"
-#include "core/kernels/cuda/matmul_problem.h"
+#include "core/kernels/cuda/interface/gpu.h"
+#include "core/kernels/cuda/interface/matmul_problem.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/model/tensor.h"
 

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/interface/plugin.h"
 
 extern "C" const char* quotient_cuda_build_id() {
   static const std::string id = quotient::kernels::cuda::PluginBuildId();

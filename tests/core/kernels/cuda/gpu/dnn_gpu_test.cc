@@ -124,7 +124,7 @@ TEST_F(GpuDnnTest, Bfloat16) { CheckAll(model::DType::kBfloat16, MathPolicy::kTf
 
 // Asked with the properties of the device and without the device: the answers should agree.
 TEST_F(GpuDnnTest, TheCheckerKnowsThisDevicesPlans) {
-  ASSERT_OK_AND_ASSIGN(Plugin* const plugin, LoadPlugin());
+  ASSERT_OK_AND_ASSIGN(Plugin* const plugin, LoadPlugin(""));
   ASSERT_OK_AND_ASSIGN(const auto checker, plugin->NewDnnChecker(gpu().facts().properties_json,
                                                                  gpu().facts().compute_capability,
                                                                  /*cache=*/nullptr));

@@ -21,10 +21,10 @@ Gpu* GpuTest::gpu_ = nullptr;
 
 void GpuTest::SetUpTestSuite() {
   if (gpu_ != nullptr || !why_not_.ok()) return;
-  absl::StatusOr<Plugin*> plugin = LoadPlugin();
+  absl::StatusOr<Plugin*> plugin = LoadPlugin("");
   why_not_ = plugin.status();
   if (!plugin.ok()) return;
-  absl::StatusOr<std::unique_ptr<Gpu>> gpu = (*plugin)->OpenGpu(0, &cache_);
+  absl::StatusOr<std::unique_ptr<Gpu>> gpu = (*plugin)->OpenGpu(0, /*tf32_override=*/"", &cache_);
   why_not_ = gpu.status();
   if (gpu.ok()) gpu_ = gpu->release();
 }

@@ -9,8 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/kernels/cuda/gpu.h"
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/interface/gpu.h"
+#include "core/kernels/cuda/interface/plugin.h"
+#include "core/kernels/cuda/load_plugin.h"
 #include "core/model/dtype.h"
 #include "tests/support/cuda/memory_code_cache.h"
 

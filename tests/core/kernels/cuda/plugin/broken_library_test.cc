@@ -17,7 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/load_plugin.h"
 #include "tests/core/kernels/cuda/dnn_cases.h"
 
 namespace quotient::kernels::cuda {

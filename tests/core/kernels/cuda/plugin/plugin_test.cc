@@ -35,7 +35,7 @@ const SourceKernel& DoublingKernel() {
 
 TEST(CudaPluginTest, NamesTheDriverThatIsMissing) {
   if (dlopen("libcuda.so.1", RTLD_NOW) != nullptr) GTEST_SKIP() << "there is a driver";
-  EXPECT_THAT(PluginUnderTest().OpenGpu(0, nullptr),
+  EXPECT_THAT(PluginUnderTest().OpenGpu(0, "", nullptr),
               HasReason(Reason::kDeviceNotPresent,
                         HasSubstr("no NVIDIA driver is installed (libcuda.so.1)")));
 }

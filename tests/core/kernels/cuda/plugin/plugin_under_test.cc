@@ -8,6 +8,8 @@
 #include <sstream>
 #include <utility>
 
+#include "core/kernels/cuda/load_plugin.h"
+
 namespace quotient::kernels::cuda {
 
 namespace {
@@ -23,7 +25,7 @@ T ValueOrDie(absl::StatusOr<T> result) {
 
 }  // namespace
 
-Plugin& PluginUnderTest() { return *ValueOrDie(LoadPlugin()); }
+Plugin& PluginUnderTest() { return *ValueOrDie(LoadPlugin("")); }
 
 std::unique_ptr<DnnChecker> H200Checker(CodeCache* cache) {
   std::stringstream properties;

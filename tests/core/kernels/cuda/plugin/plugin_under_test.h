@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/interface/plugin.h"
 
 namespace quotient::kernels::cuda {
 

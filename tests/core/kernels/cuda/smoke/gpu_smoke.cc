@@ -16,12 +16,14 @@
 #include "absl/strings/string_view.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/cuda/code_cache.h"
+#include "core/kernels/cuda/code_folder.h"
 #include "core/kernels/cuda/cuda_backend.h"
 #include "core/kernels/cuda/fingerprint.h"
-#include "core/kernels/cuda/plugin.h"
+#include "core/kernels/cuda/interface/plugin.h"
+#include "core/kernels/cuda/load_plugin.h"
 #include "core/onnx/reader.h"
 #include "core/ops/infer_graph.h"
+#include "core/os/environment.h"
 #include "core/timing/service.h"
 #include "tests/core/kernels/cuda/smoke/smoke.h"
 #include "tests/support/networks/networks.h"
@@ -73,10 +75,18 @@ int Print(const absl::StatusOr<Rows>& rows) {
 
 std::string CompiledIn(const std::string& out) { return out + "/compiled"; }
 
+// The options of a user of this machine.
+CudaOptions OptionsHere() {
+  const os::Environment environment = os::ReadEnvironment(environ);
+  return {.plugin = os::ValueOf(environment, kPluginVariable),
+          .tf32_override = os::ValueOf(environment, kTf32Variable)};
+}
+
 // `cache` may be null.
 absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(CodeCache* cache) {
-  QUOTIENT_ASSIGN_OR_RETURN(Plugin* const plugin, LoadPlugin());
-  return plugin->OpenGpu(0, cache);
+  const CudaOptions options = OptionsHere();
+  QUOTIENT_ASSIGN_OR_RETURN(Plugin* const plugin, LoadPlugin(options.plugin));
+  return plugin->OpenGpu(0, options.tf32_override, cache);
 }
 
 absl::StatusOr<std::vector<std::string>> ReadFingerprints(const std::string& out) {
@@ -124,8 +134,10 @@ absl::StatusOr<Rows> Network(const std::string& name, const std::string& out) {
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Rows rows;
   for (const MathPolicy policy : {MathPolicy::kTf32, MathPolicy::kStrict32}) {
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const auto backend, NewBackend(0, {.policy = policy, .cache_directory = CompiledIn(out)}));
+    CudaOptions options = OptionsHere();
+    options.policy = policy;
+    options.cache_directory = CompiledIn(out);
+    QUOTIENT_ASSIGN_OR_RETURN(const auto backend, NewBackend(0, options));
     const double tolerance = policy == MathPolicy::kTf32 ? 1e-2 : 1e-4;
     QUOTIENT_ASSIGN_OR_RETURN(Rows found,
                               NetworkRows(graph, *backend, tolerance, threads, store.get()));

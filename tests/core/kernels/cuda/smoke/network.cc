@@ -90,15 +90,16 @@ absl::StatusOr<Rows> NetworkRows(const model::Graph& graph, const Backend& backe
                                  double tolerance, int threads, timing::TimingStore* store) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<KernelGroup> groups,
                             PartitionGraph(graph, backend.partition()));
+  timing::Lane lane;
   const auto service = timing::NewTimingService(
-      &backend, store, {.batch_keys = 8, .threads = threads, .prepare_threads = threads});
+      &backend, store, &lane, {.batch_keys = 8, .threads = threads, .prepare_threads = threads});
   for (const KernelGroup& group : groups) {
     if (!group.spec.free) service->Get(group.spec);
   }
   service->Wait({});
   const Plans plans = Count(groups, *service);
   absl::StatusOr<Run> run;
-  timing::RunInLane([&] {
+  lane.Run([&] {
     const PlanChoice choice = [&](const KernelSpec& spec) {
       const std::optional<timing::Timing> timing = service->Find(spec);
       return timing.has_value() ? timing->plan : std::string();

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/kernels/backend.h"
-#include "core/kernels/cuda/gpu.h"
+#include "core/kernels/cuda/interface/gpu.h"
 #include "core/model/graph.h"
 #include "core/timing/store.h"
 

@@ -1,0 +1,145 @@
+#include "core/optimize/device_table.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/cost/data_sheets.h"
+#include "core/kernels/cuda/cuda_backend.h"
+#include "core/kernels/cuda/fingerprint.h"
+#include "core/kernels/cuda/load_plugin.h"
+#include "core/kernels/onednn/onednn_backend.h"
+
+namespace quotient::optimize {
+namespace {
+
+using kernels::cuda::CudaDevice;
+using kernels::cuda::GpuFacts;
+using kernels::cuda::MathPolicy;
+using kernels::cuda::ParseCudaDevice;
+using verify::DeviceArithmetic;
+
+DeviceKind Cpu() {
+  return {
+      .names = {"cpu"},
+      .help = "the processors of this machine, measured",
+      .accepts = [](absl::string_view name) { return name == "cpu"; },
+      .open = [](absl::string_view,
+                 const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
+        return kernels::onednn::NewBackend(setup.threads, setup.environment);
+      },
+      .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
+        return {cost::CpuSheet(), static_cast<double>(threads)};
+      },
+      .timing = [](int threads) { return timing::ServiceOptions{.threads = threads}; },
+      .arithmetic = [](absl::string_view) { return DeviceArithmetic::kHost; },
+  };
+}
+
+// A fingerprint that does not say what the GPU is was not written by this program. Such a GPU is
+// taken for an H200.
+cost::Roof RoofOfGpu(absl::string_view name, absl::string_view fingerprint) {
+  const bool strict32 = ParseCudaDevice(name)->policy == MathPolicy::kStrict32;
+  cost::GpuRates rates{.name = "NVIDIA H200", .compute_capability = 90, .processors = 132};
+  const std::optional<GpuFacts> facts = kernels::cuda::HardwareOf(fingerprint);
+  if (facts.has_value()) {
+    rates = {.name = facts->name,
+             .compute_capability = facts->compute_capability,
+             .processors = facts->processors,
+             .clock_mhz = facts->max_clock_khz / 1e3,
+             .memory_mhz = facts->max_memory_clock_khz / 1e3,
+             .bus_bits = static_cast<double>(facts->bus_bits),
+             .cache_size = static_cast<double>(facts->l2_bytes)};
+  }
+  const cost::DeviceSheet sheet = cost::GpuSheet(rates, strict32);
+  return {sheet, sheet.processors};
+}
+
+DeviceKind NvidiaGpu() {
+  return {
+      .names = {"cuda", "cuda-strict32"},
+      .other_names = "cuda:1, cuda:1-strict32 and so on",
+      .help =
+          "an NVIDIA GPU of this machine, measured (cuda:1 is the second one); with -strict32 "
+          "float32 stays float32 instead of tf32",
+      .accepts = [](absl::string_view name) { return ParseCudaDevice(name).has_value(); },
+      .open = [](absl::string_view name,
+                 const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
+        const CudaDevice gpu = *ParseCudaDevice(name);
+        return kernels::cuda::NewBackend(
+            gpu.ordinal,
+            {.policy = gpu.policy,
+             .cache_directory = setup.cache_directory,
+             .plugin = os::ValueOf(setup.environment, kernels::cuda::kPluginVariable),
+             .tf32_override = os::ValueOf(setup.environment, kernels::cuda::kTf32Variable)});
+      },
+      .roof = [](absl::string_view name, absl::string_view fingerprint,
+                 int) { return RoofOfGpu(name, fingerprint); },
+      // Compiling takes long and needs no GPU. Each key has a dozen ways to run it.
+      .timing =
+          [](int threads) {
+            return timing::ServiceOptions{
+                .batch_keys = 8, .threads = threads, .prepare_threads = threads};
+          },
+      .arithmetic =
+          [](absl::string_view name) {
+            return ParseCudaDevice(name)->policy == MathPolicy::kTf32 ? DeviceArithmetic::kTf32
+                                                                      : DeviceArithmetic::kFloat32;
+          },
+  };
+}
+
+DeviceKind DataSheets() {
+  DeviceKind kind{
+      .help = "analytic models of GPUs, nothing is measured",
+      .accepts = [](absl::string_view name) { return cost::FindDeviceSheet(name) != nullptr; }};
+  for (const cost::DeviceSheet& sheet : cost::AllDeviceSheets()) kind.names.push_back(sheet.name);
+  return kind;
+}
+
+std::vector<const DeviceKind*> Listed(DeviceFilter filter) {
+  std::vector<const DeviceKind*> kinds;
+  for (const DeviceKind& kind : AllDeviceKinds()) {
+    if (filter == DeviceFilter::kAll || kind.is_measured()) kinds.push_back(&kind);
+  }
+  return kinds;
+}
+
+}  // namespace
+
+std::span<const DeviceKind> AllDeviceKinds() {
+  static const auto& kinds = *new std::vector<DeviceKind>{Cpu(), NvidiaGpu(), DataSheets()};
+  return kinds;
+}
+
+const DeviceKind* FindDeviceKind(std::span<const DeviceKind> kinds, absl::string_view name) {
+  for (const DeviceKind& kind : kinds) {
+    if (kind.accepts(name)) return &kind;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> DeviceNames(DeviceFilter filter) {
+  std::vector<std::string> names;
+  for (const DeviceKind* const kind : Listed(filter)) {
+    names.insert(names.end(), kind->names.begin(), kind->names.end());
+  }
+  return names;
+}
+
+std::string AcceptedDevices(DeviceFilter filter) {
+  std::vector<std::string> names;
+  for (const DeviceKind* const kind : Listed(filter)) {
+    names.insert(names.end(), kind->names.begin(), kind->names.end());
+    if (!kind->other_names.empty()) names.push_back(kind->other_names);
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+std::string DevicesHelp(DeviceFilter filter) {
+  return absl::StrJoin(Listed(filter), "; ", [](std::string* out, const DeviceKind* kind) {
+    absl::StrAppend(out, absl::StrJoin(kind->names, ", "), ": ", kind->help);
+  });
+}
+
+}  // namespace quotient::optimize

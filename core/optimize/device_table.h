@@ -1,0 +1,74 @@
+#pragma once
+
+// The table of devices: one row per kind of device, with everything that depends on the kind. All
+// that lists, checks, opens or prices devices reads it: options, devices, help and completion.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/cost/roofline.h"
+#include "core/kernels/backend.h"
+#include "core/os/environment.h"
+#include "core/timing/service.h"
+#include "core/verify/reference.h"
+
+namespace quotient::optimize {
+
+// What a backend may use besides the device.
+struct BackendSetup {
+  int threads = 1;
+  // A folder for what is compiled for GPUs (kernels::cuda::OpenCodeCache); "" if the next process
+  // should compile it again.
+  std::string cache_directory;
+  // The process's environment variables, some of which are meant for libraries.
+  os::Environment environment;
+};
+
+struct DeviceKind {
+  // The names that help and completion offer.
+  std::vector<std::string> names;
+  // Names that are accepted besides these, as a message lists them; "" if there are none.
+  std::string other_names;
+  // What these devices are, as a phrase for the help.
+  std::string help;
+  // Whether a name is one of this kind's.
+  std::function<bool(absl::string_view name)> accepts;
+
+  // --- Empty for kinds that are only analytic models (cost::NewAnalyticCostModel).
+
+  // Opens the device. DEVICE_NOT_PRESENT if this machine has none of that name.
+  std::function<absl::StatusOr<std::unique_ptr<kernels::Backend>>(absl::string_view name,
+                                                                  const BackendSetup& setup)>
+      open;
+  // What is assumed of the device's kernels until they have been measured. The device need not be
+  // here: `fingerprint` says what it is (kernels::DeviceFingerprint::text).
+  std::function<cost::Roof(absl::string_view name, absl::string_view fingerprint, int threads)>
+      roof;
+  // How its kernels are measured.
+  std::function<timing::ServiceOptions(int threads)> timing;
+  // How its results may differ from those of the host.
+  std::function<verify::DeviceArithmetic(absl::string_view name)> arithmetic;
+
+  bool is_measured() const { return open != nullptr; }
+};
+
+// The rows, in the order in which they are listed.
+std::span<const DeviceKind> AllDeviceKinds();
+// The row of a device; null for a name that no row accepts.
+const DeviceKind* FindDeviceKind(std::span<const DeviceKind> kinds, absl::string_view name);
+
+// Which rows a list contains.
+enum class DeviceFilter { kAll, kMeasured };
+// The names that help and completion offer.
+std::vector<std::string> DeviceNames(DeviceFilter filter);
+// All accepted names, for a message: "cpu, cuda, cuda-strict32, cuda:1 and so on, model:h200".
+std::string AcceptedDevices(DeviceFilter filter);
+// What the names mean, for the help.
+std::string DevicesHelp(DeviceFilter filter);
+
+}  // namespace quotient::optimize

@@ -1,0 +1,190 @@
+#include "core/optimize/job_options.h"
+
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/domain/tensor_domain.h"
+#include "core/optimize/device_table.h"
+#include "core/rules/rule_set.h"
+#include "core/search/strategy.h"
+#include "core/timing/snapshot.h"
+
+namespace quotient::optimize {
+namespace {
+
+absl::Status Invalid(absl::string_view problem) {
+  return MakeError(Reason::kOptionInvalid, problem);
+}
+
+absl::Status CheckDevice(const Options& options) {
+  const std::string& device = options.device;
+  if (FindDeviceKind(AllDeviceKinds(), device) != nullptr) return absl::OkStatus();
+  if (const std::optional<BlobId> snapshot = SnapshotOf(device)) {
+    if (snapshot->size_bytes <= timing::kMaxSnapshotBytes) return absl::OkStatus();
+    return Invalid(absl::StrCat("device: a snapshot has at most ", timing::kMaxSnapshotBytes,
+                                " bytes, not ", snapshot->size_bytes));
+  }
+  return Invalid(
+      absl::StrCat("device: '", device, "' is not one of: ", AcceptedDevices(DeviceFilter::kAll)));
+}
+
+absl::Status CheckStrategy(const Options& options) {
+  if (search::FindStrategy(options.strategy) != nullptr) return absl::OkStatus();
+  return Invalid(absl::StrCat("strategy: '", options.strategy,
+                              "' is not one of: ", absl::StrJoin(search::StrategyNames(), ", ")));
+}
+
+absl::Status CheckRules(const Options& options) {
+  if (options.disabled_rules.empty()) return absl::OkStatus();
+  domain::TensorDomain domain;
+  return rules::BuildFamilies(&domain, rules::AllFamilies(), options.disabled_rules).status();
+}
+
+std::string StrategyHelp() {
+  const std::string usual = Options().strategy;
+  return absl::StrCat(
+      "how the e-graph is grown: ",
+      absl::StrJoin(search::StrategyNames(), ", ", [&](std::string* out, const std::string& name) {
+        absl::StrAppend(out, name, name == usual ? " (default)" : "");
+      }));
+}
+
+std::vector<JobOption> MakeRows() {
+  return {
+      {.field = &Options::device,
+       .key = "device",
+       .flag = "device",
+       .placeholder = "NAME",
+       .help = absl::StrCat("what to optimize for, default cpu; ", DevicesHelp(DeviceFilter::kAll)),
+       .choices = DeviceNames(DeviceFilter::kAll),
+       .check = CheckDevice},
+      {.field = &Options::strategy,
+       .key = "strategy",
+       .flag = "strategy",
+       .placeholder = "NAME",
+       .help = StrategyHelp(),
+       .choices = search::StrategyNames(),
+       .check = CheckStrategy},
+      {.field = &Options::budget_seconds,
+       .key = "budget",
+       .wire_name = "budget_seconds",
+       .flag = "budget",
+       .placeholder = "TIME",
+       .help = "bound of the search, e.g. 30s or 2m, default 30s; checking and measuring come on "
+               "top",
+       .least = 0,
+       .most = 86'400,
+       .unit = " seconds"},
+      {.field = &Options::max_nodes,
+       .key = "max_nodes",
+       .flag = "max-nodes",
+       .placeholder = "N",
+       .help = "stop growing the e-graph at so many e-nodes, default 50000; the model may have "
+               "more",
+       .least = 1,
+       .most = 10'000'000},
+      {.field = &Options::max_simulations,
+       .key = "max_simulations",
+       .flag = "simulations",
+       .placeholder = "N",
+       .help = "the search ends with the batch of simulations in which it comes to so many; where "
+               "nothing is measured, one that ends by it gives the same result on every machine; "
+               "0, the default: no such bound",
+       .least = 0,
+       .most = 1'000'000'000},
+      {.field = &Options::threads,
+       .key = "threads",
+       .flag = "threads",
+       .placeholder = "N",
+       .help = "threads for kernels, checking and measuring; 0: one per core",
+       .least = 0,
+       .most = 256},
+      {.field = &Options::seed,
+       .key = "seed",
+       .flag = "seed",
+       .placeholder = "N",
+       .help = "seed of everything random"},
+      {.field = &Options::max_opset,
+       .key = "max_opset",
+       .flag = "max-opset",
+       .placeholder = "N",
+       .help = "newest opset the result may need, at least the model's own; 0: the model's own or "
+               "20",
+       .least = 0,
+       .most = 1000},
+      {.field = &Options::assume_finite_inputs,
+       .key = "assume_finite_inputs",
+       .flag = "assume-finite-inputs",
+       .help = "float inputs hold no NaN, no infinity and nothing beyond 1e6; guards that then "
+               "never act go"},
+      {.field = &Options::verify_inputs,
+       .key = "verify_inputs",
+       .flag = "verify-inputs",
+       .placeholder = "N",
+       .least = 1,
+       .most = 100},
+      {.field = &Options::shapes,
+       .key = "shapes",
+       .flag = "shape",
+       .placeholder = "NAME=DIMS",
+       .help = "bind an input's shape for good, e.g. input=1,3,224,224"},
+      {.field = &Options::measure_shapes,
+       .key = "measure_shapes",
+       .flag = "measure-shape",
+       .placeholder = "NAME=DIMS",
+       .help = "bind an input's shape for measuring and checking only"},
+      {.field = &Options::freeze_initializers,
+       .key = "freeze_initializers",
+       .flag = "freeze-initializers",
+       .help =
+           "initializers that are inputs, too, become constants; the result has no such inputs"},
+      {.field = &Options::disabled_rules,
+       .key = "disabled_rules",
+       .flag = "disable-rule",
+       .placeholder = "NAME",
+       .help = "do without this rule, by the name that reports show",
+       .check = CheckRules},
+  };
+}
+
+// --- Set writes a value that is given as text, by the type of its field.
+
+absl::Status Set(absl::string_view, bool* field) {
+  *field = true;
+  return absl::OkStatus();
+}
+
+template <typename Integer>
+absl::Status Set(absl::string_view text, Integer* field) {
+  if (absl::SimpleAtoi(text, field)) return absl::OkStatus();
+  return Invalid(absl::StrCat("'", Escaped(text), "' is not a whole number in range"));
+}
+
+absl::Status Set(absl::string_view text, double* field) { return ParseDuration(text, field); }
+
+absl::Status Set(absl::string_view text, std::string* field) {
+  if (text.empty()) return Invalid("is empty");
+  *field = std::string(text);
+  return absl::OkStatus();
+}
+
+absl::Status Set(absl::string_view text, Shapes* field) { return ParseShapeOption(text, field); }
+
+absl::Status Set(absl::string_view text, Words* field) { return Set(text, &field->emplace_back()); }
+
+}  // namespace
+
+std::span<const JobOption> JobOptions() {
+  static const auto& rows = *new std::vector<JobOption>(MakeRows());
+  return rows;
+}
+
+absl::Status SetFromText(const JobOption& option, absl::string_view text, Options* options) {
+  return std::visit([&](auto field) { return Set(text, &(options->*field)); }, option.field);
+}
+
+}  // namespace quotient::optimize

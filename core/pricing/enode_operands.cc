@@ -1,0 +1,59 @@
+#include "core/pricing/enode_operands.h"
+
+#include <cstdint>
+
+#include "core/kernels/layout_plan.h"
+
+namespace quotient::pricing {
+
+using domain::OpWord;
+using egraph::ENodeId;
+
+void ENodeOperands::PlanLayouts() {
+  const egraph::EGraph& graph = *tensors_.egraph;
+  kernels::LayoutPlanner planner(graph.class_bound());
+  for (const egraph::ClassId cls : graph.classes()) {
+    const domain::ClassData& data = tensors_.domain->data(graph, cls);
+    planner.AddValue(cls.value(), data.measured, data.weight_only);
+  }
+  std::vector<uint32_t> inputs;
+  for (const egraph::ClassId cls : graph.classes()) {
+    for (const ENodeId node : graph.nodes(cls)) {
+      const egraph::ENodeView view = graph.node(node);
+      const OpWord& word = tensors_.domain->word(view.op);
+      if (word.sort != OpWord::Sort::kOperator) continue;
+      inputs.clear();
+      for (const egraph::ClassId child : view.children) inputs.push_back(graph.Find(child).value());
+      const uint32_t output[] = {cls.value()};
+      planner.AddOperator(word.name, inputs, output);
+    }
+  }
+  layouts_ = planner.Choose();
+}
+
+std::vector<kernels::Operand> ENodeOperands::Of(ENodeId node,
+                                                const domain::ENodeDescription& description) const {
+  const egraph::EGraph& graph = *tensors_.egraph;
+  std::vector<kernels::Operand> operands;
+  for (size_t i = 0; i < description.inputs.size(); ++i) {
+    const domain::ENodeOperand& input = description.inputs[i];
+    kernels::Operand& operand = operands.emplace_back();
+    if (!input.present) continue;
+    operand.type = input.measured;
+    operand.constant = input.weight_only;
+    if (kernels::RoleOf(description.word->name) != kernels::LayoutRole::kTied) continue;
+    operand.layout = layout(graph.Find(graph.node(node).children[i]));
+  }
+  return operands;
+}
+
+bool AllStatic(const std::vector<kernels::Operand>& operands, const model::TensorType& output) {
+  for (const kernels::Operand& operand : operands) {
+    const bool left_out =
+        operand.type.dtype == model::DType::kUndefined && !operand.type.has_rank();
+    if (!left_out && !operand.type.is_static()) return false;
+  }
+  return output.is_static();
+}
+
+}  // namespace quotient::pricing

@@ -1,0 +1,37 @@
+#pragma once
+
+// ENodeOperands: what the kernel of an e-node reads, with the memory order of each operand.
+
+#include <vector>
+
+#include "core/domain/tensor_egraph.h"
+#include "core/kernels/kernel_spec.h"
+#include "core/kernels/layout.h"
+
+namespace quotient::pricing {
+
+// One thread.
+class ENodeOperands {
+ public:
+  // Borrows `tensors`. PlanLayouts comes before all else.
+  explicit ENodeOperands(const domain::TensorEGraph& tensors) : tensors_(tensors) {}
+
+  // Plans in which layout the value of each class would be stored if all e-nodes ran. To be called
+  // whenever the e-graph has changed.
+  void PlanLayouts();
+  // `cls` is canonical.
+  kernels::Layout layout(egraph::ClassId cls) const { return layouts_[cls.value()]; }
+
+  // One operand per child. Those that are left out have no type.
+  std::vector<kernels::Operand> Of(egraph::ENodeId node,
+                                   const domain::ENodeDescription& description) const;
+
+ private:
+  const domain::TensorEGraph& tensors_;
+  std::vector<kernels::Layout> layouts_;  // By ClassId.
+};
+
+// Whether all shapes are known, so that there is a kernel.
+bool AllStatic(const std::vector<kernels::Operand>& operands, const model::TensorType& output);
+
+}  // namespace quotient::pricing

@@ -1,0 +1,29 @@
+#include "core/pricing/kernel_costs.h"
+
+#include <utility>
+
+namespace quotient::pricing {
+
+int KernelCosts::IndexOf(absl::string_view op, const model::AttributeMap& attributes,
+                         std::vector<kernels::Operand> inputs,
+                         std::vector<model::TensorType> outputs) {
+  kernels::KernelSpec spec =
+      kernels::MakeSpec(op, attributes, std::move(inputs), std::move(outputs), partition_.threads,
+                        footprint_log2_, partition_.storage);
+  if (spec.free) return -1;
+  const int kernel = prices_.IndexOf(std::move(spec));
+  if (static_cast<size_t>(kernel) >= costs_.size()) costs_.resize(kernel + 1);
+  costs_[kernel] = Known(kernel);
+  return kernel;
+}
+
+void KernelCosts::Read() {
+  version_ = prices_.version();
+  for (size_t i = 0; i < costs_.size(); ++i) costs_[i] = Known(static_cast<int>(i));
+}
+
+cost::KernelCost KernelCosts::Known(int kernel) const {
+  return basis_ == CostBasis::kPrior ? prices_.Prior(kernel) : prices_.Price(kernel);
+}
+
+}  // namespace quotient::pricing

@@ -1,0 +1,199 @@
+#include "tests/server/support/memory_job_store.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace quotient::store {
+namespace {
+
+using jobs::Job;
+using jobs::JobState;
+using jobs::Lease;
+using jobs::Submission;
+using jobs::Transition;
+
+// All content of the store. Write works on a copy, so that a failed one changes nothing.
+struct Content {
+  std::map<int64_t, Job> jobs;  // By number.
+  std::map<std::string, Lease> leases;
+  std::vector<Transition> transitions;
+  std::map<std::string, Submission> submissions;
+};
+
+const Job* FindJob(const Content& content, absl::string_view id) {
+  for (const auto& [number, job] : content.jobs) {
+    if (job.id == id) return &job;
+  }
+  return nullptr;
+}
+
+std::optional<Job> Copy(const Job* job) {
+  return job == nullptr ? std::nullopt : std::optional<Job>(*job);
+}
+
+class MemoryTransaction : public jobs::JobTransaction {
+ public:
+  MemoryTransaction(Content* content, int64_t now_ms) : content_(*content), now_ms_(now_ms) {}
+
+  int64_t now_ms() const override { return now_ms_; }
+
+  absl::StatusOr<std::optional<Job>> Find(absl::string_view id) override {
+    return Copy(FindJob(content_, id));
+  }
+
+  absl::StatusOr<std::optional<Job>> FindByActionKey(absl::string_view key) override {
+    const Job* newest = nullptr;
+    for (const auto& [number, job] : content_.jobs) {
+      if (job.action_key == key) newest = &job;
+    }
+    return Copy(newest);
+  }
+
+  absl::StatusOr<std::optional<Job>> OldestQueued() override {
+    for (const auto& [number, job] : content_.jobs) {
+      if (job.state == JobState::kQueued) return std::optional<Job>(job);
+    }
+    return std::optional<Job>();
+  }
+
+  absl::StatusOr<int> CountQueued() override {
+    return static_cast<int>(std::ranges::count_if(
+        content_.jobs, [](const auto& entry) { return entry.second.state == JobState::kQueued; }));
+  }
+
+  absl::Status Put(const Job& job) override {
+    for (auto& [number, present] : content_.jobs) {
+      if (present.id != job.id) continue;
+      present = job;
+      return absl::OkStatus();
+    }
+    const int64_t last = content_.jobs.empty() ? 0 : content_.jobs.rbegin()->first;
+    content_.jobs.emplace(last + 1, job);
+    return absl::OkStatus();
+  }
+
+  absl::Status Append(const Transition& transition) override {
+    content_.transitions.push_back(transition);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Lease>> LeasesUntil(int64_t until_ms) override {
+    std::vector<Lease> leases;
+    for (const auto& [id, lease] : content_.leases) {
+      if (lease.until_ms < until_ms) leases.push_back(lease);
+    }
+    return leases;
+  }
+
+  absl::Status PutLease(const Lease& lease) override {
+    content_.leases[lease.job_id] = lease;
+    return absl::OkStatus();
+  }
+
+  absl::Status RemoveLease(absl::string_view job_id) override {
+    content_.leases.erase(std::string(job_id));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::optional<Submission>> FindSubmission(absl::string_view id) override {
+    const auto found = content_.submissions.find(std::string(id));
+    if (found == content_.submissions.end()) return std::optional<Submission>();
+    return std::optional<Submission>(found->second);
+  }
+
+  absl::Status PutSubmission(const Submission& submission) override {
+    content_.submissions[submission.request_id] = submission;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<int> CountWishes(absl::string_view job_id) override {
+    return static_cast<int>(std::ranges::count_if(content_.submissions, [&](const auto& entry) {
+      return entry.second.job_id == job_id && !entry.second.withdrawn;
+    }));
+  }
+
+  absl::Status ForgetSubmissions(int64_t create_ms) override {
+    std::erase_if(content_.submissions, [&](const auto& entry) {
+      const Job* job = FindJob(content_, entry.second.job_id);
+      return entry.second.create_ms < create_ms && job != nullptr && IsTerminal(job->state);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  Content& content_;
+  const int64_t now_ms_;
+};
+
+class MemoryJobStore : public jobs::JobStore {
+ public:
+  explicit MemoryJobStore(const Clock* clock) : clock_(*clock) {}
+
+  absl::Status Write(WriteFunction write) override {
+    absl::MutexLock lock(&mutex_);
+    Content changed = content_;
+    MemoryTransaction transaction(&changed, clock_.UnixMs());
+    absl::Status status = write(transaction);
+    if (status.ok()) content_ = std::move(changed);
+    return status;
+  }
+
+  absl::StatusOr<std::optional<Job>> Get(absl::string_view id) override {
+    absl::MutexLock lock(&mutex_);
+    return Copy(FindJob(content_, id));
+  }
+
+  absl::StatusOr<std::vector<jobs::NumberedJob>> List(const jobs::ListQuery& query) override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<jobs::NumberedJob> page;
+    for (auto it = content_.jobs.rbegin(); it != content_.jobs.rend(); ++it) {
+      if (static_cast<int>(page.size()) == query.limit) break;
+      const auto& [number, job] = *it;
+      if (query.state.has_value() && job.state != *query.state) continue;
+      if (query.before_number > 0 && number >= query.before_number) continue;
+      page.push_back({number, job});
+    }
+    return page;
+  }
+
+  absl::StatusOr<std::vector<Transition>> History(absl::string_view id,
+                                                  int64_t after_sequence) override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<Transition> history;
+    for (const Transition& transition : content_.transitions) {
+      if (transition.job_id == id && transition.sequence > after_sequence) {
+        history.push_back(transition);
+      }
+    }
+    return history;
+  }
+
+  absl::StatusOr<std::map<JobState, int64_t>> CountByState() override {
+    absl::MutexLock lock(&mutex_);
+    std::map<JobState, int64_t> counts;
+    for (const auto& [number, job] : content_.jobs) ++counts[job.state];
+    return counts;
+  }
+
+ private:
+  const Clock& clock_;
+
+  absl::Mutex mutex_;
+  Content content_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::unique_ptr<jobs::JobStore> NewMemoryJobStore(const Clock* clock) {
+  return std::make_unique<MemoryJobStore>(clock);
+}
+
+}  // namespace quotient::store
