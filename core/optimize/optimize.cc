@@ -273,9 +273,14 @@ class Run {
                                          Refusals refusals) {
     const SearchSettings search = SettingsToSearch(job_, baseline);
     const PackageSettings package = SettingsToPackage(job_, baseline.original);
-    Rescued rescued = Rescue(
-        {baseline.original.prepared, job_.options, search, package, checker, baseline.costs()},
-        std::move(refusals), job_.stop);
+    Rescued rescued = Rescue({job_.files, baseline.original.prepared, job_.options, search, package,
+                              checker, baseline.costs()},
+                             std::move(refusals), job_.stop);
+    if (rescued.names_are_forgotten) {
+      report_.notes.push_back(
+          "the model uses the size of one input for another, so dimensions of one name were not "
+          "taken to be equal");
+    }
     for (const Refused& refused : rescued.refused) NoteRefused(refused);
     for (const std::string& rule : rescued.culprits) {
       Log().warn("the rule {} was left out for this model", rule);

@@ -21,15 +21,28 @@ struct Bytes {
   std::shared_ptr<const void> owner;
 };
 
+// Inference gives an unknown dim of an input a symbol of its own.
+void ForgetNames(model::Graph& graph) {
+  for (const model::ValueId input : graph.inputs) {
+    model::TensorType& type = graph.value(input).type;
+    if (!type.has_rank()) continue;
+    for (model::Dim& dim : *type.shape) {
+      if (dim.is_symbol()) dim = model::Dim();
+    }
+  }
+}
+
 // Reads the model and infers its types. If the types of a node contradict each other, the node
 // becomes opaque and types are inferred again, because runtimes are less strict. That is done for
 // the first few such nodes.
-absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, Prepared* prepared) {
+absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, InputNames names,
+                          Prepared* prepared) {
   constexpr size_t kMostSenseless = 8;
   for (;;) {
     QUOTIENT_ASSIGN_OR_RETURN(prepared->model, onnx::Read(bytes.model, bytes.external_data,
                                                           onnx::Limits(), bytes.owner, options));
     prepared->graph = prepared->model.graph;
+    if (names == InputNames::kForgotten) ForgetNames(prepared->graph);
     model::NodeId senseless;
     const absl::Status status = ops::InferTypes(prepared->graph, &senseless);
     if (status.ok() || !senseless.valid()) return status;
@@ -74,10 +87,10 @@ absl::Status BindForGood(const ops::InputShapes& shapes, model::Graph& graph) {
 }  // namespace
 
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
-                                 const StopCondition& stop) {
+                                 const StopCondition& stop, InputNames names) {
   Prepared prepared;
   QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({files.model, files.external_data, nullptr},
-                                        {.freeze_initializers = options.freeze_initializers},
+                                        {.freeze_initializers = options.freeze_initializers}, names,
                                         &prepared));
   prepared.stale_declarations = ops::StaleDeclarations(prepared.graph);
   if (!options.shapes.empty()) {
@@ -116,7 +129,8 @@ absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> res
     external[result->external_location] = result->external_data;
   }
   Prepared prepared;
-  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({result->model, external, result}, {}, &prepared));
+  QUOTIENT_RETURN_IF_ERROR(
+      ReadAndInfer({result->model, external, result}, {}, InputNames::kEqual, &prepared));
   prepared.shapes = shapes;
   QUOTIENT_RETURN_IF_ERROR(BindAndCut(shapes.shapes, threads, stop, &prepared));
   return prepared;

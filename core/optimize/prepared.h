@@ -30,12 +30,18 @@ struct Prepared {
   std::vector<std::string> stale_declarations;  // Sentences on types that the file has wrong.
 };
 
+// What names of dims mean when types are inferred.
+enum class InputNames {
+  kEqual,      // Dims of inputs with the same name are equal, as the standard says.
+  kForgotten,  // Every dim of an input that is not a number is equal to itself alone.
+};
+
 // Reads the model, infers its types, binds options.shapes, folds constants, binds the other symbols
 // for measuring and cuts. Fails as Optimize does. Further errors are for models that come back as
 // they are: MODEL_SHAPE if types contradict each other, and SHAPE_MISSING if no sizes are found to
 // measure with.
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
-                                 const StopCondition& stop);
+                                 const StopCondition& stop, InputNames names = InputNames::kEqual);
 
 // Prepares a model that Quotient wrote, with the shapes that the original is measured with.
 absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> result,

@@ -34,42 +34,51 @@ class Rescuer {
 
   Rescued Run(Refusals refusals) {
     rescued_.refused = std::move(refusals.refused);
-    rescued_.ended = TrustNames();
-    if (rescued_.ended.ok() && (refusals.unwritten > 0 || !rescued_.refused.empty())) {
-      rescued_.ended = LeaveOutWrongRules(std::move(refusals.applied));
-    }
+    rescued_.ended = Hunt(std::move(refusals.applied));
     return std::move(rescued_);
   }
 
  private:
-  absl::Status TrustNames() {
-    QUOTIENT_ASSIGN_OR_RETURN(Candidate unrewritten,
-                              Unrewritten(context_.original.graph, context_.original.measured,
-                                          context_.search.threads, stop_));
-    QUOTIENT_ASSIGN_OR_RETURN(const Packaged packaged,
-                              Package(context_.original, std::move(unrewritten), context_.package,
-                                      context_.costs, stop_));
-    const verify::Checked checked = {&packaged.prepared.model.graph, &packaged.prepared.cut};
-    QUOTIENT_ASSIGN_OR_RETURN(verify::Verdict verdict, context_.checker.Check(checked, stop_));
-    if (verdict.passed) return absl::OkStatus();
-    QUOTIENT_RETURN_IF_ERROR(context_.checker.TrustNames(stop_));
-    QUOTIENT_ASSIGN_OR_RETURN(verdict, context_.checker.Check(checked, stop_));
-    if (verdict.passed) return CheckAgain();
-    return absl::InternalError(
-        absl::StrCat("the model differs even if nothing is rewritten: ", verdict.failure));
+  absl::Status Hunt(std::vector<std::string> applied) {
+    QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict, CheckUnrewritten());
+    if (!verdict.passed) {
+      QUOTIENT_RETURN_IF_ERROR(ForgetNames());
+      QUOTIENT_ASSIGN_OR_RETURN(Found found, FindAndCheck({}, kSearchShare));
+      rescued_.candidates = std::move(found.agreeing);
+      if (found.all_agree) return absl::OkStatus();
+      applied = std::move(found.applied);
+    }
+    return LeaveOutWrongRules(std::move(applied));
   }
 
-  absl::Status CheckAgain() {
-    std::vector<Packaged> again;
-    for (Refused& refused : rescued_.refused) again.push_back(std::move(refused.packaged));
-    Compared compared = Compare(context_.checker, std::move(again), stop_);
-    rescued_.refused = std::move(compared.refused);
-    rescued_.candidates = std::move(compared.agreeing);
-    return compared.stopped;
+  absl::StatusOr<verify::Verdict> CheckUnrewritten() const {
+    QUOTIENT_ASSIGN_OR_RETURN(
+        Candidate unrewritten,
+        Unrewritten(original_->graph, original_->measured, context_.search.threads, stop_));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const Packaged packaged,
+        Package(*original_, std::move(unrewritten), context_.package, context_.costs, stop_));
+    return context_.checker.Check({&packaged.prepared.model.graph, &packaged.prepared.cut}, stop_);
+  }
+
+  absl::Status ForgetNames() {
+    Options options = context_.options;
+    options.measure_shapes = context_.original.shapes.shapes;
+    QUOTIENT_ASSIGN_OR_RETURN(
+        without_names_,
+        Prepare(context_.files, options, context_.search.threads, stop_, InputNames::kForgotten));
+    original_ = &without_names_;
+    QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict, CheckUnrewritten());
+    if (!verdict.passed) {
+      return absl::InternalError(
+          absl::StrCat("the model differs even if nothing is rewritten: ", verdict.failure));
+    }
+    rescued_.names_are_forgotten = true;
+    rescued_.refused.clear();
+    return absl::OkStatus();
   }
 
   absl::Status LeaveOutWrongRules(std::vector<std::string> applied) {
-    const auto kept = static_cast<std::ptrdiff_t>(rescued_.candidates.size());
     int trials_left = kMostTrials;
     for (bool all_agree = false; !all_agree;) {
       QUOTIENT_ASSIGN_OR_RETURN(
@@ -80,8 +89,7 @@ class Rescuer {
       rescued_.culprits.push_back(*std::move(culprit));
       QUOTIENT_ASSIGN_OR_RETURN(Found found, FindAndCheck(rescued_.culprits, kSearchShare));
       // This replaces what was found while rules were applied that proved to be wrong.
-      rescued_.candidates.erase(rescued_.candidates.begin() + kept, rescued_.candidates.end());
-      std::ranges::move(found.agreeing, std::back_inserter(rescued_.candidates));
+      rescued_.candidates = std::move(found.agreeing);
       applied = std::move(found.applied);
       all_agree = found.all_agree;
     }
@@ -103,14 +111,13 @@ class Rescuer {
     options.disabled_rules.insert(options.disabled_rules.end(), disabled.begin(), disabled.end());
     SearchSettings settings = context_.search;
     settings.checkpoint = nullptr;
-    QUOTIENT_ASSIGN_OR_RETURN(
-        Candidates candidates,
-        Search(context_.original.graph, context_.original.measured, options, settings,
-               context_.costs, stop_, [](const SearchProgress&) {}));
+    QUOTIENT_ASSIGN_OR_RETURN(Candidates candidates,
+                              Search(original_->graph, original_->measured, options, settings,
+                                     context_.costs, stop_, [](const SearchProgress&) {}));
     std::vector<Packaged> written;
     for (Candidate& candidate : candidates.found) {
       absl::StatusOr<Packaged> packaged =
-          Package(context_.original, std::move(candidate), context_.package, context_.costs, stop_);
+          Package(*original_, std::move(candidate), context_.package, context_.costs, stop_);
       if (packaged.ok()) written.push_back(*std::move(packaged));
     }
     const bool all_written = written.size() == candidates.found.size();
@@ -124,7 +131,9 @@ class Rescuer {
 
   const RescueContext& context_;
   const StopCondition& stop_;
-  const std::vector<std::string> table_;  // the names of all rules
+  Prepared without_names_;                         // Empty unless names are forgotten.
+  const Prepared* original_ = &context_.original;  // What is searched.
+  const std::vector<std::string> table_;           // the names of all rules
   Rescued rescued_;
 };
 

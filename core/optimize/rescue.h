@@ -1,8 +1,8 @@
 #pragma once
 
 // Rescue: keeps what can be kept of a search if checking refused some of its graphs. If the model
-// itself is the reason, names are trusted and the graphs are checked again. If a rule is wrong, it
-// is found and left out.
+// itself uses the size of one input for another, the search is made again without trust in names of
+// dims. If a rule is wrong, it is found and left out.
 
 #include <string>
 #include <vector>
@@ -21,6 +21,7 @@ namespace quotient::optimize {
 
 // What the refused graphs were searched, written and checked with. Everything is borrowed.
 struct RescueContext {
+  const ModelFiles& files;
   const Prepared& original;
   const Options& options;
   const SearchSettings& search;
@@ -37,22 +38,23 @@ struct Refusals {
 };
 
 struct Rescued {
-  std::vector<Refused> refused;       // The graphs that stay refused.
+  // The given graphs that stay refused. Empty if names are forgotten, because others take their
+  // place then.
+  std::vector<Refused> refused;
+  bool names_are_forgotten = false;   // Whether the search was made again (InputNames::kForgotten).
   std::vector<std::string> culprits;  // Names of wrong rules.
-  // Graphs that agree with the original once names are trusted, and graphs that were found without
-  // the wrong rules.
-  std::vector<Verified> candidates;
+  std::vector<Verified> candidates;   // Graphs that agree with the original.
   // Why the hunt for wrong rules ended early, if it did: CANCELLED or RUN_BUDGET, or INTERNAL if
   // the model differs even if nothing is rewritten, so that no rule is to blame.
   absl::Status ended;
 };
 
-// First checks the graph in which nothing was rewritten. Where that shows that the model itself
-// relies on names, the checker trusts them (Checker::TrustNames) and the refused graphs are checked
-// again. If some stay refused, finds a wrong rule among those that were applied (culprit.h),
-// searches without it, and repeats that if checking refuses what is found then. A trial is a search
-// with some of the rules, which takes at most a share of options.budget_seconds, and a check of its
-// graphs.
+// First checks the graph in which nothing was rewritten. If that differs from the original, types
+// are inferred anew without names (InputNames::kForgotten), and the search is made again. If some
+// graphs are refused even then, or if names are not the reason, finds a wrong rule among those that
+// were applied (culprit.h), searches without it, and repeats that if checking refuses what is found
+// then. A trial is a search with some of the rules, which takes at most a share of
+// options.budget_seconds, and a check of its graphs.
 Rescued Rescue(const RescueContext& context, Refusals refusals, const StopCondition& stop);
 
 // Returns the names in SearchFigures::applied.

@@ -110,13 +110,10 @@ std::optional<GroupKey> ByNumber(const FreeDim& dim) {
 
 class Proposer {
  public:
-  Proposer(const Graph& graph, const Shapes& measured, BindingKind kind, bool trusts_names,
-           const StopCondition& stop)
+  Proposer(const Graph& graph, const Shapes& measured, BindingKind kind, const StopCondition& stop)
       : graph_(graph),
         measured_(measured),
         kind_(kind),
-        // Almost any dims fit together if there are no elements.
-        equates_names_(trusts_names || kind == BindingKind::kEmptyBatch),
         stop_(stop),
         free_(FreeDims(graph, measured)) {
     const absl::StatusOr<Graph> bound = InferAt(graph, measured);
@@ -147,7 +144,7 @@ class Proposer {
   }
 
   void ProposeAt(const Sizes* sizes) {
-    if (!equates_names_) {
+    if (kind_ != BindingKind::kEmptyBatch) {
       const Groups own = EachItsOwn(free_);
       // If all may differ, there is no equality that a caller could break.
       if (BreaksNames(kind_) ? Infers(own, sizes) : Propose(own, sizes)) return;
@@ -163,7 +160,7 @@ class Proposer {
 
   // Makes proposals from groups whose sizes the operators accept.
   void ProposeLoosened(Groups groups, const Sizes* sizes) {
-    if (!equates_names_) groups = Split(std::move(groups), sizes);
+    if (kind_ != BindingKind::kEmptyBatch) groups = Split(std::move(groups), sizes);
     if (!BreaksNames(kind_)) {
       Propose(groups, sizes);
       return;
@@ -315,7 +312,6 @@ class Proposer {
   const Graph& graph_;
   const Shapes& measured_;
   const BindingKind kind_;
-  const bool equates_names_;  // Whether dimensions with the same name have the same size.
   const StopCondition& stop_;
   const std::vector<FreeDim> free_;
   Batches batches_ = kOfOthers[0];  // First dimensions of the proposal that is being made.
@@ -348,8 +344,8 @@ absl::string_view ToString(BindingKind kind) {
 }
 
 std::vector<Shapes> ProposeBindings(const Graph& graph, const Shapes& measured, BindingKind kind,
-                                    const StopCondition& stop, bool trusts_names) {
-  return Proposer(graph, measured, kind, trusts_names, stop).Run();
+                                    const StopCondition& stop) {
+  return Proposer(graph, measured, kind, stop).Run();
 }
 
 }  // namespace quotient::verify

@@ -45,10 +45,9 @@ absl::string_view ToString(BindingKind kind);
 // differ from `measured`. Each proposal passes InferAt and leaves no more nodes without types than
 // `measured` does, but evaluation may still fail. Empty if the graph has no free dimensions
 // (FreeDims), if nothing was found, or if `stop` fires. Takes at most a few dozen inferences, each
-// n log n in the number of dimensions. With `trusts_names`, and for empty batches, dimensions with
-// the same name have the same size; no kind for which BreaksNames holds may be asked for then.
+// n log n in the number of dimensions. Dimensions with the same name have the same size in
+// an empty batch, because almost any dims fit together if there are no elements.
 std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured,
-                                    BindingKind kind, const StopCondition& stop,
-                                    bool trusts_names = false);
+                                    BindingKind kind, const StopCondition& stop);
 
 }  // namespace quotient::verify

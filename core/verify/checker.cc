@@ -40,9 +40,7 @@ class Checker::Builder {
         stop_(stop) {}
 
   absl::StatusOr<Checker> Run() {
-    checker_.original_ = original_;
-    checker_.measured_shapes_ = measured_;
-    checker_.settings_ = settings_;
+    checker_.threads_ = settings_.threads;
     const double measured = std::max(OperationsOf(*original_.cut), 1.0);
     left_ = std::max(kShareOfBindings * settings_.input_sets * measured, kFreeOperations);
     most_ = kMostOfOneBinding * measured;
@@ -68,15 +66,10 @@ class Checker::Builder {
     double operations;
   };
 
-  std::vector<Shapes> Proposals(BindingKind kind) const {
-    return ProposeBindings(*original_.graph, measured_, kind, stop_, settings_.trusts_names);
-  }
-
   absl::Status AddBindings() {
     QUOTIENT_ASSIGN_OR_RETURN(const bool has_first, AddBinding(BindingKind::kFirst));
     if (!has_first) return absl::OkStatus();
     QUOTIENT_ASSIGN_OR_RETURN(has_second_, AddBinding(BindingKind::kSecond));
-    if (settings_.trusts_names) return absl::OkStatus();
     for (const BindingKind kind :
          {BindingKind::kOthersAreOne, BindingKind::kFirstIsOne, BindingKind::kSwapped}) {
       QUOTIENT_RETURN_IF_ERROR(AddBinding(kind).status());
@@ -88,7 +81,7 @@ class Checker::Builder {
   // not defined, so only types are compared.
   absl::Status AddEmptyBatch() {
     constexpr BindingKind kKind = BindingKind::kEmptyBatch;
-    for (Shapes& shapes : Proposals(kKind)) {
+    for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, kKind, stop_)) {
       absl::StatusOr<CutGraph> cut = CutAt(*original_.graph, shapes, settings_.threads, stop_);
       if (!cut.ok() && stop_.ShouldStop()) return cut.status();
       const bool is_usable =
@@ -106,7 +99,7 @@ class Checker::Builder {
   // is none, it chooses among the others (AddAnyOf).
   absl::StatusOr<bool> AddBinding(BindingKind kind) {
     std::vector<Proposal> others;
-    for (Shapes& shapes : Proposals(kind)) {
+    for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, kind, stop_)) {
       absl::StatusOr<CutGraph> cut = CutAt(*original_.graph, shapes, settings_.threads, stop_);
       if (!cut.ok()) {
         if (stop_.ShouldStop()) return cut.status();
@@ -205,9 +198,6 @@ class Checker::Builder {
     if (names_are_trusted_) {
       add("dimensions of one name were taken to be equal: others would take too long to check");
     }
-    if (settings_.trusts_names) {
-      add("dimensions of one name were taken to be equal: the model uses one of them for another");
-    }
     if (takes_a_place) add("wide values were checked at the other binding alone");
     return note;
   }
@@ -234,13 +224,11 @@ absl::StatusOr<Checker> Checker::Create(const Checked& original, const Shapes& m
 absl::StatusOr<Verdict> Checker::CheckAt(size_t index, const Checked& candidate,
                                          const StopCondition& stop) {
   const CheckedBinding& binding = bindings_[index];
-  const absl::StatusOr<CutGraph> cut =
-      CutAt(*candidate.graph, binding.shapes, settings_.threads, stop);
+  const absl::StatusOr<CutGraph> cut = CutAt(*candidate.graph, binding.shapes, threads_, stop);
   if (!cut.ok() && stop.ShouldStop()) return cut.status();
   Verdict verdict{.failure = absl::StrCat("it does not take these dims: ", cut.status().message())};
   if (cut.ok()) {
-    QUOTIENT_ASSIGN_OR_RETURN(verdict,
-                              bound_[index].reference->Check(*cut, settings_.threads, stop));
+    QUOTIENT_ASSIGN_OR_RETURN(verdict, bound_[index].reference->Check(*cut, threads_, stop));
   }
   if (verdict.passed) return verdict;
   const absl::string_view kind = ToString(binding.kind);
@@ -248,13 +236,6 @@ absl::StatusOr<Verdict> Checker::CheckAt(size_t index, const Checked& candidate,
   verdict.breaks_names = BreaksNames(binding.kind);
   verdict.failure = absl::StrCat("at ", verdict.binding, ": ", verdict.failure);
   return verdict;
-}
-
-absl::Status Checker::TrustNames(const StopCondition& stop) {
-  CheckSettings settings = settings_;
-  settings.trusts_names = true;
-  QUOTIENT_ASSIGN_OR_RETURN(*this, Create(original_, measured_shapes_, settings, stop));
-  return absl::OkStatus();
 }
 
 absl::StatusOr<Verdict> Checker::Check(const Checked& candidate, const StopCondition& stop) {
@@ -272,8 +253,7 @@ absl::StatusOr<Verdict> Checker::Check(const Checked& candidate, const StopCondi
     if (!verdict.passed) return verdict;
     add(verdict);
   }
-  QUOTIENT_ASSIGN_OR_RETURN(Verdict verdict,
-                            measured_->Check(*candidate.cut, settings_.threads, stop));
+  QUOTIENT_ASSIGN_OR_RETURN(Verdict verdict, measured_->Check(*candidate.cut, threads_, stop));
   if (!verdict.passed) return verdict;
   add(verdict);
   for (const auto& [output, bindings] : never_finite) {

@@ -29,7 +29,6 @@ struct CheckSettings {
   uint64_t seed = 0;
   int threads = 1;
   bool assume_finite_inputs = false;  // If set, no infinite inputs are drawn.
-  bool trusts_names = false;          // If set, dims with the same name are equal at all bindings.
 };
 
 // Dims, other than those used for measuring, at which candidates are checked.
@@ -40,7 +39,7 @@ struct CheckedBinding {
   int cut = 0;    // Number of nodes that are cut out.
 };
 
-// One thread at a time. The graphs that are given to Create must outlive the checker.
+// One thread at a time. The arguments of Create must outlive the checker.
 class Checker {
  public:
   // Evaluates the original. `measured` has the dims of every input that was bound for measuring.
@@ -53,13 +52,6 @@ class Checker {
   // Checks a candidate, first at the other bindings, which take less time. It does not pass either
   // if it does not accept dims that the original accepts. Fails with CANCELLED or RUN_BUDGET.
   absl::StatusOr<Verdict> Check(const Checked& candidate, const StopCondition& stop);
-
-  // From now on, checks only at bindings at which dims with the same name are equal, and note()
-  // says so. That is for models that use the shape of one input for another: types are inferred by
-  // names, so what is written holds that shape as the other input has it, and even a graph in which
-  // nothing was rewritten differs where names are broken. Fails as Create does; then the checker
-  // stays as it was.
-  absl::Status TrustNames(const StopCondition& stop);
 
   const Reference& measured() const { return *measured_; }
   const std::vector<CheckedBinding>& bindings() const { return bindings_; }
@@ -78,11 +70,7 @@ class Checker {
   absl::StatusOr<Verdict> CheckAt(size_t index, const Checked& candidate,
                                   const StopCondition& stop);
 
-  // --- The arguments of Create
-  Checked original_;
-  Shapes measured_shapes_;
-  CheckSettings settings_;
-
+  int threads_ = 1;
   std::unique_ptr<Reference> measured_;
   std::vector<CheckedBinding> bindings_;
   std::vector<Bound> bound_;  // Parallel to bindings_.

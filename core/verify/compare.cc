@@ -64,13 +64,14 @@ void RaiseSlices(const Slices::Run& run, ValueOf value_of, std::vector<double>& 
 class FloatComparison {
  public:
   FloatComparison(const Tensor& original, const Tensor& other, double tolerance,
-                  const Conditioning* conditioning)
+                  const Conditioning* conditioning, NonFinite non_finite)
       : original_(original),
         other_(other),
         tolerance_(tolerance),
         most_(std::min(kMostTolerances * tolerance, kMostAllowance)),
         largest_ordinary_(LargestOrdinary(original.dtype())),
         conditioning_(conditioning),
+        non_finite_(non_finite),
         slices_(original.dims()) {}
 
   Difference Run() {
@@ -144,7 +145,7 @@ class FloatComparison {
       const double noise = kDeviations * std::max(Deviation(index), slice_noise);
       scale += std::min(noise, most_ * scale) / tolerance_;
     }
-    const double distance = finite ? std::abs(a - b) : SameSpecial(a, b) ? 0 : kInfinity;
+    const double distance = finite ? std::abs(a - b) : AgreeBeyondNumbers(a, b) ? 0 : kInfinity;
     const double error = distance / scale;
     if (error <= tolerance_) {
       if (conditioning_ != nullptr && stable && finite && !conditioning_->overflowed) {
@@ -162,6 +163,12 @@ class FloatComparison {
     }
   }
 
+  // For elements one of which is NaN or infinite.
+  bool AgreeBeyondNumbers(double a, double b) const {
+    const bool neither_is_finite = !std::isfinite(a) && !std::isfinite(b);
+    return SameSpecial(a, b) || (non_finite_ == NonFinite::kMayDiffer && neither_is_finite);
+  }
+
   // Whether an element that differs by more than is allowed is in doubt.
   bool IsInDoubt(int64_t index, bool stable, double distance) const {
     if (conditioning_ == nullptr) return false;
@@ -174,6 +181,7 @@ class FloatComparison {
   const double most_;
   const double largest_ordinary_;
   const Conditioning* const conditioning_;
+  const NonFinite non_finite_;
   const Slices slices_;
   std::vector<double> scales_;  // By slice: the largest magnitude.
   std::vector<double> noise_;   // By slice: the largest deviation.
@@ -222,10 +230,10 @@ double Tolerance(model::DType dtype) {
 }  // namespace
 
 Difference Compare(const Tensor& original, const Tensor& other, double tolerance,
-                   const Conditioning* conditioning) {
+                   const Conditioning* conditioning, NonFinite non_finite) {
   if (original.type() != other.type()) return {kInfinity, 0};
   return model::IsFloat(original.dtype())
-             ? FloatComparison(original, other, tolerance, conditioning).Run()
+             ? FloatComparison(original, other, tolerance, conditioning, non_finite).Run()
              : CompareIntegers(original, other, conditioning);
 }
 

@@ -20,6 +20,14 @@ struct Conditioning {
   bool overflowed = false;
 };
 
+// How elements are compared that are NaN or infinite in both tensors.
+enum class NonFinite {
+  kMustAgree,
+  // NaN and the infinities count as equal. That is for inputs that hold infinities: a product of
+  // one is infinite or NaN, and which of these depends on the order of the operations.
+  kMayDiffer,
+};
+
 // How two tensors differ.
 struct Difference {
   // The largest |a - b| divided by the scale of its element. The scale is the smallest among the
@@ -44,7 +52,8 @@ struct Difference {
 // The difference is infinite if types or shapes differ. `tolerance` is the largest error that the
 // caller accepts. `conditioning` is null if it is not known.
 Difference Compare(const model::Tensor& original, const model::Tensor& other, double tolerance,
-                   const Conditioning* conditioning = nullptr);
+                   const Conditioning* conditioning = nullptr,
+                   NonFinite non_finite = NonFinite::kMustAgree);
 
 // The norm of the difference divided by the norm of the original, over the elements where the
 // original is finite. It distinguishes a device's rounding from a wrong kernel. Infinite if only

@@ -29,21 +29,22 @@ bool PassesValuesOn(const std::string& op) {
 
 // Operators for which an infinite input usually gives an infinite output.
 bool PassesInfinitiesOn(const std::string& op) {
-  static constexpr const char* kOps[] = {"Add", "Sub", "Mul", "Div", "Neg"};
+  static constexpr const char* kOps[] = {"Add", "Sub", "Mul", "Div", "Neg", "Where"};
   return absl::c_linear_search(kOps, op);
 }
 
 bool TakesInfinities(const std::string& op) {
   static constexpr const char* kOps[] = {
-      "ArgMax",    "ArgMin",         "Clip",    "Equal", "Erf",   "Exp",
-      "Greater",   "IsInf",          "IsNaN",   "Less",  "Max",   "MaxPool",
-      "Min",       "GreaterOrEqual", "Relu",    "Sign",  "Where", "ReduceMax",
-      "ReduceMin", "LessOrEqual",    "Sigmoid", "Tanh"};
+      "ArgMax", "ArgMin", "Clip",        "Equal", "Erf",  "Greater", "GreaterOrEqual", "IsInf",
+      "IsNaN",  "Less",   "LessOrEqual", "Min",   "Sign", "Sigmoid", "ReduceMin",      "Tanh"};
   return absl::c_linear_search(kOps, op);
 }
 
+// Plus infinity passes through these.
 bool TakesMinusInfinity(const std::string& op) {
-  return op == "Softmax" || op == "LogSoftmax" || op == "ReduceLogSumExp";
+  static constexpr const char* kOps[] = {"Exp",  "LogSoftmax",      "Max",       "MaxPool",
+                                         "Relu", "ReduceLogSumExp", "ReduceMax", "Softmax"};
+  return absl::c_linear_search(kOps, op);
 }
 
 int64_t GatherBound(const Graph& graph, const Node& node) {

@@ -21,6 +21,9 @@ constexpr Draw kUnitDraws[] = {
     {.name = "values in [-1, 1]"},
     {.name = "other values in [-1, 1]"},
     {.name = "values in [-1, 1], integers from 1 on", .has_zero_integers = false},
+    {.name = "values in [-1, 1], different integers",
+     .largest_integer = 1000,
+     .has_spread_integers = true},
 };
 
 constexpr Draw kWideDraws[] = {
@@ -38,6 +41,10 @@ constexpr Draw kWideDraws[] = {
      .magnitude = 1,
      .largest_integer = 2,
      .has_zero_integers = false},
+    {.name = "values up to 1, different integers",
+     .magnitude = 1,
+     .largest_integer = 1000,
+     .has_spread_integers = true},
 };
 
 double DrawUnit(const Demand& demand, Rng& rng) {
@@ -188,6 +195,8 @@ class Integers {
       for (int64_t& value : values) value = Index();
     } else if (draw_.largest_integer == 0) {
       FillMask(values);
+    } else if (draw_.has_spread_integers) {
+      for (int64_t& value : values) value = 1 + static_cast<int64_t>(rng_.Below(Largest()));
     } else {
       FillRows(values);
     }
@@ -215,6 +224,12 @@ class Integers {
     return MayBeNegative() && rng_.NextDouble() < 0.25 ? index - bound : index;
   }
 
+  uint64_t Largest() const {
+    const bool is_small = model::DTypeBits(type_.dtype) < 16;
+    return static_cast<uint64_t>(is_small ? std::min<int64_t>(draw_.largest_integer, 127)
+                                          : draw_.largest_integer);
+  }
+
   // Most likely these integers are a mask or a small choice, so they are ones and zeros. The first
   // is always one, so that no mask hides everything.
   void FillMask(std::vector<int64_t>& values) {
@@ -239,9 +254,7 @@ class Integers {
 
   // All orders of magnitude are equally likely. Every eighth number is the largest.
   int64_t Any(size_t index) {
-    const int64_t most = model::DTypeBits(type_.dtype) < 16
-                             ? std::min<int64_t>(draw_.largest_integer, 127)
-                             : draw_.largest_integer;
+    const auto most = static_cast<int64_t>(Largest());
     if (type_.dtype == DType::kBool) return rng_.NextDouble() < 0.5;
     const double drawn = std::exp(rng_.Uniform(0, std::log(static_cast<double>(most) + 1))) - 0.5;
     const int64_t value = index % 8 == 0 ? most : std::clamp<int64_t>(std::llround(drawn), 0, most);

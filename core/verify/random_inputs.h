@@ -32,6 +32,9 @@ struct Draw {
   int64_t largest_integer = 0;
   bool has_negative_integers = false;  // Also allows indices that count from the end.
   bool has_zero_integers = true;       // If false, all integers are at least one.
+  // Whether integers are drawn uniformly from 1 to largest_integer, so that few of them are equal
+  // and differences of two are hardly ever zero.
+  bool has_spread_integers = false;
 };
 
 // The draws of the friendly kind, in the order in which they should be tried.

@@ -148,7 +148,8 @@ class Reference::Comparison {
     if (reference_.only_types_ && original.type() == outputs_[set][i].type()) {
       return absl::OkStatus();
     }
-    Difference difference = Compare(original, outputs_[set][i], verdict_.tolerance);
+    Difference difference = Compare(original, outputs_[set][i], verdict_.tolerance,
+                                    /*conditioning=*/nullptr, NonFiniteOf(set));
     const bool same_type = original.type() == outputs_[set][i].type();
     for (const int times :
          {kNoisyEvaluationsAtFirst, kNoisyEvaluations, kNoisyEvaluationsForTies}) {
@@ -180,7 +181,7 @@ class Reference::Comparison {
     const InputSet& inputs = reference_.sets_.at(set);
     const Conditioning conditioning = inputs.ConditioningOf(original_output_[i]);
     return Compare(inputs.outputs[original_output_[i]], outputs_[set][i], verdict_.tolerance,
-                   &conditioning);
+                   &conditioning, NonFiniteOf(set));
   }
 
   void FailAt(size_t set, size_t i, const Difference& difference) {
@@ -228,7 +229,8 @@ class Reference::Comparison {
       // There is no evidence that this is rounding, so the difference counts.
       const Tensor& original =
           reference_.sets_.at(doubt.set).outputs[original_output_[doubt.output]];
-      Difference strict = Compare(original, outputs_[doubt.set][doubt.output], verdict_.tolerance);
+      Difference strict = Compare(original, outputs_[doubt.set][doubt.output], verdict_.tolerance,
+                                  /*conditioning=*/nullptr, NonFiniteOf(doubt.set));
       strict.index = unresolved;
       FailAt(doubt.set, doubt.output, strict);
       return absl::OkStatus();
@@ -241,6 +243,11 @@ class Reference::Comparison {
     size_t output;
     std::vector<bool> elements;
   };
+
+  NonFinite NonFiniteOf(size_t set) const {
+    const InputSet& inputs = reference_.sets_.at(set);
+    return inputs.draws[inputs.drawn].has_specials ? NonFinite::kMayDiffer : NonFinite::kMustAgree;
+  }
 
   double Magnitude(size_t set) const {
     const InputSet& inputs = reference_.sets_.at(set);

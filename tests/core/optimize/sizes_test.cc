@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,9 +27,9 @@ namespace {
 using ::onnx::ModelProto;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::IsOk;
 using testing::ModelAtOpset;
+using ::testing::Not;
 
 class SizesTest : public ::testing::Test {
  protected:
@@ -215,9 +216,9 @@ TEST_F(SizesTest, QuantizedModelsWithASymbolicBatchAreUnderstood) {
   EXPECT_EQ(result->report.cut_nodes, 2);
 }
 
-// The shape of one input is the shape of another only by its name. Types are inferred by names, so
-// whatever is written relies on that, and no rule is to blame for it.
-TEST_F(SizesTest, NamesAreTrustedWhereTheModelUsesOneInputsShapeForAnother) {
+// The shape of one input is the shape of another only by its name. What is inferred by names makes
+// it a constant of the other input, and no rule is to blame for that.
+TEST_F(SizesTest, NamesAreForgottenWhereTheModelUsesOneInputsShapeForAnother) {
   for (const char* const use : {"Reshape", "Expand"}) {
     SCOPED_TRACE(use);
     const ModelProto model = ModelAtOpset(
@@ -227,10 +228,31 @@ TEST_F(SizesTest, NamesAreTrustedWhereTheModelUsesOneInputsShapeForAnother) {
     ASSERT_THAT(result, IsOk());
     const report::Report& report = result->report;
     EXPECT_EQ(report.outcome, report::Outcome::kImproved);
-    EXPECT_THAT(report.verification.bindings_note, HasSubstr("the model uses one"));
+    EXPECT_EQ(testing::ParseBytes(result->files.model).graph().node_size(), 4);
+    EXPECT_THAT(report.notes, Contains(HasSubstr("uses the size of one input for another")));
     EXPECT_THAT(report.notes, Not(Contains(HasSubstr("was left out"))));
     EXPECT_THAT(report.notes, Not(Contains(HasSubstr("please report"))));
   }
+}
+
+// A row of one input is cut to the length of another.
+TEST_F(SizesTest, NamesAreForgottenWhereOneInputIsCutToTheLengthOfAnother) {
+  const ModelProto model = ModelAtOpset(17, absl::StrCat(R"(
+      g (float[N,S,8] x, float[S,8] z) => (float[N,S,8] r, float[M,8] y)
+      <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}> {)",
+                                                         kGain, R"(
+        s = Shape(x)
+        length = Slice(s, one, two)
+        e = Slice(z, zero, length, zero)
+        y = Tanh(e)
+      })"));
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("uses the size of one input for another")));
+  const ModelProto after = testing::ParseBytes(result->files.model);
+  EXPECT_TRUE(std::ranges::any_of(after.graph().node(),
+                                  [](const auto& node) { return node.op_type() == "Slice"; }));
 }
 
 TEST_F(SizesTest, AModelThatYieldsOnlyInfinitiesIsNotToBeReported) {
