@@ -204,7 +204,7 @@ absl::Status GraphInference::VisitKnown(Node& node) {
   QUOTIENT_ASSIGN_OR_RETURN(InferResult result, InferNode(*FindOp(node.op), context));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].valid()) {
-      QUOTIENT_RETURN_IF_ERROR(SetType(node.outputs[i], result.types[i]));
+      QUOTIENT_RETURN_IF_ERROR(SetType(node.outputs[i], result.types[i], /*is_opaque=*/false));
     }
   }
   if (result.elements.has_value() && node.outputs[0].valid()) {
@@ -231,12 +231,14 @@ absl::Status GraphInference::VisitOpaque(const Node& node) {
     types = node.opaque->infer_types(*node.opaque, operands, node.outputs.size());
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i].valid()) QUOTIENT_RETURN_IF_ERROR(SetType(node.outputs[i], types[i]));
+    if (node.outputs[i].valid()) {
+      QUOTIENT_RETURN_IF_ERROR(SetType(node.outputs[i], types[i], /*is_opaque=*/true));
+    }
   }
   return absl::OkStatus();
 }
 
-absl::Status GraphInference::SetType(ValueId id, const TensorType& inferred) {
+absl::Status GraphInference::SetType(ValueId id, const TensorType& inferred, bool is_opaque) {
   Value& value = graph_.value(id);
   if (!model::Compatible(inferred, value.type)) {
     return MakeError(Reason::kModelShape,
@@ -251,7 +253,7 @@ absl::Status GraphInference::SetType(ValueId id, const TensorType& inferred) {
                                                        model::ToString(value.declared), ", but is ",
                                                        model::ToString(value.type)));
   }
-  if (unknown_ == Unknown::kAsDeclared) TakeDeclared(value);
+  if (is_opaque && unknown_ == Unknown::kAsDeclared) TakeDeclared(value);
   NameUnknownDims(value);
   return absl::OkStatus();
 }

@@ -25,8 +25,10 @@ namespace quotient::ops {
 // be given other inputs.
 class GraphInference {
  public:
-  // What to use for a dimension or a rank that does not follow from the inputs: leave it unknown,
-  // or take the number that the file declares, if any, which is good enough to measure with.
+  // What to do about a dimension or a rank that is not known. kAsDeclared takes the number that the
+  // file declares, if any, which is good enough to measure with; but only for outputs of opaque
+  // nodes. Where it is not known of other nodes, it follows from the values of inputs, and random
+  // values would lead to other numbers than the declared ones.
   enum class Unknown { kStays, kAsDeclared };
 
   explicit GraphInference(model::Graph& graph, Unknown unknown = Unknown::kStays);
@@ -46,7 +48,7 @@ class GraphInference {
   std::vector<InferInput> InputsOf(const model::Node& node);
   absl::Status VisitKnown(model::Node& node);
   absl::Status VisitOpaque(const model::Node& node);
-  absl::Status SetType(model::ValueId id, const model::TensorType& inferred);
+  absl::Status SetType(model::ValueId id, const model::TensorType& inferred, bool is_opaque);
   void TakeDeclared(model::Value& value);
 
   model::Graph& graph_;
@@ -77,7 +79,8 @@ using InputShapes = std::map<std::string, std::vector<int64_t>>;
 absl::Status SetShapes(const InputShapes& shapes, model::Graph& graph);
 
 // Returns a copy with these input dimensions, for measuring and checking. Like SetShapes, but
-// dimensions that stay unknown get the declared numbers, unless these lead to a contradiction.
+// dimensions behind opaque nodes that stay unknown get the declared numbers, unless these lead to a
+// contradiction.
 absl::StatusOr<model::Graph> BindShapes(const model::Graph& graph, const InputShapes& shapes);
 
 // The number of nodes, in order, before the first one at which BindShapes fails with these

@@ -189,6 +189,21 @@ TEST(BindShapesTest, DeclaredNumbersStandInForWhatIsNotKnown) {
   EXPECT_EQ(TypeOf(for_good, "a"), "float32[*]");
 }
 
+// The end of the Slice is an input, so what is declared holds for some values of it alone.
+TEST(BindShapesTest, DeclaredNumbersDoNotStandInForWhatFollowsFromValues) {
+  const Graph graph = Declared(MustParse(R"(graph g {
+    input x: float32[4,8]
+    input end: int64[1]
+    const zero: int64[1] = [0]
+    s = Slice(x, zero, end)
+    y = Relu(s)
+    output y
+  })"),
+                               {{"s", "float32[1,8]"}});
+  ASSERT_OK_AND_ASSIGN(const Graph bound, BindShapes(graph, {}));
+  EXPECT_FALSE(bound.value(bound.outputs[0]).type.is_static());
+}
+
 TEST(BindShapesTest, DeclaredNumbersThatMakeNoSenseAreForgotten) {
   const Graph graph = Declared(MustParse(R"(graph g {
     input x: float32[N,3]

@@ -80,6 +80,14 @@ class SizesTest : public ::testing::Test {
   std::string bytes_;
 };
 
+// "0.5, -0.25, ...": numbers of both signs as text.
+std::string Numbers(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    absl::StrAppend(&text, i > 0 ? ", " : "", 0.125 * (i * 7 % 13 - 6.5));
+  return text;
+}
+
 // Two Transposes that undo each other, so that there is a gain whatever else there is.
 constexpr char kGain[] = R"(
     t1 = Transpose <perm = [0,2,1]> (x)
@@ -253,6 +261,53 @@ TEST_F(SizesTest, NamesAreForgottenWhereOneInputIsCutToTheLengthOfAnother) {
   const ModelProto after = testing::ParseBytes(result->files.model);
   EXPECT_TRUE(std::ranges::any_of(after.graph().node(),
                                   [](const auto& node) { return node.op_type() == "Slice"; }));
+}
+
+// What a size is that follows from an input's values only a run can tell, whatever the file says.
+TEST_F(SizesTest, DeclaredSizesThatFollowFromValuesCostNoGain) {
+  for (const char* const declared : {"float[1,1,8] s", "float[N,2,8] s"}) {
+    SCOPED_TRACE(declared);
+    const ModelProto model = ModelAtOpset(17, absl::StrCat(R"(
+        g (float[N,S,8] x, int64[1] end) => (float[N,S,8] r, float[N,M,8] y)
+        <int64[1] zero = {0}, int64[1] one = {1}, )",
+                                                           declared, "> {", kGain, R"(
+          s = Slice(x, zero, end, one)
+          y = Sigmoid(s)
+        })"));
+    const absl::StatusOr<Result> result = Run(model);
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
+    EXPECT_THAT(result->report.notes, Not(Contains(HasSubstr("did not agree"))));
+  }
+}
+
+// The difference that divides is zero somewhere on any set of small integers.
+TEST_F(SizesTest, AComputedDivisorCostsNoGain) {
+  const ModelProto model = ModelAtOpset(17, absl::StrCat(R"(
+      g (float[N,S,8] x, int64[N,5] a, int64[N,5] b) => (float[N,S,8] r, int64[N,5] y) {)",
+                                                         kGain, R"(
+        d = Sub(a, b)
+        y = Div(a, d)
+      })"));
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
+}
+
+// Of an infinite input, products make infinities or NaN, as the order of operations has it.
+TEST_F(SizesTest, InfinitiesInProductsCostNoGain) {
+  const ModelProto model = ModelAtOpset(17, R"(
+      g (float[N,4] x) => (float[N,2] y)
+      <float[4,16] w = {)" + Numbers(64) + R"(}, float[16,2] w2 = {)" +
+                                                Numbers(32) + R"(}> {
+        r = Relu(x)
+        h = MatMul(r, w)
+        y = MatMul(h, w2)
+      })");
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
+  EXPECT_THAT(result->report.notes, Not(Contains(HasSubstr("did not agree"))));
 }
 
 TEST_F(SizesTest, AModelThatYieldsOnlyInfinitiesIsNotToBeReported) {
