@@ -125,7 +125,7 @@ absl::Status BindInputs(const InputShapes& shapes, Graph& graph) {
 struct Visited {
   absl::Status status;
   size_t nodes = 0;  // Number of nodes visited without an error.
-  bool took_declared = false;
+  bool took_number = false;
 };
 
 template <typename Accept>
@@ -138,7 +138,7 @@ Visited VisitWhile(Graph& graph, GraphInference::Unknown unknown, const Accept& 
     if (!visited.status.ok() || !accept(graph.nodes[i])) break;
     ++visited.nodes;
   }
-  visited.took_declared = inference.took_declared();
+  visited.took_number = inference.took_number();
   return visited;
 }
 
@@ -156,6 +156,11 @@ bool IsEmptied(const TensorType& bound, const TensorType& general) {
   }
   return false;
 }
+
+// The ways to infer types for measuring, in the order in which they are tried.
+constexpr GraphInference::Unknown kFromMostKnown[] = {GraphInference::Unknown::kAssumed,
+                                                      GraphInference::Unknown::kAsDeclared,
+                                                      GraphInference::Unknown::kStays};
 
 // --- Declared types ---
 
@@ -253,7 +258,8 @@ absl::Status GraphInference::SetType(ValueId id, const TensorType& inferred, boo
                                                        model::ToString(value.declared), ", but is ",
                                                        model::ToString(value.type)));
   }
-  if (is_opaque && unknown_ == Unknown::kAsDeclared) TakeDeclared(value);
+  if (is_opaque && unknown_ != Unknown::kStays) TakeDeclared(value);
+  if (is_opaque && unknown_ == Unknown::kAssumed) TakeAssumed(value);
   NameUnknownDims(value);
   return absl::OkStatus();
 }
@@ -263,13 +269,25 @@ void GraphInference::TakeDeclared(Value& value) {
   if (!declared.has_rank() || Contradicts(declared, value.type)) return;
   if (!value.type.has_rank()) {
     value.type.shape = Shape(declared.shape->size());
-    took_declared_ = true;
+    took_number_ = true;
   }
   for (int axis = 0; axis < declared.rank(); ++axis) {
     Dim& dim = (*value.type.shape)[axis];
     if (dim.is_number() || !declared.dim(axis).is_number()) continue;
     dim = declared.dim(axis);
-    took_declared_ = true;
+    took_number_ = true;
+  }
+}
+
+void GraphInference::TakeAssumed(Value& value) {
+  if (!value.type.has_rank()) return;
+  for (Dim& dim : *value.type.shape) {
+    // A name is that of an input's size, which is not known here but is not free either.
+    const bool has_name =
+        dim.is_symbol() && !absl::StartsWith(dim.symbol(), model::kInferredSymbol);
+    if (dim.is_number() || has_name) continue;
+    dim = kAssumedSize;
+    took_number_ = true;
   }
 }
 
@@ -304,22 +322,20 @@ absl::Status SetShapes(const InputShapes& shapes, Graph& graph) {
 }
 
 absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputShapes& shapes) {
-  Graph bound = graph;
-  QUOTIENT_RETURN_IF_ERROR(BindInputs(shapes, bound));
-  Visited visited = VisitAll(bound, GraphInference::Unknown::kAsDeclared);
-  if (!visited.status.ok() && visited.took_declared) {
-    bound = graph;
-    QUOTIENT_RETURN_IF_ERROR(SetShapes(shapes, bound));
-    return bound;
+  for (const GraphInference::Unknown unknown : kFromMostKnown) {
+    Graph bound = graph;
+    QUOTIENT_RETURN_IF_ERROR(BindInputs(shapes, bound));
+    const Visited visited = VisitAll(bound, unknown);
+    if (visited.status.ok()) return bound;
+    // If no number was taken, the others lead to the same error.
+    if (!visited.took_number) return visited.status;
   }
-  QUOTIENT_RETURN_IF_ERROR(visited.status);
-  return bound;
+  return absl::InternalError("an unknown number was taken where all stay unknown");
 }
 
 absl::StatusOr<size_t> NodesThatFit(const Graph& graph, const InputShapes& shapes) {
-  using Unknown = GraphInference::Unknown;
   size_t most = 0;
-  for (const Unknown unknown : {Unknown::kAsDeclared, Unknown::kStays}) {
+  for (const GraphInference::Unknown unknown : kFromMostKnown) {
     Graph bound = graph;
     QUOTIENT_RETURN_IF_ERROR(BindInputs(shapes, bound));
     const auto keeps_elements = [&](const Node& node) {
@@ -329,7 +345,7 @@ absl::StatusOr<size_t> NodesThatFit(const Graph& graph, const InputShapes& shape
     };
     const Visited visited = VisitWhile(bound, unknown, keeps_elements);
     most = std::max(most, visited.nodes);
-    if (!visited.took_declared) break;
+    if (!visited.took_number) break;
   }
   return most;
 }

@@ -20,16 +20,21 @@
 
 namespace quotient::ops {
 
+// What measuring assumes for sizes that only a run can tell, such as the number of boxes that
+// NonMaxSuppression selects.
+inline constexpr int64_t kAssumedSize = 16;
+
 // Infers node by node in topological order, and remembers the elements of small integer tensors
 // between nodes. One thread. Borrows the graph; between two visits the graph may grow and nodes may
 // be given other inputs.
 class GraphInference {
  public:
-  // What to do about a dimension or a rank that is not known. kAsDeclared takes the number that the
-  // file declares, if any, which is good enough to measure with; but only for outputs of opaque
-  // nodes. Where it is not known of other nodes, it follows from the values of inputs, and random
-  // values would lead to other numbers than the declared ones.
-  enum class Unknown { kStays, kAsDeclared };
+  // What to do about a dimension or a rank of an opaque node's output that is not known. To measure
+  // with, kAsDeclared takes the number that the file declares, if any, and kAssumed takes
+  // kAssumedSize if there is none and the rank is known. What is not known of other nodes' outputs
+  // stays unknown: it follows from the values of inputs, and random values would lead to other
+  // numbers.
+  enum class Unknown { kStays, kAsDeclared, kAssumed };
 
   explicit GraphInference(model::Graph& graph, Unknown unknown = Unknown::kStays);
 
@@ -41,8 +46,8 @@ class GraphInference {
   // The elements of a visited value, as far as known; null if nothing is known.
   const Elements* elements(model::ValueId id);
 
-  // Whether a declared number has been used for an unknown one.
-  bool took_declared() const { return took_declared_; }
+  // Whether a declared or assumed number has been used for an unknown one.
+  bool took_number() const { return took_number_; }
 
  private:
   std::vector<InferInput> InputsOf(const model::Node& node);
@@ -50,10 +55,11 @@ class GraphInference {
   absl::Status VisitOpaque(const model::Node& node);
   absl::Status SetType(model::ValueId id, const model::TensorType& inferred, bool is_opaque);
   void TakeDeclared(model::Value& value);
+  void TakeAssumed(model::Value& value);
 
   model::Graph& graph_;
   const Unknown unknown_;
-  bool took_declared_ = false;
+  bool took_number_ = false;
   std::vector<std::optional<Elements>> elements_;  // By value.
 };
 
@@ -79,8 +85,8 @@ using InputShapes = std::map<std::string, std::vector<int64_t>>;
 absl::Status SetShapes(const InputShapes& shapes, model::Graph& graph);
 
 // Returns a copy with these input dimensions, for measuring and checking. Like SetShapes, but
-// dimensions behind opaque nodes that stay unknown get the declared numbers, unless these lead to a
-// contradiction.
+// unknown dimensions of the outputs of opaque nodes get the declared numbers, or else kAssumedSize,
+// unless these lead to a contradiction.
 absl::StatusOr<model::Graph> BindShapes(const model::Graph& graph, const InputShapes& shapes);
 
 // The number of nodes, in order, before the first one at which BindShapes fails with these

@@ -1,12 +1,15 @@
 #include "core/optimize/notes.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/counted.h"
 #include "core/domain/facts.h"
+#include "core/ops/infer_graph.h"
 
 namespace quotient::optimize {
 namespace {
@@ -38,10 +41,39 @@ void AddInlinedCalls(const onnx::Model& model, Notes& notes) {
 
 void AddCutNodes(int64_t cut_nodes, Notes& notes) {
   if (cut_nodes == 0) return;
-  notes.push_back(absl::StrCat(
-      cut_nodes,
-      " nodes are not understood: they pass through untouched, checking and measuring cut the "
-      "model there, and no time holds what they take"));
+  const bool is_one = cut_nodes == 1;
+  notes.push_back(absl::StrCat(Counted(cut_nodes, "node"), is_one ? " is" : " are",
+                               " not understood, or ", is_one ? "its" : "their",
+                               " sizes are not known: checking and measuring cut the model there, ",
+                               is_one ? "it passes" : "they pass",
+                               " through untouched, and no time holds what ",
+                               is_one ? "it takes" : "they take"));
+}
+
+// Whether a dimension has a number in `measured` that neither follows from the inputs nor is
+// declared.
+bool HasAssumedSize(const model::Value& value, const model::TensorType& measured) {
+  const model::TensorType& type = value.type;
+  if (!type.has_rank() || !measured.has_rank() || type.rank() != measured.rank()) return false;
+  for (int axis = 0; axis < type.rank(); ++axis) {
+    const bool is_declared = value.declared.has_rank() && value.declared.rank() == type.rank() &&
+                             value.declared.dim(axis).is_number();
+    const bool is_inferred = type.dim(axis).is_number() ||
+                             !absl::StartsWith(type.dim(axis).symbol(), model::kInferredSymbol);
+    if (!is_declared && !is_inferred && measured.dim(axis).Is(ops::kAssumedSize)) return true;
+  }
+  return false;
+}
+
+void AddAssumedSizes(const model::Graph& graph, const model::Graph& measured, Notes& notes) {
+  const int64_t count = std::ranges::count_if(graph.nodes, [&](const model::Node& node) {
+    return node.is_opaque() && std::ranges::any_of(node.outputs, [&](model::ValueId id) {
+             return id.valid() && HasAssumedSize(graph.value(id), measured.value(id).type);
+           });
+  });
+  if (count == 0) return;
+  notes.push_back(absl::StrCat("sizes that only a run can tell, behind ", Counted(count, "node"),
+                               ", were taken as ", ops::kAssumedSize, " for measuring"));
 }
 
 // A model is raised to newer opsets but never lowered to older ones.
@@ -91,6 +123,7 @@ Notes NotesOnReading(const Prepared& original, const Options& options) {
   AddOverridableInitializers(original.model, notes);
   AddInlinedCalls(original.model, notes);
   AddCutNodes(original.cut.cut_nodes, notes);
+  AddAssumedSizes(original.graph, original.measured, notes);
   AddNewerOpset(original.model.opset, options.max_opset, notes);
   if (options.assume_finite_inputs) AddAssumedFiniteInputs(notes);
   return notes;

@@ -218,6 +218,29 @@ TEST(BindShapesTest, DeclaredNumbersThatMakeNoSenseAreForgotten) {
   EXPECT_EQ(TypeOf(differs, "h"), "float32[*]");
 }
 
+// `y` adds `rows` rows to as many as an opaque node yields.
+Graph WithUnknownRows(int rows) {
+  Graph graph = MustParse(absl::StrCat("graph g { input x: float32[", rows, R"(,3]
+    h = Opaque "com.acme.Foo" (x)
+    y = Add(h, x)
+    output y
+  })"));
+  auto opaque = std::make_shared<model::Opaque>(*graph.nodes[0].opaque);
+  opaque->infer_types = [](const model::Opaque&, std::span<const model::OpaqueOperand>, size_t) {
+    return std::vector<model::TensorType>{{model::DType::kFloat32, model::Shape{model::Dim(), 3}}};
+  };
+  graph.nodes[0].opaque = std::move(opaque);
+  return graph;
+}
+
+TEST(BindShapesTest, SizesThatOnlyARunCanTellAreAssumed) {
+  ASSERT_OK_AND_ASSIGN(const Graph assumed, BindShapes(WithUnknownRows(1), {}));
+  EXPECT_EQ(TypeOf(assumed, "y"), "float32[16,3]");
+  // 16 rows and 5 cannot be added.
+  ASSERT_OK_AND_ASSIGN(const Graph unknown, BindShapes(WithUnknownRows(5), {}));
+  EXPECT_FALSE(unknown.value(MustFind(unknown, "h")).type.is_static());
+}
+
 TEST(NodesThatFitTest, CountsNodesBeforeTheFirstThatRefusesOrBecomesEmpty) {
   const Graph graph = [] {
     Graph parsed = MustParse(R"(graph g {

@@ -281,6 +281,23 @@ TEST_F(SizesTest, DeclaredSizesThatFollowFromValuesCostNoGain) {
   }
 }
 
+// How many boxes are selected only a run can tell. What is computed of each is optimized all the
+// same.
+TEST_F(SizesTest, WhatIsComputedOfSelectedBoxesIsOptimized) {
+  const ModelProto model = ModelAtOpset(17, R"(
+      g (float[1,10,4] boxes, float[1,1,10] scores, float[10,4,8] rows) => (float[M,4,8] r)
+      <int64[1] most = {10}, int64 two = {2}> {
+        selected = NonMaxSuppression(boxes, scores, most)
+        index = Gather <axis = 1> (selected, two)
+        x = Gather(rows, index))" + std::string(kGain) +
+                                                "}");
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("only a run can tell, behind 1 node")));
+  EXPECT_EQ(testing::ParseBytes(result->files.model).graph().node_size(), 4);
+}
+
 // The difference that divides is zero somewhere on any set of small integers.
 TEST_F(SizesTest, AComputedDivisorCostsNoGain) {
   const ModelProto model = ModelAtOpset(17, absl::StrCat(R"(
