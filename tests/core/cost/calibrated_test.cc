@@ -26,8 +26,7 @@ class CalibratedTest : public ::testing::Test {
  protected:
   CalibratedTest() {
     auto snapshot = std::make_shared<timing::Snapshot>();
-    snapshot->device = "cpu";
-    base_ = *NewRecordedCostModel(snapshot);
+    base_ = NewRecordedCostModel(snapshot, Roof{CpuSheet(), 1});
   }
 
   void Measured(const KernelSpec& spec, double times_the_prior) {
