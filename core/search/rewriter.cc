@@ -120,7 +120,7 @@ absl::Status Rewriter::Told(const absl::Status& status) {
   if (!graph_.refused_union().has_value()) return status;
   const egraph::UnionRecord refused = *graph_.refused_union();
   graph_.ForgetRefusedUnion();
-  if (!graph_.records_proofs()) return status;
+  if (graph_.proofs() == nullptr) return status;
   const std::string text = egraph::RefusalText(graph_, rules_, refused);
   Log().error("{}", Escaped(text));
   if (status.ok()) return status;
