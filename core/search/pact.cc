@@ -18,7 +18,7 @@ class Episode {
       : task_(task),
         parameters_(parameters),
         num_rules_(workspace.rules().size()),
-        walk_(&workspace, &task.limits),
+        walk_(&workspace, &task.limits, &task.clock),
         rng_(task.seed),
         tree_(&parameters, &rng_) {}
 
@@ -44,7 +44,7 @@ class Episode {
   const Task& task_;
   const PactParameters& parameters_;
   const size_t num_rules_;
-  const int64_t start_ns_ = Clock::System().NowNs();
+  const int64_t start_ns_ = task_.clock.NowNs();
 
   Walk walk_;
   Rng rng_;
@@ -161,7 +161,7 @@ std::vector<bool> Episode::Prune(PactState& state) {
 void Episode::NoteCost(double cost) {
   if (!outcome_.improvements.empty() && cost >= outcome_.improvements.back().cost) return;
   outcome_.improvements.push_back(
-      {Clock::System().SecondsSince(start_ns_), outcome_.simulations, cost});
+      {task_.clock.SecondsSince(start_ns_), outcome_.simulations, cost});
 }
 
 }  // namespace

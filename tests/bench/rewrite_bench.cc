@@ -123,7 +123,7 @@ absl::StatusOr<Line> Shrink(const Options& options, const std::string& rules,
   Line line;
   line.start_cost = workspace->Cost({});
   const int64_t start_ns = Clock::System().NowNs();
-  search::Task task;
+  search::Task task{.clock = Clock::System()};
   task.limits = LimitsOf(options);
   task.stop = StopCondition().WithBudget(Clock::System(), options.budget_seconds);
   task.seed = static_cast<uint64_t>(options.seed.value_or(0));

@@ -139,7 +139,7 @@ TEST_F(ResumeTest, ASearchComesToTheSameEndAsIfNothingHadHappened) {
                                           &prices);
   };
   const search::Strategy& mcts = *search::FindStrategy("mcts");
-  search::Task task;
+  search::Task task{.clock = Clock::System()};
   task.limits.max_enodes = 60;
   task.limits.max_simulations = 400;
   task.make_workspace = make;
