@@ -86,7 +86,6 @@ absl::StatusOr<Outcome> Episode::ToEnd() {
 StopReason Episode::CheckEnd(const PactState& now) const {
   if (const StopReason reason = task_.stop.Check(); reason != StopReason::kNone) return reason;
   if (now.done) return StopReason::kNodeLimit;
-  if (now.cost < parameters_.good_enough) return StopReason::kSaturated;
   if (outcome_.iterations >= parameters_.max_commits) return StopReason::kIterations;
   if (OutOfSimulations()) return StopReason::kIterations;
   return StopReason::kNone;

@@ -19,7 +19,7 @@ BENCH = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "network_bench"
 COLUMNS = ["network", "device", "strategy", "seed", "cost_before_us", "cost_after_us",
            "measured_before_us", "measured_after_us", "seconds", "seconds_to_1_percent",
            "simulations", "enodes"]
-STRATEGIES = ["mcts", "saturate", "pact", "backtrack"]
+STRATEGIES = ["mcts", "saturate", "pact", "pact-ilp", "backtrack"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 

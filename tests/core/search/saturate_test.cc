@@ -241,7 +241,7 @@ TEST_F(SaturateTest, ABrokenRuleIsAnError) {
 }
 
 TEST(Strategies, AreFoundByName) {
-  EXPECT_THAT(StrategyNames(), ElementsAre("mcts", "saturate", "pact", "backtrack"));
+  EXPECT_THAT(StrategyNames(), ElementsAre("mcts", "saturate", "pact", "pact-ilp", "backtrack"));
   EXPECT_STREQ(FindStrategy("saturate")->name(), "saturate");
   EXPECT_EQ(FindStrategy("no such"), nullptr);
 }
