@@ -181,7 +181,7 @@ TEST(Separators, FindNothingAtSelectionsAndBetweenThem) {
     Point mean(instance);
     double weight = 0;
     ForEachChoice(instance, [&](const Point& selection, bool acyclic) {
-      if (!acyclic || rng.Below(20) > 0) return;
+      if (!acyclic || rng.Below(5) > 0) return;
       ++points;
       EXPECT_FALSE(separators.FindAny(selection));
       const double more = static_cast<double>(1 + rng.Below(9));
