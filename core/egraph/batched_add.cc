@@ -14,15 +14,15 @@ void EGraph::Prepare(std::span<Probe> probes) const {
     probe.unions = unions;
     hash_cons_.Prefetch(probe.hash);
   }
-  if (fits_in_cache()) return;
+  if (store_.fits_in_cache()) return;
   for (const Probe& probe : probes) {
     const ENodeId candidate = hash_cons_.Find(probe.hash, [](ENodeId) { return true; });
     if (candidate.valid()) {
-      __builtin_prefetch(&rows_[candidate.value()]);
+      store_.PrefetchRow(candidate);
       continue;
     }
     for (uint32_t i = 0; i < probe.num_children; ++i) {
-      __builtin_prefetch(&classes_[probe.children[i].value()], 1);
+      store_.PrefetchClassToWrite(probe.children[i]);
     }
   }
 }
@@ -38,7 +38,7 @@ bool EGraph::Outdated(const Probe& probe) const {
 inline ENodeId EGraph::FindPrepared(const Probe& probe) const {
   const uint32_t key = Row::Key(probe.op, probe.num_children);
   return hash_cons_.Find(probe.hash, [&](ENodeId candidate) {
-    return rows_[candidate.value()].Holds(key, probe.children[0], probe.children[1]);
+    return store_.row(candidate).Holds(key, probe.children[0], probe.children[1]);
   });
 }
 

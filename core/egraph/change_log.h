@@ -71,12 +71,6 @@ class ChangeLog {
   // e-nodes.
   void Acknowledge(bool keep);
 
-  template <typename Self, typename Visit>
-  static void VisitArrays(Self& self, const Visit& visit) {
-    visit(self.changes_);
-    visit(self.epochs_);
-  }
-
  private:
   struct Epoch {
     uint32_t id;

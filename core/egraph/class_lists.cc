@@ -14,7 +14,7 @@ struct MemberLinks {
   const EGraph& graph;
 
   Link First(const ClassRow& row) const { return row.first_member; }
-  Link Next(Link link) const { return graph.row(link).next_member; }
+  Link Next(Link link) const { return graph.store().row(link).next_member; }
   ENodeId Node(Link link) const { return link; }
   uint64_t Key(Link link) const { return KeyOf(graph.kind(link)); }
 };
@@ -24,10 +24,10 @@ struct UseLinks {
   const EGraph& graph;
 
   Link First(const ClassRow& row) const { return row.first_use; }
-  Link Next(Link link) const { return graph.NextUse(link); }
-  ENodeId Node(Link link) const { return graph.NodeOf(link); }
+  Link Next(Link link) const { return graph.store().NextUse(link); }
+  ENodeId Node(Link link) const { return graph.store().NodeOf(link); }
   uint64_t Key(Link link) const {
-    return KeyOf(graph.kind(graph.NodeOf(link)), graph.PositionOf(link));
+    return KeyOf(graph.kind(graph.store().NodeOf(link)), graph.store().PositionOf(link));
   }
 };
 
@@ -39,7 +39,9 @@ ClassLists::Lists<typename Links::Link>& ClassLists::UpToDate(const Links& links
   using Link = typename Links::Link;
   Lists<Link>& lists = table[id];
   if (std::exchange(lists.search, search_) == search_) return lists;
-  const auto duplicate = [&](Link link) { return links.graph.row(links.Node(link)).duplicate(); };
+  const auto duplicate = [&](Link link) {
+    return links.graph.store().row(links.Node(link)).duplicate();
+  };
   const auto gone = [&](Link end) { return !end.valid() || duplicate(end); };
   // An end that became a duplicate may have left the chain, so the lists are made anew.
   const bool anew = gone(lists.first) || gone(lists.last);
@@ -59,7 +61,7 @@ ClassLists::Lists<typename Links::Link>& ClassLists::UpToDate(const Links& links
     }
     changed |= first.valid();
   };
-  take_until(links.First(links.graph.class_row(id)), old_first);
+  take_until(links.First(links.graph.store().class_row(id)), old_first);
   if (first.valid()) lists.first = first;
   if (anew) lists.last = last;
   take_until(behind, Link());
@@ -86,7 +88,7 @@ std::span<const ClassId> ClassLists::ChildrenOfMembers(const EGraph& graph, Clas
   if (std::exchange(group->children_of[position], search_) != search_) {
     children.clear();
     for (const ENodeId node : group->nodes) {
-      const Row& row = graph.row(node);
+      const Row& row = graph.store().row(node);
       children.push_back(row.listed() || !row.live() ? ClassId() : row.child[position]);
     }
   }

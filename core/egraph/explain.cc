@@ -15,7 +15,7 @@ namespace {
 // One recorded match, with its classes as terms.
 class Instance {
  public:
-  Instance(const Program& program, const EGraph::Application& application,
+  Instance(const Program& program, const ProofLog::Application& application,
            std::span<const TermId> term_of_class, TermTable& terms)
       : program_(program), terms_(terms), ops_(application.ops) {
     for (const uint32_t id : application.classes) classes_.push_back(term_of_class[id]);
@@ -81,17 +81,19 @@ class Instance {
 Explainer::Explainer(const EGraph& graph, std::span<const Rule* const> rules) {
   // When proofs are recorded each e-node makes a class, so both have the same numbers.
   std::vector<TermId> children;
-  graph.ForEachBirth([&](OpId op, std::span<const ClassId> classes) {
-    children.clear();
-    for (ClassId id : classes) children.push_back(term_of_row_[id.value()]);
-    term_of_row_.push_back(terms_.Add(op, children));
-  });
+  graph.proofs()->ForEachBirth(graph.store().rows().span(),
+                               [&](OpId op, std::span<const ClassId> classes) {
+                                 children.clear();
+                                 for (ClassId id : classes)
+                                   children.push_back(term_of_row_[id.value()]);
+                                 term_of_row_.push_back(terms_.Add(op, children));
+                               });
   forest_.TakeInTerms();
   Replay(graph, rules);
 }
 
 void Explainer::Replay(const EGraph& graph, std::span<const Rule* const> rules) {
-  const std::span<const UnionRecord> unions = graph.unions();
+  const std::span<const UnionRecord> unions = graph.proofs()->unions();
   size_t next = 0;
   const auto unite_before = [&](size_t end) {
     for (; next < end; ++next) {
@@ -101,7 +103,7 @@ void Explainer::Replay(const EGraph& graph, std::span<const Rule* const> rules) 
                     unions[next].origin);
     }
   };
-  graph.ForEachApplication([&](const EGraph::Application& application) {
+  graph.proofs()->ForEachApplication([&](const ProofLog::Application& application) {
     unite_before(application.unions_before);
     if (application.origin == kInputOrigin || application.origin > rules.size()) return;
     const Program* const program = rules[application.origin - 1]->program();

@@ -148,13 +148,8 @@ class FlatArray {
 
   // Whether the trail has a mark.
   bool guarded() const { return trail_->active(); }
-  // Clear, Assign and Fill need a trail without marks; they replace the whole content.
+  // Clear and Fill need a trail without marks; they replace the whole content.
   void Clear() { array_.size = 0; }
-  void Assign(std::span<const uint32_t> words) {
-    Reserve(words.size() / array_.stride);
-    std::copy(words.begin(), words.end(), array_.words);
-    array_.size = static_cast<uint32_t>(words.size() / array_.stride);
-  }
   // Becomes `size` copies of `value`.
   void Fill(uint32_t size, const T& value) {
     Clear();

@@ -92,13 +92,6 @@ class HashCons {
 
   uint32_t used() const { return counts_[0].used; }
 
-  // Calls visit on each array, for saving and loading.
-  template <typename Self, typename Visit>
-  static void VisitArrays(Self& self, const Visit& visit) {
-    visit(self.slots_);
-    visit(self.counts_);
-  }
-
  private:
   struct Counts {
     uint32_t used = 0;

@@ -98,14 +98,15 @@ bool Matcher::Wants(const EGraph& graph, ENodeId id) const {
 
 // Prefetches what the searches around the e-nodes of a batch up to `i` will read.
 void Matcher::PrefetchAround(const EGraph& graph, std::span<const ENodeId> batch, size_t i) {
-  if (i < batch.size()) graph.PrefetchHeads(batch[i]);
-  if (const size_t at = i - kAhead; at < batch.size()) graph.PrefetchFirst(batch[at]);
-  if (const size_t at = i - kAhead * 3 / 2; at < batch.size()) graph.PrefetchSecond(batch[at]);
+  if (i < batch.size()) graph.store().PrefetchHeads(batch[i]);
+  if (const size_t at = i - kAhead; at < batch.size()) graph.store().PrefetchFirst(batch[at]);
+  if (const size_t at = i - kAhead * 3 / 2; at < batch.size())
+    graph.store().PrefetchSecond(batch[at]);
 }
 
 // Returns false if no rule continues.
 bool Matcher::RunBatch(const EGraph& graph, std::span<const ENodeId> batch) {
-  const size_t ahead = graph.fits_in_cache() ? 0 : 2 * kAhead;
+  const size_t ahead = graph.store().fits_in_cache() ? 0 : 2 * kAhead;
   for (size_t i = 0; i < batch.size() + ahead; ++i) {
     if (ahead > 0) PrefetchAround(graph, batch, i);
     const size_t at = i - ahead;
@@ -137,7 +138,7 @@ bool Matcher::MustStop() {
 }
 
 void Matcher::RunSeeds(const EGraph& graph, ENodeId id) {
-  const Row& row = graph.row(id);
+  const Row& row = graph.store().row(id);
   if (!row.live()) return;
   const KindId kind = graph.kind(id);
   if (kind.value() >= seeds_.size()) return;
@@ -166,13 +167,13 @@ void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
 }
 
 void Matcher::TryAt(const EGraph& graph, const TrieNode& next, ENodeId id) {
-  const Row& row = graph.row(id);
+  const Row& row = graph.store().row(id);
   if (row.live() && Load(graph, next.step, id, row)) RunChildren(graph, next);
 }
 
 void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
   const ClassId input(registers_[walk.input]);
-  const ClassRow& cls = graph.class_row(input);
+  const ClassRow& cls = graph.store().class_row(input);
   if ((cls.member_kinds & walk.kinds) == 0) return;
   if (lists_.IsLarge(cls)) {
     for (const Walk::Branch& branch : walk.branches) {
@@ -183,8 +184,8 @@ void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
     }
     return;
   }
-  graph.ForEachMember(input, [&](ENodeId id) {
-    const Row& row = graph.row(id);
+  graph.store().ForEachMember(input, [&](ENodeId id) {
+    const Row& row = graph.store().row(id);
     if (!row.live()) return;
     const uint64_t here = Wanted(graph.kind(id), 0);
     for (const Walk::Branch& branch : walk.branches) {
@@ -197,7 +198,7 @@ void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
 
 void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
   const ClassId input(registers_[walk.input]);
-  const ClassRow& cls = graph.class_row(input);
+  const ClassRow& cls = graph.store().class_row(input);
   if ((cls.use_kinds & walk.kinds) == 0) return;
   if (lists_.IsLarge(cls)) {
     for (const Walk::Branch& branch : walk.branches) {
@@ -208,8 +209,8 @@ void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
     }
     return;
   }
-  graph.ForEachUse(input, [&](ENodeId id, uint32_t position) {
-    const Row& row = graph.row(id);
+  graph.store().ForEachUse(input, [&](ENodeId id, uint32_t position) {
+    const Row& row = graph.store().row(id);
     if (!row.live()) return;
     const uint64_t here = Wanted(graph.kind(id), position);
     for (const Walk::Branch& branch : walk.branches) {
@@ -225,9 +226,10 @@ void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
   const ClassId input(registers_[walk.input]);
   const ClassId known(registers_[walk.known]);
   const TrieNode& next = nodes_[walk.branches[0].node];
-  const ClassRow& cls = graph.class_row(input);
+  const ClassRow& cls = graph.store().class_row(input);
   if ((cls.member_kinds & walk.kinds) == 0) return;
-  if ((graph.class_row(known).use_kinds & ClassRow::UseBit(next.step.kind, walk.position)) == 0) {
+  if ((graph.store().class_row(known).use_kinds &
+       ClassRow::UseBit(next.step.kind, walk.position)) == 0) {
     return;
   }
   if (lists_.IsLarge(cls)) {
@@ -239,8 +241,8 @@ void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
     }
     return;
   }
-  graph.ForEachMember(input, [&](ENodeId id) {
-    const Row& row = graph.row(id);
+  graph.store().ForEachMember(input, [&](ENodeId id) {
+    const Row& row = graph.store().row(id);
     if (!row.live() || row.listed() || row.child[walk.position] != known) return;
     if (graph.kind(id) != next.step.kind) return;
     if (Load(graph, next.step, id, row)) RunChildren(graph, next);
@@ -302,7 +304,7 @@ void Matcher::Emit(const EGraph& graph, const Emission& emission) {
 bool Matcher::LeavesFit(const EGraph& graph, const Emission& emission) const {
   return std::ranges::all_of(emission.leaves, [&](const LeafUse& use) {
     const ENodeId node = leaves_[use.leaf].node;
-    const Row& row = graph.row(node);
+    const Row& row = graph.store().row(node);
     return use.earlier ? IsBefore(node, row) : !IsAfter(node, row);
   });
 }

@@ -86,11 +86,11 @@ absl::StatusOr<bool> Builder::Apply() {
 }
 
 void Builder::Record() const {
-  if (!graph_.records_proofs()) return;
+  if (graph_.proofs() == nullptr) return;
   std::vector<uint32_t> classes, ops;
   for (const ClassId id : match_.classes) classes.push_back(id.value());
   for (const OpId op : match_.ops) ops.push_back(op.value());
-  graph_.RecordApplication(origin_, classes, ops);
+  graph_.proofs()->AddApplication(origin_, classes, ops);
 }
 
 Builder::MaybeClass Builder::Build(const RightTerm& term, size_t element) {

@@ -86,10 +86,11 @@ bool Machine::TryNodes(const Range& nodes, size_t at) {
 // An e-node that has the class as several children is visited once for each position.
 bool Machine::TryUses(ClassId id, size_t at) {
   const uint32_t position = program_.search.code[at].position;
-  for (UseId use = graph_.class_row(graph_.Find(id)).first_use; use.valid();
-       use = graph_.NextUse(use)) {
-    const ENodeId node = graph_.NodeOf(use);
-    if (graph_.PositionOf(use) != position || !graph_.live(node)) continue;
+  const NodeStore& store = graph_.store();
+  for (UseId use = store.class_row(graph_.Find(id)).first_use; use.valid();
+       use = store.NextUse(use)) {
+    const ENodeId node = store.NodeOf(use);
+    if (store.PositionOf(use) != position || !graph_.live(node)) continue;
     if (Load(program_.search.code[at], node) && !Step(at + 1)) return false;
   }
   return true;

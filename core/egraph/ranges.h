@@ -17,7 +17,7 @@ class MemberChain {
   using Link = ENodeId;
 
   explicit MemberChain(const EGraph* graph = nullptr) : graph_(graph) {}
-  Link Next(Link link) const { return graph_->row(link).next_member; }
+  Link Next(Link link) const { return graph_->store().row(link).next_member; }
   ENodeId Node(Link link) const { return graph_->live(link) ? link : ENodeId(); }
 
  private:
@@ -52,12 +52,12 @@ class UseChain {
 
   UseChain() = default;
   UseChain(const EGraph* graph, ClassId id) : graph_(graph), id_(id) {}
-  Link Next(Link link) const { return graph_->NextUse(link); }
+  Link Next(Link link) const { return graph_->store().NextUse(link); }
   ENodeId Node(Link link) const {
-    const ENodeId node = graph_->NodeOf(link);
+    const ENodeId node = graph_->store().NodeOf(link);
     if (!graph_->live(node)) return ENodeId();
-    const std::span<const ClassId> children = graph_->ChildrenOf(node);
-    for (uint32_t i = 0; i < graph_->PositionOf(link); ++i) {
+    const std::span<const ClassId> children = graph_->store().children(node);
+    for (uint32_t i = 0; i < graph_->store().PositionOf(link); ++i) {
       if (children[i] == id_) return ENodeId();
     }
     return node;
@@ -175,11 +175,11 @@ class ClassRange {
 
 inline ClassRange EGraph::classes() const { return ClassRange(this); }
 inline MemberRange EGraph::nodes(ClassId id) const {
-  return {MemberChain(this), classes_[Find(id).value()].first_member};
+  return {MemberChain(this), store_.class_row(Find(id)).first_member};
 }
 inline ParentRange EGraph::parents(ClassId id) const {
   const ClassId root = Find(id);
-  return {UseChain(this, root), classes_[root.value()].first_use};
+  return {UseChain(this, root), store_.class_row(root).first_use};
 }
 inline KindRange EGraph::nodes_of_kind(KindId kind) const {
   return {KindChain(this, kind), enode_bound() > 0 ? ENodeId(0) : ENodeId()};

@@ -31,7 +31,7 @@ absl::Status EGraph::Rebuild() {
   do {
     QUOTIENT_RETURN_IF_ERROR(RestoreCongruence());
     if (analysis_ != nullptr) QUOTIENT_RETURN_IF_ERROR(RunAnalysis());
-  } while (!to_repair_.empty() || !to_modify_.empty());
+  } while (!work_.absorbed.empty() || !work_.to_modify.empty());
   HidePruned();
   DropDuplicates();
   dirty_ = false;
@@ -39,14 +39,15 @@ absl::Status EGraph::Rebuild() {
 }
 
 absl::Status EGraph::RestoreCongruence() {
-  while (!to_repair_.empty() || !repair_queue_.empty()) {
-    for (const ClassId id : to_repair_) {
-      const ClassRow& absorbed = classes_[id.value()];
+  while (!work_.absorbed.empty() || !work_.repair_queue.empty()) {
+    for (const ClassId id : work_.absorbed) {
+      const ClassRow& absorbed = store_.class_row(id);
       MoveMembers(absorbed);
-      ForEachUseBetween(absorbed.first_use, absorbed.last_use,
-                        [this](UseId use) { repair_queue_.push_back(NodeOf(use)); });
+      store_.ForEachUseBetween(absorbed.first_use, absorbed.last_use, [this](UseId use) {
+        work_.repair_queue.push_back(store_.NodeOf(use));
+      });
     }
-    to_repair_.clear();
+    work_.absorbed.clear();
     QUOTIENT_RETURN_IF_ERROR(RepairNodes());
   }
   return absl::OkStatus();
@@ -54,11 +55,11 @@ absl::Status EGraph::RestoreCongruence() {
 
 void EGraph::MoveMembers(const ClassRow& absorbed) {
   if (!absorbed.first_member.valid()) return;
-  for (ENodeId at = absorbed.first_member;; at = rows_[at.value()].next_member) {
-    const Row& row = rows_[at.value()];
+  for (ENodeId at = absorbed.first_member;; at = store_.row(at).next_member) {
+    const Row& row = store_.row(at);
     const ClassId id = Find(row.cls);
     if (row.cls != id) {
-      rows_.Write(at.value(), &Row::cls, id);
+      store_.SetClass(at, id);
       if (!row.duplicate()) MarkChanged(at);
     }
     if (at == absorbed.last_member) return;
@@ -73,18 +74,18 @@ absl::Status EGraph::RepairNodes() {
   Stale batch[kBatch];
   absl::flat_hash_set<ENodeId> wide;
   const auto repaired = [&](ENodeId node) {
-    return IsWide(rows_[node.value()]) && !wide.insert(node).second;
+    return IsWide(store_.row(node)) && !wide.insert(node).second;
   };
-  for (size_t begin = 0; begin < repair_queue_.size(); begin += kBatch) {
-    const size_t end = std::min(begin + kBatch, repair_queue_.size());
-    for (size_t i = end; i < std::min(end + kBatch, repair_queue_.size()); ++i) {
-      __builtin_prefetch(&rows_[repair_queue_[i].value()], 1);
+  for (size_t begin = 0; begin < work_.repair_queue.size(); begin += kBatch) {
+    const size_t end = std::min(begin + kBatch, work_.repair_queue.size());
+    for (size_t i = end; i < std::min(end + kBatch, work_.repair_queue.size()); ++i) {
+      store_.PrefetchRowToWrite(work_.repair_queue[i]);
     }
     size_t stale = 0;
     for (size_t i = begin; i < end; ++i) {
-      const ENodeId node = repair_queue_[i];
+      const ENodeId node = work_.repair_queue[i];
       if (repaired(node) || !Canonicalize(node)) continue;
-      batch[stale] = {node, HashOf(rows_[node.value()].op(), ChildrenOf(node))};
+      batch[stale] = {node, HashOf(store_.row(node).op(), store_.children(node))};
       hash_cons_.Prefetch(batch[stale].hash);
       ++stale;
     }
@@ -92,36 +93,26 @@ absl::Status EGraph::RepairNodes() {
       QUOTIENT_RETURN_IF_ERROR(Rekey(batch[i].node, batch[i].hash));
     }
   }
-  repair_queue_.clear();
+  work_.repair_queue.clear();
   return absl::OkStatus();
 }
 
 // Returns false if the e-node's key did not change.
 bool EGraph::Canonicalize(ENodeId id) {
-  const Row& row = rows_[id.value()];
-  if (row.duplicate()) return false;
+  if (store_.row(id).duplicate()) return false;
   const auto stale = [this](ClassId child) { return Find(child) != child; };
-  const std::span<const ClassId> children = ChildrenOf(id);
-  if (std::ranges::none_of(children, stale)) return false;
-  if (!row.listed()) {
-    for (uint32_t i = 0; i < row.arity(); ++i) {
-      rows_.Write(id.value(), &Row::child, i, Find(row.child[i]));
-    }
-  } else {
-    for (size_t i = 0; i < children.size(); ++i) {
-      list_children_.Write(row.child[0].value() + i, Find(children[i]));
-    }
-  }
+  if (std::ranges::none_of(store_.children(id), stale)) return false;
+  store_.SetChildren(id, [this](ClassId child) { return Find(child); });
   hash_cons_.CountOutdated();
   MarkChanged(id);
   return true;
 }
 
 absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
-  const Row row = rows_[id.value()];
+  const Row row = store_.row(id);
   if (row.duplicate()) return absl::OkStatus();
   bool is_there = false;  // True if the table was filled anew since the key changed.
-  const ENodeId congruent = FindNode(hash, row.op(), ChildrenOf(id), [&](ENodeId found) {
+  const ENodeId congruent = FindNode(hash, row.op(), store_.children(id), [&](ENodeId found) {
     is_there |= found == id;
     return found != id;
   });
@@ -133,14 +124,12 @@ absl::Status EGraph::Rekey(ENodeId id, uint32_t hash) {
   }
   // The older e-node stays, which keeps its origin and the order of creation.
   if (id < congruent) hash_cons_.Replace(hash, congruent, id);
-  const auto [oldest, duplicate] = std::minmax(id, congruent);
-  QUOTIENT_RETURN_IF_ERROR(Union(row.cls, rows_[congruent.value()].cls, kCongruence).status());
-  if (rows_[duplicate.value()].live()) --num_enodes_;
-  SetHead(duplicate, Row::kDuplicate);
+  const ENodeId duplicate = std::max(id, congruent);
+  QUOTIENT_RETURN_IF_ERROR(Union(row.cls, store_.row(congruent).cls, kCongruence).status());
+  if (store_.row(duplicate).live()) --num_enodes_;
+  store_.MarkDuplicate(duplicate);
   CountDuplicate(duplicate);
   Touch(duplicate);
-  // If one of two congruent e-nodes closes no cycle, neither does the other.
-  if (!rows_[duplicate.value()].on_cycle()) ClearHead(oldest, Row::kOnCycle);
   return absl::OkStatus();
 }
 
@@ -161,22 +150,10 @@ absl::Status EGraph::RunAnalysis() {
       if (Find(id) == id) MarkChangedAround(id);
       QUOTIENT_RETURN_IF_ERROR(UpdateParentsOf(id));
     }
-    absl::flat_hash_set<ENodeId> wide;
-    std::vector<ENodeId> wide_parents;
-    for (ClassId id : changed) {
-      const ClassRow& row = classes_[id.value()];
-      ForEachUseBetween(row.first_use, row.last_use, [&](UseId use) {
-        const ENodeId node = NodeOf(use);
-        if (!IsWide(rows_[node.value()]) || rows_[node.value()].duplicate()) return;
-        if (wide.insert(node).second) wide_parents.push_back(node);
-      });
-    }
-    for (const ENodeId node : wide_parents) {
-      QUOTIENT_RETURN_IF_ERROR(analysis_->Update(*this, node));
-    }
-    to_modify_.insert(to_modify_.end(), changed.begin(), changed.end());
+    QUOTIENT_RETURN_IF_ERROR(UpdateWideParentsOf(changed));
+    work_.to_modify.insert(work_.to_modify.end(), changed.begin(), changed.end());
   }
-  std::vector<ClassId> ids = std::exchange(to_modify_, {});
+  std::vector<ClassId> ids = std::exchange(work_.to_modify, {});
   MakeCanonical(ids);
   for (ClassId id : ids) QUOTIENT_RETURN_IF_ERROR(analysis_->Modify(*this, Find(id)));
   return absl::OkStatus();
@@ -184,93 +161,72 @@ absl::Status EGraph::RunAnalysis() {
 
 void EGraph::MarkChangedAround(ClassId id) {
   const auto mark = [this](ENodeId node) {
-    if (!rows_[node.value()].duplicate()) MarkChanged(node);
+    if (!store_.row(node).duplicate()) MarkChanged(node);
   };
-  ForEachMember(id, mark);
-  ForEachUse(id, [&mark](ENodeId node, uint32_t) { mark(node); });
+  store_.ForEachMember(id, mark);
+  store_.ForEachUse(id, [&mark](ENodeId node, uint32_t) { mark(node); });
 }
 
 // Updates the parents of a class; for an absorbed class, those that it brought. Skips wide e-nodes,
-// which RunAnalysis updates once each.
+// which UpdateWideParentsOf updates once each.
 absl::Status EGraph::UpdateParentsOf(ClassId id) {
-  const ClassRow row = classes_[id.value()];
+  const ClassRow row = store_.class_row(id);
   absl::Status status;
-  ForEachUseBetween(row.first_use, row.last_use, [&](UseId use) {
-    const ENodeId node = NodeOf(use);
-    const Row& parent = rows_[node.value()];
+  store_.ForEachUseBetween(row.first_use, row.last_use, [&](UseId use) {
+    const ENodeId node = store_.NodeOf(use);
+    const Row& parent = store_.row(node);
     if (parent.duplicate() || IsWide(parent) || !status.ok()) return;
     status = analysis_->Update(*this, node);
   });
   return status;
 }
 
+absl::Status EGraph::UpdateWideParentsOf(std::span<const ClassId> changed) {
+  absl::flat_hash_set<ENodeId> seen;
+  std::vector<ENodeId> parents;
+  for (ClassId id : changed) {
+    const ClassRow& row = store_.class_row(id);
+    store_.ForEachUseBetween(row.first_use, row.last_use, [&](UseId use) {
+      const ENodeId node = store_.NodeOf(use);
+      if (!IsWide(store_.row(node)) || store_.row(node).duplicate()) return;
+      if (seen.insert(node).second) parents.push_back(node);
+    });
+  }
+  for (const ENodeId node : parents) QUOTIENT_RETURN_IF_ERROR(analysis_->Update(*this, node));
+  return absl::OkStatus();
+}
+
 // Hides the e-nodes with children in classes that keep only leaves; they are no longer live.
 void EGraph::HidePruned() {
-  MakeCanonical(to_prune_);
-  for (ClassId id : to_prune_) {
-    ForEachMember(id, [this](ENodeId node) {
-      if (!live(node) || ChildrenOf(node).empty()) return;
-      SetHead(node, Row::kHidden);
+  MakeCanonical(work_.to_prune);
+  for (ClassId id : work_.to_prune) {
+    store_.ForEachMember(id, [this](ENodeId node) {
+      if (!live(node) || store_.children(node).empty()) return;
+      store_.Hide(node);
       MarkChanged(node);
       --num_enodes_;
     });
-    classes_.Write(id.value(), &ClassRow::member_kinds, ClassRow::kLeafBit);
+    store_.NoteHidden(id);
   }
-  to_prune_.clear();
+  work_.to_prune.clear();
 }
 
 void EGraph::CountDuplicate(ENodeId id) {
-  constexpr uint32_t kWorthIt = 8;
   const auto count = [this](ClassId of) {
     const ClassId root = Find(of);
-    const ClassRow& row = classes_[root.value()];
-    classes_.Write(root.value(), &ClassRow::duplicates, row.duplicates + 1);
-    if (row.duplicates >= kWorthIt && row.duplicates > row.weight() / 2) {
-      to_thin_out_.push_back(root);
-    }
+    if (store_.CountDuplicate(root)) work_.to_thin_out.push_back(root);
   };
-  count(rows_[id.value()].cls);
-  for (const ClassId child : ChildrenOf(id)) count(child);
+  count(store_.row(id).cls);
+  for (const ClassId child : store_.children(id)) count(child);
 }
 
 // Removes duplicates from chains where they are more than half of all links ever made, because
 // every walk along the chain would visit them in vain. The cost is amortized: it is no more than
 // that of making the links.
 void EGraph::DropDuplicates() {
-  MakeCanonical(to_thin_out_);
-  for (const ClassId id : to_thin_out_) DropDuplicatesOf(id);
-  to_thin_out_.clear();
-}
-
-void EGraph::DropDuplicatesOf(ClassId id) {
-  ClassRow row = classes_[id.value()];
-  ENodeId last_member;
-  for (ENodeId at = row.first_member; at.valid(); at = rows_[at.value()].next_member) {
-    if (rows_[at.value()].duplicate()) continue;
-    if (last_member.valid()) {
-      rows_.Write(last_member.value(), &Row::next_member, at);
-    } else {
-      row.first_member = at;
-    }
-    last_member = at;
-  }
-  row.last_member = last_member;
-  if (last_member.valid()) rows_.Write(last_member.value(), &Row::next_member, ENodeId());
-  UseId last_use;
-  const UseId first_use = std::exchange(row.first_use, UseId());
-  for (UseId at = first_use; at.valid(); at = NextUse(at)) {
-    if (rows_[NodeOf(at).value()].duplicate()) continue;
-    if (last_use.valid()) {
-      SetNextUse(last_use, at);
-    } else {
-      row.first_use = at;
-    }
-    last_use = at;
-  }
-  row.last_use = last_use;
-  if (last_use.valid()) SetNextUse(last_use, UseId());
-  row.duplicates = 0;
-  classes_.Write(id.value(), row);
+  MakeCanonical(work_.to_thin_out);
+  for (const ClassId id : work_.to_thin_out) store_.DropDuplicates(id);
+  work_.to_thin_out.clear();
 }
 
 }  // namespace quotient::egraph

@@ -116,7 +116,8 @@ absl::Status RightProgram::AddStep(EGraph& graph, size_t step, Origin origin, Ba
 }
 
 absl::Status RightProgram::AddLast(EGraph& graph, Origin origin, Batch& batch) const {
-  for (size_t i = 0; i < batch.count; ++i) graph.PrefetchClass(batch.root(i));
+  for (size_t i = 0; i < batch.count; ++i)
+    graph.store().PrefetchClassToWrite(graph.Find(batch.root(i)));
   for (size_t i = 0; i < batch.count; ++i) {
     if (!batch.applies[i]) continue;
     Record(graph, batch.match(i), origin);

@@ -64,9 +64,9 @@ class RightProgram {
   // step.
   std::optional<uint32_t> Flatten(const RightTerm& term);
   void Record(EGraph& graph, std::span<const uint32_t> match, Origin origin) const {
-    if (!graph.records_proofs()) return;
+    if (graph.proofs() == nullptr) return;
     const size_t classes = num_roots_ + num_variables_;
-    graph.RecordApplication(origin, match.first(classes), match.subspan(classes));
+    graph.proofs()->AddApplication(origin, match.first(classes), match.subspan(classes));
   }
   OpId Operator(const Step& step, std::span<const uint32_t> match) const {
     if (step.op_variable == kNoIndex) return step.op;

@@ -3,7 +3,7 @@
 // Row: an e-node in 32 bytes. Up to two children are stored in the row, more of them in a list
 // outside.
 //
-//   head: [duplicate 1][hidden 1][on cycle 1][..][arity 2][operator word 24]
+//   head: [duplicate 1][hidden 1][..][arity 2][operator word 24]
 //   cls:  the class
 //   child[2]: the children; if the arity is kListed, the start and the length of their list
 //   next_member, next_use[2]: the next links of the chains described below
@@ -52,8 +52,7 @@ struct Row {
   static constexpr uint32_t kOpBits = 24;
   static constexpr uint32_t kListed = 3;
   static constexpr uint32_t kKeyMask = (1u << (kOpBits + 2)) - 1;
-  static constexpr uint32_t kOnCycle = 1u << 29;  // The class contains itself through this e-node.
-  static constexpr uint32_t kHidden = 1u << 30;   // The class keeps only leaves, and this is none.
+  static constexpr uint32_t kHidden = 1u << 30;     // The class keeps only leaves; this is none.
   static constexpr uint32_t kDuplicate = 1u << 31;  // Congruent to another e-node that replaces it.
   static constexpr uint32_t kMaxRows = 1u << 28;    // Keeps word indices within 32 bits.
 
@@ -81,7 +80,6 @@ struct Row {
   // kListed for more than two children.
   uint32_t arity() const { return (head >> kOpBits) & 3; }
   bool duplicate() const { return (head & kDuplicate) != 0; }
-  bool on_cycle() const { return (head & kOnCycle) != 0; }
   bool live() const { return (head & (kDuplicate | kHidden)) == 0; }
 };
 static_assert(sizeof(Row) == 32);

@@ -50,7 +50,7 @@ StateHash::ClassName StateHash::NameBy(const EGraph& graph, ENodeId node) {
 
 StateHash::ClassName StateHash::NameOf(const EGraph& graph, ClassId id) {
   ClassName best;
-  graph.ForEachMember(id, [&](ENodeId node) {
+  graph.store().ForEachMember(id, [&](ENodeId node) {
     const ClassName name = NameBy(graph, node);
     if (IsLess(name, best)) best = name;
   });
@@ -127,8 +127,8 @@ void StateHash::SetName(const EGraph& graph, ClassId id, const ClassName& name) 
       name.height != names_[id.value()].height || !(name.hash == names_[id.value()].hash);
   names_.Write(id.value(), name);
   if (!another) return;
-  graph.ForEachMember(id, [&](ENodeId node) { outdated_rows_.Add(node.value()); });
-  graph.ForEachUse(id, [&](ENodeId node, uint32_t) { TakeIn(graph, node); });
+  graph.store().ForEachMember(id, [&](ENodeId node) { outdated_rows_.Add(node.value()); });
+  graph.store().ForEachUse(id, [&](ENodeId node, uint32_t) { TakeIn(graph, node); });
 }
 
 StateHash::Bits StateHash::RowOf(const EGraph& graph, ENodeId node) {

@@ -39,15 +39,6 @@ class StateHash {
   // once, so that heights never rise: on a cycle of classes they would rise without end.
   void Unite(const EGraph& graph, ClassId kept, ClassId absorbed);
 
-  // For saving and loading.
-  template <typename Self, typename Visit>
-  static void VisitArrays(Self& self, const Visit& visit) {
-    visit(self.names_);
-    visit(self.rows_);
-    visit(self.touched_);
-    visit(self.total_);
-  }
-
  private:
   // A set of small numbers that is emptied in constant time.
   class IdSet {

@@ -11,6 +11,7 @@
 //   trail.Rollback();                   // to the last mark, which is removed
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,9 @@ class Trail {
     arrays_.push_back(array);
     return static_cast<uint32_t>(arrays_.size() - 1);
   }
+
+  // All registered arrays, in order of registration. Tests compare their words.
+  std::span<const TrailedWords* const> arrays() const { return arrays_; }
 
   bool active() const { return !marks_.empty(); }
   size_t num_marks() const { return marks_.size(); }

@@ -34,10 +34,6 @@ class UnionFind {
   // the one of larger weight, where the weights of united sets add up.
   void Absorb(ClassId kept, ClassId absorbed) { parent_.Write(absorbed.value(), kept); }
 
-  // For saving and loading.
-  FlatArray<ClassId>& parents() { return parent_; }
-  const FlatArray<ClassId>& parents() const { return parent_; }
-
  private:
   FlatArray<ClassId> parent_;
 };

@@ -85,16 +85,13 @@ class Checker {
     const std::vector<int> users = CountUsers();
     double savings = 0;
     for (const auto& [consumer, fusions] : by_consumer) {
-      double best_epilogue = 0;
+      double best = 0;
       for (const Fusion& fusion : fusions) {
         if (!Chosen(fusion.producer)) continue;
         if (users[problem_.graph.class_of(fusion.producer).value()] != 1) continue;
-        if (fusion.kind == Fusion::Kind::kInPlace) savings += std::max(0.0, fusion.saving);
-        if (fusion.kind == Fusion::Kind::kEpilogue) {
-          best_epilogue = std::max(best_epilogue, fusion.saving);
-        }
+        best = std::max(best, fusion.saving);
       }
-      savings += best_epilogue;
+      savings += best;
     }
     return savings;
   }

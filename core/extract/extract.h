@@ -21,21 +21,12 @@ using egraph::EGraph;
 using egraph::ENodeId;
 
 // An e-node and an e-node of one of its children that can be one kernel, if nothing else uses the
-// child. All fusions between one consumer and one class are of one kind.
+// child: the producer's kernel also does the consumer's work, as its epilogue. A consumer can be
+// the epilogue of one producer at most.
 struct Fusion {
-  enum class Kind {
-    // The producer's kernel also does the consumer's work. A consumer can be the epilogue of one
-    // producer at most.
-    kEpilogue,
-    // One reads or writes the other's tensor in place. Any number of producers.
-    kInPlace,
-  };
   ENodeId consumer;
   ENodeId producer;
-  // Microseconds saved. All kInPlace savings of a consumer and any one kEpilogue saving together
-  // are at most the consumer's cost.
-  double saving;
-  Kind kind = Kind::kEpilogue;
+  double saving;  // Microseconds, at most the consumer's cost.
 };
 
 // E-nodes that can be computed by one common kernel, for example the Slices of a tensor that make

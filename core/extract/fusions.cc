@@ -25,29 +25,20 @@ void FusionTable::AddConsumer(const Problem& problem, std::span<const Fusion> fu
   const std::span<const ClassId> children = graph.node(consumer).children;
   std::vector<ClassId> uses(children.begin(), children.end());
   std::ranges::sort(uses);
-  std::map<std::pair<ClassId, Fusion::Kind>, FusedChild> by_child;
+  const double cost = problem.cost.Cost(consumer);
+  std::map<ClassId, FusedChild> by_child;
   for (const Fusion& fusion : fusions) {
     const ClassId child = graph.class_of(fusion.producer);
     // A child that is used twice has another user.
     if (fusion.saving <= 0 || std::ranges::equal_range(uses, child).size() != 1) continue;
-    FusedChild& fused = by_child[{child, fusion.kind}];
+    FusedChild& fused = by_child[child];
     fused.child = child;
-    fused.kind = fusion.kind;
-    fused.most = std::max(fused.most, fusion.saving);
+    fused.most = std::min(std::max(fused.most, fusion.saving), cost);
     fused.producers.push_back({fusion.producer, fusion.saving});
   }
   if (by_child.empty()) return;
-  // All kInPlace fusions of a consumer save together, but only one epilogue does.
-  double left = problem.cost.Cost(consumer);
-  for (const auto kind : {Fusion::Kind::kInPlace, Fusion::Kind::kEpilogue}) {
-    for (auto& [key, fused] : by_child) {
-      if (fused.kind != kind) continue;
-      fused.most = std::min(fused.most, left);
-      if (kind == Fusion::Kind::kInPlace) left -= fused.most;
-    }
-  }
   std::vector<FusedChild>& all = children_[consumer];
-  for (auto& [key, fused] : by_child) all.push_back(std::move(fused));
+  for (auto& [child, fused] : by_child) all.push_back(std::move(fused));
 }
 
 SharedKernelTable::SharedKernelTable(const Problem& problem)
@@ -67,8 +58,9 @@ SharedKernelTable::SharedKernelTable(const Problem& problem)
 
 namespace {
 
-// Calls need(node) for each needed e-node, save(consumer, saving) for each fusion, and share(index,
-// members, saving) for each shared kernel that is cheaper than its chosen members.
+// Calls need(node) for each needed e-node, save(consumer, saving) for each fusion with what it
+// saves beyond those before it, and share(index, members, saving) for each shared kernel that is
+// cheaper than its chosen members.
 template <typename Need, typename Save, typename Share>
 void VisitSelection(const Problem& problem, const Selection& selection, const Need& need,
                     const Save& save, const Share& share) {
@@ -89,16 +81,12 @@ void VisitSelection(const Problem& problem, const Selection& selection, const Ne
     const ClassId id = graph.class_of(node);
     return selection.of(id) == node ? uses[id.value()] : 0;
   };
-  absl::flat_hash_map<ENodeId, double> epilogue;
+  absl::flat_hash_map<ENodeId, double> largest;  // Saving so far, by consumer.
   for (const Fusion& fusion : problem.cost.Fusions()) {
     if (uses_of(fusion.consumer) == 0 || uses_of(fusion.producer) != 1) continue;
-    if (fusion.kind == Fusion::Kind::kInPlace) {
-      save(fusion.consumer, std::max(0.0, fusion.saving));
-    } else {
-      double& best = epilogue[fusion.consumer];
-      save(fusion.consumer, std::max(0.0, fusion.saving - best));
-      best = std::max(best, fusion.saving);
-    }
+    double& best = largest[fusion.consumer];
+    save(fusion.consumer, std::max(0.0, fusion.saving - best));
+    best = std::max(best, fusion.saving);
   }
   const std::vector<SharedKernel> kernels = problem.cost.SharedKernels();
   for (size_t i = 0; i < kernels.size(); ++i) {

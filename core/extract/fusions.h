@@ -5,7 +5,7 @@
 // Fusions are expressed as part of a plain sum, so that extractors weigh them without special
 // cases. A child that a consumer can fuse with gets a class of its own, "this child, computed
 // inside of that consumer", with those e-nodes of the child that can be fused. An alternative of
-// the consumer uses this class instead of the child, and costs less by what is saved:
+// the consumer uses this class instead of one child, and costs less by what is saved:
 //
 //   relu(C), C = {conv(x), ...}        becomes       relu(C) | relu'(I), I = {conv(x)}
 //
@@ -32,9 +32,7 @@ struct FusedChild {
     double saving;
   };
   ClassId child;
-  Fusion::Kind kind;
-  // The largest saving, limited so that all savings of the consumer together are at most its cost.
-  double most = 0;
+  double most = 0;  // The largest saving.
   std::vector<Producer> producers;
 };
 
@@ -87,9 +85,9 @@ struct Charges {
 };
 Charges ChargesOf(const Problem& problem, const Selection& selection);
 
-// The sum of the costs of what is needed, less savings. A consumer saves all kInPlace and the
-// largest kEpilogue fusions with producers that only it uses. The chosen members of a shared kernel
-// together cost no more than the kernel.
+// The sum of the costs of what is needed, less savings. A consumer saves the largest of its fusions
+// with producers that only it uses. The chosen members of a shared kernel together cost no more
+// than the kernel.
 double SelectionCost(const Problem& problem, const Selection& selection);
 
 }  // namespace quotient::extract

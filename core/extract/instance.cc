@@ -70,12 +70,6 @@ class Reachable {
 
   void AddInside(const FusedChild* fused) {
     builder_.DescribeClass(fused->child, true);
-    if (fused->kind == Fusion::Kind::kInPlace) {
-      // The alternative that is not in place, which saves nothing.
-      builder_.AddNode(fused->most, ENodeId(), 0);
-      builder_.AddChild(fused->child.value(), 1);
-      builder_.EndNode();
-    }
     for (const FusedChild::Producer& producer : fused->producers) {
       AddAlternatives(producer.node, fused->most - producer.saving);
     }
@@ -86,22 +80,18 @@ class Reachable {
   void AddAlternatives(ENodeId node, double extra) {
     const double cost = cost_.Cost(node);
     if (!Usable(cost)) return;
-    const std::span<const FusedChild> fused = fusions_.of(node);
-    for (const FusedChild& child : fused) {
-      if (child.kind == Fusion::Kind::kInPlace) extra -= child.most;
-    }
-    AddAlternative(node, cost + extra, fused, nullptr);
+    AddAlternative(node, cost + extra, nullptr, nullptr);
     if (const SharedKernel* const shared = shared_.of(node); shared != nullptr && cost > 0) {
-      AddAlternative(node, extra, fused, nullptr, shared);
+      AddAlternative(node, extra, nullptr, shared);
     }
-    for (const FusedChild& child : fused) {
-      if (child.kind != Fusion::Kind::kEpilogue) continue;
-      AddAlternative(node, cost + extra - child.most, fused, &child);
+    for (const FusedChild& child : fusions_.of(node)) {
+      AddAlternative(node, cost + extra - child.most, &child, nullptr);
     }
   }
 
-  void AddAlternative(ENodeId node, double cost, std::span<const FusedChild> fused,
-                      const FusedChild* epilogue, const SharedKernel* shared = nullptr) {
+  // The alternative as the epilogue of a child or as a member of a shared kernel, if not null.
+  void AddAlternative(ENodeId node, double cost, const FusedChild* epilogue,
+                      const SharedKernel* shared) {
     const bool rewritten = graph_.origin(node) != egraph::kInputOrigin;
     builder_.AddNode(std::max(cost, 0.0), node, rewritten);
     const std::span<const ClassId> children = graph_.node(node).children;
@@ -114,7 +104,9 @@ class Reachable {
       } else if (std::find(children.begin(), it, *it) == it) {
         times = static_cast<uint32_t>(std::count(it, children.end(), *it));
       }
-      if (times > 0) builder_.AddChild(IdOf(*it, fused, epilogue), times);
+      const bool inside = epilogue != nullptr && epilogue->child == *it;
+      const uint32_t child = inside ? IdOf(epilogue, {.fused = epilogue}) : it->value();
+      if (times > 0) builder_.AddChild(child, times);
     }
     if (shared != nullptr) builder_.AddChild(IdOf(shared, {.shared = shared}), 1);
     builder_.EndNode();
@@ -126,15 +118,6 @@ class Reachable {
     for (const ClassId child : children) ++times_[child];
   }
 
-  // The id of the child for a consumer with these fusions, which are sorted by child.
-  uint32_t IdOf(ClassId child, std::span<const FusedChild> fused, const FusedChild* epilogue) {
-    if (fused.empty()) return child.value();  // The most frequent case.
-    if (epilogue != nullptr && epilogue->child == child) return IdOf(epilogue, {.fused = epilogue});
-    for (const FusedChild& each : std::ranges::equal_range(fused, child, {}, &FusedChild::child)) {
-      if (each.kind == Fusion::Kind::kInPlace) return IdOf(&each, {.fused = &each});
-    }
-    return child.value();
-  }
   uint32_t IdOf(const void* key, Extra extra) {
     const auto [known, fresh] =
         extra_id_.try_emplace(key, graph_.class_bound() + static_cast<uint32_t>(extras_.size()));

@@ -95,7 +95,7 @@ class Searcher {
 
   template <typename Make>
   absl::Status Grow(const Make& make_workspace) {
-    search::Task task;
+    search::Task task{.clock = clock_};
     task.limits.max_enodes = options_.max_nodes;
     if (options_.max_simulations > 0) task.limits.max_simulations = options_.max_simulations;
     task.stop = stop_.WithBudget(clock_, kGrowShare * options_.budget_seconds);

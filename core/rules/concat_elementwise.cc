@@ -19,10 +19,11 @@ bool IsContraction(const OpWord& word) {
 // Whether exactly one e-node reads the class, no matter how often.
 bool HasOneReader(const View& view, ClassId cls) {
   const egraph::EGraph& graph = view.graph();
+  const egraph::NodeStore& store = graph.store();
   ENodeId reader;
-  for (egraph::UseId use = graph.class_row(graph.Find(cls)).first_use; use.valid();
-       use = graph.NextUse(use)) {
-    const ENodeId enode = graph.NodeOf(use);
+  for (egraph::UseId use = store.class_row(graph.Find(cls)).first_use; use.valid();
+       use = store.NextUse(use)) {
+    const ENodeId enode = store.NodeOf(use);
     if (!graph.live(enode) || enode == reader) continue;
     if (reader.valid()) return false;
     reader = enode;

@@ -57,10 +57,11 @@ void ForEachNode(const View& view, TensorDomain* domain, absl::string_view op,
 void ForEachNarrowParent(const View& view, ClassId cls, const std::function<bool(ENodeId)>& visit) {
   const EGraph& graph = view.graph();
   const ClassId id = graph.Find(cls);
-  for (egraph::UseId use = graph.class_row(id).first_use; use.valid(); use = graph.NextUse(use)) {
-    const ENodeId enode = graph.NodeOf(use);
-    if (!graph.live(enode) || graph.row(enode).listed()) continue;
-    const bool seen = graph.PositionOf(use) == 1 && graph.node(enode).children[0] == id;
+  const egraph::NodeStore& store = graph.store();
+  for (egraph::UseId use = store.class_row(id).first_use; use.valid(); use = store.NextUse(use)) {
+    const ENodeId enode = store.NodeOf(use);
+    if (!graph.live(enode) || store.row(enode).listed()) continue;
+    const bool seen = store.PositionOf(use) == 1 && graph.node(enode).children[0] == id;
     if (!seen && !visit(enode)) return;
   }
 }

@@ -16,8 +16,9 @@ constexpr size_t kMostFollowed = 64;
 // Returns whether it never did. An e-node that reads the class twice is visited twice.
 template <typename Visit>
 bool AllReaders(const EGraph& graph, ClassId cls, const Visit& visit) {
-  for (egraph::UseId use = graph.class_row(cls).first_use; use.valid(); use = graph.NextUse(use)) {
-    const ENodeId enode = graph.NodeOf(use);
+  const egraph::NodeStore& store = graph.store();
+  for (egraph::UseId use = store.class_row(cls).first_use; use.valid(); use = store.NextUse(use)) {
+    const ENodeId enode = store.NodeOf(use);
     if (graph.live(enode) && !visit(enode)) return false;
   }
   return true;

@@ -17,7 +17,7 @@ namespace {
 class Search {
  public:
   Search(Workspace& workspace, const Task& task, const BacktrackParameters& parameters)
-      : task_(task), parameters_(parameters), walk_(&workspace, &task.limits) {}
+      : task_(task), parameters_(parameters), walk_(&workspace, &task.limits, &task.clock) {}
 
   absl::StatusOr<Outcome> ToEnd();
 
@@ -39,7 +39,7 @@ class Search {
 
   const Task& task_;
   const BacktrackParameters& parameters_;
-  const int64_t start_ns_ = Clock::System().NowNs();
+  const int64_t start_ns_ = task_.clock.NowNs();
 
   Walk walk_;
   std::vector<Known> known_;
@@ -111,7 +111,7 @@ void Search::TakeIn(const State& state, size_t parent, Action action, double bou
   best_ = id;
   seconds_to_best_ = walk_.seconds();
   outcome_.improvements.push_back(
-      {Clock::System().SecondsSince(start_ns_), outcome_.simulations, state.cost});
+      {task_.clock.SecondsSince(start_ns_), outcome_.simulations, state.cost});
 }
 
 std::vector<Action> Search::PathTo(size_t state) const {

@@ -16,9 +16,9 @@ void MctsSearch::SaveCheckpoint() {
   FieldWriter stream;
   {
     absl::MutexLock lock(&mutex_);
-    if (num_events_ == saved_ || !status_.ok()) return;
-    saved_ = num_events_;
-    stream.Real(Clock::System().SecondsSince(start_ns_), 0, kMostSeconds);
+    if (num_events_ == num_events_saved_ || !status_.ok()) return;
+    num_events_saved_ = num_events_;
+    stream.Real(SecondsSpent(), 0, kMostSeconds);
     VisitFields(stream);
   }
   task_.checkpoint->Save(SealCheckpoint(identity_, stream.Take()));
@@ -33,14 +33,14 @@ absl::Status MctsSearch::TakeUpCheckpoint() {
   Outcome::Resumption& resumed = outcome_.resumed;
   stream.Real(resumed.seconds, 0, kMostSeconds);
   VisitFields(stream);
-  if (!stream.done() || outcome_.improvements.empty() || !TakeUpSlots()) {
+  if (!stream.done() || best_.improvements().empty() || !TakeUpSimulations()) {
     return absl::DataLossError("it makes no sense");
   }
   ++resumed.times;
   resumed.simulations = outcome_.simulations;
   start_ns_ -= static_cast<int64_t>(resumed.seconds * 1e9);
   task_.stop = task_.stop.EarlierBy(resumed.seconds);
-  saved_ = num_events_;
+  num_events_saved_ = num_events_;
   goes_on_ = true;
   return absl::OkStatus();
 }
@@ -52,68 +52,62 @@ void MctsSearch::VisitFields(Stream& stream) {
   if (saturated) outcome_.reason = StopReason::kSaturated;
   stream.Number(outcome_.resumed.times, kMostCounted);
   stream.Number(outcome_.simulations, kMostCounted);
-  stream.List(outcome_.improvements, 17, [&stream](auto& improvement) {
-    stream.Real(improvement.seconds, 0, kMostSeconds);
-    stream.Number(improvement.simulations, kMostCounted);
-    stream.Real(improvement.cost, -kAnyCost, kAnyCost);
-  });
-  stream.Number(next_, kMostCounted);
+  best_.VisitImprovements(stream);
+  window_.VisitNext(stream, kMostCounted);
   stream.Number(num_restarts_, kMostCounted);
   stream.Number(last_restart_, kMostCounted);
   bool with_places = places_ == Walk::Places::kOfAllRules;
   stream.Number(with_places, 1);
   if (with_places) places_ = Walk::Places::kOfAllRules;
   stream.Number(num_states_, kMostCounted);
-  VisitActions(stream, best_path_, num_rules_);
-  stream.Real(seconds_to_best_, 0, kMostSeconds);
+  best_.VisitPath(stream, num_rules_);
   stream.Part(priors_);
   stream.Part(tree_);
-  for (int64_t i = first_slot(); i < next_; ++i) {
-    VisitSlot(stream, slots_[i % MctsStrategy::kWindow]);
+  for (int64_t s = window_.first(); s < window_.next(); ++s) {
+    VisitSimulation(stream, window_.at(s));
   }
 }
 
 // Stores a simulation. Of one that is not done only its selection is stored: the rest belongs to
 // its worker, and the resumed search does it again.
 template <typename Stream>
-void MctsSearch::VisitSlot(Stream& stream, Slot& slot) {
+void MctsSearch::VisitSimulation(Stream& stream, Simulation& simulation) {
   // Simulations of an earlier tree are dropped.
-  bool used = slot.used && slot.tree == num_restarts_;
+  bool used = simulation.used && simulation.tree == num_restarts_;
   stream.Number(used, 1);
   if constexpr (std::is_same_v<Stream, FieldReader>) {
-    slot.used = used;
-    slot.tree = num_restarts_;
-    slot.places = places_;
+    simulation.used = used;
+    simulation.tree = num_restarts_;
+    simulation.places = places_;
   }
   if (!used) return;
-  stream.Number(slot.done, 1);
-  SearchTree::Leaf& leaf = slot.leaf;
+  stream.Number(simulation.done, 1);
+  SearchTree::Leaf& leaf = simulation.leaf;
   stream.List(leaf.edges, 1, [&stream](auto& edge) { stream.Number(edge, kMostIndex); });
   stream.Number(leaf.as_of, kMostCounted);
   bool opens = leaf.priors.has_value();
   stream.Number(opens, 1);
   if (opens && !leaf.priors.has_value()) leaf.priors = priors_;
-  if (opens && !slot.done) return stream.Part(*leaf.priors);
+  if (opens && !simulation.done) return stream.Part(*leaf.priors);
   if (!opens) stream.Number(leaf.first_edge, kMostIndex);
   VisitActions(stream, leaf.tries, num_rules_);
-  if (!slot.done) return;
-  stream.Word(slot.opened.hash);
-  VisitActions(stream, slot.opened.actions, num_rules_);
-  stream.List(slot.states, 12, [&stream](auto& state) { VisitState(stream, state); });
-  stream.List(slot.seconds, 8, [&](auto& seconds) { stream.Real(seconds, 0, kMostSeconds); });
+  if (!simulation.done) return;
+  stream.Word(simulation.opened.hash);
+  VisitActions(stream, simulation.opened.actions, num_rules_);
+  stream.List(simulation.states, 12, [&stream](auto& state) { VisitState(stream, state); });
+  stream.List(simulation.seconds, 8, [&](auto& seconds) { stream.Real(seconds, 0, kMostSeconds); });
 }
 
 // Restores the simulations under way. False if they do not fit the rest of the checkpoint.
-bool MctsSearch::TakeUpSlots() {
-  for (int64_t i = first_slot(); i < next_; ++i) {
-    Slot& slot = slots_[i % MctsStrategy::kWindow];
-    const size_t num_tried = slot.done ? slot.states.size() : slot.leaf.tries.size();
-    if (num_tried != slot.leaf.tries.size() || slot.states.size() != slot.seconds.size()) {
-      return false;
-    }
-    if (slot.used && !tree_.TakeUp(&slot.leaf)) return false;
-    if (slot.used && !slot.done) waiting_.push_back(&slot);
-    slot.done |= !slot.used;
+bool MctsSearch::TakeUpSimulations() {
+  for (int64_t s = window_.first(); s < window_.next(); ++s) {
+    Simulation& simulation = window_.at(s);
+    const size_t num_tries = simulation.leaf.tries.size();
+    if (simulation.states.size() != simulation.seconds.size()) return false;
+    if (simulation.done && simulation.states.size() != num_tries) return false;
+    if (simulation.used && !tree_.TakeUp(&simulation.leaf)) return false;
+    if (simulation.used && !simulation.done) window_.AddWaiting(&simulation);
+    simulation.done |= !simulation.used;
   }
   return true;
 }
@@ -121,9 +115,10 @@ bool MctsSearch::TakeUpSlots() {
 absl::Status MctsSearch::PrepareToGoOn() {
   // This must complete even if time is up, since the way to the best state begins here.
   const StopCondition stop = task_.stop.WithoutDeadline();
-  QUOTIENT_ASSIGN_OR_RETURN(root_, walk_.GoTo({}, stop));
+  QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, stop));
   OpenRoot(stop);
   absl::MutexLock lock(&mutex_);
+  root_ = root;
   const bool as_it_was = prices_ == nullptr && root_.cost == tree_.root_cost();
   return as_it_was ? absl::OkStatus() : ValueAnew();
 }
@@ -131,20 +126,21 @@ absl::Status MctsSearch::PrepareToGoOn() {
 // Values the best path again and starts a new tree, keeping the priors. Needed where costs have
 // changed or may change: checkpoints contain no bills.
 absl::Status MctsSearch::ValueAnew() {
-  const std::vector<Action> path = std::move(best_path_);
+  const std::vector<Action> path = best_.ForgetHistory();
   QUOTIENT_ASSIGN_OR_RETURN(const State best, walk_.GoTo(path, task_.stop.WithoutDeadline()));
-  outcome_.improvements.clear();
-  NoteBest(root_, {}, 0);
-  NoteIfNoWorse(best, path);
-  contenders_.Add(root_.bill, {}, 0);
+  best_.Set({root_, {}, 0}, Now());
+  best_.OfferLargest({best, path, walk_.seconds()}, Now());
+  best_.AddContender(root_.bill, {}, 0);
   // The checkpoint may say that everything was found. That holds only if the best state is the one
   // that growing to the limit leads to.
   outcome_.reason = StopReason::kNone;
-  if (best.saturated && path == std::vector{kGrowToTheLimit}) NoteAll(path);
+  if (best.saturated && path == std::vector{kGrowToTheLimit}) {
+    outcome_.reason = StopReason::kSaturated;
+    best_.SetAll(path);
+  }
   BeginAnew();
-  slots_ = {};
-  waiting_.clear();
-  next_ = num_events_ = saved_ = 0;
+  window_.Clear();
+  num_events_ = num_events_saved_ = 0;
   return absl::OkStatus();
 }
 

@@ -2,8 +2,10 @@
 
 // The state of one Monte Carlo tree search, shared by the files that implement it: mcts.cc has the
 // search, mcts_record.cc writes and reads its checkpoints.
+//
+// Three parts have files of their own: the tree (search_tree.h), the simulations under way
+// (simulation_window.h), and the best state with those that may replace it (incumbent.h).
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,11 +17,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
-#include "core/search/checkpoint.h"
-#include "core/search/contenders.h"
-#include "core/search/mcts.h"
+#include "core/base/digest.h"
+#include "core/search/incumbent.h"
 #include "core/search/priors.h"
 #include "core/search/search_tree.h"
+#include "core/search/simulation_window.h"
+#include "core/search/strategy.h"
 #include "core/search/walk.h"
 
 namespace quotient::search {
@@ -28,15 +31,7 @@ inline constexpr Action kGrowToTheLimit = {Action::Kind::kGrow, 0, Action::kToTh
 
 class MctsSearch {
  public:
-  MctsSearch(Workspace& workspace, const Task& task)
-      : task_(task),
-        identity_(task.checkpoint == nullptr ? Digest() : SearchIdentity("mcts", workspace, task)),
-        num_rules_(workspace.rules().size()),
-        prices_(workspace.prices()),
-        walk_(&workspace, &task.limits),
-        priors_(workspace.rules().size(), task.seed),
-        tree_(&priors_),
-        contenders_(prices_) {}
+  MctsSearch(Workspace& workspace, const Task& task);
 
   // Restores the state of an interrupted search from the task's checkpoint, if there is one. After
   // an error this object must not be used.
@@ -49,82 +44,75 @@ class MctsSearch {
   absl::StatusOr<Outcome> ToEnd();
 
  private:
-  // A simulation. Simulation s occupies slot s % kWindow.
-  struct Slot {
-    // Whether the tree had something to try.
-    bool used = false;
-    int64_t tree = 0;  // Number of the tree that selected it.
-    Walk::Places places = Walk::Places::kOfIndexedRules;
-    // Whether the results below are complete. Until then the worker that tries the simulation owns
-    // them.
-    bool done = false;
-    // Reserves time for the way back to the best state.
-    StopCondition stop;
-    SearchTree::Leaf leaf;
-    SearchTree::Opened opened;
-    std::vector<State> states;  // The states that leaf.tries lead to.
-    // Time it takes to walk to each of them.
-    std::vector<double> seconds;
-  };
+  // --- Beginning and end, on the calling thread (mcts.cc)
 
   absl::Status Prepare();
-  absl::Status PrepareToGoOn();
   void OpenRoot(const StopCondition& stop);
-  absl::Status ValueAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SaveCheckpoint() ABSL_LOCKS_EXCLUDED(mutex_);
-  template <typename Stream>
-  void VisitFields(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  template <typename Stream>
-  void VisitSlot(Stream& stream, Slot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool TakeUpSlots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  int64_t first_slot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return std::max<int64_t>(0, next_ - MctsStrategy::kWindow);
-  }
-  bool StaysWhereItWasCutShort() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int64_t NumWorkers();
+  absl::StatusOr<Outcome> Finish();
+  bool StaysWhereItWasCutShort() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Outcome OutcomeSoFar() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Report() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // --- The loop of a worker (mcts.cc)
+
   void Work(Walk& walk);
   void WorkElsewhere();
-  void Report() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Waits for a simulation for the walk to try. Null when the search has ended.
-  Slot* Begin(const Walk& walk);
+  Simulation* Begin(const Walk& walk);
+  bool CanBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return outcome_.reason != StopReason::kNone || window_.has_waiting() || MaySelect();
+  }
   bool MaySelect() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return outcome_.reason == StopReason::kNone &&
-           (next_ < MctsStrategy::kWindow || slots_[next_ % MctsStrategy::kWindow].done);
+    return outcome_.reason == StopReason::kNone && window_.may_select();
   }
   void Select() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Slot* TakeNearest(const Walk& walk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeIn(Simulation& simulation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StopReason OutOfTime() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StopReason CheckEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Try(Walk& walk, Simulation& simulation);
+  absl::Status TryAll(Walk& walk, Simulation& simulation);
+  absl::StatusOr<bool> Open(Walk& walk, Simulation& simulation);
+  void Fail(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // --- New trees (mcts.cc)
+
   void RestartIfStuck() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TryPlaces() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Try(Walk& walk, Slot& slot);
-  absl::Status TryAll(Walk& walk, Slot& slot);
-  absl::StatusOr<bool> Open(Walk& walk, Slot& slot);
-  bool CanBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  StopReason OutOfTime() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  StopReason CheckEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TakeIn(Slot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // --- Costs that change (mcts.cc)
+
   bool MayReprice() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reprice() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SettleBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  double SecondsToSettle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void NoteAll(const std::vector<Action>& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BringUpToDate(State& state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The present cost of a state that cost `cost` when it was valued.
   double CostNow(BillId bill, double cost) const {
     return bill.valid() ? prices_->CostOf(bill) : cost;
   }
-  void Fail(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  double BestCost() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return outcome_.improvements.back().cost;
+  void SettleBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  double SecondsToSettle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // --- Checkpoints (mcts_record.cc)
+
+  void SaveCheckpoint() ABSL_LOCKS_EXCLUDED(mutex_);
+  template <typename Stream>
+  void VisitFields(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  template <typename Stream>
+  void VisitSimulation(Stream& stream, Simulation& simulation)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool TakeUpSimulations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status PrepareToGoOn();
+  absl::Status ValueAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // --- Small helpers
+
+  double SecondsSpent() const { return task_.clock.SecondsSince(start_ns_); }
+  Incumbent::Moment Now() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return {SecondsSpent(), outcome_.simulations};
   }
   // Time it takes to go to the best state: about as long as the way there took, and as long again
   // to leave the present state and to value the best one.
-  double SecondsBack() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return 2 * seconds_to_best_; }
-  void NoteBest(const State& state, std::vector<Action> path, double seconds)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Records the state that walk_ is in as the best one, if it is no worse than the best so far.
-  void NoteIfNoWorse(const State& state, const std::vector<Action>& path)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  double SecondsBack() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return 2 * best_.seconds(); }
 
   // --- Constant once the workers run
 
@@ -132,53 +120,45 @@ class MctsSearch {
   Task task_;
   const Digest identity_;
   const size_t num_rules_;
-  // Null if costs never change.
-  Prices* const prices_;
-  int64_t start_ns_ = Clock::System().NowNs();
-  // Whether the search was resumed from a checkpoint.
-  bool goes_on_ = false;
+  Prices* const prices_;  // Null if costs never change. Thread-safe.
+  int64_t start_ns_;
+  bool goes_on_ = false;  // Whether the search was resumed from a checkpoint.
 
-  // --- Used by the calling thread only, apart from HasRulesFromScratch
-  Walk walk_;  // Walk of the calling thread.
-  State root_;
+  // --- Owned by the calling thread, apart from HasRulesFromScratch
+
+  Walk walk_;
   // What can be tried at the root: at first whole rules, and places of the rules that the matcher
   // indexes; when those are exhausted, also places of the others.
   SearchTree::Opened opened_root_;
   SearchTree::Opened opened_root_with_places_;
 
-  // --- Guarded by mutex_
+  // --- Guarded by mutex_ while workers run; each part's header says what a worker may do without
+
   absl::Mutex mutex_;
+  // The tree, and what was learned about actions.
+  State root_ ABSL_GUARDED_BY(mutex_);
   Priors priors_ ABSL_GUARDED_BY(mutex_);
   SearchTree tree_ ABSL_GUARDED_BY(mutex_);
-  // A worker that has taken a slot owns it until it is done; otherwise mutex_ guards it. What
-  // Select wrote does not change meanwhile and may be read under mutex_.
-  std::array<Slot, MctsStrategy::kWindow> slots_;
-  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // Number of the next simulation.
+  SimulationWindow window_ ABSL_GUARDED_BY(mutex_);
+  // Restarts: which places the present tree tries, how many trees there were before it, with how
+  // many states, and outcome_.simulations when it began.
   Walk::Places places_ ABSL_GUARDED_BY(mutex_) = Walk::Places::kOfIndexedRules;
-  // Number of times that a simulation was selected or done.
-  int64_t num_events_ ABSL_GUARDED_BY(mutex_) = 0;
-  // num_events_ when the last checkpoint was written.
-  int64_t saved_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Selected and not yet taken by a worker, the oldest first.
-  std::vector<Slot*> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t num_restarts_ ABSL_GUARDED_BY(mutex_) = 0;
-  // outcome_.simulations at the last restart.
+  int64_t num_states_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t last_restart_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t num_states_ ABSL_GUARDED_BY(mutex_) = 0;  // Number of states in earlier trees.
-  std::vector<Action> best_path_ ABSL_GUARDED_BY(mutex_);
-  double seconds_to_best_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Whether prices have changed since the search began, and outcome_.simulations when they last
+  // did.
+  bool repriced_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t last_repricing_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The answer so far.
+  Incumbent best_ ABSL_GUARDED_BY(mutex_);
   // The state that walk_ is in, if time ran out while the calling thread tried a simulation.
   std::optional<State> cut_short_ ABSL_GUARDED_BY(mutex_);
-  Contenders contenders_ ABSL_GUARDED_BY(mutex_);  // Empty unless prices change.
-  // Whether prices have changed since the search began.
-  bool repriced_ ABSL_GUARDED_BY(mutex_) = false;
-  // outcome_.simulations at the last repricing.
-  int64_t last_repricing_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The path to a state that contains everything the rules can make, if there is one. The best
-  // graph is in it whatever things cost.
-  std::optional<std::vector<Action>> to_all_ ABSL_GUARDED_BY(mutex_);
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  Outcome outcome_ ABSL_GUARDED_BY(mutex_);
+  Outcome outcome_ ABSL_GUARDED_BY(mutex_);  // Without the improvements, which best_ has.
+  // Number of times that a simulation was selected or done, now and at the last checkpoint.
+  int64_t num_events_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t num_events_saved_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace quotient::search

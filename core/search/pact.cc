@@ -18,7 +18,7 @@ class Episode {
       : task_(task),
         parameters_(parameters),
         num_rules_(workspace.rules().size()),
-        walk_(&workspace, &task.limits),
+        walk_(&workspace, &task.limits, &task.clock),
         rng_(task.seed),
         tree_(&parameters, &rng_) {}
 
@@ -44,7 +44,7 @@ class Episode {
   const Task& task_;
   const PactParameters& parameters_;
   const size_t num_rules_;
-  const int64_t start_ns_ = Clock::System().NowNs();
+  const int64_t start_ns_ = task_.clock.NowNs();
 
   Walk walk_;
   Rng rng_;
@@ -86,7 +86,6 @@ absl::StatusOr<Outcome> Episode::ToEnd() {
 StopReason Episode::CheckEnd(const PactState& now) const {
   if (const StopReason reason = task_.stop.Check(); reason != StopReason::kNone) return reason;
   if (now.done) return StopReason::kNodeLimit;
-  if (now.cost < parameters_.good_enough) return StopReason::kSaturated;
   if (outcome_.iterations >= parameters_.max_commits) return StopReason::kIterations;
   if (OutOfSimulations()) return StopReason::kIterations;
   return StopReason::kNone;
@@ -161,7 +160,7 @@ std::vector<bool> Episode::Prune(PactState& state) {
 void Episode::NoteCost(double cost) {
   if (!outcome_.improvements.empty() && cost >= outcome_.improvements.back().cost) return;
   outcome_.improvements.push_back(
-      {Clock::System().SecondsSince(start_ns_), outcome_.simulations, cost});
+      {task_.clock.SecondsSince(start_ns_), outcome_.simulations, cost});
 }
 
 }  // namespace

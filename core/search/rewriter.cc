@@ -80,6 +80,12 @@ bool Rewriter::Touches(size_t rule, size_t index, const std::vector<bool>& class
   return std::ranges::any_of(queue.matches[queue.next + index].classes, among);
 }
 
+size_t Rewriter::BatchFor(int64_t room) {
+  constexpr int64_t kENodesPerMatch = 16;  // More than most right sides add.
+  constexpr auto kMost = static_cast<int64_t>(RightProgram::kMaxBatch);
+  return static_cast<size_t>(std::clamp<int64_t>(room / kENodesPerMatch, 1, kMost));
+}
+
 absl::StatusOr<int64_t> Rewriter::ApplyNext(size_t rule, size_t count) {
   int64_t changed = 0;
   for (count = std::min(count, num_waiting(rule)); count > 0;) {
@@ -120,7 +126,7 @@ absl::Status Rewriter::Told(const absl::Status& status) {
   if (!graph_.refused_union().has_value()) return status;
   const egraph::UnionRecord refused = *graph_.refused_union();
   graph_.ForgetRefusedUnion();
-  if (!graph_.records_proofs()) return status;
+  if (graph_.proofs() == nullptr) return status;
   const std::string text = egraph::RefusalText(graph_, rules_, refused);
   Log().error("{}", Escaped(text));
   if (status.ok()) return status;

@@ -39,6 +39,9 @@ class Rewriter {
   // more. Rules that want 0 are not searched.
   void Search(std::span<const size_t> wanted, const StopCondition& stop);
   size_t num_waiting(size_t rule) const;
+  // How many matches to apply at a time where there is room for `room` more e-nodes: so many that
+  // they fit, unless right sides are very large, and at least one.
+  static size_t BatchFor(int64_t room);
   // Applies the `count` oldest waiting matches, or all if fewer wait, and removes them from the
   // queue. Returns how many changed the graph.
   absl::StatusOr<int64_t> ApplyNext(size_t rule, size_t count);

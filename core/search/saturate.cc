@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/search/backoff.h"
 
@@ -121,13 +120,10 @@ std::vector<size_t> Saturation::Search() {
 // Applies the next matches of the rule, at least one, and as many as leave every rule room for the
 // same number. Returns how many matches were applied.
 absl::StatusOr<size_t> Saturation::ApplySome(size_t rule, size_t left) {
-  constexpr size_t kENodesPerMatch = 16;  // More than most right-hand sides add.
   size_t count = 1;
   if (!rewriter_.searches_from_scratch(rule)) {
-    const size_t room = static_cast<size_t>(limits_.max_enodes - enodes_at_most());
-    count = std::clamp<size_t>(room / (kENodesPerMatch * num_rules()), 1,
-                               egraph::RightProgram::kMaxBatch);
-    count = std::min(count, left);
+    const int64_t room = limits_.max_enodes - enodes_at_most();
+    count = std::min(Rewriter::BatchFor(room / static_cast<int64_t>(num_rules())), left);
   }
   QUOTIENT_ASSIGN_OR_RETURN(const int64_t changed, rewriter_.ApplyNext(rule, count));
   outcome_.matches_applied += changed;
@@ -176,20 +172,20 @@ absl::StatusOr<Outcome> Saturate(Rewriter& rewriter, const Limits& limits,
 }
 
 absl::StatusOr<Outcome> SaturateStrategy::Run(Workspace& workspace, const Task& task) const {
-  const int64_t start_ns = Clock::System().NowNs();
+  const Clock& clock = task.clock;
+  const int64_t start_ns = clock.NowNs();
   const double cost_before = workspace.Cost(task.stop);
-  std::vector<Improvement> improvements = {
-      {Clock::System().SecondsSince(start_ns), 0, cost_before}};
+  std::vector<Improvement> improvements = {{clock.SecondsSince(start_ns), 0, cost_before}};
   Rewriter rewriter(&workspace.graph(), workspace.rules());
   QUOTIENT_ASSIGN_OR_RETURN(Outcome outcome, Saturate(rewriter, task.limits, task.stop, task.hook));
   workspace.Follow();
   // The cost is computed only once, at the end, since in a large graph that takes longer than an
   // iteration. It may exceed the deadline by a second.
   constexpr double kSecondsMore = 1;
-  const StopCondition more = task.stop.WithoutDeadline().WithBudget(Clock::System(), kSecondsMore);
+  const StopCondition more = task.stop.WithoutDeadline().WithBudget(clock, kSecondsMore);
   const StopCondition& last = outcome.reason == StopReason::kDeadline ? more : task.stop;
   if (const double cost = workspace.Cost(last); cost < cost_before) {
-    improvements.push_back({Clock::System().SecondsSince(start_ns), 0, cost});
+    improvements.push_back({clock.SecondsSince(start_ns), 0, cost});
   }
   outcome.improvements = std::move(improvements);
   return outcome;

@@ -75,8 +75,9 @@ SearchTree::NodeId SearchTree::Open(const Leaf& leaf, const Opened& opened) {
   node.opening = false;
   const auto [known, fresh] = node_of_state_.try_emplace(opened.hash, id);
   if (!fresh) {
-    Node& parent = nodes_[leaf.nodes[leaf.nodes.size() - 2].value()];
-    parent.edges[leaf.edges.back()].child = known->second;
+    const NodeId parent = leaf.nodes[leaf.nodes.size() - 2];
+    Connect(parent, leaf.edges.back(), known->second);
+    LowerBest(parent, nodes_[known->second.value()].best);
     ++num_duplicates_;
     return known->second;
   }
@@ -123,10 +124,18 @@ uint32_t SearchTree::BestEdge(const Node& node) const {
     const Node& child = nodes_[edge.child.value()];
     return !child.busy && !child.opening;
   };
+  // A prior is negative where costs rose, as they may when kernels are measured. Such an edge gets
+  // no share; if no edge gets one, all get the same.
   double sum = 0;
+  int count = 0;
   for (const Edge& edge : node.edges) {
-    if (leads_on(edge)) sum += edge.prior;
+    if (!leads_on(edge)) continue;
+    sum += std::max(edge.prior, 0.0f);
+    ++count;
   }
+  const auto share = [&](const Edge& edge) {
+    return sum > 0 ? std::max(edge.prior, 0.0f) / sum : 1.0 / count;
+  };
   const double root_of_visits = std::sqrt(node.visits + 1.0);
   uint32_t best = kNone;
   double best_score = 0;
@@ -135,7 +144,7 @@ uint32_t SearchTree::BestEdge(const Node& node) const {
     if (!leads_on(edge)) continue;
     const double score =
         Quality(nodes_[edge.child.value()].best) +
-        kExploration * edge.prior / sum * root_of_visits / (1 + edge.visits + edge.under_way);
+        kExploration * share(edge) * root_of_visits / (1 + edge.visits + edge.under_way);
     if (best == kNone || score > best_score) {
       best = i;
       best_score = score;
@@ -222,6 +231,26 @@ void SearchTree::Attach(NodeId tried, uint32_t edge_index, const State& state) {
   edge.nowhere = child == tried;
   edge.under_way = 0;
   edge.visits = 1;
+  if (!edge.nowhere) nodes_[child.value()].parents.push_back(tried);
+}
+
+// Lets the edge lead to another node than before.
+void SearchTree::Connect(NodeId parent, uint32_t edge, NodeId child) {
+  nodes_[parent.value()].edges[edge].child = child;
+  nodes_[child.value()].parents.push_back(parent);
+}
+
+// Lowers the best cost of a node to `best`, and so that of all nodes from which it can be reached,
+// by whatever way.
+void SearchTree::LowerBest(NodeId id, double best) {
+  std::vector<NodeId> open = {id};
+  while (!open.empty()) {
+    Node& node = nodes_[open.back().value()];
+    open.pop_back();
+    if (node.best <= best) continue;
+    node.best = best;
+    open.insert(open.end(), node.parents.begin(), node.parents.end());
+  }
 }
 
 void SearchTree::Observe(const Leaf& leaf, const Opened& opened, std::span<const State> states) {
@@ -230,15 +259,13 @@ void SearchTree::Observe(const Leaf& leaf, const Opened& opened, std::span<const
   ++now_;
   const NodeId selected = leaf.nodes.back();
   const NodeId tried = leaf.priors.has_value() ? Open(leaf, opened) : selected;
-  double& best_there = nodes_[tried.value()].best;
-  for (const State& state : states) best_there = std::min(best_there, state.cost);
-  double best = best_there;
   for (size_t i = 0; i < states.size(); ++i) {
     (GrowsToTheLimit(leaf.tries[i]) ? grown_ : stepped_) += states[i].enodes;
     const double drop = nodes_[tried.value()].cost - states[i].cost;
     if (root_cost() > 0) priors_.Learn(leaf.tries[i], drop / root_cost());
     // In a duplicate of a known state, equal actions may have other numbers.
     if (tried == selected) Attach(tried, leaf.first_edge + static_cast<uint32_t>(i), states[i]);
+    LowerBest(tried, states[i].cost);
   }
   for (size_t i = leaf.nodes.size(); i-- > 0;) {
     Node& node = nodes_[leaf.nodes[i].value()];
@@ -248,8 +275,6 @@ void SearchTree::Observe(const Leaf& leaf, const Opened& opened, std::span<const
       --edge.under_way;
     }
     UpdateExhausted(node);
-    best = std::min(best, node.best);
-    node.best = best;
   }
 }
 
@@ -277,24 +302,18 @@ void SearchTree::CorrectPriors(double sign) {
   }
 }
 
-// Repeats until nothing changes. Most edges lead to younger nodes, so for most trees two rounds
-// suffice.
+// Goes from the cheapest state to the dearest, so that no node is lowered twice.
 void SearchTree::FindBest() {
-  best_cost_ = root_cost();
-  for (Node& node : nodes_) {
-    node.best = node.cost;
-    best_cost_ = std::min(best_cost_, node.cost);
+  std::vector<NodeId> by_cost;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    nodes_[i].best = nodes_[i].cost;
+    by_cost.push_back(NodeId(i));
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = nodes_.size(); i-- > 0;) {
-      Node& node = nodes_[i];
-      for (const Edge& edge : node.edges) {
-        if (!edge.child.valid() || nodes_[edge.child.value()].best >= node.best) continue;
-        node.best = nodes_[edge.child.value()].best;
-        changed = true;
-      }
-    }
+  std::ranges::sort(by_cost, {}, [this](NodeId id) { return nodes_[id.value()].cost; });
+  best_cost_ = nodes_[by_cost.front().value()].cost;
+  for (const NodeId id : by_cost) {
+    const Node& node = nodes_[id.value()];
+    for (const NodeId parent : node.parents) LowerBest(parent, node.cost);
   }
 }
 

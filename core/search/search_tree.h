@@ -129,12 +129,16 @@ class SearchTree {
     bool busy = false;
     std::vector<Action> untried;  // Actions without an edge.
     std::vector<Edge> edges;
+    // The nodes with an edge to this one, once per edge. Not stored in checkpoints.
+    std::vector<NodeId> parents;
   };
 
   NodeId MakeNode(const State& state);
   NodeId Open(const Leaf& leaf, const Opened& opened);
   void AddEdges(Node& node, const std::vector<Action>& tries);
   void Attach(NodeId tried, uint32_t edge, const State& state);
+  void Connect(NodeId parent, uint32_t edge, NodeId child);
+  void LowerBest(NodeId id, double best);
   // Whether the edge leads to no other state, or to one where nothing is left to try.
   bool Finished(const Edge& edge) const {
     return edge.nowhere || (edge.child.valid() && nodes_[edge.child.value()].exhausted);

@@ -13,8 +13,9 @@ std::span<const Strategy* const> All() {
   static const MctsStrategy mcts;
   static const SaturateStrategy saturate;
   static const PactStrategy pact;
+  static const PactStrategy pact_ilp(PactParameters(), PactStrategy::Valued::kByIlp);
   static const BacktrackStrategy backtrack;
-  static const Strategy* const all[] = {&mcts, &saturate, &pact, &backtrack};
+  static const Strategy* const all[] = {&mcts, &saturate, &pact, &pact_ilp, &backtrack};
   return all;
 }
 

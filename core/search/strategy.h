@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/checkpoint_slot.h"
+#include "core/base/clock.h"
 #include "core/base/ids.h"
 #include "core/base/stop.h"
 #include "core/egraph/egraph.h"
@@ -124,6 +125,9 @@ struct Outcome {
 using ProgressHook = std::function<void(const egraph::EGraph& graph, const Outcome& so_far)>;
 
 struct Task {
+  // Measures how long steps take, for Improvement::seconds and for reserving time. `stop` has its
+  // own.
+  const Clock& clock;
   Limits limits;
   StopCondition stop;
   ProgressHook hook;

@@ -1,5 +1,5 @@
 // How a search tree is stored. What follows from the stored fields is left out: which simulations
-// are under way, their counts on the edges, and the least cost of the tree.
+// are under way, their counts on the edges, the parents of nodes, and the least cost of the tree.
 
 #include <algorithm>
 #include <limits>
@@ -94,12 +94,15 @@ bool SearchTree::IndexWhatWasRead(const std::vector<uint64_t>& hashes) {
   busy_.clear();
   num_under_way_ = 0;
   best_cost_ = nodes_[0].cost;
+  for (Node& node : nodes_) node.parents.clear();
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     if ((hashes[i] != 0) != (node.opened_at != 0)) return false;
     if (hashes[i] != 0 && !node_of_state_.try_emplace(hashes[i], NodeId(i)).second) return false;
     for (const Edge& edge : node.edges) {
-      if (edge.child.valid() && edge.child.value() >= nodes_.size()) return false;
+      if (!edge.child.valid()) continue;
+      if (edge.child.value() >= nodes_.size()) return false;
+      if (!edge.nowhere) nodes_[edge.child.value()].parents.push_back(NodeId(i));
     }
     best_cost_ = std::min(best_cost_, node.cost);
     if (node.busy) busy_.push_back(NodeId(i));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/search/saturate.h"
 
@@ -17,10 +16,11 @@ constexpr int64_t kMostExpected = 1 << 14;
 
 }  // namespace
 
-Walk::Walk(Workspace* workspace, const Limits* limits)
+Walk::Walk(Workspace* workspace, const Limits* limits, const Clock* clock)
     : workspace_(*workspace),
       graph_(workspace->graph()),
       limits_(*limits),
+      clock_(*clock),
       rewriter_(&workspace->graph(), workspace->rules()),
       wanted_(rewriter_.num_rules(), 0) {
   for (size_t rule = 0; rule < wanted_.size(); ++rule) {
@@ -129,7 +129,7 @@ std::vector<Action> Walk::AllPlaces(const StopCondition& stop) {
 }
 
 absl::Status Walk::Do(Action action, const StopCondition& stop) {
-  const int64_t start_ns = Clock::System().NowNs();
+  const int64_t start_ns = clock_.NowNs();
   const double before = seconds();
   Search(stop);
   rewriter_.Mark();
@@ -149,7 +149,7 @@ absl::Status Walk::Do(Action action, const StopCondition& stop) {
   }
   workspace_.Follow();
   steps_.back().cut_short = stop.ShouldStop();
-  steps_.back().seconds = before + Clock::System().SecondsSince(start_ns);
+  steps_.back().seconds = before + clock_.SecondsSince(start_ns);
   return absl::OkStatus();
 }
 
@@ -167,10 +167,11 @@ absl::Status Walk::DoRule(size_t rule, const StopCondition& stop) {
   SearchFromScratch(rule, most_matches(), stop);
   const int64_t room = limits_.max_enodes - graph_.num_enodes();
   const uint32_t before = graph_.enode_bound();
-  while (rewriter_.num_waiting(rule) > 0 && graph_.enode_bound() - before < room &&
-         !stop.ShouldStop()) {
+  while (rewriter_.num_waiting(rule) > 0 && !stop.ShouldStop()) {
+    const int64_t left = room - (graph_.enode_bound() - before);
+    if (left <= 0) break;
     QUOTIENT_ASSIGN_OR_RETURN(const int64_t changed,
-                              rewriter_.ApplyNext(rule, egraph::RightProgram::kMaxBatch));
+                              rewriter_.ApplyNext(rule, Rewriter::BatchFor(left)));
     steps_.back().applied_by_rule[rule] += changed;
   }
   return rewriter_.Rebuild();

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/clock.h"
 #include "core/base/stop.h"
 #include "core/search/rewriter.h"
 #include "core/search/strategy.h"
@@ -49,8 +50,8 @@ struct State {
 
 class Walk {
  public:
-  // Borrows both. The workspace's graph is clean, without marks, and keeps its hash.
-  Walk(Workspace* workspace, const Limits* limits);
+  // Borrows all. The workspace's graph is clean, without marks, and keeps its hash.
+  Walk(Workspace* workspace, const Limits* limits, const Clock* clock);
 
   // Goes to the state that the path leads to from the initial state and describes it. If `stop`
   // fires meanwhile, goes to some state on the way. After an error the walk must not be used.
@@ -120,6 +121,7 @@ class Walk {
   Workspace& workspace_;
   egraph::EGraph& graph_;
   const Limits& limits_;
+  const Clock& clock_;
   Rewriter rewriter_;
   std::vector<Step> steps_;
   State here_;

@@ -8,7 +8,7 @@
 #include "core/base/rng.h"
 #include "core/egraph/egraph.h"
 #include "core/egraph/pattern.h"
-#include "core/extract/incremental_tree.h"
+#include "tests/support/egraph/incremental_tree.h"
 #include "tests/support/egraph/symbol_domain.h"
 
 namespace quotient::egraph {
@@ -135,7 +135,7 @@ void BM_ActionAndUndoWithTree(benchmark::State& state) {
   class : public extract::CostFunction {
     double Cost(ENodeId) const override { return 1; }
   } costs;
-  extract::IncrementalTree tree(&costs);
+  testing::IncrementalTree tree(&costs);
   tree.Update(graph);
   const OpId h = table.Op("h");
   Rng rng(5);
@@ -149,21 +149,6 @@ void BM_ActionAndUndoWithTree(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_ActionAndUndoWithTree)->Arg(2'000)->Arg(10'000)->Unit(benchmark::kMicrosecond);
-
-// The state as one image, and back from it: how a graph goes to another thread.
-void BM_SaveAndLoad(benchmark::State& state) {
-  testing::SymbolTable table;
-  EGraph graph(&table, nullptr);
-  Grow(graph, table, state.range(0));
-  graph.Rebuild().IgnoreError();
-  std::vector<uint32_t> image;
-  for (auto _ : state) {
-    graph.Save(image);
-    graph.Load(image);
-  }
-  state.counters["bytes"] = static_cast<double>(image.size() * sizeof(uint32_t));
-}
-BENCHMARK(BM_SaveAndLoad)->Arg(2'000)->Arg(10'000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace quotient::egraph

@@ -14,6 +14,7 @@
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/options.h"
+#include "core/search/pact.h"
 #include "core/search/strategy.h"
 #include "tests/support/arguments.h"
 #include "tests/support/egraph/term_workspace.h"
@@ -60,6 +61,13 @@ std::string DefaultRules(absl::string_view domain) {
   return absl::StrCat("tests/data/rewriting/geb/", domain, "-rules.txt");
 }
 
+// Strategies that look at nothing but the e-graph and the cost of a term.
+std::vector<std::string> StrategiesForTerms() {
+  std::vector<std::string> names = search::StrategyNames();
+  std::erase(names, "pact-ilp");
+  return names;
+}
+
 absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   Options options;
   const Flag budget = {"--budget", [&options](absl::string_view value) {
@@ -68,7 +76,7 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   const Flag flags[] = {
       WordFlag("--domain", {"math", "prop"}, options.domain),
       TextFlag("--rules", options.rules),
-      WordFlag("--strategy", search::StrategyNames(), options.strategy),
+      WordFlag("--strategy", StrategiesForTerms(), options.strategy),
       budget,
       NumberFlag("--nodes", 1, options.nodes),
       NumberFlag("--simulations", 1, options.simulations),
@@ -81,6 +89,12 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   if (options.files.empty()) return WrongArgument("FILE", "is missing");
   if (options.rules.empty()) options.rules = DefaultRules(options.domain);
   return options;
+}
+
+const search::Strategy& StrategyOf(const Options& options) {
+  // As MCTS-GEB has it for terms.
+  static const search::PactStrategy pact({.simulations_per_commit = 512, .exploration = 2});
+  return options.strategy == "pact" ? pact : *search::FindStrategy(options.strategy);
 }
 
 search::Limits LimitsOf(const Options& options) {
@@ -123,14 +137,14 @@ absl::StatusOr<Line> Shrink(const Options& options, const std::string& rules,
   Line line;
   line.start_cost = workspace->Cost({});
   const int64_t start_ns = Clock::System().NowNs();
-  search::Task task;
+  search::Task task{.clock = Clock::System()};
   task.limits = LimitsOf(options);
   task.stop = StopCondition().WithBudget(Clock::System(), options.budget_seconds);
   task.seed = static_cast<uint64_t>(options.seed.value_or(0));
   task.workers = static_cast<int>(options.workers.value_or(1));
   task.make_workspace = make;
   QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome,
-                            search::FindStrategy(options.strategy)->Run(*workspace, task));
+                            StrategyOf(options).Run(*workspace, task));
   workspace->Follow();
   line.best_cost = workspace->Cost({});
   line.seconds = Clock::System().SecondsSince(start_ns);

@@ -35,7 +35,7 @@ void Check(bool condition, const absl::Status& status = absl::OkStatus()) {
 }
 
 search::Task SmallTask() {
-  search::Task task;
+  search::Task task{.clock = quotient::Clock::System()};
   task.limits.max_enodes = 40;
   task.limits.max_matches_per_rule = 20;
   task.limits.max_simulations = 200;

@@ -8,6 +8,7 @@
 
 #include "core/egraph/matcher.h"
 #include "core/egraph/pattern.h"
+#include "tests/support/egraph/state_image.h"
 #include "tests/support/egraph/symbol_domain.h"
 
 namespace {
@@ -32,7 +33,7 @@ void GoAndComeBack(quotient::egraph::EGraph& graph, quotient::egraph::Matcher& m
                    size_t num_rules) {
   quotient::egraph::Matcher::Bounds bounds;
   bounds.waiting.assign(num_rules, 20);
-  const std::vector<uint32_t> before = graph.Save();
+  const std::vector<uint32_t> before = quotient::testing::ImageOf(graph);
   std::vector<uint32_t> after;
   for (int i = 0; i < 2; ++i) {
     graph.Mark();
@@ -40,11 +41,11 @@ void GoAndComeBack(quotient::egraph::EGraph& graph, quotient::egraph::Matcher& m
     matcher.Search(graph, bounds);
     Check(matcher.ApplyAll(graph, [] { return true; }).ok());
     Check(graph.Rebuild().ok());
-    if (i == 0) after = graph.Save();
-    Check(graph.Save() == after);
+    if (i == 0) after = quotient::testing::ImageOf(graph);
+    Check(quotient::testing::ImageOf(graph) == after);
     graph.Rollback();
     matcher.Rollback();
-    Check(graph.Save() == before);
+    Check(quotient::testing::ImageOf(graph) == before);
   }
 }
 

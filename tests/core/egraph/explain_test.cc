@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -141,13 +142,34 @@ TEST(ExplainTest, ARefusedUnionIsToldWithBothDerivations) {
             "wrong would unite\n  (f 1), of the input\n  5, added by wrong");
 }
 
-// It would put the class of x into itself, which is refused here; no other union explains it.
+// Knows how deep a class's first term is, and lets only classes of equal depth be united.
+class EqualDepths : public Analysis {
+ public:
+  absl::Status Make(const EGraph& /*graph*/, OpId /*op*/, std::span<const ClassId> children,
+                    ClassId fresh) override {
+    int depth = 0;
+    for (const ClassId child : children) depth = std::max(depth, depths_[child.value()] + 1);
+    depths_.resize(fresh.value());
+    depths_.push_back(depth);
+    return absl::OkStatus();
+  }
+  absl::Status Merge(const EGraph& /*graph*/, ClassId kept, ClassId absorbed) override {
+    if (depths_[kept.value()] == depths_[absorbed.value()]) return absl::OkStatus();
+    return absl::FailedPreconditionError("of different depths");
+  }
+
+ private:
+  std::vector<int> depths_;  // By ClassId.
+};
+
+// "grow" would unite classes of different depths, which is refused here; no other union explains
+// it.
 TEST(ExplainTest, WhatWasRefusedExplainsNothing) {
   testing::SymbolTable table;
   const Vocabulary vocabulary = testing::SymbolVocabulary(table);
-  EGraph graph(&table, nullptr);
+  EqualDepths analysis;
+  EGraph graph(&table, &analysis);
   graph.RecordProofs();
-  graph.WatchCycles(Cycles::kRefused);
   const auto rules = CompileRules("grow: (f ?x) => (f (f ?x))\nname: (f ?x) => (g ?x)", vocabulary);
   ASSERT_TRUE(rules.ok() && AddTerm(graph, "(f x)", vocabulary).ok());
   ASSERT_TRUE(graph.Rebuild().ok());

@@ -88,19 +88,6 @@ TEST_F(MatcherTest, ANewOneFindsAllThatThereIs) {
   EXPECT_EQ(Waiting(matcher), FromScratch()) << "nothing changed";
 }
 
-TEST_F(MatcherTest, ALoadedGraphHasAllMatches) {
-  Grow(6);
-  const std::vector<uint32_t> image = graph_.Save();
-  EGraph other(&table_, nullptr);
-  ASSERT_TRUE(
-      other.Add(table_.Op("sqrt"), std::vector<ClassId>{*other.Add(table_.Op("z"), {})}).ok());
-  other.Load(image);
-  EXPECT_EQ(other.Save(), image);
-  Matcher matcher(table_, pointers_);
-  matcher.Search(other);
-  EXPECT_EQ(Waiting(matcher), FromScratch());
-}
-
 TEST_F(MatcherTest, SearchesByAndByFindEachMatchOnce) {
   Grow(7);
   Matcher matcher(table_, pointers_);

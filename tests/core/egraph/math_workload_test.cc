@@ -13,6 +13,7 @@
 #include "core/egraph/pattern.h"
 #include "tests/support/egraph/algebra_domain.h"
 #include "tests/support/egraph/rewriting_data.h"
+#include "tests/support/egraph/state_image.h"
 #include "tests/support/egraph/symbol_domain.h"
 
 namespace quotient::egraph {
@@ -98,7 +99,7 @@ TEST(MathWorkload, StepsTakenBackLeaveNoTrace) {
   EGraph& graph = workload.graph();
   std::vector<int64_t> counts = {graph.num_enodes()};
   for (int step = 1; step <= 9; ++step) {
-    const std::vector<uint32_t> before = graph.Save();
+    const std::vector<uint32_t> before = testing::ImageOf(graph);
     std::vector<uint32_t> after;
     for (const size_t waiting : {30, 200, 200, 30}) {
       graph.Mark();
@@ -106,12 +107,12 @@ TEST(MathWorkload, StepsTakenBackLeaveNoTrace) {
       workload.SearchUpTo(waiting);
       workload.Apply();
       if (waiting == 200) {
-        if (after.empty()) after = graph.Save();
-        EXPECT_EQ(graph.Save(), after) << "the same again has the same outcome";
+        if (after.empty()) after = testing::ImageOf(graph);
+        EXPECT_EQ(testing::ImageOf(graph), after) << "the same again has the same outcome";
       }
       graph.Rollback();
       workload.matcher().Rollback();
-      ASSERT_EQ(graph.Save(), before);
+      ASSERT_EQ(testing::ImageOf(graph), before);
     }
     workload.matcher().Search(graph);
     workload.Apply();

@@ -22,6 +22,7 @@
 #include "core/egraph/pattern.h"
 #include "core/egraph/pattern_text.h"
 #include "tests/support/egraph/random_terms.h"
+#include "tests/support/egraph/state_image.h"
 #include "tests/support/egraph/symbol_domain.h"
 
 namespace quotient::egraph {
@@ -99,7 +100,6 @@ struct Setting {
   // are among those that a later search finds.
   bool lasting = false;
   bool analysis = false;  // and guards that look at it
-  bool cycles = false;    // are watched
 };
 
 class Walk {
@@ -110,7 +110,6 @@ class Walk {
         analysis_(&table_),
         graph_(&table_, setting.analysis ? &analysis_ : nullptr),
         vocabulary_(testing::SymbolVocabulary(table_)) {
-    if (setting.cycles) graph_.WatchCycles(Cycles::kMarked);
     if (setting.lasting) graph_.KeepHash();
     vocabulary_.guards["has_a"] = {"c",
                                    [this](const EGraph& graph, std::span<const Binding> arguments) {
@@ -128,25 +127,25 @@ class Walk {
 
   // Marks, changes, perhaps goes deeper, and comes back.
   void GoAndComeBack(int depth) {
-    const std::vector<uint32_t> before = graph_.Save();
+    const std::vector<uint32_t> before = testing::ImageOf(graph_);
     const std::vector<size_t> waiting = Waiting();
     const Rng start = rng_;
     graph_.Mark();
     matcher_->Mark();
     Change();
-    const std::vector<uint32_t> changed = graph_.Save();
+    const std::vector<uint32_t> changed = testing::ImageOf(graph_);
     for (uint64_t i = rng_.Below(3); depth > 0 && i > 0; --i) GoAndComeBack(depth - 1);
     if (rng_.Below(4) == 0) GrowDirty();
     graph_.Rollback();
     matcher_->Rollback();
-    ASSERT_EQ(graph_.Save(), before);
+    ASSERT_EQ(testing::ImageOf(graph_), before);
     ASSERT_EQ(Waiting(), waiting);
     // The same change again has the same outcome: nothing was forgotten that the image lacks.
     const Rng rest = std::exchange(rng_, start);
     graph_.Mark();
     matcher_->Mark();
     Change();
-    ASSERT_EQ(graph_.Save(), changed);
+    ASSERT_EQ(testing::ImageOf(graph_), changed);
     graph_.Rollback();
     matcher_->Rollback();
     rng_ = rest;
@@ -272,7 +271,7 @@ class Walk {
 TEST(EGraphUndo, RandomWalksComeBackByteForByte) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
-    Walk walk(seed, {.analysis = seed % 4 == 1, .cycles = seed % 4 == 2});
+    Walk walk(seed, {.analysis = seed % 4 == 1});
     for (int i = 0; i < 4 && walk.size() < 300; ++i) {
       walk.GoAndComeBack(3);
       walk.Change();  // stays
@@ -304,41 +303,20 @@ TEST(EGraphUndo, MatchingGoesOnAfterRollbacksWithAnAnalysis) {
   GoOnMatchingAfterRollbacks({.analysis = true});
 }
 
-TEST(EGraphUndo, MatchingGoesOnAfterRollbacksWithCyclesWatched) {
-  GoOnMatchingAfterRollbacks({.cycles = true});
-  GoOnMatchingAfterRollbacks({.analysis = true, .cycles = true});
-}
-
-TEST(EGraphUndo, AnImageLoadsIntoAnotherGraph) {
-  testing::SymbolTable table;
-  const Vocabulary vocabulary = testing::SymbolVocabulary(table);
-  EGraph graph(&table, nullptr);
-  const ClassId a = *AddTerm(graph, "(f (g a b))", vocabulary);
-  ASSERT_TRUE(graph.Union(*AddTerm(graph, "a", vocabulary), *AddTerm(graph, "b", vocabulary)).ok());
-  ASSERT_TRUE(graph.Rebuild().ok());
-  const std::vector<uint32_t> image = graph.Save();
-  EGraph other(&table, nullptr);
-  other.Load(image);
-  EXPECT_EQ(other.Save(), image);
-  EXPECT_EQ(*AddTerm(other, "(f (g b a))", vocabulary), a);
-  EXPECT_EQ(other.num_enodes(), graph.num_enodes());
-  EXPECT_EQ(other.nodes_of_kind(table.KindOfName("g")).size(), 1u);
-}
-
 TEST(EGraphUndo, ForgettingAMarkKeepsTheChanges) {
   testing::SymbolTable table;
   EGraph graph(&table, nullptr);
   const ClassId a = *graph.Add(table.Op("a"), {});
   ASSERT_TRUE(graph.Rebuild().ok());
   graph.Mark();
-  const std::vector<uint32_t> before = graph.Save();
+  const std::vector<uint32_t> before = testing::ImageOf(graph);
   graph.Mark();
   ASSERT_TRUE(graph.Add(table.Op("f"), std::vector<ClassId>{a}).ok());
   ASSERT_TRUE(graph.Rebuild().ok());
   graph.Forget();
   EXPECT_EQ(graph.num_enodes(), 2);
   graph.Rollback();
-  EXPECT_EQ(graph.Save(), before);
+  EXPECT_EQ(testing::ImageOf(graph), before);
   EXPECT_EQ(graph.num_marks(), 0u);
 }
 

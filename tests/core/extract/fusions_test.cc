@@ -63,17 +63,6 @@ TEST(Fusions, WhatIsAdoptedIsNotComputedTwice) {
   EXPECT_EQ(Extract("dag", example).cost, 21);
 }
 
-// A concatenation whose inputs are written where they belong pays for the others only.
-TEST(Fusions, AnyNumberOfProducersWorkInPlace) {
-  using Kind = Fusion::Kind;
-  const std::vector<testing::CaseNode> nodes = {
-      {0, 0, {}}, {1, 10, {0}}, {2, 10, {0}}, {3, 4, {1, 2}}};
-  const std::vector<testing::CaseFusion> fusions = {{3, 1, 2, Kind::kInPlace},
-                                                    {3, 2, 2, Kind::kInPlace}};
-  EXPECT_EQ(Extract("dag", ExtractionCase(4, nodes, {3}, fusions)).cost, 20);
-  EXPECT_EQ(Extract("dag", ExtractionCase(4, nodes, {3, 1}, fusions)).cost, 22);
-}
-
 TEST(Fusions, ChargesSayWhoSavesWhat) {
   const std::vector<testing::CaseNode> nodes = {
       {0, 0, {}}, {1, 10, {0}}, {2, 9, {0}}, {3, 4, {1, 2}}, {4, 6, {3}}};

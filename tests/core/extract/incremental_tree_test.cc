@@ -1,4 +1,4 @@
-#include "core/extract/incremental_tree.h"
+#include "tests/support/egraph/incremental_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ class Walk {
   testing::SymbolTable table_;
   EGraph graph_;
   WordCosts costs_;
-  IncrementalTree tree_;
+  testing::IncrementalTree tree_;
 };
 
 TEST(IncrementalTree, IsTheTreeFromScratchAfterEachStepOfAnyWalk) {
@@ -120,7 +120,7 @@ TEST(IncrementalTree, LooksAtWhatChangedOnly) {
   testing::SymbolTable table;
   EGraph graph(&table, nullptr);
   const WordCosts costs(graph, 2);
-  IncrementalTree tree(&costs);
+  testing::IncrementalTree tree(&costs);
   ClassId top = *graph.Add(table.Op("a"), {});
   std::vector<ClassId> chain = {top};
   for (int i = 0; i < 10'000; ++i) {

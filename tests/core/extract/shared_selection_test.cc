@@ -7,7 +7,6 @@
 #include "core/base/rng.h"
 #include "core/extract/bottom_up.h"
 #include "core/extract/components.h"
-#include "core/extract/local_search.h"
 #include "core/extract/to_selection.h"
 #include "tests/support/egraph/extraction_case.h"
 
@@ -66,22 +65,6 @@ TEST(SharedSelection, IsExactHoweverLargeOtherCostsAre) {
     selection.UndoTo(mark);
     EXPECT_EQ(selection.cost(), before);
   }
-}
-
-// Each class of a chain could do without all that is below it, which is a little cheaper.
-TEST(LocalSearch, TakesStepsInProportionToTheGraph) {
-  constexpr size_t kDepth = 20'000;
-  std::vector<testing::CaseNode> nodes = {{0, 1, {}}, {1, 1, {}}};
-  for (size_t i = 2; i < kDepth; ++i) {
-    nodes.push_back({i, 1, {i - 1}});
-    nodes.push_back({i, static_cast<double>(i) + 10, {0}});
-  }
-  const testing::ExtractionCase example(kDepth, nodes, {kDepth - 1});
-  const Instance instance = *MakeInstance(example.problem());
-  const std::vector<uint32_t> components = StrongComponents(instance);
-  SharedSelection selection(instance, components, MinimizeTreeCost(instance).choice);
-  LocalSearch(instance, selection, LocalSearch::Depth::kOne, StopCondition()).Run();
-  EXPECT_LT(selection.steps(), int64_t{10'000'000} + 300 * int64_t{kDepth});
 }
 
 // What a switch would make of it is what Choose makes of it.

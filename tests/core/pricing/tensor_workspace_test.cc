@@ -77,7 +77,7 @@ class NetworkSearch {
   const Network& network_;
   KernelPrices prices_;
   std::unique_ptr<TensorWorkspace> workspace_;
-  search::Task task_;
+  search::Task task_{.clock = Clock::System()};
 };
 
 // Where costs are known, the answer is a function of the seed.

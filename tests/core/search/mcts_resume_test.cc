@@ -11,6 +11,7 @@
 #include "core/base/stop.h"
 #include "core/search/checkpoint.h"
 #include "core/search/mcts.h"
+#include "core/search/simulation_window.h"
 #include "tests/core/search/term_search.h"
 #include "tests/support/memory_checkpoint.h"
 
@@ -221,7 +222,7 @@ TEST_F(MctsResumeTest, TimeThatWasSpentIsNotSpentAgain) {
   EXPECT_EQ(outcome.reason, StopReason::kDeadline);
   EXPECT_GT(outcome.simulations, 0);
   // What was done and not yet looked at.
-  EXPECT_LE(outcome.simulations, outcome.resumed.simulations + 8 * MctsStrategy::kWindow);
+  EXPECT_LE(outcome.simulations, outcome.resumed.simulations + 8 * SimulationWindow::kSize);
   EXPECT_LT(outcome.simulations, kSimulations);
   for (size_t i = 1; i < outcome.improvements.size(); ++i) {
     EXPECT_LE(outcome.improvements[i - 1].seconds, outcome.improvements[i].seconds);
@@ -265,19 +266,18 @@ TEST_F(MctsResumeTest, AnotherSearchBeginsAnew) {
   task_.limits.max_simulations = 200;
   constexpr absl::string_view kWhy = "it is of another search";
   const std::string checkpoint = RunUntil(10).in_between;
-  const auto original = std::pair(task_, term_);
   ++task_.seed;
   ExpectRefused(checkpoint, kWhy);
-  task_ = original.first;
+  --task_.seed;
   --task_.limits.max_enodes;
   ExpectRefused(checkpoint, kWhy);
-  task_ = original.first;
+  ++task_.limits.max_enodes;
   task_.context = "version 2";
   ExpectRefused(checkpoint, kWhy);
-  task_ = original.first;
-  term_ = absl::StrCat("(+ 7 ", term_, ")");
+  task_.context.clear();
+  const std::string term = std::exchange(term_, absl::StrCat("(+ 7 ", term_, ")"));
   ExpectRefused(checkpoint, kWhy);
-  term_ = original.second;
+  term_ = term;
   rules_ = absl::StrCat(rules_, "\nmore: (+ ?a 7) => (+ 7 ?a)\n");
   ExpectRefused(checkpoint, kWhy);
 }

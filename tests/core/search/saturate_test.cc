@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -243,6 +244,36 @@ TEST(Strategies, AreFoundByName) {
   EXPECT_THAT(StrategyNames(), ::testing::IsSupersetOf({"mcts", "saturate", "pact", "backtrack"}));
   for (const std::string& name : StrategyNames()) EXPECT_EQ(FindStrategy(name)->name(), name);
   EXPECT_EQ(FindStrategy("no such"), nullptr);
+}
+
+// A second passes with each reading.
+class TickingClock : public Clock {
+ public:
+  int64_t NowNs() const override { return 1'000'000'000 * ++readings_; }
+  int64_t UnixMs() const override { return 0; }
+
+ private:
+  mutable int64_t readings_ = 0;
+};
+
+class StrategiesTest : public TermSearchTest {};
+
+TEST_F(StrategiesTest, TimeIsThatOfTheTasksClock) {
+  for (const std::string& name : StrategyNames()) {
+    SCOPED_TRACE(name);
+    const TickingClock clock;
+    Task task{.clock = clock, .limits = task_.limits};
+    const auto workspace = *Make();
+    const auto outcome = FindStrategy(name)->Run(*workspace, task);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    ASSERT_GE(outcome->improvements.size(), 2u);
+    double before = 0;
+    for (const Improvement& improvement : outcome->improvements) {
+      EXPECT_EQ(improvement.seconds, std::floor(improvement.seconds));
+      EXPECT_GT(improvement.seconds, before);
+      before = improvement.seconds;
+    }
+  }
 }
 
 class SaturateStrategyTest : public TermSearchTest {};

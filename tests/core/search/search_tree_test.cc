@@ -199,6 +199,73 @@ TEST(SearchTree, RepricedIsAsIfItHadBeenGrownByTheNewCosts) {
   }
 }
 
+// Most states are reached in several ways, and a simulation takes one of them. The states on the
+// others must learn what it found, too.
+TEST(SearchTree, WhatIsFoundIsKnownWhereverItCanBeReachedFrom) {
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    constexpr int kRules = 6;
+    World world(kRules, RandomCosts(kRules, rng));
+    while (world.Simulate()) {
+      std::map<uint64_t, double> best;
+      for (uint64_t rules = 0; rules < uint64_t{1} << kRules; ++rules) {
+        if (world.IsOpen(rules)) best[rules] = world.tree().BestBelow(rules + 1);
+      }
+      world.Recompute();
+      for (const auto& [rules, known] : best) {
+        ASSERT_EQ(known, world.tree().BestBelow(rules + 1)) << rules;
+      }
+    }
+  }
+}
+
+// A tree whose root has two actions that have been tried, each with more to try behind it.
+class TwoWays {
+ public:
+  // What is learned of the two actions beforehand, on top of the 0.01 that each begins with.
+  TwoWays(double first_drop, double second_drop) : priors_(3, 0), tree_(&priors_) {
+    priors_.Correct(Rule(0), first_drop);
+    priors_.Correct(Rule(1), second_drop);
+    tree_.Reset({.cost = 10}, {.hash = 1, .actions = {Rule(0), Rule(1)}});
+    SearchTree::Leaf leaf;
+    EXPECT_TRUE(tree_.Select(&leaf));
+    tree_.Observe(leaf, {}, std::vector<State>(2, {.cost = 10}));
+  }
+  // Which of the two the next simulation takes. It finds nothing, and more to try.
+  uint16_t Next() {
+    SearchTree::Leaf leaf;
+    EXPECT_TRUE(tree_.Select(&leaf));
+    SearchTree::Opened opened = {.hash = ++hash_};
+    if (leaf.priors.has_value()) {
+      for (int i = 0; i < 100; ++i) opened.actions.push_back(Rule(2));
+      SearchTree::TakeTries(opened, leaf);
+    }
+    tree_.Observe(leaf, opened, std::vector<State>(leaf.tries.size(), {.cost = 10}));
+    return leaf.path[0].rule;
+  }
+
+ private:
+  Priors priors_;
+  SearchTree tree_;
+  uint64_t hash_ = 1;
+};
+
+// An action after which costs rose is expected to bring less than nothing.
+TEST(SearchTree, WhatIsExpectedToDoHarmComesLast) {
+  EXPECT_EQ(TwoWays(-1, 0).Next(), 1);
+  EXPECT_EQ(TwoWays(0, -1).Next(), 0);
+}
+
+TEST(SearchTree, WhereNothingIsExpectedAllAreTriedInTurn) {
+  for (const double drop : {-0.01, -1.0}) {
+    TwoWays ways(drop, drop);
+    std::vector<int> taken(2);
+    for (int i = 0; i < 10; ++i) ++taken[ways.Next()];
+    EXPECT_EQ(taken[0], taken[1]) << drop;
+  }
+}
+
 // In the middle of a search the tree goes by the new costs from then on.
 TEST(SearchTree, GoesWhereSomethingIsToBeGainedByTheNewCosts) {
   std::map<uint64_t, double> before, after;

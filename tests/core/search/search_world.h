@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -69,6 +70,14 @@ class World {
     tree_.Observe(leaf, opened, states);
   }
   int64_t num_tried() const { return num_tried_; }
+  // Whether the state has been opened.
+  bool IsOpen(uint64_t rules) const {
+    SearchTree::Leaf later;
+    later.as_of = std::numeric_limits<int64_t>::max();
+    return tree_.Knows(rules + 1, later);
+  }
+  // Computes all that depends on costs again.
+  void Recompute() { Reprice(cost_); }
   // Replaces the costs of all states.
   void Reprice(std::map<uint64_t, double> cost) {
     cost_ = std::move(cost);

@@ -62,7 +62,7 @@ class TermSearchTest : public ::testing::Test {
 
   std::string rules_ = testing::ReadRewritingFile("geb/math-rules.txt");
   std::string term_ = testing::ReadRewritingFile("geb/math_d7_s1.txt");
-  Task task_;
+  Task task_{.clock = Clock::System()};
 };
 
 // Expects equal outcomes, except for times.

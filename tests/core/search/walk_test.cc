@@ -51,13 +51,13 @@ TEST(Walk, AStateIsAFunctionOfThePath) {
   const Limits limits = SmallLimits();
   for (int seed = 0; seed < 3; ++seed) {
     const auto workspace = MakeWorkspace(seed);
-    Walk walk(workspace.get(), &limits);
+    Walk walk(workspace.get(), &limits, &Clock::System());
     Rng rng(seed);
     std::vector<Action> path;
     for (int i = 0; i < 60; ++i) {
       const State state = GoTo(walk, path);
       const auto workspace_of_fresh = MakeWorkspace(seed);
-      Walk fresh(workspace_of_fresh.get(), &limits);
+      Walk fresh(workspace_of_fresh.get(), &limits, &Clock::System());
       ExpectSame(state, GoTo(fresh, path));
       EXPECT_EQ(walk.Hash(), fresh.Hash());
       if (rng.Below(3) == 0) {
@@ -138,8 +138,8 @@ TEST(Walk, AllPlacesAreThereHoweverTheyAreFound) {
   for (int seed = 0; seed < 3; ++seed) {
     const auto plain = MakeWorkspace(seed);
     HalfOpaqueWorkspace half_opaque(MakeWorkspace(seed));
-    Walk a(plain.get(), &limits);
-    Walk b(&half_opaque, &limits);
+    Walk a(plain.get(), &limits, &Clock::System());
+    Walk b(&half_opaque, &limits, &Clock::System());
     const std::set<uint64_t> neighbours = Neighbours(a, {});
     EXPECT_GT(neighbours.size(), 10u);
     EXPECT_EQ(neighbours, Neighbours(b, {}));
@@ -160,8 +160,8 @@ TEST(Walk, LookingForMatchesChangesNoStep) {
   const Limits limits = SmallLimits();
   HalfOpaqueWorkspace looked(MakeWorkspace(0));
   HalfOpaqueWorkspace not_looked(MakeWorkspace(0));
-  Walk a(&looked, &limits);
-  Walk b(&not_looked, &limits);
+  Walk a(&looked, &limits, &Clock::System());
+  Walk b(&not_looked, &limits, &Clock::System());
   std::vector<Action> path;
   for (uint16_t rule = 0; rule < 20; ++rule) {
     path.push_back({Action::Kind::kRule, rule});
@@ -175,7 +175,7 @@ TEST(Walk, LookingForMatchesChangesNoStep) {
 TEST(Walk, StaysWhereItIsSettled) {
   const Limits limits = SmallLimits();
   const auto workspace = MakeWorkspace(0);
-  Walk walk(workspace.get(), &limits);
+  Walk walk(workspace.get(), &limits, &Clock::System());
   std::vector<Action> path;
   GoTo(walk, path);
   for (const Action action : walk.Actions(kAllPlaces, {})) {
@@ -192,14 +192,31 @@ TEST(Walk, StaysWhereItIsSettled) {
   EXPECT_GE(applied, 3);
 }
 
+// Each match adds one e-node, so the one that takes the last room can be told.
+TEST(Walk, ARuleStopsAtTheNodeLimit) {
+  constexpr int kSums = 64;
+  std::string term = "a";
+  for (int i = 0; i < kSums; ++i) term = absl::StrCat("(+ b", i, " ", term, ")");
+  for (int64_t more = 1; more <= kSums; ++more) {
+    SCOPED_TRACE(more);
+    const auto workspace =
+        *TermWorkspace::Make(testing::MathAlgebra(), "comm: (+ ?a ?b) => (+ ?b ?a)", "rules", term);
+    Limits limits;
+    limits.max_enodes = workspace->graph().num_enodes() + more;
+    Walk walk(workspace.get(), &limits, &Clock::System());
+    GoTo(walk, {{Action::Kind::kRule, 0}});
+    EXPECT_EQ(walk.here().enodes, limits.max_enodes);
+  }
+}
+
 TEST(Walk, NoStepGoesFarBeyondTheNodeLimit) {
   const Limits limits = SmallLimits();
   const auto workspace = MakeWorkspace(1);
-  Walk walk(workspace.get(), &limits);
+  Walk walk(workspace.get(), &limits, &Clock::System());
   std::vector<Action> path;
   while (!GoTo(walk, path).final()) {
-    // A batch of matches at most.
-    EXPECT_LE(walk.here().enodes, limits.max_enodes + 200);
+    // The e-nodes of one match at most.
+    EXPECT_LE(walk.here().enodes, limits.max_enodes + 16);
     for (const Action action : walk.Actions(kAllPlaces, {})) {
       if (action.kind == Action::Kind::kRule) path.push_back(action);
     }
@@ -212,7 +229,7 @@ TEST(Walk, GrowingToTheEndOfASmallWorldSaturatesIt) {
   const auto workspace = *TermWorkspace::Make(
       testing::MathAlgebra(), "comm: (+ ?a ?b) => (+ ?b ?a)", "rules", "(+ a (+ a 1))");
   const Limits limits;
-  Walk walk(workspace.get(), &limits);
+  Walk walk(workspace.get(), &limits, &Clock::System());
   EXPECT_FALSE(GoTo(walk, {}).saturated);
   const Action grow = {Action::Kind::kGrow, 0, Action::kToTheLimit};
   ASSERT_THAT(walk.Actions(kAllPlaces, {}), ::testing::Contains(grow));
@@ -226,7 +243,7 @@ TEST(Walk, WhatChangesNothingIsSaid) {
   const auto workspace = *TermWorkspace::Make(testing::MathAlgebra(),
                                               "same: (+ ?a ?b) => (+ ?a ?b)", "rules", "(+ a 1)");
   const Limits limits;
-  Walk walk(workspace.get(), &limits);
+  Walk walk(workspace.get(), &limits, &Clock::System());
   GoTo(walk, {});
   ASSERT_FALSE(walk.Actions(kAllPlaces, {}).empty());
   EXPECT_FALSE(GoTo(walk, {{Action::Kind::kRule, 0}}).changed);
@@ -252,7 +269,7 @@ class RememberingWorkspace : public HalfOpaqueWorkspace {
 TEST(Walk, ActionsAreThoseOfWhereItIsWhereverItWas) {
   const Limits limits = SmallLimits();
   RememberingWorkspace workspace(MakeWorkspace(1));
-  Walk walk(&workspace, &limits);
+  Walk walk(&workspace, &limits, &Clock::System());
   GoTo(walk, {});
   int compared = 0;
   for (const Action first : walk.Actions(kAllPlaces, {})) {
@@ -275,7 +292,7 @@ TEST(Walk, RulesWithoutMatchesAreNoActions) {
       "zero: (+ ?a 0) => ?a\none: (* ?a 1) => ?a\ncomm: (+ ?a ?b) => (+ ?b ?a)", "rules",
       "(+ a b)"));
   Limits limits;
-  Walk walk(&workspace, &limits);
+  Walk walk(&workspace, &limits, &Clock::System());
   GoTo(walk, {});
   const auto half = Action{Action::Kind::kGrow, 0, 150};
   const auto grow = Action{Action::Kind::kGrow, 0, Action::kToTheLimit};

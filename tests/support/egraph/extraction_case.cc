@@ -41,8 +41,7 @@ ExtractionCase::ExtractionCase(size_t num_classes, const std::vector<CaseNode>& 
     return known[i] = graph_->LookupNode(table_->Op(absl::StrCat("node", i)), children);
   };
   for (const CaseFusion& fusion : fusions) {
-    fusions_.push_back(
-        {enode(fusion.consumer), enode(fusion.producer), fusion.saving, fusion.kind});
+    fusions_.push_back({enode(fusion.consumer), enode(fusion.producer), fusion.saving});
   }
   for (const CaseSharedKernel& kernel : shared_kernels) {
     extract::SharedKernel& shared = shared_kernels_.emplace_back();
@@ -92,13 +91,10 @@ ExtractionCase ExtractionCase::RandomWithFusions(Rng& rng, size_t max_classes) {
     const std::vector<size_t>& children = parts.nodes[consumer].children;
     const std::set<size_t> classes(children.begin(), children.end());
     for (const size_t child : classes) {
-      const auto kind =
-          rng.Below(2) == 0 ? extract::Fusion::Kind::kEpilogue : extract::Fusion::Kind::kInPlace;
-      // All savings together must not exceed the cost of the consumer.
-      const double most = parts.nodes[consumer].cost / static_cast<double>(classes.size());
+      const double most = parts.nodes[consumer].cost;  // No saving exceeds it.
       for (size_t producer = 0; producer < parts.nodes.size(); ++producer) {
         if (parts.nodes[producer].of != child || rng.Below(3) > 0) continue;
-        fusions.push_back({consumer, producer, most / static_cast<double>(1 + rng.Below(3)), kind});
+        fusions.push_back({consumer, producer, most / static_cast<double>(1 + rng.Below(3))});
       }
     }
   }

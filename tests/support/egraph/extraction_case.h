@@ -24,7 +24,6 @@ struct CaseFusion {
   size_t consumer;
   size_t producer;
   double saving;
-  extract::Fusion::Kind kind = extract::Fusion::Kind::kEpilogue;
 };
 
 struct CaseSharedKernel {

@@ -10,9 +10,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/extract/incremental_tree.h"
+#include "core/extract/extract.h"
 #include "core/search/strategy.h"
 #include "tests/support/egraph/algebra_domain.h"
+#include "tests/support/egraph/incremental_tree.h"
 
 namespace quotient::testing {
 
@@ -54,7 +55,7 @@ class TermWorkspace : public search::Workspace {
   std::vector<const egraph::Rule*> pointers_;
   egraph::ClassId root_;
   const Size size_;
-  extract::IncrementalTree tree_;
+  IncrementalTree tree_;
   std::vector<egraph::ClassId> best_;  // Scratch of ForEachBest.
   std::vector<bool> seen_;             // Scratch of ForEachBest, by ClassId.
 };

@@ -1,9 +1,9 @@
-#include "core/extract/incremental_tree.h"
+#include "tests/support/egraph/incremental_tree.h"
 
 #include <algorithm>
 #include <functional>
 
-namespace quotient::extract {
+namespace quotient::testing {
 
 void IncrementalTree::Update(EGraph& graph) {
   states_.resize(graph.class_bound());
@@ -40,7 +40,8 @@ IncrementalTree::Label IncrementalTree::LabelOf(const EGraph& graph, ENodeId nod
 
 IncrementalTree::Label IncrementalTree::LeastOf(const EGraph& graph, ClassId id) const {
   Label least;
-  graph.ForEachMember(id, [&](ENodeId node) { least = std::min(least, LabelOf(graph, node)); });
+  graph.store().ForEachMember(id,
+                              [&](ENodeId node) { least = std::min(least, LabelOf(graph, node)); });
   return least;
 }
 
@@ -73,7 +74,7 @@ void IncrementalTree::Settle(const EGraph& graph, ClassId id) {
   log_.Save(id, {state.label, state.label});
   state.label = state.least < state.label ? state.least : Label();
   Queue(id);
-  graph.ForEachUse(id, [&](ENodeId parent, uint32_t) { Consider(graph, parent); });
+  graph.store().ForEachUse(id, [&](ENodeId parent, uint32_t) { Consider(graph, parent); });
 }
 
 void IncrementalTree::Mark() {
@@ -92,4 +93,4 @@ void IncrementalTree::Forget() {
   marks_.pop_back();
 }
 
-}  // namespace quotient::extract
+}  // namespace quotient::testing

@@ -1,8 +1,8 @@
 #pragma once
 
-// IncrementalTree: maintains the answer of `tree` for every class while the e-graph grows and is
-// rolled back, in time proportional to the changes. Meant for searches that look at the cost after
-// each step.
+// IncrementalTree: maintains the answer of the extractor `tree` for every class while the e-graph
+// grows and is rolled back, in time proportional to the changes. With it a term search values a
+// state in microseconds.
 //
 //   IncrementalTree tree(&cost);
 //   tree.Update(graph);                  // At first everything.
@@ -33,12 +33,16 @@
 #include "core/egraph/class_log.h"
 #include "core/extract/extract.h"
 
-namespace quotient::extract {
+namespace quotient::testing {
 
 class IncrementalTree {
  public:
+  using ClassId = egraph::ClassId;
+  using EGraph = egraph::EGraph;
+  using ENodeId = egraph::ENodeId;
+
   // Borrows the cost function. The cost of an e-node must not change.
-  explicit IncrementalTree(const CostFunction* cost) : cost_(*cost) {}
+  explicit IncrementalTree(const extract::CostFunction* cost) : cost_(*cost) {}
 
   // Takes in what has changed since the last call in a clean graph, which must always be the same
   // one. Acknowledges the changes, and keeps them for other users of the log.
@@ -87,7 +91,7 @@ class IncrementalTree {
   void Settle(const EGraph& graph, ClassId id);
   void Queue(ClassId id);
 
-  const CostFunction& cost_;
+  const extract::CostFunction& cost_;
   std::vector<State> states_;  // By ClassId.
   // A heap of the classes whose label is not the least, by the smaller of both.
   std::vector<Entry> queue_;
@@ -96,4 +100,4 @@ class IncrementalTree {
   std::vector<egraph::ChangeLog::Position> marks_;  // Values of seen_ at the marks.
 };
 
-}  // namespace quotient::extract
+}  // namespace quotient::testing

@@ -1,0 +1,93 @@
+#pragma once
+
+// Incumbent: the best state that a search has found, how it came to it, and which other states may
+// take its place when measurements change costs. Not thread-safe.
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/search/checkpoint.h"
+#include "core/search/contenders.h"
+#include "core/search/strategy.h"
+#include "core/search/walk.h"
+
+namespace quotient::search {
+
+class Incumbent {
+ public:
+  // When a state was found: seconds since the search began, and simulations by then.
+  struct Moment {
+    double seconds = 0;
+    int64_t simulations = 0;
+  };
+  // A state that was found: what it costs, the path to it, and how long it takes to walk the path.
+  struct Found {
+    State state;
+    std::vector<Action> path;
+    double seconds = 0;
+  };
+
+  // Borrows the prices, which are null if costs never change.
+  explicit Incumbent(const Prices* prices) : prices_(prices), contenders_(prices) {}
+
+  // Makes the state the best one, whatever it costs. Comes first, with the initial state.
+  void Set(Found found, Moment now);
+  // Whether Offer would make any use of the state.
+  bool Wants(const State& state) const {
+    return cost() > state.cost || contenders_.Wants(state.bill);
+  }
+  // Makes the state the best one if it is cheaper, and remembers it as a contender.
+  void Offer(Found found, Moment now);
+  // The same for a state that contains more than all others: it also replaces a best state of equal
+  // cost, since costs that become known later may differ.
+  void OfferLargest(Found found, Moment now);
+  // Remembers a state that may become the best, although it is not.
+  void AddContender(BillId bill, std::vector<Action> path, double seconds) {
+    contenders_.Add(bill, std::move(path), seconds);
+  }
+  // Says that the state at the end of the path contains everything that the rules can make. Where
+  // costs may change, it is then the answer whatever things cost.
+  void SetAll(const std::vector<Action>& path);
+
+  // Brings all costs up to date. Another state may then be the best.
+  void Reprice(Moment now);
+  // Makes the state that contains everything the best one. False if none is known.
+  bool TakeAll();
+  // Forgets which states were the best so far, for a search that values them anew.
+  std::vector<Action> ForgetHistory();
+
+  double cost() const { return improvements_.back().cost; }
+  const std::vector<Action>& path() const { return path_; }
+  // Time it takes to walk to the best state.
+  double seconds() const { return seconds_; }
+  // The successive best states; see Outcome::improvements.
+  const std::vector<Improvement>& improvements() const { return improvements_; }
+
+  // The parts that a checkpoint stores. Contenders and bills are not among them.
+  template <typename Stream>
+  void VisitImprovements(Stream& stream) {
+    stream.List(improvements_, 17, [&stream](auto& improvement) {
+      stream.Real(improvement.seconds, 0, kMostSeconds);
+      stream.Number(improvement.simulations, kMostCounted);
+      stream.Real(improvement.cost, -kAnyCost, kAnyCost);
+    });
+  }
+  template <typename Stream>
+  void VisitPath(Stream& stream, size_t num_rules) {
+    VisitActions(stream, path_, num_rules);
+    stream.Real(seconds_, 0, kMostSeconds);
+  }
+
+ private:
+  const Prices* const prices_;
+  std::vector<Improvement> improvements_;
+  std::vector<Action> path_;
+  double seconds_ = 0;
+  Contenders contenders_;  // Empty unless prices change.
+  // The path to the state that contains everything, where costs may change.
+  std::optional<std::vector<Action>> to_all_;
+};
+
+}  // namespace quotient::search
