@@ -4,8 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "core/domain/operator_intervals.h"
-
 namespace quotient::domain {
 namespace {
 
@@ -13,12 +11,33 @@ constexpr double kInfinity = Interval::kInfinity;
 
 bool HasFacts(const FactInput& input) { return input.facts != nullptr && input.type != nullptr; }
 
+// --- Bounds ---
+
+Interval BoundsOf(const ops::OpDef& def, const model::AttributeMap& attributes,
+                  std::span<const FactInput> inputs, const model::TensorType& output) {
+  // An element type that is not known yet may turn out to be any.
+  if (!model::IsComputable(output.dtype)) return {};
+  std::vector<ops::BoundsInput> known;
+  for (const FactInput& input : inputs) {
+    if (input.facts == nullptr) {
+      known.push_back({.type = input.type});
+    } else {
+      known.push_back({&input.facts->values, input.type, input.facts->softmax_safe()});
+    }
+  }
+  return ops::BoundsOf(def,
+                       {.attributes = attributes,
+                        .inputs = known,
+                        .output = output,
+                        .same_operands = inputs.size() == 2 && inputs[0].cls == inputs[1].cls});
+}
+
 // --- Rows ---
 
 // Whether the operator keeps the rows of input 0 or copies them whole. Expand repeats rows, or
 // lengthens rows of one element by repeating that element.
-bool KeepsRows(absl::string_view op) {
-  return op == "Identity" || op == "Dropout" || op == "Expand";
+bool KeepsRows(const ops::OpDef& def) {
+  return def.movement == ops::Movement::kCopy || def.name == absl::string_view("Expand");
 }
 
 // In every row, one summand reaches its row floor somewhere, and the other is at least its lower
@@ -28,11 +47,12 @@ double RowFloorOfSum(const Facts& a, const Facts& b) {
   return std::isnan(floor) ? -kInfinity : floor;
 }
 
-double RowFloor(absl::string_view op, std::span<const FactInput> inputs) {
+double RowFloor(const ops::OpDef& def, std::span<const FactInput> inputs) {
   if (inputs.empty() || !std::all_of(inputs.begin(), inputs.end(), HasFacts)) return -kInfinity;
-  if (op == "Add") return RowFloorOfSum(*inputs[0].facts, *inputs[1].facts);
-  if (KeepsRows(op)) return inputs[0].facts->row_floor;
-  if (op != "Concat") return -kInfinity;
+  if (def.name == absl::string_view("Add"))
+    return RowFloorOfSum(*inputs[0].facts, *inputs[1].facts);
+  if (KeepsRows(def)) return inputs[0].facts->row_floor;
+  if (def.movement != ops::Movement::kFromAll) return -kInfinity;
   double floor = kInfinity;
   for (const FactInput& input : inputs) floor = std::min(floor, input.facts->row_floor);
   return floor;
@@ -104,7 +124,7 @@ std::optional<double> LargestOfTied(const FactInput& x, const FactInput& v, Tie:
   const double reach =
       kind == Tie::Kind::kSize ? 1 / v.facts->values.low : v.facts->values.magnitude();
   if (!(reach > 0 && reach < kInfinity)) return std::nullopt;
-  const double underflows = std::sqrt(SmallestNormalOf(x.type->dtype)) * reach;
+  const double underflows = std::sqrt(ops::SmallestNormalOf(x.type->dtype)) * reach;
   return std::max(1 / tie->factor, underflows) * 1.02;
 }
 
@@ -124,19 +144,19 @@ Facts WithFloor(Facts facts) {
 
 Facts Both(const Facts& a, const Facts& b) {
   Facts both;
-  both.values = Intersection(a.values, b.values);
+  both.values = ops::Intersection(a.values, b.values);
   both.row_floor = std::max({a.row_floor, b.row_floor, both.values.low});
   both.tie = a.tie ? a.tie : b.tie;
   return both;
 }
 
 Facts FactsOfAnything(const model::TensorType& type) {
-  return WithFloor({.values = AnythingOf(type.dtype)});
+  return WithFloor({.values = ops::AnythingOf(type.dtype)});
 }
 
 Facts FactsOfInput(const model::TensorType& type, bool assume_finite_inputs) {
   if (!assume_finite_inputs || !model::IsFloat(type.dtype)) return FactsOfAnything(type);
-  const double largest = std::min(kLargestAssumedInput, LargestOf(type.dtype));
+  const double largest = std::min(kLargestAssumedInput, ops::LargestOf(type.dtype));
   return WithFloor({.values = {-largest, largest, false}});
 }
 
@@ -164,13 +184,13 @@ Facts FactsOfConstant(const model::Tensor& tensor) {
 
 Facts FactsOfOperator(const ops::OpDef& def, const model::AttributeMap& attributes,
                       std::span<const FactInput> inputs, const model::TensorType& output) {
-  Facts facts{.values = IntervalOfOperator(def.name, attributes, inputs, output)};
+  Facts facts{.values = BoundsOf(def, attributes, inputs, output)};
   if (!model::IsFloat(output.dtype)) return WithFloor(facts);
   if (const std::optional<double> largest = LargestByTie(def.name, inputs)) {
-    facts.values = Intersection(facts.values, {-*largest, *largest, false});
+    facts.values = ops::Intersection(facts.values, {-*largest, *largest, false});
   }
-  const double floor = RowFloor(def.name, inputs);
-  facts.row_floor = InType(output.dtype, {floor, std::max(floor, 0.0), false}).low;
+  const double floor = RowFloor(def, inputs);
+  facts.row_floor = ops::InType(output.dtype, {floor, std::max(floor, 0.0), false}).low;
   facts.tie = TieOf(def.name, attributes, inputs);
   return WithFloor(facts);
 }

@@ -9,13 +9,15 @@
 #include <optional>
 #include <span>
 
-#include "core/domain/interval.h"
 #include "core/model/attribute.h"
 #include "core/model/shape.h"
 #include "core/model/tensor.h"
+#include "core/ops/interval.h"
 #include "core/ops/op.h"
 
 namespace quotient::domain {
+
+using ops::Interval;
 
 // Relates each element v to the elements x of another class of the same rank that it is broadcast
 // with. Ties show that x / sqrt(mean(x^2) + e) is bounded, which the bounds of x alone cannot.

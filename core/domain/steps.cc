@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/model/dtype.h"
+#include "core/ops/op.h"
 
 namespace quotient::domain {
 namespace {
@@ -96,27 +96,17 @@ class StepWalk {
 }  // namespace
 
 bool IsStep(absl::string_view op, const model::AttributeMap& attributes) {
-  static const auto& kSteps = *new absl::flat_hash_set<absl::string_view>{
-      "Floor", "Ceil",        "Round",   "Sign",           "Mod",   "Equal",
-      "Less",  "LessOrEqual", "Greater", "GreaterOrEqual", "Range", "ThresholdedRelu"};
-  if (op != "Cast") return kSteps.contains(op);
-  const auto to = model::DTypeFromOnnx(static_cast<int32_t>(attributes.GetInt("to", 0)));
-  return !to || !model::IsFloat(*to);
+  if (op == "Cast") {
+    const auto to = model::DTypeFromOnnx(static_cast<int32_t>(attributes.GetInt("to", 0)));
+    return !to || !model::IsFloat(*to);
+  }
+  const ops::OpDef* const def = ops::FindOp(op);
+  return def != nullptr && def->numerics.step;
 }
 
 bool PassesLastBits(absl::string_view op, const model::TensorType& output) {
-  static const auto& kRoundsByItself =
-      *new absl::flat_hash_set<absl::string_view>{"Conv",
-                                                  "ConvTranspose",
-                                                  "Gemm",
-                                                  "MatMul",
-                                                  "Softmax",
-                                                  "LayerNormalization",
-                                                  "LogSoftmax",
-                                                  "InstanceNormalization",
-                                                  "RMSNormalization",
-                                                  "GroupNormalization"};
-  return MayBeFloat(output) && !kRoundsByItself.contains(op);
+  const ops::OpDef* const def = ops::FindOp(op);
+  return MayBeFloat(output) && (def == nullptr || !def->numerics.own_rounding);
 }
 
 std::vector<bool> ReadBySteps(const model::Graph& graph) { return StepWalk(graph).Run(); }

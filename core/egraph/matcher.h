@@ -142,10 +142,25 @@ class Matcher {
     uint32_t seen_classes;
   };
 
+  // --- Building the trie (matcher_trie.cc). Only the constructor calls these.
+
   void AddPlan(const OpTable& table, uint32_t rule, const Program& program, const Plan& plan);
   uint32_t ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
                     std::vector<uint32_t> guard_registers);
   uint32_t LeafIndex(OpId op);
+
+  // --- Enabling what a search needs (matcher_trie.cc): the paths of the rules that it includes, as
+  // far as the leaves on them are in the graph.
+
+  bool LookUpLeaves(const EGraph& graph, ChangeLog::Position from);
+  bool EnableSearched(bool leaves_differ);
+  void Enable(TrieNode& node);
+  static void Disable(TrieNode& node);
+  void AddToWalks(uint32_t child, std::vector<Walk>& walks) const;
+  std::optional<Walk> Join(uint32_t child) const;
+
+  // --- Going through what has changed.
+
   void SearchClasses(const EGraph& graph, RuleState& rule);
   void SearchRules(const EGraph& graph, ChangeLog::Position from);
   bool Wants(const EGraph& graph, ENodeId id) const;
@@ -153,8 +168,20 @@ class Matcher {
   bool RunBatch(const EGraph& graph, std::span<const ENodeId> batch);
   bool StopSome();
   bool MustStop();
-  bool LookUpLeaves(const EGraph& graph, ChangeLog::Position from);
-  bool EnableSearched(bool leaves_differ);
+
+  // --- The machine: runs the trie around one e-node, with registers_ and ops_ as its memory.
+
+  void RunSeeds(const EGraph& graph, ENodeId id);
+  void RunChildren(const EGraph& graph, const TrieNode& node);
+  void RunOne(const EGraph& graph, const TrieNode& child);
+  void RunDown(const EGraph& graph, const Walk& walk);
+  void RunUp(const EGraph& graph, const Walk& walk);
+  void RunJoin(const EGraph& graph, const Walk& walk);
+  void TryAt(const EGraph& graph, const TrieNode& next, ENodeId id);
+  bool Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row);
+  bool Holds(const EGraph& graph, const TrieNode& node) const;
+  void Emit(const EGraph& graph, const Emission& emission);
+  bool LeavesFit(const EGraph& graph, const Emission& emission) const;
   // Whether the e-node's last change is before, or after, the position of the search.
   bool IsBefore(ENodeId id, const Row& row) const {
     return ChangeLog::Position{row.changed_at, id.value()} < at_;
@@ -162,43 +189,34 @@ class Matcher {
   bool IsAfter(ENodeId id, const Row& row) const {
     return ChangeLog::Position{row.changed_at, id.value()} > at_;
   }
-  static void Disable(TrieNode& node);
-  void Enable(TrieNode& node);
-  void RunSeeds(const EGraph& graph, ENodeId id);
-  void AddToWalks(uint32_t child, std::vector<Walk>& walks) const;
-  std::optional<Walk> Join(uint32_t child) const;
-  void RunDown(const EGraph& graph, const Walk& walk);
-  void RunUp(const EGraph& graph, const Walk& walk);
-  void RunJoin(const EGraph& graph, const Walk& walk);
-  void TryAt(const EGraph& graph, const TrieNode& next, ENodeId id);
-  void RunChildren(const EGraph& graph, const TrieNode& node);
-  void RunOne(const EGraph& graph, const TrieNode& child);
   // A key for e-nodes of a kind, or for uses of a class as child `position` of that kind.
   static uint64_t Wanted(KindId kind, uint32_t position) {
     return uint64_t{kind.value()} << 32 | position;
   }
-  bool Load(const EGraph& graph, const Instruction& step, ENodeId id, const Row& row);
-  bool Holds(const EGraph& graph, const TrieNode& node) const;
-  void Emit(const EGraph& graph, const Emission& emission);
-  bool LeavesFit(const EGraph& graph, const Emission& emission) const;
 
   std::vector<RuleState> rules_;
+  std::vector<std::vector<QueueMark>> marks_;  // Of the queues of all rules, by mark.
+
+  // The trie. After the constructor only what a search enables changes.
   std::vector<TrieNode> nodes_;
   std::vector<std::vector<uint32_t>> seeds_;  // By KindId: trie nodes below the root.
   std::vector<bool> wanted_;                  // By KindId: whether a seed is enabled.
   std::vector<Leaf> leaves_;                  // Their registers start at kFirstLeaf.
+  std::vector<bool> enabled_for_;             // By rule; empty if unknown.
+  std::vector<uint32_t> on_paths_;            // The trie nodes of those rules.
+
   ClassLists lists_;
+
+  // The present search.
   ChangeLog::Position at_;  // Position of the e-node searched around.
   bool some_have_enough_ = false;
-  std::vector<bool> enabled_for_;   // By rule; empty if unknown.
-  std::vector<uint32_t> on_paths_;  // The trie nodes of those rules.
   std::function<bool()> may_go_on_;
   bool stopped_ = false;  // Whether may_go_on_ has returned false.
   uint32_t steps_ = 0;    // Counts calls of MustStop.
   std::vector<uint32_t> registers_;
   std::vector<uint32_t> ops_;
-  std::vector<std::vector<QueueMark>> marks_;
-  RightProgram::Batch batch_;  // Scratch memory.
+
+  RightProgram::Batch batch_;  // Scratch memory of ApplyNext.
 };
 
 template <typename MayGoOn>

@@ -43,16 +43,14 @@ int64_t Times(int64_t a, int64_t b) {
   return CheckedMul(a, b).value_or(std::numeric_limits<int64_t>::max());
 }
 
-// An upper bound on how many products an output element of a MatMul or Gemm sums.
-int64_t ContractionDepth(const TensorType& a) {
-  int64_t depth = 1;
-  for (const model::Dim& dim : *a.shape) depth = std::max(depth, dim.number());
-  return depth;
-}
-
-// The number of weights per output channel of a Conv, or per input channel of a ConvTranspose.
-int64_t WeightsPerChannel(const TensorType& weights) {
-  return weights.dim(0).Is(0) ? 0 : weights.elements() / weights.dim(0).number();
+// The multiply-adds of a contraction, of which input 1 is there.
+int64_t MultiplyAdds(const ops::OpDef& def, const model::AttributeMap& attributes,
+                     std::span<const TensorType* const> inputs, const TensorType& output) {
+  const ops::Products products =
+      def.contraction.products(attributes, inputs[0]->dims(), inputs[1]->dims(), output.dims());
+  const double count = products.batch * products.m * products.n * products.k;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  return count < 0x1p62 ? static_cast<int64_t>(count) : kMost;
 }
 
 int64_t NodeOperations(const Graph& graph, const Node& node) {
@@ -121,7 +119,7 @@ void Folder::RedirectInputs(Node& node) {
 // Makes readers of an Identity or Dropout read its input. The node stays only for graph outputs and
 // opaque readers. If the input is constant it is folded instead, which serves these, too.
 bool Folder::Forward(const Node& node) {
-  if (node.op != "Identity" && node.op != "Dropout") return false;
+  if (ops::FindOp(node.op)->movement != ops::Movement::kCopy) return false;
   const ValueId input = node.inputs[0];
   if (!node.outputs[0].valid() || graph_.is_constant(input)) return false;
   model::Value& source = graph_.value(input);
@@ -225,11 +223,10 @@ int64_t Operations(absl::string_view op, const model::AttributeMap& attributes,
     return elements;
   };
   const int64_t made = largest(outputs);
-  if (op == "Conv") return Times(made, WeightsPerChannel(*inputs[1]));
-  if (op == "ConvTranspose") return Times(inputs[0]->elements(), WeightsPerChannel(*inputs[1]));
-  switch (ops::FindOp(op)->op_class) {
+  const ops::OpDef& def = *ops::FindOp(op);
+  switch (def.op_class) {
     case ops::OpClass::kContraction:
-      return Times(made, ContractionDepth(*inputs[0]));
+      return MultiplyAdds(def, attributes, inputs, *outputs[0]);
     case ops::OpClass::kWindow:
       return Times(made, CheckedProduct(attributes.GetInts("kernel_shape"))
                              .value_or(std::numeric_limits<int64_t>::max()));

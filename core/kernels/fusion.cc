@@ -67,7 +67,8 @@ bool IsContraction(absl::string_view op) {
 }
 
 int ChannelAxis(absl::string_view main_op, int rank) {
-  return main_op == "Conv" || main_op == "ConvTranspose" ? 1 : rank - 1;
+  const ops::OpDef* row = ops::FindOp(main_op);
+  return row != nullptr && row->layout == ops::LayoutRole::kChannelsLast ? 1 : rank - 1;
 }
 
 Spread SpreadOf(const model::TensorType& operand, const model::TensorType& running,

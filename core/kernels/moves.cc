@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "core/kernels/layout.h"
 #include "core/kernels/view.h"
+#include "core/ops/op.h"
 
 namespace quotient::kernels {
 namespace {
@@ -115,14 +116,16 @@ int64_t Move::elements() const {
 
 std::optional<std::vector<Move>> MovesOf(const KernelSpec& spec) {
   const absl::string_view op = spec.op;
-  if (op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze") {
+  const ops::OpDef* const row = ops::FindOp(op);
+  const bool is_copy = row != nullptr && row->movement == ops::Movement::kCopy;
+  if (row != nullptr && row->op_class == ops::OpClass::kView && !is_copy) {
     // A shape input that is not constant adds nothing to the types.
     return FlatMoves(spec);
   }
   if (op == "Expand") return ExpandMoves(spec);
   if (op == "Concat") return ConcatMoves(spec);
   if (!ReadsOnlyInputZero(spec)) return std::nullopt;
-  if (op == kReorderOp || op == "Identity" || op == "Dropout") return SameIndexMoves(spec);
+  if (op == kReorderOp || is_copy) return SameIndexMoves(spec);
   if (op == "Transpose") return TransposeMoves(spec);
   if (op == "Slice" || op == "Split") return RegionMoves(spec);
   if (op == "Tile") return TileMoves(spec);

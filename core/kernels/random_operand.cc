@@ -1,18 +1,24 @@
 #include "core/kernels/random_operand.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "core/base/distinct_tuples.h"
 #include "core/kernels/storage.h"
+#include "core/ops/op.h"
 
 namespace quotient::kernels {
 namespace {
 
-int64_t AxisSize(const KernelSpec& spec) {
-  const int rank = spec.inputs[0].type.rank();
-  const int64_t axis = spec.attributes.GetInt("axis", 0);
-  return spec.inputs[0].type.dim(static_cast<int>(axis < 0 ? axis + rank : axis)).number();
+// What the operator requires of the indices that the operand consists of; null if it has none.
+const ops::Requirement* IndicesAt(const KernelSpec& spec, size_t index) {
+  const ops::OpDef* const op = ops::FindOp(spec.op);
+  if (op == nullptr) return nullptr;
+  for (const ops::Requirement& requirement : op->numerics.requirements) {
+    if (static_cast<size_t>(requirement.input) == index && ops::AreIndices(requirement.kind)) {
+      return &requirement;
+    }
+  }
+  return nullptr;
 }
 
 // The possible integers of an operand: [first, first + count).
@@ -23,24 +29,21 @@ struct Range {
 
 Range RangeOf(const KernelSpec& spec, size_t index, model::DType dtype) {
   if (dtype == model::DType::kBool) return {0, 2};
-  int64_t bound = 0;
-  if (index == 1 && (spec.op == "Gather" || spec.op == "GatherElements")) bound = AxisSize(spec);
-  if (index == 1 && (spec.op == "GatherND" || spec.op == "ScatterND")) {
-    const std::vector<int64_t> dims = spec.inputs[0].type.dims();
-    if (!dims.empty()) bound = *std::min_element(dims.begin(), dims.end());
-  }
+  const ops::Requirement* const indices = IndicesAt(spec, index);
+  if (indices == nullptr) return {};
+  const int64_t bound = ops::IndexBound(indices->kind, spec.attributes, spec.inputs[0].type);
   return bound > 0 ? Range{0, static_cast<uint64_t>(bound)} : Range{};
 }
 
 // Whether the operand selects blocks to write, each of which may be selected only once.
 bool IsToWrite(const KernelSpec& spec, size_t index) {
-  return spec.op == "ScatterND" && index == 1 &&
-         spec.attributes.GetString("reduction", "none") == "none";
+  const ops::Requirement* const indices = IndicesAt(spec, index);
+  return indices != nullptr && ops::AreDistinctTuples(indices->kind, spec.attributes);
 }
 
-std::vector<int64_t> TuplesToWrite(const KernelSpec& spec, Rng& rng) {
+std::vector<int64_t> TuplesToWrite(const KernelSpec& spec, const model::TensorType& indices,
+                                   Rng& rng) {
   const std::vector<int64_t> dims = spec.inputs[0].type.dims();
-  const model::TensorType& indices = spec.inputs[1].type;
   const auto depth = static_cast<size_t>(indices.dims().back());
   if (depth == 0) return {};
   return DistinctTuples(std::span(dims).first(depth),
@@ -49,7 +52,7 @@ std::vector<int64_t> TuplesToWrite(const KernelSpec& spec, Rng& rng) {
 
 std::vector<int64_t> Integers(const KernelSpec& spec, size_t index, const model::TensorType& type,
                               Rng& rng) {
-  if (IsToWrite(spec, index)) return TuplesToWrite(spec, rng);
+  if (IsToWrite(spec, index)) return TuplesToWrite(spec, type, rng);
   const Range range = RangeOf(spec, index, type.dtype);
   std::vector<int64_t> values(static_cast<size_t>(type.elements()));
   for (int64_t& value : values) value = range.first + static_cast<int64_t>(rng.Below(range.count));

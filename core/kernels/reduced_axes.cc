@@ -1,26 +1,16 @@
 #include "core/kernels/reduced_axes.h"
 
 #include "core/kernels/layout.h"
+#include "core/ops/op.h"
 
 namespace quotient::kernels {
 
 std::vector<bool> ReducedAxes(const KernelSpec& spec) {
-  const int64_t rank = spec.inputs[0].type.rank();
+  const int rank = spec.inputs[0].type.rank();
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
-  const auto reduce = [&](int64_t axis) { reduced[axis < 0 ? axis + rank : axis] = true; };
-  if (spec.op == "GlobalAveragePool" || spec.op == "GlobalMaxPool") {
-    for (int64_t axis = 2; axis < rank; ++axis) reduce(axis);
-    return reduced;
-  }
-  if (spec.op == "ArgMax" || spec.op == "ArgMin") {
-    reduce(spec.attributes.GetInt("axis", 0));
-    return reduced;
-  }
-  const model::Ints axes = spec.attributes.GetInts("axes");
-  if (axes.empty() && spec.attributes.GetInt("noop_with_empty_axes", 0) == 0) {
-    reduced.flip();
-  }
-  for (const int64_t axis : axes) reduce(axis);
+  const absl::StatusOr<model::Ints> axes =
+      ops::FindOp(spec.op)->reduced_axes(spec.attributes, rank);
+  for (const int64_t axis : *axes) reduced[axis] = true;  // Inference has checked them.
   return reduced;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/kernels/layout.h"
 #include "core/kernels/storage.h"
+#include "core/ops/op.h"
 
 namespace quotient::kernels {
 namespace {
@@ -88,18 +89,16 @@ bool WholeInPlace(const KernelSpec& spec) {
   const Operand& input = spec.inputs[0];
   const Operand& output = spec.outputs[0];
   if (spec.outputs.size() > 1) return false;
-  if (spec.op == "Reshape" || spec.op == "Flatten" || spec.op == "Squeeze" ||
-      spec.op == "Unsqueeze") {
-    return input.type.dtype == output.type.dtype && IsPlain(input) && IsPlain(output);
-  }
-  if (spec.op == "Identity" || spec.op == "Dropout" || spec.op == "Transpose" ||
-      spec.op == kReorderOp) {
-    return KeepsOrder(spec);
-  }
-  if (spec.op == "Cast" || spec.op == "CastLike") {
+  if (spec.op == "Transpose" || spec.op == kReorderOp) return KeepsOrder(spec);
+  const ops::OpDef* const op = ops::FindOp(spec.op);
+  if (op == nullptr) return false;
+  if (op->movement == ops::Movement::kCopy) return KeepsOrder(spec);
+  if (op->movement != ops::Movement::kInOrder) return false;
+  // A Cast has the dimensions of its input, a view others.
+  if (op->op_class != ops::OpClass::kView) {
     return WidensInStorage(input.type.dtype, output.type.dtype, spec.storage) && KeepsOrder(spec);
   }
-  return false;
+  return input.type.dtype == output.type.dtype && IsPlain(input) && IsPlain(output);
 }
 
 std::optional<Region> SliceRegion(const KernelSpec& spec) {

@@ -67,4 +67,29 @@ AttributeProto WriteAttribute(absl::string_view name, const Attribute& attribute
   return proto;
 }
 
+std::optional<model::Tensor> ConstantNodeValue(const NodeProto& node, const WeightSource& source) {
+  if (node.attribute_size() != 1) return std::nullopt;
+  const AttributeProto& proto = node.attribute(0);
+  const std::optional<model::Attribute> value = ReadAttribute(proto, source);
+  if (!value.has_value()) return std::nullopt;
+  if (proto.name() == "value" && std::holds_alternative<model::Tensor>(*value)) {
+    return std::get<model::Tensor>(*value);
+  }
+  if (proto.name() == "value_int" && std::holds_alternative<int64_t>(*value)) {
+    return model::Tensor::IntScalar(std::get<int64_t>(*value));
+  }
+  if (proto.name() == "value_float" && std::holds_alternative<double>(*value)) {
+    return model::Tensor::Scalar(static_cast<float>(std::get<double>(*value)));
+  }
+  if (proto.name() == "value_ints" && std::holds_alternative<model::Ints>(*value)) {
+    const auto& ints = std::get<model::Ints>(*value);
+    return model::Tensor::Ints({static_cast<int64_t>(ints.size())}, ints);
+  }
+  if (proto.name() == "value_floats" && std::holds_alternative<model::Floats>(*value)) {
+    const std::vector<float> floats(proto.floats().begin(), proto.floats().end());
+    return model::Tensor::Floats({static_cast<int64_t>(floats.size())}, floats);
+  }
+  return std::nullopt;
+}
+
 }  // namespace quotient::onnx

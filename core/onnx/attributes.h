@@ -21,4 +21,8 @@ std::optional<model::Attribute> ReadAttribute(const AttributeProto& attribute,
 // Tensors are written with their bytes inline.
 AttributeProto WriteAttribute(absl::string_view name, const model::Attribute& attribute);
 
+// The value of a Constant node. Returns nullopt for kinds that stay opaque (strings, sparse
+// tensors) and for values that ReadAttribute cannot read.
+std::optional<model::Tensor> ConstantNodeValue(const NodeProto& node, const WeightSource& source);
+
 }  // namespace quotient::onnx

@@ -36,32 +36,6 @@ using model::Tensor;
 using model::TensorType;
 using model::ValueId;
 
-// The value of a Constant node; nothing for kinds that stay opaque (strings, sparse tensors).
-std::optional<Tensor> ConstantNodeValue(const NodeProto& node, const WeightSource& source) {
-  if (node.attribute_size() != 1) return std::nullopt;
-  const AttributeProto& proto = node.attribute(0);
-  const std::optional<model::Attribute> value = ReadAttribute(proto, source);
-  if (!value.has_value()) return std::nullopt;
-  if (proto.name() == "value" && std::holds_alternative<Tensor>(*value)) {
-    return std::get<Tensor>(*value);
-  }
-  if (proto.name() == "value_int" && std::holds_alternative<int64_t>(*value)) {
-    return Tensor::IntScalar(std::get<int64_t>(*value));
-  }
-  if (proto.name() == "value_float" && std::holds_alternative<double>(*value)) {
-    return Tensor::Scalar(static_cast<float>(std::get<double>(*value)));
-  }
-  if (proto.name() == "value_ints" && std::holds_alternative<model::Ints>(*value)) {
-    const auto& ints = std::get<model::Ints>(*value);
-    return Tensor::Ints({static_cast<int64_t>(ints.size())}, ints);
-  }
-  if (proto.name() == "value_floats" && std::holds_alternative<model::Floats>(*value)) {
-    const std::vector<float> floats(proto.floats().begin(), proto.floats().end());
-    return Tensor::Floats({static_cast<int64_t>(floats.size())}, floats);
-  }
-  return std::nullopt;
-}
-
 std::string OperatorText(const NodeProto& node) {
   const absl::string_view domain = CanonicalDomain(node.domain());
   return domain.empty() ? node.op_type() : absl::StrCat(domain, ".", node.op_type());
@@ -270,9 +244,9 @@ class GraphBuilder {
     skeleton_.objections.push_back({ObjectionAt::Part::kDeclaration, value, std::move(text)});
   }
 
-  // An output that nothing reads is as good as left out where the operator's row does not have it,
-  // a mask of Dropout for instance. (Before opset 14 the number of outputs told
-  // BatchNormalization whether to train.)
+  // Which outputs the node has to make. An output that nothing reads is ignored if the operator's
+  // row does not have it, such as the mask of a Dropout. BatchNormalization is an exception,
+  // because before opset 14 the number of its outputs said whether it trains.
   std::vector<bool> OutputsThatCount(const NodeProto& proto) const {
     const ops::OpDef* op = ops::FindOp(proto.op_type());
     const bool may_drop =
@@ -368,7 +342,7 @@ class GraphBuilder {
     return outputs;
   }
 
-  // What a node makes. Its type is for inference to find.
+  // Adds the output of a node. Its type is left to inference.
   ValueId AddDeclaredValue(const std::string& name) {
     const ValueId id = graph_.AddValue(name, TensorType());
     const auto declared = types_.find(name);
@@ -382,7 +356,7 @@ class GraphBuilder {
     computable_[id.value()] = computable;
   }
 
-  // Made when the first name has to be invented.
+  // All names of the model. They are collected when the first new name is needed.
   NamePool& AllNames() {
     if (!names_.has_value()) {
       names_.emplace();

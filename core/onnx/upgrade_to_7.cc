@@ -19,9 +19,10 @@ bool EraseConsumedInputs(const OldForm&, Node& node) {
   return true;
 }
 
-// With `broadcast` the second input's dimensions were those of the first one from `axis` on, by
-// default the last ones. Only the latter is today's broadcasting; any other place would need a
-// Reshape. Without it both had one shape.
+// With `broadcast`, the second input could have fewer dimensions, which were matched with those of
+// the first input from `axis` on, or with its last ones if there was no `axis`. Today they always
+// match the last ones; any other place would need a Reshape. Without `broadcast`, both inputs had
+// the same shape.
 bool UpgradeBinary(const OldForm& form, Node& node) {
   node.attributes.Erase("consumed_inputs");
   node.attributes.Erase("broadcast");
@@ -35,7 +36,7 @@ bool UpgradeBinary(const OldForm& form, Node& node) {
   return first == int64_t{a->rank()} - b->rank();
 }
 
-// Without is_test it was the layer as it is while training.
+// Without `is_test`, the operator did what it does during training, which has no present form here.
 bool UpgradeTestMode(const OldForm&, Node& node) {
   const bool is_test = node.attributes.GetInt("is_test", 0) != 0;
   node.attributes.Erase("consumed_inputs");
@@ -54,7 +55,7 @@ bool UpgradeGemm(const OldForm&, Node& node) {
   return true;
 }
 
-// Opset 7 added to what is counted; the default is what was done before.
+// Opset 7 added count_include_pad, whose default is what the operator did before.
 bool UpgradeAveragePool(const OldForm&, Node&) { return true; }
 
 struct Upgrade {

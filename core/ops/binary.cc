@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
@@ -19,12 +20,6 @@ using model::TensorType;
 using Outputs = absl::StatusOr<std::vector<Tensor>>;
 
 // --- Inference ---
-
-absl::StatusOr<InferResult> InferBroadcast(const InferContext& context, DType dtype) {
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<model::Shape> shape, BroadcastInputs(context.inputs));
-  if (!shape) return UnknownShape(dtype);
-  return OneOutput(TensorType(dtype, *std::move(shape)));
-}
 
 template <Domain domain>
 absl::StatusOr<InferResult> InferArithmetic(const InferContext& context) {
@@ -61,13 +56,6 @@ Element MinElements(const Element& a, const Element& b) {
   if (a == b && !a.is_unknown()) return a;
   if (!a.is_number() || !b.is_number() || !AreOrdered(a.number(), b.number())) return Element();
   return MinOf(a.number(), b.number());
-}
-
-// The exponent may have another type than the base; the result has the base's.
-absl::StatusOr<InferResult> InferPow(const InferContext& context) {
-  QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kNumeric, DTypeAt(context, 0)));
-  QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kNumeric, DTypeAt(context, 1)));
-  return InferBroadcast(context, DTypeAt(context, 0));
 }
 
 // --- Evaluation ---
@@ -153,51 +141,6 @@ bool ModIsCertain(const EvaluateContext& context, std::span<const Tensor>) {
   return IsExactInDouble(*context.inputs[0]) && IsExactInDouble(*context.inputs[1]);
 }
 
-// Exact if the exponent is not negative.
-int64_t IntegerPow(int64_t base, int64_t exponent) {
-  if (exponent < 0) {
-    if (base == 1) return 1;
-    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
-    return 0;
-  }
-  int64_t power = 1;
-  for (; exponent > 0; exponent >>= 1) {
-    if (exponent & 1) power = WrapMul(power, base);
-    base = WrapMul(base, base);
-  }
-  return power;
-}
-
-Outputs EvaluatePow(const EvaluateContext& context) {
-  if (!model::IsFloat(context.inputs[0]->dtype()) && !model::IsFloat(context.inputs[1]->dtype())) {
-    return MapElements<2, int64_t>(context, IntegerPow);
-  }
-  return MapElements<2, double>(context, [](double x, double y) { return std::pow(x, y); });
-}
-
-// ONNX Runtime computes powers of integers in floats, so they are certain only where floats are
-// exact.
-bool PowIsCertain(const EvaluateContext& context, std::span<const Tensor> outputs) {
-  if (model::IsFloat(context.inputs[0]->dtype())) return true;
-  const std::vector<double> exponents = context.inputs[1]->AsDoubles();
-  const bool are_whole = std::all_of(exponents.begin(), exponents.end(), [](double exponent) {
-    return exponent >= 0 && std::trunc(exponent) == exponent;
-  });
-  if (!are_whole) return false;
-  // Compares with the same powers in double, to detect those that wrap.
-  const TensorType as_double = model::StaticType(DType::kFloat64, outputs[0].dims());
-  const Tensor powers = EvaluateElementwise<double>(
-      context.inputs.first(2), as_double, context.threads,
-      [](std::span<const std::span<const double>> operands, std::span<double> out) {
-        for (size_t i = 0; i < out.size(); ++i) out[i] = std::pow(operands[0][i], operands[1][i]);
-      });
-  for (int64_t i = 0; i < powers.elements(); ++i) {
-    const double power = powers.GetDouble(i);
-    if (std::abs(power) > kExactInDouble || power != outputs[0].GetDouble(i)) return false;
-  }
-  return true;
-}
-
 // Combines any number of inputs: `f` adds one to the result so far, `finish` completes it.
 template <typename Storage, typename T, typename F, typename Finish>
 Outputs FoldInputsAs(const EvaluateContext& context, const F& f, const Finish& finish) {
@@ -237,6 +180,68 @@ Outputs EvaluateMean(const EvaluateContext& context) {
 constexpr auto kMax = []<typename T>(T a, T b) { return MaxOf(a, b); };
 constexpr auto kMin = []<typename T>(T a, T b) { return MinOf(a, b); };
 
+// --- Facts ---
+
+Interval BoundsOfAdd(const BoundsContext& context) {
+  return InType(context.dtype(), Sum(context.in(0), context.in(1)));
+}
+Interval BoundsOfSub(const BoundsContext& context) {
+  return InType(context.dtype(), Sum(context.in(0), Negative(context.in(1))));
+}
+
+Interval BoundsOfMul(const BoundsContext& context) {
+  Interval product = Product(context.in(0), context.in(1));
+  if (context.same_operands) {  // A square.
+    product.low = 0;
+    product.may_be_nan = context.in(0).may_be_nan;
+  }
+  return InType(context.dtype(), product);
+}
+
+// Integers truncate, and division by zero is an error.
+Interval BoundsOfDiv(const BoundsContext& context) {
+  const Interval x = context.in(0), divisor = context.in(1);
+  if (model::IsFloat(context.dtype())) return InType(context.dtype(), Quotient(x, divisor));
+  const double size = x.magnitude();
+  const bool stays = x.nonnegative() && divisor.nonnegative();
+  return InType(context.dtype(), {stays ? 0 : -size, size, false});
+}
+
+Interval BoundsOfPRelu(const BoundsContext& context) {
+  const Interval x = context.in(0);
+  const Interval below = Product(Clamped(x, -Interval::kInfinity, 0), context.in(1));
+  return InType(context.dtype(), Hull(Clamped(x, 0, Interval::kInfinity), below));
+}
+
+template <bool largest>
+Interval BoundsOfExtreme(const BoundsContext& context) {
+  const auto pick = [](double a, double b) { return largest ? std::max(a, b) : std::min(a, b); };
+  Interval result = context.in(0);
+  for (size_t i = 1; i < context.inputs.size(); ++i) {
+    const Interval next = context.in(i);
+    result = {pick(result.low, next.low), pick(result.high, next.high),
+              result.may_be_nan || next.may_be_nan};
+  }
+  return result;
+}
+
+Interval BoundsOfSum(const BoundsContext& context) {
+  Interval result = context.in(0);
+  for (size_t i = 1; i < context.inputs.size(); ++i) {
+    result = InType(context.dtype(), Sum(result, context.in(i)), kFunctionSlack);
+  }
+  return result;
+}
+
+// The sum is computed first.
+Interval BoundsOfMean(const BoundsContext& context) {
+  const double count = std::max<double>(1, static_cast<double>(context.inputs.size()));
+  return InType(context.dtype(), Quotient(BoundsOfSum(context), {count, count, false}),
+                kFunctionSlack);
+}
+
+const Requirement kNonzeroDivisor = {1, Requirement::Kind::kNonzero};
+
 // --- Rows ---
 
 bool HasAllInputs(const model::Node& node) {
@@ -254,29 +259,53 @@ OpDef AnyRow(const char* name, int since_opset, InferFn infer, EvaluateFn evalua
 }
 
 // The largest or smallest of each element.
-OpDef ExtremeRow(const char* name, InferFn infer, EvaluateFn evaluate) {
+OpDef ExtremeRow(const char* name, InferFn infer, EvaluateFn evaluate, BoundsFn bounds,
+                 AtInfinity at_infinity) {
   OpDef row = Fusing(Fusion::kBehindEither, AnyRow(name, 8, infer, evaluate));
   row.exact = true;
+  row.numerics = {.bounds = bounds, .at_infinity = at_infinity};
   row.is_certain = IsCertainIfOrdered;
   return row;
 }
 
 // The order in which several inputs are summed is not defined.
-OpDef SumRow(const char* name, EvaluateFn evaluate) {
+OpDef SumRow(const char* name, EvaluateFn evaluate, BoundsFn bounds) {
   OpDef row = AnyRow(name, 8, InferArithmetic<Domain::kFloat>, evaluate);
+  row.numerics.bounds = bounds;
   row.is_certain = IsCertainIfTame;
   return row;
 }
 
-OpDef PowRow() {
-  OpDef row = PairRow("Pow", 7, InferPow, EvaluatePow, false);
-  row.is_certain = PowIsCertain;
+// Sums and products, which keep infinities.
+template <auto f, auto combine>
+OpDef ArithmeticRow(const char* name, bool commutative, BoundsFn bounds) {
+  OpDef row = Fusing(Fusion::kBehindEither,
+                     PairRow(name, 7, InferWithElements<combine>, EvaluatePair<f>, commutative));
+  row.numerics = {.bounds = bounds, .at_infinity = AtInfinity::kStays};
+  return row;
+}
+
+OpDef DivRow() {
+  OpDef row = Fusing(Fusion::kBehind,
+                     PairRow("Div", 7, InferWithElements<DivElements>, EvaluateDiv, false));
+  row.numerics = {.bounds = BoundsOfDiv,
+                  .at_infinity = AtInfinity::kStays,
+                  .singular_at_zero = true,
+                  .is_at_pole = HasZeroAt<1>,
+                  .requirements = {kNonzeroDivisor}};
+  return row;
+}
+
+OpDef PReluRow() {
+  OpDef row = PairRow("PRelu", 7, InferArithmetic<Domain::kNumeric>, EvaluatePair<kPRelu>, false);
+  row.numerics.bounds = BoundsOfPRelu;
   return row;
 }
 
 OpDef ModRow() {
   OpDef row = PairRow("Mod", 10, InferArithmetic<Domain::kNumeric>, EvaluateMod, false);
   row.exact = true;
+  row.numerics = {.step = true, .requirements = {kNonzeroDivisor}};
   row.attributes = {{"fmod", AttributeDef::Kind::kInt, int64_t{0}}};
   row.is_certain = ModIsCertain;
   return row;
@@ -286,21 +315,18 @@ OpDef ModRow() {
 
 std::span<const OpDef> BinaryOps() {
   static const auto& rows = *new std::vector<OpDef>{
-      Fusing(Fusion::kBehindEither,
-             PairRow("Add", 7, InferWithElements<AddElements>, EvaluatePair<kAdd>, true)),
-      Fusing(Fusion::kBehindEither,
-             PairRow("Sub", 7, InferWithElements<SubElements>, EvaluatePair<kSub>, false)),
-      Fusing(Fusion::kBehindEither,
-             PairRow("Mul", 7, InferWithElements<MulElements>, EvaluatePair<kMul>, true)),
-      Fusing(Fusion::kBehind,
-             PairRow("Div", 7, InferWithElements<DivElements>, EvaluateDiv, false)),
-      Fusing(Fusion::kChain, PowRow()),
-      PairRow("PRelu", 7, InferArithmetic<Domain::kNumeric>, EvaluatePair<kPRelu>, false),
+      ArithmeticRow<kAdd, AddElements>("Add", /*commutative=*/true, BoundsOfAdd),
+      ArithmeticRow<kSub, SubElements>("Sub", /*commutative=*/false, BoundsOfSub),
+      ArithmeticRow<kMul, MulElements>("Mul", /*commutative=*/true, BoundsOfMul),
+      DivRow(),
+      PReluRow(),
       ModRow(),
-      ExtremeRow("Max", InferWithElements<MaxElements>, EvaluateAny<kMax>),
-      ExtremeRow("Min", InferWithElements<MinElements>, EvaluateAny<kMin>),
-      SumRow("Sum", EvaluateAny<kAdd>),
-      SumRow("Mean", EvaluateMean),
+      ExtremeRow("Max", InferWithElements<MaxElements>, EvaluateAny<kMax>, BoundsOfExtreme<true>,
+                 AtInfinity::kEndsIfBelow),
+      ExtremeRow("Min", InferWithElements<MinElements>, EvaluateAny<kMin>, BoundsOfExtreme<false>,
+                 AtInfinity::kEnds),
+      SumRow("Sum", EvaluateAny<kAdd>, BoundsOfSum),
+      SumRow("Mean", EvaluateMean, BoundsOfMean),
   };
   return rows;
 }

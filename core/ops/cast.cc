@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/ops/bounds.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
@@ -143,6 +144,13 @@ absl::StatusOr<std::vector<Tensor>> EvaluateCast(const EvaluateContext& context)
                                        : Convert<int64_t>(input, type, context.threads)};
 }
 
+Interval BoundsOfCast(const BoundsContext& context) {
+  if (context.dtype() == DType::kBool) return AnythingOf(DType::kBool);
+  const Interval x = context.in(0);
+  if (model::IsFloat(context.dtype())) return InType(context.dtype(), x);
+  return InType(context.dtype(), {std::trunc(x.low), std::trunc(x.high), x.may_be_nan});
+}
+
 }  // namespace
 
 std::span<const OpDef> CastOps() {
@@ -155,6 +163,8 @@ std::span<const OpDef> CastOps() {
        .max_outputs = 1,
        .since_opset = 6,
        .layout = LayoutRole::kTied,
+       .movement = Movement::kInOrder,
+       .numerics = {.bounds = BoundsOfCast},
        .attributes = {{"to", Kind::kInt, {}}, {"saturate", Kind::kInt, Attribute(int64_t{1})}},
        .infer = InferCast,
        .evaluate = EvaluateCast,
@@ -167,6 +177,8 @@ std::span<const OpDef> CastOps() {
        .max_outputs = 1,
        .since_opset = 15,
        .layout = LayoutRole::kTied,
+       .movement = Movement::kInOrder,
+       .numerics = {.bounds = BoundsOfCast},
        .attributes = {{"saturate", Kind::kInt, Attribute(int64_t{1})}},
        .infer = InferCastLike,
        .evaluate = EvaluateCast,

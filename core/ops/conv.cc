@@ -7,6 +7,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/conv_inputs.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
@@ -167,6 +168,27 @@ absl::StatusOr<std::vector<Tensor>> EvaluateConv(const EvaluateContext& context)
   return std::vector<Tensor>{narrow ? ConvolveChannels(plan) : MultiplyGroups(plan)};
 }
 
+// --- Facts ---
+
+// Each output adds at most all inputs of its group in the window.
+Interval BoundsOfConv(const BoundsContext& context) {
+  return BoundsOfConvolution(context, /*first_window_axis=*/1, /*channels=*/1);
+}
+
+double ConvTerms(const model::AttributeMap&, const Dims& weights) {
+  return ProductFrom(1, weights);
+}
+
+// One product per group. Rows are output pixels.
+Products ProductsOfConv(const model::AttributeMap& attributes, const Dims&, const Dims& weights,
+                        const Dims& output) {
+  const double groups = static_cast<double>(attributes.GetInt("group", 1));
+  return {.batch = groups,
+          .m = static_cast<double>(output[0]) * ProductFrom(2, output),
+          .n = static_cast<double>(weights[0]) / groups,
+          .k = ProductFrom(1, weights)};
+}
+
 }  // namespace
 
 std::span<const OpDef> ConvOps() {
@@ -175,6 +197,8 @@ std::span<const OpDef> ConvOps() {
     row.infer = InferConv;
     row.evaluate = EvaluateConv;
     row.canonicalize = CanonicalizeConv;
+    row.numerics.bounds = BoundsOfConv;
+    row.contraction = {.products = ProductsOfConv, .terms = ConvTerms};
     return new std::vector<OpDef>{row};
   }();
   return rows;

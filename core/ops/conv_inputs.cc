@@ -5,6 +5,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/support.h"
 #include "core/ops/window.h"
 
@@ -96,6 +97,22 @@ Shape SpatialInput(const Shape* input, size_t axes) {
   return input == nullptr ? Shape(axes) : Shape(input->begin() + 2, input->end());
 }
 
+Interval BoundsOfConvolution(const BoundsContext& context, int first_window_axis, double channels) {
+  const model::TensorType& weights = *context.inputs[1].type;
+  const bool is_known = weights.has_rank() && weights.rank() > first_window_axis;
+  const double terms = is_known
+                           ? CountAxes(weights, first_window_axis, weights.rank()).most * channels
+                           : kUnknownCount;
+  const Interval result = SumOfProducts(context, terms);
+  return context.has(2) ? InType(context.dtype(), Sum(result, context.in(2))) : result;
+}
+
+double ProductFrom(size_t first, const Dims& dims) {
+  double product = 1;
+  for (size_t i = first; i < dims.size(); ++i) product *= static_cast<double>(dims[i]);
+  return product;
+}
+
 OpDef ConvolutionRow(const char* name, int since_opset) {
   using Kind = AttributeDef::Kind;
   return {.name = name,
@@ -105,6 +122,7 @@ OpDef ConvolutionRow(const char* name, int since_opset) {
           .max_outputs = 1,
           .since_opset = since_opset,
           .layout = LayoutRole::kChannelsLast,
+          .numerics = {.own_rounding = true},
           .attributes = {{"auto_pad", Kind::kString, std::string("NOTSET")},
                          {"dilations", Kind::kInts, std::nullopt},
                          {"group", Kind::kInt, int64_t{1}},

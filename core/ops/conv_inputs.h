@@ -45,6 +45,13 @@ model::Shape SpatialInput(const model::Shape* input, size_t axes);
 // The row of an operator with input, weights and bias.
 OpDef ConvolutionRow(const char* name, int since_opset);
 
+// Bounds of sums of products of all weights beyond axis `first_window_axis`, times `channels`, with
+// a bias.
+Interval BoundsOfConvolution(const BoundsContext& context, int first_window_axis, double channels);
+
+// The product of the dimensions from `first` on.
+double ProductFrom(size_t first, const Dims& dims);
+
 // The bias of each output channel; zeros if there is none.
 std::vector<double> LoadBias(const EvaluateContext& context, int64_t channels);
 

@@ -8,6 +8,7 @@
 #include "core/base/checked.h"
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/conv_inputs.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
@@ -272,6 +273,28 @@ absl::StatusOr<std::vector<Tensor>> EvaluateConvTranspose(const EvaluateContext&
   return std::vector<Tensor>{TransposedConv(context, taps).Evaluate()};
 }
 
+// --- Facts ---
+
+// Each output adds at most all inputs in the window.
+Interval BoundsOfConvTranspose(const BoundsContext& context) {
+  return BoundsOfConvolution(context, /*first_window_axis=*/2, SizeAt(context, 1, 0));
+}
+
+double ConvTransposeTerms(const model::AttributeMap&, const Dims& weights) {
+  return static_cast<double>(weights[0]) * ProductFrom(2, weights);
+}
+
+// One product per group. Rows are input pixels, columns are all outputs that a pixel contributes
+// to.
+Products ProductsOfConvTranspose(const model::AttributeMap& attributes, const Dims& input,
+                                 const Dims& weights, const Dims&) {
+  const double groups = static_cast<double>(attributes.GetInt("group", 1));
+  return {.batch = groups,
+          .m = static_cast<double>(input[0]) * ProductFrom(2, input),
+          .n = ProductFrom(1, weights),
+          .k = static_cast<double>(weights[0]) / groups};
+}
+
 }  // namespace
 
 std::span<const OpDef> ConvTransposeOps() {
@@ -283,6 +306,8 @@ std::span<const OpDef> ConvTransposeOps() {
     row.infer = InferConvTranspose;
     row.evaluate = EvaluateConvTranspose;
     row.canonicalize = CanonicalizeConvTranspose;
+    row.numerics.bounds = BoundsOfConvTranspose;
+    row.contraction = {.products = ProductsOfConvTranspose, .terms = ConvTransposeTerms};
     return new std::vector<OpDef>{row};
   }();
   return rows;

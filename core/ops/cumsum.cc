@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
@@ -62,6 +63,10 @@ absl::StatusOr<std::vector<Tensor>> EvaluateCumSum(const EvaluateContext& contex
                                                            : RunningSums<int64_t>(context, lines)};
 }
 
+Interval BoundsOfCumSum(const BoundsContext& context) {
+  return InType(context.dtype(), SumOf(context.dtype(), context.in(0), kUnknownCount));
+}
+
 }  // namespace
 
 std::span<const OpDef> CumSumOps() {
@@ -73,6 +78,7 @@ std::span<const OpDef> CumSumOps() {
        .max_inputs = 2,
        .max_outputs = 1,
        .since_opset = 11,
+       .numerics = {.bounds = BoundsOfCumSum},
        .parameters = {{1, "axis", Parameter::Kind::kInt}},
        .attributes = {{"exclusive", Kind::kInt, Attribute(int64_t{0})},
                       {"reverse", Kind::kInt, Attribute(int64_t{0})}},

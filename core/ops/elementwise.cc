@@ -1,5 +1,7 @@
 #include "core/ops/elementwise.h"
 
+#include "core/base/status_macros.h"
+
 namespace quotient::ops {
 namespace {
 
@@ -26,6 +28,21 @@ bool InDomain(Domain domain, DType dtype) {
 absl::Status CheckDomain(Domain domain, DType dtype) {
   if (dtype == DType::kUndefined || InDomain(domain, dtype)) return absl::OkStatus();
   return ShapeError("the operator does not take elements of type ", model::DTypeName(dtype));
+}
+
+absl::StatusOr<InferResult> InferBroadcast(const InferContext& context, DType dtype) {
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<model::Shape> shape, BroadcastInputs(context.inputs));
+  if (!shape) return UnknownShape(dtype);
+  return OneOutput(model::TensorType(dtype, *std::move(shape)));
+}
+
+absl::StatusOr<InferResult> InferAlongAxis(const InferContext& context) {
+  QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kFloat, DTypeAt(context, 0)));
+  if (const model::Shape* shape = ShapeAt(context, 0); shape != nullptr) {
+    QUOTIENT_RETURN_IF_ERROR(
+        NormalizeAxis(context.attributes.GetInt("axis", -1), shape->size()).status());
+  }
+  return OneOutput(*context.inputs[0].type);
 }
 
 OpDef PairRow(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,

@@ -26,6 +26,12 @@ enum class Domain {
 // Fails with MODEL_SHAPE, naming the type, if it is known and outside the domain.
 absl::Status CheckDomain(Domain domain, model::DType dtype);
 
+// The broadcast shape of all inputs, with elements of this type.
+absl::StatusOr<InferResult> InferBroadcast(const InferContext& context, model::DType dtype);
+
+// The type of input 0, which has floats and the axis of the attribute, by default the last one.
+absl::StatusOr<InferResult> InferAlongAxis(const InferContext& context);
+
 // The row of an element-wise operator of two tensors, with broadcasting.
 OpDef PairRow(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
               bool commutative);

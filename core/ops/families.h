@@ -19,12 +19,16 @@
 namespace quotient::ops {
 
 std::span<const OpDef> UnaryOps();
+std::span<const OpDef> FunctionOps();
+std::span<const OpDef> ActivationOps();
 std::span<const OpDef> BinaryOps();
+std::span<const OpDef> PowerOps();
 std::span<const OpDef> LogicOps();
 std::span<const OpDef> ConvOps();
 std::span<const OpDef> ConvTransposeOps();
 std::span<const OpDef> PoolOps();
 std::span<const OpDef> MatmulOps();
+std::span<const OpDef> SoftmaxOps();
 std::span<const OpDef> NormalizationOps();
 std::span<const OpDef> ReduceOps();
 std::span<const OpDef> ViewOps();

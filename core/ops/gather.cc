@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
@@ -339,6 +340,11 @@ bool ScattersCertainly(const EvaluateContext& context, std::span<const Tensor>) 
   return !model::IsFloat(data.dtype()) || (reduction != "mul" && AreTame(context));
 }
 
+Interval BoundsOfScatterNd(const BoundsContext& context) {
+  const bool replaces = context.attributes.GetString("reduction", "none") == "none";
+  return replaces ? Hull(context.in(0), context.in(2)) : AnythingOf(context.dtype());
+}
+
 }  // namespace
 
 std::span<const OpDef> GatherOps() {
@@ -351,6 +357,8 @@ std::span<const OpDef> GatherOps() {
        .max_outputs = 1,
        .since_opset = 1,
        .exact = true,
+       .movement = Movement::kFromFirst,
+       .numerics = {.requirements = {{1, Requirement::Kind::kIndices}}},
        .attributes = {{"axis", Kind::kInt, Attribute(int64_t{0})}},
        .axes = {"axis"},
        .infer = InferGather,
@@ -362,6 +370,8 @@ std::span<const OpDef> GatherOps() {
        .max_outputs = 1,
        .since_opset = 11,
        .exact = true,
+       .movement = Movement::kFromFirst,
+       .numerics = {.requirements = {{1, Requirement::Kind::kIndices}}},
        .attributes = {{"axis", Kind::kInt, Attribute(int64_t{0})}},
        .axes = {"axis"},
        .infer = InferGatherElements,
@@ -373,6 +383,8 @@ std::span<const OpDef> GatherOps() {
        .max_outputs = 1,
        .since_opset = 11,
        .exact = true,
+       .movement = Movement::kFromFirst,
+       .numerics = {.requirements = {{1, Requirement::Kind::kIndexTuples}}},
        .attributes = {{"batch_dims", Kind::kInt, Attribute(int64_t{0})}},
        .infer = InferGatherNd,
        .evaluate = EvaluateGatherNd},
@@ -382,6 +394,8 @@ std::span<const OpDef> GatherOps() {
        .max_inputs = 3,
        .max_outputs = 1,
        .since_opset = 11,
+       .numerics = {.bounds = BoundsOfScatterNd,
+                    .requirements = {{1, Requirement::Kind::kTargetTuples}}},
        .attributes = {{"reduction", Kind::kString, Attribute(std::string("none"))}},
        .infer = InferScatterNd,
        .evaluate = EvaluateScatterNd,

@@ -72,8 +72,10 @@ constexpr auto kXor = [](bool a, bool b) { return a != b; };
 
 template <Domain domain, auto compare>
 OpDef ComparisonRow(const char* name, int since_opset, bool commutative = false) {
-  return PairRow(name, since_opset, InferPredicate<domain, CompareElements<compare>>,
-                 EvaluateComparison<compare>, commutative);
+  OpDef row = PairRow(name, since_opset, InferPredicate<domain, CompareElements<compare>>,
+                      EvaluateComparison<compare>, commutative);
+  row.numerics = {.step = true, .at_infinity = AtInfinity::kEnds};
+  return row;
 }
 
 template <auto combine>

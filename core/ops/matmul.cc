@@ -1,9 +1,11 @@
 // MatMul and Gemm, based on the blocked product of gemm.h.
 
+#include <algorithm>
 #include <vector>
 
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/gemm.h"
@@ -222,6 +224,51 @@ Outputs EvaluateGemm(const EvaluateContext& context) {
   return std::vector<Tensor>{std::move(result.tensor)};
 }
 
+// --- Facts ---
+
+Interval BoundsOfMatMul(const BoundsContext& context) {
+  return SumOfProducts(context, SizeAt(context, 0, -1));
+}
+
+Interval BoundsOfGemm(const BoundsContext& context) {
+  const bool transposed = context.attributes.GetInt("transA", 0) != 0;
+  const double alpha = context.attributes.GetFloat("alpha", 1);
+  const double beta = context.attributes.GetFloat("beta", 1);
+  const Interval product = SumOfProducts(context, SizeAt(context, 0, transposed ? 0 : 1));
+  const Interval result = InType(context.dtype(), Product(product, {alpha, alpha, false}));
+  if (!context.has(2)) return result;
+  const Interval bias = InType(context.dtype(), Product(context.in(2), {beta, beta, false}));
+  return InType(context.dtype(), Sum(result, bias));
+}
+
+double MatMulTerms(const model::AttributeMap&, const Dims& weights) {
+  return static_cast<double>(weights.size() > 1 ? weights[weights.size() - 2] : weights[0]);
+}
+
+double GemmTerms(const model::AttributeMap& attributes, const Dims& weights) {
+  return static_cast<double>(weights[attributes.GetInt("transB", 0) != 0 ? 1 : 0]);
+}
+
+// One product with all rows of the left factor if there is one matrix of weights.
+Products ProductsOfMatMul(const model::AttributeMap&, const Dims& input, const Dims& weights,
+                          const Dims& output) {
+  const size_t leading = weights.size() > 2 ? weights.size() - 2 : 0;
+  const double outputs = static_cast<double>(Count(output));
+  const double n = weights.size() > 1 ? static_cast<double>(weights.back()) : 1;
+  const double k = static_cast<double>(input.back());
+  if (Count(std::span(weights).first(leading)) == 1) return {1, outputs / std::max(1.0, n), n, k};
+  const double m = input.size() > 1 ? static_cast<double>(input[input.size() - 2]) : 1;
+  return {outputs / std::max(1.0, m * n), m, n, k};
+}
+
+Products ProductsOfGemm(const model::AttributeMap& attributes, const Dims& input, const Dims&,
+                        const Dims& output) {
+  return {.batch = 1,
+          .m = static_cast<double>(output[0]),
+          .n = static_cast<double>(output[1]),
+          .k = static_cast<double>(input[attributes.GetInt("transA", 0) != 0 ? 0 : 1])};
+}
+
 }  // namespace
 
 std::span<const OpDef> MatmulOps() {
@@ -233,6 +280,8 @@ std::span<const OpDef> MatmulOps() {
        .max_inputs = 2,
        .max_outputs = 1,
        .since_opset = 1,
+       .numerics = {.bounds = BoundsOfMatMul, .own_rounding = true},
+       .contraction = {.products = ProductsOfMatMul, .terms = MatMulTerms},
        .infer = InferMatMul,
        .evaluate = EvaluateMatMul},
       {.name = "Gemm",
@@ -241,6 +290,8 @@ std::span<const OpDef> MatmulOps() {
        .max_inputs = 3,
        .max_outputs = 1,
        .since_opset = 11,
+       .numerics = {.bounds = BoundsOfGemm, .own_rounding = true},
+       .contraction = {.products = ProductsOfGemm, .terms = GemmTerms},
        .attributes = {{"alpha", Kind::kFloat, 1.0},
                       {"beta", Kind::kFloat, 1.0},
                       {"transA", Kind::kInt, int64_t{0}},

@@ -1,5 +1,5 @@
-// Normalizations: along an axis (Softmax, LogSoftmax), over the trailing axes (LayerNormalization,
-// RMSNormalization), per channel (Batch-, Instance-, GroupNormalization).
+// Normalizations over the trailing axes (LayerNormalization, RMSNormalization) and per channel
+// (Batch-, Instance-, GroupNormalization).
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
@@ -22,117 +23,6 @@ using model::Tensor;
 using model::TensorType;
 
 using Outputs = absl::StatusOr<std::vector<Tensor>>;
-
-// --- Softmax, LogSoftmax ---
-
-absl::StatusOr<InferResult> InferAlongAxis(const InferContext& context) {
-  QUOTIENT_RETURN_IF_ERROR(CheckDomain(Domain::kFloat, DTypeAt(context, 0)));
-  if (const Shape* shape = ShapeAt(context, 0); shape != nullptr) {
-    QUOTIENT_RETURN_IF_ERROR(
-        NormalizeAxis(context.attributes.GetInt("axis", -1), shape->size()).status());
-  }
-  return OneOutput(*context.inputs[0].type);
-}
-
-// The lines of a tensor along an axis, in bundles of lines whose first elements are neighbours.
-class Lines {
- public:
-  struct Bundle {
-    int64_t first;  // The first element of the first line.
-    int64_t width;  // Number of lines.
-  };
-
-  Lines(std::span<const int64_t> dims, int64_t axis)
-      : length(dims[axis]),
-        stride(Count(dims.subspan(axis + 1))),
-        bundles_per_row_((stride + kWidth - 1) / kWidth),
-        bundles_(Count(dims) == 0 ? 0 : Count(dims.first(axis)) * bundles_per_row_) {}
-
-  int64_t bundles() const { return bundles_; }
-
-  Bundle At(int64_t bundle) const {
-    const int64_t column = bundle % bundles_per_row_ * kWidth;
-    return {bundle / bundles_per_row_ * stride * length + column,
-            std::min(kWidth, stride - column)};
-  }
-
-  const int64_t length;  // Elements of a line.
-  const int64_t stride;  // Distance of its elements.
-
- private:
-  static constexpr int64_t kWidth = 64;
-  const int64_t bundles_per_row_;
-  const int64_t bundles_;
-};
-
-// Calls access(position, part) for the contiguous runs of a bundle. `values` has the bundle's
-// elements: element k of line j is values[k * width + j].
-template <typename Access>
-void VisitRuns(const Lines& lines, const Lines::Bundle& bundle, std::span<double> values,
-               const Access& access) {
-  if (lines.stride == 1) return access(bundle.first, values);
-  for (int64_t k = 0; k < lines.length; ++k) {
-    access(bundle.first + k * lines.stride, values.subspan(k * bundle.width, bundle.width));
-  }
-}
-
-// Calls normalize(values, length, width) on all bundles.
-template <typename Normalize>
-Outputs EvaluateLines(const EvaluateContext& context, const Normalize& normalize) {
-  const Tensor& input = *context.inputs[0];
-  QUOTIENT_ASSIGN_OR_RETURN(const int64_t axis,
-                            NormalizeAxis(context.attributes.GetInt("axis", -1), input.rank()));
-  const Lines lines(input.dims(), axis);
-  NewTensor result(context.output_types[0]);
-  const int64_t grain = (int64_t{1} << 14) / std::max<int64_t>(lines.length, 1) + 1;
-  ParallelFor(lines.bundles(), grain, context.threads, [&](int64_t begin, int64_t end) {
-    std::vector<double> values;
-    for (int64_t i = begin; i < end; ++i) {
-      const Lines::Bundle bundle = lines.At(i);
-      values.resize(lines.length * bundle.width);
-      VisitRuns(lines, bundle, values,
-                [&](int64_t at, std::span<double> part) { input.Load(at, part); });
-      normalize(std::span(values), lines.length, bundle.width);
-      VisitRuns(lines, bundle, values, [&](int64_t at, std::span<const double> part) {
-        model::Store(input.dtype(), result.bytes, at, part);
-      });
-    }
-  });
-  return std::vector<Tensor>{std::move(result.tensor)};
-}
-
-// Subtracts the largest element of each line, so that no exponential overflows.
-void SubtractLargest(std::span<double> values, int64_t length, int64_t width) {
-  for (int64_t j = 0; j < width; ++j) {
-    double largest = values[j];
-    for (int64_t k = 1; k < length; ++k) largest = MaxOf(largest, values[k * width + j]);
-    for (int64_t k = 0; k < length; ++k) values[k * width + j] -= largest;
-  }
-}
-
-Outputs EvaluateSoftmax(const EvaluateContext& context) {
-  return EvaluateLines(context, [](std::span<double> values, int64_t length, int64_t width) {
-    SubtractLargest(values, length, width);
-    for (double& value : values) value = std::exp(value);
-    for (int64_t j = 0; j < width; ++j) {
-      double sum = 0;
-      for (int64_t k = 0; k < length; ++k) sum += values[k * width + j];
-      for (int64_t k = 0; k < length; ++k) values[k * width + j] /= sum;
-    }
-  });
-}
-
-Outputs EvaluateLogSoftmax(const EvaluateContext& context) {
-  return EvaluateLines(context, [](std::span<double> values, int64_t length, int64_t width) {
-    SubtractLargest(values, length, width);
-    for (int64_t j = 0; j < width; ++j) {
-      double sum = 0;
-      for (int64_t k = 0; k < length; ++k) sum += std::exp(values[k * width + j]);
-      const double log_sum = std::log(sum);
-      for (int64_t k = 0; k < length; ++k) values[k * width + j] -= log_sum;
-    }
-  });
-}
 
 // --- LayerNormalization, RMSNormalization ---
 
@@ -311,6 +201,56 @@ bool IsInference(const model::Node& node) {
   return node.attributes.GetInt("training_mode", 0) == 0;
 }
 
+// --- Bounds ---
+
+// (x - mean) / sqrt(variance + e), scaled and shifted: of n numbers none is further from their mean
+// than sqrt(n) standard deviations. The variance is computed in float32 at least, perhaps as the
+// mean of squares less the square of the mean.
+Interval BoundsOfNormalized(const BoundsContext& context, double n) {
+  const Interval x = context.in(0);
+  const DType moments = context.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  const bool guarded = context.attributes.GetFloat("epsilon", 1e-5) > 0;
+  if (!guarded || !x.finite() || !(n * x.magnitude() * x.magnitude() * 4 < LargestOf(moments))) {
+    return AnythingOf(context.dtype());
+  }
+  const double bound = std::sqrt(n) * 1.01;
+  Interval result = InType(context.dtype(), {-bound, bound, false});
+  if (context.has(1)) {
+    result = InType(context.dtype(), Product(result, context.in(1)), kFunctionSlack);
+  }
+  if (context.has(2)) {
+    result = InType(context.dtype(), Sum(result, context.in(2)), kFunctionSlack);
+  }
+  return result;
+}
+
+Interval BoundsOfRows(const BoundsContext& context) {
+  return BoundsOfNormalized(context,
+                            IsAlongLastAxis(context) ? SizeAt(context, 0, -1) : kUnknownCount);
+}
+Interval BoundsOfChannels(const BoundsContext& context) {
+  return BoundsOfNormalized(context, kUnknownCount);
+}
+
+constexpr int kVariance = 4;  // Inputs of a BatchNormalization: x, scale, shift, mean, variance.
+
+Interval BoundsOfBatchNormalization(const BoundsContext& context) {
+  if (context.inputs.size() != 5) return AnythingOf(context.dtype());
+  const double epsilon = context.attributes.GetFloat("epsilon", 1e-5);
+  const Interval variance = Sum(context.in(kVariance), {epsilon, epsilon, false});
+  if (!variance.positive() || !variance.finite()) return AnythingOf(context.dtype());
+  const Interval root{std::sqrt(variance.low), std::sqrt(variance.high), false};
+  const auto in_type = [&context](const Interval& real) {
+    return InType(context.dtype(), real, kFunctionSlack);
+  };
+  const Interval factor = in_type(Quotient(context.in(1), root));
+  // Either x s + (t - m s) or (x - m) s + t.
+  const Interval scaled = in_type(Product(context.in(0), factor));
+  const Interval mean = in_type(Product(context.in(3), factor));
+  const Interval shift = in_type(Sum(context.in(2), Negative(mean)));
+  return in_type(Sum(scaled, shift));
+}
+
 // --- Rows ---
 
 AttributeDef EpsilonDef() { return {"epsilon", AttributeDef::Kind::kFloat, double{1e-5f}}; }
@@ -318,44 +258,39 @@ AttributeDef EpsilonDef() { return {"epsilon", AttributeDef::Kind::kFloat, doubl
 // The precision in which a runtime computes moments. This evaluator always uses double.
 AttributeDef StashTypeDef() { return {"stash_type", AttributeDef::Kind::kInt, int64_t{1}}; }
 
-OpDef AxisRow(const char* name, int since_opset, int inputs, InferFn infer, EvaluateFn evaluate,
-              LayoutRole layout = LayoutRole::kPlain) {
-  return {.name = name,
-          .op_class = OpClass::kNormalization,
-          .min_inputs = inputs,
-          .max_inputs = inputs,
-          .max_outputs = 1,
-          .since_opset = since_opset,
-          .layout = layout,
-          .attributes = {{"axis", AttributeDef::Kind::kInt, int64_t{-1}}},
-          .axes = {"axis"},
-          .infer = infer,
-          .evaluate = evaluate};
-}
-
 OpDef BlockRow(const char* name, int since_opset, int max_inputs, EvaluateFn evaluate) {
-  OpDef row = AxisRow(name, since_opset, 2, InferLayerNormalization, evaluate);
-  row.max_inputs = max_inputs;
-  row.attributes.push_back(EpsilonDef());
-  row.attributes.push_back(StashTypeDef());
-  return row;
+  return {
+      .name = name,
+      .op_class = OpClass::kNormalization,
+      .min_inputs = 2,
+      .max_inputs = max_inputs,
+      .max_outputs = 1,
+      .since_opset = since_opset,
+      .numerics = {.bounds = BoundsOfRows, .own_rounding = true},
+      .attributes = {{"axis", AttributeDef::Kind::kInt, int64_t{-1}}, EpsilonDef(), StashTypeDef()},
+      .axes = {"axis"},
+      .infer = InferLayerNormalization,
+      .evaluate = evaluate};
 }
 
-OpDef ChannelRow(const char* name, int since_opset, int inputs, InferFn infer,
-                 EvaluateFn evaluate) {
+OpDef ChannelRow(const char* name, int since_opset, int inputs, InferFn infer, EvaluateFn evaluate,
+                 Numerics numerics) {
   return {.name = name,
           .op_class = OpClass::kNormalization,
           .min_inputs = inputs,
           .max_inputs = inputs,
           .max_outputs = 1,
           .since_opset = since_opset,
+          .numerics = std::move(numerics),
           .attributes = {EpsilonDef()},
           .infer = infer,
           .evaluate = evaluate};
 }
 
 OpDef BatchNormalizationRow() {
-  OpDef row = ChannelRow("BatchNormalization", 9, 5, InferPerChannel, EvaluateBatchNormalization);
+  OpDef row = ChannelRow("BatchNormalization", 9, 5, InferPerChannel, EvaluateBatchNormalization,
+                         {.bounds = BoundsOfBatchNormalization,
+                          .requirements = {{kVariance, Requirement::Kind::kPositive}}});
   row.layout = LayoutRole::kTied;
   row.fusion = Fusion::kBehind;
   row.attributes.push_back({"momentum", AttributeDef::Kind::kFloat, static_cast<double>(0.9f)});
@@ -374,8 +309,8 @@ bool HasPreciseMoments(const EvaluateContext& context, std::span<const Tensor>) 
 
 // Since opset 21 scale and bias have one element per channel, before that one per group.
 OpDef GroupNormalizationRow() {
-  OpDef row =
-      ChannelRow("GroupNormalization", 21, 3, InferGroupNormalization, EvaluateGroupNormalization);
+  OpDef row = ChannelRow("GroupNormalization", 21, 3, InferGroupNormalization,
+                         EvaluateGroupNormalization, {.own_rounding = true});
   row.attributes.push_back({"num_groups", AttributeDef::Kind::kInt, std::nullopt});
   row.attributes.push_back(StashTypeDef());
   row.is_certain = HasPreciseMoments;
@@ -386,12 +321,11 @@ OpDef GroupNormalizationRow() {
 
 std::span<const OpDef> NormalizationOps() {
   static const auto& rows = *new std::vector<OpDef>{
-      AxisRow("Softmax", 13, 1, InferAlongAxis, EvaluateSoftmax, LayoutRole::kTied),
-      AxisRow("LogSoftmax", 13, 1, InferAlongAxis, EvaluateLogSoftmax),
       BlockRow("LayerNormalization", 17, 3, EvaluateLayerNormalization),
       BlockRow("RMSNormalization", 23, 2, EvaluateRmsNormalization),
       BatchNormalizationRow(),
-      ChannelRow("InstanceNormalization", 6, 3, InferPerChannel, EvaluateInstanceNormalization),
+      ChannelRow("InstanceNormalization", 6, 3, InferPerChannel, EvaluateInstanceNormalization,
+                 {.bounds = BoundsOfChannels, .own_rounding = true}),
       GroupNormalizationRow(),
   };
   return rows;

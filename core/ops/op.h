@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +27,7 @@
 #include "core/model/graph.h"
 #include "core/model/shape.h"
 #include "core/model/tensor.h"
+#include "core/ops/numerics.h"
 #include "core/ops/unary_function.h"
 
 namespace quotient::ops {
@@ -106,10 +106,38 @@ enum class Fusion {
   kBehindEither,  // Also behind one whose result is input 1.
 };
 
-struct Range {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
+// What an operator does that computes nothing: which elements its results are.
+enum class Movement {
+  kNone,       // It computes, or puts other elements beside those of its inputs.
+  kCopy,       // Identity, Dropout: the output is input 0.
+  kInOrder,    // Reshape, ...: the elements of input 0 in the same row-major order. Casts convert
+               // them.
+  kFromFirst,  // Each is some element of input 0.
+  kFromAll,    // Each is an element of one of the inputs.
 };
+
+// A contraction as `batch` products of an m by k with a k by n matrix.
+struct Products {
+  double batch;
+  double m;
+  double n;
+  double k;
+};
+using Dims = std::vector<int64_t>;
+
+// How a contraction of input 0 with the weights, which are input 1, multiplies and adds.
+struct Contraction {
+  // The matrix products that it consists of.
+  Products (*products)(const model::AttributeMap& attributes, const Dims& input,
+                       const Dims& weights, const Dims& output) = nullptr;
+  // The most products that one element of the output is the sum of.
+  double (*terms)(const model::AttributeMap& attributes, const Dims& weights) = nullptr;
+};
+
+// The axes along which a canonical node reduces an input of that rank, sorted. Fails with
+// MODEL_SHAPE if there are no such axes.
+using ReducedAxesFn = absl::StatusOr<model::Ints> (*)(const model::AttributeMap& attributes,
+                                                      int64_t rank);
 
 // What inference knows about one input of a node.
 struct InferInput {
@@ -179,8 +207,10 @@ struct OpDef {
   // Whether it rounds no float: results are elements of the inputs, or numbers that every type of
   // float holds. Casts depend on their types. Range counts, since no rewrite computes it anew.
   bool exact = false;
-  // Bounds of all results except NaN.
-  Range range = {};
+  Movement movement = Movement::kNone;
+  Numerics numerics = {};
+  Contraction contraction = {};          // kContraction only.
+  ReducedAxesFn reduced_axes = nullptr;  // kReduction only.
   std::vector<Parameter> parameters = {};
   std::vector<AttributeDef> attributes = {};
   bool commutative = false;  // kBinary: exchanging the two inputs is exact.
@@ -219,6 +249,9 @@ absl::Status Canonicalize(model::Node& node, std::span<const model::Tensor* cons
 // Calls the row's `infer`. Drops inferred elements that do not fit the inferred type: all of them
 // if their number is wrong, otherwise each one whose value the element type cannot hold.
 absl::StatusOr<InferResult> InferNode(const OpDef& op, const InferContext& context);
+
+// Bounds of the elements of output 0, as the row has them.
+Interval BoundsOf(const OpDef& op, const BoundsContext& context);
 
 // The elements of a small int32, int64 or bool tensor; nullopt for any other tensor.
 std::optional<Elements> ElementsOf(const model::Tensor& tensor);

@@ -1,12 +1,14 @@
 // Pad: adds a border around a tensor or, where a pad is negative, cuts a part off.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include "core/base/checked.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/families.h"
 #include "core/ops/mapped_copy.h"
 #include "core/ops/support.h"
@@ -144,6 +146,12 @@ absl::StatusOr<std::vector<Tensor>> EvaluatePad(const EvaluateContext& context) 
   return std::vector<Tensor>{MappedCopy(input, sources, border, context.threads)};
 }
 
+Interval BoundsOfPad(const BoundsContext& context) {
+  if (context.inputs.size() > 1) return AnythingOf(context.dtype());
+  const double border = context.attributes.GetFloat("constant_value", 0);
+  return Hull(context.in(0), {border, border, std::isnan(border)});
+}
+
 }  // namespace
 
 std::span<const OpDef> PadOps() {
@@ -158,6 +166,7 @@ std::span<const OpDef> PadOps() {
        .since_opset = 2,
        .layout = LayoutRole::kTied,
        .exact = true,
+       .numerics = {.bounds = BoundsOfPad},
        .parameters = {{1, "pads", ParameterKind::kInts},
                       {2, "constant_value", ParameterKind::kFloat},
                       {3, "axes", ParameterKind::kInts}},

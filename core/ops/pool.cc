@@ -7,6 +7,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
 #include "core/ops/reduction.h"
@@ -215,19 +216,75 @@ absl::StatusOr<InferResult> InferGlobalPool(const InferContext& context) {
   return OneOutput(TensorType(dtype, std::move(shape)));
 }
 
+absl::StatusOr<Ints> SpatialAxes(const AttributeMap&, int64_t rank) {
+  Ints axes;
+  for (int64_t axis = 2; axis < rank; ++axis) axes.push_back(axis);
+  return axes;
+}
+
 template <Reduction reduction>
 Outputs EvaluateGlobalPool(const EvaluateContext& context) {
   const Tensor& input = *context.inputs[0];
-  Ints axes;
-  for (int64_t axis = 2; axis < input.rank(); ++axis) axes.push_back(axis);
+  QUOTIENT_ASSIGN_OR_RETURN(const Ints axes, SpatialAxes(context.attributes, input.rank()));
   return std::vector<Tensor>{
       Reduce(reduction, input, axes, context.output_types[0], context.threads)};
+}
+
+// --- Bounds ---
+
+// Whether every window of a pool is sure to hold an element.
+bool EveryWindowReads(const BoundsContext& context) {
+  const TensorType& type = *context.inputs[0].type;
+  if (!type.has_rank() || type.rank() < 3) return false;
+  const std::span<const model::Dim> plane = SpatialDims(*type.shape);
+  const absl::StatusOr<Window> window = WindowOver(plane, context.attributes);
+  return window.ok() && AlwaysReads(*window, plane);
+}
+
+Interval BoundsOfAveragePool(const BoundsContext& context) {
+  if (CeilMode(context.attributes)) return AnythingOf(context.dtype());
+  ElementCount count;
+  for (const int64_t size : context.attributes.GetInts("kernel_shape", {})) {
+    count.most = std::min(count.most * static_cast<double>(size), kUnknownCount);
+  }
+  // The mean of no elements is 0 or NaN.
+  return Hull(MeanOf(context, count), {0, 0, !EveryWindowReads(context)});
+}
+
+// The largest element of windows. ONNX Runtime starts with the lowest number of the type (of some
+// floats the lowest finite one, of others -infinity) and keeps it where all elements are NaN or
+// -infinity, and where there are none: `has_elements` says that each window is sure to have some.
+Interval LargestOfWindows(const BoundsContext& context, bool has_elements) {
+  const Interval x = context.in(0);
+  const double least = AnythingOf(context.dtype()).low;
+  const double lowest = model::IsFloat(context.dtype()) ? -LargestOf(context.dtype()) : least;
+  const bool may_keep_lowest = !has_elements || x.may_be_nan || x.low < lowest;
+  return may_keep_lowest ? Hull(x, {least, lowest, false}) : x;
+}
+
+Interval BoundsOfMaxPool(const BoundsContext& context) {
+  if (CeilMode(context.attributes)) return AnythingOf(context.dtype());
+  return LargestOfWindows(context, EveryWindowReads(context));
+}
+
+Interval BoundsOfGlobalAverage(const BoundsContext& context) {
+  const TensorType& type = *context.inputs[0].type;
+  if (!type.has_rank()) return AnythingOf(context.dtype());
+  return MeanOf(context, CountAxes(type, 2, type.rank()));
+}
+
+Interval BoundsOfGlobalMax(const BoundsContext& context) {
+  const TensorType& type = *context.inputs[0].type;
+  if (!type.has_rank() || CountAxes(type, 2, type.rank()).may_be_zero) {
+    return AnythingOf(context.dtype());
+  }
+  return LargestOfWindows(context, /*has_elements=*/true);
 }
 
 // --- Rows ---
 
 OpDef WindowRow(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
-                const char* own_attribute, bool exact = false) {
+                const char* own_attribute, bool exact, Numerics numerics) {
   using Kind = AttributeDef::Kind;
   return {.name = name,
           .op_class = OpClass::kWindow,
@@ -237,6 +294,7 @@ OpDef WindowRow(const char* name, int since_opset, InferFn infer, EvaluateFn eva
           .since_opset = since_opset,
           .layout = LayoutRole::kChannelsLast,
           .exact = exact,
+          .numerics = std::move(numerics),
           .attributes = {{"auto_pad", Kind::kString, std::string("NOTSET")},
                          {"ceil_mode", Kind::kInt, int64_t{0}},
                          {"dilations", Kind::kInts, std::nullopt},
@@ -252,7 +310,7 @@ OpDef WindowRow(const char* name, int since_opset, InferFn infer, EvaluateFn eva
 }
 
 template <Reduction reduction>
-OpDef GlobalRow(const char* name) {
+OpDef GlobalRow(const char* name, BoundsFn bounds) {
   return {.name = name,
           .op_class = OpClass::kReduction,
           .min_inputs = 1,
@@ -261,6 +319,8 @@ OpDef GlobalRow(const char* name) {
           .since_opset = 1,
           .layout = LayoutRole::kAny,
           .exact = reduction == Reduction::kMax,
+          .numerics = {.bounds = bounds},
+          .reduced_axes = SpatialAxes,
           .infer = InferGlobalPool,
           .evaluate = EvaluateGlobalPool<reduction>};
 }
@@ -270,11 +330,12 @@ OpDef GlobalRow(const char* name) {
 std::span<const OpDef> PoolOps() {
   static const auto& rows = *new std::vector<OpDef>{
       WindowRow("MaxPool", 10, InferPool<Domain::kNumeric>, EvaluateMaxPool, "storage_order",
-                /*exact=*/true),
+                /*exact=*/true,
+                {.bounds = BoundsOfMaxPool, .at_infinity = AtInfinity::kEndsIfBelow}),
       WindowRow("AveragePool", 10, InferPool<Domain::kFloat>, EvaluateAveragePool,
-                "count_include_pad"),
-      GlobalRow<Reduction::kMean>("GlobalAveragePool"),
-      GlobalRow<Reduction::kMax>("GlobalMaxPool"),
+                "count_include_pad", /*exact=*/false, {.bounds = BoundsOfAveragePool}),
+      GlobalRow<Reduction::kMean>("GlobalAveragePool", BoundsOfGlobalAverage),
+      GlobalRow<Reduction::kMax>("GlobalMaxPool", BoundsOfGlobalMax),
   };
   return rows;
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/certain.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/families.h"
@@ -37,6 +38,11 @@ absl::StatusOr<Ints> ReducedAxes(const model::AttributeMap& attributes, int64_t 
   const Ints* axes = attributes.FindInts("axes");
   if (axes != nullptr && !axes->empty()) return NormalizeAxes(*axes, rank);
   return attributes.GetInt("noop_with_empty_axes", 0) != 0 ? Ints() : AllAxes(rank);
+}
+
+// The same of ArgMax and ArgMin.
+absl::StatusOr<Ints> ReducedAxis(const model::AttributeMap& attributes, int64_t rank) {
+  return NormalizeAxes({attributes.GetInt("axis", 0)}, rank);
 }
 
 // The shape without the axes, or with 1 in their place.
@@ -219,6 +225,48 @@ Outputs EvaluateArg(const EvaluateContext& context) {
   return ArgAs<int64_t, largest>(context);
 }
 
+// --- Bounds ---
+
+ElementCount CountReduced(const BoundsContext& context) {
+  constexpr ElementCount kUnknown{kUnknownCount, true};
+  const TensorType& type = *context.inputs[0].type;
+  if (!type.has_rank() || context.inputs.size() > 1) return kUnknown;
+  const absl::StatusOr<Ints> axes = ReducedAxes(context.attributes, type.rank());
+  if (!axes.ok()) return kUnknown;
+  ElementCount count;
+  for (const int64_t axis : *axes) count.Times(type, static_cast<int>(axis));
+  return count;
+}
+
+Interval BoundsOfSum(const BoundsContext& context) {
+  const Interval sum = SumOf(context.dtype(), context.in(0), CountReduced(context).most);
+  return InType(context.dtype(), sum);
+}
+Interval BoundsOfMean(const BoundsContext& context) {
+  return MeanOf(context, CountReduced(context));
+}
+// Nothing is the largest of no elements.
+Interval BoundsOfExtreme(const BoundsContext& context) {
+  return CountReduced(context).may_be_zero ? AnythingOf(context.dtype()) : context.in(0);
+}
+
+template <Reduction reduction>
+Numerics FactsOf() {
+  if (reduction == Reduction::kSum) return {.bounds = BoundsOfSum};
+  if (reduction == Reduction::kMean) return {.bounds = BoundsOfMean};
+  if (reduction == Reduction::kMax) {
+    return {.bounds = BoundsOfExtreme, .at_infinity = AtInfinity::kEndsIfBelow};
+  }
+  if (reduction == Reduction::kMin) {
+    return {.bounds = BoundsOfExtreme, .at_infinity = AtInfinity::kEnds};
+  }
+  if (reduction == Reduction::kLogSum) {
+    return {.singular_at_zero = true, .is_at_pole = HasZeroAt<0>};
+  }
+  if (reduction == Reduction::kLogSumExp) return {.at_infinity = AtInfinity::kEndsIfBelow};
+  return {};
+}
+
 // --- Rows ---
 
 template <Reduction reduction>
@@ -232,6 +280,8 @@ OpDef ReduceRow(const char* name, InferFn infer, bool identity_on_elements) {
             .since_opset = 1,
             .layout = LayoutRole::kAny,
             .exact = reduction == Reduction::kMax || reduction == Reduction::kMin,
+            .numerics = FactsOf<reduction>(),
+            .reduced_axes = ReducedAxes,
             .parameters = {{1, "axes", Parameter::Kind::kInts}},
             .attributes = {{"axes", Kind::kInts, std::nullopt},
                            {"keepdims", Kind::kInt, int64_t{1}},
@@ -255,6 +305,8 @@ OpDef ArgRow(const char* name) {
           .max_outputs = 1,
           .since_opset = 1,
           .layout = LayoutRole::kAny,
+          .numerics = {.bounds = Counting, .at_infinity = AtInfinity::kEnds},
+          .reduced_axes = ReducedAxis,
           .attributes = {{"axis", Kind::kInt, int64_t{0}},
                          {"keepdims", Kind::kInt, int64_t{1}},
                          {"select_last_index", Kind::kInt, int64_t{0}}},

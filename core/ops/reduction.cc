@@ -23,7 +23,7 @@ constexpr int64_t kBlock = 1024;  // Number of elements loaded at a time.
 // An accumulator has a State; Add updates it, and Finish gets it with the number of elements.
 
 template <typename T>
-struct SumOf {
+struct SumReducer {
   using State = T;
   static State Initial() { return 0; }
   static void Add(State& state, T value) { state = WrapAdd(state, value); }
@@ -31,7 +31,7 @@ struct SumOf {
 };
 
 template <typename T>
-struct MeanOf : SumOf<T> {
+struct MeanReducer : SumReducer<T> {
   static T Finish(T state, int64_t count) {
     if constexpr (std::is_integral_v<T>) {
       return count == 0 ? 0 : static_cast<T>(state / static_cast<T>(count));
@@ -42,7 +42,7 @@ struct MeanOf : SumOf<T> {
 };
 
 template <typename T>
-struct ProdOf {
+struct ProdReducer {
   using State = T;
   static State Initial() { return 1; }
   static void Add(State& state, T value) { state = WrapMul(state, value); }
@@ -50,7 +50,7 @@ struct ProdOf {
 };
 
 template <typename T>
-struct LargestOf {
+struct LargestReducer {
   using State = T;
   using Limits = std::numeric_limits<T>;
   static State Initial() { return Limits::has_infinity ? -Limits::infinity() : Limits::lowest(); }
@@ -59,7 +59,7 @@ struct LargestOf {
 };
 
 template <typename T>
-struct SmallestOf {
+struct SmallestReducer {
   using State = T;
   using Limits = std::numeric_limits<T>;
   static State Initial() { return Limits::has_infinity ? Limits::infinity() : Limits::max(); }
@@ -68,27 +68,27 @@ struct SmallestOf {
 };
 
 template <typename T>
-struct L1Of : SumOf<T> {
+struct L1Reducer : SumReducer<T> {
   static void Add(T& state, T value) {
     state = WrapAdd(state, value < 0 ? WrapSub<T>(0, value) : value);
   }
 };
 
 template <typename T>
-struct SumSquareOf : SumOf<T> {
+struct SumSquareReducer : SumReducer<T> {
   static void Add(T& state, T value) { state = WrapAdd(state, WrapMul(value, value)); }
 };
 
-struct L2Of : SumSquareOf<double> {
+struct L2Reducer : SumSquareReducer<double> {
   static double Finish(double state, int64_t) { return std::sqrt(state); }
 };
 
-struct LogSumOf : SumOf<double> {
+struct LogSumReducer : SumReducer<double> {
   static double Finish(double state, int64_t) { return std::log(state); }
 };
 
 // Keeps the sum relative to the largest exponent so far, so that nothing overflows.
-struct LogSumExpOf {
+struct LogSumExpReducer {
   struct State {
     double largest = -std::numeric_limits<double>::infinity();
     double sum = 0;
@@ -276,25 +276,25 @@ Tensor Reduce(Reduction reduction, const Tensor& input, const Ints& axes, const 
   const Call call{input, axes, output, threads};
   switch (reduction) {
     case Reduction::kSum:
-      return InOwnType<SumOf>(call);
+      return InOwnType<SumReducer>(call);
     case Reduction::kMean:
-      return InOwnType<MeanOf>(call);
+      return InOwnType<MeanReducer>(call);
     case Reduction::kMax:
-      return InOwnType<LargestOf>(call);
+      return InOwnType<LargestReducer>(call);
     case Reduction::kMin:
-      return InOwnType<SmallestOf>(call);
+      return InOwnType<SmallestReducer>(call);
     case Reduction::kProd:
-      return InOwnType<ProdOf>(call);
+      return InOwnType<ProdReducer>(call);
     case Reduction::kL1:
-      return InOwnType<L1Of>(call);
+      return InOwnType<L1Reducer>(call);
     case Reduction::kSumSquare:
-      return InOwnType<SumSquareOf>(call);
+      return InOwnType<SumSquareReducer>(call);
     case Reduction::kL2:
-      return InDouble<L2Of>(call);
+      return InDouble<L2Reducer>(call);
     case Reduction::kLogSum:
-      return InDouble<LogSumOf>(call);
+      return InDouble<LogSumReducer>(call);
     case Reduction::kLogSumExp:
-      return InDouble<LogSumExpOf>(call);
+      return InDouble<LogSumExpReducer>(call);
   }
   return input;
 }

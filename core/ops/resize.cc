@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/certain.h"
 #include "core/ops/families.h"
 #include "core/ops/mapped_copy.h"
@@ -315,6 +316,15 @@ bool ResizesCertainly(const EvaluateContext& context, std::span<const Tensor>) {
   return true;
 }
 
+// Weights of neighbours add up to 1 up to rounding; an infinite one times 0 is NaN.
+Interval BoundsOfResize(const BoundsContext& context) {
+  const double outside = context.attributes.GetFloat("extrapolation_value", 0);
+  const Interval x = context.in(0);
+  const Interval mixed{x.low, x.high, x.may_be_nan || !x.bounded()};
+  return InType(context.dtype(), Hull(mixed, {outside, outside, std::isnan(outside)}),
+                kFunctionSlack);
+}
+
 }  // namespace
 
 std::span<const OpDef> ResizeOps() {
@@ -328,6 +338,7 @@ std::span<const OpDef> ResizeOps() {
        .max_outputs = 1,
        .since_opset = 11,
        .layout = LayoutRole::kTied,
+       .numerics = {.bounds = BoundsOfResize},
        .parameters = {{1, "roi", ParameterKind::kFloats},
                       {2, "scales", ParameterKind::kFloats},
                       {3, "sizes", ParameterKind::kInts}},

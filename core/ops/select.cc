@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
 
@@ -100,6 +101,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateTrilu(const EvaluateContext& context
   return std::vector<Tensor>{std::move(result.tensor)};
 }
 
+Interval BoundsOfWhere(const BoundsContext& context) { return HullOfInputs(context, 1, 3); }
+
 }  // namespace
 
 std::span<const OpDef> SelectOps() {
@@ -113,6 +116,7 @@ std::span<const OpDef> SelectOps() {
        .since_opset = 9,
        .layout = LayoutRole::kTied,
        .exact = true,
+       .numerics = {.bounds = BoundsOfWhere, .at_infinity = AtInfinity::kStays},
        .infer = InferWhere,
        .evaluate = EvaluateWhere},
       {.name = "Trilu",
@@ -122,6 +126,7 @@ std::span<const OpDef> SelectOps() {
        .max_outputs = 1,
        .since_opset = 14,
        .exact = true,
+       .numerics = {.bounds = FirstOrZero},
        .parameters = {{1, "k", Parameter::Kind::kInt}},
        .attributes = {{"upper", Kind::kInt, Attribute(int64_t{1})},
                       {"k", Kind::kInt, Attribute(int64_t{0})}},

@@ -285,6 +285,7 @@ std::span<const OpDef> SliceOps() {
        .since_opset = 1,
        .layout = LayoutRole::kTied,
        .exact = true,
+       .movement = Movement::kFromFirst,
        .parameters = {{1, "starts", Kind::kInts},
                       {2, "ends", Kind::kInts},
                       {3, "axes", Kind::kInts},

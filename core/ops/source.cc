@@ -10,6 +10,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/families.h"
 #include "core/ops/support.h"
 
@@ -234,6 +235,16 @@ absl::StatusOr<std::vector<Tensor>> EvaluateRange(const EvaluateContext& context
   return std::vector<Tensor>{floats ? MakeRange<double>(context) : MakeRange<int64_t>(context)};
 }
 
+Interval BoundsOfConstantOfShape(const BoundsContext& context) {
+  const model::Attribute* value = context.attributes.Find("value");
+  if (value == nullptr) return {0, 0, false};
+  const auto* tensor = std::get_if<Tensor>(value);
+  if (tensor == nullptr || tensor->elements() != 1) return AnythingOf(context.dtype());
+  const double number = tensor->GetDouble(0);
+  if (std::isnan(number)) return AnythingOf(context.dtype());
+  return {number, number, false};
+}
+
 }  // namespace
 
 std::span<const OpDef> SourceOps() {
@@ -247,6 +258,7 @@ std::span<const OpDef> SourceOps() {
        .max_outputs = 1,
        .since_opset = 1,
        .exact = true,
+       .numerics = {.bounds = Counting},
        .attributes = {{"start", Kind::kInt, Attribute(int64_t{0})}, {"end", Kind::kInt, {}}},
        .infer = InferShape,
        .evaluate = EvaluateShape,
@@ -258,6 +270,7 @@ std::span<const OpDef> SourceOps() {
        .max_outputs = 1,
        .since_opset = 1,
        .exact = true,
+       .numerics = {.bounds = Counting},
        .infer = InferSize,
        .evaluate = EvaluateSize},
       {.name = "ConstantOfShape",
@@ -267,6 +280,7 @@ std::span<const OpDef> SourceOps() {
        .max_outputs = 1,
        .since_opset = 9,
        .exact = true,
+       .numerics = {.bounds = BoundsOfConstantOfShape},
        .parameters = {{0, "shape", Parameter::Kind::kInts}},
        .attributes = {{"value", Kind::kTensor,
                        Attribute(Tensor::Floats({1}, std::span(&kZero, 1)))}},
@@ -281,6 +295,7 @@ std::span<const OpDef> SourceOps() {
        .max_outputs = 1,
        .since_opset = 11,
        .exact = true,
+       .numerics = {.step = true},
        .infer = InferRange,
        .evaluate = EvaluateRange},
   };

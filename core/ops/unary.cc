@@ -1,16 +1,16 @@
-// Element-wise operators of one tensor.
+// Element-wise operators of one tensor that compute no float anew: signs, whole parts, bounds, and
+// questions.
+
+#include "core/ops/unary.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
-#include <string>
 
 #include "core/base/status_macros.h"
+#include "core/ops/bounds.h"
 #include "core/ops/certain.h"
-#include "core/ops/elementwise.h"
 #include "core/ops/families.h"
-#include "core/ops/support.h"
 
 namespace quotient::ops {
 namespace {
@@ -24,13 +24,6 @@ using Fn = UnaryFunction;
 using Outputs = absl::StatusOr<std::vector<Tensor>>;
 
 // --- Inference ---
-
-// The type of input 0, which is all that can be said for most operators.
-template <Domain domain>
-absl::StatusOr<InferResult> InferSame(const InferContext& context) {
-  QUOTIENT_RETURN_IF_ERROR(CheckDomain(domain, DTypeAt(context, 0)));
-  return OneOutput(*context.inputs[0].type);
-}
 
 // The shape of input 0 with bool elements.
 template <Domain domain>
@@ -71,18 +64,6 @@ absl::StatusOr<InferResult> InferClip(const InferContext& context) {
 
 // --- Evaluation ---
 
-// `f` is a stateless lambda from double to double.
-template <auto f>
-Outputs EvaluateFloat(const EvaluateContext& context) {
-  return MapElements<1, double>(context, f);
-}
-
-// F is constructed from the attributes.
-template <typename F>
-Outputs EvaluateFloatWith(const EvaluateContext& context) {
-  return MapElements<1, double>(context, F(context.attributes));
-}
-
 // `f` accepts floats and integers.
 template <auto f>
 Outputs EvaluateNumbers(const EvaluateContext& context) {
@@ -106,58 +87,6 @@ constexpr auto kSign = []<typename T>(T x) {
   return x != x ? x : static_cast<T>((x > 0) - (x < 0));
 };
 
-double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
-// log(1 + e^x) without overflow.
-double LogOnePlusExp(double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
-double Unit(double x) { return MaxOf(0.0, MinOf(1.0, x)); }
-
-struct LeakyRelu {
-  explicit LeakyRelu(const AttributeMap& a) : alpha(a.GetFloat("alpha", 0.01f)) {}
-  double operator()(double x) const { return x < 0 ? alpha * x : x; }
-  double alpha;
-};
-
-struct Elu {
-  explicit Elu(const AttributeMap& a) : alpha(a.GetFloat("alpha", 1)) {}
-  double operator()(double x) const { return x < 0 ? alpha * std::expm1(x) : x; }
-  double alpha;
-};
-
-struct Celu {
-  explicit Celu(const AttributeMap& a) : alpha(a.GetFloat("alpha", 1)) {}
-  double operator()(double x) const {
-    return MaxOf(0.0, x) + MinOf(0.0, alpha * std::expm1(x / alpha));
-  }
-  double alpha;
-};
-
-struct Selu {
-  explicit Selu(const AttributeMap& a)
-      : alpha(a.GetFloat("alpha", 1.67326319217681884765625f)),
-        gamma(a.GetFloat("gamma", 1.05070102214813232421875f)) {}
-  double operator()(double x) const { return gamma * (x > 0 ? x : alpha * std::expm1(x)); }
-  double alpha, gamma;
-};
-
-struct HardSigmoid {
-  explicit HardSigmoid(const AttributeMap& a)
-      : alpha(a.GetFloat("alpha", 0.2f)), beta(a.GetFloat("beta", 0.5)) {}
-  double operator()(double x) const { return Unit(alpha * x + beta); }
-  double alpha, beta;
-};
-
-struct ThresholdedRelu {
-  explicit ThresholdedRelu(const AttributeMap& a) : alpha(a.GetFloat("alpha", 1)) {}
-  double operator()(double x) const { return x > alpha ? x : 0; }
-  double alpha;
-};
-
-struct Swish {
-  explicit Swish(const AttributeMap& a) : alpha(a.GetFloat("alpha", 1)) {}
-  double operator()(double x) const { return x * Logistic(alpha * x); }
-  double alpha;
-};
-
 struct IsInf {
   explicit IsInf(const AttributeMap& a)
       : negative(a.GetInt("detect_negative", 1) != 0),
@@ -165,21 +94,6 @@ struct IsInf {
   double operator()(double x) const { return std::isinf(x) && (x < 0 ? negative : positive); }
   bool negative, positive;
 };
-
-struct Gelu {
-  explicit Gelu(const AttributeMap& a) : tanh(a.GetString("approximate", "none") == "tanh") {}
-  double operator()(double x) const {
-    if (!tanh) return 0.5 * x * std::erfc(-x * (std::numbers::sqrt2 / 2));
-    static const double scale = std::sqrt(2 / std::numbers::pi);
-    return 0.5 * x * (1 + std::tanh(scale * (x + 0.044715 * x * x * x)));
-  }
-  bool tanh;
-};
-
-bool AcceptsGelu(const model::Node& node) {
-  const std::string approximate = node.attributes.GetString("approximate", "none");
-  return approximate == "none" || approximate == "tanh";
-}
 
 // A bound of Clip as a T, from the attribute, or from the input if no attribute can represent it.
 // Integer bounds saturate, because a bound can be 2^63 as a float.
@@ -236,15 +150,86 @@ bool ClipsCertainly(const EvaluateContext& context, std::span<const Tensor>) {
          !std::isnan(context.attributes.GetFloat("max", 0));
 }
 
-// In the tanh form, ONNX Runtime has the constants of the formula only in float32.
-bool GeluIsCertain(const EvaluateContext& context, std::span<const Tensor>) {
-  return context.inputs[0]->dtype() != DType::kFloat64;
+// --- Bounds ---
+
+Interval BoundsOfNeg(const BoundsContext& context) {
+  return InType(context.dtype(), Negative(context.in(0)));
+}
+Interval BoundsOfAbs(const BoundsContext& context) {
+  return InType(context.dtype(), Absolute(context.in(0)));
+}
+Interval BoundsOfRelu(const BoundsContext& context) {
+  return Clamped(context.in(0), 0, Interval::kInfinity);
+}
+Interval BoundsOfRound(const BoundsContext& context) {
+  const Interval x = context.in(0);
+  return InType(context.dtype(), {std::floor(x.low), std::ceil(x.high), x.may_be_nan});
+}
+
+Interval BoundsOfClip(const BoundsContext& context) {
+  // Bounds that stayed inputs are those of 64-bit integers.
+  if (context.inputs.size() > 1) return AnythingOf(context.dtype());
+  const double low = context.attributes.GetFloat("min", -Interval::kInfinity);
+  const double high = context.attributes.GetFloat("max", Interval::kInfinity);
+  if (!(low <= high)) return AnythingOf(context.dtype());
+  return InType(context.dtype(), Clamped(context.in(0), low, high));
 }
 
 // --- Rows ---
 
-OpDef Row(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
-          std::vector<AttributeDef> attributes = {}) {
+// A function of all numbers.
+template <auto f>
+OpDef NumberRow(const char* name, int since_opset, Fn function, Fusion fusion, Numerics numerics,
+                InferFn infer = InferSame<Domain::kNumeric>) {
+  return Computing(function, fusion, std::move(numerics),
+                   UnaryRow(name, since_opset, infer, EvaluateNumbers<f>));
+}
+
+// A function from floats to whole numbers.
+template <auto f>
+OpDef WholeRow(const char* name, int since_opset, Fn function, BoundsFn bounds) {
+  return FloatRow<f>(name, since_opset, function, Fusion::kChain, {.bounds = bounds, .step = true});
+}
+
+// A question about floats, which infinities do not make undefined.
+OpDef QuestionRow(const char* name, int since_opset, EvaluateFn evaluate,
+                  std::vector<AttributeDef> attributes = {}) {
+  OpDef row =
+      UnaryRow(name, since_opset, InferPredicate<Domain::kFloat>, evaluate, std::move(attributes));
+  row.numerics.at_infinity = AtInfinity::kEnds;
+  return row;
+}
+
+OpDef ClipRow() {
+  OpDef row = Computing(Fn::kClip, Fusion::kBehind,
+                        {.bounds = BoundsOfClip, .at_infinity = AtInfinity::kEnds},
+                        UnaryRow("Clip", 11, InferClip, EvaluateClip));
+  row.max_inputs = 3;
+  row.is_certain = ClipsCertainly;
+  row.parameters = {{1, "min", Parameter::Kind::kFloat}, {2, "max", Parameter::Kind::kFloat}};
+  row.attributes = {{"min", AttributeDef::Kind::kFloat, std::nullopt},
+                    {"max", AttributeDef::Kind::kFloat, std::nullopt}};
+  return row;
+}
+
+OpDef SignRow() {
+  OpDef row =
+      NumberRow<kSign>("Sign", 9, Fn::kSign, Fusion::kChain,
+                       {.bounds = Between<-1, 1>, .step = true, .at_infinity = AtInfinity::kEnds});
+  row.is_certain = IsCertainIfOrdered;
+  return row;
+}
+
+constexpr auto kFloor = [](double x) { return std::floor(x); };
+constexpr auto kCeil = [](double x) { return std::ceil(x); };
+constexpr auto kRound = [](double x) { return std::nearbyint(x); };  // Halves to even numbers.
+
+AttributeDef Flag(const char* name) { return {name, AttributeDef::Kind::kInt, int64_t{1}}; }
+
+}  // namespace
+
+OpDef UnaryRow(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
+               std::vector<AttributeDef> attributes) {
   return {.name = name,
           .op_class = OpClass::kUnary,
           .min_inputs = 1,
@@ -257,153 +242,33 @@ OpDef Row(const char* name, int since_opset, InferFn infer, EvaluateFn evaluate,
           .evaluate = evaluate};
 }
 
-// The row of a function of floats, which an operator may extend to other numbers.
-OpDef Computing(Fn function, Fusion fusion, OpDef row) {
+OpDef Computing(UnaryFunction function, Fusion fusion, Numerics numerics, OpDef row) {
   row.function = function;
   row.fusion = fusion;
+  row.numerics = std::move(numerics);
   return row;
 }
-
-// Floats of every type hold both bounds.
-OpDef Within(double low, double high, OpDef row) {
-  row.range = {low, high};
-  return row;
-}
-
-// A function of floats without attributes.
-template <auto f>
-OpDef FloatRow(const char* name, int since_opset, Fn function, Fusion fusion = Fusion::kChain) {
-  return Computing(function, fusion,
-                   Row(name, since_opset, InferSame<Domain::kFloat>, EvaluateFloat<f>));
-}
-
-template <typename F>
-OpDef FloatRowWith(const char* name, int since_opset, Fn function, Fusion fusion,
-                   std::vector<AttributeDef> attributes) {
-  return Computing(function, fusion,
-                   Row(name, since_opset, InferSame<Domain::kFloat>, EvaluateFloatWith<F>,
-                       std::move(attributes)));
-}
-
-// Of all numbers.
-template <auto f>
-OpDef NumberRow(const char* name, int since_opset, Fn function, Fusion fusion = Fusion::kChain,
-                InferFn infer = InferSame<Domain::kNumeric>) {
-  return Computing(function, fusion, Row(name, since_opset, infer, EvaluateNumbers<f>));
-}
-
-AttributeDef Float(const char* name, double otherwise) {
-  return {name, AttributeDef::Kind::kFloat, otherwise};
-}
-AttributeDef Int(const char* name, int64_t otherwise) {
-  return {name, AttributeDef::Kind::kInt, otherwise};
-}
-
-OpDef GeluRow() {
-  OpDef row =
-      FloatRowWith<Gelu>("Gelu", 20, Fn::kGeluErf, Fusion::kBehind,
-                         {{"approximate", AttributeDef::Kind::kString, std::string("none")}});
-  row.accepts = AcceptsGelu;
-  row.is_certain = GeluIsCertain;
-  return row;
-}
-
-OpDef ClipRow() {
-  OpDef row = Computing(Fn::kClip, Fusion::kBehind, Row("Clip", 11, InferClip, EvaluateClip));
-  row.max_inputs = 3;
-  row.is_certain = ClipsCertainly;
-  row.parameters = {{1, "min", Parameter::Kind::kFloat}, {2, "max", Parameter::Kind::kFloat}};
-  row.attributes = {{"min", AttributeDef::Kind::kFloat, std::nullopt},
-                    {"max", AttributeDef::Kind::kFloat, std::nullopt}};
-  return row;
-}
-
-OpDef SignRow() {
-  OpDef row = Within(-1, 1, NumberRow<kSign>("Sign", 9, Fn::kSign));
-  row.is_certain = IsCertainIfOrdered;
-  return row;
-}
-
-std::vector<OpDef> ExactRows() {
-  return {
-      NumberRow<kNeg>("Neg", 6, Fn::kNeg, Fusion::kBehind, InferNeg),
-      NumberRow<kAbs>("Abs", 6, Fn::kAbs, Fusion::kBehind),
-      SignRow(),
-      NumberRow<kRelu>("Relu", 6, Fn::kRelu, Fusion::kBehind),
-      FloatRow<[](double x) { return std::floor(x); }>("Floor", 6, Fn::kFloor),
-      FloatRow<[](double x) { return std::ceil(x); }>("Ceil", 6, Fn::kCeil),
-      FloatRow<[](double x) { return std::nearbyint(x); }>("Round", 11, Fn::kRound),  // To even.
-      Row("Not", 1, InferNot, EvaluateNot),
-      Row("IsNaN", 9, InferPredicate<Domain::kFloat>,
-          EvaluateFloat<[](double x) { return static_cast<double>(std::isnan(x)); }>),
-      Row("IsInf", 10, InferPredicate<Domain::kFloat>, EvaluateFloatWith<IsInf>,
-          {Int("detect_negative", 1), Int("detect_positive", 1)}),
-      ClipRow(),
-  };
-}
-
-std::vector<OpDef> MathRows() {
-  return {
-      FloatRow<[](double x) { return std::sqrt(x); }>("Sqrt", 6, Fn::kSqrt, Fusion::kBehind),
-      FloatRow<[](double x) { return 1 / x; }>("Reciprocal", 6, Fn::kReciprocal),
-      FloatRow<[](double x) { return std::exp(x); }>("Exp", 6, Fn::kExp, Fusion::kBehind),
-      FloatRow<[](double x) { return std::log(x); }>("Log", 6, Fn::kLog),
-      Within(-1, 1, FloatRow<[](double x) { return std::erf(x); }>("Erf", 9, Fn::kErf)),
-      FloatRow<[](double x) { return std::sin(x); }>("Sin", 7, Fn::kSin),
-      FloatRow<[](double x) { return std::cos(x); }>("Cos", 7, Fn::kCos),
-      FloatRow<[](double x) { return std::tan(x); }>("Tan", 7, Fn::kTan),
-      FloatRow<[](double x) { return std::asin(x); }>("Asin", 7, Fn::kAsin),
-      FloatRow<[](double x) { return std::acos(x); }>("Acos", 7, Fn::kAcos),
-      Within(-2, 2, FloatRow<[](double x) { return std::atan(x); }>("Atan", 7, Fn::kAtan)),
-      FloatRow<[](double x) { return std::sinh(x); }>("Sinh", 9, Fn::kSinh),
-      FloatRow<[](double x) { return std::cosh(x); }>("Cosh", 9, Fn::kCosh),
-      Within(
-          -1, 1,
-          FloatRow<[](double x) { return std::tanh(x); }>("Tanh", 6, Fn::kTanh, Fusion::kBehind)),
-      FloatRow<[](double x) { return std::asinh(x); }>("Asinh", 9, Fn::kAsinh),
-      FloatRow<[](double x) { return std::acosh(x); }>("Acosh", 9, Fn::kAcosh),
-      FloatRow<[](double x) { return std::atanh(x); }>("Atanh", 9, Fn::kAtanh),
-  };
-}
-
-std::vector<OpDef> ActivationRows() {
-  return {
-      Within(0, 1,
-             FloatRow<[](double x) { return Logistic(x); }>("Sigmoid", 6, Fn::kSigmoid,
-                                                            Fusion::kBehind)),
-      FloatRow<[](double x) { return LogOnePlusExp(x); }>("Softplus", 1, Fn::kSoftplus,
-                                                          Fusion::kBehind),
-      FloatRow<[](double x) { return x / (1 + std::fabs(x)); }>("Softsign", 1, Fn::kSoftsign),
-      FloatRow<[](double x) { return x * Unit(x / 6 + 0.5); }>("HardSwish", 14, Fn::kHardSwish,
-                                                               Fusion::kBehind),
-      FloatRow<[](double x) { return x * std::tanh(LogOnePlusExp(x)); }>("Mish", 18, Fn::kMish,
-                                                                         Fusion::kBehind),
-      FloatRowWith<LeakyRelu>("LeakyRelu", 6, Fn::kLeakyRelu, Fusion::kBehind,
-                              {Float("alpha", 0.01f)}),
-      FloatRowWith<Elu>("Elu", 6, Fn::kElu, Fusion::kBehind, {Float("alpha", 1)}),
-      FloatRowWith<Celu>("Celu", 12, Fn::kCelu, Fusion::kChain, {Float("alpha", 1)}),
-      FloatRowWith<Selu>(
-          "Selu", 6, Fn::kSelu, Fusion::kChain,
-          {Float("alpha", 1.67326319217681884765625f), Float("gamma", 1.05070102214813232421875f)}),
-      Within(0, 1,
-             FloatRowWith<HardSigmoid>("HardSigmoid", 6, Fn::kHardSigmoid, Fusion::kBehind,
-                                       {Float("alpha", 0.2f), Float("beta", 0.5)})),
-      FloatRowWith<ThresholdedRelu>("ThresholdedRelu", 10, Fn::kThresholdedRelu, Fusion::kChain,
-                                    {Float("alpha", 1)}),
-      FloatRowWith<Swish>("Swish", 24, Fn::kSwish, Fusion::kBehind, {Float("alpha", 1)}),
-      GeluRow(),
-  };
-}
-
-}  // namespace
 
 std::span<const OpDef> UnaryOps() {
   static const auto& rows = *[] {
-    auto* all = new std::vector<OpDef>(ExactRows());
+    auto* all = new std::vector<OpDef>{
+        NumberRow<kNeg>("Neg", 6, Fn::kNeg, Fusion::kBehind,
+                        {.bounds = BoundsOfNeg, .at_infinity = AtInfinity::kStays}, InferNeg),
+        NumberRow<kAbs>("Abs", 6, Fn::kAbs, Fusion::kBehind, {.bounds = BoundsOfAbs}),
+        SignRow(),
+        NumberRow<kRelu>("Relu", 6, Fn::kRelu, Fusion::kBehind,
+                         {.bounds = BoundsOfRelu, .at_infinity = AtInfinity::kEndsIfBelow}),
+        WholeRow<kFloor>("Floor", 6, Fn::kFloor, Rising<kFloor>),
+        WholeRow<kCeil>("Ceil", 6, Fn::kCeil, Rising<kCeil>),
+        WholeRow<kRound>("Round", 11, Fn::kRound, BoundsOfRound),
+        UnaryRow("Not", 1, InferNot, EvaluateNot),
+        QuestionRow("IsNaN", 9,
+                    EvaluateFloat<[](double x) { return static_cast<double>(std::isnan(x)); }>),
+        QuestionRow("IsInf", 10, EvaluateFloatWith<IsInf>,
+                    {Flag("detect_negative"), Flag("detect_positive")}),
+        ClipRow(),
+    };
     for (OpDef& row : *all) row.exact = true;
-    for (const std::vector<OpDef>& part : {MathRows(), ActivationRows()}) {
-      all->insert(all->end(), part.begin(), part.end());
-    }
     return all;
   }();
   return rows;

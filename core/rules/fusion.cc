@@ -76,6 +76,12 @@ struct Contraction {
   int64_t channels = 0;
 };
 
+// The axis of the weight along which the output channels of a Conv, ConvTranspose or Gemm are.
+int OutputAxis(const OpWord& word) {
+  const bool rows = word.name == "Gemm" && word.attributes.GetInt("transB", 0) != 0;
+  return word.name == "Conv" || rows ? 0 : 1;
+}
+
 // The channels of Conv, ConvTranspose and Gemm are on axis 1, which is the last one of Gemm.
 std::optional<Contraction> ReadContraction(Terms& terms, OpId op, ClassId x, ClassId weight,
                                            std::span<const ClassId> bias) {
@@ -86,23 +92,16 @@ std::optional<Contraction> ReadContraction(Terms& terms, OpId op, ClassId x, Cla
   const AttributeMap& attributes = result.word->attributes;
   result.rank = type.rank();
   result.channel_axis = 1;
-  if (result.word->name == "Conv") {
-    result.channels = dims[0];
-  } else if (result.word->name == "ConvTranspose") {
-    if (attributes.GetInt("group", 1) != 1) return std::nullopt;
-    result.channels = dims[1];
-  } else {
-    result.channels = dims[attributes.GetInt("transB", 0) != 0 ? 0 : 1];
-  }
+  result.channels = dims[OutputAxis(*result.word)];
+  const bool has_groups = attributes.GetInt("group", 1) != 1;
+  if (has_groups && result.word->name == "ConvTranspose") return std::nullopt;
   return result;
 }
 
 // Multiplies the weight by a vector over the output channels.
 ClassId ScaleWeight(Terms& terms, const Contraction& c, ClassId vector) {
   Ints shape(c.rank, 1);
-  const bool rows = c.word->name == "Conv" ||
-                    (c.word->name == "Gemm" && c.word->attributes.GetInt("transB", 0) != 0);
-  shape[rows ? 0 : 1] = c.channels;
+  shape[OutputAxis(*c.word)] = c.channels;
   if (!vector.valid()) return vector;
   return terms.Op("Mul", {c.weight, terms.Reshape(vector, std::move(shape))});
 }

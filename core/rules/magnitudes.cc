@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/domain/interval.h"
+#include "core/ops/interval.h"
 
 namespace quotient::rules {
 namespace {
@@ -73,7 +73,7 @@ Sizes SizesOf(const ClassData& data) {
       model::IsComputable(data.constant->dtype())) {
     return ReadSizes(*data.constant);
   }
-  const domain::Interval& values = data.facts.values;
+  const ops::Interval& values = data.facts.values;
   if (!values.finite()) return {kInfinity, 0};
   return {values.magnitude(), std::max({values.low, -values.high, 0.0})};
 }
@@ -135,11 +135,11 @@ bool IsNormalizable(const ClassData& scale, const ClassData& mean, const ClassDa
   // For smaller sums, adding epsilon would lose digits.
   const double least = variance.facts.values.low + epsilon;
   const double most = variance.facts.values.high + epsilon;
-  if (!variance.facts.finite() || !(least >= domain::SmallestNormalOf(dtype))) return false;
+  if (!variance.facts.finite() || !(least >= ops::SmallestNormalOf(dtype))) return false;
   const Sizes scales = SizesOf(scale);
   const Sizes factors{scales.largest / std::sqrt(least), scales.smallest / std::sqrt(most)};
   return AreFactors(factors, dtype) &&
-         factors.largest * SizesOf(mean).largest < domain::LargestOf(dtype) / 4;
+         factors.largest * SizesOf(mean).largest < ops::LargestOf(dtype) / 4;
 }
 
 }  // namespace quotient::rules

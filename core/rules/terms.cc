@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/checked.h"
 #include "core/rules/magnitudes.h"
 #include "core/rules/types.h"
 
@@ -82,12 +83,12 @@ ClassId Terms::FiniteWeight(ClassId x) const {
 }
 
 ClassId Terms::Filled(model::DType dtype, Ints dims, double value) {
-  const auto bytes = model::Tensor::ByteSize(dtype, dims);
-  if (!bytes || *bytes > 8 * kMaxFilled || !model::IsComputable(dtype)) return ClassId();
+  if (!model::IsComputable(dtype) || !model::Tensor::ByteSize(dtype, dims)) return ClassId();
+  const int64_t elements = CheckedProduct(dims).value_or(kMaxFilled + 1);
+  if (elements > kMaxFilled) return ClassId();
   std::span<std::byte> buffer;
-  model::Tensor tensor = model::Tensor::Allocate(dtype, std::move(dims), &buffer);
-  if (tensor.elements() > kMaxFilled) return ClassId();
-  const std::vector<double> values(tensor.elements(), value);
+  const model::Tensor tensor = model::Tensor::Allocate(dtype, std::move(dims), &buffer);
+  const std::vector<double> values(static_cast<size_t>(elements), value);
   model::Store(dtype, buffer, 0, std::span<const double>(values));
   return Constant(tensor);
 }

@@ -15,26 +15,10 @@ constexpr int kDeepest = 4;
 // The size, or 1 if it is zero or has no bound.
 double SizeOrOne(double size) { return size > 0 && std::isfinite(size) ? size : 1; }
 
-bool IsContraction(const OpWord& word) {
-  return word.name == "Conv" || word.name == "ConvTranspose" || word.name == "Gemm" ||
-         word.name == "MatMul";
-}
-
 // The number of products that one output adds up, or 1 if it is not known.
 double TermsOf(const OpWord& word, const TensorType& weight) {
   if (!weight.is_static() || weight.rank() < 1) return 1;
-  const int rank = weight.rank();
-  const bool is_conv = word.name == "Conv";
-  const bool rows = is_conv || (word.name == "Gemm" && word.attributes.GetInt("transB", 0) != 0);
-  double outputs = 1;
-  if (word.name == "ConvTranspose" || rows) {
-    outputs = static_cast<double>(weight.dim(rows ? 0 : 1).number());
-  } else {
-    for (int axis = 0; axis < rank; ++axis) {
-      if (axis != std::max(rank - 2, 0)) outputs *= static_cast<double>(weight.dim(axis).number());
-    }
-  }
-  return outputs > 0 ? std::max(static_cast<double>(weight.elements()) / outputs, 1.0) : 1;
+  return std::max(word.def->contraction.terms(word.attributes, weight.dims()), 1.0);
 }
 
 class UnitReader {
@@ -71,7 +55,7 @@ class UnitReader {
     if (word.name == "Mul") return Of(children[0], depth + 1) * SizeOrOne(right.largest);
     if (word.name == "Div") return Of(children[0], depth + 1) / SizeOrOne(right.smallest);
     if (word.name == "Add" || word.name == "Sub") return Of(children[0], depth + 1);
-    if (!IsContraction(word)) return 1;
+    if (word.def->op_class != ops::OpClass::kContraction) return 1;
     return OfContraction(word, children[0], children[1], depth + 1);
   }
 

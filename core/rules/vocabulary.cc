@@ -4,10 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "core/domain/interval.h"
+#include "core/ops/interval.h"
 #include "core/rules/magnitudes.h"
 #include "core/rules/smooth.h"
 #include "core/rules/types.h"
@@ -32,7 +31,7 @@ double Rounded(model::DType dtype, double number) {
 // purpose.
 double ToleranceOf(model::DType dtype, double wanted) {
   if (Rounded(model::DType::kFloat16, wanted) == wanted) return 0;
-  return 2 * domain::EpsilonOf(dtype) * std::abs(wanted);
+  return 2 * ops::EpsilonOf(dtype) * std::abs(wanted);
 }
 
 bool IsFilledWith(const ClassData& data, absl::string_view text) {
@@ -49,11 +48,8 @@ bool IsFilledWith(const ClassData& data, absl::string_view text) {
   return true;
 }
 
-// Whether an operator may give a NaN or an infinity if rounding changes an operand near zero.
 bool IsSingularAtZero(const OpWord& word) {
-  static const auto& kSingular = *new absl::flat_hash_set<absl::string_view>{
-      "Sqrt", "Log", "Pow", "Reciprocal", "Div", "ReduceLogSum"};
-  return word.sort == OpWord::Sort::kOperator && kSingular.contains(word.name);
+  return word.sort == OpWord::Sort::kOperator && word.def->numerics.singular_at_zero;
 }
 
 bool IsRegular(const View& view, ClassId id) {
@@ -181,7 +177,7 @@ void AddCommonWords(Words& words) {
   words.Guard("never_nan", "c",
               [](const View& view, auto args) { return view.data(args[0].id).facts.never_nan(); });
   words.Guard("below_infinity", "c", [](const View& view, auto args) {
-    return view.data(args[0].id).facts.values.high < domain::Interval::kInfinity;
+    return view.data(args[0].id).facts.values.high < ops::Interval::kInfinity;
   });
   words.Guard("made_by", "ct", [](const View& view, auto args) {
     return view.HasOperator(args[0].id, args[1].text);

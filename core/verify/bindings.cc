@@ -33,8 +33,7 @@ constexpr int64_t kMostFoldedBytes = int64_t{1} << 28;
 constexpr double kOperationsPerWeight = 24;
 
 double OperationsOfReadingWeights(const Graph& graph, const model::Node& node) {
-  const bool is_convolution = node.op == "Conv" || node.op == "ConvTranspose";
-  if (!is_convolution && ops::FindOp(node.op)->op_class != ops::OpClass::kContraction) return 0;
+  if (ops::FindOp(node.op)->op_class != ops::OpClass::kContraction) return 0;
   double weights = 0;
   for (const ValueId id : node.inputs) {
     if (!id.valid() || !graph.is_constant(id)) continue;

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
 #include <variant>
 
-#include "absl/algorithm/container.h"
+#include "core/ops/op.h"
 
 namespace quotient::verify {
 namespace {
@@ -14,58 +13,22 @@ namespace {
 using model::Graph;
 using model::Node;
 using model::ValueId;
+using ops::AtInfinity;
+using ops::Movement;
+using ops::Requirement;
 
-bool KeepsOrder(const std::string& op) {
-  static constexpr const char* kOps[] = {"Identity", "Cast",      "CastLike", "Reshape",
-                                         "Flatten",  "Unsqueeze", "Squeeze",  "Dropout"};
-  return absl::c_linear_search(kOps, op);
+int64_t IndexBound(const Graph& graph, const Node& node, Requirement::Kind kind) {
+  return ops::IndexBound(kind, node.attributes, graph.value(node.inputs[0]).type);
 }
 
-bool PassesValuesOn(const std::string& op) {
-  static constexpr const char* kOps[] = {"Expand", "Transpose", "Slice", "Split",
-                                         "Concat", "Gather",    "Tile"};
-  return KeepsOrder(op) || absl::c_linear_search(kOps, op);
-}
-
-// Operators for which an infinite input usually gives an infinite output.
-bool PassesInfinitiesOn(const std::string& op) {
-  static constexpr const char* kOps[] = {"Add", "Sub", "Mul", "Div", "Neg", "Where"};
-  return absl::c_linear_search(kOps, op);
-}
-
-bool TakesInfinities(const std::string& op) {
-  static constexpr const char* kOps[] = {
-      "ArgMax", "ArgMin", "Clip",        "Equal", "Erf",  "Greater", "GreaterOrEqual", "IsInf",
-      "IsNaN",  "Less",   "LessOrEqual", "Min",   "Sign", "Sigmoid", "ReduceMin",      "Tanh"};
-  return absl::c_linear_search(kOps, op);
-}
-
-// Plus infinity passes through these.
-bool TakesMinusInfinity(const std::string& op) {
-  static constexpr const char* kOps[] = {"Exp",  "LogSoftmax",      "Max",       "MaxPool",
-                                         "Relu", "ReduceLogSumExp", "ReduceMax", "Softmax"};
-  return absl::c_linear_search(kOps, op);
-}
-
-int64_t GatherBound(const Graph& graph, const Node& node) {
-  const model::TensorType& data = graph.value(node.inputs[0]).type;
-  if (data.rank() == 0) return 1;
-  if (node.op == "Gather" || node.op == "GatherElements") {
-    const int64_t axis = node.attributes.GetInt("axis", 0);
-    return data.dim(static_cast<int>(axis < 0 ? axis + data.rank() : axis)).number();
-  }
-  // For GatherND and ScatterND, the smallest dimension is a bound for all components.
-  int64_t bound = Demand::kNoBound;
-  for (int64_t dim : data.dims()) bound = std::min(bound, dim);
-  return bound;
-}
-
-// The bounds of the tuples of a ScatterND, if an input has their elements in order. Otherwise a
-// bound of the single numbers.
-std::vector<int64_t> TupleBounds(const Graph& graph, const Node& node, bool in_order) {
-  if (!in_order) return {GatherBound(graph, node)};
+// The bounds of index tuples, if an input has their elements in order. Otherwise a bound of
+// the single numbers.
+std::vector<int64_t> TupleBounds(const Graph& graph, const Node& node, Requirement requirement,
+                                 bool in_order) {
+  if (!in_order) return {IndexBound(graph, node, requirement.kind)};
   std::vector<int64_t> bounds = graph.value(node.inputs[0]).type.dims();
-  bounds.resize(static_cast<size_t>(graph.value(node.inputs[1]).type.dims().back()));
+  const ValueId tuples = node.inputs[static_cast<size_t>(requirement.input)];
+  bounds.resize(static_cast<size_t>(graph.value(tuples).type.dims().back()));
   return bounds;
 }
 
@@ -110,47 +73,45 @@ class DemandFinder {
 
  private:
   void Visit(const Node& node) {
+    const ops::OpDef* const op = ops::FindOp(node.op);
+    if (op == nullptr) return;
     Behind after;
     for (ValueId output : node.outputs) {
       if (output.valid()) TakeAll(behind_[output.value()], /*in_order=*/true, &after);
     }
-    const bool moves = PassesValuesOn(node.op);
-    const bool adds = PassesInfinitiesOn(node.op);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const ValueId input = node.inputs[i];
+    for (const ValueId input : node.inputs) {
       if (!input.valid()) continue;
       Behind& behind = behind_[input.value()];
-      AddReader(node, i, &behind);
-      if (moves) TakeAll(after, HasInOrder(node, input), &behind);
-      if (adds) TakeInfinities(after.demand, &behind.demand);
+      behind.demand.takes_infinities |= op->numerics.at_infinity == AtInfinity::kEnds;
+      behind.demand.takes_minus_infinity |= op->numerics.at_infinity == AtInfinity::kEndsIfBelow;
+      if (op->movement != Movement::kNone) TakeAll(after, HasInOrder(*op, node, input), &behind);
+      if (op->numerics.at_infinity == AtInfinity::kStays) {
+        TakeInfinities(after.demand, &behind.demand);
+      }
     }
+    for (const Requirement& requirement : op->numerics.requirements) Require(node, requirement);
   }
 
-  bool HasInOrder(const Node& node, ValueId input) const {
-    return KeepsOrder(node.op) &&
+  bool HasInOrder(const ops::OpDef& op, const Node& node, ValueId input) const {
+    return (op.movement == Movement::kCopy || op.movement == Movement::kInOrder) &&
            graph_.value(node.outputs[0]).type.elements() == graph_.value(input).type.elements();
   }
 
-  // Adds the demands of the node itself on its input `i`.
-  void AddReader(const Node& node, size_t i, Behind* behind) const {
-    Demand& demand = behind->demand;
-    demand.takes_infinities |= TakesInfinities(node.op);
-    demand.takes_minus_infinity |= TakesMinusInfinity(node.op);
-    if (i == 1) AddSecond(node, behind);
-    if (node.op == "Log" || node.op == "Sqrt") demand.positive = true;
-    if (node.op == "BatchNormalization" && i == 4) demand.positive = true;  // The variance.
-  }
-
-  void AddSecond(const Node& node, Behind* behind) const {
-    Demand& demand = behind->demand;
-    if (node.op == "ScatterND" && node.attributes.GetString("reduction", "none") == "none") {
-      TakeTuples(TupleBounds(graph_, node, /*in_order=*/true), &demand.tuple_bounds);
-      TakeTuples(TupleBounds(graph_, node, /*in_order=*/false), &behind->tuples_out_of_order);
-    } else if (node.op == "Gather" || node.op == "GatherElements" || node.op == "GatherND" ||
-               node.op == "ScatterND") {
-      demand.index_bound = std::min(demand.index_bound, GatherBound(graph_, node));
-    } else if (node.op == "Div" || node.op == "Mod") {
-      demand.nonzero |= !model::IsFloat(graph_.value(node.inputs[1]).type.dtype);
+  void Require(const Node& node, const Requirement& requirement) {
+    const auto index = static_cast<size_t>(requirement.input);
+    if (index >= node.inputs.size() || !node.inputs[index].valid()) return;
+    Behind& behind = behind_[node.inputs[index].value()];
+    Demand& demand = behind.demand;
+    if (requirement.kind == Requirement::Kind::kPositive) {
+      demand.positive = true;
+    } else if (requirement.kind == Requirement::Kind::kNonzero) {
+      demand.nonzero |= !model::IsFloat(graph_.value(node.inputs[index]).type.dtype);
+    } else if (ops::AreDistinctTuples(requirement.kind, node.attributes)) {
+      TakeTuples(TupleBounds(graph_, node, requirement, /*in_order=*/true), &demand.tuple_bounds);
+      TakeTuples(TupleBounds(graph_, node, requirement, /*in_order=*/false),
+                 &behind.tuples_out_of_order);
+    } else {
+      demand.index_bound = std::min(demand.index_bound, IndexBound(graph_, node, requirement.kind));
     }
   }
 

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/string_view.h"
 #include "core/base/rng.h"
 #include "core/ops/op.h"
 #include "core/verify/elements.h"
@@ -47,22 +45,9 @@ bool HasInfinity(const Tensor& tensor) {
   return AnyElement(tensor, [](double value) { return std::isinf(value); });
 }
 
-bool HasZero(const Tensor& tensor) {
-  return AnyElement(tensor, [](double value) { return value == 0; });
-}
-
-// Whether an infinity may be the right result for ordinary numbers, because an input is at a pole.
 bool IsAtPole(const Node& node, std::span<const Tensor* const> inputs) {
-  if (node.op == "Div") return HasZero(*inputs[1]);
-  if (node.op == "Atanh") {
-    return AnyElement(*inputs[0], [](double value) { return std::abs(value) == 1; });
-  }
-  if (node.op == "Pow") {
-    const auto is_negative = [](double value) { return value < 0; };
-    return AnyElement(*inputs[1], is_negative) && HasZero(*inputs[0]);
-  }
-  static constexpr const char* kOfOne[] = {"Log", "LogSoftmax", "Reciprocal", "ReduceLogSum"};
-  return absl::c_linear_search(kOfOne, node.op) && HasZero(*inputs[0]);
+  const ops::OpDef* const op = ops::FindOp(node.op);
+  return op != nullptr && op->numerics.is_at_pole != nullptr && op->numerics.is_at_pole(inputs);
 }
 
 // Whether all elements are finite and none represents an infinity.

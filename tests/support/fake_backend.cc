@@ -8,6 +8,7 @@
 #include "core/kernels/fusion.h"
 #include "core/kernels/partition.h"
 #include "core/kernels/storage.h"
+#include "core/ops/op.h"
 
 namespace quotient::kernels::fake {
 namespace {
@@ -145,7 +146,7 @@ class FakeBackend : public Backend {
 }  // namespace
 
 double FakeCostUs(const KernelSpec& spec) {
-  double bytes = 0, products = 0;
+  double bytes = 0, multiply_adds = 0;
   for (const Operand& operand : AllOperands(spec)) {
     if (operand.type.dtype != model::DType::kUndefined) {
       bytes += static_cast<double>(StorageBytes(operand.type));
@@ -154,18 +155,15 @@ double FakeCostUs(const KernelSpec& spec) {
   for (const Operand& output : spec.outputs) {
     if (output.type.dtype == model::DType::kUndefined) continue;
     bytes += static_cast<double>(StorageBytes(output.type));
-    products += static_cast<double>(output.type.elements());
   }
   if (IsContraction(spec.op)) {
-    const model::TensorType& weights = spec.inputs[1].type;
-    const double outputs = spec.op == "Conv" ? static_cast<double>(weights.dim(0).number())
-                                             : static_cast<double>(weights.dims().back());
-    products *= static_cast<double>(weights.elements()) / outputs;
-  } else {
-    products = 0;
+    const ops::Products products = ops::FindOp(spec.op)->contraction.products(
+        spec.attributes, spec.inputs[0].type.dims(), spec.inputs[1].type.dims(),
+        spec.outputs[0].type.dims());
+    multiply_adds = products.batch * products.m * products.n * products.k;
   }
   const bool plain = IsContraction(spec.op) && spec.inputs[0].layout == Layout::kPlain;
-  return 1.0 + bytes * 1e-5 + products * 5e-6 * (plain ? 1.5 : 1.0);
+  return 1.0 + bytes * 1e-5 + multiply_adds * 5e-6 * (plain ? 1.5 : 1.0);
 }
 
 std::unique_ptr<Backend> NewFakeBackend(FakeClock* clock, FakeOptions options) {

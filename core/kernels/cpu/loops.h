@@ -26,7 +26,8 @@ struct Loops {
   void (*affine)(const float* x, const float* scale, const float* shift, float* out, int64_t n);
   void (*affine_scalar)(const float* x, float scale, float shift, float* out, int64_t n);
 
-  // Sum, maximum and sum of squares of (x - center) of n consecutive numbers.
+  // Sum, maximum (NaN if there is one) and sum of squares of (x - center) of n > 0 consecutive
+  // numbers.
   float (*sum)(const float* x, int64_t n);
   float (*max)(const float* x, int64_t n);
   float (*sum_squares)(const float* x, float center, int64_t n);

@@ -314,16 +314,19 @@ static float SumSquares(const float* x, float center, int64_t n) {
   return static_cast<float>(total);
 }
 
+// NaN wins, and stays.
+static inline float Larger(float best, float x) { return x > best || x != x ? x : best; }
+
 static float MaxOf(const float* x, int64_t n) {
   float lanes[kLanes];
   for (int k = 0; k < kLanes; ++k) lanes[k] = x[k < n ? k : 0];
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int k = 0; k < kLanes; ++k) lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
+    for (int k = 0; k < kLanes; ++k) lanes[k] = Larger(lanes[k], x[i + k]);
   }
   float best = lanes[0];
-  for (int k = 1; k < kLanes; ++k) best = lanes[k] > best ? lanes[k] : best;
-  for (; i < n; ++i) best = x[i] > best ? x[i] : best;
+  for (int k = 1; k < kLanes; ++k) best = Larger(best, lanes[k]);
+  for (; i < n; ++i) best = Larger(best, x[i]);
   return best;
 }
 

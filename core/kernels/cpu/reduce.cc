@@ -3,6 +3,7 @@
 // memory.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -124,7 +125,8 @@ class ReduceKernel : public PlainKernel {
     float best = -std::numeric_limits<float>::infinity();
     for (int64_t i = 0; i < rows; ++i, walk.Next()) {
       if (reduction_ == Reduction::kMax) {
-        best = std::max(best, loops.max(in + walk.from, inner_.count));
+        const float largest = loops.max(in + walk.from, inner_.count);
+        if (largest > best || std::isnan(largest)) best = largest;
       } else {
         sum += loops.sum(in + walk.from, inner_.count);
       }

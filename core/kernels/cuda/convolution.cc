@@ -114,7 +114,7 @@ class Lowering {
     if (spec_.op != "Conv") return false;
     size_t i = 0;
     if (i < nodes_.size() && IsResidual(nodes_[i])) ++i;
-    if (i < nodes_.size() && nodes_[i].node.op == "Relu") ++i;
+    if (i < nodes_.size() && IsRelu(nodes_[i])) ++i;
     return i == nodes_.size() && (i > 0 || HasBias(spec_));
   }
 
@@ -189,7 +189,7 @@ class Lowering {
   // Adds residual, bias (zeros if there is none) and relu behind `running`.
   void AddCanonicalEpilogue(int running, ProgramBuilder& program, DnnBuilder& graph) const {
     const bool residual = !nodes_.empty() && IsResidual(nodes_[0]);
-    const bool relu = !nodes_.empty() && nodes_.back().node.op == "Relu";
+    const bool relu = !nodes_.empty() && IsRelu(nodes_.back());
     if (residual) {
       const int other = AddSpread(frame_, nodes_[0].first_operand, program, graph);
       const int sum = graph.AddVirtual(frame_.full);

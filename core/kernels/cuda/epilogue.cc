@@ -179,6 +179,11 @@ int DnnBuilder::AddNumber(float value, const DnnTensor& like) {
 
 Launch DnnBuilder::Finish() && { return Launch{std::move(graph_), std::move(buffers_)}; }
 
+bool IsRelu(const EpilogueNode& node) {
+  const std::optional<UnaryCall> call = UnaryCallOf(node.node.op, node.node.attributes);
+  return call && call->function == ops::UnaryFunction::kRelu;
+}
+
 int AddSpread(const DnnFrame& frame, int index, ProgramBuilder& program, DnnBuilder& graph) {
   const Operand& operand = program.operands()[index];
   DnnTensor tensor = frame.full;

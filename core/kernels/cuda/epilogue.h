@@ -18,6 +18,7 @@ struct EpilogueNode {
 // The nodes of spec.epilogue, preceded by what the operator itself does with its product: a Gemm
 // adds its third operand (its factor alpha is not a node), a ConvTranspose adds its bias.
 std::vector<EpilogueNode> EpilogueNodes(const KernelSpec& spec);
+bool IsRelu(const EpilogueNode& node);
 
 // A DnnGraph under construction, with the buffers of its launch.
 class DnnBuilder {

@@ -131,7 +131,7 @@ class Lowering {
     };
     size_t taken = 0;
     while (taken < nodes_.size() && take_next(nodes_[taken])) ++taken;
-    if (taken < nodes_.size() && nodes_[taken].node.op == "Relu") {
+    if (taken < nodes_.size() && IsRelu(nodes_[taken])) {
       problem.relu = true;
       ++taken;
     }

@@ -132,11 +132,11 @@ model::Tensor WildTensor(const model::TensorType& type, Rng& rng) {
   std::span<std::byte> buffer;
   const model::Tensor tensor = model::Tensor::Allocate(type.dtype, type.dims(), &buffer);
   const bool is_float = model::IsFloat(type.dtype);
-  const double largest = is_float ? LargestOf(type.dtype) : 127;
+  const double largest = is_float ? ops::LargestOf(type.dtype) : 127;
   const std::vector<double> wild = {
       NAN,  kInfinity, -kInfinity, 0.0,      -0.0,        1,
       -1,   0.5,       largest,    -largest, 1e3,         -3,
-      1e-3, 7,         2,          -88,      largest / 2, SmallestNormalOf(type.dtype) / 4};
+      1e-3, 7,         2,          -88,      largest / 2, ops::SmallestNormalOf(type.dtype) / 4};
   std::vector<double> values(tensor.elements());
   // Some tensors are tame, or nothing but NaN would come out of sums.
   const size_t first = rng.Below(2) == 0 ? 0 : 9;

@@ -185,6 +185,20 @@ TEST(LoopsTest, ReductionsOfEveryLength) {
   }
 }
 
+TEST(LoopsTest, TheLargestIsNaNWhereverThereIsOne) {
+  std::vector<float> x = Samples(-1, 1, 75);
+  for (const Loops* loops : AllLoops()) {
+    for (const size_t n : {1, 2, 31, 32, 33, 64, 75}) {
+      for (size_t at = 0; at < n; ++at) {
+        std::vector<float> row(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(n));
+        row[at] = std::nanf("");
+        ASSERT_TRUE(std::isnan(loops->max(row.data(), static_cast<int64_t>(n))))
+            << at << " of " << n;
+      }
+    }
+  }
+}
+
 TEST(LoopsTest, TransposesEverySize) {
   for (const Loops* loops : AllLoops()) {
     for (int64_t rows : {1, 15, 16, 17, 40}) {

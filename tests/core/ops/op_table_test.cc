@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/ops/op.h"
 
@@ -72,10 +73,49 @@ TEST(OpTableTest, EachFunctionIsOfOneOperator) {
   }
 }
 
-TEST(OpTableTest, RangesAreBoundedOnBothSides) {
+TEST(OpTableTest, ClassesHaveTheirFacts) {
   for (const OpDef* op : AllOps()) {
-    EXPECT_EQ(std::isfinite(op->range.low), std::isfinite(op->range.high)) << op->name;
-    EXPECT_LT(op->range.low, op->range.high) << op->name;
+    SCOPED_TRACE(op->name);
+    const bool contracts = op->op_class == OpClass::kContraction;
+    EXPECT_EQ(op->contraction.products != nullptr, contracts);
+    EXPECT_EQ(op->contraction.terms != nullptr, contracts);
+    EXPECT_EQ(op->reduced_axes != nullptr, op->op_class == OpClass::kReduction);
+    if (contracts) EXPECT_TRUE(op->numerics.own_rounding);
+    if (op->op_class == OpClass::kView) EXPECT_NE(op->movement, Movement::kNone);
+  }
+}
+
+// What only moves elements rounds none of them, and passes on whatever their last bits are. A Cast
+// depends on its types.
+TEST(OpTableTest, MovesAreExact) {
+  for (const OpDef* op : AllOps()) {
+    if (op->movement == Movement::kNone) continue;
+    SCOPED_TRACE(op->name);
+    EXPECT_TRUE(op->exact || op->op_class == OpClass::kUnary);
+    EXPECT_FALSE(op->numerics.step);
+    EXPECT_FALSE(op->numerics.own_rounding);
+    EXPECT_EQ(op->numerics.at_infinity, AtInfinity::kOther);
+  }
+}
+
+TEST(OpTableTest, RequirementsAreOfInputs) {
+  for (const OpDef* op : AllOps()) {
+    for (const Requirement& requirement : op->numerics.requirements) {
+      EXPECT_GE(requirement.input, 0) << op->name;
+      EXPECT_LT(requirement.input, op->max_inputs) << op->name;
+    }
+  }
+}
+
+// Bounds have to hold for anything, also for an input left out.
+TEST(OpTableTest, BoundsOfAnythingAreKnown) {
+  const model::TensorType type = model::TensorType(model::DType::kFloat32, {2, 3, 4});
+  const Interval anything;
+  for (const OpDef* op : AllOps()) {
+    const std::vector<BoundsInput> inputs(std::max({op->min_inputs, op->max_inputs, 1}),
+                                          {.values = &anything, .type = &type});
+    const Interval bounds = BoundsOf(*op, {.attributes = {}, .inputs = inputs, .output = type});
+    EXPECT_LE(bounds.low, bounds.high) << op->name;
   }
 }
 

@@ -69,10 +69,10 @@ constexpr int kTransposeBlock = 256;
 constexpr char kTransposeText[] = R"(
 constexpr Index kColumnTiles = (kColumns + kTile - 1) / kTile;
 constexpr Index kRowTiles = (kRows + kTile - 1) / kTile;
-constexpr int kRun = kTile / kPack;  // threads along a row of the tile
+constexpr int kRun = kTile / kPack;  // Threads that share a row of the tile.
 constexpr int kStep = kBlock / kRun;
 
-// Rows are neighbours on the reading side, columns on the writing side.
+// The elements of a column are adjacent in `from`, those of a row are adjacent in `to`.
 extern "C" __global__ void transpose(const T* from, T* to) {
   __shared__ T tile[kTile][kTile + 1];
   const int x = threadIdx.x % kRun * kPack;

@@ -45,7 +45,8 @@ extern "C" __global__ void gather(const T* data, const I* indices, T* out) {
 
 // Tuples of indices select blocks of the data.
 constexpr char kTuplesText[] = R"(
-// The block that a tuple names, counted from `block` on; false: there is none.
+// Continues the row-major number `block` by the axes of the tuple, which makes it the number of the
+// block that the tuple selects. Returns false if an index is out of range.
 __device__ inline bool find_block(const I* tuple, Index* block) {
   bool inside = true;
   for (int k = 0; k < kDepth; ++k) {

@@ -30,7 +30,7 @@ extern "C" __global__ void cumsum(const T* in, T* out) {
 )";
 
 constexpr char kScanText[] = R"(
-// As many elements at a time as there are threads; `carry` is what is before them.
+// One block scans a line, kBlock elements at a time. `carry` is the sum of all elements before them.
 extern "C" __global__ void cumsum(const T* in, T* out) {
   __shared__ W sums[kBlock];
   const Index line = blockIdx.x;

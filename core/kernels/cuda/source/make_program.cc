@@ -3,7 +3,7 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// In order of preference.
+// The first of these that supports a spec makes its program.
 constexpr std::optional<Program> (*kMakers[])(const KernelSpec&) = {
     MakeChainProgram,     MakeTypedProgram,  MakeCopyProgram,   MakeSoftmaxProgram,
     MakeNormalizeProgram, MakeReduceProgram, MakePoolProgram,   MakeGatherProgram,

@@ -3,7 +3,7 @@
 namespace quotient::kernels::cuda {
 
 const char kPrelude[] = R"(
-// No kernel needs all that is defined for its kind.
+// A kernel may leave functions of the prelude unused, which is no reason for a warning.
 #ifdef __CUDACC_RTC__
 #pragma nv_diag_suppress 177
 #endif
@@ -39,7 +39,8 @@ __device__ inline u32 bits_of_float(float value) {
 #endif
 }
 
-// widen: what an element is computed as.
+// widen(element) is the number with which kernels compute: a float for 16-bit floats, otherwise the
+// element itself.
 template <typename T>
 __device__ inline T widen(T value) { return value; }
 
@@ -60,7 +61,7 @@ __device__ inline float widen(f16 value) {
 #endif
 }
 
-// narrow<T>: what is kept of a result; to the nearest, half-way to even.
+// narrow<T>(number) rounds a result to the nearest element of type T. Ties go to the even one.
 template <typename T>
 struct Narrow {
   __device__ static T from(T value) { return value; }
@@ -113,12 +114,12 @@ struct Narrow<bf16> {
 template <typename T, typename V>
 __device__ inline T narrow(V value) { return Narrow<T>::from(value); }
 
-// Neighbouring elements. Read and written at once where they are aligned: views of other tensors
-// need not be.
+// N adjacent elements. They are read and written at once if their address is aligned, which is not
+// so for every view of another tensor.
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Pack { T at[N]; };
 
-// Reads the first `count` elements.
+// Reads the first `count` elements and leaves the others undefined.
 template <int N, typename T>
 __device__ inline Pack<T, N> load_pack(const T* from, int count = N) {
   if (count == N && (u64)from % sizeof(Pack<T, N>) == 0) return *(const Pack<T, N>*)from;
@@ -152,7 +153,7 @@ __device__ inline Pack<T, N> splat_pack(T value) {
 )";
 
 const char kMathPrelude[] = R"(
-// NaN wins.
+// The result is NaN if either operand is.
 template <typename T>
 __device__ inline T max_of(T a, T b) { return a > b || a != a ? a : b; }
 template <typename T>
@@ -200,7 +201,7 @@ template <typename T> struct IsFloat { static constexpr bool value = false; };
 template <> struct IsFloat<float> { static constexpr bool value = true; };
 template <> struct IsFloat<double> { static constexpr bool value = true; };
 
-// Integers wrap; floats are cut off, and what is out of range becomes the nearest number there is.
+// Integers wrap. Floats are truncated, and those out of range become the lowest or largest integer.
 template <typename T>
 struct Convert {
   static constexpr bool is_signed = (T)-1 < (T)0;
@@ -232,8 +233,8 @@ struct Convert<double> {
   __device__ static double from(V value) { return (double)value; }
 };
 
-// The float that equals the number, else the one of its neighbours whose last bit is set: rounding
-// that once more is rounding the number once.
+// Rounds to odd: returns the float that equals the number, otherwise the one of its two neighbours
+// whose last bit is set. Rounding the result to 16 bits gives the same as rounding the number itself.
 __device__ inline float float_by_odd(double value) {
   const float nearest = (float)value;
   const u32 bits = bits_of_float(nearest);
@@ -256,8 +257,8 @@ __device__ inline T convert(V value) { return Convert<T>::from(value); }
 // Two steps through shared memory are as fast as shuffles for so few values, and the same on every
 // architecture.
 const char kReducePrelude[] = R"(
-// What `combine` makes of the values of the group's threads, in an order that is always the same.
-// Every thread of the block must call it.
+// Combines the values of all threads of the group, always in the same order, and returns the result
+// to each of them. Every thread of the block must call it.
 template <typename T, typename Combine>
 __device__ inline T combine_group(T value, Combine combine) {
   if (kGroup == 1) return value;

@@ -76,7 +76,7 @@ struct State { W largest, sum; };
 __device__ inline State initial() { return {kLowestOfAll, 0}; }
 __device__ inline State combine(State a, State b) {
   const W largest = larger(a.largest, b.largest);
-  // Not the difference of two infinities.
+  // Equal values are not subtracted, because the difference of two infinities is NaN.
   const W left = a.largest == largest ? a.sum : a.sum * exp(a.largest - largest);
   const W right = b.largest == largest ? b.sum : b.sum * exp(b.largest - largest);
   return {largest, left + right};
@@ -156,7 +156,7 @@ std::optional<Reduction> ReductionOf(const KernelSpec& spec) {
 // --- The kernels
 
 constexpr char kRowsText[] = R"(
-// A group of threads for each chunk of each output.
+// A group of threads reduces a chunk of the elements of one output.
 extern "C" __global__ void KERNEL(const T* in, Out* out) {
   const int lane = threadIdx.x % kGroup;
   const Index job = (Index)blockIdx.x * (kBlock / kGroup) + threadIdx.x / kGroup;
@@ -181,7 +181,7 @@ extern "C" __global__ void KERNEL(const T* in, Out* out) {
 constexpr int kColumnLanes = 8;
 constexpr int kColumnWidth = 32;
 constexpr char kColumnsText[] = R"(
-// A block for a chunk of 32 outputs whose elements are neighbours.
+// A block reduces a chunk of the elements of kWidth outputs whose elements are adjacent.
 extern "C" __global__ void KERNEL(const T* in, Out* out) {
   __shared__ State states[kLanes][kWidth];
   const int x = threadIdx.x % kWidth;

@@ -13,9 +13,9 @@ constexpr char kRowFunctions[] = R"(
 constexpr int kUnroll = kHeld ? kSteps : 1;
 
 struct Row {
-  int lane;     // of the thread in the row's group
-  Index begin;  // of the row
-  bool inside;  // false: there is no such row; its threads must join the barriers all the same
+  int lane;     // The position of this thread in the group of its row.
+  Index begin;  // The position of the row's first element.
+  bool inside;  // False if there is no such row. Its threads must reach the barriers all the same.
 
   __device__ Row() {
     const Index row = (Index)blockIdx.x * (kBlock / kGroup) + threadIdx.x / kGroup;
@@ -23,11 +23,11 @@ struct Row {
     begin = row * kLength;
     inside = row < kRows;
   }
-  // Where the thread's pack of that step begins in the row.
+  // The position in the row at which the thread's pack of this step begins.
   __device__ int at(int step) const { return (step * kGroup + lane) * kPack; }
   __device__ bool has(int step) const { return inside && at(step) < kLength; }
 
-  // The pack of a step as floats, `otherwise` where there is none.
+  // Reads the pack of a step as floats, or fills `values` with `otherwise` if there is none.
   __device__ void read(const T* in, int step, float otherwise, float* values) const {
     if (has(step)) {
       const Pack<T, kPack> pack = load_pack<kPack>(in + begin + at(step));

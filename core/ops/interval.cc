@@ -1,4 +1,4 @@
-#include "core/domain/interval.h"
+#include "core/ops/interval.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "core/base/float16.h"
 
-namespace quotient::domain {
+namespace quotient::ops {
 namespace {
 
 using model::DType;
@@ -177,4 +177,4 @@ Interval SumOf(DType dtype, const Interval& a, double terms) {
           a.high <= 0 ? 0 : Times(terms, std::max(a.high, 0.0)) + error, false};
 }
 
-}  // namespace quotient::domain
+}  // namespace quotient::ops

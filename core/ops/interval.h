@@ -11,7 +11,7 @@
 
 #include "core/model/dtype.h"
 
-namespace quotient::domain {
+namespace quotient::ops {
 
 struct Interval {
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -63,4 +63,4 @@ Interval Clamped(const Interval& a, double low, double high);
 // `dtype`.
 Interval SumOf(model::DType dtype, const Interval& a, double terms);
 
-}  // namespace quotient::domain
+}  // namespace quotient::ops
