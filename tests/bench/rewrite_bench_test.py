@@ -29,11 +29,10 @@ class RewriteBenchTest(unittest.TestCase):
         for strategy in strategies:
             file = DATA / "prop_d7_s0.txt"
             (line,) = self.lines("--domain", "prop", "--rules", DATA / "prop-rules.txt", "--strategy",
-                                 strategy, "--nodes", 500, "--budget", "500ms", file)
+                                 strategy, "--nodes", 500, "--simulations", 600, "--budget", "60s", file)
             self.assertEqual(str(file), line[0])
             self.assertEqual(6, len(line))
             self.assertLess(float(line[2]), float(line[1]))
-            self.assertLessEqual(float(line[3]), 5)
 
     def test_a_line_per_file_with_its_sums(self):
         with tempfile.TemporaryDirectory() as folder:
