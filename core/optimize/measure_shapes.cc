@@ -13,6 +13,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/model/occurring_sizes.h"
 
 namespace quotient::optimize {
 namespace {
@@ -210,11 +211,16 @@ class Chooser {
     return groups;
   }
 
-  // Returns the numbers to try for a size, nearest to the assumed one first: the ladder, the other
-  // sizes, and the sums of two of them (a mask may cover a past and a present sequence).
+  // Returns the numbers to try for a size, nearest to the assumed one first: the ladder, numbers
+  // that occur in the model, the other sizes, and the sums of two of them (a mask may cover a past
+  // and a present sequence).
   std::vector<int64_t> Numbers(const Size& size) const {
     constexpr size_t kMostForSums = 8;
+    constexpr size_t kMostOccurring = 16;
+    const std::vector<int64_t> occurring =
+        model::OccurringSizes(graph_, size.assumed, kMostOccurring);
     std::set<int64_t> numbers(std::begin(kLadder), std::end(kLadder));
+    numbers.insert(occurring.begin(), occurring.end());
     for (const auto& [symbol, number] : bound_) numbers.insert(std::max<int64_t>(number, 1));
     for (size_t i = 0; i < numbers_.size(); ++i) {
       numbers.insert(numbers_[i]);
@@ -228,6 +234,13 @@ class Chooser {
     };
     std::stable_sort(ordered.begin(), ordered.end(),
                      [&](int64_t a, int64_t b) { return distance(a) < distance(b); });
+    if (size.assumed > 1 && !occurring.empty()) {
+      // A length of 1 may make sense only because it is broadcast, so what the model names is tried
+      // before. The last of these numbers is the farthest.
+      const auto one = std::ranges::find(ordered, 1);
+      const auto farthest = std::ranges::find(ordered, occurring.back());
+      if (one < farthest) std::rotate(one, one + 1, farthest + 1);
+    }
     return ordered;
   }
 

@@ -27,9 +27,10 @@ using AcceptShapes = std::function<absl::Status(const ops::InputShapes& shapes)>
 // that they bind in one input has that number in the others. Other symbols are assumed: a first
 // dimension is a batch and is 1, any other is a length (128) or, in tensors with four or more
 // dimensions, the side of an image (224). An input with a default is as large as that. If the model
-// makes no sense with these sizes, a bounded number of others is tried: each size by itself, then
-// several that are equal. Those that bring inference furthest along the nodes are kept. `accept`
-// decides: its last call is the one that accepted the result. Everything that was assumed is noted.
+// makes no sense with these sizes, a bounded number of others is tried, among them numbers that
+// occur in the model: each size by itself, then several that are equal. Those that bring inference
+// furthest along the nodes are kept. `accept` decides: its last call is the one that accepted the
+// result. Everything that was assumed is noted.
 //
 // Inputs that no node reads are left alone. So are inputs of unknown rank, and what reads them is
 // not measured.

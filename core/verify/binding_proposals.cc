@@ -1,15 +1,16 @@
 #include "core/verify/binding_proposals.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/model/occurring_sizes.h"
+#include "core/verify/binding_sizes.h"
+#include "core/verify/separating_sets.h"
 
 namespace quotient::verify {
 namespace {
@@ -18,56 +19,12 @@ using model::Graph;
 using model::TensorType;
 using model::ValueId;
 
-// Sizes for the dimensions of one binding: first dimensions, lengths, and sides of images (in
-// tensors with four or more dimensions). The k-th group of dimensions of a role gets base + k *
-// step. Small and odd sizes come first; models that halve images or cut sequences into blocks need
-// multiples.
-struct Sizes {
-  int64_t length, length_step;
-  int64_t side, side_step;
-};
-constexpr Sizes kSizes[][2] = {
-    {{5, 2, 35, 2}, {6, 3, 34, 4}},
-    {{8, 8, 32, 32}, {24, 8, 64, 32}},
-    {{16, 16, 64, 32}, {48, 16, 96, 32}},
-    {{32, 32, 128, 32}, {96, 32, 160, 32}},
-    {{64, 64, 224, 224}, {192, 64, 448, 224}},
-};
-// First dimensions of one binding: the k-th group of them is at first + k * step.
-struct Batches {
-  int64_t first, step;
-};
-// With a batch of four the elements that have one index along another axis (a column of scores
-// beside columns of boxes) are a slice, which errors are compared with. Two is what comes after it
-// where four would take too long. Lengths are odd where batches are even.
-constexpr Batches kOfFirst[] = {{4, 2}, {2, 1}};
-constexpr Batches kOfSecond[] = {{3, 1}};
-constexpr Batches kOfOthers[] = {{2, 1}};
-constexpr Batches kOfEmpty[] = {{0, 0}};
-
-std::span<const Batches> BatchesOf(BindingKind kind) {
-  switch (kind) {
-    case BindingKind::kFirst:
-      return kOfFirst;
-    case BindingKind::kSecond:
-      return kOfSecond;
-    case BindingKind::kEmptyBatch:
-      return kOfEmpty;
-    default:
-      return kOfOthers;
-  }
-}
-
+// The most numbers of the model that are tried as sizes.
+constexpr size_t kMostOccurring = 12;
 // The most proposals of one call for each size of batches.
 constexpr size_t kMostProposals = 3;
 // The most dimensions that are split off from others with their name, one by one.
 constexpr size_t kMostSplits = 8;
-
-// Groups of dimensions that get the same size. Parallel to the free dimensions; each group is named
-// by the index of one of its members.
-using Groups = std::vector<size_t>;
-// The group of dimensions that are 1.
-constexpr size_t kOne = static_cast<size_t>(-1);
 
 Groups EachItsOwn(const std::vector<FreeDim>& free) {
   Groups groups(free.size());
@@ -114,6 +71,8 @@ class Proposer {
       : graph_(graph),
         measured_(measured),
         kind_(kind),
+        // Almost any dims fit together if there are no elements.
+        equates_names_(kind == BindingKind::kEmptyBatch),
         stop_(stop),
         free_(FreeDims(graph, measured)) {
     const absl::StatusOr<Graph> bound = InferAt(graph, measured);
@@ -122,55 +81,167 @@ class Proposer {
 
   std::vector<Shapes> Run() {
     if (free_.empty()) return {};
-    for (const auto& sizes : kSizes) {
-      if (proposals_.size() >= kMostProposals * BatchesOf(kind_).size()) {
-        return std::move(proposals_);
+    bool accepted = false;
+    for (const bool adds_up : {false, true}) {
+      if (adds_up && (accepted || !HasSums())) break;
+      for (const std::vector<Sizes>& usual : UsualSizes(kind_, adds_up)) {
+        if (proposals_.size() >= kMostProposals * usual.size()) return std::move(proposals_);
+        for (const Sizes& sizes : usual) accepted |= ProposeAt(sizes);
       }
-      ProposeAtBatches(&sizes[kind_ == BindingKind::kSecond ? 1 : 0]);
     }
-    ProposeAtBatches(nullptr);
+    const bool tries_numbers =
+        !accepted && (kind_ == BindingKind::kFirst || kind_ == BindingKind::kSecond);
+    // The first binding keeps the lengths that the model is meant for.
+    if (tries_numbers && kind_ == BindingKind::kSecond) ProposeOccurring();
+    for (const Sizes& sizes : MeasuredSizes(kind_)) ProposeAt(sizes);
+    if (tries_numbers && kind_ == BindingKind::kFirst) ProposeOccurring();
     return std::move(proposals_);
   }
 
- private:
-  enum class Role { kBatch, kLength, kSide };
+  BrokenNames RunBroken() {
+    const Groups by_name = GroupBy(free_, ByName);
+    if (by_name == EachItsOwn(free_)) return {};
+    const std::vector<Sizes> accepted = SizesToBreak(by_name);
+    if (accepted.empty()) return {};
+    const SeparatingSets separating = FindSeparatingSets(
+        by_name, [&](const OnesSet& ones) { return Infers(by_name, ones, accepted[0]); });
+    BrokenNames broken{.bindings = {}, .tried_all = separating.tried_all};
+    for (const OnesSet& ones : separating.sets) {
+      std::vector<Shapes>& alternatives = broken.bindings.emplace_back();
+      for (const Sizes& sizes : accepted) {
+        if (&sizes != &accepted[0] && !Infers(by_name, ones, sizes)) continue;
+        alternatives.push_back(ShapesOf(WithOnes(by_name, ones), sizes));
+      }
+    }
+    return broken;
+  }
 
-  // If `sizes` is null, only first dimensions differ from the sizes used for measuring.
-  void ProposeAtBatches(const Sizes* sizes) {
-    for (const Batches& batches : BatchesOf(kind_)) {
-      batches_ = batches;
-      ProposeAt(sizes);
+ private:
+  // Sizes for models that insist on some: all lengths are a number of the model, or 1, and so are
+  // the batches if the operators accept no others. The longest size of measuring is left out.
+  std::vector<Sizes> Occurring() const {
+    int64_t longest = 1;
+    for (const FreeDim& dim : free_) longest = std::max(longest, dim.measured);
+    std::vector<int64_t> numbers = model::OccurringSizes(graph_, longest, kMostOccurring);
+    std::erase(numbers, longest);
+    numbers.push_back(1);
+    const Progression batch = *UsualSizes(kind_)[0][0].batch;
+    const bool batch_is_free = Infers(GroupBy(free_, ByNumber), {.batch = batch});
+    std::vector<Sizes> occurring;
+    for (const int64_t number : numbers) {
+      const Progression same = {number, 0};
+      if (batch_is_free) {
+        occurring.push_back({batch, same, same});
+      } else {
+        occurring.push_back({{}, same, same});
+        occurring.push_back({same, {}, {}});
+        occurring.push_back({same, same, same});
+      }
+    }
+    return occurring;
+  }
+
+  // Proposes the first of these sizes that the operators accept.
+  void ProposeOccurring() {
+    const Groups by_number = GroupBy(free_, ByNumber);
+    const size_t before = proposals_.size();
+    Shapes last;
+    for (const Sizes& sizes : Occurring()) {
+      Shapes shapes = ShapesOf(by_number, sizes);
+      if (shapes == last) continue;
+      last = std::move(shapes);
+      Propose(by_number, sizes);
+      if (proposals_.size() > before) return;
     }
   }
 
-  void ProposeAt(const Sizes* sizes) {
-    if (kind_ != BindingKind::kEmptyBatch) {
+  // Sizes that the operators accept if dimensions with the same name are equal. Those at which
+  // fewer dimensions are 1 come first: such a dimension cannot differ from others by being 1. Empty
+  // if all dimensions may differ anyway.
+  std::vector<Sizes> SizesToBreak(const Groups& by_name) const {
+    const Groups own = EachItsOwn(free_);
+    std::vector<Sizes> accepted;
+    for (const bool adds_up : {false, true}) {
+      if (adds_up && (!accepted.empty() || !HasSums())) break;
+      for (const std::vector<Sizes>& usual : UsualSizes(kind_, adds_up)) {
+        if (accepted.size() == kMostProposals) return accepted;
+        if (accepted.empty() && Infers(own, usual[0])) return {};
+        if (Infers(by_name, usual[0])) accepted.push_back(usual[0]);
+      }
+    }
+    const bool tries_numbers = accepted.empty();
+    for (const Sizes& sizes : MeasuredSizes(kind_)) {
+      if (Infers(by_name, sizes)) accepted.push_back(sizes);
+    }
+    if (!tries_numbers) return accepted;
+    for (const Sizes& sizes : Occurring()) {
+      if (accepted.size() == kMostProposals) break;
+      if (CountOnes(by_name, sizes) < free_.size() && Infers(by_name, sizes)) {
+        accepted.push_back(sizes);
+      }
+    }
+    std::ranges::stable_sort(accepted, {},
+                             [&](const Sizes& sizes) { return CountOnes(by_name, sizes); });
+    return accepted;
+  }
+
+  // Whether lengths that add up differ from those that do not.
+  bool HasSums() const {
+    const Sizes usual = UsualSizes(kind_)[0][0], sums = UsualSizes(kind_, /*adds_up=*/true)[0][0];
+    const auto differ = [&](const Groups& groups) {
+      return ShapesOf(groups, usual) != ShapesOf(groups, sums);
+    };
+    return differ(GroupBy(free_, ByName)) || differ(GroupBy(free_, ByNumber));
+  }
+
+  size_t CountOnes(const Groups& groups, const Sizes& sizes) const {
+    const Shapes shapes = ShapesOf(groups, sizes);
+    return static_cast<size_t>(std::ranges::count_if(
+        free_, [&](const FreeDim& dim) { return shapes.at(dim.input)[dim.axis] == 1; }));
+  }
+
+  static Groups WithOnes(Groups groups, const OnesSet& ones) {
+    for (const size_t i : ones) groups[i] = kOne;
+    return groups;
+  }
+
+  // Whether the operators accept that these dimensions, none of which is 1 otherwise, are 1.
+  bool Infers(const Groups& groups, const OnesSet& ones, const Sizes& sizes) const {
+    const Shapes shapes = ShapesOf(groups, sizes);
+    const bool changes_all = std::ranges::none_of(
+        ones, [&](size_t i) { return shapes.at(free_[i].input)[free_[i].axis] == 1; });
+    return changes_all && Infers(WithOnes(groups, ones), sizes);
+  }
+
+  // Whether the operators accept these sizes, proposed or not.
+  bool ProposeAt(const Sizes& sizes) {
+    if (!equates_names_) {
       const Groups own = EachItsOwn(free_);
       // If all may differ, there is no equality that a caller could break.
-      if (BreaksNames(kind_) ? Infers(own, sizes) : Propose(own, sizes)) return;
+      if (BreaksNames(kind_) ? Infers(own, sizes) : Propose(own, sizes)) return true;
     }
     const Groups by_name = GroupBy(free_, ByName);
     if (Infers(by_name, sizes)) return ProposeLoosened(by_name, sizes);
     // Dimensions without a name are not expected to be equal.
-    if (BreaksNames(kind_)) return;
-    if (Propose(GroupBy(free_, ByNameOrNumber), sizes)) return;
+    if (BreaksNames(kind_)) return false;
+    if (Propose(GroupBy(free_, ByNameOrNumber), sizes)) return true;
     const Groups by_number = GroupBy(free_, ByNumber);
-    if (Infers(by_number, sizes)) ProposeLoosened(by_number, sizes);
+    return Infers(by_number, sizes) && ProposeLoosened(by_number, sizes);
   }
 
-  // Makes proposals from groups whose sizes the operators accept.
-  void ProposeLoosened(Groups groups, const Sizes* sizes) {
-    if (kind_ != BindingKind::kEmptyBatch) groups = Split(std::move(groups), sizes);
+  // Makes proposals from groups whose sizes the operators accept. Returns true.
+  bool ProposeLoosened(Groups groups, const Sizes& sizes) {
+    if (!equates_names_) groups = Split(std::move(groups), sizes);
     if (!BreaksNames(kind_)) {
       Propose(groups, sizes);
-      return;
+      return true;
     }
-    const Groups broken = kind_ == BindingKind::kSwapped ? SwapWherePossible(groups, sizes)
-                                                         : SetToOneWherePossible(groups, sizes);
+    const Groups broken = SwapWherePossible(groups, sizes);
     if (broken != groups) Propose(broken, sizes);
+    return true;
   }
 
-  bool Propose(const Groups& groups, const Sizes* sizes) {
+  bool Propose(const Groups& groups, const Sizes& sizes) {
     if (!Infers(groups, sizes)) return false;
     Shapes shapes = ShapesOf(groups, sizes);
     // Without a batch there is none that could be empty.
@@ -189,51 +260,29 @@ class Proposer {
 
   // Splits dimensions off from their group where the operators allow it. Tries the result for other
   // sizes first.
-  Groups Split(Groups groups, const Sizes* sizes) {
+  Groups Split(Groups groups, const Sizes& sizes) {
     if (split_.size() == groups.size() && Infers(split_, sizes)) return split_;
-    split_ =
-        Regroup(std::move(groups), sizes,
-                // A group is named by its first member, so the others are split off.
-                [](size_t i, bool is_first) { return is_first ? std::nullopt : std::optional(i); });
-    return split_;
-  }
-
-  Groups SetToOneWherePossible(const Groups& groups, const Sizes* sizes) const {
-    const bool first_is_one = kind_ == BindingKind::kFirstIsOne;
-    return Regroup(groups, sizes, [&](size_t, bool is_first) {
-      return is_first == first_is_one ? std::optional(kOne) : std::nullopt;
-    });
-  }
-
-  // Moves dimensions that share their group into the group that group_of(index, is_first) names,
-  // where the operators allow it. With nullopt the dimension stays.
-  template <typename GroupOf>
-  Groups Regroup(Groups groups, const Sizes* sizes, GroupOf group_of) const {
     size_t tries = 0;
     std::vector<size_t> members(groups.size());  // Number of members by group.
-    for (const size_t group : groups) {
-      if (group != kOne) ++members[group];
-    }
+    for (const size_t group : groups) ++members[group];
     for (size_t i = 0; i < groups.size() && tries < kMostSplits; ++i) {
       const size_t old = groups[i];
-      if (old == kOne || members[old] < 2) continue;
-      const std::optional<size_t> group = group_of(i, old == i);
-      if (!group.has_value()) continue;
+      // A group is named by its first member, so the others are split off.
+      if (old == i || members[old] < 2) continue;
       ++tries;
-      groups[i] = *group;
+      groups[i] = i;
       if (Infers(groups, sizes)) {
         --members[old];
-        if (*group != kOne) ++members[*group];
       } else {
         groups[i] = old;
       }
     }
-    return groups;
+    return split_ = groups;
   }
 
   // Exchanges the groups of two dimensions of an input, where the operators allow it. Of inputs
   // with the same groups, the first is left as it is.
-  Groups SwapWherePossible(Groups groups, const Sizes* sizes) const {
+  Groups SwapWherePossible(Groups groups, const Sizes& sizes) const {
     size_t tries = 0;
     std::set<std::pair<size_t, size_t>> seen;
     for (size_t i = 0; i < groups.size(); ++i) {
@@ -250,7 +299,7 @@ class Proposer {
 
   // Whether the operators accept these sizes, with no more nodes cut out and no output empty. False
   // once `stop_` fires.
-  bool Infers(const Groups& groups, const Sizes* sizes) const {
+  bool Infers(const Groups& groups, const Sizes& sizes) const {
     if (stop_.ShouldStop()) return false;
     const absl::StatusOr<Graph> bound = InferAt(graph_, ShapesOf(groups, sizes));
     return bound.ok() && CountCut(*bound) <= most_cut_ &&
@@ -271,60 +320,25 @@ class Proposer {
         graph.nodes, [&](const model::Node& node) { return !model::IsComputable(graph, node); });
   }
 
-  // The roles by group. A group with a first dimension is a batch, unless its tensor has only one
-  // dimension.
-  std::vector<Role> RolesOf(const Groups& groups) const {
-    std::vector<Role> roles(groups.size(), Role::kSide);
-    for (size_t i = 0; i < free_.size(); ++i) {
-      if (groups[i] == kOne) continue;
-      Role& role = roles[groups[i]];
-      if (free_[i].axis == 0 && free_[i].rank > 1) {
-        role = Role::kBatch;
-      } else if (free_[i].rank < 4 && role == Role::kSide) {
-        role = Role::kLength;
-      }
-    }
-    return roles;
-  }
-
-  Shapes ShapesOf(const Groups& groups, const Sizes* sizes) const {
-    Shapes shapes = measured_;
-    const std::vector<Role> roles = RolesOf(groups);
-    std::map<size_t, int64_t> numbers = {{kOne, 1}};  // Size by group.
-    int64_t used[3] = {0, 0, 0};                      // Number of groups so far, by role.
-    for (size_t i = 0; i < free_.size(); ++i) {
-      const auto [number, is_new] = numbers.emplace(groups[i], free_[i].measured);
-      if (is_new) {
-        const Role role = roles[groups[i]];
-        if (role == Role::kBatch) {
-          number->second = batches_.first + batches_.step * used[0]++;
-        } else if (sizes != nullptr && role == Role::kLength) {
-          number->second = sizes->length + sizes->length_step * used[1]++;
-        } else if (sizes != nullptr) {
-          number->second = sizes->side + sizes->side_step * used[2]++;
-        }
-      }
-      shapes[free_[i].input][free_[i].axis] = number->second;
-    }
-    return shapes;
+  Shapes ShapesOf(const Groups& groups, const Sizes& sizes) const {
+    return WithSizes(measured_, free_, groups, sizes);
   }
 
   const Graph& graph_;
   const Shapes& measured_;
   const BindingKind kind_;
+  const bool equates_names_;  // Whether dimensions with the same name have the same size.
   const StopCondition& stop_;
   const std::vector<FreeDim> free_;
-  Batches batches_ = kOfOthers[0];  // First dimensions of the proposal that is being made.
-  int64_t most_cut_ = 0;            // Number of nodes cut out at the dims used for measuring.
-  Groups split_;                    // The last result of Split.
+  int64_t most_cut_ = 0;  // Number of nodes cut out at the dims used for measuring.
+  Groups split_;          // The last result of Split.
   std::vector<Shapes> proposals_;
 };
 
 }  // namespace
 
 bool BreaksNames(BindingKind kind) {
-  return kind == BindingKind::kOthersAreOne || kind == BindingKind::kFirstIsOne ||
-         kind == BindingKind::kSwapped;
+  return kind == BindingKind::kSomeAreOne || kind == BindingKind::kSwapped;
 }
 
 absl::string_view ToString(BindingKind kind) {
@@ -332,8 +346,7 @@ absl::string_view ToString(BindingKind kind) {
     case BindingKind::kFirst:
     case BindingKind::kSecond:
       break;
-    case BindingKind::kOthersAreOne:
-    case BindingKind::kFirstIsOne:
+    case BindingKind::kSomeAreOne:
       return "some sizes of one name are 1";
     case BindingKind::kSwapped:
       return "sizes of two names have changed places";
@@ -346,6 +359,11 @@ absl::string_view ToString(BindingKind kind) {
 std::vector<Shapes> ProposeBindings(const Graph& graph, const Shapes& measured, BindingKind kind,
                                     const StopCondition& stop) {
   return Proposer(graph, measured, kind, stop).Run();
+}
+
+BrokenNames ProposeBrokenNames(const Graph& graph, const Shapes& measured,
+                               const StopCondition& stop) {
+  return Proposer(graph, measured, BindingKind::kSomeAreOne, stop).RunBroken();
 }
 
 }  // namespace quotient::verify

@@ -21,10 +21,8 @@ enum class BindingKind {
   kSecond,
   // Dimensions with the same name should have the same size. But a caller can break that, without
   // an error from runtimes, where operators broadcast or depend only on the number of elements. In
-  // this kind, all but the first dimension of a name are 1, where the operators allow it.
-  kOthersAreOne,
-  // The first dimension of each name is 1 and the others are not.
-  kFirstIsOne,
+  // this kind, some dimensions of a name are 1 and others are not (ProposeBrokenNames).
+  kSomeAreOne,
   // Two dimensions of one input are exchanged, so that its number of elements stays the same.
   kSwapped,
   // All batches are empty.
@@ -42,12 +40,27 @@ absl::string_view ToString(BindingKind kind);
 // lengths and sides come first, and for kFirst a batch of four before one of two. If dimensions
 // cannot all differ, those with the same name are equal; if that does not suffice, also those with
 // the same number in `measured`. If the operators accept no other sizes, only first dimensions
-// differ from `measured`. Each proposal passes InferAt and leaves no more nodes without types than
-// `measured` does, but evaluation may still fail. Empty if the graph has no free dimensions
-// (FreeDims), if nothing was found, or if `stop` fires. Takes at most a few dozen inferences, each
-// n log n in the number of dimensions. Dimensions with the same name have the same size in
-// an empty batch, because almost any dims fit together if there are no elements.
+// differ from `measured`, or all sizes are a number that occurs in the model, or 1. Each proposal
+// passes InferAt and leaves no more nodes without types than `measured` does, but evaluation may
+// still fail. Empty if the graph has no free dimensions (FreeDims), if nothing was found, or if
+// `stop` fires. Takes at most a few dozen inferences, each n log n in the number of dimensions.
+// In an empty batch, dimensions with the same name have the same size, because almost any dims fit
+// together if there are no elements.
 std::vector<Shapes> ProposeBindings(const model::Graph& graph, const Shapes& measured,
                                     BindingKind kind, const StopCondition& stop);
+
+// Bindings of the kind kSomeAreOne.
+struct BrokenNames {
+  // For each two dimensions of one name: if the first may be 1 alone, there is a binding at which
+  // it is 1 and the second is not. For each binding there are alternatives of other sizes, of which
+  // one is enough.
+  std::vector<std::vector<Shapes>> bindings;
+  bool tried_all = true;  // False if there were too many dimensions to try all of them.
+};
+
+// Arguments and proposals as for ProposeBindings. Takes at most some hundreds of inferences, about
+// one for each dimension that shares its name in most models.
+BrokenNames ProposeBrokenNames(const model::Graph& graph, const Shapes& measured,
+                               const StopCondition& stop);
 
 }  // namespace quotient::verify

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -67,14 +68,21 @@ class Checker::Builder {
   };
 
   absl::Status AddBindings() {
-    QUOTIENT_ASSIGN_OR_RETURN(const bool has_first, AddBinding(BindingKind::kFirst));
-    if (!has_first) return absl::OkStatus();
-    QUOTIENT_ASSIGN_OR_RETURN(has_second_, AddBinding(BindingKind::kSecond));
-    for (const BindingKind kind :
-         {BindingKind::kOthersAreOne, BindingKind::kFirstIsOne, BindingKind::kSwapped}) {
-      QUOTIENT_RETURN_IF_ERROR(AddBinding(kind).status());
+    QUOTIENT_ASSIGN_OR_RETURN(const bool has_first, AddOneOf(BindingKind::kFirst));
+    if (has_first) {
+      QUOTIENT_ASSIGN_OR_RETURN(has_second_, AddOneOf(BindingKind::kSecond));
     }
-    return absl::OkStatus();
+    BrokenNames broken = ProposeBrokenNames(*original_.graph, measured_, stop_);
+    tried_all_names_ = broken.tried_all;
+    for (std::vector<Shapes>& alternatives : broken.bindings) {
+      QUOTIENT_RETURN_IF_ERROR(
+          AddBinding(BindingKind::kSomeAreOne, std::move(alternatives)).status());
+    }
+    return AddOneOf(BindingKind::kSwapped).status();
+  }
+
+  absl::StatusOr<bool> AddOneOf(BindingKind kind) {
+    return AddBinding(kind, ProposeBindings(*original_.graph, measured_, kind, stop_));
   }
 
   // An evaluation of empty tensors takes next to nothing. What a reduction makes of no elements is
@@ -97,9 +105,10 @@ class Checker::Builder {
 
   // Adds the first proposal that is affordable and at which the original can be evaluated. If there
   // is none, it chooses among the others (AddAnyOf).
-  absl::StatusOr<bool> AddBinding(BindingKind kind) {
+  absl::StatusOr<bool> AddBinding(BindingKind kind, std::vector<Shapes> alternatives) {
     std::vector<Proposal> others;
-    for (Shapes& shapes : ProposeBindings(*original_.graph, measured_, kind, stop_)) {
+    for (Shapes& shapes : alternatives) {
+      if (IsThere(shapes)) continue;
       absl::StatusOr<CutGraph> cut = CutAt(*original_.graph, shapes, settings_.threads, stop_);
       if (!cut.ok()) {
         if (stop_.ShouldStop()) return cut.status();
@@ -122,6 +131,11 @@ class Checker::Builder {
       }
     }
     return AddAnyOf(std::move(others), kind);
+  }
+
+  bool IsThere(const Shapes& shapes) const {
+    return std::ranges::find(checker_.bindings_, shapes, &CheckedBinding::shapes) !=
+           checker_.bindings_.end();
   }
 
   // Adds the cheapest proposal. One that is not affordable is added only if there is no binding
@@ -198,8 +212,55 @@ class Checker::Builder {
     if (names_are_trusted_) {
       add("dimensions of one name were taken to be equal: others would take too long to check");
     }
+    if (!tried_all_names_) {
+      add("dimensions of one name were taken to be equal: there are too many to try all of them");
+    }
     if (takes_a_place) add("wide values were checked at the other binding alone");
+    for (const std::string& sentence : SizesThatStayed()) add(sentence);
     return note;
+  }
+
+  // Names dimensions that had one size at all bindings, unless there is no binding, which the note
+  // says anyway. Symbols are named once.
+  std::vector<std::string> SizesThatStayed() const {
+    constexpr size_t kMostNamed = 3;
+    std::vector<std::string> sentences;
+    std::set<std::string> changed;
+    std::vector<FreeDim> stayed;
+    for (FreeDim& dim : FreeDims(*original_.graph, measured_)) {
+      if (HasOtherSize(dim)) {
+        changed.insert(dim.symbol);
+      } else {
+        stayed.push_back(std::move(dim));
+      }
+    }
+    size_t more = 0;
+    for (const FreeDim& dim : stayed) {
+      if (!dim.symbol.empty() && !changed.insert(dim.symbol).second) continue;
+      if (sentences.size() == kMostNamed) {
+        ++more;
+        continue;
+      }
+      const std::string name =
+          dim.symbol.empty() ? absl::StrCat(dim.axis) : absl::StrCat("'", dim.symbol, "'");
+      sentences.push_back(absl::StrCat("no size other than ", dim.measured,
+                                       " was checked for dimension ", name, " of input '",
+                                       dim.input, "'"));
+    }
+    if (more > 0) absl::StrAppend(&sentences.back(), " and for ", more, " more");
+    return sentences;
+  }
+
+  // Whether some binding has another size than measuring, or none compares values. One that breaks
+  // names does not count, because there a size may be 1 beside one that stays.
+  bool HasOtherSize(const FreeDim& dim) const {
+    bool compares_values = false;
+    for (const CheckedBinding& binding : checker_.bindings_) {
+      if (binding.kind == BindingKind::kEmptyBatch || BreaksNames(binding.kind)) continue;
+      compares_values = true;
+      if (binding.shapes.at(dim.input)[dim.axis] != dim.measured) return true;
+    }
+    return !compares_values;
   }
 
   const Checked& original_;
@@ -212,6 +273,7 @@ class Checker::Builder {
   bool has_second_ = false;         // Whether a binding of the second kind was added.
   bool is_limited_ = false;         // Whether another size was left out as too expensive.
   bool names_are_trusted_ = false;  // The same for a binding that breaks names.
+  bool tried_all_names_ = true;     // False if there were too many dimensions of one name.
   bool is_expensive_ = false;       // Whether the only binding takes more than bindings should.
   Checker checker_;
 };

@@ -177,7 +177,8 @@ double QuickCost(absl::string_view text) {
   pricing::KernelPrices prices(&model);
   const auto workspace = pricing::TensorWorkspace::Make(graph, graph, {.max_opset = 20}, &prices);
   EXPECT_OK(workspace.status());
-  EXPECT_OK(search::FindStrategy("saturate")->Run(**workspace, {}).status());
+  EXPECT_OK(
+      search::FindStrategy("saturate")->Run(**workspace, {.clock = Clock::System()}).status());
   return (*workspace)->Cost({});
 }
 

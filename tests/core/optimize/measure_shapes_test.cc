@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/ops/infer_graph.h"
 #include "tests/support/graphs.h"
@@ -116,6 +117,57 @@ TEST(MeasureShapesTest, SizesThatMustAgreeDo) {
       y = Reshape(x, flat)
       output y })"));
   EXPECT_EQ(picture.shapes.at("x"), (Dims{1, 1, 384, 384}));
+}
+
+// Text encoders of fixed length, and detectors with so many positions.
+TEST(MeasureShapesTest, SizesThatTheModelNamesAreTried) {
+  ASSERT_OK_AND_ASSIGN(const MeasureShapes all, Choose(R"(graph g {
+      input x: float32[1,S,8]
+      const to: int64[3] = [1,77,8]
+      y = Reshape(x, to)
+      output y })"));
+  EXPECT_EQ(all.shapes.at("x"), (Dims{1, 77, 8}));
+  ASSERT_OK_AND_ASSIGN(const MeasureShapes some, Choose(R"(graph g {
+      input x: float32[1,S,8]
+      const to: int64[3] = [-1,49,8]
+      y = Reshape(x, to)
+      output y })"));
+  EXPECT_EQ(some.shapes.at("x"), (Dims{1, 49, 8}));
+}
+
+// A single position would be broadcast, which is not what the table of 77 positions is for.
+TEST(MeasureShapesTest, ALengthThatIsBroadcastIsTheLastResort) {
+  for (const char* const positions : {"77", "50000"}) {
+    ASSERT_OK_AND_ASSIGN(const MeasureShapes chosen,
+                         Choose(absl::StrCat(R"(graph g {
+        input x: float32[N,S,8]
+        const pe: float32[1,)",
+                                             positions, R"(,8] = random(1)
+        y = Add(x, pe)
+        output y })")));
+    EXPECT_EQ(absl::StrCat(chosen.shapes.at("x")[1]), positions);
+  }
+}
+
+// The mask covers the past and the present, whichever of the inputs comes first.
+TEST(MeasureShapesTest, AMaskIsAsLongAsPastAndPresent) {
+  constexpr absl::string_view kInputs[] = {"input mask: float32[N,T]\n",
+                                           "input past: float32[N,2,P,4]\n",
+                                           "input x: float32[N,2,S,4]\n"};
+  for (const std::vector<int>& order : {std::vector{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
+    std::string inputs;
+    for (const int i : order) absl::StrAppend(&inputs, kInputs[i]);
+    ASSERT_OK_AND_ASSIGN(const MeasureShapes chosen, Choose(absl::StrCat("graph g {\n", inputs, R"(
+        const axes: int64[2] = [1,2]
+        k = Concat(past, x) {axis=2}
+        t = Transpose(k) {perm=[0,1,3,2]}
+        scores = MatMul(x, t)
+        m = Unsqueeze(mask, axes)
+        y = Add(scores, m)
+        output y })")));
+    EXPECT_EQ(chosen.shapes.at("mask")[1], chosen.shapes.at("past")[2] + chosen.shapes.at("x")[2])
+        << inputs;
+  }
 }
 
 TEST(MeasureShapesTest, WhereNoSizesFitTheUserIsAsked) {

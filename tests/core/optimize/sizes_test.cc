@@ -175,6 +175,16 @@ TEST_F(SizesTest, SizesThatFitAreFound) {
   EXPECT_EQ(result->report.cut_nodes, 0);
 }
 
+TEST_F(SizesTest, ALengthThatTheModelInsistsOnIsFoundAndSaid) {
+  const ModelProto model = ModelAtOpset(
+      17, absl::StrCat("g (float[1,S,8] x) => (float[1,77,8] y) <int64[3] to = {1, 77, 8}> {",
+                       kGain, "y = Reshape(r, to) }"));
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("'S' of input 'x' was taken as 77")));
+}
+
 TEST_F(SizesTest, AnInputWithoutARankIsNoReasonToRefuse) {
   ModelProto model = ModelAtOpset(17, "g (float[N] x) => (float[N] y) { y = Relu(x) }");
   model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/graphs.h"
 
 namespace quotient::verify {
@@ -247,6 +248,48 @@ TEST_F(CheckerTest, WhatIsCutAtABindingIsCounted) {
   ASSERT_THAT(checker_->bindings(), SizeIs(3));
   EXPECT_EQ(checker_->bindings()[0].nodes, 1);
   EXPECT_EQ(checker_->bindings()[0].cut, 2);
+}
+
+TEST_F(CheckerTest, ASizeThatStayedTheSameIsNamed) {
+  Start(R"(graph g {
+      input x: float32[N,S,8]
+      input z: float32[N,S,8]
+      const to: int64[3] = [-1,77,8]
+      s = Add(x, z)
+      y = Reshape(s, to)
+      output y })",
+        {{"x", {1, 77, 8}}, {"z", {1, 77, 8}}});
+  EXPECT_THAT(checker_->bindings(), Not(IsEmpty()));
+  EXPECT_EQ(checker_->note(), "no size other than 77 was checked for dimension 'S' of input 'x'");
+}
+
+TEST_F(CheckerTest, ManySizesThatStayedAreCounted) {
+  std::string inputs;
+  Shapes measured;
+  for (int i = 0; i < 5; ++i) {
+    absl::StrAppend(&inputs, "input x", i, ": float32[N,S", i, ",8]\n");
+    absl::StrAppend(&inputs, "y", i, " = Reshape(x", i, ", to)\n");
+    measured[absl::StrCat("x", i)] = {1, 7, 8};
+  }
+  Start(absl::StrCat("graph g {\nconst to: int64[3] = [-1,7,8]\n", inputs,
+                     "output y0, y1, y2, y3, y4 }"),
+        measured);
+  EXPECT_THAT(checker_->note(), HasSubstr("dimension 'S2' of input 'x2' and for 2 more"));
+}
+
+// The names of more dimensions than that are not broken one by one.
+TEST_F(CheckerTest, NamesOfTooManyInputsAreSaidToBeTrusted) {
+  std::string inputs, outputs;
+  Shapes measured;
+  for (int i = 0; i < 40; ++i) {
+    absl::StrAppend(&inputs, "input a", i, ": float32[N,2]\ninput b", i, ": float32[N,2]\n",  //
+                    "y", i, " = Add(a", i, ", b", i, ")\n");
+    absl::StrAppend(&outputs, i == 0 ? "y" : ", y", i);
+    measured[absl::StrCat("a", i)] = measured[absl::StrCat("b", i)] = {1, 2};
+  }
+  Start(absl::StrCat("graph g {\n", inputs, "output ", outputs, " }"), measured);
+  EXPECT_THAT(checker_->note(), HasSubstr("dimensions of one name were taken to be equal"));
+  EXPECT_THAT(checker_->note(), HasSubstr("too many"));
 }
 
 TEST_F(CheckerTest, WhatCannotBeEvaluatedAtOtherDimsIsSaid) {

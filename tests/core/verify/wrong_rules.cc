@@ -61,6 +61,25 @@ const std::vector<Rewrite>& WrongRewrites() {
        "const b: float32[8,4] = random(2)",
        "p = MatMul(x, a) q = MatMul(z, b) y = Add(p, q)",
        "xz = Concat(x, z) {axis=1} ab = Concat(a, b) {axis=0} y = MatMul(xz, ab)"},
+      {"sum-of-products-beside-a-third", "the same, where a third input has their name",
+       "input x: float32[N,8] input z: float32[N,8] input u: float32[N,8] "
+       "const a: float32[8,4] = random(1) const b: float32[8,4] = random(2)",
+       "m = ReduceMax(x) {axes=[0],keepdims=1} c = ReduceSum(m) {axes=[1],keepdims=1} "
+       "p = MatMul(z, a) q = MatMul(u, b) s = Add(p, q) y = Add(s, c)",
+       "m = ReduceMax(x) {axes=[0],keepdims=1} c = ReduceSum(m) {axes=[1],keepdims=1} "
+       "zu = Concat(z, u) {axis=1} ab = Concat(a, b) {axis=0} s = MatMul(zu, ab) y = Add(s, c)"},
+      {"choice-of-equals", "a condition has no more rows than what it chooses from",
+       "input a: float32[N,4] input b: float32[N,4] input d: float32[N,4] input e: float32[N,4] "
+       "input f: float32[N,4] input g: float32[N,4] input h: float32[N,4] input i: float32[N,4] "
+       "input j: float32[N,4] input x: float32[N,4] input c: bool[N,4]",
+       "k = Concat(a, b, d, e, f, g, h, i, j) {axis=1} m = ReduceMax(k) {axes=[0,1],keepdims=1} "
+       "r = Relu(x) w = Where(c, r, r) y = Add(w, m)",
+       "k = Concat(a, b, d, e, f, g, h, i, j) {axis=1} m = ReduceMax(k) {axes=[0,1],keepdims=1} "
+       "r = Relu(x) y = Add(r, m)"},
+      {"choice-of-equals-of-one-length", "the same, where positions fix the length",
+       "input x: float32[1,S,2] input c: bool[1,S,2] const pe: float32[1,8,2] = random(1)",
+       "p = Add(x, pe) m = ReduceMax(p) {axes=[1],keepdims=1} w = Where(c, x, x) y = Add(w, m)",
+       "p = Add(x, pe) m = ReduceMax(p) {axes=[1],keepdims=1} y = Add(x, m)"},
       {"equal-unknowns", "dimensions that were equal when the model was measured are equal",
        "input x: float32[4,?,?] const c: float32[4,1] = random(2)",
        "n = Shape(x) {start=1,end=2} f = Cast(n) {to=1} m = ReduceMax(x) {axes=[1,2],keepdims=0} "
