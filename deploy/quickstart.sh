@@ -2,10 +2,10 @@
 # Optimizes one model, from nothing: installs what is missing, builds, starts a server, sends it the
 # model, stops the server.
 #
-#   deploy/quickstart.sh [MODEL.onnx]      without MODEL: a SqueezeNet that the build generates
+#   deploy/quickstart.sh [MODEL.onnx]      without MODEL: a MobileOne that the build generates
 #
-# Leaves in out/: NAME.optimized.onnx, report.json, report.html. The table on standard output is the
-# cost report. Exit status: the client's.
+# Leaves in out/: NAME.optimized.onnx, report.json, report.html. Standard output begins with one line
+# that says what was gained, and goes on with the cost report as a table. Exit status: the client's.
 set -euo pipefail
 
 say() { printf 'quickstart: %s\n' "$*" >&2; }
@@ -32,24 +32,25 @@ fi
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$repo"
-bin=build/release/bin
+bin=build/quickstart/bin
 out=$repo/out
 mkdir -p "$out"
 
+say '1 of 3: installing what is missing'
 deploy/setup/install.sh
 
-say 'building (release)'
+say '2 of 3: building'
 log=build/quickstart-build.log
-if ! cmake --preset release >"$log" 2>&1; then
+if ! cmake --preset quickstart >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
-cmake --build --preset release --target quotientd quotient make_network
+NINJA_STATUS='quickstart: 2 of 3: %f of %t: ' cmake --build --preset quickstart >&2
 
 if [ -z "$model" ]; then
-  # With batch normalization after each convolution, as in models exported after training.
-  model=$out/squeezenet.onnx
-  "$bin/make_network" squeezenet --batch-norm -o "$model"
+  # As exported after training: each layer is a sum of normalized branches.
+  model=$out/mobileone.onnx
+  "$bin/make_network" mobileone -o "$model"
 fi
 optimized=$out/$(basename "$model" .onnx).optimized.onnx
 
@@ -78,7 +79,7 @@ trap stop_server EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-say 'starting the server'
+say '3 of 3: starting the server'
 "$bin/quotientd" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --data-dir "$state/data" \
   --port-file "$state/address" >"$server_log" 2>&1 &
 server=$!
@@ -95,11 +96,13 @@ if [ ! -s "$state/address" ]; then
 fi
 address=$(<"$state/address")
 
-say "optimizing $model (server $address)"
+say "3 of 3: optimizing $model (server $address)"
 status=0
 "$bin/quotient" optimize "$model" -o "$optimized" --server "$address" \
-  --report "$out/report.json" --html "$out/report.html" || status=$?
+  --report "$out/report.json" --html "$out/report.html" >"$state/table" || status=$?
 
+if [ "$status" -eq 0 ]; then python3 deploy/headline.py "$out/report.json"; fi
+cat "$state/table"
 if [ "$status" -eq 0 ]; then
   echo
   printf '%-16s %s\n' \

@@ -3,7 +3,7 @@
 # Sets QUOTIENT_CUDA_FOUND and, if it is true, QUOTIENT_CUDA_INCLUDE_DIRS, QUOTIENT_CUDA_LIBRARIES,
 # QUOTIENT_CUDA_LIBRARY_DIRS and QUOTIENT_CUDNN_FRONTEND_INCLUDE_DIR.
 
-set(QUOTIENT_CUDA AUTO CACHE STRING "Build the CUDA plug-in: AUTO if its libraries are found, ON, OFF")
+set(QUOTIENT_CUDA AUTO CACHE STRING "Build the CUDA plug-in: AUTO if its libraries are found, ON, OFF (nor what uses it)")
 set_property(CACHE QUOTIENT_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 set(QUOTIENT_CUDA_FOUND OFF CACHE INTERNAL "Whether the CUDA plug-in is built")

@@ -16,6 +16,9 @@ function(quotient_library name)
   quotient_check_arguments_(${name})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
+    if(QUOTIENT_BATCHES)
+      quotient_batches_(${name} ${ARG_SOURCES})
+    endif()
     set(scope PUBLIC)
   else()
     add_library(${name} INTERFACE)
@@ -138,6 +141,12 @@ function(quotient_proto_library name)
     list(APPEND sources ${generated})
   endforeach()
   add_library(${name} STATIC ${sources})
+  if(QUOTIENT_BATCHES AND ARG_GRPC)
+    # Messages stay apart, because protoc gives their sources local names that are the same.
+    list(FILTER sources INCLUDE REGEX "\\.grpc\\.pb\\.cc$")
+    set_source_files_properties(${sources} PROPERTIES UNITY_GROUP services)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  endif()
   target_compile_options(${name} PRIVATE -w)
   target_include_directories(${name} SYSTEM PUBLIC ${out})
   target_link_libraries(${name} PUBLIC ${ARG_DEPS} protobuf::libprotobuf)
@@ -147,6 +156,22 @@ function(quotient_proto_library name)
 endfunction()
 
 # --- helpers ---
+
+# quotient_batches_(NAME a.cc...): compiles the sources of a library in batches, chosen by batches.py.
+# Sources with options of their own are compiled alone; CMake sees to it.
+function(quotient_batches_ name)
+  set(script ${CMAKE_SOURCE_DIR}/deploy/cmake/batches.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script} ${ARGN})
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${script} ${ARGN}
+                  WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+                  OUTPUT_VARIABLE numbers OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" numbers "${numbers}")
+  foreach(source number IN ZIP_LISTS ARGN numbers)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${number})
+  endforeach()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_precompile_headers(${name} REUSE_FROM quotient_pch)
+endfunction()
 
 # Fails on unknown keywords, which CMake would otherwise ignore.
 macro(quotient_check_arguments_ target)
@@ -197,4 +222,18 @@ if(QUOTIENT_TESTS AND QUOTIENT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_executable(quotient_test_pch ${CMAKE_BINARY_DIR}/quotient_test_pch.cc)
   target_link_libraries(quotient_test_pch PRIVATE GTest::gmock GTest::gtest)
   target_precompile_headers(quotient_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
+# Headers that most sources include, for the libraries that are compiled in batches.
+if(QUOTIENT_BATCHES)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/quotient_pch.cc CONTENT "")
+  add_library(quotient_pch OBJECT ${CMAKE_BINARY_DIR}/quotient_pch.cc)
+  target_link_libraries(quotient_pch PRIVATE absl::flat_hash_map absl::flat_hash_set absl::statusor
+                        absl::strings absl::synchronization Threads::Threads)
+  target_precompile_headers(quotient_pch PRIVATE
+    <algorithm> <cmath> <cstdint> <functional> <limits> <map> <memory> <optional> <span> <string>
+    <utility> <vector>
+    <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h> <absl/status/statusor.h>
+    <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/synchronization/mutex.h>)
 endif()

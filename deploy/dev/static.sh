@@ -7,6 +7,8 @@
 #   deploy/dev/static.sh FILE...        both, of these files
 #   deploy/dev/static.sh --threads      only the analysis
 #   deploy/dev/static.sh --tidy ...     only clang-tidy, with any of the above
+#   deploy/dev/static.sh --sample N     both, for N seconds: of the last commit's files, then of others in
+#                                       an order that is another one for each commit (.ci/run)
 #
 # The analysis covers the sources that use absl::Mutex or include a header of ours that does: all of
 # them, or those among the named files. What clang-tidy says is advice (.clang-tidy): mend it, or say
@@ -17,16 +19,21 @@
 set -euo pipefail
 
 usage() {
-  sed -n '5,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '5,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
-want_tidy=1 want_threads=1 since='' files=()
+want_tidy=1 want_threads=1 since='' sample='' files=()
 while [ $# -gt 0 ]; do
   case $1 in
     --since)
       if [ $# -lt 2 ]; then usage; fi
       since=$2
+      shift
+      ;;
+    --sample)
+      if ! [[ ${2:-} =~ ^[0-9]+$ ]]; then usage; fi
+      sample=$2
       shift
       ;;
     --threads) want_tidy='' ;;
@@ -112,6 +119,26 @@ sources_with_locks() {
   } | sort -u
 }
 
+# All sources that this build compiles, the last commit's first; the order of the others depends on
+# the commit.
+sampled() {
+  local last all
+  last=$(git diff --name-only --diff-filter=d HEAD~1 -- '*.cc' '*.h' | sources_of | compiled)
+  all=$(git ls-files -- 'core/*.cc' 'server/*.cc' 'client/*.cc' 'proto/*.cc' | compiled)
+  {
+    printf '%s\n' "$last"
+    printf '%s\n' "$all" | sort -R --random-source=<(yes "$(git rev-parse HEAD)")
+  } | sed '/^$/d' | awk '!seen[$0]++'
+}
+
+# check_sampled FILE : both checks, unless the time is over.
+check_sampled() {
+  if [ "$(date +%s)" -ge "$deadline" ]; then return; fi
+  printf '%s\n' "$1" >>"$looked_at"
+  if grep -qxF "$1" <<<"$locked"; then check_threads "$1" || return; fi
+  clang-tidy-14 -p "$build" --quiet "$1" 2> >(grep -vE '^[0-9]+ warnings? generated' >&2)
+}
+
 # check_threads FILE : the compiler's warnings on one file, by its compile command without the output.
 check_threads() {
   python3 -c '
@@ -126,8 +153,21 @@ for command in json.load(open(build + "/compile_commands.json")):
         sys.exit(subprocess.run(words + ["-fsyntax-only"], cwd=command["directory"]).returncode)
 ' $build "$1"
 }
-export -f check_threads
+export -f check_threads check_sampled
 export build
+
+if [ -n "$sample" ]; then
+  deadline=$(($(date +%s) + sample)) locked=$(sources_with_locks | compiled) looked_at=$(mktemp)
+  trap 'rm -f "$looked_at"' EXIT
+  export deadline locked looked_at
+  chosen=$(sampled)
+  status=0
+  # shellcheck disable=SC2016  # expanded by the shell that xargs starts
+  tr '\n' '\0' <<<"$chosen" | xargs -0 -r -n 1 -P "$jobs" bash -c 'check_sampled "$@"' _ || status=1
+  say "looked at $(wc -l <"$looked_at") of $(wc -l <<<"$chosen") files in $sample seconds"
+  if [ "$status" -ne 0 ]; then say 'FAILED'; fi
+  exit "$status"
+fi
 
 if [ -n "$named" ]; then
   chosen=$(printf '%s\n' "${files[@]}" | sources_of | compiled)

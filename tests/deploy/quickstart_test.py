@@ -1,8 +1,10 @@
 """deploy/quickstart.sh with stand-ins for everything that it calls: what it passes on, what it says,
 what it returns, and that it leaves no server behind."""
 
+import json
 import os
 import pathlib
+import sys
 import shutil
 import signal
 import subprocess
@@ -10,7 +12,17 @@ import tempfile
 import textwrap
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "quickstart.sh"
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+sys.path.insert(0, str(DEPLOY))
+from headline import headline
+
+REPORT = {
+    "model": "net.onnx", "outcome": "improved", "passed_through": None,
+    "original": {"nodes": 646, "measured_us": {"median": 40246.0}},
+    "optimized": {"nodes": 89, "measured_us": {"median": 998.4}},
+    "speedup_percent": 97.52,
+    "speedup_interval_percent": {"low": 96.6, "high": 98.2},
+}
 
 # Notes its process id, announces an address, and ends on SIGTERM, as quotientd does.
 SERVER = """\
@@ -26,12 +38,16 @@ SERVER = """\
     signal.sigwait([signal.SIGTERM])
 """
 
-# Notes its arguments and says that it runs; waits for a signal, or ends with a given status.
+# Notes its arguments, writes a report and says that it runs; waits for a signal, or ends with a given
+# status.
 CLIENT = """\
     import pathlib, signal, sys
     root = pathlib.Path(__file__).parents[3]
     (root / "client.args").write_text("\\n".join(sys.argv[1:]))
+    report = pathlib.Path(sys.argv[sys.argv.index("--report") + 1])
+    report.write_text((root / "report.json").read_text())
     print("cost report", flush=True)
+    print("client runs", file=sys.stderr, flush=True)
     if (root / "client-waits").exists():
         signal.sigwait([signal.SIGINT])
         sys.exit(5)
@@ -41,8 +57,8 @@ CLIENT = """\
 
 GENERATOR = """\
     import pathlib, sys
-    assert sys.argv[1:4] == ["squeezenet", "--batch-norm", "-o"], sys.argv
-    pathlib.Path(sys.argv[4]).touch()
+    assert sys.argv[1:3] == ["mobileone", "-o"], sys.argv
+    pathlib.Path(sys.argv[3]).touch()
 """
 
 
@@ -51,10 +67,12 @@ class QuickstartTest(unittest.TestCase):
         self.root = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root)
         (self.root / "deploy").mkdir()
-        shutil.copy(SCRIPT, self.root / "deploy")
-        self.program("build/release/bin/quotientd", SERVER)
-        self.program("build/release/bin/quotient", CLIENT)
-        self.program("build/release/bin/make_network", GENERATOR)
+        for name in ("quickstart.sh", "headline.py"):
+            shutil.copy(DEPLOY / name, self.root / "deploy")
+        (self.root / "report.json").write_text(json.dumps(REPORT))
+        self.program("build/quickstart/bin/quotientd", SERVER)
+        self.program("build/quickstart/bin/quotient", CLIENT)
+        self.program("build/quickstart/bin/make_network", GENERATOR)
         self.program("deploy/setup/install.sh", "")
         self.program("path/cmake", "")
 
@@ -88,12 +106,12 @@ class QuickstartTest(unittest.TestCase):
         self.assertEqual(0, status, err)
         out_folder = self.root / "out"
         self.assertEqual(
-            ["optimize", f"{out_folder}/squeezenet.onnx", "-o", f"{out_folder}/squeezenet.optimized.onnx",
+            ["optimize", f"{out_folder}/mobileone.onnx", "-o", f"{out_folder}/mobileone.optimized.onnx",
              "--server", "127.0.0.1:4242", "--report", f"{out_folder}/report.json",
              "--html", f"{out_folder}/report.html"],
             (self.root / "client.args").read_text().split("\n"))
-        self.assertTrue(out.startswith("cost report\n"), out)
-        for name in ("squeezenet.optimized.onnx", "report.html", "report.json"):
+        self.assertEqual([headline(REPORT), "cost report"], out.split("\n")[:2])
+        for name in ("mobileone.optimized.onnx", "report.html", "report.json"):
             self.assertIn(f"{out_folder}/{name}", out)
         self.assert_nothing_left()
 
@@ -107,8 +125,9 @@ class QuickstartTest(unittest.TestCase):
 
     def test_returns_the_clients_status(self):
         (self.root / "client-status").write_text("3")
-        status, _, err = self.run_script()
+        status, out, err = self.run_script()
         self.assertEqual(3, status, err)
+        self.assertEqual("cost report\n", out)
         self.assert_nothing_left()
 
     def test_shows_why_the_server_did_not_start(self):
@@ -121,7 +140,7 @@ class QuickstartTest(unittest.TestCase):
     def test_interrupt_stops_client_and_server(self):
         (self.root / "client-waits").touch()
         process = self.start()
-        self.assertEqual("cost report\n", process.stdout.readline())
+        self.assertIn("client runs\n", iter(process.stderr.readline, ""))
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=60)
         self.assertNotEqual(0, process.returncode)
@@ -130,6 +149,19 @@ class QuickstartTest(unittest.TestCase):
     def test_refuses_what_it_does_not_know(self):
         self.assertEqual(2, self.run_script("--frobnicate")[0])
         self.assertEqual(2, self.run_script("missing.onnx")[0])
+
+
+class HeadlineTest(unittest.TestCase):
+    def test_says_what_was_gained(self):
+        self.assertEqual("net.onnx takes 98 % less time (surely 97 to 98 %): 40.2 ms before, 0.998 ms after."
+                         " Of 646 nodes 89 are left, and the results are equal.", headline(REPORT))
+        self.assertIn("98 % less time: 40.2 ms", headline({**REPORT, "speedup_interval_percent": None}))
+
+    def test_says_that_nothing_was_gained(self):
+        report = {**REPORT, "outcome": "no_improvement"}
+        self.assertEqual("net.onnx: nothing faster was found; the result is the model as it was.",
+                         headline(report))
+        self.assertIn("found (it has no nodes);", headline({**report, "passed_through": "it has no nodes"}))
 
 
 if __name__ == "__main__":

@@ -3,10 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/agreement.h"
 #include "core/kernels/cuda/clock_watch.h"
@@ -78,19 +74,6 @@ class CudaBackend : public Backend {
 };
 
 }  // namespace
-
-std::optional<CudaDevice> ParseCudaDevice(absl::string_view name) {
-  CudaDevice device;
-  if (!absl::ConsumePrefix(&name, "cuda")) return std::nullopt;
-  if (absl::ConsumeSuffix(&name, "-strict32")) device.policy = MathPolicy::kStrict32;
-  if (name.empty()) return device;
-  // Each number can be written in only one way, with few enough digits for an int.
-  const bool is_number = absl::ConsumePrefix(&name, ":") && !name.empty() && name.size() <= 3 &&
-                         absl::c_all_of(name, absl::ascii_isdigit) &&
-                         (name.size() == 1 || name[0] != '0');
-  if (!is_number || !absl::SimpleAtoi(name, &device.ordinal)) return std::nullopt;
-  return device;
-}
 
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int ordinal, const CudaOptions& options) {
   QUOTIENT_ASSIGN_OR_RETURN(Plugin* const plugin, LoadPlugin(options.plugin));

@@ -42,7 +42,7 @@ Optimizes networks, for each device by each strategy with each seed. Prints a ta
 each run, then a table for each device. Without --networks and files: the nine of the papers.
 
   --networks A,B    of bert, nasrnn, resnet50, resnext50, nasnet, inception_v3, mobilenet_v2,
-                    squeezenet, vgg19
+                    mobileone (only --faithful), squeezenet, vgg19
   --faithful        the networks as published, instead of as the papers had them
   --type TYPE       of all floats of the networks: float32, float16 or bfloat16 (float32); names of
                     networks end with it if it is not float32
@@ -77,6 +77,10 @@ struct Options {
   std::string float_type = "float32";
 };
 
+networks::Variant VariantOf(const Options& options) {
+  return options.faithful ? networks::Variant::kFaithful : networks::Variant::kPaper;
+}
+
 optimize::Options OptionsOfRun(const Options& options, const std::string& device,
                                const std::string& strategy, int64_t seed) {
   optimize::Options run;
@@ -99,7 +103,7 @@ absl::Status CheckNames(const Options& options) {
     return WrongArgument(
         "--type", absl::StrCat("wants float32, float16 or bfloat16, not ", options.float_type));
   }
-  const std::vector<std::string> known = networks::NetworkNames();
+  const std::vector<std::string> known = networks::NetworkNames(VariantOf(options));
   std::vector<std::string> names;
   for (const std::string& name : options.networks) {
     if (std::ranges::find(known, name) == known.end()) {
@@ -140,7 +144,7 @@ absl::StatusOr<Options> ParseOptions(std::span<const char* const> words) {
   };
   QUOTIENT_RETURN_IF_ERROR(ParseArguments(words, flags, &options.files));
   if (options.networks.empty() && options.files.empty()) {
-    options.networks = networks::NetworkNames();
+    options.networks = networks::NetworkNames(networks::Variant::kPaper);
   }
   QUOTIENT_RETURN_IF_ERROR(CheckNames(options));
   for (const std::string& device : options.devices) {
@@ -189,10 +193,9 @@ class Bench {
 
   // False if a network could not be read or a run failed: the others are run all the same.
   absl::StatusOr<bool> RunAll() {
-    const auto variant =
-        options_.faithful ? networks::Variant::kFaithful : networks::Variant::kPaper;
     for (const std::string& name : options_.networks) {
-      const networks::NetworkOptions made = {.variant = variant, .float_type = options_.float_type};
+      const networks::NetworkOptions made = {.variant = VariantOf(options_),
+                                             .float_type = options_.float_type};
       const std::string bytes = networks::MakeNetwork(name, made)->SerializeAsString();
       const bool is_wide = options_.float_type == "float32";
       const std::string full_name = is_wide ? name : absl::StrCat(name, "-", options_.float_type);

@@ -25,9 +25,9 @@ constexpr char kUsage[] =
     R"(usage: make_network NAME -o FILE.onnx [--paper | --batch-norm] [--batch NUMBER|SYMBOL]
                     [--type TYPE]
 
-  NAME            bert, nasrnn, resnet50, resnext50, nasnet, inception_v3, mobilenet_v2, squeezenet
-                  or vgg19
-  --paper         as TASO and TENSAT had it, instead of as published
+  NAME            bert, nasrnn, resnet50, resnext50, nasnet, inception_v3, mobilenet_v2, mobileone,
+                  squeezenet or vgg19
+  --paper         as TASO and TENSAT had it, instead of as published; they had no mobileone
   --batch-norm    squeezenet and vgg19: with normalization behind each convolution
   --batch N|NAME  a number or a symbol (1); not for bert of the papers, which has no batch
   --type TYPE     of all floats: float32, float16 or bfloat16 (float32)
@@ -64,6 +64,12 @@ absl::Status Refusal(const std::string& name, const networks::NetworkOptions& op
   if (!networks::FloatTypeOf(options.float_type)) {
     return WrongArgument(
         "--type", absl::StrCat("wants float32, float16 or bfloat16, not ", options.float_type));
+  }
+  if (options.paper()) {
+    const std::vector<std::string> in_papers = networks::NetworkNames(options.variant);
+    if (std::ranges::find(in_papers, name) == in_papers.end()) {
+      return WrongArgument("--paper", absl::StrCat("not for ", name));
+    }
   }
   if (options.batch_norm && options.paper()) {
     return WrongArgument("--batch-norm", "not with --paper");

@@ -30,7 +30,8 @@ class MakeNetworkTest(unittest.TestCase):
             ran = make(word)
             self.assertEqual((0, ""), (ran.returncode, ran.stderr))
             for name in ("bert", "nasrnn", "resnet50", "resnext50", "nasnet", "inception_v3",
-                         "mobilenet_v2", "squeezenet", "vgg19", "--batch", "--type"):
+                         "mobilenet_v2", "mobileone", "squeezenet", "vgg19", "--batch",
+                         "--type"):
                 self.assertIn(name, ran.stdout)
 
     def test_mistakes_are_named(self):
@@ -46,6 +47,7 @@ class MakeNetworkTest(unittest.TestCase):
                 (["bert", "--type", "float64"], "--type: wants float32, float16 or bfloat16, not"),
                 (["resnet50", "--batch-norm"], "--batch-norm: not for resnet50"),
                 (["vgg19", "--batch-norm", "--paper"], "--batch-norm: not with --paper"),
+                (["mobileone", "--paper"], "--paper: not for mobileone"),
                 (["squeezenet", "--size", "3"], "--size: unknown argument")]:
             with self.subTest(arguments=arguments):
                 with tempfile.TemporaryDirectory() as folder:

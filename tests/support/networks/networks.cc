@@ -10,6 +10,7 @@ struct Row {
   ::onnx::ModelProto (*make)(const NetworkOptions&);
   bool takes_batch_norm = false;
   bool paper_takes_batch = true;
+  bool in_papers = true;
 };
 
 constexpr Row kNetworks[] = {
@@ -20,11 +21,13 @@ constexpr Row kNetworks[] = {
     {.name = "nasnet", .make = NasNet},
     {.name = "inception_v3", .make = InceptionV3},
     {.name = "mobilenet_v2", .make = MobileNetV2},
+    {.name = "mobileone", .make = MobileOne, .in_papers = false},
     {.name = "squeezenet", .make = SqueezeNet, .takes_batch_norm = true},
     {.name = "vgg19", .make = Vgg19, .takes_batch_norm = true},
 };
 
 bool Takes(const Row& row, const NetworkOptions& options) {
+  if (options.paper() && !row.in_papers) return false;
   if (options.batch_norm && (options.paper() || !row.takes_batch_norm)) return false;
   return !options.paper() || row.paper_takes_batch || options.batch == "1";
 }
@@ -43,9 +46,11 @@ std::optional<::onnx::ModelProto> MakeNetwork(const std::string& name,
   return std::nullopt;
 }
 
-std::vector<std::string> NetworkNames() {
+std::vector<std::string> NetworkNames(Variant variant) {
   std::vector<std::string> names;
-  for (const Row& row : kNetworks) names.push_back(row.name);
+  for (const Row& row : kNetworks) {
+    if (variant != Variant::kPaper || row.in_papers) names.push_back(row.name);
+  }
   return names;
 }
 

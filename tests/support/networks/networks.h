@@ -1,7 +1,8 @@
 #pragma once
 
 // The networks for tests, benchmarks and the quick start: the nine on which TASO and TENSAT were
-// measured, made without any framework. Weights are random, so only their sizes are real.
+// measured, and MobileOne, made without any framework. Weights are random, so only their sizes are
+// real.
 
 #include <onnx/onnx_pb.h>
 
@@ -56,6 +57,10 @@ struct NetworkOptions {
 // MobileNet-v2 (Sandler et al., arXiv 1801.04381).
 ::onnx::ModelProto MobileNetV2(const NetworkOptions& options);
 
+// MobileOne-S0 (Vasu et al., arXiv 2206.04040) as it is trained, with up to six branches per layer.
+// Not in the papers.
+::onnx::ModelProto MobileOne(const NetworkOptions& options);
+
 // SqueezeNet 1.1 (Iandola et al., arXiv 1602.07360).
 ::onnx::ModelProto SqueezeNet(const NetworkOptions& options);
 
@@ -66,6 +71,8 @@ struct NetworkOptions {
 // network does not support.
 std::optional<::onnx::ModelProto> MakeNetwork(const std::string& name,
                                               const NetworkOptions& options);
-std::vector<std::string> NetworkNames();
+
+// The names of the networks that there are in this variant.
+std::vector<std::string> NetworkNames(Variant variant = Variant::kFaithful);
 
 }  // namespace quotient::networks

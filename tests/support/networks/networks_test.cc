@@ -116,7 +116,8 @@ constexpr Expected kExpected[] = {
     {"vgg19", Variant::kPaper, 143'652'544, 0, 39.26, "float32[1,1000]", 1,
      "Conv 16, Dropout 2, MatMul 3, MaxPool 5, Relu 18, Reshape 3, Transpose 3"},
 
-    // Parameters: 8 of BERT-large's 24 layers; TensorFlow's NASCell; torchvision; Keras for NASNet.
+    // Parameters: 8 of BERT-large's 24 layers; TensorFlow's NASCell; torchvision; Keras for NASNet;
+    // timm for MobileOne (5.29 M before its branches are merged).
     {"bert", Variant::kFaithful, 8 * 12'596'224, 0, 13.02, "float32[1,64,1024]", 1, ""},
     {"nasrnn", Variant::kFaithful, (2 * 512 + 1) * 8 * 512, 0, 0.0419, "float32[1,512]", 2, ""},
     {"resnet50", Variant::kFaithful, 25'557'032, 53'120, 8.18, "float32[1,1000]", 1, ""},
@@ -124,6 +125,7 @@ constexpr Expected kExpected[] = {
     {"nasnet", Variant::kFaithful, 5'289'978, 36'738, 1.128, "float32[1,1000]", 1, ""},
     {"inception_v3", Variant::kFaithful, 23'834'568, 34'432, 11.43, "float32[1,1000]", 1, ""},
     {"mobilenet_v2", Variant::kFaithful, 3'504'872, 34'112, 0.602, "float32[1,1000]", 1, ""},
+    {"mobileone", Variant::kFaithful, 5'293'272, 88'192, 2.104, "float32[1,1000]", 1, ""},
     {"squeezenet", Variant::kFaithful, 1'235'496, 0, 0.698, "float32[1,1000]", 1, ""},
     {"vgg19", Variant::kFaithful, 143'667'240, 0, 39.26, "float32[1,1000]", 1, ""},
 };
@@ -160,6 +162,8 @@ TEST(NetworksTest, AllAreExpected) {
   std::set<std::string> names;
   for (const Expected& expected : kExpected) names.insert(expected.name);
   EXPECT_THAT(NetworkNames(), UnorderedElementsAreArray(names));
+  names.erase("mobileone");
+  EXPECT_THAT(NetworkNames(Variant::kPaper), UnorderedElementsAreArray(names));
 }
 
 TEST(NetworksTest, TheBatchMayBeASymbol) {
@@ -223,6 +227,7 @@ TEST(NetworksTest, OptionsThatANetworkDoesNotHaveAreRefused) {
   EXPECT_FALSE(
       MakeNetwork("squeezenet", {.variant = Variant::kPaper, .batch_norm = true}).has_value());
   EXPECT_FALSE(MakeNetwork("bert", {.variant = Variant::kPaper, .batch = "2"}).has_value());
+  EXPECT_FALSE(MakeNetwork("mobileone", {.variant = Variant::kPaper}).has_value());
   EXPECT_FALSE(MakeNetwork("bert", {.float_type = "float64"}).has_value());
 }
 

@@ -1,0 +1,27 @@
+"""Says in one line what came of a job: headline.py REPORT.json, the report of `quotient optimize`."""
+
+import json
+import sys
+
+
+def milliseconds(us):
+    return f"{us / 1e3:.1f} ms" if us >= 1e3 else f"{us / 1e3:.3f} ms"
+
+
+def headline(report):
+    model = report["model"]
+    if report["outcome"] != "improved":
+        reason = f" ({report['passed_through']})" if report["passed_through"] else ""
+        return f"{model}: nothing faster was found{reason}; the result is the model as it was."
+    before, after = report["original"], report["optimized"]
+    interval = report["speedup_interval_percent"]
+    surely = f" (surely {interval['low']:.0f} to {interval['high']:.0f} %)" if interval else ""
+    return (f"{model} takes {report['speedup_percent']:.0f} % less time{surely}:"
+            f" {milliseconds(before['measured_us']['median'])} before,"
+            f" {milliseconds(after['measured_us']['median'])} after."
+            f" Of {before['nodes']} nodes {after['nodes']} are left, and the results are equal.")
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], encoding="utf-8") as file:
+        print(headline(json.load(file)))
