@@ -21,6 +21,7 @@
 #include "core/kernels/cuda/fingerprint.h"
 #include "core/kernels/cuda/interface/plugin.h"
 #include "core/kernels/cuda/load_plugin.h"
+#include "core/kernels/cuda/run_journal.h"
 #include "core/onnx/reader.h"
 #include "core/ops/infer_graph.h"
 #include "core/os/environment.h"
@@ -62,15 +63,20 @@ int StatusOfFailure(const absl::Status& status) {
   return kNoGpu;
 }
 
-int Print(const absl::StatusOr<Rows>& rows) {
+void PrintRow(const Row& row) {
+  std::printf("smoke\t%s\t%s%s\n", row.name.c_str(),
+              row.passed ? "" : "FAILED: ", row.text.c_str());
+}
+
+// The exit status for rows that have been printed.
+int ExitStatus(const absl::StatusOr<Rows>& rows) {
   if (!rows.ok()) return StatusOfFailure(rows.status());
-  bool passed = true;
-  for (const Row& row : *rows) {
-    std::printf("smoke\t%s\t%s%s\n", row.name.c_str(),
-                row.passed ? "" : "FAILED: ", row.text.c_str());
-    passed = passed && row.passed;
-  }
-  return passed ? 0 : 1;
+  return std::ranges::all_of(*rows, &Row::passed) ? 0 : 1;
+}
+
+int Print(const absl::StatusOr<Rows>& rows) {
+  if (rows.ok()) std::ranges::for_each(*rows, PrintRow);
+  return ExitStatus(rows);
 }
 
 std::string CompiledIn(const std::string& out) { return out + "/compiled"; }
@@ -107,14 +113,21 @@ absl::StatusOr<Rows> Device(const std::string& out) {
   }
   Rows rows = DeviceRows(*gpu);
   for (Row& row : LibraryRows()) rows.push_back(std::move(row));
+  if (gpu->facts().properties_json.empty()) {
+    rows.push_back({"properties", "cuDNN does not tell them: plans cannot be checked elsewhere"});
+  }
   return rows;
 }
 
+// Prints its rows as they are found.
 absl::StatusOr<Rows> Kernels(const std::string& family, const std::string& out) {
   const std::unique_ptr<CodeCache> cache = OpenCodeCache(CompiledIn(out));
   QUOTIENT_ASSIGN_OR_RETURN(const auto gpu, OpenGpu(cache.get()));
+  const std::unique_ptr<RunJournal> journal =
+      OpenRunJournal(CompiledIn(out), GpuFingerprint(gpu->facts(), MathPolicy::kTf32).text);
+  const auto trying = [](const std::string& way) { std::printf("trying %s\n", way.c_str()); };
   constexpr int kRuns = 64;
-  return KernelRows(*gpu, family, kRuns);
+  return KernelRows(*gpu, family, kRuns, {journal.get(), trying, PrintRow});
 }
 
 absl::StatusOr<model::Graph> NetworkGraph(const std::string& name) {
@@ -178,7 +191,7 @@ int Main(const std::vector<std::string>& words) {
   if (is("replays", 0)) return Print(OnGpu(ReplayRows));
   if (is("rates", 0)) return Print(OnGpu([](Gpu& gpu) { return RateRows(gpu, {}); }));
   if (is("families", 0)) return PrintFamilies();
-  if (is("kernels", 2)) return Print(Kernels(words[1], words[2]));
+  if (is("kernels", 2)) return ExitStatus(Kernels(words[1], words[2]));
   if (is("network", 2)) return Print(Network(words[1], words[2]));
   if (is("timings", 1)) return Print(Timings(words[1]));
   if (is("merge", 1)) return Print(Merge(words[1]));

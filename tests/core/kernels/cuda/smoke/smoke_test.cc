@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
 #include "core/kernels/cuda/cuda_backend.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/support/cuda/forwarding_gpu.h"
@@ -76,7 +77,7 @@ class SmokeKernelTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SmokeKernelTest, EveryWayIsRight) {
   const auto gpu = NewHostGpu();
-  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, GetParam(), 1));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, GetParam(), 1, {}));
   EXPECT_THAT(rows, Not(IsEmpty()));
   EXPECT_THAT(rows, Each(kPassed));
 }
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Families, SmokeKernelTest, ::testing::ValuesIn(FamilyNa
 
 TEST(SmokeTest, AWrongKernelDoesNotPass) {
   const auto gpu = NewHostGpu(/*has_wrong_plan=*/true);
-  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, "product", 1));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, "product", 1, {}));
   EXPECT_THAT(rows, Each(kFailed));
   EXPECT_THAT(rows, Each(Field(&Row::text, HasSubstr("worst by"))));
 }
@@ -111,15 +112,39 @@ class TroubledGpu : public ForwardingGpu {
 
 TEST(SmokeTest, AContractionOnTheHostDoesNotPass) {
   BareGpu gpu;
-  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(gpu, "product", 1));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(gpu, "product", 1, {}));
   EXPECT_THAT(rows, Each(kFailed));
   EXPECT_THAT(rows, Each(Field(&Row::text, HasSubstr("on the host"))));
 }
 
 TEST(SmokeTest, ALibraryInTroubleDoesNotPass) {
   TroubledGpu gpu;
-  EXPECT_THAT(KernelRows(gpu, "conv_relu", 1),
-              ::quotient::testing::StatusIs(absl::StatusCode::kInternal));
+  std::vector<std::string> found;
+  const Watcher watcher = {.found = [&](const Row& row) { found.push_back(row.name); }};
+  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(gpu, "conv_relu", 1, watcher));
+  EXPECT_THAT(rows, SizeIs(3));
+  EXPECT_THAT(rows, Each(kFailed));
+  EXPECT_THAT(rows, Each(Field(&Row::text, HasSubstr("SUBLIBRARY_LOADING_FAILED"))));
+  EXPECT_THAT(found, ElementsAre("Conv tf32", "Conv strict32", "Conv float16"));
+}
+
+// Its GPU is lost by the first replay.
+class LostGpu : public ForwardingGpu {
+ public:
+  absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step>) override {
+    return MakeError(Reason::kDeviceLost, "an illegal address");
+  }
+};
+
+TEST(SmokeTest, AWayThatLosesTheGpuIsNamed) {
+  LostGpu gpu;
+  std::vector<std::string> tried;
+  const Watcher watcher = {.trying = [&](const std::string& way) { tried.push_back(way); }};
+  const absl::Status status = KernelRows(gpu, "softmax", 1, watcher).status();
+  EXPECT_EQ(GetReason(status), Reason::kDeviceLost);
+  ASSERT_THAT(tried, SizeIs(1));
+  EXPECT_THAT(tried, Each(HasSubstr("Softmax strict32 by ")));
+  EXPECT_THAT(status.message(), HasSubstr(tried.front().substr(tried.front().rfind(' ') + 1)));
 }
 
 TEST(SmokeTest, RunsAGraph) {
