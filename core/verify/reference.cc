@@ -343,9 +343,9 @@ absl::StatusOr<double> Reference::CheckRun(const CutGraph& candidate,
     const double norm = RelativeNorm(sets_.at(0).outputs[known->second], outputs[run->second]);
     largest = std::max(largest, norm);
     if (norm > wrong) {
-      return absl::InternalError(absl::StrCat(
-          "a kernel of this device is wrong: ", candidate.output_keys[i],
-          " comes out with an error of ", norm, " of its norm, and rounding explains ", wrong));
+      return absl::InternalError(absl::StrCat(kWrongKernel, candidate.output_keys[i],
+                                              " comes out with an error of ", norm,
+                                              " of its norm, and rounding explains ", wrong));
     }
   }
   return largest;
