@@ -216,7 +216,7 @@ sanitize() {
     echo 'gpu.sh: no compute-sanitizer here'
     return
   fi
-  limited "$seconds" "$program" --tool "$tool" --error-exitcode 9 "$bin/gpu_smoke" kernels "$family" "$out"
+  limited "$seconds" "$program" --tool "$tool" --error-exitcode 9 "$bin/gpu_smoke" own "$family"
 }
 
 # --- parts: `run` is unit, or unit_once for what has not run yet

@@ -68,6 +68,10 @@ struct Watcher {
 absl::StatusOr<Rows> KernelRows(Gpu& gpu, absl::string_view family, int runs,
                                 const Watcher& watcher);
 
+// Runs every way that consists of Quotient's own kernels alone, once: for tools under which a
+// library's kernels would take minutes. The rows name the ways and their errors.
+absl::StatusOr<Rows> OwnRows(Gpu& gpu, absl::string_view family);
+
 // Runs a whole graph with the fastest plans. The rows show the ways used, the norm of the error,
 // and the predicted and measured times. `store` keeps the timings.
 absl::StatusOr<Rows> NetworkRows(const model::Graph& graph, const Backend& backend,
@@ -84,9 +88,9 @@ absl::StatusOr<Rows> TimingRows(const std::string& path, const std::vector<std::
 // that one. The better of two timings is kept. Returns how many kernels were added.
 absl::StatusOr<int> MergeDrivers(const std::string& path, const std::vector<std::string>& own);
 
-// Counts for each device how often each way to run kernels is the fastest. A contraction that runs
-// on the host does not pass.
-absl::StatusOr<Rows> WayRows(const std::string& path);
+// Counts for each device of `own` how often each way to run kernels is the fastest, and how many
+// kernels have no time. A contraction that runs on the host does not pass.
+absl::StatusOr<Rows> WayRows(const std::string& path, const std::vector<std::string>& own);
 
 // The name of the program in a plan's name: "cudnn_conv" for "cudnn_conv:engine=3".
 std::string ProgramOf(absl::string_view plan);

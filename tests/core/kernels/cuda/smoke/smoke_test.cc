@@ -84,6 +84,13 @@ TEST_P(SmokeKernelTest, EveryWayIsRight) {
 INSTANTIATE_TEST_SUITE_P(Families, SmokeKernelTest, ::testing::ValuesIn(FamilyNames()),
                          [](const auto& info) { return info.param; });
 
+TEST(SmokeTest, OwnKernelsRunAlone) {
+  const auto gpu = NewHostGpu();
+  ASSERT_OK_AND_ASSIGN(const Rows rows, OwnRows(*gpu, "softmax"));
+  EXPECT_THAT(rows, Not(IsEmpty()));
+  EXPECT_THAT(rows, Each(kPassed));
+}
+
 TEST(SmokeTest, AWrongKernelDoesNotPass) {
   const auto gpu = NewHostGpu(/*has_wrong_plan=*/true);
   ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, "product", 1, {}));
@@ -208,8 +215,8 @@ TEST_F(SmokeTimingsTest, APatchLevelApartIsMergedWhenAskedFor) {
 }
 
 TEST_F(SmokeTimingsTest, WaysAreCounted) {
-  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_));
-  EXPECT_THAT(rows, Each(kPassed));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_, {kPatch}));
+  EXPECT_THAT(rows, ElementsAre(kPassed));
   EXPECT_THAT(rows, Contains(Field(&Row::text, HasSubstr("1 chain, 1 cudnn"))));
 }
 
@@ -219,7 +226,7 @@ TEST_F(SmokeTimingsTest, AContractionOnTheHostIsTold) {
     ASSERT_OK((*store)->Add("k1 Exp{}", kOwn, Time(9, "host")));
     ASSERT_OK((*store)->Add("k1 MatMul{}", kMinor, Time(9, "host")));
   }
-  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_, {kOwn, kPatch, kMinor}));
   EXPECT_THAT(rows, SizeIs(3));
   for (const Row& row : rows) {
     EXPECT_EQ(row.passed, !absl::StrContains(row.text, kMinor)) << row.text;
@@ -228,7 +235,7 @@ TEST_F(SmokeTimingsTest, AContractionOnTheHostIsTold) {
 
 TEST_F(SmokeTimingsTest, AFileOfSomethingElseIsRefused) {
   std::ofstream(path_) << "text of someone";
-  EXPECT_FALSE(WayRows(path_).ok());
+  EXPECT_FALSE(WayRows(path_, {kOwn}).ok());
 }
 
 }  // namespace

@@ -100,15 +100,19 @@ absl::StatusOr<int> MergeDrivers(const std::string& path, const std::vector<std:
   return added;
 }
 
-absl::StatusOr<Rows> WayRows(const std::string& path) {
+absl::StatusOr<Rows> WayRows(const std::string& path, const std::vector<std::string>& own) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::set<std::string> fingerprints, FingerprintsIn(path));
   QUOTIENT_ASSIGN_OR_RETURN(const auto store, timing::OpenFileStore(path));
   Rows rows;
   for (const std::string& fingerprint : fingerprints) {
+    if (!IsOneOf(fingerprint, own)) continue;
     std::map<std::string, int> counts;
     std::string on_host;
     for (const auto& [key, timing] : store->All(fingerprint)) {
-      if (!timing.has_time()) continue;
+      if (!timing.has_time()) {
+        ++counts["without a time"];
+        continue;
+      }
       const std::string program = ProgramOf(timing.plan);
       const std::string op = OperatorOf(key);
       ++counts[program];
