@@ -14,16 +14,15 @@
 #                kernels_cuda_gpu_test in a process of its own, the one that loses the device last
 #   networks [NAME...]
 #                networks of the papers (all nine) by mcts, for cuda and cuda-strict32; predicted and
-#                measured (OUT/networks.csv, OUT/networks.txt)
+#                measured (networks.csv, networks.txt)
 #   transformers TYPE
 #                BERT as published, with its attention, in float32, float16 or bfloat16, likewise
-#                (OUT/transformers-TYPE.csv and .txt)
+#                (transformers-TYPE.csv and .txt)
 #   models FILE.onnx...
 #                the same for models
-#   snapshot     what has been measured by now, as snapshots (OUT/cuda.snapshot,
-#                OUT/cuda-strict32.snapshot)
+#   snapshot     what has been measured by now, as snapshots (cuda.snapshot, cuda-strict32.snapshot)
 #   sanitizer    our own kernels under compute-sanitizer
-#   timings      whose timings OUT has: those of another driver are not used
+#   timings      whose timings there are: those of another driver are not used
 #   merge        takes timings that were measured with another patch level of the driver for this one's
 #   all          kernels, networks, transformers in each type, snapshot and sanitizer
 #
@@ -37,18 +36,22 @@
 # kernels; the second counts. A search, and measuring what came out, get $QUOTIENT_GPU_BUDGET each,
 # 10s if it is not set.
 #
-# What is timed and compiled is kept in OUT, and all that came out is packed into OUT/results.tar.gz
-# after each unit, $QUOTIENT_GPU_ARCHIVE_MIB (15) at most. An empty OUT takes up $QUOTIENT_GPU_RESULTS
-# (build/gpu-results.tar.gz) if that is there. A kernel that the GPU did not survive is left out from then on
-# (OUT/compiled/barred).
+# OUT gets few files: smoke.txt, units.txt and tables.txt, which are read first, and results.tar.gz,
+# all that came out, packed again after each unit, $QUOTIENT_GPU_ARCHIVE_MIB (15) at most. A call goes on
+# from OUT/results.tar.gz, else from $QUOTIENT_GPU_RESULTS (build/gpu-results.tar.gz), which becomes the same.
+# Timings and what is compiled are in it, and which units have run with these programs; `next` runs
+# those that failed again when all others have run. A kernel that the GPU did not survive is left out
+# from then on (compiled/barred).
 #
 # Exit status: 2 if this is not how it is called or a program is missing; 4 where there is no driver
 # or no GPU, 5 where a library is missing, 6 where one is another version than was built with: then
-# nothing else is run. Else that of the first thing that failed.
+# nothing else is run. Else that of the first thing that failed, for `next` in an earlier call, too;
+# `smoke` returns 124 if not all of it ran.
 #
 # shellcheck disable=SC2317  # units are called by name
 set -euo pipefail
 
+caller=$PWD
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$repo"
 # shellcheck source=tests/gpu/machine.sh
@@ -64,6 +67,9 @@ usage() {
   sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
+
+# A path as it is meant where this script was called.
+from_caller() { case $1 in /*) echo "$1" ;; *) echo "$caller/$1" ;; esac; }
 
 # What the dynamic linker finds here, but for the C library and what comes with the driver and CUDA.
 libraries_of() {
@@ -85,9 +91,13 @@ bundle() {
   cp -r tests/gpu.sh tests/gpu "$dir/tests"
   cp tests/bench/networks/predicted.py "$dir/tests/bench/networks"
   strip --strip-unneeded "$dir"/bin/* "$dir"/lib/*
-  tar -C "$dir" -czf "$dir.tar.gz" bin lib tests
+  # Not the folders of this machine, which would come before what the other one is told to use.
+  cmake -DFILE="$dir/bin/libquotient_cuda.so" -P tests/gpu/set_rpath.cmake
+  git describe --always --dirty >"$dir/commit" 2>/dev/null || echo unknown >"$dir/commit"
+  tar -C "$dir" -czf "$dir.tar.gz" bin lib tests commit
   rm -r "$dir"
   du -h "$dir.tar.gz" >&2
+  echo "gpu.sh: it needs the C library of this machine or a later one: $(getconf GNU_LIBC_VERSION)" >&2
 }
 
 # The status of what has failed; that of the first becomes the script's.
@@ -123,28 +133,45 @@ run_suite() {
   QUOTIENT_GPU_OUT=$out limited "$1" kernels_cuda_gpu_test "--gtest_filter=$2.*"
 }
 
-# The suites of the tests on the GPU, those first that tell most, the one that loses the device last.
-suites() {
+# Sets suites to those of the tests on the GPU: those first that tell most, the one that loses the
+# device last. That there are none is a failure.
+suites=()
+list_suites() {
   local all first last
-  all=$(limited 60 kernels_cuda_gpu_test --gtest_list_tests | sed -n 's/^\([^ ]*\)\.\( .*\)\{0,1\}$/\1/p')
+  all=$(limited 60 kernels_cuda_gpu_test --gtest_list_tests | sed -n 's/^\([^ ]*\)\.\( .*\)\{0,1\}$/\1/p') || all=''
+  if [ -z "$all" ]; then
+    echo 'gpu.sh: kernels_cuda_gpu_test does not say which suites it has' >&2
+    note 1
+    suites=()
+    return
+  fi
   first=$(grep Product <<<"$all" || true; grep Dnn <<<"$all" || true; grep Lower <<<"$all" || true)
   last=$(grep DeathTest <<<"$all" || true)
-  printf '%s\n' "$first" "$(grep -vxF -e "${first:-none}" -e "${last:-none}" <<<"$all" || true)" "$last" | grep . || true
+  mapfile -t suites < <(printf '%s\n' "$first" \
+    "$(grep -vxF -e "${first:-none}" -e "${last:-none}" <<<"$all" || true)" "$last" | grep .)
 }
 
-# bench SECONDS TABLE NAME ARGUMENT... : one network twice, and its rows in a table
+# bench SECONDS TABLE NAME ARGUMENT... : one network twice, and its rows in a table. The second run
+# counts, unless it is stopped: then the rows of the first are what is known.
 bench() {
-  local seconds=$1 table=$2 name=$3 failed=0 end=$((SECONDS + $1))
+  local seconds table=$2 name=$3 failed=0 end=$((SECONDS + $1))
   local rows=$out/log/$table-$name.csv
   shift 3
+  rm -f "$rows"
   for _ in 1 2; do
     seconds=$((end - SECONDS))
-    if [ "$seconds" -le 0 ]; then return 124; fi
-    rm -f "$rows"
+    if [ "$seconds" -le 0 ]; then
+      failed=124
+      break
+    fi
+    failed=0
+    rm -f "$rows.new"
     limited "$seconds" network_bench --devices "$(IFS=,; echo "${devices[*]}")" --strategies mcts --seeds 1 \
       --budget "$budget" --threads "$(nproc)" --timings "$out/timings" --compiled "$out/compiled" \
-      --csv "$rows" "$@" || failed=$((failed ? failed : $?))
+      --csv "$rows.new" "$@" || failed=$?
+    if [ -e "$rows.new" ] && { [ ! -e "$rows" ] || ! is_stopped "$failed"; }; then mv "$rows.new" "$rows"; fi
   done
+  rm -f "$rows.new"
   if [ -e "$rows" ]; then tabulate "$table" || failed=$((failed ? failed : $?)); fi
   # How often each way is the fastest by now. No contraction may be so on the host.
   limited 60 gpu_smoke ways "$out" || failed=$((failed ? failed : $?))
@@ -189,7 +216,7 @@ sanitize() {
     echo 'gpu.sh: no compute-sanitizer here'
     return
   fi
-  limited "$seconds" "$program" --tool "$tool" --error-exitcode 9 "$bin/gpu_smoke" kernels "$family" "$out"
+  limited "$seconds" "$program" --tool "$tool" --error-exitcode 9 "$bin/gpu_smoke" own "$family"
 }
 
 # --- parts: `run` is unit, or unit_once for what has not run yet
@@ -199,7 +226,8 @@ networks=(bert nasrnn resnet50 resnext50 nasnet inception_v3 mobilenet_v2 squeez
 
 run_kernels() {
   local run=$1 suite
-  for suite in $(suites); do "$run" "kernels-${suite//\//-}" 300 run_suite "$suite"; done
+  list_suites
+  for suite in "${suites[@]}"; do "$run" "kernels-${suite//\//-}" 300 run_suite "$suite"; done
 }
 
 run_networks() {
@@ -223,14 +251,14 @@ run_models() {
   shift
   for file in "$@"; do
     name=$(basename "$file" .onnx)
-    "$run" "models-$name" 240 bench models "$name" "$file"
+    "$run" "models-$name" 240 bench models "$name" "$(from_caller "$file")"
   done
 }
 
 run_snapshot() {
   local run=$1 device
   if [ ! -e "$out/timings" ]; then
-    echo "gpu.sh: run networks, transformers or models into $out first" >&2
+    echo "gpu.sh: run networks, transformers or models into $results first" >&2
     note 2
     return
   fi
@@ -247,31 +275,52 @@ run_sanitizer() {
 smoke_step() { limited "$1" gpu_smoke "${@:2}"; }
 
 run_smoke() {
-  local family
+  local family families
+  # A table of this call alone.
+  rm -f "$out"/log/smoke-*.txt "$out/smoke.txt"
+  sed -i '/^smoke-/d' "$out/units.tsv"
   unit smoke-replays 30 smoke_step replays
   unit smoke-rates 40 smoke_step rates
-  for family in $(limited 20 gpu_smoke families); do
+  families=$(limited 20 gpu_smoke families) || families=''
+  if [ -z "$families" ]; then
+    echo 'gpu.sh: gpu_smoke does not say which families it has' >&2
+    note 1
+  fi
+  for family in $families; do
     unit "smoke-$family" 30 smoke_step kernels "$family" "$out"
   done
   unit smoke-network 60 smoke_step network squeezenet "$out"
   print_table
+  if [ "$out_of_time" = 1 ]; then note 124; fi
+  keep
 }
 
-# What smoke found, and what did not get through.
+# What smoke found, the last row of each name, and what did not get through.
 print_table() {
   {
-    grep -h "^smoke" "$out/log/device.txt" "$out"/log/smoke-*.txt | cut -f2- | awk -F'\t' '{ printf "%-28s %s\n", $1, $2 }'
-    awk -F'\t' '/^smoke-/ && $2 != 0 { printf "%-28s %s\n", $1, $2 == 124 || $2 == 137 ? "STOPPED after " $3 " s" : "FAILED, status " $2 }' \
-      "$out/units.tsv"
+    grep -h '^smoke' "$out/log/device.txt" "$out"/log/smoke-*.txt | cut -f2- |
+      awk -F'\t' '!($1 in text) { order[++n] = $1 } { text[$1] = $2 }
+        END { for (i = 1; i <= n; i++) printf "%-28s %s\n", order[i], text[order[i]] }'
+    last_units | awk -F'\t' '/^smoke-/ && $2 != 0 { printf "%-28s %s\n", $1, $2 == 124 || $2 == 137 ? "STOPPED after " $3 " s" : "FAILED, status " $2 }'
+    if [ -n "$was_cut" ]; then echo "time is up: $was_cut was stopped"; fi
     if [ "$out_of_time" = 1 ]; then echo 'time is up: not all was run'; fi
   } | tee "$out/smoke.txt"
 }
 
-# In the order that tells most.
+# In the order that tells most; then again what failed.
 run_next() {
-  local suite type run=unit_once of_suites deadly=()
-  mapfile -t of_suites < <(suites)
-  for suite in "${of_suites[@]}"; do
+  list_suites
+  run_once
+  redoes_failed=1
+  run_once
+  keep
+  print_units
+  if [ "$status" = 0 ]; then status=$(worst_listed); fi
+}
+
+run_once() {
+  local suite type run=unit_once deadly=()
+  for suite in "${suites[@]}"; do
     case $suite in
       *DeathTest*) deadly+=("$suite") ;;
       *) "$run" "kernels-${suite//\//-}" 300 run_suite "$suite" ;;
@@ -279,17 +328,11 @@ run_next() {
   done
   run_networks "$run" resnet50
   for type in "${types[@]}"; do run_bert "$run" "$type"; done
-  if [ "$out_of_time" = 0 ]; then run_snapshot unit; fi
+  if [ "$out_of_time" = 0 ] && [ "$redoes_failed" = 0 ]; then run_snapshot unit; fi
   run_networks "$run" "${networks[@]}"
   for type in "${types[@]}"; do run_transformer "$run" "$type"; done
   run_sanitizer "$run"
   for suite in "${deadly[@]}"; do "$run" "kernels-${suite//\//-}" 300 run_suite "$suite"; done
-  print_units
-}
-
-print_units() {
-  awk -F'\t' '{ printf "%-44s %-10s %s s\n", $1, $2 == 0 ? "ok" : $2 == 124 || $2 == 137 ? "STOPPED" : "FAILED " $2, $3 }' "$out/units.tsv"
-  if [ "$out_of_time" = 1 ]; then echo 'time is up: not all has run'; fi
 }
 
 part=${1:-}
@@ -308,8 +351,9 @@ case $part in
   next | all) needed=(gpu_smoke kernels_cuda_gpu_test network_bench quotient) ;;
   *) usage "there is no part '$part'" ;;
 esac
-out=${1:-}
-[ -n "$out" ] || usage 'OUT is missing'
+results=${1:-}
+[ -n "$results" ] || usage 'OUT is missing'
+results=$(from_caller "$results")
 shift
 minutes=1440
 case $part in

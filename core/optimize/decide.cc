@@ -20,8 +20,8 @@ namespace {
 // A gain below this is not worth changing a model for, however sure it is.
 constexpr double kLeastGain = 0.002;
 
-report::Measured ToMeasured(const timing::RunStatistics& runs) {
-  return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples};
+report::Measured ToMeasured(const timing::RunStatistics& runs, double error_norm) {
+  return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples, error_norm};
 }
 
 absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContext& context,
@@ -43,41 +43,48 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContex
   return executable;
 }
 
-// Runs once and looks at what comes out.
-absl::Status RunOnce(kernels::Executable& executable, const verify::CutGraph& cut,
-                     const MeasureContext& context) {
+// Runs once and looks at what comes out. Returns the relative norm of its error.
+absl::StatusOr<double> RunOnce(kernels::Executable& executable, const verify::CutGraph& cut,
+                               const MeasureContext& context) {
   QUOTIENT_RETURN_IF_ERROR(executable.Run());
-  if (context.reference == nullptr) return absl::OkStatus();
+  if (context.reference == nullptr) return 0;
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> outputs, executable.GetOutputs());
   QUOTIENT_ASSIGN_OR_RETURN(const double norm,
                             context.reference->CheckRun(cut, executable.output_values(), outputs,
                                                         context.options.arithmetic));
   Log().info("what the device computes is off by {:.2e} of its norm", norm);
-  return absl::OkStatus();
+  return norm;
 }
 
-absl::StatusOr<std::unique_ptr<kernels::Executable>> CompileAndRunOnce(
-    const MeasureContext& context, const verify::CutGraph& cut) {
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Executable> executable, Compile(context, cut));
-  QUOTIENT_RETURN_IF_ERROR(RunOnce(*executable, cut, context));
-  return executable;
+// A graph that can be run, and the relative norm of the error of what comes out.
+struct Tried {
+  std::unique_ptr<kernels::Executable> executable;
+  double error_norm = 0;
+};
+
+absl::StatusOr<Tried> CompileAndRunOnce(const MeasureContext& context,
+                                        const verify::CutGraph& cut) {
+  Tried tried;
+  QUOTIENT_ASSIGN_OR_RETURN(tried.executable, Compile(context, cut));
+  QUOTIENT_ASSIGN_OR_RETURN(tried.error_norm, RunOnce(*tried.executable, cut, context));
+  return tried;
 }
 
 // A candidate that can be run.
 struct Runnable {
   Verified candidate;
-  std::unique_ptr<kernels::Executable> executable;
+  Tried tried;
 };
 
 std::vector<Runnable> CompileAll(const MeasureContext& context, std::vector<Verified> candidates,
                                  std::vector<std::string>* failures) {
   std::vector<Runnable> runnable;
   for (Verified& candidate : candidates) {
-    auto executable = CompileAndRunOnce(context, candidate.packaged.prepared.cut);
-    if (executable.ok()) {
-      runnable.push_back({std::move(candidate), *std::move(executable)});
+    auto tried = CompileAndRunOnce(context, candidate.packaged.prepared.cut);
+    if (tried.ok()) {
+      runnable.push_back({std::move(candidate), *std::move(tried)});
     } else {
-      failures->push_back(std::string(executable.status().message()));
+      failures->push_back(std::string(tried.status().message()));
     }
   }
   return runnable;
@@ -88,10 +95,12 @@ struct Contender {
   Verified candidate;
   timing::RunStatistics runs;
   timing::RatioStatistics ratio;
+  double error_norm;
 };
 
 struct Contest {
   timing::RunStatistics original;
+  double original_error_norm = 0;
   std::vector<Contender> contenders;
   bool contaminated = false;
 };
@@ -99,28 +108,30 @@ struct Contest {
 // Runs the original and all candidates against each other. Must be called in the lane.
 absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verified> candidates,
                                const StopCondition& stop, std::vector<std::string>* failures) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<kernels::Executable> original,
-                            CompileAndRunOnce(context, context.original.cut));
+  QUOTIENT_ASSIGN_OR_RETURN(const Tried original, CompileAndRunOnce(context, context.original.cut));
   std::vector<Runnable> runnable = CompileAll(context, std::move(candidates), failures);
-  std::vector<kernels::Executable*> executables = {original.get()};
-  for (const Runnable& each : runnable) executables.push_back(each.executable.get());
+  std::vector<kernels::Executable*> executables = {original.executable.get()};
+  for (const Runnable& each : runnable) executables.push_back(each.tried.executable.get());
   const timing::EndToEndOptions measuring{.budget_seconds = context.options.seconds,
                                           .least_gain = kLeastGain};
   const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(context.options.threads);
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
                             timing::MeasureEndToEnd(executables, measuring, *probe, stop));
-  Contest contest{.original = result.runs.front(), .contaminated = result.contaminated};
+  Contest contest{.original = result.runs.front(),
+                  .original_error_norm = original.error_norm,
+                  .contaminated = result.contaminated};
   const auto runs = std::span(result.runs).subspan<1>();
   const auto ratios = std::span(result.ratios).subspan<1>();
   for (size_t i = 0; i < runnable.size(); ++i) {
-    contest.contenders.push_back({std::move(runnable[i].candidate), runs[i], ratios[i]});
+    contest.contenders.push_back(
+        {std::move(runnable[i].candidate), runs[i], ratios[i], runnable[i].tried.error_norm});
   }
   return contest;
 }
 
 void LogContest(const Contest& contest) {
   for (size_t i = 0; i < contest.contenders.size(); ++i) {
-    const auto& [candidate, runs, ratio] = contest.contenders[i];
+    const auto& [candidate, runs, ratio, error_norm] = contest.contenders[i];
     Log().info("candidate {}: {:.1f} us against {:.1f} us, ratio {:.4f} [{:.4f}, {:.4f}]", i,
                runs.median_us, contest.original.median_us, ratio.value, ratio.interval.low,
                ratio.interval.high);
@@ -174,10 +185,12 @@ absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
   context.lane.Run([&] { contest = RunAll(context, std::move(candidates), stop, failures); });
   QUOTIENT_RETURN_IF_ERROR(contest.status());
   LogContest(*contest);
-  Decision decision{.original = ToMeasured(contest->original), .disturbed = contest->contaminated};
+  Decision decision{.original = ToMeasured(contest->original, contest->original_error_norm),
+                    .disturbed = contest->contaminated};
   if (Contender* const fastest = Fastest(*contest)) {
     const timing::Interval& ratio = fastest->ratio.interval;
-    decision.winner = {std::move(fastest->candidate), ToMeasured(fastest->runs),
+    decision.winner = {std::move(fastest->candidate),
+                       ToMeasured(fastest->runs, fastest->error_norm),
                        report::PercentRange{100 * (1 - ratio.high), 100 * (1 - ratio.low)}};
   }
   return decision;

@@ -24,6 +24,9 @@ struct Measured {
   double p10_us = 0;
   double p90_us = 0;
   int runs = 0;
+  // Relative norm of the error of what the device computed. 0 if it was not compared. Only for who
+  // runs the optimizer: it is not part of the JSON.
+  double error_norm = 0;
 };
 
 // Numbers of the kernels of a graph that are not free, by the source of their costs.

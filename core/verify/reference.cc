@@ -55,13 +55,14 @@ std::string ElementText(const model::TensorType& type, int64_t element) {
 }
 
 // The relative norm of an error beyond which a kernel must be wrong: five or more times what
-// rounding was seen to reach in deep networks (bfloat16 2e-2, float16 1e-2, TF32 2e-3).
+// rounding was seen to reach in deep networks (bfloat16 2e-2, float16 1e-2, TF32 2e-3). A Conv of
+// squeezenet that loses one tile of 128 x 64 makes 3.4e-3 to 1.4e-1.
 double WrongNorm(const model::Graph& graph, DeviceArithmetic arithmetic) {
   constexpr double kFloat16Tolerance = 1e-2;
   const double tolerance = Tolerance(graph);
   if (arithmetic == DeviceArithmetic::kHost || tolerance > kFloat16Tolerance) return 0.1;
   if (tolerance == kFloat16Tolerance) return 5e-2;
-  return arithmetic == DeviceArithmetic::kTf32 ? 3e-2 : 1e-2;
+  return arithmetic == DeviceArithmetic::kTf32 ? 1e-2 : 3e-4;
 }
 
 }  // namespace
@@ -342,9 +343,9 @@ absl::StatusOr<double> Reference::CheckRun(const CutGraph& candidate,
     const double norm = RelativeNorm(sets_.at(0).outputs[known->second], outputs[run->second]);
     largest = std::max(largest, norm);
     if (norm > wrong) {
-      return absl::InternalError(absl::StrCat(
-          "a kernel of this device is wrong: ", candidate.output_keys[i],
-          " comes out with an error of ", norm, " of its norm, and rounding explains ", wrong));
+      return absl::InternalError(absl::StrCat(kWrongKernel, candidate.output_keys[i],
+                                              " comes out with an error of ", norm,
+                                              " of its norm, and rounding explains ", wrong));
     }
   }
   return largest;

@@ -66,6 +66,9 @@ class Reference {
   // which later candidates are compared, too. Fails as Create does.
   absl::StatusOr<Verdict> Check(const CutGraph& candidate, int threads, const StopCondition& stop);
 
+  // What messages about wrong kernels begin with.
+  static constexpr char kWrongKernel[] = "a kernel of this device is wrong: ";
+
   // Checks what a device computed for `candidate` from inputs(0). `outputs` are the contents of
   // `values` of its graph. Returns the largest RelativeNorm of an output. Fails with INTERNAL,
   // naming the output, if it is so far off that a kernel must be wrong. How far rounding may lead

@@ -78,12 +78,14 @@ class GpuScriptTest(unittest.TestCase):
         tests = self.root / "copy/tests"
         shutil.copytree(SCRIPT.parent / "gpu", tests / "gpu")
         shutil.copy(SCRIPT, tests)
+        (tests / "bench/networks").mkdir(parents=True)
+        shutil.copy(SCRIPT.parent / "bench/networks/predicted.py", tests / "bench/networks")
         text = (tests / file).read_text()
         self.assertIn(old, text)
         (tests / file).write_text(text.replace(old, new))
         self.script = tests / "gpu.sh"
 
-    # Of results.sh: how many seconds are left.
+    # Of machine.sh: how many seconds are left.
     LEFT = "echo $((deadline - SECONDS))"
 
     def do(self, program, text):
@@ -105,8 +107,13 @@ class GpuScriptTest(unittest.TestCase):
             return [line.split()[0] for line in lines]
         return [line.split()[1:] for line in lines if line.split()[0] == program]
 
+    def kept(self, name):
+        """A file of what was packed; nothing if it has none of that name."""
+        with tarfile.open(self.out / "results.tar.gz") as archive:
+            return archive.extractfile(name).read().decode() if name in archive.getnames() else None
+
     def units(self):
-        lines = (self.out / "units.tsv").read_text().splitlines()
+        lines = self.kept("units.tsv").splitlines()
         return {line.split("\t")[0]: int(line.split("\t")[1]) for line in lines}
 
     def suites_run(self):
@@ -140,7 +147,7 @@ class GpuScriptTest(unittest.TestCase):
         text = functions.read_text().replace("/usr/local/cuda", "/nowhere").replace("/usr/lib", "/nowhere")
         (self.root / "machine.sh").write_text(text)
         ran = subprocess.run(
-            ["bash", "-euc", f'. {self.root}/machine.sh; bin={self.bin}; find_libraries; limited 9 gpu_smoke x'],
+            ["bash", "-euc", f'. {self.root}/machine.sh; bin={self.bin}; deadline=99; find_libraries; limited 9 gpu_smoke x'],
             env={**os.environ, **environment, "CUDA_HOME": str(toolkit)}, capture_output=True, text=True,
             timeout=60)
         self.assertEqual(0, ran.returncode, ran.stderr)
@@ -188,7 +195,7 @@ esac""")
         self.assertEqual(SUITES, self.suites_run())
         self.assertEqual({"kernels-Types-GpuProductsOfTest": 124, "kernels-GpuDnnTest": 7,
                           "kernels-BackendGpuTest": 0, "kernels-GpuHealthDeathTest": 0}, self.units())
-        log = (self.out / "log/kernels-Types-GpuProductsOfTest.txt").read_text()
+        log = self.kept("log/kernels-Types-GpuProductsOfTest.txt")
         self.assertIn("product number 3", log)
         self.assertIn("was stopped after 2 s", log)
 
@@ -196,13 +203,32 @@ esac""")
         ran = self.run_script("networks", self.out, "bert", "vgg19")
         self.assertEqual(0, ran.returncode, ran.stderr)
         self.assertEqual(["bert", "bert", "vgg19", "vgg19"], self.networks_run())
-        for call in self.calls("network_bench"):
-            self.assertIn(f"{self.out}/timings", call)
-            self.assertIn(f"{self.out}/compiled", call)
+        for option in ("--timings", "--compiled"):
+            calls = self.calls("network_bench")
+            self.assertEqual(1, len({call[call.index(option) + 1] for call in calls}))
         self.assertEqual(["network", "bert", "vgg19"],
-                         [line.split(",")[0] for line in (self.out / "networks.csv").read_text().splitlines()])
-        self.assertIn("measured at most", (self.out / "networks.txt").read_text())
-        self.assertEqual(["ways", str(self.out)], self.calls("gpu_smoke")[-1])
+                         [line.split(",")[0] for line in self.kept("networks.csv").splitlines()])
+        for table in (self.kept("networks.txt"), (self.out / "tables.txt").read_text()):
+            self.assertIn("measured at most", table)
+        self.assertEqual("ways", self.calls("gpu_smoke")[-1][0])
+
+    def test_a_second_run_that_is_stopped_leaves_the_rows_of_the_first(self):
+        self.do("network_bench", f"""\
+if [ -e "$here/again" ]; then
+  while [ "$1" != --csv ]; do shift; done
+  echo network,device >"$2"
+  {HANGS}
+fi
+touch $here/again""")
+        self.change_script("gpu.sh", "240 bench networks", "3 bench networks")
+        ran = self.run_script("networks", self.out, "bert")
+        self.assertEqual(124, ran.returncode, ran.stderr)
+        self.assertIn("bert,cuda,10,8,11,9", self.kept("networks.csv"))
+        self.assertIn("measured at most", (self.out / "tables.txt").read_text())
+
+    def test_the_second_run_of_a_network_counts(self):
+        self.do("network_bench", 'if [ ! -e "$here/again" ]; then touch "$here/again"; exit 9; fi')
+        self.assertEqual(0, self.run_script("networks", self.out, "bert").returncode)
 
     def test_a_contraction_on_the_host_fails_the_part(self):
         self.do("gpu_smoke", "if [ $1 = ways ]; then echo 'on the host: MatMul'; exit 1; fi")
@@ -235,7 +261,7 @@ esac""")
         self.assertEqual(0, self.run_script("transformers", self.out, "float16").returncode)
         for call in self.calls("network_bench"):
             self.assertEqual("float16", call[call.index("--type") + 1])
-        self.assertTrue((self.out / "transformers-float16.csv").exists())
+        self.assertIsNotNone(self.kept("transformers-float16.csv"))
 
     def test_snapshots_want_timings(self):
         ran = self.run_script("snapshot", self.out)
@@ -251,10 +277,31 @@ esac""")
         self.assertEqual(1, ran.returncode, ran.stderr)
         table = (self.out / "smoke.txt").read_text()
         self.assertTrue(ran.stdout.endswith(table))
+        self.assertEqual(table, self.kept("smoke.txt"))
         for line in ("device", "replays", "rates", "kernels product", "network squeezenet"):
             self.assertIn(line, table)
         self.assertRegex(table, "smoke-pool +FAILED, status 1")
-        self.assertEqual(["network", "squeezenet", str(self.out)], self.calls("gpu_smoke")[-1])
+        self.assertEqual(["network", "squeezenet"], self.calls("gpu_smoke")[-1][:2])
+
+    def test_smoke_tells_of_this_call_alone(self):
+        self.do("gpu_smoke", """\
+if [ "$1 ${2:-}" = 'kernels pool' ]; then printf 'smoke\\tgone\\tx\\nsmoke\\tsame\\tfirst\\n'; exit 1; fi""")
+        self.assertEqual(1, self.run_script("smoke", self.out).returncode)
+        self.do("gpu_smoke", "if [ \"$1 ${2:-}\" = 'kernels pool' ]; then "
+                "printf 'smoke\\tsame\\tfirst\\nsmoke\\tsame\\tsecond\\n'; fi")
+        ran = self.run_script("smoke", self.out)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        table = (self.out / "smoke.txt").read_text()
+        self.assertRegex(table, "same +second")
+        for line in ("gone", "first", "FAILED"):
+            self.assertNotIn(line, table)
+
+    def test_smoke_that_is_cut_says_where_and_fails(self):
+        self.do("gpu_smoke", f"if [ \"$1 ${{2:-}}\" = 'kernels pool' ]; then {HANGS}; fi")
+        self.change_script("gpu/machine.sh", self.LEFT, "if [ -e $out/log/smoke-pool.txt ]; then echo 0; else echo 2; fi")
+        ran = self.run_script("smoke", self.out, QUOTIENT_GPU_LEAST_SECONDS="1")
+        self.assertEqual(124, ran.returncode, ran.stderr)
+        self.assertIn("time is up: smoke-pool was stopped", (self.out / "smoke.txt").read_text())
 
     def test_next_runs_what_tells_most_first_and_each_once(self):
         ran = self.run_script("next", self.out, "--minutes", 3)
@@ -275,14 +322,14 @@ esac""")
         self.assertEqual((benches, suites), (len(self.networks_run()), len(self.suites_run())))
 
     def test_next_ends_when_time_is_up_and_goes_on_elsewhere(self):
-        self.change_script("gpu/results.sh", self.LEFT,
+        self.change_script("gpu/machine.sh", self.LEFT,
                            'if [ -s "$out/units.tsv" ]; then echo 1; else echo 100; fi')
         ran = self.run_script("next", self.out, "--minutes", 1)
         self.assertEqual(0, ran.returncode, ran.stderr)
         self.assertIn("time is up", ran.stdout)
         self.assertEqual(SUITES[:1], self.suites_run())
         # Another machine, where there is nothing but what came back.
-        (self.out / "results.tar.gz").rename(self.root / "results.tar.gz")
+        shutil.rmtree(self.out)
         self.script = SCRIPT
         self.out = self.root / "other"
         ran = self.run_script("next", self.out, "--minutes", 3)
@@ -291,30 +338,107 @@ esac""")
 
     def test_what_is_cut_off_by_the_end_has_not_run(self):
         self.do("kernels_cuda_gpu_test", f"case $1 in *filter*) {HANGS} ;; esac")
-        self.change_script("gpu/results.sh", self.LEFT, "echo 2")
+        self.change_script("gpu/machine.sh", self.LEFT, "echo 2")
         ran = self.run_script("next", self.out, QUOTIENT_GPU_LEAST_SECONDS="1")
         self.assertIn("time is up", ran.stdout, ran.stderr)
-        self.assertEqual("", (self.out / "units.tsv").read_text())
+        self.assertEqual({}, self.units())
         self.assertEqual(SUITES[:1], self.suites_run())
+        self.assertIn("was stopped after", self.kept("log/kernels-Types-GpuProductsOfTest.txt"))
+
+    def test_what_failed_runs_again_when_all_others_have_run(self):
+        self.do("kernels_cuda_gpu_test", "case $1 in *Dnn*) exit 7 ;; esac")
+        self.assertEqual(7, self.run_script("next", self.out, "--minutes", 3).returncode)
+        self.assertEqual([*SUITES, "GpuDnnTest"], self.suites_run())
+        benches = len(self.networks_run())
+        (self.bin / "kernels_cuda_gpu_test.do").unlink()
+        self.assertEqual(0, self.run_script("next", self.out, "--minutes", 3).returncode)
+        self.assertEqual([*SUITES, "GpuDnnTest", "GpuDnnTest"], self.suites_run())
+        self.assertEqual(benches, len(self.networks_run()))
+
+    def test_what_was_stopped_earlier_is_still_no_success(self):
+        self.do("kernels_cuda_gpu_test", f"case $1 in *Dnn*) {HANGS} ;; esac")
+        self.change_script("gpu.sh", "300 run_suite", "1 run_suite")
+        for _ in range(2):
+            self.assertEqual(124, self.run_script("next", self.out, "--minutes", 3).returncode)
+        self.assertEqual(SUITES, self.suites_run())
+
+    def test_other_programs_have_not_run(self):
+        self.run_script("next", self.out, "--minutes", 3)
+        self.program(self.bin / "libquotient_cuda.so", "another build")
+        self.assertEqual(0, self.run_script("next", self.out, "--minutes", 3).returncode)
+        self.assertEqual(SUITES * 2, self.suites_run())
+        digest = self.kept("build.txt").split()[1]
+        self.assertEqual({digest}, {line.split("\t")[3] for line in self.kept("units.tsv").splitlines()[-3:]})
+
+    def test_no_list_of_suites_or_families_is_a_failure(self):
+        self.do("kernels_cuda_gpu_test", "case $1 in *list*) exit 3 ;; esac")
+        self.do("gpu_smoke", "case $1 in families) exit 3 ;; esac")
+        for part in ("kernels", "smoke"):
+            self.assertEqual(1, self.run_script(part, self.out).returncode)
+        self.assertEqual(1, self.run_script("next", self.out, "--minutes", 3).returncode)
+        self.assertIn("resnet50", self.networks_run())
 
     # --- what is kept
 
+    # Sets $compiled in a stand-in of network_bench.
+    COMPILED = 'compiled=$(echo "$*" | sed -n "s/.*--compiled \\([^ ]*\\).*/\\1/p"); '
+
     def test_all_that_came_out_is_packed_after_each_unit(self):
-        compiled = self.out / "compiled"
-        self.do("network_bench", f"""\
-mkdir -p {compiled}
-head -c 900000 /dev/urandom >{compiled}/old
-touch -d 2020-01-01 {compiled}/old
-echo bad >{compiled}/barred""")
+        self.do("network_bench", self.COMPILED + """
+mkdir -p $compiled
+head -c 900000 /dev/urandom >$compiled/old
+touch -d 2020-01-01 $compiled/old
+echo bad >$compiled/barred""")
         for most, has_old in (("15", True), ("0", False)):
             ran = self.run_script("networks", self.out, "bert", QUOTIENT_GPU_ARCHIVE_MIB=most)
             self.assertEqual(0, ran.returncode, ran.stderr)
-            with tarfile.open(self.out / "results.tar.gz") as archive:
-                names = set(archive.getnames())
             for name in ("timings", "networks.csv", "networks.txt", "fingerprints", "units.tsv",
-                         "log/networks-bert.txt", "compiled/barred"):
-                self.assertIn(name, names)
-            self.assertEqual(has_old, "compiled/old" in names)
+                         "build.txt", "compiled/barred"):
+                self.assertIsNotNone(self.kept(name), name)
+            with tarfile.open(self.out / "results.tar.gz") as archive:
+                self.assertEqual(has_old, "compiled/old" in archive.getnames())
+                self.assertEqual(has_old, "log/networks-bert.txt" in archive.getnames())
+            self.assertEqual((self.out / "results.tar.gz").read_bytes(),
+                             (self.root / "results.tar.gz").read_bytes())
+            self.assertLessEqual(len(list(self.out.iterdir())), 6)
+
+    def test_long_logs_are_cut(self):
+        self.do("kernels_cuda_gpu_test", """\
+case $1 in *Dnn*) echo begins; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo ends ;; esac""")
+        self.assertEqual(0, self.run_script("kernels", self.out).returncode)
+        log = self.kept("log/kernels-GpuDnnTest.txt")
+        self.assertLess(len(log), 1 << 20)
+        self.assertEqual(("begins", "ends"), (log.split()[0], log.split()[-1]))
+
+    def test_what_a_unit_did_not_come_back_from_is_barred(self):
+        for end, seconds_ago, is_barred in (("exit 9", 0, True), (HANGS, 0, False), (HANGS, 60, True)):
+            with self.subTest(end=end, seconds_ago=seconds_ago):
+                shutil.rmtree(self.out, ignore_errors=True)
+                (self.root / "results.tar.gz").unlink(missing_ok=True)
+                self.do("network_bench", self.COMPILED + f"""
+echo 'a way' >$compiled/running-1-x
+touch -d '{seconds_ago} seconds ago' $compiled/running-1-x
+(exec flock $compiled/running-2-lives sleep 9) &
+while flock -n $compiled/running-2-lives true; do :; done
+{end}""")
+                if self.script == SCRIPT:
+                    self.change_script("gpu.sh", "240 bench networks", "2 bench networks")
+                self.run_script("networks", self.out, "bert")
+                self.assertEqual("a way\n" if is_barred else None, self.kept("compiled/barred"))
+
+    def test_a_damaged_archive_is_left_aside(self):
+        (self.root / "results.tar.gz").write_text("no archive")
+        ran = self.run_script("kernels", self.out)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        self.assertIn("is damaged", ran.stderr)
+
+    def test_a_relative_folder_is_one_of_the_caller(self):
+        environment = {**os.environ, "QUOTIENT_GPU_BIN": str(self.bin),
+                       "QUOTIENT_GPU_RESULTS": str(self.root / "results.tar.gz")}
+        subprocess.run([SCRIPT, "kernels", "out"], cwd=self.root, env=environment, check=True,
+                       capture_output=True, timeout=100)
+        self.assertEqual(SUITES, [name.removeprefix("kernels-").replace("Types-", "Types/")
+                                  for name in self.units()])
 
     # --- how it is called
 

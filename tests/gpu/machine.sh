@@ -38,7 +38,7 @@ needed_libraries=(libcudnn.so.9 libcublasLt.so.13 libnvrtc.so.13 libcuda.so.1)
 # Sets library_path to the folders of libraries that the dynamic linker does not find by itself, and
 # tells where each is. Folders are taken only for what they are needed for: the first that has it.
 find_libraries() {
-  local name folder cached found
+  local name folder cached found folders=()
   cached=$({ ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null || true)
   library_path=''
   for name in "${needed_libraries[@]}"; do
@@ -46,13 +46,14 @@ find_libraries() {
     # The cache may be older than the files.
     if [ ! -e "$found" ]; then
       found=''
-      while read -r folder; do
+      if [ ${#folders[@]} -eq 0 ]; then mapfile -t folders < <(library_folders); fi
+      for folder in "${folders[@]}"; do
         if [ -e "$folder/$name" ]; then
           found=$folder/$name
           case :$library_path: in *:"$folder":*) ;; *) library_path+=${library_path:+:}$folder ;; esac
           break
         fi
-      done < <(library_folders)
+      done
     fi
     echo "gpu.sh: $name: ${found:-nowhere}" >&2
   done
@@ -89,13 +90,23 @@ require() {
   exit 2
 }
 
+deadline=0  # in $SECONDS, when time is up
+
+seconds_left() { echo $((deadline - SECONDS)); }
+
 # limited SECONDS PROGRAM [ARGUMENT]... : runs it with its libraries, its output line by line as it
-# comes. It is stopped after that many seconds: 124, or 137 where it did not listen.
+# comes. It is stopped after that many seconds, or when time is up: 124, or 137 where it did not listen.
 limited() {
-  local seconds=$1 program=$2 path=$library_path
+  local seconds=$1 program=$2 path=$library_path left
   shift 2
+  left=$(($(seconds_left) + 5))
+  if [ "$left" -le 0 ]; then return 124; fi
+  if [ "$left" -lt "$seconds" ]; then seconds=$left; fi
   if [ -d "$bin/../lib" ]; then path=$bin/../lib${path:+:$path}; fi
   path=$path${LD_LIBRARY_PATH:+${path:+:}$LD_LIBRARY_PATH}
   case $program in */*) ;; *) program=$bin/$program ;; esac
-  timeout -k 10 "$seconds" env ${path:+LD_LIBRARY_PATH="$path"} stdbuf -oL "$program" "$@"
+  timeout -k 5 "$seconds" env ${path:+LD_LIBRARY_PATH="$path"} stdbuf -oL "$program" "$@"
 }
+
+# Whether a status says that `limited` stopped it.
+is_stopped() { [ "$1" = 124 ] || [ "$1" = 137 ]; }

@@ -20,10 +20,6 @@ namespace {
 
 constexpr int64_t kMostElements = 1 << 22;
 
-// The largest difference accepted, relative to the norm. Rounding to TF32, or float16 sums in
-// another order, stay far below; wrong results are far above.
-constexpr double kDifference = 0.05;
-
 using Outputs = std::vector<std::vector<double>>;
 
 bool IsSmall(const KernelSpec& spec, const std::vector<Operand>& operands) {
@@ -36,7 +32,20 @@ bool IsSmall(const KernelSpec& spec, const std::vector<Operand>& operands) {
   return elements <= kMostElements;
 }
 
-bool Agree(const Outputs& a, const Outputs& b) {
+// The largest difference accepted, relative to the norm. Rounding stays far below, and wrong
+// results are above, even if only one tile of many is wrong.
+double MostDifference(const KernelSpec& spec, const std::vector<Operand>& operands,
+                      MathPolicy policy) {
+  const auto is_narrow = [](const Operand& operand) {
+    return model::DTypeBits(operand.type.dtype) < 32 && StoredAsFloat(operand.type.dtype);
+  };
+  if (std::ranges::any_of(operands, is_narrow) || std::ranges::any_of(spec.outputs, is_narrow)) {
+    return 0.05;
+  }
+  return policy == MathPolicy::kStrict32 ? 1e-3 : 1e-2;
+}
+
+bool Agree(const Outputs& a, const Outputs& b, double most) {
   for (size_t i = 0; i < a.size(); ++i) {
     double norm = 0, difference = 0;
     for (size_t k = 0; k < a[i].size(); ++k) {
@@ -48,7 +57,7 @@ bool Agree(const Outputs& a, const Outputs& b) {
       difference += (a[i][k] - b[i][k]) * (a[i][k] - b[i][k]);
     }
     // Fails if the norm is NaN, too.
-    if (difference > 0 && !(std::sqrt(difference) <= kDifference * std::sqrt(norm))) return false;
+    if (difference > 0 && !(std::sqrt(difference) <= most * std::sqrt(norm))) return false;
     if (std::isnan(difference)) return false;
   }
   return true;
@@ -56,8 +65,13 @@ bool Agree(const Outputs& a, const Outputs& b) {
 
 class Comparison {
  public:
-  Comparison(const KernelSpec& spec, Gpu* gpu, RunJournal* journal)
-      : spec_(spec), operands_(AllOperands(spec)), gpu_(*gpu), journal_(journal), memory_(gpu) {
+  Comparison(const KernelSpec& spec, MathPolicy policy, Gpu* gpu, RunJournal* journal)
+      : spec_(spec),
+        operands_(AllOperands(spec)),
+        most_(MostDifference(spec, operands_, policy)),
+        gpu_(*gpu),
+        journal_(journal),
+        memory_(gpu) {
     for (size_t i = 0; i < operands_.size(); ++i) {
       if (!overwritten_.has_value() && MayOverwrite(spec, i)) overwritten_ = i;
     }
@@ -97,12 +111,14 @@ class Comparison {
     QUOTIENT_RETURN_IF_ERROR(gpu_.Upload(bindings_.operands[*overwritten_], before.data(),
                                          static_cast<int64_t>(before.size())));
     QUOTIENT_RETURN_IF_ERROR(again.status());
-    if (!Agree(outputs, *again)) {
+    if (!AreSame(outputs, *again)) {
       return absl::InternalError(
           absl::StrCat("it computes something else where it writes over operand ", *overwritten_));
     }
     return outputs;
   }
+
+  bool AreSame(const Outputs& a, const Outputs& b) const { return Agree(a, b, most_); }
 
  private:
   absl::StatusOr<Outputs> RunOn(const PreparedKernel& kernel, PreparedKernel::Bindings bindings) {
@@ -153,6 +169,7 @@ class Comparison {
 
   const KernelSpec& spec_;
   const std::vector<Operand> operands_;
+  const double most_;  // See MostDifference.
   Gpu& gpu_;
   RunJournal* const journal_;
   DeviceMemory memory_;
@@ -189,9 +206,9 @@ absl::StatusOr<std::vector<Outputs>> OutputsOfThoseThatRun(
 }  // namespace
 
 absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> ThoseThatAgree(
-    const KernelSpec& spec, std::vector<std::shared_ptr<const PreparedKernel>> kernels, Gpu* gpu,
-    RunJournal* journal) {
-  Comparison comparison(spec, gpu, journal);
+    const KernelSpec& spec, MathPolicy policy,
+    std::vector<std::shared_ptr<const PreparedKernel>> kernels, Gpu* gpu, RunJournal* journal) {
+  Comparison comparison(spec, policy, gpu, journal);
   if (!comparison.IsWorthIt(kernels.size())) return kernels;
   int64_t workspace_bytes = 0;
   for (const auto& kernel : kernels) {
@@ -204,7 +221,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> ThoseThatAgre
   for (size_t i = 0; i < kernels.size(); ++i) {
     const auto agreeing = static_cast<size_t>(
         std::count_if(outputs.begin(), outputs.end(),
-                      [&](const Outputs& other) { return Agree(outputs[i], other); }));
+                      [&](const Outputs& other) { return comparison.AreSame(outputs[i], other); }));
     if (agreeing > most) {
       most = agreeing;
       chosen = i;
@@ -212,7 +229,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> ThoseThatAgre
   }
   std::vector<std::shared_ptr<const PreparedKernel>> kept;
   for (size_t i = 0; i < kernels.size(); ++i) {
-    if (Agree(outputs[chosen], outputs[i])) {
+    if (comparison.AreSame(outputs[chosen], outputs[i])) {
       kept.push_back(std::move(kernels[i]));
     } else {
       Log().warn("{}: {} computes something else than most other ways to run it", KernelKey(spec),

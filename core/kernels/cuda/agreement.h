@@ -19,7 +19,7 @@ namespace quotient::kernels::cuda {
 // whole graphs is the check. Uses the device, so it is for the timing lane. Fails with
 // RESOURCE_EXHAUSTED, or with INTERNAL if no kernel is left. `journal` may be null.
 absl::StatusOr<std::vector<std::shared_ptr<const PreparedKernel>>> ThoseThatAgree(
-    const KernelSpec& spec, std::vector<std::shared_ptr<const PreparedKernel>> kernels, Gpu* gpu,
-    RunJournal* journal);
+    const KernelSpec& spec, MathPolicy policy,
+    std::vector<std::shared_ptr<const PreparedKernel>> kernels, Gpu* gpu, RunJournal* journal);
 
 }  // namespace quotient::kernels::cuda

@@ -48,8 +48,8 @@ class CudaBackend : public Backend {
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const override {
     QUOTIENT_ASSIGN_OR_RETURN(auto prepared, library_.All(spec));
-    QUOTIENT_ASSIGN_OR_RETURN(
-        prepared, ThoseThatAgree(spec, std::move(prepared), gpu_.get(), journal_.get()));
+    QUOTIENT_ASSIGN_OR_RETURN(prepared, ThoseThatAgree(spec, options_.policy, std::move(prepared),
+                                                       gpu_.get(), journal_.get()));
     return NewTimedKernels(spec, prepared, {gpu_.get(), &pool_, &clock_, journal_.get()});
   }
 

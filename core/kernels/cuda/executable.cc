@@ -32,6 +32,7 @@ struct Group {
   std::shared_ptr<const PreparedKernel> kernel;
   PreparedKernel::Bindings bindings;
   Access access;
+  std::string journal_name;
 };
 
 class GraphExecutable : public Executable {
@@ -73,10 +74,9 @@ class GraphExecutable : public Executable {
 
   absl::Status Run() override {
     if (replay_ == nullptr) return absl::OkStatus();  // Nothing to run.
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const Reading reading,
-        RunByJournal(journal_, gpu_, journal_names_, [this] { return replay_->Run(); }));
-    journal_names_.clear();  // All of them have returned.
+    if (!all_returned_) QUOTIENT_RETURN_IF_ERROR(RunEachAlone());
+    all_returned_ = true;
+    QUOTIENT_ASSIGN_OR_RETURN(const Reading reading, replay_->Run());
     reading_ = clock_.Judge(reading);
     return absl::OkStatus();
   }
@@ -122,7 +122,7 @@ class GraphExecutable : public Executable {
     Group added;
     QUOTIENT_ASSIGN_OR_RETURN(added.kernel,
                               library_.Get(group.spec, plans ? plans(group.spec) : ""));
-    journal_names_.push_back(JournalName(KernelKey(group.spec), added.kernel->name()));
+    added.journal_name = JournalName(KernelKey(group.spec), added.kernel->name());
     const std::vector<Operand> operands = AllOperands(group.spec);
     for (size_t i = 0; i < operands.size(); ++i) {
       const ValueId id = group.operands[i];
@@ -215,6 +215,26 @@ class GraphExecutable : public Executable {
     return absl::OkStatus();
   }
 
+  // Unless all kernels of the graph have run in this process before, runs them one by one, so that
+  // the journal bars only the one that crashes. All of them run, because the results of one are the
+  // operands of others.
+  absl::Status RunEachAlone() {
+    const auto has_returned = [this](const Group& group) {
+      return journal_->HasReturned(group.journal_name);
+    };
+    if (journal_ == nullptr || std::ranges::all_of(groups_, has_returned)) return absl::OkStatus();
+    for (const Group& group : groups_) {
+      std::vector<Step> steps;
+      group.kernel->AppendSteps(group.bindings, &steps);
+      if (steps.empty()) continue;
+      QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> alone, gpu_.Capture(steps));
+      const absl::Status status =
+          RunByJournal(journal_, gpu_, {group.journal_name}, [&] { return alone->Run(); }).status();
+      if (!status.ok()) return Annotate(status, group.kernel->name());
+    }
+    return absl::OkStatus();
+  }
+
   Port<DeviceAddress> PortOf(const Graph& graph, ValueId id) const {
     const auto buffer = input_buffers_.find(id);
     return kernels::PortOf(
@@ -232,7 +252,7 @@ class GraphExecutable : public Executable {
   std::map<Slot, DeviceAddress> addresses_;
   std::map<std::string, std::shared_ptr<const Buffer>> packed_;
   std::vector<Group> groups_;
-  std::vector<std::string> journal_names_;    // Of the kernels; empty once they have run.
+  bool all_returned_ = false;                 // Whether all kernels have run in this process.
   std::vector<Port<DeviceAddress>> inputs_;   // Parallel to border_.inputs.
   std::vector<Port<DeviceAddress>> outputs_;  // Parallel to border_.outputs.
   std::unique_ptr<Replay> replay_;            // Declared after what it launches.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -51,6 +52,21 @@ DeviceFingerprint GpuFingerprint(const GpuFacts& facts, MathPolicy policy) {
                   facts.tf32_override.empty() ? "unset" : facts.tf32_override, "; math ",
                   PolicyName(policy), "; kernels ", kKernelsVersion);
   return fingerprint;
+}
+
+std::string WithoutDriverPatch(absl::string_view fingerprint) {
+  constexpr absl::string_view kBegin = "; driver ";
+  constexpr absl::string_view kEnd = " for ";
+  const size_t begin = fingerprint.find(kBegin);
+  if (begin == absl::string_view::npos) return std::string(fingerprint);
+  const size_t version = begin + kBegin.size();
+  const size_t end = fingerprint.find(kEnd, version);
+  if (end == absl::string_view::npos) return std::string(fingerprint);
+  std::vector<absl::string_view> parts =
+      absl::StrSplit(fingerprint.substr(version, end - version), '.');
+  if (parts.size() < 3) return std::string(fingerprint);
+  const size_t patch = end - parts.back().size() - 1;
+  return absl::StrCat(fingerprint.substr(0, patch), fingerprint.substr(end));
 }
 
 std::optional<GpuFacts> HardwareOf(absl::string_view fingerprint) {

@@ -17,6 +17,7 @@
 #include "core/base/digest.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/cuda/fingerprint.h"
 #include "core/os/files.h"
 #include "core/os/random_id.h"
 
@@ -40,7 +41,8 @@ std::vector<std::string> LinesOf(absl::string_view text) {
 class FileRunJournal : public RunJournal {
  public:
   FileRunJournal(const std::string& directory, const std::string& fingerprint)
-      : directory_(directory), device_(Digest::Of(fingerprint).Hex().substr(0, kDeviceDigits)) {}
+      : directory_(directory),
+        device_(Digest::Of(WithoutDriverPatch(fingerprint)).Hex().substr(0, kDeviceDigits)) {}
 
   void Open() {
     const absl::MutexLock lock(&mutex_);
@@ -76,6 +78,11 @@ class FileRunJournal : public RunJournal {
       returned_.insert(way);
     }
     WriteRunning();
+  }
+
+  bool HasReturned(const std::string& way) const override {
+    const absl::MutexLock lock(&mutex_);
+    return returned_.count(way) > 0;
   }
 
  private:

@@ -27,6 +27,8 @@ class RunJournal {
   // Otherwise they are written down until Returned is called.
   virtual bool Begin(const std::vector<std::string>& ways) = 0;
   virtual void Returned(const std::vector<std::string>& ways) = 0;
+  // Whether this way has returned before in this process.
+  virtual bool HasReturned(const std::string& way) const = 0;
 };
 
 // A journal in a folder, which is made if missing and may be used by several processes at once, for
@@ -36,8 +38,8 @@ class RunJournal {
 //   barred           what was left in files of processes that ended. To try a way again,
 //                    delete its line.
 //
-// A line is the first twelve digits of the fingerprint's SHA-256, a tab, and the way's name, in
-// which the line break is replaced by a tab.
+// A line is the first twelve digits of the SHA-256 of the fingerprint without the patch level of
+// the driver, a tab, and the way's name, in which the line break is replaced by a tab.
 std::unique_ptr<RunJournal> OpenRunJournal(const std::string& directory,
                                            const std::string& fingerprint);
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -24,6 +25,7 @@
 #include "core/os/files.h"
 #include "core/search/strategy.h"
 #include "core/timing/store.h"
+#include "core/verify/reference.h"
 #include "tests/bench/networks/network_picture.h"
 #include "tests/bench/networks/network_run.h"
 #include "tests/bench/networks/network_table.h"
@@ -191,7 +193,8 @@ class Bench {
   Bench(const Options& options, optimize::Devices* devices, Lines* lines)
       : options_(options), devices_(*devices), lines_(*lines) {}
 
-  // False if a network could not be read or a run failed: the others are run all the same.
+  // False if a network could not be read, a run failed, a kernel was wrong, or a GPU measured
+  // nothing: the others are run all the same.
   absl::StatusOr<bool> RunAll() {
     for (const std::string& name : options_.networks) {
       const networks::NetworkOptions made = {.variant = VariantOf(options_),
@@ -236,8 +239,13 @@ class Bench {
       return absl::OkStatus();
     }
     run->of_papers = network.of_papers;
-    for (const std::string& note : run->notes)
+    for (const std::string& note : run->notes) {
       Complain(kProgram, absl::StrCat(place, ": note: ", note));
+      if (absl::StrContains(note, verify::Reference::kWrongKernel)) all_right_ = false;
+    }
+    if (absl::StartsWith(options.device, "cuda") && !run->measured_before_us) {
+      all_right_ = Complain(kProgram, absl::StrCat(place, ": nothing was measured on the GPU"));
+    }
     runs_.push_back(*std::move(run));
     return lines_.Write(RunCells(runs_.back()));
   }

@@ -18,7 +18,7 @@ from onnx import helper  # noqa: E402
 
 BENCH = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "network_bench"
 COLUMNS = ["network", "device", "strategy", "seed", "cost_before_us", "cost_after_us",
-           "measured_before_us", "measured_after_us", "seconds", "seconds_to_1_percent",
+           "measured_before_us", "measured_after_us", "error_norm", "seconds", "seconds_to_1_percent",
            "simulations", "enodes"]
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -153,19 +153,25 @@ class NetworkBenchTest(unittest.TestCase):
                               timeout=60)
 
     def test_how_well_costs_predict(self):
-        ran = self.predicted("a,cuda,mcts,0,100,90,110,88,1,1,5,7",
-                             "b,cuda,mcts,0,50,50,50,50.5,1,,5,7",
-                             "c,model:h200,mcts,0,5,4,,,1,1,5,7")
+        ran = self.predicted("a,cuda,mcts,0,100,90,110,88,2e-6,1,1,5,7",
+                             "b,cuda,mcts,0,50,50,50,50.5,,1,,5,7",
+                             "c,model:h200,mcts,0,5,4,,,,1,1,5,7")
         self.assertEqual(1, ran.returncode, ran.stderr)
         lines = [line.split() for line in ran.stdout.splitlines()]
-        self.assertIn(["a", "100.0", "110.0", "90.0", "88.0", "20.0%", "9.1%"], lines)
+        self.assertIn(["a", "100.0", "110.0", "90.0", "88.0", "20.0%", "9.1%", "2.0e-06"], lines)
         self.assertIn("median of predictions off by 1.6%", ran.stdout)
         self.assertIn("measured at most 1.10 times predicted", ran.stdout)
         self.assertIn("slower: b on cuda", ran.stdout)
         self.assertNotIn("model:h200", ran.stdout)
 
+    def test_networks_that_a_gpu_did_not_measure(self):
+        ran = self.predicted("a,cuda,mcts,0,100,90,110,88,,1,1,5,7", "b,cuda,mcts,0,50,50,,,,1,,5,7")
+        self.assertEqual(1, ran.returncode, ran.stderr)
+        self.assertIn("not measured: b on cuda", ran.stdout)
+
     def test_graphs_that_are_predicted_to_take_no_time(self):
-        ran = self.predicted("a,cuda,mcts,0,100,0,110,2,1,1,5,7", "b,cpu,mcts,0,0,0,3,,1,,5,7")
+        ran = self.predicted("a,cuda,mcts,0,100,0,110,2,,1,1,5,7",
+                             "b,cpu,mcts,0,0,0,3,,,1,,5,7")
         self.assertEqual(0, ran.returncode, ran.stderr)
         self.assertEqual(1, ran.stdout.count("measured at most"), ran.stdout)
         self.assertIn("measured at most 1.10 times predicted", ran.stdout)

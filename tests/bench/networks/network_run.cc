@@ -46,6 +46,8 @@ absl::StatusOr<NetworkRun> RunNetwork(const std::string& network, const optimize
   if (report.ran()) {
     run.measured_before_us = report.original.measured.median_us;
     run.measured_after_us = report.optimized.measured.median_us;
+    run.error_norm =
+        std::max(report.original.measured.error_norm, report.optimized.measured.error_norm);
   }
   run.seconds = report.search.grow_seconds;
   run.seconds_to_1_percent = SecondsToOnePercent(report.search.best_costs);

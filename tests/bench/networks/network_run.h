@@ -30,6 +30,8 @@ struct NetworkRun {
   // Medians of whole runs; nothing where nothing was run.
   std::optional<double> measured_before_us;
   std::optional<double> measured_after_us;
+  // The larger relative norm of the errors of both graphs as the device computes them.
+  std::optional<double> error_norm;
   double seconds = 0;  // that the strategy took
   // Until its best cost was within 1 % of its last; nothing where the first one was already.
   std::optional<double> seconds_to_1_percent;

@@ -77,7 +77,7 @@ Cells Head(Kind kind) {
                 "median us", "less %",   "searched %"};
   if (kind == Kind::kModelOfPapers) head.push_back("published %");
   if (kind == Kind::kMeasured) {
-    head.insert(head.end(), {"measured us", "measured after", "less %"});
+    head.insert(head.end(), {"measured us", "measured after", "less %", "error"});
   }
   head.insert(head.end(), {"s to 1 %", "seconds", "simulations/s", "e-nodes", "spread %"});
   return head;
@@ -106,6 +106,8 @@ Cells SummaryCells(const SeedRuns& runs, Kind kind) {
     cells.push_back(known ? absl::StrFormat("%.1f", *measured_before) : "-");
     cells.push_back(known ? absl::StrFormat("%.1f", *measured_after) : "-");
     cells.push_back(known ? Percent(ReductionPercent(*measured_before, *measured_after)) : "-");
+    const auto error = MedianOver(runs, &NetworkRun::error_norm);
+    cells.push_back(error ? absl::StrFormat("%.1e", *error) : "-");
   }
   const auto to_1_percent = MedianOver(runs, &NetworkRun::seconds_to_1_percent);
   cells.push_back(to_1_percent ? absl::StrFormat("%.3f", *to_1_percent) : "-");
@@ -160,6 +162,7 @@ std::vector<std::string> RunColumns() {
           "cost_after_us",
           "measured_before_us",
           "measured_after_us",
+          "error_norm",
           "seconds",
           "seconds_to_1_percent",
           "simulations",
@@ -175,6 +178,7 @@ std::vector<std::string> RunCells(const NetworkRun& run) {
           Text(run.cost_after_us),
           Text(run.measured_before_us),
           Text(run.measured_after_us),
+          Text(run.error_norm),
           Text(run.seconds),
           Text(run.seconds_to_1_percent),
           absl::StrCat(run.simulations),

@@ -49,7 +49,7 @@ struct GpuFacts {
   int cudnn_version = 0;
   int cublaslt_version = 0;
   int nvrtc_version = 0;
-  // In the form that cuDNN without a device needs (DnnChecker).
+  // In the form that cuDNN without a device needs (DnnChecker). "" if cuDNN does not tell it.
   std::string properties_json;
 };
 

@@ -28,6 +28,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -178,6 +179,50 @@ TEST_F(RunJournalTest, TheNextProcessDoesNotMeetTheKernelThatLostTheGpu) {
                        backend->CompileGraph(graph, [&](const KernelSpec&) { return bad; }));
   ASSERT_OK(executable->SetInputs(RandomInputs(graph, executable->input_values(), 1)));
   EXPECT_OK(executable->Run());
+}
+
+TEST_F(RunJournalTest, AGraphThatLosesTheGpuBarsOneKernelAlone) {
+  const CudaOptions options{.cache_directory = folder_};
+  const model::Graph graph = GraphOf({"two_kernels", R"(
+    input x: float32[4,8]
+    const w: float32[8,6] = random(1)
+    s = Softmax(x) {axis=1}
+    m = MatMul(s, w)
+    y = Softmax(m) {axis=1}
+    output y
+  )"});
+  const auto healthy = NewBackend(NewHostGpu(), CudaOptions());
+  ASSERT_OK_AND_ASSIGN(const auto groups, PartitionGraph(graph, healthy->partition()));
+  std::string bad;
+  for (const KernelGroup& group : groups) {
+    if (group.spec.free || group.spec.op != "MatMul") continue;
+    ASSERT_OK_AND_ASSIGN(const auto kernels, healthy->Compile(group.spec));
+    const std::string plan = kernels.front()->plan();
+    bad = plan.substr(0, plan.find(':')) + ":rounded";
+  }
+  const auto plans = [&](const KernelSpec& spec) { return spec.op == "MatMul" ? bad : ""; };
+  Die([&] {
+    auto* backend = NewBackend(std::make_unique<DeadlyGpu>(), options).release();
+    auto executable = backend->CompileGraph(graph, plans);
+    EXPECT_OK(executable);
+    EXPECT_OK((*executable)->SetInputs(RandomInputs(graph, (*executable)->input_values(), 1)));
+    EXPECT_EQ(GetReason((*executable)->Run()), Reason::kDeviceLost);
+    executable->release();
+  });
+  const auto backend = NewBackend(std::make_unique<DeadlyGpu>(), options);
+  std::ifstream file(folder_ + "/barred");
+  std::vector<std::string> barred;
+  for (std::string line; std::getline(file, line);) barred.push_back(line);
+  EXPECT_THAT(barred, ElementsAre(HasSubstr(bad)));
+  ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, plans));
+  ASSERT_OK(executable->SetInputs(RandomInputs(graph, executable->input_values(), 1)));
+  EXPECT_OK(executable->Run());
+}
+
+TEST_F(RunJournalTest, APatchLevelOfTheDriverForgivesNothing) {
+  Die([this] { Open("cuda; driver 580.159.03 for 13000").release()->Begin({"bad\nkernel"}); });
+  EXPECT_TRUE(Open("cuda; driver 580.159.04 for 13000")->IsBarred("bad\nkernel"));
+  EXPECT_FALSE(Open("cuda; driver 580.160.04 for 13000")->IsBarred("bad\nkernel"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "core/kernels/cuda/fingerprint.h"
 #include "core/kernels/cuda/interface/plugin.h"
 #include "core/kernels/cuda/load_plugin.h"
+#include "core/kernels/cuda/run_journal.h"
 #include "core/onnx/reader.h"
 #include "core/ops/infer_graph.h"
 #include "core/os/environment.h"
@@ -43,7 +44,9 @@ constexpr char kUsage[] = R"(usage: gpu_smoke STEP [ARGUMENT]...
   timings OUT           whose timings are in OUT/timings, by OUT/fingerprints; needs no GPU
   merge OUT             takes those of another patch level of the driver for this device's; needs no
                         GPU
-  ways OUT              the ways to run kernels that OUT/timings has; needs no GPU
+  ways OUT              the ways to run kernels that OUT/timings has of the device of
+                        OUT/fingerprints; needs no GPU
+  own FAMILY            our own kernels of a family alone, each once
 
 Exit status: 0 if all is as it should be, 1 if something is not, 2 if this is not how it is called;
 4 where there is no driver or no GPU, 5 where a library is missing, 6 where one is another version
@@ -62,15 +65,20 @@ int StatusOfFailure(const absl::Status& status) {
   return kNoGpu;
 }
 
-int Print(const absl::StatusOr<Rows>& rows) {
+void PrintRow(const Row& row) {
+  std::printf("smoke\t%s\t%s%s\n", row.name.c_str(),
+              row.passed ? "" : "FAILED: ", row.text.c_str());
+}
+
+// The exit status for rows that have been printed.
+int ExitStatus(const absl::StatusOr<Rows>& rows) {
   if (!rows.ok()) return StatusOfFailure(rows.status());
-  bool passed = true;
-  for (const Row& row : *rows) {
-    std::printf("smoke\t%s\t%s%s\n", row.name.c_str(),
-                row.passed ? "" : "FAILED: ", row.text.c_str());
-    passed = passed && row.passed;
-  }
-  return passed ? 0 : 1;
+  return std::ranges::all_of(*rows, &Row::passed) ? 0 : 1;
+}
+
+int Print(const absl::StatusOr<Rows>& rows) {
+  if (rows.ok()) std::ranges::for_each(*rows, PrintRow);
+  return ExitStatus(rows);
 }
 
 std::string CompiledIn(const std::string& out) { return out + "/compiled"; }
@@ -107,14 +115,21 @@ absl::StatusOr<Rows> Device(const std::string& out) {
   }
   Rows rows = DeviceRows(*gpu);
   for (Row& row : LibraryRows()) rows.push_back(std::move(row));
+  if (gpu->facts().properties_json.empty()) {
+    rows.push_back({"properties", "cuDNN does not tell them: plans cannot be checked elsewhere"});
+  }
   return rows;
 }
 
+// Prints its rows as they are found.
 absl::StatusOr<Rows> Kernels(const std::string& family, const std::string& out) {
   const std::unique_ptr<CodeCache> cache = OpenCodeCache(CompiledIn(out));
   QUOTIENT_ASSIGN_OR_RETURN(const auto gpu, OpenGpu(cache.get()));
+  const std::unique_ptr<RunJournal> journal =
+      OpenRunJournal(CompiledIn(out), GpuFingerprint(gpu->facts(), MathPolicy::kTf32).text);
+  const auto trying = [](const std::string& way) { std::printf("trying %s\n", way.c_str()); };
   constexpr int kRuns = 64;
-  return KernelRows(*gpu, family, kRuns);
+  return KernelRows(*gpu, family, kRuns, {journal.get(), trying, PrintRow});
 }
 
 absl::StatusOr<model::Graph> NetworkGraph(const std::string& name) {
@@ -154,6 +169,16 @@ absl::StatusOr<Rows> Timings(const std::string& out) {
   return TimingRows(out + "/timings", own);
 }
 
+absl::StatusOr<Rows> WaysOf(const std::string& out) {
+  QUOTIENT_ASSIGN_OR_RETURN(const auto own, ReadFingerprints(out));
+  return WayRows(out + "/timings", own);
+}
+
+absl::StatusOr<Rows> Own(const std::string& family) {
+  QUOTIENT_ASSIGN_OR_RETURN(const auto gpu, OpenGpu(nullptr));
+  return OwnRows(*gpu, family);
+}
+
 absl::StatusOr<Rows> Merge(const std::string& out) {
   QUOTIENT_ASSIGN_OR_RETURN(const auto own, ReadFingerprints(out));
   QUOTIENT_ASSIGN_OR_RETURN(const int added, MergeDrivers(out + "/timings", own));
@@ -178,11 +203,12 @@ int Main(const std::vector<std::string>& words) {
   if (is("replays", 0)) return Print(OnGpu(ReplayRows));
   if (is("rates", 0)) return Print(OnGpu([](Gpu& gpu) { return RateRows(gpu, {}); }));
   if (is("families", 0)) return PrintFamilies();
-  if (is("kernels", 2)) return Print(Kernels(words[1], words[2]));
+  if (is("kernels", 2)) return ExitStatus(Kernels(words[1], words[2]));
   if (is("network", 2)) return Print(Network(words[1], words[2]));
   if (is("timings", 1)) return Print(Timings(words[1]));
   if (is("merge", 1)) return Print(Merge(words[1]));
-  if (is("ways", 1)) return Print(WayRows(words[1] + "/timings"));
+  if (is("ways", 1)) return Print(WaysOf(words[1]));
+  if (is("own", 1)) return Print(Own(words[1]));
   const bool wants_help = is("--help", 0) || is("-h", 0);
   std::fputs(kUsage, wants_help ? stdout : stderr);
   return wants_help ? 0 : 2;

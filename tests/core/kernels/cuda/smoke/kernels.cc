@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/attention.h"
 #include "core/kernels/cuda/device_memory.h"
@@ -165,7 +166,8 @@ using Prepared = std::shared_ptr<const PreparedKernel>;
 // Operands, outputs and constants of one kernel on the device.
 class Data {
  public:
-  Data(const KernelSpec& spec, Gpu* gpu) : spec_(spec), gpu_(*gpu), memory_(gpu) {}
+  Data(const KernelSpec& spec, Gpu* gpu, RunJournal* journal)
+      : spec_(spec), gpu_(*gpu), journal_(journal), memory_(gpu) {}
 
   absl::Status Make() {
     tensors_ = RandomOperands(spec_, 1);
@@ -197,7 +199,10 @@ class Data {
     std::vector<Step> steps;
     kernel.AppendSteps(bindings, &steps);
     QUOTIENT_ASSIGN_OR_RETURN(const auto replay, gpu_.Capture(steps));
-    QUOTIENT_RETURN_IF_ERROR(replay->Run().status());
+    QUOTIENT_RETURN_IF_ERROR(
+        RunByJournal(journal_, gpu_, {JournalName(KernelKey(spec_), kernel.name())}, [&] {
+          return replay->Run();
+        }).status());
     double error = 0;
     size_t next = 0;
     for (size_t i = 0; i < spec_.outputs.size(); ++i) {
@@ -214,6 +219,7 @@ class Data {
  private:
   const KernelSpec& spec_;
   Gpu& gpu_;
+  RunJournal* const journal_;  // May be null.
   DeviceMemory memory_;
   std::vector<model::Tensor> tensors_;
   std::vector<model::Tensor> expected_;
@@ -236,29 +242,54 @@ absl::StatusOr<std::vector<Prepared>> PrepareAll(const std::vector<Way>& ways, G
   return kernels;
 }
 
+// Runs a kernel again until the GPU is awake, but not for long.
+absl::Status RunAwake(CompiledKernel& kernel, int runs) {
+  const absl::Time end = absl::Now() + absl::Milliseconds(200);
+  do {
+    QUOTIENT_RETURN_IF_ERROR(kernel.Run(runs));
+  } while (!kernel.reading()->clean && absl::Now() < end);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<double> FastestUs(const KernelSpec& spec, const std::vector<Prepared>& kernels,
-                                 Gpu& gpu, int runs, std::string* name) {
+                                 Gpu& gpu, int runs, RunJournal* journal, std::string* name) {
   RandomPool pool(&gpu);
   GpuClock clock(&gpu);
   QUOTIENT_ASSIGN_OR_RETURN(const auto timed,
-                            NewTimedKernels(spec, kernels, {&gpu, &pool, &clock, nullptr}));
+                            NewTimedKernels(spec, kernels, {&gpu, &pool, &clock, journal}));
   double fastest = 0;
   for (const auto& kernel : timed) {
     for (int i = 0; i < 3; ++i) {
-      QUOTIENT_RETURN_IF_ERROR(kernel->Run(runs));
+      QUOTIENT_RETURN_IF_ERROR(Annotate(RunAwake(*kernel, runs), kernel->plan()));
       const double us = kernel->reading()->us / runs;
       if (fastest > 0 && us >= fastest) continue;
       fastest = us;
       *name = ProgramOf(kernel->plan());
+      if (!kernel->reading()->clean) absl::StrAppend(name, " (at a low clock)");
     }
   }
+  absl::StrAppend(name, " at ", clock.At(absl::Now()).mhz, " MHz");
   return fastest;
 }
 
+bool IsOwn(const Way& way) {
+  return std::ranges::all_of(way.program.launches, [](const Launch& launch) {
+    return std::holds_alternative<SourceKernel>(launch.what);
+  });
+}
+
+std::string RowName(const KernelSpec& spec, const Arithmetic& arithmetic) {
+  return absl::StrCat(spec.op, " ", arithmetic.name);
+}
+
 absl::StatusOr<Row> KernelRow(const KernelSpec& spec, const Arithmetic& arithmetic, Gpu& gpu,
-                              int runs) {
-  Row row{absl::StrCat(spec.op, " ", arithmetic.name)};
-  QUOTIENT_ASSIGN_OR_RETURN(const Ways ways, WaysToRun(spec, arithmetic.policy, gpu, kMostPlans));
+                              int runs, const Watcher& watcher) {
+  Row row{RowName(spec, arithmetic)};
+  QUOTIENT_ASSIGN_OR_RETURN(Ways ways, WaysToRun(spec, arithmetic.policy, gpu, kMostPlans));
+  const auto barred = std::erase_if(ways.list, [&](const Way& way) {
+    return watcher.journal != nullptr &&
+           watcher.journal->IsBarred(JournalName(KernelKey(spec), way.name()));
+  });
   std::string trouble(ways.failure.message());
   const absl::Time begin = absl::Now();
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Prepared> first,
@@ -267,14 +298,19 @@ absl::StatusOr<Row> KernelRow(const KernelSpec& spec, const Arithmetic& arithmet
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<Prepared> kernels,
                             PrepareAll(ways.list, gpu, &trouble));
   const absl::Time again = absl::Now();
-  Data data(spec, &gpu);
+  Data data(spec, &gpu, watcher.journal);
   QUOTIENT_RETURN_IF_ERROR(data.Make());
   double worst = 0;
   std::string of_worst;
   bool uses_host = false;
   for (const std::vector<Prepared>* list : {&first, &kernels}) {
     for (const Prepared& kernel : *list) {
-      QUOTIENT_ASSIGN_OR_RETURN(const double error, data.ErrorOf(*kernel));
+      if (list == &first && watcher.trying) {
+        watcher.trying(absl::StrCat(row.name, " by ", kernel->name()));
+      }
+      const absl::StatusOr<double> ran = data.ErrorOf(*kernel);
+      QUOTIENT_RETURN_IF_ERROR(Annotate(ran.status(), kernel->name()));
+      const double error = *ran;
       uses_host = uses_host || kernel->uses_host();
       if (!(error <= worst)) of_worst = kernel->name();
       worst = std::max(worst, error);
@@ -283,7 +319,7 @@ absl::StatusOr<Row> KernelRow(const KernelSpec& spec, const Arithmetic& arithmet
   std::string fastest;
   double us = 0;
   if (!kernels.empty()) {
-    QUOTIENT_ASSIGN_OR_RETURN(us, FastestUs(spec, kernels, gpu, runs, &fastest));
+    QUOTIENT_ASSIGN_OR_RETURN(us, FastestUs(spec, kernels, gpu, runs, watcher.journal, &fastest));
   }
   row.text = absl::StrFormat(
       "%d of %d ways, error %.1e, %.2f us by %s, prepared in %.0f and %.0f ms", kernels.size(),
@@ -291,9 +327,10 @@ absl::StatusOr<Row> KernelRow(const KernelSpec& spec, const Arithmetic& arithmet
       absl::ToDoubleMilliseconds(again - prepared));
   const bool is_contraction = IsContraction(spec.op) || spec.op == kAttentionOp;
   row.passed = worst <= arithmetic.tolerance && !kernels.empty() && trouble.empty() &&
-               !(is_contraction && uses_host);
+               barred == 0 && !(is_contraction && uses_host);
   if (!(worst <= arithmetic.tolerance)) absl::StrAppend(&row.text, ", worst by ", of_worst);
   if (is_contraction && uses_host) absl::StrAppend(&row.text, ", on the host");
+  if (barred > 0) absl::StrAppend(&row.text, ", ", barred, " barred");
   if (!trouble.empty()) absl::StrAppend(&row.text, ", trouble: ", trouble);
   return row;
 }
@@ -333,8 +370,37 @@ std::vector<std::string> FamilyNames() {
   return names;
 }
 
-absl::StatusOr<Rows> KernelRows(Gpu& gpu, absl::string_view family, int runs) {
-  if (family == kHostCall) return HostRows(gpu);
+absl::StatusOr<Rows> KernelRows(Gpu& gpu, absl::string_view family, int runs,
+                                const Watcher& watcher) {
+  Rows rows;
+  const auto add = [&](Row row) {
+    if (watcher.found) watcher.found(row);
+    rows.push_back(std::move(row));
+  };
+  if (family == kHostCall) {
+    QUOTIENT_ASSIGN_OR_RETURN(const Rows host, HostRows(gpu));
+    for (const Row& row : host) add(row);
+    return rows;
+  }
+  const auto found = std::ranges::find(Families(), family, &Family::name);
+  if (found == Families().end()) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no family '", family, "'"));
+  }
+  for (const Arithmetic& arithmetic : found->arithmetics) {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto specs, SpecsOf(*found, arithmetic.type));
+    for (const KernelSpec& spec : specs) {
+      absl::StatusOr<Row> row = KernelRow(spec, arithmetic, gpu, runs, watcher);
+      if (!row.ok() && (GetReason(row.status()) == Reason::kDeviceLost || !gpu.health().ok())) {
+        return Annotate(row.status(), RowName(spec, arithmetic));
+      }
+      add(row.ok() ? *std::move(row)
+                   : Row{RowName(spec, arithmetic), std::string(row.status().message()), false});
+    }
+  }
+  return rows;
+}
+
+absl::StatusOr<Rows> OwnRows(Gpu& gpu, absl::string_view family) {
   const auto found = std::ranges::find(Families(), family, &Family::name);
   if (found == Families().end()) {
     return absl::InvalidArgumentError(absl::StrCat("there is no family '", family, "'"));
@@ -343,7 +409,17 @@ absl::StatusOr<Rows> KernelRows(Gpu& gpu, absl::string_view family, int runs) {
   for (const Arithmetic& arithmetic : found->arithmetics) {
     QUOTIENT_ASSIGN_OR_RETURN(const auto specs, SpecsOf(*found, arithmetic.type));
     for (const KernelSpec& spec : specs) {
-      QUOTIENT_ASSIGN_OR_RETURN(rows.emplace_back(), KernelRow(spec, arithmetic, gpu, runs));
+      QUOTIENT_ASSIGN_OR_RETURN(const Ways ways,
+                                WaysToRun(spec, arithmetic.policy, gpu, kMostPlans));
+      Data data(spec, &gpu, /*journal=*/nullptr);
+      QUOTIENT_RETURN_IF_ERROR(data.Make());
+      for (const Way& way : ways.list) {
+        if (!IsOwn(way)) continue;
+        QUOTIENT_ASSIGN_OR_RETURN(const Prepared kernel, PreparedKernel::Create(way, gpu));
+        QUOTIENT_ASSIGN_OR_RETURN(const double error, data.ErrorOf(*kernel));
+        rows.push_back({absl::StrCat(RowName(spec, arithmetic), " by ", kernel->name()),
+                        absl::StrFormat("error %.1e", error), error <= arithmetic.tolerance});
+      }
     }
   }
   return rows;

@@ -6,6 +6,7 @@
 // in a process of its own.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -15,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/cuda/interface/gpu.h"
+#include "core/kernels/cuda/run_journal.h"
 #include "core/model/graph.h"
 #include "core/timing/store.h"
 
@@ -50,12 +52,25 @@ absl::StatusOr<Rows> RateRows(Gpu& gpu, const RateSizes& sizes);
 // The families of kernels, the most informative ones first.
 std::vector<std::string> FamilyNames();
 
+// Follows a step, so that what it found is known even if it does not come back.
+struct Watcher {
+  RunJournal* journal = nullptr;                   // May be null.
+  std::function<void(const std::string&)> trying;  // A way to run a kernel, before its first run.
+  std::function<void(const Row&)> found;           // A row, as soon as it is known.
+};
+
 // Runs every kernel of the family in every way, and compares the results with the reference
 // evaluator's. The rows show the number of ways, how many are compiled at run time, the largest
 // error, the time of the fastest way over `runs` runs in a row, and how long it took to prepare all
 // ways twice, the second time with a filled code cache. A wrong result does not pass, nor does a
-// contraction that only the host can run.
-absl::StatusOr<Rows> KernelRows(Gpu& gpu, absl::string_view family, int runs);
+// contraction that only the host can run. An error is a row that does not pass; only the loss of
+// the GPU ends the step. Ways that the journal bars do not run.
+absl::StatusOr<Rows> KernelRows(Gpu& gpu, absl::string_view family, int runs,
+                                const Watcher& watcher);
+
+// Runs every way that consists of Quotient's own kernels alone, once: for tools under which a
+// library's kernels would take minutes. The rows name the ways and their errors.
+absl::StatusOr<Rows> OwnRows(Gpu& gpu, absl::string_view family);
 
 // Runs a whole graph with the fastest plans. The rows show the ways used, the norm of the error,
 // and the predicted and measured times. `store` keeps the timings.
@@ -73,9 +88,9 @@ absl::StatusOr<Rows> TimingRows(const std::string& path, const std::vector<std::
 // that one. The better of two timings is kept. Returns how many kernels were added.
 absl::StatusOr<int> MergeDrivers(const std::string& path, const std::vector<std::string>& own);
 
-// Counts for each device how often each way to run kernels is the fastest. A contraction that runs
-// on the host does not pass.
-absl::StatusOr<Rows> WayRows(const std::string& path);
+// Counts for each device of `own` how often each way to run kernels is the fastest, and how many
+// kernels have no time. A contraction that runs on the host does not pass.
+absl::StatusOr<Rows> WayRows(const std::string& path, const std::vector<std::string>& own);
 
 // The name of the program in a plan's name: "cudnn_conv" for "cudnn_conv:engine=3".
 std::string ProgramOf(absl::string_view plan);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/reason.h"
 #include "core/kernels/cuda/cuda_backend.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/support/cuda/forwarding_gpu.h"
@@ -76,16 +77,23 @@ class SmokeKernelTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SmokeKernelTest, EveryWayIsRight) {
   const auto gpu = NewHostGpu();
-  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, GetParam(), 1));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, GetParam(), 1, {}));
   EXPECT_THAT(rows, Not(IsEmpty()));
   EXPECT_THAT(rows, Each(kPassed));
 }
 INSTANTIATE_TEST_SUITE_P(Families, SmokeKernelTest, ::testing::ValuesIn(FamilyNames()),
                          [](const auto& info) { return info.param; });
 
+TEST(SmokeTest, OwnKernelsRunAlone) {
+  const auto gpu = NewHostGpu();
+  ASSERT_OK_AND_ASSIGN(const Rows rows, OwnRows(*gpu, "softmax"));
+  EXPECT_THAT(rows, Not(IsEmpty()));
+  EXPECT_THAT(rows, Each(kPassed));
+}
+
 TEST(SmokeTest, AWrongKernelDoesNotPass) {
   const auto gpu = NewHostGpu(/*has_wrong_plan=*/true);
-  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, "product", 1));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(*gpu, "product", 1, {}));
   EXPECT_THAT(rows, Each(kFailed));
   EXPECT_THAT(rows, Each(Field(&Row::text, HasSubstr("worst by"))));
 }
@@ -111,15 +119,39 @@ class TroubledGpu : public ForwardingGpu {
 
 TEST(SmokeTest, AContractionOnTheHostDoesNotPass) {
   BareGpu gpu;
-  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(gpu, "product", 1));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(gpu, "product", 1, {}));
   EXPECT_THAT(rows, Each(kFailed));
   EXPECT_THAT(rows, Each(Field(&Row::text, HasSubstr("on the host"))));
 }
 
 TEST(SmokeTest, ALibraryInTroubleDoesNotPass) {
   TroubledGpu gpu;
-  EXPECT_THAT(KernelRows(gpu, "conv_relu", 1),
-              ::quotient::testing::StatusIs(absl::StatusCode::kInternal));
+  std::vector<std::string> found;
+  const Watcher watcher = {.found = [&](const Row& row) { found.push_back(row.name); }};
+  ASSERT_OK_AND_ASSIGN(const Rows rows, KernelRows(gpu, "conv_relu", 1, watcher));
+  EXPECT_THAT(rows, SizeIs(3));
+  EXPECT_THAT(rows, Each(kFailed));
+  EXPECT_THAT(rows, Each(Field(&Row::text, HasSubstr("SUBLIBRARY_LOADING_FAILED"))));
+  EXPECT_THAT(found, ElementsAre("Conv tf32", "Conv strict32", "Conv float16"));
+}
+
+// Its GPU is lost by the first replay.
+class LostGpu : public ForwardingGpu {
+ public:
+  absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step>) override {
+    return MakeError(Reason::kDeviceLost, "an illegal address");
+  }
+};
+
+TEST(SmokeTest, AWayThatLosesTheGpuIsNamed) {
+  LostGpu gpu;
+  std::vector<std::string> tried;
+  const Watcher watcher = {.trying = [&](const std::string& way) { tried.push_back(way); }};
+  const absl::Status status = KernelRows(gpu, "softmax", 1, watcher).status();
+  EXPECT_EQ(GetReason(status), Reason::kDeviceLost);
+  ASSERT_THAT(tried, SizeIs(1));
+  EXPECT_THAT(tried, Each(HasSubstr("Softmax strict32 by ")));
+  EXPECT_THAT(status.message(), HasSubstr(tried.front().substr(tried.front().rfind(' ') + 1)));
 }
 
 TEST(SmokeTest, RunsAGraph) {
@@ -183,8 +215,8 @@ TEST_F(SmokeTimingsTest, APatchLevelApartIsMergedWhenAskedFor) {
 }
 
 TEST_F(SmokeTimingsTest, WaysAreCounted) {
-  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_));
-  EXPECT_THAT(rows, Each(kPassed));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_, {kPatch}));
+  EXPECT_THAT(rows, ElementsAre(kPassed));
   EXPECT_THAT(rows, Contains(Field(&Row::text, HasSubstr("1 chain, 1 cudnn"))));
 }
 
@@ -194,7 +226,7 @@ TEST_F(SmokeTimingsTest, AContractionOnTheHostIsTold) {
     ASSERT_OK((*store)->Add("k1 Exp{}", kOwn, Time(9, "host")));
     ASSERT_OK((*store)->Add("k1 MatMul{}", kMinor, Time(9, "host")));
   }
-  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_));
+  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_, {kOwn, kPatch, kMinor}));
   EXPECT_THAT(rows, SizeIs(3));
   for (const Row& row : rows) {
     EXPECT_EQ(row.passed, !absl::StrContains(row.text, kMinor)) << row.text;
@@ -203,7 +235,7 @@ TEST_F(SmokeTimingsTest, AContractionOnTheHostIsTold) {
 
 TEST_F(SmokeTimingsTest, AFileOfSomethingElseIsRefused) {
   std::ofstream(path_) << "text of someone";
-  EXPECT_FALSE(WayRows(path_).ok());
+  EXPECT_FALSE(WayRows(path_, {kOwn}).ok());
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/attention.h"
+#include "core/kernels/cuda/fingerprint.h"
 #include "core/kernels/fusion.h"
 #include "core/os/files.h"
 #include "core/timing/record.h"
@@ -17,27 +17,11 @@
 namespace quotient::kernels::cuda::smoke {
 namespace {
 
-// The fingerprint without the patch level of its driver: "; driver 580.159.04 for" becomes
-// "; driver 580.159 for". As it is where the driver's version has no patch level.
-std::string WithoutPatch(absl::string_view fingerprint) {
-  constexpr absl::string_view kBegin = "; driver ";
-  constexpr absl::string_view kEnd = " for ";
-  const size_t begin = fingerprint.find(kBegin);
-  if (begin == absl::string_view::npos) return std::string(fingerprint);
-  const size_t version = begin + kBegin.size();
-  const size_t end = fingerprint.find(kEnd, version);
-  if (end == absl::string_view::npos) return std::string(fingerprint);
-  std::vector<absl::string_view> parts =
-      absl::StrSplit(fingerprint.substr(version, end - version), '.');
-  if (parts.size() < 3) return std::string(fingerprint);
-  const size_t patch = end - parts.back().size() - 1;
-  return absl::StrCat(fingerprint.substr(0, patch), fingerprint.substr(end));
-}
-
 // The one of `own` that differs from it in nothing but the driver's patch level; null: none.
 const std::string* NearOwn(const std::string& fingerprint, const std::vector<std::string>& own) {
   for (const std::string& one : own) {
-    if (one != fingerprint && WithoutPatch(one) == WithoutPatch(fingerprint)) return &one;
+    if (one != fingerprint && WithoutDriverPatch(one) == WithoutDriverPatch(fingerprint))
+      return &one;
   }
   return nullptr;
 }
@@ -116,15 +100,19 @@ absl::StatusOr<int> MergeDrivers(const std::string& path, const std::vector<std:
   return added;
 }
 
-absl::StatusOr<Rows> WayRows(const std::string& path) {
+absl::StatusOr<Rows> WayRows(const std::string& path, const std::vector<std::string>& own) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::set<std::string> fingerprints, FingerprintsIn(path));
   QUOTIENT_ASSIGN_OR_RETURN(const auto store, timing::OpenFileStore(path));
   Rows rows;
   for (const std::string& fingerprint : fingerprints) {
+    if (!IsOneOf(fingerprint, own)) continue;
     std::map<std::string, int> counts;
     std::string on_host;
     for (const auto& [key, timing] : store->All(fingerprint)) {
-      if (!timing.has_time()) continue;
+      if (!timing.has_time()) {
+        ++counts["without a time"];
+        continue;
+      }
       const std::string program = ProgramOf(timing.plan);
       const std::string op = OperatorOf(key);
       ++counts[program];
