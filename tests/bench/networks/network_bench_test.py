@@ -30,7 +30,7 @@ def bench(*arguments):
 def strategies():
     """The strategies that there are, as the program lists them."""
     refused = bench("--strategies", "none").stderr
-    return re.search(r"'none' is not one of: ([\w, ]+)", refused)[1].split(", ")
+    return re.search(r"'none' is not one of: ([\w, -]+)", refused)[1].split(", ")
 
 
 STRATEGIES = strategies()

@@ -57,7 +57,7 @@ TEST(Blocks, ShareWhatIsFree) {
 
 // A choice costs for the blocks one by one what it costs for the whole.
 TEST(Blocks, AreTheWholeWhenTakenTogether) {
-  size_t num_blocks = 0;
+  size_t num_instances = 0, num_blocks = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
@@ -65,6 +65,7 @@ TEST(Blocks, AreTheWholeWhenTakenTogether) {
     const absl::StatusOr<Instance> instance = MakeInstance(example.problem());
     if (!instance.ok()) continue;
     Blocks blocks(*instance);
+    ++num_instances;
     num_blocks += blocks.size();
     const Choice tree = ChooseTree(*instance);
     std::vector<double> cost(blocks.size());
@@ -81,7 +82,7 @@ TEST(Blocks, AreTheWholeWhenTakenTogether) {
     EXPECT_NEAR(again.cost, tree.cost, 1e-9);
     EXPECT_EQ(again.num_recomputed, tree.num_recomputed);
   }
-  EXPECT_GT(num_blocks, 300);
+  EXPECT_GT(num_blocks, num_instances);  // Some have several.
 }
 
 }  // namespace

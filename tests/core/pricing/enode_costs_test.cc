@@ -103,9 +103,9 @@ TEST(ENodeCosts, SlicesAreAsCheapAsTheirSplit) {
 TEST(ENodeCosts, ProductsOfWeightsAreFreeIfTheyFold) {
   ASSERT_OK_AND_ASSIGN(const domain::TensorEGraph tensors, TensorsOf(R"(graph g {
     input x: float32[4,2048]
-    const a: float32[2048,64] = random(1)
-    const b: float32[64,2049] = random(2)
-    const c: float32[64,64] = random(3)
+    const a: float32[2048,2048] = random(1)
+    const b: float32[2048,2049] = random(2)
+    const c: float32[2048,64] = random(3)
     large = MatMul(a, b)
     small = MatMul(a, c)
     y = MatMul(x, large)
