@@ -51,6 +51,7 @@ resume() {
 # A digest of the programs, which build.txt and units.tsv have, too.
 identify_build() {
   local digest commit=unknown
+  # shellcheck disable=SC2154  # `bin` is set by machine.sh.
   digest=$(for program in "$bin"/{quotient,network_bench,kernels_cuda_gpu_test,gpu_smoke,libquotient_cuda.so}; do
     if [ -e "$program" ]; then cat "$program"; fi
   done | sha256sum | cut -c1-12)
