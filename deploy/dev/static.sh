@@ -8,7 +8,7 @@
 #   deploy/dev/static.sh --threads      only the analysis
 #   deploy/dev/static.sh --tidy ...     only clang-tidy, with any of the above
 #   deploy/dev/static.sh --sample N     both, for N seconds: of the last commit's files, then of others in
-#                                       an order that is another one for each commit (.ci/run)
+#                                       an order that is another one for each commit
 #
 # The analysis covers the sources that use absl::Mutex or include a header of ours that does: all of
 # them, or those among the named files. What clang-tidy says is advice (.clang-tidy): mend it, or say
