@@ -10,6 +10,8 @@ namespace {
 
 // A constant with more elements is no shape.
 constexpr int64_t kMostElements = 16;
+// Larger numbers are no sizes of inputs: 2^63 - 1 is the open end of a Slice.
+constexpr int64_t kMostSize = 65536;
 
 void CollectFrom(const Tensor& constant, std::set<int64_t>& numbers) {
   numbers.insert(constant.dims().begin(), constant.dims().end());
@@ -31,7 +33,7 @@ std::vector<int64_t> OccurringSizes(const Graph& graph, int64_t near, size_t mos
     numbers.insert(target.begin(), target.end());
   }
   std::vector<std::pair<double, int64_t>> by_distance;
-  for (auto number = numbers.upper_bound(1); number != numbers.end(); ++number) {
+  for (auto number = numbers.upper_bound(1); number != numbers.upper_bound(kMostSize); ++number) {
     const double ratio = static_cast<double>(*number) / static_cast<double>(near);
     by_distance.emplace_back(std::abs(std::log(ratio)), *number);
   }

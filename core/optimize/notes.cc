@@ -58,9 +58,9 @@ bool HasAssumedSize(const model::Value& value, const model::TensorType& measured
   for (int axis = 0; axis < type.rank(); ++axis) {
     const bool is_declared = value.declared.has_rank() && value.declared.rank() == type.rank() &&
                              value.declared.dim(axis).is_number();
-    const bool is_inferred = type.dim(axis).is_number() ||
-                             !absl::StartsWith(type.dim(axis).symbol(), model::kInferredSymbol);
-    if (!is_declared && !is_inferred && measured.dim(axis).Is(ops::kAssumedSize)) return true;
+    const bool is_known = type.dim(axis).is_number() ||
+                          !absl::StartsWith(type.dim(axis).symbol(), model::kInferredSymbol);
+    if (!is_declared && !is_known && measured.dim(axis).Is(ops::kAssumedSize)) return true;
   }
   return false;
 }

@@ -242,9 +242,8 @@ class Run {
                                                  verify::Checker& checker) {
     Compared compared = Compare(checker, std::move(packaged.written), job_.stop);
     if (!compared.stopped.ok()) QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(compared.stopped));
-    Refusals refusals = {std::move(compared.refused), packaged.refused,
-                         std::move(packaged.applied)};
-    if (!refusals.refused.empty() || refusals.unwritten > 0) {
+    Refusals refusals = {std::move(compared.refused), std::move(packaged.applied)};
+    if (!refusals.refused.empty() || packaged.refused > 0) {
       for (Verified& rescued : WhatTheRestGains(baseline, checker, std::move(refusals))) {
         AddIfNew(std::move(rescued), MostCandidates(baseline.original.alternatives),
                  &compared.agreeing);

@@ -133,7 +133,7 @@ class Rescuer {
   const StopCondition& stop_;
   Prepared without_names_;                         // Empty unless names are forgotten.
   const Prepared* original_ = &context_.original;  // What is searched.
-  const std::vector<std::string> table_;           // the names of all rules
+  const std::vector<std::string> table_;           // Names of all rules.
   Rescued rescued_;
 };
 

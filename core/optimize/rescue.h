@@ -32,8 +32,7 @@ struct RescueContext {
 
 // What checking refused.
 struct Refusals {
-  std::vector<Refused> refused;
-  int unwritten = 0;                 // Number of graphs that could not even be written.
+  std::vector<Refused> refused;      // Without graphs that could not even be written.
   std::vector<std::string> applied;  // Names of the rules that the search applied.
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/rng.h"
+#include "core/ops/interval.h"
 #include "core/ops/op.h"
 #include "core/verify/elements.h"
 
@@ -17,18 +18,7 @@ using model::Node;
 using model::Tensor;
 
 // The largest relative error of one rounding.
-double UnitRoundoff(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return 0x1p-11;
-    case DType::kBfloat16:
-      return 0x1p-8;
-    case DType::kFloat32:
-      return 0x1p-24;
-    default:
-      return 0x1p-53;
-  }
-}
+double UnitRoundoff(DType dtype) { return ops::EpsilonOf(dtype) / 2; }
 
 // Whether the node computes without rounding: it only moves elements or chooses between them.
 bool IsExact(const Graph& graph, const Node& node) {

@@ -14,8 +14,11 @@
 namespace quotient::kernels::cuda {
 namespace {
 
-// The number between `prefix` and `suffix`, which are removed with it. Nothing if `text` does not
-// begin in this way.
+// Snapshots, whose fingerprints are read, come from anywhere. No fact of a GPU is larger than this.
+constexpr int kMostNumber = 1'000'000;
+
+// The number, from 1 to kMostNumber, between `prefix` and `suffix`, which are removed with it.
+// Nothing if `text` does not begin in this way.
 std::optional<int> ConsumeNumber(absl::string_view prefix, absl::string_view suffix,
                                  absl::string_view* text) {
   if (!absl::ConsumePrefix(text, prefix)) return std::nullopt;
@@ -24,6 +27,7 @@ std::optional<int> ConsumeNumber(absl::string_view prefix, absl::string_view suf
   if (end == absl::string_view::npos || !absl::SimpleAtoi(text->substr(0, end), &number)) {
     return std::nullopt;
   }
+  if (number < 1 || number > kMostNumber) return std::nullopt;
   text->remove_prefix(end + suffix.size());
   return number;
 }

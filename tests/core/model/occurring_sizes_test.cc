@@ -16,6 +16,7 @@ Graph SomeGraph() {
       input x: float32[1,S,8]
       const pe: float32[1,77,8] = random(1)
       const to: int64[3] = [-1,49,0]
+      const open: int64[1] = [9223372036854775807]
       const many: int64[20] = random(2)
       const scale: float32[] = [3]
       p = Add(x, pe)

@@ -47,5 +47,17 @@ TEST(HardwareOfTest, OtherTextsSayNothing) {
   }
 }
 
+// The fingerprint of a snapshot is what somebody wrote into a file.
+TEST(HardwareOfTest, NumbersThatNoGpuHasSayNothing) {
+  for (const int processors : {0, -132, 2'000'000'000}) {
+    GpuFacts facts = Facts();
+    facts.processors = processors;
+    EXPECT_FALSE(HardwareOf(GpuFingerprint(facts, MathPolicy::kTf32).text)) << processors;
+  }
+  std::string text = GpuFingerprint(Facts(), MathPolicy::kTf32).text;
+  text.replace(text.find("1980 and"), 4, "3000000");  // MHz, which would overflow as kHz.
+  EXPECT_FALSE(HardwareOf(text).has_value());
+}
+
 }  // namespace
 }  // namespace quotient::kernels::cuda
