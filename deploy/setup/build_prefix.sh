@@ -34,14 +34,17 @@ PATH="$scratch/venv/bin:$PATH" pip download --require-hashes --no-deps --no-bina
 mkdir "$scratch/onnx"
 tar -xzf "$scratch"/onnx-*.tar.gz -C "$scratch/onnx" --strip-components=1
 
-say 'ONNX library: compiling, about two minutes on two cores'
+say 'ONNX library: compiling, less than a minute on two cores'
 cmake="$scratch/venv/bin/cmake"
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 {
   # A static library against Debian's shared protobuf: the one copy of protobuf in our processes.
+  # Most of it is schemas, which are made once per process: -O1 and ONNX's own unity build take less
+  # than half the time of its defaults (-O3, one source at a time) to compile.
   "$cmake" -S "$scratch/onnx" -B "$scratch/build" -G Ninja "${launcher[@]}" \
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 -DCMAKE_INSTALL_PREFIX="$prefix" \
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE='-O1 -DNDEBUG' \
+    -DONNX_USE_UNITY_BUILD=ON -DCMAKE_CXX_STANDARD=20 -DCMAKE_INSTALL_PREFIX="$prefix" \
     -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF \
     -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_BUILD_TESTS=OFF \
     -DONNX_USE_PROTOBUF_SHARED_LIBS=ON &&
