@@ -133,7 +133,7 @@ class Graph:
         return self.values[name]
 
     def constant(self, array, hint="const"):
-        array = np.ascontiguousarray(array)
+        array = np.array(array, order="C")  # np.ascontiguousarray makes [1] of a scalar
         name = self.fresh(hint)
         self.values[name] = Value(name, [array] * BINDINGS, is_constant=True)
         if self.chance(self.constants_as_nodes):
