@@ -194,6 +194,7 @@ TEST_F(OptimizeTest, MeasuresEndToEndOnTheCpu) {
   EXPECT_GT(report.original.measured.runs, 0);
   EXPECT_GT(report.original.measured.median_us, 0);
   EXPECT_LE(report.original.measured.p10_us, report.original.measured.p90_us);
+  EXPECT_LT(report.original.measured.error_norm.value_or(1), 1e-5);
   EXPECT_GT(report.search.kernels_measured, 0);
   if (report.outcome == report::Outcome::kImproved) {
     EXPECT_LT(report.optimized.measured.median_us, report.original.measured.median_us);
