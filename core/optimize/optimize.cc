@@ -14,14 +14,15 @@
 // Besides that value, every stage may read the Job, and the stages after "baseline" the Baseline,
 // which all candidates are compared with. Both stay as they are.
 //
-// That a stage cannot do its work is a value, too, where the user gets an answer all the same:
-// - A model that does no harm but cannot be optimized comes back as it came (Untouched).
-// - A stage after "baseline" in which memory runs out has no candidates (OrNone). Neither has a
-//   search that fails, or a check that cannot be made. The original is the answer then.
-// Everything else is an error, and ends the run.
+// Some failures of a stage are values and not errors, because the user still gets a valid answer:
+// - A model that is harmless but cannot be optimized is returned as it came (Untouched).
+// - If memory runs out in a stage after "baseline", the stage returns no candidates (OrNone). The
+//   same holds for a search that fails and for a check that cannot be made. The original is then
+//   the answer.
+// Every other failure is an error and ends the run.
 //
-// Class Run calls the stages in order and decides what an error of a stage costs. What is told to
-// the outside, which is the progress and the report, is in its RunRecord.
+// Class Run calls the stages in order and decides which failures end the run. Its RunRecord holds
+// what is told to the outside: the progress and the report.
 
 #include "core/optimize/optimize.h"
 
@@ -54,8 +55,8 @@
 namespace quotient::optimize {
 namespace {
 
-// Whether a model with this error does no harm. It is not refused then, because others may well run
-// it.
+// Whether a model with this error is harmless. Such a model is not refused, because other programs
+// may well be able to run it.
 bool IsHarmless(const absl::Status& status) {
   const Reason reason = GetReason(status).value_or(Reason::kInternal);
   return reason == Reason::kModelShape || reason == Reason::kShapeMissing ||
@@ -90,13 +91,13 @@ class Run {
     const std::shared_ptr<const OriginalChecker> checker = verified.checker;
 
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(*baseline, std::move(verified)));
-    // This is no stage: what was found is told even if time is up.
+    // The report is not run as a stage, because a result is delivered even if time is up.
     return Finish(job_, *baseline, checker.get(), std::move(decision), record_.TakeReport());
   }
 
  private:
-  // Runs a stage that uses the device. If the device is lost, whatever else came of the stage is
-  // worth nothing: not even that nothing was found.
+  // Runs a stage that uses the device. If the device is lost, the stage fails with DEVICE_LOST,
+  // whatever else it returned. Even "nothing was found" would not be a finding then.
   template <typename Body>
   std::invoke_result_t<Body> Stage(absl::string_view name, const Device& device, const Body& body) {
     return record_.Phase(name, [&]() -> std::invoke_result_t<Body> {
@@ -106,8 +107,9 @@ class Run {
     });
   }
 
-  // Runs a part of the stage `name` whose value has the candidates. If memory runs out, the value
-  // is empty. Sizes are looked at when the model is read; this is for a machine that others crowd.
+  // Runs the part of the stage `name` that makes candidates. If memory runs out, there are none.
+  // Whether a model fits into memory is checked when it is read; here memory can still run out if
+  // other processes take it.
   template <typename Body>
   std::invoke_result_t<Body> OrNone(absl::string_view name, const Body& body) {
     return WithinMemory(body, [&]() -> std::invoke_result_t<Body> {
@@ -117,8 +119,8 @@ class Run {
     });
   }
 
-  // The end for a model that cannot be optimized because of `why`. If that is no harmless error, it
-  // is the run's.
+  // Returns the model as it came, with `why` in the report. Fails with `why` if that is not a
+  // harmless error.
   absl::StatusOr<Result> Untouched(const absl::Status& why, const Original& original,
                                    const cost::GraphCost& cost) {
     if (!IsHarmless(why)) return why;
@@ -229,7 +231,8 @@ class Run {
     return std::move(compared.agreeing);
   }
 
-  // That time is up says nothing about the model.
+  // Notes why candidates were not checked. Fails if the job was cancelled. That time is up is not
+  // reported as a failure, because it says nothing about the model.
   absl::Status CouldNotCheck(const absl::Status& why) {
     if (job_.stop.cancelled()) return Cancelled();
     if (job_.stop.ShouldStop()) {
@@ -243,7 +246,8 @@ class Run {
     return absl::OkStatus();
   }
 
-  // One wrong rule must not cost what the others gained.
+  // Searches again without the rules that are to blame for refused candidates, so that one wrong
+  // rule does not cost what the others gain.
   std::vector<Verified> WhatTheRestGains(const Baseline& baseline, verify::Checker& checker,
                                          Refusals refusals) {
     const SearchSettings search = SettingsToSearch(job_, baseline);
@@ -271,7 +275,7 @@ class Run {
     return std::move(rescued.candidates);
   }
 
-  // Where nothing can be run, this is no stage, because it takes no time.
+  // Deciding is a stage only if graphs can be run. Otherwise it takes no time.
   absl::StatusOr<Decision> Decide(const Baseline& baseline, VerifiedCandidates verified) {
     Device& device = *baseline.original.device;
     if (device.backend() != nullptr) {
