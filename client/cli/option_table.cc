@@ -160,7 +160,7 @@ std::vector<Option> OtherOptions() {
 std::vector<Option> AllOptions() {
   std::vector<Option> options = FileOptions();
   for (const optimize::JobOption& option : optimize::JobOptions()) {
-    if (!option.help.empty()) options.push_back(OfJob(option));
+    options.push_back(OfJob(option));
   }
   std::ranges::move(OtherOptions(), std::back_inserter(options));
   return options;

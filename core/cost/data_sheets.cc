@@ -23,32 +23,30 @@ constexpr Tile kCpuTiles[] = {{32, 64, 0.85}, {6, 16, 0.6}, {1, 16, 0.3}};
 // multiprocessors, 50 MB of L2. On no sheet and therefore assumed: copying reaches 0.9 of the
 // memory's rate (4.3 TB/s), L2 gives twice that, kernels in a CUDA graph start 1 us apart and
 // need 1.5 us to fill and drain.
-constexpr DeviceSheet kSheets[] = {
-    {.name = "model:h200",
-     .processors = 132,
-     .product_flops = 494.5e12,
-     .product_flops_16 = 989.5e12,
-     .vector_flops = 60e12,
-     .memory_bytes = 4.3e12,
-     .cache_bytes = 8.6e12,
-     .cache_size = 50e6,
-     .gap_us = 1.0,
-     .ramp_us = 1.5,
-     .fill_k = 64,
-     .tiles = kGpuTiles},
-    {.name = "model:h200-strict32",
-     .processors = 132,
-     .product_flops = 67e12,
-     .product_flops_16 = 989.5e12,
-     .vector_flops = 60e12,
-     .memory_bytes = 4.3e12,
-     .cache_bytes = 8.6e12,
-     .cache_size = 50e6,
-     .gap_us = 1.0,
-     .ramp_us = 1.5,
-     .fill_k = 16,
-     .tiles = kGpuVectorTiles},
-};
+constexpr DeviceSheet kH200 = {.name = "model:h200",
+                               .processors = 132,
+                               .product_flops = 494.5e12,
+                               .product_flops_16 = 989.5e12,
+                               .vector_flops = 60e12,
+                               .memory_bytes = 4.3e12,
+                               .cache_bytes = 8.6e12,
+                               .cache_size = 50e6,
+                               .gap_us = 1.0,
+                               .ramp_us = 1.5,
+                               .fill_k = 64,
+                               .tiles = kGpuTiles};
+
+// The same GPU where float32 products may not be rounded to TF32, so that tensor cores do not
+// compute them.
+constexpr DeviceSheet Strict32(const char* name, DeviceSheet sheet, double product_flops) {
+  sheet.name = name;
+  sheet.product_flops = product_flops;
+  sheet.fill_k = 16;
+  sheet.tiles = kGpuVectorTiles;
+  return sheet;
+}
+
+constexpr DeviceSheet kSheets[] = {kH200, Strict32("model:h200-strict32", kH200, 67e12)};
 
 // One core with AVX-512, on the optimistic side: two 16-lane multiply-adds per cycle at 3.5 GHz,
 // the whole memory bandwidth, activations in the second-level cache. It is optimistic because a

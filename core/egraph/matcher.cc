@@ -320,7 +320,7 @@ absl::StatusOr<int64_t> Matcher::ApplyNext(EGraph& graph, size_t rule, size_t co
   const size_t words = count * state.right->match_size();
   const std::span<const uint32_t> matches = state.queue.words().subspan(state.next, words);
   state.next += words;
-  const absl::StatusOr<int64_t> changed =
+  absl::StatusOr<int64_t> changed =
       state.right->ApplyBatch(graph, matches, static_cast<Origin>(rule + 1), batch_);
   if (state.next == state.queue.size() && marks_.empty()) {
     state.queue.Truncate(0);

@@ -146,7 +146,7 @@ bool Machine::Report() const {
   match.ops = ops_;
   for (const std::span<const ClassId>& list : lists_) {
     match.classes.insert(match.classes.end(), list.begin(), list.end());
-    match.ops.push_back(OpId(static_cast<uint32_t>(list.size())));
+    match.ops.emplace_back(static_cast<uint32_t>(list.size()));
   }
   return sink_.Add(std::move(match));
 }

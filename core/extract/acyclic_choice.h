@@ -43,8 +43,8 @@ class AcyclicChoice {
   std::vector<Node> choice_;
   // By Class: greater than the ranks of the children that the class chose.
   std::vector<uint32_t> rank_;
-  bool ordered_ = false;  // Whether that holds for all ranks.
-  size_t walked_ = 0;     // Classes visited since it does not.
+  bool ordered_ = false;  // Whether all ranks are valid.
+  size_t walked_ = 0;     // Number of classes visited since they became invalid.
   int64_t steps_ = 0;
 
   // --- Scratch of Reaches

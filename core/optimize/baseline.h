@@ -23,9 +23,10 @@ namespace quotient::optimize {
 struct Original {
   std::shared_ptr<Device> device;  // Never null.
   Prepared prepared;               // Empty if the model could not be prepared.
-  int alternatives = 0;            // As many as memory can hold (SearchSettings).
-  // Why the model cannot be optimized: that it could not be prepared, or that what could only be
-  // tried at the price of the whole process is not tried.
+  // SearchSettings::alternatives, or as many as memory can hold if that is less.
+  int alternatives = 0;
+  // Why the model cannot be optimized: it could not be prepared, or running it might take more
+  // memory than there is, which would end the whole process. OK if it can.
   absl::Status usable;
 };
 
@@ -37,12 +38,13 @@ absl::StatusOr<Original> ReadOriginal(const Job& job);
 struct Baseline {
   const Original& original;
   cost::GraphCost cost;
-  // Null except for a device known from a snapshot. There, what is assumed of kernels is corrected
-  // by how long the kernels of the original took.
+  // Null except for a device known from a snapshot. For such a device, estimates of kernels that
+  // were not recorded are scaled by how much longer the original's recorded kernels took than their
+  // estimates.
   std::unique_ptr<cost::CostModel> calibrated;
   std::vector<std::string> notes;  // For the report.
 
-  // By these, everything else is predicted too.
+  // The cost model by which the original and all candidates are predicted.
   cost::CostModel& costs() const { return calibrated ? *calibrated : original.device->costs(); }
 };
 

@@ -277,7 +277,7 @@ class Searcher {
   std::vector<ENodeId> OriginalENodes() const {
     std::vector<ENodeId> nodes;
     for (uint32_t i = 0; i < tensors().original_of_enode.size(); ++i) {
-      if (tensors().original_of_enode[i].node.valid()) nodes.push_back(ENodeId(i));
+      if (tensors().original_of_enode[i].node.valid()) nodes.emplace_back(i);
     }
     return nodes;
   }

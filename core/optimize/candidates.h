@@ -51,7 +51,7 @@ struct SearchSettings {
   // whole graphs shows which is best. Each of them takes memory, and time to check and to tell from
   // the others: with three, some models took three seconds instead of one.
   int alternatives = kMostAlternatives;
-  // Where checkpoints of growing the e-graph are kept, which takes long. Null means nowhere.
+  // Where checkpoints are kept while the e-graph grows, which takes long. Null means that none are.
   CheckpointSlot* checkpoint = nullptr;
   // The version and the options. A checkpoint is only used if these are the same.
   std::string checkpoint_context;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,7 +21,7 @@ namespace {
 // A gain below this is not worth changing a model for, however sure it is.
 constexpr double kLeastGain = 0.002;
 
-report::Measured ToMeasured(const timing::RunStatistics& runs, double error_norm) {
+report::Measured ToMeasured(const timing::RunStatistics& runs, std::optional<double> error_norm) {
   return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples, error_norm};
 }
 
@@ -43,11 +44,13 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContex
   return executable;
 }
 
-// Runs once and looks at what comes out. Returns the relative norm of its error.
-absl::StatusOr<double> RunOnce(kernels::Executable& executable, const verify::CutGraph& cut,
-                               const MeasureContext& context) {
+// Runs once and looks at what comes out. Returns the relative norm of its error, or nullopt if
+// there is nothing to compare it with.
+absl::StatusOr<std::optional<double>> RunOnce(kernels::Executable& executable,
+                                              const verify::CutGraph& cut,
+                                              const MeasureContext& context) {
   QUOTIENT_RETURN_IF_ERROR(executable.Run());
-  if (context.reference == nullptr) return 0;
+  if (context.reference == nullptr) return std::nullopt;
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> outputs, executable.GetOutputs());
   QUOTIENT_ASSIGN_OR_RETURN(const double norm,
                             context.reference->CheckRun(cut, executable.output_values(), outputs,
@@ -59,7 +62,7 @@ absl::StatusOr<double> RunOnce(kernels::Executable& executable, const verify::Cu
 // A graph that can be run, and the relative norm of the error of what comes out.
 struct Tried {
   std::unique_ptr<kernels::Executable> executable;
-  double error_norm = 0;
+  std::optional<double> error_norm;
 };
 
 absl::StatusOr<Tried> CompileAndRunOnce(const MeasureContext& context,
@@ -95,12 +98,12 @@ struct Contender {
   Verified candidate;
   timing::RunStatistics runs;
   timing::RatioStatistics ratio;
-  double error_norm;
+  std::optional<double> error_norm;
 };
 
 struct Contest {
   timing::RunStatistics original;
-  double original_error_norm = 0;
+  std::optional<double> original_error_norm;
   std::vector<Contender> contenders;
   bool contaminated = false;
 };

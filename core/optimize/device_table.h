@@ -32,7 +32,7 @@ struct BackendSetup {
 struct DeviceKind {
   // The names that help and completion offer.
   std::vector<std::string> names;
-  // Names that are accepted besides these, as a message lists them; "" if there are none.
+  // Further names that are accepted, as text for messages; "" if there are none.
   std::string other_names;
   // What these devices are, as a phrase for the help.
   std::string help;

@@ -162,7 +162,8 @@ absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int th
   snapshot.recorded_unix_s = unix_s;
   snapshot.engine = std::string(EngineVersion());
   for (const auto& [key, timing] : setup_.store->All(timing::StoredFingerprint(fingerprint))) {
-    // What failed may do so for once; what is not supported never runs.
+    // A failure may not occur again, so such a kernel is not recorded. One that the device does not
+    // support is, because it will never run.
     if (timing.state != timing::TimingState::kFailed) {
       snapshot.timings[key] = timing::Rounded(timing);
     }

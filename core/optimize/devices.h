@@ -34,19 +34,19 @@ struct MeasuringParts {
   verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
 };
 
-// A device at a number of threads. Thread-safe.
+// A device, used with a fixed number of threads. Thread-safe.
 class Device {
  public:
   explicit Device(MeasuringParts parts);
   // A device that is only a model.
   explicit Device(std::unique_ptr<cost::CostModel> model);
-  // A device that need not be here; the model is of the snapshot.
+  // A device that need not be present, known from a snapshot. `model` prices kernels by it.
   Device(std::unique_ptr<cost::CostModel> model, std::shared_ptr<const timing::Snapshot> snapshot);
 
   cost::CostModel& costs() { return *costs_; }
   // Null where nothing can be run: the device is only a model, or known from a snapshot.
   kernels::Backend* backend() { return measuring_.backend.get(); }
-  // The backend's; OK where there is none.
+  // The backend's health: DEVICE_LOST once the device has failed. OK where there is no backend.
   absl::Status health() const;
   timing::TimingService* timings() { return measuring_.service.get(); }
   // Where kernels and graphs are run. Null where nothing can be run.
@@ -55,7 +55,7 @@ class Device {
   verify::DeviceArithmetic arithmetic() const { return measuring_.arithmetic; }
   // How kernels are to run here: by the plan that was measured to be the fastest.
   kernels::PlanChoice plans();
-  // Null but where the device is known from one.
+  // The snapshot that the device is known from; null for other devices.
   const timing::Snapshot* snapshot() const { return snapshot_.get(); }
 
  private:
@@ -75,21 +75,24 @@ struct DeviceSetup {
 // Thread-safe.
 class Devices {
  public:
-  // `kinds` are the devices that there are; tests give their own.
+  // `kinds` are the rows of the device table; tests give their own.
   explicit Devices(DeviceSetup setup, std::span<const DeviceKind> kinds = AllDeviceKinds())
       : setup_(std::move(setup)), kinds_(kinds) {}
 
-  // A name that the table of devices accepts ("cpu", "cuda:1", "model:h200"), or a snapshot by its
-  // content ("snapshot:<sha256>/<size>"), whose number of threads is its own.
-  // `snapshot` has its bytes; they are looked at the first time, and again when many others were
-  // asked for meanwhile. DEVICE_NOT_PRESENT if there is none of the name; DEVICE_LOST for one that
-  // has failed; OPTION_INVALID for bytes of another name, or that are no snapshot. What takes long
-  // is waited for only by who asks for the same device; one that cannot be opened is tried again.
+  // Returns the device of a name that the table accepts ("cpu", "cuda:1", "model:h200"), or that of
+  // a snapshot, which is named by its content ("snapshot:<sha256>/<size>") and has its own number
+  // of threads. `snapshot` is then the bytes of it. They are read at the first call for this
+  // snapshot, and again after calls for many others. Errors: DEVICE_NOT_PRESENT if this machine has
+  // no device of the name; DEVICE_LOST if the device has failed; OPTION_INVALID if the bytes are
+  // not those that the name refers to, or not a snapshot. Opening a device may take long, but only
+  // callers that ask for the same device wait for it. After a failure to open, the next call tries
+  // again.
   absl::StatusOr<std::shared_ptr<Device>> Get(const std::string& name, int threads,
                                               absl::string_view snapshot = {});
 
-  // What is known of the kernels of a device that is here, perhaps nothing, as a snapshot of that
-  // time. DEVICE_NOT_PRESENT; OPTION_INVALID for a device that is not measured.
+  // Makes a snapshot of what is known of the kernels of a device of this machine, which may be
+  // nothing. `unix_s` is the time of recording. Errors: DEVICE_NOT_PRESENT, and OPTION_INVALID for
+  // a device that is not measured.
   absl::StatusOr<timing::Snapshot> Record(const std::string& name, int threads, int64_t unix_s);
 
  private:
@@ -113,9 +116,10 @@ class Devices {
   const DeviceSetup setup_;
   const std::span<const DeviceKind> kinds_;
   absl::Mutex mutex_;
-  // Open, or being opened.
+  // Devices that are open or being opened, by name and number of threads.
   absl::flat_hash_map<std::string, std::shared_future<Opened>> devices_ ABSL_GUARDED_BY(mutex_);
-  // Those used last, the latest first: whoever may ask for devices may ask for many.
+  // The snapshots used last, the latest first. Their number is bounded, because clients of a server
+  // may name any number of snapshots.
   std::vector<Recorded> recorded_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -76,11 +76,12 @@ OptimizedModel TakeWinner(const Baseline& baseline, const verify::Checker& check
 OptimizedModel KeepOriginal(const Job& job, const Original& original, report::Report* report) {
   report->outcome = report::Outcome::kNoImprovement;
   if (!job.options.shapes.empty()) {
-    report->notes.push_back(
+    report->notes.emplace_back(
         "the model came back as it was, so the shapes that were asked for are not written in it");
   }
   if (original.prepared.model.frozen_initializers > 0) {
-    report->notes.push_back("the model came back as it was, so its initializers are still inputs");
+    report->notes.emplace_back(
+        "the model came back as it was, so its initializers are still inputs");
   }
   return {.model = std::string(job.files.model)};
 }

@@ -125,6 +125,8 @@ std::vector<JobOption> MakeRows() {
        .key = "verify_inputs",
        .flag = "verify-inputs",
        .placeholder = "N",
+       .help = "sets of random inputs that results are compared on at the dims of measuring, "
+               "default 2; some more at other dims",
        .least = 1,
        .most = 100},
       {.field = &Options::shapes,

@@ -38,8 +38,7 @@ struct JobOption {
   const char* flag = nullptr;
   // What stands for the value in the help; null for switches.
   const char* placeholder = nullptr;
-  // "" if the command line does not have the option.
-  std::string help = {};
+  std::string help;  // What the command line says about it.
   // The values that shells offer; empty if there is no list.
   Words choices = {};
   // The range of a number.

@@ -128,8 +128,9 @@ class Chooser {
     return axis == 0 ? kBatch : AssumedExtent(graph_.value(graph_.inputs[input]).type);
   }
 
-  // Returns the length of a sequence or the side of an image. It is halved until the tensor, which
-  // may be open along many axes, has no more elements than usual ones.
+  // Returns the number that is assumed for the length of a sequence or the side of an image. It is
+  // halved until the tensor, which may have such symbols along many axes, has no more elements than
+  // usual tensors.
   static int64_t AssumedExtent(const model::TensorType& type) {
     constexpr double kMostElements = 1 << 22;
     double known = 1;

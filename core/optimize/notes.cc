@@ -90,7 +90,8 @@ void AddAssumedFiniteInputs(Notes& notes) {
       domain::kLargestAssumedInput));
 }
 
-// Tells whether what an objection is about is still in a result. Values are known by name.
+// Tells whether the node or value that an objection is about is still in a result. Values are
+// identified by name.
 class Standing {
  public:
   explicit Standing(const onnx::Model& result) {
@@ -104,7 +105,7 @@ class Standing {
     }
   }
 
-  // A node that was objected to is written as it was read or not at all.
+  // A node with an objection is written as it was read, or not at all, so its outputs identify it.
   bool Has(const onnx::ObjectionAt& objection) const {
     return (objection.part == Part::kNode ? made_ : declared_).contains(objection.value);
   }

@@ -14,20 +14,19 @@
 // Besides that value, every stage may read the Job, and the stages after "baseline" the Baseline,
 // which all candidates are compared with. Both stay as they are.
 //
-// That a stage cannot do its work is a value, too, where the user gets an answer all the same:
-// - A model that does no harm but cannot be optimized comes back as it came (Untouched).
-// - A stage after "baseline" in which memory runs out has no candidates (OrNone). Neither has a
-//   search that fails, or a check that cannot be made. The original is the answer then.
-// Everything else is an error, and ends the run.
+// Some failures of a stage are values and not errors, because the user still gets a valid answer:
+// - A model that is harmless but cannot be optimized is returned as it came (Untouched).
+// - If memory runs out in a stage after "baseline", the stage returns no candidates (OrNone). The
+//   same holds for a search that fails and for a check that cannot be made. The original is then
+//   the answer.
+// Every other failure is an error and ends the run.
 //
-// Class Run calls the stages in order. Its members are what is told to the outside: the progress
-// and the report. It decides which error of a stage may cost the result what, and tells what the
-// stages return to be told.
+// Class Run calls the stages in order and decides which failures end the run. Its RunRecord holds
+// what is told to the outside: the progress and the report.
 
 #include "core/optimize/optimize.h"
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -35,7 +34,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -50,16 +48,15 @@
 #include "core/optimize/optimize_internal.h"
 #include "core/optimize/package.h"
 #include "core/optimize/rescue.h"
+#include "core/optimize/run_record.h"
 #include "core/optimize/verified.h"
 #include "core/verify/random_inputs.h"
 
 namespace quotient::optimize {
 namespace {
 
-absl::Status Cancelled() { return MakeError(Reason::kCancelled, "the job was cancelled"); }
-
-// Whether a model with this error does no harm. It is not refused then, because others may well run
-// it.
+// Whether a model with this error is harmless. Such a model is not refused, because other programs
+// may well be able to run it.
 bool IsHarmless(const absl::Status& status) {
   const Reason reason = GetReason(status).value_or(Reason::kInternal);
   return reason == Reason::kModelShape || reason == Reason::kShapeMissing ||
@@ -68,11 +65,12 @@ bool IsHarmless(const absl::Status& status) {
 
 class Run {
  public:
-  Run(const Job& job, ProgressSink* sink) : job_(job), sink_(sink) {}
+  Run(const Job& job, ProgressSink* sink) : job_(job), record_(job, sink) {}
 
   absl::StatusOr<Result> Execute() {
     QUOTIENT_RETURN_IF_ERROR(job_.options.Validate());
-    QUOTIENT_ASSIGN_OR_RETURN(const Original original, Phase("read", [&] { return Read(); }));
+    QUOTIENT_ASSIGN_OR_RETURN(const Original original,
+                              record_.Phase("read", [&] { return Read(); }));
     if (!original.usable.ok()) return Untouched(original.usable, original, {});
     Device& device = *original.device;
 
@@ -93,77 +91,58 @@ class Run {
     const std::shared_ptr<const OriginalChecker> checker = verified.checker;
 
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(*baseline, std::move(verified)));
-    // This is no stage: what was found is told even if time is up.
-    return Finish(job_, *baseline, checker.get(), std::move(decision), std::move(report_));
+    // The report is not run as a stage, because a result is delivered even if time is up.
+    return Finish(job_, *baseline, checker.get(), std::move(decision), record_.TakeReport());
   }
 
  private:
-  // Runs every stage: looks whether to stop, tells the progress and takes the time.
-  template <typename Body>
-  std::invoke_result_t<Body> Phase(absl::string_view name, const Body& body) {
-    if (job_.stop.cancelled()) return Cancelled();
-    if (job_.stop.ShouldStop()) {
-      return MakeError(Reason::kRunBudget, absl::StrCat("time was up before the phase ", name));
-    }
-    progress_.phase = std::string(name);
-    progress_.detail.clear();
-    progress_.best_share = 0;
-    ReportProgress(0);
-    const int64_t start = clock_.NowNs();
-    std::invoke_result_t<Body> value = body();
-    report_.phase_seconds[std::string(name)] = clock_.SecondsSince(start);
-    ReportProgress(1);
-    Log().info("phase {} took {:.2f} s", progress_.phase, clock_.SecondsSince(start));
-    return value;
-  }
-
-  // Runs a stage that uses the device. If the device is lost, whatever else came of the stage is
-  // worth nothing: not even that nothing was found.
+  // Runs a stage that uses the device. If the device is lost, the stage fails with DEVICE_LOST,
+  // whatever else it returned. Even "nothing was found" would not be a finding then.
   template <typename Body>
   std::invoke_result_t<Body> Stage(absl::string_view name, const Device& device, const Body& body) {
-    return Phase(name, [&]() -> std::invoke_result_t<Body> {
+    return record_.Phase(name, [&]() -> std::invoke_result_t<Body> {
       std::invoke_result_t<Body> value = body();
       QUOTIENT_RETURN_IF_ERROR(device.health());
       return value;
     });
   }
 
-  // Runs a part of the stage `name` whose value has the candidates. If memory runs out, the value
-  // is empty. Sizes are looked at when the model is read; this is for a machine that others crowd.
+  // Runs the part of the stage `name` that makes candidates. If memory runs out, there are none.
+  // Whether a model fits into memory is checked when it is read; here memory can still run out if
+  // other processes take it.
   template <typename Body>
   std::invoke_result_t<Body> OrNone(absl::string_view name, const Body& body) {
     return WithinMemory(body, [&]() -> std::invoke_result_t<Body> {
-      report_.notes.push_back(
-          absl::StrCat("memory ran out in the phase ", name, ", so no candidate is left"));
-      Log().warn("{}", report_.notes.back());
+      record_.Note(absl::StrCat("memory ran out in the phase ", name, ", so no candidate is left"));
+      Log().warn("{}", record_.report().notes.back());
       return typename std::invoke_result_t<Body>::value_type();
     });
   }
 
-  // The end for a model that cannot be optimized because of `why`. If that is no harmless error, it
-  // is the run's.
+  // Returns the model as it came, with `why` in the report. Fails with `why` if that is not a
+  // harmless error.
   absl::StatusOr<Result> Untouched(const absl::Status& why, const Original& original,
                                    const cost::GraphCost& cost) {
     if (!IsHarmless(why)) return why;
-    report_.passed_through = std::string(ReasonName(*GetReason(why)));
-    report_.notes.push_back(absl::StrCat("the model came back untouched, nothing was tried (",
-                                         report_.passed_through, "): ", why.message()));
-    return FinishUntouched(job_, original, cost, std::move(report_));
+    record_.report().passed_through = std::string(ReasonName(*GetReason(why)));
+    record_.Note(absl::StrCat("the model came back untouched, nothing was tried (",
+                              record_.report().passed_through, "): ", why.message()));
+    return FinishUntouched(job_, original, cost, record_.TakeReport());
   }
 
   absl::StatusOr<Original> Read() {
     QUOTIENT_ASSIGN_OR_RETURN(Original original, ReadOriginal(job_));
     QUOTIENT_RETURN_IF_ERROR(original.device->health());
     if (!original.usable.ok()) return original;
-    AddNotes(NotesOnReading(original.prepared, job_.options));
-    report_.cut_nodes = original.prepared.cut.cut_nodes;
+    record_.Note(NotesOnReading(original.prepared, job_.options));
+    record_.report().cut_nodes = original.prepared.cut.cut_nodes;
     return original;
   }
 
   absl::StatusOr<Baseline> Predict(const Original& original) {
     QUOTIENT_ASSIGN_OR_RETURN(Baseline baseline, PredictBaseline(original, job_.stop));
-    AddNotes(baseline.notes);
-    progress_.original_cost_us = baseline.cost.total_us;
+    record_.Note(baseline.notes);
+    record_.TellOriginalCost(baseline.cost.total_us);
     return baseline;
   }
 
@@ -172,26 +151,25 @@ class Run {
       absl::StatusOr<Candidates> candidates = Found(baseline);
       if (candidates.ok()) {
         if (!candidates->checkpoint_refused.empty()) {
-          report_.notes.push_back(absl::StrCat(
+          record_.Note(absl::StrCat(
               "the search was interrupted and began anew, as its checkpoint is of no use: ",
               candidates->checkpoint_refused));
         }
-        report_.search = candidates->figures;
+        record_.report().search = candidates->figures;
         return candidates;
       }
       if (candidates.status().code() != absl::StatusCode::kInternal) return candidates;
-      report_.search.strategy = job_.options.strategy;
-      report_.search.stop_reason = "failed";
-      NoteFailure("the search failed", candidates.status());
+      record_.report().search.strategy = job_.options.strategy;
+      record_.report().search.stop_reason = "failed";
+      record_.NoteFailure("the search failed", candidates.status());
       return Candidates();
     });
   }
 
   absl::StatusOr<Candidates> Found(const Baseline& baseline) {
     const auto hook = [this](const SearchProgress& now) {
-      progress_.enodes = now.enodes;
-      progress_.best_share = now.best_share;
-      ReportProgress(std::min(1.0, now.seconds / std::max(job_.options.budget_seconds, 1e-3)));
+      const double budget = std::max(job_.options.budget_seconds, 1e-3);
+      record_.TellSearch(std::min(1.0, now.seconds / budget), now.best_share, now.enodes);
     };
     const Prepared& prepared = baseline.original.prepared;
     return optimize::Search(prepared.graph, prepared.measured, job_.options,
@@ -212,7 +190,7 @@ class Run {
             if (one.ok()) {
               written.push_back(*std::move(one));
             } else {
-              NoteFailure("a candidate could not be written", one.status());
+              record_.NoteFailure("a candidate could not be written", one.status());
               ++packaged.refused;
             }
           }
@@ -253,13 +231,14 @@ class Run {
     return std::move(compared.agreeing);
   }
 
-  // That time is up says nothing about the model.
+  // Notes why candidates were not checked. Fails if the job was cancelled. That time is up is not
+  // reported as a failure, because it says nothing about the model.
   absl::Status CouldNotCheck(const absl::Status& why) {
     if (job_.stop.cancelled()) return Cancelled();
     if (job_.stop.ShouldStop()) {
-      report_.notes.push_back("time was up before all candidates were checked");
+      record_.Note("time was up before all candidates were checked");
     } else {
-      NoteFailure(
+      record_.NoteFailure(
           "no candidate could be checked, as the original cannot be evaluated on random inputs so "
           "that outputs could be compared",
           why);
@@ -267,7 +246,8 @@ class Run {
     return absl::OkStatus();
   }
 
-  // One wrong rule must not cost what the others gained.
+  // Searches again without the rules that are to blame for refused candidates, so that one wrong
+  // rule does not cost what the others gain.
   std::vector<Verified> WhatTheRestGains(const Baseline& baseline, verify::Checker& checker,
                                          Refusals refusals) {
     const SearchSettings search = SettingsToSearch(job_, baseline);
@@ -276,39 +256,26 @@ class Run {
                               checker, baseline.costs()},
                              std::move(refusals), job_.stop);
     if (rescued.names_are_forgotten) {
-      report_.notes.push_back(
+      record_.Note(
           "the model uses the size of one input for another, so dimensions of one name were not "
           "taken to be equal");
     }
-    for (const Refused& refused : rescued.refused) NoteRefused(refused);
+    for (const Refused& refused : rescued.refused) record_.NoteRefused(refused);
     for (const std::string& rule : rescued.culprits) {
       Log().warn("the rule {} was left out for this model", rule);
-      report_.notes.push_back(
+      record_.Note(
           absl::StrCat("the rule '", rule,
                        "' was left out: with it, what was found did not agree with the original"));
     }
     if (job_.stop.ShouldStop()) {
-      report_.notes.push_back("time was up before all wrong rules were found");
+      record_.Note("time was up before all wrong rules were found");
     } else if (!rescued.ended.ok()) {
-      NoteFailure("no wrong rule could be found", rescued.ended);
+      record_.NoteFailure("no wrong rule could be found", rescued.ended);
     }
     return std::move(rescued.candidates);
   }
 
-  // That a rewrite relies on names is no defect: the standard allows it.
-  void NoteRefused(const Refused& refused) {
-    if (refused.breaks_names) {
-      NoteFailure(
-          "a candidate was thrown away, as it needs sizes of one name to be equal where the "
-          "original does not",
-          absl::FailedPreconditionError(refused.failure));
-    } else {
-      NoteFailure("a candidate did not agree with the original and was thrown away",
-                  absl::InternalError(refused.failure));
-    }
-  }
-
-  // Where nothing can be run, this is no stage, because it takes no time.
+  // Deciding is a stage only if graphs can be run. Otherwise it takes no time.
   absl::StatusOr<Decision> Decide(const Baseline& baseline, VerifiedCandidates verified) {
     Device& device = *baseline.original.device;
     if (device.backend() != nullptr) {
@@ -316,7 +283,7 @@ class Run {
     }
     Decision decision = DecideByModel(baseline.cost, std::move(verified.agreeing));
     if (decision.by_estimates && device.snapshot() != nullptr) {
-      report_.notes.push_back(
+      record_.Note(
           "nothing gains by kernels that were measured: the predicted gain rests on estimates of "
           "kernels that are not in the snapshot, and may not be there");
     }
@@ -329,15 +296,15 @@ class Run {
       absl::StatusOr<Decision> decision = RunAll(baseline, std::move(verified), &failures);
       if (job_.stop.cancelled()) return Cancelled();
       for (const std::string& failure : failures) {
-        NoteFailure("a candidate could not be run and was thrown away",
-                    absl::InternalError(failure));
+        record_.NoteFailure("a candidate could not be run and was thrown away",
+                            absl::InternalError(failure));
       }
       if (!decision.ok()) {
-        NoteFailure("nothing could be measured, so the original stays", decision.status());
+        record_.NoteFailure("nothing could be measured, so the original stays", decision.status());
         return Decision();
       }
       if (decision->disturbed) {
-        report_.notes.push_back(
+        record_.Note(
             "other work on this machine interrupted most runs: the times say less than usual");
       }
       return decision;
@@ -363,34 +330,8 @@ class Run {
     return DecideByRunning(context, std::move(verified.agreeing), job_.stop, failures);
   }
 
-  void AddNotes(std::vector<std::string> notes) {
-    std::ranges::move(notes, std::back_inserter(report_.notes));
-  }
-
-  // What goes wrong here must not cost the user the answer that is safe: the original. It must not
-  // go unseen either.
-  void NoteFailure(absl::string_view what, const absl::Status& status) {
-    // Errors of other kinds are the model's.
-    const bool is_defect = absl::IsInternal(status);
-    const std::string note =
-        absl::StrCat(what, is_defect ? " (please report this model): " : ": ", status.message());
-    is_defect ? Log().error("{}", Escaped(note)) : Log().warn("{}", Escaped(note));
-    report_.notes.push_back(note);
-  }
-
-  void ReportProgress(double fraction) {
-    if (sink_ == nullptr) return;
-    progress_.fraction = fraction;
-    progress_.elapsed_seconds = clock_.SecondsSince(start_ns_);
-    sink_->Report(progress_);
-  }
-
   const Job& job_;
-  ProgressSink* const sink_;
-  const Clock& clock_ = job_.environment.clock;
-  const int64_t start_ns_ = clock_.NowNs();
-  Progress progress_;
-  report::Report report_;
+  RunRecord record_;
 };
 
 }  // namespace

@@ -30,24 +30,25 @@ struct Options {
   // Bounds the search alone, in seconds; checking and measuring come on top.
   double budget_seconds = 30;
 
-  // The e-graph stops growing at this many e-nodes. Those that the model brings are there whatever
-  // the number, and what is applied last keeps its own: an e-graph can have more.
+  // The e-graph stops growing at this many e-nodes. It may have more: the model's own e-nodes are
+  // added even if they exceed the limit, and so are all e-nodes of the match that reaches it.
   int64_t max_nodes = 50'000;
 
-  // Bounds the search, too: it ends with the batch that makes so many simulations; 0: it does not.
-  // Unlike a time that is the same wherever it runs: where nothing is measured, a search that ends
-  // by it gives the same result each time. Of no effect on `saturate`, which has none.
+  // Also bounds the search: it ends with the batch of simulations that reaches this number. 0 means
+  // that there is no such bound. Unlike a bound in seconds it does not depend on the machine: where
+  // nothing is measured, a search that ends by it gives the same result each time. It has no effect
+  // on `saturate`, which does not simulate.
   int64_t max_simulations = 0;
 
-  // Threads for kernels, searching, checking and measuring; 0: one per core, at most 16. Kernels of
-  // a snapshot have those that they were recorded with.
+  // Number of threads for kernels, searching, checking and measuring. 0 means one per core, at most
+  // 16. The kernels of a snapshot have the number that they were recorded with.
   int threads = 0;
 
-  // Seeds everything random: inputs of the check, ties.
+  // Seeds everything that is random: the inputs of the check, and choices of the search.
   uint64_t seed = 0;
 
-  // No rewrite may need a newer opset than this, or than the model's own if that is newer; 0: the
-  // model's own or 20, whichever is higher.
+  // No rewrite may need a newer opset than this, or than the model's own if that is newer. 0 means
+  // the model's own or 20, whichever is higher.
   int max_opset = 0;
 
   // Binds dimensions of inputs for good: input name -> dims. The result has these shapes.
@@ -56,21 +57,21 @@ struct Options {
   // Binds dimensions for measuring and checking only; the result keeps its symbols.
   std::map<std::string, std::vector<int64_t>> measure_shapes;
 
-  // Initializers that are inputs, too, are defaults that a caller may override, so they are no
-  // constants. With this they are: the result does not have these inputs any more, as a value given
-  // for one would have no effect. Before IR version 4 they are constants anyway.
+  // Initializers that are also inputs are defaults, which a caller may override, so they are not
+  // constants. This option makes them constants and removes these inputs from the result, because a
+  // value given for one would have no effect. Before IR version 4 they are constants in any case.
   bool freeze_initializers = false;
 
   // Names of rules not to use.
   std::vector<std::string> disabled_rules;
 
-  // Takes it that no float input holds a NaN, an infinity or a number beyond
-  // domain::kLargestAssumedInput (1e6): guards against NaN that then never act may go. Without it
-  // nothing is assumed of inputs.
+  // Assumes that no float input holds a NaN, an infinity or a number beyond
+  // domain::kLargestAssumedInput (1e6). Guards against NaN that can then never act may be removed.
+  // Without this option nothing is assumed of inputs.
   bool assume_finite_inputs = false;
 
-  // Sets of random inputs that the result is compared on at the dims of measuring: friendly and
-  // wide ones in turn (core/verify). At other dims it is compared on some more.
+  // Number of sets of random inputs on which the result is compared at the dims of measuring. Sets
+  // of moderate and of wide values take turns (core/verify). At other dims further sets are used.
   int verify_inputs = 2;
 
   friend bool operator==(const Options&, const Options&) = default;

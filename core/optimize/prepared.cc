@@ -21,7 +21,7 @@ struct Bytes {
   std::shared_ptr<const void> owner;
 };
 
-// Inference gives an unknown dim of an input a symbol of its own.
+// Makes every named dim of an input unknown. Inference gives each unknown dim a symbol of its own.
 void ForgetNames(model::Graph& graph) {
   for (const model::ValueId input : graph.inputs) {
     model::TensorType& type = graph.value(input).type;
@@ -103,7 +103,7 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
   };
   const auto bind_and_fit = [&](const ops::InputShapes& shapes) -> absl::Status {
     QUOTIENT_RETURN_IF_ERROR(bind(shapes));
-    const int executables = 1 + MostCandidates(1);  // and the original
+    const int executables = 1 + MostCandidates(1);  // The original is one, too.
     const absl::Status fits = CheckFits(prepared.cut.graph, options.verify_inputs, executables);
     // If the weights alone do not fit, smaller sizes do not help.
     constexpr int kMostTooLarge = 8;
@@ -121,7 +121,7 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
   return prepared;
 }
 
-absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> result,
+absl::StatusOr<Prepared> PrepareResult(const std::shared_ptr<const OptimizedModel>& result,
                                        const MeasureShapes& shapes, int threads,
                                        const StopCondition& stop) {
   std::map<std::string, absl::string_view> external;

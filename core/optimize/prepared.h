@@ -33,7 +33,8 @@ struct Prepared {
 // What names of dims mean when types are inferred.
 enum class InputNames {
   kEqual,      // Dims of inputs with the same name are equal, as the standard says.
-  kForgotten,  // Every dim of an input that is not a number is equal to itself alone.
+  kForgotten,  // Nothing follows from names: each dim that is not a number may differ from all
+               // others.
 };
 
 // Reads the model, infers its types, binds options.shapes, folds constants, binds the other symbols
@@ -44,7 +45,7 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
                                  const StopCondition& stop, InputNames names = InputNames::kEqual);
 
 // Prepares a model that Quotient wrote, with the shapes that the original is measured with.
-absl::StatusOr<Prepared> PrepareResult(std::shared_ptr<const OptimizedModel> result,
+absl::StatusOr<Prepared> PrepareResult(const std::shared_ptr<const OptimizedModel>& result,
                                        const MeasureShapes& shapes, int threads,
                                        const StopCondition& stop);
 

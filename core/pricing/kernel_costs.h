@@ -48,7 +48,8 @@ class KernelCosts {
   // is possible whatever is known of it.
   double CostOf(int kernel, bool original) const {
     const cost::KernelCost& cost = costs_[kernel];
-    return original || IsPossible(cost) ? cost.us : kImpossible;
+    if (original || IsPossible(cost)) return cost.us;
+    return kImpossible;
   }
 
   void SetBasis(CostBasis basis) { basis_ = basis; }

@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 // Null if nothing was run; a zero would look like a result.
 Json IfRun(bool ran, double value) { return ran ? Json(value) : Json(nullptr); }
 
+Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
 Json ToValue(const Measured& measured) {
   const bool ran = measured.runs > 0;
   return {{"median", IfRun(ran, measured.median_us)},
@@ -28,7 +30,8 @@ Json ToValue(const GraphFigures& figures) {
           {"predicted_us", figures.predicted_us},
           {"kernels",
            {{"measured", figures.kernels.measured}, {"estimated", figures.kernels.estimated}}},
-          {"measured_us", ToValue(figures.measured)}};
+          {"measured_us", ToValue(figures.measured)},
+          {"error_norm", Optional(figures.measured.error_norm)}};
 }
 
 Json ToValue(const std::optional<Recording>& recorded) {
@@ -96,8 +99,6 @@ Json ToValue(const JournalEntry& entry) {
           {"steps", entry.steps}};
 }
 
-Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 Json IfGiven(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json ToValue(const NodeCost& node) {
@@ -150,6 +151,7 @@ void FromValue(const Json& json, GraphFigures* figures) {
     Read(json["kernels"], "estimated", &figures->kernels.estimated);
   }
   if (json.contains("measured_us")) FromValue(json["measured_us"], &figures->measured);
+  Read(json, "error_norm", &figures->measured.error_norm);
 }
 
 void FromValue(const Json& json, Recording* recorded) {

@@ -18,15 +18,15 @@ namespace quotient::report {
 enum class Outcome { kImproved, kNoImprovement };
 absl::string_view OutcomeName(Outcome outcome);  // "improved", "no_improvement"
 
-// Times of whole runs of a graph, in microseconds. All zero if nothing was run.
+// What running a whole graph showed; times in microseconds. All zero if nothing was run.
 struct Measured {
   double median_us = 0;
   double p10_us = 0;
   double p90_us = 0;
   int runs = 0;
-  // Relative norm of the error of what the device computed. 0 if it was not compared. Only for who
-  // runs the optimizer: it is not part of the JSON.
-  double error_norm = 0;
+  // Relative norm of the error of what the device computed in one run, on the first set of inputs.
+  // Nullopt if it was not compared.
+  std::optional<double> error_norm = {};
 };
 
 // Numbers of the kernels of a graph that are not free, by the source of their costs.

@@ -13,13 +13,12 @@
 //   - random numbers come from task.seed; theirs are not seeded;
 //   - states are reached by undoing and redoing steps, not by keeping a copy of each;
 //   - a step stops at the node limit; theirs may exceed it;
-//   - a match is applied only once, so a rule without new matches is left out, whereas theirs has
-//     to try it to see that it changes nothing;
+//   - a match is applied only once, so a rule without new matches is left out; theirs has to try a
+//     rule to see that it changes nothing;
 //   - the time limit is for the whole search: there is no limit per step, and no pause after a
 //     commit;
-//   - no cost ends the search: theirs ends below 0.1 ms, less than a tenth of what any network
-//   takes
-//     on their GPU, but as much as some take on faster ones.
+//   - no cost ends the search. Theirs ends below 0.1 ms, which is less than a tenth of what any of
+//     their networks takes on their GPU, but as much as some networks take on faster ones.
 //
 // One worker, whatever the task allows. When time or simulations run out, uncommitted steps are
 // discarded.

@@ -8,7 +8,7 @@
 #   deploy/dev/static.sh --threads      only the analysis
 #   deploy/dev/static.sh --tidy ...     only clang-tidy, with any of the above
 #   deploy/dev/static.sh --sample N     both, for N seconds: of the last commit's files, then of others in
-#                                       an order that is another one for each commit
+#                                       an order that is another one for each commit (.ci/run)
 #
 # The analysis covers the sources that use absl::Mutex or include a header of ours that does: all of
 # them, or those among the named files. What clang-tidy says is advice (.clang-tidy): mend it, or say
@@ -120,10 +120,12 @@ sources_with_locks() {
 }
 
 # All sources that this build compiles, the last commit's first; the order of the others depends on
-# the commit.
+# the commit. A shallow clone does not have the commit before the last one.
 sampled() {
-  local last all
-  last=$(git diff --name-only --diff-filter=d HEAD~1 -- '*.cc' '*.h' | sources_of | compiled)
+  local last='' all
+  if git rev-parse --verify --quiet HEAD~1 >/dev/null; then
+    last=$(git diff --name-only --diff-filter=d HEAD~1 -- '*.cc' '*.h' | sources_of | compiled)
+  fi
   all=$(git ls-files -- 'core/*.cc' 'server/*.cc' 'client/*.cc' 'proto/*.cc' | compiled)
   {
     printf '%s\n' "$last"

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "core/kernels/cpu/block_reader.h"
-#include "core/kernels/cpu/kernels.h"
 #include "core/kernels/cpu/loops.h"
+#include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/fusion.h"
 #include "core/kernels/storage.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/float16.h"
-#include "core/kernels/cpu/kernels.h"
+#include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/cpu/strided.h"
 #include "core/kernels/layout.h"

@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "core/kernels/cpu/kernels.h"
+#include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/storage.h"
 

@@ -84,9 +84,4 @@ class PlainKernel : public Kernel {
 void PackTensor(const model::Tensor& tensor, Layout layout, void* out);
 model::Tensor UnpackTensor(const Operand& operand, const void* data);
 
-// One of Quotient's own kernels for a spec: fused element-wise kernels, copies, reductions and
-// others, or the operator's reference evaluation, which is slow but correct. Fails with
-// UNIMPLEMENTED if there is none.
-absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelSpec& spec);
-
 }  // namespace quotient::kernels::cpu

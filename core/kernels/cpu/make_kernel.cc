@@ -1,6 +1,7 @@
+#include "core/kernels/cpu/make_kernel.h"
+
 #include "absl/strings/str_cat.h"
 #include "core/kernels/cpu/kernel.h"
-#include "core/kernels/cpu/kernels.h"
 
 namespace quotient::kernels::cpu {
 namespace {

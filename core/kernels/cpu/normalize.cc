@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "core/kernels/cpu/kernels.h"
 #include "core/kernels/cpu/loops.h"
+#include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/storage.h"
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <numeric>
 
-#include "core/kernels/cpu/kernels.h"
 #include "core/kernels/cpu/loops.h"
+#include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/layout.h"
 #include "core/kernels/reduced_axes.h"

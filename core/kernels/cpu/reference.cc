@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/base/status_macros.h"
-#include "core/kernels/cpu/kernels.h"
+#include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/fusion.h"
 #include "core/kernels/storage.h"
 #include "core/ops/op.h"

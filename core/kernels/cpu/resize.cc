@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernels/cpu/kernels.h"
+#include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/layout.h"
 #include "core/kernels/storage.h"

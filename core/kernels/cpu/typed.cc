@@ -10,7 +10,7 @@
 
 #include "core/base/float16.h"
 #include "core/kernels/cpu/block_reader.h"
-#include "core/kernels/cpu/kernels.h"
+#include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/storage.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
-#include "core/kernels/cpu/kernels.h"
+#include "core/kernels/cpu/make_kernel.h"
 #include "core/kernels/cuda/pack.h"
 #include "core/kernels/storage.h"
 

@@ -12,7 +12,7 @@
 #include "core/kernels/executable_parts.h"
 #include "core/kernels/memory_plan.h"
 #include "core/kernels/onednn/aligned_buffer.h"
-#include "core/kernels/onednn/primitives.h"
+#include "core/kernels/onednn/make_kernel.h"
 #include "core/kernels/partition.h"
 #include "core/kernels/storage.h"
 

@@ -1,4 +1,6 @@
-#include "core/kernels/onednn/primitives.h"
+#include "core/kernels/onednn/make_kernel.h"
+
+#include "core/kernels/cpu/make_kernel.h"
 
 namespace quotient::kernels::onednn {
 namespace {

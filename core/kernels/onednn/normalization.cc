@@ -4,8 +4,8 @@
 
 #include "core/base/status_macros.h"
 #include "core/kernels/layout.h"
-#include "core/kernels/onednn/primitive.h"
-#include "core/kernels/onednn/primitives.h"
+#include "core/kernels/onednn/make_kernel.h"
+#include "core/kernels/onednn/primitive_kernel.h"
 #include "core/kernels/storage.h"
 
 namespace quotient::kernels::onednn {

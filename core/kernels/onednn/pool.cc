@@ -1,8 +1,8 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
-#include "core/kernels/onednn/primitive.h"
-#include "core/kernels/onednn/primitives.h"
+#include "core/kernels/onednn/make_kernel.h"
+#include "core/kernels/onednn/primitive_kernel.h"
 #include "core/kernels/storage.h"
 #include "core/ops/window.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/kernels/fusion.h"
-#include "core/kernels/onednn/primitive.h"
+#include "core/kernels/onednn/primitive_kernel.h"
 #include "core/kernels/unary_call.h"
 
 namespace quotient::kernels::onednn {

@@ -19,7 +19,7 @@
 #include "core/kernels/cpu/kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/onednn/aligned_buffer.h"
-#include "core/kernels/onednn/primitives.h"
+#include "core/kernels/onednn/make_kernel.h"
 #include "core/kernels/random_operand.h"
 #include "core/kernels/storage.h"
 

@@ -1,5 +1,6 @@
 """Models of one shape each, in any size: what grows is the number of nodes, operands or names, and hardly
-anything else. Each function takes the size and returns a ModelProto; SHAPES has them by name.
+anything else. Each function takes the size and returns a ModelProto; SHAPES has them by name. It is a
+table with a function per row, and a new shape is both, so they are in one file.
 """
 import numpy as np
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper

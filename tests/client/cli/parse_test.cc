@@ -162,7 +162,7 @@ TEST(OptionTableTest, OffersTheStrategiesThatThereAre) {
 // A new option of a job is on the command line without a line of code.
 TEST(OptionTableTest, HasEveryOptionOfAJob) {
   for (const optimize::JobOption& option : optimize::JobOptions()) {
-    if (option.help.empty()) continue;
+    EXPECT_FALSE(option.help.empty()) << option.flag;
     const std::string flag = absl::StrCat("--", option.flag);
     EXPECT_THAT(CommandHelp(*FindCommand("optimize")), HasSubstr(absl::StrCat(flag, " ")));
     EXPECT_THAT(CommandHelp(*FindCommand("submit")), HasSubstr(absl::StrCat(flag, " ")));

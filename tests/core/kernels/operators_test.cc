@@ -5,8 +5,8 @@
 #include <typeinfo>
 
 #include "absl/strings/str_cat.h"
-#include "core/kernels/cpu/kernels.h"
-#include "core/kernels/onednn/primitives.h"
+#include "core/kernels/cpu/make_kernel.h"
+#include "core/kernels/onednn/make_kernel.h"
 #include "core/ops/op.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/core/kernels/operator_decisions.h"

@@ -16,7 +16,7 @@ Report Example() {
   report.device = "cpu";
   report.fingerprint = "cpu; AMD & sons; flags avx";
   report.threads = 2;
-  report.original = {12, 100.5, {10, 0}, {120, 119, 125, 40}};
+  report.original = {12, 100.5, {10, 0}, {120, 119, 125, 40, 2e-6}};
   report.optimized = {9, 80.25, {7, 1}, {90, 89, 99, 40}};
   report.speedup_percent = 25;
   report.predicted_speedup_percent = 20.1;
@@ -47,6 +47,8 @@ TEST(ReportJsonTest, ReadsBackWhatItWrote) {
   const auto report = ReportFromJson(json);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(ToJson(*report), json);
+  EXPECT_EQ(report->original.measured.error_norm, 2e-6);
+  EXPECT_EQ(report->optimized.measured.error_norm, std::nullopt);
   EXPECT_EQ(report->nodes[0].after_us, std::nullopt);
   EXPECT_EQ(report->drawn_before[1].inputs, (std::vector<int>{0}));
 }
@@ -61,6 +63,7 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"median\"",
                           "\"p10\"",
                           "\"p90\"",
+                          "\"error_norm\": 2e-06",
                           "\"speedup_percent\": 25",
                           "\"speedup_interval_percent\"",
                           "\"low\": 23.5",

@@ -1,14 +1,21 @@
 #pragma once
 
-// The kinds of Quotient's own kernels. Each function makes the kernel for a spec, or returns null
-// if it does not handle the spec.
+// MakeKernel: Quotient's own kernel for a spec.
 
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "core/kernels/cpu/kernel.h"
 #include "core/kernels/kernel_spec.h"
 
 namespace quotient::kernels::cpu {
+
+// One of Quotient's own kernels for a spec: fused element-wise kernels, copies, reductions and
+// others, or the operator's reference evaluation, which is slow but correct. Fails with
+// UNIMPLEMENTED if there is none.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelSpec& spec);
+
+// --- One function for each kind of kernel. It returns null if it does not handle the spec.
 
 // A chain of element-wise floating-point nodes (core/kernels/fusion.h), computed in blocks.
 std::unique_ptr<Kernel> MakeChainKernel(const KernelSpec& spec);

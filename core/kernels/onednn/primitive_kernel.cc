@@ -1,4 +1,4 @@
-#include "core/kernels/onednn/primitive.h"
+#include "core/kernels/onednn/primitive_kernel.h"
 
 #include <exception>
 #include <utility>
