@@ -154,7 +154,10 @@ class Run {
   absl::StatusOr<Original> Read() {
     QUOTIENT_ASSIGN_OR_RETURN(Original original, ReadOriginal(job_));
     QUOTIENT_RETURN_IF_ERROR(original.device->health());
-    if (!original.usable.ok()) return original;
+    if (!original.usable.ok()) {
+      AddNotes(original.prepared.stale_declarations);
+      return original;
+    }
     AddNotes(NotesOnReading(original.prepared, job_.options));
     report_.cut_nodes = original.prepared.cut.cut_nodes;
     return original;
@@ -224,6 +227,12 @@ class Run {
   absl::StatusOr<VerifiedCandidates> Verify(const Baseline& baseline, PackagedCandidates packaged) {
     VerifiedCandidates verified;
     const auto verify = [&]() -> absl::StatusOr<std::vector<Verified>> {
+      if (baseline.original.device->backend() == nullptr) {
+        // These would never be taken, and checking takes longer than all else.
+        std::erase_if(packaged.written, [&](const Packaged& candidate) {
+          return !GainsByModel(baseline.cost, candidate.cost);
+        });
+      }
       if (packaged.written.empty() && packaged.refused == 0) return std::vector<Verified>();
       auto checker = NewOriginalChecker(job_, baseline.original);
       if (!checker.ok()) {
@@ -374,6 +383,8 @@ class Run {
     const bool is_defect = absl::IsInternal(status);
     const std::string note =
         absl::StrCat(what, is_defect ? " (please report this model): " : ": ", status.message());
+    // Several candidates may fail in the same way.
+    if (std::ranges::find(report_.notes, note) != report_.notes.end()) return;
     is_defect ? Log().error("{}", Escaped(note)) : Log().warn("{}", Escaped(note));
     report_.notes.push_back(note);
   }

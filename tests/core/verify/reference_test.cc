@@ -307,8 +307,8 @@ TEST(ReferenceTest, OverflowIsDrawnAgainNarrower) {
         Reference::Create(cut, 1, 0, 1, {}, {.wide_first = true, .assume_finite_inputs = true});
     ASSERT_TRUE(reference.ok()) << reference.status();
     const std::vector<double> drawn = reference->inputs(0)[0].AsDoubles();
-    const double largest = std::abs(*std::ranges::max_element(
-        drawn, {}, [](double value) { return std::abs(value); }));
+    const double largest = std::abs(
+        *std::ranges::max_element(drawn, {}, [](double value) { return std::abs(value); }));
     EXPECT_LE(largest, most);
     EXPECT_GT(largest, most / 2);
   }
