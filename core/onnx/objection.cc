@@ -71,7 +71,11 @@ Found AgainstBranches(const NodeProto& node) {
 
 Found Objection(const NodeProto& node, int opset) {
   const OpSchema* schema = FindSchema(node.op_type(), opset);
-  if (schema == nullptr) return absl::StrCat("opset ", opset, " has no such operator");
+  if (schema == nullptr) {
+    return IsDeprecated(node.op_type(), opset)
+               ? absl::StrCat("ONNX has deprecated this operator as it is in opset ", opset)
+               : absl::StrCat("opset ", opset, " has no such operator");
+  }
   if (Found found = AgainstCounts(node, *schema)) return found;
   if (Found found = AgainstAttributes(node, *schema)) return found;
   return AgainstBranches(node);

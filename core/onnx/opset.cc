@@ -58,6 +58,14 @@ bool UsesDefaultDomain(const Nodes& nodes) {
   return uses;
 }
 
+// Returns an opaque operator that means something else at the opset `raised`. Null if none does.
+const std::string* Keeping(const Skeleton& skeleton, int raised) {
+  const auto found = std::ranges::find_if(skeleton.opaque_ops, [raised](const auto& op) {
+    return !KeepsMeaning(op.first, op.second, raised);
+  });
+  return found == skeleton.opaque_ops.end() ? nullptr : &found->first;
+}
+
 }  // namespace
 
 absl::StatusOr<int> CheckOpsets(const ModelProto& model) {
@@ -106,13 +114,16 @@ std::vector<std::pair<std::string, int>> OpaqueOperators(const model::Graph& gra
 int HighestOpset(const Skeleton& skeleton, int max_opset) {
   int opset = skeleton.opset;
   if (opset == 0) return 0;
-  const auto keeps_meaning = [&skeleton](int raised) {
-    return std::all_of(
-        skeleton.opaque_ops.begin(), skeleton.opaque_ops.end(),
-        [raised](const auto& op) { return SameMeaning(op.first, op.second, raised); });
-  };
-  while (opset < std::min(max_opset, NewestOpset()) && keeps_meaning(opset + 1)) ++opset;
+  while (opset < std::min(max_opset, NewestOpset()) && Keeping(skeleton, opset + 1) == nullptr) {
+    ++opset;
+  }
   return opset;
+}
+
+std::string OperatorThatKeepsOpset(const Skeleton& skeleton, int max_opset) {
+  const int highest = HighestOpset(skeleton, max_opset);
+  if (highest == 0 || highest >= std::min(max_opset, NewestOpset())) return "";
+  return *Keeping(skeleton, highest + 1);
 }
 
 }  // namespace quotient::onnx

@@ -27,4 +27,8 @@ std::vector<std::pair<std::string, int>> OpaqueOperators(const model::Graph& gra
 // opaque operators keep their meaning.
 int HighestOpset(const Skeleton& skeleton, int max_opset);
 
+// Returns an opaque operator that keeps the model from the opset above HighestOpset, or "" if none
+// does.
+std::string OperatorThatKeepsOpset(const Skeleton& skeleton, int max_opset);
+
 }  // namespace quotient::onnx

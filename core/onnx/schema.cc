@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -68,8 +69,34 @@ const OpSchema* FindSchema(absl::string_view op, int opset) {
   return schema == nullptr || schema->Deprecated() ? nullptr : schema;
 }
 
+bool IsDeprecated(absl::string_view op, int opset) {
+  const OpSchema* schema = FindRow(op, opset);
+  return schema != nullptr && schema->Deprecated();
+}
+
 bool SameMeaning(absl::string_view op, int opset_a, int opset_b) {
   return FindRow(op, opset_a) == FindRow(op, opset_b);
+}
+
+std::span<const OnlyWidened> OnlyWidenedOperators() {
+  static constexpr OnlyWidened kOperators[] = {
+      {"Abs", 6},      {"Add", 7},       {"And", 7},   {"Cast", 9},    {"Concat", 4},
+      {"Constant", 1}, {"Div", 7},       {"Equal", 7}, {"Exp", 6},     {"Expand", 8},
+      {"Flatten", 11}, {"Gather", 11},   {"Gemm", 11}, {"Greater", 7}, {"Identity", 1},
+      {"If", 11},      {"Less", 7},      {"Log", 6},   {"Loop", 11},   {"MatMul", 1},
+      {"Max", 8},      {"Min", 8},       {"Mul", 7},   {"Neg", 6},     {"NonZero", 9},
+      {"Relu", 6},     {"Reshape", 5},   {"Scan", 9},  {"Shape", 1},   {"Sigmoid", 6},
+      {"Size", 1},     {"Slice", 11},    {"Sqrt", 6},  {"Sub", 7},     {"Tanh", 6},
+      {"Tile", 6},     {"Transpose", 1}, {"Where", 9},
+  };
+  return kOperators;
+}
+
+bool KeepsMeaning(absl::string_view op, int opset, int later) {
+  if (SameMeaning(op, opset, later)) return true;
+  const std::span<const OnlyWidened> widened = OnlyWidenedOperators();
+  const auto found = std::ranges::find(widened, op, &OnlyWidened::op);
+  return found != widened.end() && opset >= found->since && later >= opset;
 }
 
 bool TakesType(const OpSchema::FormalParameter& parameter, DType dtype) {

@@ -6,6 +6,8 @@
 
 #include <onnx/defs/schema.h>
 
+#include <span>
+
 #include "absl/strings/string_view.h"
 #include "core/model/dtype.h"
 
@@ -27,10 +29,22 @@ inline absl::string_view CanonicalDomain(absl::string_view domain) {
 // The schema of an operator of the default domain at `opset`. Null if there is none or it is
 // deprecated.
 const ::onnx::OpSchema* FindSchema(absl::string_view op, int opset);
+bool IsDeprecated(absl::string_view op, int opset);
 
 // Whether an operator of the default domain has the same meaning at both opsets. True for operators
 // that are unknown at both.
 bool SameMeaning(absl::string_view op, int opset_a, int opset_b);
+
+// Whether a node of the default domain that is valid at one opset means the same at a later one:
+// SameMeaning, or all that changed is that more types or attributes are accepted.
+bool KeepsMeaning(absl::string_view op, int opset, int later);
+
+// The operators that no opset from `since` on has changed otherwise.
+struct OnlyWidened {
+  absl::string_view op;
+  int since;
+};
+std::span<const OnlyWidened> OnlyWidenedOperators();
 
 // Whether the formal parameter accepts this element type. True for kUndefined.
 bool TakesType(const ::onnx::OpSchema::FormalParameter& parameter, model::DType dtype);

@@ -55,6 +55,11 @@ absl::StatusOr<WrittenModel> Write(const Model& original, const model::Graph& op
 // those in subgraphs and functions.
 int HighestOpset(const Model& model, int max_opset);
 
+// Returns an operator that keeps the model from the opset above HighestOpset(model, max_opset),
+// because it means something else there and is in a node that is not understood. "" if there is
+// none.
+std::string OperatorThatKeepsOpset(const Model& model, int max_opset);
+
 // Whether the node can be written at this opset. To be asked before a rewrite is chosen. The types
 // of inputs and outputs are taken into account as far as they are known.
 bool CanWrite(const model::Graph& graph, const model::Node& node, int opset);

@@ -299,6 +299,8 @@ absl::Status InferTypes(Graph& graph, NodeId* senseless) {
   return visited.status;
 }
 
+std::string NameOf(const Graph& graph, NodeId id) { return NameOf(graph, graph.node(id)); }
+
 std::vector<std::string> StaleDeclarations(const Graph& graph, size_t most) {
   std::vector<std::string> sentences;
   size_t count = 0;

@@ -75,6 +75,9 @@ absl::Status InferTypes(model::Graph& graph, model::NodeId* senseless = nullptr)
 // ignores the declaration.
 std::vector<std::string> StaleDeclarations(const model::Graph& graph, size_t most = 5);
 
+// The node's name, as errors of inference begin with it.
+std::string NameOf(const model::Graph& graph, model::NodeId id);
+
 // Dimensions by input name.
 using InputShapes = std::map<std::string, std::vector<int64_t>>;
 

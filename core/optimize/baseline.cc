@@ -30,8 +30,8 @@ absl::StatusOr<int> AlternativesThatFit(const model::Graph& graph, int input_set
 
 // What is prepared stays in the original even if it does not fit: the report describes it.
 absl::Status PrepareOriginal(const Job& job, Original* original) {
-  QUOTIENT_ASSIGN_OR_RETURN(original->prepared,
-                            Prepare(job.files, job.options, job.threads, job.stop));
+  QUOTIENT_RETURN_IF_ERROR(PrepareAsFarAsPossible(job.files, job.options, job.threads, job.stop,
+                                                  InputNames::kEqual, &original->prepared));
   QUOTIENT_ASSIGN_OR_RETURN(
       original->alternatives,
       AlternativesThatFit(original->prepared.cut.graph, job.options.verify_inputs));
@@ -51,13 +51,15 @@ absl::StatusOr<Baseline> Predict(const Original& original, const StopCondition& 
 }
 
 int MaxOpset(const Job& job, const onnx::Model& model) {
-  constexpr int kRaisedByDefault = 20;
-  const int wanted =
-      job.options.max_opset > 0 ? job.options.max_opset : std::max(model.opset, kRaisedByDefault);
-  return onnx::HighestOpset(model, wanted);
+  return onnx::HighestOpset(model, WantedOpset(job.options, model));
 }
 
 }  // namespace
+
+int WantedOpset(const Options& options, const onnx::Model& model) {
+  constexpr int kRaisedByDefault = 20;
+  return options.max_opset > 0 ? options.max_opset : std::max(model.opset, kRaisedByDefault);
+}
 
 absl::StatusOr<Original> ReadOriginal(const Job& job) {
   Original original;

@@ -22,7 +22,7 @@ namespace quotient::optimize {
 // The model as it came, and the device that it is optimized for.
 struct Original {
   std::shared_ptr<Device> device;  // Never null.
-  Prepared prepared;               // Empty if the model could not be prepared.
+  Prepared prepared;               // Incomplete if the model could not be prepared.
   // SearchSettings::alternatives, or as many as memory can hold if that is less.
   int alternatives = 0;
   // Why the model cannot be optimized: it could not be prepared, or running it might take more
@@ -50,6 +50,9 @@ struct Baseline {
 
 // Fails as cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
 absl::StatusOr<Baseline> PredictBaseline(const Original& original, const StopCondition& stop);
+
+// The newest opset that a result may need, as far as the options say.
+int WantedOpset(const Options& options, const onnx::Model& model);
 
 // Counts the kernels of a graph by where their costs come from.
 report::KernelCounts CountKernels(const cost::GraphCost& cost);

@@ -199,17 +199,20 @@ absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
   return decision;
 }
 
+bool GainsByModel(const cost::GraphCost& original, const cost::GraphCost& candidate) {
+  return candidate.total_us < original.total_us * (1 - kLeastGain) && Runs(candidate);
+}
+
 Decision DecideByModel(const cost::GraphCost& original, std::vector<Verified> candidates) {
   const EstimatedCounts of_original = EstimatedKernels(original);
   for (const bool by_estimates : {false, true}) {
     Verified* cheapest = nullptr;
-    double best = original.total_us * (1 - kLeastGain);
     for (Verified& candidate : candidates) {
       const cost::GraphCost& cost = candidate.packaged.cost;
-      if (cost.total_us >= best || !Runs(cost)) continue;
+      if (!GainsByModel(original, cost)) continue;
+      if (cheapest != nullptr && cost.total_us >= cheapest->packaged.cost.total_us) continue;
       const EstimatedCounts estimated = EstimatedKernels(cost);
       if ((estimated != of_original) != by_estimates) continue;
-      best = cost.total_us;
       cheapest = &candidate;
     }
     if (cheapest != nullptr) {

@@ -67,6 +67,9 @@ absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                          const StopCondition& stop,
                                          std::vector<std::string>* failures);
 
+// Whether a candidate with this predicted cost would be worth taking where nothing can be run.
+bool GainsByModel(const cost::GraphCost& original, const cost::GraphCost& candidate);
+
 // Decides by predicted cost, for devices where nothing can be run. A candidate whose gain rests on
 // measurements, in that every kernel that either graph has more often than the other was measured,
 // is taken before any that gains by estimates, however much those promise. None with a kernel that

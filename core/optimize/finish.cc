@@ -89,7 +89,7 @@ OptimizedModel KeepOriginal(const Job& job, const Original& original, report::Re
 void DescribeKeptOriginal(const Baseline& baseline, report::Report* report) {
   const model::Graph& graph = baseline.original.prepared.cut.graph;
   report->optimized = report->original;
-  report->verification = {true, 0, verify::Tolerance(graph), 0};
+  report->verification = {.tolerance = verify::Tolerance(graph)};
   report::DescribeNodes({graph, baseline.cost}, {graph, baseline.cost}, report);
 }
 

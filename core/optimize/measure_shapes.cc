@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -276,29 +277,49 @@ class Chooser {
                        absl::StrCat("with the shapes to measure with the model makes no sense (",
                                     failure_.message(), ")"));
     }
-    return MakeError(
-        Reason::kShapeMissing,
-        absl::StrCat("the model has dimensions without a number, and no sizes were found with "
-                     "which it makes sense (",
-                     failure_.message(), "); bind them with --measure-shape ", sizes_[0].input,
-                     "=DIMS (for measuring only) or --shape ", sizes_[0].input,
-                     "=DIMS (for good)"));
+    return MakeError(Reason::kShapeMissing,
+                     absl::StrCat("the model has dimensions without a number (", OpenDims(),
+                                  "), and no sizes were found with which it makes sense (",
+                                  failure_.message(), "); bind them with --measure-shape ",
+                                  sizes_[0].input, "=DIMS (for measuring only) or --shape ",
+                                  sizes_[0].input, "=DIMS (for good), and other inputs likewise"));
   }
 
   // --- The result ---
 
+  static std::string DimName(const Size& size) {
+    const bool has_name = !absl::StartsWith(size.symbol, model::kInferredSymbol);
+    return absl::StrCat(has_name ? absl::StrCat("'", size.symbol, "'") : absl::StrCat(size.axis),
+                        " of input '", size.input, "'");
+  }
+
+  std::string OpenDims() const {
+    constexpr size_t kMostNamed = 5;
+    std::vector<std::string> names;
+    for (const Size& size : std::span(sizes_).first(std::min(sizes_.size(), kMostNamed))) {
+      names.push_back(DimName(size));
+    }
+    if (sizes_.size() > kMostNamed) {
+      names.push_back(absl::StrCat(sizes_.size() - kMostNamed, " more"));
+    }
+    return absl::StrJoin(names, ", ");
+  }
+
   MeasureShapes Chosen() const {
     MeasureShapes chosen{.shapes = ShapesOf(numbers_), .notes = {}};
     for (size_t i = 0; i < sizes_.size(); ++i) {
-      const Size& size = sizes_[i];
-      const bool has_name = !absl::StartsWith(size.symbol, model::kInferredSymbol);
-      chosen.notes.push_back(absl::StrCat(
-          "dimension ", has_name ? absl::StrCat("'", size.symbol, "'") : absl::StrCat(size.axis),
-          " of input '", size.input, "' was taken as ", numbers_[i], " for measuring"));
+      chosen.notes.push_back(absl::StrCat("dimension ", DimName(sizes_[i]), " was taken as ",
+                                          numbers_[i], " for measuring"));
     }
     for (ValueId id : graph_.inputs) {
       const model::Value& input = graph_.value(id);
       if (!read_[id.value()] || input.type.has_rank() || asked_.contains(input.name)) continue;
+      if (input.type.dtype == model::DType::kUndefined) {
+        chosen.notes.push_back(absl::StrCat("input '", input.name,
+                                            "' is not a tensor, or its element type is not known, "
+                                            "so what reads it is not measured"));
+        continue;
+      }
       chosen.notes.push_back(absl::StrCat("the rank of input '", input.name,
                                           "' is not known, so what reads it is not measured; "
                                           "--measure-shape ",

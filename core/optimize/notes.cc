@@ -9,7 +9,9 @@
 #include "absl/strings/str_format.h"
 #include "core/base/counted.h"
 #include "core/domain/facts.h"
+#include "core/onnx/writer.h"
 #include "core/ops/infer_graph.h"
+#include "core/optimize/baseline.h"
 
 namespace quotient::optimize {
 namespace {
@@ -83,6 +85,16 @@ void AddNewerOpset(int opset, int max_opset, Notes& notes) {
       absl::StrCat("the model itself needs opset ", opset, ", so the result does, too"));
 }
 
+// Rules do not make operators that are newer than that opset.
+void AddOpsetThatStays(const onnx::Model& model, int wanted, Notes& notes) {
+  const std::string op = onnx::OperatorThatKeepsOpset(model, wanted);
+  if (op.empty()) return;
+  const int highest = onnx::HighestOpset(model, wanted);
+  notes.push_back(absl::StrCat(
+      "operators newer than opset ", highest, " were not used: ", op, ", which opset ", highest + 1,
+      " defines anew, stands in what is left as it is (a node, its subgraphs or a function)"));
+}
+
 void AddAssumedFiniteInputs(Notes& notes) {
   notes.push_back(absl::StrFormat(
       "as asked for, float inputs were taken to hold no NaN, no infinity and nothing beyond %g: "
@@ -126,6 +138,7 @@ Notes NotesOnReading(const Prepared& original, const Options& options) {
   AddCutNodes(original.cut.cut_nodes, notes);
   AddAssumedSizes(original.graph, original.measured, notes);
   AddNewerOpset(original.model.opset, options.max_opset, notes);
+  AddOpsetThatStays(original.model, WantedOpset(options, original.model), notes);
   if (options.assume_finite_inputs) AddAssumedFiniteInputs(notes);
   return notes;
 }

@@ -133,7 +133,10 @@ class Run {
   absl::StatusOr<Original> Read() {
     QUOTIENT_ASSIGN_OR_RETURN(Original original, ReadOriginal(job_));
     QUOTIENT_RETURN_IF_ERROR(original.device->health());
-    if (!original.usable.ok()) return original;
+    if (!original.usable.ok()) {
+      record_.Note(original.prepared.stale_declarations);
+      return original;
+    }
     record_.Note(NotesOnReading(original.prepared, job_.options));
     record_.report().cut_nodes = original.prepared.cut.cut_nodes;
     return original;
@@ -202,6 +205,12 @@ class Run {
   absl::StatusOr<VerifiedCandidates> Verify(const Baseline& baseline, PackagedCandidates packaged) {
     VerifiedCandidates verified;
     const auto verify = [&]() -> absl::StatusOr<std::vector<Verified>> {
+      if (baseline.original.device->backend() == nullptr) {
+        // These would never be taken, and checking takes longer than all else.
+        std::erase_if(packaged.written, [&](const Packaged& candidate) {
+          return !GainsByModel(baseline.cost, candidate.cost);
+        });
+      }
       if (packaged.written.empty() && packaged.refused == 0) return std::vector<Verified>();
       auto checker = NewOriginalChecker(job_, baseline.original);
       if (!checker.ok()) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/eval/fold.h"
@@ -52,8 +53,10 @@ absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, InputNa
     const std::string& name = prepared->graph.value(outputs[0]).name;
     const auto source = prepared->model.inner_values.find(name);
     const bool is_inner = source != prepared->model.inner_values.end();
-    const auto [node, is_new] = options.opaque_nodes.emplace(is_inner ? source->second : name,
-                                                             std::string(status.message()));
+    const absl::string_view why = absl::StripPrefix(
+        status.message(), absl::StrCat(ops::NameOf(prepared->graph, senseless), ": "));
+    const auto [node, is_new] =
+        options.opaque_nodes.emplace(is_inner ? source->second : name, std::string(why));
     if (!is_new) return status;
   }
 }
@@ -89,22 +92,29 @@ absl::Status BindForGood(const ops::InputShapes& shapes, model::Graph& graph) {
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
                                  const StopCondition& stop, InputNames names) {
   Prepared prepared;
+  QUOTIENT_RETURN_IF_ERROR(PrepareAsFarAsPossible(files, options, threads, stop, names, &prepared));
+  return prepared;
+}
+
+absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& options, int threads,
+                                    const StopCondition& stop, InputNames names,
+                                    Prepared* prepared) {
   QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({files.model, files.external_data, nullptr},
                                         {.freeze_initializers = options.freeze_initializers}, names,
-                                        &prepared));
-  prepared.stale_declarations = ops::StaleDeclarations(prepared.graph);
+                                        prepared));
+  prepared->stale_declarations = ops::StaleDeclarations(prepared->graph);
   if (!options.shapes.empty()) {
-    QUOTIENT_RETURN_IF_ERROR(BindForGood(options.shapes, prepared.graph));
+    QUOTIENT_RETURN_IF_ERROR(BindForGood(options.shapes, prepared->graph));
   }
-  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(prepared.graph, {.threads = threads}, stop));
+  QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(prepared->graph, {.threads = threads}, stop));
   int too_large = 0;
   const auto bind = [&](const ops::InputShapes& shapes) {
-    return BindAndCut(shapes, threads, stop, &prepared);
+    return BindAndCut(shapes, threads, stop, prepared);
   };
   const auto bind_and_fit = [&](const ops::InputShapes& shapes) -> absl::Status {
     QUOTIENT_RETURN_IF_ERROR(bind(shapes));
     const int executables = 1 + MostCandidates(1);  // The original is one, too.
-    const absl::Status fits = CheckFits(prepared.cut.graph, options.verify_inputs, executables);
+    const absl::Status fits = CheckFits(prepared->cut.graph, options.verify_inputs, executables);
     // If the weights alone do not fit, smaller sizes do not help.
     constexpr int kMostTooLarge = 8;
     if (!fits.ok() && ++too_large == kMostTooLarge)
@@ -112,13 +122,13 @@ absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options
     return fits;
   };
   absl::StatusOr<MeasureShapes> shapes =
-      ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind_and_fit, stop);
+      ChooseMeasureShapes(prepared->graph, options.measure_shapes, bind_and_fit, stop);
   if (!shapes.ok() && too_large > 0) {
     // No size is small enough for this machine. Optimize reports that.
-    shapes = ChooseMeasureShapes(prepared.graph, options.measure_shapes, bind, stop);
+    shapes = ChooseMeasureShapes(prepared->graph, options.measure_shapes, bind, stop);
   }
-  QUOTIENT_ASSIGN_OR_RETURN(prepared.shapes, std::move(shapes));
-  return prepared;
+  QUOTIENT_ASSIGN_OR_RETURN(prepared->shapes, std::move(shapes));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Prepared> PrepareResult(const std::shared_ptr<const OptimizedModel>& result,

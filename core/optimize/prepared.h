@@ -44,6 +44,12 @@ enum class InputNames {
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
                                  const StopCondition& stop, InputNames names = InputNames::kEqual);
 
+// The same, but `prepared`, which must be empty, keeps what was known before an error: a report may
+// tell it.
+absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& options, int threads,
+                                    const StopCondition& stop, InputNames names,
+                                    Prepared* prepared);
+
 // Prepares a model that Quotient wrote, with the shapes that the original is measured with.
 absl::StatusOr<Prepared> PrepareResult(const std::shared_ptr<const OptimizedModel>& result,
                                        const MeasureShapes& shapes, int threads,

@@ -44,6 +44,8 @@ void RunRecord::NoteFailure(absl::string_view what, const absl::Status& status) 
   const bool is_defect = absl::IsInternal(status);
   const std::string note =
       absl::StrCat(what, is_defect ? " (please report this model): " : ": ", status.message());
+  // Several candidates may fail in the same way.
+  if (std::ranges::find(report_.notes, note) != report_.notes.end()) return;
   is_defect ? Log().error("{}", Escaped(note)) : Log().warn("{}", Escaped(note));
   Note(note);
 }

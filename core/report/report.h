@@ -53,7 +53,7 @@ struct CheckedBinding {
 };
 
 struct Verification {
-  bool passed = false;
+  bool passed = false;  // Never if nothing was compared (`inputs` is 0).
   // Largest difference of an output element, relative to the scale of the elements around it
   // (core/verify/README.md).
   double max_relative_error = 0;

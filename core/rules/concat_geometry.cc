@@ -91,6 +91,34 @@ std::vector<Equation> JoinConcats(Terms& terms, const SiteMatch& match) {
   return {{match.classes[0], axis < 0 ? ClassId() : terms.Concat(parts, axis)}};
 }
 
+// --- concat-empty: operands without elements add nothing ---
+
+// Classes of a match: the root, and the operands that may have elements, or the first operand if
+// none has any.
+void SearchEmptyParts(const View& view, TensorDomain* domain, const EmitFn& emit) {
+  ForEachNode(view, domain, "Concat", [&](ENodeId enode) {
+    const auto node = view.graph().node(enode);
+    const int64_t axis = ConcatAxis(view.word(enode), view.type(node.children[0]));
+    if (axis < 0 || node.children.size() < 2) return true;
+    SiteMatch match{{view.graph().class_of(enode)}, {node.op}, {}};
+    for (const ClassId part : node.children) {
+      if (NumberAt(view.type(part), static_cast<int>(axis)) != 0) match.classes.push_back(part);
+    }
+    if (match.classes.size() == 1) match.classes.push_back(node.children[0]);
+    return match.classes.size() > node.children.size() || emit(std::move(match));
+  });
+}
+
+// An operand that is left out may be the only one that gives another axis its number. Then the
+// types differ and nothing is rewritten.
+std::vector<Equation> LeaveOutEmptyParts(Terms& terms, const SiteMatch& match) {
+  const std::vector<ClassId> parts = PartsOf(match);
+  const int64_t axis = ConcatAxis(terms.word(match.ops[0]), terms.type(parts[0]));
+  const ClassId joined = axis < 0 ? ClassId() : terms.Concat(parts, axis);
+  if (!joined.valid() || !SameType(terms.type(joined), terms.type(match.classes[0]))) return {};
+  return {{match.classes[0], joined}};
+}
+
 // --- concat-slices: adjacent Slices of one tensor become one Slice ---
 
 // The range of a tensor that a part of a Concat is a Slice of.
@@ -197,6 +225,8 @@ std::span<const SiteRow> ConcatGeometryRows() {
   static constexpr SiteRow kRows[] = {
       {"concat-concat", "Concat(.., Concat(y..), ..) = Concat(.., y.., ..)", SearchNestedConcats,
        JoinConcats},
+      {"concat-empty", "Concat(.., an operand without elements, ..) = Concat(.., ..)",
+       SearchEmptyParts, LeaveOutEmptyParts},
       {"concat-slices", "Concat(Slice(x; a, b), Slice(x; b, c)) = Slice(x; a, c)", SearchNeighbours,
        JoinNeighbours},
       {"slice-concat", "Slice(Concat(x..)) = Concat of what it takes of each", SearchSlicedConcats,

@@ -137,7 +137,7 @@ const Objected kObjectedCases[] = {
     {"NoOperator", [](ModelProto& m) { Node(m, 1)->clear_op_type(); },
      "Add,Opaque:", "(): opset 13 has no such operator"},
     {"DeprecatedOperator", [](ModelProto& m) { Node(m, 1)->set_op_type("Upsample"); },
-     "Add,Opaque:Upsample", "(Upsample): opset 13 has no such operator"},
+     "Add,Opaque:Upsample", "(Upsample): ONNX has deprecated this operator as it is in opset 13"},
     {"AttributeTwice",
      [](ModelProto& m) {
        Node(m, 1)->set_op_type("Softmax");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/onnx/schema.h"
 #include "core/onnx/writer.h"
 #include "tests/core/onnx/onnx_text.h"
 #include "tests/support/graphs.h"
@@ -61,9 +62,41 @@ TEST(OpsetTest, OperatorsInSubgraphsAndFunctionsCountToo) {
         y = If (c) <then_branch = a () => (float[2] p) { p = local.f(x) },
                     else_branch = b () => (float[2] q) { q = local.f(x) }>
       }
-      <domain: "local", opset_import: ["" : 13]> f (a) => (b) { b = Relu(a) })");
+      <domain: "local", opset_import: ["" : 13]> f (a) => (b) { b = Selu(a) })");
   ASSERT_OK_AND_ASSIGN(const Model function, ReadProto(in_function));
-  EXPECT_EQ(HighestOpset(function, 28), 13);  // that of If would be 15
+  EXPECT_EQ(HighestOpset(function, 28), 21);
+  EXPECT_EQ(OperatorThatKeepsOpset(function, 28), "Selu");
+  EXPECT_EQ(OperatorThatKeepsOpset(function, 21), "");
+}
+
+// All that ONNX says about these operators in its schemas must have stayed but for the types.
+TEST(OpsetTest, OperatorsThatWereOnlyWidenedTakeWhatTheyTook) {
+  const auto takes_no_less = [](const auto& before, const auto& after, absl::string_view op) {
+    ASSERT_EQ(before.size(), after.size()) << op;
+    for (size_t i = 0; i < before.size(); ++i) {
+      EXPECT_EQ(before[i].GetOption(), after[i].GetOption()) << op;
+      for (const ::onnx::DataType type : before[i].GetTypes()) {
+        EXPECT_TRUE(after[i].GetTypes().contains(type)) << op << " " << *type;
+      }
+    }
+  };
+  for (const OnlyWidened& widened : OnlyWidenedOperators()) {
+    for (int opset = widened.since; opset < NewestOpset(); ++opset) {
+      const ::onnx::OpSchema* before = FindSchema(widened.op, opset);
+      const ::onnx::OpSchema* after = FindSchema(widened.op, opset + 1);
+      ASSERT_TRUE(before != nullptr && after != nullptr) << widened.op << " " << opset;
+      takes_no_less(before->inputs(), after->inputs(), widened.op);
+      takes_no_less(before->outputs(), after->outputs(), widened.op);
+      for (const auto& [name, attribute] : before->attributes()) {
+        ASSERT_TRUE(after->attributes().contains(name)) << widened.op << "." << name;
+        const auto& now = after->attributes().at(name);
+        EXPECT_EQ(attribute.type, now.type) << widened.op << "." << name;
+        EXPECT_EQ(attribute.default_value.SerializeAsString(),
+                  now.default_value.SerializeAsString())
+            << widened.op << "." << name;
+      }
+    }
+  }
 }
 
 // Before opset 8 the inputs of Sum had one shape.

@@ -97,6 +97,8 @@ TEST_F(OptimizeTest, NothingToGainGivesTheInputBack) {
   EXPECT_EQ(result->report.outcome, report::Outcome::kNoImprovement);
   EXPECT_EQ(result->files.model, model);
   EXPECT_EQ(result->report.speedup_percent, 0);
+  EXPECT_EQ(result->report.verification.inputs, 0);
+  EXPECT_FALSE(result->report.verification.passed) << "nothing was compared";
 }
 
 // No rule makes anything new here, yet a kernel less runs.

@@ -193,6 +193,88 @@ TEST_F(SizesTest, AnInputWithoutARankIsNoReasonToRefuse) {
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("the rank of input 'x'")));
 }
 
+// A device of which only a model is known prices a normalization behind a Conv as nothing.
+TEST_F(SizesTest, WhatDoesNotGainByTheModelIsNotChecked) {
+  const ModelProto model = ModelAtOpset(17, R"(
+      g (float[2,4,8,8] x, int64[2] i) => (float[2,2,8,8] y, float[2] far)
+        <float[2,4,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[2] s = {1, 2}, float[2] b = {3, 4},
+         float[2] m = {0.5, 0.25}, float[2] v = {1, 2}, int64 hundred = {100}> {
+          c = Conv(x, w)
+          y = BatchNormalization(c, s, b, m, v)
+          k = Add(i, hundred)
+          far = Gather(s, k)
+        })");
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, report::Outcome::kNoImprovement);
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("random inputs")).Times(0))
+      << "no inputs were drawn";
+}
+
+// Declarations of a model for which no sizes are found are told of all the same.
+TEST_F(SizesTest, StaleDeclarationsAreToldOfAModelThatComesBackUntouched) {
+  const ModelProto model = ModelAtOpset(17, R"(
+      g (float[2,S] x) => (float[7,2,10007] y)
+        <int64[3] shape = {7, 2, 10007}, float[2,3] r> {
+          t = Relu(x)
+          r = Transpose <perm = [1,0]> (t)
+          y = Reshape(r, shape)
+        })");
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.passed_through, ReasonName(Reason::kShapeMissing));
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("'r' is declared as float32[2,3]")));
+}
+
+TEST_F(SizesTest, NoShapeIsAskedForWhatIsNoTensor) {
+  ModelProto model = ModelAtOpset(17, R"(
+      g (float[N] x, int64 i) => (float[N] y) { e = SequenceAt(x, i)  y = Relu(e) })");
+  auto* type = model.mutable_graph()->mutable_input(0)->mutable_type();
+  type->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(
+      ::onnx::TensorProto::FLOAT);
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("input 'x' is not a tensor")));
+  EXPECT_THAT(result->report.notes, Contains(HasSubstr("--measure-shape")).Times(0));
+}
+
+// A LayerNormalization in single steps beside an If.
+ModelProto NormalizationBeside(int opset, absl::string_view in_branch) {
+  return ModelAtOpset(opset, absl::StrCat(R"(
+      g (float[N,S,4] x, bool c) => (float[N,S,4] z)
+        <float two = {2}, float tiny = {0.00001}, float[4] g = {1, 2, 3, 4}, float[4] b = {1, 0, 1, 0}> {
+          m = ReduceMean <axes = [-1]> (x)
+          d = Sub(x, m)
+          p = Pow(d, two)
+          v = ReduceMean <axes = [-1]> (p)
+          e = Add(v, tiny)
+          s = Sqrt(e)
+          q = Div(d, s)
+          w = Mul(q, g)
+          y = Add(w, b)
+          z = If (c) <then_branch = then () => (float[N,S,4] t) { t = )",
+                                          in_branch,
+                                          R"( },
+                      else_branch = otherwise () => (float[N,S,4] f) { f = Add(y, y) }>
+        })"));
+}
+
+TEST_F(SizesTest, WhatKeepsNewerOperatorsOutIsTold) {
+  const absl::StatusOr<Result> kept = Run(NormalizationBeside(11, "Softmax(y)"));
+  ASSERT_THAT(kept, IsOk());
+  EXPECT_EQ(kept->report.outcome, report::Outcome::kNoImprovement);
+  EXPECT_THAT(
+      kept->report.notes,
+      Contains(HasSubstr("operators newer than opset 12 were not used: Softmax, which opset "
+                         "13 defines anew, stands in what is left as it is")));
+  for (const int opset : {11, 13}) {
+    const absl::StatusOr<Result> raised = Run(NormalizationBeside(opset, "Relu(y)"));
+    ASSERT_THAT(raised, IsOk());
+    EXPECT_EQ(raised->report.outcome, report::Outcome::kImproved) << opset;
+    EXPECT_THAT(raised->report.notes, Contains(HasSubstr("were not used")).Times(0)) << opset;
+  }
+}
+
 // Behind an operator that we have no row for, in front of a Conv with a normalization.
 ModelProto ConvBehind(absl::string_view node, absl::string_view constants) {
   return ModelAtOpset(17, absl::StrCat(R"(g (float[N,4,8,8] x) => (float[A,B,C,D] y) <
