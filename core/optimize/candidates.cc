@@ -319,7 +319,12 @@ class Searcher {
 
 }  // namespace
 
-int MostCandidates(int alternatives) { return alternatives + 2; }
+int MostCandidates(int alternatives) {
+  // The exact extractor's, that of "tree", and the one by the prior or by all that is known.
+  constexpr int kAlways = 3;
+  // The best of the alternatives need not be the exact extractor's.
+  return kAlways + (alternatives > 1 ? alternatives : 0);
+}
 
 absl::StatusOr<Candidate> Unrewritten(const model::Graph& graph, const model::Graph& measured,
                                       int threads, const StopCondition& stop) {
