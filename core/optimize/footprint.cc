@@ -4,9 +4,12 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "core/base/reason.h"
 #include "core/kernels/storage.h"
 #include "core/model/tensor.h"
@@ -73,12 +76,15 @@ double ConstantBytes(const Graph& graph, Size size) {
   return bytes;
 }
 
-// A kernel packs every constant that it reads, whoever else reads it.
+// Kernels that run the same operator share what they pack; others may need the same constant in
+// another form. Candidates may all have other constants.
 double PackedBytes(const Graph& graph) {
+  absl::flat_hash_set<std::pair<ValueId, absl::string_view>> packed;
   double bytes = 0;
   for (const model::Node& node : graph.nodes) {
     for (ValueId id : node.inputs) {
-      if (id.valid() && graph.is_constant(id)) bytes += StoredBytes(graph.value(id).type);
+      if (!id.valid() || !graph.is_constant(id) || !packed.emplace(id, node.op).second) continue;
+      bytes += StoredBytes(graph.value(id).type);
     }
   }
   return bytes;
