@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "core/base/checked.h"
 #include "core/base/status_macros.h"
+#include "core/eval/fold_cache.h"
 #include "core/eval/stop_error.h"
 #include "core/ops/infer_graph.h"
 #include "core/ops/op.h"
@@ -84,6 +85,8 @@ class Folder {
   bool Forward(const Node& node);
   bool FoldElements(const Node& node);
   void FoldByEvaluation(const Node& node);
+  absl::StatusOr<std::vector<Tensor>> Evaluate(const Node& node,
+                                               std::span<const Tensor* const> inputs) const;
   bool IsWorthEvaluating(const Node& node, int64_t origin_bytes) const;
   std::optional<Known> KnownValue(ValueId id) const;
   bool MayStore(int64_t bytes, int64_t origin_bytes) const;
@@ -180,11 +183,26 @@ void Folder::FoldByEvaluation(const Node& node) {
     inputs.back() = &known.back().tensor;
   }
   if (!IsWorthEvaluating(node, origin_bytes)) return;
-  absl::StatusOr<std::vector<Tensor>> outputs = ops::FoldNode(node, inputs, limits_.threads);
+  absl::StatusOr<std::vector<Tensor>> outputs = Evaluate(node, inputs);
   if (!outputs.ok()) return;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].valid()) Keep(node.outputs[i], {std::move((*outputs)[i]), origin_bytes});
   }
+}
+
+absl::StatusOr<std::vector<Tensor>> Folder::Evaluate(const Node& node,
+                                                     std::span<const Tensor* const> inputs) const {
+  // To look a small one up takes as long as to compute it.
+  constexpr int64_t kLeastElements = 1 << 10;
+  const bool is_small = std::ranges::all_of(inputs, [](const Tensor* input) {
+    return input == nullptr || input->elements() < kLeastElements;
+  });
+  if (limits_.cache == nullptr || is_small) return ops::FoldNode(node, inputs, limits_.threads);
+  const Digest key = FoldCache::KeyOf(node, inputs);
+  if (const std::vector<Tensor>* known = limits_.cache->Find(key)) return *known;
+  absl::StatusOr<std::vector<Tensor>> outputs = ops::FoldNode(node, inputs, limits_.threads);
+  if (outputs.ok()) limits_.cache->Add(key, *outputs);
+  return outputs;
 }
 
 void Folder::Keep(ValueId id, Known known) {

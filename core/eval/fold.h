@@ -14,6 +14,8 @@
 
 namespace quotient::eval {
 
+class FoldCache;
+
 struct FoldLimits {
   // A result is stored only if it has at most this many bytes, or at most as many as the model's
   // constants that it comes from, so that folding does not inflate the model. The default is enough
@@ -26,6 +28,7 @@ struct FoldLimits {
   // Maximum number of multiply-adds spent on one node.
   int64_t max_operations = int64_t{1} << 33;
   int threads = 1;
+  FoldCache* cache = nullptr;  // Of graphs that have much in common. Borrowed; null: none.
 };
 
 // The approximate number of multiply-adds, or elements read, of a known operator. All types must be

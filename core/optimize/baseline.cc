@@ -21,8 +21,7 @@ absl::Status NoMemory(Reason reason) { return MakeError(reason, "no memory is le
 absl::StatusOr<int> AlternativesThatFit(const model::Graph& graph, int input_sets) {
   absl::Status status;
   for (int alternatives = kMostAlternatives; alternatives > 0; --alternatives) {
-    const int executables = 1 + MostCandidates(alternatives);  // The original is one, too.
-    status = CheckFits(graph, input_sets, executables);
+    status = CheckFits(graph, input_sets, MostCandidates(alternatives));
     if (status.ok()) return alternatives;
   }
   return status;

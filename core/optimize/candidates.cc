@@ -8,6 +8,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/eval/fold.h"
+#include "core/eval/fold_cache.h"
 #include "core/extract/extract.h"
 #include "core/extract/fusions.h"
 #include "core/extract/several.h"
@@ -55,6 +56,14 @@ extract::Selection OriginalSelection(const egraph::EGraph& graph) {
   return original;
 }
 
+int64_t ConstantBytes(const model::Graph& graph) {
+  int64_t bytes = 0;
+  for (const model::Value& value : graph.values) {
+    if (value.constant.has_value()) bytes += static_cast<int64_t>(value.constant->bytes().size());
+  }
+  return bytes;
+}
+
 class Searcher {
  public:
   Searcher(const Options& options, const SearchSettings& settings, cost::CostModel& model,
@@ -62,6 +71,7 @@ class Searcher {
       : options_(options), settings_(settings), model_(model), stop_(stop), hook_(hook) {}
 
   absl::StatusOr<Candidates> Run(const model::Graph& graph, const model::Graph& measured) {
+    folds_ = eval::FoldCache(ConstantBytes(graph));
     const pricing::TensorWorkspace::Settings settings = {
         .max_opset = settings_.max_opset,
         .families = settings_.families,
@@ -257,7 +267,10 @@ class Searcher {
     if (rewrites.empty() && candidate.graph.nodes.size() >= NodesOfOriginal()) {
       return absl::OkStatus();
     }
-    QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph, {.threads = settings_.threads},
+    // Folding may make other graphs equal, and takes long.
+    if (!unfolded_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
+    QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph,
+                                                 {.threads = settings_.threads, .cache = &folds_},
                                                  stop_.WithoutDeadline()));
     if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
     for (const domain::Rewrite& rewrite : rewrites) {
@@ -313,13 +326,20 @@ class Searcher {
   double best_share_ = 0;              // SearchProgress::best_share when growing ended.
   pricing::KernelPrices prices_{&model_};
   std::unique_ptr<pricing::TensorWorkspace> workspace_;
-  absl::flat_hash_set<Digest> digests_;
+  absl::flat_hash_set<Digest> unfolded_;  // Graphs that were chosen.
+  absl::flat_hash_set<Digest> digests_;   // Graphs of candidates.
+  eval::FoldCache folds_{0};              // Of candidates; as large as the model's constants.
   Candidates result_;
 };
 
 }  // namespace
 
-int MostCandidates(int alternatives) { return alternatives + 2; }
+int MostCandidates(int alternatives) {
+  // The exact extractor's, that of "tree", and the one by the prior or by all that is known.
+  constexpr int kAlways = 3;
+  // The best of the alternatives need not be the exact extractor's.
+  return kAlways + (alternatives > 1 ? alternatives : 0);
+}
 
 absl::StatusOr<Candidate> Unrewritten(const model::Graph& graph, const model::Graph& measured,
                                       int threads, const StopCondition& stop) {

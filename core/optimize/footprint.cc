@@ -4,32 +4,48 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "core/base/reason.h"
+#include "core/kernels/storage.h"
 #include "core/model/tensor.h"
 #include "core/os/memory.h"
 
 namespace quotient::optimize {
 namespace {
 
+using model::Graph;
 using model::ValueId;
 
-double BytesOf(const model::TensorType& type) {
+// How the bytes of a type are counted.
+using Size = double (*)(const model::TensorType& type);
+
+// As in the model. Nothing is known of types that are not static: they are cut out.
+double PlainBytes(const model::TensorType& type) {
   if (!type.is_static()) return 0;
   const std::optional<int64_t> bytes = model::Tensor::ByteSize(type.dtype, type.dims());
   return bytes ? static_cast<double>(*bytes) : std::numeric_limits<double>::infinity();
 }
 
-double BytesOf(const model::Graph& graph, std::span<const ValueId> ids) {
+// As kernels store it on a CPU (kernels::Storage::kWide). On GPUs it is no more.
+double StoredBytes(const model::TensorType& type) {
+  const int bits = model::DTypeBits(type.dtype);
+  const int stored = model::DTypeBits(kernels::StorageType(type.dtype));
+  return PlainBytes(type) * (bits > 0 ? static_cast<double>(stored) / bits : 1);
+}
+
+double BytesOf(const Graph& graph, std::span<const ValueId> ids, Size size) {
   double bytes = 0;
-  for (ValueId id : ids) bytes += id.valid() ? BytesOf(graph.value(id).type) : 0;
+  for (ValueId id : ids) bytes += id.valid() ? size(graph.value(id).type) : 0;
   return bytes;
 }
 
 // What the nodes produce, from when it is made until its last reader has run.
-double PeakBytes(const model::Graph& graph) {
+double PeakBytes(const Graph& graph, Size size) {
   std::vector<int> readers(graph.values.size(), 0);
   for (const model::Node& node : graph.nodes) {
     for (ValueId id : node.inputs) readers[id.valid() ? id.value() : 0] += id.valid() ? 1 : 0;
@@ -37,10 +53,10 @@ double PeakBytes(const model::Graph& graph) {
   for (ValueId id : graph.outputs) ++readers[id.value()];  // to the end
   double live = 0, peak = 0;
   const auto free_unread = [&](ValueId id) {
-    if (id.valid() && readers[id.value()] == 0) live -= BytesOf(graph.value(id).type);
+    if (id.valid() && readers[id.value()] == 0) live -= size(graph.value(id).type);
   };
   for (const model::Node& node : graph.nodes) {
-    live += BytesOf(graph, node.outputs);
+    live += BytesOf(graph, node.outputs, size);
     peak = std::max(peak, live);
     for (ValueId id : node.outputs) free_unread(id);
     for (ValueId id : node.inputs) {
@@ -52,28 +68,84 @@ double PeakBytes(const model::Graph& graph) {
   return peak;
 }
 
-double ConstantBytes(const model::Graph& graph) {
+double ConstantBytes(const Graph& graph, Size size) {
   double bytes = 0;
   for (const model::Value& value : graph.values) {
-    if (value.constant.has_value()) bytes += BytesOf(value.type);
+    if (value.constant.has_value()) bytes += size(value.type);
   }
   return bytes;
 }
 
-}  // namespace
-
-double BytesToRun(const model::Graph& graph, int input_sets, int executables) {
-  const double inputs = BytesOf(graph, graph.inputs), outputs = BytesOf(graph, graph.outputs);
-  const double peak = PeakBytes(graph);
-  constexpr double kWide = 2;  // the evaluator's numbers are doubles
-  const double checking = input_sets * (inputs + outputs) + kWide * (inputs + peak);
-  const double running = executables * (ConstantBytes(graph) + inputs + peak);
-  return checking + running;
+// Kernels that run the same operator share what they pack; others may need the same constant in
+// another form. Candidates may all have other constants.
+double PackedBytes(const Graph& graph) {
+  absl::flat_hash_set<std::pair<ValueId, absl::string_view>> packed;
+  double bytes = 0;
+  for (const model::Node& node : graph.nodes) {
+    for (ValueId id : node.inputs) {
+      if (!id.valid() || !graph.is_constant(id) || !packed.emplace(id, node.op).second) continue;
+      bytes += StoredBytes(graph.value(id).type);
+    }
+  }
+  return bytes;
 }
 
-absl::Status CheckFits(const model::Graph& graph, int input_sets, int executables) {
+// What the operands of one node take. A kernel uses at most about as much for itself while it runs,
+// and so does whoever times it.
+double LargestNodeBytes(const Graph& graph) {
+  double largest = 0;
+  for (const model::Node& node : graph.nodes) {
+    largest = std::max(largest, BytesOf(graph, node.inputs, StoredBytes) +
+                                    BytesOf(graph, node.outputs, StoredBytes));
+  }
+  return largest;
+}
+
+// The model's constants in the file that came, in the files and the folded graphs of candidates,
+// and twice more while one is written: as a message and as bytes.
+double BytesOfModels(const Graph& graph, int candidates) {
+  return ConstantBytes(graph, PlainBytes) * (1 + 2 * candidates + 2);
+}
+
+double BytesToCheck(const Graph& graph, int input_sets) {
+  constexpr double kWide = 2;  // The evaluator's numbers are doubles.
+  const double inputs = BytesOf(graph, graph.inputs, PlainBytes);
+  const double outputs = BytesOf(graph, graph.outputs, PlainBytes);
+  // Of each set the original's outputs are kept, those of the candidate that is compared, and how
+  // far rounding moves them.
+  const double sets = input_sets * (inputs + 3 * outputs);
+  return sets + kWide * (inputs + PeakBytes(graph, PlainBytes));
+}
+
+double BytesToTimeKernels(const Graph& graph) {
+  // The random floats that stand for constants (kernels::FootprintLog2), and for activations.
+  constexpr double kMostOfConstants = 1 << 28, kOfActivations = 1 << 24;
+  const double constants = std::min(ConstantBytes(graph, StoredBytes), kMostOfConstants);
+  return constants + kOfActivations + LargestNodeBytes(graph);
+}
+
+double BytesOfExecutable(const Graph& graph) {
+  return PackedBytes(graph) + BytesOf(graph, graph.inputs, StoredBytes) +
+         PeakBytes(graph, StoredBytes) + LargestNodeBytes(graph);
+}
+
+// Searching takes memory for each e-node, and libraries for each kernel that they compile.
+double BytesToSearch(const Graph& graph) {
+  constexpr double kAlways = 1 << 26, kForEachNode = 1 << 16;
+  return kAlways + kForEachNode * static_cast<double>(graph.nodes.size());
+}
+
+}  // namespace
+
+double BytesToRun(const Graph& graph, int input_sets, int candidates) {
+  const int executables = 1 + candidates;  // The original is one, too.
+  return BytesToSearch(graph) + BytesOfModels(graph, candidates) + BytesToCheck(graph, input_sets) +
+         BytesToTimeKernels(graph) + executables * BytesOfExecutable(graph);
+}
+
+absl::Status CheckFits(const Graph& graph, int input_sets, int candidates) {
   constexpr double kShare = 0.75;
-  const double bytes = BytesToRun(graph, input_sets, executables);
+  const double bytes = BytesToRun(graph, input_sets, candidates);
   const auto memory = static_cast<double>(os::MemoryBytes());
   if (bytes <= kShare * memory) return absl::OkStatus();
   return MakeError(

@@ -1,19 +1,20 @@
 #pragma once
 
-// Estimates the memory that running a graph takes, before it is tried.
+// Estimates the memory that a job takes, before it is tried.
 
 #include "absl/status/status.h"
 #include "core/model/graph.h"
 
 namespace quotient::optimize {
 
-// Returns an estimate of the bytes that optimizing a model takes at most at one time. `graph` is
-// the part of the model that is run. The check holds `input_sets` sets of inputs and outputs, and
-// then `executables` graphs of about its size exist side by side, each with its own packed
-// constants and buffers.
-double BytesToRun(const model::Graph& graph, int input_sets, int executables);
+// Returns an estimate of the bytes that optimizing a model takes at most at one time, beside the
+// program itself. It is meant to be too large rather than too small, because jobs are admitted by
+// it. `graph` is the part of the model that is run. The check holds `input_sets` sets of inputs and
+// outputs. `candidates` graphs of about the same size exist beside the original, each with
+// constants of its own that were folded and written, and with packed constants and buffers to run.
+double BytesToRun(const model::Graph& graph, int input_sets, int candidates);
 
 // Fails with MODEL_UNSUPPORTED if that is more memory than this machine can spare.
-absl::Status CheckFits(const model::Graph& graph, int input_sets, int executables);
+absl::Status CheckFits(const model::Graph& graph, int input_sets, int candidates);
 
 }  // namespace quotient::optimize

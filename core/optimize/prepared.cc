@@ -113,8 +113,8 @@ absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& opti
   };
   const auto bind_and_fit = [&](const ops::InputShapes& shapes) -> absl::Status {
     QUOTIENT_RETURN_IF_ERROR(bind(shapes));
-    const int executables = 1 + MostCandidates(1);  // The original is one, too.
-    const absl::Status fits = CheckFits(prepared->cut.graph, options.verify_inputs, executables);
+    const absl::Status fits =
+        CheckFits(prepared->cut.graph, options.verify_inputs, MostCandidates(1));
     // If the weights alone do not fit, smaller sizes do not help.
     constexpr int kMostTooLarge = 8;
     if (!fits.ok() && ++too_large == kMostTooLarge)

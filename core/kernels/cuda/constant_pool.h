@@ -1,18 +1,14 @@
 #pragma once
 
-// Packed constants on the device, indexed by content: graphs that are compared share most of their
-// weights and are in memory at the same time.
+// Packed constants on the device, indexed by content.
 
 #include <cstddef>
 #include <memory>
 #include <span>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
-#include "core/base/digest.h"
 #include "core/kernels/cuda/interface/gpu.h"
+#include "core/kernels/shared_constants.h"
 
 namespace quotient::kernels::cuda {
 
@@ -27,8 +23,7 @@ class ConstantPool {
 
  private:
   Gpu& gpu_;
-  absl::Mutex mutex_;
-  absl::flat_hash_map<Digest, std::weak_ptr<const Buffer>> buffers_ ABSL_GUARDED_BY(mutex_);
+  SharedConstants<Buffer> shared_;
 };
 
 }  // namespace quotient::kernels::cuda

@@ -19,17 +19,17 @@ struct FreeDeleter {
 using AlignedBuffer = std::unique_ptr<std::byte, FreeDeleter>;
 
 // The memory is not initialized. Returns null if there is no memory, or if it is more than half of
-// the machine's. Large buffers may get huge pages, like the weights of a serving process.
+// the machine's. What fills whole huge pages may get them, like the weights of a serving process;
+// what remains takes no more than it needs.
 inline AlignedBuffer AllocateAligned(int64_t bytes) {
   constexpr size_t kLine = 64;
   constexpr size_t kHugePage = size_t{1} << 21;
   if (bytes > os::MemoryBytes() / 2) return nullptr;
   const auto wanted = static_cast<size_t>(bytes < 1 ? 1 : bytes);
-  const size_t alignment = wanted >= kHugePage ? kHugePage : kLine;
-  const size_t rounded = (wanted + alignment - 1) / alignment * alignment;
-  AlignedBuffer buffer(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
-  if (buffer != nullptr && alignment == kHugePage) madvise(buffer.get(), rounded, MADV_HUGEPAGE);
-  return buffer;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, wanted >= kHugePage ? kHugePage : kLine, wanted) != 0) return nullptr;
+  if (wanted >= kHugePage) madvise(memory, wanted / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return AlignedBuffer(static_cast<std::byte*>(memory));
 }
 
 }  // namespace quotient::kernels::onednn

@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/alignment.h"
 #include "core/kernels/cpu/kernel.h"
 #include "core/kernels/cpu/omp.h"
 #include "core/kernels/executable_parts.h"
@@ -26,18 +32,101 @@ using model::ValueId;
 struct Step {
   std::unique_ptr<cpu::Kernel> kernel;
   std::unique_ptr<cpu::KernelState> state;
-  std::vector<AlignedBuffer> packed;
+  std::vector<std::shared_ptr<const std::byte>> packed;  // Parallel to the kernel's constants.
   std::vector<const void*> operands;
   std::vector<const void*> constants;
   std::vector<void*> outputs;
 };
 
+absl::Status OutOfMemory(int64_t bytes) {
+  return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
+}
+
+// Packs the constants of kernels, so that equal ones are in memory once. They are packed into
+// memory that is used again and again, because touching fresh memory takes longer than packing.
+class Packer {
+ public:
+  Packer(const Graph& graph, ConstantPool& constants) : graph_(graph), constants_(constants) {}
+
+  absl::Status Pack(const KernelGroup& group, Step& step) {
+    if (step.kernel->constants().empty()) return absl::OkStatus();
+    // Equal kernels that read the same values have the same constants, as in layers that share
+    // their weights.
+    const auto [entry, is_new] = packed_.try_emplace(NameOf(group));
+    if (is_new) QUOTIENT_RETURN_IF_ERROR(PackNew(group, *step.kernel, &entry->second));
+    step.packed = entry->second;
+    for (const auto& constant : step.packed) step.constants.push_back(constant.get());
+    return absl::OkStatus();
+  }
+
+ private:
+  using Constants = std::vector<std::shared_ptr<const std::byte>>;
+
+  static std::string NameOf(const KernelGroup& group) {
+    std::string name = KernelKey(group.spec);
+    const std::vector<Operand> operands = AllOperands(group.spec);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].constant) absl::StrAppend(&name, " ", group.operands[i].value());
+    }
+    return name;
+  }
+
+  absl::Status PackNew(const KernelGroup& group, const cpu::Kernel& kernel, Constants* packed) {
+    std::vector<const model::Tensor*> tensors;
+    const std::vector<Operand> operands = AllOperands(group.spec);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const bool given = group.operands[i].valid() && operands[i].constant;
+      tensors.push_back(given ? &*graph_.value(group.operands[i]).constant : nullptr);
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<void*> staged, Stage(kernel));
+    QUOTIENT_RETURN_IF_ERROR(kernel.Pack(tensors, staged));
+    for (size_t i = 0; i < staged.size(); ++i) {
+      const std::span bytes(static_cast<const std::byte*>(staged[i]),
+                            static_cast<size_t>(kernel.constants()[i].bytes));
+      QUOTIENT_ASSIGN_OR_RETURN(packed->emplace_back(), constants_.Get(bytes, Copy));
+    }
+    return absl::OkStatus();
+  }
+
+  // Memory to pack the constants of a kernel into.
+  absl::StatusOr<std::vector<void*>> Stage(const cpu::Kernel& kernel) {
+    int64_t bytes = 0;
+    for (const cpu::PackedConstant& constant : kernel.constants()) bytes += Aligned(constant.bytes);
+    if (bytes > staged_bytes_) {
+      staged_ = AllocateAligned(bytes);
+      staged_bytes_ = staged_ != nullptr ? bytes : 0;
+      if (staged_ == nullptr) return OutOfMemory(bytes);
+    }
+    std::vector<void*> staged;
+    int64_t offset = 0;
+    for (const cpu::PackedConstant& constant : kernel.constants()) {
+      staged.push_back(staged_.get() + offset);
+      offset += Aligned(constant.bytes);
+    }
+    return staged;
+  }
+
+  static absl::StatusOr<std::shared_ptr<const std::byte>> Copy(std::span<const std::byte> bytes) {
+    AlignedBuffer buffer = AllocateAligned(static_cast<int64_t>(bytes.size()));
+    if (buffer == nullptr) return OutOfMemory(static_cast<int64_t>(bytes.size()));
+    std::ranges::copy(bytes, buffer.get());
+    return std::shared_ptr<const std::byte>(std::move(buffer));
+  }
+
+  const Graph& graph_;
+  ConstantPool& constants_;
+  AlignedBuffer staged_;
+  int64_t staged_bytes_ = 0;
+  absl::flat_hash_map<std::string, Constants> packed_;
+};
+
 class GraphExecutable : public Executable {
  public:
   static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph,
-                                                            const PartitionOptions& partition) {
+                                                            const PartitionOptions& partition,
+                                                            ConstantPool& constants) {
     auto executable = std::unique_ptr<GraphExecutable>(new GraphExecutable(partition.threads));
-    QUOTIENT_RETURN_IF_ERROR(executable->Build(graph, partition));
+    QUOTIENT_RETURN_IF_ERROR(executable->Build(graph, partition, constants));
     return executable;
   }
 
@@ -53,7 +142,7 @@ class GraphExecutable : public Executable {
     cpu::SetThreads(threads_);
     for (const Step& step : steps_) {
       QUOTIENT_RETURN_IF_ERROR(step.kernel->Run(
-          {step.operands, step.constants, step.outputs, scratch_.get()}, step.state.get()));
+          {step.operands, step.constants, step.outputs, scratch_}, step.state.get()));
     }
     return absl::OkStatus();
   }
@@ -72,90 +161,84 @@ class GraphExecutable : public Executable {
  private:
   explicit GraphExecutable(int threads) : threads_(threads) {}
 
-  absl::Status Build(const Graph& graph, const PartitionOptions& partition) {
-    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<KernelGroup> groups,
-                              PartitionGraph(graph, partition));
+  absl::Status Build(const Graph& graph, const PartitionOptions& partition,
+                     ConstantPool& constants) {
+    QUOTIENT_ASSIGN_OR_RETURN(std::vector<KernelGroup> groups, PartitionGraph(graph, partition));
     border_ = FindBorder(graph, groups);
     const MemoryPlan plan = PlanMemory(groups, border_.outputs);
-    arena_ = AllocateAligned(plan.arena_bytes);
-    if (arena_ == nullptr) return OutOfMemory(plan.arena_bytes);
-    for (const auto& [slot, place] : plan.places) {
-      QUOTIENT_ASSIGN_OR_RETURN(data_[slot], Locate(graph, place));
-    }
+    std::erase_if(groups, [](const KernelGroup& group) { return group.spec.free; });
     cpu::SetThreads(threads_);
-    int64_t scratch_bytes = 0;
-    for (const KernelGroup& group : groups) {
-      if (group.spec.free) continue;
-      const absl::Status status = AddStep(graph, group);
-      if (!status.ok()) return Annotate(status, Describe(graph, group));
-      scratch_bytes = std::max(scratch_bytes, steps_.back().kernel->scratch_bytes());
+    for (const KernelGroup& group : groups) QUOTIENT_RETURN_IF_ERROR(AddKernel(graph, group));
+    QUOTIENT_RETURN_IF_ERROR(Allocate(graph, plan));
+    Packer packer(graph, constants);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      Bind(groups[i], steps_[i]);
+      const absl::Status status = packer.Pack(groups[i], steps_[i]);
+      if (!status.ok()) return Annotate(status, Describe(graph, groups[i]));
     }
-    scratch_ = AllocateAligned(scratch_bytes);
-    if (scratch_ == nullptr) return OutOfMemory(scratch_bytes);
     for (ValueId id : border_.inputs) inputs_.push_back(PortOf(graph, id));
     for (ValueId id : border_.outputs) outputs_.push_back(PortOf(graph, id));
     return absl::OkStatus();
   }
 
-  static absl::Status OutOfMemory(int64_t bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
-  }
-
-  absl::StatusOr<void*> Locate(const Graph& graph, const Place& place) {
-    if (place.in_arena) return arena_.get() + place.offset;
-    AlignedBuffer& buffer = input_buffers_[place.input];
-    if (buffer == nullptr) {
-      const int64_t bytes = StorageBytes(graph.value(place.input).type);
-      buffer = AllocateAligned(bytes);
-      if (buffer == nullptr) return OutOfMemory(bytes);
-    }
-    return buffer.get() + place.offset;
-  }
-
-  absl::Status AddStep(const Graph& graph, const KernelGroup& group) {
-    Step step;
-    QUOTIENT_ASSIGN_OR_RETURN(step.kernel, MakeKernel(group.spec));
+  absl::Status AddKernel(const Graph& graph, const KernelGroup& group) {
+    absl::StatusOr<std::unique_ptr<cpu::Kernel>> kernel = MakeKernel(group.spec);
+    if (!kernel.ok()) return Annotate(kernel.status(), Describe(graph, group));
+    Step& step = steps_.emplace_back();
+    step.kernel = *std::move(kernel);
     step.state = step.kernel->NewState();
+    return absl::OkStatus();
+  }
+
+  // One piece of memory has the values that kernels compute, the inputs, and what one kernel at a
+  // time uses while it runs.
+  absl::Status Allocate(const Graph& graph, const MemoryPlan& plan) {
+    int64_t bytes = Aligned(plan.arena_bytes);
+    std::map<ValueId, int64_t> inputs;  // Offsets.
+    for (const auto& [slot, place] : plan.places) {
+      if (place.in_arena || !inputs.emplace(place.input, bytes).second) continue;
+      bytes += Aligned(StorageBytes(graph.value(place.input).type));
+    }
+    int64_t scratch_bytes = 0;
+    for (const Step& step : steps_) {
+      scratch_bytes = std::max(scratch_bytes, step.kernel->scratch_bytes());
+    }
+    arena_ = AllocateAligned(bytes + scratch_bytes);
+    if (arena_ == nullptr) return OutOfMemory(bytes + scratch_bytes);
+    scratch_ = arena_.get() + bytes;
+    for (const auto& [input, offset] : inputs) input_buffers_[input] = arena_.get() + offset;
+    for (const auto& [slot, place] : plan.places) {
+      std::byte* const base = place.in_arena ? arena_.get() : input_buffers_.at(place.input);
+      data_[slot] = base + place.offset;
+    }
+    return absl::OkStatus();
+  }
+
+  void Bind(const KernelGroup& group, Step& step) const {
     const std::vector<Operand> operands = AllOperands(group.spec);
-    std::vector<const model::Tensor*> tensors(operands.size(), nullptr);
     for (size_t i = 0; i < operands.size(); ++i) {
       const ValueId id = group.operands[i];
       const bool computed = id.valid() && !operands[i].constant;
-      if (id.valid() && operands[i].constant) tensors[i] = &*graph.value(id).constant;
       step.operands.push_back(computed ? data_.at(SlotOf(id, operands[i])) : nullptr);
     }
     for (size_t i = 0; i < group.results.size(); ++i) {
       const ValueId id = group.results[i];
       step.outputs.push_back(id.valid() ? data_.at(SlotOf(id, group.spec.outputs[i])) : nullptr);
     }
-    QUOTIENT_RETURN_IF_ERROR(PackConstants(tensors, step));
-    steps_.push_back(std::move(step));
-    return absl::OkStatus();
-  }
-
-  static absl::Status PackConstants(const std::vector<const model::Tensor*>& tensors, Step& step) {
-    std::vector<void*> packed;
-    for (const cpu::PackedConstant& constant : step.kernel->constants()) {
-      step.packed.push_back(AllocateAligned(constant.bytes));
-      if (step.packed.back() == nullptr) return OutOfMemory(constant.bytes);
-      packed.push_back(step.packed.back().get());
-    }
-    step.constants.assign(packed.begin(), packed.end());
-    return step.kernel->Pack(tensors, packed);
   }
 
   Port<void*> PortOf(const Graph& graph, ValueId id) const {
     const auto buffer = input_buffers_.find(id);
     return kernels::PortOf(
         graph, id, data_,
-        buffer == input_buffers_.end() ? std::nullopt : std::optional<void*>(buffer->second.get()));
+        buffer == input_buffers_.end() ? std::nullopt : std::optional<void*>(buffer->second));
   }
 
   const int threads_;
   GraphBorder border_;
   AlignedBuffer arena_;
-  AlignedBuffer scratch_;
-  std::map<ValueId, AlignedBuffer> input_buffers_;
+  std::byte* scratch_ = nullptr;  // In the arena, as are the inputs.
+  std::map<ValueId, std::byte*> input_buffers_;
   std::map<Slot, void*> data_;
   std::vector<Step> steps_;
   std::vector<Port<void*>> inputs_;   // Parallel to border_.inputs.
@@ -165,8 +248,9 @@ class GraphExecutable : public Executable {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> CompileExecutable(const Graph& graph,
-                                                              const PartitionOptions& partition) {
-  return GraphExecutable::Create(graph, partition);
+                                                              const PartitionOptions& partition,
+                                                              ConstantPool& constants) {
+  return GraphExecutable::Create(graph, partition, constants);
 }
 
 }  // namespace quotient::kernels::onednn

@@ -32,12 +32,13 @@ class OneDnnBackend : public Backend {
 
   absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(const model::Graph& graph,
                                                            const PlanChoice&) const override {
-    return CompileExecutable(graph, partition_);
+    return CompileExecutable(graph, partition_, constants_);
   }
 
  private:
   const DeviceFingerprint fingerprint_;
   const PartitionOptions partition_;
+  mutable ConstantPool constants_;  // Thread-safe.
 };
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/rng.h"
 #include "core/eval/evaluator.h"
+#include "core/eval/fold_cache.h"
 #include "core/model/text.h"
 #include "core/ops/infer_graph.h"
 #include "tests/support/graphs.h"
@@ -303,6 +305,49 @@ TEST(FoldTest, ChangesNoValueOfRandomGraphs) {
       EXPECT_TRUE(model::SameContent(before.at(original.outputs[i]), after.at(folded.outputs[i])));
     }
   }
+}
+
+// A matrix of 64 x 64 numbers, transposed.
+Graph Transposed(int seed, absl::string_view perm) {
+  return MustParse(
+      absl::StrCat("graph g { input x: float32[64,64] const w: float32[64,64] = random(", seed,
+                   ") t = Transpose(w) {perm=[", perm, "]} y = Add(x, t) output y }"));
+}
+
+const model::Tensor& OnlyConstant(const Graph& graph) {
+  return *std::ranges::find_if(graph.values, [](const model::Value& value) {
+            return value.constant.has_value();
+          })->constant;
+}
+
+TEST(FoldTest, WhatWasComputedForAnotherGraphIsShared) {
+  FoldCache cache(1 << 20);
+  Graph first = Transposed(1, "1, 0"), second = Transposed(1, "1, 0");
+  ASSERT_THAT(FoldConstants(first, {.cache = &cache}), IsOk());
+  ASSERT_THAT(FoldConstants(second, {.cache = &cache}), IsOk());
+  EXPECT_EQ(OnlyConstant(first).bytes().data(), OnlyConstant(second).bytes().data());
+}
+
+TEST(FoldTest, WhatIsComputedOtherwiseOrOfOtherConstantsIsNotShared) {
+  FoldCache cache(1 << 20);
+  Graph first = Transposed(1, "1, 0"), other = Transposed(2, "1, 0"), same = Transposed(1, "0, 1");
+  for (Graph* graph : {&first, &other, &same}) {
+    Graph alone = *graph;
+    ASSERT_THAT(FoldConstants(alone), IsOk());
+    ASSERT_THAT(FoldConstants(*graph, {.cache = &cache}), IsOk());
+    EXPECT_TRUE(model::SameContent(OnlyConstant(*graph), OnlyConstant(alone)));
+  }
+}
+
+TEST(FoldTest, ACacheKeepsNoMoreThanItMay) {
+  FoldCache cache(64 * 64 * 4);
+  Graph first = Transposed(1, "1, 0"), second = Transposed(2, "1, 0"),
+        again = Transposed(2, "1, 0");
+  for (Graph* graph : {&first, &second, &again}) {
+    ASSERT_THAT(FoldConstants(*graph, {.cache = &cache}), IsOk());
+  }
+  EXPECT_NE(OnlyConstant(second).bytes().data(), OnlyConstant(again).bytes().data());
+  EXPECT_TRUE(model::SameContent(OnlyConstant(second), OnlyConstant(again)));
 }
 
 }  // namespace

@@ -155,6 +155,14 @@ TEST(Candidates, WhereCostsAreMeasuredTheBestFewRun) {
   }
 }
 
+// Jobs are admitted by this number: the exact extractor's graph, those of "tree" and of the prior,
+// and the alternatives, of which none need be one of the others.
+TEST(Candidates, AllThatMayBeAreCounted) {
+  EXPECT_EQ(MostCandidates(0), 3);
+  EXPECT_EQ(MostCandidates(1), 3);
+  EXPECT_EQ(MostCandidates(2), 5);
+}
+
 // What is hardly faster than the original takes long to measure, and is not.
 TEST(Candidates, AlternativesKeepHalfOfTheGain) {
   const std::vector<Candidate> found = CandidatesOf(true, 8);

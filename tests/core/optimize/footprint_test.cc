@@ -9,54 +9,66 @@
 namespace quotient::optimize {
 namespace {
 
-double Bytes(absl::string_view text, int sets, int executables) {
-  return BytesToRun(*model::ParseGraph(text), sets, executables);
+double Bytes(absl::string_view text, int sets, int candidates) {
+  return BytesToRun(*model::ParseGraph(text), sets, candidates);
 }
 
-TEST(FootprintTest, InputsOutputsAndWhatLivesAtOneTime) {
-  constexpr char kChain[] = R"(graph g {
+constexpr char kChain[] = R"(graph g {
     input x: float32[100]
     a: float32[100] = Relu(x)
     b: float32[100] = Relu(a)
     c: float32[100] = Relu(b)
     output c })";
-  // Two values live at a time, and the input.
-  EXPECT_EQ(Bytes(kChain, 0, 1), 2 * (400 + 800) + 400 + 800);
-  EXPECT_EQ(Bytes(kChain, 0, 2) - Bytes(kChain, 0, 1), 400 + 800);
-  EXPECT_EQ(Bytes(kChain, 3, 1) - Bytes(kChain, 2, 1), 400 + 400);
+
+// Two values live at a time in each executable, beside the input and what a kernel uses for itself.
+TEST(FootprintTest, EveryCandidateHasBuffersOfItsOwn) {
+  EXPECT_EQ(Bytes(kChain, 0, 2) - Bytes(kChain, 0, 1), 400 + 800 + 800);
+}
+
+TEST(FootprintTest, EverySetHasInputsAndOutputs) {
+  EXPECT_EQ(Bytes(kChain, 3, 1) - Bytes(kChain, 2, 1), 400 + 3 * 400);
 }
 
 TEST(FootprintTest, WhatIsReadLaterStays) {
-  EXPECT_EQ(Bytes(R"(graph g {
-                       input x: float32[100]
-                       a: float32[100] = Relu(x)
-                       b: float32[100] = Relu(a)
-                       c: float32[100] = Add(a, b)
-                       output c })",
-                  0, 0),
-            2 * (400 + 1200));
+  constexpr char kStays[] = R"(graph g {
+    input x: float32[100]
+    a: float32[100] = Relu(x)
+    b: float32[100] = Relu(a)
+    c: float32[100] = Add(a, b)
+    output c })";
+  EXPECT_EQ(Bytes(kStays, 0, 1) - Bytes(kStays, 0, 0), 400 + 1200 + 1200);
 }
 
 TEST(FootprintTest, ReadTwiceOrNeverIsFreedOnce) {
-  EXPECT_EQ(Bytes(R"(graph g {
-                       input x: float32[10]
-                       a: float32[10] = Relu(x)
-                       unread: float32[10] = Abs(x)
-                       b: float32[10] = Mul(a, a)
-                       c: float32[10] = Mul(b, b)
-                       output c })",
-                  0, 0),
-            2 * (40 + 80));
+  constexpr char kTwice[] = R"(graph g {
+    input x: float32[10]
+    a: float32[10] = Relu(x)
+    unread: float32[10] = Abs(x)
+    b: float32[10] = Mul(a, a)
+    c: float32[10] = Mul(b, b)
+    output c })";
+  EXPECT_EQ(Bytes(kTwice, 0, 1) - Bytes(kTwice, 0, 0), 40 + 80 + 120);
 }
 
-TEST(FootprintTest, EveryExecutableHasConstantsOfItsOwn) {
-  EXPECT_EQ(Bytes(R"(graph g {
-                       input x: float32[2]
-                       const w: float32[2] = [1, 2]
-                       y: float32[2] = Add(x, w)
-                       output y })",
-                  0, 3),
-            2 * (8 + 8) + 3 * (8 + 8 + 8));
+// As it is in the file and in the folded graph, and packed once for all kernels of an operator.
+TEST(FootprintTest, EveryCandidateHasConstantsOfItsOwn) {
+  constexpr char kConstant[] = R"(graph g {
+    input x: float32[2]
+    const w: float32[2] = [1, 2]
+    y: float32[2] = Add(x, w)
+    v: float32[2] = Add(y, w)
+    z: float32[2] = Mul(v, w)
+    output z })";
+  EXPECT_EQ(Bytes(kConstant, 0, 3) - Bytes(kConstant, 0, 2), 2 * 8 + 2 * 8 + (8 + 16 + 24));
+}
+
+// CPUs compute in float32.
+TEST(FootprintTest, NarrowFloatsAreWideInKernels) {
+  constexpr char kNarrow[] = R"(graph g {
+    input x: float16[100]
+    a: float16[100] = Relu(x)
+    output a })";
+  EXPECT_EQ(Bytes(kNarrow, 0, 2) - Bytes(kNarrow, 0, 1), 400 + 400 + 800);
 }
 
 TEST(FootprintTest, SizesThatOverflowAreInfinite) {
