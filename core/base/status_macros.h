@@ -20,7 +20,9 @@
 #define QUOTIENT_ASSIGN_OR_RETURN(lhs, expr) \
   QUOTIENT_ASSIGN_OR_RETURN_INNER(QUOTIENT_CONCAT(quotient_status_or_, __LINE__), lhs, expr)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a name and a declaration cannot be in parentheses.
 #define QUOTIENT_ASSIGN_OR_RETURN_INNER(tmp, lhs, expr) \
   auto tmp = (expr);                                    \
   if (!tmp.ok()) return tmp.status();                   \
   lhs = *std::move(tmp)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -102,7 +102,7 @@ class StopCondition {
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
   const CancelToken* token_ = nullptr;
-  const Clock* clock_ = &Clock::System();
+  const Clock* clock_ = nullptr;  // Null only if there is no deadline.
   int64_t deadline_ns_ = kNever;
 };
 

@@ -1,7 +1,16 @@
 #pragma once
 
-// Search: finds graphs that are worth checking. It grows the e-graph, extracts the best graphs,
-// measures their kernels and extracts again.
+// Search: finds graphs that are worth checking. It grows the e-graph. Where kernels are measured it
+// then extracts the best graph, measures its kernels, and repeats that until they are all known.
+// The candidates are these graphs, without those that equal an earlier one or the original:
+//
+//   1. the best graph by what is known of kernels (`exact`, else `dag`);
+//   2. where kernels are measured, others with other kernels that are predicted to be about as good
+//      (SearchSettings::alternatives);
+//   3. the graph of least tree cost (`tree`);
+//   4. where kernels are measured, the best graph by estimates alone, as something may have
+//      disturbed the measurements; for a device that is known from a snapshot, the best graph with
+//      estimates of the kernels that were not recorded.
 
 #include <cstdint>
 #include <functional>
@@ -56,7 +65,7 @@ struct SearchSettings {
   // The version and the options. A checkpoint is only used if these are the same.
   std::string checkpoint_context;
 };
-// The largest number of candidates that Search finds.
+// The largest number of candidates that Search finds: 1 and 2 of the list above are `alternatives`.
 int MostCandidates(int alternatives);
 
 struct SearchProgress {
