@@ -307,7 +307,7 @@ void SearchTree::FindBest() {
   std::vector<NodeId> by_cost;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     nodes_[i].best = nodes_[i].cost;
-    by_cost.push_back(NodeId(i));
+    by_cost.emplace_back(i);
   }
   std::ranges::sort(by_cost, {}, [this](NodeId id) { return nodes_[id.value()].cost; });
   best_cost_ = nodes_[by_cost.front().value()].cost;

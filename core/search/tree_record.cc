@@ -102,10 +102,10 @@ bool SearchTree::IndexWhatWasRead(const std::vector<uint64_t>& hashes) {
     for (const Edge& edge : node.edges) {
       if (!edge.child.valid()) continue;
       if (edge.child.value() >= nodes_.size()) return false;
-      if (!edge.nowhere) nodes_[edge.child.value()].parents.push_back(NodeId(i));
+      if (!edge.nowhere) nodes_[edge.child.value()].parents.emplace_back(i);
     }
     best_cost_ = std::min(best_cost_, node.cost);
-    if (node.busy) busy_.push_back(NodeId(i));
+    if (node.busy) busy_.emplace_back(i);
   }
   return nodes_[0].opened_at != 0 && num_duplicates_ < nodes_.size();
 }

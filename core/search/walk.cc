@@ -120,9 +120,9 @@ std::vector<size_t> Walk::CountMatches(size_t from_scratch, const StopCondition&
 std::vector<Action> Walk::AllPlaces(const StopCondition& stop) {
   std::vector<Action> places;
   const std::vector<size_t> counts = CountMatches(most_matches(), stop);
-  for (uint16_t rule = 0; rule < counts.size(); ++rule) {
+  for (size_t rule = 0; rule < counts.size(); ++rule) {
     for (uint32_t i = 0; i < std::min(counts[rule], most_matches()); ++i) {
-      places.push_back({Action::Kind::kPlace, rule, i});
+      places.push_back({Action::Kind::kPlace, static_cast<uint16_t>(rule), i});
     }
   }
   return places;
@@ -234,8 +234,9 @@ std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
   if (here_.final()) return actions;
   const size_t from_scratch = places == Places::kOfAllRules ? kLookedAt : 1;
   WithMatches(from_scratch, stop, [&] {
-    for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
-      if (rewriter_.num_waiting(rule) > 0) actions.push_back({Action::Kind::kRule, rule});
+    for (size_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
+      if (rewriter_.num_waiting(rule) == 0) continue;
+      actions.push_back({Action::Kind::kRule, static_cast<uint16_t>(rule)});
     }
     AddPlaces(places, actions);
   });
@@ -255,14 +256,15 @@ void Walk::AddPlaces(Places places, std::vector<Action>& actions) {
   constexpr int kTaken = 4;
   in_best_.assign(graph_.class_bound(), false);
   workspace_.ForEachBest([this](egraph::ClassId id) { in_best_[id.value()] = true; });
-  for (uint16_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
+  for (size_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
     if (places == Places::kOfIndexedRules && rewriter_.searches_from_scratch(rule)) continue;
     const size_t waiting = rewriter_.num_waiting(rule);
     if (waiting < 2) continue;
     int left = kTaken;
     for (size_t i = waiting; i-- > waiting - std::min(waiting, kLookedAt) && left > 0;) {
       if (!rewriter_.Touches(rule, i, in_best_)) continue;
-      actions.push_back({Action::Kind::kPlace, rule, static_cast<uint32_t>(i)});
+      actions.push_back(
+          {Action::Kind::kPlace, static_cast<uint16_t>(rule), static_cast<uint32_t>(i)});
       --left;
     }
   }
