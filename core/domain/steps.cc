@@ -33,7 +33,7 @@ class StepWalk {
       : graph_(graph), live_(model::LiveNodes(graph)), marked_(graph.values.size()) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       if (!live_[i]) continue;
-      if (auto key = GroupOf(graph.nodes[i])) groups_[*std::move(key)].push_back(NodeId(i));
+      if (auto key = GroupOf(graph.nodes[i])) groups_[*std::move(key)].emplace_back(i);
     }
   }
 

@@ -47,7 +47,7 @@ class InstanceBuilder {
   ABSL_ATTRIBUTE_ALWAYS_INLINE void AddNode(double cost, ENodeId enode, uint8_t rewritten) {
     instance_.nodes.Push(Node(static_cast<uint32_t>(instance_.num_nodes())));
     instance_.cost.push_back(cost);
-    instance_.class_of.push_back(Class(num_begun_ - 1));
+    instance_.class_of.emplace_back(num_begun_ - 1);
     instance_.enode.push_back(enode);
     instance_.rewritten.push_back(rewritten);
   }
@@ -60,7 +60,7 @@ class InstanceBuilder {
   // The same for a leaf that stands for another part.
   void AddStandIn(double cost) {
     AddNode(cost, ENodeId(), 0);
-    instance_.origin.push_back(Node());
+    instance_.origin.emplace_back();
   }
   // Adds a child, once for each class; `times` is how often it occurs.
   ABSL_ATTRIBUTE_ALWAYS_INLINE void AddChild(uint32_t id, uint32_t times) {
