@@ -6,7 +6,8 @@
 //   package   Candidates          -> PackagedCandidates  package.h
 //   verify    PackagedCandidates  -> VerifiedCandidates  verified.h, rescue.h
 //   measure   VerifiedCandidates  -> Decision            decide.h
-//   report    Decision            -> Result              finish.h
+//   deliver   Decision            -> Delivery            package.h
+//   report    Decision, Delivery  -> Result              finish.h
 //
 // A stage gets the value of the stage before it and returns a value of its own. From "package" on,
 // the value that is passed on is moved into the next stage, so a candidate has one owner. A value
@@ -28,6 +29,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -91,8 +93,10 @@ class Run {
     const std::shared_ptr<const OriginalChecker> checker = verified.checker;
 
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(*baseline, std::move(verified)));
-    // The report is not run as a stage, because a result is delivered even if time is up.
-    return Finish(job_, *baseline, checker.get(), std::move(decision), record_.TakeReport());
+    // These are no stages, because a result is delivered even if time is up.
+    std::optional<Delivery> delivery = Deliver(*baseline, &decision);
+    return Finish(job_, *baseline, checker.get(), std::move(decision), std::move(delivery),
+                  record_.TakeReport());
   }
 
  private:
@@ -337,6 +341,27 @@ class Run {
                                     .plans = device.plans(),
                                     .options = MeasureOptionsFor(job_, device)};
     return DecideByRunning(context, std::move(verified.agreeing), job_.stop, failures);
+  }
+
+  // Writes the files of the winner. If that fails, there is none.
+  std::optional<Delivery> Deliver(const Baseline& baseline, Decision* decision) {
+    if (!decision->winner.has_value()) return std::nullopt;
+    const Clock& clock = job_.environment.clock;
+    const int64_t start = clock.NowNs();
+    absl::StatusOr<Delivery> delivery = WithinMemory(
+        [&] {
+          return optimize::Deliver(baseline.original.prepared, decision->winner->candidate.packaged,
+                                   SettingsToPackage(job_, baseline.original));
+        },
+        [] {
+          return absl::StatusOr<Delivery>(MakeError(Reason::kLimitBytes, "no memory is left"));
+        });
+    record_.report().phase_seconds["package"] += clock.SecondsSince(start);
+    if (delivery.ok()) return *std::move(delivery);
+    record_.NoteFailure("the result could not be written, so the original stays",
+                        delivery.status());
+    decision->winner.reset();
+    return std::nullopt;
   }
 
   const Job& job_;

@@ -48,7 +48,7 @@ Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates,
 
 void AddIfNew(Verified candidate, int most, std::vector<Verified>* candidates) {
   const bool known = std::ranges::any_of(*candidates, [&](const Verified& other) {
-    return other.packaged.files->model == candidate.packaged.files->model;
+    return other.packaged.written->model.bytes == candidate.packaged.written->model.bytes;
   });
   const bool fits = candidates->size() < static_cast<size_t>(most);
   if (!known && fits) candidates->push_back(std::move(candidate));
