@@ -51,6 +51,7 @@
 #include "core/optimize/package.h"
 #include "core/optimize/rescue.h"
 #include "core/optimize/run_record.h"
+#include "core/optimize/same_kernels.h"
 #include "core/optimize/verified.h"
 #include "core/verify/random_inputs.h"
 
@@ -195,7 +196,7 @@ class Run {
                 SettingsToPackage(job_, baseline.original), baseline.costs(), job_.stop);
             if (job_.stop.cancelled()) return Cancelled();
             if (one.ok()) {
-              written.push_back(*std::move(one));
+              AddUnlessEqual(baseline, *std::move(one), &written);
             } else {
               record_.NoteFailure("a candidate could not be written", one.status());
               ++packaged.refused;
@@ -204,6 +205,17 @@ class Run {
           return written;
         }));
     return packaged;
+  }
+
+  // Candidates that consist of the same kernels as another, or as the original, take the same time.
+  static void AddUnlessEqual(const Baseline& baseline, Packaged candidate,
+                             std::vector<Packaged>* candidates) {
+    const Costed own = {candidate.prepared.cut.graph, candidate.cost};
+    if (HaveSameKernels(own, {baseline.original.prepared.cut.graph, baseline.cost})) return;
+    const bool is_known = std::ranges::any_of(*candidates, [&](const Packaged& other) {
+      return HaveSameKernels(own, {other.prepared.cut.graph, other.cost});
+    });
+    if (!is_known) candidates->push_back(std::move(candidate));
   }
 
   absl::StatusOr<VerifiedCandidates> Verify(const Baseline& baseline, PackagedCandidates packaged) {
@@ -231,7 +243,14 @@ class Run {
   absl::StatusOr<std::vector<Verified>> Agreeing(const Baseline& baseline,
                                                  PackagedCandidates packaged,
                                                  verify::Checker& checker) {
-    Compared compared = Compare(checker, std::move(packaged.written), job_.stop);
+    // Where everything is run, those that are not do not need to be checked.
+    const bool runs = baseline.original.device->backend() != nullptr;
+    const size_t most = runs ? MostChallengers(baseline.cost) : packaged.written.size();
+    if (most < packaged.written.size()) {
+      std::ranges::stable_sort(packaged.written, {},
+                               [](const Packaged& each) { return each.cost.total_us; });
+    }
+    Compared compared = Compare(checker, std::move(packaged.written), most, job_.stop);
     if (!compared.stopped.ok()) QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(compared.stopped));
     Refusals refusals = {std::move(compared.refused), std::move(packaged.applied)};
     if (!refusals.refused.empty() || packaged.refused > 0) {

@@ -24,10 +24,11 @@ absl::StatusOr<std::shared_ptr<OriginalChecker>> NewOriginalChecker(const Job& j
   return checker;
 }
 
-Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates,
+Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates, size_t most,
                  const StopCondition& stop) {
   Compared compared;
   for (Packaged& candidate : candidates) {
+    if (compared.agreeing.size() == most) break;
     absl::StatusOr<verify::Verdict> verdict =
         checker.Check({&candidate.prepared.model.graph, &candidate.prepared.cut}, stop);
     if (!verdict.ok() && stop.ShouldStop()) {
