@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/digest.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/onnx/attributes.h"
+#include "core/onnx/data_file.h"
 #include "core/onnx/external.h"
 #include "core/onnx/tensor_walk.h"
 #include "core/onnx/weights.h"
@@ -34,7 +36,7 @@ void ConstantWriter::Define(const std::string& name, const Tensor& tensor) {
   defined_.insert(name);
   // Before IR version 4 an initializer had to be an input as well, and inputs do not change.
   if (skeleton_.proto.ir_version() < 4) return AddConstantNode(name, tensor);
-  AddInitializer(TensorHeader(name, tensor), BytesOf(tensor), /*original=*/-1);
+  AddInitializer(TensorHeader(name, tensor), tensor, /*original=*/-1);
 }
 
 std::string ConstantWriter::DefineParameter(const Tensor& tensor, const std::string& preferred,
@@ -56,12 +58,13 @@ std::string ConstantWriter::DefineParameter(const Tensor& tensor, const std::str
 void ConstantWriter::DefineOriginal(int initializer) {
   const TensorProto& proto = skeleton_.proto.graph().initializer(initializer);
   if (!defined_.insert(proto.name()).second) return;
-  // The raw bytes that were set aside, for types that no Tensor can hold.
-  absl::string_view bytes = skeleton_.raw_data[initializer];
   if (const auto constant = skeleton_.constants.find(proto.name());
       constant != skeleton_.constants.end()) {
-    bytes = BytesOf(constant->second.tensor);
-  } else if (IsExternal(proto)) {
+    return AddInitializer(proto, constant->second.tensor, initializer);
+  }
+  // The raw bytes that were set aside, for types that no Tensor can hold.
+  absl::string_view bytes = skeleton_.raw_data[initializer];
+  if (IsExternal(proto)) {
     // The default of an input is not a constant of the graph.
     bytes = ExternalBytes(proto, "", skeleton_.weights()).value_or("");
   }
@@ -79,10 +82,15 @@ void ConstantWriter::DefineOpaque(TensorProto proto) {
   AddInitializer(std::move(proto), bytes, /*original=*/-1);
 }
 
+void ConstantWriter::AddInitializer(TensorProto proto, const Tensor& tensor, int original) {
+  AddInitializer(std::move(proto), BytesOf(tensor), original);
+  initializers_.back().tensor = tensor;
+}
+
 void ConstantWriter::AddInitializer(TensorProto proto, absl::string_view bytes, int original) {
   // The file that the tensor refers to is not part of the result.
   if (IsExternal(proto)) ClearData(&proto);
-  initializers_.push_back({std::move(proto), bytes, original});
+  initializers_.push_back({std::move(proto), bytes, original, std::nullopt});
 }
 
 void ConstantWriter::AddConstantNode(const std::string& name, const Tensor& tensor) {
@@ -103,40 +111,65 @@ bool ConstantWriter::NeedsDataFile(const WriteOptions& options, const ModelProto
   return total > options.max_inline_bytes;
 }
 
-absl::Status ConstantWriter::MoveToFile(const WriteOptions& options, ModelProto* model,
-                                        DataFile* file) {
-  const auto move = [&](absl::string_view bytes, TensorProto& tensor) -> absl::Status {
-    if (options.external_location.empty()) {
-      return MakeError(Reason::kOptionInvalid,
-                       "external_location: the result needs external data and may not have any");
-    }
-    ClearData(&tensor);
-    WriteExternalReference(
-        {options.external_location, file->Place(bytes), static_cast<int64_t>(bytes.size())},
-        &tensor);
-    return absl::OkStatus();
-  };
+absl::Status ConstantWriter::MoveOut(int64_t min_bytes, const Place& place, ModelProto* model) {
   for (Initializer& initializer : initializers_) {
-    if (static_cast<int64_t>(initializer.bytes.size()) < options.min_external_bytes) continue;
-    QUOTIENT_RETURN_IF_ERROR(move(initializer.bytes, initializer.proto));
+    if (static_cast<int64_t>(initializer.bytes.size()) < min_bytes) continue;
+    const Tensor* tensor = initializer.tensor.has_value() ? &*initializer.tensor : nullptr;
+    const ExternalReference reference = place(initializer.bytes, tensor);
+    ClearData(&initializer.proto);
+    WriteExternalReference(reference, &initializer.proto);
     initializer.bytes = {};
   }
   // Tensors of opaque nodes and functions must not refer to the original's files either.
   return VisitNestedTensors(*model, [&](TensorProto& tensor, absl::string_view where) {
     if (!IsExternal(tensor)) return absl::OkStatus();
-    const auto bytes = ExternalBytes(tensor, where, skeleton_.weights());
-    return bytes.ok() ? move(*bytes, tensor) : bytes.status();
+    QUOTIENT_ASSIGN_OR_RETURN(const absl::string_view bytes,
+                              ExternalBytes(tensor, where, skeleton_.weights()));
+    const ExternalReference reference = place(bytes, nullptr);
+    ClearData(&tensor);
+    WriteExternalReference(reference, &tensor);
+    return absl::OkStatus();
   });
 }
 
-absl::StatusOr<std::string> ConstantWriter::Finish(const WriteOptions& options, ModelProto* model) {
+absl::Status ConstantWriter::ReferToWeights(const WriteOptions& options, ModelProto* model,
+                                            WrittenModel* written) {
+  const auto place = [written](absl::string_view bytes, const Tensor* tensor) {
+    const Digest content = tensor != nullptr ? tensor->digest() : Digest::Of(bytes);
+    const std::string location = absl::StrCat("weights/", content.Hex());
+    const bool is_new = written->weights.emplace(location, bytes).second;
+    if (is_new && tensor != nullptr) written->tensors.push_back(*tensor);
+    return ExternalReference{location, 0, static_cast<int64_t>(bytes.size())};
+  };
+  return MoveOut(options.min_external_bytes, place, model);
+}
+
+absl::Status ConstantWriter::MoveToFile(const WriteOptions& options, ModelProto* model,
+                                        WrittenModel* written) {
+  if (!options.external_location.empty()) {
+    QUOTIENT_RETURN_IF_ERROR(
+        CheckExternalLocation(options.external_location, "external_location", skeleton_.limits));
+  }
   DataFile file;
-  if (NeedsDataFile(options, *model)) {
-    if (!options.external_location.empty()) {
-      QUOTIENT_RETURN_IF_ERROR(
-          CheckExternalLocation(options.external_location, "external_location", skeleton_.limits));
-    }
-    QUOTIENT_RETURN_IF_ERROR(MoveToFile(options, model, &file));
+  const auto place = [&](absl::string_view bytes, const Tensor*) {
+    return ExternalReference{options.external_location, file.Place(bytes),
+                             static_cast<int64_t>(bytes.size())};
+  };
+  QUOTIENT_RETURN_IF_ERROR(MoveOut(options.min_external_bytes, place, model));
+  if (file.is_used() && options.external_location.empty()) {
+    return MakeError(Reason::kOptionInvalid,
+                     "external_location: the result needs external data and may not have any");
+  }
+  written->external_data = file.Write();
+  return absl::OkStatus();
+}
+
+absl::Status ConstantWriter::Finish(const WriteOptions& options, ModelProto* model,
+                                    WrittenModel* written) {
+  if (options.refer_to_weights) {
+    QUOTIENT_RETURN_IF_ERROR(ReferToWeights(options, model, written));
+  } else if (NeedsDataFile(options, *model)) {
+    QUOTIENT_RETURN_IF_ERROR(MoveToFile(options, model, written));
   }
   std::stable_sort(initializers_.begin(), initializers_.end(),
                    [](const Initializer& a, const Initializer& b) {
@@ -147,7 +180,7 @@ absl::StatusOr<std::string> ConstantWriter::Finish(const WriteOptions& options, 
     *tensor = std::move(initializer.proto);
     if (!initializer.bytes.empty()) SetInlineBytes(initializer.bytes, tensor);
   }
-  return file.Write();
+  return absl::OkStatus();
 }
 
 }  // namespace quotient::onnx

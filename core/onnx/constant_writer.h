@@ -2,15 +2,18 @@
 
 // Writes the constants of a model: chooses their form and where their bytes go.
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/model/tensor.h"
-#include "core/onnx/data_file.h"
+#include "core/onnx/external_reference.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/skeleton.h"
 #include "core/onnx/value_names.h"
@@ -43,21 +46,30 @@ class ConstantWriter {
   bool IsDefined(absl::string_view name) const { return defined_.contains(name); }
 
   // Appends the initializers, those of the original first and in their order, and decides where the
-  // bytes of these and of all nested tensors of `model` go. Returns the content of the external
-  // data file, empty if there is none. Must be called last.
-  absl::StatusOr<std::string> Finish(const WriteOptions& options, ModelProto* model);
+  // bytes of these and of all nested tensors of `model` go. Those that do not go into the model are
+  // in `written`. Must be called last.
+  absl::Status Finish(const WriteOptions& options, ModelProto* model, WrittenModel* written);
 
  private:
   struct Initializer {
     TensorProto proto;        // Without raw bytes if `bytes` is not empty.
     absl::string_view bytes;  // To be added to `proto`. Borrowed from tensors that outlive this.
     int original = -1;        // Index in the original, for the order; -1 if it is new.
+    std::optional<model::Tensor> tensor;  // Has `bytes`, if they are those of a tensor.
   };
+  // Returns where a weight is. The tensor has its bytes; null if none has.
+  using Place = std::function<ExternalReference(absl::string_view bytes, const model::Tensor*)>;
 
+  void AddInitializer(TensorProto proto, const model::Tensor& tensor, int original);
   void AddInitializer(TensorProto proto, absl::string_view bytes, int original);
   void AddConstantNode(const std::string& name, const model::Tensor& tensor);
   bool NeedsDataFile(const WriteOptions& options, const ModelProto& model) const;
-  absl::Status MoveToFile(const WriteOptions& options, ModelProto* model, DataFile* file);
+  absl::Status ReferToWeights(const WriteOptions& options, ModelProto* model,
+                              WrittenModel* written);
+  absl::Status MoveToFile(const WriteOptions& options, ModelProto* model, WrittenModel* written);
+  // Replaces the bytes of initializers that have at least `min_bytes`, and of nested tensors whose
+  // bytes are in files of the original, by references.
+  absl::Status MoveOut(int64_t min_bytes, const Place& place, ModelProto* model);
 
   const Skeleton& skeleton_;
   ValueNames& names_;

@@ -17,6 +17,8 @@ class DataFile {
   // Returns the offset of these bytes in the file. They are borrowed until Write.
   int64_t Place(absl::string_view bytes);
 
+  bool is_used() const { return !offsets_.empty(); }
+
   // Returns the whole file, with zeros as padding between tensors.
   std::string Write() const;
 

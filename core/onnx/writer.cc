@@ -61,7 +61,7 @@ class ModelWriter {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) QUOTIENT_RETURN_IF_ERROR(EmitNode(n));
     for (ValueId output : graph_.outputs) Use(output);
     KeepDescriptions({skeleton_, graph_, names_, options_.bind_types}, constants_, &out_);
-    QUOTIENT_ASSIGN_OR_RETURN(written.external_data, constants_.Finish(options_, &model_));
+    QUOTIENT_RETURN_IF_ERROR(constants_.Finish(options_, &model_, &written));
     QUOTIENT_RETURN_IF_ERROR(Serialize(&written.bytes));
     return written;
   }

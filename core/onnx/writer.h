@@ -8,10 +8,14 @@
 // are dropped. Equal graphs give equal bytes.
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/model/graph.h"
+#include "core/model/tensor.h"
 #include "core/onnx/reader.h"
 
 namespace quotient::onnx {
@@ -34,12 +38,21 @@ struct WriteOptions {
   // Take the dimensions of declared types from the graph where they are numbers there. For graphs
   // whose shapes the user has bound.
   bool bind_types = false;
+
+  // Weights of at least min_external_bytes are not copied: WrittenModel::weights refers to them.
+  // For models that this process alone reads.
+  bool refer_to_weights = false;
 };
 
 struct WrittenModel {
   std::string bytes;
   std::string external_data;  // Content of the external data file; empty if there is none.
   int opset = 0;
+  // --- With WriteOptions::refer_to_weights
+  // The weights by the locations that they have in the model, which are made from their content.
+  // They lie in `tensors` or in what the original was read from.
+  std::map<std::string, absl::string_view> weights;
+  std::vector<model::Tensor> tensors;
 };
 
 // Writes `optimized`, which must have the inputs and outputs of the original's graph, and inferred

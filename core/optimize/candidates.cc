@@ -11,6 +11,7 @@
 #include "core/eval/fold_cache.h"
 #include "core/extract/extract.h"
 #include "core/extract/fusions.h"
+#include "core/extract/remembered.h"
 #include "core/extract/several.h"
 #include "core/pricing/enode_costs.h"
 #include "core/pricing/tensor_workspace.h"
@@ -213,10 +214,16 @@ class Searcher {
     return extract::FindExtractor("dag")->Extract(problem, stop);
   }
 
+  // The selection for a candidate. It is not made again while costs stay as they are.
+  absl::StatusOr<extract::Selection> ChooseBest(const extract::Problem& problem,
+                                                const StopCondition& stop) {
+    return best_.Get(problem, stop, [&] { return ChooseBestAnew(problem, stop); });
+  }
+
   // Returns the quick selection if the exact one is not cheaper, because the quick one does not
   // depend on how fast the machine is.
-  absl::StatusOr<extract::Selection> ChooseBest(const extract::Problem& problem,
-                                                const StopCondition& stop) const {
+  absl::StatusOr<extract::Selection> ChooseBestAnew(const extract::Problem& problem,
+                                                    const StopCondition& stop) const {
     QUOTIENT_ASSIGN_OR_RETURN(extract::Selection quick, ChooseQuickly(problem, stop));
     const StopCondition share = stop.WithBudget(clock_, kExactSeconds);
     QUOTIENT_ASSIGN_OR_RETURN(extract::Selection exact,
@@ -326,6 +333,7 @@ class Searcher {
   double best_share_ = 0;              // SearchProgress::best_share when growing ended.
   pricing::KernelPrices prices_{&model_};
   std::unique_ptr<pricing::TensorWorkspace> workspace_;
+  extract::Remembered best_;
   absl::flat_hash_set<Digest> unfolded_;  // Graphs that were chosen.
   absl::flat_hash_set<Digest> digests_;   // Graphs of candidates.
   eval::FoldCache folds_{0};              // Of candidates; as large as the model's constants.

@@ -1,6 +1,7 @@
 #include "core/optimize/decide.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -178,6 +179,12 @@ MeasureOptions MeasureOptionsFor(const Job& job, const Device& device) {
       std::min(measuring.seconds, std::max(kLeastSeconds, job.options.budget_seconds));
   measuring.arithmetic = device.arithmetic();
   return measuring;
+}
+
+size_t MostChallengers(const cost::GraphCost& original) {
+  constexpr double kSlowUs = 50'000;
+  constexpr size_t kOfSlow = 2;
+  return original.total_us > kSlowUs ? kOfSlow : std::numeric_limits<size_t>::max();
 }
 
 absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,

@@ -45,6 +45,10 @@ struct MeasureOptions {
 // needed.
 MeasureOptions MeasureOptionsFor(const Job& job, const Device& device);
 
+// How many candidates are checked and run against the original. Where a run takes long, these are
+// the two that are predicted to be the cheapest.
+size_t MostChallengers(const cost::GraphCost& original);
+
 // What candidates are measured against, and where. Everything but the last two is borrowed.
 struct MeasureContext {
   const Prepared& original;

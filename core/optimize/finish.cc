@@ -52,12 +52,12 @@ report::Verification VerificationOf(const verify::Checker& checker,
   return verification;
 }
 
-OptimizedModel TakeWinner(const Baseline& baseline, const verify::Checker& checker, Winner& winner,
-                          report::Report* report) {
+void DescribeWinner(const Baseline& baseline, const verify::Checker& checker,
+                    const onnx::Model& model, Winner& winner, report::Report* report) {
   const verify::Verdict& verdict = winner.candidate.verdict;
   Packaged& packaged = winner.candidate.packaged;
   report->outcome = report::Outcome::kImproved;
-  report->optimized = FiguresOf(packaged.prepared.model, packaged.cost, winner.measured);
+  report->optimized = FiguresOf(model, packaged.cost, winner.measured);
   report->verification = VerificationOf(checker, verdict);
   if (!verdict.never_finite.empty()) {
     report->notes.push_back(absl::StrCat(
@@ -69,7 +69,6 @@ OptimizedModel TakeWinner(const Baseline& baseline, const verify::Checker& check
   report->journal = std::move(packaged.journal);
   report::DescribeNodes({baseline.original.prepared.cut.graph, baseline.cost},
                         {packaged.prepared.cut.graph, packaged.cost}, report);
-  return std::move(*packaged.files);
 }
 
 // Returns what came in, byte for byte. The caller has the files of its external data already.
@@ -109,7 +108,7 @@ void NoteObjections(const onnx::Model& original, const onnx::Model* result,
 }  // namespace
 
 Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* checker,
-              Decision decision, report::Report report) {
+              Decision decision, std::optional<Delivery> delivery, report::Report report) {
   const Clock& clock = job.environment.clock;
   const int64_t start = clock.NowNs();
   const Original& original = baseline.original;
@@ -119,14 +118,15 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
   Result result;
   const onnx::Model* delivered = nullptr;
   if (decision.winner.has_value()) {
-    result.files = TakeWinner(baseline, checker->checker, *decision.winner, &report);
-    delivered = &decision.winner->candidate.packaged.prepared.model;
+    DescribeWinner(baseline, checker->checker, delivery->model, *decision.winner, &report);
+    delivered = &delivery->model;
   } else {
     result.files = KeepOriginal(job, original, &report);
     DescribeKeptOriginal(baseline, &report);
   }
   CompareFigures(&report);
   NoteObjections(model, delivered, &report);
+  if (delivered != nullptr) result.files = std::move(delivery->files);
   report.phase_seconds["report"] = clock.SecondsSince(start);
   result.report = std::move(report);
   return result;

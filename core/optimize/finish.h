@@ -2,21 +2,24 @@
 
 // The end: which files leave, and what the report says of them.
 
+#include <optional>
+
 #include "core/cost/cost_model.h"
 #include "core/optimize/baseline.h"
 #include "core/optimize/decide.h"
 #include "core/optimize/job.h"
 #include "core/optimize/optimize.h"
+#include "core/optimize/package.h"
 #include "core/optimize/verified.h"
 #include "core/report/report.h"
 
 namespace quotient::optimize {
 
 // Delivers the winner, or the original if there is none. `checker` is what the winner was checked
-// with; it may be null if there is no winner. `report` has what earlier stages told; the rest is
-// added.
+// with, and `delivery` has its files; they may be missing if there is no winner. `report` has what
+// earlier stages told; the rest is added.
 Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* checker,
-              Decision decision, report::Report report);
+              Decision decision, std::optional<Delivery> delivery, report::Report report);
 
 // Delivers the original of a model that cannot be optimized. Report::passed_through says why.
 // `cost` is that of the original, as far as it is known.

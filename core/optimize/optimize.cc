@@ -6,7 +6,8 @@
 //   package   Candidates          -> PackagedCandidates  package.h
 //   verify    PackagedCandidates  -> VerifiedCandidates  verified.h, rescue.h
 //   measure   VerifiedCandidates  -> Decision            decide.h
-//   report    Decision            -> Result              finish.h
+//   deliver   Decision            -> Delivery            package.h
+//   report    Decision, Delivery  -> Result              finish.h
 //
 // A stage gets the value of the stage before it and returns a value of its own. From "package" on,
 // the value that is passed on is moved into the next stage, so a candidate has one owner. A value
@@ -28,6 +29,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -49,6 +51,7 @@
 #include "core/optimize/package.h"
 #include "core/optimize/rescue.h"
 #include "core/optimize/run_record.h"
+#include "core/optimize/same_kernels.h"
 #include "core/optimize/verified.h"
 #include "core/verify/random_inputs.h"
 
@@ -91,8 +94,10 @@ class Run {
     const std::shared_ptr<const OriginalChecker> checker = verified.checker;
 
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(*baseline, std::move(verified)));
-    // The report is not run as a stage, because a result is delivered even if time is up.
-    return Finish(job_, *baseline, checker.get(), std::move(decision), record_.TakeReport());
+    // These are no stages, because a result is delivered even if time is up.
+    std::optional<Delivery> delivery = Deliver(*baseline, &decision);
+    return Finish(job_, *baseline, checker.get(), std::move(decision), std::move(delivery),
+                  record_.TakeReport());
   }
 
  private:
@@ -191,7 +196,7 @@ class Run {
                 SettingsToPackage(job_, baseline.original), baseline.costs(), job_.stop);
             if (job_.stop.cancelled()) return Cancelled();
             if (one.ok()) {
-              written.push_back(*std::move(one));
+              AddUnlessEqual(baseline, *std::move(one), &written);
             } else {
               record_.NoteFailure("a candidate could not be written", one.status());
               ++packaged.refused;
@@ -200,6 +205,17 @@ class Run {
           return written;
         }));
     return packaged;
+  }
+
+  // Candidates that consist of the same kernels as another, or as the original, take the same time.
+  static void AddUnlessEqual(const Baseline& baseline, Packaged candidate,
+                             std::vector<Packaged>* candidates) {
+    const Costed own = {candidate.prepared.cut.graph, candidate.cost};
+    if (HaveSameKernels(own, {baseline.original.prepared.cut.graph, baseline.cost})) return;
+    const bool is_known = std::ranges::any_of(*candidates, [&](const Packaged& other) {
+      return HaveSameKernels(own, {other.prepared.cut.graph, other.cost});
+    });
+    if (!is_known) candidates->push_back(std::move(candidate));
   }
 
   absl::StatusOr<VerifiedCandidates> Verify(const Baseline& baseline, PackagedCandidates packaged) {
@@ -227,7 +243,14 @@ class Run {
   absl::StatusOr<std::vector<Verified>> Agreeing(const Baseline& baseline,
                                                  PackagedCandidates packaged,
                                                  verify::Checker& checker) {
-    Compared compared = Compare(checker, std::move(packaged.written), job_.stop);
+    // Where everything is run, those that are not do not need to be checked.
+    const bool runs = baseline.original.device->backend() != nullptr;
+    const size_t most = runs ? MostChallengers(baseline.cost) : packaged.written.size();
+    if (most < packaged.written.size()) {
+      std::ranges::stable_sort(packaged.written, {},
+                               [](const Packaged& each) { return each.cost.total_us; });
+    }
+    Compared compared = Compare(checker, std::move(packaged.written), most, job_.stop);
     if (!compared.stopped.ok()) QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(compared.stopped));
     Refusals refusals = {std::move(compared.refused), std::move(packaged.applied)};
     if (!refusals.refused.empty() || packaged.refused > 0) {
@@ -337,6 +360,27 @@ class Run {
                                     .plans = device.plans(),
                                     .options = MeasureOptionsFor(job_, device)};
     return DecideByRunning(context, std::move(verified.agreeing), job_.stop, failures);
+  }
+
+  // Writes the files of the winner. If that fails, there is none.
+  std::optional<Delivery> Deliver(const Baseline& baseline, Decision* decision) {
+    if (!decision->winner.has_value()) return std::nullopt;
+    const Clock& clock = job_.environment.clock;
+    const int64_t start = clock.NowNs();
+    absl::StatusOr<Delivery> delivery = WithinMemory(
+        [&] {
+          return optimize::Deliver(baseline.original.prepared, decision->winner->candidate.packaged,
+                                   SettingsToPackage(job_, baseline.original));
+        },
+        [] {
+          return absl::StatusOr<Delivery>(MakeError(Reason::kLimitBytes, "no memory is left"));
+        });
+    record_.report().phase_seconds["package"] += clock.SecondsSince(start);
+    if (delivery.ok()) return *std::move(delivery);
+    record_.NoteFailure("the result could not be written, so the original stays",
+                        delivery.status());
+    decision->winner.reset();
+    return std::nullopt;
   }
 
   const Job& job_;

@@ -1,33 +1,60 @@
 #include "core/optimize/package.h"
 
+#include <map>
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
-#include "core/onnx/writer.h"
 
 namespace quotient::optimize {
+namespace {
+
+onnx::WriteOptions ToWrite(const PackageSettings& settings) {
+  return {.max_opset = settings.max_opset,
+          .external_location = settings.external_location,
+          .bind_types = settings.bind_types};
+}
+
+}  // namespace
 
 absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
                                  const PackageSettings& settings, cost::CostModel& costs,
                                  const StopCondition& stop) {
-  const onnx::WriteOptions options{.max_opset = settings.max_opset,
-                                   .external_location = settings.external_location,
-                                   .bind_types = settings.bind_types};
-  QUOTIENT_ASSIGN_OR_RETURN(onnx::WrittenModel written,
-                            onnx::Write(original.model, candidate.graph, options));
+  auto written = std::make_shared<WrittenCandidate>();
+  written->graph = std::move(candidate.graph);
+  onnx::WriteOptions options = ToWrite(settings);
+  options.refer_to_weights = true;
+  QUOTIENT_ASSIGN_OR_RETURN(written->model, onnx::Write(original.model, written->graph, options));
   Packaged packaged;
-  packaged.files = std::make_shared<OptimizedModel>();
-  packaged.files->model = std::move(written.bytes);
-  if (!written.external_data.empty()) {
-    packaged.files->external_location = settings.external_location;
-    packaged.files->external_data = std::move(written.external_data);
-  }
+  packaged.written = written;
+  const ModelBytes bytes = {written->model.bytes, written->model.weights, written};
   QUOTIENT_ASSIGN_OR_RETURN(packaged.prepared,
-                            PrepareResult(packaged.files, original.shapes, settings.threads, stop));
+                            PrepareResult(bytes, original.shapes, settings.threads, stop));
   packaged.journal = std::move(candidate.journal);
   QUOTIENT_ASSIGN_OR_RETURN(packaged.cost,
                             cost::PredictGraph(packaged.prepared.cut.graph, costs, stop));
   return packaged;
+}
+
+absl::StatusOr<Delivery> Deliver(const Prepared& original, const Packaged& candidate,
+                                 const PackageSettings& settings) {
+  QUOTIENT_ASSIGN_OR_RETURN(
+      onnx::WrittenModel written,
+      onnx::Write(original.model, candidate.written->graph, ToWrite(settings)));
+  Delivery delivery;
+  delivery.files.model = std::move(written.bytes);
+  std::map<std::string, absl::string_view> external;
+  if (!written.external_data.empty()) {
+    delivery.files.external_location = settings.external_location;
+    delivery.files.external_data = std::move(written.external_data);
+    external[settings.external_location] = delivery.files.external_data;
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(delivery.model, ReadResult({delivery.files.model, external, nullptr}));
+  if (model::GraphDigest(delivery.model.graph) ==
+      model::GraphDigest(candidate.prepared.model.graph)) {
+    return delivery;
+  }
+  return absl::InternalError("the files have another graph than the one that was checked");
 }
 
 }  // namespace quotient::optimize

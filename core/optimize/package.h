@@ -1,6 +1,7 @@
 #pragma once
 
-// Package: writes candidates and reads them back.
+// Package: writes candidates and reads them back, and in the end the files of the one that was
+// chosen.
 
 #include <memory>
 #include <string>
@@ -9,6 +10,9 @@
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
+#include "core/model/graph.h"
+#include "core/onnx/reader.h"
+#include "core/onnx/writer.h"
 #include "core/optimize/candidates.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
@@ -16,10 +20,18 @@
 
 namespace quotient::optimize {
 
-// A candidate that was written, read back from its own bytes and prepared. So the model that the
-// user gets is the one that is checked and measured, and errors of the writer are found.
+// A candidate as it is checked and measured: everything was written but the weights. The model
+// refers to them by their content, so equal models have equal weights. Candidates share most of
+// their weights with each other and with the original, and all of them exist at one time.
+struct WrittenCandidate {
+  model::Graph graph;  // What was written.
+  onnx::WrittenModel model;
+};
+
+// A candidate that was written, read back from its own bytes and prepared, so that errors of the
+// writer are found.
 struct Packaged {
-  std::shared_ptr<OptimizedModel> files;
+  std::shared_ptr<const WrittenCandidate> written;
   Prepared prepared;
   std::vector<report::JournalEntry> journal;
   cost::GraphCost cost;  // The cost of prepared.cut.
@@ -44,5 +56,16 @@ struct PackageSettings {
 absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
                                  const PackageSettings& settings, cost::CostModel& costs,
                                  const StopCondition& stop);
+
+// A model to hand over, and what was read from it. `model` borrows the files' bytes.
+struct Delivery {
+  OptimizedModel files;
+  onnx::Model model;
+};
+
+// Writes the files of a candidate. They were read back, and the graph in them is the one that was
+// checked and measured. Fails with INTERNAL if it is not, and as the writer does.
+absl::StatusOr<Delivery> Deliver(const Prepared& original, const Packaged& candidate,
+                                 const PackageSettings& settings);
 
 }  // namespace quotient::optimize

@@ -15,13 +15,6 @@
 namespace quotient::optimize {
 namespace {
 
-// A model's bytes. `owner` keeps them alive, or is null if the caller does.
-struct Bytes {
-  absl::string_view model;
-  const std::map<std::string, absl::string_view>& external_data;
-  std::shared_ptr<const void> owner;
-};
-
 // Makes every named dim of an input unknown. Inference gives each unknown dim a symbol of its own.
 void ForgetNames(model::Graph& graph) {
   for (const model::ValueId input : graph.inputs) {
@@ -36,7 +29,7 @@ void ForgetNames(model::Graph& graph) {
 // Reads the model and infers its types. If the types of a node contradict each other, the node
 // becomes opaque and types are inferred again, because runtimes are less strict. That is done for
 // the first few such nodes.
-absl::Status ReadAndInfer(const Bytes& bytes, onnx::ReadOptions options, InputNames names,
+absl::Status ReadAndInfer(const ModelBytes& bytes, onnx::ReadOptions options, InputNames names,
                           Prepared* prepared) {
   constexpr size_t kMostSenseless = 8;
   for (;;) {
@@ -131,19 +124,19 @@ absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& opti
   return absl::OkStatus();
 }
 
-absl::StatusOr<Prepared> PrepareResult(const std::shared_ptr<const OptimizedModel>& result,
-                                       const MeasureShapes& shapes, int threads,
-                                       const StopCondition& stop) {
-  std::map<std::string, absl::string_view> external;
-  if (!result->external_location.empty()) {
-    external[result->external_location] = result->external_data;
-  }
+absl::StatusOr<Prepared> PrepareResult(const ModelBytes& result, const MeasureShapes& shapes,
+                                       int threads, const StopCondition& stop) {
   Prepared prepared;
-  QUOTIENT_RETURN_IF_ERROR(
-      ReadAndInfer({result->model, external, result}, {}, InputNames::kEqual, &prepared));
+  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result, {}, InputNames::kEqual, &prepared));
   prepared.shapes = shapes;
   QUOTIENT_RETURN_IF_ERROR(BindAndCut(shapes.shapes, threads, stop, &prepared));
   return prepared;
+}
+
+absl::StatusOr<onnx::Model> ReadResult(const ModelBytes& result) {
+  Prepared prepared;
+  QUOTIENT_RETURN_IF_ERROR(ReadAndInfer(result, {}, InputNames::kEqual, &prepared));
+  return std::move(prepared.model);
 }
 
 model::Graph AsRead(const Prepared& prepared,

@@ -50,10 +50,19 @@ absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& opti
                                     const StopCondition& stop, InputNames names,
                                     Prepared* prepared);
 
+// A model's bytes. `owner` keeps them alive, or is null if the caller does.
+struct ModelBytes {
+  absl::string_view model;
+  const std::map<std::string, absl::string_view>& external_data;
+  std::shared_ptr<const void> owner;
+};
+
 // Prepares a model that Quotient wrote, with the shapes that the original is measured with.
-absl::StatusOr<Prepared> PrepareResult(const std::shared_ptr<const OptimizedModel>& result,
-                                       const MeasureShapes& shapes, int threads,
-                                       const StopCondition& stop);
+absl::StatusOr<Prepared> PrepareResult(const ModelBytes& result, const MeasureShapes& shapes,
+                                       int threads, const StopCondition& stop);
+
+// Reads a model that Quotient wrote, as PrepareResult does.
+absl::StatusOr<onnx::Model> ReadResult(const ModelBytes& result);
 
 // Returns the graph as it was read, for checking at other dims than those of measuring. Nothing in
 // it was inferred or folded. Its inputs have the dims that `shapes` (Options::shapes) bind for

@@ -121,7 +121,8 @@ class Rescuer {
       if (packaged.ok()) written.push_back(*std::move(packaged));
     }
     const bool all_written = written.size() == candidates.found.size();
-    Compared compared = Compare(context_.checker, std::move(written), stop_);
+    const size_t all = written.size();
+    Compared compared = Compare(context_.checker, std::move(written), all, stop_);
     QUOTIENT_RETURN_IF_ERROR(compared.stopped);
     if (stop_.ShouldStop()) return eval::StopError(stop_.Check());
     return Found{.agreeing = std::move(compared.agreeing),

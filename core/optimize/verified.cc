@@ -24,10 +24,11 @@ absl::StatusOr<std::shared_ptr<OriginalChecker>> NewOriginalChecker(const Job& j
   return checker;
 }
 
-Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates,
+Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates, size_t most,
                  const StopCondition& stop) {
   Compared compared;
   for (Packaged& candidate : candidates) {
+    if (compared.agreeing.size() == most) break;
     absl::StatusOr<verify::Verdict> verdict =
         checker.Check({&candidate.prepared.model.graph, &candidate.prepared.cut}, stop);
     if (!verdict.ok() && stop.ShouldStop()) {
@@ -48,7 +49,7 @@ Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates,
 
 void AddIfNew(Verified candidate, int most, std::vector<Verified>* candidates) {
   const bool known = std::ranges::any_of(*candidates, [&](const Verified& other) {
-    return other.packaged.files->model == candidate.packaged.files->model;
+    return other.packaged.written->model.bytes == candidate.packaged.written->model.bytes;
   });
   const bool fits = candidates->size() < static_cast<size_t>(most);
   if (!known && fits) candidates->push_back(std::move(candidate));

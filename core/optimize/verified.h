@@ -57,8 +57,9 @@ struct Compared {
   absl::Status stopped;
 };
 
-// Compares each candidate with the original.
-Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates,
+// Compares candidates with the original, one after the other, until `most` agree. The others are
+// neither kept nor refused.
+Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates, size_t most,
                  const StopCondition& stop);
 
 // Adds a candidate unless its file is the same as another's or there are already `most`: no more

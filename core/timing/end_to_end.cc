@@ -55,12 +55,20 @@ class Measurement {
       if (stop.cancelled()) return MakeError(Reason::kCancelled, "cancelled while measuring");
       const bool late = probe_.NowNs() >= deadline || stop.ShouldStop();
       if (late && turn >= options_.min_turns) break;
-      if (turn == look) {
+      const bool is_look = turn == look;
+      if (is_look) {
         Look();
-        if (IsSettled()) break;
         look *= 2;
       }
+      const double turns_in_time = TurnsInTime(turn, deadline);
+      const bool are_few = turns_in_time < kFewLooks * options_.first_look;
+      if (is_look || (are_few && turn >= options_.min_turns)) {
+        DropHopeless(turn / std::min(turns_in_time, static_cast<double>(options_.max_turns)));
+        if (racing_.size() == 1 || (is_look && IsSettled())) break;
+      }
+      const int64_t start = probe_.NowNs();
       QUOTIENT_RETURN_IF_ERROR(TakeTurn(turn % 2 == 0));
+      last_turn_ns_ = probe_.NowNs() - start;
     }
     return absl::OkStatus();
   }
@@ -77,6 +85,9 @@ class Measurement {
   }
 
  private:
+  // With fewer turns than this many times first_look in all, waiting for looks takes too long.
+  static constexpr double kFewLooks = 4;
+
   absl::Status TakeTurn(bool forwards) {
     const size_t first = samples_.size();
     samples_.resize(first + (warm_ ? options_.samples_per_visit : 1),
@@ -118,6 +129,27 @@ class Measurement {
     left.resize((left.size() + 1) / 2);
     racing_ = {0};
     for (const auto& [ratio, i] : left) racing_.push_back(i);
+  }
+
+  // How many turns there can have been when the time is up.
+  double TurnsInTime(int turn, int64_t deadline) const {
+    const auto left = static_cast<double>(deadline - probe_.NowNs());
+    const double more = left / static_cast<double>(std::max<int64_t>(last_turn_ns_, 1));
+    return turn + std::max(more, 0.0);
+  }
+
+  // Drops candidates that will not be found faster than the first by the end, when `share` of all
+  // turns are taken. It never finds one faster, so that it may be asked at any time.
+  void DropHopeless(double share) {
+    const bool clean_only = MostlyClean();
+    std::erase_if(racing_, [&](size_t i) {
+      if (i == 0) return false;
+      const RatioStatistics ratio = RatioOf(i, clean_only);
+      // Intervals shrink with the root of the number of samples. The ratio may still turn out
+      // lower by half of what it is uncertain by now.
+      const double half = (ratio.interval.high - ratio.interval.low) / 2;
+      return ratio.value - half / 2 + half * std::sqrt(share) >= 1;
+    });
   }
 
   bool IsSettled() const {
@@ -167,8 +199,9 @@ class Measurement {
   const std::span<kernels::Executable* const> executables_;
   const EndToEndOptions& options_;
   Probe& probe_;
-  std::vector<int> runs_;       // Runs per sample, by executable.
-  bool warm_ = false;           // Whether visits begin with an untimed run; see warm_below_us.
+  std::vector<int> runs_;  // Runs per sample, by executable.
+  bool warm_ = false;      // Whether visits begin with an untimed run; see warm_below_us.
+  int64_t last_turn_ns_ = 0;
   std::vector<size_t> racing_;  // Indices of executables that are still run; always has the first.
   // Each row has one sample per executable, all from the same turn.
   std::vector<std::vector<Sample>> samples_;

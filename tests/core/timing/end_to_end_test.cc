@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/rng.h"
 #include "tests/core/timing/scripted.h"
 #include "tests/support/status_matchers.h"
 
@@ -136,6 +137,31 @@ TEST_F(EndToEndTest, EqualOnesAreNotRunForLong) {
   const auto a = Make('a', [](int) { return 10'000; }), b = Make('b', [](int) { return 10'000; });
   ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
   EXPECT_EQ(result.ratios[1].pairs, options_.first_look);
+}
+
+// The time of a run differs by up to 2 %, and by `faster` from 300 ms.
+std::function<double(int)> Noisy(double faster, int seed) {
+  return [faster, rng = Rng(seed)](int) mutable {
+    return 300'000 * (1 - faster) * (1 + rng.Uniform(-0.02, 0.02));
+  };
+}
+
+TEST_F(EndToEndTest, StopsWhenTheRestOfTheTimeCannotTell) {
+  options_ = {.budget_seconds = 30};
+  const auto a = Make('a', Noisy(0, 1)), b = Make('b', Noisy(0, 2));
+  ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
+  EXPECT_FALSE(result.ratios[1].surely_faster());
+  EXPECT_LT(clock_.NowNs(), 15'000'000'000);
+}
+
+TEST_F(EndToEndTest, GoesOnWhileTheRestOfTheTimeCanTell) {
+  for (int seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    options_ = {.budget_seconds = 30};
+    const auto a = Make('a', Noisy(0, 2 * seed)), b = Make('b', Noisy(0.03, 2 * seed + 1));
+    ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
+    EXPECT_TRUE(result.ratios[1].surely_faster());
+  }
 }
 
 TEST_F(EndToEndTest, GoesOnWhileMediansSayAnotherThing) {

@@ -1,0 +1,43 @@
+#include "core/optimize/same_kernels.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/kernels/kernel_spec.h"
+
+namespace quotient::optimize {
+namespace {
+
+std::vector<std::string> Keys(const Costed& graph) {
+  std::vector<std::string> keys;
+  for (const kernels::KernelGroup& group : graph.cost.groups) {
+    keys.push_back(kernels::KernelKey(group.spec));
+  }
+  std::ranges::sort(keys);
+  return keys;
+}
+
+std::vector<std::string> KeysWithConstants(const Costed& graph) {
+  std::vector<std::string> keys;
+  for (const kernels::KernelGroup& group : graph.cost.groups) {
+    std::string& key = keys.emplace_back(kernels::KernelKey(group.spec));
+    for (const model::ValueId id : group.operands) {
+      const bool is_constant = id.valid() && graph.graph.is_constant(id);
+      if (is_constant) absl::StrAppend(&key, " ", graph.graph.value(id).constant->digest().Hex());
+    }
+  }
+  std::ranges::sort(keys);
+  return keys;
+}
+
+}  // namespace
+
+bool HaveSameKernels(const Costed& a, const Costed& b) {
+  // Digests of constants take long, and few graphs need them.
+  return a.cost.groups.size() == b.cost.groups.size() && Keys(a) == Keys(b) &&
+         KeysWithConstants(a) == KeysWithConstants(b);
+}
+
+}  // namespace quotient::optimize

@@ -1,0 +1,19 @@
+#pragma once
+
+// Graphs that consist of the same kernels, and take the same time.
+
+#include "core/cost/cost_model.h"
+#include "core/model/graph.h"
+
+namespace quotient::optimize {
+
+// A graph with its kernels. Both are borrowed.
+struct Costed {
+  const model::Graph& graph;
+  const cost::GraphCost& cost;
+};
+
+// Whether two graphs have the same kernels with the same constants, in whatever order.
+bool HaveSameKernels(const Costed& a, const Costed& b);
+
+}  // namespace quotient::optimize
