@@ -29,7 +29,7 @@ esac
 TESTS = PROGRAM + """\
 case $1 in
   --gtest_list_tests)
-    printf 'Running main() from gtest_main.cc\\nGpuHealthDeathTest.\\n  Dies\\nBackendGpuTest.\\n'
+    printf 'Running main() from gtest_main.cc\\nGpuHealthDeathTest.\\n  Dies\\nGpuJournalDeathTest.\\n  Bars\\nBackendGpuTest.\\n'
     printf '  Graphs\\nTypes/GpuProductsOfTest.\\n  Odd/f32  # GetParam() = f32\\nGpuDnnTest.\\n  Tf32\\n' ;;
 esac
 """
@@ -51,7 +51,7 @@ printf 'kernel 1.0 1.0\\nkernel 1.0 1.2\\nkernel unsupported\\n' >"$2"
 """
 NO_DRIVER = "if [ $1 = device ]; then echo 'gpu_smoke: no driver' >&2; exit 4; fi"
 HANGS = "exec sleep 1000"
-SUITES = ["Types/GpuProductsOfTest", "GpuDnnTest", "BackendGpuTest", "GpuHealthDeathTest"]
+SUITES = ["Types/GpuProductsOfTest", "GpuDnnTest", "BackendGpuTest", "GpuJournalDeathTest", "GpuHealthDeathTest"]
 
 
 class GpuScriptTest(unittest.TestCase):
@@ -194,7 +194,8 @@ esac""")
         self.assertEqual(124, ran.returncode, ran.stderr)
         self.assertEqual(SUITES, self.suites_run())
         self.assertEqual({"kernels-Types-GpuProductsOfTest": 124, "kernels-GpuDnnTest": 7,
-                          "kernels-BackendGpuTest": 0, "kernels-GpuHealthDeathTest": 0}, self.units())
+                          "kernels-BackendGpuTest": 0, "kernels-GpuJournalDeathTest": 0,
+                          "kernels-GpuHealthDeathTest": 0}, self.units())
         log = self.kept("log/kernels-Types-GpuProductsOfTest.txt")
         self.assertIn("product number 3", log)
         self.assertIn("was stopped after 2 s", log)
@@ -210,7 +211,6 @@ esac""")
                          [line.split(",")[0] for line in self.kept("networks.csv").splitlines()])
         for table in (self.kept("networks.txt"), (self.out / "tables.txt").read_text()):
             self.assertIn("measured at most", table)
-        self.assertEqual("ways", self.calls("gpu_smoke")[-1][0])
 
     def test_a_second_run_that_is_stopped_leaves_the_rows_of_the_first(self):
         self.do("network_bench", f"""\
@@ -230,11 +230,23 @@ touch $here/again""")
         self.do("network_bench", 'if [ ! -e "$here/again" ]; then touch "$here/again"; exit 9; fi')
         self.assertEqual(0, self.run_script("networks", self.out, "bert").returncode)
 
-    def test_a_contraction_on_the_host_fails_the_part(self):
-        self.do("gpu_smoke", "if [ $1 = ways ]; then echo 'on the host: MatMul'; exit 1; fi")
-        ran = self.run_script("networks", self.out, "bert")
+    def test_a_contraction_on_the_host_fails_the_part_of_its_network_alone(self):
+        self.do("network_bench", "case $* in *bert*) echo 'bert cuda: ways: 1 host; on the host: MatMul' >&2;"
+                " trap 'exit 1' EXIT ;; esac")
+        ran = self.run_script("networks", self.out, "bert", "vgg19")
         self.assertEqual(1, ran.returncode)
-        self.assertIn("on the host: MatMul", ran.stdout)
+        self.assertEqual({"networks-bert": 1, "networks-vgg19": 0}, self.units())
+        self.assertIn("on the host: MatMul", self.kept("log/networks-bert.txt"))
+
+    def test_trouble_of_a_library_fails_the_part(self):
+        warning = "warning trouble of a library: k1 MatMul{}: CUBLAS_STATUS_INTERNAL_ERROR"
+        self.do("network_bench", f"case $* in *bert*) echo '{warning}' >&2 ;; esac")
+        ran = self.run_script("networks", self.out, "bert", "vgg19")
+        self.assertEqual(1, ran.returncode)
+        self.assertEqual({"networks-bert": 1, "networks-vgg19": 0}, self.units())
+        self.assertIn("networks-bert: 2 times trouble of a library:", ran.stdout)
+        self.assertIn("2 k1 MatMul{}: CUBLAS_STATUS_INTERNAL_ERROR", self.kept("log/networks-bert.txt"))
+        self.assertRegex((self.out / "units.txt").read_text(), "networks-bert +FAILED 1")
 
     def test_what_comes_out_slower_is_told_and_the_rest_runs(self):
         self.do("network_bench", "after=12")
@@ -315,7 +327,8 @@ if [ "$1 ${2:-}" = 'kernels pool' ]; then printf 'smoke\\tgone\\tx\\nsmoke\\tsam
                                ("networks-resnet50", "bert-float32"), ("bert-bfloat16", "snapshot-cuda"),
                                ("snapshot-cuda", "networks-bert"), ("networks-vgg19", "transformers-float32"),
                                ("transformers-bfloat16", "sanitizer-memcheck-pool"),
-                               ("sanitizer-memcheck-pool", "kernels-GpuHealthDeathTest")):
+                               ("sanitizer-memcheck-pool", "kernels-GpuJournalDeathTest"),
+                               ("kernels-GpuJournalDeathTest", "kernels-GpuHealthDeathTest")):
             self.assertLess(order.index(earlier), order.index(later))
         benches, suites = len(self.networks_run()), len(self.suites_run())
         self.assertEqual(0, self.run_script("next", self.out, "--minutes", 3).returncode)

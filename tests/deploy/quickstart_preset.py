@@ -1,4 +1,5 @@
-"""The preset quickstart configures, and each of its batches (deploy/cmake/batches.py) is valid C++.
+"""The preset quickstart configures without tests of what it leaves out, and each of its batches
+(deploy/cmake/batches.py) is valid C++.
 
     quickstart_preset.py BUILD      BUILD is a folder for the preset; it is kept for the next time
 
@@ -7,6 +8,7 @@ of is compiled and run by all other tests.
 """
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import shlex
@@ -38,8 +40,17 @@ def check_syntax(build, command):
     return ran.stderr if ran.returncode != 0 else ""
 
 
+def check_tests(build):
+    """The preset leaves out the GPU backend. Tests of what is left out would not link."""
+    tests = json.loads(run("ctest", "--test-dir", build, "--show-only=json-v1"))["tests"]
+    names = sorted(test["name"] for test in tests if test["name"].startswith("kernels_cuda_"))
+    if names != ["kernels_cuda_fingerprint_test", "kernels_cuda_parse_device_test"]:
+        sys.exit(f"without CUDA there are {names}")
+
+
 def main(build):
     run("cmake", "--preset", "quickstart", "-B", build, cwd=ROOT)
+    check_tests(build)
     commands = [line for line in run("ninja", "-C", build, "-t", "commands", *PROGRAMS).splitlines()
                 if "/Unity/" in line and " -c " in line]
     if len(commands) < 20:

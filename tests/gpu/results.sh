@@ -76,6 +76,21 @@ bar() {
   done
 }
 
+# Tells how often a library failed in a unit otherwise than by not supporting something; 1 if it did.
+# Programs go on with other ways to run their kernels (core/kernels/cuda/kernel_library.h,
+# kLibraryTrouble), but what they find then is not what the machine can do.
+tell_trouble() {
+  local log=$out/log/$1.txt count
+  count=$(grep -c 'trouble of a library: ' "$log") || return 0
+  {
+    echo "gpu.sh: $1: $count times trouble of a library:"
+    sed -n 's/.*trouble of a library: //p' "$log" | sort | uniq -c | sort -rn | sed -n 1,5p
+  } >"$log.trouble"
+  tee -a "$log" <"$log.trouble"
+  rm "$log.trouble"
+  return 1
+}
+
 # Leaves of long logs the beginning and the end.
 cut_logs() {
   local log
@@ -166,6 +181,7 @@ unit() {
   echo "gpu.sh: $name, $limit s at most" >&2
   "$1" "$limit" "${@:2}" 2>&1 | tee "$out/log/$name.txt" || failed=$?
   bar "$failed"
+  tell_trouble "$name" || failed=$((failed ? failed : 1))
   case $failed in
     124 | 137)
       echo "gpu.sh: $name was stopped after $limit s" | tee -a "$out/log/$name.txt" >&2

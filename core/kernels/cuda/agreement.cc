@@ -11,6 +11,7 @@
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/device_memory.h"
+#include "core/kernels/cuda/kernel_library.h"
 #include "core/kernels/cuda/pack.h"
 #include "core/kernels/memory_plan.h"
 #include "core/kernels/random_operand.h"
@@ -194,7 +195,7 @@ absl::StatusOr<std::vector<Outputs>> OutputsOfThoseThatRun(
       outputs.push_back(*std::move(computed));
       kept.push_back(std::move(kernel));
     } else {
-      Log().warn("{}: {} does not run: {}", KernelKey(spec), kernel->name(),
+      Log().warn("{}{}: {} does not run: {}", kLibraryTrouble, KernelKey(spec), kernel->name(),
                  std::string(computed.status().message()));
     }
   }

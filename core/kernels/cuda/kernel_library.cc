@@ -29,10 +29,11 @@ absl::Status Barred(const std::string& key) {
       absl::StrCat(key, ": a process did not come back from any of its kernels"));
 }
 
+// Logs the error, and returns it with the names of the kernel and the way.
 absl::Status InTrouble(const std::string& key, const Way& way, const absl::Status& status) {
   const std::string message =
       absl::StrCat(key, ": ", way.name(), " cannot be prepared: ", std::string(status.message()));
-  Log().warn("{}", message);
+  Log().warn("{}{}", kLibraryTrouble, message);
   return absl::Status(status.code(), message);
 }
 
@@ -63,8 +64,10 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Get(const K
     for (const Program& program : Lower(spec, policy_)) {
       std::optional<Way> way = WayOf(program, name);
       if (!way.has_value() || IsBarred(key, *way)) continue;
-      auto kernel = Prepare(key, *std::move(way));
+      auto kernel = Prepare(key, *way);
       if (kernel.ok()) return kernel;
+      if (!absl::IsUnimplemented(kernel.status()))
+        InTrouble(key, *way, kernel.status()).IgnoreError();
     }
     Log().warn("{}: the way {} to run it is not there any more", key, name);
   }
@@ -89,7 +92,7 @@ absl::StatusOr<std::vector<Way>> KernelLibrary::WaysOf(const KernelSpec& spec,
   const auto barred = std::erase_if(ways.list, [&](const Way& way) { return IsBarred(key, way); });
   if (barred > 0 && ways.list.empty()) return Barred(key);
   if (!ways.failure.ok()) {  // Not cached, so the libraries are asked again.
-    Log().warn("{}: {}", key, std::string(ways.failure.message()));
+    Log().warn("{}{}: {}", kLibraryTrouble, key, std::string(ways.failure.message()));
     return std::move(ways.list);
   }
   const absl::MutexLock lock(&mutex_);

@@ -15,6 +15,11 @@
 
 namespace quotient::kernels::cuda {
 
+// The beginning of warnings that a library failed otherwise than by not supporting something, or
+// that one of its plans does not run. The other ways to run the kernel are used, but a check of a
+// machine (tests/gpu.sh) must not pass.
+inline constexpr char kLibraryTrouble[] = "trouble of a library: ";
+
 // Thread-safe. Kernels are prepared outside the lock, so several threads compile at once, and two
 // threads may compile the same kernel.
 class KernelLibrary {

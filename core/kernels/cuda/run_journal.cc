@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -18,6 +19,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/fingerprint.h"
+#include "core/kernels/cuda/orderly_end.h"
 #include "core/os/files.h"
 #include "core/os/random_id.h"
 
@@ -51,8 +53,9 @@ class FileRunJournal : public RunJournal {
     Watch(ReadBarred());
   }
 
+  // What lost the GPU is still listed as running. The next process finds it there.
   ~FileRunJournal() override {
-    if (own_.valid()) unlink(own_path_.c_str());
+    if (own_.valid() && running_.empty()) unlink(own_path_.c_str());
   }
 
   bool IsBarred(const std::string& way) const override {
@@ -97,6 +100,7 @@ class FileRunJournal : public RunJournal {
                               os::OpenFile(own_path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC));
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) return os::ErrnoError("flock", own_path_);
     own_ = std::move(file);
+    orderly_end_.emplace(own_.get());
     return absl::OkStatus();
   }
 
@@ -158,8 +162,9 @@ class FileRunJournal : public RunJournal {
   mutable absl::Mutex mutex_;
   std::string own_path_ ABSL_GUARDED_BY(mutex_);
   os::Fd own_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> barred_ ABSL_GUARDED_BY(mutex_);   // Lines.
-  std::set<std::string> running_ ABSL_GUARDED_BY(mutex_);  // Lines.
+  std::optional<OrderlyEnd> orderly_end_ ABSL_GUARDED_BY(mutex_);  // Of own_.
+  std::set<std::string> barred_ ABSL_GUARDED_BY(mutex_);           // Lines.
+  std::set<std::string> running_ ABSL_GUARDED_BY(mutex_);          // Lines.
   std::set<std::string> returned_ ABSL_GUARDED_BY(mutex_);
   bool warned_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -38,6 +38,9 @@ class RunJournal {
 //   barred           what was left in files of processes that ended. To try a way again,
 //                    delete its line.
 //
+// A process that is asked to end by a signal, and one that ends by itself, leaves nothing but what
+// lost the GPU, or what had been running for seconds (orderly_end.h).
+//
 // A line is the first twelve digits of the SHA-256 of the fingerprint without the patch level of
 // the driver, a tab, and the way's name, in which the line break is replaced by a tab.
 std::unique_ptr<RunJournal> OpenRunJournal(const std::string& directory,

@@ -70,10 +70,39 @@ struct Rotating {
 struct Rotation {
   std::vector<Rotating> buffers;
   int64_t step = 0;    // Bytes that one launch reads.
+  int64_t begin = 0;   // Where its region begins in the pool.
   int64_t region = 0;  // Bytes of the pool that it may use.
+  int64_t cycle = 1;   // Launches until nothing of the first is in the L2.
 
   int64_t positions() const { return step > 0 ? std::max<int64_t>(region / step, 1) : 1; }
 };
+
+// How a number of launches, which are repeated, goes round the positions of a rotation.
+struct Circuit {
+  int64_t positions = 1;  // That it uses.
+  int64_t between = 0;    // The fewest launches from one to the next that reads the same data.
+};
+
+// The circuit with which most launches lie between two that read the same data. If the last round
+// is incomplete these are only its own launches, because the first positions follow it.
+Circuit CircuitOf(const Rotation& rotation, int64_t launches) {
+  Circuit best;
+  for (int64_t positions = std::min(launches, rotation.positions()); positions > best.between;
+       --positions) {
+    const int64_t left = launches % positions;
+    const int64_t between = left == 0 ? positions : left;
+    if (between > best.between) best = {positions, between};
+  }
+  return best;
+}
+
+// How cold the launches find what rotates: 1 if enough launches lie between two that read the same
+// data to fill the L2, else the fraction of them.
+double Coldness(const Rotation& rotation, int64_t launches) {
+  if (rotation.step == 0) return 1;
+  const int64_t between = CircuitOf(rotation, launches).between;
+  return std::min(1.0, static_cast<double>(between) / static_cast<double>(rotation.cycle));
+}
 
 // How a number of launches is captured.
 struct Round {
@@ -81,14 +110,22 @@ struct Round {
   int launches = 1;  // Per capture.
 };
 
-// Chooses captures of up to `longest` launches such that at least `cycle` launches lie between two
-// that read the same data, even from the last capture to the first: all captures together go round
-// the positions a whole number of times. There are `positions` positions, at least `cycle`.
-Round RoundOf(int longest, int64_t cycle, int64_t positions) {
-  if (cycle <= longest) return {1, static_cast<int>(longest / cycle * cycle)};
-  const int64_t wanted = (cycle + longest - 1) / longest;
+// Chooses as many captures as are needed until what the first one read is cold again. Of up to
+// `longest` launches per capture it chooses the most with which all rotations are coldest, even
+// from the last capture to the first.
+Round RoundOf(int longest, const Rotation& a, const Rotation& b) {
+  const int64_t wanted = (std::max(a.cycle, b.cycle) + longest - 1) / longest;
   const int captures = static_cast<int>(std::min<int64_t>(wanted, kMostCaptures));
-  return {captures, static_cast<int>(std::min<int64_t>(longest, positions / captures))};
+  Round best;
+  double coldest = 0;
+  for (int launches = longest; launches > 0 && coldest < 1; --launches) {
+    const int64_t all = int64_t{captures} * launches;
+    const double cold = std::min(Coldness(a, all), Coldness(b, all));
+    if (cold <= coldest) continue;
+    coldest = cold;
+    best = {captures, launches};
+  }
+  return best;
 }
 
 class TimedKernel : public CompiledKernel {
@@ -113,25 +150,27 @@ class TimedKernel : public CompiledKernel {
     }
     QUOTIENT_RETURN_IF_ERROR(AddConstants());
     const int64_t cold = kCaches * data_->gpu.facts().l2_bytes;
-    constants_.region = std::max(constants_.step, int64_t{1} << spec_.constant_footprint_log2);
-    activations_.region = std::max(activations_.step, cold);
+    if (constants_.step > 0) {
+      constants_.region = std::max(constants_.step, int64_t{1} << spec_.constant_footprint_log2);
+    }
+    if (activations_.step > 0) {
+      activations_.begin = constants_.region;
+      activations_.region = std::max(activations_.step, cold);
+    }
     for (Rotation* rotation : {&constants_, &activations_}) {
+      if (rotation->step == 0) continue;
       for (const Rotating& buffer : rotation->buffers) {
         QUOTIENT_ASSIGN_OR_RETURN(
             pools_[buffer.type],
-            data_->parts.pool->Get(buffer.type, std::max(constants_.region, activations_.region)));
+            data_->parts.pool->Get(buffer.type, constants_.region + activations_.region));
       }
-      if (rotation->step == 0) continue;
-      const int64_t cycle = std::max<int64_t>(std::min(rotation->region, cold) / rotation->step, 1);
-      if (cycle <= cycle_) continue;
-      cycle_ = cycle;
-      positions_ = rotation->positions();
+      rotation->cycle = std::max<int64_t>(std::min(rotation->region, cold) / rotation->step, 1);
     }
     return absl::OkStatus();
   }
 
   absl::Status Run(int times) override {
-    const Round round = RoundOf(std::min(times, kLongestChain), cycle_, positions_);
+    const Round round = RoundFor(std::min(times, kLongestChain));
     QUOTIENT_ASSIGN_OR_RETURN(Captures* const captures, CapturesOf(round));
     const int replays = (times + round.launches - 1) / round.launches;
     DeviceReading total;
@@ -182,12 +221,18 @@ class TimedKernel : public CompiledKernel {
 
   // Binds what rotates for launch number `launch` of `launches` that are captured together.
   void Bind(const Rotation& rotation, int64_t launch, int64_t launches) {
-    const int64_t position = launch % std::min(rotation.positions(), launches);
+    const int64_t position = launch % CircuitOf(rotation, launches).positions;
     for (const Rotating& buffer : rotation.buffers) {
       (bindings_.*buffer.list)[buffer.index] =
           pools_.at(buffer.type)->address() +
-          static_cast<DeviceAddress>(position * rotation.step + buffer.offset);
+          static_cast<DeviceAddress>(rotation.begin + position * rotation.step + buffer.offset);
     }
+  }
+
+  const Round& RoundFor(int longest) {
+    const auto [found, fresh] = rounds_.try_emplace(longest);
+    if (fresh) found->second = RoundOf(longest, constants_, activations_);
+    return found->second;
   }
 
   // All captures of a round, made when first requested.
@@ -231,9 +276,8 @@ class TimedKernel : public CompiledKernel {
   PreparedKernel::Bindings bindings_;
   Rotation constants_;
   Rotation activations_;
-  int64_t cycle_ = 1;      // Launches until nothing of the first is in the L2.
-  int64_t positions_ = 1;  // Of the rotation with the longest period.
   ClockWatch clock_;
+  std::map<int, Round> rounds_;  // By the maximum number of launches in a capture.
   // By number of captures and launches. Destroyed before what they launch.
   std::map<std::pair<int, int>, Captures> captures_;
   std::optional<DeviceReading> reading_;

@@ -194,7 +194,7 @@ class Bench {
       : options_(options), devices_(*devices), lines_(*lines) {}
 
   // False if a network could not be read, a run failed, a kernel was wrong, or a GPU measured
-  // nothing: the others are run all the same.
+  // nothing or left a contraction to the host: the others are run all the same.
   absl::StatusOr<bool> RunAll() {
     for (const std::string& name : options_.networks) {
       const networks::NetworkOptions made = {.variant = VariantOf(options_),
@@ -245,6 +245,13 @@ class Bench {
     }
     if (absl::StartsWith(options.device, "cuda") && !run->measured_before_us) {
       all_right_ = Complain(kProgram, absl::StrCat(place, ": nothing was measured on the GPU"));
+    }
+    for (const auto* ways : {&run->ways_before, &run->ways_after}) {
+      if (!ways->has_value()) continue;
+      Complain(kProgram, absl::StrCat(place, ": ways: ", (*ways)->Text()));
+      if (!(*ways)->contractions_on_host.empty()) {
+        all_right_ = Complain(kProgram, absl::StrCat(place, ": a contraction runs on the host"));
+      }
     }
     runs_.push_back(*std::move(run));
     return lines_.Write(RunCells(runs_.back()));

@@ -1,12 +1,15 @@
 #include "tests/bench/networks/network_run.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
+#include "core/optimize/prepared.h"
 
 namespace quotient {
 namespace {
@@ -21,6 +24,24 @@ std::optional<double> SecondsToOnePercent(std::span<const report::SearchStep> st
 
 bool SameButForSeed(const NetworkRun& a, const NetworkRun& b) {
   return a.network == b.network && a.device == b.device && a.strategy == b.strategy;
+}
+
+// For devices that choose between several ways.
+absl::Status CountWays(const optimize::ModelFiles& files, const optimize::OptimizedModel& result,
+                       const optimize::Options& options, optimize::Device& device,
+                       NetworkRun* run) {
+  const int threads = options.ThreadsToUse();
+  QUOTIENT_ASSIGN_OR_RETURN(const optimize::Prepared before,
+                            optimize::Prepare(files, options, threads, StopCondition()));
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const optimize::Prepared after,
+      optimize::PrepareResult(std::make_shared<const optimize::OptimizedModel>(result),
+                              before.shapes, threads, StopCondition()));
+  QUOTIENT_ASSIGN_OR_RETURN(run->ways_before,
+                            WaysOf(before.cut.graph, *device.backend(), *device.timings()));
+  QUOTIENT_ASSIGN_OR_RETURN(run->ways_after,
+                            WaysOf(after.cut.graph, *device.backend(), *device.timings()));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -55,6 +76,11 @@ absl::StatusOr<NetworkRun> RunNetwork(const std::string& network, const optimize
   run.enodes = report.search.enodes;
   run.best_costs = std::move(report.search.best_costs);
   run.notes = std::move(report.notes);
+  if (absl::StartsWith(options.device, "cuda")) {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto device,
+                              devices.Get(options.device, options.ThreadsToUse()));
+    QUOTIENT_RETURN_IF_ERROR(CountWays(files, result.files, options, *device, &run));
+  }
   return run;
 }
 

@@ -13,6 +13,7 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/timing/statistics.h"
+#include "tests/support/kernel_ways.h"
 
 namespace quotient {
 
@@ -39,6 +40,9 @@ struct NetworkRun {
   int64_t enodes = 0;  // in the end
   std::vector<report::SearchStep> best_costs;
   std::vector<std::string> notes;  // of the report: what a reader should know
+  // By which ways a GPU runs the kernels of the graph that came in and of the one that went out.
+  std::optional<KernelWays> ways_before;
+  std::optional<KernelWays> ways_after;
 };
 
 // `options` name the device, the strategy and the seed. Errors as for Optimize; INTERNAL if the

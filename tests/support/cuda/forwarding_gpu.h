@@ -1,6 +1,7 @@
 #pragma once
 
-// Forwards to the emulated GPU. Tests override functions that shall behave differently.
+// Forwards to another GPU, if not given to the emulated one. Tests override functions that shall
+// behave differently.
 
 #include <memory>
 #include <string>
@@ -14,6 +15,8 @@ namespace quotient::kernels::cuda {
 
 class ForwardingGpu : public Gpu {
  public:
+  explicit ForwardingGpu(std::unique_ptr<Gpu> gpu = NewHostGpu()) : gpu_(std::move(gpu)) {}
+
   const GpuFacts& facts() const override { return gpu_->facts(); }
   absl::Status health() const override { return gpu_->health(); }
   int ClockMhz() override { return gpu_->ClockMhz(); }
@@ -51,7 +54,7 @@ class ForwardingGpu : public Gpu {
   }
 
  private:
-  const std::unique_ptr<Gpu> gpu_ = NewHostGpu();
+  const std::unique_ptr<Gpu> gpu_;
 };
 
 }  // namespace quotient::kernels::cuda

@@ -47,6 +47,7 @@ struct GpuFacts {
   int driver_version = 0;
   int runtime_version = 0;
   int cudnn_version = 0;
+  int cudnn_cuda_version = 0;  // Of the CUDA that cuDNN was made for.
   int cublaslt_version = 0;
   int nvrtc_version = 0;
   // In the form that cuDNN without a device needs (DnnChecker). "" if cuDNN does not tell it.

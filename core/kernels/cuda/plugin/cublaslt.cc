@@ -192,6 +192,7 @@ class OpenCublasLt : public CublasLt {
   absl::StatusOr<std::vector<LibraryPlan>> Plans(const MatmulProblem& problem) const override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto choices, Choices(problem));
     const std::vector<std::string> names = NamesOf(choices);
+    WarnOfCollisions(names);
     std::vector<LibraryPlan> plans;
     for (size_t i = 0; i < choices.size(); ++i) {
       LibraryPlan plan;

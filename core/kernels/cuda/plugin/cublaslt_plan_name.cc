@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/base/digest.h"
+#include "core/base/log.h"
 
 namespace quotient::kernels::cuda {
 namespace {
@@ -68,6 +70,14 @@ std::vector<std::string> MatmulPlanNames(std::span<const cublasLtMatmulAlgo_t> a
     names.push_back(std::move(name));
   }
   return names;
+}
+
+void WarnOfCollisions(std::span<const std::string> names) {
+  const std::string marker = absl::StrCat(",", kBytes, "=");
+  for (const std::string& name : names) {
+    if (!absl::StrContains(name, marker)) continue;
+    Log().warn("cuBLASLt: {} differs from another algorithm in no field that its name has", name);
+  }
 }
 
 absl::StatusOr<Configuration> ParseMatmulPlanName(const std::string& plan) {

@@ -30,6 +30,9 @@ uint32_t GetConfig(const cublasLtMatmulAlgo_t& algorithm, const ConfigField& fie
 // long as cuBLASLt proposes them.
 std::vector<std::string> MatmulPlanNames(std::span<const cublasLtMatmulAlgo_t> algorithms);
 
+// Logs a warning for each of these names that has a digest.
+void WarnOfCollisions(std::span<const std::string> names);
+
 // The fields of a name, beginning with the algorithm's number.
 struct ConfigValue {
   const ConfigField* field;

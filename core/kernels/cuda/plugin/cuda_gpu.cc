@@ -32,6 +32,7 @@ class CudaGpu : public Gpu {
     QUOTIENT_ASSIGN_OR_RETURN(
         dnn_, CudnnDevice::Create(device_->ordinal(), facts_, cache_, capturer_.capturing()));
     facts_.cudnn_version = CudnnVersion();
+    facts_.cudnn_cuda_version = CudaVersionOfCudnn();
     facts_.cublaslt_version = CublasLtVersion();
     facts_.nvrtc_version = NvrtcVersion();
     facts_.properties_json = dnn_->PropertiesJson().value_or("");  // Only checks need it.

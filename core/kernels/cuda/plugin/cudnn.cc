@@ -499,17 +499,19 @@ class FrontendPlan : public CudnnPlan {
 
 int CudnnVersion() { return static_cast<int>(cudnnGetVersion()); }
 
+int CudaVersionOfCudnn() { return static_cast<int>(cudnnGetCudartVersion()); }
+
 absl::Status CheckCudnn() {
   if (CudnnVersion() < kOldestCudnn) {
     return MakeError(Reason::kDeviceNotPresent,
                      absl::StrCat("cuDNN is too old: ", CudnnVersion(), ", and ", kOldestCudnn,
                                   " (9.11) or newer is needed"));
   }
-  const auto cuda = static_cast<int>(cudnnGetCudartVersion()) / 1000;
-  if (cuda != CUDART_VERSION / 1000) {  // That of another CUDA has the same file name.
+  // That of another CUDA has the same file name.
+  if (CudaVersionOfCudnn() / 1000 != CUDART_VERSION / 1000) {
     return MakeError(Reason::kDeviceNotPresent,
                      absl::StrCat(kSymbolMissing, "the cuDNN that was found is made for CUDA ",
-                                  cuda, " instead of ", CUDART_VERSION / 1000));
+                                  CudaVersionOfCudnn(), ", and the plug-in for ", CUDART_VERSION));
   }
   // cuDNN opens these when it needs them. Without them it finds no plans, but reports no error.
   for (const char* part : {"libcudnn_heuristic.so.9", "libcudnn_engines_precompiled.so.9",

@@ -23,7 +23,9 @@ namespace quotient::kernels::cuda {
 
 // 91900 means 9.19.
 int CudnnVersion();
-// Fails with DEVICE_NOT_PRESENT if the library that was found is too old.
+// The CUDA that the cuDNN that was found is made for: 13010 means 13.1.
+int CudaVersionOfCudnn();
+// Fails with DEVICE_NOT_PRESENT if the library that was found is too old or for another CUDA.
 absl::Status CheckCudnn();
 
 // A description of a device as text, and back. Fails with INVALID_ARGUMENT for any other text.

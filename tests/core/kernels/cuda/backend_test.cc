@@ -24,6 +24,7 @@ namespace quotient::kernels::cuda {
 namespace {
 
 using quotient::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
@@ -170,6 +171,24 @@ TEST(CudaBackendTest, ALibraryThatCouldNotAnswerIsAskedAgain) {
   EXPECT_EQ(second.size(), all.size());
 }
 
+// What the backend logs while it compiles this.
+std::string LogOf(const Backend& backend, const KernelSpec& spec) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_OK(backend.Compile(spec).status());
+  return ::testing::internal::GetCapturedStderr();
+}
+
+// tests/gpu.sh looks for this text.
+TEST(CudaBackendTest, AnErrorOfOneLibraryIsToldThoughAnotherOneHasPlans) {
+  constexpr char kTrouble[] = "trouble of a library: ";
+  const KernelSpec spec = ProductOf(model::DType::kFloat32);
+  const auto healthy = NewBackend(NewHostGpu(), CudaOptions());
+  EXPECT_THAT(LogOf(*healthy, spec), Not(HasSubstr(kTrouble)));
+  const auto backend = NewBackend(std::make_unique<ShortOfMemoryGpu>(), CudaOptions());
+  EXPECT_THAT(LogOf(*backend, spec),
+              AllOf(HasSubstr(kTrouble), HasSubstr("MatMul"), HasSubstr("no memory left")));
+}
+
 // Cannot capture its first sequence, as with a kernel that is not for captures.
 class FussyGpu : public ForwardingGpu {
  public:
@@ -187,7 +206,10 @@ TEST(CudaBackendTest, AWayThatDoesNotRunDoesNotTakeTheOthersAlong) {
   const auto backend = NewBackend(std::make_unique<FussyGpu>(), CudaOptions());
   const KernelSpec spec = ProductOf(model::DType::kFloat32);
   ASSERT_OK_AND_ASSIGN(const auto expected, all->Compile(spec));
+  ::testing::internal::CaptureStderr();
   ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(spec));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("trouble of a library: "), HasSubstr("does not run")));
   ASSERT_EQ(kernels.size(), expected.size() - 1);
   EXPECT_EQ(kernels.front()->plan(), expected[1]->plan());
 }

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -19,6 +21,7 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/cuda_backend.h"
 #include "core/kernels/partition.h"
+#include "tests/core/kernels/cuda/journal_checks.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/support/cuda/forwarding_gpu.h"
 #include "tests/support/status_matchers.h"
@@ -44,17 +47,18 @@ class RunJournalTest : public ::testing::Test {
     return OpenRunJournal(folder_, device);
   }
 
-  // Runs it in a process that does not come back.
+  // Runs it in a process that does not come back, and returns how that ended.
   template <typename Work>
-  static void Die(Work&& work) {
+  static int Die(Work&& work) {
     const pid_t child = fork();
     if (child == 0) {
       work();
       _exit(0);  // without destructors, as by a signal
     }
-    ASSERT_GT(child, 0);
+    EXPECT_GT(child, 0);
     int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status;
   }
 
   const std::string folder_ =
@@ -94,6 +98,53 @@ TEST_F(RunJournalTest, WhatCameBackIsNotWrittenDownAgain) {
 TEST_F(RunJournalTest, AnOrderlyEndLeavesNothing) {
   { const auto journal = Open(); }
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(RunJournalTest, AProcessThatIsAskedToEndHasNotCrashed) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGKILL, SIGSEGV}) {
+    const std::string way = absl::StrCat("way ", number, "\nkernel");
+    const int status = Die([&] {
+      Open().release()->Begin({way});
+      raise(number);
+    });
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << number;
+    const bool is_crash = number == SIGKILL || number == SIGSEGV;
+    EXPECT_EQ(Open()->IsBarred(way), is_crash) << number;
+  }
+}
+
+// Whoever waits for it asks it to end.
+TEST_F(RunJournalTest, WhatHasBeenRunningForLongIsBarredAllTheSame) {
+  Die([this] {
+    Open().release()->Begin({"endless\nkernel"});
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      std::filesystem::last_write_time(
+          entry.path(), std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1));
+    }
+    raise(SIGTERM);
+  });
+  EXPECT_TRUE(Open()->IsBarred("endless\nkernel"));
+}
+
+TEST_F(RunJournalTest, SignalsThatTheProgramHandlesAreLeftToIt) {
+  const int status = Die([this] {
+    signal(SIGTERM, [](int) { _exit(7); });
+    Open().release()->Begin({"a\nkernel"});
+    raise(SIGTERM);
+  });
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+TEST_F(RunJournalTest, WhatLostTheGpuIsBarredByAnOrderlyEndToo) {
+  {
+    const auto journal = Open();
+    journal->Begin({"good\nkernel"});
+    journal->Returned({"good\nkernel"});
+    journal->Begin({"bad\nkernel"});  // never returns
+  }
+  const auto journal = Open();
+  EXPECT_TRUE(journal->IsBarred("bad\nkernel"));
+  EXPECT_FALSE(journal->IsBarred("good\nkernel"));
 }
 
 TEST_F(RunJournalTest, AFolderThatCannotBeWrittenIsNoFailure) {
@@ -217,6 +268,11 @@ TEST_F(RunJournalTest, AGraphThatLosesTheGpuBarsOneKernelAlone) {
   ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, plans));
   ASSERT_OK(executable->SetInputs(RandomInputs(graph, executable->input_values(), 1)));
   EXPECT_OK(executable->Run());
+}
+
+// As in the suite for a GPU (gpu/journal_gpu_test.cc).
+TEST(EmulatedJournalDeathTest, NobodyMeetsADeadlyPlanTwice) {
+  ExpectNobodyMeetsADeadlyPlanTwice([] { return NewHostGpu(); });
 }
 
 TEST_F(RunJournalTest, APatchLevelOfTheDriverForgivesNothing) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,8 +22,12 @@ namespace {
 
 class BackendGpuTest : public GpuTest {
  protected:
+  // Where results go, the journal goes, too: a plan that loses the GPU is not met by the next run.
   static std::unique_ptr<Backend> Open(int lanes = 1) {
-    auto backend = NewBackend(0, {.policy = MathPolicy::kStrict32, .lanes = lanes});
+    const char* folder = std::getenv("QUOTIENT_GPU_OUT");
+    const std::string compiled = folder != nullptr ? absl::StrCat(folder, "/compiled") : "";
+    auto backend = NewBackend(
+        0, {.policy = MathPolicy::kStrict32, .lanes = lanes, .cache_directory = compiled});
     EXPECT_OK(backend.status());
     return backend.ok() ? *std::move(backend) : nullptr;
   }

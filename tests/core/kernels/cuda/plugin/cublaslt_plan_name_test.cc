@@ -45,6 +45,16 @@ TEST(MatmulPlanNameTest, AlgorithmsThatDifferInNoFieldHaveDifferentNames) {
   EXPECT_THAT(ParseMatmulPlanName(names[1]), StatusIs(absl::StatusCode::kUnimplemented));
 }
 
+TEST(MatmulPlanNameTest, CollisionsAreLogged) {
+  const auto logged = [](const std::vector<cublasLtMatmulAlgo_t>& algorithms) {
+    ::testing::internal::CaptureStderr();
+    WarnOfCollisions(MatmulPlanNames(algorithms));
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(logged({Algorithm(1), Algorithm(1)}), "");
+  EXPECT_THAT(logged({Algorithm(1), Algorithm(2)}), HasSubstr("warning cuBLASLt: algo=0,tile="));
+}
+
 TEST(MatmulPlanNameTest, NamesAreReadAsTheyAreWritten) {
   const auto parsed = ParseMatmulPlanName(
       "algo=66,tile=18,stages=35,splitk=1,reduction=0,swizzle=0,option=1,inner=0,cluster=7");

@@ -44,8 +44,6 @@ constexpr char kUsage[] = R"(usage: gpu_smoke STEP [ARGUMENT]...
   timings OUT           whose timings are in OUT/timings, by OUT/fingerprints; needs no GPU
   merge OUT             takes those of another patch level of the driver for this device's; needs no
                         GPU
-  ways OUT              the ways to run kernels that OUT/timings has of the device of
-                        OUT/fingerprints; needs no GPU
   own FAMILY            our own kernels of a family alone, each once
 
 Exit status: 0 if all is as it should be, 1 if something is not, 2 if this is not how it is called;
@@ -169,11 +167,6 @@ absl::StatusOr<Rows> Timings(const std::string& out) {
   return TimingRows(out + "/timings", own);
 }
 
-absl::StatusOr<Rows> WaysOf(const std::string& out) {
-  QUOTIENT_ASSIGN_OR_RETURN(const auto own, ReadFingerprints(out));
-  return WayRows(out + "/timings", own);
-}
-
 absl::StatusOr<Rows> Own(const std::string& family) {
   QUOTIENT_ASSIGN_OR_RETURN(const auto gpu, OpenGpu(nullptr));
   return OwnRows(*gpu, family);
@@ -207,7 +200,6 @@ int Main(const std::vector<std::string>& words) {
   if (is("network", 2)) return Print(Network(words[1], words[2]));
   if (is("timings", 1)) return Print(Timings(words[1]));
   if (is("merge", 1)) return Print(Merge(words[1]));
-  if (is("ways", 1)) return Print(WaysOf(words[1]));
   if (is("own", 1)) return Print(Own(words[1]));
   const bool wants_help = is("--help", 0) || is("-h", 0);
   std::fputs(kUsage, wants_help ? stdout : stderr);

@@ -21,8 +21,10 @@
 #include "core/model/text.h"
 #include "core/ops/infer_graph.h"
 #include "core/verify/compare.h"
+#include "tests/core/kernels/cuda/smoke/awake.h"
 #include "tests/core/kernels/cuda/smoke/smoke.h"
 #include "tests/support/cuda/program_runner.h"
+#include "tests/support/kernel_ways.h"
 
 namespace quotient::kernels::cuda::smoke {
 namespace {
@@ -242,15 +244,6 @@ absl::StatusOr<std::vector<Prepared>> PrepareAll(const std::vector<Way>& ways, G
   return kernels;
 }
 
-// Runs a kernel again until the GPU is awake, but not for long.
-absl::Status RunAwake(CompiledKernel& kernel, int runs) {
-  const absl::Time end = absl::Now() + absl::Milliseconds(200);
-  do {
-    QUOTIENT_RETURN_IF_ERROR(kernel.Run(runs));
-  } while (!kernel.reading()->clean && absl::Now() < end);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<double> FastestUs(const KernelSpec& spec, const std::vector<Prepared>& kernels,
                                  Gpu& gpu, int runs, RunJournal* journal, std::string* name) {
   RandomPool pool(&gpu);
@@ -260,7 +253,8 @@ absl::StatusOr<double> FastestUs(const KernelSpec& spec, const std::vector<Prepa
   double fastest = 0;
   for (const auto& kernel : timed) {
     for (int i = 0; i < 3; ++i) {
-      QUOTIENT_RETURN_IF_ERROR(Annotate(RunAwake(*kernel, runs), kernel->plan()));
+      QUOTIENT_RETURN_IF_ERROR(
+          Annotate(RunAwake(*kernel, [&] { return kernel->Run(runs); }), kernel->plan()));
       const double us = kernel->reading()->us / runs;
       if (fastest > 0 && us >= fastest) continue;
       fastest = us;

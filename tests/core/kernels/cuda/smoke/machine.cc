@@ -149,10 +149,11 @@ Rows DeviceRows(Gpu& gpu) {
        absl::StrCat("at most ", f.max_clock_khz / 1000, " and ", f.max_memory_clock_khz / 1000,
                     " MHz, now ", gpu.ClockMhz(), " MHz, power limit '", f.power_limit_watts,
                     "' W, ECC ", f.ecc ? "on" : "off", ", MIG '", f.mig_mode, "'")},
-      {"versions", absl::StrCat("driver '", f.driver, "' for ", f.driver_version, ", runtime ",
-                                f.runtime_version, ", cuDNN ", f.cudnn_version, ", cuBLASLt ",
-                                f.cublaslt_version, ", NVRTC ", f.nvrtc_version,
-                                ", TF32 override '", f.tf32_override, "'")},
+      {"versions",
+       absl::StrCat("driver '", f.driver, "' for ", f.driver_version, ", cuDNN ", f.cudnn_version,
+                    " for CUDA ", f.cudnn_cuda_version, ", plug-in for CUDA ", f.runtime_version,
+                    ", cuBLASLt ", f.cublaslt_version, ", NVRTC ", f.nvrtc_version,
+                    ", TF32 override '", f.tf32_override, "'")},
   };
 }
 

@@ -1,7 +1,6 @@
 // A whole network, by the plans that are fastest.
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -9,50 +8,25 @@
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
 #include "core/eval/evaluator.h"
-#include "core/kernels/attention.h"
-#include "core/kernels/fusion.h"
 #include "core/kernels/partition.h"
 #include "core/timing/lane.h"
 #include "core/timing/service.h"
 #include "core/timing/statistics.h"
 #include "core/verify/compare.h"
 #include "core/verify/random_inputs.h"
+#include "tests/core/kernels/cuda/smoke/awake.h"
 #include "tests/core/kernels/cuda/smoke/smoke.h"
+#include "tests/support/kernel_ways.h"
 
 namespace quotient::kernels::cuda::smoke {
 namespace {
 
 constexpr int kRuns = 200;
 
-// What the plans of a graph's kernels come to.
-struct Plans {
-  double predicted_us = 0;
-  std::map<std::string, int> ways;  // how many kernels run by each program
-  int without_time = 0;
-  std::string on_host;  // a contraction that runs there
-};
-
-Plans Count(const std::vector<KernelGroup>& groups, const timing::TimingService& service) {
-  Plans plans;
-  for (const KernelGroup& group : groups) {
-    if (group.spec.free) continue;
-    const std::optional<timing::Timing> timing = service.Find(group.spec);
-    if (!timing.has_value() || !timing->has_time()) {
-      ++plans.without_time;
-      continue;
-    }
-    const std::string program = ProgramOf(timing->plan);
-    ++plans.ways[program];
-    plans.predicted_us += timing->min_us;
-    const bool is_contraction = IsContraction(group.spec.op) || group.spec.op == kAttentionOp;
-    if (is_contraction && program == "host") plans.on_host = group.spec.op;
-  }
-  return plans;
-}
-
 struct Run {
   double error = 0;  // the largest norm of an output's, relative
   double median_us = 0;
+  bool is_awake = true;  // False if the median is of runs at a low clock.
 };
 
 absl::StatusOr<Run> RunGraph(const model::Graph& graph, const Backend& backend,
@@ -70,14 +44,16 @@ absl::StatusOr<Run> RunGraph(const model::Graph& graph, const Backend& backend,
   const std::vector<model::ValueId>& values = executable->output_values();
   QUOTIENT_ASSIGN_OR_RETURN(const auto expected, eval::Evaluate(graph, given, values, threads));
   QUOTIENT_RETURN_IF_ERROR(executable->SetInputs(inputs));
-  std::vector<double> samples;
+  QUOTIENT_RETURN_IF_ERROR(RunAwake(*executable, [&] { return executable->Run(); }));
+  std::vector<double> clean, others;
   for (int i = 0; i < kRuns; ++i) {
     QUOTIENT_RETURN_IF_ERROR(executable->Run());
-    if (executable->reading().has_value()) samples.push_back(executable->reading()->us);
+    const std::optional<DeviceReading> reading = executable->reading();
+    if (reading.has_value()) (reading->clean ? clean : others).push_back(reading->us);
   }
-  if (samples.empty()) return absl::InternalError("nothing of it is timed");
+  if (clean.empty() && others.empty()) return absl::InternalError("nothing of it is timed");
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> outputs, executable->GetOutputs());
-  Run run{.median_us = timing::Median(samples)};
+  Run run{.median_us = timing::Median(clean.empty() ? others : clean), .is_awake = !clean.empty()};
   for (size_t i = 0; i < outputs.size(); ++i) {
     run.error = std::max(run.error, verify::RelativeNorm(expected.at(values[i]), outputs[i]));
   }
@@ -97,7 +73,7 @@ absl::StatusOr<Rows> NetworkRows(const model::Graph& graph, const Backend& backe
     if (!group.spec.free) service->Get(group.spec);
   }
   service->Wait({});
-  const Plans plans = Count(groups, *service);
+  QUOTIENT_ASSIGN_OR_RETURN(const KernelWays ways, WaysOf(graph, backend, *service));
   absl::StatusOr<Run> run;
   lane.Run([&] {
     const PlanChoice choice = [&](const KernelSpec& spec) {
@@ -111,21 +87,11 @@ absl::StatusOr<Rows> NetworkRows(const model::Graph& graph, const Backend& backe
   rows.push_back(
       {"error", absl::StrFormat("%.2e of the norm", run->error), run->error <= tolerance});
   rows.push_back({"predicted",
-                  absl::StrFormat("%.1f us, measured %.1f us (%.2f times)", plans.predicted_us,
-                                  run->median_us, run->median_us / plans.predicted_us),
-                  plans.without_time == 0});
-  if (plans.without_time > 0) {
-    absl::StrAppend(&rows.back().text, ", ", plans.without_time, " kernels have no time");
-  }
-  Row ways{"ways", ""};
-  for (const auto& [program, count] : plans.ways) {
-    absl::StrAppend(&ways.text, ways.text.empty() ? "" : ", ", count, " ", program);
-  }
-  if (!plans.on_host.empty()) {
-    ways.passed = false;
-    absl::StrAppend(&ways.text, "; on the host: ", plans.on_host);
-  }
-  rows.push_back(std::move(ways));
+                  absl::StrFormat("%.1f us, measured %.1f us (%.2f times)", ways.predicted_us,
+                                  run->median_us, run->median_us / ways.predicted_us),
+                  ways.without_time == 0});
+  if (!run->is_awake) absl::StrAppend(&rows.back().text, " at a low clock");
+  rows.push_back({"ways", ways.Text(), ways.contractions_on_host.empty()});
   return rows;
 }
 

@@ -88,11 +88,4 @@ absl::StatusOr<Rows> TimingRows(const std::string& path, const std::vector<std::
 // that one. The better of two timings is kept. Returns how many kernels were added.
 absl::StatusOr<int> MergeDrivers(const std::string& path, const std::vector<std::string>& own);
 
-// Counts for each device of `own` how often each way to run kernels is the fastest, and how many
-// kernels have no time. A contraction that runs on the host does not pass.
-absl::StatusOr<Rows> WayRows(const std::string& path, const std::vector<std::string>& own);
-
-// The name of the program in a plan's name: "cudnn_conv" for "cudnn_conv:engine=3".
-std::string ProgramOf(absl::string_view plan);
-
 }  // namespace quotient::kernels::cuda::smoke

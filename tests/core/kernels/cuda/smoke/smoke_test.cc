@@ -11,7 +11,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/reason.h"
+#include "core/base/status_macros.h"
 #include "core/kernels/cuda/cuda_backend.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/support/cuda/forwarding_gpu.h"
@@ -20,6 +23,7 @@
 namespace quotient::kernels::cuda::smoke {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -36,6 +40,26 @@ TEST(SmokeTest, TellsWhatTheGpuIs) {
   const auto gpu = NewHostGpu();
   EXPECT_THAT(DeviceRows(*gpu), Contains(Field(&Row::text, HasSubstr("host, sm_90"))));
   EXPECT_THAT(DeviceRows(*gpu), Contains(Field(&Row::text, HasSubstr("now 1980 MHz"))));
+}
+
+class VersionedGpu : public ForwardingGpu {
+ public:
+  VersionedGpu() : facts_(ForwardingGpu::facts()) {
+    facts_.cudnn_version = 91900;
+    facts_.cudnn_cuda_version = 13010;
+    facts_.runtime_version = 13000;
+  }
+  const GpuFacts& facts() const override { return facts_; }
+
+ private:
+  GpuFacts facts_;
+};
+
+TEST(SmokeTest, TellsBothVersionsOfCuda) {
+  VersionedGpu gpu;
+  EXPECT_THAT(
+      DeviceRows(gpu),
+      Contains(Field(&Row::text, HasSubstr("cuDNN 91900 for CUDA 13010, plug-in for CUDA 13000"))));
 }
 
 TEST(SmokeTest, MeasuresReplays) {
@@ -166,10 +190,71 @@ output y
   const auto store = timing::NewMemoryStore();
   ASSERT_OK_AND_ASSIGN(const Rows rows, NetworkRows(graph, *backend, 1e-5, 1, store.get()));
   EXPECT_THAT(rows, Each(kPassed));
+  EXPECT_THAT(rows.back().text, AllOf(HasSubstr("1 "), HasSubstr(", 1 "), Not(HasSubstr("host"))));
   const auto bare = NewBackend(std::make_unique<BareGpu>(), CudaOptions());
   const auto other = timing::NewMemoryStore();
   ASSERT_OK_AND_ASSIGN(const Rows on_host, NetworkRows(graph, *bare, 1e-5, 1, other.get()));
   EXPECT_THAT(on_host, Contains(kFailed));
+  EXPECT_THAT(on_host.back().text, HasSubstr("1 host, 1 "));
+  EXPECT_THAT(on_host.back().text, HasSubstr("; on the host: MatMul"));
+}
+
+// Wakes up only after some milliseconds, and is slow until then.
+class SleepyGpu : public ForwardingGpu {
+ public:
+  explicit SleepyGpu(bool is_awake) : is_awake_(is_awake), facts_(ForwardingGpu::facts()) {
+    facts_.max_clock_khz = 1'980'000;
+  }
+  const GpuFacts& facts() const override { return facts_; }
+  int ClockMhz() override {
+    if (first_asked_ == absl::InfiniteFuture()) first_asked_ = absl::Now();
+    if (absl::Now() - first_asked_ > absl::Milliseconds(60)) is_awake_ = true;
+    return is_awake_ ? 1980 : 345;
+  }
+  absl::StatusOr<std::unique_ptr<Replay>> Capture(std::span<const Step> steps) override {
+    QUOTIENT_ASSIGN_OR_RETURN(auto replay, ForwardingGpu::Capture(steps));
+    return std::make_unique<SleepyReplay>(std::move(replay), &is_awake_);
+  }
+
+ private:
+  class SleepyReplay : public Replay {
+   public:
+    SleepyReplay(std::unique_ptr<Replay> replay, const bool* is_awake)
+        : replay_(std::move(replay)), is_awake_(*is_awake) {}
+    absl::StatusOr<Reading> Run() override {
+      QUOTIENT_ASSIGN_OR_RETURN(Reading reading, replay_->Run());
+      if (!is_awake_) reading.us *= 6;
+      return reading;
+    }
+
+   private:
+    const std::unique_ptr<Replay> replay_;
+    const bool& is_awake_;
+  };
+
+  bool is_awake_;
+  absl::Time first_asked_ = absl::InfiniteFuture();
+  GpuFacts facts_;
+};
+
+TEST(SmokeTest, ANetworkWaitsUntilTheGpuIsAwake) {
+  const model::Graph graph = GraphOf({"one_kernel", R"(
+input x: float32[2,4]
+y = Softmax(x) {axis=1}
+output y
+)"});
+  const auto store = timing::NewMemoryStore();
+  std::vector<std::string> texts;
+  for (const bool is_awake : {true, false}) {  // the second time nothing but the network runs
+    const auto backend = NewBackend(std::make_unique<SleepyGpu>(is_awake), CudaOptions());
+    ASSERT_OK_AND_ASSIGN(const Rows rows, NetworkRows(graph, *backend, 1e-2, 1, store.get()));
+    EXPECT_THAT(rows, Each(kPassed));
+    for (const Row& row : rows) {
+      if (row.name == "predicted") texts.push_back(row.text);
+    }
+  }
+  ASSERT_THAT(texts, SizeIs(2));
+  EXPECT_EQ(texts[0], texts[1]);
 }
 
 // --- files of timings
@@ -214,28 +299,9 @@ TEST_F(SmokeTimingsTest, APatchLevelApartIsMergedWhenAskedFor) {
   EXPECT_EQ((*store)->Find("k1 Exp{}", kOwn), std::nullopt);
 }
 
-TEST_F(SmokeTimingsTest, WaysAreCounted) {
-  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_, {kPatch}));
-  EXPECT_THAT(rows, ElementsAre(kPassed));
-  EXPECT_THAT(rows, Contains(Field(&Row::text, HasSubstr("1 chain, 1 cudnn"))));
-}
-
-TEST_F(SmokeTimingsTest, AContractionOnTheHostIsTold) {
-  {
-    const auto store = timing::OpenFileStore(path_);
-    ASSERT_OK((*store)->Add("k1 Exp{}", kOwn, Time(9, "host")));
-    ASSERT_OK((*store)->Add("k1 MatMul{}", kMinor, Time(9, "host")));
-  }
-  ASSERT_OK_AND_ASSIGN(const Rows rows, WayRows(path_, {kOwn, kPatch, kMinor}));
-  EXPECT_THAT(rows, SizeIs(3));
-  for (const Row& row : rows) {
-    EXPECT_EQ(row.passed, !absl::StrContains(row.text, kMinor)) << row.text;
-  }
-}
-
 TEST_F(SmokeTimingsTest, AFileOfSomethingElseIsRefused) {
   std::ofstream(path_) << "text of someone";
-  EXPECT_FALSE(WayRows(path_, {kOwn}).ok());
+  EXPECT_FALSE(TimingRows(path_, {kOwn}).ok());
 }
 
 }  // namespace

@@ -1,15 +1,12 @@
 // What a file of timings knows of which device.
 
-#include <map>
 #include <memory>
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/attention.h"
 #include "core/kernels/cuda/fingerprint.h"
-#include "core/kernels/fusion.h"
 #include "core/os/files.h"
 #include "core/timing/record.h"
 #include "tests/core/kernels/cuda/smoke/smoke.h"
@@ -54,20 +51,7 @@ absl::StatusOr<std::set<std::string>> FingerprintsIn(const std::string& path) {
   return fingerprints;
 }
 
-// A kernel's operator, from its key: "k1 Conv+Relu{...}(...)" gives "Conv".
-std::string OperatorOf(absl::string_view key) {
-  const size_t begin = key.find(' ');
-  if (begin == absl::string_view::npos) return "";
-  const absl::string_view rest = key.substr(begin + 1);
-  return std::string(rest.substr(0, rest.find_first_of("{(+ ")));
-}
-
 }  // namespace
-
-std::string ProgramOf(absl::string_view plan) {
-  const std::string program(plan.substr(0, plan.find(':')));
-  return program.empty() ? "first choice" : program;
-}
 
 absl::StatusOr<Rows> TimingRows(const std::string& path, const std::vector<std::string>& own) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::set<std::string> fingerprints, FingerprintsIn(path));
@@ -98,36 +82,6 @@ absl::StatusOr<int> MergeDrivers(const std::string& path, const std::vector<std:
     }
   }
   return added;
-}
-
-absl::StatusOr<Rows> WayRows(const std::string& path, const std::vector<std::string>& own) {
-  QUOTIENT_ASSIGN_OR_RETURN(const std::set<std::string> fingerprints, FingerprintsIn(path));
-  QUOTIENT_ASSIGN_OR_RETURN(const auto store, timing::OpenFileStore(path));
-  Rows rows;
-  for (const std::string& fingerprint : fingerprints) {
-    if (!IsOneOf(fingerprint, own)) continue;
-    std::map<std::string, int> counts;
-    std::string on_host;
-    for (const auto& [key, timing] : store->All(fingerprint)) {
-      if (!timing.has_time()) {
-        ++counts["without a time"];
-        continue;
-      }
-      const std::string program = ProgramOf(timing.plan);
-      const std::string op = OperatorOf(key);
-      ++counts[program];
-      if (program == "host" && (IsContraction(op) || op == kAttentionOp)) {
-        absl::StrAppend(&on_host, "; on the host: ", key);
-      }
-    }
-    Row row{"ways", "", on_host.empty()};
-    for (const auto& [program, count] : counts) {
-      absl::StrAppend(&row.text, row.text.empty() ? "" : ", ", count, " ", program);
-    }
-    absl::StrAppend(&row.text, on_host, " (", fingerprint, ")");
-    rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 }  // namespace quotient::kernels::cuda::smoke
