@@ -41,7 +41,9 @@ class OptimizeTest(harness.TestCase):
                     "predicted_speedup_percent", "verification", "search", "device", "journal",
                     "nodes"):
             self.assertIn(key, report)
-        self.assertTrue(report["verification"]["passed"])
+        # Null: the original came back, and nothing was compared.
+        came_back = report["outcome"] == "no_improvement"
+        self.assertIn(report["verification"]["passed"], (True, None) if came_back else (True,))
         self.assertIn("<html", (self.folder / "r.html").read_text())
         leftovers = [p.name for p in self.folder.iterdir() if p.name.endswith(".tmp")]
         self.assertEqual(leftovers, [])

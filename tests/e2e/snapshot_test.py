@@ -37,7 +37,9 @@ class SnapshotTest(harness.TestCase):
         self.assertEqual(report["device"]["recorded"]["device"], "cpu")
         self.assertEqual(report["device"]["threads"], 1)
         self.assertIsNone(report["original"]["measured_us"]["median"])
-        self.assertTrue(report["verification"]["passed"])
+        # Null: the original came back, and nothing was compared.
+        came_back = report["outcome"] == "no_improvement"
+        self.assertIn(report["verification"]["passed"], (True, None) if came_back else (True,))
         self.assertIn("Nothing was measured now: costs were recorded on cpu", result.out)
         self.assertNotIn("\nmeasure ", result.err)
         return (self.folder / output).read_bytes(), report, result
