@@ -101,10 +101,10 @@ double LargestNodeBytes(const Graph& graph) {
   return largest;
 }
 
-// The model's constants in the file that came, in the files and the folded graphs of candidates,
-// and twice more while one is written: as a message and as bytes.
+// The model's constants where they lie aligned, those that folding makes for each candidate and
+// keeps for others, and twice more while a result is written: as a message and as bytes.
 double BytesOfModels(const Graph& graph, int candidates) {
-  return ConstantBytes(graph, PlainBytes) * (1 + 2 * candidates + 2);
+  return ConstantBytes(graph, PlainBytes) * (1 + candidates + 1 + 2);
 }
 
 double BytesToCheck(const Graph& graph, int input_sets) {

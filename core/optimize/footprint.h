@@ -11,7 +11,8 @@ namespace quotient::optimize {
 // program itself. It is meant to be too large rather than too small, because jobs are admitted by
 // it. `graph` is the part of the model that is run. The check holds `input_sets` sets of inputs and
 // outputs. `candidates` graphs of about the same size exist beside the original, each with
-// constants of its own that were folded and written, and with packed constants and buffers to run.
+// constants of its own that were folded, and with packed constants and buffers to run. The files
+// that came are not counted: the caller has them already.
 double BytesToRun(const model::Graph& graph, int input_sets, int candidates);
 
 // Fails with MODEL_UNSUPPORTED if that is more memory than this machine can spare.

@@ -202,5 +202,10 @@ TEST(DecideByModelTest, WhatTheDeviceCannotRunIsNotTaken) {
   EXPECT_EQ(ByModel(original, {{{"Gemm", 1, kModel, true}}, {{"Gemm", 2, kModel}}}).winner, 1);
 }
 
+TEST(MostChallengers, AreFewWhereARunIsSlow) {
+  EXPECT_EQ(MostChallengers({.groups = {}, .costs = {}, .total_us = 100'000}), 2u);
+  EXPECT_GT(MostChallengers({.groups = {}, .costs = {}, .total_us = 1'000}), 100u);
+}
+
 }  // namespace
 }  // namespace quotient::optimize

@@ -50,7 +50,7 @@ TEST(FootprintTest, ReadTwiceOrNeverIsFreedOnce) {
   EXPECT_EQ(Bytes(kTwice, 0, 1) - Bytes(kTwice, 0, 0), 40 + 80 + 120);
 }
 
-// As it is in the file and in the folded graph, and packed once for all kernels of an operator.
+// As it is in the folded graph, and packed once for all kernels of an operator.
 TEST(FootprintTest, EveryCandidateHasConstantsOfItsOwn) {
   constexpr char kConstant[] = R"(graph g {
     input x: float32[2]
@@ -59,7 +59,7 @@ TEST(FootprintTest, EveryCandidateHasConstantsOfItsOwn) {
     v: float32[2] = Add(y, w)
     z: float32[2] = Mul(v, w)
     output z })";
-  EXPECT_EQ(Bytes(kConstant, 0, 3) - Bytes(kConstant, 0, 2), 2 * 8 + 2 * 8 + (8 + 16 + 24));
+  EXPECT_EQ(Bytes(kConstant, 0, 3) - Bytes(kConstant, 0, 2), 8 + 2 * 8 + (8 + 16 + 24));
 }
 
 // CPUs compute in float32.
