@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/os/probe.h"
 #include "core/timing/end_to_end.h"
-#include "core/timing/probe.h"
 
 namespace quotient::optimize {
 namespace {
@@ -118,7 +118,7 @@ absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verifi
   for (const Runnable& each : runnable) executables.push_back(each.tried.executable.get());
   const timing::EndToEndOptions measuring{.budget_seconds = context.options.seconds,
                                           .least_gain = kLeastGain};
-  const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(context.options.threads);
+  const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(context.options.threads);
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
                             timing::MeasureEndToEnd(executables, measuring, *probe, stop));
   Contest contest{.original = result.runs.front(),
