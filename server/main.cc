@@ -16,6 +16,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/ort_backend.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
 #include "core/os/atomic_file.h"
@@ -112,6 +113,14 @@ struct Queue {
   jobs::Admission admission;
 };
 
+os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
+  os::Environment environment = os::ReadEnvironment(environ);
+  if (!flags.onnxruntime.empty()) {
+    environment[kernels::onnxruntime::kLibraryVariable] = flags.onnxruntime;
+  }
+  return environment;
+}
+
 // The optimizer's core and the threads that run it.
 struct Workers {
   Workers(const config::ServerFlags& flags, const Stores& stores, Queue* queue,
@@ -119,7 +128,7 @@ struct Workers {
       : devices({.store = stores.timings.get(),
                  .lane = &lane,
                  .cache_directory = stores.directory->compiled_path(),
-                 .environment = os::ReadEnvironment(environ)}),
+                 .environment = EnvironmentOfDevices(flags)}),
         core(worker::NewCoreRunner(stores.blobs.get(), &devices, &Clock::System())),
         runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),

@@ -124,7 +124,7 @@ int Main(std::span<const char* const> arguments, const os::Environment& environm
     std::fputs(CommandHelp(*command).c_str(), stdout);
     return kExitDone;
   }
-  settings->environment = environment;
+  settings->environment.insert(environment.begin(), environment.end());  // Options come first.
   client::Interrupt interrupt;
   const SignalThread signals(&interrupt);
   const absl::Status status = RunOf(command->bit)(*settings, &interrupt);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
+#include "core/kernels/onnxruntime/ort_backend.h"
 #include "core/optimize/device_table.h"
 #include "core/optimize/job_options.h"
 
@@ -98,6 +99,17 @@ std::vector<Option> OtherOptions() {
        .help = "what to optimize for: a device that need not be there, by a file of 'quotient "
                "snapshot'",
        .apply = [](V value, S* s) { return SetText(value, &s->device_snapshot); }},
+      {.name = "onnxruntime",
+       .value = "FILE",
+       .commands = kOptimize | kSnapshot,
+       .completion = Completion::kFile,
+       .help =
+           "with --local, the library of the device onnxruntime; default $QUOTIENT_ONNXRUNTIME, "
+           "else the one that was installed with this program",
+       .apply =
+           [](V value, S* s) {
+             return SetText(value, &s->environment[kernels::onnxruntime::kLibraryVariable]);
+           }},
       {.name = "output",
        .short_name = 'o',
        .value = "FILE",

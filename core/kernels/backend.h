@@ -1,12 +1,14 @@
 #pragma once
 
 // Backend: a kind of device that can run and time kernels. There is one implementation per kernel
-// library (onednn/, cuda/; tests/support has a simulated one), and only its own folder knows it.
+// library (onednn/, cuda/, onnxruntime/; tests/support has a simulated one), and only its own
+// folder knows it.
 //
 // A *kernel* is the unit of cost: a node of the graph together with the element-wise nodes fused
 // behind it. PartitionGraph decides which nodes these are, so prediction and execution agree.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/kernels/partition.h"
 #include "core/model/graph.h"
@@ -68,6 +71,26 @@ class Executable {
   virtual int num_kernels() const = 0;
 };
 
+// A model as users run it: the bytes of an ONNX file, and of its external data by location. `owner`
+// keeps them, or is null if the caller does.
+struct ModelFile {
+  absl::string_view model;
+  std::map<std::string, absl::string_view> external_data;
+  std::shared_ptr<const void> owner;
+};
+
+// The inputs that a file is given and the outputs that are asked of it, in the order of an
+// Executable. `id` is what they are called in some graph of it.
+struct FileValue {
+  model::ValueId id;
+  std::string name;        // In the file.
+  model::TensorType type;  // Static.
+};
+struct FileValues {
+  std::vector<FileValue> inputs;
+  std::vector<FileValue> outputs;
+};
+
 // Chooses the plan for a kernel: CompiledKernel::plan of the fastest one. "" or an empty function
 // means the backend's first choice.
 using PlanChoice = std::function<std::string(const KernelSpec& spec)>;
@@ -98,6 +121,15 @@ class Backend {
   // The graph must be static where it is live. Errors name the node. Thread-safe.
   virtual absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(
       const model::Graph& graph, const PlanChoice& plans) const = 0;
+
+  // Whether whole models are to be compared by running their files (CompileFile), as users do, and
+  // not the graphs that were read from them: for runtimes that optimize by themselves.
+  virtual bool runs_files() const { return false; }
+  // The bytes must stay as long as the executable. Only where runs_files(). Thread-safe.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> CompileFile(const ModelFile&,
+                                                                  const FileValues&) const {
+    return absl::UnimplementedError("this device runs no files");
+  }
 };
 
 }  // namespace quotient::kernels

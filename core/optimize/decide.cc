@@ -11,10 +11,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/os/probe.h"
 #include "core/timing/end_to_end.h"
-#include "core/timing/probe.h"
 
 namespace quotient::optimize {
 namespace {
@@ -26,10 +27,53 @@ report::Measured ToMeasured(const timing::RunStatistics& runs, std::optional<dou
   return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples, error_norm};
 }
 
+// A graph, and the file that it was read from.
+struct Subject {
+  const verify::CutGraph& cut;
+  kernels::ModelFile file;  // Borrowed.
+};
+
+Subject OriginalOf(const MeasureContext& context) {
+  return {context.original.cut, {context.files.model, context.files.external_data, nullptr}};
+}
+
+Subject SubjectOf(const Packaged& packaged) {
+  Subject subject = {packaged.prepared.cut, {packaged.files->model, {}, nullptr}};
+  if (!packaged.files->external_location.empty()) {
+    subject.file.external_data[packaged.files->external_location] = packaged.files->external_data;
+  }
+  return subject;
+}
+
+// The values of a cut graph that are inputs or outputs of its model. `prefix` begins their keys
+// (verify::CutGraph).
+std::vector<kernels::FileValue> ValuesOfModel(const model::Graph& graph,
+                                              const std::vector<model::ValueId>& ids,
+                                              const std::vector<std::string>& keys,
+                                              absl::string_view prefix) {
+  std::vector<kernels::FileValue> values;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    absl::string_view name = keys[i];
+    if (!absl::ConsumePrefix(&name, prefix)) continue;
+    values.push_back({ids[i], std::string(name), graph.value(ids[i]).type});
+  }
+  return values;
+}
+
+absl::StatusOr<std::unique_ptr<kernels::Executable>> CompileSubject(const MeasureContext& context,
+                                                                    const Subject& subject) {
+  const auto& [cut, file] = subject;
+  if (!context.backend.runs_files()) return context.backend.CompileGraph(cut.graph, context.plans);
+  return context.backend.CompileFile(
+      file, {ValuesOfModel(cut.graph, cut.graph.inputs, cut.input_keys, "input "),
+             ValuesOfModel(cut.graph, cut.graph.outputs, cut.output_keys, "output ")});
+}
+
 absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContext& context,
-                                                             const verify::CutGraph& cut) {
+                                                             const Subject& subject) {
+  const verify::CutGraph& cut = subject.cut;
   QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Executable> executable,
-                            context.backend.CompileGraph(cut.graph, context.plans));
+                            CompileSubject(context, subject));
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> matched,
                             verify::MatchInputs(context.original.cut, context.inputs, cut));
   // An executable wants only the inputs that something reads.
@@ -52,6 +96,8 @@ absl::StatusOr<std::optional<double>> RunOnce(kernels::Executable& executable,
                                               const MeasureContext& context) {
   QUOTIENT_RETURN_IF_ERROR(executable.Run());
   if (context.reference == nullptr) return std::nullopt;
+  // A file is run with the nodes that the reference knows nothing of.
+  if (context.backend.runs_files() && cut.cut_nodes > 0) return std::nullopt;
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> outputs, executable.GetOutputs());
   QUOTIENT_ASSIGN_OR_RETURN(const double norm,
                             context.reference->CheckRun(cut, executable.output_values(), outputs,
@@ -66,11 +112,10 @@ struct Tried {
   std::optional<double> error_norm;
 };
 
-absl::StatusOr<Tried> CompileAndRunOnce(const MeasureContext& context,
-                                        const verify::CutGraph& cut) {
+absl::StatusOr<Tried> CompileAndRunOnce(const MeasureContext& context, const Subject& subject) {
   Tried tried;
-  QUOTIENT_ASSIGN_OR_RETURN(tried.executable, Compile(context, cut));
-  QUOTIENT_ASSIGN_OR_RETURN(tried.error_norm, RunOnce(*tried.executable, cut, context));
+  QUOTIENT_ASSIGN_OR_RETURN(tried.executable, Compile(context, subject));
+  QUOTIENT_ASSIGN_OR_RETURN(tried.error_norm, RunOnce(*tried.executable, subject.cut, context));
   return tried;
 }
 
@@ -84,7 +129,7 @@ std::vector<Runnable> CompileAll(const MeasureContext& context, std::vector<Veri
                                  std::vector<std::string>* failures) {
   std::vector<Runnable> runnable;
   for (Verified& candidate : candidates) {
-    auto tried = CompileAndRunOnce(context, candidate.packaged.prepared.cut);
+    auto tried = CompileAndRunOnce(context, SubjectOf(candidate.packaged));
     if (tried.ok()) {
       runnable.push_back({std::move(candidate), *std::move(tried)});
     } else {
@@ -112,13 +157,13 @@ struct Contest {
 // Runs the original and all candidates against each other. Must be called in the lane.
 absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verified> candidates,
                                const StopCondition& stop, std::vector<std::string>* failures) {
-  QUOTIENT_ASSIGN_OR_RETURN(const Tried original, CompileAndRunOnce(context, context.original.cut));
+  QUOTIENT_ASSIGN_OR_RETURN(const Tried original, CompileAndRunOnce(context, OriginalOf(context)));
   std::vector<Runnable> runnable = CompileAll(context, std::move(candidates), failures);
   std::vector<kernels::Executable*> executables = {original.executable.get()};
   for (const Runnable& each : runnable) executables.push_back(each.tried.executable.get());
   const timing::EndToEndOptions measuring{.budget_seconds = context.options.seconds,
                                           .least_gain = kLeastGain};
-  const std::unique_ptr<timing::Probe> probe = timing::NewSystemProbe(context.options.threads);
+  const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(context.options.threads);
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
                             timing::MeasureEndToEnd(executables, measuring, *probe, stop));
   Contest contest{.original = result.runs.front(),

@@ -12,6 +12,7 @@
 #include "core/model/tensor.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/job.h"
+#include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
 #include "core/optimize/verified.h"
 #include "core/report/report.h"
@@ -52,6 +53,7 @@ size_t MostChallengers(const cost::GraphCost& original);
 // What candidates are measured against, and where. Everything but the last two is borrowed.
 struct MeasureContext {
   const Prepared& original;
+  const ModelFiles& files;  // Of the original.
   // The inputs of original.cut on which everything runs: the first ones of `reference`, if there is
   // one.
   const std::vector<model::Tensor>& inputs;

@@ -9,6 +9,7 @@
 #include "core/kernels/cuda/fingerprint.h"
 #include "core/kernels/cuda/load_plugin.h"
 #include "core/kernels/onednn/onednn_backend.h"
+#include "core/kernels/onnxruntime/ort_backend.h"
 
 namespace quotient::optimize {
 namespace {
@@ -27,6 +28,23 @@ DeviceKind Cpu() {
       .open = [](absl::string_view,
                  const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
         return kernels::onednn::NewBackend(setup.threads, setup.environment);
+      },
+      .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
+        return {cost::CpuSheet(), static_cast<double>(threads)};
+      },
+      .timing = [](int threads) { return timing::ServiceOptions{.threads = threads}; },
+      .arithmetic = [](absl::string_view) { return DeviceArithmetic::kHost; },
+  };
+}
+
+DeviceKind OnnxRuntime() {
+  return {
+      .names = {"onnxruntime"},
+      .help = "ONNX Runtime on the processors of this machine: what it runs faster",
+      .accepts = [](absl::string_view name) { return name == "onnxruntime"; },
+      .open = [](absl::string_view,
+                 const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
+        return kernels::onnxruntime::NewBackend(setup.threads, setup.environment);
       },
       .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
         return {cost::CpuSheet(), static_cast<double>(threads)};
@@ -109,7 +127,8 @@ std::vector<const DeviceKind*> Listed(DeviceFilter filter) {
 }  // namespace
 
 std::span<const DeviceKind> AllDeviceKinds() {
-  static const auto& kinds = *new std::vector<DeviceKind>{Cpu(), NvidiaGpu(), DataSheets()};
+  static const auto& kinds =
+      *new std::vector<DeviceKind>{Cpu(), OnnxRuntime(), NvidiaGpu(), DataSheets()};
   return kinds;
 }
 

@@ -353,6 +353,7 @@ class Run {
         reference != nullptr ? reference->inputs(0)
                              : verify::RandomInputs(prepared.cut.graph, job_.options.seed);
     const MeasureContext context = {.original = prepared,
+                                    .files = job_.files,
                                     .inputs = inputs,
                                     .reference = reference,
                                     .backend = *device.backend(),

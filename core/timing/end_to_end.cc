@@ -20,7 +20,7 @@ struct Sample {
 class Measurement {
  public:
   Measurement(std::span<kernels::Executable* const> executables, const EndToEndOptions& options,
-              Probe& probe)
+              os::Probe& probe)
       : executables_(executables),
         options_(options),
         probe_(probe),
@@ -103,7 +103,7 @@ class Measurement {
   }
 
   absl::StatusOr<Sample> TimeRuns(size_t i, int runs) {
-    const Stopwatch stopwatch(probe_);
+    const os::Stopwatch stopwatch(probe_);
     kernels::DeviceReading own{0, true};
     bool has_own = true;
     for (int run = 0; run < runs; ++run) {
@@ -112,7 +112,7 @@ class Measurement {
       has_own = has_own && one.has_value();
       if (has_own) own = {own.us + one->us, own.clean && one->clean};
     }
-    const Stopwatch::Reading reading = stopwatch.Stop();
+    const os::Stopwatch::Reading reading = stopwatch.Stop();
     if (has_own) return Sample{own.us / runs, own.clean, true};
     return Sample{reading.us / runs, reading.clean, true};
   }
@@ -198,7 +198,7 @@ class Measurement {
 
   const std::span<kernels::Executable* const> executables_;
   const EndToEndOptions& options_;
-  Probe& probe_;
+  os::Probe& probe_;
   std::vector<int> runs_;  // Runs per sample, by executable.
   bool warm_ = false;      // Whether visits begin with an untimed run; see warm_below_us.
   int64_t last_turn_ns_ = 0;
@@ -210,7 +210,7 @@ class Measurement {
 }  // namespace
 
 absl::StatusOr<EndToEndResult> MeasureEndToEnd(std::span<kernels::Executable* const> executables,
-                                               const EndToEndOptions& options, Probe& probe,
+                                               const EndToEndOptions& options, os::Probe& probe,
                                                const StopCondition& stop) {
   Measurement measurement(executables, options, probe);
   QUOTIENT_RETURN_IF_ERROR(measurement.Calibrate());

@@ -22,7 +22,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
 #include "core/kernels/backend.h"
-#include "core/timing/probe.h"
+#include "core/os/probe.h"
 #include "core/timing/statistics.h"
 
 namespace quotient::timing {
@@ -76,7 +76,7 @@ struct EndToEndResult {
 // Returns the errors of the executables, and CANCELLED if the token of `stop` is set. A deadline in
 // `stop` ends the measurement early, but not before min_turns.
 absl::StatusOr<EndToEndResult> MeasureEndToEnd(std::span<kernels::Executable* const> executables,
-                                               const EndToEndOptions& options, Probe& probe,
+                                               const EndToEndOptions& options, os::Probe& probe,
                                                const StopCondition& stop);
 
 }  // namespace quotient::timing

@@ -14,7 +14,7 @@ namespace {
 // The samples of one kernel.
 class Series {
  public:
-  Series(kernels::CompiledKernel* kernel, const Protocol& protocol, Probe& probe)
+  Series(kernels::CompiledKernel* kernel, const Protocol& protocol, os::Probe& probe)
       : kernel_(kernel), protocol_(protocol), probe_(probe) {}
 
   // Warms the kernel up, and chooses the number of runs per sample and the limit on rounds.
@@ -36,7 +36,7 @@ class Series {
   }
 
   void Sample() {
-    const Stopwatch::Reading reading = RunTimes(runs_);
+    const os::Stopwatch::Reading reading = RunTimes(runs_);
     const double us = reading.us / runs_;
     if (failed_) return;
     ++rounds_;
@@ -73,10 +73,10 @@ class Series {
            rounds_ - improved_in_round_ >= protocol_.stable_rounds;
   }
 
-  Stopwatch::Reading RunTimes(int times) {
-    const Stopwatch stopwatch(probe_);
+  os::Stopwatch::Reading RunTimes(int times) {
+    const os::Stopwatch stopwatch(probe_);
     const absl::Status ran = kernel_->Run(times);
-    const Stopwatch::Reading reading = stopwatch.Stop();
+    const os::Stopwatch::Reading reading = stopwatch.Stop();
     failed_ = !ran.ok();
     if (failed_) {
       Log().warn("a kernel failed while it was timed by plan '{}': {}", kernel_->plan(),
@@ -84,12 +84,12 @@ class Series {
       return reading;
     }
     const std::optional<kernels::DeviceReading> own = kernel_->reading();
-    return own.has_value() ? Stopwatch::Reading{own->us, own->clean} : reading;
+    return own.has_value() ? os::Stopwatch::Reading{own->us, own->clean} : reading;
   }
 
   kernels::CompiledKernel* const kernel_;
   const Protocol& protocol_;
-  Probe& probe_;
+  os::Probe& probe_;
   bool failed_ = false;
   int runs_ = 1;
   int max_rounds_ = 0;
@@ -102,7 +102,8 @@ class Series {
 
 // Times all of `kernels` once, without the repetitions for noisy ones.
 std::vector<Timing> TimeOnce(std::span<kernels::CompiledKernel* const> kernels,
-                             const Protocol& protocol, Probe& probe, const StopCondition& stop) {
+                             const Protocol& protocol, os::Probe& probe,
+                             const StopCondition& stop) {
   std::vector<Series> all;
   all.reserve(kernels.size());
   for (kernels::CompiledKernel* kernel : kernels) all.emplace_back(kernel, protocol, probe);
@@ -127,7 +128,8 @@ std::vector<Timing> TimeOnce(std::span<kernels::CompiledKernel* const> kernels,
 }  // namespace
 
 std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
-                              const Protocol& protocol, Probe& probe, const StopCondition& stop) {
+                              const Protocol& protocol, os::Probe& probe,
+                              const StopCondition& stop) {
   std::vector<Timing> results = TimeOnce(kernels, protocol, probe, stop);
   for (int chance = 0; chance < protocol.more_chances && !stop.ShouldStop(); ++chance) {
     std::vector<kernels::CompiledKernel*> noisy;

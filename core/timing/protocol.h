@@ -23,7 +23,7 @@
 
 #include "core/base/stop.h"
 #include "core/kernels/backend.h"
-#include "core/timing/probe.h"
+#include "core/os/probe.h"
 #include "core/timing/store.h"
 
 namespace quotient::timing {
@@ -51,6 +51,7 @@ struct Protocol {
 // `kernels`. A kernel whose run fails is kFailed. When `stop` is set, sampling ends and the results
 // are computed from the samples so far; kernels without a sample are kFailed.
 std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
-                              const Protocol& protocol, Probe& probe, const StopCondition& stop);
+                              const Protocol& protocol, os::Probe& probe,
+                              const StopCondition& stop);
 
 }  // namespace quotient::timing

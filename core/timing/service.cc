@@ -104,8 +104,8 @@ class Service : public TimingService {
  private:
   // The loop of the measuring thread.
   void MeasureUntilEnd() {
-    const std::unique_ptr<Probe> probe =
-        options_.make_probe ? options_.make_probe() : NewSystemProbe(options_.threads);
+    const std::unique_ptr<os::Probe> probe =
+        options_.make_probe ? options_.make_probe() : os::NewSystemProbe(options_.threads);
     while (true) {
       std::vector<Request> batch = TakeBatch();
       if (batch.empty()) return;
@@ -139,7 +139,7 @@ class Service : public TimingService {
     return batch;
   }
 
-  void Measure(std::vector<Request>& batch, Probe& probe) {
+  void Measure(std::vector<Request>& batch, os::Probe& probe) {
     std::vector<Timing> timings(batch.size());
     if (!backend_->health().ok()) return Answer(batch, timings);
     try {
@@ -163,7 +163,8 @@ class Service : public TimingService {
     });
   }
 
-  void TimeInLane(const std::vector<Request>& batch, Probe& probe, std::vector<Timing>* timings) {
+  void TimeInLane(const std::vector<Request>& batch, os::Probe& probe,
+                  std::vector<Timing>* timings) {
     std::vector<std::unique_ptr<kernels::CompiledKernel>> compiled;
     std::vector<kernels::CompiledKernel*> kernels;
     std::vector<size_t> positions;  // Parallel to `kernels`: indices into the batch.

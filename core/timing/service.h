@@ -24,8 +24,8 @@
 #include "core/base/stop.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/kernel_spec.h"
+#include "core/os/probe.h"
 #include "core/timing/lane.h"
-#include "core/timing/probe.h"
 #include "core/timing/protocol.h"
 #include "core/timing/store.h"
 
@@ -41,8 +41,8 @@ struct ServiceOptions {
   // Number of threads that call Backend::Prepare for a batch before it enters the lane. If 0,
   // Prepare is not called.
   int prepare_threads = 0;
-  // Makes the probe of the measuring thread; if empty, NewSystemProbe is used.
-  std::function<std::unique_ptr<Probe>()> make_probe;
+  // Makes the probe of the measuring thread; if empty, os::NewSystemProbe is used.
+  std::function<std::unique_ptr<os::Probe>()> make_probe;
 };
 
 // Thread-safe.

@@ -43,3 +43,8 @@ if(QUOTIENT_TESTS)
   find_package(benchmark CONFIG REQUIRED)
   find_package(ZLIB REQUIRED)
 endif()
+
+# Programs look for ONNX Runtime's library in ../lib.
+file(REAL_PATH ${quotient_deps}/onnxruntime/lib/libonnxruntime.so quotient_onnxruntime)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+file(CREATE_LINK ${quotient_onnxruntime} ${CMAKE_BINARY_DIR}/lib/libonnxruntime.so SYMBOLIC)

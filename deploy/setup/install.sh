@@ -4,7 +4,7 @@
 #   deploy/setup/install.sh [--with-tests] [--with-fuzz] [--with-dev]
 #   deploy/setup/install.sh --runtime
 #
-#   --with-tests   also ONNX Runtime, Prometheus and others that only the tests use
+#   --with-tests   also Prometheus, ONNX Runtime for Python and others that only the tests use
 #   --with-fuzz    also clang 14 for the presets clang and fuzz
 #   --with-dev     also the tools that deploy/dev uses: clang-format, clang-tidy, shellcheck
 #   --runtime      only the packages that built programs load; nothing to build with
@@ -13,6 +13,8 @@
 #
 #   build/deps/<digest>          prefix with oneDNN and the ONNX C++ library; CMake looks here
 #   build/deps/current           link to the prefix in use
+#   build/deps/onnxruntime-<digest>  ONNX Runtime's library, from its PyPI wheel
+#   build/deps/onnxruntime       link to the one in use
 #   build/deps/tests-<digest>    virtual environment and tools of the tests
 #   build/deps/tests             link to the one in use
 #   build/deps/cudnn-frontend-<digest>  headers for the CUDA plug-in, where cuDNN is found
@@ -115,17 +117,35 @@ have_cudnn() {
   return 1
 }
 
-# Unpacks the headers of a Python package; the rest of it is not used.
+# unpack_wheel REQUIREMENTS DIR: downloads a wheel and unpacks it to DIR/wheel.
+unpack_wheel() {
+  local requirements=$1 dir=$2
+  rm -rf "$dir"
+  mkdir -p "$dir"
+  "$python" -m venv "$dir/venv"
+  PIP_DISABLE_PIP_VERSION_CHECK=1 "$dir/venv/bin/python" -m pip --quiet download --require-hashes \
+    --no-deps --only-binary :all: --python-version 3.11 --platform manylinux_2_28_x86_64 \
+    --dest "$dir" -r "$requirements"
+  "$python" -m zipfile -e "$dir"/*.whl "$dir/wheel"
+}
+
+# Of both packages, only a part is used.
 unpack_cudnn_frontend() {
   local dir=$1 scratch=$1.scratch
-  rm -rf "$dir" "$scratch"
+  rm -rf "$dir"
   mkdir -p "$dir"
-  "$python" -m venv "$scratch"
-  PIP_DISABLE_PIP_VERSION_CHECK=1 "$scratch/bin/python" -m pip --quiet download --require-hashes \
-    --no-deps --only-binary :all: --python-version 3.11 --platform manylinux_2_28_x86_64 \
-    --dest "$scratch" -r "$setup/requirements-cuda.txt"
-  "$python" -m zipfile -e "$scratch"/nvidia_cudnn_frontend-*.whl "$scratch/wheel"
+  unpack_wheel "$setup/requirements-cuda.txt" "$scratch"
   mv "$scratch/wheel/include" "$dir/include"
+  rm -rf "$scratch"
+}
+
+unpack_onnxruntime() {
+  local dir=$1 scratch=$1.scratch
+  rm -rf "$dir"
+  mkdir -p "$dir/lib"
+  unpack_wheel "$setup/requirements-onnxruntime.txt" "$scratch"
+  mv "$scratch"/wheel/onnxruntime/capi/libonnxruntime.so.* "$dir/lib/libonnxruntime.so"
+  mv "$scratch"/wheel/onnxruntime/{LICENSE,ThirdPartyNotices.txt} "$dir/"
   rm -rf "$scratch"
 }
 
@@ -151,9 +171,11 @@ fi
 install_packages "${lists[@]}"
 ensure 'oneDNN and ONNX' current \
   "$(digest "$setup/build_prefix.sh" "$setup"/requirements{,-onnx,-build}.txt)" build_prefix
+ensure 'ONNX Runtime' onnxruntime \
+  "onnxruntime-$(digest "$setup/requirements-onnxruntime.txt")" unpack_onnxruntime
 if [ -n "$with_tests" ]; then
   ensure 'tools of the tests' tests \
-    "tests-$(digest "$setup/requirements-tests.txt")" build_test_tools
+    "tests-$(digest "$setup"/requirements-{tests,onnxruntime}.txt)" build_test_tools
 fi
 if have_cudnn; then
   ensure 'cudnn_frontend' cudnn-frontend \

@@ -42,6 +42,9 @@ const Flag kFlags[] = {
      "a killed job loses so much of its search, and the step in hand; 0: all of it"},
     {"drain-seconds", "N", &ServerFlags::drain_seconds,
      "at SIGTERM, calls in progress get this long to end"},
+    {"onnxruntime", "FILE", &ServerFlags::onnxruntime,
+     "the library of the device onnxruntime; default $QUOTIENT_ONNXRUNTIME, else the one that was "
+     "installed with this program"},
     {"help", nullptr, &ServerFlags::help, "print this and exit"},
     {"version", nullptr, &ServerFlags::version, "print the version and exit"},
 };

@@ -24,6 +24,7 @@ struct ServerFlags {
   int64_t max_job_seconds = 3600;
   int64_t checkpoint_seconds = 30;
   int64_t drain_seconds = 20;
+  std::string onnxruntime;
   bool help = false;
   bool version = false;
 };

@@ -1,11 +1,8 @@
 #include "core/kernels/cuda/load_plugin.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <initializer_list>
 #include <string>
 
@@ -15,6 +12,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/cuda/interface/plugin.h"
+#include "core/os/program_folder.h"
 
 namespace quotient::kernels::cuda {
 
@@ -26,21 +24,10 @@ absl::Status NotPresent(absl::string_view message) {
   return MakeError(Reason::kDeviceNotPresent, message);
 }
 
-// Ends with '/'. "" if it is not available.
-std::string FolderOfProgram() {
-  std::array<char, PATH_MAX> path;
-  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
-  if (size <= 0) return "";
-  const std::string program(path.data(), static_cast<size_t>(size));
-  return program.substr(0, program.rfind('/') + 1);
-}
-
 absl::StatusOr<std::string> FindPlugin() {
-  const std::string folder = FolderOfProgram();
-  for (const char* relative : {"", "../lib/"}) {
-    std::string path = absl::StrCat(folder, relative, kFileName);
-    if (access(path.c_str(), F_OK) == 0) return path;
-  }
+  const std::string path = os::FindBesideProgram(kFileName, {"", "../lib/"});
+  if (!path.empty()) return path;
+  const std::string folder = os::ProgramFolder();
   return NotPresent(absl::StrCat(
       "this installation has no CUDA plug-in: neither ", folder, kFileName, " nor ", folder,
       "../lib/", kFileName, " is there (", kPluginVariable,

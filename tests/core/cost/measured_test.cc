@@ -29,7 +29,7 @@ class MeasuredTest : public ::testing::Test {
     }});
     service_ =
         timing::NewTimingService(backend_.get(), store_.get(), &lane_,
-                                 {.make_probe = [this] { return timing::NewClockProbe(&clock_); }});
+                                 {.make_probe = [this] { return os::NewClockProbe(&clock_); }});
     model_ = NewMeasuredCostModel(backend_.get(), service_.get(), Roof{CpuSheet(), 1});
   }
 

@@ -34,12 +34,15 @@ class DecideByRunningTest : public testing::Test {
 
   absl::StatusOr<Decision> Decide() {
     const std::vector<model::Tensor> inputs = verify::RandomInputs(original_.cut.graph, 1);
-    const MeasureContext context = {original_, inputs, reference_, *backend_, lane_, {}, options_};
+    const MeasureContext context = {original_, files_, inputs, reference_,
+                                    *backend_, lane_,  {},     options_};
     return DecideByRunning(context, std::move(candidates_), StopCondition(&token_), &failures_);
   }
 
   void AddCandidate(absl::string_view nodes) {
-    candidates_.emplace_back().packaged.prepared = PreparedFrom(nodes);
+    Packaged& packaged = candidates_.emplace_back().packaged;
+    packaged.files = std::make_shared<OptimizedModel>();
+    packaged.prepared = PreparedFrom(nodes);
   }
 
   timing::Lane lane_;
@@ -53,6 +56,7 @@ class DecideByRunningTest : public testing::Test {
   const verify::Reference* reference_ = nullptr;
   MeasureOptions options_;
   CancelToken token_;
+  ModelFiles files_;  // Of no effect, as the device runs graphs.
   std::vector<Verified> candidates_;
   std::vector<std::string> failures_;
 };

@@ -223,9 +223,8 @@ TEST(TensorWorkspace, NoKernelIsMeasuredTwiceForTwoJobsOfTwoWorkers) {
       }});
   const auto store = timing::NewMemoryStore();
   timing::Lane lane;
-  const auto service =
-      timing::NewTimingService(backend.get(), store.get(), &lane,
-                               {.make_probe = [&] { return timing::NewClockProbe(&clock); }});
+  const auto service = timing::NewTimingService(
+      backend.get(), store.get(), &lane, {.make_probe = [&] { return os::NewClockProbe(&clock); }});
   const auto model =
       cost::NewMeasuredCostModel(backend.get(), service.get(), cost::Roof{cost::CpuSheet(), 1});
   const Network nasrnn("nasrnn");

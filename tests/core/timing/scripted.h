@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/kernels/backend.h"
-#include "core/timing/probe.h"
+#include "core/os/probe.h"
 #include "tests/support/fake_backend.h"
 
 namespace quotient::timing {
 
 // A probe that reads a fake clock. Scripts call Interrupt and Wait to simulate disturbances.
-class ScriptedProbe : public Probe {
+class ScriptedProbe : public os::Probe {
  public:
   explicit ScriptedProbe(const kernels::fake::FakeClock* clock) : clock_(clock) {}
 

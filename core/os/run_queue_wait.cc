@@ -1,4 +1,4 @@
-#include "core/timing/run_queue_wait.h"
+#include "core/os/run_queue_wait.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 
-namespace quotient::timing {
+namespace quotient::os {
 namespace {
 
 constexpr char kTasks[] = "/proc/self/task";
@@ -60,4 +60,4 @@ void RunQueueWait::FindThreads() {
   }
 }
 
-}  // namespace quotient::timing
+}  // namespace quotient::os

@@ -1,4 +1,4 @@
-#include "core/timing/run_queue_wait.h"
+#include "core/os/run_queue_wait.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 
-namespace quotient::timing {
+namespace quotient::os {
 namespace {
 
 void PinToCore(int core) {
@@ -47,4 +47,4 @@ TEST(RunQueueWaitTest, GrowsWhileTwoThreadsWantOneCore) {
 }
 
 }  // namespace
-}  // namespace quotient::timing
+}  // namespace quotient::os

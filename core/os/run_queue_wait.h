@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace quotient::timing {
+namespace quotient::os {
 
 // Reads how long the threads of this process were ready to run but had no core, as counted by the
 // scheduler (second field of /proc/PID/task/TID/schedstat; see sched-stats.rst in the Linux
@@ -27,4 +27,4 @@ class RunQueueWait {
   std::vector<int> files_;      // Open schedstat files, one per thread.
 };
 
-}  // namespace quotient::timing
+}  // namespace quotient::os

@@ -1,11 +1,11 @@
-#include "core/timing/probe.h"
+#include "core/os/probe.h"
 
 #include <sys/resource.h>
 #include <time.h>
 
-#include "core/timing/run_queue_wait.h"
+#include "core/os/run_queue_wait.h"
 
-namespace quotient::timing {
+namespace quotient::os {
 namespace {
 
 class SystemProbe : public Probe {
@@ -73,4 +73,4 @@ Stopwatch::Reading Stopwatch::Stop() const {
   return {static_cast<double>(by_cpu ? *cpu_ns - *cpu_ns_ : wall_ns) * 1e-3, clean};
 }
 
-}  // namespace quotient::timing
+}  // namespace quotient::os

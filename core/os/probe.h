@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 
-namespace quotient::timing {
+namespace quotient::os {
 
 class Probe {
  public:
@@ -51,4 +51,4 @@ class Stopwatch {
   const int64_t start_ns_;  // Declared last, so that the clock is read last.
 };
 
-}  // namespace quotient::timing
+}  // namespace quotient::os

@@ -1,0 +1,106 @@
+// quotient-ort: runs ONNX Runtime in a process of its own, which may crash, hang or take too much
+// memory. Started by Quotient's programs, with the socket of helper.proto as descriptor 3:
+//
+//   quotient-ort LIBRARY THREADS MEMORY_BYTES
+//
+// LIBRARY is the path of libonnxruntime.so. Ends when the other end of the socket is gone.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <new>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "absl/strings/numbers.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/helper/serve.h"
+#include "core/kernels/onnxruntime/library.h"
+#include "core/os/child_process.h"
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+struct Arguments {
+  std::string library;
+  ServeOptions serve;
+  uint64_t memory_bytes = 0;
+};
+
+bool Parse(std::span<char* const> words, Arguments* arguments) {
+  if (words.size() != 3) return false;
+  arguments->library = words[0];
+  if (!absl::SimpleAtoi(words[1], &arguments->serve.threads)) return false;
+  if (!absl::SimpleAtoi(words[2], &arguments->memory_bytes)) return false;
+  arguments->serve.most_request_bytes = arguments->memory_bytes;
+  return true;
+}
+
+// Addresses are limited where a sanitizer does not need terabytes of them. What is beyond the limit
+// fails in this process, and where the machine runs out of memory, this process is the one to end.
+void LimitMemory(uint64_t bytes) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const rlimit limit{bytes, bytes};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::perror("quotient-ort: limit of memory");
+#endif
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  constexpr absl::string_view kFirst = "1000";
+  if (write(file, kFirst.data(), kFirst.size()) < 0) std::perror("quotient-ort: oom_score_adj");
+  close(file);
+}
+
+// Ends this process when the other end of the socket is gone, even in the middle of a run.
+void EndWithParent() {
+  std::thread([] {
+    pollfd socket{.fd = os::kChildSocket, .events = POLLRDHUP, .revents = 0};
+    while (poll(&socket, 1, -1) <= 0) {
+    }
+    _exit(0);
+  }).detach();
+}
+
+absl::Status Run(const Arguments& arguments, Channel& channel) {
+  QUOTIENT_ASSIGN_OR_RETURN(const Library library, LoadLibrary(arguments.library));
+  QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime,
+                            Runtime::Create(library, arguments.serve.threads));
+  ort::v1::Answer hello;
+  hello.mutable_greeting()->set_protocol(kHelperProtocol);
+  hello.mutable_greeting()->set_version(library.version);
+  QUOTIENT_RETURN_IF_ERROR(channel.Send(hello, {}, kNever));
+  return Serve(*runtime, arguments.serve, channel);
+}
+
+int Main(std::span<char* const> words) {
+  Arguments arguments;
+  if (!Parse(words, &arguments) || fcntl(os::kChildSocket, F_GETFD) < 0) {
+    std::fputs("quotient-ort is started by Quotient's programs alone\n", stderr);
+    return 2;
+  }
+  LimitMemory(arguments.memory_bytes);
+  EndWithParent();
+  Channel channel((os::Fd(os::kChildSocket)));
+  try {
+    const absl::Status status = Run(arguments, channel);
+    if (absl::IsUnavailable(status)) return 0;
+    ort::v1::Answer error;
+    error.set_code(static_cast<int>(status.code()));
+    error.set_message(std::string(status.message()));
+    return channel.Send(error, {}, kNever).ok() ? 1 : 0;
+  } catch (const std::bad_alloc&) {
+    return kHelperOutOfMemory;
+  }
+}
+
+}  // namespace
+}  // namespace quotient::kernels::onnxruntime
+
+int main(int argc, char** argv) {
+  return quotient::kernels::onnxruntime::Main({argv + 1, static_cast<size_t>(argc - 1)});
+}

@@ -1,0 +1,148 @@
+#include "core/kernels/onnxruntime/helper/serve.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/os/probe.h"
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+using ort::v1::Answer;
+using ort::v1::Request;
+using ort::v1::TensorInfo;
+
+// The content of an answer: the message, and byte strings that it owns.
+struct Reply {
+  Answer answer;
+  std::vector<std::string> blobs;
+};
+
+class Server {
+ public:
+  Server(const Runtime& runtime, int threads)
+      : runtime_(runtime), probe_(os::NewSystemProbe(threads)) {}
+
+  absl::StatusOr<Reply> Handle(const Request& request, std::vector<std::string> blobs) {
+    switch (request.call_case()) {
+      case Request::kLoad:
+        return Load(request.load(), blobs);
+      case Request::kFeed:
+        return Feed(request.feed(), std::move(blobs));
+      case Request::kRun:
+        return Run(request.run());
+      case Request::kFetch:
+        return Fetch(request.fetch());
+      case Request::kUnload:
+        sessions_.erase(request.unload().session());
+        return Reply();
+      case Request::CALL_NOT_SET:
+        break;
+    }
+    return absl::InvalidArgumentError("a request asks for nothing that is known");
+  }
+
+ private:
+  absl::StatusOr<Session*> Find(int64_t id) const {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) return absl::NotFoundError(absl::StrCat("no session ", id));
+    return found->second.get();
+  }
+
+  absl::StatusOr<Reply> Load(const ort::v1::Load& load, const std::vector<std::string>& blobs) {
+    if (load.level() != ort::v1::Load::LEVEL_NONE && load.level() != ort::v1::Load::LEVEL_ALL) {
+      return absl::InvalidArgumentError("no known level of optimization");
+    }
+    if (blobs.size() != static_cast<size_t>(load.external_locations_size()) + 1) {
+      return absl::InvalidArgumentError("a model and its external data files are wanted");
+    }
+    const LoadedFiles files = {blobs[0],
+                               {load.external_locations().begin(), load.external_locations().end()},
+                               {blobs.begin() + 1, blobs.end()}};
+    Reply reply;
+    if (load.wants_dump()) reply.blobs.emplace_back();
+    QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                              runtime_.Load(files, load.level() == ort::v1::Load::LEVEL_ALL,
+                                            load.wants_dump() ? &reply.blobs.front() : nullptr));
+    reply.answer.mutable_loaded()->set_session(++last_session_);
+    sessions_.emplace(last_session_, std::move(session));
+    return reply;
+  }
+
+  absl::StatusOr<Reply> Feed(const ort::v1::Feed& feed, std::vector<std::string> blobs) {
+    QUOTIENT_ASSIGN_OR_RETURN(Session* const session, Find(feed.session()));
+    if (blobs.size() != static_cast<size_t>(feed.inputs_size())) {
+      return absl::InvalidArgumentError("the bytes of each input are wanted");
+    }
+    std::vector<HostTensor> inputs;
+    for (int i = 0; i < feed.inputs_size(); ++i) {
+      const TensorInfo& input = feed.inputs(i);
+      inputs.push_back({.name = input.name(),
+                        .dtype = input.dtype(),
+                        .dims = {input.dims().begin(), input.dims().end()},
+                        .bytes = std::move(blobs[static_cast<size_t>(i)])});
+    }
+    QUOTIENT_RETURN_IF_ERROR(
+        session->Feed(std::move(inputs), {feed.outputs().begin(), feed.outputs().end()}));
+    return Reply();
+  }
+
+  absl::StatusOr<Reply> Run(const ort::v1::Run& run) {
+    QUOTIENT_ASSIGN_OR_RETURN(Session* const session, Find(run.session()));
+    const os::Stopwatch stopwatch(*probe_);
+    QUOTIENT_RETURN_IF_ERROR(session->Run(run.times()));
+    const os::Stopwatch::Reading reading = stopwatch.Stop();
+    Reply reply;
+    reply.answer.mutable_ran()->set_us(reading.us);
+    reply.answer.mutable_ran()->set_clean(reading.clean);
+    return reply;
+  }
+
+  absl::StatusOr<Reply> Fetch(const ort::v1::Fetch& fetch) {
+    QUOTIENT_ASSIGN_OR_RETURN(Session* const session, Find(fetch.session()));
+    QUOTIENT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, session->Outputs());
+    Reply reply;
+    for (HostTensor& output : outputs) {
+      TensorInfo& info = *reply.answer.mutable_fetched()->add_outputs();
+      info.set_name(output.name);
+      info.set_dtype(output.dtype);
+      info.mutable_dims()->Add(output.dims.begin(), output.dims.end());
+      reply.blobs.push_back(std::move(output.bytes));
+    }
+    return reply;
+  }
+
+  const Runtime& runtime_;
+  const std::unique_ptr<os::Probe> probe_;
+  std::map<int64_t, std::unique_ptr<Session>> sessions_;
+  int64_t last_session_ = 0;
+};
+
+Reply ToReply(absl::StatusOr<Reply> reply) {
+  if (reply.ok()) return *std::move(reply);
+  Reply error;
+  error.answer.set_code(static_cast<int>(reply.status().code()));
+  error.answer.set_message(std::string(reply.status().message()));
+  return error;
+}
+
+}  // namespace
+
+absl::Status Serve(const Runtime& runtime, const ServeOptions& options, Channel& channel) {
+  Server server(runtime, options.threads);
+  for (;;) {
+    Request request;
+    std::vector<std::string> blobs;
+    QUOTIENT_RETURN_IF_ERROR(channel.Receive(options.most_request_bytes, kNever, &request, &blobs));
+    const Reply reply = ToReply(server.Handle(request, std::move(blobs)));
+    const std::vector<absl::string_view> bytes(reply.blobs.begin(), reply.blobs.end());
+    QUOTIENT_RETURN_IF_ERROR(channel.Send(reply.answer, bytes, kNever));
+  }
+}
+
+}  // namespace quotient::kernels::onnxruntime

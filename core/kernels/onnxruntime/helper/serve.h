@@ -1,0 +1,20 @@
+#pragma once
+
+// The helper's side of the channel: answers requests until the other end is gone.
+
+#include "absl/status/status.h"
+#include "core/kernels/onnxruntime/channel.h"
+#include "core/kernels/onnxruntime/runtime.h"
+
+namespace quotient::kernels::onnxruntime {
+
+struct ServeOptions {
+  int threads = 1;
+  uint64_t most_request_bytes = 0;
+};
+
+// Returns UNAVAILABLE when the other end is gone. Requests that make no sense are answered with an
+// error; those that cannot be read end it with one.
+absl::Status Serve(const Runtime& runtime, const ServeOptions& options, Channel& channel);
+
+}  // namespace quotient::kernels::onnxruntime

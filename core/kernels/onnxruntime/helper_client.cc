@@ -1,0 +1,224 @@
+#include "core/kernels/onnxruntime/helper_client.h"
+
+#include <string.h>
+
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+using ort::v1::Request;
+using ort::v1::TensorInfo;
+
+// How long a process may take to end after it has closed the socket.
+constexpr double kSecondsToEnd = 5;
+
+int64_t DeadlineIn(double seconds) {
+  return Clock::System().NowNs() + static_cast<int64_t>(seconds * 1e9);
+}
+
+absl::string_view BytesOf(const model::Tensor& tensor) {
+  return {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()};
+}
+
+absl::Status NoSuchProcess() {
+  return absl::AbortedError("the process of ONNX Runtime that had this model has ended");
+}
+
+// Why a process closed its socket.
+absl::Status Explain(const os::ChildProcess::Ending& ending, int64_t memory_bytes) {
+  if (ending.exit_status == kHelperOutOfMemory) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("ONNX Runtime ran out of memory, of which it may take %.1f GiB",
+                        static_cast<double>(memory_bytes) / (1 << 30)));
+  }
+  if (ending.signal != 0) {
+    return absl::AbortedError(absl::StrCat("ONNX Runtime crashed: ", strsignal(ending.signal)));
+  }
+  return absl::AbortedError(
+      absl::StrCat("the process of ONNX Runtime ended with status ", ending.exit_status));
+}
+
+// An output as a tensor, if it has the type that it should have.
+absl::StatusOr<model::Tensor> ToTensor(const TensorInfo& info, std::string bytes,
+                                       const model::TensorType& type) {
+  const std::vector<int64_t> dims(info.dims().begin(), info.dims().end());
+  const std::optional<model::DType> dtype = model::DTypeFromOnnx(info.dtype());
+  if (dtype != type.dtype || dims != type.dims()) {
+    return absl::InternalError(absl::StrCat("ONNX Runtime computes an output '", info.name(),
+                                            "' of another type than ", ToString(type)));
+  }
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  const auto span = std::as_bytes(std::span(*owner));
+  if (model::Tensor::ByteSize(*dtype, dims) != static_cast<int64_t>(span.size())) {
+    return absl::InternalError("an output has not as many bytes as its type");
+  }
+  return model::Tensor(*dtype, dims, span, owner);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HelperClient>> HelperClient::Create(HelperOptions options) {
+  auto client = std::unique_ptr<HelperClient>(new HelperClient(std::move(options)));
+  const absl::MutexLock lock(&client->mutex_);
+  QUOTIENT_RETURN_IF_ERROR(client->Start());
+  return client;
+}
+
+absl::Status HelperClient::Start() {
+  QUOTIENT_ASSIGN_OR_RETURN(os::SocketPair sockets, os::MakeSocketPair());
+  auto child = os::ChildProcess::Start(
+      options_.program,
+      {options_.library, absl::StrCat(options_.threads), absl::StrCat(options_.memory_bytes)},
+      options_.environment, sockets.theirs);
+  if (!child.ok()) return MakeError(Reason::kDeviceNotPresent, child.status().message());
+  sockets.theirs.Close();
+  process_ = std::make_unique<Process>(
+      Process{++processes_, *std::move(child), Channel(std::move(sockets.ours))});
+  const absl::StatusOr<Reply> greeted = Receive({.seconds = options_.load_seconds});
+  if (!greeted.ok()) {
+    process_.reset();
+    return MakeError(Reason::kDeviceNotPresent, greeted.status().message());
+  }
+  const ort::v1::Greeting& greeting = greeted->answer.greeting();
+  if (greeting.protocol() != kHelperProtocol) {
+    process_.reset();
+    return MakeError(Reason::kDeviceNotPresent,
+                     absl::StrCat(options_.program, " belongs to another build of Quotient"));
+  }
+  if (version_.empty()) version_ = greeting.version();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
+                                             std::string* dump) {
+  Call call{.seconds = options_.load_seconds, .most_bytes = std::numeric_limits<int32_t>::max()};
+  ort::v1::Load& load = *call.request.mutable_load();
+  load.set_level(level == Level::kAll ? ort::v1::Load::LEVEL_ALL : ort::v1::Load::LEVEL_NONE);
+  load.set_wants_dump(dump != nullptr);
+  call.blobs.push_back(file.model);
+  for (const auto& [location, bytes] : file.external_data) {
+    load.add_external_locations(location);
+    call.blobs.push_back(bytes);
+  }
+  const absl::MutexLock lock(&mutex_);
+  if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
+  QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
+  if (dump != nullptr && reply.blobs.size() == 1) *dump = std::move(reply.blobs.front());
+  return SessionId{process_->number, reply.answer.loaded().session()};
+}
+
+absl::Status HelperClient::Feed(SessionId id, std::span<const NamedTensor> inputs,
+                                std::span<const std::string> outputs) {
+  Call call{.seconds = options_.load_seconds};
+  ort::v1::Feed& feed = *call.request.mutable_feed();
+  feed.set_session(id.session);
+  for (const auto& [name, tensor] : inputs) {
+    TensorInfo& info = *feed.add_inputs();
+    info.set_name(name);
+    info.set_dtype(static_cast<int>(tensor.dtype()));
+    info.mutable_dims()->Add(tensor.dims().begin(), tensor.dims().end());
+    call.blobs.push_back(BytesOf(tensor));
+  }
+  for (const std::string& output : outputs) feed.add_outputs(output);
+  return AskSession(id, call).status();
+}
+
+absl::StatusOr<DeviceReading> HelperClient::Run(SessionId id, int times) {
+  Call call{.seconds = options_.run_seconds};
+  call.request.mutable_run()->set_session(id.session);
+  call.request.mutable_run()->set_times(times);
+  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, AskSession(id, call));
+  return DeviceReading{reply.answer.ran().us(), reply.answer.ran().clean()};
+}
+
+absl::StatusOr<std::vector<model::Tensor>> HelperClient::Fetch(
+    SessionId id, std::span<const model::TensorType> types) {
+  Call call{.seconds = options_.run_seconds};
+  call.request.mutable_fetch()->set_session(id.session);
+  for (const model::TensorType& type : types) {
+    call.most_bytes +=
+        static_cast<uint64_t>(model::Tensor::ByteSize(type.dtype, type.dims()).value_or(0));
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(Reply reply, AskSession(id, call));
+  const ort::v1::Fetched& fetched = reply.answer.fetched();
+  if (static_cast<size_t>(fetched.outputs_size()) != types.size() ||
+      reply.blobs.size() != types.size()) {
+    return absl::InternalError("ONNX Runtime computes another number of outputs");
+  }
+  std::vector<model::Tensor> outputs;
+  for (size_t i = 0; i < types.size(); ++i) {
+    QUOTIENT_ASSIGN_OR_RETURN(model::Tensor output, ToTensor(fetched.outputs(static_cast<int>(i)),
+                                                             std::move(reply.blobs[i]), types[i]));
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+void HelperClient::Unload(SessionId id) {
+  Call call{.seconds = options_.run_seconds};
+  call.request.mutable_unload()->set_session(id.session);
+  const absl::Status status = AskSession(id, call).status();
+  if (!status.ok() && !absl::IsAborted(status)) {
+    Log().warn("a model of ONNX Runtime could not be unloaded: {}", std::string(status.message()));
+  }
+}
+
+bool HelperClient::Has(SessionId id) {
+  const absl::MutexLock lock(&mutex_);
+  return IsRunning() && process_->number == id.process;
+}
+
+bool HelperClient::IsRunning() {
+  if (process_ == nullptr) return false;
+  if (!process_->child->HasEnded()) return true;
+  Bury(absl::UnavailableError("it has ended"), 0).IgnoreError();
+  return false;
+}
+
+absl::StatusOr<HelperClient::Reply> HelperClient::AskSession(SessionId id, const Call& call) {
+  const absl::MutexLock lock(&mutex_);
+  if (process_ == nullptr || process_->number != id.process) return NoSuchProcess();
+  return Ask(call);
+}
+
+absl::StatusOr<HelperClient::Reply> HelperClient::Ask(const Call& call) {
+  const absl::Status sent =
+      process_->channel.Send(call.request, call.blobs, DeadlineIn(call.seconds));
+  if (!sent.ok()) return Bury(sent, call.seconds);
+  return Receive(call);
+}
+
+absl::StatusOr<HelperClient::Reply> HelperClient::Receive(const Call& call) {
+  Reply reply;
+  const absl::Status received = process_->channel.Receive(call.most_bytes, DeadlineIn(call.seconds),
+                                                          &reply.answer, &reply.blobs);
+  if (!received.ok()) return Bury(received, call.seconds);
+  if (reply.answer.code() == 0) return reply;
+  return absl::Status(static_cast<absl::StatusCode>(reply.answer.code()), reply.answer.message());
+}
+
+absl::Status HelperClient::Bury(const absl::Status& why, double seconds) {
+  const std::unique_ptr<Process> process = std::move(process_);
+  const os::ChildProcess::Ending ending =
+      process->child->End(absl::IsUnavailable(why) ? kSecondsToEnd : 0);
+  absl::Status error = Explain(ending, options_.memory_bytes);
+  if (absl::IsDeadlineExceeded(why)) {
+    error = absl::DeadlineExceededError(
+        absl::StrCat("ONNX Runtime did not answer within ", seconds, " s and was ended"));
+  } else if (!absl::IsUnavailable(why)) {
+    error = absl::InternalError(absl::StrCat("the process of ONNX Runtime: ", why.message()));
+  }
+  Log().warn("{}", std::string(error.message()));
+  return error;
+}
+
+}  // namespace quotient::kernels::onnxruntime

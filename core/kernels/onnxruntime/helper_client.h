@@ -1,0 +1,122 @@
+#pragma once
+
+// HelperClient: ONNX Runtime in another process. It runs models that nobody has looked at, so it
+// may crash, hang, or take all memory: then the call in progress fails, the process is ended, and
+// the next Load starts another.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/onnxruntime/channel.h"
+#include "core/model/tensor.h"
+#include "core/os/child_process.h"
+#include "core/os/environment.h"
+
+namespace quotient::kernels::onnxruntime {
+
+struct HelperOptions {
+  std::string program;  // The path of quotient-ort.
+  std::string library;  // ONNX Runtime's: a path, or a name that the dynamic linker knows.
+  int threads = 1;
+  int64_t memory_bytes = 0;  // What the process may take.
+  // How long an answer may take, for loading a model and for everything else.
+  double load_seconds = 120;
+  double run_seconds = 60;
+  os::Environment environment;
+};
+
+// How a model runs.
+enum class Level {
+  kNone,  // As it is.
+  kAll,   // As ONNX Runtime optimizes it for its users by default.
+};
+
+// A model that is loaded in a process.
+struct SessionId {
+  int64_t process = 0;  // The first one is 1.
+  int64_t session = 0;
+};
+
+struct NamedTensor {
+  std::string name;
+  model::Tensor tensor;
+};
+
+// Every call fails with
+//   UNIMPLEMENTED if ONNX Runtime refuses what it is asked for,
+//   RESOURCE_EXHAUSTED if its process has no memory left,
+//   DEADLINE_EXCEEDED if it did not answer in time,
+//   ABORTED if it crashed, or the session's process is not there any more.
+// Thread-safe; calls take turns.
+class HelperClient {
+ public:
+  // Starts the process. DEVICE_NOT_PRESENT if the library is missing, too old or something else;
+  // the message says which.
+  static absl::StatusOr<std::unique_ptr<HelperClient>> Create(HelperOptions options);
+
+  // Of ONNX Runtime, such as "1.31.1".
+  const std::string& version() const { return version_; }
+
+  // Loads a model. If `dump` is not null, it is set to the graph that runs. Also fails with
+  // DEVICE_NOT_PRESENT if a new process is needed and cannot be had.
+  absl::StatusOr<SessionId> Load(const ModelFile& file, Level level, std::string* dump = nullptr);
+  // Sets all inputs, and the names of the outputs that are computed.
+  absl::Status Feed(SessionId id, std::span<const NamedTensor> inputs,
+                    std::span<const std::string> outputs);
+  // Runs a session that was fed.
+  absl::StatusOr<DeviceReading> Run(SessionId id, int times);
+  // The outputs of the last run, which must have these types.
+  absl::StatusOr<std::vector<model::Tensor>> Fetch(SessionId id,
+                                                   std::span<const model::TensorType> types);
+  void Unload(SessionId id);
+  // Whether the session's process is still there.
+  bool Has(SessionId id);
+
+ private:
+  // A process that has greeted.
+  struct Process {
+    int64_t number = 0;
+    std::unique_ptr<os::ChildProcess> child;
+    Channel channel;
+  };
+  // What an answer consists of.
+  struct Reply {
+    ort::v1::Answer answer;
+    std::vector<std::string> blobs;
+  };
+  // What a request consists of, and how long its answer may take and be.
+  struct Call {
+    ort::v1::Request request;
+    std::vector<absl::string_view> blobs;
+    double seconds = 0;
+    uint64_t most_bytes = 0;
+  };
+
+  explicit HelperClient(HelperOptions options) : options_(std::move(options)) {}
+
+  // Whether there is a process. Buries one that has ended since it was last talked to.
+  bool IsRunning() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Reply> AskSession(SessionId id, const Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Reply> Ask(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Reply> Receive(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the process, with which talking failed because of `why`. Returns the error that this is.
+  absl::Status Bury(const absl::Status& why, double seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const HelperOptions options_;
+  std::string version_;  // Constant once created.
+
+  absl::Mutex mutex_;
+  std::unique_ptr<Process> process_ ABSL_GUARDED_BY(mutex_);  // Null if there is none.
+  int64_t processes_ ABSL_GUARDED_BY(mutex_) = 0;             // Started so far.
+};
+
+}  // namespace quotient::kernels::onnxruntime

@@ -1,0 +1,22 @@
+#pragma once
+
+// The backend of ONNX Runtime on this machine's processors. Whole models are run by it, as files.
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/kernels/backend.h"
+#include "core/os/environment.h"
+
+namespace quotient::kernels::onnxruntime {
+
+// The environment variable by which users name the file of ONNX Runtime's library.
+inline constexpr char kLibraryVariable[] = "QUOTIENT_ONNXRUNTIME";
+
+// The helper program and the library are looked for beside the program; `environment` may name the
+// library. DEVICE_NOT_PRESENT if either is missing, or is of no use; the message says why.
+absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int threads,
+                                                    const os::Environment& environment);
+
+}  // namespace quotient::kernels::onnxruntime

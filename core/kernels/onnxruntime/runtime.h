@@ -1,0 +1,79 @@
+#pragma once
+
+// Runtime and Session: ONNX Runtime's environment and models in it. Used by the helper process
+// alone. For one thread.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/kernels/onnxruntime/library.h"
+
+namespace quotient::kernels::onnxruntime {
+
+// An object of the library, which is released with its function.
+template <typename T>
+using Handle = std::unique_ptr<T, void (*)(T*)>;
+
+struct HostTensor {
+  std::string name;
+  int dtype = 0;  // TensorProto.DataType, which ONNX Runtime's own numbers are equal to.
+  std::vector<int64_t> dims;
+  std::string bytes;
+};
+
+// A model that can be run. The fields of one run are kept until the next.
+class Session {
+ public:
+  Session(const OrtApi& api, Handle<OrtSession> session)
+      : api_(api), session_(std::move(session)) {}
+
+  // Sets all inputs, and the names of the outputs that are computed.
+  absl::Status Feed(std::vector<HostTensor> inputs, std::vector<std::string> outputs);
+  // Runs `times` times. Feed comes first.
+  absl::Status Run(int times);
+  // The outputs of the last run. UNIMPLEMENTED for one that is no tensor of numbers.
+  absl::StatusOr<std::vector<HostTensor>> Outputs() const;
+
+ private:
+  absl::StatusOr<HostTensor> Output(size_t index) const;
+
+  const OrtApi& api_;
+  const Handle<OrtSession> session_;
+  std::vector<HostTensor> inputs_;
+  std::vector<Handle<OrtValue>> input_values_;  // Parallel to inputs_, whose bytes they use.
+  std::vector<std::string> output_names_;
+  std::vector<Handle<OrtValue>> outputs_;  // Parallel to output_names_, or empty before a run.
+};
+
+// What a model consists of. All bytes are borrowed, and not needed any more once it is loaded.
+struct LoadedFiles {
+  absl::string_view model;
+  std::vector<std::string> external_locations;
+  std::vector<absl::string_view> external_data;  // Parallel to external_locations.
+};
+
+class Runtime {
+ public:
+  // All sessions share `threads` threads. With threads of their own, those of one would still spin
+  // when the next one runs.
+  static absl::StatusOr<std::unique_ptr<Runtime>> Create(const Library& library, int threads);
+
+  // Loads a model. If `dump` is not null, it is set to the graph that runs. Fails with
+  // RESOURCE_EXHAUSTED for lack of memory, and with UNIMPLEMENTED if ONNX Runtime refuses the
+  // model.
+  absl::StatusOr<std::unique_ptr<Session>> Load(const LoadedFiles& files, bool optimizes,
+                                                std::string* dump) const;
+
+ private:
+  Runtime(const OrtApi& api, Handle<OrtEnv> env) : api_(api), env_(std::move(env)) {}
+
+  const OrtApi api_;
+  const Handle<OrtEnv> env_;
+};
+
+}  // namespace quotient::kernels::onnxruntime

@@ -1,0 +1,46 @@
+#include "core/kernels/onnxruntime/written_graph.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/onnx/new_model.h"
+#include "core/onnx/writer.h"
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+// All versions of ONNX Runtime with our API know the first. The others are for operators that need
+// them.
+constexpr int kOpset = 20;
+constexpr int kHighestOpset = 24;
+constexpr char kDataFile[] = "graph.data";
+
+}  // namespace
+
+absl::StatusOr<WrittenGraph> WriteGraph(const model::Graph& graph) {
+  if (std::ranges::any_of(graph.nodes, &model::Node::is_opaque)) {
+    return absl::UnimplementedError("the graph has nodes that are not understood");
+  }
+  const onnx::Model model = onnx::NewModel(graph, kOpset);
+  QUOTIENT_ASSIGN_OR_RETURN(
+      onnx::WrittenModel bytes,
+      onnx::Write(model, model.graph,
+                  {.max_opset = kHighestOpset, .external_location = kDataFile}));
+  const auto owner = std::make_shared<const onnx::WrittenModel>(std::move(bytes));
+  WrittenGraph written{.file = {.model = owner->bytes, .owner = owner}};
+  if (!owner->external_data.empty()) written.file.external_data[kDataFile] = owner->external_data;
+  for (const model::ValueId id : graph.inputs) {
+    const std::string name = absl::StrCat("in", written.values.inputs.size());
+    written.values.inputs.push_back({id, name, graph.value(id).type});
+  }
+  for (const model::ValueId id : graph.outputs) {
+    const std::string name = absl::StrCat("out", written.values.outputs.size());
+    written.values.outputs.push_back({id, name, graph.value(id).type});
+  }
+  return written;
+}
+
+}  // namespace quotient::kernels::onnxruntime

@@ -1,0 +1,92 @@
+#include "core/os/child_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+
+namespace quotient::os {
+namespace {
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+ChildProcess::Ending Decode(int status) {
+  if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
+  return {.exit_status = WEXITSTATUS(status)};
+}
+
+// Waits until a process has ended, but not longer than that.
+void AwaitEnd(pid_t pid, double seconds) {
+  const Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!process.valid()) return;
+  pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
+  poll(&ended, 1, static_cast<int>(seconds * 1e3));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
+    const std::string& program, const std::vector<std::string>& arguments,
+    const Environment& environment, const Fd& socket) {
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment) {
+    variables.push_back(absl::StrCat(name, "=", value));
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, socket.get(), kChildSocket);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kChildSocket + 1);
+  pid_t pid = 0;
+  errno = posix_spawn(&pid, program.c_str(), &actions, nullptr, Pointers(words).data(),
+                      Pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (errno != 0) return ErrnoError("start", program);
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid));
+}
+
+ChildProcess::~ChildProcess() { End(0); }
+
+bool ChildProcess::HasEnded() {
+  int status = 0;
+  if (!ending_.has_value() && waitpid(pid_, &status, WNOHANG) == pid_) ending_ = Decode(status);
+  return ending_.has_value();
+}
+
+ChildProcess::Ending ChildProcess::End(double patience_seconds) {
+  if (!HasEnded()) AwaitEnd(pid_, patience_seconds);
+  if (!HasEnded()) {
+    int status = 0;
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    ending_ = Decode(status);
+  }
+  return *ending_;
+}
+
+absl::StatusOr<SocketPair> MakeSocketPair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return ErrnoError("make", "a pair of sockets");
+  }
+  return SocketPair{Fd(ends[0]), Fd(ends[1])};
+}
+
+}  // namespace quotient::os

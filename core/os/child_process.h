@@ -1,0 +1,58 @@
+#pragma once
+
+// A program that runs in a process of its own, and ends at the latest with the object.
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/os/environment.h"
+#include "core/os/files.h"
+
+namespace quotient::os {
+
+// The descriptor that a child finds its socket at.
+inline constexpr int kChildSocket = 3;
+
+// For one thread.
+class ChildProcess {
+ public:
+  // Starts the program at a path. It gets nothing of this process but the socket and standard
+  // error, to which its output goes, too. Fails with STORAGE_DOWN if it cannot be started.
+  static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
+      const std::string& program, const std::vector<std::string>& arguments,
+      const Environment& environment, const Fd& socket);
+  // Kills it.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  // How a process ended.
+  struct Ending {
+    int exit_status = -1;  // -1 if a signal ended it.
+    int signal = 0;        // 0 if it ended by itself.
+  };
+  // Whether the process has ended.
+  bool HasEnded();
+  // Waits until the process has ended, for so long, and kills it then.
+  Ending End(double patience_seconds);
+
+ private:
+  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+
+  const pid_t pid_;
+  std::optional<Ending> ending_;  // Once it is known to have ended.
+};
+
+// A pair of connected sockets that are closed in children.
+struct SocketPair {
+  Fd ours;
+  Fd theirs;
+};
+absl::StatusOr<SocketPair> MakeSocketPair();
+
+}  // namespace quotient::os

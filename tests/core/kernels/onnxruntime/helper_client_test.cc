@@ -1,0 +1,231 @@
+// The helper process with ONNX Runtime: what it computes, and what is left of it when it fails.
+
+#include "core/kernels/onnxruntime/helper_client.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
+#include "core/kernels/onnxruntime/written_graph.h"
+#include "core/os/program_folder.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/kernels/graph_cases.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+using quotient::testing::HasReason;
+using quotient::testing::IsOk;
+using quotient::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+HelperOptions Options() {
+  return {.program = os::FindBesideProgram("quotient-ort", {""}),
+          .library = os::FindBesideProgram("libonnxruntime.so", {"../lib/"}),
+          .memory_bytes = 4 * kGiB};
+}
+
+WrittenGraph Written(const std::string& body) {
+  const absl::StatusOr<WrittenGraph> written = WriteGraph(GraphOf({"g", body}));
+  EXPECT_THAT(written, IsOk());
+  return *written;
+}
+
+// The process that this one has started. There is one at a time.
+pid_t HelperPid() {
+  std::ifstream children(absl::StrCat("/proc/self/task/", getpid(), "/children"));
+  pid_t pid = 0;
+  children >> pid;
+  EXPECT_GT(pid, 0);
+  return pid;
+}
+
+class HelperClientTest : public ::testing::Test {
+ protected:
+  void Start(const HelperOptions& options = Options()) {
+    absl::StatusOr<std::unique_ptr<HelperClient>> client = HelperClient::Create(options);
+    ASSERT_THAT(client, IsOk());
+    client_ = *std::move(client);
+  }
+
+  // y = x + x, for x = 1.
+  absl::StatusOr<double> Twice() {
+    static const WrittenGraph& graph =
+        *new WrittenGraph(Written("input x: float32[1]\ny = Add(x, x)\noutput y\n"));
+    QUOTIENT_ASSIGN_OR_RETURN(session_, client_->Load(graph.file, Level::kAll));
+    const std::vector<float> one = {1};
+    const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({1}, one)}};
+    const std::vector<std::string> outputs = {"out0"};
+    QUOTIENT_RETURN_IF_ERROR(client_->Feed(session_, inputs, outputs));
+    QUOTIENT_RETURN_IF_ERROR(client_->Run(session_, 3).status());
+    const std::vector<model::TensorType> types(1, graph.values.outputs[0].type);
+    QUOTIENT_ASSIGN_OR_RETURN(const auto results, client_->Fetch(session_, types));
+    return results[0].GetDouble(0);
+  }
+
+  void ExpectWorks() {
+    ASSERT_OK_AND_ASSIGN(const double result, Twice());
+    EXPECT_EQ(result, 2);
+  }
+
+  std::unique_ptr<HelperClient> client_;
+  SessionId session_;
+};
+
+TEST_F(HelperClientTest, RunsAModel) {
+  Start();
+  EXPECT_THAT(client_->version(), HasSubstr("1."));
+  ExpectWorks();
+  ASSERT_OK_AND_ASSIGN(const DeviceReading reading, client_->Run(session_, 100));
+  EXPECT_GT(reading.us, 0);
+}
+
+TEST_F(HelperClientTest, DumpsTheGraphThatRuns) {
+  Start();
+  const WrittenGraph graph = Written(
+      "input x: float32[4,8]\nconst w: float32[8,8] = random(1)\nconst b: float32[8] = random(2)\n"
+      "m = MatMul(x, w)\ny = Add(m, b)\noutput y\n");
+  std::string dump;
+  ASSERT_OK(client_->Load(graph.file, Level::kAll, &dump).status());
+  EXPECT_THAT(dump, HasSubstr("Gemm"));
+  ASSERT_OK(client_->Load(graph.file, Level::kNone, &dump).status());
+  EXPECT_THAT(dump, HasSubstr("MatMul"));
+}
+
+TEST_F(HelperClientTest, RefusesWhatIsNoModel) {
+  Start();
+  EXPECT_THAT(client_->Load({.model = "no model"}, Level::kAll),
+              StatusIs(absl::StatusCode::kUnimplemented));
+  ExpectWorks();
+}
+
+TEST_F(HelperClientTest, RefusesInputsThatTheModelHasNot) {
+  Start();
+  ExpectWorks();
+  const std::vector<float> one = {1};
+  const std::vector<NamedTensor> inputs = {{"other", model::Tensor::Floats({1}, one)}};
+  const std::vector<std::string> outputs = {"out0"};
+  ASSERT_OK(client_->Feed(session_, inputs, outputs));
+  EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kUnimplemented));
+  ExpectWorks();
+}
+
+TEST_F(HelperClientTest, RefusesOutputsOfAnotherType) {
+  Start();
+  ExpectWorks();
+  const std::vector<int64_t> dims = {2};
+  const std::vector<model::TensorType> types(1, model::StaticType(model::DType::kFloat32, dims));
+  EXPECT_THAT(client_->Fetch(session_, types), StatusIs(absl::StatusCode::kInternal));
+  ExpectWorks();
+}
+
+TEST_F(HelperClientTest, ForgetsWhatIsUnloaded) {
+  Start();
+  ExpectWorks();
+  client_->Unload(session_);
+  EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(HelperClientTest, OneAnswerIsLostIfItIsKilled) {
+  Start();
+  ExpectWorks();
+  for (const int signal : {SIGKILL, SIGSEGV}) {
+    EXPECT_TRUE(client_->Has(session_));
+    kill(HelperPid(), signal);
+    EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kAborted));
+    EXPECT_FALSE(client_->Has(session_));
+    EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kAborted));
+    ExpectWorks();
+  }
+}
+
+TEST_F(HelperClientTest, OneAnswerIsLostIfItHangs) {
+  HelperOptions options = Options();
+  options.run_seconds = 0.2;
+  Start(options);
+  ExpectWorks();
+  kill(HelperPid(), SIGSTOP);
+  EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  ExpectWorks();
+}
+
+TEST_F(HelperClientTest, OneAnswerIsLostIfAModelTakesAllMemory) {
+  HelperOptions options = Options();
+  options.memory_bytes = 2 * kGiB;
+  Start(options);
+  const WrittenGraph large =
+      Written("input x: float32[1]\nz = Expand(x) {shape=[1073741824]}\ny = Neg(z)\noutput y\n");
+  absl::Status status;
+  const absl::StatusOr<SessionId> session = client_->Load(large.file, Level::kAll);
+  if (session.ok()) {
+    const std::vector<float> one = {1};
+    const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({1}, one)}};
+    const std::vector<std::string> outputs = {"out0"};
+    ASSERT_OK(client_->Feed(*session, inputs, outputs));
+    status = client_->Run(*session, 1).status();
+  } else {
+    status = session.status();
+  }
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted));
+  ExpectWorks();
+}
+
+TEST_F(HelperClientTest, OneAnswerIsLostIfAnInputTakesAllMemory) {
+  HelperOptions options = Options();
+  options.memory_bytes = kGiB / 2;
+  Start(options);
+  ExpectWorks();
+  const std::vector<float> zeros((kGiB / 2 - (1 << 20)) / sizeof(float));
+  const std::vector<NamedTensor> inputs = {
+      {"in0", model::Tensor::Floats({static_cast<int64_t>(zeros.size())}, zeros)}};
+  const std::vector<std::string> outputs = {"out0"};
+  EXPECT_THAT(client_->Feed(session_, inputs, outputs),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+  ExpectWorks();
+}
+
+TEST_F(HelperClientTest, TellsWhatIsWrongWithTheLibrary) {
+  const quotient::testing::TempDir folder;
+  const std::string text = folder / "text.so";
+  std::ofstream(text) << "no library";
+  const struct {
+    std::string library;
+    const char* message;
+  } cases[] = {
+      {folder / "none.so", "there is no ONNX Runtime at"},
+      {"libthereisnone.so", "there is no ONNX Runtime at"},
+      {text, "cannot be loaded as ONNX Runtime's library"},
+      {os::FindBesideProgram("libort_test_other.so", {""}), "is not ONNX Runtime's library"},
+      {os::FindBesideProgram("libort_test_old.so", {""}), "ONNX Runtime 1.17.3"},
+      {os::FindBesideProgram("libort_test_old.so", {""}), "is too old: 1.18 is needed"},
+      {os::FindBesideProgram("libort_test_cut.so", {""}), "is of another build"},
+  };
+  for (const auto& [library, message] : cases) {
+    HelperOptions options = Options();
+    options.library = library;
+    EXPECT_THAT(HelperClient::Create(options),
+                HasReason(Reason::kDeviceNotPresent, HasSubstr(message)));
+  }
+}
+
+TEST_F(HelperClientTest, TellsThatTheProgramIsMissing) {
+  HelperOptions options = Options();
+  options.program = "/nowhere/quotient-ort";
+  EXPECT_THAT(HelperClient::Create(options),
+              HasReason(Reason::kDeviceNotPresent, HasSubstr("/nowhere/quotient-ort")));
+  options.program = "/bin/true";
+  EXPECT_THAT(HelperClient::Create(options), HasReason(Reason::kDeviceNotPresent, HasSubstr("")));
+}
+
+}  // namespace
+}  // namespace quotient::kernels::onnxruntime

@@ -1,0 +1,77 @@
+#include "core/os/child_process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::os {
+namespace {
+
+using quotient::testing::HasReason;
+using ::testing::HasSubstr;
+
+std::unique_ptr<ChildProcess> Shell(const std::string& script, const Fd& socket) {
+  auto child = ChildProcess::Start("/bin/sh", {"-c", script}, {{"WORD", "hello"}}, socket);
+  EXPECT_THAT(child, quotient::testing::IsOk());
+  return *std::move(child);
+}
+
+// What arrives until the other end is closed.
+std::string ReadAll(const Fd& socket) {
+  std::string all;
+  char buffer[64];
+  for (ssize_t count; (count = read(socket.get(), buffer, sizeof(buffer))) > 0;) {
+    all.append(buffer, static_cast<size_t>(count));
+  }
+  return all;
+}
+
+TEST(ChildProcessTest, HasTheSocketAndTheEnvironment) {
+  ASSERT_OK_AND_ASSIGN(SocketPair sockets, MakeSocketPair());
+  const auto child = Shell("echo $WORD >&3; exit 7", sockets.theirs);
+  sockets.theirs.Close();
+  EXPECT_EQ(ReadAll(sockets.ours), "hello\n");
+  EXPECT_EQ(child->End(10).exit_status, 7);
+  EXPECT_EQ(child->End(10).exit_status, 7);
+}
+
+TEST(ChildProcessTest, HasNothingElseOpen) {
+  ASSERT_OK_AND_ASSIGN(SocketPair sockets, MakeSocketPair());
+  const Fd kept(dup(sockets.ours.get()));  // Is not closed by execve.
+  const auto child =
+      Shell(absl::StrCat("[ -e /proc/$$/fd/", kept.get(), " ] && echo is open >&3; echo end >&3"),
+            sockets.theirs);
+  sockets.theirs.Close();
+  EXPECT_EQ(ReadAll(sockets.ours), "end\n");
+}
+
+TEST(ChildProcessTest, IsKilledAfterAWhile) {
+  ASSERT_OK_AND_ASSIGN(SocketPair sockets, MakeSocketPair());
+  const auto child = Shell("read forever <&3", sockets.theirs);
+  EXPECT_FALSE(child->HasEnded());
+  const ChildProcess::Ending ending = child->End(0.01);
+  EXPECT_TRUE(child->HasEnded());
+  EXPECT_EQ(ending.signal, SIGKILL);
+  EXPECT_EQ(ending.exit_status, -1);
+}
+
+TEST(ChildProcessTest, TellsWhichSignalEndedIt) {
+  ASSERT_OK_AND_ASSIGN(SocketPair sockets, MakeSocketPair());
+  EXPECT_EQ(Shell("kill -TERM $$", sockets.theirs)->End(10).signal, SIGTERM);
+}
+
+TEST(ChildProcessTest, CannotBeStartedFromNothing) {
+  ASSERT_OK_AND_ASSIGN(SocketPair sockets, MakeSocketPair());
+  EXPECT_THAT(ChildProcess::Start("/nowhere/program", {}, {}, sockets.theirs),
+              HasReason(Reason::kStorageDown, HasSubstr("/nowhere/program")));
+}
+
+}  // namespace
+}  // namespace quotient::os
