@@ -38,11 +38,8 @@ Subject OriginalOf(const MeasureContext& context) {
 }
 
 Subject SubjectOf(const Packaged& packaged) {
-  Subject subject = {packaged.prepared.cut, {packaged.files->model, {}, nullptr}};
-  if (!packaged.files->external_location.empty()) {
-    subject.file.external_data[packaged.files->external_location] = packaged.files->external_data;
-  }
-  return subject;
+  const onnx::WrittenModel& written = packaged.written->model;
+  return {packaged.prepared.cut, {written.bytes, written.weights, nullptr}};
 }
 
 // The values of a cut graph that are inputs or outputs of its model. `prefix` begins their keys

@@ -95,6 +95,12 @@ absl::Status HelperClient::Start() {
                      absl::StrCat(options_.program, " belongs to another build of Quotient"));
   }
   if (version_.empty()) version_ = greeting.version();
+  if (greeting.version() != version_) {
+    process_.reset();
+    return MakeError(Reason::kDeviceNotPresent,
+                     absl::StrCat("ONNX Runtime was of version ", version_, " and is now of ",
+                                  greeting.version()));
+  }
   return absl::OkStatus();
 }
 

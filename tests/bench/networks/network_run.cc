@@ -1,7 +1,7 @@
 #include "tests/bench/networks/network_run.h"
 
 #include <algorithm>
-#include <memory>
+#include <map>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -33,10 +33,11 @@ absl::Status CountWays(const optimize::ModelFiles& files, const optimize::Optimi
   const int threads = options.ThreadsToUse();
   QUOTIENT_ASSIGN_OR_RETURN(const optimize::Prepared before,
                             optimize::Prepare(files, options, threads, StopCondition()));
-  QUOTIENT_ASSIGN_OR_RETURN(
-      const optimize::Prepared after,
-      optimize::PrepareResult(std::make_shared<const optimize::OptimizedModel>(result),
-                              before.shapes, threads, StopCondition()));
+  std::map<std::string, absl::string_view> external;
+  if (!result.external_location.empty()) external[result.external_location] = result.external_data;
+  QUOTIENT_ASSIGN_OR_RETURN(const optimize::Prepared after,
+                            optimize::PrepareResult({result.model, external, nullptr},
+                                                    before.shapes, threads, StopCondition()));
   QUOTIENT_ASSIGN_OR_RETURN(run->ways_before,
                             WaysOf(before.cut.graph, *device.backend(), *device.timings()));
   QUOTIENT_ASSIGN_OR_RETURN(run->ways_after,

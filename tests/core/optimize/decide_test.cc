@@ -41,7 +41,7 @@ class DecideByRunningTest : public testing::Test {
 
   void AddCandidate(absl::string_view nodes) {
     Packaged& packaged = candidates_.emplace_back().packaged;
-    packaged.files = std::make_shared<OptimizedModel>();
+    packaged.written = std::make_shared<WrittenCandidate>();
     packaged.prepared = PreparedFrom(nodes);
   }
 
