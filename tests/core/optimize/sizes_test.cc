@@ -390,6 +390,20 @@ TEST_F(SizesTest, WhatIsComputedOfSelectedBoxesIsOptimized) {
   EXPECT_EQ(testing::ParseBytes(result->files.model).graph().node_size(), 4);
 }
 
+// How many are taken only a run can tell: the size that is assumed does not fit the data.
+TEST_F(SizesTest, WhatAnAssumedSizeDoesNotFitCostsNoGain) {
+  const ModelProto model = ModelAtOpset(17, absl::StrCat(R"(
+      g (float[2,3,8] x, int64[1] k) => (float[2,3,K] y, float[2,3,8] r) {)",
+                                                         kGain, R"(
+        v, i = TopK(r, k)
+        e = GatherElements <axis = -1> (r, i)
+        y = Sub(e, v)
+      })"));
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
+}
+
 // The difference that divides is zero somewhere on any set of small integers.
 TEST_F(SizesTest, AComputedDivisorCostsNoGain) {
   const ModelProto model = ModelAtOpset(17, absl::StrCat(R"(
