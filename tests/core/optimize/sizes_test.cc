@@ -26,6 +26,7 @@ namespace {
 
 using ::onnx::ModelProto;
 using ::testing::Contains;
+using testing::HasReason;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::ModelAtOpset;
@@ -236,6 +237,29 @@ TEST_F(SizesTest, NoShapeIsAskedForWhatIsNoTensor) {
   ASSERT_THAT(result, IsOk());
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("input 'x' is not a tensor")));
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("--measure-shape")).Times(0));
+}
+
+TEST_F(SizesTest, AShapeOfWhatIsNoTensorIsRefused) {
+  const auto make_float = [](::onnx::TypeProto* type) {
+    type->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT);
+  };
+  ModelProto sequence = ModelAtOpset(17, R"(
+      g (float[N] x, int64 i) => (float[N] y) { e = SequenceAt(x, i)  y = Relu(e) })");
+  auto* type = sequence.mutable_graph()->mutable_input(0)->mutable_type();
+  make_float(type->mutable_sequence_type()->mutable_elem_type());
+  ModelProto optional = ModelAtOpset(17, R"(
+      g (float[N] x) => (float[N] y) { e = OptionalGetElement(x)  y = Relu(e) })");
+  type = optional.mutable_graph()->mutable_input(0)->mutable_type();
+  make_float(type->mutable_optional_type()->mutable_elem_type());
+  for (const ModelProto& model : {sequence, optional}) {
+    const auto refused = HasReason(Reason::kOptionInvalid, HasSubstr("input 'x' cannot have one"));
+    options_ = Options();
+    options_.measure_shapes["x"] = {3};
+    EXPECT_THAT(Run(model), refused);
+    options_ = Options();
+    options_.shapes["x"] = {3};
+    EXPECT_THAT(Run(model), refused);
+  }
 }
 
 // A LayerNormalization in single steps beside an If.
