@@ -20,8 +20,9 @@ struct Limits {
   int64_t max_fields = int64_t{8} << 20;
   // Nesting depth of messages. Each nested subgraph takes three levels: node, attribute, graph.
   int max_message_depth = 100;
-  // Nesting depth of subgraphs.
-  int max_subgraph_depth = 16;
+  // Nesting depth of subgraphs. No more fit into the messages that protobuf, and so any runtime,
+  // reads by default. Code that recurses into subgraphs relies on it.
+  int max_subgraph_depth = 32;
   // Numbers of nodes and initializers in all graphs and functions together.
   int64_t max_nodes = 200'000;
   int64_t max_initializers = 200'000;

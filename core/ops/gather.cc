@@ -69,6 +69,18 @@ absl::StatusOr<std::vector<Tensor>> EvaluateGather(const EvaluateContext& contex
 
 // --- GatherElements ---
 
+// Fails if the indices are longer than the data along another axis than `except`. Inference does
+// that, and not only evaluation, so that no sizes are assumed which the node cannot take.
+absl::Status CheckInside(const Shape& inner, const Shape& outer, size_t except) {
+  for (size_t i = 0; i < inner.size(); ++i) {
+    if (i == except || !inner[i].is_number() || !outer[i].is_number()) continue;
+    if (inner[i].number() > outer[i].number()) {
+      return ShapeError("indices reach beyond axis ", i, " of the data");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<InferResult> InferGatherElements(const InferContext& context) {
   InferResult result = UnknownShape(DTypeAt(context, 0));
   const Shape* data = ShapeAt(context, 0);
@@ -78,28 +90,20 @@ absl::StatusOr<InferResult> InferGatherElements(const InferContext& context) {
     return ShapeError("GatherElements of rank ", data->size(), " with indices of rank ",
                       indices->size());
   }
-  QUOTIENT_RETURN_IF_ERROR(
-      NormalizeAxis(context.attributes.GetInt("axis", 0), static_cast<int64_t>(indices->size()))
-          .status());
+  QUOTIENT_ASSIGN_OR_RETURN(
+      const int64_t axis,
+      NormalizeAxis(context.attributes.GetInt("axis", 0), static_cast<int64_t>(indices->size())));
+  if (data != nullptr) {
+    QUOTIENT_RETURN_IF_ERROR(CheckInside(*indices, *data, static_cast<size_t>(axis)));
+  }
   result.types[0].shape = *indices;
   return result;
-}
-
-absl::Status CheckInside(std::span<const int64_t> inner, std::span<const int64_t> outer,
-                         size_t except) {
-  for (size_t i = 0; i < inner.size(); ++i) {
-    if (i != except && inner[i] > outer[i]) {
-      return ShapeError("indices reach beyond axis ", i, " of the data");
-    }
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<Tensor>> EvaluateGatherElements(const EvaluateContext& context) {
   const Tensor& data = *context.inputs[0];
   const std::vector<int64_t>& dims = context.inputs[1]->dims();
   const size_t axis = static_cast<size_t>(context.attributes.GetInt("axis", 0));
-  QUOTIENT_RETURN_IF_ERROR(CheckInside(dims, data.dims(), axis));
   QUOTIENT_ASSIGN_OR_RETURN(std::vector<int64_t> sources,
                             ReadIndices(*context.inputs[1], data.dims()[axis]));
   std::vector<int64_t> strides = RowMajorStrides(data.dims());

@@ -78,7 +78,15 @@ absl::Status BindDim(absl::string_view input, size_t axis, int64_t number, Dim& 
 }
 
 absl::Status BindInput(Value& value, const std::vector<int64_t>& dims, Bindings& bindings) {
-  if (!value.type.has_rank()) value.type.shape = Shape(dims.size());
+  if (!value.type.has_rank()) {
+    if (value.type.dtype == DType::kUndefined) {
+      return MakeError(Reason::kOptionInvalid,
+                       absl::StrCat("shape: input '", value.name, "' cannot have one: it is not a ",
+                                    "tensor (but a sequence, an optional value or a map), or its "
+                                    "element type is not known"));
+    }
+    value.type.shape = Shape(dims.size());
+  }
   Shape& shape = *value.type.shape;
   if (shape.size() != dims.size()) {
     return MakeError(Reason::kOptionInvalid,

@@ -80,6 +80,7 @@ class Chooser {
       if (!better) break;
     }
     if (!accepted_) QUOTIENT_RETURN_IF_ERROR(TakeFirst());
+    QUOTIENT_RETURN_IF_ERROR(Shrink());
     return Chosen();
   }
 
@@ -188,10 +189,14 @@ class Chooser {
   }
 
   absl::Status Accept(const ops::InputShapes& shapes) {
-    const absl::Status status = accept_(shapes);
-    accepted_ = status.ok();
-    if (status.ok() || !ConcernsSizes(status)) return status;
-    failure_ = status;
+    const absl::StatusOr<double> operations = accept_(shapes);
+    accepted_ = operations.ok();
+    if (accepted_) {
+      operations_ = *operations;
+    } else {
+      if (!ConcernsSizes(operations.status())) return operations.status();
+      failure_ = operations.status();
+    }
     return absl::OkStatus();
   }
 
@@ -285,6 +290,60 @@ class Chooser {
                                   sizes_[0].input, "=DIMS (for good), and other inputs likewise"));
   }
 
+  // --- Sizes that are too expensive ---
+
+  // Halves all lengths and sides while an evaluation takes too long, or single ones where not all
+  // can change. The numbers must have been accepted.
+  absl::Status Shrink() {
+    int attempts_left = 32;
+    for (const std::vector<size_t>& group : GroupsToShrink()) {
+      bool smaller = true;
+      while (smaller && operations_ > kMostOperations && attempts_left-- > 0) {
+        QUOTIENT_RETURN_IF_ERROR(CheckTime());
+        QUOTIENT_ASSIGN_OR_RETURN(smaller, TakeSmaller(Halved(group)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Takes these numbers if they are others, and the model accepts them and comes as far with them
+  // as before: a tensor must not become empty.
+  absl::StatusOr<bool> TakeSmaller(const std::vector<int64_t>& numbers) {
+    if (numbers == numbers_) return false;
+    const ops::InputShapes before = ShapesOf(numbers_);
+    const ops::InputShapes shapes = ShapesOf(numbers);
+    QUOTIENT_ASSIGN_OR_RETURN(const size_t nodes_before, ops::NodesThatFit(graph_, before));
+    QUOTIENT_ASSIGN_OR_RETURN(const size_t nodes, ops::NodesThatFit(graph_, shapes));
+    if (nodes < nodes_before) return false;
+    QUOTIENT_RETURN_IF_ERROR(Accept(shapes));
+    if (!accepted_) {
+      QUOTIENT_RETURN_IF_ERROR(Accept(before));  // The last call has to be of what is chosen.
+      return false;
+    }
+    numbers_ = numbers;
+    return true;
+  }
+
+  // All lengths and sides together, then each by itself.
+  std::vector<std::vector<size_t>> GroupsToShrink() const {
+    std::vector<std::vector<size_t>> groups(1);
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      if (sizes_[i].assumed == kBatch) continue;
+      groups[0].push_back(i);
+      groups.push_back({i});
+    }
+    return groups;
+  }
+
+  std::vector<int64_t> Halved(const std::vector<size_t>& group) const {
+    constexpr int64_t kLeast = 16;  // Networks for images halve their sides four times or more.
+    std::vector<int64_t> numbers = numbers_;
+    for (const size_t i : group) {
+      if (numbers[i] / 2 >= kLeast) numbers[i] /= 2;
+    }
+    return numbers;
+  }
+
   // --- The result ---
 
   static std::string DimName(const Size& size) {
@@ -342,7 +401,8 @@ class Chooser {
   std::vector<int64_t> numbers_;  // The best numbers so far, parallel to sizes_.
   int64_t most_nodes_ = -1;       // Number of nodes that fit them.
   bool accepted_ = false;
-  absl::Status failure_;  // Why accept_ refused the last sizes.
+  double operations_ = 0;  // Of one evaluation with the sizes that were accepted last.
+  absl::Status failure_;   // Why accept_ refused the last sizes.
 };
 
 }  // namespace

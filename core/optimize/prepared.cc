@@ -101,18 +101,20 @@ absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& opti
   }
   QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(prepared->graph, {.threads = threads}, stop));
   int too_large = 0;
-  const auto bind = [&](const ops::InputShapes& shapes) {
-    return BindAndCut(shapes, threads, stop, prepared);
+  const auto bind = [&](const ops::InputShapes& shapes) -> absl::StatusOr<double> {
+    QUOTIENT_RETURN_IF_ERROR(BindAndCut(shapes, threads, stop, prepared));
+    return verify::OperationsOf(prepared->cut);
   };
-  const auto bind_and_fit = [&](const ops::InputShapes& shapes) -> absl::Status {
-    QUOTIENT_RETURN_IF_ERROR(bind(shapes));
+  const auto bind_and_fit = [&](const ops::InputShapes& shapes) -> absl::StatusOr<double> {
+    QUOTIENT_ASSIGN_OR_RETURN(const double operations, bind(shapes));
     const absl::Status fits =
         CheckFits(prepared->cut.graph, options.verify_inputs, MostCandidates(1));
     // If the weights alone do not fit, smaller sizes do not help.
     constexpr int kMostTooLarge = 8;
     if (!fits.ok() && ++too_large == kMostTooLarge)
       return absl::ResourceExhaustedError("too large");
-    return fits;
+    QUOTIENT_RETURN_IF_ERROR(fits);
+    return operations;
   };
   absl::StatusOr<MeasureShapes> shapes =
       ChooseMeasureShapes(prepared->graph, options.measure_shapes, bind_and_fit, stop);

@@ -33,13 +33,13 @@ pad-nothing: Pad[?p](?x) => ?x if pads_nothing(?p)
 # Expand(Expand(x)) = Expand(x)
 expand-expand: ?y = Expand(Expand(?x)) => expand_to(?x, ?y)
 # Expand(x) + y = x + y, if y has the full shape already
-expand-binary: ?z = Add(Expand(?x), ?y)
+expand-binary: ?z = Add(Expand(?x, ?s...), ?y)
   => Add(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
-expand-binary: ?z = Add(?y, Expand(?x))
+expand-binary: ?z = Add(?y, Expand(?x, ?s...))
   => Add(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
-expand-multiply: ?z = Mul(Expand(?x), ?y)
+expand-multiply: ?z = Mul(Expand(?x, ?s...), ?y)
   => Mul(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
-expand-multiply: ?z = Mul(?y, Expand(?x))
+expand-multiply: ?z = Mul(?y, Expand(?x, ?s...))
   => Mul(?y, ?x) if same(?z, ?y) and float(?y) and keeps(?y, ?x)
 
 # Reshape(Transpose(Reshape(x))) = Transpose(x), if axes are only grouped for a while

@@ -229,6 +229,27 @@ TEST(ObjectionTest, BranchesThatDisagreeUnderBothNamesOfTheDefaultDomain) {
 
 // --- What nobody objects to any more ---
 
+// ONNX Runtime runs what protobuf reads: 100 messages in each other, of which a subgraph takes
+// three.
+TEST(HarmlessModelTest, SubgraphsAsDeepAsProtobufReads) {
+  for (const int depth : {31, 32, 33}) {
+    std::string value = "Relu(x)";
+    for (int i = depth; i > 0; --i) {
+      value = absl::StrCat("If (c) <then_branch = t () => (float[] p", i, ") { p", i, " = ", value,
+                           " }, else_branch = e () => (float[] q", i, ") { q", i, " = Abs(x) }>");
+    }
+    const ModelProto model = ModelAtOpset(
+        13, absl::StrCat("g (bool c, float[2] x) => (float[2] y) { y = ", value, " }"));
+    if (depth > 32) {
+      EXPECT_FALSE(ModelProto().ParseFromString(model.SerializeAsString()));
+      EXPECT_THAT(ReadProto(model), HasReason(Reason::kLimitDepth));
+    } else {
+      EXPECT_EQ(RoundTrip(model).graph().node(0).SerializeAsString(),
+                model.graph().node(0).SerializeAsString());
+    }
+  }
+}
+
 TEST(HarmlessModelTest, VersionsThatAreOldOrSaidTwice) {
   for (const auto& change : std::initializer_list<std::function<void(ModelProto&)>>{
            [](ModelProto& m) { m.clear_ir_version(); }, [](ModelProto& m) { m.set_ir_version(2); },

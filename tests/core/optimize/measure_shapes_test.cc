@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
+#include "core/base/status_macros.h"
 #include "core/ops/infer_graph.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
@@ -27,8 +28,9 @@ model::Graph Typed(absl::string_view text) {
 
 absl::StatusOr<MeasureShapes> Choose(const model::Graph& graph,
                                      const ops::InputShapes& asked = {}) {
-  const auto accept = [&graph](const ops::InputShapes& shapes) {
-    return ops::BindShapes(graph, shapes).status();
+  const auto accept = [&graph](const ops::InputShapes& shapes) -> absl::StatusOr<double> {
+    QUOTIENT_RETURN_IF_ERROR(ops::BindShapes(graph, shapes).status());
+    return 0;
   };
   return ChooseMeasureShapes(graph, asked, accept, StopCondition());
 }
@@ -191,8 +193,8 @@ TEST(MeasureShapesTest, WhatIsTooLargeIsTakenSmaller) {
   };
   const auto chosen = ChooseMeasureShapes(
       graph, {},
-      [&](const ops::InputShapes& shapes) -> absl::Status {
-        if (elements(shapes.at("x")) <= 100'000'000) return absl::OkStatus();
+      [&](const ops::InputShapes& shapes) -> absl::StatusOr<double> {
+        if (elements(shapes.at("x")) <= 100'000'000) return 0;
         return MakeError(Reason::kModelUnsupported, "too large");
       },
       StopCondition());
@@ -200,11 +202,55 @@ TEST(MeasureShapesTest, WhatIsTooLargeIsTakenSmaller) {
   EXPECT_LE(elements(chosen->shapes.at("x")), 100'000'000);
 }
 
+// The sides of a volume: an evaluation takes eight times as long if they double.
+TEST(MeasureShapesTest, WhatTakesTooLongIsTakenSmaller) {
+  const model::Graph graph = Typed("graph g { input x: float32[N,1,T,H,W] y = Relu(x) output y }");
+  Dims last;
+  const auto with_cost = [&last](double per_element) {
+    return [&last, per_element](const ops::InputShapes& shapes) -> absl::StatusOr<double> {
+      last = shapes.at("x");
+      double product = per_element;
+      for (int64_t dim : last) product *= static_cast<double>(dim);
+      return product;
+    };
+  };
+  const auto choose = [&](double per_element, const ops::InputShapes& asked = {}) {
+    const auto chosen = ChooseMeasureShapes(graph, asked, with_cost(per_element), StopCondition());
+    EXPECT_THAT(chosen, IsOk());
+    EXPECT_EQ(last, chosen->shapes.at("x"));
+    return last;
+  };
+  EXPECT_EQ(choose(30'000), (Dims{1, 1, 112, 112, 112}));
+  EXPECT_EQ(choose(60'000), (Dims{1, 1, 56, 56, 56}));
+  EXPECT_EQ(choose(1e12), (Dims{1, 1, 28, 28, 28})) << "nothing is left of smaller ones";
+  EXPECT_EQ(choose(1e12, {{"x", {2, 1, 112, 112, 112}}}), (Dims{2, 1, 112, 112, 112}))
+      << "what the user asks for is not changed";
+}
+
+TEST(MeasureShapesTest, OnlySizesThatMayChangeAreTakenSmaller) {
+  const model::Graph graph = Typed(R"(graph g {
+      input x: float32[N,L] input y: float32[N,S] const c: float32[128] = random(1)
+      a = Add(x, c) b = Slice(y) {starts=[40], ends=[50], axes=[1]} output a, b })");
+  ops::InputShapes last;
+  const auto chosen = ChooseMeasureShapes(
+      graph, {},
+      [&](const ops::InputShapes& shapes) -> absl::StatusOr<double> {
+        last = shapes;
+        QUOTIENT_RETURN_IF_ERROR(ops::BindShapes(graph, shapes).status());
+        return 1e9 * static_cast<double>(shapes.at("y")[1]);
+      },
+      StopCondition());
+  ASSERT_THAT(chosen, IsOk());
+  EXPECT_EQ(chosen->shapes.at("x"), (Dims{1, 128}));
+  EXPECT_EQ(chosen->shapes.at("y"), (Dims{1, 64})) << "half of that would leave nothing of b";
+  EXPECT_EQ(last, chosen->shapes);
+}
+
 TEST(MeasureShapesTest, OtherErrorsEndTheChoice) {
   int asked = 0;
   const auto chosen = ChooseMeasureShapes(
       Typed("graph g { input x: float32[N] y = Relu(x) output y }"), {},
-      [&asked](const ops::InputShapes&) -> absl::Status {
+      [&asked](const ops::InputShapes&) -> absl::StatusOr<double> {
         ++asked;
         return MakeError(Reason::kCancelled, "cancelled");
       },
@@ -218,7 +264,7 @@ TEST(MeasureShapesTest, ChoosingEndsWhenToldTo) {
   const model::Graph graph = Typed("graph g { input x: float32[N,L] y = Relu(x) output y }");
   CancelToken token;
   int asked = 0;
-  const auto cancel_at_third = [&](const ops::InputShapes&) -> absl::Status {
+  const auto cancel_at_third = [&](const ops::InputShapes&) -> absl::StatusOr<double> {
     if (++asked == 3) token.Cancel();
     return MakeError(Reason::kModelUnsupported, "too large");
   };

@@ -26,6 +26,7 @@ namespace {
 
 using ::onnx::ModelProto;
 using ::testing::Contains;
+using testing::HasReason;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::ModelAtOpset;
@@ -238,6 +239,29 @@ TEST_F(SizesTest, NoShapeIsAskedForWhatIsNoTensor) {
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("--measure-shape")).Times(0));
 }
 
+TEST_F(SizesTest, AShapeOfWhatIsNoTensorIsRefused) {
+  const auto make_float = [](::onnx::TypeProto* type) {
+    type->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT);
+  };
+  ModelProto sequence = ModelAtOpset(17, R"(
+      g (float[N] x, int64 i) => (float[N] y) { e = SequenceAt(x, i)  y = Relu(e) })");
+  auto* type = sequence.mutable_graph()->mutable_input(0)->mutable_type();
+  make_float(type->mutable_sequence_type()->mutable_elem_type());
+  ModelProto optional = ModelAtOpset(17, R"(
+      g (float[N] x) => (float[N] y) { e = OptionalGetElement(x)  y = Relu(e) })");
+  type = optional.mutable_graph()->mutable_input(0)->mutable_type();
+  make_float(type->mutable_optional_type()->mutable_elem_type());
+  for (const ModelProto& model : {sequence, optional}) {
+    const auto refused = HasReason(Reason::kOptionInvalid, HasSubstr("input 'x' cannot have one"));
+    options_ = Options();
+    options_.measure_shapes["x"] = {3};
+    EXPECT_THAT(Run(model), refused);
+    options_ = Options();
+    options_.shapes["x"] = {3};
+    EXPECT_THAT(Run(model), refused);
+  }
+}
+
 // A LayerNormalization in single steps beside an If.
 ModelProto NormalizationBeside(int opset, absl::string_view in_branch) {
   return ModelAtOpset(opset, absl::StrCat(R"(
@@ -388,6 +412,20 @@ TEST_F(SizesTest, WhatIsComputedOfSelectedBoxesIsOptimized) {
   EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
   EXPECT_THAT(result->report.notes, Contains(HasSubstr("only a run can tell, behind 1 node")));
   EXPECT_EQ(testing::ParseBytes(result->files.model).graph().node_size(), 4);
+}
+
+// How many are taken only a run can tell: the size that is assumed does not fit the data.
+TEST_F(SizesTest, WhatAnAssumedSizeDoesNotFitCostsNoGain) {
+  const ModelProto model = ModelAtOpset(17, absl::StrCat(R"(
+      g (float[2,3,8] x, int64[1] k) => (float[2,3,K] y, float[2,3,8] r) {)",
+                                                         kGain, R"(
+        v, i = TopK(r, k)
+        e = GatherElements <axis = -1> (r, i)
+        y = Sub(e, v)
+      })"));
+  const absl::StatusOr<Result> result = Run(model);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
 }
 
 // The difference that divides is zero somewhere on any set of small integers.

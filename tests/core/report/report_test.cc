@@ -53,6 +53,14 @@ TEST(ReportJsonTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(report->drawn_before[1].inputs, (std::vector<int>{0}));
 }
 
+TEST(ReportJsonTest, WhereNothingWasComparedThereIsNoVerdict) {
+  Report report = Example();
+  EXPECT_NE(ToJson(report).find("\"passed\": true"), std::string::npos);
+  report.verification = {.tolerance = 1e-4};
+  EXPECT_NE(ToJson(report).find("\"passed\": null"), std::string::npos);
+  EXPECT_TRUE(ReportFromJson(ToJson(report)).ok());
+}
+
 TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
   const std::string json = ToJson(Example());
   for (const char* key : {"\"outcome\": \"improved\"",

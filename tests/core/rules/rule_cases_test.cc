@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/ops/infer_graph.h"
 #include "tests/core/rules/soundness.h"
+#include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::rules {
@@ -97,6 +98,28 @@ INSTANTIATE_TEST_SUITE_P(All, RuleCaseTest, ::testing::ValuesIn(RuleCases()), []
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// Rule cases have numbers alone. Here the shape to expand to is known by its symbol.
+TEST(RulesAtSymbols, AnExpandToTheShapeOfTheOtherOperandGoes) {
+  const auto changes = [](absl::string_view rule, absl::string_view sum) {
+    model::Graph graph = testing::MustParse(absl::StrCat(R"(graph g {
+        input x: float32[1,8] input y: float32[M,8] input other: float32[N,8]
+        s = Shape(y) o = Shape(other) e = Expand(x, s) f = Expand(x, o)
+        )",
+                                                         sum, " output z }"));
+    EXPECT_THAT(ops::InferTypes(graph), testing::IsOk());
+    TensorEGraph tensors = Import(graph);
+    const auto set = BuildRules(tensors.domain.get(), 20, AllBut(rule));
+    EXPECT_THAT(set, testing::IsOk());
+    return Grow(tensors, set->rules(), 3).contains(std::string(rule));
+  };
+  EXPECT_TRUE(changes("expand-binary", "z = Add(e, y)"));
+  EXPECT_TRUE(changes("expand-binary", "z = Add(y, e)"));
+  EXPECT_TRUE(changes("expand-multiply", "z = Mul(e, y)"));
+  EXPECT_TRUE(changes("expand-multiply", "z = Mul(y, e)"));
+  EXPECT_FALSE(changes("expand-binary", "z = Add(f, y)")) << "y may have one row, and z more";
+  EXPECT_FALSE(changes("expand-multiply", "z = Mul(y, f)"));
+}
 
 TEST(RuleTable, EveryRuleHasACase) {
   std::set<std::string> tested;
