@@ -17,6 +17,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ("quotientd", "quotient", "make_network")
+GENERATED = ("quotient_proto", "quotient_ort_proto")  # Libraries of headers that protoc makes.
 
 
 def run(*command, **options):
@@ -55,7 +56,8 @@ def main(build):
                 if "/Unity/" in line and " -c " in line]
     if len(commands) < 20:
         sys.exit(f"only {len(commands)} batches")
-    run("ninja", "-C", build, "quotient_pch", "cmake_object_order_depends_target_quotient_proto")
+    run("ninja", "-C", build, "quotient_pch",
+        *(f"cmake_object_order_depends_target_{library}" for library in GENERATED))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         errors = [error for error in pool.map(lambda command: check_syntax(build, command), commands)
                   if error]
