@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
+#include "core/onnx/content_digest.h"
 
 namespace quotient::optimize {
 namespace {
@@ -50,10 +51,9 @@ absl::StatusOr<Delivery> Deliver(const Prepared& original, const Packaged& candi
     external[settings.external_location] = delivery.files.external_data;
   }
   QUOTIENT_ASSIGN_OR_RETURN(delivery.model, ReadResult({delivery.files.model, external, nullptr}));
-  if (model::GraphDigest(delivery.model.graph) ==
-      model::GraphDigest(candidate.prepared.model.graph)) {
-    return delivery;
-  }
+  QUOTIENT_ASSIGN_OR_RETURN(const Digest delivered, onnx::ContentDigest(delivery.model));
+  QUOTIENT_ASSIGN_OR_RETURN(const Digest checked, onnx::ContentDigest(candidate.prepared.model));
+  if (delivered == checked) return delivery;
   return absl::InternalError("the files have another graph than the one that was checked");
 }
 

@@ -91,6 +91,37 @@ TEST_F(PackageTest, TheFilesOfAWinnerHaveItsGraph) {
             model::GraphDigest(candidate.prepared.model.graph));
 }
 
+// The tensor of an operator that is not understood goes from one file to another.
+TEST_F(PackageTest, TensorsOfOpaqueNodesMayBeInFiles) {
+  ::onnx::ModelProto model = testing::ModelAtOpset(
+      17, "g (float[4] x) => (float[4] y) { a = Relu(x) y = com.acme.Foo(a) }");
+  model.add_opset_import()->set_domain("com.acme");
+  model.mutable_opset_import(1)->set_version(1);
+  ::onnx::AttributeProto& table = *model.mutable_graph()->mutable_node(1)->add_attribute();
+  table.set_name("table");
+  table.set_type(::onnx::AttributeProto::TENSOR);
+  table.mutable_t()->set_data_type(::onnx::TensorProto::FLOAT);
+  table.mutable_t()->add_dims(4);
+  table.mutable_t()->set_data_location(::onnx::TensorProto::EXTERNAL);
+  ::onnx::StringStringEntryProto& location = *table.mutable_t()->add_external_data();
+  location.set_key("location");
+  location.set_value("original.data");
+  const std::string bytes = model.SerializeAsString();
+  const std::string weights(4 * sizeof(float), 'w');
+  const ModelFiles files{
+      .name = "m.onnx", .model = bytes, .external_data = {{"original.data", weights}}};
+  const absl::StatusOr<Prepared> original = Prepare(files, {}, 1, {});
+  ASSERT_THAT(original.status(), IsOk());
+  absl::StatusOr<Candidate> candidate = Unrewritten(original->graph, original->measured, 1, {});
+  ASSERT_THAT(candidate.status(), IsOk());
+  const absl::StatusOr<Packaged> packaged =
+      Package(*original, *std::move(candidate), settings_, *costs_, {});
+  ASSERT_THAT(packaged.status(), IsOk());
+  const absl::StatusOr<Delivery> delivery = Deliver(*original, *packaged, settings_);
+  ASSERT_THAT(delivery.status(), IsOk());
+  EXPECT_EQ(delivery->files.external_data, weights);
+}
+
 TEST_F(PackageTest, WhatWasNotCheckedIsNotDelivered) {
   const std::string other_bytes = Model(2);
   const Prepared other = PreparedFrom(other_bytes);
