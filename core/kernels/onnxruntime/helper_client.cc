@@ -106,7 +106,8 @@ absl::Status HelperClient::Start() {
 
 absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
                                              std::string* dump) {
-  Call call{.seconds = options_.load_seconds, .most_bytes = std::numeric_limits<int32_t>::max()};
+  constexpr uint64_t kMostOfDump = std::numeric_limits<int32_t>::max();
+  Call call{.seconds = options_.load_seconds, .most_bytes = dump != nullptr ? kMostOfDump : 0};
   ort::v1::Load& load = *call.request.mutable_load();
   load.set_level(level == Level::kAll ? ort::v1::Load::LEVEL_ALL : ort::v1::Load::LEVEL_NONE);
   load.set_wants_dump(dump != nullptr);

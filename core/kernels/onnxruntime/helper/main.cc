@@ -10,7 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
+#include <initializer_list>
 #include <new>
 #include <span>
 #include <string>
@@ -56,6 +58,12 @@ void LimitMemory(uint64_t bytes) {
   close(file);
 }
 
+// A terminal and a supervisor send these to all processes of a group. The program that started this
+// one decides what it still has to do; it may need answers for that.
+void IgnoreRequestsToEnd() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
+}
+
 // Ends this process when the other end of the socket is gone, even in the middle of a run.
 void EndWithParent() {
   std::thread([] {
@@ -83,6 +91,7 @@ int Main(std::span<char* const> words) {
     std::fputs("quotient-ort is started by Quotient's programs alone\n", stderr);
     return 2;
   }
+  IgnoreRequestsToEnd();
   LimitMemory(arguments.memory_bytes);
   EndWithParent();
   Channel channel((os::Fd(os::kChildSocket)));

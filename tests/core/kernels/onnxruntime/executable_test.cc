@@ -66,7 +66,9 @@ TEST(OrtBackendTest, AnExecutableIsLoadedAnewIfTheHelperWasKilled) {
   ASSERT_OK(executable->SetInputs(inputs));
   ASSERT_OK(executable->Run());
   ASSERT_OK_AND_ASSIGN(const auto before, executable->GetOutputs());
-  for (const pid_t child : Children()) {
+  const std::vector<pid_t> children = Children();
+  ASSERT_FALSE(children.empty());
+  for (const pid_t child : children) {
     kill(child, SIGKILL);
     siginfo_t ended;
     ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);

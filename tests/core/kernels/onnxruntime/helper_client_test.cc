@@ -149,6 +149,15 @@ TEST_F(HelperClientTest, OneAnswerIsLostIfItIsKilled) {
   }
 }
 
+TEST_F(HelperClientTest, StaysWhenAllProcessesOfAGroupAreAskedToEnd) {
+  Start();
+  ExpectWorks();
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    kill(HelperPid(), signal);
+    ASSERT_THAT(client_->Run(session_, 1), IsOk());
+  }
+}
+
 TEST_F(HelperClientTest, OneAnswerIsLostIfItHangs) {
   HelperOptions options = Options();
   options.run_seconds = 0.2;
