@@ -84,7 +84,7 @@ struct ModelFile {
 struct FileValue {
   model::ValueId id;
   std::string name;        // In the file.
-  model::TensorType type;  // Static.
+  model::TensorType type;  // Static, but for outputs that nobody gets.
 };
 struct FileValues {
   std::vector<FileValue> inputs;

@@ -29,17 +29,22 @@ report::Measured ToMeasured(const timing::RunStatistics& runs, std::optional<dou
 
 // A graph, and the file that it was read from.
 struct Subject {
+  const model::Graph& read;  // All of the file; `cut` is what is understood of it.
   const verify::CutGraph& cut;
   kernels::ModelFile file;  // Borrowed.
 };
 
 Subject OriginalOf(const MeasureContext& context) {
-  return {context.original.cut, {context.files.model, context.files.external_data, nullptr}};
+  return {context.original.model.graph,
+          context.original.cut,
+          {context.files.model, context.files.external_data, nullptr}};
 }
 
 Subject SubjectOf(const Packaged& packaged) {
   const onnx::WrittenModel& written = packaged.written->model;
-  return {packaged.prepared.cut, {written.bytes, written.weights, nullptr}};
+  return {packaged.prepared.model.graph,
+          packaged.prepared.cut,
+          {written.bytes, written.weights, nullptr}};
 }
 
 // The values of a cut graph that are inputs or outputs of its model. `prefix` begins their keys
@@ -57,13 +62,28 @@ std::vector<kernels::FileValue> ValuesOfModel(const model::Graph& graph,
   return values;
 }
 
+// The outputs of a file that are asked for: those of the cut, in its order. If nodes were cut out,
+// nothing is compared with the reference (RunOnce), and all outputs of the file are asked for,
+// because the cut may have none of them.
+std::vector<kernels::FileValue> OutputsToAskFor(const Subject& subject) {
+  const auto& [read, cut, file] = subject;
+  if (cut.cut_nodes == 0) {
+    return ValuesOfModel(cut.graph, cut.graph.outputs, cut.output_keys, "output ");
+  }
+  std::vector<kernels::FileValue> values;
+  for (const model::ValueId id : read.outputs) {
+    values.push_back({id, read.value(id).name, read.value(id).type});
+  }
+  return values;
+}
+
 absl::StatusOr<std::unique_ptr<kernels::Executable>> CompileSubject(const MeasureContext& context,
                                                                     const Subject& subject) {
-  const auto& [cut, file] = subject;
+  const auto& [read, cut, file] = subject;
   if (!context.backend.runs_files()) return context.backend.CompileGraph(cut.graph, context.plans);
   return context.backend.CompileFile(
       file, {ValuesOfModel(cut.graph, cut.graph.inputs, cut.input_keys, "input "),
-             ValuesOfModel(cut.graph, cut.graph.outputs, cut.output_keys, "output ")});
+             OutputsToAskFor(subject)});
 }
 
 absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContext& context,

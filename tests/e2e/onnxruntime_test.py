@@ -8,6 +8,7 @@ import time
 import unittest
 
 import onnx
+import onnx.parser
 
 import harness
 import models
@@ -52,6 +53,21 @@ class OnnxRuntimeTest(harness.TestCase):
     def test_a_model_with_external_data(self):
         models.with_external_data(models.conv_bn_relu(), self.model, "weights.bin")
         self.check_report(self.optimize("--local"))
+
+    def test_a_model_whose_outputs_come_from_what_is_not_understood(self):
+        body = "{{ z = {op}(r, r) }}"
+        onnx.save(onnx.parser.parse_model(f'''<ir_version: 8, opset_import: ["" : 17]>
+            g (float[64,64] x, bool c) => (float[64,64] y) {{
+              t = Transpose <perm = [1, 0]> (x)
+              u = Transpose <perm = [1, 0]> (t)
+              r = Relu(u)
+              y = If (c) <then_branch = a () => (float[64,64] z) {body.format(op="Add")},
+                          else_branch = b () => (float[64,64] z) {body.format(op="Mul")}>
+            }}'''), self.model)
+        result = self.optimize("--local")
+        self.assert_code(result, 0)
+        report = json.loads((self.folder / "r.json").read_text())
+        self.assertGreater(report["original"]["measured_us"]["runs"], 0)
 
     def test_a_helper_that_was_killed_is_started_again(self):
         server = self.serve()
