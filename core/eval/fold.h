@@ -28,7 +28,8 @@ struct FoldLimits {
   // Maximum number of multiply-adds spent on one node.
   int64_t max_operations = int64_t{1} << 33;
   int threads = 1;
-  FoldCache* cache = nullptr;  // Of graphs that have much in common. Borrowed; null: none.
+  // Borrowed. It pays where graphs have much in common. Null if there is none.
+  FoldCache* cache = nullptr;
 };
 
 // The approximate number of multiply-adds, or elements read, of a known operator. All types must be

@@ -23,6 +23,7 @@ Digest CostsDigest(const Problem& problem) {
     Add(fusion.saving, &digester);
   }
   for (const SharedKernel& kernel : problem.cost.SharedKernels()) {
+    Add(kernel.members.size(), &digester);
     for (const ENodeId member : kernel.members) Add(member.value(), &digester);
     Add(kernel.cost, &digester);
   }

@@ -111,8 +111,9 @@ DeviceKind DataSheets() {
   DeviceKind kind{
       .help = "analytic models of GPUs, nothing is measured",
       .accepts = [](absl::string_view name) { return cost::FindDeviceSheet(name) != nullptr; }};
-  for (const cost::DeviceSheet& sheet : cost::AllDeviceSheets())
+  for (const cost::DeviceSheet& sheet : cost::AllDeviceSheets()) {
     kind.names.emplace_back(sheet.name);
+  }
   return kind;
 }
 

@@ -66,8 +66,9 @@ absl::StatusOr<std::shared_ptr<const PreparedKernel>> KernelLibrary::Get(const K
       if (!way.has_value() || IsBarred(key, *way)) continue;
       auto kernel = Prepare(key, *way);
       if (kernel.ok()) return kernel;
-      if (!absl::IsUnimplemented(kernel.status()))
+      if (!absl::IsUnimplemented(kernel.status())) {
         InTrouble(key, *way, kernel.status()).IgnoreError();
+      }
     }
     Log().warn("{}: the way {} to run it is not there any more", key, name);
   }

@@ -16,6 +16,8 @@ namespace quotient::kernels::onnxruntime {
 namespace {
 
 constexpr uint32_t kMostMessageBytes = 16 << 20;
+constexpr int kMostBlobs = 1 << 18;
+
 absl::Status Gone() { return absl::UnavailableError("the other process is gone"); }
 
 bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -80,6 +82,7 @@ absl::Status Channel::ReceiveFrame(uint64_t most_bytes, int64_t deadline_ns, Mes
   std::string text(size, '\0');
   QUOTIENT_RETURN_IF_ERROR(Read(text, deadline_ns));
   if (!message->ParseFromString(text)) return absl::InvalidArgumentError("no message");
+  if (message->blobs_size() > kMostBlobs) return absl::InvalidArgumentError("too many blobs");
   blobs->clear();
   for (const uint64_t blob_size : message->blobs()) {
     if (blob_size > most_bytes) {

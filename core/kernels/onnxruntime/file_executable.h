@@ -10,8 +10,7 @@
 
 namespace quotient::kernels::onnxruntime {
 
-// Borrows the client. If the process that has the model ends, SetInputs and Run
-// load it anew.
+// Borrows the client. If the process that has the model ends, SetInputs and Run load it anew.
 absl::StatusOr<std::unique_ptr<Executable>> LoadFile(HelperClient* client, ModelFile file,
                                                      const FileValues& values);
 

@@ -10,15 +10,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <initializer_list>
 #include <new>
 #include <span>
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/helper/serve.h"
 #include "core/kernels/onnxruntime/library.h"
@@ -64,6 +69,17 @@ void IgnoreRequestsToEnd() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
 }
 
+// A model may name files. Those that come with it are in memory, and no others must be found, so
+// this process works in an empty folder that nobody else can reach.
+absl::Status LeaveFolder() {
+  std::string folder = (std::filesystem::temp_directory_path() / "quotient-ort-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr || chdir(folder.c_str()) != 0 ||
+      rmdir(folder.c_str()) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("no empty folder to work in: ", folder));
+  }
+  return absl::OkStatus();
+}
+
 // Ends this process when the other end of the socket is gone, even in the middle of a run.
 void EndWithParent() {
   std::thread([] {
@@ -76,6 +92,7 @@ void EndWithParent() {
 
 absl::Status Run(const Arguments& arguments, Channel& channel) {
   QUOTIENT_ASSIGN_OR_RETURN(const Library library, LoadLibrary(arguments.library));
+  QUOTIENT_RETURN_IF_ERROR(LeaveFolder());  // The library's path may be relative.
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime,
                             Runtime::Create(library, arguments.serve.threads));
   ort::v1::Answer hello;

@@ -42,12 +42,12 @@ WrittenGraph Written(const std::string& body) {
 }
 
 // The process that this one has started. There is one at a time.
-pid_t HelperPid() {
+void SendToHelper(int signal) {
   std::ifstream children(absl::StrCat("/proc/self/task/", getpid(), "/children"));
   pid_t pid = 0;
   children >> pid;
-  EXPECT_GT(pid, 0);
-  return pid;
+  ASSERT_GT(pid, 0) << "0 would be the test's own group";
+  kill(pid, signal);
 }
 
 class HelperClientTest : public ::testing::Test {
@@ -141,7 +141,7 @@ TEST_F(HelperClientTest, OneAnswerIsLostIfItIsKilled) {
   ExpectWorks();
   for (const int signal : {SIGKILL, SIGSEGV}) {
     EXPECT_TRUE(client_->Has(session_));
-    kill(HelperPid(), signal);
+    SendToHelper(signal);
     EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kAborted));
     EXPECT_FALSE(client_->Has(session_));
     EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kAborted));
@@ -153,7 +153,7 @@ TEST_F(HelperClientTest, StaysWhenAllProcessesOfAGroupAreAskedToEnd) {
   Start();
   ExpectWorks();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    kill(HelperPid(), signal);
+    SendToHelper(signal);
     ASSERT_THAT(client_->Run(session_, 1), IsOk());
   }
 }
@@ -163,7 +163,7 @@ TEST_F(HelperClientTest, OneAnswerIsLostIfItHangs) {
   options.run_seconds = 0.2;
   Start(options);
   ExpectWorks();
-  kill(HelperPid(), SIGSTOP);
+  SendToHelper(SIGSTOP);
   EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kDeadlineExceeded));
   ExpectWorks();
 }
