@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "core/os/program_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onnx/onnx_pb.h"
 #include "tests/core/kernels/graph_cases.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -100,6 +102,50 @@ TEST_F(HelperClientTest, DumpsTheGraphThatRuns) {
   EXPECT_THAT(dump, HasSubstr("Gemm"));
   ASSERT_OK(client_->Load(graph.file, Level::kNone, &dump).status());
   EXPECT_THAT(dump, HasSubstr("MatMul"));
+}
+
+// y = x + w, and w is in the file weights.
+std::string ModelWithAFile() {
+  ::onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  graph.set_name("g");
+  for (::onnx::ValueInfoProto* value : {graph.add_input(), graph.add_output()}) {
+    auto* type = value->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(::onnx::TensorProto::FLOAT);
+    type->mutable_shape()->add_dim()->set_dim_value(1);
+  }
+  graph.mutable_input(0)->set_name("x");
+  graph.mutable_output(0)->set_name("y");
+  ::onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type("Add");
+  node.add_input("x");
+  node.add_input("w");
+  node.add_output("y");
+  ::onnx::TensorProto& weights = *graph.add_initializer();
+  weights.set_name("w");
+  weights.set_data_type(::onnx::TensorProto::FLOAT);
+  weights.add_dims(1);
+  weights.set_data_location(::onnx::TensorProto::EXTERNAL);
+  auto* location = weights.add_external_data();
+  location->set_key("location");
+  location->set_value("weights");
+  return model.SerializeAsString();
+}
+
+TEST_F(HelperClientTest, FindsNoFilesThatAModelDoesNotBring) {
+  const quotient::testing::TempDir folder;
+  const std::string weights(4, '\0');
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  std::ofstream("weights") << weights;
+  Start();
+  std::filesystem::current_path(before);
+  const std::string model = ModelWithAFile();
+  EXPECT_THAT(client_->Load({.model = model, .external_data = {{"weights", weights}}}, Level::kAll),
+              IsOk());
+  EXPECT_FALSE(client_->Load({.model = model}, Level::kAll).ok());
 }
 
 TEST_F(HelperClientTest, RefusesWhatIsNoModel) {
