@@ -105,6 +105,12 @@ class ContradictionTest(unittest.TestCase):
         self.assertEqual(len(contradictions), 1)
         self.assertIn("[1, 1, 6] became float32[2, 1, 3]", str(contradictions[0]))
 
+    def test_sizes_that_are_not_true_may_be_in_both_models(self):
+        found, contradictions = self.compared(self.rows(2, [1, 3]), self.rows(2, [3, 3]))
+        self.assertEqual(found, [])
+        self.assertEqual(len(contradictions), 1)
+        self.assertIn("[1, 1, 6] became float32[3, 1, 2]", str(contradictions[0]))
+
     def test_without_its_optimizations_it_does_not_contradict_itself(self):
         stale = self.rows(2, [1, 3])
         self.assertEqual(self.compared(stale, self.rows(2), optimize=False), ([], []))
