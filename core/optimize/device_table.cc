@@ -49,7 +49,9 @@ DeviceKind OnnxRuntime() {
       .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
         return {cost::CpuSheet(), static_cast<double>(threads)};
       },
-      .timing = [](int threads) { return timing::ServiceOptions{.threads = threads}; },
+      // Kernels of a batch are loaded together, each with many copies of its constants.
+      .timing =
+          [](int threads) { return timing::ServiceOptions{.batch_keys = 8, .threads = threads}; },
       .arithmetic = [](absl::string_view) { return DeviceArithmetic::kHost; },
   };
 }
