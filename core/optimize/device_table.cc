@@ -49,7 +49,15 @@ DeviceKind OnnxRuntime() {
       .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
         return {cost::CpuSheet(), static_cast<double>(threads)};
       },
-      .timing = [](int threads) { return timing::ServiceOptions{.threads = threads}; },
+      // Kernels of a batch are loaded together, each with copies. Their times only decide what is
+      // tried, and each sample runs a kernel several times.
+      .timing =
+          [](int threads) {
+            return timing::ServiceOptions{
+                .protocol = {.max_rounds = 12, .budget_us = 20'000, .more_chances = 0},
+                .batch_keys = 8,
+                .threads = threads};
+          },
       .arithmetic = [](absl::string_view) { return DeviceArithmetic::kHost; },
   };
 }

@@ -22,7 +22,7 @@ ORDER = {
         "base", "os", "model", "ops", "onnx", "eval", "egraph", "domain", "rules", "kernels", "timing",
         "cost", "report", "extract", "search", "pricing", "verify", "optimize",
     ],
-    "core/kernels": [".", "cpu", ("cuda", "onednn"), "onnxruntime"],
+    "core/kernels": [".", "cpu", ("cuda", "onednn", "onnxruntime")],
     "core/kernels/onnxruntime": [".", "helper"],
     "core/kernels/cuda": ["interface", "plugin", "program", "source", "."],
     "server": ["config", "jobs", "store", "worker", "rpc", "ops", "."],

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/device_name.h"
-#include "core/kernels/onednn/onednn_backend.h"
+#include "core/kernels/cpu_description.h"
 #include "core/kernels/onnxruntime/file_executable.h"
 #include "core/kernels/onnxruntime/helper_client.h"
+#include "core/kernels/onnxruntime/timed_kernel.h"
 #include "core/kernels/onnxruntime/written_graph.h"
 #include "core/os/memory.h"
 #include "core/os/program_folder.h"
@@ -20,22 +20,29 @@ namespace {
 constexpr char kHelper[] = "quotient-ort";
 constexpr char kLibrary[] = "libonnxruntime.so";
 
+// What a kernel's time depends on. The last number is that of the way in which they are
+// timed.
+DeviceFingerprint Fingerprint(const std::string& version, const CpuDescription& cpu, int threads) {
+  return {absl::StrCat("onnxruntime; ONNX Runtime ", version, " on ", cpu.model_name, "; ",
+                       ProcessorText(cpu), "; cores ", cpu.cores, "; caches ", cpu.l1d, " ", cpu.l2,
+                       " ", cpu.l3, "; threads ", threads, "; provider cpu; level all; prices 1")};
+}
+
 class OrtBackend : public Backend {
  public:
-  OrtBackend(std::unique_ptr<HelperClient> client, std::unique_ptr<Backend> cpu)
-      : client_(std::move(client)), cpu_(std::move(cpu)) {
-    const std::string& cpu_text = cpu_->fingerprint().text;
-    fingerprint_.text =
-        absl::StrCat("onnxruntime; ONNX Runtime ", client_->version(), " on ", DeviceName(cpu_text),
-                     "; provider cpu; level all; kernels of ", cpu_text);
-  }
+  OrtBackend(std::unique_ptr<HelperClient> client, DeviceFingerprint fingerprint, int threads)
+      : client_(std::move(client)),
+        fingerprint_(std::move(fingerprint)),
+        partition_{.threads = threads} {}
 
   const DeviceFingerprint& fingerprint() const override { return fingerprint_; }
-  const PartitionOptions& partition() const override { return cpu_->partition(); }
+  const PartitionOptions& partition() const override { return partition_; }
 
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const override {
-    return cpu_->Compile(spec);
+    std::vector<std::unique_ptr<CompiledKernel>> only(1);
+    QUOTIENT_ASSIGN_OR_RETURN(only[0], LoadKernel(client_.get(), spec));
+    return only;
   }
 
   absl::StatusOr<std::unique_ptr<Executable>> CompileGraph(const model::Graph& graph,
@@ -52,8 +59,8 @@ class OrtBackend : public Backend {
 
  private:
   const std::unique_ptr<HelperClient> client_;
-  const std::unique_ptr<Backend> cpu_;  // Whose kernels stand for ONNX Runtime's in prices.
-  DeviceFingerprint fingerprint_;       // Constant after construction.
+  const DeviceFingerprint fingerprint_;
+  const PartitionOptions partition_;
 };
 
 absl::StatusOr<std::string> FindHelper() {
@@ -75,6 +82,7 @@ std::string LibraryToLoad(const os::Environment& environment) {
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int threads,
                                                     const os::Environment& environment) {
   constexpr double kShareOfMemory = 0.75;
+  QUOTIENT_ASSIGN_OR_RETURN(const CpuDescription cpu, DescribeCpu());
   HelperOptions options{
       .library = LibraryToLoad(environment), .threads = threads, .environment = environment};
   QUOTIENT_ASSIGN_OR_RETURN(options.program, FindHelper());
@@ -85,8 +93,8 @@ absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int threads,
     return Annotate(client.status(), absl::StrCat("ONNX Runtime cannot be used (", kLibraryVariable,
                                                   " or --onnxruntime name its library)"));
   }
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Backend> cpu, onednn::NewBackend(threads, environment));
-  return std::make_unique<OrtBackend>(*std::move(client), std::move(cpu));
+  DeviceFingerprint fingerprint = Fingerprint((*client)->version(), cpu, threads);
+  return std::make_unique<OrtBackend>(*std::move(client), std::move(fingerprint), threads);
 }
 
 }  // namespace quotient::kernels::onnxruntime

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/kernels/cpu_description.h"
 #include "core/kernels/onednn/fingerprint.h"
 #include "core/kernels/onednn/onednn_backend.h"
 #include "tests/core/kernels/graph_cases.h"

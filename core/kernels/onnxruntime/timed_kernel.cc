@@ -1,0 +1,148 @@
+// A kernel costs what it adds to a model, in the form that ONNX Runtime gives it: fused, and in
+// blocked layouts. So it is optimized alone first. Then the nodes that this left are put into a
+// model once, and into another one many times, each time with constants of their own, which are not
+// in the cache when they are read. The difference of the times of both, by the number of nodes
+// more, is the kernel's.
+
+#include "core/kernels/onnxruntime/timed_kernel.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/kernel_graph.h"
+#include "core/kernels/onnxruntime/written_graph.h"
+#include "core/onnx/repeat_nodes.h"
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+// How often the nodes are there in the larger model, if they take `once_us` in the smaller one.
+int CopiesOf(const KernelSpec& spec, int64_t constant_bytes, double once_us) {
+  constexpr double kFewest = 2;
+  constexpr double kMost = 8;
+  // Constants that take long to read are not in the cache: all copies of them together are as large
+  // as all of the model's, or larger than any cache.
+  constexpr double kBytesPerUs = 1000;
+  constexpr int64_t kBeyondCaches = int64_t{1} << 24;
+  const auto bytes = static_cast<double>(constant_bytes);
+  if (bytes > kBytesPerUs * once_us) {
+    const int64_t region = std::min(kBeyondCaches, int64_t{1} << spec.constant_footprint_log2);
+    return static_cast<int>(std::clamp(static_cast<double>(region) / bytes, kFewest, kMost));
+  }
+  // Else a run is long enough to be timed well, and short enough to be disturbed rarely.
+  constexpr double kRunUs = 500;
+  return static_cast<int>(std::clamp(kRunUs / once_us, kFewest, kMost));
+}
+
+// A model of the helper, unloaded with the object.
+class LoadedModel {
+ public:
+  static absl::StatusOr<LoadedModel> Load(HelperClient* client, const ModelFile& file, Level level,
+                                          std::string* dump = nullptr) {
+    LoadedModel loaded(client);
+    QUOTIENT_ASSIGN_OR_RETURN(loaded.id_, client->Load(file, level, dump));
+    return loaded;
+  }
+  LoadedModel(LoadedModel&& other) noexcept
+      : client_(other.client_), id_(std::exchange(other.id_, {})) {}
+  ~LoadedModel() { client_->Unload(id_); }
+
+  absl::Status Feed(std::span<const NamedTensor> inputs, std::span<const std::string> outputs) {
+    return client_->Feed(id_, inputs, outputs);
+  }
+  absl::StatusOr<DeviceReading> Run(int times) const { return client_->Run(id_, times); }
+  // The least time of a few runs.
+  absl::StatusOr<double> LeastUs() const {
+    double least_us = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 3; ++i) {
+      QUOTIENT_ASSIGN_OR_RETURN(const DeviceReading reading, Run(1));
+      least_us = std::min(least_us, reading.us);
+    }
+    return least_us;
+  }
+
+ private:
+  explicit LoadedModel(HelperClient* client) : client_(client) {}
+
+  HelperClient* const client_;
+  SessionId id_;
+};
+
+class TimedKernel : public CompiledKernel {
+ public:
+  TimedKernel(LoadedModel once, double least_once_us, LoadedModel many, int copies)
+      : once_(std::move(once)),
+        many_(std::move(many)),
+        copies_(copies),
+        least_once_us_(least_once_us) {}
+
+  absl::Status Run(int times) override {
+    const int more = copies_ - 1;
+    const int runs = (times + more - 1) / more;
+    QUOTIENT_ASSIGN_OR_RETURN(const DeviceReading once, once_.Run(runs));
+    QUOTIENT_ASSIGN_OR_RETURN(const DeviceReading many, many_.Run(runs));
+    least_once_us_ = std::min(least_once_us_, once.us / runs);
+    const double us = (many.us / runs - least_once_us_) / more;
+    reading_ = {std::max(us, 0.0) * times, many.clean};
+    return absl::OkStatus();
+  }
+
+  std::optional<DeviceReading> reading() const override { return reading_; }
+
+ private:
+  const LoadedModel once_;
+  const LoadedModel many_;
+  const int copies_;  // In many_.
+  // The least time of a run of once_ so far. Noise only ever adds to a time, and what it adds here
+  // would make the kernel look faster.
+  double least_once_us_;
+  DeviceReading reading_;
+};
+
+// A kernel of which ONNX Runtime leaves nothing.
+class NothingToDo : public CompiledKernel {
+ public:
+  absl::Status Run(int) override { return absl::OkStatus(); }
+  std::optional<DeviceReading> reading() const override { return DeviceReading{}; }
+};
+
+// The nodes of an optimized kernel, so many times.
+absl::StatusOr<LoadedModel> LoadCopies(HelperClient* client, absl::string_view optimized,
+                                       std::span<const NamedTensor> inputs, int copies) {
+  QUOTIENT_ASSIGN_OR_RETURN(const onnx::RepeatedModel repeated,
+                            onnx::RepeatNodes(optimized, copies));
+  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel loaded,
+                            LoadedModel::Load(client, {.model = repeated.bytes}, Level::kNone));
+  QUOTIENT_RETURN_IF_ERROR(loaded.Feed(inputs, repeated.outputs));
+  return loaded;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CompiledKernel>> LoadKernel(HelperClient* client,
+                                                           const KernelSpec& spec) {
+  QUOTIENT_ASSIGN_OR_RETURN(const KernelGraph kernel, GraphOfKernel(spec));
+  QUOTIENT_ASSIGN_OR_RETURN(const WrittenGraph written, WriteGraph(kernel.graph));
+  std::string optimized;
+  QUOTIENT_RETURN_IF_ERROR(
+      LoadedModel::Load(client, written.file, Level::kAll, &optimized).status());
+  std::vector<NamedTensor> inputs;
+  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+    inputs.push_back({written.values.inputs[i].name, kernel.inputs[i]});
+  }
+  auto once = LoadCopies(client, optimized, inputs, 1);
+  if (absl::IsNotFound(once.status())) return std::make_unique<NothingToDo>();
+  QUOTIENT_RETURN_IF_ERROR(once.status());
+  QUOTIENT_ASSIGN_OR_RETURN(const double once_us, once->LeastUs());
+  const int copies = CopiesOf(spec, kernel.constant_bytes, once_us);
+  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel many, LoadCopies(client, optimized, inputs, copies));
+  return std::make_unique<TimedKernel>(*std::move(once), once_us, std::move(many), copies);
+}
+
+}  // namespace quotient::kernels::onnxruntime

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace quotient::onnx {
+
+struct RepeatedModel {
+  std::string bytes;
+  std::vector<std::string> outputs;  // Its outputs, at least one.
+};
+
+// Makes a model in which the nodes of a model are there several times, each time with initializers
+// of their own, so that what a runtime takes for them follows from the times of two such models.
+//
+// `model` is a graph as ONNX Runtime has optimized it. Nodes that bring its inputs into blocked
+// layouts are there once, and nodes that bring its outputs back are left out: in a larger graph
+// they stand elsewhere. Fails with INVALID_ARGUMENT if the bytes are no model, and with NOT_FOUND
+// if no node is left.
+absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies);
+
+}  // namespace quotient::onnx
