@@ -66,7 +66,8 @@ if [ ! -e $build/build.ninja ]; then
     exit 1
   }
 fi
-ninja -C $build cmake_object_order_depends_target_quotient_proto build.ninja >/dev/null
+ninja -C $build build.ninja cmake_object_order_depends_target_quotient_proto \
+  cmake_object_order_depends_target_quotient_ort_proto >/dev/null
 
 # Files that differ from a revision, committed or not.
 changed_files() {
