@@ -99,8 +99,9 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContex
   std::vector<model::Tensor> wanted;
   for (model::ValueId id : executable->input_values()) {
     const auto at = position.find(id);
-    if (at == position.end())
+    if (at == position.end()) {
       return absl::InternalError("the executable has an input that the model has not");
+    }
     wanted.push_back(matched[at->second]);
   }
   QUOTIENT_RETURN_IF_ERROR(executable->SetInputs(wanted));

@@ -196,7 +196,7 @@ class Run {
                 SettingsToPackage(job_, baseline.original), baseline.costs(), job_.stop);
             if (job_.stop.cancelled()) return Cancelled();
             if (one.ok()) {
-              AddUnlessEqual(baseline, *std::move(one), &written);
+              Add(baseline, *std::move(one), &written);
             } else {
               record_.NoteFailure("a candidate could not be written", one.status());
               ++packaged.refused;
@@ -207,15 +207,14 @@ class Run {
     return packaged;
   }
 
-  // Candidates that consist of the same kernels as another, or as the original, take the same time.
-  static void AddUnlessEqual(const Baseline& baseline, Packaged candidate,
-                             std::vector<Packaged>* candidates) {
-    const Costed own = {candidate.prepared.cut.graph, candidate.cost};
-    if (HaveSameKernels(own, {baseline.original.prepared.cut.graph, baseline.cost})) return;
-    const bool is_known = std::ranges::any_of(*candidates, [&](const Packaged& other) {
-      return HaveSameKernels(own, {other.prepared.cut.graph, other.cost});
-    });
-    if (!is_known) candidates->push_back(std::move(candidate));
+  // A runtime that optimizes files by itself may run equal kernels of ours differently.
+  static void Add(const Baseline& baseline, Packaged candidate, std::vector<Packaged>* candidates) {
+    const Original& original = baseline.original;
+    if (original.device->backend() != nullptr && original.device->backend()->runs_files()) {
+      candidates->push_back(std::move(candidate));
+    } else {
+      AddUnlessSame({original.prepared.cut.graph, baseline.cost}, std::move(candidate), candidates);
+    }
   }
 
   absl::StatusOr<VerifiedCandidates> Verify(const Baseline& baseline, PackagedCandidates packaged) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -38,6 +39,15 @@ bool HaveSameKernels(const Costed& a, const Costed& b) {
   // Digests of constants take long, and few graphs need them.
   return a.cost.groups.size() == b.cost.groups.size() && Keys(a) == Keys(b) &&
          KeysWithConstants(a) == KeysWithConstants(b);
+}
+
+void AddUnlessSame(const Costed& original, Packaged candidate, std::vector<Packaged>* candidates) {
+  const Costed own = {candidate.prepared.cut.graph, candidate.cost};
+  const auto is_same = [&own](const Packaged& other) {
+    return HaveSameKernels(own, {other.prepared.cut.graph, other.cost});
+  };
+  if (HaveSameKernels(own, original) || std::ranges::any_of(*candidates, is_same)) return;
+  candidates->push_back(std::move(candidate));
 }
 
 }  // namespace quotient::optimize
