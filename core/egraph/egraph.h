@@ -96,9 +96,9 @@ class EGraph {
   const std::optional<UnionRecord>& refused_union() const { return refused_union_; }
   void ForgetRefusedUnion() { refused_union_.reset(); }
 
-  // Batched Add and AddTo for e-nodes with at most two children (prepared.cc). Prepare overlaps the
-  // cache misses of all probes; AddPrepared or AddPreparedTo then adds each one. Other e-nodes may
-  // be added and classes united in between.
+  // Batched Add and AddTo for e-nodes with at most two children (batched_add.cc). Prepare overlaps
+  // the cache misses of all probes; AddPrepared or AddPreparedTo then adds each one. Other e-nodes
+  // may be added and classes united in between.
   struct Probe {
     OpId op;
     uint32_t num_children;
@@ -243,7 +243,7 @@ class EGraph {
     if (state_hash_ != nullptr) state_hash_->Touch(id);
   }
 
-  // --- prepared.cc
+  // --- batched_add.cc
 
   uint32_t num_unions() const { return union_find_.size() - static_cast<uint32_t>(num_classes_); }
   bool Outdated(const Probe& probe) const;

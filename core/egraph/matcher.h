@@ -12,8 +12,8 @@
 // siblings that look for e-nodes in the same chain share one walk. Matches are flat tuples of words
 // in one queue per rule, in a deterministic order. A search takes time proportional to the changes
 // and what is connected with them. It finds each match once, and again after an e-node of the match
-// changed. Only one matcher can follow the changes of an e-graph; a matcher that starts later, or
-// on a loaded e-graph, finds all matches. One thread.
+// changed. Only one matcher can follow the changes of an e-graph; a matcher that starts later finds
+// all matches. One thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -194,10 +194,11 @@ class Matcher {
     return uint64_t{kind.value()} << 32 | position;
   }
 
+  // --- Queues of matches, which Mark, Rollback and Forget cover
   std::vector<RuleState> rules_;
-  std::vector<std::vector<QueueMark>> marks_;  // Of the queues of all rules, by mark.
+  std::vector<std::vector<QueueMark>> marks_;  // By mark: the ends of the queues of all rules.
 
-  // The trie. After the constructor only what a search enables changes.
+  // --- The trie of all patterns. Only what a search enables changes after the constructor.
   std::vector<TrieNode> nodes_;
   std::vector<std::vector<uint32_t>> seeds_;  // By KindId: trie nodes below the root.
   std::vector<bool> wanted_;                  // By KindId: whether a seed is enabled.
@@ -205,9 +206,10 @@ class Matcher {
   std::vector<bool> enabled_for_;             // By rule; empty if unknown.
   std::vector<uint32_t> on_paths_;            // The trie nodes of those rules.
 
+  // --- Members and uses of large classes, by kind (class_lists.h)
   ClassLists lists_;
 
-  // The present search.
+  // --- The search that is running: valid only inside of Search
   ChangeLog::Position at_;  // Position of the e-node searched around.
   bool some_have_enough_ = false;
   std::function<bool()> may_go_on_;
@@ -216,7 +218,8 @@ class Matcher {
   std::vector<uint32_t> registers_;
   std::vector<uint32_t> ops_;
 
-  RightProgram::Batch batch_;  // Scratch memory of ApplyNext.
+  // --- Scratch memory of ApplyNext
+  RightProgram::Batch batch_;
 };
 
 template <typename MayGoOn>

@@ -28,8 +28,9 @@ bool IsAsGood(const Choice& a, const Choice& b);
 // least tree cost without fusions, if there is one; for the instance of a whole problem there is.
 Choice ChooseTree(const Instance& instance);
 
-// The part without e-nodes that no selection of at most `cost` contains, because of their own cost
-// and the path up to a root and down from them that a selection with them needs at least.
+// The part without the e-nodes that are too dear for any selection of at most `cost`. A selection
+// with an e-node costs at least as much as the e-node, the cheapest path from it up to a root, and
+// the dearest path below it together.
 Instance PartOfAtMost(const Instance& instance, double cost);
 
 // Writes a choice for a part into a choice for the whole that the part was made from. Classes that

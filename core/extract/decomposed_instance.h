@@ -50,8 +50,9 @@ struct Bag {
   // Vertices shared by e-nodes of which a selection may have only one.
   uint32_t exclusive = 0;
   std::vector<Offers> classes;
-  // What no bag above is concerned with: vertices without e-nodes there, vertices without users
-  // there, shared vertices without e-nodes there, and paths that end or start at such vertices.
+  // What the bags above can ignore: vertices for which they have no e-nodes, vertices for which
+  // they have no users, shared vertices for which they have no e-nodes, and the paths that end at
+  // vertices of the first kind or start at vertices of the second.
   uint32_t no_more_offers = 0;
   uint32_t no_more_users = 0;
   uint32_t no_more_exclusive = 0;

@@ -78,8 +78,8 @@ class Traces {
 
 struct TableLimits {
   double cutoff;            // Partial selections must cost less than this.
-  size_t max_entries;       // Of each table.
-  uint64_t max_candidates;  // Of all tables together.
+  size_t max_entries;       // Largest number of entries in a table.
+  uint64_t max_candidates;  // Largest number of candidates considered for all tables together.
 };
 
 // Builds tables, one after the other, from candidates.

@@ -170,8 +170,9 @@ class Search {
     return std::min(share_limit(), cost(count_ - 1) * (1 - kTolerance));
   }
 
-  // Splits the part of the cheapest selection whose part has not been split, until all that matter
-  // are split. The part of the last selection need not be: it contains nothing cheaper.
+  // Each selection was found in a part. While any such part may contain a wanted selection, splits
+  // the one of the cheapest selection. The part of the last wanted selection is not split, because
+  // nothing in it is cheaper.
   absl::Status SplitTheBest() {
     for (size_t i = 0; i < found_.size() && i + 1 < count_;) {
       if (stop_.ShouldStop() || cost(i) >= limit()) break;

@@ -28,8 +28,9 @@ void DropUnneeded(const Problem& problem, Selection& selection) {
   }
 }
 
-// Writes what the roots need of `choice`. A class computed inside of a consumer gets that choice
-// only if it has no other. False if some class had one.
+// Writes the choices of all classes that the roots need. The instance may have two classes for one
+// class of the e-graph: itself, and itself computed inside of a consumer. Of two choices the former
+// is written. Returns false if there were two for some class.
 bool Expand(const Problem& problem, const Instance& instance, std::span<const Node> choice,
             Selection& selection) {
   selection.choice.assign(problem.graph.class_bound(), ENodeId());

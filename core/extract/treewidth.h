@@ -20,8 +20,8 @@ namespace quotient::extract {
 
 struct TreewidthLimits {
   uint32_t max_width = 13;               // Vertices of a bag, less one; at most 31.
-  size_t max_entries = size_t{1} << 17;  // Per table.
-  // Of all tables together, per e-node of the instance.
+  size_t max_entries = size_t{1} << 17;  // Largest number of entries in a table.
+  // Largest number of candidates for all tables together, divided by the e-nodes of the instance.
   uint64_t max_candidates_per_node = 4096;
 };
 

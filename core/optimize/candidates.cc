@@ -334,9 +334,9 @@ class Searcher {
   pricing::KernelPrices prices_{&model_};
   std::unique_ptr<pricing::TensorWorkspace> workspace_;
   extract::Remembered best_;
-  absl::flat_hash_set<Digest> unfolded_;  // Graphs that were chosen.
-  absl::flat_hash_set<Digest> digests_;   // Graphs of candidates.
-  eval::FoldCache folds_{0};              // Of candidates; as large as the model's constants.
+  absl::flat_hash_set<Digest> unfolded_;  // Digests of all chosen graphs, before folding.
+  absl::flat_hash_set<Digest> digests_;   // Digests of the candidates' graphs, after folding.
+  eval::FoldCache folds_{0};  // What folding earlier candidates computed; see Run for its size.
   Candidates result_;
 };
 

@@ -53,7 +53,7 @@ struct SearchSettings {
   const Clock& clock;  // Tells how much of the budget is spent. Borrowed.
   int threads = 1;
   int max_opset = 0;                // The highest opset that a rewrite may need.
-  int constant_footprint_log2 = 0;  // Of the model (kernels::ConstantFootprintLog2).
+  int constant_footprint_log2 = 0;  // kernels::ConstantFootprintLog2 of the model.
   std::span<const rules::Family> families = rules::AllFamilies();  // The rules to use.
   // If costs are measured, this many graphs are candidates: the best one and others with different
   // kernels that are predicted to be about as good. Kernels influence each other, so only running

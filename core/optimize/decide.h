@@ -53,7 +53,7 @@ size_t MostChallengers(const cost::GraphCost& original);
 // What candidates are measured against, and where. Everything but the last two is borrowed.
 struct MeasureContext {
   const Prepared& original;
-  const ModelFiles& files;  // Of the original.
+  const ModelFiles& files;  // The files that the original was read from.
   // The inputs of original.cut on which everything runs: the first ones of `reference`, if there is
   // one.
   const std::vector<model::Tensor>& inputs;

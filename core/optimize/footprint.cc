@@ -24,14 +24,16 @@ using model::ValueId;
 // How the bytes of a type are counted.
 using Size = double (*)(const model::TensorType& type);
 
-// As in the model. Nothing is known of types that are not static: they are cut out.
+// Returns the bytes of a value in the model's own type, or 0 if the type is not static: such values
+// are cut out and never computed.
 double PlainBytes(const model::TensorType& type) {
   if (!type.is_static()) return 0;
   const std::optional<int64_t> bytes = model::Tensor::ByteSize(type.dtype, type.dims());
   return bytes ? static_cast<double>(*bytes) : std::numeric_limits<double>::infinity();
 }
 
-// As kernels store it on a CPU (kernels::Storage::kWide). On GPUs it is no more.
+// Returns the bytes of a value as kernels store it on a CPU (kernels::Storage::kWide). On a GPU a
+// value takes no more than that.
 double StoredBytes(const model::TensorType& type) {
   const int bits = model::DTypeBits(type.dtype);
   const int stored = model::DTypeBits(kernels::StorageType(type.dtype));
@@ -44,7 +46,8 @@ double BytesOf(const Graph& graph, std::span<const ValueId> ids, Size size) {
   return bytes;
 }
 
-// What the nodes produce, from when it is made until its last reader has run.
+// Returns the most bytes that the nodes' results take at one time. A result is counted from when it
+// is computed until its last reader has run.
 double PeakBytes(const Graph& graph, Size size) {
   std::vector<int> readers(graph.values.size(), 0);
   for (const model::Node& node : graph.nodes) {
@@ -90,8 +93,8 @@ double PackedBytes(const Graph& graph) {
   return bytes;
 }
 
-// What the operands of one node take. A kernel uses at most about as much for itself while it runs,
-// and so does whoever times it.
+// Returns the bytes of all inputs and outputs of the largest node. A running kernel needs at most
+// about as much scratch memory, and so does timing it.
 double LargestNodeBytes(const Graph& graph) {
   double largest = 0;
   for (const model::Node& node : graph.nodes) {
@@ -101,8 +104,8 @@ double LargestNodeBytes(const Graph& graph) {
   return largest;
 }
 
-// The model's constants where they lie aligned, those that folding makes for each candidate and
-// keeps for others, and twice more while a result is written: as a message and as bytes.
+// The model's constants are in memory once as they were read, once for each candidate, once in the
+// cache of folded constants, and twice while a result is written (as a message and as its bytes).
 double BytesOfModels(const Graph& graph, int candidates) {
   return ConstantBytes(graph, PlainBytes) * (1 + candidates + 1 + 2);
 }
@@ -111,8 +114,8 @@ double BytesToCheck(const Graph& graph, int input_sets) {
   constexpr double kWide = 2;  // The evaluator's numbers are doubles.
   const double inputs = BytesOf(graph, graph.inputs, PlainBytes);
   const double outputs = BytesOf(graph, graph.outputs, PlainBytes);
-  // Of each set the original's outputs are kept, those of the candidate that is compared, and how
-  // far rounding moves them.
+  // For each set of inputs there are three tensors per output: that of the original, that of the
+  // candidate being compared, and how far rounding moves each element.
   const double sets = input_sets * (inputs + 3 * outputs);
   return sets + kWide * (inputs + PeakBytes(graph, PlainBytes));
 }

@@ -27,8 +27,8 @@ constexpr int64_t kBatch = 1;
 constexpr int64_t kLength = 128;
 constexpr int64_t kSide = 224;
 
-// Sizes to try if those make no sense: powers of two, sides of images and lengths of sounds that
-// networks are built for.
+// Sizes to try if the model does not accept the assumed ones: powers of two, and common sides of
+// images and lengths of audio.
 constexpr int64_t kLadder[] = {
     1,   2,   3,    4,    8,    16,   28,   32,   48,   64,   80,    96,    112,   128,  160, 192,
     224, 256, 299,  320,  336,  384,  416,  448,  480,  512,  518,   560,   608,   640,  768, 800,
@@ -67,7 +67,7 @@ class Chooser {
   Chooser(const Graph& graph, const ops::InputShapes& asked, const AcceptShapes& accept,
           const StopCondition& stop)
       : graph_(graph), asked_(asked), accept_(accept), stop_(stop), read_(ReadValues(graph)) {
-    constexpr size_t kMostVisits = 1'000'000;  // Of values by inference: takes some seconds.
+    constexpr size_t kMostVisits = 1'000'000;  // Inference visits so many values in some seconds.
     tries_left_ = std::clamp<size_t>(kMostVisits / (graph.values.size() + 1), 60, 1000);
   }
 
@@ -317,7 +317,8 @@ class Chooser {
     if (nodes < nodes_before) return false;
     QUOTIENT_RETURN_IF_ERROR(Accept(shapes));
     if (!accepted_) {
-      QUOTIENT_RETURN_IF_ERROR(Accept(before));  // The last call has to be of what is chosen.
+      // The caller relies on the last call of accept_ being for the chosen sizes.
+      QUOTIENT_RETURN_IF_ERROR(Accept(before));
       return false;
     }
     numbers_ = numbers;
@@ -401,7 +402,7 @@ class Chooser {
   std::vector<int64_t> numbers_;  // The best numbers so far, parallel to sizes_.
   int64_t most_nodes_ = -1;       // Number of nodes that fit them.
   bool accepted_ = false;
-  double operations_ = 0;  // Of one evaluation with the sizes that were accepted last.
+  double operations_ = 0;  // Operations of one evaluation with the sizes accepted last.
   absl::Status failure_;   // Why accept_ refused the last sizes.
 };
 

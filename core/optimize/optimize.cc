@@ -207,7 +207,8 @@ class Run {
     return packaged;
   }
 
-  // A runtime that optimizes files by itself may run equal kernels of ours differently.
+  // Adds a candidate unless the original or an earlier candidate has the same kernels. A backend
+  // that runs files optimizes them by itself, so there equal kernels do not mean equal times.
   static void Add(const Baseline& baseline, Packaged candidate, std::vector<Packaged>* candidates) {
     const Original& original = baseline.original;
     if (original.device->backend() != nullptr && original.device->backend()->runs_files()) {
@@ -221,7 +222,8 @@ class Run {
     VerifiedCandidates verified;
     const auto verify = [&]() -> absl::StatusOr<std::vector<Verified>> {
       if (baseline.original.device->backend() == nullptr) {
-        // These would never be taken, and checking takes longer than all else.
+        // Predictions decide here. A candidate that gains nothing by them would never be taken,
+        // and checking one takes longer than all other stages together.
         std::erase_if(packaged.written, [&](const Packaged& candidate) {
           return !GainsByModel(baseline.cost, candidate.cost);
         });
@@ -242,7 +244,7 @@ class Run {
   absl::StatusOr<std::vector<Verified>> Agreeing(const Baseline& baseline,
                                                  PackagedCandidates packaged,
                                                  verify::Checker& checker) {
-    // Where everything is run, those that are not do not need to be checked.
+    // Where candidates are run, only the few that will be run need to be checked.
     const bool runs = baseline.original.device->backend() != nullptr;
     const size_t most = runs ? MostChallengers(baseline.cost) : packaged.written.size();
     if (most < packaged.written.size()) {

@@ -71,7 +71,8 @@ absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,
                                 const Environment& environment, const StopCondition& stop,
                                 ProgressSink* progress);
 
-// The engine's version, which is in keys and reports. It changes whenever results may change.
+// The engine's version, which is in keys and reports: that of the release, "+", and a digest of the
+// sources of core, so that it changes whenever results may change.
 absl::string_view EngineVersion();
 
 // Describes a model as canonical JSON: number of nodes by operator, inputs, outputs, opset, opaque

@@ -44,8 +44,8 @@ enum class InputNames {
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
                                  const StopCondition& stop, InputNames names = InputNames::kEqual);
 
-// The same, but `prepared`, which must be empty, keeps what was known before an error: a report may
-// tell it.
+// Like Prepare, but fills in `*prepared`, which must be empty. After an error it holds what was
+// known by then, for the report.
 absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& options, int threads,
                                     const StopCondition& stop, InputNames names,
                                     Prepared* prepared);

@@ -62,8 +62,8 @@ struct Compared {
 Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates, size_t most,
                  const StopCondition& stop);
 
-// Adds a candidate unless its file is the same as another's or there are already `most`: no more
-// than memory was found to hold.
+// Adds a candidate unless another one has the same file, or there are `most` candidates already.
+// `most` is how many fit into memory.
 void AddIfNew(Verified candidate, int most, std::vector<Verified>* candidates);
 
 }  // namespace quotient::optimize

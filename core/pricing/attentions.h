@@ -47,7 +47,7 @@ class Attentions {
   const domain::TensorEGraph& tensors_;
   KernelCosts& kernels_;
   std::vector<Attention> attentions_;
-  // By the kernels of the e-nodes of the attention, the position of the mask, and the scale.
+  // Results of KernelOf, by the kernels of the e-nodes, the position of the mask, and the scale.
   absl::flat_hash_map<SequenceHash::Value, int> known_;
 };
 

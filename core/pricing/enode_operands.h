@@ -22,7 +22,7 @@ class ENodeOperands {
   // `cls` is canonical.
   kernels::Layout layout(egraph::ClassId cls) const { return layouts_[cls.value()]; }
 
-  // One operand per child. Those that are left out have no type.
+  // Returns one operand per child. The operand of an input that is left out has no type.
   std::vector<kernels::Operand> Of(egraph::ENodeId node,
                                    const domain::ENodeDescription& description) const;
 

@@ -22,12 +22,12 @@ inline constexpr double kImpossible = std::numeric_limits<double>::infinity();
 // always infinitely expensive.
 enum class CostBasis {
   kKnown,         // Measurements, and the prior for kernels without one.
-  kMeasuredOnly,  // As kKnown, but what is not measured, free or in the original costs infinity.
+  kMeasuredOnly,  // As kKnown, but kernels that the original lacks cost infinity unless measured.
   kPrior,         // The prior alone.
 };
 
-// A copy of the prices of those kernels that occur in a workspace, which is read without a lock.
-// One thread.
+// A copy of the prices of all kernels up to the highest number that occurs in a workspace, to be
+// read without a lock. One thread.
 class KernelCosts {
  public:
   // Borrows `prices`. `constant_footprint_log2` and the partition options of the prices' cost model
@@ -71,7 +71,7 @@ class KernelCosts {
   const kernels::PartitionOptions& partition_;
   const int footprint_log2_;
   CostBasis basis_ = CostBasis::kKnown;
-  std::vector<cost::KernelCost> costs_;  // By number of the kernel; those that occur here.
+  std::vector<cost::KernelCost> costs_;  // By number of the kernel.
   int64_t version_ = 0;                  // Version of the prices in costs_.
 };
 

@@ -37,8 +37,8 @@ class SliceSplits {
   std::vector<const PricedSplit*> Shareable() const;
   std::vector<extract::SharedKernel> SharedKernels() const;
 
-  // The Splits into which chosen Slices should be combined, each with the one of all Slices that it
-  // is a part of. `chosen` and `costs` are indexed by ENodeId.
+  // The Splits into which chosen Slices should be combined. Each comes with the split among all
+  // Slices that it is a part of. `chosen` and `costs` are indexed by ENodeId.
   std::vector<std::pair<const PricedSplit*, domain::Split>> Among(
       const std::vector<bool>& chosen, std::span<const double> costs) const;
 

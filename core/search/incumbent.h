@@ -47,8 +47,8 @@ class Incumbent {
   void AddContender(BillId bill, std::vector<Action> path, double seconds) {
     contenders_.Add(bill, std::move(path), seconds);
   }
-  // Says that the state at the end of the path contains everything that the rules can make. Where
-  // costs may change, it is then the answer whatever things cost.
+  // Records that the path leads to a saturated e-graph, which contains everything that the rules
+  // can make. Where costs may change, that state is the answer whatever costs turn out to be.
   void SetAll(const std::vector<Action>& path);
 
   // Brings all costs up to date. Another state may then be the best.

@@ -261,7 +261,8 @@ void MctsSearch::Try(Walk& walk, Simulation& simulation) {
   simulation.done = reason == StopReason::kNone;
   ++num_events_;
   if (simulation.done) return;
-  // The simulation will not be completed; with a reason set, no worker waits for it.
+  // Nobody will complete this simulation. Setting a reason ends the search, so that no worker
+  // waits for the result.
   if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
   if (&walk == &walk_) cut_short_ = walk_.here();
 }

@@ -34,7 +34,7 @@ absl::Status MctsSearch::TakeUpCheckpoint() {
   stream.Real(resumed.seconds, 0, kMostSeconds);
   VisitFields(stream);
   if (!stream.done() || best_.improvements().empty() || !TakeUpSimulations()) {
-    return absl::DataLossError("it makes no sense");
+    return absl::DataLossError("its fields contradict each other");
   }
   ++resumed.times;
   resumed.simulations = outcome_.simulations;
@@ -68,8 +68,8 @@ void MctsSearch::VisitFields(Stream& stream) {
   }
 }
 
-// Stores a simulation. Of one that is not done only its selection is stored: the rest belongs to
-// its worker, and the resumed search does it again.
+// Reads or writes a simulation. If it is not done, only what the selection wrote is stored, because
+// its worker may be writing the result. The resumed search then tries the simulation again.
 template <typename Stream>
 void MctsSearch::VisitSimulation(Stream& stream, Simulation& simulation) {
   // Simulations of an earlier tree are dropped.

@@ -124,7 +124,7 @@ class MctsSearch {
   int64_t start_ns_;
   bool goes_on_ = false;  // Whether the search was resumed from a checkpoint.
 
-  // --- Owned by the calling thread, apart from HasRulesFromScratch
+  // --- Owned by the calling thread. Others may only call walk_.HasRulesFromScratch().
 
   Walk walk_;
   // What can be tried at the root: at first whole rules, and places of the rules that the matcher
@@ -132,7 +132,8 @@ class MctsSearch {
   SearchTree::Opened opened_root_;
   SearchTree::Opened opened_root_with_places_;
 
-  // --- Guarded by mutex_ while workers run; each part's header says what a worker may do without
+  // --- Guarded by mutex_ while workers run. simulation_window.h says which fields of a simulation
+  // --- its worker uses without the lock.
 
   absl::Mutex mutex_;
   // The tree, and what was learned about actions.
@@ -140,15 +141,16 @@ class MctsSearch {
   Priors priors_ ABSL_GUARDED_BY(mutex_);
   SearchTree tree_ ABSL_GUARDED_BY(mutex_);
   SimulationWindow window_ ABSL_GUARDED_BY(mutex_);
-  // Restarts: which places the present tree tries, how many trees there were before it, with how
-  // many states, and outcome_.simulations when it began.
+  // Which single matches the present tree tries as actions.
   Walk::Places places_ ABSL_GUARDED_BY(mutex_) = Walk::Places::kOfIndexedRules;
+  // Number of trees before the present one, and number of states in them.
   int64_t num_restarts_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t num_states_ ABSL_GUARDED_BY(mutex_) = 0;
+  // outcome_.simulations when the present tree was started.
   int64_t last_restart_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Whether prices have changed since the search began, and outcome_.simulations when they last
-  // did.
+  // Whether prices have changed at least once since the search began.
   bool repriced_ ABSL_GUARDED_BY(mutex_) = false;
+  // outcome_.simulations when prices last changed.
   int64_t last_repricing_ ABSL_GUARDED_BY(mutex_) = 0;
   // The answer so far.
   Incumbent best_ ABSL_GUARDED_BY(mutex_);
@@ -156,8 +158,9 @@ class MctsSearch {
   std::optional<State> cut_short_ ABSL_GUARDED_BY(mutex_);
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   Outcome outcome_ ABSL_GUARDED_BY(mutex_);  // Without the improvements, which best_ has.
-  // Number of times that a simulation was selected or done, now and at the last checkpoint.
+  // How often a simulation was selected or finished. A checkpoint is written only if this changed.
   int64_t num_events_ ABSL_GUARDED_BY(mutex_) = 0;
+  // num_events_ when the last checkpoint was written.
   int64_t num_events_saved_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -41,17 +41,18 @@ class SearchTree {
   // What a simulation has to try: a batch of actions at a node, and the path there from the root.
   struct Leaf {
     std::vector<NodeId> nodes;    // From the root to the node.
-    std::vector<uint32_t> edges;  // Of each node but the last, the edge to the next.
+    std::vector<uint32_t> edges;  // For each node but the last, the edge to the next node.
     std::vector<Action> path;     // The actions of these edges.
     // Index of the first edge to try at the node.
     uint32_t first_edge = 0;
     std::vector<Action> tries;  // The actions to try.
-    // Set if the node is to be opened. The worker that gets there asks Knows, and if the answer is
-    // no, moves `tries` out of the node's actions by these priors (TakeTries).
+    // The priors at the selection, present only if the node is to be opened. A worker that reaches
+    // the node opens it unless Knows finds the state in the tree: it lists the state's actions and
+    // moves the most promising ones, by these priors, to `tries` (TakeTries).
     std::optional<Priors> priors;
     // Value of now_ at the selection.
     int64_t as_of = 0;
-    // Number of e-nodes that the way there adds to the root's.
+    // By how many e-nodes the node's state is larger than the root's.
     int64_t way = 0;
   };
   // What is found out about a state when its node is opened.

@@ -4,9 +4,10 @@
 // when the results of exactly the simulations 0 to s - kSize are in the tree, so what is selected
 // does not depend on how many workers there are, up to kSize, or how fast they are.
 //
-// The owner's lock guards everything here, with one exception: a worker that has taken a simulation
-// owns what its result consists of until the simulation is done. What the selection wrote does not
-// change meanwhile and may be read under the lock.
+// MctsSearch::mutex_ guards everything here, with one exception: until it sets `done`, the worker
+// that took a simulation writes the fields of its result without the lock. If the simulation opens
+// a node, Leaf::tries is one of these fields. Other fields that the selection wrote do not change
+// meanwhile, so both the worker and those who hold the lock may read them.
 
 #include <algorithm>
 #include <array>
@@ -22,13 +23,13 @@ namespace quotient::search {
 struct Simulation {
   // --- Written by the selection
 
-  // Whether the tree had something to try.
+  // Whether the tree selected a leaf. If it did not, there is no result to wait for.
   bool used = false;
   int64_t tree = 0;  // Number of the tree that selected it.
   Walk::Places places = Walk::Places::kOfIndexedRules;
   SearchTree::Leaf leaf;
 
-  // --- The worker's from TakeNearest until done
+  // --- Owned by the worker that took the simulation (TakeNearest), until it sets `done`
 
   // Reserves time for the way back to the best state.
   StopCondition stop;

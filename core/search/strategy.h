@@ -77,8 +77,8 @@ class Workspace {
   virtual Prices* prices() { return nullptr; }
   // Visits the classes that the best graph is made of, as of the last call of Cost.
   virtual void ForEachBest(const std::function<void(egraph::ClassId)>& visit) = 0;
-  // Called together with the functions of these names of the e-graph, which the caller calls
-  // itself.
+  // A caller that calls Mark, Rollback or Forget of the e-graph calls the same function here
+  // afterwards, so that data beside the e-graph follows it.
   virtual void Mark() = 0;
   virtual void Rollback() = 0;
   virtual void Forget() = 0;
@@ -125,8 +125,8 @@ struct Outcome {
 using ProgressHook = std::function<void(const egraph::EGraph& graph, const Outcome& so_far)>;
 
 struct Task {
-  // Measures how long steps take, for Improvement::seconds and for reserving time. `stop` has its
-  // own.
+  // Measures how long steps take, for Improvement::seconds and to reserve time for the way back to
+  // the best state. `stop` has a clock of its own, by which it tells when time is up.
   const Clock& clock;
   Limits limits;
   StopCondition stop;
@@ -136,8 +136,8 @@ struct Task {
   // initial state of the first, and which must be thread-safe.
   int workers = 1;
   std::function<absl::StatusOr<std::unique_ptr<Workspace>>()> make_workspace;
-  // Where a resumable strategy (`mcts`) leaves checkpoints and looks for one to resume from. Null
-  // for none. A resumed search has less time by what was spent before.
+  // Where a resumable strategy (`mcts`) saves checkpoints and looks for one to resume from. If
+  // null, there are none. The time spent before an interruption is subtracted from what is left.
   CheckpointSlot* checkpoint = nullptr;
   // What else must be equal to resume a search, besides limits, seed, rules and initial state:
   // versions, options.

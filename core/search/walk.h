@@ -65,10 +65,14 @@ class Walk {
   const State& here() const { return here_; }
   // EGraph::state_hash of the present state, made nonzero.
   uint64_t Hash();
+  // The rules whose single matches become actions.
+  enum class Places {
+    kOfIndexedRules,  // Rules that the matcher searches incrementally.
+    kOfAllRules,      // Also rules that search the whole graph each time, which takes longer.
+  };
   // Actions that may change the state that GoTo has just reached: growing, rules that have matches,
   // and some single matches in the best graph. Empty if the state is final; incomplete if `stop`
   // fires meanwhile.
-  enum class Places { kOfIndexedRules, kOfAllRules };
   std::vector<Action> Actions(Places places, const StopCondition& stop);
   // Whether the two kinds of Places differ. Other threads may call this while the walk moves, since
   // it only reads what the constructor set.

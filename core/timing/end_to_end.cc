@@ -85,7 +85,8 @@ class Measurement {
   }
 
  private:
-  // With fewer turns than this many times first_look in all, waiting for looks takes too long.
+  // If there is time for fewer turns than this many times first_look, candidates without a chance
+  // are dropped after any turn, not only at the evaluations that first_look schedules.
   static constexpr double kFewLooks = 4;
 
   absl::Status TakeTurn(bool forwards) {
@@ -131,15 +132,16 @@ class Measurement {
     for (const auto& [ratio, i] : left) racing_.push_back(i);
   }
 
-  // How many turns there can have been when the time is up.
+  // Estimates the number of turns at the end of the budget, if each takes as long as the last one.
   double TurnsInTime(int turn, int64_t deadline) const {
     const auto left = static_cast<double>(deadline - probe_.NowNs());
     const double more = left / static_cast<double>(std::max<int64_t>(last_turn_ns_, 1));
     return turn + std::max(more, 0.0);
   }
 
-  // Drops candidates that will not be found faster than the first by the end, when `share` of all
-  // turns are taken. It never finds one faster, so that it may be asked at any time.
+  // Drops candidates that can no longer be shown to be faster than the first executable. `share` is
+  // the part of all turns taken so far. As this never declares a candidate faster, looking often
+  // does not make a false winner more likely.
   void DropHopeless(double share) {
     const bool clean_only = MostlyClean();
     std::erase_if(racing_, [&](size_t i) {

@@ -12,8 +12,8 @@
 // After 16, 32, 64, ... turns the samples are evaluated. Candidates whose gain is surely below
 // least_gain are dropped, and so is the slower half of the others (successive halving). The
 // measurement ends when one candidate is left and is surely faster, when none is left, or when the
-// time is up. A candidate that is as fast as the first by all that can be told in the time that is
-// left is dropped, too; where the time is enough for few turns, that is looked at after each.
+// time is up. A candidate is also dropped if the time that is left cannot show that it is faster
+// than the first executable. If there is only time for few turns, that is checked after each turn.
 
 #include <cstdint>
 #include <span>

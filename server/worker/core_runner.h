@@ -15,8 +15,8 @@ class Devices;
 
 namespace quotient::worker {
 
-// Borrows all three. Budgets and phases are timed by the clock, and so must be the deadlines of the
-// StopConditions. Run returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs, and
+// Borrows all three. Budgets, phases and the deadlines of StopConditions must all go by `clock`.
+// Run returns the core's errors, BLOB_MISSING and BLOB_CORRUPT for inputs, and
 // STORAGE_DOWN if results cannot be stored.
 std::unique_ptr<JobRunner> NewCoreRunner(jobs::BlobStore* blobs, optimize::Devices* devices,
                                          const Clock* clock);

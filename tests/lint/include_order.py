@@ -65,6 +65,10 @@ CONFINED = [
      "core knows no gRPC"),
     (re.compile(r"sqlite3\.h"), ("server/store/", "tests/"),
      "SQLite is known to server/store only"),
+    (re.compile(r"(Cbc|Cgl|Clp|Coin|Osi)\w+\.hpp$"), ("core/extract/",),
+     "the solvers of COIN-OR are known to core/extract only"),
+    (re.compile(r"prometheus/"), ("server/ops/", "tests/"),
+     "the Prometheus client is known to server/ops only"),
 ]
 
 SOURCES = {".h", ".cc", ".inc", ".cu"}
