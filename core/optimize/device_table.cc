@@ -39,12 +39,17 @@ DeviceKind Cpu() {
 
 DeviceKind OnnxRuntime() {
   return {
-      .names = {"onnxruntime"},
+      .names = {kernels::onnxruntime::kCpuDevice},
+      .other_names = absl::StrCat(kernels::onnxruntime::kCudaDevice, " (not usable yet)"),
       .help = "ONNX Runtime on the processors of this machine: what it runs faster",
-      .accepts = [](absl::string_view name) { return name == "onnxruntime"; },
-      .open = [](absl::string_view,
+      .accepts =
+          [](absl::string_view name) {
+            return name == kernels::onnxruntime::kCpuDevice ||
+                   name == kernels::onnxruntime::kCudaDevice;
+          },
+      .open = [](absl::string_view name,
                  const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
-        return kernels::onnxruntime::NewBackend(setup.threads, setup.environment);
+        return kernels::onnxruntime::NewBackend(name, setup.threads, setup.environment);
       },
       .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
         return {cost::CpuSheet(), static_cast<double>(threads)};

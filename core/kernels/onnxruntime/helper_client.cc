@@ -5,8 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
@@ -88,20 +90,31 @@ absl::Status HelperClient::Start() {
     process_.reset();
     return MakeError(Reason::kDeviceNotPresent, greeted.status().message());
   }
-  const ort::v1::Greeting& greeting = greeted->answer.greeting();
+  const absl::Status welcome = CheckGreeting(greeted->answer.greeting());
+  if (!welcome.ok()) process_.reset();
+  return welcome;
+}
+
+absl::Status HelperClient::CheckGreeting(const ort::v1::Greeting& greeting) {
   if (greeting.protocol() != kHelperProtocol) {
-    process_.reset();
     return MakeError(Reason::kDeviceNotPresent,
                      absl::StrCat(options_.program, " belongs to another build of Quotient"));
   }
-  if (version_.empty()) version_ = greeting.version();
-  if (greeting.version() != version_) {
-    process_.reset();
-    return MakeError(Reason::kDeviceNotPresent,
-                     absl::StrCat("ONNX Runtime was of version ", version_, " and is now of ",
-                                  greeting.version()));
+  if (absl::c_find(greeting.providers(), options_.provider) == greeting.providers().end()) {
+    return MakeError(
+        Reason::kDeviceNotPresent,
+        absl::StrCat("ONNX Runtime ", greeting.version(), " at ", options_.library, " has no ",
+                     options_.provider, ", only ", absl::StrJoin(greeting.providers(), ", ")));
   }
-  return absl::OkStatus();
+  if (build_.empty()) {
+    version_ = greeting.version();
+    build_ = greeting.build();
+  }
+  if (greeting.version() == version_ && greeting.build() == build_) return absl::OkStatus();
+  return MakeError(Reason::kDeviceNotPresent,
+                   absl::StrCat("the library at ", options_.library, " was ONNX Runtime ", version_,
+                                " (build ", build_, ") and is now ", greeting.version(), " (build ",
+                                greeting.build(), "); a new process can use it"));
 }
 
 absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
