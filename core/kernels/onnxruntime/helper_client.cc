@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/memory.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
@@ -29,6 +31,13 @@ int64_t DeadlineIn(double seconds) {
 
 absl::string_view BytesOf(const model::Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()};
+}
+
+// How much of `memory_bytes` this process leaves to the helper. With less than that little, a
+// helper could not even begin.
+int64_t LeftToHelper(int64_t memory_bytes) {
+  constexpr int64_t kLeast = int64_t{1} << 29;
+  return std::max(kLeast, memory_bytes - os::ResidentBytes());
 }
 
 absl::Status NoSuchProcess() {
@@ -131,6 +140,7 @@ absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
   }
   const absl::MutexLock lock(&mutex_);
   if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
+  process_->child->LimitAddresses(LeftToHelper(options_.memory_bytes));
   QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
   if (dump != nullptr && reply.blobs.size() == 1) *dump = std::move(reply.blobs.front());
   return SessionId{process_->number, reply.answer.loaded().session()};

@@ -27,7 +27,8 @@ struct HelperOptions {
   std::string library;  // ONNX Runtime's: a path, or a name that the dynamic linker knows.
   std::string provider = "CPUExecutionProvider";  // ONNX Runtime's; the library must have it.
   int threads = 1;
-  int64_t memory_bytes = 0;  // What the process may take.
+  // What the process and this one may take together, as of when a model is loaded.
+  int64_t memory_bytes = 0;
   // How long an answer may take, for loading a model and for everything else.
   double load_seconds = 120;
   double run_seconds = 60;

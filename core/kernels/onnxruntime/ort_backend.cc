@@ -82,6 +82,7 @@ std::string LibraryToLoad(const os::Environment& environment) {
 
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(absl::string_view device, int threads,
                                                     const os::Environment& environment) {
+  // As jobs are admitted by (core/optimize/footprint.cc), and for both processes together.
   constexpr double kShareOfMemory = 0.75;
   QUOTIENT_ASSIGN_OR_RETURN(const CpuDescription cpu, DescribeCpu());
   HelperOptions options{

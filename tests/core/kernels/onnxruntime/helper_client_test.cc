@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "core/kernels/onnxruntime/written_graph.h"
+#include "core/os/memory.h"
 #include "core/os/program_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -223,25 +224,24 @@ constexpr bool kHasMemoryLimit = true;
 #endif
 constexpr char kNoMemoryLimit[] = "a helper's memory is not limited under this sanitizer";
 
+// y = -x, stretched to so many numbers, of which two values consist.
+absl::Status RunStretched(HelperClient& client, int64_t numbers) {
+  const WrittenGraph graph = Written(absl::StrCat("input x: float32[1]\nz = Expand(x) {shape=[",
+                                                  numbers, "]}\ny = Neg(z)\noutput y\n"));
+  QUOTIENT_ASSIGN_OR_RETURN(const SessionId session, client.Load(graph.file, Level::kAll));
+  const std::vector<float> one = {1};
+  const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({1}, one)}};
+  const std::vector<std::string> outputs = {"out0"};
+  QUOTIENT_RETURN_IF_ERROR(client.Feed(session, inputs, outputs));
+  return client.Run(session, 1).status();
+}
+
 TEST_F(HelperClientTest, OneAnswerIsLostIfAModelTakesAllMemory) {
   if (!kHasMemoryLimit) GTEST_SKIP() << kNoMemoryLimit;
   HelperOptions options = Options();
   options.memory_bytes = 2 * kGiB;
   Start(options);
-  const WrittenGraph large =
-      Written("input x: float32[1]\nz = Expand(x) {shape=[1073741824]}\ny = Neg(z)\noutput y\n");
-  absl::Status status;
-  const absl::StatusOr<SessionId> session = client_->Load(large.file, Level::kAll);
-  if (session.ok()) {
-    const std::vector<float> one = {1};
-    const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({1}, one)}};
-    const std::vector<std::string> outputs = {"out0"};
-    ASSERT_OK(client_->Feed(*session, inputs, outputs));
-    status = client_->Run(*session, 1).status();
-  } else {
-    status = session.status();
-  }
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(RunStretched(*client_, 1073741824), StatusIs(absl::StatusCode::kResourceExhausted));
   ExpectWorks();
 }
 
@@ -258,6 +258,18 @@ TEST_F(HelperClientTest, OneAnswerIsLostIfAnInputTakesAllMemory) {
   EXPECT_THAT(client_->Feed(session_, inputs, outputs),
               StatusIs(absl::StatusCode::kResourceExhausted));
   ExpectWorks();
+}
+
+TEST_F(HelperClientTest, WhatThisProcessTakesIsNotLeftToIt) {
+  if (!kHasMemoryLimit) GTEST_SKIP() << kNoMemoryLimit;
+  HelperOptions options = Options();
+  options.memory_bytes = kGiB + os::ResidentBytes();
+  Start(options);
+  constexpr int64_t kQuarterGiB = kGiB / 4 / sizeof(float);
+  EXPECT_OK(RunStretched(*client_, kQuarterGiB));
+  const std::vector<char> taken(static_cast<size_t>(3 * kGiB / 4), 'x');
+  EXPECT_THAT(RunStretched(*client_, kQuarterGiB), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(taken.back(), 'x');
 }
 
 TEST_F(HelperClientTest, TellsWhatIsWrongWithTheLibrary) {
