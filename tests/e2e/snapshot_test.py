@@ -120,11 +120,12 @@ class SnapshotTest(harness.TestCase):
     def test_nothing_measured_nothing_recorded(self):
         (self.folder / "note.txt").write_text("not a timing file")
         for arguments, words in (
-                ((), "the timings that --local keeps: no kernel has been measured on cpu ("),
+                (DEVICE, "the timings that --local keeps: no kernel has been measured on cpu ("),
+                ((), "the timings that --local keeps: no kernel has been measured on onnxruntime ("),
                 (("--timings", "none.db"), "none.db"),
                 (("--timings", "note.txt"), "note.txt: is not a timing file"),
                 (("--device", "model:h200"), "OPTION_INVALID: device: 'model:h200' is not")):
-            result = self.quotient("snapshot", "-o", "box.snapshot", *DEVICE, *arguments)
+            result = self.quotient("snapshot", "-o", "box.snapshot", *arguments)
             self.assert_code(result, 2, "OPTION_INVALID", words)
             self.assertNotIn("flags", result.err)
             self.assertFalse((self.folder / "box.snapshot").exists())
