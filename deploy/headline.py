@@ -16,7 +16,9 @@ def headline(report):
     before, after = report["original"], report["optimized"]
     interval = report["speedup_interval_percent"]
     surely = f" (surely {interval['low']:.0f} to {interval['high']:.0f} %)" if interval else ""
-    return (f"{model} takes {report['speedup_percent']:.0f} % less time{surely}:"
+    device = report["device"]
+    place = f" in {device['library']}" if device["library"] else ""
+    return (f"{model} takes {report['speedup_percent']:.0f} % less time{place} on {device['hardware']}{surely}:"
             f" {milliseconds(before['measured_us']['median'])} before,"
             f" {milliseconds(after['measured_us']['median'])} after."
             f" Of {before['nodes']} nodes {after['nodes']} are left, and the results are equal.")

@@ -87,9 +87,30 @@ absl::StatusOr<Stores> OpenStores(const config::ServerFlags& flags, ops::Metrics
   return stores;
 }
 
+os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
+  os::Environment environment = os::ReadEnvironment(environ);
+  if (!flags.onnxruntime.empty()) {
+    environment[kernels::onnxruntime::kLibraryVariable] = flags.onnxruntime;
+  }
+  return environment;
+}
+
+// The devices, and the thread on which their kernels are timed.
+struct Measuring {
+  Measuring(const config::ServerFlags& flags, const Stores& stores)
+      : devices({.store = stores.timings.get(),
+                 .lane = &lane,
+                 .cache_directory = stores.directory->compiled_path(),
+                 .environment = EnvironmentOfDevices(flags)}) {}
+
+  timing::Lane lane;
+  optimize::Devices devices;
+};
+
 // The job queue: the ledger, its observers, and admission and dispatch, which write to it.
 struct Queue {
-  Queue(const config::ServerFlags& flags, const Stores& stores, ops::Metrics* metrics)
+  Queue(const config::ServerFlags& flags, const Stores& stores, optimize::Devices* devices,
+        ops::Metrics* metrics)
       : limits{.max_queued = static_cast<int>(flags.max_queued_jobs)},
         ledger(stores.jobs.get()),
         hub(&Clock::System()),
@@ -99,7 +120,10 @@ struct Queue {
         admission(limits, {.ledger = &ledger,
                            .blobs = stores.blobs.get(),
                            .engine_version = std::string(optimize::EngineVersion()),
-                           .new_id = &os::RandomId}) {
+                           .new_id = &os::RandomId,
+                           .identify = [devices](const optimize::Options& options) {
+                             return devices->Identify(options.device, options.ThreadsToUse());
+                           }}) {
     ledger.AddObserver(&hub);
     ledger.AddObserver(meter.get());
   }
@@ -113,23 +137,11 @@ struct Queue {
   jobs::Admission admission;
 };
 
-os::Environment EnvironmentOfDevices(const config::ServerFlags& flags) {
-  os::Environment environment = os::ReadEnvironment(environ);
-  if (!flags.onnxruntime.empty()) {
-    environment[kernels::onnxruntime::kLibraryVariable] = flags.onnxruntime;
-  }
-  return environment;
-}
-
 // The optimizer's core and the threads that run it.
 struct Workers {
-  Workers(const config::ServerFlags& flags, const Stores& stores, Queue* queue,
-          ops::Metrics* metrics)
-      : devices({.store = stores.timings.get(),
-                 .lane = &lane,
-                 .cache_directory = stores.directory->compiled_path(),
-                 .environment = EnvironmentOfDevices(flags)}),
-        core(worker::NewCoreRunner(stores.blobs.get(), &devices, &Clock::System())),
+  Workers(const config::ServerFlags& flags, const Stores& stores, optimize::Devices* devices,
+          Queue* queue, ops::Metrics* metrics)
+      : core(worker::NewCoreRunner(stores.blobs.get(), devices, &Clock::System())),
         runner(ops::NewMeteredRunner(core.get(), &Clock::System(), metrics)),
         pool({.workers = static_cast<int>(flags.workers),
               .owner = absl::StrCat("pid ", getpid()),
@@ -144,8 +156,6 @@ struct Workers {
               // Shuts the server down as if SIGTERM had been sent from outside.
               .on_failure = [] { kill(getpid(), SIGTERM); }}) {}
 
-  timing::Lane lane;
-  optimize::Devices devices;
   const std::unique_ptr<worker::JobRunner> core;
   const std::unique_ptr<worker::JobRunner> runner;
   worker::WorkerPool pool;
@@ -275,13 +285,14 @@ void Drain(const config::ServerFlags& flags, Queue* queue, Workers* workers,
 absl::Status Serve(const config::ServerFlags& flags, const sigset_t& signals) {
   ops::Metrics metrics;
   QUOTIENT_ASSIGN_OR_RETURN(const Stores stores, OpenStores(flags, &metrics));
-  Queue queue(flags, stores, &metrics);
+  Measuring measuring(flags, stores);
+  Queue queue(flags, stores, &measuring.devices, &metrics);
   // This process alone owns the data folder, so the workers of all earlier leases are dead.
   QUOTIENT_ASSIGN_OR_RETURN(const int recovered, queue.dispatch.RecoverAll());
   if (recovered > 0) Log().info("{} interrupted jobs taken up again", recovered);
   QUOTIENT_RETURN_IF_ERROR(queue.checkpoints.RemoveEnded().status());
 
-  Workers workers(flags, stores, &queue, &metrics);
+  Workers workers(flags, stores, &measuring.devices, &queue, &metrics);
   Services services(flags, stores, &queue, &workers);
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcServer> server,
                             Listen(flags, &services, &metrics));

@@ -19,6 +19,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/device_name.h"
 #include "core/onnx/external.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/time_util.h"
@@ -49,10 +50,19 @@ std::string Age(const google::protobuf::Timestamp& time) {
   return absl::StrCat(seconds / 86400, "d");
 }
 
+// Returns what a job is for, such as "onnxruntime: ONNX Runtime 1.31.1 on AMD EPYC 7B13". Of a
+// snapshot's name, the beginning tells enough.
+std::string DeviceText(const v1::Job& job) {
+  constexpr size_t kMostOfName = 24;
+  const std::string name = job.options().device().substr(0, kMostOfName);
+  if (job.device_fingerprint().empty()) return name;
+  return absl::StrCat(name, ": ", kernels::DeviceName(job.device_fingerprint()));
+}
+
 void PrintJobLine(const v1::Job& job) {
-  std::printf("%-26s %-10s %5s  %s\n", Escaped(job.name()).c_str(),
+  std::printf("%-26s %-10s %5s  %-28s %s\n", Escaped(job.name()).c_str(),
               client::StateName(job.state()).c_str(), Age(job.create_time()).c_str(),
-              Escaped(job.model_name()).c_str());
+              Escaped(job.model_name()).c_str(), Escaped(DeviceText(job)).c_str());
 }
 
 absl::StatusOr<v1::JobState> ParseState(const std::string& name) {

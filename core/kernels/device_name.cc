@@ -1,26 +1,66 @@
 #include "core/kernels/device_name.h"
 
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
 namespace quotient::kernels {
+namespace {
 
-// For GPUs the name is the second field: "cuda; NVIDIA H200; sm_90; ...". For CPUs it is in that
-// field's parentheses: "cpu; AuthenticAMD family 25 model 1 stepping 0 (AMD EPYC 7B13); flags ...".
-std::string DeviceName(absl::string_view fingerprint) {
-  const std::pair<absl::string_view, absl::string_view> kind_and_rest =
-      absl::StrSplit(fingerprint, absl::MaxSplits("; ", 1));
-  const std::pair<absl::string_view, absl::string_view> field_and_rest =
-      absl::StrSplit(kind_and_rest.second, absl::MaxSplits("; ", 1));
-  absl::string_view name = field_and_rest.first;
-  const size_t parenthesis = name.find(" (");
-  if (kind_and_rest.first == "cpu" && parenthesis != absl::string_view::npos &&
-      absl::ConsumeSuffix(&name, ")")) {
-    name.remove_prefix(parenthesis + 2);
+// The first field that begins with `prefix`; "" if there is none.
+absl::string_view FieldOf(const std::vector<absl::string_view>& fields, absl::string_view prefix) {
+  for (absl::string_view field : fields) {
+    if (absl::StartsWith(field, prefix)) return field;
   }
-  return std::string(name.empty() ? fingerprint : name);
+  return "";
+}
+
+// The name and the version that a field "oneDNN 3.9.1 HASH isa ISA" begins with, under the name
+// that people know; "" for an empty field.
+std::string LibraryOf(absl::string_view name, absl::string_view field) {
+  const std::vector<absl::string_view> words = absl::StrSplit(field, absl::MaxSplits(' ', 2));
+  return words.size() < 2 ? "" : absl::StrCat(name, " ", words[1]);
+}
+
+// "AuthenticAMD family 25 model 1 stepping 0 (AMD EPYC 7B13)" has the name in parentheses.
+absl::string_view NameOfProcessor(absl::string_view field) {
+  absl::string_view name = field;
+  const size_t parenthesis = name.find(" (");
+  if (parenthesis == absl::string_view::npos || !absl::ConsumeSuffix(&name, ")")) return field;
+  name.remove_prefix(parenthesis + 2);
+  return name.empty() ? field : name;
+}
+
+}  // namespace
+
+// The first fields of the three kinds of fingerprints, and where their library stands:
+//   cpu; VENDOR family F model M stepping S (NAME); ...; oneDNN VERSION HASH isa ISA; ...
+//   cuda; NAME; ...; cudnn VERSION; ...
+//   onnxruntime; ONNX Runtime VERSION on NAME; ...
+DeviceDescription DescribeDevice(absl::string_view fingerprint) {
+  const std::vector<absl::string_view> fields = absl::StrSplit(fingerprint, "; ");
+  if (fields.size() < 2 || fields[1].empty()) return {.hardware = std::string(fingerprint)};
+  if (fields[0] == "cpu") {
+    return {std::string(NameOfProcessor(fields[1])),
+            LibraryOf("oneDNN", FieldOf(fields, "oneDNN "))};
+  }
+  if (fields[0] == "cuda") {
+    return {std::string(fields[1]), LibraryOf("cuDNN", FieldOf(fields, "cudnn "))};
+  }
+  const std::pair<absl::string_view, absl::string_view> library_and_name =
+      absl::StrSplit(fields[1], absl::MaxSplits(" on ", 1));
+  if (library_and_name.second.empty()) return {.hardware = std::string(fields[1])};
+  return {std::string(library_and_name.second), std::string(library_and_name.first)};
+}
+
+std::string DeviceName(absl::string_view fingerprint) {
+  const DeviceDescription device = DescribeDevice(fingerprint);
+  if (device.library.empty()) return device.hardware;
+  return absl::StrCat(device.library, " on ", device.hardware);
 }
 
 }  // namespace quotient::kernels

@@ -6,8 +6,17 @@
 
 namespace quotient::kernels {
 
-// The name by which people know a device, from its fingerprint (DeviceFingerprint::text): "AMD EPYC
-// 7B13", "NVIDIA H200". The whole text if it contains no such name.
+// What people want to know of a device, read from its fingerprint (DeviceFingerprint::text).
+struct DeviceDescription {
+  std::string hardware;  // "AMD EPYC 7B13", "NVIDIA H200".
+  std::string library;   // What runs the kernels, with its version: "ONNX Runtime 1.31.1".
+};
+
+// Parts that the text does not have are empty. Of a text that is no fingerprint, the whole is the
+// hardware.
+DeviceDescription DescribeDevice(absl::string_view fingerprint);
+
+// Both in one: "ONNX Runtime 1.31.1 on AMD EPYC 7B13", or the hardware alone.
 std::string DeviceName(absl::string_view fingerprint);
 
 }  // namespace quotient::kernels

@@ -100,7 +100,8 @@ SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
       .families = job.families,
       .alternatives = baseline.original.alternatives,
       .checkpoint = job.environment.checkpoint,
-      .checkpoint_context = absl::StrCat(EngineVersion(), "\n", job.options.CanonicalText()),
+      .checkpoint_context = absl::StrCat(EngineVersion(), "\n", baseline.costs().fingerprint(),
+                                         "\n", job.options.CanonicalText()),
   };
 }
 

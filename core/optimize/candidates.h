@@ -62,7 +62,7 @@ struct SearchSettings {
   int alternatives = kMostAlternatives;
   // Where checkpoints are kept while the e-graph grows, which takes long. Null means that none are.
   CheckpointSlot* checkpoint = nullptr;
-  // The version and the options. A checkpoint is only used if these are the same.
+  // The version, the device and the options. A checkpoint is only used if these are the same.
   std::string checkpoint_context;
 };
 // The largest number of candidates that Search finds: 1 and 2 of the list above are `alternatives`.

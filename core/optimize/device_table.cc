@@ -20,11 +20,23 @@ using kernels::cuda::MathPolicy;
 using kernels::cuda::ParseCudaDevice;
 using verify::DeviceArithmetic;
 
+constexpr char kBuiltInDevice[] = "cpu";
+
+// What users are asked about is how fast models run in the runtime that nearly everybody has.
+DeviceKind Auto() {
+  return {
+      .names = {"auto"},
+      .stands_for = {kernels::onnxruntime::kCpuDevice, kBuiltInDevice},
+      .help = "onnxruntime where its library is found, else cpu",
+      .accepts = [](absl::string_view name) { return name == "auto"; },
+  };
+}
+
 DeviceKind Cpu() {
   return {
-      .names = {"cpu"},
-      .help = "the processors of this machine, measured",
-      .accepts = [](absl::string_view name) { return name == "cpu"; },
+      .names = {kBuiltInDevice},
+      .help = "the processors of this machine, measured with the built-in executor",
+      .accepts = [](absl::string_view name) { return name == kBuiltInDevice; },
       .open = [](absl::string_view,
                  const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
         return kernels::onednn::NewBackend(setup.threads, setup.environment);
@@ -39,12 +51,17 @@ DeviceKind Cpu() {
 
 DeviceKind OnnxRuntime() {
   return {
-      .names = {"onnxruntime"},
+      .names = {kernels::onnxruntime::kCpuDevice},
+      .other_names = absl::StrCat(kernels::onnxruntime::kCudaDevice, " (not usable yet)"),
       .help = "ONNX Runtime on the processors of this machine: what it runs faster",
-      .accepts = [](absl::string_view name) { return name == "onnxruntime"; },
-      .open = [](absl::string_view,
+      .accepts =
+          [](absl::string_view name) {
+            return name == kernels::onnxruntime::kCpuDevice ||
+                   name == kernels::onnxruntime::kCudaDevice;
+          },
+      .open = [](absl::string_view name,
                  const BackendSetup& setup) -> absl::StatusOr<std::unique_ptr<kernels::Backend>> {
-        return kernels::onnxruntime::NewBackend(setup.threads, setup.environment);
+        return kernels::onnxruntime::NewBackend(name, setup.threads, setup.environment);
       },
       .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
         return {cost::CpuSheet(), static_cast<double>(threads)};
@@ -128,7 +145,9 @@ DeviceKind DataSheets() {
 std::vector<const DeviceKind*> Listed(DeviceFilter filter) {
   std::vector<const DeviceKind*> kinds;
   for (const DeviceKind& kind : AllDeviceKinds()) {
-    if (filter == DeviceFilter::kAll || kind.is_measured()) kinds.push_back(&kind);
+    if (filter == DeviceFilter::kAll || kind.is_measured() || kind.is_name_of_others()) {
+      kinds.push_back(&kind);
+    }
   }
   return kinds;
 }
@@ -137,7 +156,7 @@ std::vector<const DeviceKind*> Listed(DeviceFilter filter) {
 
 std::span<const DeviceKind> AllDeviceKinds() {
   static const auto& kinds =
-      *new std::vector<DeviceKind>{Cpu(), OnnxRuntime(), NvidiaGpu(), DataSheets()};
+      *new std::vector<DeviceKind>{Auto(), Cpu(), OnnxRuntime(), NvidiaGpu(), DataSheets()};
   return kinds;
 }
 

@@ -34,12 +34,15 @@ struct DeviceKind {
   std::vector<std::string> names;
   // Further names that are accepted, as text for messages; "" if there are none.
   std::string other_names;
+  // If this name stands for other devices: their names, the first choice first. It is the first
+  // one that this machine has. All other columns about opening and measuring are then empty.
+  std::vector<std::string> stands_for = {};
   // What these devices are, as a phrase for the help.
   std::string help;
   // Whether a name is one of this kind's.
   std::function<bool(absl::string_view name)> accepts;
 
-  // --- Empty for kinds that are only analytic models (cost::NewAnalyticCostModel).
+  // --- Empty for kinds that are only analytic models (cost::NewAnalyticCostModel), or only names.
 
   // Opens the device. DEVICE_NOT_PRESENT if this machine has none of that name.
   std::function<absl::StatusOr<std::unique_ptr<kernels::Backend>>(absl::string_view name,
@@ -55,6 +58,7 @@ struct DeviceKind {
   std::function<verify::DeviceArithmetic(absl::string_view name)> arithmetic;
 
   bool is_measured() const { return open != nullptr; }
+  bool is_name_of_others() const { return !stands_for.empty(); }
 };
 
 // The rows, in the order in which they are listed.
@@ -62,11 +66,12 @@ std::span<const DeviceKind> AllDeviceKinds();
 // The row of a device; null for a name that no row accepts.
 const DeviceKind* FindDeviceKind(std::span<const DeviceKind> kinds, absl::string_view name);
 
-// Which rows a list contains.
+// Which rows a list contains. Names that stand for devices count as what they stand for.
 enum class DeviceFilter { kAll, kMeasured };
 // The names that help and completion offer.
 std::vector<std::string> DeviceNames(DeviceFilter filter);
-// All accepted names, for a message: "cpu, cuda, cuda-strict32, cuda:1 and so on, model:h200".
+// All accepted names, for a message: "auto, cpu, cuda, cuda-strict32, cuda:1 and so on,
+// model:h200".
 std::string AcceptedDevices(DeviceFilter filter);
 // What the names mean, for the help.
 std::string DevicesHelp(DeviceFilter filter);

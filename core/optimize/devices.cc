@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/blob_id.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/optimize.h"
@@ -50,6 +51,32 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::Get(const std::string& name, in
   return device;
 }
 
+absl::StatusOr<std::string> Devices::Resolve(const std::string& name, int threads) {
+  const DeviceKind* const kind = FindDeviceKind(kinds_, name);
+  if (kind == nullptr || !kind->is_name_of_others()) return name;
+  absl::Status missing;
+  for (const std::string& choice : kind->stands_for) {
+    if (!missing.ok()) {
+      Log().warn("device {}: taking {}, because: {}", name, choice, std::string(missing.message()));
+    }
+    missing = GetOrOpen(choice, threads).status();
+    if (missing.ok()) return choice;
+    if (GetReason(missing) != Reason::kDeviceNotPresent) break;
+  }
+  return missing;
+}
+
+absl::StatusOr<DeviceIdentity> Devices::Identify(const std::string& name, int threads) {
+  DeviceIdentity identity;
+  QUOTIENT_ASSIGN_OR_RETURN(identity.name, Resolve(name, threads));
+  const DeviceKind* const kind = FindDeviceKind(kinds_, identity.name);
+  if (kind == nullptr || !kind->is_measured()) return identity;
+  QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device,
+                            GetOrOpen(identity.name, threads));
+  identity.fingerprint = device->backend()->fingerprint().text;
+  return identity;
+}
+
 Devices::Opened Devices::GetOrOpen(const std::string& name, int threads) {
   const std::string key = absl::StrCat(name, "/", threads);
   std::promise<Opened> promise;
@@ -83,7 +110,7 @@ void Devices::Open(const std::string& key, const std::string& name, int threads,
 
 Devices::Opened Devices::Make(const std::string& name, int threads) const {
   const DeviceKind* const kind = FindDeviceKind(kinds_, name);
-  if (kind == nullptr) {
+  if (kind == nullptr || kind->is_name_of_others()) {
     return MakeError(Reason::kDeviceNotPresent, absl::StrCat("there is no device '", name, "'"));
   }
   if (!kind->is_measured()) {
@@ -141,8 +168,9 @@ absl::StatusOr<std::shared_ptr<Device>> Devices::GetRecorded(const std::string& 
   return recorded_.front().device;
 }
 
-absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& name, int threads,
+absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& requested, int threads,
                                                  int64_t unix_s) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::string name, Resolve(requested, threads));
   std::shared_ptr<Device> device;
   if (!SnapshotOf(name).has_value()) {
     QUOTIENT_ASSIGN_OR_RETURN(device, Get(name, threads));

@@ -17,6 +17,7 @@
 #include "core/base/blob_id.h"
 #include "core/cost/cost_model.h"
 #include "core/kernels/backend.h"
+#include "core/optimize/device_identity.h"
 #include "core/optimize/device_table.h"
 #include "core/timing/lane.h"
 #include "core/timing/service.h"
@@ -90,10 +91,21 @@ class Devices {
   absl::StatusOr<std::shared_ptr<Device>> Get(const std::string& name, int threads,
                                               absl::string_view snapshot = {});
 
+  // Returns the name of the device that `name` stands for on this machine: "onnxruntime" or "cpu"
+  // for "auto", and every other name as it is. Opens the devices that come into question, with the
+  // errors of Get if that fails for another reason than that a device is not present. Where the
+  // first choice is not present, the log says why.
+  absl::StatusOr<std::string> Resolve(const std::string& name, int threads);
+
+  // Returns what the device of a name is on this machine, for keys of results. Opens the device,
+  // with the errors of Get, except that a device that was lost is still the one that it was.
+  absl::StatusOr<DeviceIdentity> Identify(const std::string& name, int threads);
+
   // Makes a snapshot of what is known of the kernels of a device of this machine, which may be
   // nothing. `unix_s` is the time of recording. Errors: DEVICE_NOT_PRESENT, and OPTION_INVALID for
   // a device that is not measured.
-  absl::StatusOr<timing::Snapshot> Record(const std::string& name, int threads, int64_t unix_s);
+  absl::StatusOr<timing::Snapshot> Record(const std::string& requested, int threads,
+                                          int64_t unix_s);
 
  private:
   using Opened = absl::StatusOr<std::shared_ptr<Device>>;

@@ -15,7 +15,7 @@ namespace quotient::optimize {
 struct Job {
   std::span<const rules::Family> families;  // The rules that may be applied.
   const ModelFiles& files;
-  const Options& options;
+  const Options& options;  // Valid, and with a device that stands for itself.
   const Environment& environment;
   const StopCondition& stop;
   int threads = 1;

@@ -59,7 +59,8 @@ std::vector<JobOption> MakeRows() {
        .key = "device",
        .flag = "device",
        .placeholder = "NAME",
-       .help = absl::StrCat("what to optimize for, default cpu; ", DevicesHelp(DeviceFilter::kAll)),
+       .help =
+           absl::StrCat("what to optimize for, default auto; ", DevicesHelp(DeviceFilter::kAll)),
        .choices = DeviceNames(DeviceFilter::kAll),
        .check = CheckDevice},
       {.field = &Options::strategy,

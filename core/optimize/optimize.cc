@@ -71,7 +71,6 @@ class Run {
   Run(const Job& job, ProgressSink* sink) : job_(job), record_(job, sink) {}
 
   absl::StatusOr<Result> Execute() {
-    QUOTIENT_RETURN_IF_ERROR(job_.options.Validate());
     QUOTIENT_ASSIGN_OR_RETURN(const Original original,
                               record_.Phase("read", [&] { return Read(); }));
     if (!original.usable.ok()) return Untouched(original.usable, original, {});
@@ -401,7 +400,11 @@ absl::StatusOr<Result> OptimizeByRules(std::span<const rules::Family> families,
                                        const ModelFiles& files, const Options& options,
                                        const Environment& environment, const StopCondition& stop,
                                        ProgressSink* progress) {
-  const Job job = {families, files, options, environment, stop, options.ThreadsToUse()};
+  QUOTIENT_RETURN_IF_ERROR(options.Validate());
+  const int threads = options.ThreadsToUse();
+  Options resolved = options;
+  QUOTIENT_ASSIGN_OR_RETURN(resolved.device, environment.devices->Resolve(options.device, threads));
+  const Job job = {families, files, resolved, environment, stop, threads};
   return Run(job, progress).Execute();
 }
 

@@ -67,6 +67,7 @@ struct Environment {
 // was set, and with RUN_BUDGET if the deadline of `stop` passed before there was a valid result.
 // It is no error if the search finds nothing, or if the model is not understood
 // (Report::passed_through).
+// A device that stands for others is resolved first; the report names the one that was used.
 absl::StatusOr<Result> Optimize(const ModelFiles& files, const Options& options,
                                 const Environment& environment, const StopCondition& stop,
                                 ProgressSink* progress);

@@ -18,11 +18,13 @@ namespace quotient::optimize {
 
 struct Options {
   // The device whose costs are used, by a name that the table of devices accepts (device_table.h):
-  // "cpu" and GPUs ("cuda", "cuda:1-strict32") are measured on this machine; "model:h200" is an
-  // analytic model, so nothing is measured and the report says so. "snapshot:<sha256>/<size>" was
-  // measured earlier, on a device that need not be here (SnapshotDevice), and kernels that were not
-  // measured are estimated.
-  std::string device = "cpu";
+  // "auto" is ONNX Runtime ("onnxruntime") where its library is found, and "cpu" elsewhere. What it
+  // stands for is decided when a job is accepted (Devices::Identify). "cpu" and GPUs ("cuda",
+  // "cuda:1-strict32") are measured on this machine; "model:h200" is an analytic model, so nothing
+  // is measured and the report says so. "snapshot:<sha256>/<size>" was measured earlier, on a
+  // device that need not be here (SnapshotDevice), and kernels that were not measured are
+  // estimated.
+  std::string device = "auto";
 
   // The search that grows the e-graph: a name of core/search.
   std::string strategy = "mcts";

@@ -5,10 +5,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -62,6 +65,14 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
 }
 
 ChildProcess::~ChildProcess() { End(0); }
+
+void ChildProcess::LimitAddresses(int64_t bytes) {
+  rlimit limit;
+  if (HasEnded() || prlimit(pid_, RLIMIT_AS, nullptr, &limit) != 0) return;
+  if (limit.rlim_max == RLIM_INFINITY) return;  // As under sanitizers, which need terabytes.
+  limit.rlim_cur = std::min(static_cast<rlim_t>(std::max<int64_t>(bytes, 0)), limit.rlim_max);
+  prlimit(pid_, RLIMIT_AS, &limit, nullptr);
+}
 
 bool ChildProcess::HasEnded() {
   int status = 0;

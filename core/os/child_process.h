@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,10 @@ class ChildProcess {
   };
   // Whether the process has ended.
   bool HasEnded();
+  // Changes how many bytes of addresses the process may have, if it has limited itself to some
+  // number, which stays the most. What it asks for beyond them fails in it. What it has already, it
+  // keeps.
+  void LimitAddresses(int64_t bytes);
   // Waits until the process has ended, for so long, and kills it then.
   Ending End(double patience_seconds);
 

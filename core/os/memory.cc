@@ -53,4 +53,11 @@ int64_t MemoryBytes() {
   return bytes;
 }
 
+int64_t ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t size = 0, resident = 0;  // In pages.
+  file >> size >> resident;
+  return file ? resident * sysconf(_SC_PAGE_SIZE) : 0;
+}
+
 }  // namespace quotient::os

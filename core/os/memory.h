@@ -1,6 +1,6 @@
 #pragma once
 
-// How much memory there is to plan with.
+// How much memory there is to plan with, and how much is taken.
 
 #include <cstdint>
 
@@ -10,5 +10,8 @@ namespace quotient::os {
 // hands out more than it has and ends who then uses it: what would take most of this must not even
 // be tried. Thread-safe; asked once.
 int64_t MemoryBytes();
+
+// Bytes of memory that this process takes now. 0 if the system does not tell. Thread-safe.
+int64_t ResidentBytes();
 
 }  // namespace quotient::os

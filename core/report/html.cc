@@ -302,6 +302,11 @@ std::string Recorded(const Report& report) {
                       HtmlEscaped(report.recorded->engine), "<br>");
 }
 
+std::string Place(const Report& report) {
+  const std::string place = PlaceText(report);
+  return place.empty() ? "" : absl::StrCat("Measured on ", HtmlEscaped(place), "<br>");
+}
+
 std::string Circumstances(const Report& report) {
   std::string notes;
   for (const std::string& note : report.notes) {
@@ -316,9 +321,9 @@ std::string Circumstances(const Report& report) {
     absl::StrAppend(&notes, "<li class=\"note\">", HtmlEscaped(UnmeasuredText(report)), "</li>");
   }
   return absl::StrCat("<section><h2>Circumstances</h2><ul>", notes,
-                      "</ul><p class=\"soft\">Device: ", HtmlEscaped(report.device), ", ",
-                      report.threads, " threads<br>", Recorded(report), "<code>",
-                      HtmlEscaped(report.fingerprint), "</code><br>Phases: ", phases,
+                      "</ul><p class=\"soft\">Device: ", HtmlEscaped(report.device), "<br>",
+                      Place(report), Recorded(report), "<code>", HtmlEscaped(report.fingerprint),
+                      "</code><br>Phases: ", phases,
                       "<br>Engine: ", HtmlEscaped(report.engine_version), "</p></section>");
 }
 
@@ -352,11 +357,13 @@ std::string HtmlEscaped(absl::string_view text) {
 }
 
 std::string ToHtml(const Report& report) {
+  const std::string place = PlaceText(report);
   return absl::StrCat(
       "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width,initial-scale=1\"><title>Quotient: ",
       HtmlEscaped(report.model_name), "</title><style>", kStyle, "</style></head><body><main><h1>",
-      HtmlEscaped(report.model_name), "</h1><div class=\"soft\">cost report by Quotient</div>",
+      HtmlEscaped(report.model_name), "</h1><div class=\"soft\">cost report by Quotient for ",
+      HtmlEscaped(report.device), place.empty() ? "" : ": ", HtmlEscaped(place), "</div>",
       Summary(report), HowSure(report), Drawings(report), Bars(report), Journal(report),
       SearchSection(report), Circumstances(report), "</main></body></html>\n");
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
+#include "core/kernels/device_name.h"
 #include "core/report/report.h"
 
 namespace quotient::report {
@@ -306,6 +307,7 @@ absl::string_view OutcomeName(Outcome outcome) {
 
 std::string ToJson(const Report& report) {
   const absl::string_view outcome = OutcomeName(report.outcome);
+  const kernels::DeviceDescription device = kernels::DescribeDevice(report.fingerprint);
   const Json json = {
       {"outcome", std::string(outcome)},
       {"passed_through", IfGiven(report.passed_through)},
@@ -314,6 +316,8 @@ std::string ToJson(const Report& report) {
       {"measured", report.measured},
       {"device",
        {{"name", report.device},
+        {"hardware", device.hardware},
+        {"library", IfGiven(device.library)},
         {"fingerprint", report.fingerprint},
         {"threads", report.threads},
         {"recorded", ToValue(report.recorded)}}},

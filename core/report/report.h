@@ -156,7 +156,7 @@ struct Report {
   std::string model_name;
   std::string engine_version;
   bool measured = false;    // If false, costs come from a model or a snapshot and nothing was run.
-  std::string device;       // As requested: "cpu", "model:h200", "snapshot:...".
+  std::string device;       // "onnxruntime", "cpu", "model:h200", "snapshot:...".
   std::string fingerprint;  // Canonical text that describes the device.
   int threads = 0;          // Number of threads per kernel.
   std::optional<Recording> recorded;  // Set if the device is known from a snapshot.
@@ -215,6 +215,11 @@ std::string WithoutWhat(const Report& report);
 
 // A sentence on where the costs come from. For reports without measurements.
 std::string UnmeasuredText(const Report& report);
+
+// "ONNX Runtime 1.31.1 on AMD EPYC 7B13, 2 threads": where the figures were measured or recorded,
+// and with which library. Empty where no device was measured. Holds text of the snapshot, if there
+// is one, so the caller must escape it.
+std::string PlaceText(const Report& report);
 
 // "1234 simulations, 321 different states"; empty if the strategy does not simulate.
 std::string TriedText(const SearchFigures& search);

@@ -195,6 +195,12 @@ std::string UnmeasuredText(const Report& report) {
                       counts, HasEstimates(report) ? "; the others are estimated." : ".");
 }
 
+std::string PlaceText(const Report& report) {
+  if (!report.measured && !report.recorded.has_value()) return "";
+  return absl::StrCat(kernels::DeviceName(report.fingerprint), ", ",
+                      Counted(report.threads, "thread"));
+}
+
 std::string TriedText(const SearchFigures& search) {
   if (search.simulations == 0) return "";
   return absl::StrCat(Counted(search.simulations, "simulation"), ", ",
@@ -212,7 +218,14 @@ std::string ResumedText(const SearchFigures& search) {
 
 std::string ToTable(const Report& report) {
   std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
-                                 " on ", report.device, "\n\n");
+                                 " on ", report.device, "\n");
+  const std::string place = PlaceText(report);
+  if (!place.empty()) {
+    absl::StrAppend(&out,
+                    report.recorded.has_value() ? "Recorded on: " : "Measured on: ", Escaped(place),
+                    ", by Quotient ", Escaped(report.engine_version), "\n");
+  }
+  out += "\n";
   if (!report.passed_through.empty()) {
     AppendNotes(report.notes, &out);
     return out;
@@ -225,10 +238,6 @@ std::string ToTable(const Report& report) {
     absl::StrAppend(&out, "  ~ estimated and not measured, at least in part\n");
   }
   if (!report.measured) absl::StrAppend(&out, "  ", UnmeasuredText(report), "\n");
-  if (report.recorded.has_value()) {
-    absl::StrAppend(&out, "  Recorded on: ", Escaped(kernels::DeviceName(report.fingerprint)),
-                    "\n");
-  }
   AppendNodes(report, &out);
   AppendRules(report, &out);
   absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");

@@ -20,11 +20,14 @@ void AppendField(absl::string_view name, absl::string_view value, std::string* t
 
 }  // namespace
 
-std::string ActionKey(const JobSpec& spec, absl::string_view engine_version) {
+std::string ActionKey(const JobSpec& spec, const ResultContext& context) {
   std::string text = "quotient action 1\n";
-  AppendField("engine", engine_version, &text);
+  AppendField("engine", context.engine_version, &text);
   AppendField("model", spec.model.CanonicalText(), &text);
   AppendField("options", spec.options.CanonicalText(), &text);
+  if (!context.device_fingerprint.empty()) {
+    AppendField("device", context.device_fingerprint, &text);
+  }
   if (MayHaveExternalResult(spec.model)) {
     AppendField("location", spec.external_location, &text);
   }

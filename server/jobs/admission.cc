@@ -35,10 +35,10 @@ absl::Status CheckExternalLocation(absl::string_view name) {
 }
 
 // Returns a digest of the request's content, by which a second request with the same id but other
-// content is recognized. The engine version is left out: a request may be retried after the server
-// was updated.
+// content is recognized. The request is taken as it was sent, and what the server adds to the key
+// is left out: a request may be retried after the server was updated.
 std::string Payload(const SubmitRequest& request) {
-  return Digest::Of(absl::StrCat(ActionKey(request.spec, /*engine_version=*/""), " ",
+  return Digest::Of(absl::StrCat(ActionKey(request.spec, ResultContext()), " ",
                                  request.skip_cache_lookup, " ", request.spec.external_location,
                                  "\n", request.spec.model_name))
       .Hex();
@@ -64,9 +64,11 @@ absl::StatusOr<Admitted> Admission::Submit(const SubmitRequest& request) {
   QUOTIENT_RETURN_IF_ERROR(CheckSpec(request.spec));
   QUOTIENT_RETURN_IF_ERROR(CheckName("request_id", request.request_id));
   QUOTIENT_RETURN_IF_ERROR(CheckBlobs(request.spec));
+  const absl::StatusOr<optimize::DeviceIdentity> device =
+      dependencies_.identify(request.spec.options);
   Admitted admitted;
   QUOTIENT_RETURN_IF_ERROR(dependencies_.ledger->Write([&](Ledger::Edit& edit) -> absl::Status {
-    QUOTIENT_ASSIGN_OR_RETURN(admitted, Admit(edit, request));
+    QUOTIENT_ASSIGN_OR_RETURN(admitted, Admit(edit, request, device));
     edit.Submitted(admitted.job, admitted.disposition);
     return absl::OkStatus();
   }));
@@ -108,24 +110,35 @@ absl::Status Admission::CheckBlobs(const JobSpec& spec) const {
   return status;
 }
 
-absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitRequest& request) const {
-  JobTransaction& store = edit.store();
-  std::string key = ActionKey(request.spec, dependencies_.engine_version);
-  const std::string payload = Payload(request);
-  if (!request.request_id.empty()) {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto earlier, store.FindSubmission(request.request_id));
-    if (earlier.has_value() && earlier->payload != payload) {
-      return MakeError(Reason::kRequestIdReused,
-                       "this request id was used for another request before");
-    }
-    if (earlier.has_value()) {
-      QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(earlier->job_id));
-      if (!job.has_value()) return JobNotFound(earlier->job_id);
-      return Admitted{*std::move(job), Disposition::kJoined};
-    }
+absl::StatusOr<std::optional<Job>> Admission::FindEarlier(JobTransaction& store,
+                                                          const std::string& request_id,
+                                                          const std::string& payload) const {
+  if (request_id.empty()) return std::nullopt;
+  QUOTIENT_ASSIGN_OR_RETURN(const auto earlier, store.FindSubmission(request_id));
+  if (!earlier.has_value()) return std::nullopt;
+  if (earlier->payload != payload) {
+    return MakeError(Reason::kRequestIdReused,
+                     "this request id was used for another request before");
   }
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> job, store.Find(earlier->job_id));
+  if (!job.has_value()) return JobNotFound(earlier->job_id);
+  return job;
+}
+
+absl::StatusOr<Admitted> Admission::Admit(
+    Ledger::Edit& edit, const SubmitRequest& request,
+    const absl::StatusOr<optimize::DeviceIdentity>& device) const {
+  JobTransaction& store = edit.store();
+  const std::string payload = Payload(request);
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> earlier,
+                            FindEarlier(store, request.request_id, payload));
+  if (earlier.has_value()) return Admitted{*std::move(earlier), Disposition::kJoined};
+  QUOTIENT_RETURN_IF_ERROR(device.status());
+  Job job{.spec = request.spec, .device_fingerprint = device->fingerprint};
+  job.spec.options.device = device->name;
+  job.action_key = ActionKey(job.spec, {dependencies_.engine_version, job.device_fingerprint});
   Admitted admitted;
-  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(key));
+  QUOTIENT_ASSIGN_OR_RETURN(std::optional<Job> same, store.FindByActionKey(job.action_key));
   if (request.skip_cache_lookup) same.reset();
   bool reusable = false;
   if (same.has_value()) {
@@ -137,7 +150,7 @@ absl::StatusOr<Admitted> Admission::Admit(Ledger::Edit& edit, const SubmitReques
              (same->state == JobState::kQueued || same->state == JobState::kRunning)) {
     admitted = {*std::move(same), Disposition::kJoined};
   } else {
-    QUOTIENT_ASSIGN_OR_RETURN(admitted.job, AddJob(edit, request.spec, std::move(key)));
+    QUOTIENT_ASSIGN_OR_RETURN(admitted.job, AddJob(edit, std::move(job)));
   }
   // A submission without a request id is stored under a new id, so that CountWishes counts it.
   const std::string id = request.request_id.empty() ? dependencies_.new_id() : request.request_id;
@@ -159,13 +172,12 @@ absl::StatusOr<bool> Admission::HasReusableResult(const Job& job) const {
   return true;
 }
 
-absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, const JobSpec& spec,
-                                      std::string key) const {
+absl::StatusOr<Job> Admission::AddJob(Ledger::Edit& edit, Job job) const {
   QUOTIENT_ASSIGN_OR_RETURN(const int queued, edit.store().CountQueued());
   if (queued >= limits_.max_queued) {
     return MakeError(Reason::kQueueFull, absl::StrCat(queued, " jobs are waiting already"));
   }
-  Job job{.id = dependencies_.new_id(), .spec = spec, .action_key = std::move(key)};
+  job.id = dependencies_.new_id();
   QUOTIENT_RETURN_IF_ERROR(edit.Add(&job, "client"));
   return job;
 }

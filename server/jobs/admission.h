@@ -9,6 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/optimize/device_identity.h"
+#include "core/optimize/options.h"
 #include "server/jobs/blob_store.h"
 #include "server/jobs/job.h"
 #include "server/jobs/ledger.h"
@@ -43,14 +45,18 @@ class Admission {
     BlobStore* blobs;
     std::string engine_version;
     std::function<std::string()> new_id;  // Makes unique, unguessable ids; thread-safe.
+    // Says what the device of a job is on this server; thread-safe. DEVICE_NOT_PRESENT if it has
+    // none of that name. May take as long as opening the device.
+    std::function<absl::StatusOr<optimize::DeviceIdentity>(const optimize::Options&)> identify;
   };
 
   Admission(const AdmissionLimits& limits, Dependencies dependencies)
       : limits_(limits), dependencies_(std::move(dependencies)) {}
 
   // Returns a new job, or an earlier one with the same request id or the same action key. The job
-  // is durable when this returns. Errors: OPTION_INVALID, LIMIT_BYTES, LIMIT_NODES, BLOB_MISSING,
-  // REQUEST_ID_REUSED, QUEUE_FULL, DRAINING, STORAGE_DOWN.
+  // is durable when this returns. A device that stands for others is replaced by the one that it is
+  // here. Errors: OPTION_INVALID, LIMIT_BYTES, LIMIT_NODES, BLOB_MISSING, DEVICE_NOT_PRESENT and
+  // what else opening a device fails with, REQUEST_ID_REUSED, QUEUE_FULL, DRAINING, STORAGE_DOWN.
   absl::StatusOr<Admitted> Submit(const SubmitRequest& request);
 
   // Cancels a job. With a request id, withdraws only that submission, and cancels the job if no
@@ -66,10 +72,18 @@ class Admission {
  private:
   absl::Status CheckSpec(const JobSpec& spec) const;
   absl::Status CheckBlobs(const JobSpec& spec) const;
-  // Decides between the job of an earlier request, a job of the same content and a new job.
-  absl::StatusOr<Admitted> Admit(Ledger::Edit& edit, const SubmitRequest& request) const;
+  // Decides between the job of an earlier request, a job of the same content and a new job. The
+  // earlier one is found even if the device is not there any more.
+  absl::StatusOr<Admitted> Admit(Ledger::Edit& edit, const SubmitRequest& request,
+                                 const absl::StatusOr<optimize::DeviceIdentity>& device) const;
+  // The job of an earlier submission with this id; null if there is none. REQUEST_ID_REUSED if that
+  // had another content.
+  absl::StatusOr<std::optional<Job>> FindEarlier(JobTransaction& store,
+                                                 const std::string& request_id,
+                                                 const std::string& payload) const;
   absl::StatusOr<bool> HasReusableResult(const Job& job) const;
-  absl::StatusOr<Job> AddJob(Ledger::Edit& edit, const JobSpec& spec, std::string key) const;
+  // Adds the job, as a new one with a new id.
+  absl::StatusOr<Job> AddJob(Ledger::Edit& edit, Job job) const;
 
   const AdmissionLimits limits_;
   const Dependencies dependencies_;

@@ -73,6 +73,7 @@ v1::JobResult ToProto(const JobResult& result) {
   *message.mutable_report_json() = wire::ToProto(result.report_json);
   *message.mutable_report_html() = wire::ToProto(result.report_html);
   message.set_engine_version(result.engine_version);
+  message.set_device_fingerprint(result.device_fingerprint);
   return message;
 }
 
@@ -88,6 +89,7 @@ absl::StatusOr<JobResult> FromProto(const v1::JobResult& message) {
   QUOTIENT_ASSIGN_OR_RETURN(result.report_json, wire::FromProto(message.report_json()));
   QUOTIENT_ASSIGN_OR_RETURN(result.report_html, wire::FromProto(message.report_html()));
   result.engine_version = message.engine_version();
+  result.device_fingerprint = message.device_fingerprint();
   return result;
 }
 
@@ -137,6 +139,7 @@ v1::Job ToProto(const Job& job, const std::optional<Progress>& progress) {
   *message.mutable_model() = ToProto(job.spec.model);
   *message.mutable_options() = wire::ToProto(job.spec.options);
   message.set_external_location(job.spec.external_location);
+  message.set_device_fingerprint(job.device_fingerprint);
   message.set_action_key(job.action_key);
   message.set_attempt(job.attempt);
   *message.mutable_create_time() = TimeUtil::MillisecondsToTimestamp(job.create_ms);
@@ -161,6 +164,7 @@ absl::StatusOr<Job> FromProto(const v1::Job& message) {
   QUOTIENT_ASSIGN_OR_RETURN(job.spec.model, FromProto(message.model()));
   job.spec.options = wire::FromProto(message.options());
   job.spec.external_location = message.external_location();
+  job.device_fingerprint = message.device_fingerprint();
   job.action_key = message.action_key();
   job.attempt = message.attempt();
   job.sequence = message.sequence();

@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "server/jobs/action_key.h"
 
 namespace quotient::jobs {
 namespace {
@@ -22,6 +23,15 @@ std::string ReasonText(const absl::Status& error) {
 // Whether the job fails if its worker is lost now.
 bool IsLastAttempt(const Job& job) {
   return job.state == JobState::kRunning && job.attempt >= Ledger::kMaxAttempts;
+}
+
+// Also makes the job's key that of what made the result. A job that waited while its server was
+// updated, or got another library or processor, must not be found as one of the old version or
+// device.
+void TakeResult(const JobResult& result, Job* job) {
+  job->result = result;
+  job->device_fingerprint = result.device_fingerprint;
+  job->action_key = ActionKey(job->spec, {result.engine_version, result.device_fingerprint});
 }
 
 }  // namespace
@@ -81,7 +91,7 @@ absl::Status Dispatch::Finish(const Lease& lease, const absl::StatusOr<JobResult
   return ledger_.Write([&](Ledger::Edit& edit) -> absl::Status {
     QUOTIENT_ASSIGN_OR_RETURN(Job job, Fenced(edit.store(), lease));
     const bool wanted = job.state == JobState::kRunning;
-    if (wanted && result.ok()) job.result = *result;
+    if (wanted && result.ok()) TakeResult(*result, &job);
     if (wanted && !result.ok()) job.error = result.status();
     QUOTIENT_RETURN_IF_ERROR(edit.Move(&job, result.ok() ? JobEvent::kSucceed : JobEvent::kFail,
                                        "worker",

@@ -58,6 +58,8 @@ struct JobResult {
   BlobId report_json;
   BlobId report_html;
   std::string engine_version;
+  // The device that the job ran on (optimize::DeviceIdentity::fingerprint).
+  std::string device_fingerprint;
 
   friend bool operator==(const JobResult&, const JobResult&) = default;
 };
@@ -65,6 +67,9 @@ struct JobResult {
 struct Job {
   std::string id;
   JobSpec spec;
+  // What the device of the options is. Set when the job is accepted, and corrected when it has run:
+  // a server that was started anew in between may have another library or another processor.
+  std::string device_fingerprint;
   std::string action_key;
   JobState state = JobState::kQueued;
   int attempt = 0;  // Number of claims, not counting those that were handed back.

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "core/os/memory.h"
 #include "server/ops/metrics.h"
 
 namespace quotient::ops {
@@ -77,15 +77,6 @@ double CpuSeconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-double ResidentBytes() {
-  long pages = 0;
-  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%*s %ld", &pages) != 1) pages = 0;
-    std::fclose(file);
-  }
-  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 double OpenFds() {
   int count = 0;
   if (DIR* folder = opendir("/proc/self/fd")) {
@@ -104,7 +95,7 @@ class ProcessCollector : public prometheus::Collectable {
  public:
   std::vector<MetricFamily> Collect() const override {
     return {Single(MetricId::kProcessCpuSeconds, CpuSeconds()),
-            Single(MetricId::kProcessResidentBytes, ResidentBytes()),
+            Single(MetricId::kProcessResidentBytes, static_cast<double>(os::ResidentBytes())),
             Single(MetricId::kProcessOpenFds, OpenFds()),
             Single(MetricId::kProcessMaxFds, MaxFds()),
             Single(MetricId::kProcessStartTime, start_seconds_)};

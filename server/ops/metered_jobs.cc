@@ -6,6 +6,8 @@
 
 #include "absl/strings/ascii.h"
 #include "core/base/reason.h"
+#include "core/kernels/device_name.h"
+#include "core/optimize/options.h"
 #include "core/report/report.h"
 #include "server/ops/metered.h"
 
@@ -91,6 +93,11 @@ class PhaseTimer : public ProgressSink {
   int64_t start_ns_ = 0;
 };
 
+// The name of a device, of which there are few: those of snapshots are all "snapshot".
+absl::string_view DeviceLabel(const std::string& device) {
+  return optimize::SnapshotOf(device).has_value() ? "snapshot" : absl::string_view(device);
+}
+
 class MeteredRunner : public worker::JobRunner {
  public:
   MeteredRunner(worker::JobRunner* runner, const Clock* clock, Metrics* metrics)
@@ -101,7 +108,9 @@ class MeteredRunner : public worker::JobRunner {
     PhaseTimer timer(progress, &clock_, &metrics_);
     absl::StatusOr<jobs::JobResult> result = runner_.Run(job, stop, &timer, checkpoint);
     if (result.ok()) {
-      metrics_.Add(MetricId::kJobResults, {report::OutcomeName(result->outcome)});
+      const std::string library = kernels::DescribeDevice(result->device_fingerprint).library;
+      metrics_.Add(MetricId::kJobResults, {report::OutcomeName(result->outcome),
+                                           DeviceLabel(job.spec.options.device), library});
     }
     return result;
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/devices.h"
@@ -39,6 +40,12 @@ class CoreRunner : public JobRunner {
     // Checks that the device exists before loading the model, all of whose bytes are hashed.
     QUOTIENT_RETURN_IF_ERROR(
         devices_.Get(options.device, options.ThreadsToUse(), BytesOf(snapshot)).status());
+    QUOTIENT_ASSIGN_OR_RETURN(const optimize::DeviceIdentity device,
+                              devices_.Identify(options.device, options.ThreadsToUse()));
+    if (!job.device_fingerprint.empty() && device.fingerprint != job.device_fingerprint) {
+      Log().warn("job {}: accepted for {}, and runs on {}", job.id, job.device_fingerprint,
+                 device.fingerprint);
+    }
     QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(job.spec.model, job.spec.model_name));
     const optimize::Environment environment{.devices = &devices_,
                                             .clock = clock_,
@@ -48,7 +55,7 @@ class CoreRunner : public JobRunner {
     QUOTIENT_ASSIGN_OR_RETURN(
         const optimize::Result result,
         optimize::Optimize(model.files, options, environment, stop, progress));
-    return Store(result);
+    return Store(result, device);
   }
 
   absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest) override {
@@ -89,10 +96,12 @@ class CoreRunner : public JobRunner {
     return blob;
   }
 
-  absl::StatusOr<jobs::JobResult> Store(const optimize::Result& result) const {
+  absl::StatusOr<jobs::JobResult> Store(const optimize::Result& result,
+                                        const optimize::DeviceIdentity& device) const {
     jobs::JobResult stored;
     stored.outcome = result.report.outcome;
     stored.engine_version = std::string(optimize::EngineVersion());
+    stored.device_fingerprint = device.fingerprint;
     QUOTIENT_ASSIGN_OR_RETURN(stored.model, blobs_.Put(result.files.model));
     if (!result.files.external_location.empty()) {
       QUOTIENT_ASSIGN_OR_RETURN(stored.external_data, blobs_.Put(result.files.external_data));

@@ -18,6 +18,7 @@ from headline import headline
 
 REPORT = {
     "model": "net.onnx", "outcome": "improved", "passed_through": None,
+    "device": {"name": "onnxruntime", "library": "ONNX Runtime 1.31.1", "hardware": "AMD EPYC"},
     "original": {"nodes": 646, "measured_us": {"median": 40246.0}},
     "optimized": {"nodes": 89, "measured_us": {"median": 998.4}},
     "speedup_percent": 97.52,
@@ -153,9 +154,12 @@ class QuickstartTest(unittest.TestCase):
 
 class HeadlineTest(unittest.TestCase):
     def test_says_what_was_gained(self):
-        self.assertEqual("net.onnx takes 98 % less time (surely 97 to 98 %): 40.2 ms before, 0.998 ms after."
-                         " Of 646 nodes 89 are left, and the results are equal.", headline(REPORT))
-        self.assertIn("98 % less time: 40.2 ms", headline({**REPORT, "speedup_interval_percent": None}))
+        self.assertEqual("net.onnx takes 98 % less time in ONNX Runtime 1.31.1 on AMD EPYC (surely 97 to 98 %):"
+                         " 40.2 ms before, 0.998 ms after. Of 646 nodes 89 are left, and the results are"
+                         " equal.", headline(REPORT))
+        self.assertIn("on AMD EPYC: 40.2 ms", headline({**REPORT, "speedup_interval_percent": None}))
+        self.assertIn("less time on AMD EPYC (", headline({**REPORT, "device": {
+            "name": "x", "library": None, "hardware": "AMD EPYC"}}))
 
     def test_says_that_nothing_was_gained(self):
         report = {**REPORT, "outcome": "no_improvement"}

@@ -11,6 +11,10 @@ import harness
 import models
 
 
+# The one that the model is slow to time on.
+DEVICE = ("--device", "cpu")
+
+
 class FaultsTest(harness.TestCase):
     def setUp(self):
         super().setUp()
@@ -18,7 +22,7 @@ class FaultsTest(harness.TestCase):
         onnx.save(models.slow_to_time(), self.folder / "m.onnx")
 
     def submit(self, name="m.onnx", *options):
-        result = self.quotient("submit", name, *options)
+        result = self.quotient("submit", name, *DEVICE, *options)
         self.assert_code(result, 0)
         return result.out.strip()
 
@@ -49,7 +53,7 @@ class FaultsTest(harness.TestCase):
 
     def test_optimize_rides_through_a_restart(self):
         server = self.serve()
-        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+        with self.running("optimize", "m.onnx", *DEVICE, "-o", "out.onnx") as client:
             harness.read_until(client.stderr, "RUNNING")
             server.kill()
             server.start()
@@ -58,7 +62,7 @@ class FaultsTest(harness.TestCase):
 
     def test_a_server_that_stays_away_is_exit_4(self):
         server = self.serve()
-        with self.running("optimize", "m.onnx", "-o", "out.onnx", "--patience", "1s") as client:
+        with self.running("optimize", "m.onnx", *DEVICE, "-o", "out.onnx", "--patience", "1s") as client:
             harness.read_until(client.stderr, "RUNNING")
             server.kill()
             self.assertEqual(client.wait(harness.PATIENCE_SECONDS), 4)
@@ -67,14 +71,14 @@ class FaultsTest(harness.TestCase):
 
     def test_a_client_that_dies_leaves_its_job_running(self):
         self.serve()
-        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+        with self.running("optimize", "m.onnx", *DEVICE, "-o", "out.onnx") as client:
             job = harness.read_until(client.stderr, "jobs/").strip()
             client.kill()
         self.assert_code(self.quotient("watch", job), 0)
 
     def test_interrupting_optimize_cancels_the_job(self):
         self.serve()
-        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+        with self.running("optimize", "m.onnx", *DEVICE, "-o", "out.onnx") as client:
             job = harness.read_until(client.stderr, "jobs/").strip()
             harness.read_until(client.stderr, "RUNNING")
             client.send_signal(signal.SIGINT)
@@ -84,7 +88,7 @@ class FaultsTest(harness.TestCase):
 
     def test_an_interrupt_that_arrives_twice_is_one(self):
         server = self.serve()
-        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+        with self.running("optimize", "m.onnx", *DEVICE, "-o", "out.onnx") as client:
             harness.read_until(client.stderr, "RUNNING")
             # Cancelling waits for it, so that the client is there for the second signal.
             os.kill(server.process.pid, signal.SIGSTOP)
@@ -99,7 +103,7 @@ class FaultsTest(harness.TestCase):
 
     def test_the_third_interrupt_kills(self):
         server = self.serve()
-        with self.running("optimize", "m.onnx", "-o", "out.onnx") as client:
+        with self.running("optimize", "m.onnx", *DEVICE, "-o", "out.onnx") as client:
             harness.read_until(client.stderr, "RUNNING")
             os.kill(server.process.pid, signal.SIGSTOP)
             for _ in range(3):
@@ -109,16 +113,16 @@ class FaultsTest(harness.TestCase):
 
     def test_interrupting_one_of_two_leaves_the_job_to_the_other(self):
         self.serve()
-        with self.running("optimize", "m.onnx", "-o", "a.onnx") as first:
+        with self.running("optimize", "m.onnx", *DEVICE, "-o", "a.onnx") as first:
             harness.read_until(first.stderr, "RUNNING")
-            with self.running("optimize", "m.onnx", "-o", "b.onnx") as second:
+            with self.running("optimize", "m.onnx", *DEVICE, "-o", "b.onnx") as second:
                 harness.read_until(second.stderr, "jobs/")
                 second.send_signal(signal.SIGINT)
                 self.assertEqual(second.wait(harness.PATIENCE_SECONDS), 5)
             self.assertEqual(first.wait(harness.PATIENCE_SECONDS), 0)
 
     def test_interrupting_a_local_run(self):
-        with self.running("optimize", "m.onnx", "-o", "out.onnx", "--local") as client:
+        with self.running("optimize", "m.onnx", *DEVICE, "-o", "out.onnx", "--local") as client:
             harness.read_until(client.stderr, "search")
             client.send_signal(signal.SIGINT)
             self.assertEqual(client.wait(harness.PATIENCE_SECONDS), 5)

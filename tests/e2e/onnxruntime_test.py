@@ -1,8 +1,10 @@
-"""The device onnxruntime: what leaves was measured in ONNX Runtime, and what goes wrong there costs no job."""
+"""The device onnxruntime, which is the usual one: what leaves was measured in ONNX Runtime, what goes wrong there costs
+no job, and what one library said is never told of another."""
 
 import json
 import os
 import pathlib
+import shutil
 import signal
 import time
 import unittest
@@ -43,8 +45,84 @@ class OnnxRuntimeTest(harness.TestCase):
         self.assertIn("ONNX Runtime 1.", report["device"]["fingerprint"])
         self.assertGreater(report["original"]["measured_us"]["runs"], 0)
 
+    def usual(self, *arguments):
+        """On the device that is taken if none is named."""
+        return self.quotient("optimize", "m.onnx", "-o", "out.onnx", "--report", "r.json", "--html",
+                             "r.html", *BUDGET, *arguments)
+
+    def other_build(self):
+        """The same code in another file: what is appended to a library is never read."""
+        library = harness.BIN.parent / "lib" / "libonnxruntime.so"
+        other = self.folder / "libonnxruntime.so"
+        shutil.copy(library, other)
+        with open(other, "ab") as file:
+            file.write(b"another build")
+        return other
+
     def test_in_process(self):
         self.check_report(self.optimize("--local"))
+
+    def test_it_is_the_usual_device_and_is_named_everywhere(self):
+        place = r"ONNX Runtime 1\.[0-9.]+ on .+, 1 thread"
+        self.serve()
+        for result in (self.usual("--local"), self.usual()):
+            self.check_report(result)
+            self.assertRegex(result.out, rf"on onnxruntime\nMeasured on: {place}, by Quotient 0\.")
+            self.assertRegex((self.folder / "r.html").read_text(), place)
+            report = json.loads((self.folder / "r.json").read_text())
+            self.assertRegex(report["device"]["library"], r"^ONNX Runtime 1\.")
+            self.assertIn(report["device"]["hardware"], report["device"]["fingerprint"])
+        self.assertRegex(self.quotient("jobs").out, r"m\.onnx +onnxruntime: ONNX Runtime 1\.[0-9.]+ on ")
+        (job,) = [json.loads(line) for line in self.quotient("jobs", "--json").out.splitlines()]
+        self.assertEqual(job["options"]["device"], "onnxruntime")
+        self.assertEqual(job["device_fingerprint"], report["device"]["fingerprint"])
+        self.assertIn("result of an equal job", self.optimize().err)
+
+    def test_where_the_library_is_missing_the_built_in_executor_is_the_usual_device(self):
+        result = self.usual("--local", "--onnxruntime", "/nowhere.so")
+        self.assert_code(result, 0, "taking cpu, because", "there is no ONNX Runtime at /nowhere.so")
+        self.assertRegex(result.out, r"on cpu\nMeasured on: oneDNN [0-9.]+ on ")
+        self.serve("--onnxruntime", "/nowhere.so")
+        self.assert_code(self.usual(), 0)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["device"]["name"], "cpu")
+        self.assert_code(self.optimize(), 4, "DEVICE_NOT_PRESENT", "there is no ONNX Runtime at /nowhere.so")
+        self.assertEqual(len(self.quotient("jobs").out.splitlines()), 1, "what cannot run is not queued")
+
+    def test_servers_with_other_libraries_do_not_share_results(self):
+        server = self.serve()
+        self.check_report(self.optimize())
+        fingerprints = [json.loads((self.folder / "r.json").read_text())["device"]["fingerprint"]]
+        server.stop()
+        other = self.serve("--onnxruntime", self.other_build())  # On the same data.
+        result = self.optimize()
+        self.check_report(result)
+        self.assertNotIn("equal job", result.err)
+        fingerprints.append(json.loads((self.folder / "r.json").read_text())["device"]["fingerprint"])
+        self.assertNotEqual(*fingerprints)
+        other.stop()
+        self.serve()
+        result = self.optimize()
+        self.assertIn("result of an equal job", result.err)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["device"]["fingerprint"],
+                         fingerprints[0])
+
+    def test_a_job_that_waited_is_found_by_the_library_that_it_ran_with(self):
+        server = self.serve()
+        onnx.save(models.slow_to_time(), self.folder / "slow.onnx")
+        slow = self.quotient("submit", "slow.onnx", "--device", "cpu").out.strip()
+        waiting = self.quotient("submit", "m.onnx", "--device", "onnxruntime", *BUDGET).out.strip()
+        server.stop()
+        self.serve("--onnxruntime", self.other_build())
+        self.assert_code(self.quotient("cancel", slow), 0)
+        self.assert_code(self.quotient("watch", waiting), 0)
+        self.assertIn("result of an equal job", self.optimize().err)
+
+    def test_the_cuda_provider_is_known_and_refused(self):
+        for mode in ((), ("--local",)):
+            if not mode:
+                self.serve()
+            result = self.quotient("optimize", "m.onnx", "-o", "out.onnx", "--device", "onnxruntime:cuda", *mode)
+            self.assert_code(result, 4, "DEVICE_NOT_PRESENT", "has no CUDAExecutionProvider, only ")
 
     def test_through_a_server(self):
         self.serve()

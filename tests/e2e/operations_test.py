@@ -48,6 +48,8 @@ class OperationsTest(harness.TestCase):
                      'quotient_uploads_total{outcome="committed"} 1',
                      "quotient_ready 1"):
             self.assertIn(line + "\n", page)
+        self.assertRegex(page, r'quotient_job_result_total\{device="onnxruntime",library="ONNX Runtime 1\.'
+                               r'[0-9.]+",outcome="[a-z_]+"\} 1\n')
         self.assertRegex(page, r'grpc_server_handled_total\{grpc_code="OK",[^}]*SubmitJob')
         self.assertRegex(page, r'quotient_job_run_seconds_count\{phase="search"\} 1')
         self.assertRegex(page, r"process_resident_memory_bytes \d")

@@ -11,6 +11,10 @@ import harness
 import models
 
 
+# What is recorded.
+DEVICE = ("--device", "cpu")
+
+
 class SnapshotTest(harness.TestCase):
     def setUp(self):
         super().setUp()
@@ -18,10 +22,10 @@ class SnapshotTest(harness.TestCase):
 
     def record(self, name="box.snapshot", *more):
         """What --local measures of this machine, at one thread."""
-        measured = self.quotient("optimize", "m.onnx", "-o", "live.onnx", "--local", "--threads",
-                                 "1", "--budget", "2s")
+        measured = self.quotient("optimize", "m.onnx", "-o", "live.onnx", "--local", *DEVICE,
+                                 "--threads", "1", "--budget", "2s")
         self.assert_code(measured, 0)
-        recorded = self.quotient("snapshot", "-o", name, "--threads", "1", *more)
+        recorded = self.quotient("snapshot", "-o", name, *DEVICE, "--threads", "1", *more)
         self.assert_code(recorded, 0)
         self.assertRegex(recorded.out,
                          rf"^{name}: [0-9]+ kernels? of cpu \([^;]+\): [0-9]+ measured, "
@@ -90,11 +94,11 @@ class SnapshotTest(harness.TestCase):
 
     def test_a_servers_timings_are_recorded_too(self):
         self.serve()
-        self.assert_code(self.quotient("optimize", "m.onnx", "-o", "live.onnx", "--threads", "1",
-                                       "--budget", "2s"), 0)
+        self.assert_code(self.quotient("optimize", "m.onnx", "-o", "live.onnx", *DEVICE,
+                                       "--threads", "1", "--budget", "2s"), 0)
         timings = self.folder / "data" / "timings.db"
-        result = self.quotient("snapshot", "-o", "box.snapshot", "--threads", "1", "--timings",
-                               timings)
+        result = self.quotient("snapshot", "-o", "box.snapshot", *DEVICE, "--threads", "1",
+                               "--timings", timings)
         self.assert_code(result, 0)
         _, report, _ = self.optimize("--local")
         self.assertGreater(report["original"]["kernels"]["measured"], 0)
@@ -103,7 +107,8 @@ class SnapshotTest(harness.TestCase):
         snapshot = self.record()
         states = [line.split(" ")[5] for line in snapshot.read_text().splitlines()
                   if line.startswith("kernel ") and not line.startswith("kernel unsupported ")]
-        result = self.quotient("snapshot", "-o", "box.snapshot", "--threads", "1", "--json")
+        result = self.quotient("snapshot", "-o", "box.snapshot", *DEVICE, "--threads", "1",
+                               "--json")
         self.assert_code(result, 0)
         summary = result.json()
         self.assertEqual(summary["file"], "box.snapshot")
@@ -115,7 +120,8 @@ class SnapshotTest(harness.TestCase):
     def test_nothing_measured_nothing_recorded(self):
         (self.folder / "note.txt").write_text("not a timing file")
         for arguments, words in (
-                ((), "the timings that --local keeps: no kernel has been measured on cpu ("),
+                (DEVICE, "the timings that --local keeps: no kernel has been measured on cpu ("),
+                ((), "the timings that --local keeps: no kernel has been measured on onnxruntime ("),
                 (("--timings", "none.db"), "none.db"),
                 (("--timings", "note.txt"), "note.txt: is not a timing file"),
                 (("--device", "model:h200"), "OPTION_INVALID: device: 'model:h200' is not")):

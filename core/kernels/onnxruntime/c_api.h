@@ -75,6 +75,8 @@ struct OrtApi {
   OrtStatus* (*DisablePerSessionThreads)(OrtSessionOptions*);
   OrtStatus* (*CreateThreadingOptions)(OrtThreadingOptions**);
   void (*ReleaseThreadingOptions)(OrtThreadingOptions*);
+  OrtStatus* (*GetAvailableProviders)(char*** names, int* count);
+  OrtStatus* (*ReleaseAvailableProviders)(char** names, int count);
   OrtStatus* (*SetGlobalIntraOpNumThreads)(OrtThreadingOptions*, int threads);
   OrtStatus* (*SetGlobalInterOpNumThreads)(OrtThreadingOptions*, int threads);
   OrtStatus* (*AddExternalInitializersFromFilesInMemory)(OrtSessionOptions*,

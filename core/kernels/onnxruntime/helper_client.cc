@@ -2,15 +2,19 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/os/memory.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
@@ -27,6 +31,13 @@ int64_t DeadlineIn(double seconds) {
 
 absl::string_view BytesOf(const model::Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()};
+}
+
+// How much of `memory_bytes` this process leaves to the helper. With less than that little, a
+// helper could not even begin.
+int64_t LeftToHelper(int64_t memory_bytes) {
+  constexpr int64_t kLeast = int64_t{1} << 29;
+  return std::max(kLeast, memory_bytes - os::ResidentBytes());
 }
 
 absl::Status NoSuchProcess() {
@@ -88,20 +99,31 @@ absl::Status HelperClient::Start() {
     process_.reset();
     return MakeError(Reason::kDeviceNotPresent, greeted.status().message());
   }
-  const ort::v1::Greeting& greeting = greeted->answer.greeting();
+  const absl::Status welcome = CheckGreeting(greeted->answer.greeting());
+  if (!welcome.ok()) process_.reset();
+  return welcome;
+}
+
+absl::Status HelperClient::CheckGreeting(const ort::v1::Greeting& greeting) {
   if (greeting.protocol() != kHelperProtocol) {
-    process_.reset();
     return MakeError(Reason::kDeviceNotPresent,
                      absl::StrCat(options_.program, " belongs to another build of Quotient"));
   }
-  if (version_.empty()) version_ = greeting.version();
-  if (greeting.version() != version_) {
-    process_.reset();
-    return MakeError(Reason::kDeviceNotPresent,
-                     absl::StrCat("ONNX Runtime was of version ", version_, " and is now of ",
-                                  greeting.version()));
+  if (absl::c_find(greeting.providers(), options_.provider) == greeting.providers().end()) {
+    return MakeError(
+        Reason::kDeviceNotPresent,
+        absl::StrCat("ONNX Runtime ", greeting.version(), " at ", options_.library, " has no ",
+                     options_.provider, ", only ", absl::StrJoin(greeting.providers(), ", ")));
   }
-  return absl::OkStatus();
+  if (build_.empty()) {
+    version_ = greeting.version();
+    build_ = greeting.build();
+  }
+  if (greeting.version() == version_ && greeting.build() == build_) return absl::OkStatus();
+  return MakeError(Reason::kDeviceNotPresent,
+                   absl::StrCat("the library at ", options_.library, " was ONNX Runtime ", version_,
+                                " (build ", build_, ") and is now ", greeting.version(), " (build ",
+                                greeting.build(), "); a new process can use it"));
 }
 
 absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
@@ -118,6 +140,7 @@ absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
   }
   const absl::MutexLock lock(&mutex_);
   if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
+  process_->child->LimitAddresses(LeftToHelper(options_.memory_bytes));
   QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
   if (dump != nullptr && reply.blobs.size() == 1) *dump = std::move(reply.blobs.front());
   return SessionId{process_->number, reply.answer.loaded().session()};

@@ -25,8 +25,10 @@ namespace quotient::kernels::onnxruntime {
 struct HelperOptions {
   std::string program;  // The path of quotient-ort.
   std::string library;  // ONNX Runtime's: a path, or a name that the dynamic linker knows.
+  std::string provider = "CPUExecutionProvider";  // ONNX Runtime's; the library must have it.
   int threads = 1;
-  int64_t memory_bytes = 0;  // What the process may take.
+  // What the process and this one may take together, as of when a model is loaded.
+  int64_t memory_bytes = 0;
   // How long an answer may take, for loading a model and for everything else.
   double load_seconds = 120;
   double run_seconds = 60;
@@ -58,12 +60,14 @@ struct NamedTensor {
 // Thread-safe; calls take turns.
 class HelperClient {
  public:
-  // Starts the process. DEVICE_NOT_PRESENT if the library is missing, too old or something else;
-  // the message says which.
+  // Starts the process. DEVICE_NOT_PRESENT if the library is missing, too old or something else, or
+  // lacks the provider; the message says which.
   static absl::StatusOr<std::unique_ptr<HelperClient>> Create(HelperOptions options);
 
   // Of ONNX Runtime, such as "1.31.1".
   const std::string& version() const { return version_; }
+  // Tells builds of one version apart.
+  const std::string& build() const { return build_; }
 
   // Loads a model. If `dump` is not null, it is set to the graph that runs. Also fails with
   // DEVICE_NOT_PRESENT if a new process is needed and cannot be had.
@@ -105,6 +109,10 @@ class HelperClient {
   // Whether there is a process. Buries one that has ended since it was last talked to.
   bool IsRunning() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the process that greets is the one that is wanted. Every later process must have the
+  // library that the first one had: users were told that it is the one that is measured.
+  absl::Status CheckGreeting(const ort::v1::Greeting& greeting)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Reply> AskSession(SessionId id, const Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> Ask(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Reply> Receive(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -112,7 +120,8 @@ class HelperClient {
   absl::Status Bury(const absl::Status& why, double seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const HelperOptions options_;
-  std::string version_;  // Constant once created.
+  std::string version_;  // Constant once created, like the next one.
+  std::string build_;
 
   absl::Mutex mutex_;
   std::unique_ptr<Process> process_ ABSL_GUARDED_BY(mutex_);  // Null if there is none.

@@ -1,14 +1,19 @@
 #include "core/kernels/onnxruntime/library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <memory>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/base/digest.h"
+#include "core/base/status_macros.h"
+#include "core/os/files.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
@@ -41,12 +46,47 @@ bool IsNewEnough(absl::string_view version) {
   return major > 1 || (major == 1 && minor >= kOrtApiVersion);
 }
 
+// The build of the library that has a symbol. The file is found by the symbol, since a library may
+// have been loaded by a name.
+absl::StatusOr<std::string> BuildOf(const void* symbol) {
+  constexpr size_t kDigits = 16;
+  Dl_info info;
+  if (dladdr(symbol, &info) == 0) {
+    return absl::InvalidArgumentError("the file of ONNX Runtime's library is not known");
+  }
+  const absl::StatusOr<std::string> digits = [&]() -> absl::StatusOr<std::string> {
+    QUOTIENT_ASSIGN_OR_RETURN(const os::Fd fd, os::OpenFile(info.dli_fname, O_RDONLY));
+    QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<os::MappedFile> file,
+                              os::MappedFile::Map(fd, info.dli_fname));
+    return Digest::Of(file->bytes()).Hex().substr(0, kDigits);
+  }();
+  if (digits.ok()) return digits;
+  return absl::InvalidArgumentError(
+      absl::StrCat("ONNX Runtime's library cannot be identified: ", digits.status().message()));
+}
+
+absl::StatusOr<std::vector<std::string>> ProvidersOf(const OrtApi& api) {
+  char** names = nullptr;
+  int count = 0;
+  OrtStatus* const status = api.GetAvailableProviders(&names, &count);
+  if (status != nullptr) {
+    const std::string message = api.GetErrorMessage(status);
+    api.ReleaseStatus(status);
+    return absl::InvalidArgumentError(absl::StrCat("ONNX Runtime has no providers: ", message));
+  }
+  std::vector<std::string> providers(names, names + count);
+  if (OrtStatus* const left = api.ReleaseAvailableProviders(names, count)) api.ReleaseStatus(left);
+  return providers;
+}
+
 }  // namespace
 
 absl::StatusOr<Library> LoadLibrary(const std::string& path) {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return DoesNotLoad(path);
-  const auto get_base = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, kOrtGetApiBase));
+  const void* const symbol = dlsym(library, kOrtGetApiBase);
+  const auto get_base =
+      reinterpret_cast<const OrtApiBase* (*)()>(reinterpret_cast<uintptr_t>(symbol));
   const OrtApiBase* const base = get_base == nullptr ? nullptr : get_base();
   if (base == nullptr) {
     return absl::InvalidArgumentError(
@@ -63,7 +103,10 @@ absl::StatusOr<Library> LoadLibrary(const std::string& path) {
         "ONNX Runtime ", version, " at ", path, " is of another build: it does not offer version ",
         kOrtApiVersion, " of its API"));
   }
-  return Library{version, OrtApi(table)};
+  Library loaded{.version = version, .build = {}, .providers = {}, .api = OrtApi(table)};
+  QUOTIENT_ASSIGN_OR_RETURN(loaded.build, BuildOf(symbol));
+  QUOTIENT_ASSIGN_OR_RETURN(loaded.providers, ProvidersOf(loaded.api));
+  return loaded;
 }
 
 }  // namespace quotient::kernels::onnxruntime

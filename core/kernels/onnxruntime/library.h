@@ -3,6 +3,7 @@
 // Loads ONNX Runtime's library at run time.
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/kernels/onnxruntime/c_api.h"
@@ -11,6 +12,10 @@ namespace quotient::kernels::onnxruntime {
 
 struct Library {
   std::string version;  // Such as "1.31.1".
+  // The beginning of the SHA-256 of the library's file. Two builds of one version differ in it.
+  std::string build;
+  // The execution providers that it was built with, such as "CPUExecutionProvider".
+  std::vector<std::string> providers;
   OrtApi api;
 };
 

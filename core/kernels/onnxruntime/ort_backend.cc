@@ -22,10 +22,11 @@ constexpr char kLibrary[] = "libonnxruntime.so";
 
 // What a kernel's time depends on. The last number is that of the way in which they are
 // timed.
-DeviceFingerprint Fingerprint(const std::string& version, const CpuDescription& cpu, int threads) {
-  return {absl::StrCat("onnxruntime; ONNX Runtime ", version, " on ", cpu.model_name, "; ",
-                       ProcessorText(cpu), "; cores ", cpu.cores, "; caches ", cpu.l1d, " ", cpu.l2,
-                       " ", cpu.l3, "; threads ", threads, "; provider cpu; level all; prices 1")};
+DeviceFingerprint Fingerprint(const HelperClient& client, const CpuDescription& cpu, int threads) {
+  return {absl::StrCat("onnxruntime; ONNX Runtime ", client.version(), " on ", cpu.model_name,
+                       "; build ", client.build(), "; ", ProcessorText(cpu), "; cores ", cpu.cores,
+                       "; caches ", cpu.l1d, " ", cpu.l2, " ", cpu.l3, "; threads ", threads,
+                       "; provider cpu; level all; prices 1")};
 }
 
 class OrtBackend : public Backend {
@@ -79,13 +80,15 @@ std::string LibraryToLoad(const os::Environment& environment) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int threads,
+absl::StatusOr<std::unique_ptr<Backend>> NewBackend(absl::string_view device, int threads,
                                                     const os::Environment& environment) {
+  // As jobs are admitted by (core/optimize/footprint.cc), and for both processes together.
   constexpr double kShareOfMemory = 0.75;
   QUOTIENT_ASSIGN_OR_RETURN(const CpuDescription cpu, DescribeCpu());
   HelperOptions options{
       .library = LibraryToLoad(environment), .threads = threads, .environment = environment};
   QUOTIENT_ASSIGN_OR_RETURN(options.program, FindHelper());
+  if (device == kCudaDevice) options.provider = "CUDAExecutionProvider";
   options.memory_bytes =
       static_cast<int64_t>(kShareOfMemory * static_cast<double>(os::MemoryBytes()));
   auto client = HelperClient::Create(std::move(options));
@@ -93,7 +96,13 @@ absl::StatusOr<std::unique_ptr<Backend>> NewBackend(int threads,
     return Annotate(client.status(), absl::StrCat("ONNX Runtime cannot be used (", kLibraryVariable,
                                                   " or --onnxruntime name its library)"));
   }
-  DeviceFingerprint fingerprint = Fingerprint((*client)->version(), cpu, threads);
+  if (device == kCudaDevice) {
+    return MakeError(Reason::kDeviceNotPresent,
+                     absl::StrCat(kCudaDevice,
+                                  ": this version of Quotient runs models in ONNX "
+                                  "Runtime on processors only"));
+  }
+  DeviceFingerprint fingerprint = Fingerprint(**client, cpu, threads);
   return std::make_unique<OrtBackend>(*std::move(client), std::move(fingerprint), threads);
 }
 

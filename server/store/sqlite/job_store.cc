@@ -75,7 +75,8 @@ class SqliteTransaction : public jobs::JobTransaction {
     const std::string record = JobRecord(job);
     return db_.Run(
         "INSERT INTO job (id, state, action_key, lease_epoch, record) VALUES (?1, ?2, ?3, ?4, ?5)"
-        " ON CONFLICT (id) DO UPDATE SET state = ?2, lease_epoch = ?4, record = ?5",
+        " ON CONFLICT (id) DO UPDATE"
+        " SET state = ?2, action_key = ?3, lease_epoch = ?4, record = ?5",
         {job.id, jobs::JobStateName(job.state), job.action_key, job.lease_epoch, Bytes{record}});
   }
 

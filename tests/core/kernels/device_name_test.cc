@@ -15,6 +15,20 @@ TEST(DeviceNameTest, IsWhatPeopleKnowTheDeviceBy) {
   EXPECT_EQ(DeviceName("cuda; NVIDIA A100 (MIG 1g); sm_80; processors 14"), "NVIDIA A100 (MIG 1g)");
 }
 
+TEST(DeviceNameTest, TheLibraryComesFirstIfItIsKnown) {
+  EXPECT_EQ(DeviceName("onnxruntime; ONNX Runtime 1.31.1 on AMD EPYC 7B13; build 0123; flags avx"),
+            "ONNX Runtime 1.31.1 on AMD EPYC 7B13");
+  EXPECT_EQ(
+      DeviceName("cpu; AuthenticAMD family 25 model 1 stepping 0 (AMD EPYC 7B13); caches 1 2; "
+                 "oneDNN 3.9.1 abc isa 0x1; loops avx2"),
+      "oneDNN 3.9.1 on AMD EPYC 7B13");
+  EXPECT_EQ(DeviceName("cuda; NVIDIA H200; sm_90; runtime 13000; cudnn 91300; nvrtc 13"),
+            "cuDNN 91300 on NVIDIA H200");
+  const DeviceDescription device = DescribeDevice("onnxruntime; ONNX Runtime 1.31.1 on A on B");
+  EXPECT_EQ(device.library, "ONNX Runtime 1.31.1");
+  EXPECT_EQ(device.hardware, "A on B");
+}
+
 TEST(DeviceNameTest, AnyOtherTextIsItsOwnName) {
   for (const char* const text : {"", "a core", "cpu; ", "cpu; ; x"}) {
     EXPECT_EQ(DeviceName(text), text);

@@ -12,6 +12,7 @@ namespace quotient::optimize {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
@@ -51,6 +52,21 @@ TEST(DeviceTableTest, ListsTheDevicesThatThereAre) {
               IsSupersetOf({"cpu", "cuda", "model:h200", "model:h200-strict32"}));
   EXPECT_EQ(Find("abacus"), nullptr);
   EXPECT_EQ(Find("cuda:1-strict32"), Find("cuda"));
+}
+
+// ONNX Runtime comes first: it is what models are deployed in.
+TEST(DeviceTableTest, AutoStandsForDevicesThatAreMeasured) {
+  const DeviceKind* const kind = Find("auto");
+  ASSERT_NE(kind, nullptr);
+  EXPECT_THAT(kind->stands_for, ElementsAre("onnxruntime", "cpu"));
+  for (const std::string& name : kind->stands_for) EXPECT_TRUE(Find(name)->is_measured()) << name;
+  EXPECT_THAT(DeviceNames(DeviceFilter::kMeasured), Contains("auto"));
+}
+
+TEST(DeviceTableTest, TheCudaProviderOfOnnxRuntimeIsKnownByItsName) {
+  EXPECT_EQ(Find("onnxruntime:cuda"), Find("onnxruntime"));
+  EXPECT_THAT(DeviceNames(DeviceFilter::kAll), Not(Contains("onnxruntime:cuda")));
+  EXPECT_THAT(AcceptedDevices(DeviceFilter::kAll), HasSubstr("onnxruntime:cuda (not usable yet)"));
 }
 
 TEST(DeviceTableTest, MeasuredKindsHaveAllTheirColumns) {

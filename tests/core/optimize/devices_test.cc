@@ -6,6 +6,7 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,7 @@ namespace {
 
 using ::quotient::testing::FakeDeviceKind;
 using ::quotient::testing::HasReason;
+using ::quotient::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -209,6 +211,70 @@ TEST_F(OpenedDevicesTest, OneOfANewKindIsPricedByItsRow) {
                        PredictGraph(Convolutions(), other->costs(), {}));
   EXPECT_GT(cost.total_us, 0);
   EXPECT_THAT(devices_.Get("abacus", 1), HasReason(Reason::kDeviceNotPresent, HasSubstr("abacus")));
+}
+
+// Names that stand for devices of which some are there.
+class ResolvedDevicesTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::unique_ptr<kernels::Backend>> Open(absl::string_view name) {
+    if (name == "absent") return MakeError(Reason::kDeviceNotPresent, "no library");
+    if (name == "ill") return absl::ResourceExhaustedError("no memory");
+    return kernels::fake::NewFakeBackend(&clock_, {});
+  }
+  static DeviceKind NameOf(const std::string& name, std::vector<std::string> stands_for) {
+    return {.names = {name},
+            .stands_for = std::move(stands_for),
+            .help = "a choice",
+            .accepts = [name](absl::string_view asked) { return asked == name; }};
+  }
+
+  kernels::fake::FakeClock clock_;
+  std::unique_ptr<timing::TimingStore> store_ = timing::NewMemoryStore();
+  timing::Lane lane_;
+  const std::vector<DeviceKind> kinds_ = {
+      NameOf("best", {"first", "second"}), NameOf("rest", {"absent", "second"}),
+      NameOf("careful", {"ill", "second"}), NameOf("none", {"absent"}),
+      FakeDeviceKind({"first", "second", "absent", "ill"},
+                     [this](absl::string_view name) { return Open(name); })};
+  Devices devices_{{.store = store_.get(), .lane = &lane_}, kinds_};
+};
+
+TEST_F(ResolvedDevicesTest, ANameStandsForTheFirstDeviceThatIsThere) {
+  for (const auto& [name, device] :
+       {std::pair("best", "first"), {"rest", "second"}, {"absent", "absent"}}) {
+    ASSERT_OK_AND_ASSIGN(const std::string resolved, devices_.Resolve(name, 1));
+    EXPECT_EQ(resolved, device);
+  }
+  EXPECT_THAT(devices_.Resolve("none", 1),
+              HasReason(Reason::kDeviceNotPresent, HasSubstr("no library")));
+}
+
+// A job for the second choice would be another job, so what may pass is no reason for it.
+TEST_F(ResolvedDevicesTest, OnlyADeviceThatIsNotThereIsPassedOver) {
+  EXPECT_THAT(devices_.Resolve("careful", 1), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST_F(ResolvedDevicesTest, ADeviceIsIdentifiedByWhatItIs) {
+  ASSERT_OK_AND_ASSIGN(const DeviceIdentity identity, devices_.Identify("rest", 1));
+  ASSERT_OK_AND_ASSIGN(const auto device, devices_.Get("second", 1));
+  EXPECT_EQ(identity, (DeviceIdentity{"second", device->backend()->fingerprint().text}));
+  EXPECT_NE(identity.fingerprint, "");
+  EXPECT_THAT(devices_.Identify("absent", 1), HasReason(Reason::kDeviceNotPresent));
+}
+
+TEST_F(DevicesTest, WhatIsNotMeasuredIsIdentifiedByItsName) {
+  const std::string snapshot = SnapshotDevice(TextOf("1"));
+  for (const std::string& name : {std::string("model:h200"), snapshot}) {
+    ASSERT_OK_AND_ASSIGN(const DeviceIdentity identity, devices_.Identify(name, 1));
+    EXPECT_EQ(identity, (DeviceIdentity{name, ""}));
+  }
+}
+
+// Whatever the answers of a device depend on is in its fingerprint.
+TEST_F(DevicesTest, AnotherNumberOfThreadsIsAnotherDevice) {
+  ASSERT_OK_AND_ASSIGN(const DeviceIdentity one, devices_.Identify("cpu", 1));
+  ASSERT_OK_AND_ASSIGN(const DeviceIdentity two, devices_.Identify("cpu", 2));
+  EXPECT_NE(one.fingerprint, two.fingerprint);
 }
 
 TEST_F(DevicesTest, ASnapshotOfAnUnknownDeviceIsRefused) {

@@ -80,12 +80,12 @@ TEST(JobOptionsTest, TheCanonicalTextOfAnOptionNeverChanges) {
     return std::vector<std::string>(absl::StrSplit(options.CanonicalText(), '\n'));
   };
   EXPECT_THAT(lines_of(Options()),
-              IsSupersetOf({"options-v1", "device=cpu", "strategy=mcts", "budget=30",
+              IsSupersetOf({"options-v1", "device=auto", "strategy=mcts", "budget=30",
                             "max_nodes=50000", "max_simulations=0", "threads=0", "seed=0",
                             "max_opset=0", "assume_finite_inputs=0", "verify_inputs=2", "shapes=",
                             "measure_shapes=", "freeze_initializers=0", "disabled_rules=", ""}));
   EXPECT_THAT(Options().CanonicalText(),
-              AllOf(StartsWith("options-v1\ndevice=cpu\nstrategy=mcts\nbudget=30\n"),
+              AllOf(StartsWith("options-v1\ndevice=auto\nstrategy=mcts\nbudget=30\n"),
                     HasSubstr("\nmeasure_shapes=\nfreeze_initializers=0\ndisabled_rules=\n")));
   Options options;
   options.budget_seconds = 0.1;

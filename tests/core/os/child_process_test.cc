@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <string>
@@ -50,6 +51,31 @@ TEST(ChildProcessTest, HasNothingElseOpen) {
             sockets.theirs);
   sockets.theirs.Close();
   EXPECT_EQ(ReadAll(sockets.ours), "end\n");
+}
+
+// The limit of a child after LimitAddresses(1 GiB), in KiB as the shell says it.
+std::string LimitAfterwards(const std::string& limit_of_its_own) {
+  SocketPair sockets = *MakeSocketPair();
+  const auto child = Shell(
+      absl::StrCat(limit_of_its_own, "echo ready >&3; read _ <&3; ulimit -v >&3"), sockets.theirs);
+  sockets.theirs.Close();
+  char ready[6];
+  EXPECT_EQ(read(sockets.ours.get(), ready, sizeof(ready)), 6);
+  child->LimitAddresses(int64_t{1} << 30);
+  EXPECT_EQ(write(sockets.ours.get(), "\n", 1), 1);
+  return ReadAll(sockets.ours);
+}
+
+TEST(ChildProcessTest, HasNoMoreAddressesThanItIsGivenAndThanItGaveItself) {
+  EXPECT_EQ(LimitAfterwards("ulimit -v 2097152; "), "1048576\n");
+  EXPECT_EQ(LimitAfterwards("ulimit -v 524288; "), "524288\n");
+}
+
+TEST(ChildProcessTest, ThatHasNoLimitGetsNone) {
+  rlimit own;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &own), 0);
+  if (own.rlim_max != RLIM_INFINITY) GTEST_SKIP() << "this process has a limit of its own";
+  EXPECT_EQ(LimitAfterwards(""), "unlimited\n");
 }
 
 TEST(ChildProcessTest, IsKilledAfterAWhile) {

@@ -206,6 +206,25 @@ TEST(ReportTest, WhatNobodyUnderstandsIsInNoGain) {
   EXPECT_EQ(ToJson(*back), json);
 }
 
+TEST(ReportTest, SaysWhereItWasMeasuredAndWithWhat) {
+  Report report = Example();
+  report.device = "onnxruntime";
+  report.fingerprint = "onnxruntime; ONNX Runtime 1.31.1 on AMD & sons; build 01; flags avx";
+  EXPECT_NE(ToTable(report).find(
+                " on onnxruntime\nMeasured on: ONNX Runtime 1.31.1 on AMD & sons, 2 threads, by "
+                "Quotient 0.1.0\n"),
+            std::string::npos);
+  EXPECT_NE(ToHtml(report).find("cost report by Quotient for onnxruntime: ONNX Runtime 1.31.1 on "
+                                "AMD &amp; sons, 2 threads<"),
+            std::string::npos);
+  const std::string json = ToJson(report);
+  EXPECT_NE(json.find("\"hardware\": \"AMD & sons\""), std::string::npos);
+  EXPECT_NE(json.find("\"library\": \"ONNX Runtime 1.31.1\""), std::string::npos);
+  report.measured = false;
+  report.device = report.fingerprint = "model:h200";
+  EXPECT_EQ(ToTable(report).find("Measured on"), std::string::npos);
+}
+
 TEST(ReportTest, WhatWasRecordedIsNotCalledMeasured) {
   Report report = Example();
   report.measured = false;
@@ -218,7 +237,8 @@ TEST(ReportTest, WhatWasRecordedIsNotCalledMeasured) {
               std::string::npos)
         << text;
   }
-  EXPECT_NE(table.find("Recorded on: AMD & sons\n"), std::string::npos);
+  EXPECT_NE(table.find("\nRecorded on: AMD & sons, 2 threads, by Quotient 0.1.0\n"),
+            std::string::npos);
   EXPECT_NE(html.find("predicted from recorded times and estimates; nothing was measured now"),
             std::string::npos);
   EXPECT_NE(html.find("by engine 0.1.0"), std::string::npos);

@@ -58,6 +58,55 @@ TEST_F(AdmissionTest, EqualContentFindsTheResult) {
   EXPECT_EQ(second.job.id, first.job.id);
 }
 
+TEST_F(AdmissionTest, ADeviceThatStandsForAnotherIsResolvedWhenTheJobIsAccepted) {
+  SubmitRequest request = Request("model");
+  request.spec.options.device = "auto";
+  const Admitted first = MustSubmit(request);
+  EXPECT_EQ(first.job.spec.options.device, "cpu");
+  EXPECT_EQ(first.job.device_fingerprint, fingerprint_);
+  request.spec.options.device = "cpu";
+  EXPECT_EQ(MustSubmit(request).job.id, first.job.id);
+}
+
+// Two servers, one after the other, with the same data and with different libraries.
+TEST_F(AdmissionTest, ResultsOfAnotherLibraryAreNotShared) {
+  const Admitted first = MustSubmit(Request("model"));
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  fingerprint_ = "cpu; a core; oneDNN 2.0";
+  Restart();
+  const Admitted second = MustSubmit(Request("model"));
+  EXPECT_EQ(second.disposition, Disposition::kNew);
+  EXPECT_NE(second.job.action_key, first.job.action_key);
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  fingerprint_ = first.job.device_fingerprint;
+  Restart();
+  EXPECT_EQ(MustSubmit(Request("model")).job.id, first.job.id);
+}
+
+// The device of a job that waits is another one once its server was started anew.
+TEST_F(AdmissionTest, AResultIsFoundByTheDeviceThatMadeIt) {
+  const std::string old_device = fingerprint_;
+  const Admitted waiting = MustSubmit(Request("model"));
+  fingerprint_ = "cpu; another core; oneDNN 1.0";
+  Restart();
+  ASSERT_OK(dispatch_->Finish(MustClaim().lease, SomeResult()));
+  const Job done = MustGet(waiting.job.id);
+  EXPECT_EQ(done.device_fingerprint, fingerprint_);
+  EXPECT_NE(done.action_key, waiting.job.action_key);
+  EXPECT_EQ(MustSubmit(Request("model")).job.id, done.id);
+  fingerprint_ = old_device;
+  EXPECT_EQ(MustSubmit(Request("model")).disposition, Disposition::kNew);
+}
+
+TEST_F(AdmissionTest, ADeviceThatIsNotThereTakesNoNewJobs) {
+  const SubmitRequest request = Request("model", "r1");
+  const Admitted first = MustSubmit(request);
+  no_device_ = MakeError(Reason::kDeviceNotPresent, "no library");
+  EXPECT_THAT(admission_->Submit(Request("model")),
+              HasReason(Reason::kDeviceNotPresent, HasSubstr("no library")));
+  EXPECT_EQ(MustSubmit(request).job.id, first.job.id) << "it was accepted before";
+}
+
 TEST_F(AdmissionTest, SkippingTheCacheStartsAJobOfItsOwn) {
   MustSubmit(Request("model"));
   SubmitRequest request = Request("model");

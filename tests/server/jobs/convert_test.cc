@@ -10,6 +10,7 @@ using ::quotient::testing::HasReason;
 
 TEST(ConvertTest, AJobSurvivesTheWayThereAndBack) {
   Job job{.id = "abc",
+          .device_fingerprint = "cpu; a core",
           .action_key = "key",
           .state = JobState::kFailed,
           .attempt = 2,
@@ -36,7 +37,8 @@ TEST(ConvertTest, AJobSurvivesTheWayThereAndBack) {
                          .external_location = "o.data",
                          .report_json = BlobId::Of("{}"),
                          .report_html = BlobId::Of("<>"),
-                         .engine_version = "1"};
+                         .engine_version = "1",
+                         .device_fingerprint = "cpu; another core"};
   ASSERT_OK_AND_ASSIGN(back, FromProto(ToProto(job, std::nullopt)));
   EXPECT_EQ(back, job);
 }

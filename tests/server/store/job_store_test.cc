@@ -148,9 +148,6 @@ std::string RandomStep(uint64_t seed, JobStore& store) {
         Job job = MakeJob(id, state);
         job.action_key = absl::StrCat("k", rng.Below(3));
         job.lease_epoch = static_cast<int64_t>(seed);
-        // Keys do not change, as in life.
-        QUOTIENT_ASSIGN_OR_RETURN(const auto before, transaction.Find(id));
-        if (before.has_value()) job.action_key = before->action_key;
         QUOTIENT_RETURN_IF_ERROR(transaction.Put(job));
         QUOTIENT_RETURN_IF_ERROR(
             transaction.PutSubmission({absl::StrCat("r", rng.Below(8)), "p", id,

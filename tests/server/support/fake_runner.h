@@ -70,7 +70,9 @@ class FakeRunner : public worker::JobRunner {
     if (model->bytes().substr(0, 5) == "fatal") {
       return MakeError(Reason::kDeviceLost, "the GPU failed");
     }
-    jobs::JobResult result{.outcome = report::Outcome::kImproved, .engine_version = "fake"};
+    jobs::JobResult result{.outcome = report::Outcome::kImproved,
+                           .engine_version = "engine 1",
+                           .device_fingerprint = job.device_fingerprint};
     QUOTIENT_ASSIGN_OR_RETURN(result.model, blobs_.Put(model->bytes()));
     QUOTIENT_ASSIGN_OR_RETURN(result.report_json, blobs_.Put("{}\n"));
     QUOTIENT_ASSIGN_OR_RETURN(result.report_html, blobs_.Put("<html></html>\n"));

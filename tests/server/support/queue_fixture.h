@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
 #include "server/jobs/admission.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/dispatch.h"
@@ -63,10 +64,23 @@ class QueueTest : public ::testing::Test {
                                                        checkpoint_store_.get());
     admission_ = std::make_unique<jobs::Admission>(
         limits_,
-        jobs::Admission::Dependencies{.ledger = ledger_.get(),
-                                      .blobs = blobs_.get(),
-                                      .engine_version = engine_version_,
-                                      .new_id = [this] { return absl::StrCat("id", ++last_id_); }});
+        jobs::Admission::Dependencies{
+            .ledger = ledger_.get(),
+            .blobs = blobs_.get(),
+            .engine_version = engine_version_,
+            .new_id = [this] { return absl::StrCat("id", ++last_id_); },
+            .identify = [this](const optimize::Options& options) { return Identify(options); }});
+  }
+
+  // This machine has the device "cpu", which "auto" stands for. Nothing that is measured is there
+  // while no_device_ says so.
+  absl::StatusOr<optimize::DeviceIdentity> Identify(const optimize::Options& options) const {
+    if (optimize::SnapshotOf(options.device).has_value()) {
+      return optimize::DeviceIdentity{options.device, ""};
+    }
+    QUOTIENT_RETURN_IF_ERROR(no_device_);
+    return optimize::DeviceIdentity{options.device == "auto" ? "cpu" : options.device,
+                                    fingerprint_};
   }
 
   jobs::SubmitRequest Request(absl::string_view model, const std::string& request_id = "") {
@@ -105,7 +119,8 @@ class QueueTest : public ::testing::Test {
             .model = blob,
             .report_json = blob,
             .report_html = blob,
-            .engine_version = "engine 1"};
+            .engine_version = "engine 1",
+            .device_fingerprint = fingerprint_};
   }
 
   TempDir dir_;
@@ -113,6 +128,8 @@ class QueueTest : public ::testing::Test {
   TransitionLog log_;
   int last_id_ = 0;
   std::string engine_version_ = "engine 1";
+  std::string fingerprint_ = "cpu; a core; oneDNN 1.0";
+  absl::Status no_device_;
   jobs::AdmissionLimits limits_{.max_queued = 3};
   std::unique_ptr<store::DiskBlobStore> blobs_;
   std::unique_ptr<jobs::CheckpointStore> checkpoint_store_;

@@ -14,11 +14,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <filesystem>
 #include <initializer_list>
 #include <new>
 #include <span>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "absl/status/status.h"
@@ -72,12 +75,17 @@ void IgnoreRequestsToEnd() {
 // A model may name files. Those that come with it are in memory, and no others must be found, so
 // this process works in an empty folder that nobody else can reach.
 absl::Status LeaveFolder() {
-  std::string folder = (std::filesystem::temp_directory_path() / "quotient-ort-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr || chdir(folder.c_str()) != 0 ||
-      rmdir(folder.c_str()) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("no empty folder to work in: ", folder));
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  std::string folder = (parent / "quotient-ort-XXXXXX").string();
+  if (!error && mkdtemp(folder.data()) != nullptr && chdir(folder.c_str()) == 0 &&
+      rmdir(folder.c_str()) == 0) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("ONNX Runtime's process has no empty folder to work in, which it makes in "
+                   "$TMPDIR or /tmp: ",
+                   error ? error.message() : strerror(errno)));
 }
 
 // Ends this process when the other end of the socket is gone, even in the middle of a run.
@@ -98,8 +106,19 @@ absl::Status Run(const Arguments& arguments, Channel& channel) {
   ort::v1::Answer hello;
   hello.mutable_greeting()->set_protocol(kHelperProtocol);
   hello.mutable_greeting()->set_version(library.version);
+  hello.mutable_greeting()->set_build(library.build);
+  hello.mutable_greeting()->mutable_providers()->Assign(library.providers.begin(),
+                                                        library.providers.end());
   QUOTIENT_RETURN_IF_ERROR(channel.Send(hello, {}, kNever));
   return Serve(*runtime, arguments.serve, channel);
+}
+
+// Tells the other end why this process ends. Returns its exit status.
+int Fail(const absl::Status& status, Channel& channel) {
+  ort::v1::Answer error;
+  error.set_code(static_cast<int>(status.code()));
+  error.set_message(std::string(status.message()));
+  return channel.Send(error, {}, kNever).ok() ? 1 : 0;
 }
 
 int Main(std::span<char* const> words) {
@@ -114,13 +133,11 @@ int Main(std::span<char* const> words) {
   Channel channel((os::Fd(os::kChildSocket)));
   try {
     const absl::Status status = Run(arguments, channel);
-    if (absl::IsUnavailable(status)) return 0;
-    ort::v1::Answer error;
-    error.set_code(static_cast<int>(status.code()));
-    error.set_message(std::string(status.message()));
-    return channel.Send(error, {}, kNever).ok() ? 1 : 0;
+    return absl::IsUnavailable(status) ? 0 : Fail(status, channel);
   } catch (const std::bad_alloc&) {
     return kHelperOutOfMemory;
+  } catch (const std::exception& error) {
+    return Fail(absl::InternalError(error.what()), channel);
   }
 }
 

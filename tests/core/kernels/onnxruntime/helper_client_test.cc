@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "core/kernels/onnxruntime/written_graph.h"
+#include "core/os/memory.h"
 #include "core/os/program_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -27,6 +28,7 @@ namespace {
 using quotient::testing::HasReason;
 using quotient::testing::IsOk;
 using quotient::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
@@ -214,28 +216,37 @@ TEST_F(HelperClientTest, OneAnswerIsLostIfItHangs) {
   ExpectWorks();
 }
 
+// Sanitizers need all addresses for themselves, so there a helper has no limit (helper/main.cc).
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kHasMemoryLimit = false;
+#else
+constexpr bool kHasMemoryLimit = true;
+#endif
+constexpr char kNoMemoryLimit[] = "a helper's memory is not limited under this sanitizer";
+
+// y = -x, stretched to so many numbers, of which two values consist.
+absl::Status RunStretched(HelperClient& client, int64_t numbers) {
+  const WrittenGraph graph = Written(absl::StrCat("input x: float32[1]\nz = Expand(x) {shape=[",
+                                                  numbers, "]}\ny = Neg(z)\noutput y\n"));
+  QUOTIENT_ASSIGN_OR_RETURN(const SessionId session, client.Load(graph.file, Level::kAll));
+  const std::vector<float> one = {1};
+  const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({1}, one)}};
+  const std::vector<std::string> outputs = {"out0"};
+  QUOTIENT_RETURN_IF_ERROR(client.Feed(session, inputs, outputs));
+  return client.Run(session, 1).status();
+}
+
 TEST_F(HelperClientTest, OneAnswerIsLostIfAModelTakesAllMemory) {
+  if (!kHasMemoryLimit) GTEST_SKIP() << kNoMemoryLimit;
   HelperOptions options = Options();
   options.memory_bytes = 2 * kGiB;
   Start(options);
-  const WrittenGraph large =
-      Written("input x: float32[1]\nz = Expand(x) {shape=[1073741824]}\ny = Neg(z)\noutput y\n");
-  absl::Status status;
-  const absl::StatusOr<SessionId> session = client_->Load(large.file, Level::kAll);
-  if (session.ok()) {
-    const std::vector<float> one = {1};
-    const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({1}, one)}};
-    const std::vector<std::string> outputs = {"out0"};
-    ASSERT_OK(client_->Feed(*session, inputs, outputs));
-    status = client_->Run(*session, 1).status();
-  } else {
-    status = session.status();
-  }
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(RunStretched(*client_, 1073741824), StatusIs(absl::StatusCode::kResourceExhausted));
   ExpectWorks();
 }
 
 TEST_F(HelperClientTest, OneAnswerIsLostIfAnInputTakesAllMemory) {
+  if (!kHasMemoryLimit) GTEST_SKIP() << kNoMemoryLimit;
   HelperOptions options = Options();
   options.memory_bytes = kGiB / 2;
   Start(options);
@@ -247,6 +258,18 @@ TEST_F(HelperClientTest, OneAnswerIsLostIfAnInputTakesAllMemory) {
   EXPECT_THAT(client_->Feed(session_, inputs, outputs),
               StatusIs(absl::StatusCode::kResourceExhausted));
   ExpectWorks();
+}
+
+TEST_F(HelperClientTest, WhatThisProcessTakesIsNotLeftToIt) {
+  if (!kHasMemoryLimit) GTEST_SKIP() << kNoMemoryLimit;
+  HelperOptions options = Options();
+  options.memory_bytes = kGiB + os::ResidentBytes();
+  Start(options);
+  constexpr int64_t kQuarterGiB = kGiB / 4 / sizeof(float);
+  EXPECT_OK(RunStretched(*client_, kQuarterGiB));
+  const std::vector<char> taken(static_cast<size_t>(3 * kGiB / 4), 'x');
+  EXPECT_THAT(RunStretched(*client_, kQuarterGiB), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(taken.back(), 'x');
 }
 
 TEST_F(HelperClientTest, TellsWhatIsWrongWithTheLibrary) {
@@ -271,6 +294,58 @@ TEST_F(HelperClientTest, TellsWhatIsWrongWithTheLibrary) {
     EXPECT_THAT(HelperClient::Create(options),
                 HasReason(Reason::kDeviceNotPresent, HasSubstr(message)));
   }
+}
+
+TEST_F(HelperClientTest, TellsThatTheLibraryLacksAProvider) {
+  HelperOptions options = Options();
+  options.provider = "CUDAExecutionProvider";
+  EXPECT_THAT(
+      HelperClient::Create(options),
+      HasReason(Reason::kDeviceNotPresent, AllOf(HasSubstr("has no CUDAExecutionProvider, only "),
+                                                 HasSubstr("CPUExecutionProvider"))));
+}
+
+TEST_F(HelperClientTest, TellsThatThereIsNoFolderToWorkIn) {
+  HelperOptions options = Options();
+  options.environment["TMPDIR"] = "/nowhere";
+  EXPECT_THAT(HelperClient::Create(options),
+              HasReason(Reason::kDeviceNotPresent, HasSubstr("no empty folder to work in")));
+}
+
+// The same code in another file: what is appended to a library is never read.
+std::string OtherBuild(const quotient::testing::TempDir& folder) {
+  const std::string path = folder / "libonnxruntime.so";
+  std::filesystem::copy_file(Options().library, path);
+  std::ofstream(path, std::ios::app) << "another build";
+  return path;
+}
+
+TEST_F(HelperClientTest, TellsBuildsOfOneVersionApart) {
+  const quotient::testing::TempDir folder;
+  Start();
+  const std::string version = client_->version(), build = client_->build();
+  Start();
+  EXPECT_EQ(client_->build(), build);
+  HelperOptions options = Options();
+  options.library = OtherBuild(folder);
+  Start(options);
+  EXPECT_EQ(client_->version(), version);
+  EXPECT_NE(client_->build(), build);
+}
+
+TEST_F(HelperClientTest, ALibraryThatWasReplacedIsNotUsed) {
+  const quotient::testing::TempDir folder;
+  HelperOptions options = Options();
+  options.library = folder / "link.so";
+  std::filesystem::create_symlink(Options().library, options.library);
+  Start(options);
+  ExpectWorks();
+  std::filesystem::remove(options.library);
+  std::filesystem::create_symlink(OtherBuild(folder), options.library);
+  ExpectWorks();  // By the process that has the first one.
+  SendToHelper(SIGKILL);
+  EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(Twice(), HasReason(Reason::kDeviceNotPresent, HasSubstr("and is now ")));
 }
 
 TEST_F(HelperClientTest, TellsThatTheProgramIsMissing) {

@@ -35,7 +35,7 @@ KernelSpec ProductOf(int64_t size) {
 }
 
 TEST(OrtTimedKernelTest, AllKernelsOfTheCasesRun) {
-  ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(1, {}));
+  ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(kCpuDevice, 1, {}));
   std::set<std::string> seen;
   for (const GraphCase& test_case : AllGraphCases()) {
     ASSERT_OK_AND_ASSIGN(const auto groups,
@@ -51,7 +51,7 @@ TEST(OrtTimedKernelTest, AllKernelsOfTheCasesRun) {
 }
 
 TEST(OrtTimedKernelTest, LargerProductsTakeLonger) {
-  ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(1, {}));
+  ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(kCpuDevice, 1, {}));
   const double small = UsOf(*backend, ProductOf(128));
   const double large = UsOf(*backend, ProductOf(512));
   EXPECT_GT(small, 0);
@@ -59,7 +59,7 @@ TEST(OrtTimedKernelTest, LargerProductsTakeLonger) {
 }
 
 TEST(OrtTimedKernelTest, WhatIsNoOperatorIsUnimplemented) {
-  ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(1, {}));
+  ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(kCpuDevice, 1, {}));
   EXPECT_THAT(backend->Compile(MakeSpec("Mystery", {}, {}, {}, 1, 0)),
               StatusIs(absl::StatusCode::kUnimplemented));
 }
