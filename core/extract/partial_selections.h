@@ -78,8 +78,8 @@ class Traces {
 
 struct TableLimits {
   double cutoff;            // Partial selections must cost less than this.
-  size_t max_entries;       // Of each table.
-  uint64_t max_candidates;  // Of all tables together.
+  size_t max_entries;       // Each table may have so many.
+  uint64_t max_candidates;  // All tables together may try so many.
 };
 
 // Builds tables, one after the other, from candidates.

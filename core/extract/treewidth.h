@@ -21,7 +21,7 @@ namespace quotient::extract {
 struct TreewidthLimits {
   uint32_t max_width = 13;               // Vertices of a bag, less one; at most 31.
   size_t max_entries = size_t{1} << 17;  // Per table.
-  // Of all tables together, per e-node of the instance.
+  // Bounds all tables together, per e-node of the instance.
   uint64_t max_candidates_per_node = 4096;
 };
 

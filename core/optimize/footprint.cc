@@ -111,8 +111,8 @@ double BytesToCheck(const Graph& graph, int input_sets) {
   constexpr double kWide = 2;  // The evaluator's numbers are doubles.
   const double inputs = BytesOf(graph, graph.inputs, PlainBytes);
   const double outputs = BytesOf(graph, graph.outputs, PlainBytes);
-  // Of each set the original's outputs are kept, those of the candidate that is compared, and how
-  // far rounding moves them.
+  // For each set three things are kept: the outputs of the original, those of the candidate that is
+  // compared, and how far rounding moves them.
   const double sets = input_sets * (inputs + 3 * outputs);
   return sets + kWide * (inputs + PeakBytes(graph, PlainBytes));
 }

@@ -41,7 +41,7 @@ class SearchTree {
   // What a simulation has to try: a batch of actions at a node, and the path there from the root.
   struct Leaf {
     std::vector<NodeId> nodes;    // From the root to the node.
-    std::vector<uint32_t> edges;  // Of each node but the last, the edge to the next.
+    std::vector<uint32_t> edges;  // The edge from each node but the last to the next one.
     std::vector<Action> path;     // The actions of these edges.
     // Index of the first edge to try at the node.
     uint32_t first_edge = 0;
