@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -35,7 +36,7 @@ class Journal {
 
   std::vector<Rewrite> Run() {
     // Visits consumers first: an e-node that the same rule made for a consumer is reported there.
-    absl::flat_hash_set<ClassId> told;
+    absl::flat_hash_map<ClassId, size_t> told;  // By class: the index of its rewrite.
     std::vector<Rewrite> rewrites;
     for (size_t i = order_.size(); i-- > 0;) {
       const ClassId cls = order_[i];
@@ -44,15 +45,17 @@ class Journal {
         TellVanished(cls, rewrites);
         continue;
       }
+      const auto [at, is_first] = told.try_emplace(cls, rewrites.size());
+      const size_t index = at->second;
+      if (is_first) rewrites.push_back(Describe(cls, enode));
       const egraph::Origin origin = graph_.origin(enode);
-      for (const ClassId child : graph_.node(enode).children) {
-        const ENodeId made = choice_[graph_.Find(child).value()];
+      for (const ClassId id : graph_.node(enode).children) {
+        const ClassId child = graph_.Find(id);
+        const ENodeId made = choice_[child.value()];
         const bool folds = tensors_.domain->data(graph_, child).weight_only;
-        if (IsNew(made) && (folds || graph_.origin(made) == origin))
-          told.insert(graph_.Find(child));
+        if (!IsNew(made) || (!folds && graph_.origin(made) != origin)) continue;
+        if (told.try_emplace(child, index).second) rewrites[index].classes.push_back(child);
       }
-      if (told.contains(cls)) continue;
-      rewrites.push_back(Describe(cls, enode));
     }
     return {rewrites.rbegin(), rewrites.rend()};
   }
@@ -97,7 +100,7 @@ class Journal {
       if (!step.has_value() || !IsRule(step->origin)) continue;
       if (step->before != from && IsOriginal(cls, step->before)) continue;
       rewrites.push_back({.origin = step->origin,
-                          .cls = cls,
+                          .classes = {cls},
                           .site = SiteName(tensors_, site),
                           .before = NodeText(tensors_.original.node(site)),
                           .after = tensors_.original.value(kept).name,
@@ -131,7 +134,7 @@ class Journal {
   Rewrite Describe(ClassId cls, ENodeId enode) {
     const model::NodeId site = sites_[cls.value()];
     Rewrite rewrite{.origin = graph_.origin(enode),
-                    .cls = cls,
+                    .classes = {cls},
                     .site = SiteName(tensors_, site),
                     .before = site.valid() ? NodeText(tensors_.original.node(site)) : "",
                     .after = Term(cls, graph_.origin(enode), kMaxDepth)};

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "core/domain/tensor_domain.h"
 #include "core/egraph/egraph.h"
@@ -70,23 +71,33 @@ ENodeDescription Describe(const TensorEGraph& tensors, ENodeId enode);
 
 struct Split;
 
+// Which values of the original and of a graph that was made from its e-graph are equal, by their
+// names. All values of a class share one name: that of the original's first value in the class, or
+// that of the new graph's value if the original has none there.
+struct EqualNames {
+  absl::flat_hash_map<std::string, std::string> shared;  // A name that is missing is shared itself.
+  std::vector<std::string> of_class;  // By canonical ClassId; empty where no graph has a value.
+};
+
 // Builds the graph of the chosen e-nodes. `choice` is indexed by canonical ClassId and must be
 // acyclic. Graph inputs and outputs, values captured by opaque nodes, and nodes of the original
 // keep their names; a new node is called "<site>_quotient_<rule>", where the site is the original
 // node that it replaces. `rules` are those of the run: origin i + 1 is rules[i]. Subgraphs of
 // constants are left for folding. `splits` (splits.h) combine chosen Slices that the roots need,
-// each in at most one; without them, Slices that tile their axis are combined. Fails with INTERNAL
-// if the choice is incomplete or cyclic.
+// each in at most one; without them, Slices that tile their axis are combined. Fills in `names`
+// unless it is null. Fails with INTERNAL if the choice is incomplete or cyclic.
 absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,
                                      std::span<const egraph::Rule* const> rules,
-                                     std::span<const Split> splits);
+                                     std::span<const Split> splits, EqualNames* names = nullptr);
 absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,
                                      std::span<const egraph::Rule* const> rules);
 
 // One rewrite that a choice uses, for the journal.
 struct Rewrite {
   egraph::Origin origin;
-  ClassId cls;         // The class that is computed in another way.
+  // The classes that are computed in another way: first the one that `site` computed, then those of
+  // further e-nodes that the same rule made for it, and of constants that fold into it.
+  std::vector<ClassId> classes;
   std::string site;    // Original node that computed it, or the nearest one after it.
   std::string before;  // What the original node computes, as text.
   std::string after;   // What replaces it: a term, or for a vanished node the equal value.

@@ -31,7 +31,7 @@ class Exporter {
     }
   }
 
-  absl::StatusOr<model::Graph> Run() && {
+  absl::StatusOr<model::Graph> Run(EqualNames* names) && {
     QUOTIENT_ASSIGN_OR_RETURN(order_, ChosenClasses(tensors_, choice_));
     sites_ = SitesOf(tensors_, choice_, order_);
     value_of_.resize(graph_.class_bound());
@@ -42,6 +42,7 @@ class Exporter {
     for (const ClassId cls : order_) QUOTIENT_RETURN_IF_ERROR(Emit(cls));
     EmitOutputs();
     QUOTIENT_RETURN_IF_ERROR(model::Validate(result_));
+    if (names != nullptr) *names = NamesOfEqualValues();
     return std::move(result_);
   }
 
@@ -304,6 +305,25 @@ class Exporter {
     }
   }
 
+  EqualNames NamesOfEqualValues() const {
+    EqualNames names;
+    names.of_class.resize(value_of_.size());
+    const auto add = [&names](ClassId cls, const std::string& name) {
+      std::string& shared = names.of_class[cls.value()];
+      if (shared.empty()) shared = name;
+      if (name != shared) names.shared.emplace(name, shared);
+    };
+    for (size_t i = 0; i < original_.values.size(); ++i) {
+      const ClassId cls = ClassOf(model::ValueId(i));
+      if (cls.valid()) add(cls, original_.values[i].name);
+    }
+    for (const ClassId cls : order_) {
+      const model::ValueId value = value_of_[cls.value()];
+      if (value.valid()) add(cls, result_.value(value).name);
+    }
+    return names;
+  }
+
   const TensorEGraph& tensors_;
   const EGraph& graph_;
   const model::Graph& original_;
@@ -331,8 +351,8 @@ class Exporter {
 
 absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,
                                      std::span<const egraph::Rule* const> rules,
-                                     std::span<const Split> splits) {
-  return Exporter(tensors, choice, rules, splits).Run();
+                                     std::span<const Split> splits, EqualNames* names) {
+  return Exporter(tensors, choice, rules, splits).Run(names);
 }
 
 absl::StatusOr<model::Graph> ToGraph(const TensorEGraph& tensors, std::span<const ENodeId> choice,

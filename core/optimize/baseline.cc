@@ -60,6 +60,10 @@ int WantedOpset(const Options& options, const onnx::Model& model) {
   return options.max_opset > 0 ? options.max_opset : std::max(model.opset, kRaisedByDefault);
 }
 
+bool Original::runs_files() const {
+  return device->backend() != nullptr && device->backend()->runs_files();
+}
+
 absl::StatusOr<Original> ReadOriginal(const Job& job) {
   Original original;
   // The device comes first: if it is not there, nothing needs to be done for it.

@@ -28,6 +28,9 @@ struct Original {
   // Why the model cannot be optimized: it could not be prepared, or running it might take more
   // memory than there is, which would end the whole process. OK if it can.
   absl::Status usable;
+
+  // Whether whole models are run as files, with the nodes that Quotient does not understand.
+  bool runs_files() const;
 };
 
 // Fails if the device cannot be had. What is wrong with the model is a value, Original::usable,

@@ -268,8 +268,10 @@ class Searcher {
     Candidate candidate;
     candidate.cost_us = cost;
     const std::vector<domain::Split> splits = workspace_->costs().SplitsAmong(Chosen(selection));
+    domain::EqualNames names;
     QUOTIENT_ASSIGN_OR_RETURN(
-        candidate.graph, domain::ToGraph(tensors(), selection.choice, workspace_->rules(), splits));
+        candidate.graph,
+        domain::ToGraph(tensors(), selection.choice, workspace_->rules(), splits, &names));
     // Without a rewrite the graph can differ only in that equal nodes were merged.
     if (rewrites.empty() && candidate.graph.nodes.size() >= NodesOfOriginal()) {
       return absl::OkStatus();
@@ -281,17 +283,27 @@ class Searcher {
                                                  stop_.WithoutDeadline()));
     if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
     for (const domain::Rewrite& rewrite : rewrites) {
-      report::JournalEntry& entry = candidate.journal.emplace_back();
-      entry.rule = workspace_->rules()[rewrite.origin - 1]->name();
-      entry.site = rewrite.site;
-      entry.before = rewrite.before;
-      entry.after = rewrite.after;
-      for (const egraph::Origin step : rewrite.steps) {
-        entry.steps.push_back(workspace_->rules()[step - 1]->name());
-      }
+      candidate.journal.push_back(EntryOf(rewrite, names));
     }
+    candidate.names = std::move(names.shared);
     result_.found.push_back(std::move(candidate));
     return absl::OkStatus();
+  }
+
+  report::JournalEntry EntryOf(const domain::Rewrite& rewrite,
+                               const domain::EqualNames& names) const {
+    report::JournalEntry entry = {.rule = workspace_->rules()[rewrite.origin - 1]->name(),
+                                  .site = rewrite.site,
+                                  .before = rewrite.before,
+                                  .after = rewrite.after};
+    for (const egraph::Origin step : rewrite.steps) {
+      entry.steps.push_back(workspace_->rules()[step - 1]->name());
+    }
+    for (const egraph::ClassId cls : rewrite.classes) {
+      const std::string& name = names.of_class[cls.value()];
+      if (!name.empty()) entry.values.push_back(name);
+    }
+    return entry;
   }
 
   std::vector<ENodeId> OriginalENodes() const {

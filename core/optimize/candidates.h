@@ -26,6 +26,7 @@
 #include "core/domain/tensor_egraph.h"
 #include "core/model/graph.h"
 #include "core/optimize/options.h"
+#include "core/report/gains.h"
 #include "core/report/report.h"
 #include "core/rules/rule_set.h"
 
@@ -36,6 +37,7 @@ struct Candidate {
   model::Graph graph;  // Symbols are kept and constants folded.
   double cost_us = 0;  // By the costs of e-nodes.
   std::vector<report::JournalEntry> journal;
+  report::SharedNames names;  // Names which values of the original and of `graph` are equal.
 };
 
 // The result of a search.

@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/optimize/notes.h"
 #include "core/report/describe.h"
+#include "core/report/gains.h"
 #include "core/verify/compare.h"
 
 namespace quotient::optimize {
@@ -28,12 +29,14 @@ double GainPercent(double before, double after) {
   return before > 0 ? (before - after) / before * 100 : 0;
 }
 
-void DescribeJob(const Job& job, Device& device, report::Report* report) {
+void DescribeJob(const Job& job, const Original& original, report::Report* report) {
+  Device& device = *original.device;
   report->model_name = job.files.name;
   report->engine_version = std::string(EngineVersion());
   report->device = job.options.device;
   report->fingerprint = device.costs().fingerprint();
   report->measured = device.costs().measures();
+  report->cut_nodes_run = original.runs_files();
   report->threads = device.costs().partition().threads;
   if (const timing::Snapshot* const snapshot = device.snapshot()) {
     report->recorded = {snapshot->device, timing::RecordedTime(*snapshot), snapshot->engine};
@@ -67,8 +70,10 @@ void DescribeWinner(const Baseline& baseline, const verify::Checker& checker,
   }
   report->speedup_interval = winner.gain;
   report->journal = std::move(packaged.journal);
-  report::DescribeNodes({baseline.original.prepared.cut.graph, baseline.cost},
-                        {packaged.prepared.cut.graph, packaged.cost}, report);
+  const report::CostedGraph before = {baseline.original.prepared.cut.graph, baseline.cost};
+  const report::CostedGraph after = {packaged.prepared.cut.graph, packaged.cost};
+  report::DescribeNodes(before, after, report);
+  report->gains = report::GainsOf(before, after, packaged.names, report->journal);
 }
 
 // Returns what came in, byte for byte. The caller has the files of its external data already.
@@ -113,7 +118,7 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
   const int64_t start = clock.NowNs();
   const Original& original = baseline.original;
   const onnx::Model& model = original.prepared.model;
-  DescribeJob(job, *original.device, &report);
+  DescribeJob(job, original, &report);
   report.original = FiguresOf(model, baseline.cost, decision.original);
   Result result;
   const onnx::Model* delivered = nullptr;
@@ -137,7 +142,7 @@ Result FinishUntouched(const Job& job, const Original& original, const cost::Gra
   const Clock& clock = job.environment.clock;
   const int64_t start = clock.NowNs();
   const onnx::Model& model = original.prepared.model;
-  DescribeJob(job, *original.device, &report);
+  DescribeJob(job, original, &report);
   report.original = FiguresOf(model, cost, {});
   Result result = {.files = KeepOriginal(job, original, &report)};
   CompareFigures(&report);

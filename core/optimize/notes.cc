@@ -11,7 +11,6 @@
 #include "core/domain/facts.h"
 #include "core/onnx/writer.h"
 #include "core/ops/infer_graph.h"
-#include "core/optimize/baseline.h"
 
 namespace quotient::optimize {
 namespace {
@@ -41,15 +40,15 @@ void AddInlinedCalls(const onnx::Model& model, Notes& notes) {
                                "functions are made of"));
 }
 
-void AddCutNodes(int64_t cut_nodes, Notes& notes) {
+void AddCutNodes(int64_t cut_nodes, bool run_with_them, Notes& notes) {
   if (cut_nodes == 0) return;
   const bool is_one = cut_nodes == 1;
-  notes.push_back(absl::StrCat(Counted(cut_nodes, "node"), is_one ? " is" : " are",
-                               " not understood, or ", is_one ? "its" : "their",
-                               " sizes are not known: checking and measuring cut the model there, ",
-                               is_one ? "it passes" : "they pass",
-                               " through untouched, and no time holds what ",
-                               is_one ? "it takes" : "they take"));
+  notes.push_back(absl::StrCat(
+      Counted(cut_nodes, "node"), is_one ? " is" : " are", " not understood, or ",
+      is_one ? "its" : "their",
+      " sizes are not known: ", run_with_them ? "checking cuts" : "checking and measuring cut",
+      " the model there, ", is_one ? "it passes" : "they pass", " through untouched, and no ",
+      run_with_them ? "prediction" : "time", " holds what ", is_one ? "it takes" : "they take"));
 }
 
 // Whether a dimension has a number in `measured` that neither follows from the inputs nor is
@@ -129,13 +128,14 @@ class Standing {
 
 }  // namespace
 
-Notes NotesOnReading(const Prepared& original, const Options& options) {
+Notes NotesOnReading(const Original& read, const Options& options) {
+  const Prepared& original = read.prepared;
   Notes notes = original.stale_declarations;
   const Notes& shapes = original.shapes.notes;
   notes.insert(notes.end(), shapes.begin(), shapes.end());
   AddOverridableInitializers(original.model, notes);
   AddInlinedCalls(original.model, notes);
-  AddCutNodes(original.cut.cut_nodes, notes);
+  AddCutNodes(original.cut.cut_nodes, read.runs_files(), notes);
   AddAssumedSizes(original.graph, original.measured, notes);
   AddNewerOpset(original.model.opset, options.max_opset, notes);
   AddOpsetThatStays(original.model, WantedOpset(options, original.model), notes);

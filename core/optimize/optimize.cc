@@ -141,7 +141,7 @@ class Run {
       record_.Note(original.prepared.stale_declarations);
       return original;
     }
-    record_.Note(NotesOnReading(original.prepared, job_.options));
+    record_.Note(NotesOnReading(original, job_.options));
     record_.report().cut_nodes = original.prepared.cut.cut_nodes;
     return original;
   }
@@ -210,7 +210,7 @@ class Run {
   // that runs files optimizes them by itself, so there equal kernels do not mean equal times.
   static void Add(const Baseline& baseline, Packaged candidate, std::vector<Packaged>* candidates) {
     const Original& original = baseline.original;
-    if (original.device->backend() != nullptr && original.device->backend()->runs_files()) {
+    if (original.runs_files()) {
       candidates->push_back(std::move(candidate));
     } else {
       AddUnlessSame({original.prepared.cut.graph, baseline.cost}, std::move(candidate), candidates);

@@ -32,6 +32,7 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
   QUOTIENT_ASSIGN_OR_RETURN(packaged.prepared,
                             PrepareResult(bytes, original.shapes, settings.threads, stop));
   packaged.journal = std::move(candidate.journal);
+  packaged.names = std::move(candidate.names);
   QUOTIENT_ASSIGN_OR_RETURN(packaged.cost,
                             cost::PredictGraph(packaged.prepared.cut.graph, costs, stop));
   return packaged;

@@ -16,6 +16,7 @@
 #include "core/optimize/candidates.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
+#include "core/report/gains.h"
 #include "core/report/report.h"
 
 namespace quotient::optimize {
@@ -34,7 +35,8 @@ struct Packaged {
   std::shared_ptr<const WrittenCandidate> written;
   Prepared prepared;
   std::vector<report::JournalEntry> journal;
-  cost::GraphCost cost;  // The cost of prepared.cut.
+  report::SharedNames names;  // As in Candidate.
+  cost::GraphCost cost;       // The cost of prepared.cut.
 };
 
 // The candidates of a search, packaged.

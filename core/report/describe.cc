@@ -38,17 +38,9 @@ void Add(const CostOfNode& cost, CostOfNode& sum) {
   sum.source = SourceOfSum(sum.source, cost.source);
 }
 
-std::string NameOf(const Graph& graph, const Node& node) {
-  if (!node.name.empty()) return node.name;
-  for (model::ValueId id : node.outputs) {
-    if (id.valid()) return graph.value(id).name;
-  }
-  return node.op;
-}
-
 // Nodes of the two graphs with equal signatures count as the same, unchanged node.
 std::string Signature(const Graph& graph, const Node& node) {
-  return absl::StrCat(NameOf(graph, node), "\n", node.op, ToString(node.attributes));
+  return absl::StrCat(NameOfNode(graph, node), "\n", node.op, ToString(node.attributes));
 }
 
 std::vector<CostOfNode> CostsOf(const CostedGraph& costed) {
@@ -105,7 +97,7 @@ std::vector<Row> NodeRows(const CostedGraph& before, const CostedGraph& after) {
     const std::vector<CostOfNode> costs = CostsOf(costed);
     for (size_t n = 0; n < costed.graph.nodes.size(); ++n) {
       const Node& node = costed.graph.nodes[n];
-      const std::string name = NameOf(costed.graph, node);
+      const std::string name = NameOfNode(costed.graph, node);
       const auto [entry, fresh] = row_of.emplace(absl::StrCat(name, "\n", node.op), rows.size());
       if (fresh) rows.push_back({.name = name, .op = node.op});
       std::optional<CostOfNode>& sum = rows[entry->second].*side;
@@ -133,7 +125,7 @@ std::vector<DrawnNode> Draw(const CostedGraph& costed, const Graph& other) {
   for (size_t n = 0; n < costed.graph.nodes.size(); ++n) {
     const Node& node = costed.graph.nodes[n];
     DrawnNode& box = drawn.emplace_back();
-    box.name = NameOf(costed.graph, node);
+    box.name = NameOfNode(costed.graph, node);
     box.op = node.op;
     box.changed = !signatures.contains(Signature(costed.graph, node));
     box.cost_us = costs[n].us;
@@ -147,6 +139,14 @@ std::vector<DrawnNode> Draw(const CostedGraph& costed, const Graph& other) {
 }
 
 }  // namespace
+
+std::string NameOfNode(const Graph& graph, const Node& node) {
+  if (!node.name.empty()) return node.name;
+  for (model::ValueId id : node.outputs) {
+    if (id.valid()) return graph.value(id).name;
+  }
+  return node.op;
+}
 
 void DescribeNodes(const CostedGraph& before, const CostedGraph& after, Report* report) {
   AddRows(before, after, report);

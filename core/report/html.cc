@@ -4,6 +4,8 @@
 #include "core/report/html.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <iterator>
 #include <map>
 
@@ -12,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/counted.h"
 #include "core/report/cost_line.h"
+#include "core/report/like_nodes.h"
 #include "core/report/report.h"
 
 namespace quotient::report {
@@ -37,13 +40,8 @@ svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:
 .note{color:var(--warn)}.range{position:relative;height:26px;background:var(--ground);border-radius:4px;margin:3px 0}.range i{position:absolute;top:8px;height:10px;border-radius:3px;opacity:.55}.range u{position:absolute;top:3px;width:3px;height:20px;border-radius:2px}
 )css";
 
-std::string Time(double us) {
-  if (us >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
-  return absl::StrFormat("%.1f µs", us);
-}
-
 std::string Predicted(const GraphFigures& figures) {
-  return absl::StrCat(EstimateMark(figures.kernels.estimated > 0), Time(figures.predicted_us));
+  return absl::StrCat(EstimateMark(figures.kernels.estimated > 0), TimeText(figures.predicted_us));
 }
 
 std::string Card(absl::string_view label, absl::string_view value, absl::string_view more) {
@@ -89,11 +87,12 @@ std::string Verdict(const Report& report) {
   }
   const double percent =
       report.measured ? report.speedup_percent : report.predicted_speedup_percent;
-  const std::string without = WithoutWhat(report);
+  const std::string without = CutNodesText(report);
+  const bool is_whole = without.empty() || (report.measured && report.cut_nodes_run);
   return absl::StrFormat(
       "<div class=\"verdict gain\">%.1f %% faster%s</div><div class=\"soft\">%s%s</div>", percent,
-      without.empty() ? "" : " in part", HowKnown(report),
-      without.empty() ? "" : absl::StrCat(", ", without, ": what they take is in no figure"));
+      is_whole ? "" : " in part", HowKnown(report),
+      without.empty() ? "" : absl::StrCat(", ", without));
 }
 
 std::string Summary(const Report& report) {
@@ -104,9 +103,9 @@ std::string Summary(const Report& report) {
   const SearchFigures& search = report.search;
   std::string cards;
   if (report.ran()) {
-    absl::StrAppend(&cards, Card("original", Time(report.original.measured.median_us),
+    absl::StrAppend(&cards, Card("original", TimeText(report.original.measured.median_us),
                                  Counted(report.original.measured.runs, "run") + ", median"));
-    absl::StrAppend(&cards, Card("optimized", Time(report.optimized.measured.median_us),
+    absl::StrAppend(&cards, Card("optimized", TimeText(report.optimized.measured.median_us),
                                  Counted(report.optimized.measured.runs, "run") + ", median"));
   }
   absl::StrAppend(
@@ -141,8 +140,9 @@ std::string HowSure(const Report& report) {
         "<div class=\"soft\">%s: median %s, p10 %s, p90 %s</div><div class=\"range\"><i "
         "class=\"%s\" "
         "style=\"left:%.2f%%;width:%.2f%%\"></i><u class=\"%s\" style=\"left:%.2f%%\"></u></div>",
-        label, Time(m.median_us), Time(m.p10_us), Time(m.p90_us), cls, 100 * m.p10_us / top,
-        std::max(0.3, 100 * (m.p90_us - m.p10_us) / top), cls, 100 * m.median_us / top);
+        label, TimeText(m.median_us), TimeText(m.p10_us), TimeText(m.p90_us), cls,
+        100 * m.p10_us / top, std::max(0.3, 100 * (m.p90_us - m.p10_us) / top), cls,
+        100 * m.median_us / top);
   };
   std::string gain;
   if (report.speedup_interval.has_value()) {
@@ -176,39 +176,42 @@ std::string SourceText(const NodeCost& node) {
 }
 
 std::string Bars(const Report& report) {
-  std::vector<const NodeCost*> nodes;
+  std::vector<const NodeCost*> costly;
   double largest = 0;
   for (const NodeCost& node : report.nodes) {
     const double cost = std::max(node.before_us.value_or(0), node.after_us.value_or(0));
     largest = std::max(largest, cost);
-    if (cost > 0) nodes.push_back(&node);
+    if (cost > 0) costly.push_back(&node);
   }
-  std::stable_sort(nodes.begin(), nodes.end(), [](const NodeCost* a, const NodeCost* b) {
-    return std::max(a->before_us.value_or(0), a->after_us.value_or(0)) >
-           std::max(b->before_us.value_or(0), b->after_us.value_or(0));
+  std::vector<LikeNodes> nodes = GroupLikeNodes(costly);
+  std::ranges::stable_sort(nodes, std::greater<>(), [](const LikeNodes& group) {
+    return std::max(group.first->before_us.value_or(0), group.first->after_us.value_or(0));
   });
   if (nodes.empty()) return "";
   std::string rows;
   for (size_t i = 0; i < std::min(nodes.size(), kMostBars); ++i) {
-    const NodeCost& node = *nodes[i];
+    const NodeCost& node = *nodes[i].first;
     const auto bar = [largest](const std::optional<double>& us, absl::string_view cls) {
       if (!us.has_value()) return std::string();
       return absl::StrFormat("<div class=\"bar %s\" style=\"width:%.2f%%\"></div>", cls,
                              100 * *us / largest);
     };
     const auto cell = [](const std::optional<double>& us, absl::string_view source) {
-      return us.has_value() ? absl::StrCat(EstimateMark(source == "estimated"), Time(*us)) : "–";
+      return us.has_value() ? absl::StrCat(EstimateMark(source == "estimated"), TimeText(*us))
+                            : "–";
     };
-    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(node.name), "</td><td>", HtmlEscaped(node.op),
-                    "</td><td style=\"width:38%\">", bar(node.before_us, "before"),
-                    bar(node.after_us, "after"), "</td><td class=\"num\">",
-                    cell(node.before_us, node.before_source), "</td><td class=\"num\">",
-                    cell(node.after_us, node.after_source), "</td><td class=\"num soft\">",
-                    SpreadText(node), "</td><td class=\"soft\">", SourceText(node), "</td></tr>");
+    absl::StrAppend(&rows, "<tr><td>", HtmlEscaped(node.name), TimesText(nodes[i]), "</td><td>",
+                    HtmlEscaped(node.op), "</td><td style=\"width:38%\">",
+                    bar(node.before_us, "before"), bar(node.after_us, "after"),
+                    "</td><td class=\"num\">", cell(node.before_us, node.before_source),
+                    "</td><td class=\"num\">", cell(node.after_us, node.after_source),
+                    "</td><td class=\"num soft\">", SpreadText(node), "</td><td class=\"soft\">",
+                    SourceText(node), "</td></tr>");
   }
   std::string more;
   if (nodes.size() > kMostBars) {
-    more = absl::StrCat("<p class=\"soft\">and ", nodes.size() - kMostBars, " cheaper nodes</p>");
+    more = absl::StrCat("<p class=\"soft\">and ", nodes.size() - kMostBars,
+                        " cheaper kinds of nodes</p>");
   }
   return absl::StrCat(
       "<section><h2>Cost per node</h2><table class=\"bars\"><tr><th>node</th><th>operator</th><th>"
@@ -356,6 +359,11 @@ std::string HtmlEscaped(absl::string_view text) {
   return escaped;
 }
 
+std::string TimeText(double us) {
+  if (std::abs(us) >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
+  return absl::StrFormat("%.1f µs", us);
+}
+
 std::string ToHtml(const Report& report) {
   const std::string place = PlaceText(report);
   return absl::StrCat(
@@ -364,8 +372,8 @@ std::string ToHtml(const Report& report) {
       HtmlEscaped(report.model_name), "</title><style>", kStyle, "</style></head><body><main><h1>",
       HtmlEscaped(report.model_name), "</h1><div class=\"soft\">cost report by Quotient for ",
       HtmlEscaped(report.device), place.empty() ? "" : ": ", HtmlEscaped(place), "</div>",
-      Summary(report), HowSure(report), Drawings(report), Bars(report), Journal(report),
-      SearchSection(report), Circumstances(report), "</main></body></html>\n");
+      Summary(report), GainsSection(report), HowSure(report), Drawings(report), Bars(report),
+      Journal(report), SearchSection(report), Circumstances(report), "</main></body></html>\n");
 }
 
 }  // namespace quotient::report

@@ -1,6 +1,6 @@
 #pragma once
 
-// Helpers for the HTML report: escapes text, and draws a graph as SVG.
+// Parts of the HTML report: escaped text, the table of what gained, and a graph drawn as SVG.
 
 #include <string>
 #include <vector>
@@ -13,6 +13,12 @@ namespace quotient::report {
 // Escapes text for use in element content and quoted attributes. Bytes outside printable ASCII
 // become "?".
 std::string HtmlEscaped(absl::string_view text);
+
+// "1.2 µs" or "12.34 ms".
+std::string TimeText(double us);
+
+// The section of the page that says what gained. Empty if nothing did.
+std::string GainsSection(const Report& report);
 
 // A layered drawing of the graph, from top to bottom. Nodes that changed are filled. Consecutive
 // layers without a change nearby are folded into one band labelled with the number of its nodes.

@@ -110,6 +110,46 @@ struct JournalEntry {
   // The rules that lead from `before` to `after`, in order. Empty if this rewrite is part of
   // another entry.
   std::vector<std::string> steps = {};
+  // Names of the values that the rewrite computes in another way. A name is that of the original's
+  // value, or of the result's where the original has none that is equal.
+  std::vector<std::string> values = {};
+};
+
+// Kernels that compute the same operators.
+struct KernelTally {
+  std::string ops;  // The operators in order, such as "Conv + Relu".
+  int64_t count = 0;
+  double us = 0;  // The predicted cost of all of them.
+};
+
+// A region is a part of the original that other kernels took the place of, between values that both
+// graphs have. Regions with the same kernels before and after, rewritten by the same rules, are one
+// RegionGain.
+struct RegionGain {
+  std::vector<KernelTally> before;  // The kernels of all these regions; empty if nothing was there.
+  std::vector<KernelTally> after;   // Empty if nothing took their place.
+  std::vector<std::string> sites;   // For each region the node where it costs most.
+
+  double saved_us() const;
+};
+
+// What a set of rules saved together. A region that several rules rewrote cannot be divided among
+// them, because mostly one rule makes the way for another.
+struct RuleGain {
+  std::vector<std::string> rules;   // In order of use. Empty if equal parts were merged by no rule.
+  std::vector<RegionGain> regions;  // Those that saved most come first.
+  bool estimated = false;           // Whether the cost of any of its kernels is an estimate.
+
+  double saved_us() const;
+};
+
+// What the predicted cost of the whole was reduced by, and where. All regions and `others_us`
+// together make the difference between the predicted costs of the two graphs.
+struct Gains {
+  std::vector<RuleGain> by_rules;  // Those that saved most come first.
+  // What was saved at kernels that both graphs have: in another graph they may run in another
+  // memory layout, with other constants in the cache, or as a view that costs nothing.
+  double others_us = 0;
 };
 
 // The cost of a node in the original and in the result. `before_us` is missing if the result alone
@@ -162,9 +202,10 @@ struct Report {
   std::optional<Recording> recorded;  // Set if the device is known from a snapshot.
   GraphFigures original;
   GraphFigures optimized;
-  // Number of nodes that Quotient does not understand. No figure of this report includes their
-  // time.
+  // Number of nodes that Quotient does not understand. No prediction includes their time, and what
+  // was measured includes it only if cut_nodes_run.
   int cut_nodes = 0;
+  bool cut_nodes_run = false;  // Whether the device runs whole files, with these nodes.
   // (original - optimized) / original * 100, of the measured medians and of the predictions.
   double speedup_percent = 0;
   double predicted_speedup_percent = 0;
@@ -173,6 +214,7 @@ struct Report {
   std::optional<PercentRange> speedup_interval;
   Verification verification;
   SearchFigures search;
+  Gains gains;
   std::vector<JournalEntry> journal;
   std::vector<NodeCost> nodes;
   std::vector<DrawnNode> drawn_before;
@@ -210,8 +252,8 @@ absl::string_view EstimateMark(bool estimated);
 bool HasEstimates(const Report& report);
 // Whether the cost of any kernel of either graph was measured, now or earlier.
 bool KnowsKernels(const Report& report);
-// "without 2 nodes that are not understood"; empty if there are none.
-std::string WithoutWhat(const Report& report);
+// Which figures are without the nodes that are not understood, in words. Empty if there are none.
+std::string CutNodesText(const Report& report);
 
 // A sentence on where the costs come from. For reports without measurements.
 std::string UnmeasuredText(const Report& report);

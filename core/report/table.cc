@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -12,6 +12,8 @@
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/kernels/device_name.h"
+#include "core/report/gain_text.h"
+#include "core/report/like_nodes.h"
 #include "core/report/report.h"
 
 namespace quotient::report {
@@ -19,9 +21,12 @@ namespace {
 
 constexpr size_t kMostRows = 20;
 constexpr size_t kMostSteps = 6;
+constexpr size_t kMostRules = 4;    // Names of rules in a line.
+constexpr size_t kMostRegions = 4;  // Kinds of places of a set of rules.
+constexpr size_t kMostText = 100;   // Characters of a line about a place.
 
 std::string Microseconds(double us) {
-  if (us >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
+  if (std::abs(us) >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
   return absl::StrFormat("%.1f us", us);
 }
 
@@ -61,28 +66,82 @@ void AppendFigures(const Report& report, std::string* out) {
   }
 }
 
-// The nodes whose cost changed, with the largest change first.
-std::vector<const NodeCost*> ChangedNodes(const Report& report) {
+void AppendGain(const Report& report, double saved_us, bool estimated, absl::string_view what,
+                std::string* out) {
+  absl::StrAppendFormat(out, "  %12s %8s  %s\n",
+                        absl::StrCat(EstimateMark(estimated), Microseconds(saved_us)),
+                        absl::StrFormat("%.1f %%", PercentOfOriginal(report, saved_us)), what);
+}
+
+// At most `most` characters; the end of a longer text becomes "..".
+std::string Cut(const std::string& text, size_t most) {
+  return text.size() <= most ? text : absl::StrCat(text.substr(0, most - 2), "..");
+}
+
+void AppendRegions(const Report& report, const RuleGain& gain, std::string* out) {
+  for (size_t i = 0; i < std::min(gain.regions.size(), kMostRegions); ++i) {
+    const RegionGain& region = gain.regions[i];
+    const std::string text = absl::StrCat("  x ", region.sites.size(), "  ",
+                                          ReplacementText(region), ", ", PlaceText(region));
+    AppendGain(report, region.saved_us(), gain.estimated, Cut(Escaped(text), kMostText), out);
+  }
+  if (gain.regions.size() > kMostRegions) {
+    absl::StrAppendFormat(out, "%27s... and %d more kinds of places\n", "",
+                          gain.regions.size() - kMostRegions);
+  }
+}
+
+// What was gained by which rules, and where. What changes nearly nothing is one line.
+void AppendGains(const Report& report, std::string* out) {
+  if (report.gains.by_rules.empty()) return;
+  absl::StrAppendFormat(out, "\n  %12s %8s  %s\n", "saved", "of all", "predicted, by rules");
+  size_t left = 0;
+  double left_us = 0;
+  for (const RuleGain& gain : report.gains.by_rules) {
+    if (!IsWorthTelling(report, gain.saved_us())) {
+      ++left;
+      left_us += gain.saved_us();
+      continue;
+    }
+    AppendGain(report, gain.saved_us(), gain.estimated, RulesText(gain, kMostRules), out);
+    AppendRegions(report, gain, out);
+  }
+  if (left > 0) {
+    AppendGain(report, left_us, HasEstimates(report),
+               absl::StrCat(Counted(left, "other combination"), " of rules"), out);
+  }
+  if (IsWorthTelling(report, report.gains.others_us)) {
+    AppendGain(report, report.gains.others_us, HasEstimates(report), kOthersText, out);
+  }
+}
+
+// The nodes whose cost changed, with the largest change first. Nodes that are alike count together.
+std::vector<LikeNodes> ChangedNodes(const Report& report) {
   std::vector<const NodeCost*> changed;
   for (const NodeCost& node : report.nodes) {
     if (node.before_us != node.after_us) changed.push_back(&node);
   }
-  const auto change = [](const NodeCost* node) {
-    return std::abs(node->before_us.value_or(0) - node->after_us.value_or(0));
-  };
-  std::stable_sort(changed.begin(), changed.end(), [&change](const NodeCost* a, const NodeCost* b) {
-    return change(a) > change(b);
+  std::vector<LikeNodes> groups = GroupLikeNodes(changed);
+  std::ranges::stable_sort(groups, std::greater<>(), [](const LikeNodes& group) {
+    const NodeCost& node = *group.first;
+    return group.count * std::abs(node.before_us.value_or(0) - node.after_us.value_or(0));
   });
-  return changed;
+  return groups;
+}
+
+std::string ShortName(const LikeNodes& nodes) {
+  constexpr size_t kWidth = 40;
+  const std::string times = TimesText(nodes);
+  return absl::StrCat(Escaped(nodes.first->name).substr(0, kWidth - times.size()), times);
 }
 
 void AppendNodes(const Report& report, std::string* out) {
-  const std::vector<const NodeCost*> changed = ChangedNodes(report);
+  const std::vector<LikeNodes> changed = ChangedNodes(report);
   if (changed.empty()) return;
   absl::StrAppendFormat(out, "\n  %-40s %-20s %12s %12s\n", "node", "op", "before", "after");
   for (size_t i = 0; i < std::min(changed.size(), kMostRows); ++i) {
-    const NodeCost& node = *changed[i];
-    absl::StrAppendFormat(out, "  %-40s %-20s %12s %12s\n", Escaped(node.name).substr(0, 40),
+    const NodeCost& node = *changed[i].first;
+    absl::StrAppendFormat(out, "  %-40s %-20s %12s %12s\n", ShortName(changed[i]),
                           Escaped(node.op).substr(0, 20), Cell(node.before_us, node.before_source),
                           Cell(node.after_us, node.after_source));
   }
@@ -91,18 +150,9 @@ void AppendNodes(const Report& report, std::string* out) {
   }
 }
 
-void AppendRules(const Report& report, std::string* out) {
-  std::map<std::string, int> uses;
-  for (const JournalEntry& entry : report.journal) ++uses[entry.rule];
-  if (uses.empty()) return;
-  absl::StrAppend(out, "\n  rewrites:");
-  for (const auto& [rule, times] : uses) absl::StrAppend(out, " ", rule, " x", times);
-  absl::StrAppend(out, "\n");
-}
-
 // Shows how the gain, in e-node costs, grew during the search: the first improvement, the last one,
 // and a few in between.
-void AppendGains(const std::vector<SearchStep>& steps, std::string* out) {
+void AppendImprovements(const std::vector<SearchStep>& steps, std::string* out) {
   const size_t gains = steps.empty() ? 0 : steps.size() - 1;
   if (gains == 0 || !(steps.front().cost_us > 0)) return;
   const size_t shown = std::min(gains, kMostSteps);
@@ -122,7 +172,7 @@ void AppendSearch(const SearchFigures& search, std::string* out) {
   if (!tried.empty()) absl::StrAppend(out, tried, ", ");
   absl::StrAppend(out, Counted(search.kernels_measured, "kernel"), " measured, ended by ",
                   search.stop_reason, "\n");
-  AppendGains(search.best_costs, out);
+  AppendImprovements(search.best_costs, out);
   if (search.resumed.times > 0) absl::StrAppend(out, "  search: ", ResumedText(search), "\n");
 }
 
@@ -161,10 +211,13 @@ std::vector<std::string> BindingLines(const Verification& check) {
 
 absl::string_view EstimateMark(bool estimated) { return estimated ? "~" : ""; }
 
-std::string WithoutWhat(const Report& report) {
+std::string CutNodesText(const Report& report) {
   if (report.cut_nodes == 0) return "";
-  return absl::StrCat("without ", Counted(report.cut_nodes, "node"),
-                      report.cut_nodes == 1 ? " that is" : " that are", " not understood");
+  return absl::StrCat(
+      "without ", Counted(report.cut_nodes, "node"),
+      report.cut_nodes == 1 ? " that is" : " that are", " not understood: what ",
+      report.cut_nodes == 1 ? "it takes" : "they take",
+      report.cut_nodes_run ? " is measured, but in no prediction" : " is in no figure");
 }
 
 bool HasEstimates(const Report& report) {
@@ -232,14 +285,14 @@ std::string ToTable(const Report& report) {
   }
   AppendFigures(report, &out);
   if (report.cut_nodes > 0) {
-    absl::StrAppend(&out, "  ", WithoutWhat(report), ": what they take is in no figure\n");
+    absl::StrAppend(&out, "  ", CutNodesText(report), "\n");
   }
   if (HasEstimates(report)) {
     absl::StrAppend(&out, "  ~ estimated and not measured, at least in part\n");
   }
   if (!report.measured) absl::StrAppend(&out, "  ", UnmeasuredText(report), "\n");
+  AppendGains(report, &out);
   AppendNodes(report, &out);
-  AppendRules(report, &out);
   absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");
   for (const std::string& line : BindingLines(report.verification)) {
     absl::StrAppend(&out, "           ", Escaped(line), "\n");

@@ -93,7 +93,7 @@ class WatchHub : public JobObserver {
   using States = std::vector<std::shared_ptr<Watch::State>>;
 
   struct Topic {
-    int64_t epoch = 0;  // Of the lease under which the job runs; 0 if it does not run.
+    int64_t epoch = 0;  // The epoch of the lease under which the job runs; 0 if it does not run.
     std::optional<Progress> progress;
     int64_t progress_version = 0;
     States watches;

@@ -1,128 +1,15 @@
 """tests/gpu.sh with stand-ins for the programs that it runs: where it looks for libraries and what it
 says of those that are missing; that what fails, or does not come back, does not keep the rest from
-being run; that a call goes on where another one ended; and what it returns."""
+being run; and what it returns."""
 
 import os
-import pathlib
-import shutil
 import subprocess
-import tarfile
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "gpu.sh"
-
-# Each notes its name and arguments, and runs what the test has left for it to do first.
-PROGRAM = """\
-#!/bin/sh
-here=$(dirname "$0")
-echo "$(basename "$0") $*" >>"$here/calls"
-if [ -e "$0.do" ]; then . "$0.do"; fi
-"""
-SMOKE = PROGRAM + """\
-case $1 in
-  device) printf 'smoke\\tdevice\\tsome GPU\\n'; echo 'a device' >"$2/fingerprints" ;;
-  families) printf 'product\\npool\\n' ;;
-  *) printf 'smoke\\t%s\\tdone\\n' "$1 ${2:-}" ;;
-esac
-"""
-TESTS = PROGRAM + """\
-case $1 in
-  --gtest_list_tests)
-    printf 'Running main() from gtest_main.cc\\nGpuHealthDeathTest.\\n  Dies\\nGpuJournalDeathTest.\\n  Bars\\nBackendGpuTest.\\n'
-    printf '  Graphs\\nTypes/GpuProductsOfTest.\\n  Odd/f32  # GetParam() = f32\\nGpuDnnTest.\\n  Tf32\\n' ;;
-esac
-"""
-BENCH = PROGRAM + """\
-name=$(echo "$*" | sed -n 's/.*--networks \\([a-z0-9_]*\\).*/\\1/p')
-while [ $# -gt 0 ]; do
-  case $1 in
-    --csv) csv=$2 ;;
-    --timings) touch "$2" ;;
-  esac
-  shift
-done
-echo 'network,device,cost_before_us,cost_after_us,measured_before_us,measured_after_us' >"$csv"
-echo "${name:-a},cuda,10,8,11,${after:-9}" >>"$csv"
-"""
-QUOTIENT = PROGRAM + """\
-while [ "$1" != -o ]; do shift; done
-printf 'kernel 1.0 1.0\\nkernel 1.0 1.2\\nkernel unsupported\\n' >"$2"
-"""
-NO_DRIVER = "if [ $1 = device ]; then echo 'gpu_smoke: no driver' >&2; exit 4; fi"
-HANGS = "exec sleep 1000"
-SUITES = ["Types/GpuProductsOfTest", "GpuDnnTest", "BackendGpuTest", "GpuJournalDeathTest", "GpuHealthDeathTest"]
+import gpu_script
 
 
-class GpuScriptTest(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.root = pathlib.Path(directory.name)
-        self.bin = self.root / "bin"
-        self.out = self.root / "out"
-        self.script = SCRIPT
-        self.bin.mkdir()
-        for name, text in (("kernels_cuda_gpu_test", TESTS), ("network_bench", BENCH),
-                           ("gpu_smoke", SMOKE), ("quotient", QUOTIENT)):
-            self.program(self.bin / name, text)
-
-    @staticmethod
-    def program(path, text):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        path.chmod(0o755)
-
-    def change_script(self, file, old, new):
-        """Runs a copy of the script from now on, for what would take minutes."""
-        tests = self.root / "copy/tests"
-        shutil.copytree(SCRIPT.parent / "gpu", tests / "gpu")
-        shutil.copy(SCRIPT, tests)
-        (tests / "bench/networks").mkdir(parents=True)
-        shutil.copy(SCRIPT.parent / "bench/networks/predicted.py", tests / "bench/networks")
-        text = (tests / file).read_text()
-        self.assertIn(old, text)
-        (tests / file).write_text(text.replace(old, new))
-        self.script = tests / "gpu.sh"
-
-    # Of machine.sh: how many seconds are left.
-    LEFT = "echo $((deadline - SECONDS))"
-
-    def do(self, program, text):
-        (self.bin / f"{program}.do").write_text(text)
-
-    def run_script(self, *arguments, **environment):
-        environment = {**os.environ, "QUOTIENT_GPU_BIN": str(self.bin),
-                       "QUOTIENT_GPU_RESULTS": str(self.root / "results.tar.gz"), **environment}
-        return subprocess.run([self.script, *map(str, arguments)], env=environment, capture_output=True,
-                              text=True, timeout=100)
-
-    def calls(self, program=None):
-        """What ran, in order; of one program its arguments."""
-        try:
-            lines = (self.bin / "calls").read_text().splitlines()
-        except FileNotFoundError:
-            return []
-        if program is None:
-            return [line.split()[0] for line in lines]
-        return [line.split()[1:] for line in lines if line.split()[0] == program]
-
-    def kept(self, name):
-        """A file of what was packed; nothing if it has none of that name."""
-        with tarfile.open(self.out / "results.tar.gz") as archive:
-            return archive.extractfile(name).read().decode() if name in archive.getnames() else None
-
-    def units(self):
-        lines = self.kept("units.tsv").splitlines()
-        return {line.split("\t")[0]: int(line.split("\t")[1]) for line in lines}
-
-    def suites_run(self):
-        return [call[0].removeprefix("--gtest_filter=").removesuffix(".*")
-                for call in self.calls("kernels_cuda_gpu_test") if "filter" in call[0]]
-
-    def networks_run(self):
-        return [call[call.index("--networks") + 1] for call in self.calls("network_bench")]
-
+class GpuScriptTest(gpu_script.TestCase):
     # --- libraries and devices
 
     def hide_libraries(self):
@@ -142,7 +29,7 @@ class GpuScriptTest(unittest.TestCase):
         (toolkit / "lib64").mkdir(parents=True)
         (toolkit / "lib64/libcublasLt.so.13").write_text("")
         self.do("gpu_smoke", 'echo "$LD_LIBRARY_PATH" >>"$here/paths"')
-        functions = SCRIPT.parent / "gpu/machine.sh"
+        functions = gpu_script.SCRIPT.parent / "gpu/machine.sh"
         # Without this machine's own toolkits, which the script has the names of.
         text = functions.read_text().replace("/usr/local/cuda", "/nowhere").replace("/usr/lib", "/nowhere")
         (self.root / "machine.sh").write_text(text)
@@ -168,7 +55,7 @@ class GpuScriptTest(unittest.TestCase):
             self.assertEqual({"gpu_smoke"}, set(self.calls()))
 
     def test_without_a_gpu_each_part_says_so_and_leaves_no_tables(self):
-        self.do("gpu_smoke", NO_DRIVER)
+        self.do("gpu_smoke", gpu_script.NO_DRIVER)
         for arguments in (["smoke"], ["next"], ["kernels"], ["networks"], ["transformers", "float16"],
                           ["models", "a.onnx"], ["snapshot"], ["sanitizer"]):
             with self.subTest(arguments=arguments):
@@ -181,18 +68,18 @@ class GpuScriptTest(unittest.TestCase):
     def test_suites_run_in_processes_of_their_own_the_deadly_one_last(self):
         ran = self.run_script("kernels", self.out)
         self.assertEqual(0, ran.returncode, ran.stderr)
-        self.assertEqual(SUITES, self.suites_run())
+        self.assertEqual(gpu_script.SUITES, self.suites_run())
 
     def test_a_suite_that_fails_or_hangs_does_not_hide_the_others(self):
         self.do("kernels_cuda_gpu_test", f"""\
 case $1 in
   *Dnn*) echo 'an illegal address'; exit 7 ;;
-  *Products*) echo 'product number 3'; {HANGS} ;;
+  *Products*) echo 'product number 3'; {gpu_script.HANGS} ;;
 esac""")
         self.change_script("gpu.sh", "300 run_suite", "2 run_suite")
         ran = self.run_script("kernels", self.out)
         self.assertEqual(124, ran.returncode, ran.stderr)
-        self.assertEqual(SUITES, self.suites_run())
+        self.assertEqual(gpu_script.SUITES, self.suites_run())
         self.assertEqual({"kernels-Types-GpuProductsOfTest": 124, "kernels-GpuDnnTest": 7,
                           "kernels-BackendGpuTest": 0, "kernels-GpuJournalDeathTest": 0,
                           "kernels-GpuHealthDeathTest": 0}, self.units())
@@ -217,7 +104,7 @@ esac""")
 if [ -e "$here/again" ]; then
   while [ "$1" != --csv ]; do shift; done
   echo network,device >"$2"
-  {HANGS}
+  {gpu_script.HANGS}
 fi
 touch $here/again""")
         self.change_script("gpu.sh", "240 bench networks", "3 bench networks")
@@ -252,7 +139,7 @@ touch $here/again""")
         self.do("network_bench", "after=12")
         ran = self.run_script("all", self.out)
         self.assertEqual(1, ran.returncode, ran.stderr)
-        self.assertEqual(SUITES, self.suites_run())
+        self.assertEqual(gpu_script.SUITES, self.suites_run())
         self.assertIn("slower: bert on cuda", ran.stdout)
         self.assertEqual(2, len(self.calls("quotient")))
 
@@ -281,7 +168,7 @@ touch $here/again""")
         self.assertIn("run networks, transformers or models into", ran.stderr)
         self.assertEqual([], self.calls("quotient"))
 
-    # --- smoke and next
+    # --- smoke
 
     def test_smoke_ends_with_its_table(self):
         self.do("gpu_smoke", "if [ \"$1 ${2:-}\" = 'kernels pool' ]; then exit 1; fi")
@@ -309,149 +196,11 @@ if [ "$1 ${2:-}" = 'kernels pool' ]; then printf 'smoke\\tgone\\tx\\nsmoke\\tsam
             self.assertNotIn(line, table)
 
     def test_smoke_that_is_cut_says_where_and_fails(self):
-        self.do("gpu_smoke", f"if [ \"$1 ${{2:-}}\" = 'kernels pool' ]; then {HANGS}; fi")
+        self.do("gpu_smoke", f"if [ \"$1 ${{2:-}}\" = 'kernels pool' ]; then {gpu_script.HANGS}; fi")
         self.change_script("gpu/machine.sh", self.LEFT, "if [ -e $out/log/smoke-pool.txt ]; then echo 0; else echo 2; fi")
         ran = self.run_script("smoke", self.out, QUOTIENT_GPU_LEAST_SECONDS="1")
         self.assertEqual(124, ran.returncode, ran.stderr)
         self.assertIn("time is up: smoke-pool was stopped", (self.out / "smoke.txt").read_text())
-
-    def test_next_runs_what_tells_most_first_and_each_once(self):
-        ran = self.run_script("next", self.out, "--minutes", 3)
-        self.assertEqual(0, ran.returncode, ran.stderr)
-        self.assertEqual(SUITES, self.suites_run())
-        self.assertEqual("resnet50", self.networks_run()[0])
-        order = list(self.units())
-        for earlier, later in (("kernels-Types-GpuProductsOfTest", "kernels-GpuDnnTest"),
-                               ("kernels-GpuDnnTest", "kernels-BackendGpuTest"),
-                               ("kernels-BackendGpuTest", "networks-resnet50"),
-                               ("networks-resnet50", "bert-float32"), ("bert-bfloat16", "snapshot-cuda"),
-                               ("snapshot-cuda", "networks-bert"), ("networks-vgg19", "transformers-float32"),
-                               ("transformers-bfloat16", "sanitizer-memcheck-pool"),
-                               ("sanitizer-memcheck-pool", "kernels-GpuJournalDeathTest"),
-                               ("kernels-GpuJournalDeathTest", "kernels-GpuHealthDeathTest")):
-            self.assertLess(order.index(earlier), order.index(later))
-        benches, suites = len(self.networks_run()), len(self.suites_run())
-        self.assertEqual(0, self.run_script("next", self.out, "--minutes", 3).returncode)
-        self.assertEqual((benches, suites), (len(self.networks_run()), len(self.suites_run())))
-
-    def test_next_ends_when_time_is_up_and_goes_on_elsewhere(self):
-        self.change_script("gpu/machine.sh", self.LEFT,
-                           'if [ -s "$out/units.tsv" ]; then echo 1; else echo 100; fi')
-        ran = self.run_script("next", self.out, "--minutes", 1)
-        self.assertEqual(0, ran.returncode, ran.stderr)
-        self.assertIn("time is up", ran.stdout)
-        self.assertEqual(SUITES[:1], self.suites_run())
-        # Another machine, where there is nothing but what came back.
-        shutil.rmtree(self.out)
-        self.script = SCRIPT
-        self.out = self.root / "other"
-        ran = self.run_script("next", self.out, "--minutes", 3)
-        self.assertIn("goes on from", ran.stderr)
-        self.assertEqual(SUITES, self.suites_run())
-
-    def test_what_is_cut_off_by_the_end_has_not_run(self):
-        self.do("kernels_cuda_gpu_test", f"case $1 in *filter*) {HANGS} ;; esac")
-        self.change_script("gpu/machine.sh", self.LEFT, "echo 2")
-        ran = self.run_script("next", self.out, QUOTIENT_GPU_LEAST_SECONDS="1")
-        self.assertIn("time is up", ran.stdout, ran.stderr)
-        self.assertEqual({}, self.units())
-        self.assertEqual(SUITES[:1], self.suites_run())
-        self.assertIn("was stopped after", self.kept("log/kernels-Types-GpuProductsOfTest.txt"))
-
-    def test_what_failed_runs_again_when_all_others_have_run(self):
-        self.do("kernels_cuda_gpu_test", "case $1 in *Dnn*) exit 7 ;; esac")
-        self.assertEqual(7, self.run_script("next", self.out, "--minutes", 3).returncode)
-        self.assertEqual([*SUITES, "GpuDnnTest"], self.suites_run())
-        benches = len(self.networks_run())
-        (self.bin / "kernels_cuda_gpu_test.do").unlink()
-        self.assertEqual(0, self.run_script("next", self.out, "--minutes", 3).returncode)
-        self.assertEqual([*SUITES, "GpuDnnTest", "GpuDnnTest"], self.suites_run())
-        self.assertEqual(benches, len(self.networks_run()))
-
-    def test_what_was_stopped_earlier_is_still_no_success(self):
-        self.do("kernels_cuda_gpu_test", f"case $1 in *Dnn*) {HANGS} ;; esac")
-        self.change_script("gpu.sh", "300 run_suite", "1 run_suite")
-        for _ in range(2):
-            self.assertEqual(124, self.run_script("next", self.out, "--minutes", 3).returncode)
-        self.assertEqual(SUITES, self.suites_run())
-
-    def test_other_programs_have_not_run(self):
-        self.run_script("next", self.out, "--minutes", 3)
-        self.program(self.bin / "libquotient_cuda.so", "another build")
-        self.assertEqual(0, self.run_script("next", self.out, "--minutes", 3).returncode)
-        self.assertEqual(SUITES * 2, self.suites_run())
-        digest = self.kept("build.txt").split()[1]
-        self.assertEqual({digest}, {line.split("\t")[3] for line in self.kept("units.tsv").splitlines()[-3:]})
-
-    def test_no_list_of_suites_or_families_is_a_failure(self):
-        self.do("kernels_cuda_gpu_test", "case $1 in *list*) exit 3 ;; esac")
-        self.do("gpu_smoke", "case $1 in families) exit 3 ;; esac")
-        for part in ("kernels", "smoke"):
-            self.assertEqual(1, self.run_script(part, self.out).returncode)
-        self.assertEqual(1, self.run_script("next", self.out, "--minutes", 3).returncode)
-        self.assertIn("resnet50", self.networks_run())
-
-    # --- what is kept
-
-    # Sets $compiled in a stand-in of network_bench.
-    COMPILED = 'compiled=$(echo "$*" | sed -n "s/.*--compiled \\([^ ]*\\).*/\\1/p"); '
-
-    def test_all_that_came_out_is_packed_after_each_unit(self):
-        self.do("network_bench", self.COMPILED + """
-mkdir -p $compiled
-head -c 900000 /dev/urandom >$compiled/old
-touch -d 2020-01-01 $compiled/old
-echo bad >$compiled/barred""")
-        for most, has_old in (("15", True), ("0", False)):
-            ran = self.run_script("networks", self.out, "bert", QUOTIENT_GPU_ARCHIVE_MIB=most)
-            self.assertEqual(0, ran.returncode, ran.stderr)
-            for name in ("timings", "networks.csv", "networks.txt", "fingerprints", "units.tsv",
-                         "build.txt", "compiled/barred"):
-                self.assertIsNotNone(self.kept(name), name)
-            with tarfile.open(self.out / "results.tar.gz") as archive:
-                self.assertEqual(has_old, "compiled/old" in archive.getnames())
-                self.assertEqual(has_old, "log/networks-bert.txt" in archive.getnames())
-            self.assertEqual((self.out / "results.tar.gz").read_bytes(),
-                             (self.root / "results.tar.gz").read_bytes())
-            self.assertLessEqual(len(list(self.out.iterdir())), 6)
-
-    def test_long_logs_are_cut(self):
-        self.do("kernels_cuda_gpu_test", """\
-case $1 in *Dnn*) echo begins; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo ends ;; esac""")
-        self.assertEqual(0, self.run_script("kernels", self.out).returncode)
-        log = self.kept("log/kernels-GpuDnnTest.txt")
-        self.assertLess(len(log), 1 << 20)
-        self.assertEqual(("begins", "ends"), (log.split()[0], log.split()[-1]))
-
-    def test_what_a_unit_did_not_come_back_from_is_barred(self):
-        for end, seconds_ago, is_barred in (("exit 9", 0, True), (HANGS, 0, False), (HANGS, 60, True)):
-            with self.subTest(end=end, seconds_ago=seconds_ago):
-                shutil.rmtree(self.out, ignore_errors=True)
-                (self.root / "results.tar.gz").unlink(missing_ok=True)
-                self.do("network_bench", self.COMPILED + f"""
-echo 'a way' >$compiled/running-1-x
-touch -d '{seconds_ago} seconds ago' $compiled/running-1-x
-(exec flock $compiled/running-2-lives sleep 9) &
-while flock -n $compiled/running-2-lives true; do :; done
-{end}""")
-                if self.script == SCRIPT:
-                    self.change_script("gpu.sh", "240 bench networks", "2 bench networks")
-                self.run_script("networks", self.out, "bert")
-                self.assertEqual("a way\n" if is_barred else None, self.kept("compiled/barred"))
-
-    def test_a_damaged_archive_is_left_aside(self):
-        (self.root / "results.tar.gz").write_text("no archive")
-        ran = self.run_script("kernels", self.out)
-        self.assertEqual(0, ran.returncode, ran.stderr)
-        self.assertIn("is damaged", ran.stderr)
-
-    def test_a_relative_folder_is_one_of_the_caller(self):
-        environment = {**os.environ, "QUOTIENT_GPU_BIN": str(self.bin),
-                       "QUOTIENT_GPU_RESULTS": str(self.root / "results.tar.gz")}
-        subprocess.run([SCRIPT, "kernels", "out"], cwd=self.root, env=environment, check=True,
-                       capture_output=True, timeout=100)
-        self.assertEqual(SUITES, [name.removeprefix("kernels-").replace("Types-", "Types/")
-                                  for name in self.units()])
 
     # --- how it is called
 

@@ -39,6 +39,26 @@ def conv_bn_relu(blocks=3, channels=8, size=16):
     return model(nodes, [value("x", shape)], [value("y", shape)], weights)
 
 
+def branches(blocks=3, width=4, channels=8, size=16):
+    """Blocks of equal convolutions side by side, which one convolution can take the place of."""
+    random = np.random.default_rng(0)
+    nodes, weights, name = [], [], "x"
+    for i in range(blocks):
+        parts = []
+        for j in range(width):
+            weights.append(tensor(f"w{i}_{j}", random.standard_normal(
+                (channels // width, channels, 3, 3), dtype=np.float32) * 0.1))
+            parts.append(f"c{i}_{j}")
+            nodes.append(helper.make_node("Conv", [name, f"w{i}_{j}"], [parts[-1]],
+                                          pads=[1, 1, 1, 1], name=f"block{i}/conv{j}"))
+        nodes.append(helper.make_node("Concat", parts, [f"j{i}"], axis=1, name=f"block{i}/join"))
+        name = "y" if i == blocks - 1 else f"t{i}"
+        nodes.append(helper.make_node("Softmax", [f"j{i}"], [name], axis=1,
+                                      name=f"block{i}/softmax"))
+    shape = [1, channels, size, size]
+    return model(nodes, [value("x", shape)], [value("y", shape)], weights)
+
+
 def slow_to_time(layers=120, size=40):
     """Convolutions of which no two are alike: each has to be timed, which takes a while."""
     random = np.random.default_rng(0)

@@ -81,6 +81,30 @@ class OptimizeTest(harness.TestCase):
         self.assertEqual(first, (self.folder / "out.onnx").read_bytes())
         self.assertFalse(report["measured"])
 
+    def test_the_report_leads_with_what_gained(self):
+        onnx.save(models.branches(blocks=5), self.model)
+        arguments = ("optimize", "m.onnx", "--local", "--device", "model:h200", *self.outputs())
+        result = self.quotient(*arguments)
+        report = self.check_outputs(result)
+        gains = report["gains"]
+        saved = gains["others_us"] + sum(gain["saved_us"] for gain in gains["by_rules"])
+        predicted = report["original"]["predicted_us"] - report["optimized"]["predicted_us"]
+        self.assertGreater(predicted, 0)
+        self.assertAlmostEqual(saved, predicted, delta=1e-6 * predicted)
+        first = gains["by_rules"][0]
+        self.assertIn("conv-merge", first["rules"])
+        self.assertAlmostEqual(first["saved_percent"],
+                               100 * first["saved_us"] / report["original"]["predicted_us"])
+        # The blocks are alike, so they are told once.
+        self.assertEqual(len(first["regions"]), 1, first)
+        self.assertEqual(first["regions"][0]["count"], 5)
+        self.assertEqual(len(first["regions"][0]["sites"]), 5)
+        self.assertIn("x 5  4 x Conv", result.out)
+        self.assertLess(result.out.index("by rules"), result.out.index("\n  node "))
+        self.assertIn("What gained", (self.folder / "r.html").read_text())
+        again = self.quotient(*arguments, "--json").json()
+        self.assertEqual(again["gains"], gains)
+
     def test_json_is_the_report(self):
         result = self.quotient("optimize", "m.onnx", "--local", "--json", *self.outputs())
         self.assertEqual(result.json(), json.loads((self.folder / "r.json").read_text()))

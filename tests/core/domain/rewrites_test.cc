@@ -36,6 +36,8 @@ TEST(RewritesOf, TellsSiteBeforeAndAfter) {
   EXPECT_EQ(rewrites[0].before, "Mul(a, s)");
   EXPECT_EQ(rewrites[0].after, "MatMul(x, Mul(w, s))");
   EXPECT_THAT(rewrites[0].steps, ElementsAre(7));
+  EXPECT_THAT(rewrites[0].classes,
+              ElementsAre(ClassNamed(tensors, "b"), tensors.egraph->Find(scaled)));
 }
 
 TEST(RewritesOf, SeveralRulesAreSeveralRewrites) {

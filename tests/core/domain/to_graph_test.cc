@@ -14,6 +14,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 const NamedRule kRule("some-rule");
 const egraph::Rule* const kRules[] = {&kRule};
@@ -197,6 +199,33 @@ TEST(ToGraph, ASplitMayHavePartsThatNobodyUses) {
   // Kernels want to know all types.
   const model::ValueId unused = graph.nodes[1].outputs[0];
   EXPECT_EQ(ToString(graph.value(unused).type), "float32[1]");
+}
+
+TEST(ToGraph, TellsWhichValuesAreEqual) {
+  TensorEGraph tensors = Imported(Parsed(R"(graph g {
+    input x: float32[2]
+    a = Relu(x) @first
+    b = Relu(a) @second
+    c = Tanh(b) @third
+    d = Exp(c) @last
+    output d
+  })"));
+  ASSERT_OK(tensors.egraph->Union(ClassNamed(tensors, "b"), ClassNamed(tensors, "a"), 1));
+  const ClassId inner = Rewrite(tensors, ClassId(), "Abs", {ClassNamed(tensors, "b")});
+  Rewrite(tensors, ClassNamed(tensors, "c"), "Sigmoid", {inner});
+  ASSERT_OK(tensors.egraph->Rebuild());
+  std::vector<ENodeId> choice = Choose(tensors, false);
+  const ClassId c = ClassNamed(tensors, "c");
+  choice[c.value()] = Choose(tensors, true)[c.value()];
+  EqualNames names;
+  ASSERT_OK_AND_ASSIGN(const model::Graph graph, ToGraph(tensors, choice, kRules, {}, &names));
+  ASSERT_THAT(NodeNames(graph), ElementsAre("first", "third_quotient_some-rule",
+                                            "third_quotient_some-rule_2", "last"));
+  // What only the result has is known by its own name.
+  EXPECT_THAT(names.shared,
+              UnorderedElementsAre(Pair("b", "a"), Pair("third_quotient_some-rule_2", "c")));
+  EXPECT_EQ(names.of_class[c.value()], "c");
+  EXPECT_EQ(names.of_class[tensors.egraph->Find(inner).value()], "third_quotient_some-rule");
 }
 
 TEST(ToGraph, RefusesCyclesAndGaps) {

@@ -49,6 +49,42 @@ TEST_F(OptimizeTest, MergesBranchesByTheModelAlone) {
             "float32[N,8,24,24]");
 }
 
+// Returns the sum of everything that the report says was saved.
+double SumOf(const report::Gains& gains) {
+  double us = gains.others_us;
+  for (const report::RuleGain& gain : gains.by_rules) us += gain.saved_us();
+  return us;
+}
+
+TEST_F(OptimizeTest, WhatGainedAddsUpToTheWhole) {
+  for (const std::string& model : {Branches(), Normalized()}) {
+    for (const char* const device : {"model:h200", "cpu"}) {
+      SCOPED_TRACE(device);
+      options_.device = device;
+      const auto result = Run(model);
+      ASSERT_TRUE(result.ok()) << result.status();
+      const report::Report& report = result->report;
+      const double saved = report.original.predicted_us - report.optimized.predicted_us;
+      EXPECT_NEAR(SumOf(report.gains), saved, 1e-9 * report.original.predicted_us);
+      if (report.outcome == report::Outcome::kNoImprovement) {
+        EXPECT_TRUE(report.gains.by_rules.empty());
+      }
+    }
+  }
+}
+
+TEST_F(OptimizeTest, BranchesThatBecomeOneAreOneGain) {
+  const auto result = Run(Branches());
+  ASSERT_TRUE(result.ok()) << result.status();
+  const report::Gains& gains = result->report.gains;
+  ASSERT_FALSE(gains.by_rules.empty());
+  EXPECT_THAT(gains.by_rules[0].rules, Contains("conv-merge"));
+  ASSERT_EQ(gains.by_rules[0].regions.size(), 1u);
+  EXPECT_EQ(gains.by_rules[0].regions[0].before[0].count, 4);
+  EXPECT_EQ(gains.by_rules[0].regions[0].after[0].count, 1);
+  EXPECT_GT(gains.by_rules[0].saved_us(), 0);
+}
+
 TEST_F(OptimizeTest, WhateverTheStrategy) {
   for (const std::string& strategy : search::StrategyNames()) {
     SCOPED_TRACE(strategy);

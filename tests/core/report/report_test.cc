@@ -32,6 +32,17 @@ Report Example() {
   report.search.resumed = {2, 210, 0.75};
   report.journal = {
       {"bn-conv", "bn1", "BatchNormalization(Conv(x))", "Conv(x)", {"bn-conv", "fold"}}};
+  report.gains.by_rules = {
+      {.rules = {"bn-conv", "fold"},
+       .regions = {{.before = {{"Conv", 2, 40.5}, {"BatchNormalization", 2, 20}},
+                    .after = {{"Conv", 2, 38}},
+                    .sites = {"<conv1>", "conv2"}},
+                   {.before = {{"Relu", 1, 1.25}}, .after = {}, .sites = {"relu"}}}},
+      {.regions = {{.before = {{"Add", 1, 3.5}}, .after = {{"Sub", 1, 7}}, .sites = {"sum"}}},
+       .estimated = true},
+      {.rules = {"a", "b", "c", "d", "e"},
+       .regions = {{.before = {{"Exp", 1, 3}}, .after = {{"Log", 1, 3}}, .sites = {"exp"}}}}};
+  report.gains.others_us = -0.5;
   report.nodes = {{"bn1", "BatchNormalization", 30.0, std::nullopt, "measured", "", 0.02},
                   {"conv1", "Conv", 70.5, 80.25, "measured", "estimated", 0.01}};
   report.drawn_before = {{"conv1", "Conv", {}, false, 70.5},
@@ -51,6 +62,19 @@ TEST(ReportJsonTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(report->optimized.measured.error_norm, std::nullopt);
   EXPECT_EQ(report->nodes[0].after_us, std::nullopt);
   EXPECT_EQ(report->drawn_before[1].inputs, (std::vector<int>{0}));
+}
+
+TEST(ReportJsonTest, TellsWhatGained) {
+  const Gains gains = ReportFromJson(ToJson(Example()))->gains;
+  ASSERT_EQ(gains.by_rules.size(), 3u);
+  EXPECT_EQ(gains.by_rules[0].rules, (std::vector<std::string>{"bn-conv", "fold"}));
+  EXPECT_EQ(gains.by_rules[0].saved_us(), 23.75);
+  EXPECT_EQ(gains.by_rules[0].regions[0].sites, (std::vector<std::string>{"<conv1>", "conv2"}));
+  EXPECT_EQ(gains.by_rules[0].regions[0].before[1].ops, "BatchNormalization");
+  EXPECT_EQ(gains.by_rules[0].regions[0].before[1].count, 2);
+  EXPECT_TRUE(gains.by_rules[1].estimated);
+  EXPECT_EQ(gains.others_us, -0.5);
+  EXPECT_NE(ToJson(Example()).find("\"saved_us\": 23.75"), std::string::npos);
 }
 
 TEST(ReportJsonTest, WhereNothingWasComparedThereIsNoVerdict) {
@@ -173,6 +197,7 @@ TEST(ReportTest, EstimatesAreMarked) {
   }
   Report measured = Example();
   measured.optimized.kernels.estimated = 0;
+  measured.gains.by_rules[1].estimated = false;
   measured.nodes[1].after_source = "measured";
   measured.drawn_after[0].estimated = false;
   EXPECT_EQ(ToTable(measured).find('~'), std::string::npos);
@@ -204,6 +229,12 @@ TEST(ReportTest, WhatNobodyUnderstandsIsInNoGain) {
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->cut_nodes, 2);
   EXPECT_EQ(ToJson(*back), json);
+  report.cut_nodes_run = true;  // Whole files were run.
+  EXPECT_NE(ToTable(report).find("  without 2 nodes that are not understood: what they take is "
+                                 "measured, but in no prediction\n"),
+            std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("faster in part"), std::string::npos);
+  EXPECT_TRUE(ReportFromJson(ToJson(report))->cut_nodes_run);
 }
 
 TEST(ReportTest, SaysWhereItWasMeasuredAndWithWhat) {
@@ -334,10 +365,63 @@ TEST(ReportTableTest, OfManyStepsAFewAreShownWithTheFirstAndTheLast) {
             std::string::npos);
 }
 
+TEST(ReportTableTest, LeadsWithWhatGained) {
+  const std::string table = ToTable(Example());
+  constexpr char kGains[] = R"(
+         saved   of all  predicted, by rules
+       23.8 us   23.6 %  bn-conv, fold: 3 places
+       22.5 us   22.4 %    x 2  Conv, BatchNormalization -> Conv, first at <conv1>
+        1.2 us    1.2 %    x 1  Relu -> nothing, at relu
+      ~-3.5 us   -3.5 %  (no rule: equal parts became one): 1 place
+      ~-3.5 us   -3.5 %    x 1  Add -> Sub, at sum
+       ~0.0 us    0.0 %  1 other combination of rules
+      ~-0.5 us   -0.5 %  kernels that both have, in other surroundings
+
+  node )";
+  EXPECT_NE(table.find(kGains), std::string::npos) << table;
+  Report same = Example();
+  same.gains = {};
+  EXPECT_EQ(ToTable(same).find("of all"), std::string::npos);
+}
+
+TEST(ReportTableTest, OfManyRulesAFewAreNamed) {
+  Report report = Example();
+  report.gains.by_rules[2].regions[0].after.clear();
+  const std::string table = ToTable(report);
+  EXPECT_NE(table.find("  a, b, c, d and 1 more: 1 place\n"), std::string::npos) << table;
+  EXPECT_NE(ToHtml(report).find("<b>a, b, c, d, e: 1 place</b>"), std::string::npos);
+}
+
+TEST(ReportTest, NodesOfRepeatedBlocksAreOneRow) {
+  Report report = Example();
+  for (const char* const name : {"conv2", "conv3"}) {
+    report.nodes.push_back(report.nodes[1]);
+    report.nodes.back().name = name;
+  }
+  report.nodes.push_back(report.nodes[1]);
+  report.nodes.back().before_us = 70;
+  const std::string table = ToTable(report);
+  EXPECT_NE(table.find("  conv1 (x 3)                              Conv "), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("  conv1                                    Conv "), std::string::npos);
+  EXPECT_NE(ToHtml(report).find("<td>conv1 (x 3)</td>"), std::string::npos);
+}
+
+TEST(ReportHtmlTest, ShowsWhatGained) {
+  const std::string html = ToHtml(Example());
+  const size_t gains = html.find("<h2>What gained</h2>"),
+               nodes = html.find("<h2>Cost per node</h2>");
+  ASSERT_NE(gains, std::string::npos);
+  EXPECT_LT(gains, nodes);
+  EXPECT_NE(html.find("2 x Conv, BatchNormalization -&gt; Conv, first at &lt;conv1&gt;</td><td "
+                      "class=\"num\">22.5 µs</td><td class=\"num\">22.4 %</td>"),
+            std::string::npos)
+      << html;
+}
+
 TEST(ReportTableTest, SaysWhatWasMeasured) {
   const std::string table = ToTable(Example());
   EXPECT_NE(table.find("improved on cpu"), std::string::npos);
-  EXPECT_NE(table.find("bn-conv x1"), std::string::npos);
   EXPECT_NE(table.find("search: resumed 2 times, the last time with what 210 simulations"),
             std::string::npos);
   Report model = Example();

@@ -111,24 +111,39 @@ std::vector<std::string> PlansOf(const Backend& backend, const KernelSpec& spec)
 
 }  // namespace
 
+Product SmallProduct() {
+  Product product{.graph = GraphOf({"product", R"(
+    input x: float32[64,128]
+    const w: float32[128,96] = random(1)
+    y = MatMul(x, w)
+    output y
+  )"})};
+  const auto groups =
+      PartitionGraph(product.graph, {.storage = Storage::kNative, .fuses_attention = true});
+  EXPECT_OK(groups.status());
+  if (groups.ok()) product.spec = groups->front().spec;
+  return product;
+}
+
+void ExpectRunsWithout(const std::string& barred, const Backend& backend,
+                       const model::Graph& graph) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto executable,
+      backend.CompileGraph(graph, [&barred](const KernelSpec&) { return barred; }));
+  ASSERT_OK(executable->SetInputs(RandomInputs(graph, executable->input_values(), 1)));
+  EXPECT_OK(executable->Run());
+}
+
 void ExpectNobodyMeetsADeadlyPlanTwice(const std::function<std::unique_ptr<Gpu>()>& open_gpu) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const SharedFolder folder;
   const auto open = [&] {
     return NewBackend(std::make_unique<FaultyGpu>(open_gpu()), {.cache_directory = folder.path()});
   };
-  const model::Graph graph = GraphOf({"product", R"(
-    input x: float32[64,128]
-    const w: float32[128,96] = random(1)
-    y = MatMul(x, w)
-    output y
-  )"});
-  ASSERT_OK_AND_ASSIGN(const auto groups, PartitionGraph(graph, {.storage = Storage::kNative,
-                                                                 .fuses_attention = true}));
-  const KernelSpec spec = groups.front().spec;
+  const Product product = SmallProduct();
   const auto die = [&] {
     // Destroys all of it before the process ends.
-    const absl::Status status = open()->Compile(spec).status();
+    const absl::Status status = open()->Compile(product.spec).status();
     std::fprintf(stderr, "%s\n", status.ToString().c_str());
     _exit(status.ok() ? 1 : 0);
   };
@@ -138,15 +153,11 @@ void ExpectNobodyMeetsADeadlyPlanTwice(const std::function<std::unique_ptr<Gpu>(
   const std::vector<std::string> barred = WaysIn(folder.path() + "/barred");
   ASSERT_THAT(barred, SizeIs(1));
   const auto careless = NewBackend(open_gpu(), CudaOptions());
-  EXPECT_THAT(PlansOf(*careless, spec), Contains(barred.front()));
-  const std::vector<std::string> plans = PlansOf(*backend, spec);
+  EXPECT_THAT(PlansOf(*careless, product.spec), Contains(barred.front()));
+  const std::vector<std::string> plans = PlansOf(*backend, product.spec);
   EXPECT_THAT(plans, Not(::testing::IsEmpty()));
   EXPECT_THAT(plans, Not(Contains(barred.front())));
-  ASSERT_OK_AND_ASSIGN(const auto executable, backend->CompileGraph(graph, [&](const KernelSpec&) {
-    return barred.front();
-  }));
-  ASSERT_OK(executable->SetInputs(RandomInputs(graph, executable->input_values(), 1)));
-  EXPECT_OK(executable->Run());
+  ExpectRunsWithout(barred.front(), *backend, product.graph);
 }
 
 }  // namespace quotient::kernels::cuda

@@ -1,129 +1,15 @@
-// Writes and reads the canonical JSON of the report. There is one function per struct and
-// direction. The order of the keys here is their order in the file.
+// Reads the canonical JSON of the report, which json_writer.cc writes, with one function per
+// struct.
 
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/reason.h"
-#include "core/kernels/device_name.h"
 #include "core/report/report.h"
 
 namespace quotient::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Null if nothing was run; a zero would look like a result.
-Json IfRun(bool ran, double value) { return ran ? Json(value) : Json(nullptr); }
-
-Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-Json ToValue(const Measured& measured) {
-  const bool ran = measured.runs > 0;
-  return {{"median", IfRun(ran, measured.median_us)},
-          {"p10", IfRun(ran, measured.p10_us)},
-          {"p90", IfRun(ran, measured.p90_us)},
-          {"runs", measured.runs}};
-}
-
-Json ToValue(const GraphFigures& figures) {
-  return {{"nodes", figures.nodes},
-          {"predicted_us", figures.predicted_us},
-          {"kernels",
-           {{"measured", figures.kernels.measured}, {"estimated", figures.kernels.estimated}}},
-          {"measured_us", ToValue(figures.measured)},
-          {"error_norm", Optional(figures.measured.error_norm)}};
-}
-
-Json ToValue(const std::optional<Recording>& recorded) {
-  if (!recorded.has_value()) return nullptr;
-  return {{"device", recorded->device}, {"time", recorded->time}, {"engine", recorded->engine}};
-}
-
-Json ToValue(const std::optional<PercentRange>& range) {
-  if (!range.has_value()) return nullptr;
-  return {{"low", range->low}, {"high", range->high}};
-}
-
-Json ToValue(const CheckedBinding& binding) {
-  return {{"shapes", binding.shapes},
-          {"kind", binding.kind},
-          {"nodes", binding.nodes},
-          {"cut", binding.cut}};
-}
-
-Json ToValue(const Verification& verification) {
-  Json bindings = Json::array();
-  for (const CheckedBinding& binding : verification.bindings) bindings.push_back(ToValue(binding));
-  // Where nothing was compared, `false` would read as a difference.
-  return {{"passed", verification.inputs > 0 ? Json(verification.passed) : Json()},
-          {"max_relative_error", verification.max_relative_error},
-          {"tolerance", verification.tolerance},
-          {"inputs", verification.inputs},
-          {"bindings", bindings},
-          {"bindings_note", verification.bindings_note}};
-}
-
-Json ToValue(const SearchStep& step) {
-  return {{"seconds", step.seconds},
-          {"simulations", step.simulations},
-          {"enode_cost_us", step.cost_us}};
-}
-
-Json ToValue(const SearchResumption& resumed) {
-  return {
-      {"times", resumed.times}, {"simulations", resumed.simulations}, {"seconds", resumed.seconds}};
-}
-
-Json ToValue(const SearchFigures& search) {
-  Json best_costs = Json::array();
-  for (const SearchStep& step : search.best_costs) best_costs.push_back(ToValue(step));
-  return {{"strategy", search.strategy},
-          {"seconds", search.seconds},
-          {"grow_seconds", search.grow_seconds},
-          {"enodes", search.enodes},
-          {"eclasses", search.eclasses},
-          {"iterations", search.iterations},
-          {"stop_reason", search.stop_reason},
-          {"kernels_measured", search.kernels_measured},
-          {"simulations", search.simulations},
-          {"states", search.states},
-          {"best_costs", best_costs},
-          {"applied", search.applied},
-          {"resumed", ToValue(search.resumed)}};
-}
-
-Json ToValue(const JournalEntry& entry) {
-  return {{"rule", entry.rule},
-          {"site", entry.site},
-          {"before", entry.before},
-          {"after", entry.after},
-          {"steps", entry.steps}};
-}
-
-Json IfGiven(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json ToValue(const NodeCost& node) {
-  return {{"name", node.name},
-          {"op", node.op},
-          {"before_us", Optional(node.before_us)},
-          {"after_us", Optional(node.after_us)},
-          {"before_source", IfGiven(node.before_source)},
-          {"after_source", IfGiven(node.after_source)},
-          {"spread", node.spread}};
-}
-
-Json ToValue(const DrawnNode& node) {
-  return {{"name", node.name},       {"op", node.op},           {"inputs", node.inputs},
-          {"changed", node.changed}, {"cost_us", node.cost_us}, {"estimated", node.estimated}};
-}
-
-template <typename T>
-Json ToList(const std::vector<T>& items) {
-  Json list = Json::array();
-  for (const T& item : items) list.push_back(ToValue(item));
-  return list;
-}
 
 // Reads `json[key]` into `field` if it is present and not null. A value of another type throws an
 // exception, which ReportFromJson turns into a status.
@@ -219,12 +105,19 @@ void FromValue(const Json& json, SearchFigures* search) {
   if (json.contains("resumed")) FromValue(json["resumed"], &search->resumed);
 }
 
+void FromValue(const Json& json, KernelTally* tally) {
+  Read(json, "kernel", &tally->ops);
+  Read(json, "count", &tally->count);
+  Read(json, "us", &tally->us);
+}
+
 void FromValue(const Json& json, JournalEntry* entry) {
   Read(json, "rule", &entry->rule);
   Read(json, "site", &entry->site);
   Read(json, "before", &entry->before);
   Read(json, "after", &entry->after);
   Read(json, "steps", &entry->steps);
+  Read(json, "values", &entry->values);
 }
 
 void FromValue(const Json& json, NodeCost* node) {
@@ -246,6 +139,11 @@ void FromValue(const Json& json, DrawnNode* node) {
   Read(json, "estimated", &node->estimated);
 }
 
+// Declared because the lists of gains are lists of structs with lists.
+void FromValue(const Json& json, RegionGain* region);
+void FromValue(const Json& json, RuleGain* gain);
+void FromValue(const Json& json, Gains* gains);
+
 template <typename T>
 void ReadStruct(const Json& json, const char* key, T* field) {
   if (json.contains(key)) FromValue(json[key], field);
@@ -258,6 +156,23 @@ void ReadList(const Json& json, const char* key, std::vector<T>* items) {
   for (const Json& value : json[key].get<std::vector<Json>>()) {
     FromValue(value, &items->emplace_back());
   }
+}
+
+void FromValue(const Json& json, RegionGain* region) {
+  ReadList(json, "before", &region->before);
+  ReadList(json, "after", &region->after);
+  Read(json, "sites", &region->sites);
+}
+
+void FromValue(const Json& json, RuleGain* gain) {
+  Read(json, "rules", &gain->rules);
+  Read(json, "estimated", &gain->estimated);
+  ReadList(json, "regions", &gain->regions);
+}
+
+void FromValue(const Json& json, Gains* gains) {
+  ReadList(json, "by_rules", &gains->by_rules);
+  Read(json, "others_us", &gains->others_us);
 }
 
 Report FromValue(const Json& json) {
@@ -281,6 +196,7 @@ Report FromValue(const Json& json) {
   ReadStruct(json, "original", &report.original);
   ReadStruct(json, "optimized", &report.optimized);
   Read(json, "cut_nodes", &report.cut_nodes);
+  Read(json, "cut_nodes_run", &report.cut_nodes_run);
   Read(json, "speedup_percent", &report.speedup_percent);
   Read(json, "predicted_speedup_percent", &report.predicted_speedup_percent);
   if (json.contains("speedup_interval_percent") && !json["speedup_interval_percent"].is_null()) {
@@ -288,6 +204,7 @@ Report FromValue(const Json& json) {
   }
   ReadStruct(json, "verification", &report.verification);
   ReadStruct(json, "search", &report.search);
+  ReadStruct(json, "gains", &report.gains);
   ReadList(json, "journal", &report.journal);
   ReadList(json, "nodes", &report.nodes);
   Read(json, "phase_seconds", &report.phase_seconds);
@@ -300,45 +217,6 @@ Report FromValue(const Json& json) {
 }
 
 }  // namespace
-
-absl::string_view OutcomeName(Outcome outcome) {
-  return outcome == Outcome::kImproved ? "improved" : "no_improvement";
-}
-
-std::string ToJson(const Report& report) {
-  const absl::string_view outcome = OutcomeName(report.outcome);
-  const kernels::DeviceDescription device = kernels::DescribeDevice(report.fingerprint);
-  const Json json = {
-      {"outcome", std::string(outcome)},
-      {"passed_through", IfGiven(report.passed_through)},
-      {"model", report.model_name},
-      {"engine", report.engine_version},
-      {"measured", report.measured},
-      {"device",
-       {{"name", report.device},
-        {"hardware", device.hardware},
-        {"library", IfGiven(device.library)},
-        {"fingerprint", report.fingerprint},
-        {"threads", report.threads},
-        {"recorded", ToValue(report.recorded)}}},
-      {"original", ToValue(report.original)},
-      {"optimized", ToValue(report.optimized)},
-      {"cut_nodes", report.cut_nodes},
-      {"speedup_percent", IfRun(report.ran(), report.speedup_percent)},
-      {"speedup_interval_percent", ToValue(report.speedup_interval)},
-      {"predicted_speedup_percent", report.predicted_speedup_percent},
-      {"verification", ToValue(report.verification)},
-      {"search", ToValue(report.search)},
-      {"journal", ToList(report.journal)},
-      {"nodes", ToList(report.nodes)},
-      {"phase_seconds", report.phase_seconds},
-      {"notes", report.notes},
-      {"drawing", {{"before", ToList(report.drawn_before)}, {"after", ToList(report.drawn_after)}}},
-  };
-  // Names come from users. By default dump() would throw on bytes that are not UTF-8; here they are
-  // replaced.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 absl::StatusOr<Report> ReportFromJson(absl::string_view text) {
   const Json json = Json::parse(text.data(), text.data() + text.size(), nullptr, false);
