@@ -1,6 +1,6 @@
 #pragma once
 
-// Helpers for the HTML report: escapes text, and draws a graph as SVG.
+// Helpers for HTML pages: the frame of a page, escaped text, and a drawing of a graph as SVG.
 
 #include <string>
 #include <vector>
@@ -13,6 +13,11 @@ namespace quotient::report {
 // Escapes text for use in element content and quoted attributes. Bytes outside printable ASCII
 // become "?".
 std::string HtmlEscaped(absl::string_view text);
+
+// A self-contained page, without scripts or external resources, in the style of all pages. `title`
+// and `subtitle` are text; `sections` is HTML.
+std::string HtmlPage(absl::string_view title, absl::string_view subtitle,
+                     absl::string_view sections);
 
 // A layered drawing of the graph, from top to bottom. Nodes that changed are filled. Consecutive
 // layers without a change nearby are folded into one band labelled with the number of its nodes.
