@@ -81,6 +81,22 @@ const Command kCommands[] = {
      "a "
      "server, unless --local is given.",
      {"quotient inspect m.onnx", "quotient inspect m.onnx --local"}},
+    {kProfile,
+     "profile",
+     "MODEL.onnx",
+     1,
+     Completion::kModelFile,
+     {},
+     "compare what a model is predicted to take with what it takes",
+     "Predicts the model's kernels, as 'quotient optimize --local' does, and runs the model in "
+     "this\n"
+     "process. Prints what was predicted and what was measured, of the whole, of each operator "
+     "and\n"
+     "of each kernel inside of a run, where the device tells kernels apart. Equal kernels are one\n"
+     "line, and the widest gap comes first.",
+     {"quotient profile resnet18.onnx --threads 1",
+      "quotient profile bert.onnx --device onnxruntime --html profile.html",
+      "quotient profile m.onnx --measure-shape ids=1,64 --json"}},
     {kSnapshot,
      "snapshot",
      "",

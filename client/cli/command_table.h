@@ -23,6 +23,7 @@ enum CommandBit : unsigned {
   kVersion = 1u << 7,
   kCompletion = 1u << 8,
   kSnapshot = 1u << 9,
+  kProfile = 1u << 10,
 };
 
 // What a shell should offer as completions of a value.

@@ -16,6 +16,7 @@ absl::Status RunResult(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunCancel(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunJobs(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunInspect(const Settings& settings, client::Interrupt* interrupt);
+absl::Status RunProfile(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunSnapshot(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunVersion(const Settings& settings, client::Interrupt* interrupt);
 absl::Status RunCompletion(const Settings& settings, client::Interrupt* interrupt);

@@ -9,6 +9,7 @@
 #include "core/base/stop.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/optimize.h"
+#include "core/optimize/profile.h"
 #include "core/os/files.h"
 
 namespace quotient::cli {
@@ -45,6 +46,31 @@ std::unique_ptr<timing::TimingStore> OpenTimings(const os::Environment& environm
   return timing::NewMemoryStore();
 }
 
+std::string CompiledFolder(const os::Environment& environment) {
+  const std::string folder = CacheFolder(environment);
+  return folder.empty() ? "" : folder + "/compiled";
+}
+
+// The devices of this process, with what is kept of them between runs.
+struct LocalDevices {
+  explicit LocalDevices(const Settings& settings)
+      : timings(OpenTimings(settings.environment)),
+        devices({.store = timings.get(),
+                 .lane = &lane,
+                 .cache_directory = CompiledFolder(settings.environment),
+                 .environment = settings.environment}),
+        environment{.devices = &devices,
+                    .clock = Clock::System(),
+                    .device_snapshot = settings.snapshot_bytes,
+                    .external_location = ExternalLocation(settings.output)} {}
+
+  const std::unique_ptr<timing::TimingStore> timings;
+  timing::Lane lane;
+  optimize::Devices devices;
+  const optimize::Environment environment;
+  CancelToken token;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings(
@@ -59,23 +85,21 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
                                                               const Settings& settings,
                                                               client::Interrupt* interrupt,
                                                               ProgressSink* progress) {
-  const std::unique_ptr<timing::TimingStore> timings = OpenTimings(settings.environment);
-  const std::string folder = CacheFolder(settings.environment);
-  timing::Lane lane;
-  optimize::Devices devices({.store = timings.get(),
-                             .lane = &lane,
-                             .cache_directory = folder.empty() ? "" : folder + "/compiled",
-                             .environment = settings.environment});
-  const optimize::Environment environment{.devices = &devices,
-                                          .clock = Clock::System(),
-                                          .device_snapshot = settings.snapshot_bytes,
-                                          .external_location = ExternalLocation(settings.output)};
-  CancelToken token;
-  const client::Interrupt::Handler cancel(interrupt, [&token] { token.Cancel(); });
+  LocalDevices local(settings);
+  const client::Interrupt::Handler cancel(interrupt, [&local] { local.token.Cancel(); });
   QUOTIENT_ASSIGN_OR_RETURN(optimize::Result result,
-                            optimize::Optimize(model.View(), settings.options, environment,
-                                               StopCondition(&token), progress));
+                            optimize::Optimize(model.View(), settings.options, local.environment,
+                                               StopCondition(&local.token), progress));
   return std::make_unique<LocalResult>(std::move(result));
+}
+
+absl::StatusOr<report::Profile> ProfileLocally(const client::LocalModel& model,
+                                               const Settings& settings,
+                                               client::Interrupt* interrupt) {
+  LocalDevices local(settings);
+  const client::Interrupt::Handler cancel(interrupt, [&local] { local.token.Cancel(); });
+  return optimize::ProfileModel(model.View(), settings.options, local.environment,
+                                StopCondition(&local.token));
 }
 
 absl::StatusOr<std::string> InspectLocally(const client::LocalModel& model) {

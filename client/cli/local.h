@@ -1,6 +1,6 @@
 #pragma once
 
-// Optimizes and inspects models in this process, without a server.
+// Optimizes, profiles and inspects models in this process, without a server.
 
 #include <memory>
 #include <string>
@@ -12,6 +12,7 @@
 #include "client/cpp/model_files.h"
 #include "core/base/progress.h"
 #include "core/os/environment.h"
+#include "core/report/profile.h"
 #include "core/timing/store.h"
 
 namespace quotient::cli {
@@ -27,6 +28,11 @@ absl::StatusOr<std::unique_ptr<ResultSource>> OptimizeLocally(const client::Loca
 // STORAGE_DOWN.
 absl::StatusOr<std::unique_ptr<timing::TimingStore>> OpenKeptTimings(
     const os::Environment& environment);
+
+// Predicts and runs a model; blocks. Uses and keeps what OptimizeLocally does.
+absl::StatusOr<report::Profile> ProfileLocally(const client::LocalModel& model,
+                                               const Settings& settings,
+                                               client::Interrupt* interrupt);
 
 absl::StatusOr<std::string> InspectLocally(const client::LocalModel& model);
 

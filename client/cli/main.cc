@@ -43,6 +43,8 @@ Run RunOf(CommandBit command) {
       return &RunJobs;
     case kInspect:
       return &RunInspect;
+    case kProfile:
+      return &RunProfile;
     case kSnapshot:
       return &RunSnapshot;
     case kVersion:

@@ -76,11 +76,11 @@ std::vector<Option> FileOptions() {
   };
 }
 
-// An option of a job, which 'optimize' and 'submit' accept.
+// An option of a job, which 'optimize' and 'submit' accept, and 'profile' if it depends on it.
 Option OfJob(const optimize::JobOption& option) {
   return {.name = option.flag,
           .value = option.placeholder,
-          .commands = kRun,
+          .commands = option.is_of_running ? kRun | kProfile : kRun,
           .repeatable = option.is_repeatable(),
           .completion = option.choices.empty() ? Completion::kNothing : Completion::kChoices,
           .choices = option.choices,
@@ -101,7 +101,7 @@ std::vector<Option> OtherOptions() {
        .apply = [](V value, S* s) { return SetText(value, &s->device_snapshot); }},
       {.name = "onnxruntime",
        .value = "FILE",
-       .commands = kOptimize | kSnapshot,
+       .commands = kOptimize | kProfile | kSnapshot,
        .completion = Completion::kFile,
        .help =
            "with --local, the library of the device onnxruntime; default $QUOTIENT_ONNXRUNTIME, "
@@ -136,6 +136,12 @@ std::vector<Option> OtherOptions() {
        .completion = Completion::kFile,
        .help = "the times of a server or of another user; default: those that --local keeps",
        .apply = [](V value, S* s) { return SetText(value, &s->timings); }},
+      {.name = "html",
+       .value = "P.html",
+       .commands = kProfile,
+       .completion = Completion::kFile,
+       .help = "write the profile as a page with a picture",
+       .apply = [](V value, S* s) { return SetText(value, &s->html); }},
       {.name = "no-cache",
        .commands = kRun,
        .help = "do not reuse the result of an equal job",
@@ -158,7 +164,7 @@ std::vector<Option> OtherOptions() {
        .help = "list at most so many; default 20",
        .apply = [](V value, S* s) { return SetInteger(value, &s->limit); }},
       {.name = "json",
-       .commands = kRemote | kSnapshot | kVersion,
+       .commands = kRemote | kProfile | kSnapshot | kVersion,
        .help = "print JSON for programs",
        .apply = [](V, S* s) { return Set(&s->json); }},
       {.name = "help",

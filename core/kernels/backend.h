@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -41,6 +42,10 @@ struct DeviceReading {
 class CompiledKernel {
  public:
   virtual ~CompiledKernel() = default;
+  // Brings the operands to where a graph leaves them: written by other kernels a moment ago.
+  // Returns whether that makes a difference. If so, every run that is timed must follow a Refresh;
+  // if not, the kernel may as well run many times in sequence. Not part of what is timed.
+  virtual bool Refresh() { return false; }
   // Runs `times` times in sequence, each time with the next copy of the constants. Blocks until
   // done.
   virtual absl::Status Run(int times) = 0;
@@ -60,6 +65,13 @@ class Executable {
   virtual absl::Status SetInputs(const std::vector<model::Tensor>& inputs) = 0;
   // Runs all kernels once. Blocks until done. This is the part that is timed.
   virtual absl::Status Run() = 0;
+  // Runs all kernels once, and calls `after` when a kernel is done, before the next one starts. The
+  // kernels are the groups of PartitionGraph that are not free, in their order. For profiles: the
+  // run may take longer than Run. UNIMPLEMENTED where the device does not tell its kernels apart;
+  // nothing is run then.
+  virtual absl::Status RunInSteps(absl::FunctionRef<void()> /*after*/) {
+    return absl::UnimplementedError("this device does not tell the kernels of a run apart");
+  }
   // As in CompiledKernel.
   virtual std::optional<DeviceReading> reading() const { return std::nullopt; }
   // The graph's outputs (and the inputs of opaque nodes), in the order of output_values(), in

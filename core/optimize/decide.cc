@@ -9,11 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/optimize/subject.h"
 #include "core/os/probe.h"
 #include "core/timing/end_to_end.h"
 
@@ -26,13 +25,6 @@ constexpr double kLeastGain = 0.002;
 report::Measured ToMeasured(const timing::RunStatistics& runs, std::optional<double> error_norm) {
   return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples, error_norm};
 }
-
-// A graph, and the file that it was read from.
-struct Subject {
-  const model::Graph& read;  // All of the file; `cut` is what is understood of it.
-  const verify::CutGraph& cut;
-  kernels::ModelFile file;  // Borrowed.
-};
 
 Subject OriginalOf(const MeasureContext& context) {
   return {context.original.model.graph,
@@ -47,65 +39,11 @@ Subject SubjectOf(const Packaged& packaged) {
           {written.bytes, written.weights, nullptr}};
 }
 
-// The values of a cut graph that are inputs or outputs of its model. `prefix` begins their keys
-// (verify::CutGraph).
-std::vector<kernels::FileValue> ValuesOfModel(const model::Graph& graph,
-                                              const std::vector<model::ValueId>& ids,
-                                              const std::vector<std::string>& keys,
-                                              absl::string_view prefix) {
-  std::vector<kernels::FileValue> values;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    absl::string_view name = keys[i];
-    if (!absl::ConsumePrefix(&name, prefix)) continue;
-    values.push_back({ids[i], std::string(name), graph.value(ids[i]).type});
-  }
-  return values;
-}
-
-// The outputs of a file that are asked for: those of the cut, in its order. If nodes were cut out,
-// nothing is compared with the reference (RunOnce), and all outputs of the file are asked for,
-// because the cut may have none of them.
-std::vector<kernels::FileValue> OutputsToAskFor(const Subject& subject) {
-  const auto& [read, cut, file] = subject;
-  if (cut.cut_nodes == 0) {
-    return ValuesOfModel(cut.graph, cut.graph.outputs, cut.output_keys, "output ");
-  }
-  std::vector<kernels::FileValue> values;
-  for (const model::ValueId id : read.outputs) {
-    values.push_back({id, read.value(id).name, read.value(id).type});
-  }
-  return values;
-}
-
-absl::StatusOr<std::unique_ptr<kernels::Executable>> CompileSubject(const MeasureContext& context,
-                                                                    const Subject& subject) {
-  const auto& [read, cut, file] = subject;
-  if (!context.backend.runs_files()) return context.backend.CompileGraph(cut.graph, context.plans);
-  return context.backend.CompileFile(
-      file, {ValuesOfModel(cut.graph, cut.graph.inputs, cut.input_keys, "input "),
-             OutputsToAskFor(subject)});
-}
-
 absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const MeasureContext& context,
                                                              const Subject& subject) {
-  const verify::CutGraph& cut = subject.cut;
-  QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Executable> executable,
-                            CompileSubject(context, subject));
-  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> matched,
-                            verify::MatchInputs(context.original.cut, context.inputs, cut));
-  // An executable wants only the inputs that something reads.
-  absl::flat_hash_map<model::ValueId, size_t> position;
-  for (size_t i = 0; i < cut.graph.inputs.size(); ++i) position.emplace(cut.graph.inputs[i], i);
-  std::vector<model::Tensor> wanted;
-  for (model::ValueId id : executable->input_values()) {
-    const auto at = position.find(id);
-    if (at == position.end()) {
-      return absl::InternalError("the executable has an input that the model has not");
-    }
-    wanted.push_back(matched[at->second]);
-  }
-  QUOTIENT_RETURN_IF_ERROR(executable->SetInputs(wanted));
-  return executable;
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> inputs,
+                            verify::MatchInputs(context.original.cut, context.inputs, subject.cut));
+  return CompileSubject(subject, inputs, context.backend, context.plans);
 }
 
 // Runs once and looks at what comes out. Returns the relative norm of its error, or nullopt if

@@ -45,6 +45,8 @@ struct JobOption {
   int64_t least = std::numeric_limits<int64_t>::min();
   int64_t most = std::numeric_limits<int64_t>::max();
   const char* unit = "";  // Follows the range in messages: " seconds".
+  // Whether it says how the model is read and where it runs, so that a profile, too, depends on it.
+  bool is_of_running = false;
   // What else a value has to fulfil; may be null. OPTION_INVALID, naming the option.
   absl::Status (*check)(const Options& options) = nullptr;
 

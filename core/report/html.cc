@@ -36,7 +36,7 @@ td.num,th.num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-n
 .bars td{border:0;padding:2px 8px}.bar{height:9px;border-radius:3px;margin:1px 0;min-width:1px}.before{background:var(--old)}.after{background:var(--new)}
 .draw{display:flex;gap:24px;overflow-x:auto}.draw h3{font-size:14px;margin:0 0 6px;color:var(--soft);font-weight:500}
 svg.chart{width:100%;max-width:640px;color:var(--new)}svg.graph text{font:12px system-ui,sans-serif;fill:var(--ink)}svg.graph .cost,svg.graph .bandlabel{text-anchor:end;fill:var(--soft);font-size:11px}svg.graph .bandlabel{text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:8px}
-svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:var(--mark);stroke:var(--new)}svg.graph .edge{fill:none;stroke:var(--old)}svg.graph .band{stroke:var(--line);stroke-dasharray:3 4}
+svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:var(--mark);stroke:var(--new)}svg.graph .edge{fill:none;stroke:var(--old)}svg.graph .dot{fill:var(--new);fill-opacity:.55;stroke:var(--new)}svg.graph .band{stroke:var(--line);stroke-dasharray:3 4}
 .note{color:var(--warn)}.range{position:relative;height:26px;background:var(--ground);border-radius:4px;margin:3px 0}.range i{position:absolute;top:8px;height:10px;border-radius:3px;opacity:.55}.range u{position:absolute;top:3px;width:3px;height:20px;border-radius:2px}
 )css";
 
@@ -364,16 +364,24 @@ std::string TimeText(double us) {
   return absl::StrFormat("%.1f µs", us);
 }
 
-std::string ToHtml(const Report& report) {
-  const std::string place = PlaceText(report);
+std::string HtmlPage(absl::string_view title, absl::string_view subtitle,
+                     absl::string_view sections) {
   return absl::StrCat(
       "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width,initial-scale=1\"><title>Quotient: ",
-      HtmlEscaped(report.model_name), "</title><style>", kStyle, "</style></head><body><main><h1>",
-      HtmlEscaped(report.model_name), "</h1><div class=\"soft\">cost report by Quotient for ",
-      HtmlEscaped(report.device), place.empty() ? "" : ": ", HtmlEscaped(place), "</div>",
-      Summary(report), GainsSection(report), HowSure(report), Drawings(report), Bars(report),
-      Journal(report), SearchSection(report), Circumstances(report), "</main></body></html>\n");
+      HtmlEscaped(title), "</title><style>", kStyle, "</style></head><body><main><h1>",
+      HtmlEscaped(title), "</h1><div class=\"soft\">", HtmlEscaped(subtitle), "</div>", sections,
+      "</main></body></html>\n");
+}
+
+std::string ToHtml(const Report& report) {
+  const std::string place = PlaceText(report);
+  return HtmlPage(report.model_name,
+                  absl::StrCat("cost report by Quotient for ", report.device,
+                               place.empty() ? "" : ": ", place),
+                  absl::StrCat(Summary(report), GainsSection(report), HowSure(report),
+                               Drawings(report), Bars(report), Journal(report),
+                               SearchSection(report), Circumstances(report)));
 }
 
 }  // namespace quotient::report

@@ -1,6 +1,7 @@
 #pragma once
 
-// Parts of the HTML report: escaped text, the table of what gained, and a graph drawn as SVG.
+// Helpers for HTML pages: the frame of a page, escaped text, the table of what gained, and a drawing
+// of a graph as SVG.
 
 #include <string>
 #include <vector>
@@ -19,6 +20,10 @@ std::string TimeText(double us);
 
 // The section of the page that says what gained. Empty if nothing did.
 std::string GainsSection(const Report& report);
+// A self-contained page, without scripts or external resources, in the style of all pages. `title`
+// and `subtitle` are text; `sections` is HTML.
+std::string HtmlPage(absl::string_view title, absl::string_view subtitle,
+                     absl::string_view sections);
 
 // A layered drawing of the graph, from top to bottom. Nodes that changed are filled. Consecutive
 // layers without a change nearby are folded into one band labelled with the number of its nodes.

@@ -28,8 +28,9 @@ class Series {
       if (spent_us > protocol_.budget_us / 2) break;  // Warming up matters little for slow kernels.
     }
     fastest_us = std::max(fastest_us, 1e-3);
-    runs_ = static_cast<int>(std::clamp(std::ceil(protocol_.sample_us / fastest_us), 1.0,
-                                        static_cast<double>(protocol_.max_runs_per_sample)));
+    const double most_runs = needs_refresh_ ? 1 : protocol_.max_runs_per_sample;
+    runs_ =
+        static_cast<int>(std::clamp(std::ceil(protocol_.sample_us / fastest_us), 1.0, most_runs));
     const double rounds = protocol_.budget_us / (fastest_us * runs_);
     max_rounds_ = static_cast<int>(std::clamp(rounds, static_cast<double>(protocol_.fewest_rounds),
                                               static_cast<double>(protocol_.max_rounds)));
@@ -74,6 +75,7 @@ class Series {
   }
 
   os::Stopwatch::Reading RunTimes(int times) {
+    needs_refresh_ = kernel_->Refresh();
     const os::Stopwatch stopwatch(probe_);
     const absl::Status ran = kernel_->Run(times);
     const os::Stopwatch::Reading reading = stopwatch.Stop();
@@ -91,6 +93,7 @@ class Series {
   const Protocol& protocol_;
   os::Probe& probe_;
   bool failed_ = false;
+  bool needs_refresh_ = false;
   int runs_ = 1;
   int max_rounds_ = 0;
   int rounds_ = 0;

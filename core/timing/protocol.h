@@ -5,7 +5,9 @@
 //
 //   1. Every kernel of a batch is warmed up. The number of runs per sample is chosen to make a
 //      sample about sample_us long (at least one run): short enough to fit between two
-//      interruptions on a busy machine.
+//      interruptions on a busy machine. A kernel whose data does not stay in the cache from run to
+//      run has one run per sample, with operands that were written just before
+//      (kernels::CompiledKernel::Refresh), as in a graph.
 //   2. Samples are taken round-robin over the batch, so that a period in which the machine is slow
 //      affects all kernels alike.
 //   3. A sample during which a thread was preempted or waited for a core is contaminated. It is
@@ -28,7 +30,7 @@
 
 namespace quotient::timing {
 
-inline constexpr int kProtocolVersion = 2;
+inline constexpr int kProtocolVersion = 3;
 
 struct Protocol {
   int warm_runs = 3;

@@ -57,10 +57,15 @@ class FakeExecutable : public Executable {
   }
 
   absl::Status Run() override {
+    return RunInSteps([] {});
+  }
+
+  absl::Status RunInSteps(absl::FunctionRef<void()> after) override {
     for (size_t i = 0; i < groups_.size(); ++i) {
       if (groups_[i].spec.free) continue;
       QUOTIENT_ASSIGN_OR_RETURN(const double us, options_.run_us(groups_[i].spec, run_));
       clock_->Advance(us * factors_[i]);
+      after();
     }
     ++run_;
     return absl::OkStatus();

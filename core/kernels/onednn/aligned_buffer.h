@@ -18,12 +18,14 @@ struct FreeDeleter {
 };
 using AlignedBuffer = std::unique_ptr<std::byte, FreeDeleter>;
 
+inline constexpr int64_t kHugePageBytes = int64_t{1} << 21;
+
 // The memory is not initialized. Returns null if there is no memory, or if it is more than half of
 // the machine's. What fills whole huge pages may get them, like the weights of a serving process;
 // what remains takes no more than it needs.
 inline AlignedBuffer AllocateAligned(int64_t bytes) {
   constexpr size_t kLine = 64;
-  constexpr size_t kHugePage = size_t{1} << 21;
+  constexpr auto kHugePage = static_cast<size_t>(kHugePageBytes);
   if (bytes > os::MemoryBytes() / 2) return nullptr;
   const auto wanted = static_cast<size_t>(bytes < 1 ? 1 : bytes);
   void* memory = nullptr;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -83,7 +84,9 @@ class Packer {
     for (size_t i = 0; i < staged.size(); ++i) {
       const std::span bytes(static_cast<const std::byte*>(staged[i]),
                             static_cast<size_t>(kernel.constants()[i].bytes));
-      QUOTIENT_ASSIGN_OR_RETURN(packed->emplace_back(), constants_.Get(bytes, Copy));
+      QUOTIENT_ASSIGN_OR_RETURN(
+          packed->emplace_back(),
+          constants_.Get(bytes, [this](std::span<const std::byte> given) { return Copy(given); }));
     }
     return absl::OkStatus();
   }
@@ -106,17 +109,41 @@ class Packer {
     return staged;
   }
 
-  static absl::StatusOr<std::shared_ptr<const std::byte>> Copy(std::span<const std::byte> bytes) {
-    AlignedBuffer buffer = AllocateAligned(static_cast<int64_t>(bytes.size()));
-    if (buffer == nullptr) return OutOfMemory(static_cast<int64_t>(bytes.size()));
-    std::ranges::copy(bytes, buffer.get());
-    return std::shared_ptr<const std::byte>(std::move(buffer));
+  absl::StatusOr<std::shared_ptr<const std::byte>> Copy(std::span<const std::byte> bytes) {
+    const auto size = static_cast<int64_t>(bytes.size());
+    QUOTIENT_ASSIGN_OR_RETURN(const std::shared_ptr<std::byte> copy,
+                              size < kHugePageBytes ? FromSlab(size) : Alone(size));
+    std::ranges::copy(bytes, copy.get());
+    return copy;
   }
+
+  static absl::StatusOr<std::shared_ptr<std::byte>> Alone(int64_t bytes) {
+    AlignedBuffer buffer = AllocateAligned(bytes);
+    if (buffer == nullptr) return OutOfMemory(bytes);
+    return std::shared_ptr<std::byte>(std::move(buffer));
+  }
+
+  // Smaller constants lie side by side, because only what fills whole huge pages gets them, and
+  // weights in small pages come from memory at two thirds of the rate. The slab lives as long as
+  // one of its constants.
+  absl::StatusOr<std::shared_ptr<std::byte>> FromSlab(int64_t bytes) {
+    if (slab_ == nullptr || slab_used_ + bytes > kSlabBytes) {
+      QUOTIENT_ASSIGN_OR_RETURN(slab_, Alone(kSlabBytes));
+      slab_used_ = 0;
+    }
+    const std::shared_ptr<std::byte> part(slab_, slab_.get() + slab_used_);
+    slab_used_ += Aligned(bytes);
+    return part;
+  }
+
+  static constexpr int64_t kSlabBytes = 4 * kHugePageBytes;
 
   const Graph& graph_;
   ConstantPool& constants_;
   AlignedBuffer staged_;
   int64_t staged_bytes_ = 0;
+  std::shared_ptr<std::byte> slab_;  // Where small constants go.
+  int64_t slab_used_ = 0;            // Its bytes that are taken.
   absl::flat_hash_map<std::string, Constants> packed_;
 };
 
@@ -140,9 +167,15 @@ class GraphExecutable : public Executable {
 
   absl::Status Run() override {
     cpu::SetThreads(threads_);
+    for (const Step& step : steps_) QUOTIENT_RETURN_IF_ERROR(RunStep(step));
+    return absl::OkStatus();
+  }
+
+  absl::Status RunInSteps(absl::FunctionRef<void()> after) override {
+    cpu::SetThreads(threads_);
     for (const Step& step : steps_) {
-      QUOTIENT_RETURN_IF_ERROR(step.kernel->Run(
-          {step.operands, step.constants, step.outputs, scratch_}, step.state.get()));
+      QUOTIENT_RETURN_IF_ERROR(RunStep(step));
+      after();
     }
     return absl::OkStatus();
   }
@@ -188,6 +221,11 @@ class GraphExecutable : public Executable {
     step.kernel = *std::move(kernel);
     step.state = step.kernel->NewState();
     return absl::OkStatus();
+  }
+
+  absl::Status RunStep(const Step& step) const {
+    return step.kernel->Run({step.operands, step.constants, step.outputs, scratch_},
+                            step.state.get());
   }
 
   // One piece of memory has the values that kernels compute, the inputs, and what one kernel at a

@@ -1,13 +1,24 @@
-// A kernel that runs in a loop finds its weights in the cache. In a model it does not, because the
-// other weights have evicted them. So constants are read from a pool of random floats that is as
-// large as all constants of the model, further along at every run. The packed form of a constant is
-// floats in some order, so any part of the pool will do and nothing needs packing.
+// A kernel that runs in a loop finds its data where its last run left it. In a model it finds other
+// data in the caches:
+//
+// - Its weights have been evicted by the other weights. So constants are read from a pool of random
+//   floats that is as large as all constants of the model, further along at every run of any
+//   kernel: two that read the same part after each other would find it in the cache. The packed
+//   form of a constant is floats in some order, so any part of the pool will do and nothing needs
+//   packing.
+// - Its operands were written by the kernel before, so the part that was written last is in the
+//   second-level cache. A loop over more data than this cache holds finds none of it there. So
+//   Refresh writes the operands of such kernels before each run, and before these the output, whose
+//   memory has held other values a moment ago.
+// - Element-wise kernels overwrite an operand (memory_plan.h). So do these, if Refresh restores it.
 
 #include "core/kernels/onednn/timed_kernel.h"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -18,6 +29,7 @@
 #include "core/base/status_macros.h"
 #include "core/kernels/cpu/kernel.h"
 #include "core/kernels/cpu/omp.h"
+#include "core/kernels/memory_plan.h"
 #include "core/kernels/onednn/aligned_buffer.h"
 #include "core/kernels/onednn/make_kernel.h"
 #include "core/kernels/random_operand.h"
@@ -28,9 +40,9 @@ namespace {
 
 int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Random floats shared by all kernels, read-only.
+// Random floats shared by all kernels.
 struct Pool {
-  AlignedBuffer data;
+  AlignedBuffer data;  // Read-only.
   int64_t bytes = 0;
 };
 
@@ -64,10 +76,43 @@ std::shared_ptr<const Pool> AcquirePool(int64_t bytes) {
   return largest;
 }
 
+// What is read of the pool for a model of that footprint class: the middle of the class.
+int64_t RegionBytes(int footprint_log2) {
+  constexpr int64_t kMost = int64_t{1} << 28;  // Far more than caches hold.
+  const int64_t least = int64_t{1} << footprint_log2;
+  return std::min(least + least / 2, kMost);
+}
+
+// Takes the next `bytes` of the first `region` bytes of a pool, and returns their offset. There is
+// one position for all kernels.
+int64_t TakeFromPool(int64_t bytes, int64_t region) {
+  static std::atomic<int64_t> position = 0;
+  int64_t from = position.load();
+  int64_t taken = 0;
+  do {
+    taken = from + bytes > region ? 0 : from;
+  } while (!position.compare_exchange_weak(from, taken + bytes));
+  return taken;
+}
+
 int64_t SecondLevelCacheBytes() {
   constexpr int64_t kUsual = 1 << 20;
   const int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > 0 ? bytes : kUsual;
+}
+
+// What Refresh fills operands with: few enough floats to stay in the first-level cache.
+constexpr int64_t kFillFloats = 1 << 10;
+using Fill = std::array<float, kFillFloats>;
+
+const Fill& RandomFill() {
+  static const Fill& fill = *new Fill([] {
+    Fill values;
+    Rng rng(3);
+    for (float& value : values) value = static_cast<float>(rng.Uniform(-1, 1));
+    return values;
+  }());
+  return fill;
 }
 
 // A part of the pool that is read at a position that advances with every run.
@@ -84,11 +129,20 @@ class TimedKernel : public CompiledKernel {
     return timed;
   }
 
+  bool Refresh() override {
+    if (!needs_refresh_) return false;
+    cpu::SetThreads(spec_.threads);
+    for (const Written& output : outputs_before_) Write(output);
+    // The first operand is the one that was written last.
+    std::for_each(operands_before_.rbegin(), operands_before_.rend(),
+                  [this](const Written& operand) { Write(operand); });
+    return true;
+  }
+
   absl::Status Run(int times) override {
     cpu::SetThreads(spec_.threads);
     for (int i = 0; i < times; ++i) {
-      Rotate(constant_rotations_, constant_step_, constant_region_, constant_position_);
-      Rotate(operand_rotations_, operand_step_, kOperandRegion, operand_position_);
+      RotateConstants();
       QUOTIENT_RETURN_IF_ERROR(
           kernel_->Run({operands_, constants_, outputs_, scratch_.get()}, state_.get()));
     }
@@ -96,13 +150,17 @@ class TimedKernel : public CompiledKernel {
   }
 
  private:
-  // Activations too large for the second-level cache come from the third or from memory, so they
-  // rotate over a region of this size in bytes.
-  static constexpr int64_t kOperandRegion = int64_t{1} << 24;
+  // An operand or output of floats.
+  struct Written {
+    size_t index = 0;
+    float* data = nullptr;
+    int64_t bytes = 0;
+  };
 
   explicit TimedKernel(const KernelSpec& spec) : spec_(spec), all_(AllOperands(spec)) {}
 
   absl::Status Build() {
+    static const int64_t cache_bytes = SecondLevelCacheBytes();
     cpu::SetThreads(spec_.threads);
     QUOTIENT_ASSIGN_OR_RETURN(kernel_, MakeKernel(spec_));
     state_ = kernel_->NewState();
@@ -110,9 +168,12 @@ class TimedKernel : public CompiledKernel {
     QUOTIENT_RETURN_IF_ERROR(AddOutputs());
     QUOTIENT_RETURN_IF_ERROR(AddOperands());
     QUOTIENT_RETURN_IF_ERROR(AddConstants());
-    constant_region_ = std::max(constant_step_, int64_t{1} << spec_.constant_footprint_log2);
-    const bool rotates = !constant_rotations_.empty() || !operand_rotations_.empty();
-    if (rotates) pool_ = AcquirePool(std::max({constant_region_, kOperandRegion, operand_step_}));
+    // One half is left to what else is in the cache.
+    needs_refresh_ = activation_bytes_ + constant_step_ > cache_bytes / 2;
+    if (needs_refresh_) RunInPlace();
+    constant_region_ = std::max(constant_step_, RegionBytes(spec_.constant_footprint_log2));
+    const bool rotates = !constant_rotations_.empty();
+    if (rotates) pool_ = AcquirePool(constant_region_);
     if (scratch_ == nullptr || (rotates && pool_ == nullptr)) return OutOfMemory();
     return absl::OkStatus();
   }
@@ -122,38 +183,62 @@ class TimedKernel : public CompiledKernel {
   }
 
   absl::Status AddOutputs() {
-    for (const Operand& output : spec_.outputs) {
+    for (size_t i = 0; i < spec_.outputs.size(); ++i) {
+      const Operand& output = spec_.outputs[i];
       if (output.type.dtype == model::DType::kUndefined) {
         outputs_.push_back(nullptr);
         continue;
       }
       const int64_t bytes = StorageBytes(output.type);
+      activation_bytes_ += bytes;
       owned_.push_back(AllocateAligned(bytes));
       if (owned_.back() == nullptr) return OutOfMemory();
       // Poisons the memory, which also touches every page.
       std::memset(owned_.back().get(), 0xff, static_cast<size_t>(bytes));
       outputs_.push_back(owned_.back().get());
+      if (!StoredAsFloat(output.type.dtype)) continue;
+      outputs_before_.push_back({i, reinterpret_cast<float*>(owned_.back().get()), bytes});
     }
     return absl::OkStatus();
   }
 
   absl::Status AddOperands() {
-    static const int64_t cache_bytes = SecondLevelCacheBytes();
     operands_.resize(all_.size(), nullptr);
     for (size_t i = 0; i < all_.size(); ++i) {
       if (all_[i].constant || all_[i].type.dtype == model::DType::kUndefined) continue;
       const int64_t bytes = StorageBytes(all_[i].type);
-      if (StoredAsFloat(all_[i].type.dtype) && bytes > cache_bytes) {
-        operand_rotations_.push_back({&operands_[i], operand_step_});
-        operand_step_ += Aligned(bytes);
-        continue;
-      }
+      activation_bytes_ += bytes;
       owned_.push_back(AllocateAligned(bytes));
       if (owned_.back() == nullptr) return OutOfMemory();
       cpu::PackTensor(RandomOperand(spec_, i, rng_), all_[i].layout, owned_.back().get());
       operands_[i] = owned_.back().get();
+      if (!StoredAsFloat(all_[i].type.dtype)) continue;
+      operands_before_.push_back({i, reinterpret_cast<float*>(owned_.back().get()), bytes});
     }
     return absl::OkStatus();
+  }
+
+  // Makes the kernel overwrite an operand, if it may.
+  void RunInPlace() {
+    const auto overwritten = std::ranges::find_if(operands_before_, [this](const Written& operand) {
+      return MayOverwrite(spec_, operand.index);
+    });
+    if (overwritten == operands_before_.end()) return;
+    outputs_[0] = overwritten->data;
+    std::erase_if(outputs_before_, [](const Written& output) { return output.index == 0; });
+  }
+
+  void Write(const Written& written) const {
+    constexpr int64_t kFillBytes = kFillFloats * static_cast<int64_t>(sizeof(float));
+    constexpr int64_t kGrain = 4;  // Of fills: enough to be worth another thread.
+    const int64_t fills = (written.bytes + kFillBytes - 1) / kFillBytes;
+    cpu::ParallelRanges(fills, kGrain, spec_.threads, [&](int64_t begin, int64_t end) {
+      for (int64_t fill = begin; fill < end; ++fill) {
+        const int64_t bytes = std::min(kFillBytes, written.bytes - fill * kFillBytes);
+        std::memcpy(written.data + fill * kFillFloats, RandomFill().data(),
+                    static_cast<size_t>(bytes));
+      }
+    });
   }
 
   // Constants of floats rotate. The values of others (indices) matter, so they are packed.
@@ -185,14 +270,12 @@ class TimedKernel : public CompiledKernel {
     return kernel_->Pack(pointers, packed);
   }
 
-  void Rotate(const std::vector<Rotation>& rotations, int64_t step, int64_t region,
-              int64_t& position) {
-    if (rotations.empty()) return;
-    if (position + step > region) position = 0;
-    for (const Rotation& rotation : rotations) {
+  void RotateConstants() {
+    if (constant_rotations_.empty()) return;
+    const int64_t position = TakeFromPool(constant_step_, constant_region_);
+    for (const Rotation& rotation : constant_rotations_) {
       *rotation.target = pool_->data.get() + position + rotation.offset;
     }
-    position += step;
   }
 
   const KernelSpec spec_;
@@ -206,10 +289,12 @@ class TimedKernel : public CompiledKernel {
   std::vector<const void*> operands_;
   std::vector<const void*> constants_;
   std::vector<void*> outputs_;
-  std::vector<Rotation> constant_rotations_, operand_rotations_;
-  int64_t constant_step_ = 0, operand_step_ = 0;  // Bytes of one copy of all that rotates.
+  std::vector<Written> operands_before_, outputs_before_;  // What Refresh writes.
+  int64_t activation_bytes_ = 0;                           // Of operands and outputs.
+  bool needs_refresh_ = false;
+  std::vector<Rotation> constant_rotations_;
+  int64_t constant_step_ = 0;  // Bytes of one copy of all constants that rotate.
   int64_t constant_region_ = 0;
-  int64_t constant_position_ = 0, operand_position_ = 0;
 };
 
 }  // namespace

@@ -97,6 +97,23 @@ TEST(ParseTest, EveryOptionOfSnapshot) {
   EXPECT_TRUE(s.json);
 }
 
+TEST(ParseTest, EveryOptionOfProfile) {
+  ASSERT_OK_AND_ASSIGN(
+      const Settings s,
+      Parse("profile", {"m.onnx", "--device", "onnxruntime", "--threads", "3", "--seed", "5",
+                        "--shape", "x=1", "--measure-shape", "y=2", "--freeze-initializers",
+                        "--onnxruntime", "lib.so", "--html", "p.html", "--json"}));
+  EXPECT_THAT(s.positional, ElementsAre("m.onnx"));
+  EXPECT_EQ(s.options.device, "onnxruntime");
+  EXPECT_EQ(s.options.threads, 3);
+  EXPECT_EQ(s.options.seed, 5u);
+  EXPECT_EQ(s.options.shapes.size(), 1u);
+  EXPECT_EQ(s.options.measure_shapes.size(), 1u);
+  EXPECT_TRUE(s.options.freeze_initializers);
+  EXPECT_EQ(s.html, "p.html");
+  EXPECT_TRUE(s.json);
+}
+
 TEST(ParseTest, OptionsAndPositionalsMix) {
   ASSERT_OK_AND_ASSIGN(const Settings s, Parse("optimize", {"--output=o", "--", "-weird.onnx"}));
   EXPECT_THAT(s.positional, ElementsAre("-weird.onnx"));
@@ -123,6 +140,7 @@ TEST(ParseTest, MistakesAreNamed) {
   refused("optimize", {"m", "-o", "o", "--local", "--server", "h:1"}, "exclude");
   refused("optimize", {"m", "-o", "o", "--device", "cpu", "--device-snapshot", "f"}, "exclude");
   refused("snapshot", {}, "-o FILE");
+  refused("profile", {"m", "--budget", "3s"}, "no such option");
   refused("optimize", {"m"}, "-o OUT.onnx");
   refused("optimize", {"-o", "o"}, "MODEL.onnx");
   refused("optimize", {"m", "n", "-o", "o"}, "'n'");

@@ -34,6 +34,21 @@ TEST(BackendTest, EveryKernelOfEveryGraphCanBeTimed) {
   EXPECT_GT(seen.size(), 100u);
 }
 
+// What a kernel overwrites is restored before each timed run.
+TEST(BackendTest, OperandsThatDoNotFitIntoTheCacheAreRefreshed) {
+  ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(1));
+  for (const bool is_large : {false, true}) {
+    const std::vector<int64_t> dims = {is_large ? 300 : 1, 3001};
+    const model::TensorType type = model::StaticType(model::DType::kFloat32, dims);
+    const KernelSpec spec = MakeSpec("Add", {}, {{type}, {type}}, {type}, 1, 0);
+    ASSERT_OK_AND_ASSIGN(const auto kernels, backend->Compile(spec));
+    for (int run = 0; run < 3; ++run) {
+      EXPECT_EQ(kernels[0]->Refresh(), is_large);
+      EXPECT_OK(kernels[0]->Run(1));
+    }
+  }
+}
+
 TEST(BackendTest, UnknownOperatorIsUnimplemented) {
   ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(1));
   const KernelSpec spec = MakeSpec("Mystery", {}, {}, {}, 1, 0);

@@ -48,6 +48,28 @@ TEST_P(ExecutableTest, RunsAgainToTheSameResult) {
   }
 }
 
+// A profile is made of such runs.
+TEST_P(ExecutableTest, RunsInStepsToTheSameResult) {
+  const model::Graph graph = GraphOf(GetParam());
+  const auto backend = onednn::NewBackend(1);
+  ASSERT_OK(backend.status());
+  ASSERT_OK_AND_ASSIGN(const auto groups, PartitionGraph(graph, (*backend)->partition()));
+  const auto kernels = std::ranges::count_if(groups, [](const auto& g) { return !g.spec.free; });
+  ASSERT_OK_AND_ASSIGN(const auto executable, (*backend)->CompileGraph(graph, {}));
+  ASSERT_OK(executable->SetInputs(RandomInputs(graph, executable->input_values(), 3)));
+  ASSERT_OK(executable->Run());
+  ASSERT_OK_AND_ASSIGN(const auto whole, executable->GetOutputs());
+  int steps = 0;
+  ASSERT_OK(executable->RunInSteps([&] { ++steps; }));
+  ASSERT_OK_AND_ASSIGN(const auto stepped, executable->GetOutputs());
+  EXPECT_EQ(steps, kernels);
+  EXPECT_EQ(steps, executable->num_kernels());
+  ASSERT_EQ(whole.size(), stepped.size());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_TRUE(model::SameContent(whole[i], stepped[i])) << "output " << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, ExecutableTest, ::testing::ValuesIn(AllGraphCases()), CaseName);
 
 }  // namespace

@@ -123,6 +123,20 @@ TEST_F(ProtocolTest, FailureOfOneKernelLeavesTheOthersAlone) {
   EXPECT_EQ(timings[1].state, TimingState::kOk);
 }
 
+TEST_F(ProtocolTest, OperandsThatDoNotStayInTheCacheAreWrittenBeforeEachRun) {
+  std::string order;
+  ScriptedKernel kernel(&clock_, [&order](int) {
+    order.push_back('r');
+    return 100;  // Three runs would make a sample.
+  });
+  kernel.BeforeRuns([&] {
+    order.push_back('w');
+    clock_.Advance(1000);  // Writing is not part of what is timed.
+  });
+  EXPECT_NEAR(TimeOne(kernel).min_us, 100, 1e-9);
+  EXPECT_EQ(order, "wrwrwrwrwrwrwrwrwrwr");  // Three warm runs, and one for each of 7 rounds.
+}
+
 TEST_F(ProtocolTest, TheClockOfADeviceCountsWhereItHasOne) {
   ScriptedKernel kernel(&clock_, [](int) { return 100; });
   kernel.SetReading({.us = 30});  // whatever is run

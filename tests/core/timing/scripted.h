@@ -62,6 +62,13 @@ class ScriptedKernel : public kernels::CompiledKernel {
     }
     return absl::OkStatus();
   }
+  // From now on, the kernel needs its operands to be refreshed, which calls `refresh`.
+  void BeforeRuns(std::function<void()> refresh) { refresh_ = std::move(refresh); }
+  bool Refresh() override {
+    if (!refresh_) return false;
+    refresh_();
+    return true;
+  }
   int runs() const { return runs_; }
   // From now on, runs report this reading of the device's own clock.
   void SetReading(kernels::DeviceReading reading) { reading_ = reading; }
@@ -70,6 +77,7 @@ class ScriptedKernel : public kernels::CompiledKernel {
  private:
   kernels::fake::FakeClock* clock_;
   std::function<double(int)> script_;
+  std::function<void()> refresh_;
   int runs_ = 0;
   std::optional<kernels::DeviceReading> reading_;
 };

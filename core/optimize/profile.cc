@@ -1,0 +1,97 @@
+#include "core/optimize/profile.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/counted.h"
+#include "core/base/reason.h"
+#include "core/base/status_macros.h"
+#include "core/optimize/baseline.h"
+#include "core/optimize/devices.h"
+#include "core/optimize/job.h"
+#include "core/optimize/notes.h"
+#include "core/optimize/subject.h"
+#include "core/os/probe.h"
+#include "core/timing/run_profile.h"
+#include "core/verify/random_inputs.h"
+
+namespace quotient::optimize {
+namespace {
+
+absl::StatusOr<timing::RunProfile> RunInLane(const Job& job, const Original& original) {
+  Device& device = *original.device;
+  const Prepared& prepared = original.prepared;
+  const Subject subject{
+      prepared.model.graph, prepared.cut, {job.files.model, job.files.external_data, nullptr}};
+  const std::vector<model::Tensor> inputs =
+      verify::RandomInputs(prepared.cut.graph, job.options.seed);
+  absl::StatusOr<timing::RunProfile> profile;
+  device.lane()->Run([&] {
+    profile = [&]() -> absl::StatusOr<timing::RunProfile> {
+      QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<kernels::Executable> executable,
+                                CompileSubject(subject, inputs, *device.backend(), device.plans()));
+      const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(job.threads);
+      return timing::ProfileRuns(*executable, {}, *probe, job.stop);
+    }();
+  });
+  return profile;
+}
+
+std::vector<std::string> NotesOn(const Job& job, const Original& original,
+                                 const timing::RunProfile& run) {
+  std::vector<std::string> notes = NotesOnReading(original.prepared, job.options);
+  const int cut_nodes = original.prepared.cut.cut_nodes;
+  if (cut_nodes > 0) {
+    notes.push_back(absl::StrCat("no figure has ", Counted(cut_nodes, "node"),
+                                 " that this program does not understand"));
+  }
+  if (run.kernel_us.empty()) {
+    notes.push_back(absl::StrCat("the device ", job.options.device,
+                                 " does not tell the kernels of a run apart, so only the whole is "
+                                 "compared"));
+  }
+  if (run.contaminated) {
+    notes.emplace_back(
+        "other work on the machine disturbed most of the runs, so what is measured is too long");
+  }
+  return notes;
+}
+
+}  // namespace
+
+absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Options& options,
+                                             const Environment& environment,
+                                             const StopCondition& stop) {
+  QUOTIENT_RETURN_IF_ERROR(options.Validate());
+  const Job job{.families = {},
+                .files = files,
+                .options = options,
+                .environment = environment,
+                .stop = stop,
+                .threads = options.ThreadsToUse()};
+  QUOTIENT_ASSIGN_OR_RETURN(const Original original, ReadOriginal(job));
+  QUOTIENT_RETURN_IF_ERROR(original.usable);
+  Device& device = *original.device;
+  if (device.backend() == nullptr) {
+    return MakeError(Reason::kOptionInvalid,
+                     absl::StrCat("device: nothing can be run on '", options.device,
+                                  "', so nothing can be compared; these can run: ",
+                                  AcceptedDevices(DeviceFilter::kMeasured)));
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const Baseline baseline, PredictBaseline(original, stop));
+  QUOTIENT_ASSIGN_OR_RETURN(const timing::RunProfile run, RunInLane(job, original));
+  report::Profile profile{.model_name = files.name,
+                          .device = options.device,
+                          .fingerprint = device.costs().fingerprint(),
+                          .threads = job.threads,
+                          .measured_us = run.run_us,
+                          .runs = run.runs,
+                          .notes = NotesOn(job, original, run)};
+  report::DescribeKernels(original.prepared.cut.graph, baseline.cost, run.kernel_us, &profile);
+  return profile;
+}
+
+}  // namespace quotient::optimize
