@@ -103,6 +103,18 @@ struct FileValues {
   std::vector<FileValue> outputs;
 };
 
+// A kernel of a file as the device runs it.
+struct FileKernel {
+  std::string op;                   // As the device calls it.
+  std::vector<std::string> values;  // Names of the values that it computes, in the file or not.
+  std::optional<KernelSpec> spec;   // Nullopt for one that cannot be timed alone.
+};
+struct FileKernels {
+  std::vector<FileKernel> kernels;  // In an order in which they run.
+  // While it lives, Compile times these kernels on what they read in the file.
+  std::shared_ptr<const void> operands;
+};
+
 // Chooses the plan for a kernel: CompiledKernel::plan of the fastest one. "" or an empty function
 // means the backend's first choice.
 using PlanChoice = std::function<std::string(const KernelSpec& spec)>;
@@ -141,6 +153,12 @@ class Backend {
   virtual absl::StatusOr<std::unique_ptr<Executable>> CompileFile(const ModelFile&,
                                                                   const FileValues&) const {
     return absl::UnimplementedError("this device runs no files");
+  }
+  // The kernels that the device itself makes of a file, which it runs once with these inputs, in
+  // the order of `values.inputs`. Only where runs_files(). Thread-safe, but uses the device.
+  virtual absl::StatusOr<FileKernels> KernelsOfFile(const ModelFile&, const FileValues& /*values*/,
+                                                    const std::vector<model::Tensor>&) const {
+    return absl::UnimplementedError("this device does not tell the kernels of a file");
   }
 };
 

@@ -21,7 +21,9 @@ class Repeater {
  public:
   // `source` is borrowed, and so is `out`, which has everything but nodes, initializers and
   // outputs.
-  Repeater(const GraphProto& source, GraphProto* out) : source_(source), out_(*out) {
+  Repeater(const GraphProto& source, Borders borders, GraphProto* out)
+      : source_(source), out_(*out) {
+    const bool elsewhere = borders == Borders::kElsewhere;
     for (const ValueInfoProto& input : source.input()) shared_.insert(input.name());
     Names outputs;
     for (const ValueInfoProto& output : source.output()) outputs.insert(output.name());
@@ -29,10 +31,11 @@ class Repeater {
       initializers_.emplace(tensor.name(), &tensor);
     }
     for (const NodeProto& node : source.node()) {
-      if (IsBlocked(node, "ReorderInput") && shared_.contains(node.input(0))) {
+      if (elsewhere && IsBlocked(node, "ReorderInput") && shared_.contains(node.input(0))) {
         *out_.add_node() = node;
         shared_.insert(node.output(0));
-      } else if (!IsBlocked(node, "ReorderOutput") || !outputs.contains(node.output(0))) {
+      } else if (!elsewhere || !IsBlocked(node, "ReorderOutput") ||
+                 !outputs.contains(node.output(0))) {
         repeated_.push_back(&node);
         read_.insert(node.input().begin(), node.input().end());
       }
@@ -87,7 +90,7 @@ class Repeater {
 
 }  // namespace
 
-absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies) {
+absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies, Borders borders) {
   ModelProto source;
   if (!source.ParseFromArray(model.data(), static_cast<int>(model.size()))) {
     return absl::InvalidArgumentError("the bytes are no model");
@@ -97,7 +100,7 @@ absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies) {
   *out.mutable_opset_import() = source.opset_import();
   out.mutable_graph()->set_name(source.graph().name());
   *out.mutable_graph()->mutable_input() = source.graph().input();
-  Repeater repeater(source.graph(), out.mutable_graph());
+  Repeater repeater(source.graph(), borders, out.mutable_graph());
   if (!repeater.has_nodes()) return absl::NotFoundError("the model has nothing to do");
   for (int copy = 0; copy < copies; ++copy) repeater.AddCopy(copy);
   repeater.AddOutputs(/*copy=*/0);

@@ -16,10 +16,17 @@ struct RepeatedModel {
 // Makes a model in which the nodes of a model are there several times, each time with initializers
 // of their own, so that what a runtime takes for them follows from the times of two such models.
 //
-// `model` is a graph as ONNX Runtime has optimized it. Nodes that bring its inputs into blocked
-// layouts are there once, and nodes that bring its outputs back are left out: in a larger graph
-// they stand elsewhere. Fails with INVALID_ARGUMENT if the bytes are no model, and with NOT_FOUND
-// if no node is left.
-absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies);
+// What becomes of nodes that change the layouts of a model's inputs and outputs.
+enum class Borders {
+  kRepeated,  // They are like all others.
+  // Nodes that bring its inputs into blocked layouts are there once, and nodes that bring its
+  // outputs back are left out: in a larger graph they stand elsewhere.
+  kElsewhere,
+};
+
+// `model` is a graph as ONNX Runtime has optimized it. Fails with INVALID_ARGUMENT if the bytes are
+// no model, and with NOT_FOUND if no node is left.
+absl::StatusOr<RepeatedModel> RepeatNodes(absl::string_view model, int copies,
+                                          Borders borders = Borders::kElsewhere);
 
 }  // namespace quotient::onnx

@@ -37,11 +37,28 @@ absl::Status PrepareOriginal(const Job& job, Original* original) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Baseline> Predict(const Original& original, const StopCondition& stop) {
+// Replaces the cost by that of the file, if the device can tell it.
+void PredictAsFile(const ModelFiles& files, uint64_t seed, const StopCondition& stop,
+                   Baseline* baseline) {
+  const Original& original = baseline->original;
+  FileCostContext context = NewFileCostContext(original.prepared, seed);
+  std::optional<cost::GraphCost> cost =
+      CostOfFile(*original.device, {files.model, files.external_data, nullptr}, original.prepared,
+                 context, stop);
+  if (!cost.has_value()) return;
+  baseline->cost = *std::move(cost);
+  baseline->file_costs.emplace(std::move(context));
+}
+
+absl::StatusOr<Baseline> Predict(const Original& original, const ModelFiles& files, uint64_t seed,
+                                 const StopCondition& stop) {
   const model::Graph& graph = original.prepared.cut.graph;
   Device& device = *original.device;
   Baseline baseline{.original = original};
   QUOTIENT_ASSIGN_OR_RETURN(baseline.cost, cost::PredictGraph(graph, device.costs(), stop));
+  if (device.backend() != nullptr && device.backend()->runs_files()) {
+    PredictAsFile(files, seed, stop, &baseline);
+  }
   if (device.snapshot() == nullptr) return baseline;
   baseline.notes = NotesOnSnapshot(CountKernels(baseline.cost));
   baseline.calibrated = cost::NewCalibratedCostModel(&device.costs(), baseline.cost);
@@ -88,8 +105,9 @@ report::KernelCounts CountKernels(const cost::GraphCost& cost) {
   return counts;
 }
 
-absl::StatusOr<Baseline> PredictBaseline(const Original& original, const StopCondition& stop) {
-  return WithinMemory([&] { return Predict(original, stop); },
+absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFiles& files,
+                                         uint64_t seed, const StopCondition& stop) {
+  return WithinMemory([&] { return Predict(original, files, seed, stop); },
                       [] { return NoMemory(Reason::kModelUnsupported); });
 }
 
@@ -109,11 +127,17 @@ SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
   };
 }
 
-PackageSettings SettingsToPackage(const Job& job, const Original& original) {
-  return {.max_opset = MaxOpset(job, original.prepared.model),
-          .external_location = job.environment.external_location,
-          .bind_types = !job.options.shapes.empty(),
-          .threads = job.threads};
+PackageSettings SettingsToPackage(const Job& job, const Baseline& baseline) {
+  const Original& original = baseline.original;
+  PackageSettings settings = {.max_opset = MaxOpset(job, original.prepared.model),
+                              .external_location = job.environment.external_location,
+                              .bind_types = !job.options.shapes.empty(),
+                              .threads = job.threads};
+  if (baseline.file_costs.has_value()) {
+    settings.device = original.device.get();
+    settings.file_costs = &*baseline.file_costs;
+  }
+  return settings;
 }
 
 }  // namespace quotient::optimize

@@ -4,6 +4,7 @@
 // them.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/cost/cost_model.h"
 #include "core/optimize/candidates.h"
 #include "core/optimize/devices.h"
+#include "core/optimize/file_cost.h"
 #include "core/optimize/job.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
@@ -45,14 +47,18 @@ struct Baseline {
   // were not recorded are scaled by how much longer the original's recorded kernels took than their
   // estimates.
   std::unique_ptr<cost::CostModel> calibrated;
+  // Known where `cost` is that of the file, and candidates are priced as files, too.
+  std::optional<FileCostContext> file_costs;
   std::vector<std::string> notes;  // For the report.
 
   // The cost model by which the original and all candidates are predicted.
   cost::CostModel& costs() const { return calibrated ? *calibrated : original.device->costs(); }
 };
 
+// `files` are those of the original. Where they are run, that happens on inputs drawn by `seed`.
 // Fails as cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
-absl::StatusOr<Baseline> PredictBaseline(const Original& original, const StopCondition& stop);
+absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFiles& files,
+                                         uint64_t seed, const StopCondition& stop);
 
 // The newest opset that a result may need, as far as the options say.
 int WantedOpset(const Options& options, const onnx::Model& model);
@@ -61,6 +67,7 @@ int WantedOpset(const Options& options, const onnx::Model& model);
 report::KernelCounts CountKernels(const cost::GraphCost& cost);
 
 SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline);
-PackageSettings SettingsToPackage(const Job& job, const Original& original);
+// Borrows the baseline.
+PackageSettings SettingsToPackage(const Job& job, const Baseline& baseline);
 
 }  // namespace quotient::optimize

@@ -147,7 +147,8 @@ class Run {
   }
 
   absl::StatusOr<Baseline> Predict(const Original& original) {
-    QUOTIENT_ASSIGN_OR_RETURN(Baseline baseline, PredictBaseline(original, job_.stop));
+    QUOTIENT_ASSIGN_OR_RETURN(Baseline baseline,
+                              PredictBaseline(original, job_.files, job_.options.seed, job_.stop));
     record_.Note(baseline.notes);
     record_.TellOriginalCost(baseline.cost.total_us);
     return baseline;
@@ -190,9 +191,9 @@ class Run {
           packaged.applied = AppliedRules(candidates.figures);
           std::vector<Packaged> written;
           for (Candidate& candidate : candidates.found) {
-            absl::StatusOr<Packaged> one = optimize::Package(
-                baseline.original.prepared, std::move(candidate),
-                SettingsToPackage(job_, baseline.original), baseline.costs(), job_.stop);
+            absl::StatusOr<Packaged> one =
+                optimize::Package(baseline.original.prepared, std::move(candidate),
+                                  SettingsToPackage(job_, baseline), baseline.costs(), job_.stop);
             if (job_.stop.cancelled()) return Cancelled();
             if (one.ok()) {
               Add(baseline, *std::move(one), &written);
@@ -207,10 +208,11 @@ class Run {
   }
 
   // Adds a candidate unless the original or an earlier candidate has the same kernels. A backend
-  // that runs files optimizes them by itself, so there equal kernels do not mean equal times.
+  // that runs files optimizes them by itself, so there only equal kernels of its own mean equal
+  // times.
   static void Add(const Baseline& baseline, Packaged candidate, std::vector<Packaged>* candidates) {
     const Original& original = baseline.original;
-    if (original.runs_files()) {
+    if (original.runs_files() && !baseline.file_costs.has_value()) {
       candidates->push_back(std::move(candidate));
     } else {
       AddUnlessSame({original.prepared.cut.graph, baseline.cost}, std::move(candidate), candidates);
@@ -283,7 +285,7 @@ class Run {
   std::vector<Verified> WhatTheRestGains(const Baseline& baseline, verify::Checker& checker,
                                          Refusals refusals) {
     const SearchSettings search = SettingsToSearch(job_, baseline);
-    const PackageSettings package = SettingsToPackage(job_, baseline.original);
+    const PackageSettings package = SettingsToPackage(job_, baseline);
     Rescued rescued = Rescue({job_.files, baseline.original.prepared, job_.options, search, package,
                               checker, baseline.costs()},
                              std::move(refusals), job_.stop);
@@ -371,7 +373,7 @@ class Run {
     absl::StatusOr<Delivery> delivery = WithinMemory(
         [&] {
           return optimize::Deliver(baseline.original.prepared, decision->winner->candidate.packaged,
-                                   SettingsToPackage(job_, baseline.original));
+                                   SettingsToPackage(job_, baseline));
         },
         [] {
           return absl::StatusOr<Delivery>(MakeError(Reason::kLimitBytes, "no memory is left"));

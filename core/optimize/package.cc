@@ -1,6 +1,7 @@
 #include "core/optimize/package.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/string_view.h"
@@ -33,6 +34,15 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
                             PrepareResult(bytes, original.shapes, settings.threads, stop));
   packaged.journal = std::move(candidate.journal);
   packaged.names = std::move(candidate.names);
+  if (settings.file_costs != nullptr) {
+    std::optional<cost::GraphCost> cost =
+        CostOfFile(*settings.device, {bytes.model, bytes.external_data, written}, packaged.prepared,
+                   *settings.file_costs, stop);
+    if (cost.has_value()) {
+      packaged.cost = *std::move(cost);
+      return packaged;
+    }
+  }
   QUOTIENT_ASSIGN_OR_RETURN(packaged.cost,
                             cost::PredictGraph(packaged.prepared.cut.graph, costs, stop));
   return packaged;

@@ -14,6 +14,8 @@
 #include "core/onnx/reader.h"
 #include "core/onnx/writer.h"
 #include "core/optimize/candidates.h"
+#include "core/optimize/devices.h"
+#include "core/optimize/file_cost.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
 #include "core/report/gains.h"
@@ -36,7 +38,7 @@ struct Packaged {
   Prepared prepared;
   std::vector<report::JournalEntry> journal;
   report::SharedNames names;  // As in Candidate.
-  cost::GraphCost cost;       // The cost of prepared.cut.
+  cost::GraphCost cost;       // Of the file, else of prepared.cut.
 };
 
 // The candidates of a search, packaged.
@@ -51,6 +53,10 @@ struct PackageSettings {
   std::string external_location;
   bool bind_types = false;  // Whether shapes were bound for good.
   int threads = 1;
+  // Where files are priced (CostOfFile): the device, and what the files are run with. Both are
+  // borrowed, or both null.
+  Device* device = nullptr;
+  const FileCostContext* file_costs = nullptr;
 };
 
 // Fails with INTERNAL if the candidate cannot be written or read back, which is a defect of

@@ -49,7 +49,7 @@ std::vector<CostOfNode> CostsOf(const CostedGraph& costed) {
     const kernels::KernelGroup& group = costed.cost.groups[i];
     if (group.nodes.empty()) continue;  // a change of layout belongs to no node
     const cost::KernelCost& cost = costed.cost.costs[i];
-    costs[group.nodes[0].value()] = {cost.us, cost.spread, cost.source};
+    Add({cost.us, cost.spread, cost.source}, costs[group.nodes[0].value()]);
   }
   return costs;
 }

@@ -20,6 +20,7 @@ std::string TimeText(double us);
 
 // The section of the page that says what gained. Empty if nothing did.
 std::string GainsSection(const Report& report);
+
 // A self-contained page, without scripts or external resources, in the style of all pages. `title`
 // and `subtitle` are text; `sections` is HTML.
 std::string HtmlPage(absl::string_view title, absl::string_view subtitle,

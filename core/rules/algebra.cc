@@ -107,6 +107,9 @@ clip-of-clip: Clip[?c](Clip[?d](?x)) => clip_both(?c, ?d, ?x) if float(?x)
 # Relu(Clip(x; a, b)) = Clip(x; max(a, 0), b), b not negative
 relu-of-clip: Relu(Clip[?c](?x)) => clip_above_zero(?c, ?x) if float(?x)
 
+# ReduceMean(x) = GlobalAveragePool(x), over all of an image: runtimes pool in blocked layouts
+mean-pool: ?z = ReduceMean[?m](?x) => global_pool(?x) if averages_images(?m, ?x) and smooth(?z)
+
 # Identity(x) = x
 identity: Identity(?x) => ?x
 # Dropout(x) = x, in inference
@@ -207,6 +210,16 @@ void AddWords(Words& words) {
     if (!Ordered(outer) || !Ordered(inner) || !Ordered(both)) return ClassId();
     return Clip(terms, args[2].id, both);
   });
+  words.Guard("averages_images", "oc", [](const View& view, auto args) {
+    const AttributeMap& attributes = view.word(args[0].op).attributes;
+    const TensorType& x = view.type(args[1].id);
+    const Ints* axes = attributes.FindInts("axes");
+    if (x.dtype != model::DType::kFloat32 || !x.has_rank() || x.rank() != 4) return false;
+    if (axes == nullptr || attributes.GetInt("keepdims", 1) == 0) return false;
+    return *axes == Ints{2, 3} || *axes == Ints{-2, -1} || *axes == Ints{-1, -2};
+  });
+  words.Term("global_pool", "c",
+             [](Terms& terms, auto args) { return terms.Op("GlobalAveragePool", {args[0].id}); });
   words.Guard("casts_to_own_type", "oc", [](const View& view, auto args) {
     const model::DType dtype = view.type(args[1].id).dtype;
     return dtype != model::DType::kUndefined && CastTarget(view.word(args[0].op)) == dtype;

@@ -1,7 +1,8 @@
 // Rules that recognize functions which exporters write as several operators: LayerNormalization,
-// GELU, HardSwish, guarded softmax. The patterns are the forms that torch's two exporters and the
-// modules of transformers produce. Products of three factors are listed in every bracketing, and
-// sums with the constant on the right, where TensorDomain::Add puts it.
+// GELU, HardSwish, guarded softmax; and one that takes a softmax apart. The patterns are the forms
+// that torch's two exporters and the modules of transformers produce. Products of three factors are
+// listed in every bracketing, and sums with the constant on the right, where TensorDomain::Add puts
+// it.
 
 #include <cmath>
 
@@ -96,6 +97,9 @@ nan-guard: ?y = Where(IsNaN(?x), ?z, ?x) => ?x if never_nan(?x) and same(?y, ?x)
 # Softmax(x + c) = Softmax(x), c the same all along the axis and small: behind the -3e38 of a mask
 # nothing is left of x
 softmax-shift: Softmax[?s](Add(?x, ?c)) => softmax_unshifted(?s, ?x, ?c) if shift(?c)
+# Softmax(x) = e / ReduceSum(e), e = Exp(x - ReduceMax(x)), where the axis is not the last one:
+# runtimes transpose for such a Softmax, or run it row by row
+softmax-parts: ?z = Softmax[?s](?x) => softmax_parts(?s, ?x) if smooth(?z)
 )";
 
 // Whether a ReduceMean reduces the last axis alone and keeps it with size 1.
@@ -118,6 +122,25 @@ ClassId LayerNorm(Terms& terms, std::span<const Binding> args) {
   if (!(value > 0)) return ClassId();
   const ClassId ones = terms.Filled(terms.type(x).dtype, {*size}, 1.0);
   return terms.Op("LayerNormalization", {x, ones}, {{"axis", int64_t{-1}}, {"epsilon", value}});
+}
+
+// In float16 the sum would be rounded at each step.
+ClassId SoftmaxParts(Terms& terms, std::span<const Binding> args) {
+  const ClassId x = args[1].id;
+  const TensorType& type = terms.type(x);
+  if (type.dtype != model::DType::kFloat32 && type.dtype != model::DType::kFloat64) {
+    return ClassId();
+  }
+  if (!type.has_rank()) return ClassId();
+  int64_t axis = terms.word(args[0].op).attributes.GetInt("axis", -1);
+  if (axis < 0) axis += type.rank();
+  // Nothing has no maximum.
+  if (axis + 1 >= type.rank() || NumberAt(type, static_cast<int>(axis)).value_or(0) < 1) {
+    return ClassId();
+  }
+  const AttributeMap along = {{"axes", Ints{axis}}};
+  const ClassId exp = terms.Op("Exp", {terms.Op("Sub", {x, terms.Op("ReduceMax", {x}, along)})});
+  return terms.Op("Div", {exp, terms.Op("ReduceSum", {exp}, along)});
 }
 
 void AddWords(Words& words) {
@@ -152,6 +175,7 @@ void AddWords(Words& words) {
     const double sixth = static_cast<double>(1.0f / 6.0f);
     return terms.Op("HardSigmoid", {args[0].id}, {{"alpha", sixth}});
   });
+  words.Term("softmax_parts", "oc", SoftmaxParts);
   words.Term("softmax_unshifted", "occ", [](Terms& terms, auto args) {
     const TensorType& x = terms.type(args[1].id);
     const TensorType& c = terms.type(args[2].id);

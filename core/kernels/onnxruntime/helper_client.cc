@@ -25,6 +25,8 @@ using ort::v1::TensorInfo;
 // How long a process may take to end after it has closed the socket.
 constexpr double kSecondsToEnd = 5;
 
+constexpr uint64_t kMostOfDump = std::numeric_limits<int32_t>::max();
+
 int64_t DeadlineIn(double seconds) {
   return Clock::System().NowNs() + static_cast<int64_t>(seconds * 1e9);
 }
@@ -73,6 +75,18 @@ absl::StatusOr<model::Tensor> ToTensor(const TensorInfo& info, std::string bytes
     return absl::InternalError("an output has not as many bytes as its type");
   }
   return model::Tensor(*dtype, dims, span, owner);
+}
+
+OutputSummary ToSummary(const ort::v1::Described::Output& output) {
+  OutputSummary summary{
+      .least = output.least(), .most = output.most(), .subnormal_share = output.subnormal_share()};
+  const std::vector<int64_t> dims(output.info().dims().begin(), output.info().dims().end());
+  const std::optional<model::DType> dtype = model::DTypeFromOnnx(output.info().dtype());
+  if (!dtype.has_value() || !model::IsComputable(*dtype)) return summary;
+  summary.type = model::StaticType(*dtype, dims);
+  auto content = ToTensor(output.info(), output.content(), summary.type);
+  if (content.ok()) summary.content = *std::move(content);
+  return summary;
 }
 
 }  // namespace
@@ -128,7 +142,6 @@ absl::Status HelperClient::CheckGreeting(const ort::v1::Greeting& greeting) {
 
 absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
                                              std::string* dump) {
-  constexpr uint64_t kMostOfDump = std::numeric_limits<int32_t>::max();
   Call call{.seconds = options_.load_seconds, .most_bytes = dump != nullptr ? kMostOfDump : 0};
   ort::v1::Load& load = *call.request.mutable_load();
   load.set_level(level == Level::kAll ? ort::v1::Load::LEVEL_ALL : ort::v1::Load::LEVEL_NONE);
@@ -146,7 +159,42 @@ absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
   return SessionId{process_->number, reply.answer.loaded().session()};
 }
 
+absl::StatusOr<TracedModel> HelperClient::Trace(const ModelFile& file) {
+  Call call{.seconds = options_.load_seconds, .most_bytes = kMostOfDump};
+  ort::v1::Trace& trace = *call.request.mutable_trace();
+  call.blobs.push_back(file.model);
+  for (const auto& [location, bytes] : file.external_data) {
+    trace.add_external_locations(location);
+    call.blobs.push_back(bytes);
+  }
+  const absl::MutexLock lock(&mutex_);
+  if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
+  QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
+  const ort::v1::Traced& traced = reply.answer.traced();
+  if (reply.blobs.size() != 1) return absl::InternalError("a trace without its graph");
+  return TracedModel{{process_->number, traced.session()},
+                     std::move(reply.blobs.front()),
+                     {traced.values().begin(), traced.values().end()}};
+}
+
+absl::StatusOr<std::vector<OutputSummary>> HelperClient::Describe(SessionId id) {
+  Call call{.seconds = options_.run_seconds};
+  call.request.mutable_describe()->set_session(id.session);
+  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, AskSession(id, call));
+  std::vector<OutputSummary> summaries;
+  for (const ort::v1::Described::Output& output : reply.answer.described().outputs()) {
+    summaries.push_back(ToSummary(output));
+  }
+  return summaries;
+}
+
 absl::Status HelperClient::Feed(SessionId id, std::span<const NamedTensor> inputs,
+                                std::span<const std::string> outputs) {
+  return Feed(id, inputs, {}, outputs);
+}
+
+absl::Status HelperClient::Feed(SessionId id, std::span<const NamedTensor> inputs,
+                                std::span<const TracedTensor> traced,
                                 std::span<const std::string> outputs) {
   Call call{.seconds = options_.load_seconds};
   ort::v1::Feed& feed = *call.request.mutable_feed();
@@ -157,6 +205,14 @@ absl::Status HelperClient::Feed(SessionId id, std::span<const NamedTensor> input
     info.set_dtype(static_cast<int>(tensor.dtype()));
     info.mutable_dims()->Add(tensor.dims().begin(), tensor.dims().end());
     call.blobs.push_back(BytesOf(tensor));
+  }
+  for (const auto& [name, source, output] : traced) {
+    if (source.process != id.process) return NoSuchProcess();
+    ort::v1::Feed::Source& from = (*feed.mutable_sources())[feed.inputs_size()];
+    from.set_session(source.session);
+    from.set_output(output);
+    feed.add_inputs()->set_name(name);
+    call.blobs.emplace_back();
   }
   for (const std::string& output : outputs) feed.add_outputs(output);
   return AskSession(id, call).status();

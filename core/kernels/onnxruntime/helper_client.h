@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,6 +53,29 @@ struct NamedTensor {
   model::Tensor tensor;
 };
 
+// An output of the last run of another session.
+struct TracedTensor {
+  std::string name;  // As an input.
+  SessionId session;
+  std::string output;
+};
+
+// What ONNX Runtime makes of a model, as a session of which all values are outputs.
+struct TracedModel {
+  SessionId session;
+  std::string outline;              // The model, without the data of large initializers.
+  std::vector<std::string> values;  // Names of inputs, initializers, and of what nodes compute.
+};
+
+// What is known of an output.
+struct OutputSummary {
+  model::TensorType type;      // Of an undefined type if it is no tensor of numbers.
+  int64_t least = 0;           // Of integers.
+  int64_t most = 0;            // Of integers.
+  double subnormal_share = 0;  // Of floats: how many are not 0, and below the normal numbers.
+  std::optional<model::Tensor> content;  // If there are few elements.
+};
+
 // Every call fails with
 //   UNIMPLEMENTED if ONNX Runtime refuses what it is asked for,
 //   RESOURCE_EXHAUSTED if its process has no memory left,
@@ -75,6 +99,14 @@ class HelperClient {
   // Sets all inputs, and the names of the outputs that are computed.
   absl::Status Feed(SessionId id, std::span<const NamedTensor> inputs,
                     std::span<const std::string> outputs);
+  // The same; these inputs come from runs of other sessions.
+  absl::Status Feed(SessionId id, std::span<const NamedTensor> inputs,
+                    std::span<const TracedTensor> traced, std::span<const std::string> outputs);
+  // Optimizes a model as users get it by default, and loads the graph that this leaves so that all
+  // its values can be asked for.
+  absl::StatusOr<TracedModel> Trace(const ModelFile& file);
+  // What the outputs of the last run are like, in the order in which they were asked for.
+  absl::StatusOr<std::vector<OutputSummary>> Describe(SessionId id);
   // Runs a session that was fed.
   absl::StatusOr<DeviceReading> Run(SessionId id, int times);
   // The outputs of the last run, which must have these types.

@@ -10,6 +10,7 @@
 #include "core/kernels/onnxruntime/file_executable.h"
 #include "core/kernels/onnxruntime/helper_client.h"
 #include "core/kernels/onnxruntime/timed_kernel.h"
+#include "core/kernels/onnxruntime/traced_file.h"
 #include "core/kernels/onnxruntime/written_graph.h"
 #include "core/os/memory.h"
 #include "core/os/program_folder.h"
@@ -42,7 +43,7 @@ class OrtBackend : public Backend {
   absl::StatusOr<std::vector<std::unique_ptr<CompiledKernel>>> Compile(
       const KernelSpec& spec) const override {
     std::vector<std::unique_ptr<CompiledKernel>> only(1);
-    QUOTIENT_ASSIGN_OR_RETURN(only[0], LoadKernel(client_.get(), spec));
+    QUOTIENT_ASSIGN_OR_RETURN(only[0], LoadKernel(client_.get(), operands_, spec));
     return only;
   }
 
@@ -57,9 +58,19 @@ class OrtBackend : public Backend {
                                                           const FileValues& values) const override {
     return LoadFile(client_.get(), file, values);
   }
+  absl::StatusOr<FileKernels> KernelsOfFile(
+      const ModelFile& file, const FileValues& values,
+      const std::vector<model::Tensor>& inputs) const override {
+    std::vector<NamedTensor> named;
+    for (size_t i = 0; i < values.inputs.size(); ++i) {
+      named.push_back({values.inputs[i].name, inputs[i]});
+    }
+    return TraceFile(client_.get(), &operands_, file, named, partition_.threads);
+  }
 
  private:
   const std::unique_ptr<HelperClient> client_;
+  mutable OperandBook operands_;
   const DeviceFingerprint fingerprint_;
   const PartitionOptions partition_;
 };

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -140,6 +141,13 @@ absl::StatusOr<HostTensor> Session::Output(size_t index) const {
   QUOTIENT_RETURN_IF_ERROR(ToStatus(api_, api_.GetTensorMutableData(value, &data)));
   tensor.bytes.assign(static_cast<const char*>(data), static_cast<size_t>(*size));
   return tensor;
+}
+
+absl::StatusOr<HostTensor> Session::OutputNamed(absl::string_view name) const {
+  const auto found = std::ranges::find(output_names_, name);
+  const auto index = static_cast<size_t>(found - output_names_.begin());
+  if (index < outputs_.size()) return Output(index);
+  return absl::NotFoundError(absl::StrCat("the last run has no output '", name, "'"));
 }
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const Library& library, int threads) {

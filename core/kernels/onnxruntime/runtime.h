@@ -38,10 +38,13 @@ class Session {
   absl::Status Run(int times);
   // The outputs of the last run. UNIMPLEMENTED for one that is no tensor of numbers.
   absl::StatusOr<std::vector<HostTensor>> Outputs() const;
+  size_t num_outputs() const { return outputs_.size(); }
+  // One of the outputs of the last run. Fails as Outputs does.
+  absl::StatusOr<HostTensor> Output(size_t index) const;
+  // The same by its name; NOT_FOUND if there is none.
+  absl::StatusOr<HostTensor> OutputNamed(absl::string_view name) const;
 
  private:
-  absl::StatusOr<HostTensor> Output(size_t index) const;
-
   const OrtApi& api_;
   const Handle<OrtSession> session_;
   std::vector<HostTensor> inputs_;

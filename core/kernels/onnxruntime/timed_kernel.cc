@@ -1,8 +1,8 @@
 // A kernel costs what it adds to a model, in the form that ONNX Runtime gives it: fused, and in
-// blocked layouts. So it is optimized alone first. Then the nodes that this left are put into a
-// model once, and into another one many times, each time with constants of their own, which are not
-// in the cache when they are read. The difference of the times of both, by the number of nodes
-// more, is the kernel's.
+// blocked layouts. So one of ours is optimized alone first. Then the nodes that this left are put
+// into a model once, and into another one many times, each time with constants of their own, which
+// are not in the cache when they are read. The difference of the times of both, by the number of
+// nodes more, is the kernel's.
 
 #include "core/kernels/onnxruntime/timed_kernel.h"
 
@@ -16,6 +16,7 @@
 
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/kernel_graph.h"
+#include "core/kernels/onnxruntime/node_kernel.h"
 #include "core/kernels/onnxruntime/written_graph.h"
 #include "core/onnx/repeat_nodes.h"
 
@@ -53,8 +54,9 @@ class LoadedModel {
       : client_(other.client_), id_(std::exchange(other.id_, {})) {}
   ~LoadedModel() { client_->Unload(id_); }
 
-  absl::Status Feed(std::span<const NamedTensor> inputs, std::span<const std::string> outputs) {
-    return client_->Feed(id_, inputs, outputs);
+  absl::Status Feed(std::span<const NamedTensor> inputs, std::span<const TracedTensor> traced,
+                    std::span<const std::string> outputs) {
+    return client_->Feed(id_, inputs, traced, outputs);
   }
   absl::StatusOr<DeviceReading> Run(int times) const { return client_->Run(id_, times); }
   // The least time of a few runs.
@@ -112,36 +114,73 @@ class NothingToDo : public CompiledKernel {
   std::optional<DeviceReading> reading() const override { return DeviceReading{}; }
 };
 
-// The nodes of an optimized kernel, so many times.
-absl::StatusOr<LoadedModel> LoadCopies(HelperClient* client, absl::string_view optimized,
-                                       std::span<const NamedTensor> inputs, int copies) {
+// A graph whose nodes are timed, and what it reads.
+struct Timed {
+  std::string model;
+  onnx::Borders borders = onnx::Borders::kElsewhere;
+  std::vector<NamedTensor> inputs;
+  std::vector<TracedTensor> traced;  // The other inputs.
+  int64_t constant_bytes = 0;
+};
+
+// The nodes of the graph, so many times.
+absl::StatusOr<LoadedModel> LoadCopies(HelperClient* client, const Timed& timed, int copies) {
   QUOTIENT_ASSIGN_OR_RETURN(const onnx::RepeatedModel repeated,
-                            onnx::RepeatNodes(optimized, copies));
+                            onnx::RepeatNodes(timed.model, copies, timed.borders));
   QUOTIENT_ASSIGN_OR_RETURN(LoadedModel loaded,
                             LoadedModel::Load(client, {.model = repeated.bytes}, Level::kNone));
-  QUOTIENT_RETURN_IF_ERROR(loaded.Feed(inputs, repeated.outputs));
+  QUOTIENT_RETURN_IF_ERROR(loaded.Feed(timed.inputs, timed.traced, repeated.outputs));
   return loaded;
+}
+
+// A kernel of ours, as ONNX Runtime optimizes it alone.
+absl::StatusOr<Timed> OptimizedAlone(HelperClient* client, const KernelSpec& spec) {
+  QUOTIENT_ASSIGN_OR_RETURN(const KernelGraph kernel, GraphOfKernel(spec));
+  QUOTIENT_ASSIGN_OR_RETURN(const WrittenGraph written, WriteGraph(kernel.graph));
+  Timed timed{.constant_bytes = kernel.constant_bytes};
+  QUOTIENT_RETURN_IF_ERROR(
+      LoadedModel::Load(client, written.file, Level::kAll, &timed.model).status());
+  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+    timed.inputs.push_back({written.values.inputs[i].name, kernel.inputs[i]});
+  }
+  return timed;
+}
+
+// A node of a graph that ONNX Runtime has optimized, as it is.
+Timed NodeAsItIs(const OperandBook& book, const KernelSpec& spec) {
+  NodeModel node = ModelOfNode(spec);
+  Timed timed{.model = std::move(node.bytes),
+              .borders = onnx::Borders::kRepeated,
+              .constant_bytes = node.constant_bytes};
+  const std::optional<OperandBook::Operands> operands = book.Find(KernelKey(spec));
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (operands.has_value()) {
+      timed.traced.push_back(
+          {node.inputs[i].name, operands->session, operands->values[node.operands[i]]});
+    } else {
+      timed.inputs.push_back(std::move(node.inputs[i]));
+    }
+  }
+  return timed;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CompiledKernel>> LoadKernel(HelperClient* client,
+                                                           const OperandBook& operands,
                                                            const KernelSpec& spec) {
-  QUOTIENT_ASSIGN_OR_RETURN(const KernelGraph kernel, GraphOfKernel(spec));
-  QUOTIENT_ASSIGN_OR_RETURN(const WrittenGraph written, WriteGraph(kernel.graph));
-  std::string optimized;
-  QUOTIENT_RETURN_IF_ERROR(
-      LoadedModel::Load(client, written.file, Level::kAll, &optimized).status());
-  std::vector<NamedTensor> inputs;
-  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
-    inputs.push_back({written.values.inputs[i].name, kernel.inputs[i]});
+  Timed timed;
+  if (IsNodeSpec(spec)) {
+    timed = NodeAsItIs(operands, spec);
+  } else {
+    QUOTIENT_ASSIGN_OR_RETURN(timed, OptimizedAlone(client, spec));
   }
-  auto once = LoadCopies(client, optimized, inputs, 1);
+  auto once = LoadCopies(client, timed, 1);
   if (absl::IsNotFound(once.status())) return std::make_unique<NothingToDo>();
   QUOTIENT_RETURN_IF_ERROR(once.status());
   QUOTIENT_ASSIGN_OR_RETURN(const double once_us, once->LeastUs());
-  const int copies = CopiesOf(spec, kernel.constant_bytes, once_us);
-  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel many, LoadCopies(client, optimized, inputs, copies));
+  const int copies = CopiesOf(spec, timed.constant_bytes, once_us);
+  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel many, LoadCopies(client, timed, copies));
   return std::make_unique<TimedKernel>(*std::move(once), once_us, std::move(many), copies);
 }
 

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/helper/summary.h"
+#include "core/kernels/onnxruntime/helper/traced_graph.h"
 #include "core/os/probe.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -38,6 +40,10 @@ class Server {
         return Run(request.run());
       case Request::kFetch:
         return Fetch(request.fetch());
+      case Request::kTrace:
+        return Trace(request.trace(), blobs);
+      case Request::kDescribe:
+        return Describe(request.describe());
       case Request::kUnload:
         sessions_.erase(request.unload().session());
         return Reply();
@@ -54,6 +60,19 @@ class Server {
     return found->second.get();
   }
 
+  // `message` lists the locations of all blobs but the first.
+  template <typename Message>
+  static LoadedFiles FilesOf(const Message& message, const std::vector<std::string>& blobs) {
+    return {blobs[0],
+            {message.external_locations().begin(), message.external_locations().end()},
+            {blobs.begin() + 1, blobs.end()}};
+  }
+
+  int64_t Keep(std::unique_ptr<Session> session) {
+    sessions_.emplace(++last_session_, std::move(session));
+    return last_session_;
+  }
+
   absl::StatusOr<Reply> Load(const ort::v1::Load& load, const std::vector<std::string>& blobs) {
     if (load.level() != ort::v1::Load::LEVEL_NONE && load.level() != ort::v1::Load::LEVEL_ALL) {
       return absl::InvalidArgumentError("no known level of optimization");
@@ -61,16 +80,44 @@ class Server {
     if (blobs.size() != static_cast<size_t>(load.external_locations_size()) + 1) {
       return absl::InvalidArgumentError("a model and its external data files are wanted");
     }
-    const LoadedFiles files = {blobs[0],
-                               {load.external_locations().begin(), load.external_locations().end()},
-                               {blobs.begin() + 1, blobs.end()}};
+    const LoadedFiles files = FilesOf(load, blobs);
     Reply reply;
     if (load.wants_dump()) reply.blobs.emplace_back();
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                               runtime_.Load(files, load.level() == ort::v1::Load::LEVEL_ALL,
                                             load.wants_dump() ? &reply.blobs.front() : nullptr));
-    reply.answer.mutable_loaded()->set_session(++last_session_);
-    sessions_.emplace(last_session_, std::move(session));
+    reply.answer.mutable_loaded()->set_session(Keep(std::move(session)));
+    return reply;
+  }
+
+  absl::StatusOr<Reply> Trace(const ort::v1::Trace& trace, const std::vector<std::string>& blobs) {
+    if (blobs.size() != static_cast<size_t>(trace.external_locations_size()) + 1) {
+      return absl::InvalidArgumentError("a model and its external data files are wanted");
+    }
+    LoadedFiles files = FilesOf(trace, blobs);
+    std::string optimized;
+    QUOTIENT_RETURN_IF_ERROR(runtime_.Load(files, /*optimizes=*/true, &optimized).status());
+    QUOTIENT_ASSIGN_OR_RETURN(TracedGraph traced, TraceGraph(optimized));
+    optimized = std::string();  // It may be large.
+    files.model = traced.model;
+    QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                              runtime_.Load(files, /*optimizes=*/false, nullptr));
+    Reply reply;
+    reply.blobs.push_back(std::move(traced.outline));
+    ort::v1::Traced& answer = *reply.answer.mutable_traced();
+    answer.set_session(Keep(std::move(session)));
+    answer.mutable_values()->Assign(traced.values.begin(), traced.values.end());
+    return reply;
+  }
+
+  absl::StatusOr<Reply> Describe(const ort::v1::Describe& describe) {
+    QUOTIENT_ASSIGN_OR_RETURN(Session* const session, Find(describe.session()));
+    Reply reply;
+    for (size_t i = 0; i < session->num_outputs(); ++i) {
+      const absl::StatusOr<HostTensor> output = session->Output(i);
+      ort::v1::Described::Output& described = *reply.answer.mutable_described()->add_outputs();
+      if (output.ok()) described = Summarize(*output);
+    }
     return reply;
   }
 
@@ -82,6 +129,14 @@ class Server {
     std::vector<HostTensor> inputs;
     for (int i = 0; i < feed.inputs_size(); ++i) {
       const TensorInfo& input = feed.inputs(i);
+      const auto source = feed.sources().find(i);
+      if (source != feed.sources().end()) {
+        QUOTIENT_ASSIGN_OR_RETURN(Session* const other, Find(source->second.session()));
+        QUOTIENT_ASSIGN_OR_RETURN(HostTensor output, other->OutputNamed(source->second.output()));
+        output.name = input.name();
+        inputs.push_back(std::move(output));
+        continue;
+      }
       inputs.push_back({.name = input.name(),
                         .dtype = input.dtype(),
                         .dims = {input.dims().begin(), input.dims().end()},

@@ -1,0 +1,13 @@
+#pragma once
+
+// What an output of a session is like, as far as the time of a kernel that reads it depends on it.
+
+#include "core/kernels/onnxruntime/runtime.h"
+#include "quotient/ort/v1/helper.pb.h"
+
+namespace quotient::kernels::onnxruntime {
+
+// `tensor` is one of numbers.
+ort::v1::Described::Output Summarize(const HostTensor& tensor);
+
+}  // namespace quotient::kernels::onnxruntime

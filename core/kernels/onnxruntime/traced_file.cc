@@ -1,0 +1,130 @@
+#include "core/kernels/onnxruntime/traced_file.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/node_kernel.h"
+#include "core/onnx/runtime_graph.h"
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+// The helper has a file's weights up to five times at once while it traces it.
+constexpr size_t kMostBytes = size_t{512} << 20;
+
+size_t BytesOf(const ModelFile& file) {
+  size_t bytes = file.model.size();
+  for (const auto& [location, data] : file.external_data) bytes += data.size();
+  return bytes;
+}
+
+// A session with all values of a file. Its operands are in the book as long as it is loaded.
+class LoadedTrace {
+ public:
+  LoadedTrace(HelperClient* client, OperandBook* book, SessionId session)
+      : client_(*client), book_(*book), session_(session) {}
+  LoadedTrace(const LoadedTrace&) = delete;
+  ~LoadedTrace() {
+    book_.Forget(session_);
+    client_.Unload(session_);
+  }
+
+ private:
+  HelperClient& client_;
+  OperandBook& book_;
+  const SessionId session_;
+};
+
+absl::StatusOr<Summaries> Run(HelperClient& client, const TracedModel& traced,
+                              std::span<const NamedTensor> inputs) {
+  QUOTIENT_RETURN_IF_ERROR(client.Feed(traced.session, inputs, traced.values));
+  QUOTIENT_RETURN_IF_ERROR(client.Run(traced.session, 1).status());
+  QUOTIENT_ASSIGN_OR_RETURN(std::vector<OutputSummary> outputs, client.Describe(traced.session));
+  if (outputs.size() != traced.values.size()) {
+    return absl::InternalError("ONNX Runtime computes another number of values");
+  }
+  Summaries summaries;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    summaries.emplace(traced.values[i], std::move(outputs[i]));
+  }
+  return summaries;
+}
+
+int FootprintOf(const onnx::RuntimeGraph& graph, const Summaries& summaries) {
+  int64_t bytes = 0;
+  for (const std::string& name : graph.initializers) {
+    const auto found = summaries.find(name);
+    if (found != summaries.end() && found->second.type.is_static()) {
+      bytes += found->second.type.bytes();
+    }
+  }
+  return FootprintLog2(bytes);
+}
+
+// The values that a node stands for. Nodes in blocked layouts are called by what they computed
+// before.
+std::vector<std::string> ValuesOf(const onnx::RuntimeNode& node) {
+  std::vector<std::string> values = node.outputs;
+  absl::string_view name = node.name;
+  if (absl::ConsumeSuffix(&name, "_nchwc")) values.emplace_back(name);
+  return values;
+}
+
+bool ReadsConstants(const KernelSpec& spec) {
+  for (const Operand& input : spec.inputs) {
+    if (input.constant) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void OperandBook::Add(const std::string& key, Operands operands) {
+  const absl::MutexLock lock(&mutex_);
+  by_key_.try_emplace(key, std::move(operands));
+}
+
+std::optional<OperandBook::Operands> OperandBook::Find(const std::string& key) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void OperandBook::Forget(SessionId session) {
+  const absl::MutexLock lock(&mutex_);
+  absl::erase_if(by_key_, [session](const auto& entry) {
+    const SessionId& other = entry.second.session;
+    return other.process == session.process && other.session == session.session;
+  });
+}
+
+absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
+                                      const ModelFile& file, std::span<const NamedTensor> inputs,
+                                      int threads) {
+  if (BytesOf(file) > kMostBytes) {
+    return absl::UnimplementedError("the model is too large for all its values to be kept");
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(const TracedModel traced, client->Trace(file));
+  FileKernels kernels;
+  kernels.operands = std::make_shared<const LoadedTrace>(client, book, traced.session);
+  const absl::StatusOr<onnx::RuntimeGraph> graph = onnx::ReadRuntimeGraph(traced.outline);
+  if (!graph.ok()) return absl::InternalError(graph.status().message());
+  QUOTIENT_ASSIGN_OR_RETURN(const Summaries summaries, Run(*client, traced, inputs));
+  const int footprint = FootprintOf(*graph, summaries);
+  for (const onnx::RuntimeNode& node : graph->nodes) {
+    FileKernel& kernel = kernels.kernels.emplace_back();
+    kernel.op = node.op;
+    kernel.values = ValuesOf(node);
+    absl::StatusOr<KernelSpec> spec = SpecOfNode(node, *graph, summaries);
+    if (!spec.ok()) continue;
+    spec->threads = threads;
+    spec->constant_footprint_log2 = ReadsConstants(*spec) ? footprint : 0;
+    book->Add(KernelKey(*spec), {traced.session, node.inputs});
+    kernel.spec = *std::move(spec);
+  }
+  return kernels;
+}
+
+}  // namespace quotient::kernels::onnxruntime

@@ -1,0 +1,124 @@
+#include "core/optimize/file_cost.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/verify/random_inputs.h"
+#include "core/verify/reference.h"
+
+namespace quotient::optimize {
+namespace {
+
+using model::NodeId;
+
+// The inputs of the file, and what they get.
+struct FileInputs {
+  kernels::FileValues values;
+  std::vector<model::Tensor> tensors;
+};
+
+absl::StatusOr<FileInputs> InputsOf(const verify::CutGraph& cut, const FileCostContext& context) {
+  QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> matched,
+                            verify::MatchInputs(context.original, context.inputs, cut));
+  FileInputs inputs;
+  for (size_t i = 0; i < cut.graph.inputs.size(); ++i) {
+    absl::string_view name = cut.input_keys[i];
+    if (!absl::ConsumePrefix(&name, "input ")) continue;
+    const model::ValueId id = cut.graph.inputs[i];
+    inputs.values.inputs.push_back({id, std::string(name), cut.graph.value(id).type});
+    inputs.tensors.push_back(matched[i]);
+  }
+  return inputs;
+}
+
+// Finds the nodes of a graph that the kernels of its file come from.
+class Origins {
+ public:
+  explicit Origins(const model::Graph& graph) : graph_(graph) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (const model::ValueId id : graph.nodes[i].outputs) {
+        if (id.valid()) node_of_.emplace(graph.value(id).name, NodeId(static_cast<uint32_t>(i)));
+      }
+    }
+  }
+
+  // A fused kernel has the name of the last of its nodes. It belongs to the one whose operator it
+  // is, if there is one among the few before.
+  std::vector<NodeId> Of(const kernels::FileKernel& kernel) const {
+    constexpr int kMostSteps = 4;
+    for (const std::string& name : kernel.values) {
+      const auto found = node_of_.find(name);
+      if (found == node_of_.end()) continue;
+      NodeId node = found->second;
+      for (int step = 0; step < kMostSteps; ++step) {
+        const model::Node& here = graph_.node(node);
+        if (absl::EndsWith(kernel.op, here.op)) return {node};
+        const NodeId before = Before(here);
+        if (!before.valid()) break;
+        node = before;
+      }
+      return {found->second};
+    }
+    return {};
+  }
+
+ private:
+  // The node that computes the first input.
+  NodeId Before(const model::Node& node) const {
+    if (node.inputs.empty() || !node.inputs[0].valid()) return NodeId();
+    const auto found = node_of_.find(graph_.value(node.inputs[0]).name);
+    return found == node_of_.end() ? NodeId() : found->second;
+  }
+
+  const model::Graph& graph_;
+  absl::flat_hash_map<std::string, NodeId> node_of_;  // By the names of values.
+};
+
+absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& file,
+                                     const Prepared& prepared, const FileCostContext& context,
+                                     const StopCondition& stop) {
+  QUOTIENT_ASSIGN_OR_RETURN(const FileInputs inputs, InputsOf(prepared.cut, context));
+  absl::StatusOr<kernels::FileKernels> file_kernels;
+  device.lane()->Run(
+      [&] { file_kernels = device.backend()->KernelsOfFile(file, inputs.values, inputs.tensors); });
+  QUOTIENT_RETURN_IF_ERROR(file_kernels.status());
+  cost::CostModel& costs = device.costs();
+  for (const kernels::FileKernel& kernel : file_kernels->kernels) {
+    if (kernel.spec.has_value()) costs.Request(*kernel.spec);
+  }
+  costs.Wait(stop);
+  const Origins origins(prepared.cut.graph);
+  cost::GraphCost result;
+  for (kernels::FileKernel& kernel : file_kernels->kernels) {
+    if (!kernel.spec.has_value()) continue;
+    kernels::KernelGroup& group = result.groups.emplace_back();
+    group.nodes = origins.Of(kernel);
+    group.spec = *std::move(kernel.spec);
+    result.costs.push_back(costs.Estimate(group.spec));
+    result.total_us += result.costs.back().us;
+  }
+  return result;
+}
+
+}  // namespace
+
+FileCostContext NewFileCostContext(const Prepared& original, uint64_t seed) {
+  return {original.cut, verify::RandomInputs(original.cut.graph, seed)};
+}
+
+std::optional<cost::GraphCost> CostOfFile(Device& device, const kernels::ModelFile& file,
+                                          const Prepared& prepared, const FileCostContext& context,
+                                          const StopCondition& stop) {
+  if (device.backend() == nullptr || !device.backend()->runs_files()) return std::nullopt;
+  absl::StatusOr<cost::GraphCost> cost = Cost(device, file, prepared, context, stop);
+  if (cost.ok()) return *std::move(cost);
+  Log().info("the kernels of a file are not known: {}", std::string(cost.status().message()));
+  return std::nullopt;
+}
+
+}  // namespace quotient::optimize

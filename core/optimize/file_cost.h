@@ -1,0 +1,37 @@
+#pragma once
+
+// What a model's file costs on a device that runs files and optimizes them by itself: the sum over
+// the nodes that the device makes of it. What the device does anyway, or undoes, is then worth
+// nothing.
+
+#include <optional>
+#include <vector>
+
+#include "core/base/stop.h"
+#include "core/cost/cost_model.h"
+#include "core/kernels/backend.h"
+#include "core/model/tensor.h"
+#include "core/optimize/devices.h"
+#include "core/optimize/prepared.h"
+
+namespace quotient::optimize {
+
+// What both files of a comparison are run with.
+struct FileCostContext {
+  const verify::CutGraph& original;
+  // Of original.graph, in its order.
+  std::vector<model::Tensor> inputs;
+};
+
+// Draws the inputs.
+FileCostContext NewFileCostContext(const Prepared& original, uint64_t seed);
+
+// The cost of the file that `prepared` was read from, whose kernels are requested and waited for.
+// Each kernel belongs to the node of prepared.cut.graph that it comes from, as far as names tell,
+// or to none. Nullopt where files are not run, and where the device cannot tell the kernels of this
+// one.
+std::optional<cost::GraphCost> CostOfFile(Device& device, const kernels::ModelFile& file,
+                                          const Prepared& prepared, const FileCostContext& context,
+                                          const StopCondition& stop);
+
+}  // namespace quotient::optimize

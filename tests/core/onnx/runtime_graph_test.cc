@@ -1,0 +1,77 @@
+#include "core/onnx/runtime_graph.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/onnx/onnx_text.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::onnx {
+namespace {
+
+using quotient::testing::ModelFromText;
+using quotient::testing::ParseBytes;
+using quotient::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+constexpr char kText[] = R"(<ir_version: 8, opset_import: ["" : 13, "com.microsoft" : 1]>
+    g (float[1,16,4,4] x) => (float[1,16,4,4] y) <float[16,16,1,1] w = {1}> {
+      y = com.microsoft.FusedConv <activation: string = "Relu", strides: ints = [1,1]>(x, w, "")
+    })";
+
+TEST(RuntimeGraphTest, ReadsOperatorsOfARuntime) {
+  ASSERT_OK_AND_ASSIGN(const RuntimeGraph graph,
+                       ReadRuntimeGraph(ModelFromText(kText).SerializeAsString()));
+  EXPECT_THAT(graph.initializers, UnorderedElementsAre("w"));
+  ASSERT_THAT(graph.nodes, SizeIs(1));
+  const RuntimeNode& node = graph.nodes[0];
+  EXPECT_EQ(node.domain, "com.microsoft");
+  EXPECT_EQ(node.op, "FusedConv");
+  EXPECT_EQ(node.opset, 1);
+  ASSERT_TRUE(node.attributes.has_value());
+  EXPECT_EQ(node.attributes->GetString("activation", ""), "Relu");
+  EXPECT_THAT(node.attributes->GetInts("strides"), ElementsAre(1, 1));
+  EXPECT_THAT(node.outputs, ElementsAre("y"));
+}
+
+TEST(RuntimeGraphTest, ANodeWithSubgraphsHasNoAttributesThatCouldBeWritten) {
+  const auto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (bool c, float[2] x) => (float[2] y) {
+      y = If (c) <then_branch = a () => (float[2] t) { t = Neg(x) },
+                  else_branch = b () => (float[2] e) { e = Abs(x) }>
+    })");
+  ASSERT_OK_AND_ASSIGN(const RuntimeGraph graph, ReadRuntimeGraph(model.SerializeAsString()));
+  ASSERT_THAT(graph.nodes, SizeIs(1));
+  EXPECT_FALSE(graph.nodes[0].attributes.has_value());
+}
+
+TEST(RuntimeGraphTest, WhatIsNoModelIsRefused) {
+  EXPECT_THAT(ReadRuntimeGraph("no model"), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(RuntimeGraphTest, WritesANodeAlone) {
+  ASSERT_OK_AND_ASSIGN(const RuntimeGraph graph,
+                       ReadRuntimeGraph(ModelFromText(kText).SerializeAsString()));
+  const std::vector<int64_t> dims = {1, 16, 4, 4};
+  const std::vector<float> zeros(256);
+  const ::onnx::ModelProto model = ParseBytes(WriteRuntimeNode(
+      graph.nodes[0], {{"x", {model::StaticType(model::DType::kFloat32, dims), std::nullopt}},
+                       {"w", {{}, model::Tensor::Floats({16, 16, 1, 1}, zeros)}}}));
+  ASSERT_EQ(model.opset_import_size(), 1);
+  EXPECT_EQ(model.opset_import(0).domain(), "com.microsoft");
+  ASSERT_EQ(model.graph().input_size(), 1);
+  EXPECT_EQ(model.graph().input(0).name(), "x");
+  ASSERT_EQ(model.graph().initializer_size(), 1);
+  EXPECT_EQ(model.graph().initializer(0).raw_data().size(), 1024u);
+  ASSERT_EQ(model.graph().node_size(), 1);
+  EXPECT_EQ(model.graph().node(0).attribute_size(), 2);
+  ASSERT_EQ(model.graph().output_size(), 1);
+  EXPECT_EQ(model.graph().output(0).name(), "y");
+}
+
+}  // namespace
+}  // namespace quotient::onnx
