@@ -32,6 +32,7 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
   QUOTIENT_ASSIGN_OR_RETURN(packaged.prepared,
                             PrepareResult(bytes, original.shapes, settings.threads, stop));
   packaged.journal = std::move(candidate.journal);
+  packaged.left_out = std::move(candidate.left_out);
   QUOTIENT_ASSIGN_OR_RETURN(packaged.cost,
                             cost::PredictGraph(packaged.prepared.cut.graph, costs, stop));
   return packaged;
@@ -39,9 +40,9 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
 
 absl::StatusOr<Delivery> Deliver(const Prepared& original, const Packaged& candidate,
                                  const PackageSettings& settings) {
-  QUOTIENT_ASSIGN_OR_RETURN(
-      onnx::WrittenModel written,
-      onnx::Write(original.model, candidate.written->graph, ToWrite(settings)));
+  const Prepared& from = candidate.written_from != nullptr ? *candidate.written_from : original;
+  QUOTIENT_ASSIGN_OR_RETURN(onnx::WrittenModel written,
+                            onnx::Write(from.model, candidate.written->graph, ToWrite(settings)));
   Delivery delivery;
   delivery.files.model = std::move(written.bytes);
   std::map<std::string, absl::string_view> external;

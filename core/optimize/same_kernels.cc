@@ -41,13 +41,4 @@ bool HaveSameKernels(const Costed& a, const Costed& b) {
          KeysWithConstants(a) == KeysWithConstants(b);
 }
 
-void AddUnlessSame(const Costed& original, Packaged candidate, std::vector<Packaged>* candidates) {
-  const Costed own = {candidate.prepared.cut.graph, candidate.cost};
-  const auto is_same = [&own](const Packaged& other) {
-    return HaveSameKernels(own, {other.prepared.cut.graph, other.cost});
-  };
-  if (HaveSameKernels(own, original) || std::ranges::any_of(*candidates, is_same)) return;
-  candidates->push_back(std::move(candidate));
-}
-
 }  // namespace quotient::optimize

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/counted.h"
 #include "core/report/cost_line.h"
+#include "core/report/decision_text.h"
 #include "core/report/report.h"
 
 namespace quotient::report {
@@ -90,6 +91,10 @@ std::string Verdict(const Report& report) {
   const double percent =
       report.measured ? report.speedup_percent : report.predicted_speedup_percent;
   const std::string without = WithoutWhat(report);
+  if (!(percent > 0)) {
+    return "<div class=\"verdict gain\">Improved</div><div class=\"soft\">by less than can be "
+           "measured here: see how it was decided</div>";
+  }
   return absl::StrFormat(
       "<div class=\"verdict gain\">%.1f %% faster%s</div><div class=\"soft\">%s%s</div>", percent,
       without.empty() ? "" : " in part", HowKnown(report),
@@ -151,7 +156,12 @@ std::string HowSure(const Report& report) {
         "quartiles of the runs, which noise moves less than medians.</p>",
         report.speedup_interval->low, report.speedup_interval->high);
   }
-  return absl::StrCat("<section><h2>How sure</h2>", gain,
+  std::string decided;
+  for (const std::string& line : DecisionLines(report)) {
+    absl::StrAppend(&decided, "<li>", HtmlEscaped(line), "</li>");
+  }
+  if (!decided.empty()) decided = absl::StrCat("<p>How it was decided:</p><ul>", decided, "</ul>");
+  return absl::StrCat("<section><h2>How sure</h2>", gain, decided,
                       stripe("original", report.original.measured, "before"),
                       stripe("optimized", report.optimized.measured, "after"), "</section>");
 }

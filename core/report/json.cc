@@ -44,6 +44,16 @@ Json ToValue(const std::optional<PercentRange>& range) {
   return {{"low", range->low}, {"high", range->high}};
 }
 
+Json ToValue(const Considered& considered) {
+  return {{"left_out", considered.left_out},
+          {"grounds", std::string(GroundsName(considered.grounds))},
+          {"predicted_percent", considered.predicted_percent},
+          {"measured_percent", ToValue(considered.measured_percent)},
+          {"expected_percent", considered.expected_percent},
+          {"probability", Optional(considered.probability)},
+          {"taken", considered.taken}};
+}
+
 Json ToValue(const CheckedBinding& binding) {
   return {{"shapes", binding.shapes},
           {"kind", binding.kind},
@@ -166,6 +176,20 @@ void FromValue(const Json& json, PercentRange* range) {
   Read(json, "high", &range->high);
 }
 
+void FromValue(const Json& json, Considered* considered) {
+  std::string grounds;
+  Read(json, "left_out", &considered->left_out);
+  Read(json, "grounds", &grounds);
+  considered->grounds = GroundsOfName(grounds).value_or(Grounds::kNotSure);
+  Read(json, "predicted_percent", &considered->predicted_percent);
+  if (json.contains("measured_percent") && !json["measured_percent"].is_null()) {
+    FromValue(json["measured_percent"], &considered->measured_percent.emplace());
+  }
+  Read(json, "expected_percent", &considered->expected_percent);
+  Read(json, "probability", &considered->probability);
+  Read(json, "taken", &considered->taken);
+}
+
 void FromValue(const Json& json, CheckedBinding* binding) {
   Read(json, "shapes", &binding->shapes);
   Read(json, "kind", &binding->kind);
@@ -285,6 +309,7 @@ Report FromValue(const Json& json) {
   if (json.contains("speedup_interval_percent") && !json["speedup_interval_percent"].is_null()) {
     FromValue(json["speedup_interval_percent"], &report.speedup_interval.emplace());
   }
+  ReadList(json, "considered", &report.considered);
   ReadStruct(json, "verification", &report.verification);
   ReadStruct(json, "search", &report.search);
   ReadList(json, "journal", &report.journal);
@@ -323,6 +348,7 @@ std::string ToJson(const Report& report) {
       {"speedup_percent", IfRun(report.ran(), report.speedup_percent)},
       {"speedup_interval_percent", ToValue(report.speedup_interval)},
       {"predicted_speedup_percent", report.predicted_speedup_percent},
+      {"considered", ToList(report.considered)},
       {"verification", ToValue(report.verification)},
       {"search", ToValue(report.search)},
       {"journal", ToList(report.journal)},

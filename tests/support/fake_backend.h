@@ -1,7 +1,7 @@
 #pragma once
 
 // A simulated device. Its kernels take as long as a function says, measured by a clock that only
-// they move. Results of whole graphs are correct, because the reference evaluator computes them.
+// they move, and which executables read. Results of whole graphs are correct, because the reference evaluator computes them.
 // For tests of everything above the backends; deterministic.
 
 #include <atomic>
@@ -41,6 +41,7 @@ struct FakeOptions {
   std::function<absl::StatusOr<double>(const KernelSpec& spec, int run)> run_us;
   std::vector<FakePlan> plans = {{}};
   std::function<absl::Status()> health;  // Empty: always OK.
+  bool runs_files = false;
 };
 
 // The default time of a kernel, which depends only on the spec: a gap of 1 us, 10 ps per byte, 5 ps

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/onnx/reader.h"
@@ -86,6 +87,30 @@ TEST_F(OptimizeTest, ADeviceThatIsLostIsAnErrorAndNotAnAnswer) {
   options_.device = "cpu";
   const auto result = Run(Normalized());
   EXPECT_EQ(GetReason(result.status()), Reason::kDeviceLost) << result.status();
+}
+
+// Two views in a row become one. Views cost nothing in our kernels, but a runtime that runs files
+// may think otherwise.
+TEST_F(OptimizeTest, EqualKernelsAreDroppedOnlyWhereKernelsAreWhatRuns) {
+  networks::NetworkBuilder builder("views", 1);
+  std::string x = builder.Softmax(builder.Input("x", {"8", "24"}), -1);
+  x = builder.Reshape(builder.Reshape(x, {4, 48}), {2, 96});
+  builder.Output(builder.Softmax(x, -1), {"2", "96"});
+  const std::string model = std::move(builder).Build().SerializeAsString();
+  for (const bool runs_files : {false, true}) {
+    kernels::fake::FakeClock clock;
+    const std::vector<DeviceKind> kinds = {FakeDeviceKind({"cpu"}, [&](absl::string_view) {
+      return NewFakeBackend(&clock, {.runs_files = runs_files});
+    })};
+    Devices devices({.store = store_.get(), .lane = &lane_}, kinds);
+    environment_.devices = &devices;
+    options_.device = "cpu";
+    options_.budget_seconds = 5;
+    const auto result = Run(model);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result->report.ran()) << absl::StrJoin(result->report.notes, "; ");
+    EXPECT_EQ(result->report.considered.empty(), !runs_files);
+  }
 }
 
 TEST_F(OptimizeTest, NothingToGainGivesTheInputBack) {
