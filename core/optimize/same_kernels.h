@@ -13,7 +13,8 @@ struct Costed {
   const cost::GraphCost& cost;
 };
 
-// Whether two graphs have the same kernels with the same constants, in whatever order.
+// Whether two graphs have the same kernels with the same constants, in whatever order. Kernels that
+// are free do not count.
 bool HaveSameKernels(const Costed& a, const Costed& b);
 
 }  // namespace quotient::optimize

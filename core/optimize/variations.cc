@@ -63,6 +63,9 @@ class Variation {
   // Makes, checks and runs one variant for each set. Returns false if nothing could be run.
   bool TryRound(size_t candidate, const std::vector<Set>& sets, std::optional<size_t>* taken) {
     std::vector<Verified> contenders;
+    // What was taken goes first, so that it stays if a variant is predicted to cost the same.
+    if (decision_.winner.has_value()) contenders.push_back(decision_.winner->candidate);
+    const size_t others = contenders.size();
     std::vector<std::vector<std::string>> left_out(sets.size());
     for (size_t i = 0; i < sets.size(); ++i) {
       std::optional<Verified> variant = Make(candidate, sets[i]);
@@ -70,8 +73,7 @@ class Variation {
       left_out[i] = variant->packaged.left_out;
       contenders.push_back(*std::move(variant));
     }
-    if (contenders.empty()) return false;
-    if (decision_.winner.has_value()) contenders.push_back(decision_.winner->candidate);
+    if (contenders.size() == others) return false;
     const double seconds = std::max(context_.budget.Left(), kLeastSeconds);
     absl::StatusOr<Decision> next = context_.race(std::move(contenders), seconds);
     if (!next.ok()) {

@@ -68,6 +68,11 @@ class FakeExecutable : public Executable {
       clock_->Advance(us * factors_[i]);
       last_us_ += us * factors_[i];
     }
+    if (options_.overhead_us) {
+      const double us = options_.overhead_us(graph_);
+      clock_->Advance(us);
+      last_us_ += us;
+    }
     ++run_;
     return absl::OkStatus();
   }
