@@ -82,7 +82,7 @@ std::vector<JobOption> MakeRows() {
        .flag = "budget",
        .placeholder = "TIME",
        .help = "bound of everything from reading to the report, e.g. 30s or 2m, default 30s; what "
-               "has been begun is ended, up to half as long after it",
+               "has been begun is ended, and a result is always checked",
        .least = 0,
        .most = 86'400,
        .unit = " seconds"},
