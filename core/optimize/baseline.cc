@@ -115,6 +115,7 @@ SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
   const Prepared& prepared = baseline.original.prepared;
   return {
       .clock = job.environment.clock,
+      .time = job.budget.ForSearch(),
       .threads = job.threads,
       .max_opset = MaxOpset(job, prepared.model),
       .constant_footprint_log2 =

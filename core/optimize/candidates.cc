@@ -1,6 +1,11 @@
 #include "core/optimize/candidates.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +18,7 @@
 #include "core/extract/fusions.h"
 #include "core/extract/remembered.h"
 #include "core/extract/several.h"
+#include "core/optimize/undo.h"
 #include "core/pricing/enode_costs.h"
 #include "core/pricing/tensor_workspace.h"
 #include "core/search/strategy.h"
@@ -22,9 +28,6 @@ namespace {
 
 using egraph::ENodeId;
 
-// Growing the e-graph takes at most this share of the budget. The rest is left for measurements,
-// which extraction needs.
-constexpr double kGrowShare = 0.4;
 // The largest number of rounds of extracting and measuring. The prior is optimistic, so each round
 // either measures something new or is the last. In practice there are a few.
 constexpr int kMostRounds = 40;
@@ -37,7 +40,7 @@ constexpr double kAlternativesSeconds = 2;
 // The search uses a quick extractor. The final graph comes from the exact one, which takes
 // milliseconds for most models. If it does not end in time, the quick answer is used.
 constexpr double kExactSeconds = 2;
-// The last extractions may take what is left of the budget and this share of the whole budget,
+// The last extractions may take what is left of the search's time and this share of all of it,
 // within bounds. Work that is linear in the graph (checking a selection, building the graph) is not
 // bounded.
 constexpr double kGraceShare = 0.25;
@@ -65,12 +68,13 @@ int64_t ConstantBytes(const model::Graph& graph) {
   return bytes;
 }
 
-class Searcher {
+class Searcher final : public Variants {
  public:
   Searcher(const Options& options, const SearchSettings& settings, cost::CostModel& model,
            const StopCondition& stop, const SearchHook& hook)
       : options_(options), settings_(settings), model_(model), stop_(stop), hook_(hook) {}
 
+  // Must be called once, before anything else.
   absl::StatusOr<Candidates> Run(const model::Graph& graph, const model::Graph& measured) {
     folds_ = eval::FoldCache(ConstantBytes(graph));
     const pricing::TensorWorkspace::Settings settings = {
@@ -93,6 +97,51 @@ class Searcher {
     return std::move(result_);
   }
 
+  std::vector<RewriteFamily> FamiliesOf(size_t candidate) override {
+    const extract::Problem problem = ProblemOfVariants();
+    const extract::Selection& chosen = selections_[candidate];
+    const double cost = extract::SelectionCost(problem, chosen);
+    struct Family {
+      Undoable undoable;
+      double saving_us;
+    };
+    std::vector<Family> families;
+    for (Undoable& each :
+         FindUndoable(tensors(), workspace_->rules(), chosen, OriginalSelection(problem.graph))) {
+      const absl::StatusOr<double> without =
+          extract::CheckSelection(problem, SelectionWithout(problem, candidate, each.classes));
+      if (without.ok()) families.push_back({std::move(each), *without - cost});
+    }
+    std::ranges::stable_sort(families, std::greater(), &Family::saving_us);
+    families_.clear();
+    families_of_ = candidate;
+    std::vector<RewriteFamily> told;
+    for (Family& family : families) {
+      told.push_back({family.undoable.name, family.saving_us});
+      families_.push_back(std::move(family.undoable));
+    }
+    return told;
+  }
+
+  absl::StatusOr<std::optional<Candidate>> Without(size_t candidate,
+                                                   std::span<const size_t> families) override {
+    if (families_of_ != candidate) FamiliesOf(candidate);
+    std::vector<std::string> names;
+    std::vector<egraph::ClassId> classes;
+    for (const size_t family : families) {
+      const Undoable& undoable = families_[family];
+      names.push_back(undoable.name);
+      classes.insert(classes.end(), undoable.classes.begin(), undoable.classes.end());
+    }
+    const extract::Problem problem = ProblemOfVariants();
+    const extract::Selection selection = SelectionWithout(problem, candidate, classes);
+    // Leaving each of them out makes no cycle, but leaving them out together may.
+    if (!extract::CheckSelection(problem, selection).ok()) return std::nullopt;
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Candidate> variant, MakeCandidate(problem, selection));
+    if (variant.has_value()) variant->left_out = std::move(names);
+    return variant;
+  }
+
  private:
   domain::TensorEGraph& tensors() const { return workspace_->tensors(); }
   // Once growing has ended, this includes the time before an interruption.
@@ -109,7 +158,7 @@ class Searcher {
     search::Task task{.clock = clock_};
     task.limits.max_enodes = options_.max_nodes;
     if (options_.max_simulations > 0) task.limits.max_simulations = options_.max_simulations;
-    task.stop = stop_.WithBudget(clock_, kGrowShare * options_.budget_seconds);
+    task.stop = stop_.WithBudget(clock_, settings_.time.grow_seconds);
     task.hook = [this](const egraph::EGraph& graph, const search::Outcome& so_far) {
       hook_({.seconds = SecondsSpent() + so_far.resumed.seconds,
              .enodes = graph.num_enodes(),
@@ -153,7 +202,7 @@ class Searcher {
     costs.Refresh();
     const std::vector<egraph::ClassId> roots = tensors().CanonicalRoots();
     const extract::Problem problem{workspace_->graph(), costs, roots};
-    const double left = options_.budget_seconds - SecondsSpent();
+    const double left = settings_.time.seconds - SecondsSpent();
     const StopCondition stop = stop_.WithBudget(clock_, std::max(0.0, left));
     if (model_.measures()) {
       const auto best = [this](const extract::Problem& of, const StopCondition& until) {
@@ -187,8 +236,8 @@ class Searcher {
   }
 
   double SecondsForLastChoices() const {
-    const double left = std::max(0.0, options_.budget_seconds - SecondsSpent());
-    return std::clamp(left + kGraceShare * options_.budget_seconds, kLeastLastSeconds,
+    const double left = std::max(0.0, settings_.time.seconds - SecondsSpent());
+    return std::clamp(left + kGraceShare * settings_.time.seconds, kLeastLastSeconds,
                       kMostLastSeconds);
   }
 
@@ -262,7 +311,16 @@ class Searcher {
   absl::Status AddCandidate(const extract::Problem& problem,
                             const absl::StatusOr<extract::Selection>& chosen) {
     QUOTIENT_RETURN_IF_ERROR(chosen.status());
-    const extract::Selection& selection = *chosen;
+    QUOTIENT_ASSIGN_OR_RETURN(std::optional<Candidate> candidate, MakeCandidate(problem, *chosen));
+    if (!candidate.has_value()) return absl::OkStatus();
+    result_.found.push_back(*std::move(candidate));
+    selections_.push_back(*chosen);
+    return absl::OkStatus();
+  }
+
+  // Nullopt if the graph is the original, or was made before.
+  absl::StatusOr<std::optional<Candidate>> MakeCandidate(const extract::Problem& problem,
+                                                         const extract::Selection& selection) {
     QUOTIENT_ASSIGN_OR_RETURN(const double cost, extract::CheckSelection(problem, selection));
     const std::vector<domain::Rewrite> rewrites = domain::RewritesOf(tensors(), selection.choice);
     Candidate candidate;
@@ -274,20 +332,19 @@ class Searcher {
         domain::ToGraph(tensors(), selection.choice, workspace_->rules(), splits, &names));
     // Without a rewrite the graph can differ only in that equal nodes were merged.
     if (rewrites.empty() && candidate.graph.nodes.size() >= NodesOfOriginal()) {
-      return absl::OkStatus();
+      return std::nullopt;
     }
     // Folding may make other graphs equal, and takes long.
-    if (!unfolded_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
+    if (!unfolded_.insert(model::GraphDigest(candidate.graph)).second) return std::nullopt;
     QUOTIENT_RETURN_IF_ERROR(eval::FoldConstants(candidate.graph,
                                                  {.threads = settings_.threads, .cache = &folds_},
                                                  stop_.WithoutDeadline()));
-    if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return absl::OkStatus();
+    if (!digests_.insert(model::GraphDigest(candidate.graph)).second) return std::nullopt;
     for (const domain::Rewrite& rewrite : rewrites) {
       candidate.journal.push_back(EntryOf(rewrite, names));
     }
     candidate.names = std::move(names.shared);
-    result_.found.push_back(std::move(candidate));
-    return absl::OkStatus();
+    return candidate;
   }
 
   report::JournalEntry EntryOf(const domain::Rewrite& rewrite,
@@ -314,6 +371,19 @@ class Searcher {
     return nodes;
   }
 
+  // Variants are compared by all that is known of kernels.
+  extract::Problem ProblemOfVariants() {
+    if (families_of_ == kNoCandidate) workspace_->costs().SetBasis(pricing::CostBasis::kKnown);
+    roots_ = tensors().CanonicalRoots();
+    return {workspace_->graph(), workspace_->costs(), roots_};
+  }
+
+  extract::Selection SelectionWithout(const extract::Problem& problem, size_t candidate,
+                                      std::span<const egraph::ClassId> classes) const {
+    return Undo(problem.graph, problem.roots, selections_[candidate],
+                OriginalSelection(problem.graph), classes);
+  }
+
   // The share stays as it was when growing ended, because the report has that one.
   void Report() const {
     hook_({.seconds = SecondsSpent(),
@@ -334,12 +404,14 @@ class Searcher {
     return nodes;
   }
 
-  const Options& options_;
+  static constexpr size_t kNoCandidate = static_cast<size_t>(-1);
+
+  const Options options_;
   const search::Strategy& strategy_ = *search::FindStrategy(options_.strategy);
-  const SearchSettings& settings_;
+  const SearchSettings settings_;
   cost::CostModel& model_;
-  const StopCondition& stop_;
-  const SearchHook& hook_;
+  const StopCondition stop_;
+  const SearchHook hook_;
   const Clock& clock_ = settings_.clock;
   int64_t start_ns_ = clock_.NowNs();  // If resumed, as if it had never been interrupted.
   double best_share_ = 0;              // SearchProgress::best_share when growing ended.
@@ -350,6 +422,12 @@ class Searcher {
   absl::flat_hash_set<Digest> digests_;   // Digests of the candidates' graphs, after folding.
   eval::FoldCache folds_{0};  // What folding earlier candidates computed; see Run for its size.
   Candidates result_;
+
+  // --- For variants.
+  std::vector<extract::Selection> selections_;  // Parallel to Candidates::found.
+  size_t families_of_ = kNoCandidate;           // The candidate that FamiliesOf was last asked for.
+  std::vector<Undoable> families_;              // As FamiliesOf returned them.
+  std::vector<egraph::ClassId> roots_;
 };
 
 }  // namespace
@@ -376,7 +454,10 @@ absl::StatusOr<Candidates> Search(const model::Graph& graph, const model::Graph&
                                   const Options& options, const SearchSettings& settings,
                                   cost::CostModel& costs, const StopCondition& stop,
                                   const SearchHook& hook) {
-  return Searcher(options, settings, costs, stop, hook).Run(graph, measured);
+  auto searcher = std::make_shared<Searcher>(options, settings, costs, stop, hook);
+  QUOTIENT_ASSIGN_OR_RETURN(Candidates candidates, searcher->Run(graph, measured));
+  if (costs.measures()) candidates.variants = std::move(searcher);
+  return candidates;
 }
 
 }  // namespace quotient::optimize

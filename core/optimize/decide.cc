@@ -1,6 +1,7 @@
 #include "core/optimize/decide.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -12,15 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/optimize/evidence.h"
 #include "core/optimize/subject.h"
+#include "core/optimize/subset_of_work.h"
 #include "core/os/probe.h"
 #include "core/timing/end_to_end.h"
 
 namespace quotient::optimize {
 namespace {
-
-// A gain below this is not worth changing a model for, however sure it is.
-constexpr double kLeastGain = 0.002;
 
 report::Measured ToMeasured(const timing::RunStatistics& runs, std::optional<double> error_norm) {
   return {runs.median_us, runs.p10_us, runs.p90_us, runs.samples, error_norm};
@@ -113,13 +113,12 @@ struct Contest {
 
 // Runs the original and all candidates against each other. Must be called in the lane.
 absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verified> candidates,
-                               const StopCondition& stop, std::vector<std::string>* failures) {
+                               const timing::EndToEndOptions& measuring, const StopCondition& stop,
+                               std::vector<std::string>* failures) {
   QUOTIENT_ASSIGN_OR_RETURN(const Tried original, CompileAndRunOnce(context, OriginalOf(context)));
   std::vector<Runnable> runnable = CompileAll(context, std::move(candidates), failures);
   std::vector<kernels::Executable*> executables = {original.executable.get()};
   for (const Runnable& each : runnable) executables.push_back(each.tried.executable.get());
-  const timing::EndToEndOptions measuring{.budget_seconds = context.options.seconds,
-                                          .least_gain = kLeastGain};
   const std::unique_ptr<os::Probe> probe = os::NewSystemProbe(context.options.threads);
   QUOTIENT_ASSIGN_OR_RETURN(const timing::EndToEndResult result,
                             timing::MeasureEndToEnd(executables, measuring, *probe, stop));
@@ -133,27 +132,6 @@ absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verifi
         {std::move(runnable[i].candidate), runs[i], ratios[i], runnable[i].tried.error_norm});
   }
   return contest;
-}
-
-void LogContest(const Contest& contest) {
-  for (size_t i = 0; i < contest.contenders.size(); ++i) {
-    const auto& [candidate, runs, ratio, error_norm] = contest.contenders[i];
-    Log().info("candidate {}: {:.1f} us against {:.1f} us, ratio {:.4f} [{:.4f}, {:.4f}]", i,
-               runs.median_us, contest.original.median_us, ratio.value, ratio.interval.low,
-               ratio.interval.high);
-  }
-}
-
-// Returns the candidate with the smallest ratio among those that are surely faster, also by the
-// medians that the report shows. Null if there is none.
-Contender* Fastest(Contest& contest) {
-  Contender* fastest = nullptr;
-  for (Contender& each : contest.contenders) {
-    if (!each.ratio.surely_faster() || each.ratio.value > 1 - kLeastGain) continue;
-    if (each.runs.median_us >= contest.original.median_us) continue;
-    if (fastest == nullptr || each.ratio.value < fastest->ratio.value) fastest = &each;
-  }
-  return fastest;
 }
 
 // How often a graph has each kernel that nobody measured, by key.
@@ -172,40 +150,107 @@ bool Runs(const cost::GraphCost& graph) {
   return std::ranges::none_of(graph.costs, &cost::KernelCost::unsupported);
 }
 
-}  // namespace
-
-MeasureOptions MeasureOptionsFor(const Job& job, const Device& device) {
-  constexpr double kLeastSeconds = 10;
-  MeasureOptions measuring{.threads = job.threads};
-  measuring.seconds =
-      std::min(measuring.seconds, std::max(kLeastSeconds, job.options.budget_seconds));
-  measuring.arithmetic = device.arithmetic();
-  return measuring;
+// What the predicted costs say of a candidate. Estimates are optimistic, so they say nothing of
+// graphs that need different ones.
+Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate) {
+  if (EstimatedKernels(original) != EstimatedKernels(candidate)) return {};
+  return BeliefFromPrediction(original.total_us, candidate.total_us);
 }
 
-size_t MostChallengers(const cost::GraphCost& original) {
+// A runtime that optimizes files by itself may do without the work that a candidate saves. So what
+// its own kernels were measured to gain must be a part of the evidence there.
+bool SavesWork(const MeasureContext& context, const cost::GraphCost& candidate) {
+  if (!DoesSubsetOfWork(context.cost, candidate)) return false;
+  constexpr double kLeastInFiles = 0.01;
+  return !context.backend.runs_files() ||
+         candidate.total_us < context.cost.total_us * (1 - kLeastInFiles);
+}
+
+Judgement JudgeContender(const MeasureContext& context, const Contender& contender,
+                         double confidence) {
+  const cost::GraphCost& cost = contender.candidate.packaged.cost;
+  return Judge({.ratio = contender.ratio,
+                .confidence = confidence,
+                .prediction = PredictionOf(context.cost, cost),
+                .does_subset_of_work = SavesWork(context, cost)});
+}
+
+report::PercentRange GainOf(const timing::Interval& ratio) {
+  return {100 * (1 - ratio.high), 100 * (1 - ratio.low)};
+}
+
+double PredictedGain(const cost::GraphCost& original, const cost::GraphCost& candidate) {
+  return original.total_us > 0 ? 100 * (1 - candidate.total_us / original.total_us) : 0;
+}
+
+report::Considered Consider(const MeasureContext& context, const Contender& contender,
+                            const Judgement& judgement) {
+  const Packaged& packaged = contender.candidate.packaged;
+  return {.left_out = packaged.left_out,
+          .grounds = judgement.grounds,
+          .predicted_percent = PredictedGain(context.cost, packaged.cost),
+          .measured_percent = GainOf(contender.ratio.interval),
+          .expected_percent = 100 * (1 - std::exp(judgement.belief.mean)),
+          .probability = judgement.probability};
+}
+
+// Judges the contenders, those with the lowest predicted cost first, and takes one of them.
+Decision Decide(const MeasureContext& context, Contest contest, double confidence) {
+  Decision decision{.original = ToMeasured(contest.original, contest.original_error_norm),
+                    .disturbed = contest.contaminated};
+  std::ranges::stable_sort(contest.contenders, {}, [](const Contender& contender) {
+    return contender.candidate.packaged.cost.total_us;
+  });
+  std::optional<size_t> taken;
+  Belief best;
+  for (size_t i = 0; i < contest.contenders.size(); ++i) {
+    const Contender& contender = contest.contenders[i];
+    const Judgement judgement = JudgeContender(context, contender, confidence);
+    decision.considered.push_back(Consider(context, contender, judgement));
+    if (!decision.foremost.has_value()) decision.foremost = contender.candidate.packaged.found;
+    Log().info(
+        "candidate {}: ratio {:.4f} [{:.4f}, {:.4f}] of {} pairs, predicted gain {:.1f} %: {}", i,
+        contender.ratio.value, contender.ratio.interval.low, contender.ratio.interval.high,
+        contender.ratio.pairs, decision.considered.back().predicted_percent,
+        std::string(report::GroundsName(judgement.grounds)));
+    if (!judgement.takes()) continue;
+    if (taken.has_value() && !IsSurelyBelow(judgement.belief, best)) continue;
+    taken = i;
+    best = judgement.belief;
+  }
+  if (!taken.has_value()) return decision;
+  decision.considered[*taken].taken = true;
+  Contender& winner = contest.contenders[*taken];
+  decision.winner = {std::move(winner.candidate), ToMeasured(winner.runs, winner.error_norm),
+                     GainOf(winner.ratio.interval)};
+  return decision;
+}
+
+}  // namespace
+
+size_t MostChallengers(const cost::GraphCost& original, double seconds) {
   constexpr double kSlowUs = 50'000;
-  constexpr size_t kOfSlow = 2;
-  return original.total_us > kSlowUs ? kOfSlow : std::numeric_limits<size_t>::max();
+  // A race that can tell something takes about so many runs of each graph.
+  constexpr double kRuns = 10;
+  if (original.total_us <= kSlowUs) return std::numeric_limits<size_t>::max();
+  return 3 * kRuns * original.total_us * 1e-6 > seconds ? 1 : 2;
 }
 
 absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                          std::vector<Verified> candidates,
                                          const StopCondition& stop,
                                          std::vector<std::string>* failures) {
+  // Where a few runs take all the time there is, more of them would not make it sure either. Judge
+  // relies on predictions more then.
+  constexpr int kFewestTurns = 3;
+  const timing::EndToEndOptions measuring{.budget_seconds = context.options.seconds,
+                                          .min_turns = kFewestTurns,
+                                          .least_gain = kLeastGain};
   absl::StatusOr<Contest> contest;
-  context.lane.Run([&] { contest = RunAll(context, std::move(candidates), stop, failures); });
+  context.lane.Run(
+      [&] { contest = RunAll(context, std::move(candidates), measuring, stop, failures); });
   QUOTIENT_RETURN_IF_ERROR(contest.status());
-  LogContest(*contest);
-  Decision decision{.original = ToMeasured(contest->original, contest->original_error_norm),
-                    .disturbed = contest->contaminated};
-  if (Contender* const fastest = Fastest(*contest)) {
-    const timing::Interval& ratio = fastest->ratio.interval;
-    decision.winner = {std::move(fastest->candidate),
-                       ToMeasured(fastest->runs, fastest->error_norm),
-                       report::PercentRange{100 * (1 - ratio.high), 100 * (1 - ratio.low)}};
-  }
-  return decision;
+  return Decide(context, *std::move(contest), measuring.confidence);
 }
 
 bool GainsByModel(const cost::GraphCost& original, const cost::GraphCost& candidate) {
@@ -224,9 +269,14 @@ Decision DecideByModel(const cost::GraphCost& original, std::vector<Verified> ca
       if ((estimated != of_original) != by_estimates) continue;
       cheapest = &candidate;
     }
-    if (cheapest != nullptr) {
-      return {.winner = Winner{.candidate = std::move(*cheapest)}, .by_estimates = by_estimates};
-    }
+    if (cheapest == nullptr) continue;
+    const double gain = PredictedGain(original, cheapest->packaged.cost);
+    return {.winner = Winner{.candidate = std::move(*cheapest)},
+            .considered = {{.grounds = report::Grounds::kPredicted,
+                            .predicted_percent = gain,
+                            .expected_percent = gain,
+                            .taken = true}},
+            .by_estimates = by_estimates};
   }
   return {};
 }

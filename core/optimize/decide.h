@@ -1,6 +1,6 @@
 #pragma once
 
-// The decision: which candidate, if any, is really faster.
+// The decision: which candidate, if any, is taken. DECISION.md says why it is made like this.
 
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@
 
 namespace quotient::optimize {
 
-// The fastest candidate, which is faster than the original beyond the noise.
+// The candidate that is taken.
 struct Winner {
   Verified candidate;
   report::Measured measured;                 // Empty if nothing was run.
@@ -31,8 +31,12 @@ struct Winner {
 struct Decision {
   std::optional<Winner> winner;  // Without one, the original stays.
   report::Measured original;     // Empty if nothing was run.
-  bool disturbed = false;        // Most runs were interrupted by other work on the machine.
-  bool by_estimates = false;     // Nothing gains by measured kernels alone.
+  // The candidates that were judged, those with the lowest predicted cost first.
+  std::vector<report::Considered> considered;
+  // Packaged::found of the first of them that has one, whether it was taken or not.
+  std::optional<size_t> foremost;
+  bool disturbed = false;     // Most runs were interrupted by other work on the machine.
+  bool by_estimates = false;  // Nothing gains by measured kernels alone.
 };
 
 // How a device is measured.
@@ -42,17 +46,15 @@ struct MeasureOptions {
   verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
 };
 
-// A search with a small budget should not be followed by a long measurement, but a few seconds are
-// needed.
-MeasureOptions MeasureOptionsFor(const Job& job, const Device& device);
-
 // How many candidates are checked and run against the original. Where a run takes long, these are
-// the two that are predicted to be the cheapest.
-size_t MostChallengers(const cost::GraphCost& original);
+// the two that are predicted to be the cheapest, or that one alone if even two would take longer
+// than `seconds`.
+size_t MostChallengers(const cost::GraphCost& original, double seconds);
 
 // What candidates are measured against, and where. Everything but the last two is borrowed.
 struct MeasureContext {
   const Prepared& original;
+  const cost::GraphCost& cost;  // The predicted cost of original.cut.
   const ModelFiles& files;  // The files that the original was read from.
   // The inputs of original.cut on which everything runs: the first ones of `reference`, if there is
   // one.
@@ -65,9 +67,11 @@ struct MeasureContext {
   MeasureOptions options;
 };
 
-// Decides by running the original and all candidates end to end, interleaved. Without candidates
-// the original is measured alone. Candidates that the backend cannot run are thrown away, and
-// `failures` gets a line for each, also if the measurement fails.
+// Decides by running the original and all candidates end to end, interleaved, and by what was
+// predicted (Judge). Of several candidates that may be taken, the one that is predicted to be the
+// cheapest is taken, unless another one is surely faster than it. Without candidates the original
+// is measured alone. Candidates that the backend cannot run are thrown away, and `failures` gets a
+// line for each, also if the measurement fails.
 absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                          std::vector<Verified> candidates,
                                          const StopCondition& stop,

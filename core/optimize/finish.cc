@@ -120,6 +120,7 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
   const onnx::Model& model = original.prepared.model;
   DescribeJob(job, original, &report);
   report.original = FiguresOf(model, baseline.cost, decision.original);
+  report.considered = std::move(decision.considered);
   Result result;
   const onnx::Model* delivered = nullptr;
   if (decision.winner.has_value()) {

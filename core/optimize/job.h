@@ -5,19 +5,21 @@
 #include <span>
 
 #include "core/base/stop.h"
+#include "core/optimize/budget.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/options.h"
 #include "core/rules/rule_set.h"
 
 namespace quotient::optimize {
 
-// Everything is borrowed.
+// Everything but the last two is borrowed.
 struct Job {
   std::span<const rules::Family> families;  // The rules that may be applied.
   const ModelFiles& files;
   const Options& options;  // Valid, and with a device that stands for itself.
   const Environment& environment;
   const StopCondition& stop;
+  const Budget budget;
   int threads = 1;
 };
 

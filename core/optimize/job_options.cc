@@ -44,6 +44,13 @@ absl::Status CheckRules(const Options& options) {
   return rules::BuildFamilies(&domain, rules::AllFamilies(), options.disabled_rules).status();
 }
 
+absl::Status CheckSearchBudget(const Options& options) {
+  if (options.search_budget_seconds <= options.budget_seconds) return absl::OkStatus();
+  return Invalid(absl::StrCat("search-budget: ", options.search_budget_seconds,
+                              " seconds are more than the budget of ", options.budget_seconds,
+                              " seconds, which bounds all phases"));
+}
+
 std::string StrategyHelp() {
   const std::string usual = Options().strategy;
   return absl::StrCat(
@@ -76,11 +83,21 @@ std::vector<JobOption> MakeRows() {
        .wire_name = "budget_seconds",
        .flag = "budget",
        .placeholder = "TIME",
-       .help = "bound of the search, e.g. 30s or 2m, default 30s; checking and measuring come on "
-               "top",
+       .help = "bound of everything from reading to the report, e.g. 30s or 2m, default 30s; what "
+               "has been begun is ended, and a result is always checked",
        .least = 0,
        .most = 86'400,
        .unit = " seconds"},
+      {.field = &Options::search_budget_seconds,
+       .key = "search_budget",
+       .wire_name = "search_budget_seconds",
+       .flag = "search-budget",
+       .placeholder = "TIME",
+       .help = "bound of the search alone, within --budget; 0, the default: its usual share",
+       .least = 0,
+       .most = 86'400,
+       .unit = " seconds",
+       .check = CheckSearchBudget},
       {.field = &Options::max_nodes,
        .key = "max_nodes",
        .flag = "max-nodes",

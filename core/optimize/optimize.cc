@@ -5,7 +5,7 @@
 //   search    Baseline            -> Candidates          candidates.h
 //   package   Candidates          -> PackagedCandidates  package.h
 //   verify    PackagedCandidates  -> VerifiedCandidates  verified.h, rescue.h
-//   measure   VerifiedCandidates  -> Decision            decide.h
+//   measure   VerifiedCandidates  -> Decision            decide.h, variations.h
 //   deliver   Decision            -> Delivery            package.h
 //   report    Decision, Delivery  -> Result              finish.h
 //
@@ -21,6 +21,8 @@
 //   same holds for a search that fails and for a check that cannot be made. The original is then
 //   the answer.
 // Every other failure is an error and ends the run.
+//
+// The budget of the job (budget.h) says how long a stage may take, as far as it can choose.
 //
 // Class Run calls the stages in order and decides which failures end the run. Its RunRecord holds
 // what is told to the outside: the progress and the report.
@@ -52,11 +54,15 @@
 #include "core/optimize/rescue.h"
 #include "core/optimize/run_record.h"
 #include "core/optimize/same_kernels.h"
+#include "core/optimize/variations.h"
 #include "core/optimize/verified.h"
 #include "core/verify/random_inputs.h"
 
 namespace quotient::optimize {
 namespace {
+
+// The share of the time for running graphs that the first race gets. The rest is for variants.
+constexpr double kShareOfFirstRace = 0.6;
 
 // Whether a model with this error is harmless. Such a model is not refused, because other programs
 // may well be able to run it.
@@ -148,7 +154,8 @@ class Run {
 
   absl::StatusOr<Baseline> Predict(const Original& original) {
     QUOTIENT_ASSIGN_OR_RETURN(Baseline baseline,
-                              PredictBaseline(original, job_.files, job_.options.seed, job_.stop));
+                              PredictBaseline(original, job_.files, job_.options.seed,
+                                              job_.budget.ForBaseline(job_.stop)));
     record_.Note(baseline.notes);
     record_.TellOriginalCost(baseline.cost.total_us);
     return baseline;
@@ -175,28 +182,33 @@ class Run {
   }
 
   absl::StatusOr<Candidates> Found(const Baseline& baseline) {
-    const auto hook = [this](const SearchProgress& now) {
-      const double budget = std::max(job_.options.budget_seconds, 1e-3);
-      record_.TellSearch(std::min(1.0, now.seconds / budget), now.best_share, now.enodes);
+    const SearchSettings settings = SettingsToSearch(job_, baseline);
+    const double seconds = std::max(settings.time.seconds, 1e-3);
+    const auto hook = [this, seconds](const SearchProgress& now) {
+      record_.TellSearch(std::min(1.0, now.seconds / seconds), now.best_share, now.enodes);
     };
     const Prepared& prepared = baseline.original.prepared;
-    return optimize::Search(prepared.graph, prepared.measured, job_.options,
-                            SettingsToSearch(job_, baseline), baseline.costs(), job_.stop, hook);
+    return optimize::Search(prepared.graph, prepared.measured, job_.options, settings,
+                            baseline.costs(), job_.stop, hook);
   }
 
   absl::StatusOr<PackagedCandidates> Package(const Baseline& baseline, Candidates candidates) {
-    PackagedCandidates packaged;
+    PackagedCandidates packaged{.variants = std::move(candidates.variants)};
     QUOTIENT_ASSIGN_OR_RETURN(
         packaged.written, OrNone("package", [&]() -> absl::StatusOr<std::vector<Packaged>> {
           packaged.applied = AppliedRules(candidates.figures);
           std::vector<Packaged> written;
-          for (Candidate& candidate : candidates.found) {
+          for (size_t i = 0; i < candidates.found.size(); ++i) {
             absl::StatusOr<Packaged> one =
-                optimize::Package(baseline.original.prepared, std::move(candidate),
-                                  SettingsToPackage(job_, baseline), baseline.costs(), job_.stop);
+                optimize::Package(baseline.original.prepared, std::move(candidates.found[i]),
+                                  SettingsToPackage(job_, baseline), baseline.costs(),
+                                  job_.budget.ForChecks(job_.stop));
             if (job_.stop.cancelled()) return Cancelled();
             if (one.ok()) {
-              Add(baseline, *std::move(one), &written);
+              one->found = i;
+              const bool is_other = !EqualKernelsMeanEqualTimes(baseline) ||
+                                    !HaveSameKernels(KernelsOf(*one), KernelsOf(baseline));
+              if (is_other) written.push_back(*std::move(one));
             } else {
               record_.NoteFailure("a candidate could not be written", one.status());
               ++packaged.refused;
@@ -207,20 +219,29 @@ class Run {
     return packaged;
   }
 
-  // Adds a candidate unless the original or an earlier candidate has the same kernels. A backend
-  // that runs files optimizes them by itself, so there only equal kernels of its own mean equal
-  // times.
-  static void Add(const Baseline& baseline, Packaged candidate, std::vector<Packaged>* candidates) {
-    const Original& original = baseline.original;
-    if (original.runs_files() && !baseline.file_costs.has_value()) {
-      candidates->push_back(std::move(candidate));
-    } else {
-      AddUnlessSame({original.prepared.cut.graph, baseline.cost}, std::move(candidate), candidates);
-    }
+  // A backend that runs files optimizes them by itself, so there only equal kernels of its own
+  // mean equal times.
+  static bool EqualKernelsMeanEqualTimes(const Baseline& baseline) {
+    return !baseline.original.runs_files() || baseline.file_costs.has_value();
+  }
+
+  static Costed KernelsOf(const Packaged& candidate) {
+    return {candidate.prepared.cut.graph, candidate.cost};
+  }
+  static Costed KernelsOf(const Baseline& baseline) {
+    return {baseline.original.prepared.cut.graph, baseline.cost};
+  }
+
+  // Whether a candidate takes the same time as one that agrees with the original. If one with the
+  // same kernels was refused, it is tried in its place.
+  static bool IsNeedless(const Packaged& candidate, const std::vector<Verified>& agreeing) {
+    return std::ranges::any_of(agreeing, [&](const Verified& other) {
+      return HaveSameKernels(KernelsOf(candidate), KernelsOf(other.packaged));
+    });
   }
 
   absl::StatusOr<VerifiedCandidates> Verify(const Baseline& baseline, PackagedCandidates packaged) {
-    VerifiedCandidates verified;
+    VerifiedCandidates verified{.variants = std::move(packaged.variants)};
     const auto verify = [&]() -> absl::StatusOr<std::vector<Verified>> {
       if (baseline.original.device->backend() == nullptr) {
         // Predictions decide here. A candidate that gains nothing by them would never be taken,
@@ -247,19 +268,22 @@ class Run {
                                                  verify::Checker& checker) {
     // Where candidates are run, only the few that will be run need to be checked.
     const bool runs = baseline.original.device->backend() != nullptr;
-    const size_t most = runs ? MostChallengers(baseline.cost) : packaged.written.size();
+    const auto fits = static_cast<size_t>(MostCandidates(baseline.original.alternatives));
+    const size_t most =
+        runs ? std::min(fits, MostChallengers(baseline.cost, job_.budget.ForMeasuring())) : fits;
     if (most < packaged.written.size()) {
       std::ranges::stable_sort(packaged.written, {},
                                [](const Packaged& each) { return each.cost.total_us; });
     }
-    Compared compared = Compare(checker, std::move(packaged.written), most, job_.stop);
+    Compared compared =
+        Compare(checker, std::move(packaged.written), most,
+                runs ? job_.budget.ForChecks(job_.stop) : job_.stop, job_.stop,
+                EqualKernelsMeanEqualTimes(baseline) ? optimize::IsNeedless(IsNeedless)
+                                                     : optimize::IsNeedless());
     if (!compared.stopped.ok()) QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(compared.stopped));
     Refusals refusals = {std::move(compared.refused), std::move(packaged.applied)};
     if (!refusals.refused.empty() || packaged.refused > 0) {
-      for (Verified& rescued : WhatTheRestGains(baseline, checker, std::move(refusals))) {
-        AddIfNew(std::move(rescued), MostCandidates(baseline.original.alternatives),
-                 &compared.agreeing);
-      }
+      AddNew(WhatTheRestGains(baseline, checker, std::move(refusals)), most, &compared.agreeing);
     }
     if (job_.stop.cancelled()) return Cancelled();
     return std::move(compared.agreeing);
@@ -286,9 +310,10 @@ class Run {
                                          Refusals refusals) {
     const SearchSettings search = SettingsToSearch(job_, baseline);
     const PackageSettings package = SettingsToPackage(job_, baseline);
+    const StopCondition stop = job_.budget.ForRescue(job_.stop);
     Rescued rescued = Rescue({job_.files, baseline.original.prepared, job_.options, search, package,
                               checker, baseline.costs()},
-                             std::move(refusals), job_.stop);
+                             std::move(refusals), stop);
     if (rescued.names_are_forgotten) {
       record_.Note(
           "the model uses the size of one input for another, so dimensions of one name were not "
@@ -301,7 +326,7 @@ class Run {
           absl::StrCat("the rule '", rule,
                        "' was left out: with it, what was found did not agree with the original"));
     }
-    if (job_.stop.ShouldStop()) {
+    if (stop.ShouldStop()) {
       record_.Note("time was up before all wrong rules were found");
     } else if (!rescued.ended.ok()) {
       record_.NoteFailure("no wrong rule could be found", rescued.ended);
@@ -347,22 +372,62 @@ class Run {
 
   absl::StatusOr<Decision> RunAll(const Baseline& baseline, VerifiedCandidates verified,
                                   std::vector<std::string>* failures) {
-    Device& device = *baseline.original.device;
     const Prepared& prepared = baseline.original.prepared;
     const verify::Reference* const reference =
         verified.checker != nullptr ? &verified.checker->checker.measured() : nullptr;
     const std::vector<model::Tensor> inputs =
         reference != nullptr ? reference->inputs(0)
                              : verify::RandomInputs(prepared.cut.graph, job_.options.seed);
-    const MeasureContext context = {.original = prepared,
-                                    .files = job_.files,
-                                    .inputs = inputs,
-                                    .reference = reference,
-                                    .backend = *device.backend(),
-                                    .lane = *device.lane(),
-                                    .plans = device.plans(),
-                                    .options = MeasureOptionsFor(job_, device)};
-    return DecideByRunning(context, std::move(verified.agreeing), job_.stop, failures);
+    const auto race = [&](std::vector<Verified> candidates, double seconds) {
+      return Race(baseline, reference, inputs, std::move(candidates), seconds, failures);
+    };
+    const bool has_variants = verified.variants != nullptr && !verified.agreeing.empty();
+    const auto count = static_cast<double>(std::max<size_t>(verified.agreeing.size(), 1));
+    const double seconds = job_.budget.ForMeasuring();
+    QUOTIENT_ASSIGN_OR_RETURN(
+        Decision decision,
+        race(std::move(verified.agreeing), has_variants ? kShareOfFirstRace * seconds : seconds));
+    if (!has_variants) return decision;
+    const PackageSettings package = SettingsToPackage(job_, baseline);
+    const auto& phases = record_.report().phase_seconds;
+    const VariationContext context = {
+        .original = prepared,
+        .cost = baseline.cost,
+        .costs = baseline.costs(),
+        .package = package,
+        .checker = verified.checker->checker,
+        .budget = job_.budget,
+        .stop = job_.stop,
+        .seconds_per_candidate = (phases.at("package") + phases.at("verify")) / count,
+        .race = race};
+    // What was decided before stands even if there is no memory for more.
+    const bool had_memory = WithinMemory(
+        [&] {
+          TryVariants(context, *verified.variants, &decision);
+          return true;
+        },
+        [] { return false; });
+    if (!had_memory) record_.Note("memory ran out while variants were tried");
+    return decision;
+  }
+
+  absl::StatusOr<Decision> Race(const Baseline& baseline, const verify::Reference* reference,
+                                const std::vector<model::Tensor>& inputs,
+                                std::vector<Verified> candidates, double seconds,
+                                std::vector<std::string>* failures) {
+    Device& device = *baseline.original.device;
+    const MeasureContext context = {
+        .original = baseline.original.prepared,
+        .cost = baseline.cost,
+        .files = job_.files,
+        .inputs = inputs,
+        .reference = reference,
+        .backend = *device.backend(),
+        .lane = *device.lane(),
+        .plans = device.plans(),
+        .options = {
+            .threads = job_.threads, .seconds = seconds, .arithmetic = device.arithmetic()}};
+    return DecideByRunning(context, std::move(candidates), job_.stop, failures);
   }
 
   // Writes the files of the winner. If that fails, there is none.
@@ -406,7 +471,13 @@ absl::StatusOr<Result> OptimizeByRules(std::span<const rules::Family> families,
   const int threads = options.ThreadsToUse();
   Options resolved = options;
   QUOTIENT_ASSIGN_OR_RETURN(resolved.device, environment.devices->Resolve(options.device, threads));
-  const Job job = {families, files, resolved, environment, stop, threads};
+  const Job job = {.families = families,
+                   .files = files,
+                   .options = resolved,
+                   .environment = environment,
+                   .stop = stop,
+                   .budget = Budget(resolved, environment.clock),
+                   .threads = threads};
   return Run(job, progress).Execute();
 }
 

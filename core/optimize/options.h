@@ -29,8 +29,13 @@ struct Options {
   // The search that grows the e-graph: a name of core/search.
   std::string strategy = "mcts";
 
-  // Bounds the search alone, in seconds; checking and measuring come on top.
+  // Bounds all phases of the job together, in seconds. What has been begun is brought to an end,
+  // and a result is checked however long that takes (core/optimize/budget.h).
   double budget_seconds = 30;
+
+  // Bounds the search alone, in seconds. At most the budget. 0 means the share that the search has
+  // of the budget (Budget::ForSearch).
+  double search_budget_seconds = 0;
 
   // The e-graph stops growing at this many e-nodes. It may have more: the model's own e-nodes are
   // added even if they exceed the limit, and so are all e-nodes of the match that reaches it.

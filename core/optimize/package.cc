@@ -34,6 +34,7 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
                             PrepareResult(bytes, original.shapes, settings.threads, stop));
   packaged.journal = std::move(candidate.journal);
   packaged.names = std::move(candidate.names);
+  packaged.left_out = std::move(candidate.left_out);
   if (settings.file_costs != nullptr) {
     std::optional<cost::GraphCost> cost =
         CostOfFile(*settings.device, {bytes.model, bytes.external_data, written}, packaged.prepared,
@@ -50,9 +51,9 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
 
 absl::StatusOr<Delivery> Deliver(const Prepared& original, const Packaged& candidate,
                                  const PackageSettings& settings) {
-  QUOTIENT_ASSIGN_OR_RETURN(
-      onnx::WrittenModel written,
-      onnx::Write(original.model, candidate.written->graph, ToWrite(settings)));
+  const Prepared& from = candidate.written_from != nullptr ? *candidate.written_from : original;
+  QUOTIENT_ASSIGN_OR_RETURN(onnx::WrittenModel written,
+                            onnx::Write(from.model, candidate.written->graph, ToWrite(settings)));
   Delivery delivery;
   delivery.files.model = std::move(written.bytes);
   std::map<std::string, absl::string_view> external;

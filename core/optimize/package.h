@@ -4,6 +4,7 @@
 // chosen.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,17 +36,24 @@ struct WrittenCandidate {
 // writer are found.
 struct Packaged {
   std::shared_ptr<const WrittenCandidate> written;
+  // The model that it was made from, if that was prepared in another way than the job's original
+  // (InputNames::kForgotten), so that other nodes may be opaque in it. Else null.
+  std::shared_ptr<const Prepared> written_from;
   Prepared prepared;
   std::vector<report::JournalEntry> journal;
   report::SharedNames names;  // As in Candidate.
-  cost::GraphCost cost;       // Of the file, else of prepared.cut.
+  std::vector<std::string> left_out;  // As in Candidate.
+  // The place in Candidates::found. Nullopt for variants, and for candidates of other searches.
+  std::optional<size_t> found;
+  cost::GraphCost cost;  // Of the file, else of prepared.cut.
 };
 
 // The candidates of a search, packaged.
 struct PackagedCandidates {
   std::vector<Packaged> written;
-  int refused = 0;                   // Number of candidates that could not be written.
-  std::vector<std::string> applied;  // Names of the rules that the search applied.
+  int refused = 0;                     // Number of candidates that could not be written.
+  std::vector<std::string> applied;    // Names of the rules that the search applied.
+  std::shared_ptr<Variants> variants;  // As in Candidates.
 };
 
 struct PackageSettings {

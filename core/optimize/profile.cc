@@ -66,25 +66,30 @@ absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Opti
                                              const Environment& environment,
                                              const StopCondition& stop) {
   QUOTIENT_RETURN_IF_ERROR(options.Validate());
+  const int threads = options.ThreadsToUse();
+  Options resolved = options;
+  QUOTIENT_ASSIGN_OR_RETURN(resolved.device, environment.devices->Resolve(options.device, threads));
   const Job job{.families = {},
                 .files = files,
-                .options = options,
+                .options = resolved,
                 .environment = environment,
                 .stop = stop,
-                .threads = options.ThreadsToUse()};
+                .budget = Budget(resolved, environment.clock),
+                .threads = threads};
   QUOTIENT_ASSIGN_OR_RETURN(const Original original, ReadOriginal(job));
   QUOTIENT_RETURN_IF_ERROR(original.usable);
   Device& device = *original.device;
   if (device.backend() == nullptr) {
     return MakeError(Reason::kOptionInvalid,
-                     absl::StrCat("device: nothing can be run on '", options.device,
+                     absl::StrCat("device: nothing can be run on '", resolved.device,
                                   "', so nothing can be compared; these can run: ",
                                   AcceptedDevices(DeviceFilter::kMeasured)));
   }
-  QUOTIENT_ASSIGN_OR_RETURN(const Baseline baseline, PredictBaseline(original, stop));
+  QUOTIENT_ASSIGN_OR_RETURN(const Baseline baseline,
+                            PredictBaseline(original, files, resolved.seed, stop));
   QUOTIENT_ASSIGN_OR_RETURN(const timing::RunProfile run, RunInLane(job, original));
   report::Profile profile{.model_name = files.name,
-                          .device = options.device,
+                          .device = resolved.device,
                           .fingerprint = device.costs().fingerprint(),
                           .threads = job.threads,
                           .measured_us = run.run_us,

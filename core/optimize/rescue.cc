@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -15,8 +16,9 @@ namespace {
 
 // Enough to find two culprits among 60 rules, about as many as are applied to a large network.
 constexpr int kMostTrials = 16;
-// Shares of the budget. A trial has few rules and mostly ends soon, so this is a bound for rules
-// that grow the e-graph without end. The search that may deliver the result gets more.
+// Shares of the time of the first search. A trial has few rules and mostly ends soon, so this is a
+// bound for rules that grow the e-graph without end. The search that may deliver the result gets
+// more.
 constexpr double kTrialShare = 0.05;
 constexpr double kSearchShare = 0.5;
 
@@ -65,9 +67,10 @@ class Rescuer {
     Options options = context_.options;
     options.measure_shapes = context_.original.shapes.shapes;
     QUOTIENT_ASSIGN_OR_RETURN(
-        without_names_,
+        Prepared without_names,
         Prepare(context_.files, options, context_.search.threads, stop_, InputNames::kForgotten));
-    original_ = &without_names_;
+    without_names_ = std::make_shared<Prepared>(std::move(without_names));
+    original_ = without_names_.get();
     QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict, CheckUnrewritten());
     if (!verdict.passed) {
       return absl::InternalError(
@@ -107,10 +110,11 @@ class Rescuer {
 
   absl::StatusOr<Found> FindAndCheck(const std::vector<std::string>& disabled, double share) const {
     Options options = context_.options;
-    options.budget_seconds *= share;
     options.disabled_rules.insert(options.disabled_rules.end(), disabled.begin(), disabled.end());
     SearchSettings settings = context_.search;
     settings.checkpoint = nullptr;
+    settings.time.grow_seconds *= share;
+    settings.time.seconds *= share;
     QUOTIENT_ASSIGN_OR_RETURN(Candidates candidates,
                               Search(original_->graph, original_->measured, options, settings,
                                      context_.costs, stop_, [](const SearchProgress&) {}));
@@ -118,11 +122,13 @@ class Rescuer {
     for (Candidate& candidate : candidates.found) {
       absl::StatusOr<Packaged> packaged =
           Package(*original_, std::move(candidate), context_.package, context_.costs, stop_);
-      if (packaged.ok()) written.push_back(*std::move(packaged));
+      if (!packaged.ok()) continue;
+      packaged->written_from = without_names_;
+      written.push_back(*std::move(packaged));
     }
     const bool all_written = written.size() == candidates.found.size();
     const size_t all = written.size();
-    Compared compared = Compare(context_.checker, std::move(written), all, stop_);
+    Compared compared = Compare(context_.checker, std::move(written), all, stop_, stop_);
     QUOTIENT_RETURN_IF_ERROR(compared.stopped);
     if (stop_.ShouldStop()) return eval::StopError(stop_.Check());
     return Found{.agreeing = std::move(compared.agreeing),
@@ -132,7 +138,7 @@ class Rescuer {
 
   const RescueContext& context_;
   const StopCondition& stop_;
-  Prepared without_names_;                         // Empty unless names are forgotten.
+  std::shared_ptr<const Prepared> without_names_;  // Null unless names are forgotten.
   const Prepared* original_ = &context_.original;  // What is searched.
   const std::vector<std::string> table_;           // Names of all rules.
   Rescued rescued_;

@@ -53,7 +53,7 @@ struct Rescued {
 // graphs are refused even then, or if names are not the reason, finds a wrong rule among those that
 // were applied (culprit.h), searches without it, and repeats that if checking refuses what is found
 // then. A trial is a search with some of the rules, which takes at most a share of
-// options.budget_seconds, and a check of its graphs.
+// the time of the first search, and a check of its graphs.
 Rescued Rescue(const RescueContext& context, Refusals refusals, const StopCondition& stop);
 
 // Returns the names in SearchFigures::applied.

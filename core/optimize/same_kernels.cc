@@ -14,6 +14,7 @@ namespace {
 std::vector<std::string> Keys(const Costed& graph) {
   std::vector<std::string> keys;
   for (const kernels::KernelGroup& group : graph.cost.groups) {
+    if (group.spec.free) continue;
     keys.push_back(kernels::KernelKey(group.spec));
   }
   std::ranges::sort(keys);
@@ -23,6 +24,7 @@ std::vector<std::string> Keys(const Costed& graph) {
 std::vector<std::string> KeysWithConstants(const Costed& graph) {
   std::vector<std::string> keys;
   for (const kernels::KernelGroup& group : graph.cost.groups) {
+    if (group.spec.free) continue;
     std::string& key = keys.emplace_back(kernels::KernelKey(group.spec));
     for (const model::ValueId id : group.operands) {
       const bool is_constant = id.valid() && graph.graph.is_constant(id);
@@ -37,17 +39,7 @@ std::vector<std::string> KeysWithConstants(const Costed& graph) {
 
 bool HaveSameKernels(const Costed& a, const Costed& b) {
   // Digests of constants take long, and few graphs need them.
-  return a.cost.groups.size() == b.cost.groups.size() && Keys(a) == Keys(b) &&
-         KeysWithConstants(a) == KeysWithConstants(b);
-}
-
-void AddUnlessSame(const Costed& original, Packaged candidate, std::vector<Packaged>* candidates) {
-  const Costed own = {candidate.prepared.cut.graph, candidate.cost};
-  const auto is_same = [&own](const Packaged& other) {
-    return HaveSameKernels(own, {other.prepared.cut.graph, other.cost});
-  };
-  if (HaveSameKernels(own, original) || std::ranges::any_of(*candidates, is_same)) return;
-  candidates->push_back(std::move(candidate));
+  return Keys(a) == Keys(b) && KeysWithConstants(a) == KeysWithConstants(b);
 }
 
 }  // namespace quotient::optimize

@@ -2,11 +2,8 @@
 
 // Graphs that consist of the same kernels, and take the same time.
 
-#include <vector>
-
 #include "core/cost/cost_model.h"
 #include "core/model/graph.h"
-#include "core/optimize/package.h"
 
 namespace quotient::optimize {
 
@@ -16,10 +13,8 @@ struct Costed {
   const cost::GraphCost& cost;
 };
 
-// Whether two graphs have the same kernels with the same constants, in whatever order.
+// Whether two graphs have the same kernels with the same constants, in whatever order. Kernels that
+// are free do not count.
 bool HaveSameKernels(const Costed& a, const Costed& b);
-
-// Adds a candidate unless it has the same kernels as the original, or as one that is there.
-void AddUnlessSame(const Costed& original, Packaged candidate, std::vector<Packaged>* candidates);
 
 }  // namespace quotient::optimize

@@ -25,10 +25,13 @@ absl::StatusOr<std::shared_ptr<OriginalChecker>> NewOriginalChecker(const Job& j
 }
 
 Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates, size_t most,
-                 const StopCondition& stop) {
+                 const StopCondition& enough, const StopCondition& stop,
+                 const IsNeedless& is_needless) {
   Compared compared;
   for (Packaged& candidate : candidates) {
     if (compared.agreeing.size() == most) break;
+    if (!compared.agreeing.empty() && enough.ShouldStop()) break;
+    if (is_needless && is_needless(candidate, compared.agreeing)) continue;
     absl::StatusOr<verify::Verdict> verdict =
         checker.Check({&candidate.prepared.model.graph, &candidate.prepared.cut}, stop);
     if (!verdict.ok() && stop.ShouldStop()) {
@@ -47,12 +50,17 @@ Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates, siz
   return compared;
 }
 
-void AddIfNew(Verified candidate, int most, std::vector<Verified>* candidates) {
-  const bool known = std::ranges::any_of(*candidates, [&](const Verified& other) {
-    return other.packaged.written->model.bytes == candidate.packaged.written->model.bytes;
-  });
-  const bool fits = candidates->size() < static_cast<size_t>(most);
-  if (!known && fits) candidates->push_back(std::move(candidate));
+void AddNew(std::vector<Verified> more, size_t most, std::vector<Verified>* candidates) {
+  for (Verified& candidate : more) {
+    const bool is_known = std::ranges::any_of(*candidates, [&](const Verified& other) {
+      return other.packaged.written->model.bytes == candidate.packaged.written->model.bytes;
+    });
+    if (!is_known) candidates->push_back(std::move(candidate));
+  }
+  if (candidates->size() <= most) return;
+  std::ranges::stable_sort(
+      *candidates, {}, [](const Verified& candidate) { return candidate.packaged.cost.total_us; });
+  candidates->erase(candidates->begin() + static_cast<long>(most), candidates->end());
 }
 
 }  // namespace quotient::optimize

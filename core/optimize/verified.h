@@ -2,6 +2,7 @@
 
 // Verified: candidates that agree with the original.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,8 +37,9 @@ absl::StatusOr<std::shared_ptr<OriginalChecker>> NewOriginalChecker(const Job& j
 
 // Candidates that agree with the original, of one search and perhaps of others without wrong rules.
 struct VerifiedCandidates {
-  std::shared_ptr<const OriginalChecker> checker;  // Null if nothing was compared.
+  std::shared_ptr<OriginalChecker> checker;  // Null if nothing was compared.
   std::vector<Verified> agreeing;
+  std::shared_ptr<Variants> variants;  // As in Candidates.
 };
 
 // A candidate that does not agree with the original.
@@ -57,13 +59,16 @@ struct Compared {
   absl::Status stopped;
 };
 
-// Compares candidates with the original, one after the other, until `most` agree. The others are
-// neither kept nor refused.
+// Compares candidates with the original, one after the other, until `most` agree, or until at least
+// one agrees and `enough` fires. A candidate is passed over if `is_needless`, which may be empty,
+// says so beside those that agree so far. What was not compared is neither kept nor refused.
+using IsNeedless = std::function<bool(const Packaged&, const std::vector<Verified>& agreeing)>;
 Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates, size_t most,
-                 const StopCondition& stop);
+                 const StopCondition& enough, const StopCondition& stop,
+                 const IsNeedless& is_needless = {});
 
-// Adds a candidate unless another one has the same file, or there are `most` candidates already.
-// `most` is how many fit into memory.
-void AddIfNew(Verified candidate, int most, std::vector<Verified>* candidates);
+// Adds candidates unless their files are the same as another's, and keeps the `most` that are
+// predicted to be the cheapest.
+void AddNew(std::vector<Verified> more, size_t most, std::vector<Verified>* candidates);
 
 }  // namespace quotient::optimize

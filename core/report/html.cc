@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/counted.h"
 #include "core/report/cost_line.h"
+#include "core/report/decision_text.h"
 #include "core/report/like_nodes.h"
 #include "core/report/report.h"
 
@@ -89,6 +90,10 @@ std::string Verdict(const Report& report) {
       report.measured ? report.speedup_percent : report.predicted_speedup_percent;
   const std::string without = CutNodesText(report);
   const bool is_whole = without.empty() || (report.measured && report.cut_nodes_run);
+  if (!(percent > 0)) {
+    return "<div class=\"verdict gain\">Improved</div><div class=\"soft\">by less than can be "
+           "measured here: see how it was decided</div>";
+  }
   return absl::StrFormat(
       "<div class=\"verdict gain\">%.1f %% faster%s</div><div class=\"soft\">%s%s</div>", percent,
       is_whole ? "" : " in part", HowKnown(report),
@@ -151,7 +156,12 @@ std::string HowSure(const Report& report) {
         "quartiles of the runs, which noise moves less than medians.</p>",
         report.speedup_interval->low, report.speedup_interval->high);
   }
-  return absl::StrCat("<section><h2>How sure</h2>", gain,
+  std::string decided;
+  for (const std::string& line : DecisionLines(report)) {
+    absl::StrAppend(&decided, "<li>", HtmlEscaped(line), "</li>");
+  }
+  if (!decided.empty()) decided = absl::StrCat("<p>How it was decided:</p><ul>", decided, "</ul>");
+  return absl::StrCat("<section><h2>How sure</h2>", gain, decided,
                       stripe("original", report.original.measured, "before"),
                       stripe("optimized", report.optimized.measured, "after"), "</section>");
 }
@@ -376,12 +386,11 @@ std::string HtmlPage(absl::string_view title, absl::string_view subtitle,
 
 std::string ToHtml(const Report& report) {
   const std::string place = PlaceText(report);
-  return HtmlPage(report.model_name,
-                  absl::StrCat("cost report by Quotient for ", report.device,
-                               place.empty() ? "" : ": ", place),
-                  absl::StrCat(Summary(report), GainsSection(report), HowSure(report),
-                               Drawings(report), Bars(report), Journal(report),
-                               SearchSection(report), Circumstances(report)));
+  return HtmlPage(
+      report.model_name,
+      absl::StrCat("cost report by Quotient for ", report.device, place.empty() ? "" : ": ", place),
+      absl::StrCat(Summary(report), GainsSection(report), HowSure(report), Drawings(report),
+                   Bars(report), Journal(report), SearchSection(report), Circumstances(report)));
 }
 
 }  // namespace quotient::report

@@ -53,6 +53,20 @@ void FromValue(const Json& json, PercentRange* range) {
   Read(json, "high", &range->high);
 }
 
+void FromValue(const Json& json, Considered* considered) {
+  std::string grounds;
+  Read(json, "left_out", &considered->left_out);
+  Read(json, "grounds", &grounds);
+  considered->grounds = GroundsOfName(grounds).value_or(Grounds::kNotSure);
+  Read(json, "predicted_percent", &considered->predicted_percent);
+  if (json.contains("measured_percent") && !json["measured_percent"].is_null()) {
+    FromValue(json["measured_percent"], &considered->measured_percent.emplace());
+  }
+  Read(json, "expected_percent", &considered->expected_percent);
+  Read(json, "probability", &considered->probability);
+  Read(json, "taken", &considered->taken);
+}
+
 void FromValue(const Json& json, CheckedBinding* binding) {
   Read(json, "shapes", &binding->shapes);
   Read(json, "kind", &binding->kind);
@@ -202,6 +216,7 @@ Report FromValue(const Json& json) {
   if (json.contains("speedup_interval_percent") && !json["speedup_interval_percent"].is_null()) {
     FromValue(json["speedup_interval_percent"], &report.speedup_interval.emplace());
   }
+  ReadList(json, "considered", &report.considered);
   ReadStruct(json, "verification", &report.verification);
   ReadStruct(json, "search", &report.search);
   ReadStruct(json, "gains", &report.gains);

@@ -44,6 +44,16 @@ Json ToValue(const std::optional<PercentRange>& range) {
   return {{"low", range->low}, {"high", range->high}};
 }
 
+Json ToValue(const Considered& considered) {
+  return {{"left_out", considered.left_out},
+          {"grounds", std::string(GroundsName(considered.grounds))},
+          {"predicted_percent", considered.predicted_percent},
+          {"measured_percent", ToValue(considered.measured_percent)},
+          {"expected_percent", considered.expected_percent},
+          {"probability", Optional(considered.probability)},
+          {"taken", considered.taken}};
+}
+
 Json ToValue(const CheckedBinding& binding) {
   return {{"shapes", binding.shapes},
           {"kind", binding.kind},
@@ -179,6 +189,7 @@ std::string ToJson(const Report& report) {
       {"speedup_percent", IfRun(report.ran(), report.speedup_percent)},
       {"speedup_interval_percent", ToValue(report.speedup_interval)},
       {"predicted_speedup_percent", report.predicted_speedup_percent},
+      {"considered", ToList(report.considered)},
       {"verification", ToValue(report.verification)},
       {"search", ToValue(report.search)},
       {"gains", GainsValue(report)},

@@ -52,6 +52,37 @@ struct CheckedBinding {
   int cut = 0;       // Number of nodes that were cut out.
 };
 
+struct PercentRange {
+  double low = 0;
+  double high = 0;
+};
+
+// Why a candidate is taken, or why it is not (core/optimize/DECISION.md).
+enum class Grounds {
+  kNotSure,               // Not taken: it cannot be told to be faster.
+  kSurelySlower,          // Not taken: it was measured to be slower.
+  kMeasured,              // Taken: it was measured to be faster, beyond the noise.
+  kSubsetOfWork,          // Taken: it does a subset of the original's work.
+  kPredictedAndMeasured,  // Taken: both together make a gain sure.
+  kPredicted,             // Taken: it is predicted to be faster, where nothing can be run.
+};
+absl::string_view GroundsName(Grounds grounds);  // "not_sure", "surely_slower", ...
+// Nullopt for any other text.
+std::optional<Grounds> GroundsOfName(absl::string_view name);
+
+// A candidate that was judged. Gains are percentages of the original's time.
+struct Considered {
+  // Rules whose rewrites this candidate does without, of those that the best graph has. Empty for
+  // candidates that are not made by leaving something out.
+  std::vector<std::string> left_out = {};
+  Grounds grounds = Grounds::kNotSure;
+  double predicted_percent = 0;                       // By the costs of kernels.
+  std::optional<PercentRange> measured_percent = {};  // As Report::speedup_interval.
+  double expected_percent = 0;                        // By prediction and measurement together.
+  std::optional<double> probability = {};             // That there is a gain, by both.
+  bool taken = false;                                 // Whether this is the result.
+};
+
 struct Verification {
   bool passed = false;  // Never if nothing was compared (`inputs` is 0).
   // Largest difference of an output element, relative to the scale of the elements around it
@@ -176,11 +207,6 @@ struct DrawnNode {
   bool estimated = false;  // Whether cost_us is at least in part an estimate.
 };
 
-struct PercentRange {
-  double low = 0;
-  double high = 0;
-};
-
 // The snapshot that the costs of a device were read from.
 struct Recording {
   std::string device;  // Name of the device where it was recorded, such as "cpu".
@@ -212,6 +238,9 @@ struct Report {
   // The 99 % confidence interval of the gain, by the ratio of the lower quartiles, which noise
   // moves less than the medians. Missing if no runs were compared.
   std::optional<PercentRange> speedup_interval;
+  // The candidates that were judged, in the order of their predicted costs and of the rounds in
+  // which they were tried.
+  std::vector<Considered> considered;
   Verification verification;
   SearchFigures search;
   Gains gains;

@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/kernels/device_name.h"
+#include "core/report/decision_text.h"
 #include "core/report/gain_text.h"
 #include "core/report/like_nodes.h"
 #include "core/report/report.h"
@@ -293,6 +294,9 @@ std::string ToTable(const Report& report) {
   if (!report.measured) absl::StrAppend(&out, "  ", UnmeasuredText(report), "\n");
   AppendGains(report, &out);
   AppendNodes(report, &out);
+  for (const std::string& line : DecisionLines(report)) {
+    absl::StrAppend(&out, "\n  decided: ", line);
+  }
   absl::StrAppend(&out, "\n  checked: ", CheckText(report.verification), "\n");
   for (const std::string& line : BindingLines(report.verification)) {
     absl::StrAppend(&out, "           ", Escaped(line), "\n");

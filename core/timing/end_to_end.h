@@ -62,6 +62,8 @@ struct RatioStatistics {
   int pairs = 0;  // Number of pairs of samples, one of the candidate and one of the first.
   // Whether the candidate is faster by every measure that a report shows.
   bool surely_faster() const { return interval.high < 1 && of_medians < 1; }
+  // Whether it is slower by each of them.
+  bool surely_slower() const { return interval.low > 1 && of_medians > 1; }
 };
 
 struct EndToEndResult {

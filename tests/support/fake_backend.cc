@@ -1,5 +1,7 @@
 #include "tests/support/fake_backend.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,8 @@
 #include "core/kernels/fusion.h"
 #include "core/kernels/partition.h"
 #include "core/kernels/storage.h"
+#include "core/onnx/reader.h"
+#include "core/ops/infer_graph.h"
 #include "core/ops/op.h"
 
 namespace quotient::kernels::fake {
@@ -61,15 +65,25 @@ class FakeExecutable : public Executable {
   }
 
   absl::Status RunInSteps(absl::FunctionRef<void()> after) override {
+    last_us_ = 0;
     for (size_t i = 0; i < groups_.size(); ++i) {
       if (groups_[i].spec.free) continue;
       QUOTIENT_ASSIGN_OR_RETURN(const double us, options_.run_us(groups_[i].spec, run_));
       clock_->Advance(us * factors_[i]);
+      last_us_ += us * factors_[i];
       after();
+    }
+    if (options_.overhead_us) {
+      const double us = options_.overhead_us(graph_);
+      clock_->Advance(us);
+      last_us_ += us;
     }
     ++run_;
     return absl::OkStatus();
   }
+
+  // The device has a clock of its own, so that no machine's clock decides what is measured.
+  std::optional<DeviceReading> reading() const override { return DeviceReading{last_us_}; }
 
   absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override {
     QUOTIENT_ASSIGN_OR_RETURN(eval::ValueMap computed,
@@ -104,6 +118,43 @@ class FakeExecutable : public Executable {
   std::vector<model::ValueId> inputs_, outputs_;
   eval::ValueMap values_;
   int run_ = 0;
+  double last_us_ = 0;
+};
+
+// The graph of a file, whose values go by the ids that its user knows them by.
+class FakeFile : public Executable {
+ public:
+  FakeFile(std::unique_ptr<Executable> runs, model::Graph graph, const FileValues& values)
+      : runs_(std::move(runs)), graph_(std::move(graph)) {
+    inputs_ = Known(runs_->input_values(), values.inputs);
+    outputs_ = Known(runs_->output_values(), values.outputs);
+  }
+
+  absl::Status SetInputs(const std::vector<model::Tensor>& inputs) override {
+    return runs_->SetInputs(inputs);
+  }
+  absl::Status Run() override { return runs_->Run(); }
+  std::optional<DeviceReading> reading() const override { return runs_->reading(); }
+  absl::StatusOr<std::vector<model::Tensor>> GetOutputs() override { return runs_->GetOutputs(); }
+  const std::vector<model::ValueId>& input_values() const override { return inputs_; }
+  const std::vector<model::ValueId>& output_values() const override { return outputs_; }
+  int num_kernels() const override { return runs_->num_kernels(); }
+
+ private:
+  // What the values of the file's graph are called in `values`.
+  std::vector<model::ValueId> Known(const std::vector<model::ValueId>& ids,
+                                    const std::vector<FileValue>& values) const {
+    std::vector<model::ValueId> known;
+    for (const model::ValueId id : ids) {
+      const auto at = std::ranges::find(values, graph_.value(id).name, &FileValue::name);
+      if (at != values.end()) known.push_back(at->id);
+    }
+    return known;
+  }
+
+  const std::unique_ptr<Executable> runs_;
+  const model::Graph graph_;
+  std::vector<model::ValueId> inputs_, outputs_;
 };
 
 class FakeBackend : public Backend {
@@ -139,6 +190,18 @@ class FakeBackend : public Backend {
       if (!group.spec.free) QUOTIENT_RETURN_IF_ERROR(options_.run_us(group.spec, 0).status());
     }
     return std::make_unique<FakeExecutable>(clock_, options_, graph, std::move(groups), plans);
+  }
+
+  bool runs_files() const override { return options_.runs_files; }
+
+  // All types in the file must be static, and all of its nodes understood.
+  absl::StatusOr<std::unique_ptr<Executable>> CompileFile(const ModelFile& file,
+                                                          const FileValues& values) const override {
+    QUOTIENT_ASSIGN_OR_RETURN(
+        onnx::Model model, onnx::Read(file.model, file.external_data, onnx::Limits(), file.owner));
+    QUOTIENT_RETURN_IF_ERROR(ops::InferTypes(model.graph));
+    QUOTIENT_ASSIGN_OR_RETURN(auto graph, CompileGraph(model.graph, {}));
+    return std::make_unique<FakeFile>(std::move(graph), std::move(model.graph), values);
   }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
 // A simulated device. Its kernels take as long as a function says, measured by a clock that only
-// they move. Results of whole graphs are correct, because the reference evaluator computes them.
-// For tests of everything above the backends; deterministic.
+// they move, and which executables read. Results of whole graphs are correct, because the reference
+// evaluator computes them. For tests of everything above the backends; deterministic.
 
 #include <atomic>
 #include <cstdint>
@@ -41,6 +41,9 @@ struct FakeOptions {
   std::function<absl::StatusOr<double>(const KernelSpec& spec, int run)> run_us;
   std::vector<FakePlan> plans = {{}};
   std::function<absl::Status()> health;  // Empty: always OK.
+  bool runs_files = false;
+  // By how much a run of a whole graph takes longer than its kernels. Empty: not at all.
+  std::function<double(const model::Graph& graph)> overhead_us;
 };
 
 // The default time of a kernel, which depends only on the spec: a gap of 1 us, 10 ps per byte, 5 ps

@@ -49,6 +49,8 @@ class ByOutput : public cost::CostModel {
   const std::string fingerprint_ = "by output";
 };
 
+constexpr SearchTime kAmple = {.grow_seconds = 240, .seconds = 600};
+
 // Two convolutions side by side can be one, and so can the two behind them.
 constexpr char kTwins[] = R"(graph g {
     input x: float32[1,1,4,4]
@@ -74,7 +76,7 @@ absl::StatusOr<Candidates> SearchIn(absl::string_view text, bool measures, int a
   Options options;
   options.strategy = "saturate";
   const SearchSettings settings = {
-      .clock = Clock::System(), .max_opset = 20, .alternatives = alternatives};
+      .clock = Clock::System(), .time = kAmple, .max_opset = 20, .alternatives = alternatives};
   return Search(graph, graph, options, settings, costs, stop, hook);
 }
 
@@ -108,8 +110,9 @@ std::vector<bool> NeedsUnknown(bool unsupported) {
   Options options;
   options.strategy = "saturate";
   const auto found =
-      Search(graph, graph, options, {.clock = Clock::System(), .max_opset = 20, .alternatives = 1},
-             costs, {}, [](const SearchProgress&) {});
+      Search(graph, graph, options,
+             {.clock = Clock::System(), .time = kAmple, .max_opset = 20, .alternatives = 1}, costs,
+             {}, [](const SearchProgress&) {});
   EXPECT_OK(found.status());
   std::vector<bool> needs;
   if (!found.ok()) return needs;
@@ -268,14 +271,14 @@ TEST(Candidates, ASearchEndsAfterItsSimulations) {
   Options options;
   options.max_nodes = 40;
   options.max_simulations = 50;
-  options.budget_seconds = 600;
   std::vector<Digest> found;
   std::vector<int64_t> simulations;
   for (const int threads : {1, 2}) {
-    ASSERT_OK_AND_ASSIGN(const Candidates result,
-                         Search(graph, graph, options,
-                                {.clock = Clock::System(), .threads = threads, .max_opset = 20},
-                                *costs, {}, [](const SearchProgress&) {}));
+    ASSERT_OK_AND_ASSIGN(
+        const Candidates result,
+        Search(graph, graph, options,
+               {.clock = Clock::System(), .time = kAmple, .threads = threads, .max_opset = 20},
+               *costs, {}, [](const SearchProgress&) {}));
     simulations.push_back(result.figures.simulations);
     EXPECT_GE(simulations.back(), options.max_simulations);
     EXPECT_LT(simulations.back(), 2 * options.max_simulations);
@@ -285,6 +288,63 @@ TEST(Candidates, ASearchEndsAfterItsSimulations) {
   }
   EXPECT_EQ(found[0], found[1]);
   EXPECT_EQ(simulations[0], simulations[1]);
+}
+
+// A graph of two parts, each of which a rule of its own improves: two convolutions become one, and
+// the products of a row are formed in another order.
+constexpr char kTwoParts[] = R"(graph g {
+    input x: float32[1,1,4,4]
+    input m: float32[64,2]
+    const v: float32[1,1,1,1] = [1]
+    const w: float32[1,1,1,1] = [2]
+    const p: float32[2,64] = random(1)
+    const q: float32[64,2] = random(2)
+    a = Conv(x, v)
+    b = Conv(x, w)
+    y = Concat(a, b) {axis=1}
+    n = MatMul(m, p)
+    z = MatMul(n, q)
+    output y, z
+  })";
+
+TEST(Variants, LeaveOneFamilyOutAndKeepTheOthers) {
+  model::Graph graph = testing::MustParse(kTwoParts);
+  ASSERT_OK(ops::InferTypes(graph));
+  ByOutput costs(true);
+  Options options;
+  options.strategy = "saturate";
+  ASSERT_OK_AND_ASSIGN(
+      const Candidates found,
+      Search(graph, graph, options,
+             {.clock = Clock::System(), .time = kAmple, .max_opset = 20, .alternatives = 1}, costs,
+             {}, [](const SearchProgress&) {}));
+  ASSERT_NE(found.variants, nullptr);
+  ASSERT_FALSE(found.found.empty());
+  const Candidate& whole = found.found.front();
+  const std::vector<RewriteFamily> families = found.variants->FamiliesOf(0);
+  ASSERT_GE(families.size(), 2u);
+  std::vector<size_t> all;
+  for (size_t i = 0; i < families.size(); ++i) {
+    all.push_back(i);
+    EXPECT_LE(families[i].saving_us, families.front().saving_us);
+    const std::vector<size_t> one = {i};
+    ASSERT_OK_AND_ASSIGN(const std::optional<Candidate> variant, found.variants->Without(0, one));
+    if (!variant.has_value()) continue;
+    EXPECT_NEAR(variant->cost_us, whole.cost_us + families[i].saving_us, 1e-9);
+    EXPECT_EQ(variant->left_out, std::vector<std::string>{families[i].name});
+    EXPECT_LT(variant->journal.size(), whole.journal.size());
+    EXPECT_FALSE(variant->journal.empty()) << "the other part stays improved";
+    ASSERT_OK_AND_ASSIGN(const std::optional<Candidate> again, found.variants->Without(0, one));
+    EXPECT_FALSE(again.has_value()) << "it was made before";
+  }
+  ASSERT_OK_AND_ASSIGN(const std::optional<Candidate> none, found.variants->Without(0, all));
+  EXPECT_FALSE(none.has_value()) << "that is the original";
+}
+
+TEST(Variants, ThereAreNoneWhereNothingIsMeasured) {
+  const auto found = SearchIn(kTwins, false, 1, {}, [](const SearchProgress&) {});
+  ASSERT_OK(found.status());
+  EXPECT_EQ(found->variants, nullptr);
 }
 
 TEST(Candidates, WhoCancelsWantsNoAnswerWheneverThatIs) {

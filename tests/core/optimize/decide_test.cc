@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
+
 #include "absl/strings/str_cat.h"
-#include "core/base/clock.h"
+#include "core/base/rng.h"
 #include "core/model/text.h"
 #include "core/verify/random_inputs.h"
 #include "tests/support/fake_backend.h"
@@ -24,35 +28,61 @@ Prepared PreparedFrom(absl::string_view nodes) {
 
 class DecideByRunningTest : public testing::Test {
  protected:
-  // A device without a kernel for Tanh. All but Neg take at least `others_us_` to run.
-  absl::StatusOr<double> RunUs(const kernels::KernelSpec& spec) const {
+  // A device without a kernel for Tanh. The others take as long as `us_` says, give or take
+  // `noise_` of it, by the device's own clock.
+  absl::StatusOr<double> RunUs(const kernels::KernelSpec& spec) {
     if (spec.op == "Tanh") return absl::UnimplementedError("no kernel for Tanh");
-    const int64_t start = Clock::System().NowNs();
-    while (spec.op != "Neg" && Clock::System().SecondsSince(start) < others_us_ * 1e-6) continue;
-    return kernels::fake::FakeCostUs(spec);
+    const auto at = us_.find(spec.op + std::string(spec.epilogue.size(), '+'));
+    const double us = at == us_.end() ? 100 : at->second;
+    return us * (1 + noise_ * (2 * rng_.NextDouble() - 1));
   }
 
   absl::StatusOr<Decision> Decide() {
     const std::vector<model::Tensor> inputs = verify::RandomInputs(original_.cut.graph, 1);
-    const MeasureContext context = {original_, files_, inputs, reference_,
-                                    *backend_, lane_,  {},     options_};
+    const MeasureContext context = {.original = original_,
+                                    .cost = cost_,
+                                    .files = files_,
+                                    .inputs = inputs,
+                                    .reference = reference_,
+                                    .backend = *backend_,
+                                    .lane = lane_,
+                                    .options = options_};
     return DecideByRunning(context, std::move(candidates_), StopCondition(&token_), &failures_);
   }
 
-  void AddCandidate(absl::string_view nodes) {
+  // `predicted_us`: 0 if nothing is predicted.
+  void AddCandidate(absl::string_view nodes, double predicted_us = 0) {
     Packaged& packaged = candidates_.emplace_back().packaged;
     packaged.written = std::make_shared<WrittenCandidate>();
     packaged.prepared = PreparedFrom(nodes);
+    packaged.cost = Predicted(packaged.prepared, predicted_us);
+  }
+
+  cost::GraphCost Predicted(const Prepared& prepared, double us) const {
+    cost::GraphCost cost;
+    auto groups = kernels::PartitionGraph(prepared.cut.graph, backend_->partition());
+    if (groups.ok()) cost.groups = *std::move(groups);
+    cost.costs.resize(cost.groups.size(), {.source = cost::CostSource::kMeasured});
+    cost.total_us = us;
+    return cost;
+  }
+
+  static std::string OpOf(const Winner& winner) {
+    return winner.candidate.packaged.prepared.cut.graph.nodes[0].op;
   }
 
   timing::Lane lane_;
   kernels::fake::FakeClock clock_;
   std::unique_ptr<kernels::Backend> backend_ = kernels::fake::NewFakeBackend(
       &clock_, {.run_us = [this](const kernels::KernelSpec& spec, int) { return RunUs(spec); }});
-  double others_us_ = 0;
+  // By operator, with a plus sign for each operator behind it. Other kernels take 100 us.
+  std::map<std::string, double> us_;
+  double noise_ = 0;
+  Rng rng_{7};
   Prepared original_ = PreparedFrom(R"(a: float32[4096] = Erf(x)
                                        b: float32[4096] = Erf(a)
                                        y: float32[4096] = Erf(b))");
+  cost::GraphCost cost_ = Predicted(original_, 100);
   const verify::Reference* reference_ = nullptr;
   MeasureOptions options_;
   CancelToken token_;
@@ -63,7 +93,7 @@ class DecideByRunningTest : public testing::Test {
 
 // The winner comes with its own times, whatever stood before it.
 TEST_F(DecideByRunningTest, ACandidateThatCannotRunLeavesTheOthers) {
-  others_us_ = 100;
+  us_["Neg"] = 10;
   AddCandidate("y: float32[4096] = Tanh(x)");
   AddCandidate("y: float32[4096] = Abs(x)");
   AddCandidate("y: float32[4096] = Neg(x)");
@@ -71,14 +101,71 @@ TEST_F(DecideByRunningTest, ACandidateThatCannotRunLeavesTheOthers) {
   const absl::StatusOr<Decision> decision = Decide();
   ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_THAT(failures_, ElementsAre(HasSubstr("Tanh")));
-  EXPECT_GE(decision->original.median_us, others_us_);
+  EXPECT_DOUBLE_EQ(decision->original.median_us, 100);
   ASSERT_TRUE(decision->winner.has_value());
   const Winner& winner = *decision->winner;
-  EXPECT_EQ(winner.candidate.packaged.prepared.cut.graph.nodes[0].op, "Neg");
+  EXPECT_EQ(OpOf(winner), "Neg");
   EXPECT_GT(winner.measured.runs, 0);
-  EXPECT_LT(winner.measured.median_us, others_us_ / 2);
+  EXPECT_DOUBLE_EQ(winner.measured.median_us, 10);
   ASSERT_TRUE(winner.gain.has_value());
-  EXPECT_GT(winner.gain->low, 50);
+  EXPECT_NEAR(winner.gain->low, 90, 1e-9);
+  ASSERT_EQ(decision->considered.size(), 3u);
+  EXPECT_EQ(std::ranges::count(decision->considered, true, &report::Considered::taken), 1);
+}
+
+// The last Erf goes, which saves some of the time, but runs differ by much more than that.
+TEST_F(DecideByRunningTest, ASubsetOfTheWorkIsTakenThoughNoiseHidesTheGain) {
+  noise_ = 0.5;
+  us_["Erf+"] = 98;
+  options_.seconds = 1e-6;  // Only the fewest turns are taken.
+  AddCandidate(R"(a: float32[4096] = Erf(x)
+                  y: float32[4096] = Erf(a))",
+               98);
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  ASSERT_EQ(decision->considered.size(), 1u);
+  EXPECT_EQ(decision->considered[0].grounds, report::Grounds::kSubsetOfWork);
+  EXPECT_TRUE(decision->winner.has_value());
+}
+
+TEST_F(DecideByRunningTest, NoiseHidesAGainThatWouldNeedOtherKernels) {
+  noise_ = 0.5;
+  us_["Neg"] = 98;
+  options_.seconds = 1e-6;
+  AddCandidate("y: float32[4096] = Neg(x)", 98);
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_EQ(decision->considered[0].grounds, report::Grounds::kNotSure);
+  EXPECT_FALSE(decision->winner.has_value());
+}
+
+TEST_F(DecideByRunningTest, WhatIsSurelySlowerIsNotTakenThoughItIsASubset) {
+  us_["Erf+"] = 110;
+  AddCandidate(R"(a: float32[4096] = Erf(x)
+                  y: float32[4096] = Erf(a))",
+               70);
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_FALSE(decision->winner.has_value());
+  EXPECT_EQ(decision->considered[0].grounds, report::Grounds::kSurelySlower);
+}
+
+TEST_F(DecideByRunningTest, OfEqualsTheOneThatIsPredictedToBeTheBestIsTaken) {
+  us_ = {{"Neg", 50}, {"Abs", 50}};
+  AddCandidate("y: float32[4096] = Abs(x)", 60);
+  AddCandidate("y: float32[4096] = Neg(x)", 40);
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok() && decision->winner.has_value());
+  EXPECT_EQ(OpOf(*decision->winner), "Neg");
+}
+
+TEST_F(DecideByRunningTest, WhatIsSurelyFasterGoesBeforeWhatIsPredictedToBe) {
+  us_ = {{"Neg", 50}, {"Abs", 30}};
+  AddCandidate("y: float32[4096] = Abs(x)", 60);
+  AddCandidate("y: float32[4096] = Neg(x)", 40);
+  const absl::StatusOr<Decision> decision = Decide();
+  ASSERT_TRUE(decision.ok() && decision->winner.has_value());
+  EXPECT_EQ(OpOf(*decision->winner), "Abs");
 }
 
 TEST_F(DecideByRunningTest, WithoutCandidatesTheOriginalIsMeasuredAlone) {
@@ -207,8 +294,9 @@ TEST(DecideByModelTest, WhatTheDeviceCannotRunIsNotTaken) {
 }
 
 TEST(MostChallengers, AreFewWhereARunIsSlow) {
-  EXPECT_EQ(MostChallengers({.groups = {}, .costs = {}, .total_us = 100'000}), 2u);
-  EXPECT_GT(MostChallengers({.groups = {}, .costs = {}, .total_us = 1'000}), 100u);
+  EXPECT_GT(MostChallengers({.groups = {}, .costs = {}, .total_us = 1'000}, 10), 100u);
+  EXPECT_EQ(MostChallengers({.groups = {}, .costs = {}, .total_us = 100'000}, 10), 2u);
+  EXPECT_EQ(MostChallengers({.groups = {}, .costs = {}, .total_us = 100'000}, 2), 1u);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ TEST(OptionsTest, EachBadValueNamesItsOption) {
   EXPECT_EQ(message([](Options& o) { o.device = "tpu"; }).find("device"), 0u);
   EXPECT_EQ(message([](Options& o) { o.strategy = "luck"; }).find("strategy"), 0u);
   EXPECT_EQ(message([](Options& o) { o.budget_seconds = -1; }).find("budget"), 0u);
+  EXPECT_EQ(message([](Options& o) { o.search_budget_seconds = 31; }).find("search-budget"), 0u);
   EXPECT_EQ(message([](Options& o) { o.max_nodes = 0; }).find("max-nodes"), 0u);
   EXPECT_EQ(message([](Options& o) { o.max_simulations = -1; }).find("simulations"), 0u);
   EXPECT_EQ(message([](Options& o) { o.threads = 1000; }).find("threads"), 0u);
@@ -28,6 +29,12 @@ TEST(OptionsTest, EachBadValueNamesItsOption) {
   EXPECT_EQ(message([](Options& o) { o.shapes["x"] = {-1}; }).find("shape"), 0u);
   EXPECT_EQ(message([](Options& o) { o.measure_shapes["x"] = {int64_t{1} << 50}; }).find("measure"),
             0u);
+}
+
+TEST(OptionsTest, ASearchMayHaveTheWholeBudget) {
+  Options options;
+  options.search_budget_seconds = options.budget_seconds;
+  EXPECT_TRUE(options.Validate().ok());
 }
 
 TEST(OptionsTest, ASnapshotIsADeviceByItsContent) {

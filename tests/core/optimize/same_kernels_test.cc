@@ -43,6 +43,20 @@ TEST(SameKernels, InWhateverOrder) {
     output b })"));
 }
 
+TEST(SameKernels, ViewsCostNothing) {
+  EXPECT_TRUE(Same(kProducts, R"(graph g {
+    input x: float32[8,8]
+    const v: float32[8,8] = random(1)
+    const w: float32[8,8] = random(2)
+    const s: int64[3] = [2, 4, 8]
+    const t: int64[2] = [8, 8]
+    a = MatMul(x, v)
+    r = Reshape(a, s)
+    q = Reshape(r, t)
+    b = MatMul(q, w)
+    output b })"));
+}
+
 TEST(SameKernels, NotWithOtherConstants) {
   EXPECT_FALSE(Same(kProducts, R"(graph g {
     input x: float32[8,8]

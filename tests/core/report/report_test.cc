@@ -21,6 +21,9 @@ Report Example() {
   report.speedup_percent = 25;
   report.predicted_speedup_percent = 20.1;
   report.speedup_interval = {23.5, 26.25};
+  report.considered = {
+      {{}, Grounds::kSurelySlower, 30, PercentRange{-4, -2}, -3, 0.01},
+      {{"bad-merge"}, Grounds::kSubsetOfWork, 20, PercentRange{-1, 26}, 12.5, 0.93, true}};
   report.verification = {true, 1e-7, 1e-4, 2};
   report.verification.bindings = {{{{"<x>", {2, 3, 35}}}, "a <kind>", 11, 1}};
   report.verification.bindings_note = "a second binding would take too long to check";
@@ -77,6 +80,36 @@ TEST(ReportJsonTest, TellsWhatGained) {
   EXPECT_NE(ToJson(Example()).find("\"saved_us\": 23.75"), std::string::npos);
 }
 
+TEST(ReportJsonTest, EveryKindOfGroundsHasAName) {
+  for (const Grounds grounds :
+       {Grounds::kNotSure, Grounds::kSurelySlower, Grounds::kMeasured, Grounds::kSubsetOfWork,
+        Grounds::kPredictedAndMeasured, Grounds::kPredicted}) {
+    EXPECT_EQ(GroundsOfName(GroundsName(grounds)), grounds);
+  }
+  EXPECT_EQ(GroundsOfName("a guess"), std::nullopt);
+}
+
+TEST(ReportTest, SaysInTableAndPageWhatWasDecidedByWhat) {
+  for (const std::string& text : {ToTable(Example()), ToHtml(Example())}) {
+    EXPECT_NE(text.find("candidate 1 (predicted 30.0 %, measured -4.0 to -2.0 %, expected -3.0 %) "
+                        "not taken: it is surely slower"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("candidate 2 without bad-merge (predicted 20.0 %, measured -1.0 to 26.0 %, "
+                        "expected 12.5 %) taken: it does a subset of the original"),
+              std::string::npos)
+        << text;
+  }
+}
+
+TEST(ReportHtmlTest, AGainThatCouldNotBeMeasuredIsNoNumber) {
+  Report report = Example();
+  report.speedup_percent = -0.4;
+  const std::string html = ToHtml(report);
+  EXPECT_EQ(html.find("-0.4 % faster"), std::string::npos);
+  EXPECT_NE(html.find("by less than can be measured here"), std::string::npos);
+}
+
 TEST(ReportJsonTest, WhereNothingWasComparedThereIsNoVerdict) {
   Report report = Example();
   EXPECT_NE(ToJson(report).find("\"passed\": true"), std::string::npos);
@@ -101,6 +134,11 @@ TEST(ReportJsonTest, HoldsTheFieldsThatScriptsRead) {
                           "\"low\": 23.5",
                           "\"high\": 26.25",
                           "\"predicted_speedup_percent\"",
+                          "\"grounds\": \"surely_slower\"",
+                          "\"bad-merge\"",
+                          "\"expected_percent\": 12.5",
+                          "\"probability\": 0.93",
+                          "\"taken\": true",
                           "\"max_relative_error\"",
                           "\"inputs\"",
                           "\"bindings\"",

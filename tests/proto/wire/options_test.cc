@@ -32,6 +32,7 @@ TEST(OptionsTest, EveryFieldSurvives) {
   options.device = "model:h200";
   options.strategy = "other";
   options.budget_seconds = 0.25;
+  options.search_budget_seconds = 0.125;
   options.max_nodes = 7;
   options.max_simulations = 11;
   options.threads = 3;

@@ -1,0 +1,58 @@
+#include "core/optimize/budget.h"
+
+#include <algorithm>
+
+namespace quotient::optimize {
+namespace {
+
+// The share of the search's own budget in which the e-graph grows. The rest is left for
+// measurements, which extraction needs.
+constexpr double kGrowShare = 0.4;
+// The same where the search has less time than its own budget.
+constexpr double kGrowShareOfRest = 0.62;
+// The least shares of the budget that late phases get.
+constexpr double kLeastSearch = 0.1;
+constexpr double kLeastMeasuring = 0.2;
+constexpr double kLeastRescue = 0.25;
+// With less than this no gain of a few percent can be told from noise.
+constexpr double kLeastMeasuringSeconds = 2;
+// More than this has never told anything that was not known before.
+constexpr double kMostMeasuringSeconds = 30;
+
+}  // namespace
+
+Budget::Budget(const Options& options, const Clock& clock)
+    : clock_(clock),
+      start_ns_(clock.NowNs()),
+      seconds_(options.budget_seconds),
+      search_seconds_(options.search_budget_seconds) {}
+
+double Budget::SecondsUntil(double share) const {
+  return std::max(0.0, share * seconds_ - clock_.SecondsSince(start_ns_));
+}
+
+StopCondition Budget::Until(double share, const StopCondition& stop) const {
+  return stop.WithBudget(clock_, SecondsUntil(share));
+}
+
+StopCondition Budget::ForRescue(const StopCondition& stop) const {
+  return stop.WithBudget(clock_, std::max(SecondsUntil(1), kLeastRescue * seconds_));
+}
+
+SearchTime Budget::ForSearch() const {
+  const bool is_own = search_seconds_ > 0;
+  const double wanted = is_own ? search_seconds_ : seconds_;
+  const double left = std::max(SecondsUntil(is_own ? 1 : kSearchEnd), kLeastSearch * seconds_);
+  const double seconds = std::min(wanted, left);
+  return {.grow_seconds = std::min(kGrowShare * wanted, kGrowShareOfRest * seconds),
+          .seconds = seconds};
+}
+
+double Budget::ForMeasuring() const {
+  const double least = std::max(kLeastMeasuringSeconds, kLeastMeasuring * seconds_);
+  return std::min(std::max(Left(), least), kMostMeasuringSeconds);
+}
+
+double Budget::Left() const { return SecondsUntil(1); }
+
+}  // namespace quotient::optimize

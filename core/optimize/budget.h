@@ -1,0 +1,59 @@
+#pragma once
+
+// Budget: how the time of a job (Options::budget_seconds) is shared among its phases.
+//
+//   phase                       is to end when this share of the budget has passed
+//   read, baseline              0.5   kernels that are not measured by then are estimated
+//   search: grow the e-graph    0.4   of the search's own budget
+//   search: choose and measure  0.65
+//   package, verify             0.8   only one candidate is still checked after that
+//   measure                     1
+//
+// A phase that begins late still gets the least that it needs to be of any use, and what has been
+// begun (one check of a graph, one run) is not broken off. Nothing leaves unchecked, so a job takes
+// at least as long as evaluating the original and one candidate on all sets of inputs.
+
+#include "core/base/clock.h"
+#include "core/base/stop.h"
+#include "core/optimize/options.h"
+
+namespace quotient::optimize {
+
+// What a search may take from when it begins, in seconds.
+struct SearchTime {
+  double grow_seconds = 0;  // To grow the e-graph.
+  double seconds = 0;       // That included, to measure kernels and choose graphs.
+};
+
+// Thread-safe. Borrows the clock.
+class Budget {
+ public:
+  // The budget of a job that begins now.
+  Budget(const Options& options, const Clock& clock);
+
+  // `stop`, and the end of the time that each phase has.
+  StopCondition ForBaseline(const StopCondition& stop) const { return Until(kBaselineEnd, stop); }
+  StopCondition ForChecks(const StopCondition& stop) const { return Until(kChecksEnd, stop); }
+  // For searches without wrong rules, which are not expected to be needed.
+  StopCondition ForRescue(const StopCondition& stop) const;
+  SearchTime ForSearch() const;
+  // Seconds for running graphs against each other.
+  double ForMeasuring() const;
+  // Seconds until the budget is used up; 0 afterwards.
+  double Left() const;
+
+ private:
+  static constexpr double kBaselineEnd = 0.5;
+  static constexpr double kSearchEnd = 0.65;
+  static constexpr double kChecksEnd = 0.8;
+
+  StopCondition Until(double share, const StopCondition& stop) const;
+  double SecondsUntil(double share) const;
+
+  const Clock& clock_;
+  const int64_t start_ns_;
+  const double seconds_;         // Options::budget_seconds
+  const double search_seconds_;  // Options::search_budget_seconds
+};
+
+}  // namespace quotient::optimize

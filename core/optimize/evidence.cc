@@ -1,0 +1,95 @@
+#include "core/optimize/evidence.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quotient::optimize {
+namespace {
+
+using report::Grounds;
+
+// What is known of the errors of predictions. Gains that were predicted for whole networks turned
+// out to be half of what was promised in the typical case, and anything between nothing and all of
+// it in others. A prediction of no gain is off by about two percent.
+constexpr double kShareThatComesTrue = 0.5;
+constexpr double kSdOfShare = 0.5;
+constexpr double kSdOfPrediction = 0.02;
+// What measuring the same executables for longer does not show: the same graph compiled again is
+// faster or slower by this because its buffers and code lie elsewhere in memory.
+constexpr double kSdOfPlacement = 0.003;
+// A bootstrap of fewer pairs than this sees too little of the noise to call anything sure, and its
+// interval is too narrow by about this factor.
+constexpr int kFewestPairs = 6;
+constexpr double kFewPairsFactor = 2;
+// The probability at which a gain counts as sure.
+constexpr double kSureProbability = 0.95;
+
+double StandardNormalCdf(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
+
+// The z with StandardNormalCdf(z) == probability, for probabilities from 0.5 to below 1.
+double StandardNormalQuantile(double probability) {
+  double low = 0;
+  double high = 40;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    (StandardNormalCdf(middle) < probability ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+Belief BeliefFromPrediction(double original_us, double candidate_us) {
+  if (!(original_us > 0) || !(candidate_us > 0)) return {};
+  const double promised = std::log(candidate_us / original_us);
+  return {kShareThatComesTrue * promised, std::hypot(kSdOfShare * promised, kSdOfPrediction)};
+}
+
+Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence) {
+  if (ratio.pairs == 0 || !(ratio.value > 0) || !(ratio.interval.low > 0)) return {};
+  const double z = StandardNormalQuantile((1 + confidence) / 2);
+  double sd = std::log(ratio.interval.high / ratio.interval.low) / (2 * z);
+  if (ratio.pairs < kFewestPairs) sd *= kFewPairsFactor;
+  // Quartiles and medians estimate the same ratio. As far as they differ, it is not known.
+  const double disagreement = std::log(ratio.of_medians / ratio.value);
+  return {std::log(ratio.value), std::hypot(sd, disagreement, kSdOfPlacement)};
+}
+
+Belief Combine(const Belief& a, const Belief& b) {
+  if (std::isinf(a.sd)) return b;
+  if (std::isinf(b.sd)) return a;
+  const double weight_a = 1 / (a.sd * a.sd);
+  const double weight_b = 1 / (b.sd * b.sd);
+  const double weight = weight_a + weight_b;
+  return {(weight_a * a.mean + weight_b * b.mean) / weight, std::sqrt(1 / weight)};
+}
+
+double ProbabilityBelow(const Belief& belief, double bound) {
+  if (std::isinf(belief.sd)) return 0.5;
+  return StandardNormalCdf((bound - belief.mean) / belief.sd);
+}
+
+bool IsSurelyBelow(const Belief& a, const Belief& b) {
+  const Belief difference = {a.mean - b.mean, std::hypot(a.sd, b.sd)};
+  return ProbabilityBelow(difference, 0) >= kSureProbability;
+}
+
+Judgement Judge(const Evidence& evidence) {
+  const timing::RatioStatistics& ratio = evidence.ratio;
+  Judgement judgement;
+  judgement.belief = Combine(evidence.prediction, BeliefFromRuns(ratio, evidence.confidence));
+  judgement.probability = ProbabilityBelow(judgement.belief, std::log(1 - kLeastGain));
+  const bool are_enough = ratio.pairs >= kFewestPairs;
+  if (are_enough && ratio.surely_slower()) {
+    judgement.grounds = Grounds::kSurelySlower;
+  } else if (are_enough && ratio.surely_faster() && ratio.value <= 1 - kLeastGain) {
+    judgement.grounds = Grounds::kMeasured;
+  } else if (evidence.does_subset_of_work) {
+    judgement.grounds = Grounds::kSubsetOfWork;
+  } else if (judgement.probability >= kSureProbability) {
+    judgement.grounds = Grounds::kPredictedAndMeasured;
+  }
+  return judgement;
+}
+
+}  // namespace quotient::optimize

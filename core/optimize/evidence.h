@@ -1,0 +1,66 @@
+#pragma once
+
+// Evidence: what a prediction and a measurement together say of how long a candidate takes, and
+// whether that is enough to take it. DECISION.md derives the formulas.
+//
+// A belief is a normal distribution of the logarithm of the ratio
+//   time(candidate) / time(original).
+// Prediction and measurement are two independent observations of that ratio, each with an error of
+// its own, so their beliefs are combined with weights that are the inverse variances.
+
+#include <limits>
+#include <vector>
+
+#include "core/report/report.h"
+#include "core/timing/end_to_end.h"
+
+namespace quotient::optimize {
+
+// A gain below this is not worth changing a model for, however sure it is.
+inline constexpr double kLeastGain = 0.002;
+
+struct Belief {
+  double mean = 0;                                      // Of the logarithm of the ratio.
+  double sd = std::numeric_limits<double>::infinity();  // Infinite if nothing is known.
+};
+
+// What predicted costs, in any unit, say of the ratio. Nothing if one of them is not positive.
+Belief BeliefFromPrediction(double original_us, double candidate_us);
+// What runs say of the ratio. `confidence` is that of its interval.
+Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence);
+Belief Combine(const Belief& a, const Belief& b);
+// The probability that the logarithm of the ratio is below `bound`.
+double ProbabilityBelow(const Belief& belief, double bound);
+// Whether it is as good as sure that `a` has the smaller ratio, if their errors are independent.
+// Since both are ratios to the same original, they are not, and a difference is surer than that.
+bool IsSurelyBelow(const Belief& a, const Belief& b);
+
+// What is known of a candidate.
+struct Evidence {
+  timing::RatioStatistics ratio;
+  double confidence = 0;  // That of the ratio's interval.
+  Belief prediction;
+  bool does_subset_of_work = false;  // DoesSubsetOfWork
+};
+
+// What the evidence amounts to.
+struct Judgement {
+  report::Grounds grounds = report::Grounds::kNotSure;
+  Belief belief;           // By prediction and measurement.
+  double probability = 0;  // That it gains at least kLeastGain.
+
+  bool takes() const {
+    return grounds != report::Grounds::kNotSure && grounds != report::Grounds::kSurelySlower;
+  }
+};
+
+// Judges a candidate by the first of these that holds:
+//   surely slower            the whole interval of the measured ratio is above 1: not taken;
+//   measured                 the whole interval is below 1, and the medians agree;
+//   subset of the work       it does a subset of the original's work, so it is taken even if noise
+//                            hides the gain;
+//   predicted and measured   by both together it gains with a probability of at least 95 %;
+//   not sure                 none of these: not taken.
+Judgement Judge(const Evidence& evidence);
+
+}  // namespace quotient::optimize

@@ -1,0 +1,16 @@
+#pragma once
+
+// The decision in words, which the table and the page share.
+
+#include <string>
+#include <vector>
+
+#include "core/report/report.h"
+
+namespace quotient::report {
+
+// A line for each candidate that was judged: what it is, what was predicted and measured of it, and
+// why it was taken or not. The lines have names of rules only, nothing from the model.
+std::vector<std::string> DecisionLines(const Report& report);
+
+}  // namespace quotient::report

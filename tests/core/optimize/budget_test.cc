@@ -1,0 +1,77 @@
+#include "core/optimize/budget.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_backend.h"
+
+namespace quotient::optimize {
+namespace {
+
+class BudgetTest : public ::testing::Test {
+ protected:
+  Budget Make() const { return Budget(options_, clock_); }
+  void Pass(double seconds) { clock_.Advance(seconds * 1e6); }
+
+  kernels::fake::FakeClock clock_;
+  Options options_{.budget_seconds = 100};
+};
+
+TEST_F(BudgetTest, ASearchGrowsForTwoFifths) {
+  const SearchTime time = Make().ForSearch();
+  EXPECT_NEAR(time.grow_seconds, 40, 1);
+  EXPECT_DOUBLE_EQ(time.seconds, 65);
+}
+
+TEST_F(BudgetTest, ALateSearchHasLessTimeButSome) {
+  const Budget budget = Make();
+  Pass(30);
+  EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 35);
+  EXPECT_NEAR(budget.ForSearch().grow_seconds, 0.62 * 35, 1e-9);
+  Pass(200);
+  EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 10);
+}
+
+TEST_F(BudgetTest, ASearchMayHaveABudgetOfItsOwn) {
+  options_.search_budget_seconds = 80;
+  const Budget budget = Make();
+  EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 80);
+  EXPECT_DOUBLE_EQ(budget.ForSearch().grow_seconds, 32);
+  Pass(50);
+  EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 50) << "the budget bounds that, too";
+}
+
+TEST_F(BudgetTest, MeasuringGetsWhatIsLeft) {
+  options_.budget_seconds = 20;
+  const Budget budget = Make();
+  Pass(5);
+  EXPECT_DOUBLE_EQ(budget.ForMeasuring(), 15);
+  Pass(14);
+  EXPECT_DOUBLE_EQ(budget.ForMeasuring(), 4) << "a fifth of the budget at least";
+  EXPECT_DOUBLE_EQ(budget.Left(), 1);
+  Pass(100);
+  EXPECT_DOUBLE_EQ(budget.Left(), 0);
+}
+
+TEST_F(BudgetTest, MeasuringIsNeitherTooShortNorTooLong) {
+  EXPECT_DOUBLE_EQ(Make().ForMeasuring(), 30);
+  options_.budget_seconds = 1;
+  EXPECT_DOUBLE_EQ(Make().ForMeasuring(), 2);
+}
+
+TEST_F(BudgetTest, PhasesEndInTurn) {
+  const Budget budget = Make();
+  const StopCondition never;
+  const StopCondition baseline = budget.ForBaseline(never), checks = budget.ForChecks(never);
+  Pass(49);
+  EXPECT_FALSE(baseline.ShouldStop());
+  Pass(2);
+  EXPECT_TRUE(baseline.ShouldStop());
+  EXPECT_FALSE(checks.ShouldStop());
+  Pass(30);
+  EXPECT_TRUE(checks.ShouldStop());
+  EXPECT_TRUE(budget.ForChecks(never).ShouldStop()) << "whenever it is asked";
+  EXPECT_FALSE(budget.ForRescue(never).ShouldStop());
+}
+
+}  // namespace
+}  // namespace quotient::optimize

@@ -1,0 +1,102 @@
+#include "core/optimize/evidence.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace quotient::optimize {
+namespace {
+
+using report::Grounds;
+
+constexpr double kConfidence = 0.99;
+
+// Runs that show `ratio`, give or take `half` with 99 % confidence.
+timing::RatioStatistics Runs(double ratio, double half, int pairs = 48) {
+  return {ratio, {ratio - half, ratio + half}, ratio, pairs};
+}
+
+Judgement JudgeRuns(const timing::RatioStatistics& ratio, double predicted_ratio,
+                    bool does_subset_of_work = false) {
+  return Judge({.ratio = ratio,
+                .confidence = kConfidence,
+                .prediction = BeliefFromPrediction(100, 100 * predicted_ratio),
+                .does_subset_of_work = does_subset_of_work});
+}
+
+TEST(Belief, OfRunsHasTheWidthOfTheirInterval) {
+  const Belief belief = BeliefFromRuns(Runs(1, 0.0515), kConfidence);
+  EXPECT_NEAR(belief.mean, 0, 1e-12);
+  // 2.576 standard deviations on either side hold 99 % of a normal distribution.
+  EXPECT_NEAR(belief.sd, 0.02, 5e-4);
+}
+
+TEST(Belief, OfFewRunsIsWider) {
+  EXPECT_GT(BeliefFromRuns(Runs(1, 0.05, 3), kConfidence).sd,
+            1.9 * BeliefFromRuns(Runs(1, 0.05), kConfidence).sd);
+}
+
+TEST(Belief, OfRunsWhoseMediansSayAnotherThingIsWider) {
+  timing::RatioStatistics runs = Runs(0.9, 0.01);
+  runs.of_medians = 1.1;
+  EXPECT_GT(BeliefFromRuns(runs, kConfidence).sd, 0.19);
+}
+
+TEST(Belief, OfAPredictionIsHalfOfItsPromise) {
+  const Belief belief = BeliefFromPrediction(100, 90);
+  EXPECT_NEAR(belief.mean, std::log(0.9) / 2, 1e-12);
+  EXPECT_NEAR(belief.sd, std::hypot(std::log(0.9) / 2, 0.02), 1e-12);
+  EXPECT_TRUE(std::isinf(BeliefFromPrediction(0, 90).sd));
+}
+
+TEST(Belief, TheSurerOneWeighsMore) {
+  const Belief both = Combine({.mean = 0, .sd = 0.1}, {.mean = -0.1, .sd = 0.05});
+  EXPECT_NEAR(both.mean, -0.08, 1e-12);
+  EXPECT_NEAR(both.sd, std::sqrt(1 / (100.0 + 400)), 1e-12);
+  const Belief one = Combine({}, {.mean = -0.1, .sd = 0.05});
+  EXPECT_EQ(one.mean, -0.1);
+  EXPECT_EQ(one.sd, 0.05);
+}
+
+TEST(Belief, ProbabilitiesAreThoseOfANormalDistribution) {
+  EXPECT_NEAR(ProbabilityBelow({.mean = 0, .sd = 1}, 1.6449), 0.95, 1e-4);
+  EXPECT_EQ(ProbabilityBelow({}, 0), 0.5);
+  EXPECT_TRUE(IsSurelyBelow({.mean = -0.04, .sd = 0.01}, {.mean = 0, .sd = 0.01}));
+  EXPECT_FALSE(IsSurelyBelow({.mean = -0.02, .sd = 0.01}, {.mean = 0, .sd = 0.01}));
+}
+
+TEST(Judge, WhatIsMeasuredToBeFasterIsTakenWhateverWasPredicted) {
+  EXPECT_EQ(JudgeRuns(Runs(0.95, 0.01), 0.95).grounds, Grounds::kMeasured);
+  EXPECT_EQ(JudgeRuns(Runs(0.95, 0.01), 1.2).grounds, Grounds::kMeasured);
+}
+
+TEST(Judge, WhatIsSurelySlowerIsNotTakenWhateverSpeaksForIt) {
+  const Judgement judgement = JudgeRuns(Runs(1.05, 0.04), 0.5, /*does_subset_of_work=*/true);
+  EXPECT_EQ(judgement.grounds, Grounds::kSurelySlower);
+  EXPECT_FALSE(judgement.takes());
+}
+
+TEST(Judge, ASubsetOfTheWorkIsTakenIfNoiseHidesItsGain) {
+  for (const double ratio : {0.9, 1.0, 1.1}) {
+    EXPECT_EQ(JudgeRuns(Runs(ratio, 0.3), 0.97, true).grounds, Grounds::kSubsetOfWork) << ratio;
+    EXPECT_EQ(JudgeRuns(Runs(ratio, 0.3), 0.97).grounds, Grounds::kNotSure) << ratio;
+  }
+}
+
+TEST(Judge, AGainThatEachAloneLeavesOpenIsTakenByBoth) {
+  EXPECT_EQ(JudgeRuns(Runs(0.95, 0.055), 0.9).grounds, Grounds::kPredictedAndMeasured);
+  EXPECT_EQ(JudgeRuns(Runs(0.95, 0.055), 1).grounds, Grounds::kNotSure);
+  EXPECT_EQ(JudgeRuns(Runs(1, 0.055), 0.9).grounds, Grounds::kNotSure);
+}
+
+TEST(Judge, FewRunsAloneSureNothing) {
+  EXPECT_EQ(JudgeRuns(Runs(0.98, 0.015, 5), 1).grounds, Grounds::kNotSure);
+  EXPECT_EQ(JudgeRuns(Runs(1.02, 0.015, 5), 1, true).grounds, Grounds::kSubsetOfWork);
+}
+
+TEST(Judge, AGainThatIsTooSmallIsNotTakenAsMeasured) {
+  EXPECT_EQ(JudgeRuns(Runs(0.999, 0.0005), 1).grounds, Grounds::kNotSure);
+}
+
+}  // namespace
+}  // namespace quotient::optimize
