@@ -42,7 +42,7 @@ absl::StatusOr<timing::RunProfile> RunInLane(const Job& job, const Original& ori
 
 std::vector<std::string> NotesOn(const Job& job, const Original& original,
                                  const timing::RunProfile& run) {
-  std::vector<std::string> notes = NotesOnReading(original.prepared, job.options);
+  std::vector<std::string> notes = NotesOnReading(original, job.options);
   const int cut_nodes = original.prepared.cut.cut_nodes;
   if (cut_nodes > 0) {
     notes.push_back(absl::StrCat("no figure has ", Counted(cut_nodes, "node"),
