@@ -69,8 +69,7 @@ std::vector<int> NumbersOf(const model::Graph& graph, std::span<const model::Val
     if (id.valid() && !graph.is_constant(id)) found.push_back(numbers.Of(graph.value(id).name));
   }
   std::ranges::sort(found);
-  const auto rest = std::ranges::unique(found);
-  found.erase(rest.begin(), rest.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
