@@ -151,6 +151,7 @@ std::string Key(std::vector<std::string> parts) {
 
 std::string KeyOfKernels(const std::vector<const Kernel*>& kernels) {
   std::vector<std::string> keys;
+  keys.reserve(kernels.size());
   for (const Kernel* const kernel : kernels) keys.push_back(KernelKey(kernel->group->spec));
   return Key(std::move(keys));
 }
