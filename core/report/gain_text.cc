@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -31,8 +32,8 @@ std::string KernelsText(const std::vector<KernelTally>& tallies, size_t places) 
 }  // namespace
 
 std::string RulesText(const RuleGain& gain, size_t most) {
-  size_t places = 0;
-  for (const RegionGain& region : gain.regions) places += region.sites.size();
+  int64_t places = 0;
+  for (const RegionGain& region : gain.regions) places += std::ssize(region.sites);
   const size_t shown = std::min(most, gain.rules.size());
   const auto end = gain.rules.begin() + static_cast<std::ptrdiff_t>(shown);
   const std::string rules = gain.rules.empty() ? "(no rule: equal parts became one)"

@@ -69,8 +69,7 @@ std::vector<int> NumbersOf(const model::Graph& graph, std::span<const model::Val
     if (id.valid() && !graph.is_constant(id)) found.push_back(numbers.Of(graph.value(id).name));
   }
   std::ranges::sort(found);
-  const auto rest = std::ranges::unique(found);
-  found.erase(rest.begin(), rest.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
@@ -152,6 +151,7 @@ std::string Key(std::vector<std::string> parts) {
 
 std::string KeyOfKernels(const std::vector<const Kernel*>& kernels) {
   std::vector<std::string> keys;
+  keys.reserve(kernels.size());
   for (const Kernel* const kernel : kernels) keys.push_back(KernelKey(kernel->group->spec));
   return Key(std::move(keys));
 }

@@ -96,7 +96,7 @@ void AppendRegions(const Report& report, const RuleGain& gain, std::string* out)
 void AppendGains(const Report& report, std::string* out) {
   if (report.gains.by_rules.empty()) return;
   absl::StrAppendFormat(out, "\n  %12s %8s  %s\n", "saved", "of all", "predicted, by rules");
-  size_t left = 0;
+  int64_t left = 0;
   double left_us = 0;
   for (const RuleGain& gain : report.gains.by_rules) {
     if (!IsWorthTelling(report, gain.saved_us())) {
@@ -125,7 +125,8 @@ std::vector<LikeNodes> ChangedNodes(const Report& report) {
   std::vector<LikeNodes> groups = GroupLikeNodes(changed);
   std::ranges::stable_sort(groups, std::greater<>(), [](const LikeNodes& group) {
     const NodeCost& node = *group.first;
-    return group.count * std::abs(node.before_us.value_or(0) - node.after_us.value_or(0));
+    return static_cast<double>(group.count) *
+           std::abs(node.before_us.value_or(0) - node.after_us.value_or(0));
   });
   return groups;
 }
