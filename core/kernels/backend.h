@@ -42,9 +42,9 @@ struct DeviceReading {
 class CompiledKernel {
  public:
   virtual ~CompiledKernel() = default;
-  // Brings the operands to where a graph leaves them: written by other kernels a moment ago.
-  // Returns whether that makes a difference. If so, every run that is timed must follow a Refresh;
-  // if not, the kernel may as well run many times in sequence. Not part of what is timed.
+  // Called before each sample, not part of it: brings the operands to where a graph leaves them,
+  // written by other kernels a moment ago. Returns whether that makes a difference. If so, every
+  // run that is timed must follow a Refresh; if not, a sample may have many runs.
   virtual bool Refresh() { return false; }
   // Runs `times` times in sequence, each time with the next copy of the constants. Blocks until
   // done.

@@ -40,6 +40,12 @@ bool HasFailed(const std::shared_future<Timing>& future) {
   return IsReady(future) && future.get().state == TimingState::kFailed;
 }
 
+// Whether a timing of an earlier process need not be tried again. What disturbed a noisy one may
+// have ended.
+bool IsFinal(const Timing& timing) {
+  return timing.state == TimingState::kOk || timing.state == TimingState::kUnsupported;
+}
+
 class Service : public TimingService {
  public:
   Service(const kernels::Backend* backend, TimingStore* store, Lane* lane, ServiceOptions options)
@@ -60,8 +66,7 @@ class Service : public TimingService {
     const std::string key = kernels::KernelKey(spec);
     const absl::MutexLock lock(&mutex_);
     const auto found = futures_.find(key);
-    if (found == futures_.end()) return store_->Find(key, fingerprint_);
-    if (!IsReady(found->second)) return std::nullopt;
+    if (found == futures_.end() || !IsReady(found->second)) return store_->Find(key, fingerprint_);
     return found->second.get();
   }
 
@@ -71,9 +76,7 @@ class Service : public TimingService {
     const auto found = futures_.find(key);
     if (found != futures_.end() && !HasFailed(found->second)) return found->second;
     const std::optional<Timing> known = store_->Find(key, fingerprint_);
-    if (known.has_value() && known->state != TimingState::kFailed) {
-      return futures_[key] = Ready(*known);
-    }
+    if (known.has_value() && IsFinal(*known)) return futures_[key] = Ready(*known);
     Request request{key, spec, {}};
     const std::shared_future<Timing> future = request.promise.get_future().share();
     futures_[key] = future;
@@ -193,7 +196,9 @@ class Service : public TimingService {
   void Answer(std::vector<Request>& batch, const std::vector<Timing>& timings) {
     for (size_t i = 0; i < batch.size(); ++i) {
       if (timings[i].state != TimingState::kFailed) Remember(batch[i].key, timings[i]);
-      batch[i].promise.set_value(timings[i]);
+      const std::optional<Timing> known = store_->Find(batch[i].key, fingerprint_);
+      const bool was_better = known.has_value() && IsBetter(*known, timings[i]);
+      batch[i].promise.set_value(was_better ? *known : timings[i]);
     }
     const absl::MutexLock lock(&mutex_);
     measurements_ += static_cast<int64_t>(batch.size());

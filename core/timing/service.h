@@ -10,6 +10,10 @@
 // ways to run a kernel, all are timed, and the kernel's timing is that of the fastest, with its
 // plan.
 //
+// A noisy timing of an earlier process is measured again when it is asked for, and until then it
+// stands. On a machine where other work never ends, kernels on several threads can come out at
+// twice their time, and such a price must not stay for good.
+//
 // That a device does not support a kernel (kUnsupported) is permanent and is stored. Any other
 // failure (kFailed, for instance for lack of memory) may be temporary: it is returned to those who
 // have asked so far, and the next Get measures again.

@@ -10,6 +10,8 @@
 //   second-level cache. A loop over more data than this cache holds finds none of it there. So
 //   Refresh writes the operands of such kernels before each run, and before these the output, whose
 //   memory has held other values a moment ago.
+// - Its threads are awake, since the kernel before used them. Between samples they may have fallen
+//   asleep, and waking takes longer than many kernels, so Refresh wakes them.
 // - Element-wise kernels overwrite an operand (memory_plan.h). So do these, if Refresh restores it.
 
 #include "core/kernels/onednn/timed_kernel.h"
@@ -130,8 +132,9 @@ class TimedKernel : public CompiledKernel {
   }
 
   bool Refresh() override {
-    if (!needs_refresh_) return false;
     cpu::SetThreads(spec_.threads);
+    cpu::ParallelRanges(spec_.threads, 1, spec_.threads, [](int64_t, int64_t) {});
+    if (!needs_refresh_) return false;
     for (const Written& output : outputs_before_) Write(output);
     // The first operand is the one that was written last.
     std::for_each(operands_before_.rbegin(), operands_before_.rend(),

@@ -115,6 +115,20 @@ TEST_F(ServiceTest, TheStoreAnswersForEarlierRuns) {
   EXPECT_EQ(service->measurements(), 0);
 }
 
+TEST_F(ServiceTest, NoisyTimingsOfEarlierRunsAreMeasuredAgain) {
+  const std::string key = kernels::KernelKey(Relu(10));
+  const std::string fingerprint = StoredFingerprint(backend_->fingerprint());
+  ASSERT_OK(store_->Add(key, fingerprint, {.state = TimingState::kNoisy, .min_us = 900}));
+  const auto service = Service();
+  EXPECT_EQ(service->Find(Relu(10))->min_us, 900);
+  const auto future = service->Get(Relu(10));
+  service->Wait({});
+  EXPECT_EQ(future.get().state, TimingState::kOk);
+  EXPECT_NEAR(future.get().min_us, 401, 1e-6);
+  EXPECT_NEAR(store_->Find(key, fingerprint)->min_us, 401, 1e-6);
+  EXPECT_EQ(service->measurements(), 1);
+}
+
 TEST_F(ServiceTest, TimingsOfAnotherDeviceAreNotOurs) {
   ASSERT_OK(store_->Add(KernelKey(Relu(10)), "another device", Timing{TimingState::kOk, 1}));
   const auto service = Service();
