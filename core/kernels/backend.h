@@ -105,9 +105,10 @@ struct FileValues {
 
 // A kernel of a file as the device runs it.
 struct FileKernel {
-  std::string op;                   // As the device calls it.
-  std::vector<std::string> values;  // Names of the values that it computes, in the file or not.
-  std::optional<KernelSpec> spec;   // Nullopt for one that cannot be timed alone.
+  std::string op;  // As the device calls it.
+  // Of values that it computes, or of nodes that it comes from. Some may not be in the file.
+  std::vector<std::string> names;
+  std::optional<KernelSpec> spec;  // Nullopt for one that cannot be timed alone.
 };
 struct FileKernels {
   std::vector<FileKernel> kernels;  // In an order in which they run.

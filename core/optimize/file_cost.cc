@@ -41,17 +41,19 @@ class Origins {
  public:
   explicit Origins(const model::Graph& graph) : graph_(graph) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const NodeId node(static_cast<uint32_t>(i));
       for (const model::ValueId id : graph.nodes[i].outputs) {
-        if (id.valid()) node_of_.emplace(graph.value(id).name, NodeId(static_cast<uint32_t>(i)));
+        if (id.valid()) node_of_.emplace(graph.value(id).name, node);
       }
+      if (!graph.nodes[i].name.empty()) by_name_.emplace(graph.nodes[i].name, node);
     }
   }
 
-  // A fused kernel has the name of the last of its nodes. It belongs to the one whose operator it
-  // is, if there is one among the few before.
+  // A fused kernel computes the value of the last of its nodes. It belongs to the one whose
+  // operator it is, if there is one among the few before.
   std::vector<NodeId> Of(const kernels::FileKernel& kernel) const {
     constexpr int kMostSteps = 4;
-    for (const std::string& name : kernel.values) {
+    for (const std::string& name : kernel.names) {
       const auto found = node_of_.find(name);
       if (found == node_of_.end()) continue;
       NodeId node = found->second;
@@ -63,6 +65,10 @@ class Origins {
         node = before;
       }
       return {found->second};
+    }
+    for (const std::string& name : kernel.names) {
+      const auto found = by_name_.find(name);
+      if (found != by_name_.end()) return {found->second};
     }
     return {};
   }
@@ -76,7 +82,8 @@ class Origins {
   }
 
   const model::Graph& graph_;
-  absl::flat_hash_map<std::string, NodeId> node_of_;  // By the names of values.
+  absl::flat_hash_map<std::string, NodeId> node_of_;  // By the names of the values they compute.
+  absl::flat_hash_map<std::string, NodeId> by_name_;
 };
 
 absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& file,

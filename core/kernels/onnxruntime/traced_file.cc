@@ -63,13 +63,17 @@ int FootprintOf(const onnx::RuntimeGraph& graph, const Summaries& summaries) {
   return FootprintLog2(bytes);
 }
 
-// The values that a node stands for. Nodes in blocked layouts are called by what they computed
-// before.
-std::vector<std::string> ValuesOf(const onnx::RuntimeNode& node) {
-  std::vector<std::string> values = node.outputs;
+// What a node may be known by in the file. Nodes in blocked layouts are called by the value that
+// they computed before, and fused ones by the first node that they were: "node/MatMulAddFusion".
+std::vector<std::string> NamesOf(const onnx::RuntimeNode& node) {
+  std::vector<std::string> names = node.outputs;
   absl::string_view name = node.name;
-  if (absl::ConsumeSuffix(&name, "_nchwc")) values.emplace_back(name);
-  return values;
+  if (absl::ConsumeSuffix(&name, "_nchwc")) names.emplace_back(name);
+  absl::ConsumeSuffix(&name, "/");
+  if (const size_t slash = name.rfind('/'); slash != absl::string_view::npos) {
+    names.emplace_back(name.substr(0, slash));
+  }
+  return names;
 }
 
 bool ReadsConstants(const KernelSpec& spec) {
@@ -116,7 +120,7 @@ absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
   for (const onnx::RuntimeNode& node : graph->nodes) {
     FileKernel& kernel = kernels.kernels.emplace_back();
     kernel.op = node.op;
-    kernel.values = ValuesOf(node);
+    kernel.names = NamesOf(node);
     absl::StatusOr<KernelSpec> spec = SpecOfNode(node, *graph, summaries);
     if (!spec.ok()) continue;
     spec->threads = threads;

@@ -92,6 +92,22 @@ TEST_F(FileCostTest, AFusedKernelBelongsToTheNodeWhoseOperatorItIs) {
   EXPECT_EQ(graph.value(graph.node(nodes[0]).outputs[0]).name, "c");
 }
 
+TEST_F(FileCostTest, AKernelWhoseValueIsNewBelongsToTheNodeThatItIsCalledBy) {
+  ::onnx::ModelProto model = testing::ModelAtOpset(
+      17,
+      "g (float[2,4,2] x) => (float[2,4,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] b = {5, 6}>"
+      " { m = MatMul(x, w) y = Add(m, b) }");
+  model.mutable_graph()->mutable_node(0)->set_name("product");
+  const Costed costed = CostOn("onnxruntime", model.SerializeAsString());
+  ASSERT_TRUE(costed.cost.has_value());
+  const auto& groups = costed.cost->groups;
+  const auto gemm = std::ranges::find_if(
+      groups, [](const kernels::KernelGroup& group) { return group.spec.op == "ort::Gemm"; });
+  ASSERT_NE(gemm, groups.end());
+  ASSERT_EQ(gemm->nodes.size(), 1u);
+  EXPECT_EQ(costed.prepared.cut.graph.node(gemm->nodes[0]).name, "product");
+}
+
 TEST_F(FileCostTest, WhatTheRuntimeDoesAnywayIsWorthNothing) {
   const Costed plain = CostOn("onnxruntime", Model("r = Relu(c)"));
   const Costed longer = CostOn("onnxruntime", Model("i = Identity(c) r = Relu(i)"));

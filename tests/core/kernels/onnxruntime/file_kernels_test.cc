@@ -124,8 +124,8 @@ TEST(FileKernelsTest, KernelsAreCalledByTheirValues) {
                                   "y = Conv(r, v, b) {pads=[1,1,1,1]}\noutput y\n"}));
   ASSERT_OK(kernels.status());
   ASSERT_EQ(kernels->kernels.size(), 4u);
-  EXPECT_THAT(kernels->kernels[1].values, Contains("r"));
-  EXPECT_THAT(kernels->kernels[3].values, Contains("out0"));
+  EXPECT_THAT(kernels->kernels[1].names, Contains("r"));
+  EXPECT_THAT(kernels->kernels[3].names, Contains("out0"));
 }
 
 // Denormal numbers are slow, so kernels that read them have times of their own.
