@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,18 +13,36 @@
 namespace quotient::kernels {
 namespace {
 
+// Appends ToString(type). A key is made for every lookup of a timing, so this does without strings
+// in between.
+void AppendType(const model::TensorType& type, std::string* text) {
+  if (!type.is_static()) {
+    *text += ToString(type);
+    return;
+  }
+  absl::StrAppend(text, model::DTypeName(type.dtype), "[");
+  for (const model::Dim& dim : *type.shape) {
+    char digits[20];
+    text->append(digits, std::to_chars(digits, std::end(digits), dim.number()).ptr);
+    text->push_back(',');
+  }
+  if (text->back() == ',') text->pop_back();
+  text->push_back(']');
+}
+
 void AppendOperands(const std::vector<Operand>& operands, std::string* text) {
   text->push_back('(');
   const char* separator = "";
   for (const Operand& operand : operands) {
-    absl::StrAppend(text, separator);
+    *text += separator;
     separator = ", ";
     if (operand.type.dtype == model::DType::kUndefined) {
       text->push_back('_');
       continue;
     }
-    absl::StrAppend(text, operand.constant ? "const " : "", ToString(operand.type),
-                    operand.layout == Layout::kChannelsLast ? ":last" : "");
+    if (operand.constant) *text += "const ";
+    AppendType(operand.type, text);
+    if (operand.layout == Layout::kChannelsLast) *text += ":last";
   }
   text->push_back(')');
 }
@@ -48,7 +68,9 @@ void TieLayouts(KernelSpec& spec) {
 }  // namespace
 
 std::string KernelKey(const KernelSpec& spec) {
-  std::string key = absl::StrCat("k1 ", spec.op, ToString(spec.attributes));
+  std::string key;
+  key.reserve(256);  // Most keys are shorter.
+  absl::StrAppend(&key, "k1 ", spec.op, ToString(spec.attributes));
   AppendOperands(spec.inputs, &key);
   key += "->";
   AppendOperands(spec.outputs, &key);

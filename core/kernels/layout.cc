@@ -23,6 +23,19 @@ std::vector<int> PhysicalAxes(int rank, Layout layout) {
   return axes;
 }
 
+AxisInMemory FindAxis(std::span<const int64_t> dims, int64_t axis, Layout layout) {
+  AxisInMemory found = {.length = dims[axis]};
+  bool is_behind = false;
+  for (const int physical : PhysicalAxes(static_cast<int>(dims.size()), layout)) {
+    if (physical == axis) {
+      is_behind = true;
+    } else {
+      (is_behind ? found.inner : found.outer) *= dims[physical];
+    }
+  }
+  return found;
+}
+
 std::vector<int64_t> StridesOf(std::span<const int64_t> dims, Layout layout) {
   std::vector<int64_t> strides(dims.size());
   const std::vector<int> axes = PhysicalAxes(static_cast<int>(dims.size()), layout);

@@ -24,6 +24,16 @@ bool HasLayout(const model::TensorType& type);
 // Axes from the slowest to the fastest in memory.
 std::vector<int> PhysicalAxes(int rank, Layout layout);
 
+// An axis of a packed tensor as it lies in memory: in each of `outer` pieces, `length` rows of
+// `inner` elements, of which every element is one step along the axis behind the one of the row
+// before.
+struct AxisInMemory {
+  int64_t outer = 1;
+  int64_t length = 1;
+  int64_t inner = 1;
+};
+AxisInMemory FindAxis(std::span<const int64_t> dims, int64_t axis, Layout layout);
+
 // The distance of neighbours along each (logical) axis, in elements, in a packed tensor.
 std::vector<int64_t> StridesOf(std::span<const int64_t> dims, Layout layout);
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 
 namespace quotient::model {
 namespace {
@@ -39,38 +39,38 @@ bool HasNan(const Tensor& tensor) {
   return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
 }
 
-struct ToText {
-  std::string operator()(int64_t value) const { return absl::StrCat(value); }
-  std::string operator()(double value) const { return DoubleText(value); }
-  std::string operator()(const std::string& value) const { return StringText(value); }
-  std::string operator()(const Ints& values) const {
-    return absl::StrCat("[", absl::StrJoin(values, ","), "]");
-  }
-  std::string operator()(const Floats& values) const {
-    // An empty list of floats must differ from an empty list of integers.
-    if (values.empty()) return "floats[]";
-    return absl::StrCat("[",
-                        absl::StrJoin(values, ",",
-                                      [](std::string* out, double value) {
-                                        absl::StrAppend(out, DoubleText(value));
-                                      }),
-                        "]");
-  }
-  std::string operator()(const Strings& values) const {
-    if (values.empty()) return "strings[]";
-    return absl::StrCat("[",
-                        absl::StrJoin(values, ",",
-                                      [](std::string* out, const std::string& value) {
-                                        absl::StrAppend(out, StringText(value));
-                                      }),
-                        "]");
-  }
-  std::string operator()(const Tensor& tensor) const {
+// Appends the text of a value.
+struct AppendText {
+  std::string* text;
+
+  void operator()(int64_t value) const { absl::StrAppend(text, value); }
+  void operator()(double value) const { *text += DoubleText(value); }
+  void operator()(const std::string& value) const { *text += StringText(value); }
+  // Empty lists of different kinds differ.
+  void operator()(const Ints& values) const { List(values, "[]"); }
+  void operator()(const Floats& values) const { List(values, "floats[]"); }
+  void operator()(const Strings& values) const { List(values, "strings[]"); }
+  void operator()(const Tensor& tensor) const {
     // Decimal numbers do not distinguish NaNs.
     constexpr int64_t kMost = 16;
     const bool in_decimal = tensor.elements() <= kMost && !HasNan(tensor);
-    return absl::StrCat(ToString(tensor.type()), " ",
-                        ElementsText(tensor, in_decimal ? kMost : -1));
+    absl::StrAppend(text, ToString(tensor.type()), " ",
+                    ElementsText(tensor, in_decimal ? kMost : -1));
+  }
+
+ private:
+  template <typename Values>
+  void List(const Values& values, absl::string_view empty) const {
+    if (values.empty()) {
+      absl::StrAppend(text, empty);
+      return;
+    }
+    char before = '[';
+    for (const auto& value : values) {
+      text->push_back(std::exchange(before, ','));
+      (*this)(value);
+    }
+    text->push_back(']');
   }
 };
 
@@ -152,14 +152,16 @@ bool operator==(const AttributeMap& a, const AttributeMap& b) {
 }
 
 std::string ToString(const AttributeMap& attributes) {
-  if (attributes.empty()) return "";
-  std::string text = "{";
-  const char* separator = "";
+  std::string text;
+  if (attributes.empty()) return text;
+  const char* before = "{";
   for (const auto& [name, value] : attributes) {
-    absl::StrAppend(&text, separator, name, "=", std::visit(ToText(), value));
-    separator = ", ";
+    absl::StrAppend(&text, before, name, "=");
+    std::visit(AppendText{&text}, value);
+    before = ", ";
   }
-  return text + "}";
+  text.push_back('}');
+  return text;
 }
 
 }  // namespace quotient::model

@@ -1,6 +1,12 @@
 #include "core/search/incumbent.h"
 
 namespace quotient::search {
+namespace {
+
+// A state is clearly cheaper than the largest one if it costs less by this share.
+constexpr double kWorthLeaving = 0.005;
+
+}  // namespace
 
 void Incumbent::Set(Found found, Moment now) {
   path_ = std::move(found.path);
@@ -15,6 +21,7 @@ void Incumbent::Offer(Found found, Moment now) {
 
 void Incumbent::OfferLargest(Found found, Moment now) {
   contenders_.Add(found.state.bill, found.path, found.seconds);
+  if (prices_ != nullptr) largest_ = found;
   if (found.state.cost < cost()) return Set(std::move(found), now);
   if (found.state.cost == cost()) path_ = std::move(found.path);
 }
@@ -39,8 +46,19 @@ bool Incumbent::TakeAll() {
   return true;
 }
 
+void Incumbent::PreferLargest(bool is_known, Moment now) {
+  if (!largest_.has_value() || path_ == largest_->path) return;
+  Found largest = *largest_;
+  // The best graph of the initial state, which the first improvement stands for, is in it, too.
+  if (largest.state.bill.valid()) largest.state.cost = prices_->CostOf(largest.state.bill);
+  largest.state.cost = std::min(largest.state.cost, improvements_.front().cost);
+  if (is_known && cost() < largest.state.cost * (1 - kWorthLeaving)) return;
+  Set(std::move(largest), now);
+}
+
 std::vector<Action> Incumbent::ForgetHistory() {
   improvements_.clear();
+  largest_.reset();
   return std::exchange(path_, {});
 }
 

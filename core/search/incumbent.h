@@ -3,6 +3,7 @@
 // Incumbent: the best state that a search has found, how it came to it, and which other states may
 // take its place when measurements change costs. Not thread-safe.
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -41,7 +42,8 @@ class Incumbent {
   // Makes the state the best one if it is cheaper, and remembers it as a contender.
   void Offer(Found found, Moment now);
   // The same for a state that contains more than all others: it also replaces a best state of equal
-  // cost, since costs that become known later may differ.
+  // cost, since costs that become known later may differ. Where costs may change, the last one
+  // offered is what PreferLargest goes back to.
   void OfferLargest(Found found, Moment now);
   // Remembers a state that may become the best, although it is not.
   void AddContender(BillId bill, std::vector<Action> path, double seconds) {
@@ -55,13 +57,20 @@ class Incumbent {
   void Reprice(Moment now);
   // Makes the state that contains everything the best one. False if none is known.
   bool TakeAll();
+  // For the end of a search: makes the largest state the best one again, unless `is_known` says
+  // that nothing is missing of either's cost and the best one is clearly cheaper. In the largest
+  // state the final extraction, which takes longer than those of a search, has the most to choose
+  // from.
+  void PreferLargest(bool is_known, Moment now);
   // Forgets which states were the best so far, for a search that values them anew.
   std::vector<Action> ForgetHistory();
 
   double cost() const { return improvements_.back().cost; }
   const std::vector<Action>& path() const { return path_; }
-  // Time it takes to walk to the best state.
-  double seconds() const { return seconds_; }
+  // Time it takes to walk to the best state, or to the largest one if that takes longer.
+  double seconds() const {
+    return largest_.has_value() ? std::max(seconds_, largest_->seconds) : seconds_;
+  }
   // The successive best states; see Outcome::improvements.
   const std::vector<Improvement>& improvements() const { return improvements_; }
 
@@ -86,7 +95,9 @@ class Incumbent {
   std::vector<Action> path_;
   double seconds_ = 0;
   Contenders contenders_;  // Empty unless prices change.
-  // The path to the state that contains everything, where costs may change.
+  // Where costs may change: the largest state that was offered, and the path to the state that
+  // contains everything.
+  std::optional<Found> largest_;
   std::optional<std::vector<Action>> to_all_;
 };
 

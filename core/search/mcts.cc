@@ -13,6 +13,10 @@
 //
 // In the end the calling thread takes in what was still under way, waits for the missing costs of
 // the best state, and walks there.
+//
+// Where costs are being measured, the grown e-graph is settled before the loop begins, and the
+// search ends in it unless a state that is known to be cheaper was found. So its answer is never
+// dearer than that of growing alone, the strategy `saturate`.
 
 #include "core/search/mcts.h"
 
@@ -40,6 +44,9 @@ constexpr int64_t kRepricedPerSimulation = 64;
 // an unmeasured state may look better than it is; and the most rounds of waiting.
 constexpr double kShareOfWaiting = 0.2;
 constexpr int kMostRounds = 40;
+// If time is up while the initial e-graph grows, what it has become is valued nevertheless, which
+// takes up to these seconds.
+constexpr double kSecondsMore = 1;
 
 }  // namespace
 
@@ -68,7 +75,8 @@ absl::StatusOr<Outcome> MctsSearch::ToEnd() {
 }
 
 // Values the initial state, grows it to the limit and sets up the tree, before other threads start.
-// If everything that the rules can make fits, the search ends here.
+// If everything that the rules can make fits, the search ends here. Where costs are being measured,
+// the grown state is settled before anything else is tried.
 absl::Status MctsSearch::Prepare() {
   if (goes_on_) return PrepareToGoOn();
   QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, task_.stop));
@@ -76,7 +84,6 @@ absl::Status MctsSearch::Prepare() {
   root_ = root;
   best_.Set({root_, {}, 0}, Now());
   OpenRoot(task_.stop);
-  const std::vector<Action> grow = {kGrowToTheLimit};
   if (opened_root_.actions.empty()) {
     outcome_.reason = task_.stop.Check();
     if (outcome_.reason == StopReason::kNone && root_.full) {
@@ -87,23 +94,52 @@ absl::Status MctsSearch::Prepare() {
       best_.SetAll({});
     }
   } else {
-    QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(grow, task_.stop));
-    outcome_.reason = task_.stop.Check();
-    if (outcome_.reason != StopReason::kNone) {
-      cut_short_ = grown;
-    } else {
-      ++outcome_.simulations;
-      tree_.CountGrown(grown);
-      best_.OfferLargest({grown, grow, walk_.seconds()}, Now());
-      if (grown.saturated) {
-        outcome_.reason = StopReason::kSaturated;
-        best_.SetAll(grow);
-      }
-    }
+    QUOTIENT_RETURN_IF_ERROR(GrowRoot());
   }
   best_.AddContender(root_.bill, {}, 0);
   tree_.Reset(root_, opened_root_);
+  if (prices_ != nullptr && outcome_.reason == StopReason::kNone) SettleLargest();
   return absl::OkStatus();
+}
+
+// Grows the initial e-graph to the limit.
+absl::Status MctsSearch::GrowRoot() {
+  QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(PathToGrown(), task_.stop));
+  outcome_.reason = task_.stop.Check();
+  if (outcome_.reason != StopReason::kNone) {
+    const StopCondition more = task_.stop.WithoutDeadline().WithBudget(task_.clock, kSecondsMore);
+    cut_short_ = walk_.ValueAgain(more);
+    ended_in_largest_ = true;
+    return absl::OkStatus();
+  }
+  ++outcome_.simulations;
+  tree_.CountGrown(grown);
+  best_.OfferLargest({grown, PathToGrown(), walk_.seconds()}, Now());
+  if (grown.saturated) {
+    outcome_.reason = StopReason::kSaturated;
+    best_.SetAll(PathToGrown());
+  }
+  return absl::OkStatus();
+}
+
+// Waits for the missing costs of the grown state, which walk_ is in, values it again, and repeats
+// that until all are known. The tree search then begins with the costs that matter most,
+// and can tell whether a state is worth leaving this one for. If time is up before, the search ends
+// here, as `saturate` would.
+void MctsSearch::SettleLargest() {
+  for (int round = 0; round < kMostRounds && !prices_->BestIsKnown(); ++round) {
+    prices_->AwaitBest(task_.stop);
+    if (outcome_.reason = task_.stop.Check(); outcome_.reason != StopReason::kNone) {
+      cut_short_ = walk_.here();
+      ended_in_largest_ = true;
+      return;
+    }
+    if (!prices_->HasNews()) return;
+    Reprice();
+    const State& grown = walk_.ValueAgain(task_.stop);
+    best_.OfferLargest({grown, PathToGrown(), walk_.seconds()}, Now());
+  }
+  largest_is_settled_ = prices_->BestIsKnown();
 }
 
 // Finds out what can be tried in the initial state. Growing to the limit is left out: Prepare has
@@ -144,10 +180,11 @@ absl::StatusOr<Outcome> MctsSearch::Finish() {
 
 // Whether to stay in the state in which the calling thread was interrupted. No path leads to that
 // state again, so it is kept if it is better than the best recorded state, or equal while costs may
-// still change (it holds more alternatives).
+// still change (it holds more alternatives). The largest state is kept whatever it is thought to
+// cost: it holds the graphs of all others.
 bool MctsSearch::StaysWhereItWasCutShort() const {
   if (!cut_short_.has_value()) return false;
-  return cut_short_->cost < best_.cost() ||
+  return ended_in_largest_ || cut_short_->cost < best_.cost() ||
          (prices_ != nullptr && cut_short_->cost == best_.cost());
 }
 
@@ -361,6 +398,12 @@ void MctsSearch::BringUpToDate(State& state) const {
 void MctsSearch::SettleBest() {
   if (prices_ == nullptr) return;
   if (best_.TakeAll()) return Reprice();
+  AwaitBest();
+  best_.PreferLargest(largest_is_settled_ && prices_->BestIsKnown(), Now());
+}
+
+// Waits until nothing is missing of the cheapest state's cost, whichever that is by then.
+void MctsSearch::AwaitBest() {
   for (int round = 0; round < kMostRounds && !prices_->BestIsKnown(); ++round) {
     const StopCondition stop = task_.stop.EarlierBy(SecondsBack());
     if (stop.ShouldStop()) break;

@@ -134,13 +134,25 @@ absl::Status MctsSearch::ValueAnew() {
   // The checkpoint may say that everything was found. That holds only if the best state is the one
   // that growing to the limit leads to.
   outcome_.reason = StopReason::kNone;
-  if (best.saturated && path == std::vector{kGrowToTheLimit}) {
+  if (best.saturated && path == PathToGrown()) {
     outcome_.reason = StopReason::kSaturated;
     best_.SetAll(path);
   }
   BeginAnew();
   window_.Clear();
   num_events_ = num_events_saved_ = 0;
+  return prices_ != nullptr && outcome_.reason == StopReason::kNone ? GrowAgain()
+                                                                    : absl::OkStatus();
+}
+
+// Settles the grown state as a search that begins does. The best state of the interrupted search is
+// the answer if there is no time for that.
+absl::Status MctsSearch::GrowAgain() {
+  QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(PathToGrown(), task_.stop));
+  outcome_.reason = task_.stop.Check();
+  if (outcome_.reason != StopReason::kNone) return absl::OkStatus();
+  best_.OfferLargest({grown, PathToGrown(), walk_.seconds()}, Now());
+  SettleLargest();
   return absl::OkStatus();
 }
 

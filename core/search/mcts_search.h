@@ -28,6 +28,8 @@
 namespace quotient::search {
 
 inline constexpr Action kGrowToTheLimit = {Action::Kind::kGrow, 0, Action::kToTheLimit};
+// The path to the state that growing the initial e-graph to the limit leads to.
+inline std::vector<Action> PathToGrown() { return {kGrowToTheLimit}; }
 
 class MctsSearch {
  public:
@@ -47,6 +49,8 @@ class MctsSearch {
   // --- Beginning and end, on the calling thread (mcts.cc)
 
   absl::Status Prepare();
+  absl::Status GrowRoot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SettleLargest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OpenRoot(const StopCondition& stop);
   int64_t NumWorkers();
   absl::StatusOr<Outcome> Finish();
@@ -90,6 +94,7 @@ class MctsSearch {
     return bill.valid() ? prices_->CostOf(bill) : cost;
   }
   void SettleBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AwaitBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   double SecondsToSettle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // --- Checkpoints (mcts_record.cc)
@@ -103,6 +108,7 @@ class MctsSearch {
   bool TakeUpSimulations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PrepareToGoOn();
   absl::Status ValueAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status GrowAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // --- Small helpers
 
@@ -154,8 +160,13 @@ class MctsSearch {
   int64_t last_repricing_ ABSL_GUARDED_BY(mutex_) = 0;
   // The answer so far.
   Incumbent best_ ABSL_GUARDED_BY(mutex_);
-  // The state that walk_ is in, if time ran out while the calling thread tried a simulation.
+  // The state that walk_ is in, if time ran out while the calling thread grew the initial e-graph,
+  // settled the grown one or tried a simulation.
   std::optional<State> cut_short_ ABSL_GUARDED_BY(mutex_);
+  // Whether the former is the case: then that state holds more than all others.
+  bool ended_in_largest_ ABSL_GUARDED_BY(mutex_) = false;
+  // Whether nothing was missing of the largest state's cost when the tree search began.
+  bool largest_is_settled_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   Outcome outcome_ ABSL_GUARDED_BY(mutex_);  // Without the improvements, which best_ has.
   // How often a simulation was selected or finished. A checkpoint is written only if this changed.

@@ -69,6 +69,13 @@ void Walk::Describe(const StopCondition& stop) {
   here_.bill = worth.bill;
 }
 
+const State& Walk::ValueAgain(const StopCondition& stop) {
+  const Worth worth = Value(/*changed=*/true, stop);
+  here_.cost = worth.cost;
+  here_.bill = worth.bill;
+  return here_;
+}
+
 uint64_t Walk::Hash() { return graph_.state_hash() | 1; }
 
 void Walk::Back() {

@@ -61,8 +61,11 @@ class Walk {
   // Number of steps of the path that the walk has already taken.
   size_t StepsTaken(std::span<const Action> path) const;
   const egraph::EGraph& graph() const { return graph_; }
-  // The result of the last GoTo.
+  // The result of the last GoTo or ValueAgain.
   const State& here() const { return here_; }
+  // Values the present state once more: since it was valued, costs may have changed, or `stop` may
+  // have cut that short.
+  const State& ValueAgain(const StopCondition& stop);
   // EGraph::state_hash of the present state, made nonzero.
   uint64_t Hash();
   // The rules whose single matches become actions.

@@ -64,7 +64,7 @@ class Service : public TimingService {
 
   std::optional<Timing> Find(const kernels::KernelSpec& spec) const override {
     const std::string key = kernels::KernelKey(spec);
-    const absl::MutexLock lock(&mutex_);
+    const absl::ReaderMutexLock lock(&mutex_);
     const auto found = futures_.find(key);
     if (found == futures_.end() || !IsReady(found->second)) return store_->Find(key, fingerprint_);
     return found->second.get();

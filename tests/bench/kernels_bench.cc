@@ -103,6 +103,18 @@ void BM_Sigmoid(benchmark::State& state) { RunKernel(state, UnarySpec("Sigmoid",
 void BM_Softmax(benchmark::State& state) {
   RunKernel(state, UnarySpec("Softmax", {1, 12, 128, 128}, {{"axis", int64_t{3}}}));
 }
+// Along an axis that is not the last: as attention that is linear in its length takes it of the
+// keys, and as segmentation and language models take it of channels.
+void BM_SoftmaxAlong(benchmark::State& state) {
+  RunKernel(state, UnarySpec("Softmax", {state.range(0), state.range(1), state.range(2)},
+                             {{"axis", int64_t{1}}}));
+}
+BENCHMARK(BM_SoftmaxAlong)
+    ->ArgNames({"outer", "length", "inner"})
+    ->Args({8, 3137, 19})
+    ->Args({8, 197, 27})
+    ->Args({1, 21, 65536})
+    ->Args({12, 128, 128});
 BENCHMARK(BM_Relu);
 BENCHMARK(BM_Gelu);
 BENCHMARK(BM_Sigmoid);

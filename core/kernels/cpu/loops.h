@@ -26,6 +26,9 @@ struct Loops {
   void (*affine)(const float* x, const float* scale, const float* shift, float* out, int64_t n);
   void (*affine_scalar)(const float* x, float scale, float shift, float* out, int64_t n);
 
+  // out[i] = exp(x[i] - shift[i]), which is also added to sum[i].
+  void (*exp_sum)(const float* x, const float* shift, float* out, float* sum, int64_t n);
+
   // Sum, maximum (NaN if there is one) and sum of squares of (x - center) of n > 0 consecutive
   // numbers.
   float (*sum)(const float* x, int64_t n);

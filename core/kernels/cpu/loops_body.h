@@ -281,6 +281,15 @@ static void AffineScalar(const float* x, float scale, float shift, float* out, i
   for (int64_t i = 0; i < n; ++i) out[i] = x[i] * scale + shift;
 }
 
+static void ExpSum(const float* x, const float* shift, float* out, float* sum, int64_t n) {
+  QUOTIENT_VECTORIZE
+  for (int64_t i = 0; i < n; ++i) {
+    const float value = Exp(x[i] - shift[i]);
+    out[i] = value;
+    sum[i] += value;
+  }
+}
+
 // The compiler does not reassociate floating-point sums, so the lanes are explicit.
 constexpr int kLanes = 32;
 
@@ -368,8 +377,8 @@ static void Transpose32(const uint32_t* x, int64_t x_stride, uint32_t* out, int6
 }  // namespace
 
 const Loops QUOTIENT_LOOPS = {
-    QUOTIENT_ISA, Unary, Binary, BinaryRight, BinaryLeft,  Affine,
-    AffineScalar, Sum,   MaxOf,  SumSquares,  Transpose32,
+    QUOTIENT_ISA, Unary,  Binary, BinaryRight, BinaryLeft, Affine,
+    AffineScalar, ExpSum, Sum,    MaxOf,       SumSquares, Transpose32,
 };
 
 }  // namespace quotient::kernels::cpu

@@ -27,6 +27,8 @@ std::unique_ptr<Kernel> MakeGatherKernel(const KernelSpec& spec);
 std::unique_ptr<Kernel> MakeReduceKernel(const KernelSpec& spec);
 // InstanceNormalization.
 std::unique_ptr<Kernel> MakeNormalizeKernel(const KernelSpec& spec);
+// Softmax and LogSoftmax, best along an axis that is not the last one in memory.
+std::unique_ptr<Kernel> MakeSoftmaxKernel(const KernelSpec& spec);
 // Resize to the nearest neighbour, or linearly along at most two axes.
 std::unique_ptr<Kernel> MakeResizeKernel(const KernelSpec& spec);
 // Where, comparisons, logic, Cast, IsInf, IsNaN and integer arithmetic.

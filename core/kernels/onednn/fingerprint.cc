@@ -34,7 +34,7 @@ absl::StatusOr<DeviceFingerprint> CpuFingerprint(int threads, const os::Environm
       OpenMpVariable(environment, "OMP_WAIT_POLICY"), " spin ",
       OpenMpVariable(environment, "GOMP_SPINCOUNT"), "; caches ", cpu.l1d, " ", cpu.l2, " ", cpu.l3,
       "; oneDNN ", version->major, ".", version->minor, ".", version->patch, " ", version->hash,
-      " isa ", IsaName(), "; loops ", cpu::BestLoops().isa, "; kernels 2; compiler ", __VERSION__);
+      " isa ", IsaName(), "; loops ", cpu::BestLoops().isa, "; kernels 3; compiler ", __VERSION__);
   return fingerprint;
 }
 

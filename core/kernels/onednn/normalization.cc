@@ -40,21 +40,13 @@ KernelOrStatus MakeSoftmax(const KernelSpec& spec) {
       spec.inputs.size() != 1 || spec.inputs[0].layout != spec.outputs[0].layout) {
     return nullptr;
   }
-  // In memory order three axes suffice: before, along and behind the softmax axis.
-  const std::vector<int64_t> dims = spec.inputs[0].type.dims();
-  const int64_t axis = AxisOf(spec);
-  std::vector<int64_t> joined{1, dims[axis], 1};
-  bool behind = false;
-  for (int physical : PhysicalAxes(static_cast<int>(dims.size()), spec.inputs[0].layout)) {
-    if (physical == axis)
-      behind = true;
-    else
-      joined[behind ? 2 : 0] *= dims[physical];
-  }
-  if (joined[2] == 1) joined.pop_back();
+  // Along other axes the library runs its reference code. core/kernels/cpu/softmax.cc is for these.
+  const AxisInMemory axis =
+      FindAxis(spec.inputs[0].type.dims(), AxisOf(spec), spec.inputs[0].layout);
+  if (axis.inner > 1) return nullptr;
   auto kernel = std::make_unique<PrimitiveKernel>(spec);
   const absl::Status status = Guard([&] {
-    const memory::desc desc = Plain(joined);
+    const memory::desc desc = Plain({axis.outer, axis.length});
     const dnnl::softmax_forward::primitive_desc softmax(
         Engine(), dnnl::prop_kind::forward_inference,
         spec.op == "Softmax" ? dnnl::algorithm::softmax_accurate : dnnl::algorithm::softmax_log,

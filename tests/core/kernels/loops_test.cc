@@ -170,6 +170,21 @@ TEST(LoopsTest, WorksInPlace) {
   }
 }
 
+TEST(LoopsTest, ExponentialsAndTheirSums) {
+  const std::vector<float> x = Samples(-9, 9), shift = Samples(-3, 3);
+  for (const Loops* loops : AllLoops()) {
+    std::vector<float> sum = Samples(0, 1), out = x;  // In place.
+    const std::vector<float> before = sum;
+    loops->exp_sum(out.data(), shift.data(), out.data(), sum.data(),
+                   static_cast<int64_t>(out.size()));
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double expected = std::exp(static_cast<double>(x[i]) - shift[i]);
+      ASSERT_NEAR(out[i], expected, 2e-6 * expected);
+      ASSERT_NEAR(sum[i], before[i] + expected, 1e-6 + 2e-6 * expected);
+    }
+  }
+}
+
 TEST(LoopsTest, ReductionsOfEveryLength) {
   const std::vector<float> x = Samples(-1, 1, 150);
   for (const Loops* loops : AllLoops()) {

@@ -3,31 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <map>
 #include <vector>
+
+#include "tests/core/search/listed_prices.h"
 
 namespace quotient::search {
 namespace {
 
-// What bills cost, as a test says; 50 where it says nothing.
-class Listed final : public Prices {
- public:
-  bool HasNews() const override { return false; }
-  bool Update() override { return false; }
-  double CostOf(BillId bill) const override {
-    const auto found = costs.find(bill.value());
-    return found == costs.end() ? 50 : found->second;
-  }
-  bool BestIsKnown() const override { return true; }
-  void AwaitBest(const StopCondition&) override {}
-
-  std::map<uint32_t, double> costs;
-};
-
 std::vector<Action> Way(uint32_t to) { return {{Action::Kind::kPlace, 0, to}}; }
 
 TEST(Contenders, TheBestFollowsWhatIsKnown) {
-  Listed prices;
+  ListedPrices prices;
   Contenders contenders(&prices);
   EXPECT_EQ(contenders.Best(), nullptr);
   for (uint32_t i = 0; i < 5; ++i) contenders.Add(BillId(i), Way(i), i);
@@ -40,7 +26,7 @@ TEST(Contenders, TheBestFollowsWhatIsKnown) {
 }
 
 TEST(Contenders, OfStatesWithTheSameBillTheFirstOneStays) {
-  Listed prices;
+  ListedPrices prices;
   Contenders contenders(&prices);
   EXPECT_TRUE(contenders.Wants(BillId(7)));
   contenders.Add(BillId(7), Way(1), 1);
@@ -58,7 +44,7 @@ TEST(Contenders, WhatHasNoBillIsNone) {
 }
 
 TEST(Contenders, TheDearestAreForgottenAndMayComeAgain) {
-  Listed prices;
+  ListedPrices prices;
   Contenders contenders(&prices);
   constexpr auto kMost = static_cast<uint32_t>(Contenders::kMost);
   for (uint32_t i = 0; i < 2 * kMost; ++i) {
@@ -73,7 +59,7 @@ TEST(Contenders, TheDearestAreForgottenAndMayComeAgain) {
 }
 
 TEST(Contenders, OfManyEqualsTheFirstStay) {
-  Listed prices;
+  ListedPrices prices;
   Contenders contenders(&prices);
   for (uint32_t i = 0; i < 5 * Contenders::kMost; ++i) contenders.Add(BillId(i), Way(i), 0);
   EXPECT_LT(contenders.size(), 2 * Contenders::kMost);

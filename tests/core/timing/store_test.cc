@@ -1,16 +1,24 @@
 #include "core/timing/store.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -220,6 +228,90 @@ TEST_F(FileStoreTest, ThreadsAndProcessesAppendTogether) {
       EXPECT_EQ(store->Find(absl::StrCat("t", writer, " ", i), "f"), Ok(i + 1));
     }
   }
+}
+
+// A process that adds records to a store until it is killed. After each it sends a word, by which
+// it promises that the record will be found. It is never more than some hundred promises ahead of
+// its reader, so that the file stays small.
+class Writer {
+ public:
+  Writer(const std::string& path, std::string name) : name_(std::move(name)) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    fcntl(ends[1], F_SETPIPE_SZ, 4096);
+    process_ = fork();
+    if (process_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // A test that fails leaves no process behind.
+      auto store = OpenFileStore(path);
+      bool good = store.ok();
+      const uint64_t promise = 0;
+      for (int i = 0; good; ++i) {
+        good = (*store)->Add(Key(i), "f", Ok(i + 1)).ok() &&
+               write(ends[1], &promise, sizeof(promise)) == sizeof(promise);
+      }
+      _exit(1);
+    }
+    close(ends[1]);
+    promises_ = ends[0];
+  }
+  ~Writer() { close(promises_); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // Waits for so many more promises.
+  void Await(uint64_t count) {
+    while (count > 0 && ReadPromise()) --count;
+    EXPECT_EQ(count, 0u) << name_ << " ended by itself";
+  }
+  void Kill() {
+    EXPECT_EQ(kill(process_, SIGKILL), 0);
+    int status = 0;
+    EXPECT_EQ(waitpid(process_, &status, 0), process_);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    while (ReadPromise()) {
+    }
+  }
+  void ExpectPromisesAreKept(const TimingStore& store) const {
+    for (int i = 0; i < promised_; ++i) EXPECT_EQ(store.Find(Key(i), "f"), Ok(i + 1)) << Key(i);
+  }
+
+ private:
+  std::string Key(int i) const { return absl::StrCat(name_, " ", i); }
+  bool ReadPromise() {
+    uint64_t promise;
+    ssize_t count;
+    do count = read(promises_, &promise, sizeof(promise));
+    while (count < 0 && errno == EINTR);
+    promised_ += count == sizeof(promise) ? 1 : 0;
+    return count == sizeof(promise);
+  }
+
+  const std::string name_;
+  pid_t process_ = 0;
+  int promises_ = 0;
+  int promised_ = 0;
+};
+
+// Two processes share a file. One or the other is killed at any moment, and another one begins.
+TEST_F(FileStoreTest, NothingThatWasAddedIsLostWhenProcessesAreKilled) {
+  Rng rng(7);
+  std::vector<std::unique_ptr<Writer>> all;
+  const auto start = [&] {
+    return all.emplace_back(std::make_unique<Writer>(path_, absl::StrCat("w", all.size()))).get();
+  };
+  Writer* writers[] = {start(), start()};
+  for (int round = 0; round < 40; ++round) {
+    Writer*& victim = writers[rng.Below(2)];
+    victim->Await(1 + rng.Below(12));
+    victim->Kill();
+    victim = start();
+  }
+  for (Writer* const writer : writers) {
+    writer->Await(1);
+    writer->Kill();
+  }
+  const auto store = Open();
+  for (const auto& writer : all) writer->ExpectPromisesAreKept(*store);
 }
 
 TEST(RecordTest, ComesBackAsItWas) {
