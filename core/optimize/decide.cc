@@ -247,7 +247,7 @@ absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                           .min_turns = kFewestTurns,
                                           .least_gain = kLeastGain};
   absl::StatusOr<Contest> contest;
-  context.lane.Run(
+  context.lane.RunSoon(
       [&] { contest = RunAll(context, std::move(candidates), measuring, stop, failures); });
   QUOTIENT_RETURN_IF_ERROR(contest.status());
   return Decide(context, *std::move(contest), measuring.confidence);

@@ -399,6 +399,10 @@ class Run {
         .budget = job_.budget,
         .stop = job_.stop,
         .seconds_per_candidate = (phases.at("package") + phases.at("verify")) / count,
+        .take_same_time =
+            [&](const Packaged& a, const Packaged& b) {
+              return !RunsFiles(baseline) && HaveSameKernels(KernelsOf(a), KernelsOf(b));
+            },
         .race = race};
     // What was decided before stands even if there is no memory for more.
     const bool had_memory = WithinMemory(

@@ -88,13 +88,18 @@ class Variation {
     return true;
   }
 
-  // Nullopt if there is no such graph, or if it does not agree with the original.
+  // Nullopt if there is no such graph, if it takes the same time as what was taken, or if it does
+  // not agree with the original.
   std::optional<Verified> Make(size_t candidate, const Set& set) {
     absl::StatusOr<std::optional<Candidate>> variant = variants_.Without(candidate, set);
     if (!variant.ok() || !variant->has_value()) return std::nullopt;
     absl::StatusOr<Packaged> packaged = Package(context_.original, **std::move(variant),
                                                 context_.package, context_.costs, context_.stop);
     if (!packaged.ok()) return std::nullopt;
+    const bool is_needless =
+        decision_.winner.has_value() &&
+        context_.take_same_time(*packaged, decision_.winner->candidate.packaged);
+    if (is_needless) return std::nullopt;
     std::vector<Packaged> one;
     one.push_back(*std::move(packaged));
     Compared compared = Compare(context_.checker, std::move(one), 1, context_.stop, context_.stop);

@@ -47,7 +47,7 @@ class LeaveOut {
   std::vector<std::vector<size_t>> last_;
 };
 
-// What variants are made, checked and run with. Everything but the last two is borrowed.
+// What variants are made, checked and run with. Everything but the last three is borrowed.
 struct VariationContext {
   const Prepared& original;
   const cost::GraphCost& cost;  // Of the original.
@@ -57,6 +57,8 @@ struct VariationContext {
   const Budget& budget;
   const StopCondition& stop;
   double seconds_per_candidate = 0;  // What packaging and checking one took so far.
+  // Whether two candidates are known to take the same time, so that one of them is enough.
+  std::function<bool(const Packaged&, const Packaged&)> take_same_time;
   // Runs and judges candidates, within so many seconds.
   std::function<absl::StatusOr<Decision>(std::vector<Verified>, double seconds)> race;
 };

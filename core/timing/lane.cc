@@ -25,6 +25,24 @@ void Lane::Run(absl::FunctionRef<void()> work) {
     const absl::MutexLock lock(&mutex_);
     tasks_.push_back(&task);
   }
+  Await(task);
+}
+
+void Lane::RunSoon(absl::FunctionRef<void()> work) {
+  Task task{work, nullptr, {}};
+  {
+    const absl::MutexLock lock(&mutex_);
+    soon_.push_back(&task);
+  }
+  Await(task);
+}
+
+bool Lane::IsWantedSoon() const {
+  const absl::MutexLock lock(&mutex_);
+  return !soon_.empty();
+}
+
+void Lane::Await(Task& task) {
   task.done.WaitForNotification();
   if (task.thrown != nullptr) std::rethrow_exception(task.thrown);
 }
@@ -42,12 +60,14 @@ void Lane::RunTasks() {
 
 Lane::Task* Lane::Next() {
   const absl::MutexLock lock(&mutex_);
-  const auto any = [this]()
-                       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return ending_ || !tasks_.empty(); };
+  const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return ending_ || !tasks_.empty() || !soon_.empty();
+  };
   mutex_.Await(absl::Condition(&any));
-  if (tasks_.empty()) return nullptr;
-  Task* const task = tasks_.front();
-  tasks_.pop_front();
+  std::deque<Task*>& queue = soon_.empty() ? tasks_ : soon_;
+  if (queue.empty()) return nullptr;
+  Task* const task = queue.front();
+  queue.pop_front();
   return task;
 }
 

@@ -31,16 +31,24 @@ class Lane {
   // exception that `work` throws is rethrown here. Must not be called from within the lane, where
   // it would deadlock.
   void Run(absl::FunctionRef<void()> work) ABSL_LOCKS_EXCLUDED(mutex_);
+  // As Run, but before everything that waits in Run. For work with a deadline.
+  void RunSoon(absl::FunctionRef<void()> work) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether a caller waits in RunSoon. Work that takes long and can be done in parts asks this
+  // between its parts, and does the rest later.
+  bool IsWantedSoon() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Task;
 
+  // Blocks until a task that is queued has finished; rethrows what it threw.
+  static void Await(Task& task);
   void RunTasks() ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until there is a task. Null when the lane ends.
   Task* Next() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::deque<Task*> tasks_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Task*> soon_ ABSL_GUARDED_BY(mutex_);  // These come first.
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::jthread thread_;  // Declared last: uses all of the above.

@@ -147,13 +147,24 @@ class Service : public TimingService {
     if (!backend_->health().ok()) return Answer(batch, timings);
     try {
       Prepare(batch);
-      lane_.Run([&] { TimeInLane(batch, probe, &timings); });
+      size_t timed = batch.size();
+      lane_.Run([&] { timed = TimeInLane(batch, probe, &timings); });
+      PutBack(timed, &batch);
     } catch (const std::bad_alloc&) {
       // Callers are still answered; kernels that have no timing yet count as kFailed.
       Log().warn("no memory is left to time kernels with");
     }
     if (cancel_.cancelled()) std::fill(timings.begin(), timings.end(), Timing{});
     Answer(batch, timings);
+  }
+
+  // Puts the requests from number `timed` on back to where the queue begins.
+  void PutBack(size_t timed, std::vector<Request>* batch) {
+    const absl::MutexLock lock(&mutex_);
+    while (batch->size() > timed) {
+      queue_.push_front(std::move(batch->back()));
+      batch->pop_back();
+    }
   }
 
   void Prepare(const std::vector<Request>& batch) const {
@@ -166,12 +177,19 @@ class Service : public TimingService {
     });
   }
 
-  void TimeInLane(const std::vector<Request>& batch, os::Probe& probe,
-                  std::vector<Timing>* timings) {
+  // Returns how many requests were timed, from the first. Compiling a kernel may take seconds, so
+  // the others are left for later if the lane is wanted soon.
+  size_t TimeInLane(const std::vector<Request>& batch, os::Probe& probe,
+                    std::vector<Timing>* timings) {
+    size_t timed = batch.size();
     std::vector<std::unique_ptr<kernels::CompiledKernel>> compiled;
     std::vector<kernels::CompiledKernel*> kernels;
     std::vector<size_t> positions;  // Parallel to `kernels`: indices into the batch.
     for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
+      if (i > 0 && lane_.IsWantedSoon()) {
+        timed = i;
+        break;
+      }
       auto ways = backend_->Compile(batch[i].spec);
       if (absl::IsUnimplemented(ways.status())) {
         (*timings)[i].state = TimingState::kUnsupported;
@@ -191,6 +209,7 @@ class Service : public TimingService {
       Timing& best = (*timings)[positions[k]];
       if (IsBetter(results[k], best)) best = results[k];
     }
+    return timed;
   }
 
   void Answer(std::vector<Request>& batch, const std::vector<Timing>& timings) {

@@ -43,5 +43,19 @@ TEST(LaneTest, WhatIsThrownThereIsThrownHere) {
   EXPECT_TRUE(ran);
 }
 
+TEST(LaneTest, WhatIsWantedSoonGoesBeforeWhatWaits) {
+  Lane lane;
+  std::vector<int> order;
+  std::vector<std::jthread> callers;
+  lane.Run([&] {
+    EXPECT_FALSE(lane.IsWantedSoon());
+    callers.emplace_back([&] { lane.Run([&] { order.push_back(2); }); });
+    callers.emplace_back([&] { lane.RunSoon([&] { order.push_back(1); }); });
+    while (!lane.IsWantedSoon()) std::this_thread::yield();
+  });
+  callers.clear();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
 }  // namespace
 }  // namespace quotient::timing

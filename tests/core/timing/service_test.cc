@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -89,6 +90,36 @@ TEST_F(ServiceTest, OfSeveralWaysToRunAKernelTheFastestIsItsTime) {
     EXPECT_EQ(future.get().plan, "fast");
     EXPECT_EQ(service->Find(Relu(10))->plan, "fast");
     EXPECT_EQ(service->measurements(), 2);
+  }
+}
+
+// The first kernel that is compiled finds somebody who wants the lane soon.
+class InterruptedServiceTest : public ServiceTest {
+ protected:
+  absl::StatusOr<double> Cost(const KernelSpec& spec) override {
+    kernels_.insert(spec.outputs[0].type.elements());
+    if (!other_.joinable()) {
+      other_ = std::jthread([this] { lane_.RunSoon([this] { seen_ = kernels_.size(); }); });
+      while (!lane_.IsWantedSoon()) std::this_thread::yield();
+    }
+    return ServiceTest::Cost(spec);
+  }
+
+  std::set<int64_t> kernels_;  // By their sizes, those that were compiled.
+  size_t seen_ = 0;            // How many of them there were when the other one ran.
+  std::jthread other_;
+};
+
+TEST_F(InterruptedServiceTest, ABatchGivesWayAndGoesOnLater) {
+  const auto service = Service({.batch_ms = 1e9});
+  std::vector<std::shared_future<Timing>> futures;
+  for (const int64_t n : {10, 20, 30}) futures.push_back(service->Get(Relu(n)));
+  service->Wait({});
+  EXPECT_EQ(seen_, 1u);
+  EXPECT_EQ(service->measurements(), 3);
+  for (size_t i = 0; i < futures.size(); ++i) {
+    ASSERT_TRUE(IsReady(futures[i]));
+    EXPECT_NEAR(futures[i].get().min_us, 401 + static_cast<double>(i), 1e-6);
   }
 }
 
