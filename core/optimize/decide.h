@@ -55,7 +55,7 @@ size_t MostChallengers(const cost::GraphCost& original, double seconds);
 struct MeasureContext {
   const Prepared& original;
   const cost::GraphCost& cost;  // The predicted cost of original.cut.
-  const ModelFiles& files;  // The files that the original was read from.
+  const ModelFiles& files;      // The files that the original was read from.
   // The inputs of original.cut on which everything runs: the first ones of `reference`, if there is
   // one.
   const std::vector<model::Tensor>& inputs;

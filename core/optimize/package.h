@@ -41,7 +41,7 @@ struct Packaged {
   std::shared_ptr<const Prepared> written_from;
   Prepared prepared;
   std::vector<report::JournalEntry> journal;
-  report::SharedNames names;  // As in Candidate.
+  report::SharedNames names;          // As in Candidate.
   std::vector<std::string> left_out;  // As in Candidate.
   // The place in Candidates::found. Nullopt for variants, and for candidates of other searches.
   std::optional<size_t> found;

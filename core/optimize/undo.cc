@@ -30,15 +30,16 @@ std::vector<Undoable> FindUndoable(const domain::TensorEGraph& tensors,
   std::map<egraph::Origin, size_t> family_of;  // By rule.
   size_t num_classes = 0;
   for (const domain::Rewrite& rewrite : domain::RewritesOf(tensors, chosen.choice)) {
-    const ENodeId now = chosen.of(rewrite.cls);
-    const ENodeId before = original.of(rewrite.cls);
+    const egraph::ClassId cls = rewrite.classes.front();
+    const ENodeId now = chosen.of(cls);
+    const ENodeId before = original.of(cls);
     const bool is_undoable = before.valid() && now != before &&
                              graph.origin(before) == egraph::kInputOrigin &&
                              graph.origin(now) != egraph::kInputOrigin;
     if (!is_undoable) continue;
     const auto [at, is_new] = family_of.emplace(rewrite.origin, families.size());
     if (is_new) families.push_back({rules[rewrite.origin - 1]->name(), {}});
-    families[at->second].classes.push_back(rewrite.cls);
+    families[at->second].classes.push_back(cls);
     ++num_classes;
   }
   if (num_classes < 2) return {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// Helpers for HTML pages: the frame of a page, escaped text, the table of what gained, and a drawing
-// of a graph as SVG.
+// Helpers for HTML pages: the frame of a page, escaped text, the table of what gained, and a
+// drawing of a graph as SVG.
 
 #include <string>
 #include <vector>

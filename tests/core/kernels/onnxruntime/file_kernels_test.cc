@@ -22,7 +22,8 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 
 const Backend& SharedBackend() {
-  static const auto& backend = *new absl::StatusOr<std::unique_ptr<Backend>>(NewBackend(1, {}));
+  static const auto& backend =
+      *new absl::StatusOr<std::unique_ptr<Backend>>(NewBackend(kCpuDevice, 1, {}));
   EXPECT_THAT(backend, quotient::testing::IsOk());
   return **backend;
 }
