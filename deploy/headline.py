@@ -14,6 +14,9 @@ def headline(report):
         reason = f" ({report['passed_through']})" if report["passed_through"] else ""
         return f"{model}: nothing faster was found{reason}; the result is the model as it was."
     before, after = report["original"], report["optimized"]
+    if report["speedup_percent"] <= 0:
+        return (f"{model}: of {before['nodes']} nodes {after['nodes']} are left, and the results are equal; the gain is too"
+                " small to be measured on a machine as busy as this one.")
     interval = report["speedup_interval_percent"]
     surely = f" (surely {interval['low']:.0f} to {interval['high']:.0f} %)" if interval else ""
     device = report["device"]

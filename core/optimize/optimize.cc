@@ -401,7 +401,8 @@ class Run {
         .seconds_per_candidate = (phases.at("package") + phases.at("verify")) / count,
         .take_same_time =
             [&](const Packaged& a, const Packaged& b) {
-              return !RunsFiles(baseline) && HaveSameKernels(KernelsOf(a), KernelsOf(b));
+              return EqualKernelsMeanEqualTimes(baseline) &&
+                     HaveSameKernels(KernelsOf(a), KernelsOf(b));
             },
         .race = race};
     // What was decided before stands even if there is no memory for more.

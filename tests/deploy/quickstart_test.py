@@ -116,6 +116,11 @@ class QuickstartTest(unittest.TestCase):
             self.assertIn(f"{out_folder}/{name}", out)
         self.assert_nothing_left()
 
+    def test_a_gain_that_noise_hides_is_no_number(self):
+        line = headline({**REPORT, "speedup_percent": -0.4})
+        self.assertNotIn("%", line)
+        self.assertIn("too small to be measured", line)
+
     def test_takes_the_users_model(self):
         model = self.root / "a model.onnx"
         model.touch()
