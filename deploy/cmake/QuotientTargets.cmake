@@ -158,15 +158,18 @@ endfunction()
 # --- helpers ---
 
 # quotient_batches_(NAME a.cc...): compiles the sources of a library in batches, chosen by batches.py.
-# Sources with options of their own are compiled alone; CMake sees to it.
+# Sources with options of their own are compiled alone; CMake sees to it. So are those that the build
+# generates, whose paths are absolute: they cannot be read yet.
 function(quotient_batches_ name)
+  set(sources ${ARGN})
+  list(FILTER sources EXCLUDE REGEX "^/")
   set(script ${CMAKE_SOURCE_DIR}/deploy/cmake/batches.py)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script} ${ARGN})
-  execute_process(COMMAND ${Python3_EXECUTABLE} ${script} ${ARGN}
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script} ${sources})
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${script} ${sources}
                   WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
                   OUTPUT_VARIABLE numbers OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" numbers "${numbers}")
-  foreach(source number IN ZIP_LISTS ARGN numbers)
+  foreach(source number IN ZIP_LISTS sources numbers)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${number})
   endforeach()
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

@@ -21,7 +21,7 @@ class ProfileTest(harness.TestCase):
         return self.quotient("profile", "m.onnx", "--threads", "1", *arguments)
 
     def test_the_table(self):
-        result = self.profile()
+        result = self.profile("--device", "cpu")
         self.assert_code(result, 0)
         lines = result.out.splitlines()
         self.assertRegex(lines[0], r"^m\.onnx: profile on cpu \(.+\), 1 thread$")
@@ -34,7 +34,7 @@ class ProfileTest(harness.TestCase):
             rf"(?m){ROW}x 3  Conv\+BatchNormalization\+Relu 1x8x16x16 \[8x8x3x3\] .*  \(conv0\)$")
 
     def test_json_adds_up_and_the_page_has_a_picture(self):
-        result = self.profile("--json", "--html", "p.html")
+        result = self.profile("--device", "cpu", "--json", "--html", "p.html")
         self.assert_code(result, 0)
         profile = result.json()
         for whole, part in (("predicted_us", "predicted_us"), ("kernels_us", "measured_us")):

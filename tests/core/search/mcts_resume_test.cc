@@ -300,7 +300,7 @@ TEST_F(MctsResumeTest, WhatMakesNoSenseIsOfNoUse) {
   const std::string checkpoint = RunUntil(1).in_between;
   const auto content = OpenCheckpoint(search, checkpoint);
   ASSERT_TRUE(content.ok()) << content.status();
-  constexpr absl::string_view kWhy = "it makes no sense";
+  constexpr absl::string_view kWhy = "its fields contradict each other";
   ExpectRefused(SealCheckpoint(search, ""), kWhy);
   ExpectRefused(SealCheckpoint(search, absl::StrCat(*content, "x")), kWhy);
   for (size_t size = 1; size < content->size(); size += 1 + content->size() / 40) {
