@@ -49,20 +49,20 @@ class Origins {
     }
   }
 
-  // A fused kernel computes the value of the last of its nodes. It belongs to the one whose
+  // A fused kernel computes the value of the last of its nodes. The first one is that whose
   // operator it is, if there is one among the few before.
   std::vector<NodeId> Of(const kernels::FileKernel& kernel) const {
     constexpr int kMostSteps = 4;
     for (const std::string& name : kernel.names) {
       const auto found = node_of_.find(name);
       if (found == node_of_.end()) continue;
-      NodeId node = found->second;
+      std::vector<NodeId> fused = {found->second};
       for (int step = 0; step < kMostSteps; ++step) {
-        const model::Node& here = graph_.node(node);
-        if (absl::EndsWith(kernel.op, here.op)) return {node};
+        const model::Node& here = graph_.node(fused.front());
+        if (absl::EndsWith(kernel.op, here.op)) return fused;
         const NodeId before = Before(here);
         if (!before.valid()) break;
-        node = before;
+        fused.insert(fused.begin(), before);
       }
       return {found->second};
     }

@@ -36,7 +36,7 @@ std::string RulesText(const RuleGain& gain, size_t most) {
   for (const RegionGain& region : gain.regions) places += std::ssize(region.sites);
   const size_t shown = std::min(most, gain.rules.size());
   const auto end = gain.rules.begin() + static_cast<std::ptrdiff_t>(shown);
-  const std::string rules = gain.rules.empty() ? "(no rule: equal parts became one)"
+  const std::string rules = gain.rules.empty() ? "(no rule: constants folded, equal parts merged)"
                                                : absl::StrJoin(gain.rules.begin(), end, ", ");
   const size_t left = gain.rules.size() - shown;
   const std::string more = left == 0 ? "" : absl::StrCat(" and ", left, " more");

@@ -73,16 +73,32 @@ std::vector<int> NumbersOf(const model::Graph& graph, std::span<const model::Val
   return found;
 }
 
+// A kernel that a device made of a file is known by its nodes alone (KernelsOfFile). It computes
+// what the last of them does.
+KernelGroup WithValues(const model::Graph& graph, KernelGroup group) {
+  if (!group.operands.empty() || !group.results.empty() || group.nodes.empty()) return group;
+  group.results = graph.node(group.nodes.back()).outputs;
+  std::vector<model::ValueId> made;
+  for (const model::NodeId id : group.nodes) {
+    for (const model::ValueId input : graph.node(id).inputs) {
+      if (std::ranges::find(made, input) == made.end()) group.operands.push_back(input);
+    }
+    const std::vector<model::ValueId>& outputs = graph.node(id).outputs;
+    made.insert(made.end(), outputs.begin(), outputs.end());
+  }
+  return group;
+}
+
 void AddKernels(const CostedGraph& costed, ValueNumbers& numbers, std::vector<Kernel>& found) {
   for (size_t i = 0; i < costed.cost.groups.size(); ++i) {
-    const KernelGroup& group = costed.cost.groups[i];
+    const KernelGroup group = WithValues(costed.graph, costed.cost.groups[i]);
     std::vector<model::ValueId> made = group.results;
     for (const model::NodeId id : group.nodes) {
       const std::vector<model::ValueId>& outputs = costed.graph.node(id).outputs;
       made.insert(made.end(), outputs.begin(), outputs.end());
     }
     found.push_back({.graph = &costed,
-                     .group = &group,
+                     .group = &costed.cost.groups[i],
                      .cost = &costed.cost.costs[i],
                      .reads = NumbersOf(costed.graph, group.operands, numbers),
                      .results = NumbersOf(costed.graph, group.results, numbers),
@@ -265,13 +281,14 @@ class Comparison {
   }
 
   // A change of layout belongs to a kernel of its graph that reads the value, or else makes it, if
-  // one of these is in a region.
+  // one of these is in a region. Of a kernel that a device made of a file the value may be unknown.
   void AddReorder(size_t index, const std::vector<std::vector<size_t>>& readers) {
-    const int value = kernels_[index].reads.front();
-    for (const std::vector<size_t>* const near :
-         {&readers[value], &std::as_const(makers_)[value]}) {
-      for (const size_t other : *near) {
-        if (IsBefore(other) == IsBefore(index)) return sets_.Unite(index, other);
+    for (const int value : kernels_[index].reads) {
+      for (const std::vector<size_t>* const near :
+           {&readers[value], &std::as_const(makers_)[value]}) {
+        for (const size_t other : *near) {
+          if (IsBefore(other) == IsBefore(index)) return sets_.Unite(index, other);
+        }
       }
     }
     is_paired_[index] = true;

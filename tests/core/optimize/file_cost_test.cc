@@ -82,14 +82,15 @@ TEST_F(FileCostTest, ItIsTheSumOfTheKernelsOfTheRuntime) {
   EXPECT_DOUBLE_EQ(cost.total_us, sum);
 }
 
-TEST_F(FileCostTest, AFusedKernelBelongsToTheNodeWhoseOperatorItIs) {
+TEST_F(FileCostTest, AFusedKernelBeginsWithTheNodeWhoseOperatorItIs) {
   const Costed costed = CostOn("onnxruntime", Model("r = Relu(c)"));
   ASSERT_TRUE(costed.cost.has_value());
   const model::Graph& graph = costed.prepared.cut.graph;
   const std::vector<model::NodeId>& nodes = costed.cost->groups[1].nodes;
-  ASSERT_EQ(nodes.size(), 1u);
+  ASSERT_EQ(nodes.size(), 2u);
   EXPECT_EQ(graph.node(nodes[0]).op, "Conv");
   EXPECT_EQ(graph.value(graph.node(nodes[0]).outputs[0]).name, "c");
+  EXPECT_EQ(graph.node(nodes[1]).op, "Relu");
 }
 
 TEST_F(FileCostTest, AKernelWhoseValueIsNewBelongsToTheNodeThatItIsCalledBy) {

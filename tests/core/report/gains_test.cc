@@ -41,6 +41,18 @@ class Priced {
     return *this;
   }
 
+  // Kernels that a device made of a file: the second node runs inside of the first one's kernel,
+  // and one kernel comes from no node.
+  Priced& OfFile(double us_of_no_node) {
+    for (kernels::KernelGroup& group : cost_.groups) group.operands = group.results = {};
+    cost_.groups[0].nodes.push_back(cost_.groups[1].nodes[0]);
+    cost_.total_us -= cost_.costs[1].us;
+    cost_.groups.erase(cost_.groups.begin() + 1);
+    cost_.costs.erase(cost_.costs.begin() + 1);
+    Add({}, us_of_no_node);
+    return *this;
+  }
+
   CostedGraph View() const { return {graph_, cost_}; }
   double total_us() const { return cost_.total_us; }
   cost::GraphCost& cost() { return cost_; }
@@ -112,6 +124,35 @@ TEST(GainsTest, ARegionEndsAtValuesThatBothGraphsHave) {
   EXPECT_THAT(gains.by_rules[1].regions[0].sites, ElementsAre("last"));
   EXPECT_EQ(gains.by_rules[1].saved_us(), 1);
   EXPECT_EQ(gains.others_us, 0);
+  EXPECT_EQ(SumOf(gains), before.total_us() - after.total_us());
+}
+
+TEST(GainsTest, KernelsThatADeviceMadeOfAFileAreKnownByTheirNodes) {
+  const std::map<std::string, double> prices = {{"Exp", 3}, {"Log", 4}, {"Tanh", 5}, {"Sin", 1}};
+  Priced before(R"(graph g {
+    input x: float32[4]
+    a = Exp(x) @first
+    b = Log(a)
+    c = Tanh(b)
+    output c
+  })",
+                prices);
+  Priced after(R"(graph g {
+    input x: float32[4]
+    a = Sin(x)
+    b = Log(a)
+    c = Tanh(b)
+    output c
+  })",
+               prices);
+  before.OfFile(0.5);
+  after.OfFile(0.25);
+  const std::vector<JournalEntry> journal = {Entry({"one"}, {"b"})};
+  const Gains gains = GainsOf(before.View(), after.View(), {}, journal);
+  ASSERT_EQ(gains.by_rules.size(), 1u);
+  EXPECT_THAT(gains.by_rules[0].rules, ElementsAre("one"));
+  EXPECT_EQ(gains.by_rules[0].saved_us(), 2);
+  EXPECT_EQ(gains.others_us, 0.25);
   EXPECT_EQ(SumOf(gains), before.total_us() - after.total_us());
 }
 

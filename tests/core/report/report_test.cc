@@ -410,7 +410,7 @@ TEST(ReportTableTest, LeadsWithWhatGained) {
        23.8 us   23.6 %  bn-conv, fold: 3 places
        22.5 us   22.4 %    x 2  Conv, BatchNormalization -> Conv, first at <conv1>
         1.2 us    1.2 %    x 1  Relu -> nothing, at relu
-      ~-3.5 us   -3.5 %  (no rule: equal parts became one): 1 place
+      ~-3.5 us   -3.5 %  (no rule: constants folded, equal parts merged): 1 place
       ~-3.5 us   -3.5 %    x 1  Add -> Sub, at sum
        ~0.0 us    0.0 %  1 other combination of rules
       ~-0.5 us   -0.5 %  kernels that both have, in other surroundings
