@@ -16,7 +16,7 @@ constexpr double kLeastMeasuring = 0.2;
 constexpr double kLeastRescue = 0.25;
 // With less than this no gain of a few percent can be told from noise.
 constexpr double kLeastMeasuringSeconds = 2;
-// More than this has never told anything that was not known before.
+// A job does not wait longer than this for a race, however large its budget.
 constexpr double kMostMeasuringSeconds = 30;
 
 }  // namespace

@@ -230,10 +230,8 @@ Decision Decide(const MeasureContext& context, Contest contest, double confidenc
 
 size_t MostChallengers(const cost::GraphCost& original, double seconds) {
   constexpr double kSlowUs = 50'000;
-  // A race that can tell something takes about so many runs of each graph.
-  constexpr double kRuns = 10;
   if (original.total_us <= kSlowUs) return std::numeric_limits<size_t>::max();
-  return 3 * kRuns * original.total_us * 1e-6 > seconds ? 1 : 2;
+  return 3 * kRunsOfRace * original.total_us * 1e-6 > seconds ? 1 : 2;
 }
 
 absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,

@@ -46,6 +46,9 @@ struct MeasureOptions {
   verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
 };
 
+// A race that can tell something takes about so many runs of each graph.
+inline constexpr double kRunsOfRace = 10;
+
 // How many candidates are checked and run against the original. Where a run takes long, these are
 // the two that are predicted to be the cheapest, or that one alone if even two would take longer
 // than `seconds`.

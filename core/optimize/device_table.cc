@@ -66,8 +66,8 @@ DeviceKind OnnxRuntime() {
       .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
         return {cost::CpuSheet(), static_cast<double>(threads)};
       },
-      // Kernels of a batch are loaded together, each with copies. Their times only decide what is
-      // tried, and each sample runs a kernel several times.
+      // Kernels of a batch are loaded together, each with copies, and each sample runs a kernel
+      // several times, so fewer of both suffice.
       .timing =
           [](int threads) {
             return timing::ServiceOptions{

@@ -8,9 +8,8 @@ namespace {
 
 using report::Grounds;
 
-// What is known of the errors of predictions. Gains that were predicted for whole networks turned
-// out to be half of what was promised in the typical case, and anything between nothing and all of
-// it in others. A prediction of no gain is off by about two percent.
+// What is assumed of the errors of predictions: half of a gain comes true, give or take as much,
+// and a prediction of no gain is off by two percent. DECISION.md says what that rests on.
 constexpr double kShareThatComesTrue = 0.5;
 constexpr double kSdOfShare = 0.5;
 constexpr double kSdOfPrediction = 0.02;
@@ -18,7 +17,7 @@ constexpr double kSdOfPrediction = 0.02;
 // faster or slower by this because its buffers and code lie elsewhere in memory.
 constexpr double kSdOfPlacement = 0.003;
 // A bootstrap of fewer pairs than this sees too little of the noise to call anything sure, and its
-// interval is too narrow by about this factor.
+// interval is taken to be too narrow by this factor.
 constexpr int kFewestPairs = 6;
 constexpr double kFewPairsFactor = 2;
 // The probability at which a gain counts as sure.

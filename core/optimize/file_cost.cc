@@ -1,13 +1,14 @@
 #include "core/optimize/file_cost.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
-#include "absl/strings/strip.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/optimize/subject.h"
 #include "core/verify/random_inputs.h"
 #include "core/verify/reference.h"
 
@@ -25,13 +26,10 @@ struct FileInputs {
 absl::StatusOr<FileInputs> InputsOf(const verify::CutGraph& cut, const FileCostContext& context) {
   QUOTIENT_ASSIGN_OR_RETURN(const std::vector<model::Tensor> matched,
                             verify::MatchInputs(context.original, context.inputs, cut));
-  FileInputs inputs;
-  for (size_t i = 0; i < cut.graph.inputs.size(); ++i) {
-    absl::string_view name = cut.input_keys[i];
-    if (!absl::ConsumePrefix(&name, "input ")) continue;
-    const model::ValueId id = cut.graph.inputs[i];
-    inputs.values.inputs.push_back({id, std::string(name), cut.graph.value(id).type});
-    inputs.tensors.push_back(matched[i]);
+  FileInputs inputs{.values = {.inputs = InputsOfFile(cut)}};
+  for (const kernels::FileValue& value : inputs.values.inputs) {
+    const auto at = std::ranges::find(cut.graph.inputs, value.id) - cut.graph.inputs.begin();
+    inputs.tensors.push_back(matched[static_cast<size_t>(at)]);
   }
   return inputs;
 }

@@ -123,7 +123,7 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
   report.considered = std::move(decision.considered);
   Result result;
   const onnx::Model* delivered = nullptr;
-  if (decision.winner.has_value()) {
+  if (delivery.has_value()) {
     DescribeWinner(baseline, checker->checker, delivery->model, *decision.winner, &report);
     delivered = &delivery->model;
   } else {

@@ -15,9 +15,9 @@
 
 namespace quotient::optimize {
 
-// Delivers the winner, or the original if there is none. `checker` is what the winner was checked
-// with, and `delivery` has its files; they may be missing if there is no winner. `report` has what
-// earlier stages told; the rest is added.
+// Returns the files of the winner, which are in `delivery`, or the original if there are none.
+// `checker` is what the winner was checked with; it may be null if there is no delivery. `report`
+// has what earlier stages told; the rest is added.
 Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* checker,
               Decision decision, std::optional<Delivery> delivery, report::Report report);
 

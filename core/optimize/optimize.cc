@@ -6,8 +6,11 @@
 //   package   Candidates          -> PackagedCandidates  package.h
 //   verify    PackagedCandidates  -> VerifiedCandidates  verified.h, rescue.h
 //   measure   VerifiedCandidates  -> Decision            decide.h, variations.h
+//
+// and then, even if time is up,
+//
 //   deliver   Decision            -> Delivery            package.h
-//   report    Decision, Delivery  -> Result              finish.h
+//   finish    Decision, Delivery  -> Result              finish.h
 //
 // A stage gets the value of the stage before it and returns a value of its own. From "package" on,
 // the value that is passed on is moved into the next stage, so a candidate has one owner. A value
@@ -99,8 +102,7 @@ class Run {
     const std::shared_ptr<const OriginalChecker> checker = verified.checker;
 
     QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(*baseline, std::move(verified)));
-    // These are no stages, because a result is delivered even if time is up.
-    std::optional<Delivery> delivery = Deliver(*baseline, &decision);
+    std::optional<Delivery> delivery = Deliver(*baseline, decision);
     return Finish(job_, *baseline, checker.get(), std::move(decision), std::move(delivery),
                   record_.TakeReport());
   }
@@ -352,7 +354,8 @@ class Run {
   absl::StatusOr<Decision> Measure(const Baseline& baseline, VerifiedCandidates verified) {
     return OrNone("measure", [&]() -> absl::StatusOr<Decision> {
       std::vector<std::string> failures;
-      absl::StatusOr<Decision> decision = RunAll(baseline, std::move(verified), &failures);
+      absl::StatusOr<Decision> decision =
+          RaceWithVariants(baseline, std::move(verified), &failures);
       if (job_.stop.cancelled()) return Cancelled();
       for (const std::string& failure : failures) {
         record_.NoteFailure("a candidate could not be run and was thrown away",
@@ -370,8 +373,8 @@ class Run {
     });
   }
 
-  absl::StatusOr<Decision> RunAll(const Baseline& baseline, VerifiedCandidates verified,
-                                  std::vector<std::string>* failures) {
+  absl::StatusOr<Decision> RaceWithVariants(const Baseline& baseline, VerifiedCandidates verified,
+                                            std::vector<std::string>* failures) {
     const Prepared& prepared = baseline.original.prepared;
     const verify::Reference* const reference =
         verified.checker != nullptr ? &verified.checker->checker.measured() : nullptr;
@@ -435,14 +438,14 @@ class Run {
     return DecideByRunning(context, std::move(candidates), job_.stop, failures);
   }
 
-  // Writes the files of the winner. If that fails, there is none.
-  std::optional<Delivery> Deliver(const Baseline& baseline, Decision* decision) {
-    if (!decision->winner.has_value()) return std::nullopt;
+  // Writes the files of the winner. Nullopt if there is none, or if that fails.
+  std::optional<Delivery> Deliver(const Baseline& baseline, const Decision& decision) {
+    if (!decision.winner.has_value()) return std::nullopt;
     const Clock& clock = job_.environment.clock;
     const int64_t start = clock.NowNs();
     absl::StatusOr<Delivery> delivery = WithinMemory(
         [&] {
-          return optimize::Deliver(baseline.original.prepared, decision->winner->candidate.packaged,
+          return optimize::Deliver(baseline.original.prepared, decision.winner->candidate.packaged,
                                    SettingsToPackage(job_, baseline));
         },
         [] {
@@ -452,7 +455,6 @@ class Run {
     if (delivery.ok()) return *std::move(delivery);
     record_.NoteFailure("the result could not be written, so the original stays",
                         delivery.status());
-    decision->winner.reset();
     return std::nullopt;
   }
 

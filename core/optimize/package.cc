@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/onnx/content_digest.h"
 
@@ -39,10 +40,12 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
     std::optional<cost::GraphCost> cost =
         CostOfFile(*settings.device, {bytes.model, bytes.external_data, written}, packaged.prepared,
                    *settings.file_costs, stop);
-    if (cost.has_value()) {
-      packaged.cost = *std::move(cost);
-      return packaged;
+    // Its kernels in the partition cost something else than the original's file.
+    if (!cost.has_value()) {
+      return MakeError(Reason::kModelUnsupported, "the device cannot tell the kernels of its file");
     }
+    packaged.cost = *std::move(cost);
+    return packaged;
   }
   QUOTIENT_ASSIGN_OR_RETURN(packaged.cost,
                             cost::PredictGraph(packaged.prepared.cut.graph, costs, stop));

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/counted.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/baseline.h"
@@ -43,11 +42,6 @@ absl::StatusOr<timing::RunProfile> RunInLane(const Job& job, const Original& ori
 std::vector<std::string> NotesOn(const Job& job, const Original& original,
                                  const timing::RunProfile& run) {
   std::vector<std::string> notes = NotesOnReading(original, job.options);
-  const int cut_nodes = original.prepared.cut.cut_nodes;
-  if (cut_nodes > 0) {
-    notes.push_back(absl::StrCat("no figure has ", Counted(cut_nodes, "node"),
-                                 " that this program does not understand"));
-  }
   if (run.kernel_us.empty()) {
     notes.push_back(absl::StrCat("the device ", job.options.device,
                                  " does not tell the kernels of a run apart, so only the whole is "

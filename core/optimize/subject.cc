@@ -44,12 +44,14 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const Subject& subj
                                                              const kernels::PlanChoice& plans) {
   const auto& [read, cut, file] = subject;
   if (!backend.runs_files()) return backend.CompileGraph(cut.graph, plans);
-  return backend.CompileFile(file,
-                             {ValuesOfModel(cut.graph, cut.graph.inputs, cut.input_keys, "input "),
-                              OutputsToAskFor(subject)});
+  return backend.CompileFile(file, {InputsOfFile(cut), OutputsToAskFor(subject)});
 }
 
 }  // namespace
+
+std::vector<kernels::FileValue> InputsOfFile(const verify::CutGraph& cut) {
+  return ValuesOfModel(cut.graph, cut.graph.inputs, cut.input_keys, "input ");
+}
 
 absl::StatusOr<std::unique_ptr<kernels::Executable>> CompileSubject(
     const Subject& subject, const std::vector<model::Tensor>& inputs,

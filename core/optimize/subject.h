@@ -20,6 +20,9 @@ struct Subject {
   kernels::ModelFile file;  // Borrowed.
 };
 
+// The inputs of a file that are inputs of its cut.
+std::vector<kernels::FileValue> InputsOfFile(const verify::CutGraph& cut);
+
 // Compiles the graph, or the file for devices that run files, and sets the inputs. `inputs` are
 // those of the cut's graph, in its order; an executable wants only those that something reads.
 // Returns the errors of the backend. Must be called in the timing lane.

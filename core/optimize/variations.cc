@@ -14,8 +14,6 @@ constexpr double kDoubtfulShare = 0.005;
 constexpr int kMostRounds = 3;
 // A race with less time than this tells nothing.
 constexpr double kLeastSeconds = 1;
-// A race that can tell something takes about so many runs of each graph.
-constexpr double kRuns = 10;
 
 using Set = std::vector<size_t>;
 
@@ -55,7 +53,7 @@ class Variation {
 
   bool FitsInBudget(size_t variants) const {
     const auto count = static_cast<double>(variants);
-    const double race = (count + 2) * kRuns * decision_.original.median_us * 1e-6;
+    const double race = (count + 2) * kRunsOfRace * decision_.original.median_us * 1e-6;
     const double needed = count * context_.seconds_per_candidate + std::max(race, kLeastSeconds);
     return !context_.stop.ShouldStop() && needed <= context_.budget.Left();
   }

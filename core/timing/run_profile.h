@@ -28,8 +28,7 @@ struct RunProfile {
   // Of each kernel inside of a run, in the order of Executable::RunInSteps. Empty if the device
   // does not tell kernels apart.
   std::vector<double> kernel_us;
-  double stepped_run_us = 0;  // Of a run with clock readings: the sum of kernel_us.
-  int runs = 0;               // Number of plain runs that were taken.
+  int runs = 0;  // Number of plain runs that were taken.
   // Whether more than half of the runs of a sort were contaminated (probe.h). Then these count,
   // too.
   bool contaminated = false;

@@ -169,6 +169,7 @@ absl::StatusOr<TracedModel> HelperClient::Trace(const ModelFile& file) {
   }
   const absl::MutexLock lock(&mutex_);
   if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
+  process_->child->LimitAddresses(LeftToHelper(options_.memory_bytes));
   QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
   const ort::v1::Traced& traced = reply.answer.traced();
   if (reply.blobs.size() != 1) return absl::InternalError("a trace without its graph");

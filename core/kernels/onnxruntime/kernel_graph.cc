@@ -9,6 +9,7 @@
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/fusion.h"
+#include "core/kernels/onnxruntime/random_floats.h"
 #include "core/kernels/random_operand.h"
 #include "core/ops/infer_graph.h"
 #include "core/ops/op.h"
@@ -23,24 +24,6 @@ model::Tensor Filled(const model::TensorType& type, double value) {
   model::Tensor tensor = model::Tensor::Allocate(type.dtype, type.dims(), &bytes);
   const std::vector<double> values(static_cast<size_t>(tensor.elements()), value);
   model::Store(type.dtype, bytes, 0, std::span<const double>(values));
-  return tensor;
-}
-
-// About as large as trained weights, so that sums over them stay near 1: functions of larger ones
-// may be denormal numbers, which take many times as long. The numbers repeat, as drawing them takes
-// longer than all else.
-model::Tensor Weights(const model::TensorType& type, Rng& rng) {
-  constexpr size_t kDifferent = size_t{1} << 14;
-  std::span<std::byte> bytes;
-  model::Tensor tensor = model::Tensor::Allocate(type.dtype, type.dims(), &bytes);
-  const size_t drawn = std::min(kDifferent, static_cast<size_t>(tensor.elements()));
-  std::vector<double> values(drawn);
-  for (double& value : values) value = rng.Uniform(-0.125, 0.125);
-  model::Store(type.dtype, bytes, 0, std::span<const double>(values));
-  const size_t pattern = drawn * static_cast<size_t>(model::DTypeBits(type.dtype)) / 8;
-  for (size_t at = pattern; at < bytes.size(); at += pattern) {
-    std::copy_n(bytes.begin(), std::min(pattern, bytes.size() - at), bytes.begin() + at);
-  }
   return tensor;
 }
 
@@ -113,7 +96,7 @@ class Builder {
     const Operand& operand = operands_[index];
     if (operand.type.dtype == model::DType::kUndefined) return ValueId();
     model::Tensor tensor = operand.constant && model::IsFloat(operand.type.dtype)
-                               ? Weights(operand.type, rng_)
+                               ? RandomFloats(operand.type, kMostWeight, 0, rng_)
                                : RandomOperand(spec_, index, rng_);
     if (!operand.constant) {
       built_.inputs.push_back(std::move(tensor));

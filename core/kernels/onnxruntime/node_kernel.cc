@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/random_floats.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
@@ -102,28 +103,6 @@ absl::StatusOr<Operand> OperandOf(const std::string& name, const onnx::RuntimeNo
       absl::StrCat("'", name, "' of node '", node.name, "' is no tensor of numbers"));
 }
 
-model::Tensor RandomFloats(const model::TensorType& type, bool constant, double subnormal_share,
-                           Rng& rng) {
-  // Weights about as large as trained ones keep sums over them near 1. The numbers repeat, as
-  // drawing them takes longer than all else.
-  constexpr size_t kDifferent = size_t{1} << 14;
-  constexpr double kSubnormalNumber = 1e-40;
-  const double most = constant ? 0.125 : 1;
-  std::span<std::byte> bytes;
-  model::Tensor tensor = model::Tensor::Allocate(type.dtype, type.dims(), &bytes);
-  std::vector<double> values(std::min(kDifferent, static_cast<size_t>(tensor.elements())));
-  for (double& value : values) {
-    value = rng.Uniform(-most, most);
-    if (rng.Uniform(0, 1) < subnormal_share) value = kSubnormalNumber;
-  }
-  for (int64_t at = 0; at < tensor.elements(); at += static_cast<int64_t>(values.size())) {
-    const auto left = static_cast<size_t>(tensor.elements() - at);
-    model::Store(type.dtype, bytes, at,
-                 std::span<const double>(values).first(std::min(left, values.size())));
-  }
-  return tensor;
-}
-
 model::Tensor RandomIntegers(const model::TensorType& type, int64_t least, int64_t most, Rng& rng) {
   std::span<std::byte> bytes;
   model::Tensor tensor = model::Tensor::Allocate(type.dtype, type.dims(), &bytes);
@@ -143,7 +122,8 @@ model::Tensor ContentOf(const KernelSpec& spec, size_t index, Rng& rng) {
   if (content != nullptr) return std::get<model::Tensor>(*content);
   if (model::IsFloat(operand.type.dtype)) {
     const int64_t subnormal = spec.attributes.GetInt(absl::StrCat(kSubnormal, index), 0);
-    return RandomFloats(operand.type, operand.constant, ShareOfClass(subnormal), rng);
+    return RandomFloats(operand.type, operand.constant ? kMostWeight : 1, ShareOfClass(subnormal),
+                        rng);
   }
   const model::Ints otherwise = operand.type.dtype == DType::kInt8    ? model::Ints{-64, 63}
                                 : operand.type.dtype == DType::kUint8 ? model::Ints{0, 127}
