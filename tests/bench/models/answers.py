@@ -1,0 +1,119 @@
+"""What optimizers make of a model: Quotient for one device, and the simplifiers that people use beside it."""
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+import onnx
+
+POLL_SECONDS = 0.05
+
+
+def tree_of(pid):
+    """The process and its descendants."""
+    found, queue = [], [pid]
+    while queue:
+        each = queue.pop()
+        found.append(each)
+        try:
+            for task in pathlib.Path(f"/proc/{each}/task").iterdir():
+                queue += [int(child) for child in (task / "children").read_text().split()]
+        except OSError:
+            continue
+    return found
+
+
+def peak_of(pid):
+    """VmHWM in bytes: the most memory that the process has had. None if it has ended."""
+    try:
+        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None
+
+
+def run_watched(command):
+    """Returns (exit status, standard error, seconds, bytes): the last is the sum of the peaks of all processes.
+
+    They need not have had their peaks at the same time, so the sum is a bound from above.
+    """
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    peaks = {}
+    while True:
+        for pid in tree_of(process.pid):
+            peak = peak_of(pid)
+            if peak is not None:
+                peaks[pid] = max(peak, peaks.get(pid, 0))
+        try:
+            _, errors = process.communicate(timeout=POLL_SECONDS)
+            return process.returncode, errors, time.monotonic() - start, sum(peaks.values())
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def measure_shapes(path, inputs):
+    """Options that give each input with symbolic dims the shape that it has in `inputs`."""
+    options = []
+    for value in onnx.load(path, load_external_data=False).graph.input:
+        dims = value.type.tensor_type.shape.dim
+        if inputs and any(not dim.HasField("dim_value") for dim in dims):
+            shape = ",".join(str(size) for size in inputs[value.name].shape)
+            options += ["--measure-shape", f"{value.name}={shape}"]
+    return options
+
+
+def of_report(report):
+    """The figures of a report that a table shows. Times are in milliseconds, gains in percent."""
+    original, optimized = report["original"], report["optimized"]
+    measured = original["measured_us"]["median"]
+    return {
+        "outcome": report["outcome"],
+        "device": report["device"]["name"],
+        "predicted_ms": original["predicted_us"] / 1e3,
+        "measured_ms": None if measured is None else measured / 1e3,
+        "predicted_of_measured": measured and original["predicted_us"] / measured,
+        "estimated_kernels": original["kernels"]["estimated"],
+        "predicted_gain": report["predicted_speedup_percent"],
+        "measured_gain": report["speedup_percent"],
+        "result_predicted_of_measured":
+            measured and optimized["predicted_us"] / optimized["measured_us"]["median"],
+        "phase_seconds": json.dumps(report["phase_seconds"]),
+        "rewrites": len(report["journal"]),
+    }
+
+
+def by_quotient(program, path, out, device, inputs, options):
+    """Runs `quotient optimize`. Returns a row of figures; it has "error" if there is no answer."""
+    report = out.with_suffix(".json")
+    command = [program, "optimize", str(path), "-o", str(out), "--device", device, "--report",
+               str(report), "--html", str(out.with_suffix(".html")),
+               *measure_shapes(path, inputs), *options]
+    status, errors, seconds, peak = run_watched(command)
+    row = {"seconds": seconds, "peak_mib": peak / 2**20, "weights_mib": path.stat().st_size / 2**20}
+    if status != 0:
+        last = errors.strip().splitlines()[-1:] or ["no message"]
+        return row | {"error": f"exit {status}: {last[0]}"}
+    return row | of_report(json.loads(report.read_text()))
+
+
+SIMPLIFIERS = {
+    "onnxsim": "import onnx, onnxsim, sys\n"
+               "model, _ = onnxsim.simplify(onnx.load(sys.argv[1]))\n"
+               "onnx.save(model, sys.argv[2])\n",
+    "onnxslim": "import onnxslim, sys\nonnxslim.slim(sys.argv[1], sys.argv[2])\n",
+}
+
+
+def by_simplifier(name, path, out):
+    """Runs a simplifier in a process of its own. Returns a row as `by_quotient` does."""
+    status, errors, seconds, peak = run_watched(
+        [sys.executable, "-c", SIMPLIFIERS[name], str(path), str(out)])
+    row = {"seconds": seconds, "peak_mib": peak / 2**20}
+    if status != 0:
+        last = errors.strip().splitlines()[-1:] or ["no message"]
+        return row | {"error": f"exit {status}: {last[0]}"}
+    return row

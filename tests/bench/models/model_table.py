@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Optimizes a folder of ONNX models and judges the results with ONNX Runtime, beside simplifiers.
+
+    model_table.py MODELS [--devices onnxruntime,cpu] [--simplifiers onnxsim,onnxslim] [--threads N]
+                   [--out DIR] [--csv FILE] [--only NAME]... [--race-seconds S] [-- OPTION...]
+
+MODELS holds NAME.onnx and optionally NAME.inputs/input_0.pb, ...: TensorProtos in the order of the
+graph's inputs; their dims are what symbols are measured with. What follows "--" goes to
+`quotient optimize`, which works in its own process unless that has --server. Simplifiers must be
+installed for the Python that runs this.
+
+For each model and answer: what Quotient says (the original, predicted of measured; the gain,
+predicted and measured), seconds, and the most memory of all its processes as a multiple of the
+file; then, in ONNX Runtime with all optimizations, how many times as fast as the original it is
+(median and quartiles over rounds in which all answers run forth and back) and how much outputs
+differ. Exit status 1 if a result does not load, changes the interface, or differs by more than the
+limit of its type.
+"""
+import argparse
+import csv
+import pathlib
+import statistics
+import sys
+
+import onnx
+
+import answers
+import judge
+
+LEAST_ROUNDS = 5
+
+
+def answers_to(path, inputs, options):
+    """Rows of figures, and files of those that gave an answer, by name of the optimizer."""
+    rows, files = {}, {}
+    for name in [*options.devices, *options.simplifiers]:
+        out = options.out / f"{path.stem}.{name.replace(':', '_')}.onnx"
+        out.unlink(missing_ok=True)
+        if name in options.simplifiers:
+            rows[name] = answers.by_simplifier(name, path, out)
+        else:
+            rows[name] = answers.by_quotient(options.quotient, path, out, name, inputs, options.extra)
+        if "error" not in rows[name]:
+            files[name] = out
+    return rows, files
+
+
+def run_model(path, options):
+    inputs = judge.load_inputs(path.with_suffix(".inputs"),
+                               onnx.load(path, load_external_data=False).graph)
+    rows, files = answers_to(path, inputs, options)
+    before_ms, verdicts = judge.judge(path, files, inputs, options.threads, options.race_seconds,
+                                      LEAST_ROUNDS)
+    for name, verdict in verdicts.items():
+        rows[name].update(verdict)
+    return [{"model": path.stem, "by": name, "before_ms": before_ms, **row}
+            for name, row in rows.items()]
+
+
+def number(row, key, form, unit=""):
+    value = row.get(key)
+    return "-" if value is None else f"{value:{form}}{unit}"
+
+
+HEAD = (f"{'model':20} {'by':12} {'outcome':15} {'pred/meas':>9} {'promised':>9} {'measured':>9} "
+        f"{'time':>7} {'memory':>8} {'ORT ms':>8} {'times':>6} {'quartiles':>12} {'differs':>8}")
+
+
+def line(row):
+    if "error" in row:
+        return f"{row['model']:20} {row['by']:12} {row['error']}"
+    memory = row["peak_mib"] / row["weights_mib"] if "weights_mib" in row else None
+    quartiles = f"{row['ratio_low']:.3f}..{row['ratio_high']:.3f}"
+    return (f"{row['model']:20} {row['by']:12} {row.get('outcome', ''):15} "
+            f"{number(row, 'predicted_of_measured', '9.2f'):>9} "
+            f"{number(row, 'predicted_gain', '.1f', ' %'):>9} "
+            f"{number(row, 'measured_gain', '.1f', ' %'):>9} {row['seconds']:5.1f} s "
+            f"{'-' if memory is None else f'{memory:.1f} x':>8} {row['ms']:8.2f} "
+            f"{row['ratio']:6.3f} {quartiles:>12} {row['differs']:8.1e} "
+            f"{'ok' if row['same'] else 'WRONG'}")
+
+
+def summary(rows, name):
+    mine = [row for row in rows if row["by"] == name and "ratio" in row]
+    if not mine:
+        return f"{name}: no answers"
+    ratio = [row["ratio"] for row in mine]
+    text = (f"{name}: {len(mine)} models, in ONNX Runtime {statistics.median(ratio):.3f} times as fast at the "
+            f"median, {min(ratio):.3f} to {max(ratio):.3f}")
+    off = [abs(row["predicted_of_measured"] - 1) for row in mine if row.get("predicted_of_measured")]
+    if off:
+        close = sum(abs(row["predicted_gain"] - row["measured_gain"]) <= 3 for row in mine)
+        text += (f"; originals predicted within {100 * statistics.median(off):.0f} % at the median, "
+                 f"{100 * max(off):.0f} % at worst; gains within 3 points for {close}")
+    return text
+
+
+def parse(arguments):
+    extra = []
+    if "--" in arguments:
+        cut = arguments.index("--")
+        arguments, extra = arguments[:cut], arguments[cut + 1:]
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = lambda text: [name for name in text.split(",") if name]
+    parser.add_argument("models", type=pathlib.Path)
+    parser.add_argument("--devices", type=names, default=["onnxruntime"])
+    parser.add_argument("--simplifiers", type=names, default=[])
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("out/models"))
+    parser.add_argument("--quotient", default="build/release/bin/quotient")
+    parser.add_argument("--csv", type=pathlib.Path)
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--threads", type=int, default=1, help="of Quotient and of ONNX Runtime")
+    parser.add_argument("--race-seconds", type=float, default=6.0)
+    options = parser.parse_args(arguments)
+    unknown = set(options.simplifiers) - set(answers.SIMPLIFIERS)
+    if unknown:
+        parser.error(f"no such simplifier: {', '.join(sorted(unknown))}")
+    options.extra = ["--threads", str(options.threads), *extra]
+    if "--server" not in extra:
+        options.extra.append("--local")
+    return options
+
+
+def main():
+    options = parse(sys.argv[1:])
+    options.out.mkdir(parents=True, exist_ok=True)
+    print(HEAD)
+    rows = []
+    for path in sorted(options.models.glob("*.onnx")):
+        if options.only and path.stem not in options.only:
+            continue
+        rows += run_model(path, options)
+        for row in rows:
+            if row["model"] == path.stem:
+                print(line(row), flush=True)
+    for name in [*options.devices, *options.simplifiers]:
+        print(summary(rows, name))
+    if options.csv:
+        fields = list(dict.fromkeys(key for row in rows for key in row))
+        with options.csv.open("w", newline="") as file:
+            writer = csv.DictWriter(file, fields)
+            writer.writeheader()
+            writer.writerows(rows)
+    sys.exit(0 if rows and all(row.get("same") or row["by"] in options.simplifiers
+                               for row in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()

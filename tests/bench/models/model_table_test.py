@@ -1,0 +1,104 @@
+"""model_table: the answers of Quotient and of simplifiers are judged by what they compute and how fast."""
+
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, os.path.dirname(__file__))
+import answers  # noqa: E402
+import judge  # noqa: E402
+
+TABLE = pathlib.Path(__file__).with_name("model_table.py")
+QUOTIENT = pathlib.Path(os.environ["QUOTIENT_BIN_DIR"]) / "quotient"
+
+
+def model_of(weight, operators):
+    """x [1, 64] times a weight, then unary operators."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["t0"])]
+    for i, operator in enumerate(operators):
+        nodes.append(helper.make_node(operator, [f"t{i}"], [f"t{i + 1}"]))
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64])
+             for name in ("x", f"t{len(operators)}")]
+    graph = helper.make_graph(nodes, "g", value[:1], value[1:], [numpy_helper.from_array(weight, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+class ModelTableTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.folder = pathlib.Path(directory.name)
+        self.weight = np.random.default_rng(1).standard_normal((64, 64), np.float32)
+
+    def save(self, name, model):
+        path = self.folder / name
+        onnx.save(model, path)
+        return path
+
+    def judged(self, original, answer):
+        _, verdicts = judge.judge(original, {"answer": answer}, None, 1, 0, 5)
+        return verdicts["answer"]
+
+    def test_table_of_a_folder(self):
+        models = self.folder / "models"
+        models.mkdir()
+        self.save("models/chain.onnx", model_of(self.weight, ["Relu", "Relu"]))
+        figures = self.folder / "figures.csv"
+        ran = subprocess.run(
+            [sys.executable, TABLE, models, "--quotient", QUOTIENT, "--devices", "cpu", "--out",
+             self.folder / "out", "--csv", figures, "--race-seconds", "0", "--", "--budget", "1s"],
+            capture_output=True, text=True)
+        self.assertEqual((0, ""), (ran.returncode, ran.stderr), ran.stdout)
+        with figures.open() as file:
+            (row,) = csv.DictReader(file)
+        self.assertEqual(("chain", "cpu", "True"), (row["model"], row["by"], row["same"]))
+        self.assertGreater(float(row["peak_mib"]), 1)
+        self.assertGreater(float(row["ratio"]), 0)
+        self.assertIn("cpu: 1 models", ran.stdout)
+
+    def test_unknown_simplifier(self):
+        ran = subprocess.run([sys.executable, TABLE, self.folder, "--simplifiers", "magic"],
+                             capture_output=True, text=True)
+        self.assertEqual(2, ran.returncode)
+        self.assertIn("no such simplifier: magic", ran.stderr)
+
+    def test_other_values_are_not_the_same(self):
+        original = self.save("a.onnx", model_of(self.weight, ["Relu"]))
+        self.assertTrue(self.judged(original, original)["same"])
+        other = self.save("b.onnx", model_of(self.weight * 1.01, ["Relu"]))
+        self.assertFalse(self.judged(original, other)["same"])
+
+    def test_another_interface_is_not_the_same(self):
+        original = self.save("a.onnx", model_of(self.weight, ["Relu"]))
+        renamed = self.save("b.onnx", model_of(self.weight, ["Relu", "Identity"]))
+        self.assertFalse(self.judged(original, renamed)["same"])
+
+    def test_an_answer_that_does_not_load(self):
+        original = self.save("a.onnx", model_of(self.weight, ["Relu"]))
+        broken = self.folder / "b.onnx"
+        broken.write_bytes(b"no model")
+        verdict = self.judged(original, broken)
+        self.assertFalse(verdict["same"])
+        self.assertIn("error", verdict)
+
+    def test_ratio_above_one_is_faster(self):
+        self.assertEqual([2, 2, 2], judge.ratios([4.0, 4.0, 4.0], [2.0, 2.0, 2.0]))
+
+    def test_processes_below_are_counted(self):
+        child = "x = bytearray(200 << 20)"
+        parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+        status, _, _, peak = answers.run_watched([sys.executable, "-c", parent])
+        self.assertEqual(0, status)
+        self.assertGreater(peak, 200 << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
