@@ -93,7 +93,7 @@ def by_quotient(program, path, out, device, inputs, options):
                str(report), "--html", str(out.with_suffix(".html")),
                *measure_shapes(path, inputs), *options]
     status, errors, seconds, peak = run_watched(command)
-    row = {"seconds": seconds, "peak_mib": peak / 2**20, "weights_mib": path.stat().st_size / 2**20}
+    row = {"seconds": seconds, "peak_mib": peak / 2**20}
     if status != 0:
         last = errors.strip().splitlines()[-1:] or ["no message"]
         return row | {"error": f"exit {status}: {last[0]}"}

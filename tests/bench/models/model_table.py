@@ -10,8 +10,8 @@ graph's inputs; their dims are what symbols are measured with. What follows "--"
 installed for the Python that runs this.
 
 For each model and answer: what Quotient says (the original, predicted of measured; the gain,
-predicted and measured), seconds, and the most memory of all its processes as a multiple of the
-file; then, in ONNX Runtime with all optimizations, how many times as fast as the original it is
+predicted and measured), seconds, the size of the file and the most memory of all processes, in MiB;
+then, in ONNX Runtime with all optimizations, how many times as fast as the original it is
 (median and quartiles over rounds in which all answers run forth and back) and how much outputs
 differ. Exit status 1 if a result does not load, changes the interface, or differs by more than the
 limit of its type.
@@ -53,8 +53,8 @@ def run_model(path, options):
                                       LEAST_ROUNDS)
     for name, verdict in verdicts.items():
         rows[name].update(verdict)
-    return [{"model": path.stem, "by": name, "before_ms": before_ms, **row}
-            for name, row in rows.items()]
+    shared = {"model": path.stem, "file_mib": path.stat().st_size / 2**20, "before_ms": before_ms}
+    return [{**shared, "by": name, **row} for name, row in rows.items()]
 
 
 def number(row, key, form, unit=""):
@@ -63,19 +63,18 @@ def number(row, key, form, unit=""):
 
 
 HEAD = (f"{'model':20} {'by':12} {'outcome':15} {'pred/meas':>9} {'promised':>9} {'measured':>9} "
-        f"{'time':>7} {'memory':>8} {'ORT ms':>8} {'times':>6} {'quartiles':>12} {'differs':>8}")
+        f"{'time':>7} {'file':>7} {'memory':>7} {'ORT ms':>8} {'times':>6} {'quartiles':>12} {'differs':>8}")
 
 
 def line(row):
     if "error" in row:
         return f"{row['model']:20} {row['by']:12} {row['error']}"
-    memory = row["peak_mib"] / row["weights_mib"] if "weights_mib" in row else None
     quartiles = f"{row['ratio_low']:.3f}..{row['ratio_high']:.3f}"
     return (f"{row['model']:20} {row['by']:12} {row.get('outcome', ''):15} "
             f"{number(row, 'predicted_of_measured', '9.2f'):>9} "
             f"{number(row, 'predicted_gain', '.1f', ' %'):>9} "
             f"{number(row, 'measured_gain', '.1f', ' %'):>9} {row['seconds']:5.1f} s "
-            f"{'-' if memory is None else f'{memory:.1f} x':>8} {row['ms']:8.2f} "
+            f"{row['file_mib']:7.0f} {row['peak_mib']:7.0f} {row['ms']:8.2f} "
             f"{row['ratio']:6.3f} {quartiles:>12} {row['differs']:8.1e} "
             f"{'ok' if row['same'] else 'WRONG'}")
 
