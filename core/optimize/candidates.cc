@@ -432,6 +432,12 @@ class Searcher final : public Variants {
 
 }  // namespace
 
+std::vector<std::string> Candidates::AppliedRules() const {
+  std::vector<std::string> names;
+  for (const auto& [name, matches] : figures.applied) names.push_back(name);
+  return names;
+}
+
 int MostCandidates(int alternatives) {
   // The exact extractor's, that of "tree", and the one by the prior or by all that is known.
   constexpr int kAlways = 3;

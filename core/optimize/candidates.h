@@ -75,6 +75,9 @@ struct Candidates {
   std::shared_ptr<Variants> variants;  // Null where costs are not measured.
   report::SearchFigures figures;
   std::string checkpoint_refused;  // Why the checkpoint cannot be used. Empty if it can.
+
+  // Names of the rules that the search applied.
+  std::vector<std::string> AppliedRules() const;
 };
 
 // The default of SearchSettings::alternatives.
