@@ -122,7 +122,7 @@ std::vector<Option> OtherOptions() {
        .commands = kSnapshot,
        .completion = Completion::kChoices,
        .choices = optimize::DeviceNames(optimize::DeviceFilter::kMeasured),
-       .help = absl::StrCat("the device to record, default auto; ",
+       .help = absl::StrCat("the device to record, default ", optimize::Options().device, "; ",
                             optimize::DevicesHelp(optimize::DeviceFilter::kMeasured)),
        .apply = [](V value, S* s) { return SetText(value, &s->options.device); }},
       {.name = "threads",

@@ -66,15 +66,15 @@ absl::StatusOr<Baseline> Predict(const Original& original, const ModelFiles& fil
   return baseline;
 }
 
-int MaxOpset(const Job& job, const onnx::Model& model) {
-  return onnx::HighestOpset(model, WantedOpset(job.options, model));
-}
-
 }  // namespace
 
 int WantedOpset(const Options& options, const onnx::Model& model) {
   constexpr int kRaisedByDefault = 20;
   return options.max_opset > 0 ? options.max_opset : std::max(model.opset, kRaisedByDefault);
+}
+
+int MaxOpset(const Options& options, const onnx::Model& model) {
+  return onnx::HighestOpset(model, WantedOpset(options, model));
 }
 
 bool Original::runs_files() const {
@@ -117,7 +117,7 @@ SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
       .clock = job.environment.clock,
       .time = job.budget.ForSearch(),
       .threads = job.threads,
-      .max_opset = MaxOpset(job, prepared.model),
+      .max_opset = MaxOpset(job.options, prepared.model),
       .constant_footprint_log2 =
           kernels::ConstantFootprintLog2(prepared.cut.graph, baseline.costs().partition().storage),
       .families = job.families,
@@ -126,19 +126,6 @@ SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
       .checkpoint_context = absl::StrCat(EngineVersion(), "\n", baseline.costs().fingerprint(),
                                          "\n", job.options.CanonicalText()),
   };
-}
-
-PackageSettings SettingsToPackage(const Job& job, const Baseline& baseline) {
-  const Original& original = baseline.original;
-  PackageSettings settings = {.max_opset = MaxOpset(job, original.prepared.model),
-                              .external_location = job.environment.external_location,
-                              .bind_types = !job.options.shapes.empty(),
-                              .threads = job.threads};
-  if (baseline.file_costs.has_value()) {
-    settings.device = original.device.get();
-    settings.file_costs = &*baseline.file_costs;
-  }
-  return settings;
 }
 
 }  // namespace quotient::optimize

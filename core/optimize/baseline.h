@@ -15,7 +15,6 @@
 #include "core/optimize/devices.h"
 #include "core/optimize/file_cost.h"
 #include "core/optimize/job.h"
-#include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
 #include "core/report/report.h"
 
@@ -24,12 +23,14 @@ namespace quotient::optimize {
 // The model as it came, and the device that it is optimized for.
 struct Original {
   std::shared_ptr<Device> device;  // Never null.
-  Prepared prepared;               // Incomplete if the model could not be prepared.
+  // Why the model cannot be optimized: it could not be prepared, or running it might take more
+  // memory than there is, which would end the whole process. OK if it can. Everything below is only
+  // complete then. Otherwise preparing ended somewhere in the middle, and nothing may be read but
+  // prepared.model and prepared.stale_declarations, which are empty if it ended before them.
+  absl::Status usable;
+  Prepared prepared;
   // SearchSettings::alternatives, or as many as memory can hold if that is less.
   int alternatives = 0;
-  // Why the model cannot be optimized: it could not be prepared, or running it might take more
-  // memory than there is, which would end the whole process. OK if it can.
-  absl::Status usable;
 
   // Whether whole models are run as files, with the nodes that Quotient does not understand.
   bool runs_files() const;
@@ -62,12 +63,12 @@ absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFi
 
 // The newest opset that a result may need, as far as the options say.
 int WantedOpset(const Options& options, const onnx::Model& model);
+// The same, as far as ONNX lets the model have it.
+int MaxOpset(const Options& options, const onnx::Model& model);
 
 // Counts the kernels of a graph by where their costs come from.
 report::KernelCounts CountKernels(const cost::GraphCost& cost);
 
 SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline);
-// Borrows the baseline.
-PackageSettings SettingsToPackage(const Job& job, const Baseline& baseline);
 
 }  // namespace quotient::optimize

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,56 +24,26 @@
 #include "core/base/clock.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
-#include "core/domain/tensor_egraph.h"
 #include "core/model/graph.h"
 #include "core/optimize/budget.h"
+#include "core/optimize/candidate.h"
 #include "core/optimize/options.h"
-#include "core/report/gains.h"
 #include "core/report/report.h"
 #include "core/rules/rule_set.h"
 
 namespace quotient::optimize {
 
-// A graph that extraction chose.
-struct Candidate {
-  model::Graph graph;  // Symbols are kept and constants folded.
-  double cost_us = 0;  // By the costs of e-nodes.
-  std::vector<report::JournalEntry> journal;
-  report::SharedNames names;  // Names which values of the original and of `graph` are equal.
-  std::vector<std::string> left_out;  // Of a variant: RewriteFamily::name of what it does without.
-};
-
-// Rewrites of a candidate that are decided about together.
-struct RewriteFamily {
-  // The rule that made what they put in the place of the original's nodes. If all rewrites of a
-  // candidate are by one rule, the families are the rewrites in its first and in its second half,
-  // and the name says which.
-  std::string name;
-  // What they save by the costs of e-nodes, given that all others are made. Negative if the
-  // candidate would be better without them.
-  double saving_us = 0;
-};
-
-// Makes variants of the candidates that a search has found, in which families of rewrites are left
-// out. Keeps the search's e-graph, but not the candidates. One thread.
-class Variants {
- public:
-  virtual ~Variants() = default;
-  // The families of Candidates::found[candidate], those that save most first. Nodes that vanish
-  // because other nodes compute the same belong to none. Empty if there is only one rewrite.
-  virtual std::vector<RewriteFamily> FamiliesOf(size_t candidate) = 0;
-  // The candidate without these families, given by their indices. Nullopt if they cannot be left
-  // out without others, or if the graph was a candidate or a variant before.
-  virtual absl::StatusOr<std::optional<Candidate>> Without(size_t candidate,
-                                                           std::span<const size_t> families) = 0;
-};
+class Variants;
 
 // The result of a search.
 struct Candidates {
   std::vector<Candidate> found;  // Different graphs, in the order in which they were extracted.
-  std::shared_ptr<Variants> variants;  // Null where costs are not measured.
+  std::shared_ptr<Variants> variants;  // Of these (variants.h). Null where costs are not measured.
   report::SearchFigures figures;
   std::string checkpoint_refused;  // Why the checkpoint cannot be used. Empty if it can.
+
+  // Names of the rules that the search applied.
+  std::vector<std::string> AppliedRules() const;
 };
 
 // The default of SearchSettings::alternatives.
@@ -120,7 +89,7 @@ absl::StatusOr<Candidate> Unrewritten(const model::Graph& graph, const model::Gr
 // `measured` is `graph` with every symbol bound, and has the same ids. Blocks until the search is
 // done, until settings.time has passed or until `stop` fires; the latter two are no errors, but if
 // the job was cancelled, it fails with CANCELLED. Fails with OPTION_INVALID if a disabled rule does
-// not exist. Candidates::variants borrows `costs` and the clock.
+// not exist. Candidates::variants borrows `costs`.
 absl::StatusOr<Candidates> Search(const model::Graph& graph, const model::Graph& measured,
                                   const Options& options, const SearchSettings& settings,
                                   cost::CostModel& costs, const StopCondition& stop,

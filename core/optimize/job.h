@@ -4,6 +4,8 @@
 
 #include <span>
 
+#include "absl/status/status.h"
+#include "core/base/reason.h"
 #include "core/base/stop.h"
 #include "core/optimize/budget.h"
 #include "core/optimize/optimize.h"
@@ -22,5 +24,8 @@ struct Job {
   const Budget budget;
   int threads = 1;
 };
+
+// What a stage returns when the job's token is set.
+inline absl::Status Cancelled() { return MakeError(Reason::kCancelled, "the job was cancelled"); }
 
 }  // namespace quotient::optimize

@@ -51,8 +51,7 @@ absl::Status CheckSearchBudget(const Options& options) {
                               " seconds, which bounds all phases"));
 }
 
-std::string StrategyHelp() {
-  const std::string usual = Options().strategy;
+std::string StrategyHelp(const std::string& usual) {
   return absl::StrCat(
       "how the e-graph is grown: ",
       absl::StrJoin(search::StrategyNames(), ", ", [&](std::string* out, const std::string& name) {
@@ -61,13 +60,14 @@ std::string StrategyHelp() {
 }
 
 std::vector<JobOption> MakeRows() {
+  const Options usual;
   return {
       {.field = &Options::device,
        .key = "device",
        .flag = "device",
        .placeholder = "NAME",
-       .help =
-           absl::StrCat("what to optimize for, default auto; ", DevicesHelp(DeviceFilter::kAll)),
+       .help = absl::StrCat("what to optimize for, default ", usual.device, "; ",
+                            DevicesHelp(DeviceFilter::kAll)),
        .choices = DeviceNames(DeviceFilter::kAll),
        .is_of_running = true,
        .check = CheckDevice},
@@ -75,7 +75,7 @@ std::vector<JobOption> MakeRows() {
        .key = "strategy",
        .flag = "strategy",
        .placeholder = "NAME",
-       .help = StrategyHelp(),
+       .help = StrategyHelp(usual.strategy),
        .choices = search::StrategyNames(),
        .check = CheckStrategy},
       {.field = &Options::budget_seconds,
@@ -83,8 +83,9 @@ std::vector<JobOption> MakeRows() {
        .wire_name = "budget_seconds",
        .flag = "budget",
        .placeholder = "TIME",
-       .help = "bound of everything from reading to the report, e.g. 30s or 2m, default 30s; what "
-               "has been begun is ended, and a result is always checked",
+       .help = absl::StrCat(
+           "bound of everything from reading to the report, e.g. 30s or 2m, default ",
+           usual.budget_seconds, "s; what has been begun is ended, and a result is always checked"),
        .least = 0,
        .most = 86'400,
        .unit = " seconds"},
@@ -93,7 +94,8 @@ std::vector<JobOption> MakeRows() {
        .wire_name = "search_budget_seconds",
        .flag = "search-budget",
        .placeholder = "TIME",
-       .help = "bound of the search alone, within --budget; 0, the default: its usual share",
+       .help = absl::StrCat("bound of the search alone, within --budget, default ",
+                            usual.search_budget_seconds, "; 0: its usual share"),
        .least = 0,
        .most = 86'400,
        .unit = " seconds",
@@ -102,17 +104,19 @@ std::vector<JobOption> MakeRows() {
        .key = "max_nodes",
        .flag = "max-nodes",
        .placeholder = "N",
-       .help = "stop growing the e-graph at so many e-nodes, default 50000; the model may have "
-               "more",
+       .help = absl::StrCat("stop growing the e-graph at so many e-nodes, default ",
+                            usual.max_nodes, "; the model may have more"),
        .least = 1,
        .most = 10'000'000},
       {.field = &Options::max_simulations,
        .key = "max_simulations",
        .flag = "simulations",
        .placeholder = "N",
-       .help = "the search ends with the batch of simulations in which it comes to so many; where "
-               "nothing is measured, one that ends by it gives the same result on every machine; "
-               "0, the default: no such bound",
+       .help = absl::StrCat(
+           "the search ends with the batch of simulations in which it comes to so many; where "
+           "nothing is measured, one that ends by it gives the same result on every machine; "
+           "default ",
+           usual.max_simulations, "; 0: no such bound"),
        .least = 0,
        .most = 1'000'000'000},
       {.field = &Options::threads,
@@ -146,8 +150,10 @@ std::vector<JobOption> MakeRows() {
        .key = "verify_inputs",
        .flag = "verify-inputs",
        .placeholder = "N",
-       .help = "sets of random inputs that results are compared on at the dims of measuring, "
-               "default 2; some more at other dims",
+       .help = absl::StrCat(
+           "sets of random inputs that results are compared on at the dims of measuring, "
+           "default ",
+           usual.verify_inputs, "; some more at other dims"),
        .least = 1,
        .most = 100},
       {.field = &Options::shapes,

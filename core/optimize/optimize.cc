@@ -4,8 +4,8 @@
 //   baseline  Original            -> Baseline            baseline.h
 //   search    Baseline            -> Candidates          candidates.h
 //   package   Candidates          -> PackagedCandidates  package.h
-//   verify    PackagedCandidates  -> VerifiedCandidates  verified.h, rescue.h
-//   measure   VerifiedCandidates  -> Decision            decide.h, variations.h
+//   verify    PackagedCandidates  -> VerifiedCandidates  challengers.h, verified.h, rescue.h
+//   measure   VerifiedCandidates  -> Decision            race.h, decide.h, variations.h
 //
 // and then, even if time is up,
 //
@@ -46,6 +46,7 @@
 #include "core/base/status_macros.h"
 #include "core/optimize/baseline.h"
 #include "core/optimize/candidates.h"
+#include "core/optimize/challengers.h"
 #include "core/optimize/decide.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/finish.h"
@@ -54,18 +55,13 @@
 #include "core/optimize/notes.h"
 #include "core/optimize/optimize_internal.h"
 #include "core/optimize/package.h"
+#include "core/optimize/race.h"
 #include "core/optimize/rescue.h"
 #include "core/optimize/run_record.h"
-#include "core/optimize/same_kernels.h"
-#include "core/optimize/variations.h"
 #include "core/optimize/verified.h"
-#include "core/verify/random_inputs.h"
 
 namespace quotient::optimize {
 namespace {
-
-// The share of the time for running graphs that the first race gets. The rest is for variants.
-constexpr double kShareOfFirstRace = 0.6;
 
 // Whether a model with this error is harmless. Such a model is not refused, because other programs
 // may well be able to run it.
@@ -195,96 +191,44 @@ class Run {
   }
 
   absl::StatusOr<PackagedCandidates> Package(const Baseline& baseline, Candidates candidates) {
-    PackagedCandidates packaged{.variants = std::move(candidates.variants)};
-    QUOTIENT_ASSIGN_OR_RETURN(
-        packaged.written, OrNone("package", [&]() -> absl::StatusOr<std::vector<Packaged>> {
-          packaged.applied = AppliedRules(candidates.figures);
-          std::vector<Packaged> written;
-          for (size_t i = 0; i < candidates.found.size(); ++i) {
-            absl::StatusOr<Packaged> one =
-                optimize::Package(baseline.original.prepared, std::move(candidates.found[i]),
-                                  SettingsToPackage(job_, baseline), baseline.costs(),
-                                  job_.budget.ForChecks(job_.stop));
-            if (job_.stop.cancelled()) return Cancelled();
-            if (one.ok()) {
-              one->found = i;
-              const bool is_other = !EqualKernelsMeanEqualTimes(baseline) ||
-                                    !HaveSameKernels(KernelsOf(*one), KernelsOf(baseline));
-              if (is_other) written.push_back(*std::move(one));
-            } else {
-              record_.NoteFailure("a candidate could not be written", one.status());
-              ++packaged.refused;
-            }
-          }
-          return written;
-        }));
+    QUOTIENT_ASSIGN_OR_RETURN(PackagedCandidates packaged, OrNone("package", [&] {
+                                return PackageCandidates(job_, baseline, std::move(candidates));
+                              }));
+    for (const absl::Status& failure : packaged.failures) {
+      record_.NoteFailure("a candidate could not be written", failure);
+    }
     return packaged;
-  }
-
-  // A backend that runs files optimizes them by itself, so there only equal kernels of its own
-  // mean equal times.
-  static bool EqualKernelsMeanEqualTimes(const Baseline& baseline) {
-    return !baseline.original.runs_files() || baseline.file_costs.has_value();
-  }
-
-  static Costed KernelsOf(const Packaged& candidate) {
-    return {candidate.prepared.cut.graph, candidate.cost};
-  }
-  static Costed KernelsOf(const Baseline& baseline) {
-    return {baseline.original.prepared.cut.graph, baseline.cost};
-  }
-
-  // Whether a candidate takes the same time as one that agrees with the original. If one with the
-  // same kernels was refused, it is tried in its place.
-  static bool IsNeedless(const Packaged& candidate, const std::vector<Verified>& agreeing) {
-    return std::ranges::any_of(agreeing, [&](const Verified& other) {
-      return HaveSameKernels(KernelsOf(candidate), KernelsOf(other.packaged));
-    });
   }
 
   absl::StatusOr<VerifiedCandidates> Verify(const Baseline& baseline, PackagedCandidates packaged) {
     VerifiedCandidates verified{.variants = std::move(packaged.variants)};
     const auto verify = [&]() -> absl::StatusOr<std::vector<Verified>> {
-      if (baseline.original.device->backend() == nullptr) {
-        // Predictions decide here. A candidate that gains nothing by them would never be taken,
-        // and checking one takes longer than all other stages together.
-        std::erase_if(packaged.written, [&](const Packaged& candidate) {
-          return !GainsByModel(baseline.cost, candidate.cost);
-        });
-      }
-      if (packaged.written.empty() && packaged.refused == 0) return std::vector<Verified>();
+      std::vector<Packaged> challengers = ChooseChallengers(baseline, std::move(packaged.written));
+      const bool all_written = packaged.failures.empty();
+      if (challengers.empty() && all_written) return std::vector<Verified>();
       auto checker = NewOriginalChecker(job_, baseline.original);
       if (!checker.ok()) {
         QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(checker.status()));
         return std::vector<Verified>();
       }
       verified.checker = *checker;
-      return Agreeing(baseline, std::move(packaged), (*checker)->checker);
+      return Agreeing(baseline, (*checker)->checker, std::move(challengers), all_written,
+                      std::move(packaged.applied));
     };
     QUOTIENT_ASSIGN_OR_RETURN(verified.agreeing, OrNone("verify", verify));
     return verified;
   }
 
-  absl::StatusOr<std::vector<Verified>> Agreeing(const Baseline& baseline,
-                                                 PackagedCandidates packaged,
-                                                 verify::Checker& checker) {
-    // Where candidates are run, only the few that will be run need to be checked.
-    const bool runs = baseline.original.device->backend() != nullptr;
-    const auto fits = static_cast<size_t>(MostCandidates(baseline.original.alternatives));
-    const size_t most =
-        runs ? std::min(fits, MostChallengers(baseline.cost, job_.budget.ForMeasuring())) : fits;
-    if (most < packaged.written.size()) {
-      std::ranges::stable_sort(packaged.written, {},
-                               [](const Packaged& each) { return each.cost.total_us; });
-    }
-    Compared compared =
-        Compare(checker, std::move(packaged.written), most,
-                runs ? job_.budget.ForChecks(job_.stop) : job_.stop, job_.stop,
-                EqualKernelsMeanEqualTimes(baseline) ? optimize::IsNeedless(IsNeedless)
-                                                     : optimize::IsNeedless());
+  // `applied` are the names of the rules that led to the challengers.
+  absl::StatusOr<std::vector<Verified>> Agreeing(const Baseline& baseline, verify::Checker& checker,
+                                                 std::vector<Packaged> challengers,
+                                                 bool all_written,
+                                                 std::vector<std::string> applied) {
+    const size_t most = MostToCheck(job_, baseline);
+    Compared compared = CompareChallengers(job_, baseline, std::move(challengers), most, checker);
     if (!compared.stopped.ok()) QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(compared.stopped));
-    Refusals refusals = {std::move(compared.refused), std::move(packaged.applied)};
-    if (!refusals.refused.empty() || packaged.refused > 0) {
+    if (!compared.refused.empty() || !all_written) {
+      Refusals refusals = {std::move(compared.refused), std::move(applied)};
       AddNew(WhatTheRestGains(baseline, checker, std::move(refusals)), most, &compared.agreeing);
     }
     if (job_.stop.cancelled()) return Cancelled();
@@ -310,29 +254,9 @@ class Run {
   // rule does not cost what the others gain.
   std::vector<Verified> WhatTheRestGains(const Baseline& baseline, verify::Checker& checker,
                                          Refusals refusals) {
-    const SearchSettings search = SettingsToSearch(job_, baseline);
-    const PackageSettings package = SettingsToPackage(job_, baseline);
     const StopCondition stop = job_.budget.ForRescue(job_.stop);
-    Rescued rescued = Rescue({job_.files, baseline.original.prepared, job_.options, search, package,
-                              checker, baseline.costs()},
-                             std::move(refusals), stop);
-    if (rescued.names_are_forgotten) {
-      record_.Note(
-          "the model uses the size of one input for another, so dimensions of one name were not "
-          "taken to be equal");
-    }
-    for (const Refused& refused : rescued.refused) record_.NoteRefused(refused);
-    for (const std::string& rule : rescued.culprits) {
-      Log().warn("the rule {} was left out for this model", rule);
-      record_.Note(
-          absl::StrCat("the rule '", rule,
-                       "' was left out: with it, what was found did not agree with the original"));
-    }
-    if (stop.ShouldStop()) {
-      record_.Note("time was up before all wrong rules were found");
-    } else if (!rescued.ended.ok()) {
-      record_.NoteFailure("no wrong rule could be found", rescued.ended);
-    }
+    Rescued rescued = Rescue(job_, baseline, checker, std::move(refusals), stop);
+    record_.NoteRescue(rescued, stop.ShouldStop());
     return std::move(rescued.candidates);
   }
 
@@ -352,90 +276,28 @@ class Run {
   }
 
   absl::StatusOr<Decision> Measure(const Baseline& baseline, VerifiedCandidates verified) {
+    const auto& phases = record_.report().phase_seconds;
+    const auto count = static_cast<double>(std::max<size_t>(verified.agreeing.size(), 1));
+    const double seconds_per_candidate = (phases.at("package") + phases.at("verify")) / count;
     return OrNone("measure", [&]() -> absl::StatusOr<Decision> {
-      std::vector<std::string> failures;
-      absl::StatusOr<Decision> decision =
-          RaceWithVariants(baseline, std::move(verified), &failures);
+      RaceResult race = Race(job_, baseline, std::move(verified), seconds_per_candidate);
       if (job_.stop.cancelled()) return Cancelled();
-      for (const std::string& failure : failures) {
+      if (race.memory_ran_out) record_.Note("memory ran out while variants were tried");
+      for (const std::string& failure : race.failures) {
         record_.NoteFailure("a candidate could not be run and was thrown away",
                             absl::InternalError(failure));
       }
-      if (!decision.ok()) {
-        record_.NoteFailure("nothing could be measured, so the original stays", decision.status());
+      if (!race.decision.ok()) {
+        record_.NoteFailure("nothing could be measured, so the original stays",
+                            race.decision.status());
         return Decision();
       }
-      if (decision->disturbed) {
+      if (race.decision->disturbed) {
         record_.Note(
             "other work on this machine interrupted most runs: the times say less than usual");
       }
-      return decision;
+      return std::move(race.decision);
     });
-  }
-
-  absl::StatusOr<Decision> RaceWithVariants(const Baseline& baseline, VerifiedCandidates verified,
-                                            std::vector<std::string>* failures) {
-    const Prepared& prepared = baseline.original.prepared;
-    const verify::Reference* const reference =
-        verified.checker != nullptr ? &verified.checker->checker.measured() : nullptr;
-    const std::vector<model::Tensor> inputs =
-        reference != nullptr ? reference->inputs(0)
-                             : verify::RandomInputs(prepared.cut.graph, job_.options.seed);
-    const auto race = [&](std::vector<Verified> candidates, double seconds) {
-      return Race(baseline, reference, inputs, std::move(candidates), seconds, failures);
-    };
-    const bool has_variants = verified.variants != nullptr && !verified.agreeing.empty();
-    const auto count = static_cast<double>(std::max<size_t>(verified.agreeing.size(), 1));
-    const double seconds = job_.budget.ForMeasuring();
-    QUOTIENT_ASSIGN_OR_RETURN(
-        Decision decision,
-        race(std::move(verified.agreeing), has_variants ? kShareOfFirstRace * seconds : seconds));
-    if (!has_variants) return decision;
-    const PackageSettings package = SettingsToPackage(job_, baseline);
-    const auto& phases = record_.report().phase_seconds;
-    const VariationContext context = {
-        .original = prepared,
-        .cost = baseline.cost,
-        .costs = baseline.costs(),
-        .package = package,
-        .checker = verified.checker->checker,
-        .budget = job_.budget,
-        .stop = job_.stop,
-        .seconds_per_candidate = (phases.at("package") + phases.at("verify")) / count,
-        .take_same_time =
-            [&](const Packaged& a, const Packaged& b) {
-              return EqualKernelsMeanEqualTimes(baseline) &&
-                     HaveSameKernels(KernelsOf(a), KernelsOf(b));
-            },
-        .race = race};
-    // What was decided before stands even if there is no memory for more.
-    const bool had_memory = WithinMemory(
-        [&] {
-          TryVariants(context, *verified.variants, &decision);
-          return true;
-        },
-        [] { return false; });
-    if (!had_memory) record_.Note("memory ran out while variants were tried");
-    return decision;
-  }
-
-  absl::StatusOr<Decision> Race(const Baseline& baseline, const verify::Reference* reference,
-                                const std::vector<model::Tensor>& inputs,
-                                std::vector<Verified> candidates, double seconds,
-                                std::vector<std::string>* failures) {
-    Device& device = *baseline.original.device;
-    const MeasureContext context = {
-        .original = baseline.original.prepared,
-        .cost = baseline.cost,
-        .files = job_.files,
-        .inputs = inputs,
-        .reference = reference,
-        .backend = *device.backend(),
-        .lane = *device.lane(),
-        .plans = device.plans(),
-        .options = {
-            .threads = job_.threads, .seconds = seconds, .arithmetic = device.arithmetic()}};
-    return DecideByRunning(context, std::move(candidates), job_.stop, failures);
   }
 
   // Writes the files of the winner. Nullopt if there is none, or if that fails.

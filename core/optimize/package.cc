@@ -8,6 +8,7 @@
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/onnx/content_digest.h"
+#include "core/optimize/same_kernels.h"
 
 namespace quotient::optimize {
 namespace {
@@ -19,6 +20,19 @@ onnx::WriteOptions ToWrite(const PackageSettings& settings) {
 }
 
 }  // namespace
+
+PackageSettings SettingsToPackage(const Job& job, const Baseline& baseline) {
+  const Original& original = baseline.original;
+  PackageSettings settings = {.max_opset = MaxOpset(job.options, original.prepared.model),
+                              .external_location = job.environment.external_location,
+                              .bind_types = !job.options.shapes.empty(),
+                              .threads = job.threads};
+  if (baseline.file_costs.has_value()) {
+    settings.device = original.device.get();
+    settings.file_costs = &*baseline.file_costs;
+  }
+  return settings;
+}
 
 absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
                                  const PackageSettings& settings, cost::CostModel& costs,
@@ -49,6 +63,26 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
   }
   QUOTIENT_ASSIGN_OR_RETURN(packaged.cost,
                             cost::PredictGraph(packaged.prepared.cut.graph, costs, stop));
+  return packaged;
+}
+
+absl::StatusOr<PackagedCandidates> PackageCandidates(const Job& job, const Baseline& baseline,
+                                                     Candidates candidates) {
+  const PackageSettings settings = SettingsToPackage(job, baseline);
+  PackagedCandidates packaged{.applied = candidates.AppliedRules(),
+                              .variants = std::move(candidates.variants)};
+  for (size_t i = 0; i < candidates.found.size(); ++i) {
+    absl::StatusOr<Packaged> one =
+        Package(baseline.original.prepared, std::move(candidates.found[i]), settings,
+                baseline.costs(), job.budget.ForChecks(job.stop));
+    if (job.stop.cancelled()) return Cancelled();
+    if (!one.ok()) {
+      packaged.failures.push_back(one.status());
+    } else if (!TakesTimeOfOriginal(baseline, *one)) {
+      one->found = i;
+      packaged.written.push_back(*std::move(one));
+    }
+  }
   return packaged;
 }
 

@@ -8,15 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
 #include "core/model/graph.h"
 #include "core/onnx/reader.h"
 #include "core/onnx/writer.h"
+#include "core/optimize/baseline.h"
 #include "core/optimize/candidates.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/file_cost.h"
+#include "core/optimize/job.h"
 #include "core/optimize/optimize.h"
 #include "core/optimize/prepared.h"
 #include "core/report/gains.h"
@@ -50,8 +53,8 @@ struct Packaged {
 
 // The candidates of a search, packaged.
 struct PackagedCandidates {
-  std::vector<Packaged> written;
-  int refused = 0;                     // Number of candidates that could not be written.
+  std::vector<Packaged> written;       // Without those that take the same time as the original.
+  std::vector<absl::Status> failures;  // Why other candidates could not be written.
   std::vector<std::string> applied;    // Names of the rules that the search applied.
   std::shared_ptr<Variants> variants;  // As in Candidates.
 };
@@ -67,11 +70,18 @@ struct PackageSettings {
   const FileCostContext* file_costs = nullptr;
 };
 
+// Borrows the baseline.
+PackageSettings SettingsToPackage(const Job& job, const Baseline& baseline);
+
 // Fails with INTERNAL if the candidate cannot be written or read back, which is a defect of
 // Quotient.
 absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
                                  const PackageSettings& settings, cost::CostModel& costs,
                                  const StopCondition& stop);
+
+// Packages the candidates of the job's search, one after the other. Fails with CANCELLED.
+absl::StatusOr<PackagedCandidates> PackageCandidates(const Job& job, const Baseline& baseline,
+                                                     Candidates candidates);
 
 // A model to hand over, and what was read from it. `model` borrows the files' bytes.
 struct Delivery {

@@ -31,8 +31,9 @@ struct Found {
 
 class Rescuer {
  public:
-  Rescuer(const RescueContext& context, const StopCondition& stop)
-      : context_(context), stop_(stop), table_(rules::RuleNames(context.search.families)) {}
+  Rescuer(const Job& job, const Baseline& baseline, verify::Checker& checker,
+          const StopCondition& stop)
+      : job_(job), baseline_(baseline), checker_(checker), stop_(stop) {}
 
   Rescued Run(Refusals refusals) {
     rescued_.refused = std::move(refusals.refused);
@@ -56,19 +57,17 @@ class Rescuer {
   absl::StatusOr<verify::Verdict> CheckUnrewritten() const {
     QUOTIENT_ASSIGN_OR_RETURN(
         Candidate unrewritten,
-        Unrewritten(original_->graph, original_->measured, context_.search.threads, stop_));
-    QUOTIENT_ASSIGN_OR_RETURN(
-        const Packaged packaged,
-        Package(*original_, std::move(unrewritten), context_.package, context_.costs, stop_));
-    return context_.checker.Check({&packaged.prepared.model.graph, &packaged.prepared.cut}, stop_);
+        Unrewritten(original_->graph, original_->measured, job_.threads, stop_));
+    QUOTIENT_ASSIGN_OR_RETURN(const Packaged packaged, Package(*original_, std::move(unrewritten),
+                                                               package_, baseline_.costs(), stop_));
+    return checker_.Check({&packaged.prepared.model.graph, &packaged.prepared.cut}, stop_);
   }
 
   absl::Status ForgetNames() {
-    Options options = context_.options;
-    options.measure_shapes = context_.original.shapes.shapes;
-    QUOTIENT_ASSIGN_OR_RETURN(
-        Prepared without_names,
-        Prepare(context_.files, options, context_.search.threads, stop_, InputNames::kForgotten));
+    Options options = job_.options;
+    options.measure_shapes = baseline_.original.prepared.shapes.shapes;
+    QUOTIENT_ASSIGN_OR_RETURN(Prepared without_names, Prepare(job_.files, options, job_.threads,
+                                                              stop_, InputNames::kForgotten));
     without_names_ = std::make_shared<Prepared>(std::move(without_names));
     original_ = without_names_.get();
     QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict, CheckUnrewritten());
@@ -109,51 +108,50 @@ class Rescuer {
   }
 
   absl::StatusOr<Found> FindAndCheck(const std::vector<std::string>& disabled, double share) const {
-    Options options = context_.options;
+    Options options = job_.options;
     options.disabled_rules.insert(options.disabled_rules.end(), disabled.begin(), disabled.end());
-    SearchSettings settings = context_.search;
+    SearchSettings settings = search_;
     settings.checkpoint = nullptr;
     settings.time.grow_seconds *= share;
     settings.time.seconds *= share;
     QUOTIENT_ASSIGN_OR_RETURN(Candidates candidates,
                               Search(original_->graph, original_->measured, options, settings,
-                                     context_.costs, stop_, [](const SearchProgress&) {}));
+                                     baseline_.costs(), stop_, [](const SearchProgress&) {}));
     std::vector<Packaged> written;
     for (Candidate& candidate : candidates.found) {
       absl::StatusOr<Packaged> packaged =
-          Package(*original_, std::move(candidate), context_.package, context_.costs, stop_);
+          Package(*original_, std::move(candidate), package_, baseline_.costs(), stop_);
       if (!packaged.ok()) continue;
       packaged->written_from = without_names_;
       written.push_back(*std::move(packaged));
     }
     const bool all_written = written.size() == candidates.found.size();
     const size_t all = written.size();
-    Compared compared = Compare(context_.checker, std::move(written), all, stop_, stop_);
+    Compared compared = Compare(checker_, std::move(written), all, stop_, stop_);
     QUOTIENT_RETURN_IF_ERROR(compared.stopped);
     if (stop_.ShouldStop()) return eval::StopError(stop_.Check());
     return Found{.agreeing = std::move(compared.agreeing),
                  .all_agree = all_written && compared.refused.empty(),
-                 .applied = AppliedRules(candidates.figures)};
+                 .applied = candidates.AppliedRules()};
   }
 
-  const RescueContext& context_;
+  const Job& job_;
+  const Baseline& baseline_;
+  verify::Checker& checker_;
   const StopCondition& stop_;
-  std::shared_ptr<const Prepared> without_names_;  // Null unless names are forgotten.
-  const Prepared* original_ = &context_.original;  // What is searched.
-  const std::vector<std::string> table_;           // Names of all rules.
+  std::shared_ptr<const Prepared> without_names_;            // Null unless names are forgotten.
+  const Prepared* original_ = &baseline_.original.prepared;  // What is searched.
+  const SearchSettings search_ = SettingsToSearch(job_, baseline_);
+  const PackageSettings package_ = SettingsToPackage(job_, baseline_);
+  const std::vector<std::string> table_ = rules::RuleNames(job_.families);  // All rules.
   Rescued rescued_;
 };
 
 }  // namespace
 
-std::vector<std::string> AppliedRules(const report::SearchFigures& figures) {
-  std::vector<std::string> names;
-  for (const auto& [name, matches] : figures.applied) names.push_back(name);
-  return names;
-}
-
-Rescued Rescue(const RescueContext& context, Refusals refusals, const StopCondition& stop) {
-  return Rescuer(context, stop).Run(std::move(refusals));
+Rescued Rescue(const Job& job, const Baseline& baseline, verify::Checker& checker,
+               Refusals refusals, const StopCondition& stop) {
+  return Rescuer(job, baseline, checker, stop).Run(std::move(refusals));
 }
 
 }  // namespace quotient::optimize

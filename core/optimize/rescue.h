@@ -9,26 +9,12 @@
 
 #include "absl/status/status.h"
 #include "core/base/stop.h"
-#include "core/cost/cost_model.h"
-#include "core/optimize/candidates.h"
-#include "core/optimize/options.h"
-#include "core/optimize/package.h"
-#include "core/optimize/prepared.h"
+#include "core/optimize/baseline.h"
+#include "core/optimize/job.h"
 #include "core/optimize/verified.h"
 #include "core/verify/checker.h"
 
 namespace quotient::optimize {
-
-// What the refused graphs were searched, written and checked with. Everything is borrowed.
-struct RescueContext {
-  const ModelFiles& files;
-  const Prepared& original;
-  const Options& options;
-  const SearchSettings& search;
-  const PackageSettings& package;
-  verify::Checker& checker;
-  cost::CostModel& costs;
-};
 
 // What checking refused.
 struct Refusals {
@@ -54,9 +40,7 @@ struct Rescued {
 // were applied (culprit.h), searches without it, and repeats that if checking refuses what is found
 // then. A trial is a search with some of the rules, which takes at most a share of
 // the time of the first search, and a check of its graphs.
-Rescued Rescue(const RescueContext& context, Refusals refusals, const StopCondition& stop);
-
-// Returns the names in SearchFigures::applied.
-std::vector<std::string> AppliedRules(const report::SearchFigures& figures);
+Rescued Rescue(const Job& job, const Baseline& baseline, verify::Checker& checker,
+               Refusals refusals, const StopCondition& stop);
 
 }  // namespace quotient::optimize

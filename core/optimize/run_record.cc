@@ -9,8 +9,6 @@
 
 namespace quotient::optimize {
 
-absl::Status Cancelled() { return MakeError(Reason::kCancelled, "the job was cancelled"); }
-
 absl::Status RunRecord::Begin(absl::string_view phase) {
   if (job_.stop.cancelled()) return Cancelled();
   if (job_.stop.ShouldStop()) {
@@ -48,6 +46,25 @@ void RunRecord::NoteFailure(absl::string_view what, const absl::Status& status) 
   if (std::ranges::find(report_.notes, note) != report_.notes.end()) return;
   is_defect ? Log().error("{}", Escaped(note)) : Log().warn("{}", Escaped(note));
   Note(note);
+}
+
+void RunRecord::NoteRescue(const Rescued& rescued, bool time_was_up) {
+  if (rescued.names_are_forgotten) {
+    Note(
+        "the model uses the size of one input for another, so dimensions of one name were not "
+        "taken to be equal");
+  }
+  for (const Refused& refused : rescued.refused) NoteRefused(refused);
+  for (const std::string& rule : rescued.culprits) {
+    Log().warn("the rule {} was left out for this model", rule);
+    Note(absl::StrCat("the rule '", rule,
+                      "' was left out: with it, what was found did not agree with the original"));
+  }
+  if (time_was_up) {
+    Note("time was up before all wrong rules were found");
+  } else if (!rescued.ended.ok()) {
+    NoteFailure("no wrong rule could be found", rescued.ended);
+  }
 }
 
 // That a rewrite relies on names is no defect, because the standard allows it.

@@ -14,13 +14,10 @@
 #include "core/base/clock.h"
 #include "core/base/progress.h"
 #include "core/optimize/job.h"
-#include "core/optimize/verified.h"
+#include "core/optimize/rescue.h"
 #include "core/report/report.h"
 
 namespace quotient::optimize {
-
-// CANCELLED: what a stage returns when the job's token is set.
-absl::Status Cancelled();
 
 // Used by one thread. Borrows the job and the sink, which may be null.
 class RunRecord {
@@ -55,6 +52,9 @@ class RunRecord {
   // which is the original, but it must not go unseen either.
   void NoteFailure(absl::string_view what, const absl::Status& status);
   void NoteRefused(const Refused& refused);
+  // Notes what was refused, and why something else could be kept. `time_was_up`: whether the hunt
+  // for wrong rules had to end.
+  void NoteRescue(const Rescued& rescued, bool time_was_up);
 
  private:
   absl::Status Begin(absl::string_view phase);

@@ -35,11 +35,31 @@ std::vector<std::string> KeysWithConstants(const Costed& graph) {
   return keys;
 }
 
+// A backend that runs files optimizes them by itself, so there only equal kernels of its own mean
+// equal times.
+bool EqualKernelsMeanEqualTimes(const Baseline& baseline) {
+  return !baseline.original.runs_files() || baseline.file_costs.has_value();
+}
+
+Costed KernelsOf(const Packaged& candidate) {
+  return {candidate.prepared.cut.graph, candidate.cost};
+}
+
 }  // namespace
 
 bool HaveSameKernels(const Costed& a, const Costed& b) {
   // Digests of constants take long, and few graphs need them.
   return Keys(a) == Keys(b) && KeysWithConstants(a) == KeysWithConstants(b);
+}
+
+bool TakeSameTime(const Baseline& baseline, const Packaged& a, const Packaged& b) {
+  return EqualKernelsMeanEqualTimes(baseline) && HaveSameKernels(KernelsOf(a), KernelsOf(b));
+}
+
+bool TakesTimeOfOriginal(const Baseline& baseline, const Packaged& candidate) {
+  return EqualKernelsMeanEqualTimes(baseline) &&
+         HaveSameKernels(KernelsOf(candidate),
+                         {baseline.original.prepared.cut.graph, baseline.cost});
 }
 
 }  // namespace quotient::optimize

@@ -4,6 +4,8 @@
 
 #include "core/cost/cost_model.h"
 #include "core/model/graph.h"
+#include "core/optimize/baseline.h"
+#include "core/optimize/package.h"
 
 namespace quotient::optimize {
 
@@ -16,5 +18,10 @@ struct Costed {
 // Whether two graphs have the same kernels with the same constants, in whatever order. Kernels that
 // are free do not count.
 bool HaveSameKernels(const Costed& a, const Costed& b);
+
+// Whether two candidates, or a candidate and the original, are known to take the same time because
+// they have the same kernels.
+bool TakeSameTime(const Baseline& baseline, const Packaged& a, const Packaged& b);
+bool TakesTimeOfOriginal(const Baseline& baseline, const Packaged& candidate);
 
 }  // namespace quotient::optimize

@@ -17,6 +17,7 @@
 #include "core/optimize/decide.h"
 #include "core/optimize/package.h"
 #include "core/optimize/prepared.h"
+#include "core/optimize/variants.h"
 #include "core/optimize/verified.h"
 #include "core/verify/checker.h"
 

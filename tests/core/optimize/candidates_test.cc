@@ -10,6 +10,7 @@
 #include "core/base/reason.h"
 #include "core/kernels/fusion.h"
 #include "core/ops/infer_graph.h"
+#include "core/optimize/variants.h"
 #include "core/pricing/tensor_workspace.h"
 #include "core/search/strategy.h"
 #include "tests/support/graphs.h"

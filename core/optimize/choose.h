@@ -1,0 +1,40 @@
+#pragma once
+
+// Choose: takes candidates from a grown e-graph. Where kernels are measured, it extracts the best
+// graph, measures its kernels, and repeats that until all of them are known. candidates.h lists the
+// graphs that are candidates then.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/stop.h"
+#include "core/cost/cost_model.h"
+#include "core/extract/extract.h"
+#include "core/optimize/candidate.h"
+#include "core/optimize/grown_egraph.h"
+
+namespace quotient::optimize {
+
+struct ChoiceSettings {
+  const Clock& clock;    // Borrowed.
+  int64_t start_ns = 0;  // When the search began, as if it had never been interrupted.
+  double seconds = 0;    // SearchTime::seconds, from then on.
+  int alternatives = 0;  // SearchSettings::alternatives.
+  std::function<void()> tell_progress;  // Called after each extraction that leads to measurements.
+};
+
+struct Choices {
+  std::vector<Candidate> found;                // As in Candidates.
+  std::vector<extract::Selection> selections;  // What each of them was made of.
+  int64_t kernels_measured = 0;                // Number of kernels whose measurement was requested.
+};
+
+// `costs` prices the e-graph's kernels. Blocks while they are measured. If `stop` fires, ends soon
+// with what is known, and in any case makes the last choices.
+absl::StatusOr<Choices> ChooseCandidates(GrownEGraph& grown, cost::CostModel& costs,
+                                         const ChoiceSettings& settings, const StopCondition& stop);
+
+}  // namespace quotient::optimize
