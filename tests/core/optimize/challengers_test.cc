@@ -80,10 +80,10 @@ class ChallengersTest : public ::testing::Test {
   kernels::fake::FakeClock clock_;
   timing::MemoryStore store_;
   timing::Lane lane_;
-  const ModelFiles files_;
+  const ModelFiles files_ = {};
   const Options options_{.budget_seconds = 10};
   const Environment environment_{.clock = clock_};
-  const StopCondition stop_;
+  const StopCondition stop_ = {};
   const Job job_{.families = {},
                  .files = files_,
                  .options = options_,
