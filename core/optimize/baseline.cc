@@ -38,31 +38,32 @@ absl::Status PrepareOriginal(const Job& job, Original* original) {
 }
 
 // Replaces the cost by that of the file, if the device can tell it.
-void PredictAsFile(const ModelFiles& files, uint64_t seed, const StopCondition& stop,
-                   Baseline* baseline) {
+void PredictAsFile(const ModelFiles& files, uint64_t seed, const Budget& budget,
+                   const StopCondition& stop, Baseline* baseline) {
   const Original& original = baseline->original;
   FileCostContext context = NewFileCostContext(original.prepared, seed);
   std::optional<cost::GraphCost> cost =
       CostOfFile(*original.device, {files.model, files.external_data, nullptr}, original.prepared,
-                 context, stop);
+                 context, [&] { return budget.ForFile(stop); });
   if (!cost.has_value()) return;
   baseline->cost = *std::move(cost);
   baseline->file_costs.emplace(std::move(context));
 }
 
 absl::StatusOr<Baseline> Predict(const Original& original, const ModelFiles& files, uint64_t seed,
-                                 const StopCondition& stop) {
+                                 const Budget& budget, const StopCondition& stop) {
   const model::Graph& graph = original.prepared.cut.graph;
   Device& device = *original.device;
   Baseline baseline{.original = original};
-  QUOTIENT_ASSIGN_OR_RETURN(baseline.cost, cost::PredictGraph(graph, device.costs(), stop));
-  if (device.backend() != nullptr && device.backend()->runs_files()) {
-    PredictAsFile(files, seed, stop, &baseline);
-  }
+  const StopCondition in_time =
+      original.runs_files() ? budget.ForPartition(stop) : budget.ForBaseline(stop);
+  QUOTIENT_ASSIGN_OR_RETURN(baseline.cost, cost::PredictGraph(graph, device.costs(), in_time));
+  if (original.runs_files()) PredictAsFile(files, seed, budget, stop, &baseline);
   if (device.snapshot() == nullptr) return baseline;
   baseline.notes = NotesOnSnapshot(CountKernels(baseline.cost));
   baseline.calibrated = cost::NewCalibratedCostModel(&device.costs(), baseline.cost);
-  QUOTIENT_ASSIGN_OR_RETURN(baseline.cost, cost::PredictGraph(graph, *baseline.calibrated, stop));
+  QUOTIENT_ASSIGN_OR_RETURN(baseline.cost,
+                            cost::PredictGraph(graph, *baseline.calibrated, in_time));
   return baseline;
 }
 
@@ -106,8 +107,9 @@ report::KernelCounts CountKernels(const cost::GraphCost& cost) {
 }
 
 absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFiles& files,
-                                         uint64_t seed, const StopCondition& stop) {
-  return WithinMemory([&] { return Predict(original, files, seed, stop); },
+                                         uint64_t seed, const Budget& budget,
+                                         const StopCondition& stop) {
+  return WithinMemory([&] { return Predict(original, files, seed, budget, stop); },
                       [] { return NoMemory(Reason::kModelUnsupported); });
 }
 

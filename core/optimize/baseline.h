@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/cost/cost_model.h"
+#include "core/optimize/budget.h"
 #include "core/optimize/candidates.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/file_cost.h"
@@ -57,9 +58,11 @@ struct Baseline {
 };
 
 // `files` are those of the original. Where they are run, that happens on inputs drawn by `seed`.
-// Fails as cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
+// Kernels that are not measured in the time that `budget` has for them are estimated. Fails as
+// cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
 absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFiles& files,
-                                         uint64_t seed, const StopCondition& stop);
+                                         uint64_t seed, const Budget& budget,
+                                         const StopCondition& stop);
 
 // The newest opset that a result may need, as far as the options say.
 int WantedOpset(const Options& options, const onnx::Model& model);

@@ -11,6 +11,7 @@ constexpr double kGrowShare = 0.4;
 // The same where the search has less time than its own budget.
 constexpr double kGrowShareOfRest = 0.62;
 // The least shares of the budget that late phases get.
+constexpr double kLeastFile = 0.15;
 constexpr double kLeastSearch = 0.1;
 constexpr double kLeastMeasuring = 0.2;
 constexpr double kLeastRescue = 0.25;
@@ -33,6 +34,10 @@ double Budget::SecondsUntil(double share) const {
 
 StopCondition Budget::Until(double share, const StopCondition& stop) const {
   return stop.WithBudget(clock_, SecondsUntil(share));
+}
+
+StopCondition Budget::ForFile(const StopCondition& stop) const {
+  return stop.WithBudget(clock_, std::max(SecondsUntil(kBaselineEnd), kLeastFile * seconds_));
 }
 
 StopCondition Budget::ForRescue(const StopCondition& stop) const {

@@ -86,7 +86,7 @@ class Origins {
 
 absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& file,
                                      const Prepared& prepared, const FileCostContext& context,
-                                     const StopCondition& stop) {
+                                     absl::FunctionRef<StopCondition()> until) {
   QUOTIENT_ASSIGN_OR_RETURN(const FileInputs inputs, InputsOf(prepared.cut, context));
   absl::StatusOr<kernels::FileKernels> file_kernels;
   device.lane()->Run(
@@ -96,7 +96,7 @@ absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& f
   for (const kernels::FileKernel& kernel : file_kernels->kernels) {
     if (kernel.spec.has_value()) costs.Request(*kernel.spec);
   }
-  costs.Wait(stop);
+  costs.Wait(until());
   const Origins origins(prepared.cut.graph);
   cost::GraphCost result;
   for (kernels::FileKernel& kernel : file_kernels->kernels) {
@@ -118,9 +118,9 @@ FileCostContext NewFileCostContext(const Prepared& original, uint64_t seed) {
 
 std::optional<cost::GraphCost> CostOfFile(Device& device, const kernels::ModelFile& file,
                                           const Prepared& prepared, const FileCostContext& context,
-                                          const StopCondition& stop) {
+                                          absl::FunctionRef<StopCondition()> until) {
   if (device.backend() == nullptr || !device.backend()->runs_files()) return std::nullopt;
-  absl::StatusOr<cost::GraphCost> cost = Cost(device, file, prepared, context, stop);
+  absl::StatusOr<cost::GraphCost> cost = Cost(device, file, prepared, context, until);
   if (cost.ok()) return *std::move(cost);
   Log().info("the kernels of a file are not known: {}", std::string(cost.status().message()));
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
 #include "core/kernels/backend.h"
@@ -29,9 +30,10 @@ FileCostContext NewFileCostContext(const Prepared& original, uint64_t seed);
 // The cost of the file that `prepared` was read from, whose kernels are requested and waited for.
 // Each kernel belongs to the node of prepared.cut.graph that it comes from, as far as names tell,
 // or to none. Nullopt where files are not run, and where the device cannot tell the kernels of this
-// one.
+// one. `until` is asked how long to wait once the kernels are known, which may take seconds itself.
+// Kernels that are not measured by then are estimated.
 std::optional<cost::GraphCost> CostOfFile(Device& device, const kernels::ModelFile& file,
                                           const Prepared& prepared, const FileCostContext& context,
-                                          const StopCondition& stop);
+                                          absl::FunctionRef<StopCondition()> until);
 
 }  // namespace quotient::optimize

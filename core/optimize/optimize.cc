@@ -151,9 +151,9 @@ class Run {
   }
 
   absl::StatusOr<Baseline> Predict(const Original& original) {
-    QUOTIENT_ASSIGN_OR_RETURN(Baseline baseline,
-                              PredictBaseline(original, job_.files, job_.options.seed,
-                                              job_.budget.ForBaseline(job_.stop)));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        Baseline baseline,
+        PredictBaseline(original, job_.files, job_.options.seed, job_.budget, job_.stop));
     record_.Note(baseline.notes);
     record_.TellOriginalCost(baseline.cost.total_us);
     return baseline;
@@ -197,6 +197,7 @@ class Run {
     for (const absl::Status& failure : packaged.failures) {
       record_.NoteFailure("a candidate could not be written", failure);
     }
+    if (packaged.time_was_up) record_.Note("time was up before all candidates were written");
     return packaged;
   }
 

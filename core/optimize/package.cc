@@ -36,7 +36,7 @@ PackageSettings SettingsToPackage(const Job& job, const Baseline& baseline) {
 
 absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
                                  const PackageSettings& settings, cost::CostModel& costs,
-                                 const StopCondition& stop) {
+                                 const PackageStops& stops) {
   auto written = std::make_shared<WrittenCandidate>();
   written->graph = std::move(candidate.graph);
   onnx::WriteOptions options = ToWrite(settings);
@@ -46,14 +46,14 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
   packaged.written = written;
   const ModelBytes bytes = {written->model.bytes, written->model.weights, written};
   QUOTIENT_ASSIGN_OR_RETURN(packaged.prepared,
-                            PrepareResult(bytes, original.shapes, settings.threads, stop));
+                            PrepareResult(bytes, original.shapes, settings.threads, stops.stop));
   packaged.journal = std::move(candidate.journal);
   packaged.names = std::move(candidate.names);
   packaged.left_out = std::move(candidate.left_out);
   if (settings.file_costs != nullptr) {
     std::optional<cost::GraphCost> cost =
         CostOfFile(*settings.device, {bytes.model, bytes.external_data, written}, packaged.prepared,
-                   *settings.file_costs, stop);
+                   *settings.file_costs, [&] { return stops.pricing; });
     // Its kernels in the partition cost something else than the original's file.
     if (!cost.has_value()) {
       return MakeError(Reason::kModelUnsupported, "the device cannot tell the kernels of its file");
@@ -62,7 +62,7 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
     return packaged;
   }
   QUOTIENT_ASSIGN_OR_RETURN(packaged.cost,
-                            cost::PredictGraph(packaged.prepared.cut.graph, costs, stop));
+                            cost::PredictGraph(packaged.prepared.cut.graph, costs, stops.pricing));
   return packaged;
 }
 
@@ -72,11 +72,14 @@ absl::StatusOr<PackagedCandidates> PackageCandidates(const Job& job, const Basel
   PackagedCandidates packaged{.applied = candidates.AppliedRules(),
                               .variants = std::move(candidates.variants)};
   for (size_t i = 0; i < candidates.found.size(); ++i) {
+    const StopCondition in_time = job.budget.ForChecks(job.stop);
     absl::StatusOr<Packaged> one =
         Package(baseline.original.prepared, std::move(candidates.found[i]), settings,
-                baseline.costs(), job.budget.ForChecks(job.stop));
+                baseline.costs(), {packaged.written.empty() ? job.stop : in_time, in_time});
     if (job.stop.cancelled()) return Cancelled();
-    if (!one.ok()) {
+    if (!one.ok() && GetReason(one.status()) == Reason::kRunBudget) {
+      packaged.time_was_up = true;
+    } else if (!one.ok()) {
       packaged.failures.push_back(one.status());
     } else if (!TakesTimeOfOriginal(baseline, *one)) {
       one->found = i;

@@ -55,6 +55,7 @@ struct Packaged {
 struct PackagedCandidates {
   std::vector<Packaged> written;       // Without those that take the same time as the original.
   std::vector<absl::Status> failures;  // Why other candidates could not be written.
+  bool time_was_up = false;            // Whether there was no time to write all others.
   std::vector<std::string> applied;    // Names of the rules that the search applied.
   std::shared_ptr<Variants> variants;  // As in Candidates.
 };
@@ -73,13 +74,20 @@ struct PackageSettings {
 // Borrows the baseline.
 PackageSettings SettingsToPackage(const Job& job, const Baseline& baseline);
 
+// When packaging a candidate has to end.
+struct PackageStops {
+  StopCondition stop;     // Ends everything: the candidate is lost.
+  StopCondition pricing;  // Ends the measurement of its kernels: those that are left are estimated.
+};
+
 // Fails with INTERNAL if the candidate cannot be written or read back, which is a defect of
-// Quotient.
+// Quotient, and with CANCELLED or RUN_BUDGET when it is told to stop.
 absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
                                  const PackageSettings& settings, cost::CostModel& costs,
-                                 const StopCondition& stop);
+                                 const PackageStops& stops);
 
-// Packages the candidates of the job's search, one after the other. Fails with CANCELLED.
+// Packages the candidates of the job's search, one after the other. The first one is packaged even
+// if the time for that is up. Fails with CANCELLED.
 absl::StatusOr<PackagedCandidates> PackageCandidates(const Job& job, const Baseline& baseline,
                                                      Candidates candidates);
 

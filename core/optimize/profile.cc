@@ -1,5 +1,6 @@
 #include "core/optimize/profile.h"
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -63,6 +64,7 @@ absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Opti
   const int threads = options.ThreadsToUse();
   Options resolved = options;
   QUOTIENT_ASSIGN_OR_RETURN(resolved.device, environment.devices->Resolve(options.device, threads));
+  resolved.budget_seconds = std::numeric_limits<double>::infinity();  // All kernels are wanted.
   const Job job{.families = {},
                 .files = files,
                 .options = resolved,
@@ -80,7 +82,7 @@ absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Opti
                                   AcceptedDevices(DeviceFilter::kMeasured)));
   }
   QUOTIENT_ASSIGN_OR_RETURN(const Baseline baseline,
-                            PredictBaseline(original, files, resolved.seed, stop));
+                            PredictBaseline(original, files, resolved.seed, job.budget, stop));
   QUOTIENT_ASSIGN_OR_RETURN(const timing::RunProfile run, RunInLane(job, original));
   report::Profile profile{.model_name = files.name,
                           .device = resolved.device,

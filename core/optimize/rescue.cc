@@ -58,8 +58,9 @@ class Rescuer {
     QUOTIENT_ASSIGN_OR_RETURN(
         Candidate unrewritten,
         Unrewritten(original_->graph, original_->measured, job_.threads, stop_));
-    QUOTIENT_ASSIGN_OR_RETURN(const Packaged packaged, Package(*original_, std::move(unrewritten),
-                                                               package_, baseline_.costs(), stop_));
+    QUOTIENT_ASSIGN_OR_RETURN(
+        const Packaged packaged,
+        Package(*original_, std::move(unrewritten), package_, baseline_.costs(), {stop_, stop_}));
     return checker_.Check({&packaged.prepared.model.graph, &packaged.prepared.cut}, stop_);
   }
 
@@ -120,7 +121,7 @@ class Rescuer {
     std::vector<Packaged> written;
     for (Candidate& candidate : candidates.found) {
       absl::StatusOr<Packaged> packaged =
-          Package(*original_, std::move(candidate), package_, baseline_.costs(), stop_);
+          Package(*original_, std::move(candidate), package_, baseline_.costs(), {stop_, stop_});
       if (!packaged.ok()) continue;
       packaged->written_from = without_names_;
       written.push_back(*std::move(packaged));

@@ -91,8 +91,9 @@ class Variation {
   std::optional<Verified> Make(size_t candidate, const Set& set) {
     absl::StatusOr<std::optional<Candidate>> variant = variants_.Without(candidate, set);
     if (!variant.ok() || !variant->has_value()) return std::nullopt;
-    absl::StatusOr<Packaged> packaged = Package(context_.original, **std::move(variant),
-                                                context_.package, context_.costs, context_.stop);
+    absl::StatusOr<Packaged> packaged =
+        Package(context_.original, **std::move(variant), context_.package, context_.costs,
+                {context_.stop, context_.stop});
     if (!packaged.ok()) return std::nullopt;
     const bool is_needless =
         decision_.winner.has_value() &&

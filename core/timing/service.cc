@@ -19,6 +19,9 @@
 namespace quotient::timing {
 namespace {
 
+// A batch ends after the kernel that was compiled when this had passed.
+constexpr std::chrono::milliseconds kLongestCompilation(200);
+
 // A kernel that is being measured or waits to be.
 struct Request {
   std::string key;
@@ -178,15 +181,18 @@ class Service : public TimingService {
   }
 
   // Returns how many requests were timed, from the first. Compiling a kernel may take seconds, so
-  // the others are left for later if the lane is wanted soon.
+  // the others are left for later if the lane is wanted soon, or if those so far have taken so long
+  // that callers with a deadline would get none of the batch in time.
   size_t TimeInLane(const std::vector<Request>& batch, os::Probe& probe,
                     std::vector<Timing>* timings) {
+    const auto start = std::chrono::steady_clock::now();
     size_t timed = batch.size();
     std::vector<std::unique_ptr<kernels::CompiledKernel>> compiled;
     std::vector<kernels::CompiledKernel*> kernels;
     std::vector<size_t> positions;  // Parallel to `kernels`: indices into the batch.
     for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
-      if (i > 0 && lane_.IsWantedSoon()) {
+      const auto spent = std::chrono::steady_clock::now() - start;
+      if (i > 0 && (lane_.IsWantedSoon() || spent > kLongestCompilation)) {
         timed = i;
         break;
       }

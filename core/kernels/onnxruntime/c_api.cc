@@ -40,6 +40,7 @@ OrtApi::OrtApi(const void* const* table) {
   Read(table, 122, ReleaseThreadingOptions);
   Read(table, 125, GetAvailableProviders);
   Read(table, 126, ReleaseAvailableProviders);
+  Read(table, 130, AddSessionConfigEntry);
   Read(table, 147, SetGlobalIntraOpNumThreads);
   Read(table, 148, SetGlobalInterOpNumThreads);
   Read(table, 279, AddExternalInitializersFromFilesInMemory);

@@ -77,6 +77,7 @@ struct OrtApi {
   void (*ReleaseThreadingOptions)(OrtThreadingOptions*);
   OrtStatus* (*GetAvailableProviders)(char*** names, int* count);
   OrtStatus* (*ReleaseAvailableProviders)(char** names, int count);
+  OrtStatus* (*AddSessionConfigEntry)(OrtSessionOptions*, const char* key, const char* value);
   OrtStatus* (*SetGlobalIntraOpNumThreads)(OrtThreadingOptions*, int threads);
   OrtStatus* (*SetGlobalInterOpNumThreads)(OrtThreadingOptions*, int threads);
   OrtStatus* (*AddExternalInitializersFromFilesInMemory)(OrtSessionOptions*,

@@ -1,8 +1,5 @@
 #include "core/kernels/onnxruntime/runtime.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -12,7 +9,6 @@
 #include "core/base/status_macros.h"
 #include "core/model/dtype.h"
 #include "core/model/tensor.h"
-#include "core/os/files.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
@@ -58,21 +54,8 @@ std::vector<T*> Pointers(const std::vector<Handle<T>>& handles) {
   return pointers;
 }
 
-// A file in memory, which the library writes by its path.
-class MemoryFile {
- public:
-  static absl::StatusOr<MemoryFile> Create() {
-    MemoryFile file;
-    file.fd_ = os::Fd(memfd_create("dump", MFD_CLOEXEC));
-    if (!file.fd_.valid()) return os::ErrnoError("make", "a file in memory");
-    return file;
-  }
-  std::string path() const { return absl::StrCat("/proc/self/fd/", fd_.get()); }
-  absl::StatusOr<std::string> Content() const { return os::ReadFile(path()); }
-
- private:
-  os::Fd fd_;
-};
+// Turns off the packing of weights (onnxruntime_session_options_config_keys.h).
+constexpr char kDisablePrepacking[] = "session.disable_prepacking";
 
 }  // namespace
 
@@ -163,14 +146,8 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const Library& library,
   return std::unique_ptr<Runtime>(new Runtime(api, std::move(env)));
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Runtime::Load(const LoadedFiles& files, bool optimizes,
-                                                       std::string* dump) const {
-  QUOTIENT_ASSIGN_OR_RETURN(const Handle<OrtSessionOptions> options,
-                            Make(api_, api_.ReleaseSessionOptions, api_.CreateSessionOptions));
-  QUOTIENT_RETURN_IF_ERROR(ToStatus(api_, api_.DisablePerSessionThreads(options.get())));
-  QUOTIENT_RETURN_IF_ERROR(
-      ToStatus(api_, api_.SetSessionGraphOptimizationLevel(
-                         options.get(), optimizes ? kOrtOptimizeAll : kOrtOptimizeNothing)));
+absl::Status Runtime::AddExternalData(const LoadedFiles& files, OrtSessionOptions* options) const {
+  if (files.external_locations.empty()) return absl::OkStatus();
   std::vector<const char*> locations;
   std::vector<char*> bytes;
   std::vector<size_t> sizes;
@@ -179,24 +156,32 @@ absl::StatusOr<std::unique_ptr<Session>> Runtime::Load(const LoadedFiles& files,
     bytes.push_back(const_cast<char*>(files.external_data[i].data()));  // It only reads them.
     sizes.push_back(files.external_data[i].size());
   }
-  if (!locations.empty()) {
-    QUOTIENT_RETURN_IF_ERROR(ToStatus(
-        api_, api_.AddExternalInitializersFromFilesInMemory(
-                  options.get(), locations.data(), bytes.data(), sizes.data(), locations.size())));
-  }
-  QUOTIENT_ASSIGN_OR_RETURN(const MemoryFile file, MemoryFile::Create());
-  if (dump != nullptr) {
+  return ToStatus(api_, api_.AddExternalInitializersFromFilesInMemory(
+                            options, locations.data(), bytes.data(), sizes.data(), sizes.size()));
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Runtime::Load(const LoadedFiles& files,
+                                                       const LoadOptions& how) const {
+  QUOTIENT_ASSIGN_OR_RETURN(const Handle<OrtSessionOptions> options,
+                            Make(api_, api_.ReleaseSessionOptions, api_.CreateSessionOptions));
+  QUOTIENT_RETURN_IF_ERROR(ToStatus(api_, api_.DisablePerSessionThreads(options.get())));
+  QUOTIENT_RETURN_IF_ERROR(
+      ToStatus(api_, api_.SetSessionGraphOptimizationLevel(
+                         options.get(), how.optimizes ? kOrtOptimizeAll : kOrtOptimizeNothing)));
+  if (!how.packs_weights) {
     QUOTIENT_RETURN_IF_ERROR(
-        ToStatus(api_, api_.SetOptimizedModelFilePath(options.get(), file.path().c_str())));
+        ToStatus(api_, api_.AddSessionConfigEntry(options.get(), kDisablePrepacking, "1")));
   }
+  if (how.dump != nullptr) {
+    QUOTIENT_RETURN_IF_ERROR(
+        ToStatus(api_, api_.SetOptimizedModelFilePath(options.get(), how.dump->path().c_str())));
+  }
+  QUOTIENT_RETURN_IF_ERROR(AddExternalData(files, options.get()));
   QUOTIENT_ASSIGN_OR_RETURN(
       Handle<OrtSession> session, Make(api_, api_.ReleaseSession, [&](OrtSession** session) {
         return api_.CreateSessionFromArray(env_.get(), files.model.data(), files.model.size(),
                                            options.get(), session);
       }));
-  if (dump != nullptr) {
-    QUOTIENT_ASSIGN_OR_RETURN(*dump, file.Content());
-  }
   return std::make_unique<Session>(api_, std::move(session));
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/kernels/onnxruntime/library.h"
+#include "core/kernels/onnxruntime/memory_file.h"
 
 namespace quotient::kernels::onnxruntime {
 
@@ -60,20 +61,29 @@ struct LoadedFiles {
   std::vector<absl::string_view> external_data;  // Parallel to external_locations.
 };
 
+struct LoadOptions {
+  bool optimizes = true;
+  // Whether weights are packed for the kernels that read them. A model that is run once, for its
+  // values, saves the time and the memory of a second copy without it.
+  bool packs_weights = true;
+  MemoryFile* dump = nullptr;  // If not null, the graph that runs is written there.
+};
+
 class Runtime {
  public:
   // All sessions share `threads` threads. With threads of their own, those of one would still spin
   // when the next one runs.
   static absl::StatusOr<std::unique_ptr<Runtime>> Create(const Library& library, int threads);
 
-  // Loads a model. If `dump` is not null, it is set to the graph that runs. Fails with
-  // RESOURCE_EXHAUSTED for lack of memory, and with UNIMPLEMENTED if ONNX Runtime refuses the
-  // model.
-  absl::StatusOr<std::unique_ptr<Session>> Load(const LoadedFiles& files, bool optimizes,
-                                                std::string* dump) const;
+  // Loads a model. Fails with RESOURCE_EXHAUSTED for lack of memory, and with UNIMPLEMENTED if ONNX
+  // Runtime refuses the model.
+  absl::StatusOr<std::unique_ptr<Session>> Load(const LoadedFiles& files,
+                                                const LoadOptions& how) const;
 
  private:
   Runtime(const OrtApi& api, Handle<OrtEnv> env) : api_(api), env_(std::move(env)) {}
+
+  absl::Status AddExternalData(const LoadedFiles& files, OrtSessionOptions* options) const;
 
   const OrtApi api_;
   const Handle<OrtEnv> env_;

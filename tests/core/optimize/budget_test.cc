@@ -40,6 +40,18 @@ TEST_F(BudgetTest, ASearchMayHaveABudgetOfItsOwn) {
   EXPECT_DOUBLE_EQ(budget.ForSearch().seconds, 50) << "the budget bounds that, too";
 }
 
+// Reading the kernels of a large file takes long, and what it shows is worth nothing unmeasured.
+TEST_F(BudgetTest, TheKernelsOfAFileGetTimeEvenIfTheyAreLate) {
+  const Budget budget = Make();
+  Pass(40);
+  const StopCondition late = budget.ForFile({});
+  EXPECT_TRUE(budget.ForPartition({}).ShouldStop());
+  Pass(14);
+  EXPECT_FALSE(late.ShouldStop());
+  Pass(2);
+  EXPECT_TRUE(late.ShouldStop());
+}
+
 TEST_F(BudgetTest, MeasuringGetsWhatIsLeft) {
   options_.budget_seconds = 20;
   const Budget budget = Make();

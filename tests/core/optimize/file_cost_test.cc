@@ -50,7 +50,8 @@ class FileCostTest : public ::testing::Test {
     const auto device = devices_.Get(device_name, 1);
     EXPECT_THAT(device.status(), IsOk());
     costed.cost = CostOfFile(**device, {.model = bytes, .external_data = {}, .owner = nullptr},
-                             costed.prepared, NewFileCostContext(costed.prepared, /*seed=*/1), {});
+                             costed.prepared, NewFileCostContext(costed.prepared, /*seed=*/1),
+                             [] { return StopCondition(); });
     return costed;
   }
 

@@ -6,6 +6,7 @@
 // LIBRARY is the path of libonnxruntime.so. Ends when the other end of the socket is gone.
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -64,6 +65,14 @@ void LimitMemory(uint64_t bytes) {
   constexpr absl::string_view kFirst = "1000";
   if (write(file, kFirst.data(), kFirst.size()) < 0) std::perror("quotient-ort: oom_score_adj");
   close(file);
+}
+
+// Keeps memory that a model has given back for the next one, up to a bound. Most of the time that
+// loading takes goes into pages that the system clears, and on virtual machines has to find first.
+void KeepFreedMemory() {
+  constexpr int kMostKept = 1 << 29;
+  mallopt(M_MMAP_MAX, 0);  // What is mapped for a single block is returned with it.
+  mallopt(M_TRIM_THRESHOLD, kMostKept);
 }
 
 // A terminal and a supervisor send these to all processes of a group. The program that started this
@@ -128,6 +137,7 @@ int Main(std::span<char* const> words) {
     return 2;
   }
   IgnoreRequestsToEnd();
+  KeepFreedMemory();
   LimitMemory(arguments.memory_bytes);
   EndWithParent();
   Channel channel((os::Fd(os::kChildSocket)));

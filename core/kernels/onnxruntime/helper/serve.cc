@@ -41,7 +41,7 @@ class Server {
       case Request::kFetch:
         return Fetch(request.fetch());
       case Request::kTrace:
-        return Trace(request.trace(), blobs);
+        return Trace(request.trace(), std::move(blobs));
       case Request::kDescribe:
         return Describe(request.describe());
       case Request::kUnload:
@@ -80,34 +80,48 @@ class Server {
     if (blobs.size() != static_cast<size_t>(load.external_locations_size()) + 1) {
       return absl::InvalidArgumentError("a model and its external data files are wanted");
     }
-    const LoadedFiles files = FilesOf(load, blobs);
-    Reply reply;
-    if (load.wants_dump()) reply.blobs.emplace_back();
+    LoadOptions how = {.optimizes = load.level() == ort::v1::Load::LEVEL_ALL};
+    QUOTIENT_ASSIGN_OR_RETURN(MemoryFile dump, MemoryFile::Create());
+    if (load.wants_dump()) how.dump = &dump;
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                              runtime_.Load(files, load.level() == ort::v1::Load::LEVEL_ALL,
-                                            load.wants_dump() ? &reply.blobs.front() : nullptr));
+                              runtime_.Load(FilesOf(load, blobs), how));
+    Reply reply;
+    if (load.wants_dump()) {
+      QUOTIENT_ASSIGN_OR_RETURN(const auto dumped, dump.Map());
+      reply.blobs.emplace_back(dumped->bytes());
+    }
     reply.answer.mutable_loaded()->set_session(Keep(std::move(session)));
     return reply;
   }
 
-  absl::StatusOr<Reply> Trace(const ort::v1::Trace& trace, const std::vector<std::string>& blobs) {
+  // Neither session runs more than once, so neither packs its weights. The weights of a model are
+  // most of its bytes, and each copy of them that is not made saves time and memory.
+  absl::StatusOr<Reply> Trace(const ort::v1::Trace& trace, std::vector<std::string> blobs) {
     if (blobs.size() != static_cast<size_t>(trace.external_locations_size()) + 1) {
       return absl::InvalidArgumentError("a model and its external data files are wanted");
     }
+    QUOTIENT_ASSIGN_OR_RETURN(MemoryFile dump, MemoryFile::Create());
+    QUOTIENT_RETURN_IF_ERROR(
+        runtime_.Load(FilesOf(trace, blobs), {.packs_weights = false, .dump = &dump}).status());
+    blobs[0] = std::string();
+    QUOTIENT_ASSIGN_OR_RETURN(TracedGraph traced, TracedGraphOf(dump));
+    QUOTIENT_RETURN_IF_ERROR(dump.Append(traced.more_outputs));
+    QUOTIENT_ASSIGN_OR_RETURN(const auto model, dump.Map());
     LoadedFiles files = FilesOf(trace, blobs);
-    std::string optimized;
-    QUOTIENT_RETURN_IF_ERROR(runtime_.Load(files, /*optimizes=*/true, &optimized).status());
-    QUOTIENT_ASSIGN_OR_RETURN(TracedGraph traced, TraceGraph(optimized));
-    optimized = std::string();  // It may be large.
-    files.model = traced.model;
+    files.model = model->bytes();
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                              runtime_.Load(files, /*optimizes=*/false, nullptr));
+                              runtime_.Load(files, {.optimizes = false, .packs_weights = false}));
     Reply reply;
     reply.blobs.push_back(std::move(traced.outline));
     ort::v1::Traced& answer = *reply.answer.mutable_traced();
     answer.set_session(Keep(std::move(session)));
     answer.mutable_values()->Assign(traced.values.begin(), traced.values.end());
     return reply;
+  }
+
+  static absl::StatusOr<TracedGraph> TracedGraphOf(const MemoryFile& file) {
+    QUOTIENT_ASSIGN_OR_RETURN(const auto model, file.Map());
+    return TraceGraph(model->bytes());
   }
 
   absl::StatusOr<Reply> Describe(const ort::v1::Describe& describe) {

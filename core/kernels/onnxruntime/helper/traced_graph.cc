@@ -73,9 +73,7 @@ class Tracer {
       }
       return AddGraph(field.payload);
     }));
-    traced_.model = std::string(model);
-    // A message that is there twice is merged, which appends to lists.
-    AppendBytesField(kModelGraph, NewOutputs(), &traced_.model);
+    AppendBytesField(kModelGraph, NewOutputs(), &traced_.more_outputs);
     return std::move(traced_);
   }
 

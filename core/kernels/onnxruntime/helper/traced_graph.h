@@ -13,8 +13,10 @@
 namespace quotient::kernels::onnxruntime {
 
 struct TracedGraph {
-  std::string model;                // With all values as outputs.
-  std::string outline;              // Without them, and without the data of large initializers.
+  // The model with this appended has all values as outputs: protobuf merges a message that is there
+  // twice, and lists in it grow.
+  std::string more_outputs;
+  std::string outline;              // The model without the data of large initializers.
   std::vector<std::string> values;  // Inputs, initializers, and what nodes compute.
 };
 
