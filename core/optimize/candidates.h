@@ -38,7 +38,8 @@ class Variants;
 // The result of a search.
 struct Candidates {
   std::vector<Candidate> found;  // Different graphs, in the order in which they were extracted.
-  std::shared_ptr<Variants> variants;  // Of these (variants.h). Null where costs are not measured.
+  // Makes variants of these graphs (variants.h). Null where costs are not measured.
+  std::shared_ptr<Variants> variants;
   report::SearchFigures figures;
   std::string checkpoint_refused;  // Why the checkpoint cannot be used. Empty if it can.
 

@@ -20,7 +20,7 @@ namespace quotient::optimize {
 inline constexpr double kLeastGain = 0.002;
 
 struct Belief {
-  double mean = 0;                                      // Of the logarithm of the ratio.
+  double mean = 0;                                      // The mean of the logarithm of the ratio.
   double sd = std::numeric_limits<double>::infinity();  // Infinite if nothing is known.
 };
 

@@ -19,7 +19,7 @@ namespace quotient::optimize {
 // What both files of a comparison are run with.
 struct FileCostContext {
   const verify::CutGraph& original;
-  // Of original.graph, in its order.
+  // Values for the inputs of original.graph, in the order of the graph.
   std::vector<model::Tensor> inputs;
 };
 

@@ -51,7 +51,7 @@ class LeaveOut {
 // What variants are made, checked and run with. Everything but the last three is borrowed.
 struct VariationContext {
   const Prepared& original;
-  const cost::GraphCost& cost;  // Of the original.
+  const cost::GraphCost& cost;  // The cost of the original.
   cost::CostModel& costs;
   const PackageSettings& package;
   verify::Checker& checker;

@@ -43,7 +43,7 @@ struct Profile {
   std::vector<ProfiledKernel> kernels;      // The widest gap first.
   std::vector<ProfiledOperator> operators;  // The widest gap first.
   double predicted_us = 0;                  // The sum over `kernels`.
-  double measured_us = 0;                   // Of a plain run of the whole.
+  double measured_us = 0;                   // The time of a plain run of the whole.
   // The sum over `kernels` of what was measured: about what a run takes that nothing disturbs.
   std::optional<double> kernels_us;
   int runs = 0;

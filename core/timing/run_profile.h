@@ -24,9 +24,9 @@ struct RunProfileOptions {
 };
 
 struct RunProfile {
-  double run_us = 0;  // Of a plain run.
-  // Of each kernel inside of a run, in the order of Executable::RunInSteps. Empty if the device
-  // does not tell kernels apart.
+  double run_us = 0;  // The time of a plain run.
+  // The time of each kernel inside of a run, in the order of Executable::RunInSteps. Empty if the
+  // device does not tell kernels apart.
   std::vector<double> kernel_us;
   int runs = 0;  // Number of plain runs that were taken.
   // Whether more than half of the runs of a sort were contaminated (probe.h). Then these count,

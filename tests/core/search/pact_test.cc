@@ -67,7 +67,7 @@ TEST_F(PactTest, GoesOnToTheNodeLimit) {
   EXPECT_LT(workspace->Cost({}), start);
 }
 
-// Of which none leads to the answer unless the tree is complete.
+// Simulations lead to a commit only once the tree for it is complete.
 TEST_F(PactTest, SimulationsAreCounted) {
   const Outcome outcome = Run(**Make());
   EXPECT_EQ(outcome.reason, StopReason::kIterations);

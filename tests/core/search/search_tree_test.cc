@@ -25,7 +25,7 @@ TEST(SearchTree, SeesEveryStateOnceAndThenIsExhausted) {
 }
 
 TEST(SearchTree, GoesOnWhereSomethingWasGained) {
-  // Of 2^16 states those that lead to the best one are a little better.
+  // Among 2^16 states, those that lead to the best one are a little better than the others.
   std::map<uint64_t, double> cost;
   for (const uint64_t rules : {0b1, 0b11, 0b111, 0b1111, 0b11111}) {
     cost[rules] = 10 - std::popcount(rules);
