@@ -68,7 +68,8 @@ struct SearchSettings {
   // The version, the device and the options. A checkpoint is only used if these are the same.
   std::string checkpoint_context;
 };
-// The largest number of candidates that Search finds: 1 and 2 of the list above are `alternatives`.
+// The largest number of candidates that Search finds. Entries 1 and 2 of the list at the head of
+// this file account for `alternatives` of them.
 int MostCandidates(int alternatives);
 
 struct SearchProgress {

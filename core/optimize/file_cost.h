@@ -1,8 +1,8 @@
 #pragma once
 
 // What a model's file costs on a device that runs files and optimizes them by itself: the sum over
-// the nodes that the device makes of it. What the device does anyway, or undoes, is then worth
-// nothing.
+// the nodes that the device makes of it. A rewrite that the device makes anyway, or undoes, then
+// gains nothing.
 
 #include <optional>
 #include <vector>

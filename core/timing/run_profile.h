@@ -6,7 +6,7 @@
 // for a while slows both alike. A run's time is the lower quartile of the plain runs, and a
 // kernel's time the lower quartile of its own times, in both cases of the clean ones unless most
 // are contaminated (probe.h). A disturbance makes only the kernel longer during which it happens,
-// so the sum of the kernels is about what a run takes that nothing disturbs.
+// so the sum of the kernels is about the time of an undisturbed run.
 
 #include <vector>
 
@@ -29,8 +29,8 @@ struct RunProfile {
   // device does not tell kernels apart.
   std::vector<double> kernel_us;
   int runs = 0;  // Number of plain runs that were taken.
-  // Whether more than half of the runs of a sort were contaminated (probe.h). Then these count,
-  // too.
+  // Whether more than half of the plain runs, or of the runs in steps, were contaminated (probe.h).
+  // Contaminated runs then count, too.
   bool contaminated = false;
 };
 

@@ -16,7 +16,7 @@ class PactTest : public TermSearchTest {
     parameters.exploration = 2;  // In units of cost, which are small here.
     return TermSearchTest::Run(PactStrategy(parameters), workspace);
   }
-  // Zeros to be taken away; there is little else to do.
+  // A term in which little more can be done than to drop its zeros.
   void UseASmallWorld() {
     rules_ = "comm: (+ ?a ?b) => (+ ?b ?a)\nzero: (+ ?a 0) => ?a";
     term_ = "(+ 0 (+ 0 a))";
