@@ -15,7 +15,7 @@ struct Settings {
   std::vector<std::string> positional;
   bool help = false;
 
-  os::Environment environment;  // Of this process, but for variables that an option sets.
+  os::Environment environment;  // This process's variables, some of them replaced by options.
 
   std::string server;  // If empty, $QUOTIENT_SERVER or the default address is used.
   bool local = false;

@@ -109,7 +109,8 @@ DeviceSheet GpuSheet(const GpuRates& gpu, bool strict32) {
   const bool rounds = !strict32 && generation.has_tf32;
   DeviceSheet sheet = *FindDeviceSheet(rounds ? "model:h200" : "model:h200-strict32");
   if (IsWholeH200(gpu)) return sheet;
-  const double cycles = gpu.processors * gpu.clock_mhz * 1e6;  // Of all processors, per second.
+  // Cycles of all processors per second.
+  const double cycles = gpu.processors * gpu.clock_mhz * 1e6;
   sheet.name = "gpu";
   sheet.processors = gpu.processors;
   sheet.vector_flops = cycles * generation.vector;

@@ -46,8 +46,8 @@ struct GpuRates {
   absl::string_view name;      // "NVIDIA H200"
   int compute_capability = 0;  // 90 means 9.0.
   int processors = 0;          // Streaming multiprocessors.
-  double clock_mhz = 0;        // Of the multiprocessors, at most.
-  double memory_mhz = 0;       // Of the memory, at most; it transfers twice per cycle.
+  double clock_mhz = 0;        // The highest clock of the multiprocessors.
+  double memory_mhz = 0;       // The highest clock of the memory, which transfers twice per cycle.
   double bus_bits = 0;         // Width of the memory's bus.
   double cache_size = 0;       // Bytes in L2.
 };

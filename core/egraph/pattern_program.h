@@ -21,7 +21,7 @@ struct RightTerm;
 // An argument of a guard or a builder, with the sort letter of its signature.
 struct Argument {
   char sort = 'c';
-  uint32_t variable = kNoIndex;  // Of that sort; for 'c', kNoIndex if it is a term.
+  uint32_t variable = kNoIndex;  // A variable of that sort; for 'c', kNoIndex if it is a term.
   std::string text;              // For 't'.
   std::vector<RightTerm> term;   // For 'c': at most one. A vector because the type is recursive.
 };

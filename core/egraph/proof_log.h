@@ -86,7 +86,7 @@ class ProofLog {
   static constexpr Origin kVoidOrigin = 0xffffffffu;
 
   FlatArray<UnionRecord> unions_;
-  FlatArray<ClassId> born_children_;  // Of all e-nodes, in order of creation.
+  FlatArray<ClassId> born_children_;  // Children of all e-nodes, in order of creation.
   FlatArray<Word> applications_;      // Origin, unions before, two lengths, classes, ops.
   uint32_t last_application_ = 0;     // Index of its first word in applications_.
 };

@@ -34,7 +34,7 @@ Choice ChooseTree(const Instance& instance) {
   return Scored(instance, std::move(tree.nodes));
 }
 
-Instance PartOfAtMost(const Instance& instance, double cost) {
+Instance RestrictToCost(const Instance& instance, double cost) {
   constexpr double kSlack = 1e-9;
   const double limit = std::nextafter(cost * (1 + kSlack), std::numeric_limits<double>::max());
   return *Restrict(instance,

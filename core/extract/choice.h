@@ -21,17 +21,18 @@ struct Choice {
 
 Choice Scored(const Instance& instance, std::vector<Node> nodes);
 
-// Whether `a` is a selection and, but for rounding, costs no more than `b`.
+// Whether `a` is a selection and costs no more than `b`, apart from rounding errors.
 bool IsAsGood(const Choice& a, const Choice& b);
 
-// The choice of least tree cost. If that computes something twice in order to fuse it, the one of
-// least tree cost without fusions, if there is one; for the instance of a whole problem there is.
+// The choice of least tree cost. If that choice computes something twice in order to fuse it,
+// returns the choice of least tree cost without fusions instead, if there is one. The instance of a
+// whole problem always has one.
 Choice ChooseTree(const Instance& instance);
 
-// The part without the e-nodes that are too dear for any selection of at most `cost`. A selection
-// with an e-node costs at least as much as the e-node, the cheapest path from it up to a root, and
-// the dearest path below it together.
-Instance PartOfAtMost(const Instance& instance, double cost);
+// The part without the e-nodes that are too expensive for any selection of at most `cost`. A
+// selection with an e-node costs at least as much as the e-node, the cheapest path from it up to a
+// root, and the dearest path below it together.
+Instance RestrictToCost(const Instance& instance, double cost);
 
 // Writes a choice for a part into a choice for the whole that the part was made from. Classes that
 // are not in the part keep their choice.

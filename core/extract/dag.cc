@@ -109,7 +109,7 @@ Choice ImproveForm(Form form, const Instance& instance, Choice known, const Stop
     Choice found = Scored(instance, SearchBlock(instance, known.nodes, stop));
     return IsAsGood(found, known) ? found : known;
   }
-  const Instance part = PartOfAtMost(instance, known.cost);
+  const Instance part = RestrictToCost(instance, known.cost);
   form = FormOfRest(form, instance, part);
   const Choice found = Scored(part, SearchPart(form, part, instance, known, stop));
   if (!IsAsGood(found, known)) return known;

@@ -65,7 +65,7 @@ void DecomposedInstance::FindVertices() {
   }
 }
 
-bool DecomposedInstance::NeedsToAsk(Class id, Class child) const {
+bool DecomposedInstance::MustRequire(Class id, Class child) const {
   if (free_[child.value()].valid()) return false;
   return !forced_[child.value()] || components_[child.value()] == components_[id.value()];
 }
@@ -79,7 +79,7 @@ void DecomposedInstance::FindCliques() {
     nodes_.push_back(Node(i));
     cliques_.Push(vertex_of_[id.value()]);
     for (const Class child : children) {
-      if (NeedsToAsk(id, child)) cliques_.Push(vertex_of_[child.value()]);
+      if (MustRequire(id, child)) cliques_.Push(vertex_of_[child.value()]);
     }
     if (const uint32_t number = Shared(Node(i)); number != kNone) cliques_.Push(shared_[number]);
     cliques_.EndKey();
@@ -150,7 +150,7 @@ Offers DecomposedInstance::DescribeOffers(std::span<const Node> nodes, uint32_t 
   for (const Node node : nodes) {
     Offer& offer = result.offers.emplace_back(Offer{node});
     for (const Class child : instance_.children[node.value()]) {
-      if (!NeedsToAsk(id, child)) continue;
+      if (!MustRequire(id, child)) continue;
       const uint32_t needed = vertex_of_[child.value()];
       offer.needs |= Slot(needed);
       const bool may_close_cycle = components_[child.value()] == components_[id.value()];

@@ -89,7 +89,8 @@ class DecomposedInstance {
   void FindCliques();
   bool AssignSlots();
   void PlaceNodes();
-  bool NeedsToAsk(Class id, Class child) const;
+  // Whether an e-node of the class has an edge to this child (see above).
+  bool MustRequire(Class id, Class child) const;
   uint32_t Shared(Node node) const;
   bool AllBelow(const Interval& interval, uint32_t bag) const;
   Offers DescribeOffers(std::span<const Node> nodes, uint32_t bag) const;

@@ -77,7 +77,7 @@ class Reduction {
       Offer(answer.best);
       answer_.RaiseBound(answer.bound);
     } else if (effort == Effort::kBranch && !SolveIfNarrow()) {
-      BranchAndCutTheRest();
+      BranchAndCutRest();
     }
     return std::move(answer_);
   }
@@ -122,7 +122,7 @@ class Reduction {
     return true;
   }
 
-  void BranchAndCutTheRest() {
+  void BranchAndCutRest() {
     const BranchAndCutResult result = BranchAndCut(rest_, answer_.limit(), stop_);
     if (result.choice.has_value()) Offer(Scored(rest_, *result.choice));
     answer_.RaiseBound(result.lower_bound);
@@ -138,14 +138,14 @@ class Reduction {
 // sum of these costs. In a long chain of blocks they would be most of the cost, and a proof to a
 // relative tolerance would say little about the rest. Applied only to the dearest stand-ins, of
 // which there are few.
-double FreeWhatIsNeeded(Instance& block, std::span<const Node> known) {
-  constexpr double kDear = 1.0 / 16;
+double ZeroForcedCosts(Instance& block, std::span<const Node> known) {
+  constexpr double kLeastShare = 1.0 / 16;
   const SharedSelection selection(block, {}, {known.begin(), known.end()});
   double freed = 0;
   std::vector<bool> keep(block.num_nodes(), true);
   for (uint32_t i = 0; i < block.num_nodes(); ++i) {
     if (block.origin[i].valid() || !selection.live(block.class_of[i])) continue;
-    if (block.cost[i] < selection.cost() * kDear) continue;
+    if (block.cost[i] < selection.cost() * kLeastShare) continue;
     keep[i] = false;
     if (!Restrict(block, keep).ok()) freed += std::exchange(block.cost[i], 0);
     keep[i] = true;
@@ -198,7 +198,7 @@ class BlockSolver {
   void SolveBlock(size_t i, Effort effort, const StopCondition& stop) {
     Instance block = blocks_.Make(i, cost_);
     const std::vector<Node> known = ReadChoice(block, whole_, known_);
-    const double needed = FreeWhatIsNeeded(block, known);
+    const double needed = ZeroForcedCosts(block, known);
     Answer answer = Solve(Form::kBlock, block, Scored(block, known), effort, stop);
     WriteChoice(block, answer.best.nodes, whole_, known_);
     cost_[i] = answer.best.cost + needed;
@@ -248,7 +248,7 @@ Answer Solve(Form form, const Instance& instance, Choice known, Effort effort,
   Answer answer = {std::move(known)};
   if (instance.num_nodes() == instance.num_classes()) answer.Prove();  // It is the only selection.
   if (answer.proven() || stop.ShouldStop()) return answer;
-  Instance part = PartOfAtMost(instance, answer.best.cost);
+  Instance part = RestrictToCost(instance, answer.best.cost);
   std::optional<Blocks> blocks;
   if (FormOfRest(form, instance, part) == Form::kAny) blocks.emplace(part);
   if (!blocks.has_value() || blocks->size() == 1) {

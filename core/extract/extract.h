@@ -56,7 +56,7 @@ struct Selection {
   // The sum over needed classes, each counted once, less the savings of kernels that compute
   // several e-nodes.
   double cost = 0;
-  // A lower bound on the cost of any selection; 0 if nothing is known.
+  // A lower bound on the cost of any selection; 0 if none is known.
   double lower_bound = 0;
 
   ENodeId of(ClassId id) const { return choice[id.value()]; }

@@ -29,7 +29,7 @@ double CheapestNode(const Instance& instance, Class id) {
 
 // Drops e-nodes that no selection cheaper than `cutoff` contains, because of the dearest path below
 // them.
-void DropDearPaths(const Instance& instance, double cutoff, std::vector<bool>& keep) {
+void DropExpensivePaths(const Instance& instance, double cutoff, std::vector<bool>& keep) {
   const BottomUpResult paths = MinimizePathCost(instance);
   for (uint32_t i = 0; i < instance.num_nodes(); ++i) {
     double below = 0;
@@ -91,15 +91,15 @@ class RequirementFilter {
     for (const Candidate& candidate : candidates_) {
       const auto stands_in = [&](const Candidate& other) {
         return keep[other.node.value()] && other.node != candidate.node &&
-               other.cost <= candidate.cost && ComputesNoMore(other, candidate) &&
-               NeedsNoMore(id, other, candidate);
+               other.cost <= candidate.cost && AddsNoComputation(other, candidate) &&
+               AddsNoRequirement(id, other, candidate);
       };
       if (std::ranges::any_of(candidates_, stands_in)) keep[candidate.node.value()] = false;
     }
   }
 
   // Whether `a` computes nothing that may be computed elsewhere in a selection with `b`.
-  bool ComputesNoMore(const Candidate& a, const Candidate& b) const {
+  bool AddsNoComputation(const Candidate& a, const Candidate& b) const {
     if (instance_.computes.empty()) return true;
     const uint32_t computed = instance_.computes[a.node.value()];
     return computed == Instance::kComputesAlone || computed == instance_.computes[b.node.value()];
@@ -107,7 +107,7 @@ class RequirementFilter {
 
   // Whether the children of `a` are in every selection with `b`, and close no cycle with `a`,
   // because they are below `b` or outside of the strongly connected component.
-  bool NeedsNoMore(Class id, const Candidate& a, const Candidate& b) const {
+  bool AddsNoRequirement(Class id, const Candidate& a, const Candidate& b) const {
     return std::ranges::all_of(instance_.children[a.node.value()], [&](Class child) {
       return Requirements::Has(b.required, child) ||
              (Requirements::Has(forced_, child) &&
@@ -144,7 +144,7 @@ std::optional<Instance> Presolve(const Instance& instance, double cutoff,
     if (stop.ShouldStop()) break;
     std::vector<bool> keep(result.num_nodes(), true);
     DropSelfLoops(result, keep);
-    DropDearPaths(result, cutoff, keep);
+    DropExpensivePaths(result, cutoff, keep);
     DropByRequirements(result, cutoff, stop, keep);
     absl::StatusOr<Instance> rest = Restrict(result, keep);
     if (!rest.ok()) return std::nullopt;

@@ -55,7 +55,7 @@ class Reachable {
   Instance Take() { return builder_.Finish(); }
 
  private:
-  // A class that the e-graph does not have: one of the two.
+  // A class that the e-graph does not have. One of the two fields is set.
   struct Extra {
     const FusedChild* fused = nullptr;  // A child computed inside of its consumer.
     const SharedKernel* shared = nullptr;

@@ -36,7 +36,7 @@ struct Instance {
 
   // --- Indexed by Class
   std::vector<ClassId> class_id;
-  // Whether the class stands for a child computed inside of one consumer, and for that one only.
+  // Whether the class stands for a child that is computed inside of one consumer and only for it.
   std::vector<bool> inside;
   egraph::GroupedList<Node> nodes;    // Never empty.
   egraph::GroupedList<Node> parents;  // Nodes that have the class as a child.
@@ -60,7 +60,7 @@ absl::StatusOr<Instance> MakeInstance(const Problem& problem);
 
 // The same, including classes and e-nodes for which no acyclic choice exists.
 Instance MakeReachableInstance(const Problem& problem);
-// The error for a root that is such a class.
+// The error for a root for which no acyclic choice exists.
 absl::Status NoSelection(const Instance& instance, Class root);
 
 // The part of the instance that the roots reach through the e-nodes to keep and that can be

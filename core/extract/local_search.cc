@@ -39,7 +39,7 @@ LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection, D
       stop_(stop),
       grain_(GrainOf(selection.cost())),
       most_steps_(selection.steps() + StepsFor(instance)),
-      taken_in_(instance.num_classes(), 0),
+      chosen_in_(instance.num_classes(), 0),
       left_in_(instance.num_classes(), 0),
       voted_by_(instance.num_classes(), 0),
       vote_at_(instance.num_classes(), 0),
@@ -48,7 +48,7 @@ LocalSearch::LocalSearch(const Instance& instance, SharedSelection& selection, D
 void LocalSearch::Run() {
   for (int sideways_left = kSidewaysRounds; !ShouldStop();) {
     const Score before = selection_.score();
-    while (SwitchPass(Sideways::kRefuse)) {
+    while (SwitchPass(Sideways::kReject)) {
     }
     if (moves_ != moves_at_last_adoptions_) {
       while (AdoptPass()) {
@@ -60,7 +60,7 @@ void LocalSearch::Run() {
     }
     if (sideways_left-- == 0) break;
     const int64_t moves_before = moves_;
-    SwitchPass(Sideways::kTake);
+    SwitchPass(Sideways::kAccept);
     if (moves_ == moves_before) break;
   }
   selection_.Commit();
@@ -92,7 +92,7 @@ bool LocalSearch::SwitchClass(Class id, Sideways sideways) {
   const double limit =
       now.num_recomputed > 0 ? std::numeric_limits<double>::infinity() : now.cost + grain_;
   selection_.ForEachSwitch(id, limit, [&](Node node, const Score& score) {
-    const bool equal = sideways == Sideways::kTake && Equal(score, now);
+    const bool equal = sideways == Sideways::kAccept && Equal(score, now);
     if (equal || Better(score, now)) candidates_.push_back({node, score});
   });
   std::ranges::stable_sort(candidates_, {}, [](const Candidate& candidate) {
@@ -120,11 +120,11 @@ bool LocalSearch::AdoptPass() {
 
 bool LocalSearch::Adopt(Class adopted) {
   CollectAlternatives(adopted);
-  if (alternatives_.size() < 2 || !MayPay(adopted)) return false;  // A single one is a switch.
+  if (alternatives_.size() < 2 || !MayImprove(adopted)) return false;  // A single one is a switch.
   const Score before = selection_.score();
   const size_t mark = selection_.Mark();
-  TakeAlternatives();
-  if (depth_ == Depth::kTwo && !Better(selection_.score(), before)) AdoptForTheRest(before);
+  ChooseAlternatives();
+  if (depth_ == Depth::kTwo && !Better(selection_.score(), before)) TrySecondAdoption(before);
   if (Better(selection_.score(), before)) {
     ++moves_;
     return true;
@@ -133,11 +133,11 @@ bool LocalSearch::Adopt(Class adopted) {
   return false;
 }
 
-void LocalSearch::TakeAlternatives() {
+void LocalSearch::ChooseAlternatives() {
   const auto recomputed = selection_.score().num_recomputed;
   replaced_.clear();
   for (Node node : alternatives_) {
-    if (AskNowAndThen()) break;
+    if (PollStop()) break;
     const Node old = selection_.choice(instance_.class_of[node.value()]);
     if (selection_.Choose(node)) replaced_.push_back(old);
   }
@@ -145,17 +145,18 @@ void LocalSearch::TakeAlternatives() {
   // may then have a better one.
   if (selection_.score().num_recomputed > recomputed) {
     for (Node node : alternatives_) {
-      if (AskNowAndThen()) break;
-      SwitchClass(instance_.class_of[node.value()], Sideways::kRefuse);
+      if (PollStop()) break;
+      SwitchClass(instance_.class_of[node.value()], Sideways::kReject);
     }
   }
-  DropWhatDoesNotPay();
+  RevertUnprofitable();
 }
 
 // Tries a second adoption. A class that has lost some of its users to the first one, but not all,
-// is still paid for. Another adoption that suits the remaining users may make both pay.
-void LocalSearch::AdoptForTheRest(const Score& before) {
-  double paid_still = 0;
+// is still paid for. Another adoption that suits the remaining users may make both together worth
+// it.
+void LocalSearch::TrySecondAdoption(const Score& before) {
+  double remaining_cost = 0;
   votes_.clear();
   for (const Node old : replaced_) {
     for (const Class id : instance_.children[old.value()]) {
@@ -163,36 +164,36 @@ void LocalSearch::AdoptForTheRest(const Score& before) {
       if (std::exchange(left_in_[id.value()], adoption_) == adoption_) continue;
       const double cost = instance_.cost[selection_.choice(id).value()];
       if (cost == 0) continue;
-      paid_still += cost;
-      VoteInsteadOf(id);
+      remaining_cost += cost;
+      VoteForReplacements(id);
     }
   }
-  if (selection_.cost() - before.cost >= paid_still) return;
+  if (selection_.cost() - before.cost >= remaining_cost) return;
   std::ranges::stable_sort(votes_, std::ranges::greater(), &Vote::count);
   if (votes_.size() > kMaxSecond) votes_.resize(kMaxSecond);
   for (const Vote& vote : votes_) {
     if (vote.count < 2) break;
     const size_t mark = selection_.Mark();
     CollectAlternatives(vote.adopted);
-    TakeAlternatives();
+    ChooseAlternatives();
     if (Better(selection_.score(), before)) return;
     selection_.UndoTo(mark);
   }
 }
 
 // Each user of the class votes for all classes that it could use instead and that are not live.
-void LocalSearch::VoteInsteadOf(Class id) {
+void LocalSearch::VoteForReplacements(Class id) {
   for (const Node user : instance_.parents[id.value()]) {
     const Class of = instance_.class_of[user.value()];
     if (!selection_.live(of) || selection_.choice(of) != user) continue;
     ++num_voters_;
-    for (const Node node : instance_.nodes[of.value()]) VoteForWhatItUses(node);
+    for (const Node node : instance_.nodes[of.value()]) VoteForChildren(node);
   }
 }
 
 // Votes for the children of the node. A voter has one vote for each class, however many of its
 // e-nodes use it.
-void LocalSearch::VoteForWhatItUses(Node node) {
+void LocalSearch::VoteForChildren(Node node) {
   for (const Class child : instance_.children[node.value()]) {
     if (selection_.live(child)) continue;
     if (std::exchange(voted_by_[child.value()], num_voters_) == num_voters_) continue;
@@ -212,11 +213,11 @@ void LocalSearch::VoteForWhatItUses(Node node) {
 void LocalSearch::CollectAlternatives(Class adopted) {
   alternatives_.clear();
   ++adoption_;
-  taken_in_[adopted.value()] = adoption_;
+  chosen_in_[adopted.value()] = adoption_;
   reached_.assign(1, adopted);
   for (size_t i = 0; i < reached_.size() && i < kMaxReached; ++i) {
     const std::span<const Node> parents = instance_.parents[reached_[i].value()];
-    looked_at_ += std::ssize(parents);
+    num_examined_ += std::ssize(parents);
     for (auto begin = parents.begin(); begin != parents.end();) {
       const Class id = instance_.class_of[begin->value()];
       const auto end = std::find_if(
@@ -228,12 +229,12 @@ void LocalSearch::CollectAlternatives(Class adopted) {
 }
 
 void LocalSearch::AddAlternative(Class id, std::span<const Node> nodes) {
-  if (taken_in_[id.value()] == adoption_) return;
+  if (chosen_in_[id.value()] == adoption_) return;
   const auto cost = [&](Node node) { return instance_.cost[node.value()]; };
   const Node node = *std::ranges::min_element(nodes, {}, cost);
   if (selection_.live(id)) {
     if (std::ranges::find(nodes, selection_.choice(id)) != nodes.end()) return;
-    // The alternative costs more than the class's share. It could still pay by freeing what the
+    // The alternative costs more than the class's share. It could still help by freeing what the
     // class shares with others, but in most cases such an alternative only gets in the way. Classes
     // that were not live when the pass began have no share and are left out, too.
     if (cost(node) >= shares_[id.value()]) return;
@@ -241,23 +242,23 @@ void LocalSearch::AddAlternative(Class id, std::span<const Node> nodes) {
     if (cost(node) > 0) return;
     reached_.push_back(id);
   }
-  taken_in_[id.value()] = adoption_;
+  chosen_in_[id.value()] = adoption_;
   alternatives_.push_back(node);
 }
 
-// Whether the adoption may pay. It frees no more than the current e-nodes and the shares of those
-// of their children that the new e-nodes do not keep. A rough bound comes first, since it tells how
-// far the cone of X needs to be walked.
-bool LocalSearch::MayPay(Class adopted) {
-  double hope = 0;
+// Whether the adoption may lower the cost. It frees no more than the current e-nodes and the shares
+// of those of their children that the new e-nodes do not keep. A rough bound comes first, since it
+// tells how far the cone of X needs to be walked.
+bool LocalSearch::MayImprove(Class adopted) {
+  double gain_bound = 0;
   for (const Node node : alternatives_) {
     const double share = shares_[instance_.class_of[node.value()].value()];
-    hope += std::max(0.0, share - instance_.cost[node.value()]);
+    gain_bound += std::max(0.0, share - instance_.cost[node.value()]);
   }
-  if (hope <= grain_) return false;
-  double gain =
-      -selection_.WalkCone(adopted, hope, [this](Class id) { kept_in_[id.value()] = adoption_; });
-  if (gain < -hope) return false;
+  if (gain_bound <= grain_) return false;
+  double gain = -selection_.WalkCone(adopted, gain_bound,
+                                     [this](Class id) { kept_in_[id.value()] = adoption_; });
+  if (gain < -gain_bound) return false;
   for (const Node node : alternatives_) {
     if (!selection_.live(instance_.class_of[node.value()])) continue;  // There is nothing to free.
     const std::span<const Class> children = instance_.children[node.value()];
@@ -273,9 +274,9 @@ bool LocalSearch::MayPay(Class adopted) {
   return gain > grain_;
 }
 
-void LocalSearch::DropWhatDoesNotPay() {
+void LocalSearch::RevertUnprofitable() {
   for (Node old : replaced_) {
-    if (AskNowAndThen()) break;
+    if (PollStop()) break;
     const Score before = selection_.score();
     const size_t mark = selection_.Mark();
     if (selection_.Choose(old) && !Better(selection_.score(), before)) selection_.UndoTo(mark);

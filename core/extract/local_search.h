@@ -6,12 +6,12 @@
 //
 // There are two moves. switch(c) changes the e-node of one live class. adopt(X) switches every live
 // class that has an alternative e-node with child X to it at once, then switches those back that do
-// not pay, and keeps the result if the total has fallen. Merged operators need this: a single class
-// gains nothing by using the merged one, but all together do. Alternatives that reach X through
-// e-nodes of no cost (a split or reshape in between) count as well. Most adoptions are ruled out in
-// advance by comparing an upper bound of what the classes could free together with the cost of X.
-// At depth two, an adoption that does not pay is followed by another one, for the classes that
-// still use what it took users from.
+// not lower the cost, and keeps the result if the total has fallen. Merged operators need this: a
+// single class gains nothing by using the merged one, but all together do. Alternatives that reach
+// X through e-nodes of no cost (a split or reshape in between) count as well. Most adoptions are
+// ruled out in advance by comparing an upper bound of what the classes could free together with the
+// cost of X. At depth two, an adoption that does not lower the cost is followed by a second one,
+// for the classes that still use a class from which the first one took other users.
 
 #include <cmath>
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace quotient::extract {
 
 class LocalSearch {
  public:
-  // Number of adoptions tried in a row if the first alone does not pay.
+  // Number of adoptions tried in a row if the first alone does not lower the cost.
   enum class Depth { kOne, kTwo };
 
   // Borrows all arguments.
@@ -34,12 +34,12 @@ class LocalSearch {
               const StopCondition& stop);
 
   // Climbs until neither move helps, `stop` fires, or a limit of steps that depends on the size of
-  // the graph is reached. The limit is needed since a move may take away all that is below it, and
+  // the graph is reached. The limit is needed since a move may remove everything below it, and
   // there are as many moves as e-nodes.
   void Run();
 
  private:
-  enum class Sideways { kRefuse, kTake };
+  enum class Sideways { kReject, kAccept };
   struct Candidate {
     Node node;
     Score score;
@@ -53,19 +53,19 @@ class LocalSearch {
   bool SwitchClass(Class id, Sideways sideways);
   bool AdoptPass();
   bool Adopt(Class adopted);
-  void TakeAlternatives();
-  void AdoptForTheRest(const Score& before);
-  void VoteInsteadOf(Class id);
-  void VoteForWhatItUses(Node node);
+  void ChooseAlternatives();
+  void TrySecondAdoption(const Score& before);
+  void VoteForReplacements(Class id);
+  void VoteForChildren(Node node);
   void CollectAlternatives(Class adopted);
   void AddAlternative(Class id, std::span<const Node> nodes);
-  bool MayPay(Class adopted);
-  void DropWhatDoesNotPay();
-  // For use within an adoption. Most adoptions are small, so the clock is read only every 64th
-  // time.
-  bool AskNowAndThen() { return ++asked_ % 64 == 0 && ShouldStop(); }
+  bool MayImprove(Class adopted);
+  void RevertUnprofitable();
+  // ShouldStop for use within an adoption. Most adoptions are small, so only every 64th call reads
+  // the clock.
+  bool PollStop() { return ++num_polls_ % 64 == 0 && ShouldStop(); }
   bool ShouldStop() const {
-    return selection_.steps() + looked_at_ > most_steps_ || stop_.ShouldStop();
+    return selection_.steps() + num_examined_ > most_steps_ || stop_.ShouldStop();
   }
 
   const Instance& instance_;
@@ -75,13 +75,13 @@ class LocalSearch {
   // A power of two. Smaller differences in cost are negligible.
   const double grain_;
 
-  // Limit of selection_.steps() + looked_at_. A function of the graph alone.
+  // Limit of selection_.steps() + num_examined_. A function of the graph alone.
   const int64_t most_steps_;
-  // E-nodes looked at as possible alternatives.
-  int64_t looked_at_ = 0;
-  uint32_t asked_ = 0;
+  // Number of e-nodes examined as possible alternatives.
+  int64_t num_examined_ = 0;
+  uint32_t num_polls_ = 0;
   int64_t moves_ = 0;
-  // moves_ when a whole pass of adoptions last found nothing.
+  // The value of moves_ when a whole pass of adoptions last found nothing.
   int64_t moves_at_last_adoptions_ = -1;
 
   std::vector<Candidate> candidates_;  // Scratch of SwitchClass.
@@ -91,7 +91,7 @@ class LocalSearch {
   // E-nodes to choose, in this order; at most one for each class.
   std::vector<Node> alternatives_;
   // By Class: the last adoption that chose an alternative for it.
-  std::vector<uint32_t> taken_in_;
+  std::vector<uint32_t> chosen_in_;
   uint32_t adoption_ = 0;
   std::vector<Class> reached_;
   std::vector<Node> replaced_;

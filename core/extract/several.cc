@@ -150,8 +150,8 @@ class Search {
     found_.push_back({.selection = std::move(best), .kind = kind});
     if (count_ > 1 && !stop_.ShouldStop()) {
       bounds_.emplace(problem_, stop_);
-      ForbidTheDear();
-      QUOTIENT_RETURN_IF_ERROR(SplitTheBest());
+      ForbidExpensive();
+      QUOTIENT_RETURN_IF_ERROR(SplitBest());
     }
     return Take();
   }
@@ -173,7 +173,7 @@ class Search {
   // Each selection was found in a part. While any such part may contain a wanted selection, splits
   // the one of the cheapest selection. The part of the last wanted selection is not split, because
   // nothing in it is cheaper.
-  absl::Status SplitTheBest() {
+  absl::Status SplitBest() {
     for (size_t i = 0; i < found_.size() && i + 1 < count_;) {
       if (stop_.ShouldStop() || cost(i) >= limit()) break;
       if (found_[i].split) {
@@ -202,7 +202,7 @@ class Search {
         Part part = {.walk = walk, .length = i};
         if (i == found.part.length) part.forbidden = found.part.forbidden;
         part.forbidden.push_back((*walk)[i]);
-        part.lower_bound = bound_of_prefix + LeastOfOthers(part.forbidden);
+        part.lower_bound = bound_of_prefix + LeastAllowedCost(part.forbidden);
         if (part.lower_bound < limit()) parts.push_back(std::move(part));
       }
       bound_of_prefix += bounds_->Of((*walk)[i]);
@@ -213,7 +213,7 @@ class Search {
 
   // The least that an e-node of the class adds to the bound, among possible e-nodes that are not
   // forbidden.
-  double LeastOfOthers(std::span<const ENodeId> forbidden) const {
+  double LeastAllowedCost(std::span<const ENodeId> forbidden) const {
     double least = kInfinity;
     for (const ENodeId node : problem_.graph.nodes(problem_.graph.class_of(forbidden.front()))) {
       if (!possible_.allows(node)) continue;
@@ -236,7 +236,7 @@ class Search {
     }
     for (const ENodeId node : part.forbidden) restriction.Forbid(node);
     // More e-nodes may have been ruled out since the part was made.
-    while (LeastOfOthers(part.forbidden) < kInfinity && !stop_.ShouldStop()) {
+    while (LeastAllowedCost(part.forbidden) < kInfinity && !stop_.ShouldStop()) {
       absl::StatusOr<Selection> selection =
           extractor_.Extract({problem_.graph, restriction, problem_.roots}, stop_);
       if (absl::IsNotFound(selection.status())) break;
@@ -268,12 +268,12 @@ class Search {
     while (found_.size() > count_ || found_.back().selection.cost >= share_limit()) {
       found_.pop_back();
     }
-    ForbidTheDear();
+    ForbidExpensive();
     return true;
   }
 
   // Does something only if the limit has fallen, which is rare.
-  void ForbidTheDear() {
+  void ForbidExpensive() {
     if (limit() >= last_limit_) return;
     last_limit_ = limit();
     bounds_->Forbid(last_limit_, possible_);

@@ -29,8 +29,8 @@ void DropUnneeded(const Problem& problem, Selection& selection) {
 }
 
 // Writes the choices of all classes that the roots need. The instance may have two classes for one
-// class of the e-graph: itself, and itself computed inside of a consumer. Of two choices the former
-// is written. Returns false if there were two for some class.
+// class of the e-graph: itself, and itself computed inside of a consumer. If both have a choice,
+// that of the class itself is written. Returns false if that happened for some class.
 bool Expand(const Problem& problem, const Instance& instance, std::span<const Node> choice,
             Selection& selection) {
   selection.choice.assign(problem.graph.class_bound(), ENodeId());

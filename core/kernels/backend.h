@@ -106,7 +106,7 @@ struct FileValues {
 // A kernel of a file as the device runs it.
 struct FileKernel {
   std::string op;  // As the device calls it.
-  // Of values that it computes, or of nodes that it comes from. Some may not be in the file.
+  // Names of values that it computes, or of nodes that it comes from. Some may not be in the file.
   std::vector<std::string> names;
   std::optional<KernelSpec> spec;  // Nullopt for one that cannot be timed alone.
 };

@@ -35,7 +35,9 @@ std::optional<UnaryCall> UnaryCallOf(absl::string_view op, const model::Attribut
   }
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double* number = &call.first;
-  double otherwise = -kInfinity;  // Of a bound.
+  // Stands for an attribute that is left out and has no default. Only bounds have none, the lower
+  // one first.
+  double otherwise = -kInfinity;
   for (const ops::AttributeDef& attribute : row->attributes) {
     if (attribute.kind != ops::AttributeDef::Kind::kFloat) continue;
     if (attribute.default_value) otherwise = std::get<double>(*attribute.default_value);

@@ -28,7 +28,7 @@ struct Model {
 
   // --- For people and reports
   int64_t ir_version = 0;
-  int opset = 0;                                 // Of the default domain; 0 if it is not imported.
+  int opset = 0;  // The default domain's version; 0 if it is not imported.
   std::map<std::string, int64_t> opset_imports;  // By domain; "" is the default domain.
   std::map<std::string, int64_t> op_counts;      // Main graph; "Conv", "com.acme.Foo".
   std::string producer;                          // Name and version.

@@ -22,7 +22,7 @@ struct RuntimeNode {
   std::string name;
   std::string domain;  // "" for ONNX's own.
   std::string op;
-  int64_t opset = 0;  // Of the domain.
+  int64_t opset = 0;  // The version of the domain.
   // Nullopt if it has attributes that model::Attribute cannot hold, such as subgraphs.
   std::optional<model::AttributeMap> attributes;
   std::vector<std::string> inputs;  // "" if left out, as outputs are.

@@ -50,8 +50,10 @@ class ValueNames {
   std::vector<std::string> names_;                 // By value; empty if not named yet.
   std::vector<std::vector<std::string>> aliases_;  // By value.
   absl::flat_hash_map<std::string, model::ValueId> holders_;
-  absl::flat_hash_set<std::string> original_names_;  // Of values of the original's main graph.
-  absl::flat_hash_set<std::string> reserved_;  // Of inputs and outputs, which are always written.
+  // Names of values in the original's main graph.
+  absl::flat_hash_set<std::string> original_names_;
+  // Names of inputs and outputs, which are always written.
+  absl::flat_hash_set<std::string> reserved_;
   NamePool pool_;
 };
 

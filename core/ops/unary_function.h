@@ -7,7 +7,7 @@ namespace quotient::ops {
 // The functions of one float that operators compute element by element. Backends list their kernels
 // by function, so that the compiler names the functions that a list lacks.
 enum class UnaryFunction : uint8_t {
-  kNone,  // Of operators that are no such function.
+  kNone,  // The operator computes no such function.
   kAbs,
   kAcos,
   kAcosh,

@@ -37,7 +37,7 @@ struct Original {
   bool runs_files() const;
 };
 
-// Fails if the device cannot be had. What is wrong with the model is a value, Original::usable,
+// Fails if the device cannot be opened. What is wrong with the model is a value, Original::usable,
 // because the model may still be returned as it came.
 absl::StatusOr<Original> ReadOriginal(const Job& job);
 
@@ -49,7 +49,7 @@ struct Baseline {
   // were not recorded are scaled by how much longer the original's recorded kernels took than their
   // estimates.
   std::unique_ptr<cost::CostModel> calibrated;
-  // Known where `cost` is that of the file, and candidates are priced as files, too.
+  // Set where `cost` is the cost of the file. Candidates are then priced as files, too.
   std::optional<FileCostContext> file_costs;
   std::vector<std::string> notes;  // For the report.
 
@@ -57,16 +57,21 @@ struct Baseline {
   cost::CostModel& costs() const { return calibrated ? *calibrated : original.device->costs(); }
 };
 
+<<<<<<< HEAD
 // `files` are those of the original. Where they are run, that happens on inputs drawn by `seed`.
 // Kernels that are not measured in the time that `budget` has for them are estimated. Fails as
 // cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
+=======
+// Predicts the original. `files` are its files; where they are run, `seed` draws the inputs. Fails
+// as cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
+>>>>>>> words
 absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFiles& files,
                                          uint64_t seed, const Budget& budget,
                                          const StopCondition& stop);
 
-// The newest opset that a result may need, as far as the options say.
+// The newest opset that the options allow a result to need.
 int WantedOpset(const Options& options, const onnx::Model& model);
-// The same, as far as ONNX lets the model have it.
+// The newest such opset that the model can be raised to (onnx::HighestOpset).
 int MaxOpset(const Options& options, const onnx::Model& model);
 
 // Counts the kernels of a graph by where their costs come from.

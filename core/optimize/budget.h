@@ -12,8 +12,8 @@
 //   measure                     1
 //
 // A phase that begins late still gets the least that it needs to be of any use, and what has been
-// begun (one check of a graph, one run) is not broken off. Nothing leaves unchecked, so a job takes
-// at least as long as evaluating the original and one candidate on all sets of inputs.
+// begun (one check of a graph, one run) is not broken off. No result is returned unchecked, so a
+// job takes at least as long as evaluating the original and one candidate on all sets of inputs.
 
 #include "core/base/clock.h"
 #include "core/base/stop.h"

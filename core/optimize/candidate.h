@@ -15,7 +15,8 @@ struct Candidate {
   double cost_us = 0;  // By the costs of e-nodes.
   std::vector<report::JournalEntry> journal;
   report::SharedNames names;  // Names which values of the original and of `graph` are equal.
-  std::vector<std::string> left_out;  // Of a variant: RewriteFamily::name of what it does without.
+  // For a variant, the names of the families of rewrites that it leaves out (RewriteFamily::name).
+  std::vector<std::string> left_out;
 };
 
 }  // namespace quotient::optimize

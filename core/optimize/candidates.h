@@ -38,7 +38,8 @@ class Variants;
 // The result of a search.
 struct Candidates {
   std::vector<Candidate> found;  // Different graphs, in the order in which they were extracted.
-  std::shared_ptr<Variants> variants;  // Of these (variants.h). Null where costs are not measured.
+  // Makes variants of these graphs (variants.h). Null where costs are not measured.
+  std::shared_ptr<Variants> variants;
   report::SearchFigures figures;
   std::string checkpoint_refused;  // Why the checkpoint cannot be used. Empty if it can.
 
@@ -67,7 +68,8 @@ struct SearchSettings {
   // The version, the device and the options. A checkpoint is only used if these are the same.
   std::string checkpoint_context;
 };
-// The largest number of candidates that Search finds: 1 and 2 of the list above are `alternatives`.
+// The largest number of candidates that Search finds. Entries 1 and 2 of the list at the head of
+// this file account for `alternatives` of them.
 int MostCandidates(int alternatives);
 
 struct SearchProgress {

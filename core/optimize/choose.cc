@@ -54,18 +54,18 @@ class Chooser {
   absl::Status MeasureBest() {
     const StopCondition stop = stop_.WithBudget(settings_.clock, SecondsLeft());
     costs_.Request(grown_.OriginalENodes());
-    QUOTIENT_RETURN_IF_ERROR(Settle(&Chooser::ExtractQuickly, stop));
-    QUOTIENT_RETURN_IF_ERROR(Settle(&Chooser::ExtractBest, stop));
+    QUOTIENT_RETURN_IF_ERROR(MeasureUntilKnown(&Chooser::ExtractQuickly, stop));
+    QUOTIENT_RETURN_IF_ERROR(MeasureUntilKnown(&Chooser::ExtractBest, stop));
     choices_.kernels_measured = grown_.prices().num_requested();
     return absl::OkStatus();
   }
 
   // Extracts a graph, requests measurements of its kernels that are not known, and repeats that
   // until all are known.
-  absl::Status Settle(Extract choose, const StopCondition& stop) {
+  absl::Status MeasureUntilKnown(Extract choose, const StopCondition& stop) {
     for (int round = 0; round < kMostRounds && !stop.ShouldStop(); ++round) {
       QUOTIENT_ASSIGN_OR_RETURN(const extract::Selection selection, (this->*choose)(stop));
-      settings_.tell_progress();
+      settings_.report_progress();
       const int fresh = costs_.Request(ENodesOf(selection));
       if (stop.ShouldStop()) break;
       model_.Wait(stop);
@@ -81,7 +81,7 @@ class Chooser {
   absl::Status AddCandidates() {
     if (model_.knows_measurements()) costs_.SetBasis(pricing::CostBasis::kMeasuredOnly);
     const StopCondition last =
-        stop_.WithoutDeadline().WithBudget(settings_.clock, SecondsForLastChoices());
+        stop_.WithoutDeadline().WithBudget(settings_.clock, SecondsForLastExtractions());
     QUOTIENT_RETURN_IF_ERROR(AddCandidate(ExtractBest(last)));
     if (model_.measures() && !choices_.found.empty()) {
       QUOTIENT_RETURN_IF_ERROR(AddAlternatives(last));
@@ -100,12 +100,12 @@ class Chooser {
     return AddCandidate(ExtractQuickly(last));
   }
 
-  double SecondsForLastChoices() const {
+  double SecondsForLastExtractions() const {
     return std::clamp(SecondsLeft() + kGraceShare * settings_.seconds, kLeastLastSeconds,
                       kMostLastSeconds);
   }
 
-  // --- Selections. None is made again while costs stay as they are.
+  // --- Selections. They are cached while costs stay the same.
 
   absl::StatusOr<extract::Selection> ExtractQuickly(const StopCondition& stop) {
     return quick_.Get(problem_, stop,
@@ -113,12 +113,12 @@ class Chooser {
   }
 
   absl::StatusOr<extract::Selection> ExtractBest(const StopCondition& stop) {
-    return best_.Get(problem_, stop, [&] { return ExtractBestAnew(stop); });
+    return best_.Get(problem_, stop, [&] { return ExtractBestUncached(stop); });
   }
 
   // Returns the quick selection if the exact one is not cheaper, because the quick one does not
   // depend on how fast the machine is.
-  absl::StatusOr<extract::Selection> ExtractBestAnew(const StopCondition& stop) {
+  absl::StatusOr<extract::Selection> ExtractBestUncached(const StopCondition& stop) {
     QUOTIENT_ASSIGN_OR_RETURN(extract::Selection quick, ExtractQuickly(stop));
     const StopCondition share = stop.WithBudget(settings_.clock, kExactSeconds);
     QUOTIENT_ASSIGN_OR_RETURN(extract::Selection exact,

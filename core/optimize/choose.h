@@ -23,12 +23,13 @@ struct ChoiceSettings {
   int64_t start_ns = 0;  // When the search began, as if it had never been interrupted.
   double seconds = 0;    // SearchTime::seconds, from then on.
   int alternatives = 0;  // SearchSettings::alternatives.
-  std::function<void()> tell_progress;  // Called after each extraction that leads to measurements.
+  // Called after each extraction that leads to measurements.
+  std::function<void()> report_progress;
 };
 
 struct Choices {
   std::vector<Candidate> found;                // As in Candidates.
-  std::vector<extract::Selection> selections;  // What each of them was made of.
+  std::vector<extract::Selection> selections;  // The selection that each of them was made of.
   int64_t kernels_measured = 0;                // Number of kernels whose measurement was requested.
 };
 

@@ -15,7 +15,7 @@
 namespace quotient::optimize {
 
 // Returns whether all graphs that a search finds with these rules alone agree with the original.
-// The same rules must give the same answer. An error ends the hunt.
+// The same rules must give the same answer. An error ends the search for the culprit.
 using TryRules = std::function<absl::StatusOr<bool>(const std::vector<std::string>& rules)>;
 
 // Bisects `rules`, which led to the refused graph. That takes at most log2(n) + 2 trials for n

@@ -134,7 +134,7 @@ absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verifi
   return contest;
 }
 
-// How often a graph has each kernel that nobody measured, by key.
+// How often a graph has each kernel whose cost is an estimate, by key.
 using EstimatedCounts = std::map<std::string, int>;
 
 EstimatedCounts EstimatedKernels(const cost::GraphCost& graph) {
@@ -238,14 +238,14 @@ absl::StatusOr<Decision> DecideByRunning(const MeasureContext& context,
                                          std::vector<Verified> candidates,
                                          const StopCondition& stop,
                                          std::vector<std::string>* failures) {
-  // Where a few runs take all the time there is, more of them would not make it sure either. Judge
-  // relies on predictions more then.
+  // Where the time is only enough for a few runs, some more of them would not settle the question
+  // either. Judge then relies more on predictions.
   constexpr int kFewestTurns = 3;
   const timing::EndToEndOptions measuring{.budget_seconds = context.options.seconds,
                                           .min_turns = kFewestTurns,
                                           .least_gain = kLeastGain};
   absl::StatusOr<Contest> contest;
-  context.lane.RunSoon(
+  context.lane.RunUrgent(
       [&] { contest = RunAll(context, std::move(candidates), measuring, stop, failures); });
   QUOTIENT_RETURN_IF_ERROR(contest.status());
   return Decide(context, *std::move(contest), measuring.confidence);

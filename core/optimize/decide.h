@@ -33,10 +33,10 @@ struct Decision {
   report::Measured original;     // Empty if nothing was run.
   // The candidates that were judged, those with the lowest predicted cost first.
   std::vector<report::Considered> considered;
-  // Packaged::found of the first of them that has one, whether it was taken or not.
+  // Packaged::found of the first judged candidate that has one, whether it was taken or not.
   std::optional<size_t> foremost;
   bool disturbed = false;     // Most runs were interrupted by other work on the machine.
-  bool by_estimates = false;  // Nothing gains by measured kernels alone.
+  bool by_estimates = false;  // No candidate gains if only measured kernels count.
 };
 
 // How a device is measured.
@@ -46,7 +46,7 @@ struct MeasureOptions {
   verify::DeviceArithmetic arithmetic = verify::DeviceArithmetic::kHost;
 };
 
-// A race that can tell something takes about so many runs of each graph.
+// A race takes about this many runs of each graph to tell the graphs apart.
 inline constexpr double kRunsOfRace = 10;
 
 // How many candidates are checked and run against the original. Where a run takes long, these are

@@ -22,7 +22,7 @@ using verify::DeviceArithmetic;
 
 constexpr char kBuiltInDevice[] = "cpu";
 
-// What users are asked about is how fast models run in the runtime that nearly everybody has.
+// ONNX Runtime comes first: most users want to know how fast a model runs in it.
 DeviceKind Auto() {
   return {
       .names = {"auto"},
@@ -71,7 +71,7 @@ DeviceKind OnnxRuntime() {
       .timing =
           [](int threads) {
             return timing::ServiceOptions{
-                .protocol = {.max_rounds = 12, .budget_us = 20'000, .more_chances = 0},
+                .protocol = {.max_rounds = 12, .budget_us = 20'000, .max_retries = 0},
                 .batch_keys = 8,
                 .threads = threads};
           },

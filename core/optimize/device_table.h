@@ -39,7 +39,7 @@ struct DeviceKind {
   std::vector<std::string> stands_for = {};
   // What these devices are, as a phrase for the help.
   std::string help;
-  // Whether a name is one of this kind's.
+  // Whether a name belongs to this kind.
   std::function<bool(absl::string_view name)> accepts;
 
   // --- Empty for kinds that are only analytic models (cost::NewAnalyticCostModel), or only names.

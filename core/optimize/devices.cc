@@ -190,8 +190,8 @@ absl::StatusOr<timing::Snapshot> Devices::Record(const std::string& requested, i
   snapshot.recorded_unix_s = unix_s;
   snapshot.engine = std::string(EngineVersion());
   for (const auto& [key, timing] : setup_.store->All(timing::StoredFingerprint(fingerprint))) {
-    // A failure may not occur again, so such a kernel is not recorded. One that the device does not
-    // support is, because it will never run.
+    // A kernel that failed may run the next time, so it is not recorded. A kernel that the device
+    // does not support is recorded, because it will never run.
     if (timing.state != timing::TimingState::kFailed) {
       snapshot.timings[key] = timing::Rounded(timing);
     }

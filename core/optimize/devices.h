@@ -98,7 +98,7 @@ class Devices {
   absl::StatusOr<std::string> Resolve(const std::string& name, int threads);
 
   // Returns what the device of a name is on this machine, for keys of results. Opens the device,
-  // with the errors of Get, except that a device that was lost is still the one that it was.
+  // with the errors of Get, except that a device that was lost can still be identified.
   absl::StatusOr<DeviceIdentity> Identify(const std::string& name, int threads);
 
   // Makes a snapshot of what is known of the kernels of a device of this machine, which may be

@@ -8,9 +8,10 @@ namespace {
 
 using report::Grounds;
 
-// What is assumed of the errors of predictions: half of a gain comes true, give or take as much,
-// and a prediction of no gain is off by two percent. DECISION.md says what that rests on.
-constexpr double kShareThatComesTrue = 0.5;
+// What is assumed of the errors of predictions: half of a predicted gain is realized, with a
+// standard deviation of another half, and a prediction of no gain is off by two percent.
+// DECISION.md says what that rests on.
+constexpr double kRealizedShare = 0.5;
 constexpr double kSdOfShare = 0.5;
 constexpr double kSdOfPrediction = 0.02;
 // What measuring the same executables for longer does not show: the same graph compiled again is
@@ -41,7 +42,7 @@ double StandardNormalQuantile(double probability) {
 Belief BeliefFromPrediction(double original_us, double candidate_us) {
   if (!(original_us > 0) || !(candidate_us > 0)) return {};
   const double promised = std::log(candidate_us / original_us);
-  return {kShareThatComesTrue * promised, std::hypot(kSdOfShare * promised, kSdOfPrediction)};
+  return {kRealizedShare * promised, std::hypot(kSdOfShare * promised, kSdOfPrediction)};
 }
 
 Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence) {
@@ -49,7 +50,7 @@ Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence) {
   const double z = StandardNormalQuantile((1 + confidence) / 2);
   double sd = std::log(ratio.interval.high / ratio.interval.low) / (2 * z);
   if (ratio.pairs < kFewestPairs) sd *= kFewPairsFactor;
-  // Quartiles and medians estimate the same ratio. As far as they differ, it is not known.
+  // Quartiles and medians estimate the same ratio, so their difference adds to its uncertainty.
   const double disagreement = std::log(ratio.of_medians / ratio.value);
   return {std::log(ratio.value), std::hypot(sd, disagreement, kSdOfPlacement)};
 }

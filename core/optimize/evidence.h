@@ -20,7 +20,7 @@ namespace quotient::optimize {
 inline constexpr double kLeastGain = 0.002;
 
 struct Belief {
-  double mean = 0;                                      // Of the logarithm of the ratio.
+  double mean = 0;                                      // The mean of the logarithm of the ratio.
   double sd = std::numeric_limits<double>::infinity();  // Infinite if nothing is known.
 };
 
@@ -31,8 +31,9 @@ Belief BeliefFromRuns(const timing::RatioStatistics& ratio, double confidence);
 Belief Combine(const Belief& a, const Belief& b);
 // The probability that the logarithm of the ratio is below `bound`.
 double ProbabilityBelow(const Belief& belief, double bound);
-// Whether it is as good as sure that `a` has the smaller ratio, if their errors are independent.
-// Since both are ratios to the same original, they are not, and a difference is surer than that.
+// Whether `a` has the smaller ratio with a probability of at least 95 %, computed as if their
+// errors were independent. In fact both are ratios to the same original, so a difference is surer
+// than that.
 bool IsSurelyBelow(const Belief& a, const Belief& b);
 
 // What is known of a candidate.

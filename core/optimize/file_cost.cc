@@ -47,8 +47,8 @@ class Origins {
     }
   }
 
-  // A fused kernel computes the value of the last of its nodes. The first one is that whose
-  // operator it is, if there is one among the few before.
+  // A fused kernel computes the value of its last node. Its first node is found by going backwards
+  // to one whose operator the kernel's name ends with, if that takes only a few steps.
   std::vector<NodeId> Of(const kernels::FileKernel& kernel) const {
     constexpr int kMostSteps = 4;
     for (const std::string& name : kernel.names) {

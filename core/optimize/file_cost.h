@@ -1,8 +1,8 @@
 #pragma once
 
 // What a model's file costs on a device that runs files and optimizes them by itself: the sum over
-// the nodes that the device makes of it. What the device does anyway, or undoes, is then worth
-// nothing.
+// the nodes that the device makes of it. A rewrite that the device makes anyway, or undoes, then
+// gains nothing.
 
 #include <optional>
 #include <vector>
@@ -20,7 +20,7 @@ namespace quotient::optimize {
 // What both files of a comparison are run with.
 struct FileCostContext {
   const verify::CutGraph& original;
-  // Of original.graph, in its order.
+  // Values for the inputs of original.graph, in the order of the graph.
   std::vector<model::Tensor> inputs;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The end: which files leave, and what the report says of them.
+// The end of a run: chooses the files that are returned, and completes the report.
 
 #include <optional>
 

@@ -29,8 +29,8 @@ std::vector<egraph::ENodeId> ENodesOf(const extract::Selection& selection);
 // The e-graph, the costs of its e-nodes, and the graphs that were made of it so far. One thread.
 class GrownEGraph {
  public:
-  // The workspace borrows the prices. Threads fold constants; `stop` bounds that only if the job is
-  // cancelled.
+  // The workspace borrows the prices. So many threads fold constants, and only the cancellation of
+  // the job interrupts that, not a deadline of `stop`.
   GrownEGraph(std::unique_ptr<pricing::KernelPrices> prices,
               std::unique_ptr<pricing::TensorWorkspace> workspace, int threads,
               const StopCondition& stop);
@@ -40,7 +40,7 @@ class GrownEGraph {
   std::span<const egraph::Rule* const> rules() const { return workspace_->rules(); }
   const pricing::KernelPrices& prices() const { return *prices_; }
   pricing::ENodeCosts& costs() const { return workspace_->costs(); }
-  // By these costs. Borrows the e-graph.
+  // The extraction problem with these costs. Borrows the e-graph.
   extract::Problem problem() const { return {graph(), costs(), roots_}; }
 
   // The e-nodes that came with the original.

@@ -18,7 +18,7 @@ namespace quotient::optimize {
 struct Job {
   std::span<const rules::Family> families;  // The rules that may be applied.
   const ModelFiles& files;
-  const Options& options;  // Valid, and with a device that stands for itself.
+  const Options& options;  // Valid, and Options::device names one device (never "auto").
   const Environment& environment;
   const StopCondition& stop;
   const Budget budget;

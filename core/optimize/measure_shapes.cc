@@ -49,7 +49,7 @@ class Chooser {
       QUOTIENT_ASSIGN_OR_RETURN(const bool better, Step());
       if (!better) break;
     }
-    if (!accepted_) QUOTIENT_RETURN_IF_ERROR(TakeFirst());
+    if (!accepted_) QUOTIENT_RETURN_IF_ERROR(AcceptAssumed());
     QUOTIENT_RETURN_IF_ERROR(Shrink());
     return MeasureShapes{.shapes = open_.ShapesWith(numbers_), .notes = open_.Notes(numbers_)};
   }
@@ -162,9 +162,9 @@ class Chooser {
     return false;
   }
 
-  // Takes the numbers that were assumed first. They may have been turned down only because tensors
-  // become empty, which some models can be measured with.
-  absl::Status TakeFirst() {
+  // Goes back to the numbers that were assumed at first. They may have been refused only because
+  // tensors become empty, which some models can be measured with.
+  absl::Status AcceptAssumed() {
     for (size_t i = 0; i < sizes_.size(); ++i) numbers_[i] = sizes_[i].assumed;
     QUOTIENT_RETURN_IF_ERROR(Accept(open_.ShapesWith(numbers_)));
     if (accepted_) return absl::OkStatus();
@@ -192,15 +192,15 @@ class Chooser {
       bool smaller = true;
       while (smaller && operations_ > kMostOperations && attempts_left-- > 0) {
         QUOTIENT_RETURN_IF_ERROR(CheckTime());
-        QUOTIENT_ASSIGN_OR_RETURN(smaller, TakeSmaller(Halved(group)));
+        QUOTIENT_ASSIGN_OR_RETURN(smaller, TrySmaller(Halved(group)));
       }
     }
     return absl::OkStatus();
   }
 
-  // Takes these numbers if they are others, and the model accepts them and comes as far with them
-  // as before: a tensor must not become empty.
-  absl::StatusOr<bool> TakeSmaller(const std::vector<int64_t>& numbers) {
+  // Takes these numbers if they differ from the present ones, the model accepts them, and as many
+  // nodes fit them as before, since a tensor must not become empty. Returns whether it took them.
+  absl::StatusOr<bool> TrySmaller(const std::vector<int64_t>& numbers) {
     if (numbers == numbers_) return false;
     const ops::InputShapes before = open_.ShapesWith(numbers_);
     const ops::InputShapes shapes = open_.ShapesWith(numbers);

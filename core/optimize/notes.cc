@@ -84,8 +84,9 @@ void AddNewerOpset(int opset, int max_opset, Notes& notes) {
       absl::StrCat("the model itself needs opset ", opset, ", so the result does, too"));
 }
 
-// Rules do not make operators that are newer than that opset.
-void AddOpsetThatStays(const onnx::Model& model, int wanted, Notes& notes) {
+// Notes which operator keeps the model at an older opset than `wanted`, because rules then make no
+// operators that are newer than that.
+void AddKeptOpset(const onnx::Model& model, int wanted, Notes& notes) {
   const std::string op = onnx::OperatorThatKeepsOpset(model, wanted);
   if (op.empty()) return;
   const int highest = onnx::HighestOpset(model, wanted);
@@ -138,7 +139,7 @@ Notes NotesOnReading(const Original& read, const Options& options) {
   AddCutNodes(original.cut.cut_nodes, read.runs_files(), notes);
   AddAssumedSizes(original.graph, original.measured, notes);
   AddNewerOpset(original.model.opset, options.max_opset, notes);
-  AddOpsetThatStays(original.model, WantedOpset(options, original.model), notes);
+  AddKeptOpset(original.model, WantedOpset(options, original.model), notes);
   if (options.assume_finite_inputs) AddAssumedFiniteInputs(notes);
   return notes;
 }

@@ -155,7 +155,7 @@ class Run {
         Baseline baseline,
         PredictBaseline(original, job_.files, job_.options.seed, job_.budget, job_.stop));
     record_.Note(baseline.notes);
-    record_.TellOriginalCost(baseline.cost.total_us);
+    record_.SetOriginalCost(baseline.cost.total_us);
     return baseline;
   }
 
@@ -183,7 +183,7 @@ class Run {
     const SearchSettings settings = SettingsToSearch(job_, baseline);
     const double seconds = std::max(settings.time.seconds, 1e-3);
     const auto hook = [this, seconds](const SearchProgress& now) {
-      record_.TellSearch(std::min(1.0, now.seconds / seconds), now.best_share, now.enodes);
+      record_.ReportSearch(std::min(1.0, now.seconds / seconds), now.best_share, now.enodes);
     };
     const Prepared& prepared = baseline.original.prepared;
     return optimize::Search(prepared.graph, prepared.measured, job_.options, settings,
@@ -209,7 +209,7 @@ class Run {
       if (challengers.empty() && all_written) return std::vector<Verified>();
       auto checker = NewOriginalChecker(job_, baseline.original);
       if (!checker.ok()) {
-        QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(checker.status()));
+        QUOTIENT_RETURN_IF_ERROR(NoteUnchecked(checker.status()));
         return std::vector<Verified>();
       }
       verified.checker = *checker;
@@ -227,18 +227,18 @@ class Run {
                                                  std::vector<std::string> applied) {
     const size_t most = MostToCheck(job_, baseline);
     Compared compared = CompareChallengers(job_, baseline, std::move(challengers), most, checker);
-    if (!compared.stopped.ok()) QUOTIENT_RETURN_IF_ERROR(CouldNotCheck(compared.stopped));
+    if (!compared.stopped.ok()) QUOTIENT_RETURN_IF_ERROR(NoteUnchecked(compared.stopped));
     if (!compared.refused.empty() || !all_written) {
       Refusals refusals = {std::move(compared.refused), std::move(applied)};
-      AddNew(WhatTheRestGains(baseline, checker, std::move(refusals)), most, &compared.agreeing);
+      AddNew(RescueCandidates(baseline, checker, std::move(refusals)), most, &compared.agreeing);
     }
     if (job_.stop.cancelled()) return Cancelled();
     return std::move(compared.agreeing);
   }
 
-  // Notes why candidates were not checked. Fails if the job was cancelled. That time is up is not
-  // reported as a failure, because it says nothing about the model.
-  absl::Status CouldNotCheck(const absl::Status& why) {
+  // Notes why candidates were not checked. Fails if the job was cancelled. Running out of time is
+  // not reported as a failure, because it says nothing about the model.
+  absl::Status NoteUnchecked(const absl::Status& why) {
     if (job_.stop.cancelled()) return Cancelled();
     if (job_.stop.ShouldStop()) {
       record_.Note("time was up before all candidates were checked");
@@ -253,7 +253,7 @@ class Run {
 
   // Searches again without the rules that are to blame for refused candidates, so that one wrong
   // rule does not cost what the others gain.
-  std::vector<Verified> WhatTheRestGains(const Baseline& baseline, verify::Checker& checker,
+  std::vector<Verified> RescueCandidates(const Baseline& baseline, verify::Checker& checker,
                                          Refusals refusals) {
     const StopCondition stop = job_.budget.ForRescue(job_.stop);
     Rescued rescued = Rescue(job_, baseline, checker, std::move(refusals), stop);

@@ -48,7 +48,7 @@ struct Packaged {
   std::vector<std::string> left_out;  // As in Candidate.
   // The place in Candidates::found. Nullopt for variants, and for candidates of other searches.
   std::optional<size_t> found;
-  cost::GraphCost cost;  // Of the file, else of prepared.cut.
+  cost::GraphCost cost;  // The cost of the file where files are priced, else of prepared.cut.
 };
 
 // The candidates of a search, packaged.

@@ -31,7 +31,7 @@ void ForgetNames(model::Graph& graph) {
 // the first few such nodes.
 absl::Status ReadAndInfer(const ModelBytes& bytes, onnx::ReadOptions options, InputNames names,
                           Prepared* prepared) {
-  constexpr size_t kMostSenseless = 8;
+  constexpr size_t kMaxContradictions = 8;
   for (;;) {
     QUOTIENT_ASSIGN_OR_RETURN(prepared->model, onnx::Read(bytes.model, bytes.external_data,
                                                           onnx::Limits(), bytes.owner, options));
@@ -42,7 +42,7 @@ absl::Status ReadAndInfer(const ModelBytes& bytes, onnx::ReadOptions options, In
     if (status.ok() || !senseless.valid()) return status;
     const std::vector<model::ValueId>& outputs = prepared->graph.node(senseless).outputs;
     if (outputs.empty() || !outputs[0].valid()) return status;
-    if (options.opaque_nodes.size() == kMostSenseless) return status;
+    if (options.opaque_nodes.size() == kMaxContradictions) return status;
     const std::string& name = prepared->graph.value(outputs[0]).name;
     const auto source = prepared->model.inner_values.find(name);
     const bool is_inner = source != prepared->model.inner_values.end();
@@ -110,9 +110,8 @@ absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& opti
     const absl::Status fits =
         CheckFits(prepared->cut.graph, options.verify_inputs, MostCandidates(1));
     // If the weights alone do not fit, smaller sizes do not help.
-    constexpr int kMostTooLarge = 8;
-    if (!fits.ok() && ++too_large == kMostTooLarge)
-      return absl::ResourceExhaustedError("too large");
+    constexpr int kMaxTooLarge = 8;
+    if (!fits.ok() && ++too_large == kMaxTooLarge) return absl::ResourceExhaustedError("too large");
     QUOTIENT_RETURN_IF_ERROR(fits);
     return operations;
   };

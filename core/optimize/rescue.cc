@@ -37,12 +37,13 @@ class Rescuer {
 
   Rescued Run(Refusals refusals) {
     rescued_.refused = std::move(refusals.refused);
-    rescued_.ended = Hunt(std::move(refusals.applied));
+    rescued_.ended = FindAndLeaveOut(std::move(refusals.applied));
     return std::move(rescued_);
   }
 
  private:
-  absl::Status Hunt(std::vector<std::string> applied) {
+  // Finds what makes graphs differ from the original, names of dims or rules, and searches without.
+  absl::Status FindAndLeaveOut(std::vector<std::string> applied) {
     QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict, CheckUnrewritten());
     if (!verdict.passed) {
       QUOTIENT_RETURN_IF_ERROR(ForgetNames());

@@ -29,7 +29,7 @@ struct Rescued {
   bool names_are_forgotten = false;   // Whether the search was made again (InputNames::kForgotten).
   std::vector<std::string> culprits;  // Names of wrong rules.
   std::vector<Verified> candidates;   // Graphs that agree with the original.
-  // Why the hunt for wrong rules ended early, if it did: CANCELLED or RUN_BUDGET, or INTERNAL if
+  // Why the search for wrong rules ended early, if it did: CANCELLED or RUN_BUDGET, or INTERNAL if
   // the model differs even if nothing is rewritten, so that no rule is to blame.
   absl::Status ended;
 };

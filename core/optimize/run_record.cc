@@ -27,7 +27,7 @@ void RunRecord::End(absl::string_view phase, double seconds) {
   Log().info("phase {} took {:.2f} s", progress_.phase, seconds);
 }
 
-void RunRecord::TellSearch(double fraction, double best_share, int64_t enodes) {
+void RunRecord::ReportSearch(double fraction, double best_share, int64_t enodes) {
   progress_.enodes = enodes;
   progress_.best_share = best_share;
   ReportProgress(fraction);

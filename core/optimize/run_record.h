@@ -1,7 +1,7 @@
 #pragma once
 
-// RunRecord: what one run of the pipeline tells the outside, which is its progress while it works
-// and the report at its end.
+// RunRecord: what one run of the pipeline reports: its progress while it works, and the report at
+// its end.
 
 #include <cstdint>
 #include <string>
@@ -24,8 +24,8 @@ class RunRecord {
  public:
   RunRecord(const Job& job, ProgressSink* sink) : job_(job), sink_(sink) {}
 
-  // Runs a stage: looks whether to stop, tells the progress and takes the time. Returns what `body`
-  // returns. Fails with CANCELLED or RUN_BUDGET if the stage was not begun.
+  // Runs a stage: checks whether to stop, reports the progress and measures the time. Returns what
+  // `body` returns. Fails with CANCELLED or RUN_BUDGET if the stage was not begun.
   template <typename Body>
   std::invoke_result_t<Body> Phase(absl::string_view name, const Body& body) {
     if (absl::Status begun = Begin(name); !begun.ok()) return begun;
@@ -37,9 +37,9 @@ class RunRecord {
 
   // --- Progress within a phase.
 
-  void TellOriginalCost(double cost_us) { progress_.original_cost_us = cost_us; }
+  void SetOriginalCost(double cost_us) { progress_.original_cost_us = cost_us; }
   // `fraction` of the search is done. `best_share` is explained in Progress.
-  void TellSearch(double fraction, double best_share, int64_t enodes);
+  void ReportSearch(double fraction, double best_share, int64_t enodes);
 
   // --- The report.
 
@@ -48,12 +48,12 @@ class RunRecord {
 
   void Note(std::string note) { report_.notes.push_back(std::move(note)); }
   void Note(std::vector<std::string> notes);
-  // Notes, and logs, that `what` went wrong. That must not cost the user the answer that is safe,
-  // which is the original, but it must not go unseen either.
+  // Notes, and logs, that `what` went wrong. The user still gets the original, which is a safe
+  // answer, but has to see that something failed.
   void NoteFailure(absl::string_view what, const absl::Status& status);
   void NoteRefused(const Refused& refused);
-  // Notes what was refused, and why something else could be kept. `time_was_up`: whether the hunt
-  // for wrong rules had to end.
+  // Notes what was refused, and why something else could be kept. `time_was_up`: whether the search
+  // for wrong rules ended because of that.
   void NoteRescue(const Rescued& rescued, bool time_was_up);
 
  private:
@@ -67,7 +67,7 @@ class RunRecord {
   const Clock& clock_ = job_.environment.clock;
   const int64_t start_ns_ = clock_.NowNs();
 
-  // --- What is told so far.
+  // --- What was reported so far.
   Progress progress_;
   report::Report report_;
 };

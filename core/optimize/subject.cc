@@ -27,7 +27,7 @@ std::vector<kernels::FileValue> ValuesOfModel(const model::Graph& graph,
 // The outputs of a file that are asked for: those of the cut, in its order. If nodes were cut out,
 // nothing is compared with the reference, and all outputs of the file are asked for, because the
 // cut may have none of them.
-std::vector<kernels::FileValue> OutputsToAskFor(const Subject& subject) {
+std::vector<kernels::FileValue> RequestedOutputs(const Subject& subject) {
   const auto& [read, cut, file] = subject;
   if (cut.cut_nodes == 0) {
     return ValuesOfModel(cut.graph, cut.graph.outputs, cut.output_keys, "output ");
@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<kernels::Executable>> Compile(const Subject& subj
                                                              const kernels::PlanChoice& plans) {
   const auto& [read, cut, file] = subject;
   if (!backend.runs_files()) return backend.CompileGraph(cut.graph, plans);
-  return backend.CompileFile(file, {InputsOfFile(cut), OutputsToAskFor(subject)});
+  return backend.CompileFile(file, {InputsOfFile(cut), RequestedOutputs(subject)});
 }
 
 }  // namespace

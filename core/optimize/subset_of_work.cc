@@ -97,7 +97,8 @@ class Unused {
 
   bool UseBehind(const Part& part) { return Use(part, behind_); }
   bool UseBias(const std::string& type) { return Use(type, biases_); }
-  bool UseAnyThatWrites(const std::string& type) {
+  // Uses any operator behind another that writes such a value.
+  bool UseAnyWriting(const std::string& type) {
     const auto at = behind_.lower_bound({type, ""});
     if (at == behind_.end() || at->first.first != type) return false;
     return UseBehind(Part(at->first));
@@ -138,7 +139,7 @@ bool DoesSubsetOfWork(const cost::GraphCost& original, const cost::GraphCost& ca
   bool is_less = false;
   for (const KernelSpec* spec : kernels) {
     if (!HasBias(*spec) || unused.UseBias(WrittenType(*spec))) continue;
-    if (!unused.UseAnyThatWrites(WrittenType(*spec))) return false;
+    if (!unused.UseAnyWriting(WrittenType(*spec))) return false;
     is_less = true;
   }
   return is_less || !unused.IsEmpty();

@@ -14,7 +14,7 @@
 
 namespace quotient::optimize {
 
-// Classes of a selection that go back together.
+// Classes of a selection that are undone together.
 struct Undoable {
   std::string name;  // RewriteFamily::name
   std::vector<egraph::ClassId> classes;

@@ -20,7 +20,7 @@ namespace quotient::optimize {
 
 // Rewrites of a candidate that are decided about together.
 struct RewriteFamily {
-  // The rule that made what they put in the place of the original's nodes. If all rewrites of a
+  // The rule that made the nodes by which they replace nodes of the original. If all rewrites of a
   // candidate are by one rule, the families are the rewrites in its first and in its second half,
   // and the name says which.
   std::string name;
@@ -58,8 +58,8 @@ class Variants {
   const std::unique_ptr<GrownEGraph> grown_;
   const std::vector<extract::Selection> selections_;  // Parallel to Candidates::found.
   const extract::Selection original_ = OriginalSelection(grown_->graph());
-  std::optional<size_t> families_of_;  // The candidate that was last asked for.
-  std::vector<Family> families_;       // The families of that one.
+  std::optional<size_t> families_of_;  // The candidate that families_ belongs to.
+  std::vector<Family> families_;
 };
 
 }  // namespace quotient::optimize

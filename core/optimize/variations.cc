@@ -40,7 +40,7 @@ class Variation {
       if (sets.empty() || !FitsInBudget(sets.size())) return;
       std::optional<size_t> taken;
       if (!TryRound(*candidate, sets, &taken)) return;
-      plan.Tell(taken);
+      plan.ReportTaken(taken);
     }
   }
 
@@ -157,7 +157,7 @@ std::vector<Set> LeaveOut::Next() {
   return last_;
 }
 
-void LeaveOut::Tell(std::optional<size_t> taken) {
+void LeaveOut::ReportTaken(std::optional<size_t> taken) {
   if (is_taken_ || !taken.has_value()) return;
   const Set& left_out = last_[*taken];
   if (left_out.size() > 1) next_ = Halves(left_out);

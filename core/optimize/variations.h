@@ -38,9 +38,9 @@ class LeaveOut {
   // The next sets of families, by index; each is to be left out of the candidate in a variant of
   // its own. Empty if there is nothing more to try.
   std::vector<std::vector<size_t>> Next();
-  // Says which of the sets that Next returned last was left out in what was taken; nullopt if
-  // nothing new was. To be called before Next is called again.
-  void Tell(std::optional<size_t> taken);
+  // Reports which of the sets that Next returned last is left out of the variant that was taken;
+  // nullopt if none of these variants was taken. To be called before Next is called again.
+  void ReportTaken(std::optional<size_t> taken);
 
  private:
   const bool is_taken_;
@@ -51,7 +51,7 @@ class LeaveOut {
 // What variants are made, checked and run with. Everything but the last three is borrowed.
 struct VariationContext {
   const Prepared& original;
-  const cost::GraphCost& cost;  // Of the original.
+  const cost::GraphCost& cost;  // The cost of the original.
   cost::CostModel& costs;
   const PackageSettings& package;
   verify::Checker& checker;

@@ -60,8 +60,8 @@ struct Compared {
 };
 
 // Compares candidates with the original, one after the other, until `most` agree, or until at least
-// one agrees and `enough` fires. A candidate is passed over if `is_needless`, which may be empty,
-// says so beside those that agree so far. What was not compared is neither kept nor refused.
+// one agrees and `enough` fires. A candidate is skipped if `is_needless` is true of it and those
+// that agree so far; `is_needless` may be empty. What was not compared is neither kept nor refused.
 using IsNeedless = std::function<bool(const Packaged&, const std::vector<Verified>& agreeing)>;
 Compared Compare(verify::Checker& checker, std::vector<Packaged> candidates, size_t most,
                  const StopCondition& enough, const StopCondition& stop,

@@ -8,7 +8,7 @@ Environment ReadEnvironment(const char* const* variables) {
     const absl::string_view text = *variables;
     const size_t equals = text.find('=');
     if (equals == absl::string_view::npos) continue;
-    // Of two entries of one name, getenv returns the first.
+    // emplace keeps the first of two entries with one name, as getenv does.
     environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return environment;

@@ -18,7 +18,7 @@ constexpr double kPromisingWithin = 0.02;
 // measurements for a better graph that is found in the meantime.
 constexpr size_t kMostUnderWay = 32;
 
-bool MayBeAskedFor(const cost::KernelCost& cost) {
+bool MayRequest(const cost::KernelCost& cost) {
   return cost.source == cost::CostSource::kModel && !cost.settled;
 }
 
@@ -57,7 +57,7 @@ cost::KernelCost KernelPrices::Prior(int kernel) const {
 int KernelPrices::Request(std::span<const int> kernels) {
   const absl::MutexLock lock(&mutex_);
   int fresh = 0;
-  for (const int kernel : kernels) fresh += Ask(kernel);
+  for (const int kernel : kernels) fresh += RequestKernel(kernel);
   return fresh;
 }
 
@@ -66,9 +66,9 @@ int KernelPrices::num_requested() const {
   return num_requested_;
 }
 
-bool KernelPrices::Ask(int index) {
+bool KernelPrices::RequestKernel(int index) {
   Kernel& kernel = kernels_[index];
-  if (kernel.requested || !MayBeAskedFor(kernel.cost)) return false;
+  if (kernel.requested || !MayRequest(kernel.cost)) return false;
   kernel.requested = true;
   model_.Request(kernel.spec);
   under_way_.push_back(index);
@@ -115,7 +115,7 @@ void KernelPrices::RequestAll(Bill& bill) {
   CountUnderWay();
   for (uint32_t i = bill.begin; i < bill.end; ++i) {
     if (under_way_.size() >= kMostUnderWay && bill.cost > best_cost()) return;
-    Ask(parts_[i].kernel);
+    RequestKernel(parts_[i].kernel);
   }
   bill.requested = true;
 }
@@ -179,7 +179,7 @@ bool KernelPrices::BestIsKnown() const {
   const absl::MutexLock lock(&mutex_);
   if (bills_.empty()) return true;
   const auto known = [this](const Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !MayBeAskedFor(kernels_[part.kernel].cost);
+    return !MayRequest(kernels_[part.kernel].cost);
   };
   const Bill& best = bills_[best_];
   return std::all_of(parts_.begin() + best.begin, parts_.begin() + best.end, known);

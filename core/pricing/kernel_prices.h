@@ -5,8 +5,8 @@
 // that a measurement requested by one serves all, and a state that was valued once can be valued
 // again at new prices without visiting it.
 //
-// When a workspace values a promising graph, measurements of its kernels are requested at once, and
-// nobody waits for them. Measurements that have arrived take effect at the next Update.
+// When a workspace values a promising graph, measurements of its kernels are requested at once,
+// without waiting for them. Measurements that have arrived take effect at the next Update.
 
 #include <atomic>
 #include <cstdint>
@@ -82,7 +82,7 @@ class KernelPrices final : public search::Prices {
     bool requested = false;  // Whether all of its kernels were requested or need no measurement.
   };
 
-  bool Ask(int index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool RequestKernel(int index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   double best_cost() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return bills_[best_].cost; }
   bool IsPromising(const Bill& bill) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RequestPromising() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

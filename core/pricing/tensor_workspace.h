@@ -45,7 +45,7 @@ class TensorWorkspace final : public search::Workspace {
 
   egraph::EGraph& graph() override { return *tensors_.egraph; }
   std::span<const egraph::Rule* const> rules() const override { return rules_.rules(); }
-  void Follow() override {}
+  void OnGraphGrown() override {}
   double Cost(const StopCondition& stop) override;
   search::BillId bill() const override { return bill_; }
   search::Prices* prices() override { return prices_->model().measures() ? prices_ : nullptr; }

@@ -57,7 +57,7 @@ double PercentOfOriginal(const Report& report, double us) {
   return report.original.predicted_us > 0 ? 100 * us / report.original.predicted_us : 0;
 }
 
-bool IsWorthTelling(const Report& report, double us) {
+bool IsWorthListing(const Report& report, double us) {
   constexpr double kLeastPercent = 0.05;
   return std::abs(PercentOfOriginal(report, us)) >= kLeastPercent;
 }

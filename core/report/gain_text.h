@@ -22,7 +22,7 @@ std::string PlaceText(const RegionGain& region);
 double PercentOfOriginal(const Report& report, double us);
 
 // Whether a saving of `us` is worth a line: a smaller share of the whole reads as 0.0 %.
-bool IsWorthTelling(const Report& report, double us);
+bool IsWorthListing(const Report& report, double us);
 inline constexpr char kOthersText[] = "kernels that both have, in other surroundings";
 
 }  // namespace quotient::report

@@ -2,12 +2,13 @@
 //
 //   1. Values of both graphs get numbers; equal values have the same one. A kernel is then what it
 //      computes, the numbers it reads and the numbers it makes.
-//   2. Kernels that both graphs have are paired. What their costs differ by is Gains::others_us.
+//   2. Kernels that both graphs have are paired. The differences of their costs add up to
+//      Gains::others_us.
 //   3. The others are united to regions: with the kernels that make one of the values that they
 //      make, and with those that read or make a value that only one of the graphs has. So a region
 //      ends at values that both graphs have.
-//   4. The journal tells the rules of the regions, by the values that a rewrite computes in another
-//      way. Regions that are alike are added up.
+//   4. The journal says which values each rewrite computes in another way, and so which rules
+//      rewrote a region. Regions that are alike are added up.
 //
 // Constants have no numbers: weights of the result are computed from those of the original, and
 // kernels that compute one value from the same values are the same with whatever weights.
@@ -106,7 +107,8 @@ void AddKernels(const CostedGraph& costed, ValueNumbers& numbers, std::vector<Ke
   }
 }
 
-// The kernel's work alone. What its cost also depends on follows from the kernels around it.
+// Identifies the work of a kernel. The rest that its cost depends on follows from the kernels
+// around it.
 std::string WorkKey(const Kernel& kernel) {
   KernelSpec spec = kernel.group->spec;
   spec.constant_footprint_log2 = 0;

@@ -1,4 +1,4 @@
-// The part of the page that says what gained.
+// The section of the page about gains.
 
 #include <algorithm>
 
@@ -56,7 +56,7 @@ std::string GainsSection(const Report& report) {
     absl::StrAppend(&rows, "<tr><td colspan=\"3\">and ", gains.size() - kMostRules,
                     " other sets of rules</td></tr>");
   }
-  if (IsWorthTelling(report, report.gains.others_us)) {
+  if (IsWorthListing(report, report.gains.others_us)) {
     absl::StrAppend(&rows,
                     Row(report, kOthersText, report.gains.others_us, HasEstimates(report), ""));
   }

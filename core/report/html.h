@@ -1,7 +1,7 @@
 #pragma once
 
-// Helpers for HTML pages: the frame of a page, escaped text, the table of what gained, and a
-// drawing of a graph as SVG.
+// Helpers for HTML pages: the frame of a page, escaped text, the table of gains, and a drawing of a
+// graph as SVG.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ std::string HtmlEscaped(absl::string_view text);
 // "1.2 µs" or "12.34 ms".
 std::string TimeText(double us);
 
-// The section of the page that says what gained. Empty if nothing did.
+// The section of the page about gains. Empty if nothing was gained.
 std::string GainsSection(const Report& report);
 
 // A self-contained page, without scripts or external resources, in the style of all pages. `title`

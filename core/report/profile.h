@@ -13,7 +13,7 @@
 
 namespace quotient::report {
 
-// Equal kernels together. Times are sums over all of them.
+// A group of equal kernels. Times are sums over all of them.
 struct ProfiledKernel {
   std::string op;        // The main operator and what is fused behind it: "Conv+Relu".
   std::string operands;  // Their shapes, constants in brackets: "1x128x768 [768x3072] [3072]".
@@ -23,7 +23,7 @@ struct ProfiledKernel {
   std::optional<double> measured_us;  // Unset if the device does not tell kernels apart.
   bool estimated = false;             // Whether the prediction does not rest on a measurement.
 
-  // How far apart the two are; what was predicted if only that is known.
+  // The difference between prediction and measurement; the prediction if nothing was measured.
   double gap_us() const;
 };
 
@@ -43,8 +43,8 @@ struct Profile {
   std::vector<ProfiledKernel> kernels;      // The widest gap first.
   std::vector<ProfiledOperator> operators;  // The widest gap first.
   double predicted_us = 0;                  // The sum over `kernels`.
-  double measured_us = 0;                   // Of a plain run of the whole.
-  // The sum over `kernels` of what was measured: about what a run takes that nothing disturbs.
+  double measured_us = 0;                   // The time of a plain run of the whole.
+  // The sum of the measured times of `kernels`, which is about the time of an undisturbed run.
   std::optional<double> kernels_us;
   int runs = 0;
   std::vector<std::string> notes;  // Sentences.

@@ -72,14 +72,14 @@ std::optional<Grounds> GroundsOfName(absl::string_view name);
 
 // A candidate that was judged. Gains are percentages of the original's time.
 struct Considered {
-  // Rules whose rewrites this candidate does without, of those that the best graph has. Empty for
-  // candidates that are not made by leaving something out.
+  // Rules whose rewrites the best graph has and this candidate leaves out. Empty for candidates
+  // that were not made by leaving rewrites out.
   std::vector<std::string> left_out = {};
   Grounds grounds = Grounds::kNotSure;
   double predicted_percent = 0;                       // By the costs of kernels.
   std::optional<PercentRange> measured_percent = {};  // As Report::speedup_interval.
   double expected_percent = 0;                        // By prediction and measurement together.
-  std::optional<double> probability = {};             // That there is a gain, by both.
+  std::optional<double> probability = {};             // The probability of a gain, by both.
   bool taken = false;                                 // Whether this is the result.
 };
 
@@ -153,9 +153,9 @@ struct KernelTally {
   double us = 0;  // The predicted cost of all of them.
 };
 
-// A region is a part of the original that other kernels took the place of, between values that both
-// graphs have. Regions with the same kernels before and after, rewritten by the same rules, are one
-// RegionGain.
+// A region is a part of the original whose kernels were replaced by others, between values that
+// both graphs have. Regions with the same kernels before and after, rewritten by the same rules,
+// are one RegionGain.
 struct RegionGain {
   std::vector<KernelTally> before;  // The kernels of all these regions; empty if nothing was there.
   std::vector<KernelTally> after;   // Empty if nothing took their place.
@@ -165,7 +165,7 @@ struct RegionGain {
 };
 
 // What a set of rules saved together. A region that several rules rewrote cannot be divided among
-// them, because mostly one rule makes the way for another.
+// them, because mostly one rule makes another one applicable.
 struct RuleGain {
   std::vector<std::string> rules;   // In order of use. Empty if equal parts were merged by no rule.
   std::vector<RegionGain> regions;  // Those that saved most come first.
@@ -174,7 +174,7 @@ struct RuleGain {
   double saved_us() const;
 };
 
-// What the predicted cost of the whole was reduced by, and where. All regions and `others_us`
+// By how much the predicted cost of the whole was reduced, and where. All regions and `others_us`
 // together make the difference between the predicted costs of the two graphs.
 struct Gains {
   std::vector<RuleGain> by_rules;  // Those that saved most come first.

@@ -99,7 +99,7 @@ void AppendGains(const Report& report, std::string* out) {
   int64_t left = 0;
   double left_us = 0;
   for (const RuleGain& gain : report.gains.by_rules) {
-    if (!IsWorthTelling(report, gain.saved_us())) {
+    if (!IsWorthListing(report, gain.saved_us())) {
       ++left;
       left_us += gain.saved_us();
       continue;
@@ -111,7 +111,7 @@ void AppendGains(const Report& report, std::string* out) {
     AppendGain(report, left_us, HasEstimates(report),
                absl::StrCat(Counted(left, "other combination"), " of rules"), out);
   }
-  if (IsWorthTelling(report, report.gains.others_us)) {
+  if (IsWorthListing(report, report.gains.others_us)) {
     AppendGain(report, report.gains.others_us, HasEstimates(report), kOthersText, out);
   }
 }

@@ -71,8 +71,8 @@ struct Contraction {
   const OpWord* word;
   ClassId x, weight;
   std::optional<ClassId> bias;
-  int rank = 0;          // Of the output.
-  int channel_axis = 0;  // Of the output.
+  int rank = 0;          // Rank of the output.
+  int channel_axis = 0;  // Axis of the output's channels.
   int64_t channels = 0;
 };
 

@@ -19,7 +19,7 @@ class Search {
   Search(Workspace& workspace, const Task& task, const BacktrackParameters& parameters)
       : task_(task), parameters_(parameters), walk_(&workspace, &task.limits, &task.clock) {}
 
-  absl::StatusOr<Outcome> ToEnd();
+  absl::StatusOr<Outcome> Run();
 
  private:
   // A state is identified by its index in known_, the order in which states were seen. The original
@@ -27,14 +27,14 @@ class Search {
   struct Known {
     double cost;
     size_t parent;
-    // Leads here from the parent.
+    // The action that leads here from the parent.
     Action action;
   };
   using Cheapest = std::pair<double, size_t>;  // Cost and index of a state.
 
   StopReason CheckEnd() const;
   absl::Status Expand(size_t from);
-  void TakeIn(const State& state, size_t parent, Action action, double bound);
+  void AddState(const State& state, size_t parent, Action action, double bound);
   std::vector<Action> PathTo(size_t state) const;
 
   const Task& task_;
@@ -50,9 +50,9 @@ class Search {
   Outcome outcome_;
 };
 
-absl::StatusOr<Outcome> Search::ToEnd() {
+absl::StatusOr<Outcome> Search::Run() {
   QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, task_.stop));
-  TakeIn(root, 0, {}, 0);
+  AddState(root, 0, {}, 0);
   while ((outcome_.reason = CheckEnd()) == StopReason::kNone) {
     if (queue_.empty() || outcome_.iterations >= parameters_.budget) break;
     const size_t cheapest = queue_.top().second;
@@ -65,7 +65,7 @@ absl::StatusOr<Outcome> Search::ToEnd() {
   }
   QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(PathTo(best_), task_.stop.WithoutDeadline()).status());
   outcome_.applied_by_rule = walk_.AppliedByRule();
-  walk_.Settle();
+  walk_.Commit();
   for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
   outcome_.states = static_cast<int64_t>(known_.size());
   return outcome_;
@@ -73,7 +73,7 @@ absl::StatusOr<Outcome> Search::ToEnd() {
 
 // Also called within an expansion.
 StopReason Search::CheckEnd() const {
-  // Time for the way back to the best state is reserved.
+  // Time for going back to the best state is reserved.
   const StopCondition stop = task_.stop.EarlierBy(seconds_to_best_);
   if (const StopReason reason = stop.Check(); reason != StopReason::kNone) return reason;
   if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
@@ -92,21 +92,21 @@ absl::Status Search::Expand(size_t from) {
     // A step that was cut short leads to a state that no path reproduces.
     if (task_.stop.ShouldStop()) break;
     ++outcome_.simulations;
-    if (state.changed) TakeIn(state, from, place, bound);
+    if (state.changed) AddState(state, from, place, bound);
     if (task_.hook) task_.hook(walk_.graph(), outcome_);
   }
   return absl::OkStatus();
 }
 
-void Search::TakeIn(const State& state, size_t parent, Action action, double bound) {
+void Search::AddState(const State& state, size_t parent, Action action, double bound) {
   const bool first = known_.empty();
   if (!first && state.cost >= bound) return;
   // States at the node limit are possible answers but are not expanded.
-  const bool goes_on = !state.final();
-  if (goes_on && !seen_.insert(walk_.Hash()).second) return;
+  const bool may_expand = !state.final();
+  if (may_expand && !seen_.insert(walk_.Hash()).second) return;
   const size_t id = known_.size();
   known_.push_back({state.cost, parent, action});
-  if (goes_on) queue_.emplace(state.cost, id);
+  if (may_expand) queue_.emplace(state.cost, id);
   if (!first && state.cost >= known_[best_].cost) return;
   best_ = id;
   seconds_to_best_ = walk_.seconds();
@@ -124,7 +124,7 @@ std::vector<Action> Search::PathTo(size_t state) const {
 }  // namespace
 
 absl::StatusOr<Outcome> BacktrackStrategy::Run(Workspace& workspace, const Task& task) const {
-  return Search(workspace, task, parameters_).ToEnd();
+  return Search(workspace, task, parameters_).Run();
 }
 
 }  // namespace quotient::search

@@ -11,8 +11,8 @@
 // In TASO a state is a graph, a match replaces a part of it, and alpha lets the search pass through
 // worse graphs. Here a state is an e-graph: the original, which stays, and what the matches on the
 // way added to it. A step can hardly make it worse, so alpha only drops states that lag behind the
-// best one. For the same reason TASO's bound of twice the original's size is not needed, which
-// restrains graphs that only grow; the task's node limit is the bound.
+// best one. TASO also bounds a graph to twice the original's size, to restrain substitutions that
+// only make it larger; here the task's node limit is the bound.
 //
 // Deterministic. One worker, whatever the task allows.
 

@@ -8,7 +8,7 @@
 //   32 bytes  digest of the content
 //   the content
 //
-// Also the fields that different contents share.
+// This file also has the fields that different contents share.
 
 #include <cstdint>
 #include <limits>
@@ -38,7 +38,7 @@ inline constexpr uint64_t kMostIndex = 0xffffffffu;
 inline constexpr double kMostSeconds = 1e8;
 inline constexpr double kAnyCost = std::numeric_limits<double>::infinity();
 
-// An action whose rule is one of `num_rules`.
+// Reads or writes an action. Its rule must be less than `num_rules`.
 template <typename Stream, typename TheAction>
 void VisitAction(Stream& stream, TheAction& action, size_t num_rules) {
   stream.Number(action.kind, static_cast<uint64_t>(Action::Kind::kGrow));

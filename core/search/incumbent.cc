@@ -26,8 +26,8 @@ void Incumbent::OfferLargest(Found found, Moment now) {
   if (found.state.cost == cost()) path_ = std::move(found.path);
 }
 
-void Incumbent::SetAll(const std::vector<Action>& path) {
-  if (prices_ != nullptr) to_all_ = path_ = path;
+void Incumbent::SetSaturated(const std::vector<Action>& path) {
+  if (prices_ != nullptr) path_to_saturated_ = path_ = path;
 }
 
 void Incumbent::Reprice(Moment now) {
@@ -40,9 +40,9 @@ void Incumbent::Reprice(Moment now) {
   if (state.cost < cost()) Set({state, best->path, best->seconds}, now);
 }
 
-bool Incumbent::TakeAll() {
-  if (!to_all_.has_value()) return false;
-  path_ = *to_all_;
+bool Incumbent::SelectSaturated() {
+  if (!path_to_saturated_.has_value()) return false;
+  path_ = *path_to_saturated_;
   return true;
 }
 
@@ -56,7 +56,7 @@ void Incumbent::PreferLargest(bool is_known, Moment now) {
   Set(std::move(largest), now);
 }
 
-std::vector<Action> Incumbent::ForgetHistory() {
+std::vector<Action> Incumbent::TakePath() {
   improvements_.clear();
   largest_.reset();
   return std::exchange(path_, {});

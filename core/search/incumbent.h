@@ -33,7 +33,7 @@ class Incumbent {
   // Borrows the prices, which are null if costs never change.
   explicit Incumbent(const Prices* prices) : prices_(prices), contenders_(prices) {}
 
-  // Makes the state the best one, whatever it costs. Comes first, with the initial state.
+  // Makes the state the best one, whatever it costs. Must be called first, with the initial state.
   void Set(Found found, Moment now);
   // Whether Offer would make any use of the state.
   bool Wants(const State& state) const {
@@ -51,19 +51,20 @@ class Incumbent {
   }
   // Records that the path leads to a saturated e-graph, which contains everything that the rules
   // can make. Where costs may change, that state is the answer whatever costs turn out to be.
-  void SetAll(const std::vector<Action>& path);
+  void SetSaturated(const std::vector<Action>& path);
 
   // Brings all costs up to date. Another state may then be the best.
   void Reprice(Moment now);
-  // Makes the state that contains everything the best one. False if none is known.
-  bool TakeAll();
+  // Makes the state of SetSaturated the best one. False if there is none.
+  bool SelectSaturated();
   // For the end of a search: makes the largest state the best one again, unless `is_known` says
   // that nothing is missing of either's cost and the best one is clearly cheaper. In the largest
   // state the final extraction, which takes longer than those of a search, has the most to choose
   // from.
   void PreferLargest(bool is_known, Moment now);
-  // Forgets which states were the best so far, for a search that values them anew.
-  std::vector<Action> ForgetHistory();
+  // Forgets which states were the best so far and returns the path to the last one, for a search
+  // that values it again.
+  std::vector<Action> TakePath();
 
   double cost() const { return improvements_.back().cost; }
   const std::vector<Action>& path() const { return path_; }
@@ -95,10 +96,9 @@ class Incumbent {
   std::vector<Action> path_;
   double seconds_ = 0;
   Contenders contenders_;  // Empty unless prices change.
-  // Where costs may change: the largest state that was offered, and the path to the state that
-  // contains everything.
+  // Where costs may change: the largest state that was offered last, and the path of SetSaturated.
   std::optional<Found> largest_;
-  std::optional<std::vector<Action>> to_all_;
+  std::optional<std::vector<Action>> path_to_saturated_;
 };
 
 }  // namespace quotient::search

@@ -1,7 +1,7 @@
 #pragma once
 
-// MatchMemory: remembers which matches were seen, so that each is applied once. It stores
-// hashes of matches instead of matches.
+// MatchMemory: remembers which matches were seen, so that each is applied once. It stores hashes of
+// matches instead of matches.
 
 #include <cstdint>
 #include <vector>

@@ -1,18 +1,18 @@
-// A search first grows the initial e-graph to the limit, which is the answer if everything fits.
-// Otherwise workers, each with a walk of its own, repeat these steps until nothing may be selected
-// any more:
+// A search first grows the initial e-graph to the limit. If everything that the rules can make
+// fits, that e-graph is the answer. Otherwise workers, each with a walk of its own, repeat these
+// steps until nothing may be selected any more:
 //
 //   1. Wait until a simulation may be selected or a selected one waits.
-//   2. Select as many as the window admits. Selecting simulation s takes the result of simulation
-//      s - kSize into the tree first, so the order does not depend on the workers.
+//   2. Select as many as the window admits. Before simulation s is selected, the result of
+//      simulation s - kSize is added to the tree, so the order does not depend on the workers.
 //   3. Take the waiting simulation that is nearest to the worker's walk.
 //   4. Try it, without the lock: go to its node, open that if it is new, and value the states that
 //      its actions lead to.
 //   5. Mark it done, or end the search if time ran out meanwhile.
 //   6. On the calling thread only: report progress, and leave a checkpoint if one is due.
 //
-// In the end the calling thread takes in what was still under way, waits for the missing costs of
-// the best state, and walks there.
+// In the end the calling thread adds the results that are not in the tree yet, waits for the
+// missing costs of the best state, and walks there.
 //
 // Where costs are being measured, the grown e-graph is settled before the loop begins, and the
 // search ends in it unless a state that is known to be cheaper was found. So its answer is never
@@ -44,9 +44,9 @@ constexpr int64_t kRepricedPerSimulation = 64;
 // an unmeasured state may look better than it is; and the most rounds of waiting.
 constexpr double kShareOfWaiting = 0.2;
 constexpr int kMostRounds = 40;
-// If time is up while the initial e-graph grows, what it has become is valued nevertheless, which
-// takes up to these seconds.
-constexpr double kSecondsMore = 1;
+// If time is up while the initial e-graph grows, the state that it has reached is valued
+// nevertheless, which may take so many seconds more.
+constexpr double kExtraSeconds = 1;
 
 }  // namespace
 
@@ -61,13 +61,13 @@ MctsSearch::MctsSearch(Workspace& workspace, const Task& task)
       tree_(&priors_),
       best_(prices_) {}
 
-absl::StatusOr<Outcome> MctsSearch::ToEnd() {
+absl::StatusOr<Outcome> MctsSearch::Run() {
   QUOTIENT_RETURN_IF_ERROR(Prepare());
   // Callers see the resumed outcome before the first step.
-  if (goes_on_ && task_.hook) Report();
+  if (is_resumed_ && task_.hook) Report();
   std::vector<std::thread> others;
   const int64_t num_workers = NumWorkers();
-  for (int64_t i = 1; i < num_workers; ++i) others.emplace_back([this] { WorkElsewhere(); });
+  for (int64_t i = 1; i < num_workers; ++i) others.emplace_back([this] { RunWorkerThread(); });
   Work(walk_);
   for (std::thread& other : others) other.join();
   SaveCheckpoint();
@@ -78,7 +78,7 @@ absl::StatusOr<Outcome> MctsSearch::ToEnd() {
 // If everything that the rules can make fits, the search ends here. Where costs are being measured,
 // the grown state is settled before anything else is tried.
 absl::Status MctsSearch::Prepare() {
-  if (goes_on_) return PrepareToGoOn();
+  if (is_resumed_) return PrepareResumed();
   QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, task_.stop));
   absl::MutexLock lock(&mutex_);
   root_ = root;
@@ -91,7 +91,7 @@ absl::Status MctsSearch::Prepare() {
     }
     if (outcome_.reason == StopReason::kNone) {
       outcome_.reason = StopReason::kSaturated;
-      best_.SetAll({});
+      best_.SetSaturated({});
     }
   } else {
     QUOTIENT_RETURN_IF_ERROR(GrowRoot());
@@ -107,9 +107,9 @@ absl::Status MctsSearch::GrowRoot() {
   QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(PathToGrown(), task_.stop));
   outcome_.reason = task_.stop.Check();
   if (outcome_.reason != StopReason::kNone) {
-    const StopCondition more = task_.stop.WithoutDeadline().WithBudget(task_.clock, kSecondsMore);
-    cut_short_ = walk_.ValueAgain(more);
-    ended_in_largest_ = true;
+    const StopCondition more = task_.stop.WithoutDeadline().WithBudget(task_.clock, kExtraSeconds);
+    interrupted_state_ = walk_.Revalue(more);
+    is_interrupted_in_largest_ = true;
     return absl::OkStatus();
   }
   ++outcome_.simulations;
@@ -117,7 +117,7 @@ absl::Status MctsSearch::GrowRoot() {
   best_.OfferLargest({grown, PathToGrown(), walk_.seconds()}, Now());
   if (grown.saturated) {
     outcome_.reason = StopReason::kSaturated;
-    best_.SetAll(PathToGrown());
+    best_.SetSaturated(PathToGrown());
   }
   return absl::OkStatus();
 }
@@ -130,13 +130,13 @@ void MctsSearch::SettleLargest() {
   for (int round = 0; round < kMostRounds && !prices_->BestIsKnown(); ++round) {
     prices_->AwaitBest(task_.stop);
     if (outcome_.reason = task_.stop.Check(); outcome_.reason != StopReason::kNone) {
-      cut_short_ = walk_.here();
-      ended_in_largest_ = true;
+      interrupted_state_ = walk_.state();
+      is_interrupted_in_largest_ = true;
       return;
     }
     if (!prices_->HasNews()) return;
     Reprice();
-    const State& grown = walk_.ValueAgain(task_.stop);
+    const State& grown = walk_.Revalue(task_.stop);
     best_.OfferLargest({grown, PathToGrown(), walk_.seconds()}, Now());
   }
   largest_is_settled_ = prices_->BestIsKnown();
@@ -164,15 +164,15 @@ int64_t MctsSearch::NumWorkers() {
 absl::StatusOr<Outcome> MctsSearch::Finish() {
   absl::MutexLock lock(&mutex_);
   QUOTIENT_RETURN_IF_ERROR(status_);
-  for (int64_t s = window_.first(); s < window_.next(); ++s) TakeIn(window_.at(s));
+  for (int64_t s = window_.first(); s < window_.next(); ++s) AddResult(window_.at(s));
   SettleBest();
-  if (!StaysWhereItWasCutShort()) {
+  if (!KeepsInterruptedState()) {
     QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(best_.path(), task_.stop.WithoutDeadline()).status());
-  } else if (cut_short_->cost < best_.cost()) {
-    best_.Set({*cut_short_, {}, 0}, Now());
+  } else if (interrupted_state_->cost < best_.cost()) {
+    best_.Set({*interrupted_state_, {}, 0}, Now());
   }
   outcome_.applied_by_rule = walk_.AppliedByRule();
-  walk_.Settle();
+  walk_.Commit();
   for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
   outcome_.states = num_states_ + static_cast<int64_t>(tree_.num_states());
   return OutcomeSoFar();
@@ -182,10 +182,10 @@ absl::StatusOr<Outcome> MctsSearch::Finish() {
 // state again, so it is kept if it is better than the best recorded state, or equal while costs may
 // still change (it holds more alternatives). The largest state is kept whatever it is thought to
 // cost: it holds the graphs of all others.
-bool MctsSearch::StaysWhereItWasCutShort() const {
-  if (!cut_short_.has_value()) return false;
-  return ended_in_largest_ || cut_short_->cost < best_.cost() ||
-         (prices_ != nullptr && cut_short_->cost == best_.cost());
+bool MctsSearch::KeepsInterruptedState() const {
+  if (!interrupted_state_.has_value()) return false;
+  return is_interrupted_in_largest_ || interrupted_state_->cost < best_.cost() ||
+         (prices_ != nullptr && interrupted_state_->cost == best_.cost());
 }
 
 Outcome MctsSearch::OutcomeSoFar() const {
@@ -201,7 +201,7 @@ void MctsSearch::Report() {
   task_.hook(walk_.graph(), so_far);
 }
 
-void MctsSearch::WorkElsewhere() {
+void MctsSearch::RunWorkerThread() {
   const absl::StatusOr<std::unique_ptr<Workspace>> workspace = task_.make_workspace();
   if (!workspace.ok()) return Fail(workspace.status());
   Walk walk(workspace->get(), &task_.limits, &task_.clock);
@@ -210,8 +210,8 @@ void MctsSearch::WorkElsewhere() {
 
 // The loop at the head of this file.
 void MctsSearch::Work(Walk& walk) {
-  while (Simulation* const simulation = Begin(walk)) {  // 1 to 3.
-    Try(walk, *simulation);                             // 4 and 5.
+  while (Simulation* const simulation = NextSimulation(walk)) {  // 1 to 3.
+    Try(walk, *simulation);                                      // 4 and 5.
     if (&walk != &walk_) continue;
     if (task_.hook) Report();  // 6.
     if (task_.checkpoint != nullptr && task_.checkpoint->Due()) SaveCheckpoint();
@@ -219,16 +219,16 @@ void MctsSearch::Work(Walk& walk) {
 }
 
 // Returns a simulation for the walk to try; null when the search has ended.
-Simulation* MctsSearch::Begin(const Walk& walk) {
+Simulation* MctsSearch::NextSimulation(const Walk& walk) {
   absl::MutexLock lock(&mutex_);
   for (;;) {
-    mutex_.Await(absl::Condition(this, &MctsSearch::CanBegin));  // 1.
-    while (MaySelect()) Select();                                // 2.
+    mutex_.Await(absl::Condition(this, &MctsSearch::CanProceed));  // 1.
+    while (MaySelect()) Select();                                  // 2.
     // After selecting has ended for any reason but time, the simulations already selected are still
     // tried. Otherwise their number would depend on the number of workers.
     const bool is_late =
         outcome_.reason == StopReason::kDeadline || outcome_.reason == StopReason::kCancelled;
-    StopReason reason = is_late ? outcome_.reason : OutOfTime();
+    StopReason reason = is_late ? outcome_.reason : CheckTime();
     if (reason == StopReason::kNone && !window_.has_waiting()) reason = outcome_.reason;
     if (reason != StopReason::kNone || !status_.ok()) {
       if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
@@ -236,7 +236,7 @@ Simulation* MctsSearch::Begin(const Walk& walk) {
     }
     if (!window_.has_waiting()) continue;
     Simulation* const nearest = window_.TakeNearest(walk);  // 3.
-    nearest->stop = task_.stop.EarlierBy(SecondsBack());
+    nearest->stop = task_.stop.EarlierBy(SecondsToBest());
     return nearest;
   }
 }
@@ -247,7 +247,7 @@ void MctsSearch::Select() {
   if (tree_.exhausted() && walk_.HasRulesFromScratch()) TryPlaces();
   outcome_.reason = CheckEnd();
   if (outcome_.reason != StopReason::kNone) return;
-  if (window_.next() >= SimulationWindow::kSize) TakeIn(window_.at(window_.next()));
+  if (window_.next() >= SimulationWindow::kSize) AddResult(window_.at(window_.next()));
   if (MayReprice()) Reprice();
   Simulation& simulation = window_.Begin();
   ++num_events_;
@@ -258,13 +258,13 @@ void MctsSearch::Select() {
   if (simulation.used) window_.AddWaiting(&simulation);
 }
 
-// Takes the result of a simulation, if it is done, into the tree.
-void MctsSearch::TakeIn(Simulation& simulation) {
+// Adds the result of a simulation to the tree, if it is done.
+void MctsSearch::AddResult(Simulation& simulation) {
   if (!simulation.done) return;
   simulation.done = false;
   // Results for an earlier tree are dropped: its nodes are gone.
   if (!std::exchange(simulation.used, false) || simulation.tree != num_restarts_) return;
-  for (State& state : simulation.states) BringUpToDate(state);
+  for (State& state : simulation.states) RepriceState(state);
   tree_.Observe(simulation.leaf, simulation.opened, simulation.states);
   for (size_t i = 0; i < simulation.states.size(); ++i) {
     ++outcome_.simulations;
@@ -277,12 +277,12 @@ void MctsSearch::TakeIn(Simulation& simulation) {
   RestartIfStuck();
 }
 
-StopReason MctsSearch::OutOfTime() const {
-  return task_.stop.EarlierBy(SecondsBack() + SecondsToSettle()).Check();
+StopReason MctsSearch::CheckTime() const {
+  return task_.stop.EarlierBy(SecondsToBest() + SecondsToSettleBest()).Check();
 }
 
 StopReason MctsSearch::CheckEnd() const {
-  if (const StopReason reason = OutOfTime(); reason != StopReason::kNone) return reason;
+  if (const StopReason reason = CheckTime(); reason != StopReason::kNone) return reason;
   if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
   if (tree_.exhausted()) return StopReason::kExhausted;
   return StopReason::kNone;
@@ -298,10 +298,10 @@ void MctsSearch::Try(Walk& walk, Simulation& simulation) {
   simulation.done = reason == StopReason::kNone;
   ++num_events_;
   if (simulation.done) return;
-  // Nobody will complete this simulation. Setting a reason ends the search, so that no worker
+  // This simulation will not be completed. Setting a reason ends the search, so that no worker
   // waits for the result.
   if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
-  if (&walk == &walk_) cut_short_ = walk_.here();
+  if (&walk == &walk_) interrupted_state_ = walk_.state();
 }
 
 // Tries all actions of a simulation until time is up.
@@ -334,7 +334,7 @@ absl::StatusOr<bool> MctsSearch::Open(Walk& walk, Simulation& simulation) {
     if (simulation.tree != num_restarts_ || tree_.Knows(simulation.opened.hash, leaf)) return false;
   }
   simulation.opened.actions = walk.Actions(simulation.places, simulation.stop);
-  SearchTree::TakeTries(simulation.opened, leaf);
+  SearchTree::SelectTries(simulation.opened, leaf);
   return true;
 }
 
@@ -350,8 +350,8 @@ void MctsSearch::RestartIfStuck() {
   const int64_t since = outcome_.simulations - std::max(last_restart_, last_improvement);
   const bool stuck = since > kPatience + last_improvement;
   if (!stuck && tree_.num_states() < kMaxStates) return;
-  priors_.Shake();
-  BeginAnew();
+  priors_.DrawFactors();
+  Restart();
 }
 
 // Starts a new tree that also tries places of rules that search from scratch, once everything else
@@ -359,10 +359,10 @@ void MctsSearch::RestartIfStuck() {
 void MctsSearch::TryPlaces() {
   if (places_ == Walk::Places::kOfAllRules) return;
   places_ = Walk::Places::kOfAllRules;
-  BeginAnew();
+  Restart();
 }
 
-void MctsSearch::BeginAnew() {
+void MctsSearch::Restart() {
   num_states_ += static_cast<int64_t>(tree_.num_states());
   tree_.Reset(root_,
               places_ == Walk::Places::kOfAllRules ? opened_root_with_places_ : opened_root_);
@@ -379,33 +379,34 @@ bool MctsSearch::MayReprice() const {
 // Updates all remembered costs if measurements have arrived. Another state may then be the best.
 void MctsSearch::Reprice() {
   if (prices_ == nullptr || !prices_->HasNews() || !prices_->Update()) return;
-  repriced_ = true;
+  was_repriced_ = true;
   last_repricing_ = outcome_.simulations;
   root_.cost = CostNow(root_.bill, root_.cost);
   tree_.Reprice([this](BillId bill) { return prices_->CostOf(bill); });
-  if (cut_short_.has_value()) BringUpToDate(*cut_short_);
+  if (interrupted_state_.has_value()) RepriceState(*interrupted_state_);
   best_.Reprice(Now());
 }
 
 // Reprices a state that was valued before prices changed. No state costs more than the root, whose
 // best graph is contained in all of them.
-void MctsSearch::BringUpToDate(State& state) const {
-  if (repriced_) state.cost = std::min(CostNow(state.bill, state.cost), root_.cost);
+void MctsSearch::RepriceState(State& state) const {
+  if (was_repriced_) state.cost = std::min(CostNow(state.bill, state.cost), root_.cost);
 }
 
 // Waits for the missing costs of the best state until they are known or time is up. Called after
 // the other threads have ended, so no search time is lost.
 void MctsSearch::SettleBest() {
   if (prices_ == nullptr) return;
-  if (best_.TakeAll()) return Reprice();
+  if (best_.SelectSaturated()) return Reprice();
   AwaitBest();
   best_.PreferLargest(largest_is_settled_ && prices_->BestIsKnown(), Now());
 }
 
-// Waits until nothing is missing of the cheapest state's cost, whichever that is by then.
+// Waits until nothing is missing of the cost of the cheapest state. Which state that is may change
+// while costs arrive.
 void MctsSearch::AwaitBest() {
   for (int round = 0; round < kMostRounds && !prices_->BestIsKnown(); ++round) {
-    const StopCondition stop = task_.stop.EarlierBy(SecondsBack());
+    const StopCondition stop = task_.stop.EarlierBy(SecondsToBest());
     if (stop.ShouldStop()) break;
     prices_->AwaitBest(stop);
     Reprice();
@@ -413,20 +414,20 @@ void MctsSearch::AwaitBest() {
   Reprice();
 }
 
-// Time to reserve for SettleBest. Where costs are known, all time is for searching.
-double MctsSearch::SecondsToSettle() const {
+// Time to reserve for SettleBest. None where costs are known, since there is nothing to wait for.
+double MctsSearch::SecondsToSettleBest() const {
   if (prices_ == nullptr || prices_->BestIsKnown()) return 0;
   return kShareOfWaiting / (1 - kShareOfWaiting) * SecondsSpent();
 }
 
 absl::StatusOr<Outcome> MctsStrategy::Run(Workspace& workspace, const Task& task) const {
   auto search = std::make_unique<MctsSearch>(workspace, task);
-  if (const absl::Status status = search->TakeUpCheckpoint(); !status.ok()) {
+  if (const absl::Status status = search->RestoreCheckpoint(); !status.ok()) {
     Log().warn("a checkpoint is of no use: {}", std::string(status.message()));
     search = std::make_unique<MctsSearch>(workspace, task);
     search->NoteRefusal(status.message());
   }
-  return search->ToEnd();
+  return search->Run();
 }
 
 }  // namespace quotient::search

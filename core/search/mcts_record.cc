@@ -24,7 +24,7 @@ void MctsSearch::SaveCheckpoint() {
   task_.checkpoint->Save(SealCheckpoint(identity_, stream.Take()));
 }
 
-absl::Status MctsSearch::TakeUpCheckpoint() {
+absl::Status MctsSearch::RestoreCheckpoint() {
   const std::string bytes = task_.checkpoint == nullptr ? "" : task_.checkpoint->Load();
   if (bytes.empty()) return absl::OkStatus();
   QUOTIENT_ASSIGN_OR_RETURN(const absl::string_view content, OpenCheckpoint(identity_, bytes));
@@ -33,7 +33,7 @@ absl::Status MctsSearch::TakeUpCheckpoint() {
   Outcome::Resumption& resumed = outcome_.resumed;
   stream.Real(resumed.seconds, 0, kMostSeconds);
   VisitFields(stream);
-  if (!stream.done() || best_.improvements().empty() || !TakeUpSimulations()) {
+  if (!stream.done() || best_.improvements().empty() || !RestoreSimulations()) {
     return absl::DataLossError("its fields contradict each other");
   }
   ++resumed.times;
@@ -41,7 +41,7 @@ absl::Status MctsSearch::TakeUpCheckpoint() {
   start_ns_ -= static_cast<int64_t>(resumed.seconds * 1e9);
   task_.stop = task_.stop.EarlierBy(resumed.seconds);
   num_events_saved_ = num_events_;
-  goes_on_ = true;
+  is_resumed_ = true;
   return absl::OkStatus();
 }
 
@@ -99,55 +99,55 @@ void MctsSearch::VisitSimulation(Stream& stream, Simulation& simulation) {
 }
 
 // Restores the simulations under way. False if they do not fit the rest of the checkpoint.
-bool MctsSearch::TakeUpSimulations() {
+bool MctsSearch::RestoreSimulations() {
   for (int64_t s = window_.first(); s < window_.next(); ++s) {
     Simulation& simulation = window_.at(s);
     const size_t num_tries = simulation.leaf.tries.size();
     if (simulation.states.size() != simulation.seconds.size()) return false;
     if (simulation.done && simulation.states.size() != num_tries) return false;
-    if (simulation.used && !tree_.TakeUp(&simulation.leaf)) return false;
+    if (simulation.used && !tree_.RestoreLeaf(&simulation.leaf)) return false;
     if (simulation.used && !simulation.done) window_.AddWaiting(&simulation);
     simulation.done |= !simulation.used;
   }
   return true;
 }
 
-absl::Status MctsSearch::PrepareToGoOn() {
-  // This must complete even if time is up, since the way to the best state begins here.
+absl::Status MctsSearch::PrepareResumed() {
+  // This must complete even if time is up, since every path begins at the root.
   const StopCondition stop = task_.stop.WithoutDeadline();
   QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, stop));
   OpenRoot(stop);
   absl::MutexLock lock(&mutex_);
   root_ = root;
   const bool as_it_was = prices_ == nullptr && root_.cost == tree_.root_cost();
-  return as_it_was ? absl::OkStatus() : ValueAnew();
+  return as_it_was ? absl::OkStatus() : RevalueBest();
 }
 
-// Values the best path again and starts a new tree, keeping the priors. Needed where costs have
-// changed or may change: checkpoints contain no bills.
-absl::Status MctsSearch::ValueAnew() {
-  const std::vector<Action> path = best_.ForgetHistory();
+// Values the state at the end of the best path again and starts a new tree, keeping the priors.
+// This is needed where costs have changed or may change, since checkpoints contain no bills.
+absl::Status MctsSearch::RevalueBest() {
+  const std::vector<Action> path = best_.TakePath();
   QUOTIENT_ASSIGN_OR_RETURN(const State best, walk_.GoTo(path, task_.stop.WithoutDeadline()));
   best_.Set({root_, {}, 0}, Now());
   best_.OfferLargest({best, path, walk_.seconds()}, Now());
   best_.AddContender(root_.bill, {}, 0);
-  // The checkpoint may say that everything was found. That holds only if the best state is the one
-  // that growing to the limit leads to.
+  // The checkpoint may say that the e-graph is saturated. That holds only if the best state is the
+  // one that growing to the limit leads to.
   outcome_.reason = StopReason::kNone;
   if (best.saturated && path == PathToGrown()) {
     outcome_.reason = StopReason::kSaturated;
-    best_.SetAll(path);
+    best_.SetSaturated(path);
   }
-  BeginAnew();
+  Restart();
   window_.Clear();
   num_events_ = num_events_saved_ = 0;
-  return prices_ != nullptr && outcome_.reason == StopReason::kNone ? GrowAgain()
+  return prices_ != nullptr && outcome_.reason == StopReason::kNone ? RegrowRoot()
                                                                     : absl::OkStatus();
 }
 
-// Settles the grown state as a search that begins does. The best state of the interrupted search is
-// the answer if there is no time for that.
-absl::Status MctsSearch::GrowAgain() {
+// Grows the initial e-graph to the limit and settles it, as Prepare does where nothing is resumed.
+// If there is no time for that, the best state of the interrupted search is the answer.
+absl::Status MctsSearch::RegrowRoot() {
   QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(PathToGrown(), task_.stop));
   outcome_.reason = task_.stop.Check();
   if (outcome_.reason != StopReason::kNone) return absl::OkStatus();

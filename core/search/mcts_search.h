@@ -37,13 +37,13 @@ class MctsSearch {
 
   // Restores the state of an interrupted search from the task's checkpoint, if there is one. After
   // an error this object must not be used.
-  absl::Status TakeUpCheckpoint();
+  absl::Status RestoreCheckpoint();
   void NoteRefusal(absl::string_view why) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     outcome_.checkpoint_refused = std::string(why);
   }
 
-  absl::StatusOr<Outcome> ToEnd();
+  absl::StatusOr<Outcome> Run();
 
  private:
   // --- Beginning and end, on the calling thread (mcts.cc)
@@ -54,24 +54,24 @@ class MctsSearch {
   void OpenRoot(const StopCondition& stop);
   int64_t NumWorkers();
   absl::StatusOr<Outcome> Finish();
-  bool StaysWhereItWasCutShort() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool KeepsInterruptedState() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Outcome OutcomeSoFar() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Report() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // --- The loop of a worker (mcts.cc)
 
   void Work(Walk& walk);
-  void WorkElsewhere();
-  Simulation* Begin(const Walk& walk);
-  bool CanBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void RunWorkerThread();
+  Simulation* NextSimulation(const Walk& walk);
+  bool CanProceed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return outcome_.reason != StopReason::kNone || window_.has_waiting() || MaySelect();
   }
   bool MaySelect() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return outcome_.reason == StopReason::kNone && window_.may_select();
   }
   void Select() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TakeIn(Simulation& simulation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  StopReason OutOfTime() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddResult(Simulation& simulation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StopReason CheckTime() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StopReason CheckEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Try(Walk& walk, Simulation& simulation);
   absl::Status TryAll(Walk& walk, Simulation& simulation);
@@ -82,20 +82,20 @@ class MctsSearch {
 
   void RestartIfStuck() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TryPlaces() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Restart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // --- Costs that change (mcts.cc)
 
   bool MayReprice() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reprice() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void BringUpToDate(State& state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The present cost of a state that cost `cost` when it was valued.
+  void RepriceState(State& state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The present cost of a state with this bill, which cost `cost` when it was valued.
   double CostNow(BillId bill, double cost) const {
     return bill.valid() ? prices_->CostOf(bill) : cost;
   }
   void SettleBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AwaitBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  double SecondsToSettle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  double SecondsToSettleBest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // --- Checkpoints (mcts_record.cc)
 
@@ -105,10 +105,10 @@ class MctsSearch {
   template <typename Stream>
   void VisitSimulation(Stream& stream, Simulation& simulation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool TakeUpSimulations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status PrepareToGoOn();
-  absl::Status ValueAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status GrowAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool RestoreSimulations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status PrepareResumed();
+  absl::Status RevalueBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status RegrowRoot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // --- Small helpers
 
@@ -118,7 +118,7 @@ class MctsSearch {
   }
   // Time it takes to go to the best state: about as long as the way there took, and as long again
   // to leave the present state and to value the best one.
-  double SecondsBack() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return 2 * best_.seconds(); }
+  double SecondsToBest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return 2 * best_.seconds(); }
 
   // --- Constant once the workers run
 
@@ -128,7 +128,7 @@ class MctsSearch {
   const size_t num_rules_;
   Prices* const prices_;  // Null if costs never change. Thread-safe.
   int64_t start_ns_;
-  bool goes_on_ = false;  // Whether the search was resumed from a checkpoint.
+  bool is_resumed_ = false;  // Whether the search was resumed from a checkpoint.
 
   // --- Owned by the calling thread. Others may only call walk_.HasRulesFromScratch().
 
@@ -155,16 +155,17 @@ class MctsSearch {
   // outcome_.simulations when the present tree was started.
   int64_t last_restart_ ABSL_GUARDED_BY(mutex_) = 0;
   // Whether prices have changed at least once since the search began.
-  bool repriced_ ABSL_GUARDED_BY(mutex_) = false;
+  bool was_repriced_ ABSL_GUARDED_BY(mutex_) = false;
   // outcome_.simulations when prices last changed.
   int64_t last_repricing_ ABSL_GUARDED_BY(mutex_) = 0;
   // The answer so far.
   Incumbent best_ ABSL_GUARDED_BY(mutex_);
-  // The state that walk_ is in, if time ran out while the calling thread grew the initial e-graph,
-  // settled the grown one or tried a simulation.
-  std::optional<State> cut_short_ ABSL_GUARDED_BY(mutex_);
-  // Whether the former is the case: then that state holds more than all others.
-  bool ended_in_largest_ ABSL_GUARDED_BY(mutex_) = false;
+  // The state in which walk_ was left when time ran out, if the calling thread was then growing the
+  // initial e-graph, settling the grown one or trying a simulation.
+  std::optional<State> interrupted_state_ ABSL_GUARDED_BY(mutex_);
+  // Whether interrupted_state_ comes from growing or settling. It then contains more than all
+  // others.
+  bool is_interrupted_in_largest_ ABSL_GUARDED_BY(mutex_) = false;
   // Whether nothing was missing of the largest state's cost when the tree search began.
   bool largest_is_settled_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);

@@ -22,7 +22,7 @@ class Episode {
         rng_(task.seed),
         tree_(&parameters, &rng_) {}
 
-  absl::StatusOr<Outcome> ToEnd();
+  absl::StatusOr<Outcome> Run();
 
  private:
   StopReason CheckEnd(const PactState& now) const;
@@ -53,13 +53,13 @@ class Episode {
   Outcome outcome_;
 };
 
-absl::StatusOr<Outcome> Episode::ToEnd() {
+absl::StatusOr<Outcome> Episode::Run() {
   QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, task_.stop));
   PactState now = {.cost = root.cost, .done = root.enodes >= task_.limits.max_enodes};
   NoteCost(now.cost);
   while ((outcome_.reason = CheckEnd(now)) == StopReason::kNone) {
-    QUOTIENT_ASSIGN_OR_RETURN(const bool to_end, Plan(now));
-    if (!to_end) continue;
+    QUOTIENT_ASSIGN_OR_RETURN(const bool is_complete, Plan(now));
+    if (!is_complete) continue;
     const std::optional<uint16_t> rule = tree_.BestRule();
     if (!rule.has_value()) {
       outcome_.reason = StopReason::kSaturated;
@@ -75,10 +75,10 @@ absl::StatusOr<Outcome> Episode::ToEnd() {
     ++outcome_.iterations;
     NoteCost(now.cost);
   }
-  // This only undoes steps, which is quick.
+  // The walk is at the committed state or beyond it, so this only undoes steps, which is quick.
   QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(committed_, task_.stop.WithoutDeadline()).status());
   outcome_.applied_by_rule = walk_.AppliedByRule();
-  walk_.Settle();
+  walk_.Commit();
   for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
   return outcome_;
 }
@@ -91,7 +91,7 @@ StopReason Episode::CheckEnd(const PactState& now) const {
   return StopReason::kNone;
 }
 
-// Builds the tree for the next commit. False if it is not finished because the search must end.
+// Builds the tree for the next commit. False if the search must end before the tree is complete.
 absl::StatusOr<bool> Episode::Plan(PactState now) {
   const std::vector<bool> open = Prune(now);
   tree_.Reset(now, open);
@@ -106,23 +106,23 @@ absl::StatusOr<bool> Episode::Plan(PactState now) {
 
 // False if there is nothing to try.
 absl::StatusOr<bool> Episode::Simulate() {
-  PactTree::Way way;
-  const PactTree::Descent descent = tree_.Select(&way);
+  PactTree::Path tree_path;
+  const PactTree::Descent descent = tree_.Select(&tree_path);
   if (descent == PactTree::Descent::kNothing) return false;
   ++outcome_.simulations;
   if (descent == PactTree::Descent::kDone) {
-    tree_.Complete(way, 0);
+    tree_.Complete(tree_path, 0);
     return true;
   }
   std::vector<Action> path = committed_;
-  for (const uint16_t rule : way.rules) path.push_back(ActionOf(rule));
-  const PactState before = tree_.state(way.nodes.back());
+  for (const uint16_t rule : tree_path.rules) path.push_back(ActionOf(rule));
+  const PactState before = tree_.state(tree_path.nodes.back());
   QUOTIENT_ASSIGN_OR_RETURN(PactState after, Step(before, path));
   const bool leads_on = after.changed && !after.done;
   const std::vector<bool> open = leads_on ? Prune(after) : std::vector<bool>(num_rules_, false);
-  tree_.Expand(way, after, Reward(before, after), open);
+  tree_.Expand(tree_path, after, Reward(before, after), open);
   QUOTIENT_ASSIGN_OR_RETURN(const double value, Rollout(after, std::move(path)));
-  tree_.Complete(way, value);
+  tree_.Complete(tree_path, value);
   return true;
 }
 
@@ -166,7 +166,7 @@ void Episode::NoteCost(double cost) {
 }  // namespace
 
 absl::StatusOr<Outcome> PactStrategy::Run(Workspace& workspace, const Task& task) const {
-  return Episode(workspace, task, parameters_).ToEnd();
+  return Episode(workspace, task, parameters_).Run();
 }
 
 }  // namespace quotient::search

@@ -30,20 +30,23 @@ namespace quotient::search {
 
 class PactStrategy : public Strategy {
  public:
-  // How states are valued: by the extractor `history` or `ilp`.
-  enum class Valued { kGreedily, kByIlp };
+  // Which extractor values states: `history` or `ilp`.
+  enum class Valuation { kGreedy, kIlp };
 
-  explicit PactStrategy(const PactParameters& parameters = {}, Valued valued = Valued::kGreedily)
-      : parameters_(parameters), valued_(valued) {}
+  explicit PactStrategy(const PactParameters& parameters = {},
+                        Valuation valuation = Valuation::kGreedy)
+      : parameters_(parameters), valuation_(valuation) {}
 
-  const char* name() const override { return valued_ == Valued::kByIlp ? "pact-ilp" : "pact"; }
-  const char* extractor() const override { return valued_ == Valued::kByIlp ? "ilp" : "history"; }
+  const char* name() const override { return valuation_ == Valuation::kIlp ? "pact-ilp" : "pact"; }
+  const char* extractor() const override {
+    return valuation_ == Valuation::kIlp ? "ilp" : "history";
+  }
   // Outcome::iterations counts commits; Outcome::improvements lists committed states.
   absl::StatusOr<Outcome> Run(Workspace& workspace, const Task& task) const override;
 
  private:
   const PactParameters parameters_;
-  const Valued valued_;
+  const Valuation valuation_;
 };
 
 }  // namespace quotient::search

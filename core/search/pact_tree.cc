@@ -34,7 +34,7 @@ std::optional<uint16_t> PactTree::RuleToTry(const Node& node, bool is_root) {
     if (child.dispatched == 0 && !child.saturated) untried.push_back(rule);
   }
   if (untried.empty()) return std::nullopt;
-  const bool may_go_on = !is_root && std::ranges::any_of(node.children, LeadsOn);
+  const bool may_go_on = !is_root && std::ranges::any_of(node.children, HasSuccessor);
   if (may_go_on && rng_.NextDouble() >= parameters_.expand_coin) return std::nullopt;
   return untried[rng_.Below(untried.size())];
 }
@@ -43,7 +43,7 @@ std::optional<uint16_t> PactTree::BestRule(const Node& node, double exploration)
   std::optional<uint16_t> best;
   double best_score = 0;
   for (uint16_t rule = 0; rule < node.children.size(); ++rule) {
-    if (!LeadsOn(node.children[rule])) continue;
+    if (!HasSuccessor(node.children[rule])) continue;
     const double score = Score(node.children[rule], node.visits, exploration);
     if (best.has_value() && score <= best_score) continue;
     best = rule;
@@ -52,16 +52,16 @@ std::optional<uint16_t> PactTree::BestRule(const Node& node, double exploration)
   return best;
 }
 
-PactTree::Descent PactTree::Select(Way* way) {
-  *way = {};
+PactTree::Descent PactTree::Select(Path* path) {
+  *path = {};
   Descent end = Descent::kExpand;
   for (NodeId at(0); at.valid();) {
     const Node& node = nodes_[at.value()];
     std::optional<uint16_t> rule = RuleToTry(node, at == NodeId(0));
     if (!rule.has_value()) rule = BestRule(node, parameters_.exploration);
     if (!rule.has_value()) return Descent::kNothing;
-    way->nodes.push_back(at);
-    way->rules.push_back(*rule);
+    path->nodes.push_back(at);
+    path->rules.push_back(*rule);
     const Child& child = node.children[*rule];
     at = child.node;
     if (child.done) {
@@ -69,27 +69,27 @@ PactTree::Descent PactTree::Select(Way* way) {
       break;
     }
   }
-  for (size_t i = 0; i < way->nodes.size(); ++i) {
-    Node& node = nodes_[way->nodes[i].value()];
+  for (size_t i = 0; i < path->nodes.size(); ++i) {
+    Node& node = nodes_[path->nodes[i].value()];
     ++node.visits;
-    ++node.children[way->rules[i]].dispatched;
+    ++node.children[path->rules[i]].dispatched;
   }
   return end;
 }
 
-void PactTree::Expand(const Way& way, const PactState& state, double reward,
+void PactTree::Expand(const Path& path, const PactState& state, double reward,
                       const std::vector<bool>& open) {
   const NodeId added = AddNode(state, open);
-  Child& child = nodes_[way.nodes.back().value()].children[way.rules.back()];
+  Child& child = nodes_[path.nodes.back().value()].children[path.rules.back()];
   child.node = added;
   child.reward = reward;
   child.done = state.done;
   child.saturated = !state.changed;
 }
 
-void PactTree::Complete(const Way& way, double value) {
-  for (size_t i = way.nodes.size(); i-- > 0;) {
-    Child& child = nodes_[way.nodes[i].value()].children[way.rules[i]];
+void PactTree::Complete(const Path& path, double value) {
+  for (size_t i = path.nodes.size(); i-- > 0;) {
+    Child& child = nodes_[path.nodes[i].value()].children[path.rules[i]];
     value = child.reward + parameters_.gamma * value;
     ++child.completed;
     child.returns += value;

@@ -69,13 +69,13 @@ class PactTree {
     int64_t completed = 0;   // K_a
     double returns = 0;      // Q_a
   };
-  // A path from the root: the nodes, and the rule taken at each.
-  struct Way {
+  // A path from the root: the nodes, and the rule that is taken at each of them.
+  struct Path {
     std::vector<NodeId> nodes;
     std::vector<uint16_t> rules;
   };
   enum class Descent {
-    kExpand,  // The last rule of the way is to be tried.
+    kExpand,  // The last rule of the path is to be tried.
     kDone,    // The last rule leads to a state that is done.
     // The node reached has nothing to try: the search for this commit is over.
     kNothing,
@@ -87,11 +87,12 @@ class PactTree {
   // Discards the tree and starts a new one. `open`: by rule, whether it has a match in the root.
   void Reset(const PactState& root, const std::vector<bool>& open);
   // Descends from the root. The visit is under way until Complete, unless the result is kNothing.
-  Descent Select(Way* way);
-  // Adds the state that the last rule of the way leads to, with the reward of that step.
-  void Expand(const Way& way, const PactState& state, double reward, const std::vector<bool>& open);
-  // Completes the visit; `value` is that of the state at the end of the way.
-  void Complete(const Way& way, double value);
+  Descent Select(Path* path);
+  // Adds the state that the last rule of the path leads to, with the reward of that step.
+  void Expand(const Path& path, const PactState& state, double reward,
+              const std::vector<bool>& open);
+  // Completes the visit; `value` is that of the state at the end of the path.
+  void Complete(const Path& path, double value);
 
   // The rule of greatest Q_a / K_a at the root, the first among equals; none if no rule that was
   // tried leads anywhere.
@@ -111,7 +112,7 @@ class PactTree {
   };
 
   NodeId AddNode(const PactState& state, const std::vector<bool>& open);
-  static bool LeadsOn(const Child& child) { return child.completed > 0 && !child.saturated; }
+  static bool HasSuccessor(const Child& child) { return child.completed > 0 && !child.saturated; }
   std::optional<uint16_t> RuleToTry(const Node& node, bool is_root);
   std::optional<uint16_t> BestRule(const Node& node, double exploration) const;
 

@@ -9,12 +9,12 @@ namespace quotient::search {
 
 Priors::Priors(size_t num_rules, uint64_t seed)
     : num_rules_(num_rules), rng_(seed), means_(2 * num_rules + 2) {
-  for (Mean& mean : std::span(means_).first(num_rules)) mean.sum = kFirstOfPlace;
-  Shake();
+  for (Mean& mean : std::span(means_).first(num_rules)) mean.sum = kInitialDropOfPlace;
+  DrawFactors();
 }
 
-void Priors::Shake() {
-  for (Mean& mean : std::span(means_).first(2 * num_rules_)) mean.luck = rng_.Uniform(1.0, 1.5);
+void Priors::DrawFactors() {
+  for (Mean& mean : std::span(means_).first(2 * num_rules_)) mean.factor = rng_.Uniform(1.0, 1.5);
 }
 
 size_t Priors::IndexOf(Action action) const {
@@ -37,7 +37,7 @@ void Priors::Learn(Action action, double drop) {
 
 double Priors::Expect(Action action) const {
   const Mean& mean = means_[IndexOf(action)];
-  return mean.sum / mean.count * mean.luck;
+  return mean.sum / mean.count * mean.factor;
 }
 
 template <typename Self, typename Stream>
@@ -46,7 +46,7 @@ void Priors::VisitMeans(Self& self, Stream& stream) {
   for (auto& mean : self.means_) {
     stream.Real(mean.sum, -kMost, kMost);
     stream.Real(mean.count, 1, kMost);
-    stream.Real(mean.luck, 0, kMost);
+    stream.Real(mean.factor, 0, kMost);
   }
 }
 

@@ -20,8 +20,8 @@ class Priors {
   Priors(size_t num_rules, uint64_t seed);
 
   // Draws a new random factor from 1 to 1.5 for each rule and place prior, so that a restarted
-  // search takes other ways.
-  void Shake();
+  // search takes other paths.
+  void DrawFactors();
 
   size_t num_rules() const { return num_rules_; }
 
@@ -38,13 +38,13 @@ class Priors {
 
  private:
   // Initial values, as if each action had been tried once and had brought this much.
-  static constexpr double kFirst = 0.01;
+  static constexpr double kInitialDrop = 0.01;
   // A single match brings less than all matches of its rule.
-  static constexpr double kFirstOfPlace = kFirst / 4;
+  static constexpr double kInitialDropOfPlace = kInitialDrop / 4;
   struct Mean {
-    double sum = kFirst;
+    double sum = kInitialDrop;
     double count = 1;
-    double luck = 1;
+    double factor = 1;
   };
   size_t IndexOf(Action action) const;
   template <typename Self, typename Stream>

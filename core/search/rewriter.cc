@@ -99,7 +99,7 @@ absl::StatusOr<int64_t> Rewriter::ApplyNext(size_t rule, size_t count) {
       applied =
           rules_[rule]->Apply(graph_, queue.matches[queue.next++], static_cast<Origin>(rule + 1));
     }
-    QUOTIENT_RETURN_IF_ERROR(Told(applied.status()));
+    QUOTIENT_RETURN_IF_ERROR(ExplainRefusal(applied.status()));
     changed += *applied;
     count -= batch;
   }
@@ -115,14 +115,14 @@ absl::StatusOr<bool> Rewriter::ApplyWaiting(size_t rule, size_t index) {
     changed = rules_[rule]->Apply(graph_, queue.matches[queue.next + index],
                                   static_cast<Origin>(rule + 1));
   }
-  QUOTIENT_RETURN_IF_ERROR(Told(changed.status()));
+  QUOTIENT_RETURN_IF_ERROR(ExplainRefusal(changed.status()));
   return changed;
 }
 
 // If the graph records proofs, turns a refused union into an error and a log line that explain it.
 // A rule may have treated the refusal as "did not fire" and returned OK; the refusal is then only
 // logged.
-absl::Status Rewriter::Told(const absl::Status& status) {
+absl::Status Rewriter::ExplainRefusal(const absl::Status& status) {
   if (!graph_.refused_union().has_value()) return status;
   const egraph::UnionRecord refused = *graph_.refused_union();
   graph_.ForgetRefusedUnion();

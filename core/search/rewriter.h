@@ -52,7 +52,7 @@ class Rewriter {
   absl::StatusOr<bool> ApplyWaiting(size_t rule, size_t index);
   // Rebuilds the graph. A union refused by the analysis means that a rule is wrong; the error
   // and the log then say what led to it, if the graph records proofs.
-  absl::Status Rebuild() { return Told(graph_.Rebuild()); }
+  absl::Status Rebuild() { return ExplainRefusal(graph_.Rebuild()); }
 
   // Marks of the graph and of the queues: see EGraph::Mark.
   void Mark();
@@ -71,7 +71,7 @@ class Rewriter {
   };
 
   void SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop);
-  absl::Status Told(const absl::Status& status);
+  absl::Status ExplainRefusal(const absl::Status& status);
 
   egraph::EGraph& graph_;
   const std::span<const egraph::Rule* const> rules_;

@@ -32,11 +32,11 @@ class Saturation {
     outcome_.applied_by_rule.assign(rewriter.num_rules(), 0);
   }
 
-  absl::StatusOr<Outcome> ToEnd();
+  absl::StatusOr<Outcome> Run();
 
  private:
   size_t num_rules() const { return rewriter_.num_rules(); }
-  StopReason Limit() const;
+  StopReason CheckLimits() const;
   std::vector<size_t> Search();
   absl::StatusOr<size_t> ApplySome(size_t rule, size_t left);
   absl::Status Apply(std::vector<size_t> left);
@@ -65,10 +65,10 @@ class Saturation {
   }
 };
 
-absl::StatusOr<Outcome> Saturation::ToEnd() {
+absl::StatusOr<Outcome> Saturation::Run() {
   QUOTIENT_RETURN_IF_ERROR(Rebuild());
   while (true) {
-    outcome_.reason = Limit();
+    outcome_.reason = CheckLimits();
     if (outcome_.reason != StopReason::kNone) return outcome_;
     const std::vector<size_t> found = Search();
     outcome_.reason = stop_.Check();
@@ -91,7 +91,7 @@ absl::StatusOr<Outcome> Saturation::ToEnd() {
   }
 }
 
-StopReason Saturation::Limit() const {
+StopReason Saturation::CheckLimits() const {
   if (const StopReason reason = stop_.Check(); reason != StopReason::kNone) return reason;
   if (graph_.num_enodes() >= limits_.max_enodes) return StopReason::kNodeLimit;
   if (outcome_.iterations >= limits_.max_iterations) return StopReason::kIterations;
@@ -168,7 +168,7 @@ absl::StatusOr<bool> Saturation::MakeRoom() {
 
 absl::StatusOr<Outcome> Saturate(Rewriter& rewriter, const Limits& limits,
                                  const StopCondition& stop, const ProgressHook& hook) {
-  return Saturation(rewriter, limits, stop, hook).ToEnd();
+  return Saturation(rewriter, limits, stop, hook).Run();
 }
 
 absl::StatusOr<Outcome> SaturateStrategy::Run(Workspace& workspace, const Task& task) const {
@@ -178,11 +178,11 @@ absl::StatusOr<Outcome> SaturateStrategy::Run(Workspace& workspace, const Task& 
   std::vector<Improvement> improvements = {{clock.SecondsSince(start_ns), 0, cost_before}};
   Rewriter rewriter(&workspace.graph(), workspace.rules());
   QUOTIENT_ASSIGN_OR_RETURN(Outcome outcome, Saturate(rewriter, task.limits, task.stop, task.hook));
-  workspace.Follow();
+  workspace.OnGraphGrown();
   // The cost is computed only once, at the end, since in a large graph that takes longer than an
   // iteration. It may exceed the deadline by a second.
-  constexpr double kSecondsMore = 1;
-  const StopCondition more = task.stop.WithoutDeadline().WithBudget(clock, kSecondsMore);
+  constexpr double kExtraSeconds = 1;
+  const StopCondition more = task.stop.WithoutDeadline().WithBudget(clock, kExtraSeconds);
   const StopCondition& last = outcome.reason == StopReason::kDeadline ? more : task.stop;
   if (const double cost = workspace.Cost(last); cost < cost_before) {
     improvements.push_back({clock.SecondsSince(start_ns), 0, cost});

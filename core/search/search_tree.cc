@@ -17,11 +17,11 @@ bool GrowsToTheLimit(Action action) {
   return action.kind == Action::Kind::kGrow && action.amount == Action::kToTheLimit;
 }
 
-// Moves the most promising actions from `from` to `tries`, as many as make up a batch. The longer
-// the way to the node, the larger the batch.
-void TakeBest(const Priors& priors, int64_t way, bool may_grow, std::vector<Action>& from,
+// Moves the most promising actions from `from` to `tries` until these make up a batch. The more
+// e-nodes the path to the node adds, the larger the batch.
+void MoveBest(const Priors& priors, int64_t added_enodes, bool may_grow, std::vector<Action>& from,
               std::vector<Action>& tries) {
-  const auto batch = static_cast<size_t>(kLeastBatch + way / kENodesPerTry);
+  const auto batch = static_cast<size_t>(kLeastBatch + added_enodes / kENodesPerTry);
   while (tries.size() < batch) {
     auto best = from.end();
     for (auto it = from.begin(); it != from.end(); ++it) {
@@ -93,7 +93,7 @@ double SearchTree::Quality(double cost) const {
   return root > best_cost_ ? (root - cost) / (root - best_cost_) : 0;
 }
 
-int64_t SearchTree::WayTo(const Node& node) const {
+int64_t SearchTree::AddedENodes(const Node& node) const {
   return std::max<int64_t>(0, node.enodes - nodes_[root_.value()].enodes);
 }
 
@@ -106,8 +106,8 @@ bool SearchTree::MayWiden(const Node& node, bool may_grow) const {
   return node.batches < kWidening * std::sqrt(node.visits + 1.0) && HasTries(node, may_grow);
 }
 
-void SearchTree::TakeTries(Opened& opened, Leaf& leaf) {
-  TakeBest(*leaf.priors, leaf.way, /*may_grow=*/false, opened.actions, leaf.tries);
+void SearchTree::SelectTries(Opened& opened, Leaf& leaf) {
+  MoveBest(*leaf.priors, leaf.added_enodes, /*may_grow=*/false, opened.actions, leaf.tries);
 }
 
 void SearchTree::AddEdges(Node& node, const std::vector<Action>& tries) {
@@ -155,9 +155,10 @@ uint32_t SearchTree::BestEdge(const Node& node) const {
 
 bool SearchTree::Select(Leaf* leaf) {
   if (SelectLeaf(grown_ < stepped_, leaf)) return true;
-  // Waits for the simulations under way first, since they may lead to something else than growing.
+  // Growing is not selected out of turn while simulations are under way, since their results may
+  // bring other actions to try.
   if (num_under_way_ > 0) return false;
-  FreeBusy();
+  ClearBusy();
   return SelectLeaf(/*may_grow=*/true, leaf);
 }
 
@@ -177,20 +178,20 @@ bool SearchTree::SelectLeaf(bool may_grow, Leaf* leaf) {
       at = node.edges[chosen].child;
     }
     Node& node = nodes_[at.value()];
-    leaf->way = WayTo(node);
+    leaf->added_enodes = AddedENodes(node);
     if (node.opened_at == 0) {
       node.opening = true;
       leaf->priors = priors_;
       leaf->as_of = now_;
-      Begin(*leaf);
+      MarkUnderWay(*leaf);
       return true;
     }
     if (HasTries(node, may_grow)) {
       leaf->first_edge = static_cast<uint32_t>(node.edges.size());
       ++node.batches;
-      TakeBest(priors_, leaf->way, may_grow, node.untried, leaf->tries);
+      MoveBest(priors_, leaf->added_enodes, may_grow, node.untried, leaf->tries);
       AddEdges(node, leaf->tries);
-      Begin(*leaf);
+      MarkUnderWay(*leaf);
       return true;
     }
     // The nodes below may have been exhausted through other paths that share them.
@@ -204,12 +205,12 @@ bool SearchTree::SelectLeaf(bool may_grow, Leaf* leaf) {
   return false;
 }
 
-void SearchTree::FreeBusy() {
+void SearchTree::ClearBusy() {
   for (const NodeId id : busy_) nodes_[id.value()].busy = false;
   busy_.clear();
 }
 
-void SearchTree::Begin(const Leaf& leaf) {
+void SearchTree::MarkUnderWay(const Leaf& leaf) {
   ++num_under_way_;
   for (size_t i = 0; i < leaf.nodes.size(); ++i) {
     Node& node = nodes_[leaf.nodes[i].value()];
@@ -228,10 +229,10 @@ void SearchTree::Attach(NodeId tried, uint32_t edge_index, const State& state) {
   const NodeId child = state.changed ? MakeNode(state) : tried;
   Edge& edge = nodes_[tried.value()].edges[edge_index];
   edge.child = child;
-  edge.nowhere = child == tried;
+  edge.is_self_loop = child == tried;
   edge.under_way = 0;
   edge.visits = 1;
-  if (!edge.nowhere) nodes_[child.value()].parents.push_back(tried);
+  if (!edge.is_self_loop) nodes_[child.value()].parents.push_back(tried);
 }
 
 // Lets the edge lead to another node than before.
@@ -240,8 +241,8 @@ void SearchTree::Connect(NodeId parent, uint32_t edge, NodeId child) {
   nodes_[child.value()].parents.push_back(parent);
 }
 
-// Lowers the best cost of a node to `best`, and so that of all nodes from which it can be reached,
-// by whatever way.
+// Lowers the best cost of a node to `best`, and likewise that of all nodes from which the node can
+// be reached over any path.
 void SearchTree::LowerBest(NodeId id, double best) {
   std::vector<NodeId> open = {id};
   while (!open.empty()) {
@@ -254,7 +255,7 @@ void SearchTree::LowerBest(NodeId id, double best) {
 }
 
 void SearchTree::Observe(const Leaf& leaf, const Opened& opened, std::span<const State> states) {
-  FreeBusy();
+  ClearBusy();
   --num_under_way_;
   ++now_;
   const NodeId selected = leaf.nodes.back();
@@ -290,7 +291,7 @@ void SearchTree::Reprice(absl::FunctionRef<double(BillId)> cost_of) {
   FindBest();
 }
 
-// Adds to the priors the drops of all edges at present costs, or with `sign` -1 takes them away.
+// Adds the drops of all edges at present costs to the priors, or subtracts them if `sign` is -1.
 void SearchTree::CorrectPriors(double sign) {
   if (root_cost() <= 0) return;
   for (const Node& node : nodes_) {
@@ -302,7 +303,8 @@ void SearchTree::CorrectPriors(double sign) {
   }
 }
 
-// Goes from the cheapest state to the dearest, so that no node is lowered twice.
+// Computes all best costs again. States are handled from the cheapest to the dearest, so that the
+// best cost of a node is lowered at most once.
 void SearchTree::FindBest() {
   std::vector<NodeId> by_cost;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {

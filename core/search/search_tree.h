@@ -48,12 +48,12 @@ class SearchTree {
     std::vector<Action> tries;  // The actions to try.
     // The priors at the selection, present only if the node is to be opened. A worker that reaches
     // the node opens it unless Knows finds the state in the tree: it lists the state's actions and
-    // moves the most promising ones, by these priors, to `tries` (TakeTries).
+    // moves the most promising ones, by these priors, to `tries` (SelectTries).
     std::optional<Priors> priors;
     // Value of now_ at the selection.
     int64_t as_of = 0;
     // By how many e-nodes the node's state is larger than the root's.
-    int64_t way = 0;
+    int64_t added_enodes = 0;
   };
   // What is found out about a state when its node is opened.
   struct Opened {
@@ -82,16 +82,16 @@ class SearchTree {
   // duplicate of it, and there is nothing to try.
   bool Knows(uint64_t hash, const Leaf& leaf) const;
   // Moves the most promising actions from `opened` to the leaf's tries, by the leaf's priors.
-  static void TakeTries(Opened& opened, Leaf& leaf);
+  static void SelectTries(Opened& opened, Leaf& leaf);
   // Adds the states that the leaf's tries lead to. `opened` is used if the node was to be opened.
   void Observe(const Leaf& leaf, const Opened& opened, std::span<const State> states);
 
-  // For checkpoints (tree_record.cc). Read expects the same number of rules. After Read, TakeUp
-  // must be called for each leaf that had been selected and not observed: it restores the leaf's
-  // path from its edges, or returns false if they do not fit the tree.
+  // For checkpoints (tree_record.cc). Read expects the same number of rules. After Read,
+  // RestoreLeaf must be called for each leaf that had been selected and not observed: it restores
+  // the leaf's path from its edges, or returns false if they do not fit the tree.
   void Write(FieldWriter& stream) const;
   void Read(FieldReader& stream);
-  bool TakeUp(Leaf* leaf);
+  bool RestoreLeaf(Leaf* leaf);
 
   // Sets the cost of each state to `cost_of(bill)`; states without a bill keep theirs. No state is
   // left to cost more than the root, whose best graph is contained in all of them. The best costs
@@ -111,8 +111,8 @@ class SearchTree {
     float prior = 0;  // Its prior when it was tried.
     uint32_t visits = 0;
     uint32_t under_way = 0;
-    NodeId child;          // Invalid until the result arrives.
-    bool nowhere = false;  // Whether it leads to no other state.
+    NodeId child;               // Invalid until the result arrives.
+    bool is_self_loop = false;  // Whether it leads to no other state.
   };
   struct Node {
     double cost = 0;
@@ -142,22 +142,22 @@ class SearchTree {
   void LowerBest(NodeId id, double best);
   // Whether the edge leads to no other state, or to one where nothing is left to try.
   bool Finished(const Edge& edge) const {
-    return edge.nowhere || (edge.child.valid() && nodes_[edge.child.value()].exhausted);
+    return edge.is_self_loop || (edge.child.valid() && nodes_[edge.child.value()].exhausted);
   }
   bool SelectLeaf(bool may_grow, Leaf* leaf);
-  void FreeBusy();
+  void ClearBusy();
   static bool HasTries(const Node& node, bool may_grow);
   bool MayWiden(const Node& node, bool may_grow) const;
-  void Begin(const Leaf& leaf);
+  void MarkUnderWay(const Leaf& leaf);
   void UpdateExhausted(Node& node);
   void CorrectPriors(double sign);
   void FindBest();
   uint32_t BestEdge(const Node& node) const;
   double Quality(double cost) const;
-  int64_t WayTo(const Node& node) const;
+  int64_t AddedENodes(const Node& node) const;
   template <typename Stream, typename TheNode>
   static void VisitNode(Stream& stream, TheNode& node, size_t num_rules);
-  bool IndexWhatWasRead(const std::vector<uint64_t>& hashes);
+  bool BuildIndices(const std::vector<uint64_t>& hashes);
 
   Priors& priors_;
   NodeId root_;

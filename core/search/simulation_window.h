@@ -31,7 +31,7 @@ struct Simulation {
 
   // --- Owned by the worker that took the simulation (TakeNearest), until it sets `done`
 
-  // Reserves time for the way back to the best state.
+  // Ends early enough to go back to the best state.
   StopCondition stop;
   SearchTree::Opened opened;
   std::vector<State> states;  // The states that leaf.tries lead to.
@@ -56,7 +56,7 @@ class SimulationWindow {
 
   // Whether the next simulation may be selected: the result of the one in its place is there.
   bool may_select() const { return next_ < kSize || simulations_[next_ % kSize].done; }
-  // Begins the next simulation and returns its place, in which the caller puts the selection.
+  // Advances to the next simulation and returns its place, which the caller fills in.
   Simulation& Begin() { return at(next_++); }
 
   // Simulations that are selected and wait for a worker.
@@ -65,12 +65,13 @@ class SimulationWindow {
   // Takes the waiting simulation whose path shares the most steps with the walk's: paths are long,
   // and the selected states lie close together.
   Simulation* TakeNearest(const Walk& walk);
-  // Gives up all that wait.
+  // Drops all waiting simulations. Their places count as done.
   void DropWaiting();
 
   // Empties the window.
   void Clear() { *this = SimulationWindow(); }
-  // For checkpoints. After it, the simulations from first() on must be put in place.
+  // For checkpoints: reads or writes next(). The caller then visits the simulations from first()
+  // on.
   template <typename Stream>
   void VisitNext(Stream& stream, uint64_t most) {
     stream.Number(next_, most);

@@ -13,7 +13,7 @@ std::span<const Strategy* const> All() {
   static const MctsStrategy mcts;
   static const SaturateStrategy saturate;
   static const PactStrategy pact;
-  static const PactStrategy pact_ilp(PactParameters(), PactStrategy::Valued::kByIlp);
+  static const PactStrategy pact_ilp(PactParameters(), PactStrategy::Valuation::kIlp);
   static const BacktrackStrategy backtrack;
   static const Strategy* const all[] = {&mcts, &saturate, &pact, &pact_ilp, &backtrack};
   return all;

@@ -27,7 +27,7 @@ struct Limits {
   int64_t max_iterations = 1'000;
   // Per iteration; a rule with more matches is then banned for a while (backoff.h).
   int64_t max_matches_per_rule = 10'000;
-  // Steps of a strategy that tries one thing after another.
+  // Limit on Outcome::simulations, for strategies that count them.
   int64_t max_simulations = std::numeric_limits<int64_t>::max();
 };
 
@@ -66,7 +66,7 @@ class Workspace {
 
   // Called after the graph has grown. The graph is clean, and its changes have not been
   // acknowledged.
-  virtual void Follow() = 0;
+  virtual void OnGraphGrown() = 0;
   // The cost that a search minimizes: that of the best graph in the clean e-graph, as far as it can
   // be found quickly. It depends on the state and on the way it was reached. If `stop` fires
   // meanwhile, it is the cost of some graph in the e-graph.
@@ -95,17 +95,17 @@ struct Improvement {
 struct Outcome {
   StopReason reason = StopReason::kNone;
   int64_t iterations = 0;
-  // Number of matches that changed the graph, on the way to the final state.
+  // Number of matches that changed the graph, on the path to the final state.
   int64_t matches_applied = 0;
   std::vector<int64_t> applied_by_rule;  // Parallel to the rules.
-  // The successive best states, beginning with the initial one. All costs are by what was known
-  // when the outcome was made. They decrease, unless costs were learned during the search: a state
-  // that was the best for a while may then be dearer than the one it replaced.
+  // The successive best states, beginning with the initial one. All costs are computed from what
+  // was known when the outcome was made. They decrease, unless costs were learned during the
+  // search: a state that was the best for a while may then be dearer than the one it replaced.
   std::vector<Improvement> improvements;
 
-  // For strategies that try one thing after another.
+  // Number of actions tried. 0 for strategies that do not try actions one by one.
   int64_t simulations = 0;
-  // Number of different states remembered.
+  // Number of different states that were remembered.
   int64_t states = 0;
 
   // What was restored from a checkpoint. The counts and seconds above include it.
@@ -125,7 +125,7 @@ struct Outcome {
 using ProgressHook = std::function<void(const egraph::EGraph& graph, const Outcome& so_far)>;
 
 struct Task {
-  // Measures how long steps take, for Improvement::seconds and to reserve time for the way back to
+  // Measures how long steps take, for Improvement::seconds and to reserve time for going back to
   // the best state. `stop` has a clock of its own, by which it tells when time is up.
   const Clock& clock;
   Limits limits;

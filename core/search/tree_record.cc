@@ -55,7 +55,7 @@ void SearchTree::VisitNode(Stream& stream, TheNode& node, size_t num_rules) {
     VisitFloat(stream, edge.prior);
     stream.Number(edge.visits, kMostVisits);
     VisitId(stream, edge.child);
-    stream.Number(edge.nowhere, 1);
+    stream.Number(edge.is_self_loop, 1);
   });
 }
 
@@ -83,12 +83,12 @@ void SearchTree::Read(FieldReader& stream) {
     stream.Word(hashes.emplace_back());
     VisitNode(stream, node, priors_.num_rules());
   });
-  if (nodes_.empty() || !IndexWhatWasRead(hashes)) stream.Fail();
+  if (nodes_.empty() || !BuildIndices(hashes)) stream.Fail();
 }
 
 // False if what was read is inconsistent. Open nodes have a hash and others do not; the root is
 // open.
-bool SearchTree::IndexWhatWasRead(const std::vector<uint64_t>& hashes) {
+bool SearchTree::BuildIndices(const std::vector<uint64_t>& hashes) {
   root_ = NodeId(0);
   node_of_state_.clear();
   busy_.clear();
@@ -102,7 +102,7 @@ bool SearchTree::IndexWhatWasRead(const std::vector<uint64_t>& hashes) {
     for (const Edge& edge : node.edges) {
       if (!edge.child.valid()) continue;
       if (edge.child.value() >= nodes_.size()) return false;
-      if (!edge.nowhere) nodes_[edge.child.value()].parents.emplace_back(i);
+      if (!edge.is_self_loop) nodes_[edge.child.value()].parents.emplace_back(i);
     }
     best_cost_ = std::min(best_cost_, node.cost);
     if (node.busy) busy_.emplace_back(i);
@@ -110,7 +110,7 @@ bool SearchTree::IndexWhatWasRead(const std::vector<uint64_t>& hashes) {
   return nodes_[0].opened_at != 0 && num_duplicates_ < nodes_.size();
 }
 
-bool SearchTree::TakeUp(Leaf* leaf) {
+bool SearchTree::RestoreLeaf(Leaf* leaf) {
   ++num_under_way_;
   NodeId at = root_;
   leaf->nodes = {at};
@@ -125,7 +125,7 @@ bool SearchTree::TakeUp(Leaf* leaf) {
     leaf->nodes.push_back(at);
   }
   Node& node = nodes_[at.value()];
-  leaf->way = WayTo(node);
+  leaf->added_enodes = AddedENodes(node);
   if (leaf->priors.has_value()) {
     return node.opened_at == 0 && !std::exchange(node.opening, true);
   }

@@ -8,8 +8,8 @@
 namespace quotient::search {
 namespace {
 
-// Number of newest matches of a rule that are considered as places.
-constexpr size_t kLookedAt = 16;
+// Of each rule, this many of the newest matches are considered as places.
+constexpr size_t kNewestConsidered = 16;
 // Tables have room from the start for twice the node limit, or twice this number if that is less. A
 // table that grew after a mark would have to grow again on each path from there.
 constexpr int64_t kMostExpected = 1 << 14;
@@ -33,23 +33,23 @@ size_t Walk::most_matches() const {
 }
 
 absl::StatusOr<State> Walk::GoTo(std::span<const Action> path, const StopCondition& stop) {
-  if (!begun_) {
+  if (!is_prepared_) {
     QUOTIENT_RETURN_IF_ERROR(rewriter_.Rebuild());
-    workspace_.Follow();
+    workspace_.OnGraphGrown();
     graph_.ExpectNodes(
         static_cast<size_t>(2 * std::clamp<int64_t>(limits_.max_enodes, 0, kMostExpected)));
-    begun_ = true;
+    is_prepared_ = true;
   }
   const size_t taken = StepsTaken(path);
-  while (steps_.size() > taken) Back();
-  for (const Action action : path.subspan(taken)) QUOTIENT_RETURN_IF_ERROR(Do(action, stop));
+  while (steps_.size() > taken) UndoStep();
+  for (const Action action : path.subspan(taken)) QUOTIENT_RETURN_IF_ERROR(TakeStep(action, stop));
   Describe(stop);
-  return here_;
+  return state_;
 }
 
 size_t Walk::StepsTaken(std::span<const Action> path) const {
   size_t taken = 0;
-  while (taken < std::min(steps_.size(), path.size()) && !steps_[taken].cut_short &&
+  while (taken < std::min(steps_.size(), path.size()) && !steps_[taken].interrupted &&
          steps_[taken].action == path[taken]) {
     ++taken;
   }
@@ -57,34 +57,34 @@ size_t Walk::StepsTaken(std::span<const Action> path) const {
 }
 
 void Walk::Describe(const StopCondition& stop) {
-  here_ = {.enodes = graph_.num_enodes()};
+  state_ = {.enodes = graph_.num_enodes()};
   if (!steps_.empty()) {
     const auto some = [](int64_t count) { return count > 0; };
-    here_.changed = std::ranges::any_of(steps_.back().applied_by_rule, some);
-    here_.saturated = steps_.back().saturated;
+    state_.changed = std::ranges::any_of(steps_.back().applied_by_rule, some);
+    state_.saturated = steps_.back().saturated;
   }
-  here_.full = here_.enodes >= limits_.max_enodes;
-  const Worth worth = Value(here_.changed, stop);
-  here_.cost = worth.cost;
-  here_.bill = worth.bill;
+  state_.full = state_.enodes >= limits_.max_enodes;
+  const Worth worth = Value(state_.changed, stop);
+  state_.cost = worth.cost;
+  state_.bill = worth.bill;
 }
 
-const State& Walk::ValueAgain(const StopCondition& stop) {
+const State& Walk::Revalue(const StopCondition& stop) {
   const Worth worth = Value(/*changed=*/true, stop);
-  here_.cost = worth.cost;
-  here_.bill = worth.bill;
-  return here_;
+  state_.cost = worth.cost;
+  state_.bill = worth.bill;
+  return state_;
 }
 
 uint64_t Walk::Hash() { return graph_.state_hash() | 1; }
 
-void Walk::Back() {
+void Walk::UndoStep() {
   rewriter_.Rollback();
   workspace_.Rollback();
   steps_.pop_back();
 }
 
-void Walk::Settle() {
+void Walk::Commit() {
   for (size_t i = 0; i < steps_.size(); ++i) {
     rewriter_.Forget();
     workspace_.Forget();
@@ -135,7 +135,7 @@ std::vector<Action> Walk::AllPlaces(const StopCondition& stop) {
   return places;
 }
 
-absl::Status Walk::Do(Action action, const StopCondition& stop) {
+absl::Status Walk::TakeStep(Action action, const StopCondition& stop) {
   const int64_t start_ns = clock_.NowNs();
   const double before = seconds();
   Search(stop);
@@ -145,22 +145,22 @@ absl::Status Walk::Do(Action action, const StopCondition& stop) {
   steps_.back().applied_by_rule.resize(rewriter_.num_rules());
   switch (action.kind) {
     case Action::Kind::kPlace:
-      QUOTIENT_RETURN_IF_ERROR(DoPlace(action.rule, action.amount, stop));
+      QUOTIENT_RETURN_IF_ERROR(ApplyPlace(action.rule, action.amount, stop));
       break;
     case Action::Kind::kRule:
-      QUOTIENT_RETURN_IF_ERROR(DoRule(action.rule, stop));
+      QUOTIENT_RETURN_IF_ERROR(ApplyRule(action.rule, stop));
       break;
     case Action::Kind::kGrow:
       QUOTIENT_RETURN_IF_ERROR(Grow(action.amount, stop));
       break;
   }
-  workspace_.Follow();
-  steps_.back().cut_short = stop.ShouldStop();
+  workspace_.OnGraphGrown();
+  steps_.back().interrupted = stop.ShouldStop();
   steps_.back().seconds = before + clock_.SecondsSince(start_ns);
   return absl::OkStatus();
 }
 
-absl::Status Walk::DoPlace(size_t rule, size_t index, const StopCondition& stop) {
+absl::Status Walk::ApplyPlace(size_t rule, size_t index, const StopCondition& stop) {
   SearchFromScratch(rule, std::min(index + 1, most_matches()), stop);
   // If the state was reached on another path, fewer matches may be waiting.
   if (index < rewriter_.num_waiting(rule)) {
@@ -170,7 +170,7 @@ absl::Status Walk::DoPlace(size_t rule, size_t index, const StopCondition& stop)
   return rewriter_.Rebuild();
 }
 
-absl::Status Walk::DoRule(size_t rule, const StopCondition& stop) {
+absl::Status Walk::ApplyRule(size_t rule, const StopCondition& stop) {
   SearchFromScratch(rule, most_matches(), stop);
   const int64_t room = limits_.max_enodes - graph_.num_enodes();
   const uint32_t before = graph_.enode_bound();
@@ -198,13 +198,13 @@ absl::Status Walk::Grow(uint32_t percent, const StopCondition& stop) {
 // Searches for the matches that an action may apply. They belong to the state: they stay when later
 // steps are undone.
 void Walk::Search(const StopCondition& stop) {
-  bool& searched = steps_.empty() ? first_searched_ : steps_.back().searched;
+  bool& searched = steps_.empty() ? initial_searched_ : steps_.back().searched;
   if (searched) return;
   rewriter_.Search(wanted_, stop);
   searched = !stop.ShouldStop();
   // An action is an index among the waiting matches. With fewer matches it would mean another
   // match, so the state must not be reused.
-  if (!searched && !steps_.empty()) steps_.back().cut_short = true;
+  if (!searched && !steps_.empty()) steps_.back().interrupted = true;
 }
 
 // Does nothing for rules that the matcher indexes.
@@ -215,10 +215,11 @@ void Walk::SearchFromScratch(size_t rule, size_t wanted, const StopCondition& st
   rewriter_.Search(of_rules, stop);
 }
 
-// The worth of the present state. If the last step changed nothing, it is that of the state before.
+// Returns the worth of the present state. If the last step changed nothing, that is the worth of
+// the state before it.
 Walk::Worth Walk::Value(bool changed, const StopCondition& stop) {
-  std::optional<Worth>& worth = steps_.empty() ? first_worth_ : steps_.back().worth;
-  if (!changed) worth = steps_.size() == 1 ? first_worth_ : steps_[steps_.size() - 2].worth;
+  std::optional<Worth>& worth = steps_.empty() ? initial_worth_ : steps_.back().worth;
+  if (!changed) worth = steps_.size() == 1 ? initial_worth_ : steps_[steps_.size() - 2].worth;
   if (changed || !worth.has_value()) {
     const double cost = workspace_.Cost(stop);
     const Worth now = {cost, workspace_.bill()};
@@ -238,8 +239,8 @@ bool Walk::HasRulesFromScratch() const {
 
 std::vector<Action> Walk::Actions(Places places, const StopCondition& stop) {
   std::vector<Action> actions;
-  if (here_.final()) return actions;
-  const size_t from_scratch = places == Places::kOfAllRules ? kLookedAt : 1;
+  if (state_.final()) return actions;
+  const size_t from_scratch = places == Places::kOfAllRules ? kNewestConsidered : 1;
   WithMatches(from_scratch, stop, [&] {
     for (size_t rule = 0; rule < rewriter_.num_rules(); ++rule) {
       if (rewriter_.num_waiting(rule) == 0) continue;
@@ -268,7 +269,7 @@ void Walk::AddPlaces(Places places, std::vector<Action>& actions) {
     const size_t waiting = rewriter_.num_waiting(rule);
     if (waiting < 2) continue;
     int left = kTaken;
-    for (size_t i = waiting; i-- > waiting - std::min(waiting, kLookedAt) && left > 0;) {
+    for (size_t i = waiting; i-- > waiting - std::min(waiting, kNewestConsidered) && left > 0;) {
       if (!rewriter_.Touches(rule, i, in_best_)) continue;
       actions.push_back(
           {Action::Kind::kPlace, static_cast<uint16_t>(rule), static_cast<uint32_t>(i)});

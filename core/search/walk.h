@@ -61,11 +61,11 @@ class Walk {
   // Number of steps of the path that the walk has already taken.
   size_t StepsTaken(std::span<const Action> path) const;
   const egraph::EGraph& graph() const { return graph_; }
-  // The result of the last GoTo or ValueAgain.
-  const State& here() const { return here_; }
+  // The result of the last GoTo or Revalue.
+  const State& state() const { return state_; }
   // Values the present state once more: since it was valued, costs may have changed, or `stop` may
   // have cut that short.
-  const State& ValueAgain(const StopCondition& stop);
+  const State& Revalue(const StopCondition& stop);
   // EGraph::state_hash of the present state, made nonzero.
   uint64_t Hash();
   // The rules whose single matches become actions.
@@ -90,18 +90,20 @@ class Walk {
   // performed.
   double seconds() const { return steps_.empty() ? 0 : steps_.back().seconds; }
   // Makes the present state permanent by dropping the marks.
-  void Settle();
+  void Commit();
   // By rule, the number of matches on the way here that changed the graph.
   std::vector<int64_t> AppliedByRule() const;
 
  private:
+  // What the workspace told of a state's cost.
   struct Worth {
     double cost;
     BillId bill;
   };
   struct Step {
     Action action;
-    bool cut_short = false;
+    // Whether the step was not performed to its end. Its state cannot be reached again.
+    bool interrupted = false;
     bool searched = false;  // Whether matches of the state it leads to have been searched for.
     bool saturated = false;
     double seconds = 0;  // Time of this step and those before.
@@ -110,15 +112,16 @@ class Walk {
     std::vector<int64_t> applied_by_rule;
   };
 
-  absl::Status Do(Action action, const StopCondition& stop);
-  absl::Status DoRule(size_t rule, const StopCondition& stop);
-  absl::Status DoPlace(size_t rule, size_t index, const StopCondition& stop);
+  // Performs the action and records it as the last step.
+  absl::Status TakeStep(Action action, const StopCondition& stop);
+  absl::Status ApplyRule(size_t rule, const StopCondition& stop);
+  absl::Status ApplyPlace(size_t rule, size_t index, const StopCondition& stop);
   absl::Status Grow(uint32_t percent, const StopCondition& stop);
   void Search(const StopCondition& stop);
   void Describe(const StopCondition& stop);
   void SearchFromScratch(size_t rule, size_t wanted, const StopCondition& stop);
   size_t most_matches() const;
-  void Back();
+  void UndoStep();
   Worth Value(bool changed, const StopCondition& stop);
   void AddPlaces(Places places, std::vector<Action>& actions);
   // Calls use() while the matches that CountMatches counts are waiting.
@@ -131,10 +134,10 @@ class Walk {
   const Clock& clock_;
   Rewriter rewriter_;
   std::vector<Step> steps_;
-  State here_;
-  std::optional<Worth> first_worth_;  // Worth of the initial state.
-  bool begun_ = false;
-  bool first_searched_ = false;  // Step::searched of the initial state.
+  State state_;
+  std::optional<Worth> initial_worth_;  // Worth of the initial state.
+  bool is_prepared_ = false;            // Whether GoTo was called before.
+  bool initial_searched_ = false;       // Step::searched of the initial state.
   // Matches wanted per rule; 0 for rules that search from scratch.
   std::vector<size_t> wanted_;
   std::vector<bool> in_best_;  // By ClassId; scratch space.

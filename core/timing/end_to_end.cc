@@ -50,21 +50,21 @@ class Measurement {
 
   absl::Status TakeTurns(const StopCondition& stop) {
     const int64_t deadline = probe_.NowNs() + static_cast<int64_t>(options_.budget_seconds * 1e9);
-    int look = options_.first_look;
+    int next_evaluation = options_.first_evaluation;
     for (int turn = 0; turn < options_.max_turns; ++turn) {
       if (stop.cancelled()) return MakeError(Reason::kCancelled, "cancelled while measuring");
       const bool late = probe_.NowNs() >= deadline || stop.ShouldStop();
       if (late && turn >= options_.min_turns) break;
-      const bool is_look = turn == look;
-      if (is_look) {
-        Look();
-        look *= 2;
+      const bool is_due = turn == next_evaluation;
+      if (is_due) {
+        Evaluate();
+        next_evaluation *= 2;
       }
       const double turns_in_time = TurnsInTime(turn, deadline);
-      const bool are_few = turns_in_time < kFewLooks * options_.first_look;
-      if (is_look || (are_few && turn >= options_.min_turns)) {
+      const bool are_few = turns_in_time < kFewEvaluations * options_.first_evaluation;
+      if (is_due || (are_few && turn >= options_.min_turns)) {
         DropHopeless(turn / std::min(turns_in_time, static_cast<double>(options_.max_turns)));
-        if (racing_.size() == 1 || (is_look && IsSettled())) break;
+        if (racing_.size() == 1 || (is_due && IsSettled())) break;
       }
       const int64_t start = probe_.NowNs();
       QUOTIENT_RETURN_IF_ERROR(TakeTurn(turn % 2 == 0));
@@ -85,9 +85,9 @@ class Measurement {
   }
 
  private:
-  // If there is time for fewer turns than this many times first_look, candidates without a chance
-  // are dropped after any turn, not only at the evaluations that first_look schedules.
-  static constexpr double kFewLooks = 4;
+  // If there is time for fewer turns than this many times first_evaluation, candidates without a
+  // chance are dropped after any turn, not only at the evaluations that first_evaluation schedules.
+  static constexpr double kFewEvaluations = 4;
 
   absl::Status TakeTurn(bool forwards) {
     const size_t first = samples_.size();
@@ -119,7 +119,7 @@ class Measurement {
   }
 
   // Evaluates the samples and drops candidates from racing_.
-  void Look() {
+  void Evaluate() {
     const bool clean_only = MostlyClean();
     std::vector<std::pair<double, size_t>> left;  // ratio, executable
     for (size_t i : racing_) {
@@ -147,8 +147,8 @@ class Measurement {
     std::erase_if(racing_, [&](size_t i) {
       if (i == 0) return false;
       const RatioStatistics ratio = RatioOf(i, clean_only);
-      // Intervals shrink with the root of the number of samples. The ratio may still turn out
-      // lower by half of what it is uncertain by now.
+      // Intervals shrink with the root of the number of samples. The ratio may still turn out lower
+      // by half of its present uncertainty.
       const double half = (ratio.interval.high - ratio.interval.low) / 2;
       return ratio.value - half / 2 + half * std::sqrt(share) >= 1;
     });

@@ -30,7 +30,7 @@ namespace quotient::timing {
 struct EndToEndOptions {
   double budget_seconds = 30;  // For all executables together, after calibration.
   int min_turns = 6;           // Taken even if they exceed the budget.
-  int first_look = 16;         // Turns before the first evaluation; the number doubles each time.
+  int first_evaluation = 16;   // Turns before the first evaluation; the number doubles each time.
   int max_turns = 512;
   double sample_us = 2'000;  // Target length of a sample, which has at least one run.
   // Samples taken of an executable per turn. They follow a run that is not timed, which brings the

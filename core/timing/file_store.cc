@@ -74,7 +74,7 @@ class FileStore : public TimingStore {
     const absl::MutexLock lock(&mutex_);
     const FileLock file_lock(file_.descriptor());
     if (!file_lock.held()) return Failure(path_, "lock");
-    return CatchUp();
+    return ReadNewRecords();
   }
 
   std::optional<Timing> Find(absl::string_view key, absl::string_view fingerprint) const override {
@@ -92,14 +92,14 @@ class FileStore : public TimingStore {
     const absl::MutexLock lock(&mutex_);
     const FileLock file_lock(file_.descriptor());
     if (!file_lock.held()) return Failure(path_, "lock");
-    QUOTIENT_RETURN_IF_ERROR(CatchUp());
+    QUOTIENT_RETURN_IF_ERROR(ReadNewRecords());
     return Append(bytes);
   }
 
  private:
   // Reads the records after end_ and cuts off an incomplete one. Since the caller holds the file
   // lock, only a writer that died can have left it.
-  absl::Status CatchUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status ReadNewRecords() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     struct stat status;
     if (fstat(file_.descriptor(), &status) != 0) return Failure(path_, "stat");
     if (status.st_size < end_) end_ = 0;  // The content was replaced.

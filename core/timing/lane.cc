@@ -28,18 +28,18 @@ void Lane::Run(absl::FunctionRef<void()> work) {
   Await(task);
 }
 
-void Lane::RunSoon(absl::FunctionRef<void()> work) {
+void Lane::RunUrgent(absl::FunctionRef<void()> work) {
   Task task{work, nullptr, {}};
   {
     const absl::MutexLock lock(&mutex_);
-    soon_.push_back(&task);
+    urgent_.push_back(&task);
   }
   Await(task);
 }
 
-bool Lane::IsWantedSoon() const {
+bool Lane::HasUrgent() const {
   const absl::MutexLock lock(&mutex_);
-  return !soon_.empty();
+  return !urgent_.empty();
 }
 
 void Lane::Await(Task& task) {
@@ -61,10 +61,10 @@ void Lane::RunTasks() {
 Lane::Task* Lane::Next() {
   const absl::MutexLock lock(&mutex_);
   const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return ending_ || !tasks_.empty() || !soon_.empty();
+    return ending_ || !tasks_.empty() || !urgent_.empty();
   };
   mutex_.Await(absl::Condition(&any));
-  std::deque<Task*>& queue = soon_.empty() ? tasks_ : soon_;
+  std::deque<Task*>& queue = urgent_.empty() ? tasks_ : urgent_;
   if (queue.empty()) return nullptr;
   Task* const task = queue.front();
   queue.pop_front();

@@ -31,11 +31,11 @@ class Lane {
   // exception that `work` throws is rethrown here. Must not be called from within the lane, where
   // it would deadlock.
   void Run(absl::FunctionRef<void()> work) ABSL_LOCKS_EXCLUDED(mutex_);
-  // As Run, but before everything that waits in Run. For work with a deadline.
-  void RunSoon(absl::FunctionRef<void()> work) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether a caller waits in RunSoon. Work that takes long and can be done in parts asks this
-  // between its parts, and does the rest later.
-  bool IsWantedSoon() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // As Run, but before all work that waits in Run. For work with a deadline.
+  void RunUrgent(absl::FunctionRef<void()> work) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether a caller waits in RunUrgent. Work that takes long should check this now and then, and
+  // leave the rest of what it does for later.
+  bool HasUrgent() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Task;
@@ -48,7 +48,7 @@ class Lane {
 
   mutable absl::Mutex mutex_;
   std::deque<Task*> tasks_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Task*> soon_ ABSL_GUARDED_BY(mutex_);  // These come first.
+  std::deque<Task*> urgent_ ABSL_GUARDED_BY(mutex_);  // Run before tasks_.
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::jthread thread_;  // Declared last: uses all of the above.

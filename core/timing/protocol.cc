@@ -134,7 +134,7 @@ std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
                               const Protocol& protocol, os::Probe& probe,
                               const StopCondition& stop) {
   std::vector<Timing> results = TimeOnce(kernels, protocol, probe, stop);
-  for (int chance = 0; chance < protocol.more_chances && !stop.ShouldStop(); ++chance) {
+  for (int retry = 0; retry < protocol.max_retries && !stop.ShouldStop(); ++retry) {
     std::vector<kernels::CompiledKernel*> noisy;
     std::vector<size_t> positions;
     for (size_t i = 0; i < results.size(); ++i) {

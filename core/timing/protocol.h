@@ -45,7 +45,7 @@ struct Protocol {
   // budget_us, but at least fewest_rounds.
   double budget_us = 60'000;
   int fewest_rounds = 3;
-  int more_chances = 3;      // How often noisy kernels are timed again.
+  int max_retries = 3;       // How often noisy kernels are timed again.
   double pause_us = 20'000;  // Pause before each of these attempts.
 };
 

@@ -6,7 +6,7 @@
 // for a while slows both alike. A run's time is the lower quartile of the plain runs, and a
 // kernel's time the lower quartile of its own times, in both cases of the clean ones unless most
 // are contaminated (probe.h). A disturbance makes only the kernel longer during which it happens,
-// so the sum of the kernels is about what a run takes that nothing disturbs.
+// so the sum of the kernels is about the time of an undisturbed run.
 
 #include <vector>
 
@@ -24,13 +24,13 @@ struct RunProfileOptions {
 };
 
 struct RunProfile {
-  double run_us = 0;  // Of a plain run.
-  // Of each kernel inside of a run, in the order of Executable::RunInSteps. Empty if the device
-  // does not tell kernels apart.
+  double run_us = 0;  // The time of a plain run.
+  // The time of each kernel inside of a run, in the order of Executable::RunInSteps. Empty if the
+  // device does not tell kernels apart.
   std::vector<double> kernel_us;
   int runs = 0;  // Number of plain runs that were taken.
-  // Whether more than half of the runs of a sort were contaminated (probe.h). Then these count,
-  // too.
+  // Whether more than half of the plain runs, or of the runs in steps, were contaminated (probe.h).
+  // Contaminated runs then count, too.
   bool contaminated = false;
 };
 

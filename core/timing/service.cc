@@ -43,8 +43,8 @@ bool HasFailed(const std::shared_future<Timing>& future) {
   return IsReady(future) && future.get().state == TimingState::kFailed;
 }
 
-// Whether a timing of an earlier process need not be tried again. What disturbed a noisy one may
-// have ended.
+// Whether a timing of an earlier process is good for ever. A noisy one is measured again, since the
+// disturbance may have ended.
 bool IsFinal(const Timing& timing) {
   return timing.state == TimingState::kOk || timing.state == TimingState::kUnsupported;
 }
@@ -84,7 +84,7 @@ class Service : public TimingService {
     const std::shared_future<Timing> future = request.promise.get_future().share();
     futures_[key] = future;
     queue_.push_back(std::move(request));
-    ++asked_;
+    ++num_requested_;
     return future;
   }
 
@@ -94,9 +94,9 @@ class Service : public TimingService {
     ++waiting_;
     // Requests are answered in the order of arrival, so later requests of other callers need not be
     // waited for.
-    const int64_t wanted = asked_;
+    const int64_t wanted = num_requested_;
     const auto done = [this, wanted]()
-                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return answered_ >= wanted; };
+                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return num_answered_ >= wanted; };
     while (!stop.ShouldStop() && !mutex_.AwaitWithTimeout(absl::Condition(&done), step)) {
     }
     --waiting_;
@@ -133,7 +133,7 @@ class Service : public TimingService {
     mutex_.AwaitWithTimeout(absl::Condition(&enough), absl::Milliseconds(options_.batch_ms));
     if (ending_) {
       for (Request& request : queue_) request.promise.set_value(Timing{});
-      answered_ += static_cast<int64_t>(queue_.size());
+      num_answered_ += static_cast<int64_t>(queue_.size());
       queue_.clear();
       return {};
     }
@@ -152,7 +152,7 @@ class Service : public TimingService {
       Prepare(batch);
       size_t timed = batch.size();
       lane_.Run([&] { timed = TimeInLane(batch, probe, &timings); });
-      PutBack(timed, &batch);
+      Requeue(timed, &batch);
     } catch (const std::bad_alloc&) {
       // Callers are still answered; kernels that have no timing yet count as kFailed.
       Log().warn("no memory is left to time kernels with");
@@ -161,8 +161,8 @@ class Service : public TimingService {
     Answer(batch, timings);
   }
 
-  // Puts the requests from number `timed` on back to where the queue begins.
-  void PutBack(size_t timed, std::vector<Request>* batch) {
+  // Puts the requests from number `timed` on back at the front of the queue.
+  void Requeue(size_t timed, std::vector<Request>* batch) {
     const absl::MutexLock lock(&mutex_);
     while (batch->size() > timed) {
       queue_.push_front(std::move(batch->back()));
@@ -181,8 +181,8 @@ class Service : public TimingService {
   }
 
   // Returns how many requests were timed, from the first. Compiling a kernel may take seconds, so
-  // the others are left for later if the lane is wanted soon, or if those so far have taken so long
-  // that callers with a deadline would get none of the batch in time.
+  // the others are left for later if urgent work waits for the lane, or if those so far have taken
+  // so long that callers with a deadline would get none of the batch in time.
   size_t TimeInLane(const std::vector<Request>& batch, os::Probe& probe,
                     std::vector<Timing>* timings) {
     const auto start = std::chrono::steady_clock::now();
@@ -192,7 +192,7 @@ class Service : public TimingService {
     std::vector<size_t> positions;  // Parallel to `kernels`: indices into the batch.
     for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
       const auto spent = std::chrono::steady_clock::now() - start;
-      if (i > 0 && (lane_.IsWantedSoon() || spent > kLongestCompilation)) {
+      if (i > 0 && (lane_.HasUrgent() || spent > kLongestCompilation)) {
         timed = i;
         break;
       }
@@ -227,13 +227,13 @@ class Service : public TimingService {
     }
     const absl::MutexLock lock(&mutex_);
     measurements_ += static_cast<int64_t>(batch.size());
-    answered_ += static_cast<int64_t>(batch.size());
+    num_answered_ += static_cast<int64_t>(batch.size());
   }
 
   void Remember(const std::string& key, const Timing& timing) {
     const absl::Status stored = store_->Add(key, fingerprint_, timing);
-    if (stored.ok() || complained_) return;
-    complained_ = true;
+    if (stored.ok() || has_warned_) return;
+    has_warned_ = true;
     Log().warn("kernel timings cannot be kept: {}", std::string(stored.message()));
   }
 
@@ -243,14 +243,15 @@ class Service : public TimingService {
   const ServiceOptions options_;
   const std::string fingerprint_;
   CancelToken cancel_;
-  bool complained_ = false;  // Whether a failure to store was logged. Measuring thread only.
+  bool has_warned_ = false;  // Whether a failure to store was logged. Measuring thread only.
 
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_future<Timing>> futures_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
-  int64_t asked_ ABSL_GUARDED_BY(mutex_) = 0;     // Requests ever put into the queue.
-  int64_t answered_ ABSL_GUARDED_BY(mutex_) = 0;  // How many of these, from the first, are ready.
-  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;       // Callers inside Wait.
+  int64_t num_requested_ ABSL_GUARDED_BY(mutex_) = 0;  // Requests ever put into the queue.
+  int64_t num_answered_ ABSL_GUARDED_BY(mutex_) =
+      0;                                     // How many of these, from the first, are ready.
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;  // Callers inside Wait.
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t measurements_ ABSL_GUARDED_BY(mutex_) = 0;
 

@@ -5,10 +5,10 @@
 //   std::shared_future<Timing> time = service->Get(spec);   // Returns at once; may not be ready.
 //   service->Wait(stop);                                    // Until everything asked for is ready.
 //
-// Each kernel is measured once: whoever asks for a kernel that is being measured gets the same
-// future. Kernels are measured in batches, in the timing lane (lane.h). If a backend has several
-// ways to run a kernel, all are timed, and the kernel's timing is that of the fastest, with its
-// plan.
+// Each kernel is measured once: a caller that asks for a kernel that is being measured gets the
+// same future. Kernels are measured in batches, in the timing lane (lane.h). If a backend has
+// several ways to run a kernel, all are timed, and the kernel's timing is that of the fastest, with
+// its plan.
 //
 // A noisy timing of an earlier process is measured again when it is asked for, and until then it
 // stands. On a machine where other work never ends, kernels on several threads can come out at

@@ -18,7 +18,7 @@ namespace quotient::timing {
 enum class TimingState : uint8_t {
   kOk,
   kUnsupported,  // The device cannot run the kernel.
-  kFailed,       // Not timed, for a reason that may pass.
+  kFailed,       // Not timed, for a reason that may be temporary.
   kNoisy         // Timed, but the machine was never quiet for long enough.
 };
 

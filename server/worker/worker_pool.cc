@@ -135,10 +135,11 @@ void WorkerPool::RunOne(const jobs::Claimed& claimed) {
   const bool ours = keeper.Stop();
   Unregister(&token);
   LogOutcome(job.id, result.status(), dependencies_.clock->SecondsSince(start_ns));
-  if (ours) Settle(claimed.lease, result);
+  if (ours) WriteOutcome(claimed.lease, result);
 }
 
-void WorkerPool::Settle(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result) {
+void WorkerPool::WriteOutcome(const jobs::Lease& lease,
+                              const absl::StatusOr<jobs::JobResult>& result) {
   if (GetReason(result.status()) == Reason::kDeviceLost) {
     Fail(result.status());  // Comes first, so that this process does not claim the job again.
     WriteWithRetry(lease, [&] { return dependencies_.dispatch->Lose(lease, result.status()); });

@@ -67,7 +67,7 @@ class WorkerPool : public jobs::JobObserver {
 
   void Work();
   void RunOne(const jobs::Claimed& claimed);
-  void Settle(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result);
+  void WriteOutcome(const jobs::Lease& lease, const absl::StatusOr<jobs::JobResult>& result);
   // Stops claiming jobs and signals running ones to stop. Does not block.
   void BeginStop() ABSL_LOCKS_EXCLUDED(mutex_);
   void Fail(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -228,7 +228,7 @@ class TreeSize : public extract::CostFunction {
   double Cost(ENodeId) const override { return 1; }
 };
 
-// Of what the selection takes for the class, every use counted.
+// The size of the tree that the selection makes of the class: what is used twice counts twice.
 double TreeCost(const EGraph& graph, const extract::Selection& selection, ClassId id,
                 std::vector<double>& known) {
   double& cost = known[graph.Find(id).value()];

@@ -20,7 +20,8 @@ namespace quotient {
 
 class ModelProblem {
  public:
-  // Of an ONNX file. `device` as NewAnalyticCostModel takes it; the e-graph stops at `max_nodes`.
+  // Makes the problem of an ONNX file. `device` is what NewAnalyticCostModel takes; the e-graph
+  // stops growing at `max_nodes`.
   static absl::StatusOr<std::unique_ptr<ModelProblem>> Make(const std::string& path,
                                                             const std::string& device,
                                                             int64_t max_nodes);

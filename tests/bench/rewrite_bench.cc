@@ -145,7 +145,7 @@ absl::StatusOr<Line> Shrink(const Options& options, const std::string& rules,
   task.make_workspace = make;
   QUOTIENT_ASSIGN_OR_RETURN(const search::Outcome outcome,
                             StrategyOf(options).Run(*workspace, task));
-  workspace->Follow();
+  workspace->OnGraphGrown();
   line.best_cost = workspace->Cost({});
   line.seconds = Clock::System().SecondsSince(start_ns);
   line.simulations = outcome.simulations;

@@ -62,7 +62,7 @@ class KnownKernels {
     }
   }
 
-  // Of any thread. `i` may be any number.
+  // May be called by any thread, with any number.
   const kernels::KernelSpec& spec(int64_t i) const {
     return specs_[static_cast<size_t>(i) % specs_.size()];
   }

@@ -23,7 +23,7 @@ using namespace quotient;  // NOLINT: one file, one purpose
 constexpr size_t kMaxBytes = 1 << 14;
 constexpr uint32_t kMaxENodes = 200;
 constexpr double kSecondsPerExtraction = 0.1;
-// Of CPU time, with sanitizers, too: an extraction that takes so long does not ask whether it is to
+// An extraction that takes so much CPU time, even with sanitizers, does not ask whether it is to
 // stop.
 constexpr double kMostSecondsPerExtraction = 2;
 

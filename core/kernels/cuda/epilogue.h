@@ -13,7 +13,7 @@ namespace quotient::kernels::cuda {
 struct EpilogueNode {
   Epilogue node;
   int first_operand = 0;
-  float factor = 1;  // Of an Add: multiplies its operand first.
+  float factor = 1;  // An Add multiplies its operand by this first.
 };
 // The nodes of spec.epilogue, preceded by what the operator itself does with its product: a Gemm
 // adds its third operand (its factor alpha is not a node), a ConvTranspose adds its bias.

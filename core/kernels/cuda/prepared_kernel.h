@@ -27,7 +27,7 @@ std::optional<Way> WayOf(const Program& program, absl::string_view name);
 
 struct Ways {
   std::vector<Way> list;  // Those worth trying first come first.
-  absl::Status failure;   // Of a library that could not answer; it may have more.
+  absl::Status failure;   // The error of a library that could not answer; it may have more ways.
 };
 
 // All ways to run a spec, at most `most` per program. Asks the libraries; if none supports it, the
@@ -69,8 +69,8 @@ class PreparedKernel {
   const Program program_;
   const std::string name_;
   std::vector<std::unique_ptr<Launcher>> launchers_;  // Parallel to program_.launches.
-  std::vector<int64_t> offsets_;                      // Of temporaries in the workspace.
-  int64_t library_offset_ = 0;                        // Of the libraries' part.
+  std::vector<int64_t> offsets_;                      // Where temporaries begin in the workspace.
+  int64_t library_offset_ = 0;                        // Where the libraries' part of it begins.
   int64_t workspace_bytes_ = 0;
   bool uses_host_ = false;
 };

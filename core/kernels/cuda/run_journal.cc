@@ -162,9 +162,10 @@ class FileRunJournal : public RunJournal {
   mutable absl::Mutex mutex_;
   std::string own_path_ ABSL_GUARDED_BY(mutex_);
   os::Fd own_ ABSL_GUARDED_BY(mutex_);
-  std::optional<OrderlyEnd> orderly_end_ ABSL_GUARDED_BY(mutex_);  // Of own_.
-  std::set<std::string> barred_ ABSL_GUARDED_BY(mutex_);           // Lines.
-  std::set<std::string> running_ ABSL_GUARDED_BY(mutex_);          // Lines.
+  // Empties own_ if a signal ends the process.
+  std::optional<OrderlyEnd> orderly_end_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> barred_ ABSL_GUARDED_BY(mutex_);   // Lines.
+  std::set<std::string> running_ ABSL_GUARDED_BY(mutex_);  // Lines.
   std::set<std::string> returned_ ABSL_GUARDED_BY(mutex_);
   bool warned_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -233,7 +233,7 @@ class TimedKernel : public CompiledKernel {
 
   void Write(const Written& written) const {
     constexpr int64_t kFillBytes = kFillFloats * static_cast<int64_t>(sizeof(float));
-    constexpr int64_t kGrain = 4;  // Of fills: enough to be worth another thread.
+    constexpr int64_t kGrain = 4;  // So many fills are worth another thread.
     const int64_t fills = (written.bytes + kFillBytes - 1) / kFillBytes;
     cpu::ParallelRanges(fills, kGrain, spec_.threads, [&](int64_t begin, int64_t end) {
       for (int64_t fill = begin; fill < end; ++fill) {
@@ -293,7 +293,7 @@ class TimedKernel : public CompiledKernel {
   std::vector<const void*> constants_;
   std::vector<void*> outputs_;
   std::vector<Written> operands_before_, outputs_before_;  // What Refresh writes.
-  int64_t activation_bytes_ = 0;                           // Of operands and outputs.
+  int64_t activation_bytes_ = 0;                           // Bytes of operands and outputs.
   bool needs_refresh_ = false;
   std::vector<Rotation> constant_rotations_;
   int64_t constant_step_ = 0;  // Bytes of one copy of all constants that rotate.

@@ -69,10 +69,10 @@ struct TracedModel {
 
 // What is known of an output.
 struct OutputSummary {
-  model::TensorType type;      // Of an undefined type if it is no tensor of numbers.
-  int64_t least = 0;           // Of integers.
-  int64_t most = 0;            // Of integers.
-  double subnormal_share = 0;  // Of floats: how many are not 0, and below the normal numbers.
+  model::TensorType type;      // Its dtype is undefined if the output is no tensor of numbers.
+  int64_t least = 0;           // The least element; integers only.
+  int64_t most = 0;            // The greatest element; integers only.
+  double subnormal_share = 0;  // The share of subnormal elements; floats only.
   std::optional<model::Tensor> content;  // If there are few elements.
 };
 
@@ -88,7 +88,7 @@ class HelperClient {
   // lacks the provider; the message says which.
   static absl::StatusOr<std::unique_ptr<HelperClient>> Create(HelperOptions options);
 
-  // Of ONNX Runtime, such as "1.31.1".
+  // The version of ONNX Runtime, such as "1.31.1".
   const std::string& version() const { return version_; }
   // Tells builds of one version apart.
   const std::string& build() const { return build_; }

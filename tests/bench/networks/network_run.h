@@ -24,8 +24,7 @@ struct NetworkRun {
   std::string strategy;
   uint64_t seed = 0;
   bool on_model = false;  // the device is only a model: nothing is measured
-  // Of the graph that came in and of the one that went out, both predicted by the sum of the costs
-  // of their kernels.
+  // Costs of the original and of the optimized graph, each predicted as the sum over its kernels.
   double cost_before_us = 0;
   double cost_after_us = 0;
   // Medians of whole runs; nothing where nothing was run.

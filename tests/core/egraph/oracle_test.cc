@@ -99,7 +99,7 @@ class Twins {
     oracle_.Step(parsed_);
   }
 
-  // Of the e-graph alone: some rules are not searched, or not to the end.
+  // Takes a step in the e-graph alone: some rules are not searched, or not to the end.
   void StepLeavingOut(Rng& rng) {
     Matcher::Bounds bounds;
     for (size_t i = 0; i < rules_.size(); ++i) bounds.waiting.push_back(rng.Below(6));

@@ -198,7 +198,7 @@ class Walk {
     return text;
   }
 
-  // Of the graph; then it is as before.
+  // The state hash of the graph after the change, which is then undone.
   template <typename Change>
   uint64_t StateAfter(const Change& change) {
     graph_.Mark();
@@ -216,7 +216,7 @@ class Walk {
     EXPECT_TRUE(matcher.ApplyAll(graph_, [] { return true; }).ok());
   }
 
-  // Of the rules that the matcher takes.
+  // Applies the rules that the matcher takes, each searched from scratch.
   void ApplyFromScratch() {
     std::vector<AllMatches> found(rules_.size());
     for (size_t i = 0; i < rules_.size(); ++i) {

@@ -54,7 +54,7 @@ std::string MovesText(const KernelSpec& spec) {
   return text;
 }
 
-// Of one input and one output, both plain.
+// The moves of an operator with one input and one output, both plain.
 std::string MovesText(absl::string_view op, model::AttributeMap attributes, absl::string_view from,
                       absl::string_view to) {
   return MovesText(SpecOf(op, std::move(attributes), {OperandOf(from)}, {OperandOf(to)}));

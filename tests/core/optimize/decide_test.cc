@@ -86,7 +86,7 @@ class DecideByRunningTest : public testing::Test {
   const verify::Reference* reference_ = nullptr;
   MeasureOptions options_;
   CancelToken token_;
-  ModelFiles files_;  // Of no effect, as the device runs graphs.
+  ModelFiles files_;  // Has no effect, as the device runs graphs.
   std::vector<Verified> candidates_;
   std::vector<std::string> failures_;
 };

@@ -128,7 +128,7 @@ TEST_F(ResumeTest, ACheckpointOfOtherOptionsIsNotedAndLeftAlone) {
   EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
 }
 
-// Of a model as of a term: see tests/core/search/mcts_resume_test.cc.
+// tests/core/search/mcts_resume_test.cc checks the same with terms.
 TEST_F(ResumeTest, ASearchComesToTheSameEndAsIfNothingHadHappened) {
   const auto prepared = Prepare({.name = "chain.onnx", .model = model_}, options_, 1, {});
   ASSERT_TRUE(prepared.ok()) << prepared.status();

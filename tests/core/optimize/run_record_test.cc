@@ -46,10 +46,10 @@ class RunRecordTest : public ::testing::Test {
 };
 
 TEST_F(RunRecordTest, APhaseIsTimedAndTold) {
-  record_.TellOriginalCost(20);
+  record_.SetOriginalCost(20);
   const absl::StatusOr<int> value = record_.Phase("search", [&]() -> absl::StatusOr<int> {
     clock_.Advance(1);
-    record_.TellSearch(0.25, 0.5, 100);
+    record_.ReportSearch(0.25, 0.5, 100);
     clock_.Advance(2);
     return 7;
   });

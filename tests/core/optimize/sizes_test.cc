@@ -441,7 +441,8 @@ TEST_F(SizesTest, AComputedDivisorCostsNoGain) {
   EXPECT_EQ(result->report.outcome, report::Outcome::kImproved);
 }
 
-// Of an infinite input, products make infinities or NaN, as the order of operations has it.
+// If an input is infinite, it depends on the order of operations whether products are infinite or
+// NaN.
 TEST_F(SizesTest, InfinitiesInProductsCostNoGain) {
   const ModelProto model = ModelAtOpset(17, R"(
       g (float[N,4] x) => (float[N,2] y)

@@ -21,7 +21,7 @@ LeaveOut Plan(const std::vector<double>& savings, bool is_taken) {
 TEST(LeaveOut, OfWhatWasTakenWhatHardlySavesAnything) {
   LeaveOut plan = Plan({20, 3, 0.4, -1}, true);
   EXPECT_THAT(plan.Next(), ElementsAre(ElementsAre(2, 3)));
-  plan.Tell(0);
+  plan.ReportTaken(0);
   EXPECT_THAT(plan.Next(), IsEmpty());
 }
 
@@ -33,25 +33,25 @@ TEST(LeaveOut, NothingOfWhatWasTakenIfAllOrNoneIsDoubtful) {
 TEST(LeaveOut, OfFewEachAlone) {
   LeaveOut plan = Plan({20, 3, -1}, false);
   EXPECT_THAT(plan.Next(), ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2)));
-  plan.Tell(2);
+  plan.ReportTaken(2);
   EXPECT_THAT(plan.Next(), IsEmpty());
 }
 
 TEST(LeaveOut, OfManyHalvesUntilTheHarmfulOneIsAlone) {
   LeaveOut plan = Plan({20, 10, 5, 4, 3}, false);
   EXPECT_THAT(plan.Next(), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3)));
-  plan.Tell(0);
+  plan.ReportTaken(0);
   EXPECT_THAT(plan.Next(), ElementsAre(ElementsAre(0, 4), ElementsAre(2)));
-  plan.Tell(0);
+  plan.ReportTaken(0);
   EXPECT_THAT(plan.Next(), ElementsAre(ElementsAre(0), ElementsAre(4)));
-  plan.Tell(1);
+  plan.ReportTaken(1);
   EXPECT_THAT(plan.Next(), IsEmpty());
 }
 
 TEST(LeaveOut, EndsWhereNoHalfHelps) {
   LeaveOut plan = Plan({20, 10, 5, 4}, false);
   plan.Next();
-  plan.Tell(std::nullopt);
+  plan.ReportTaken(std::nullopt);
   EXPECT_THAT(plan.Next(), IsEmpty());
 }
 

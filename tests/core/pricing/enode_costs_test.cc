@@ -62,7 +62,7 @@ TEST(ENodeCosts, APowIsPricedWithItsExponent) {
   EXPECT_EQ(model.asked[0].attributes.GetFloat(kernels::kExponentAttribute, 0), 2);
 }
 
-// Of the oldest e-nodes, which are the original's.
+// The e-nodes that stand for nodes of the original, which are the oldest ones.
 std::vector<egraph::ENodeId> Original(const domain::TensorEGraph& tensors) {
   std::vector<egraph::ENodeId> nodes;
   for (uint32_t i = 0; i < tensors.original_of_enode.size(); ++i) {

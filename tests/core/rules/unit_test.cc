@@ -59,7 +59,7 @@ TEST(UnitOf, SummandsDoNotCount) {
   EXPECT_EQ(UnitOfY("s = Mul(x, quarter)\ny = Sub(s, eight)"), 0.25);
 }
 
-// Of n products of sizes around one, the sum is around sqrt(n).
+// The sum of n products of sizes around one is around sqrt(n).
 TEST(UnitOf, ContractionsMultiplyByTheirWeights) {
   EXPECT_EQ(UnitOfY("y = MatMul(x, w)"), 2 * std::sqrt(4));
   EXPECT_EQ(UnitOfY("y = Gemm(x, w, b)"), 2 * std::sqrt(4));

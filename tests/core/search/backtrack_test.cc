@@ -35,11 +35,12 @@ TEST_F(BacktrackTest, FindsASmallOptimum) {
   const Outcome outcome = Run(*workspace);
   EXPECT_EQ(workspace->Cost({}), 3);
   EXPECT_EQ(outcome.improvements.back().cost, 3);
-  // Nothing but the way there: a zero to the right, and away; the other one is the same then.
+  // Only the matches on the path are applied: one moves a zero to the right, the next drops it. The
+  // other zero is equal and needs none.
   EXPECT_EQ(outcome.matches_applied, 2);
 }
 
-// Three products that can be turned around, each by itself, in any order.
+// Three operators whose operands can be exchanged, each by itself, in any order.
 TEST_F(BacktrackTest, NoStateIsExpandedTwice) {
   rules_ = kCommutative;
   term_ = "(+ (* a b) (* c d))";
@@ -71,7 +72,7 @@ TEST_F(BacktrackTest, WhatLagsBehindIsDropped) {
   EXPECT_EQ(of_all.reason, StopReason::kExhausted);
   EXPECT_EQ(of_usual.reason, StopReason::kExhausted);
   EXPECT_LT(of_usual.states, of_all.states);
-  // The original and what is better.
+  // The original and the one state that is better.
   EXPECT_EQ(of_none.states, 2);
 }
 

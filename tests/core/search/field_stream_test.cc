@@ -109,7 +109,7 @@ TEST(FieldStream, ANumberThatDoesNotEndIsRefused) {
   EXPECT_FALSE(reader.ok());
 }
 
-// Before anything is allocated for it.
+// A list that cannot fit in the bytes is refused before memory is allocated for it.
 TEST(FieldStream, AListIsNoLongerThanItsBytes) {
   FieldWriter writer;
   writer.Number(uint64_t{1} << 50, kMost);

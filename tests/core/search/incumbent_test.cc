@@ -10,7 +10,7 @@
 namespace quotient::search {
 namespace {
 
-std::vector<Action> Way(uint32_t to) { return {{Action::Kind::kPlace, 0, to}}; }
+std::vector<Action> PathTo(uint32_t to) { return {{Action::Kind::kPlace, 0, to}}; }
 
 // A search with an initial state (bill 0), a largest state (1) and another one (2).
 class IncumbentTest : public ::testing::Test {
@@ -23,8 +23,8 @@ class IncumbentTest : public ::testing::Test {
             static_cast<double>(bill)};
   }
   void OfferBoth() {
-    incumbent_.OfferLargest(Of(1, Way(1)), {});
-    incumbent_.Offer(Of(2, Way(2)), {});
+    incumbent_.OfferLargest(Of(1, PathTo(1)), {});
+    incumbent_.Offer(Of(2, PathTo(2)), {});
   }
 
   ListedPrices prices_;
@@ -35,16 +35,16 @@ TEST_F(IncumbentTest, WhatIsKnownToBeCheaperIsPreferredToTheLargest) {
   prices_.costs = {{1, 40}, {2, 39}};
   OfferBoth();
   incumbent_.PreferLargest(/*is_known=*/true, {});
-  EXPECT_EQ(incumbent_.path(), Way(2));
+  EXPECT_EQ(incumbent_.path(), PathTo(2));
   EXPECT_EQ(incumbent_.cost(), 39);
 }
 
 TEST_F(IncumbentTest, WhatOnlyLooksCheaperIsNot) {
   prices_.costs = {{1, 40}, {2, 1}};
   OfferBoth();
-  EXPECT_EQ(incumbent_.path(), Way(2));
+  EXPECT_EQ(incumbent_.path(), PathTo(2));
   incumbent_.PreferLargest(/*is_known=*/false, {});
-  EXPECT_EQ(incumbent_.path(), Way(1));
+  EXPECT_EQ(incumbent_.path(), PathTo(1));
   EXPECT_EQ(incumbent_.cost(), 40);
 }
 
@@ -52,45 +52,45 @@ TEST_F(IncumbentTest, NorIsWhatIsHardlyCheaper) {
   prices_.costs = {{1, 40}, {2, 39.9}};
   OfferBoth();
   incumbent_.PreferLargest(/*is_known=*/true, {});
-  EXPECT_EQ(incumbent_.path(), Way(1));
+  EXPECT_EQ(incumbent_.path(), PathTo(1));
 }
 
-// What the largest state costs is looked up when it matters.
+// PreferLargest uses the present cost of the largest state, which may have risen.
 TEST_F(IncumbentTest, TheLargestMayHaveBecomeDear) {
   prices_.costs = {{1, 30}, {2, 39}};
   OfferBoth();
-  EXPECT_EQ(incumbent_.path(), Way(1));
+  EXPECT_EQ(incumbent_.path(), PathTo(1));
   prices_.costs[1] = 45;
   incumbent_.Reprice({});
   incumbent_.PreferLargest(/*is_known=*/true, {});
-  EXPECT_EQ(incumbent_.path(), Way(2));
+  EXPECT_EQ(incumbent_.path(), PathTo(2));
 }
 
 // The best graph of the initial state is in the largest one, although extraction did not find it.
 TEST_F(IncumbentTest, TheLargestCostsNoMoreThanTheBeginning) {
   prices_.costs = {{1, 70}};
-  incumbent_.OfferLargest(Of(1, Way(1)), {});
+  incumbent_.OfferLargest(Of(1, PathTo(1)), {});
   EXPECT_TRUE(incumbent_.path().empty());
   incumbent_.PreferLargest(/*is_known=*/true, {});
-  EXPECT_EQ(incumbent_.path(), Way(1));
+  EXPECT_EQ(incumbent_.path(), PathTo(1));
   EXPECT_EQ(incumbent_.cost(), 50);
 }
 
-// The way back may take longer than that to the best state.
+// Walking to the largest state may take longer than walking to the best one.
 TEST_F(IncumbentTest, TimeIsLeftToGoBack) {
   prices_.costs = {{4, 40}, {2, 30}};
-  incumbent_.OfferLargest(Of(4, Way(4)), {});
-  incumbent_.Offer(Of(2, Way(2)), {});
+  incumbent_.OfferLargest(Of(4, PathTo(4)), {});
+  incumbent_.Offer(Of(2, PathTo(2)), {});
   EXPECT_EQ(incumbent_.seconds(), 4);
 }
 
 TEST(Incumbent, WhereCostsNeverChangeTheBestIsTheBest) {
   Incumbent incumbent(nullptr);
   incumbent.Set({{.cost = 50}, {}, 0}, {});
-  incumbent.OfferLargest({{.cost = 40}, Way(1), 0}, {});
-  incumbent.Offer({{.cost = 39.99}, Way(2), 0}, {});
+  incumbent.OfferLargest({{.cost = 40}, PathTo(1), 0}, {});
+  incumbent.Offer({{.cost = 39.99}, PathTo(2), 0}, {});
   incumbent.PreferLargest(/*is_known=*/false, {});
-  EXPECT_EQ(incumbent.path(), Way(2));
+  EXPECT_EQ(incumbent.path(), PathTo(2));
 }
 
 }  // namespace

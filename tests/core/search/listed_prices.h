@@ -7,7 +7,7 @@
 
 namespace quotient::search {
 
-// What bills cost, as a test says; 50 where it says nothing.
+// The costs of bills that a test lists; any other bill costs 50.
 class ListedPrices final : public Prices {
  public:
   bool HasNews() const override { return false; }

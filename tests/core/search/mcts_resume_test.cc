@@ -1,4 +1,4 @@
-// Searches that are interrupted and go on from what they left.
+// Searches that are interrupted and resume from the checkpoint that they left.
 
 #include <gtest/gtest.h>
 
@@ -20,13 +20,13 @@ namespace {
 
 using testing::MemoryCheckpoint;
 
-// Sees the world of another, where everything costs more.
+// The same workspace with all costs multiplied by three.
 class DearWorkspace : public Workspace {
  public:
   explicit DearWorkspace(Workspace* inner) : inner_(*inner) {}
   egraph::EGraph& graph() override { return inner_.graph(); }
   std::span<const egraph::Rule* const> rules() const override { return inner_.rules(); }
-  void Follow() override { inner_.Follow(); }
+  void OnGraphGrown() override { inner_.OnGraphGrown(); }
   double Cost(const StopCondition& stop) override { return 3 * inner_.Cost(stop); }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override {
     inner_.ForEachBest(visit);
@@ -39,15 +39,16 @@ class DearWorkspace : public Workspace {
   Workspace& inner_;
 };
 
-// Keeps the first checkpoint of a search that has begun anew.
+// Keeps the first checkpoint that a search leaves after it has restarted with a new tree.
 class SlotAfterRestart : public CheckpointSlot {
  public:
   std::string Load() override { return ""; }
-  // Before what was selected in the tree before is gone: that takes as many as can be under way.
+  // Asks for checkpoints so often that one falls into the time after a restart in which simulations
+  // of the tree before are still under way.
   bool Due() override { return checkpoint.empty() && ++questions_ % 8 == 0; }
   void Save(absl::string_view bytes) override {
     if (!checkpoint.empty()) return;
-    // The beginning of what mcts_record.cc writes.
+    // Reads the fields that mcts_record.cc writes first.
     FieldReader reader(bytes.substr(4 + 2 * Digest::kSize));
     double seconds;
     uint64_t saturated, times, next, restarts;
@@ -86,7 +87,7 @@ class MctsResumeTest : public TermSearchTest {
     task_.make_workspace = [this] { return Make(); };
   }
 
-  // The state that is left, for people, and what is said of it.
+  // The final state as text, and the outcome.
   struct End {
     std::string text;
     Outcome outcome;
@@ -105,8 +106,8 @@ class MctsResumeTest : public TermSearchTest {
     std::string at_end;      // what one leaves that is told to stop
     Outcome outcome;
   };
-  // When the slot has been asked so often whether it is time: of several workers one asks, so
-  // others may have come far.
+  // Cancels the search when it has asked the slot this many times whether a checkpoint is due. Only
+  // one worker asks, so others may have done much more by then.
   Interrupted RunUntil(int questions, const std::string& from = "") {
     const int64_t max_simulations = std::exchange(task_.limits.max_simulations, 1'000'000);
     CancelToken token;
@@ -187,7 +188,7 @@ TEST_F(MctsResumeTest, AsOftenAsNeeded) {
   ExpectSameOutcome(end.outcome, whole.outcome);
 }
 
-// Most of what is under way was selected in the tree before.
+// Right after a restart, most simulations under way were selected in the tree before.
 TEST_F(MctsResumeTest, RightAfterARestart) {
   task_.limits.max_enodes = 200;
   task_.limits.max_simulations = 1'000'000;
@@ -221,7 +222,7 @@ TEST_F(MctsResumeTest, TimeThatWasSpentIsNotSpentAgain) {
   const Outcome outcome = RunToEnd(left.in_between).outcome;
   EXPECT_EQ(outcome.reason, StopReason::kDeadline);
   EXPECT_GT(outcome.simulations, 0);
-  // What was done and not yet looked at.
+  // The results that were in the window are added, and nothing else is tried.
   EXPECT_LE(outcome.simulations, outcome.resumed.simulations + 8 * SimulationWindow::kSize);
   EXPECT_LT(outcome.simulations, kSimulations);
   for (size_t i = 1; i < outcome.improvements.size(); ++i) {
@@ -242,7 +243,7 @@ TEST_F(MctsResumeTest, CostsMayChangeMeanwhile) {
   EXPECT_EQ(outcome->resumed.times, 1);
   EXPECT_GE(outcome->simulations, kSimulations);
   EXPECT_EQ(outcome->improvements.front().cost, 3 * first);
-  // No worse than what there was: by the costs of now.
+  // The best state of the interrupted search, at the present costs, is the first improvement.
   ASSERT_GE(outcome->improvements.size(), 2u);
   EXPECT_EQ(outcome->improvements[1].simulations, outcome->resumed.simulations);
   double best = first;
@@ -293,7 +294,8 @@ TEST_F(MctsResumeTest, WhatIsDamagedIsOfNoUse) {
   ExpectRefused(checkpoint, "it is damaged");
 }
 
-// Whole, but not what a search would leave: each piece that is missing is noticed.
+// Checkpoints in an intact envelope whose content no search would write, such as cut off ones, are
+// refused.
 TEST_F(MctsResumeTest, WhatMakesNoSenseIsOfNoUse) {
   task_.limits.max_simulations = 20;
   const Digest search = SearchIdentity("mcts", **Make(), task_);

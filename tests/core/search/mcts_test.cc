@@ -13,7 +13,7 @@
 namespace quotient::search {
 namespace {
 
-// One worker, if nothing else is said.
+// Searches with one worker unless a test sets another number.
 class MctsTest : public TermSearchTest {
  protected:
   MctsTest() {
@@ -56,7 +56,7 @@ TEST_F(MctsTest, IsNeverWorseThanSaturationWithTheSameLimits) {
     const auto saturated = *Make();
     Rewriter rewriter(&saturated->graph(), saturated->rules());
     ASSERT_TRUE(Saturate(rewriter, task_.limits, {}, {}).ok());
-    saturated->Follow();
+    saturated->OnGraphGrown();
     const auto searched = *Make();
     const Outcome outcome = Run(*searched);
     EXPECT_LE(searched->Cost({}), saturated->Cost({}));
@@ -84,7 +84,8 @@ TEST_F(MctsTest, NothingToDoIsSaturated) {
   EXPECT_EQ(outcome.simulations, 0);
 }
 
-// Room for two of the three sums turned around: in any order, and no state leads anywhere else.
+// There is room to exchange the operands of two of the three sums. States are reached in any order,
+// and nothing else can be done in them.
 TEST_F(MctsTest, WhereThereIsNoRoomForAllItEndsWhenNothingIsLeftToTry) {
   rules_ = "comm: (+ ?a ?b) => (+ ?b ?a)";
   term_ = "(+ (+ a b) (+ c d))";

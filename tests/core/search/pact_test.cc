@@ -16,7 +16,7 @@ class PactTest : public TermSearchTest {
     parameters.exploration = 2;  // In units of cost, which are small here.
     return TermSearchTest::Run(PactStrategy(parameters), workspace);
   }
-  // Zeros to be taken away; there is little else to do.
+  // A term in which little more can be done than to drop its zeros.
   void UseASmallWorld() {
     rules_ = "comm: (+ ?a ?b) => (+ ?b ?a)\nzero: (+ ?a 0) => ?a";
     term_ = "(+ 0 (+ 0 a))";
@@ -67,7 +67,7 @@ TEST_F(PactTest, GoesOnToTheNodeLimit) {
   EXPECT_LT(workspace->Cost({}), start);
 }
 
-// Of which none leads to the answer unless the tree is complete.
+// Simulations lead to a commit only once the tree for it is complete.
 TEST_F(PactTest, SimulationsAreCounted) {
   const Outcome outcome = Run(**Make());
   EXPECT_EQ(outcome.reason, StopReason::kIterations);

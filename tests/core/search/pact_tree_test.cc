@@ -12,16 +12,16 @@ using Descent = PactTree::Descent;
 
 constexpr double kGamma = 0.99;
 
-// Two rules; a coin that says what the test wants.
+// A tree of two rules; the test decides how the coin falls.
 class PactTreeTest : public ::testing::Test {
  protected:
   explicit PactTreeTest(double coin = 1) { parameters_.expand_coin = coin; }
 
-  // What Select is expected to do: takes the way that it found.
-  PactTree::Way Select(Descent expected) {
-    PactTree::Way way;
-    EXPECT_EQ(tree_.Select(&way), expected);
-    return way;
+  // Expects Select to end as given, and returns the path that it found.
+  PactTree::Path Select(Descent expected) {
+    PactTree::Path path;
+    EXPECT_EQ(tree_.Select(&path), expected);
+    return path;
   }
   const PactTree::Child& RootChild(uint16_t rule) { return tree_.child(kRoot, rule); }
 
@@ -42,7 +42,7 @@ TEST_F(PactTreeTest, ScoreIsWuUct) {
 
 TEST_F(PactTreeTest, RewardsAreDiscountedOnTheWayUp) {
   tree_.Reset({.cost = 20}, {true, false});
-  const PactTree::Way first = Select(Descent::kExpand);
+  const PactTree::Path first = Select(Descent::kExpand);
   EXPECT_EQ(first.rules, std::vector<uint16_t>{0});
   EXPECT_EQ(RootChild(0).dispatched, 1);
   EXPECT_EQ(RootChild(0).completed, 0);
@@ -51,7 +51,7 @@ TEST_F(PactTreeTest, RewardsAreDiscountedOnTheWayUp) {
   EXPECT_EQ(RootChild(0).completed, 1);
   EXPECT_DOUBLE_EQ(RootChild(0).returns, 4 + kGamma * 10);
 
-  const PactTree::Way second = Select(Descent::kExpand);
+  const PactTree::Path second = Select(Descent::kExpand);
   EXPECT_EQ(second.rules, (std::vector<uint16_t>{0, 1}));
   EXPECT_EQ(tree_.state(second.nodes[1]).cost, 16);
   tree_.Expand(second, {.cost = 15, .done = true}, 1, closed_);
@@ -59,8 +59,8 @@ TEST_F(PactTreeTest, RewardsAreDiscountedOnTheWayUp) {
   EXPECT_DOUBLE_EQ(tree_.child(second.nodes[1], 1).returns, 1);
   EXPECT_DOUBLE_EQ(RootChild(0).returns, 4 + kGamma * 10 + 4 + kGamma * 1);
 
-  // What is done is come to again, and is worth nothing but the way.
-  const PactTree::Way third = Select(Descent::kDone);
+  // A state that is done may be visited again. The visit returns the rewards on the path only.
+  const PactTree::Path third = Select(Descent::kDone);
   EXPECT_EQ(third.rules, second.rules);
   tree_.Complete(third, 0);
   EXPECT_EQ(RootChild(0).dispatched, 3);
@@ -73,11 +73,11 @@ TEST_F(PactTreeTest, TheRootTriesAllItsRulesFirst) {
   tree_.Reset({.cost = 20}, open_);
   std::set<uint16_t> tried;
   for (int i = 0; i < 2; ++i) {
-    const PactTree::Way way = Select(Descent::kExpand);
-    ASSERT_EQ(way.rules.size(), 1u);
-    tried.insert(way.rules[0]);
-    tree_.Expand(way, {.cost = 20}, 0, open_);
-    tree_.Complete(way, way.rules[0] == 1 ? 3 : 0);
+    const PactTree::Path path = Select(Descent::kExpand);
+    ASSERT_EQ(path.rules.size(), 1u);
+    tried.insert(path.rules[0]);
+    tree_.Expand(path, {.cost = 20}, 0, open_);
+    tree_.Complete(path, path.rules[0] == 1 ? 3 : 0);
   }
   EXPECT_EQ(tried.size(), 2u);
   EXPECT_EQ(tree_.BestRule(), 1);
@@ -88,10 +88,10 @@ TEST_F(PactTreeTest, BelowTheCoinSaysWhetherToTryOrToGoOn) {
     parameters_.expand_coin = tries ? 1 : 0;
     tree_.Reset({.cost = 20}, {true, false});
     for (size_t depth = 1; depth <= 2; ++depth) {
-      const PactTree::Way way = Select(Descent::kExpand);
-      EXPECT_EQ(way.rules.size(), depth);  // a node of which nothing is known is always tried
-      tree_.Expand(way, {.cost = 20}, 0, open_);
-      tree_.Complete(way, 0);
+      const PactTree::Path path = Select(Descent::kExpand);
+      EXPECT_EQ(path.rules.size(), depth);  // a node of which nothing is known is always tried
+      tree_.Expand(path, {.cost = 20}, 0, open_);
+      tree_.Complete(path, 0);
     }
     EXPECT_EQ(Select(Descent::kExpand).rules.size(), tries ? 2u : 3u);
   }
@@ -100,10 +100,10 @@ TEST_F(PactTreeTest, BelowTheCoinSaysWhetherToTryOrToGoOn) {
 TEST_F(PactTreeTest, WhatChangesNothingIsNeitherFollowedNorChosen) {
   tree_.Reset({.cost = 20}, open_);
   for (int i = 0; i < 2; ++i) {
-    const PactTree::Way way = Select(Descent::kExpand);
-    const bool changed = way.rules[0] == 0;
-    tree_.Expand(way, {.cost = 20, .changed = changed}, 0, changed ? open_ : closed_);
-    tree_.Complete(way, changed ? 1 : 9);
+    const PactTree::Path path = Select(Descent::kExpand);
+    const bool changed = path.rules[0] == 0;
+    tree_.Expand(path, {.cost = 20, .changed = changed}, 0, changed ? open_ : closed_);
+    tree_.Complete(path, changed ? 1 : 9);
   }
   EXPECT_TRUE(RootChild(1).saturated);
   EXPECT_EQ(tree_.BestRule(), 0);
@@ -115,11 +115,11 @@ TEST_F(PactTreeTest, NothingToTryEndsTheSearchForACommit) {
   Select(Descent::kNothing);
   EXPECT_FALSE(tree_.BestRule().has_value());
 
-  // Also where it is seen below.
+  // The same if the node that has nothing to try is below the root.
   tree_.Reset({.cost = 20}, {true, false});
-  const PactTree::Way way = Select(Descent::kExpand);
-  tree_.Expand(way, {.cost = 20}, 0, closed_);
-  tree_.Complete(way, 0);
+  const PactTree::Path path = Select(Descent::kExpand);
+  tree_.Expand(path, {.cost = 20}, 0, closed_);
+  tree_.Complete(path, 0);
   Select(Descent::kNothing);
   EXPECT_EQ(RootChild(0).dispatched, 1);
   EXPECT_EQ(tree_.BestRule(), 0);

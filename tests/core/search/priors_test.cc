@@ -24,7 +24,7 @@ TEST(Priors, DependOnTheSeedAndChangeWhenShaken) {
   const double before = priors.Expect(kFirst);
   EXPECT_EQ(Priors(1, 1).Expect(kFirst), before);
   EXPECT_NE(Priors(1, 2).Expect(kFirst), before);
-  priors.Shake();
+  priors.DrawFactors();
   EXPECT_NE(priors.Expect(kFirst), before);
 }
 

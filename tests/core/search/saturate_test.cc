@@ -84,7 +84,7 @@ TEST_F(SaturateTest, FindsEverythingAndSaysSo) {
   EXPECT_EQ(outcome.applied_by_rule[0] + outcome.applied_by_rule[1], outcome.matches_applied);
 }
 
-// What waited or was not searched when the first run ended.
+// The second run applies the matches that waited when the first one ended, and searches the rest.
 TEST_F(SaturateTest, ASecondRunGoesOnWhereTheFirstEnded) {
   Start(kSums, "(+ a (+ b (+ c d)))");
   Limits limits;
@@ -326,7 +326,7 @@ Meaning MeaningOf(const testing::AlgebraDomain& domain, const EGraph& graph,
   return meaning;
 }
 
-// The whole path on random formulas: what comes out is smaller and has the same truth table.
+// Saturation and extraction on random formulas: the result is smaller and has the same truth table.
 TEST(SaturateProp, FormulasBecomeSmallAndKeepTheirMeaning) {
   for (int seed = 0; seed < 3; ++seed) {
     SCOPED_TRACE(seed);

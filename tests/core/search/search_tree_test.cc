@@ -17,15 +17,15 @@ TEST(SearchTree, SeesEveryStateOnceAndThenIsExhausted) {
   while (world.Simulate()) {
   }
   EXPECT_TRUE(world.tree().exhausted());
-  // Not 326, as many as there are ways. The last one leads nowhere and so is never opened: there
-  // are as many of it as edges to it.
+  // There are 326 paths but only 32 states. The last state has no actions and is never opened, so
+  // each of the five edges to it has a node of its own.
   EXPECT_EQ(world.tree().num_states(), 31u + 5);
   EXPECT_EQ(world.num_tried(), 5 * 16);  // edges of the graph of states
   EXPECT_EQ(world.tree().best_cost(), 3);
 }
 
 TEST(SearchTree, GoesOnWhereSomethingWasGained) {
-  // Of 2^16 states those that lead to the best one are a little better.
+  // Among 2^16 states, those that lead to the best one are a little better than the others.
   std::map<uint64_t, double> cost;
   for (const uint64_t rules : {0b1, 0b11, 0b111, 0b1111, 0b11111}) {
     cost[rules] = 10 - std::popcount(rules);
@@ -59,7 +59,7 @@ TEST(SearchTree, DoesNotTryWhatIsUnderWay) {
   EXPECT_TRUE(leaf.priors.has_value());
 }
 
-// Two ways to one state, opened at the same time: neither can know of the other.
+// Two nodes of one state are opened at the same time, so neither is known when the other is opened.
 TEST(SearchTree, OfOneStateThatIsOpenedTwiceOneNodeStays) {
   World world(3, {});
   world.Simulate();  // the states of one rule
@@ -67,19 +67,19 @@ TEST(SearchTree, OfOneStateThatIsOpenedTwiceOneNodeStays) {
   for (SearchTree::Leaf leaf; world.tree().Select(&leaf);) leaves.push_back(leaf);
   for (const SearchTree::Leaf& leaf : leaves) world.Observe(leaf);
   leaves.clear();
-  // Those of two rules, each by two ways.
+  // The states of two rules, each reached by two paths.
   for (SearchTree::Leaf leaf; world.tree().Select(&leaf);) leaves.push_back(leaf);
   ASSERT_EQ(leaves.size(), 6u);
   const size_t before = world.tree().num_states();
   for (const SearchTree::Leaf& leaf : leaves) world.Observe(leaf);
-  // Three are duplicates; the others have the last state behind them.
+  // Three nodes are duplicates. Each of the other three gets a node for the last state.
   EXPECT_EQ(world.tree().num_states(), before - 3 + 3);
   while (world.Simulate()) {
   }
   EXPECT_TRUE(world.tree().exhausted());
 }
 
-// Growing to the limit leads to states of 100 e-nodes, each of 64 places to such of 10.
+// Growing to the limit leads to states of 100 e-nodes, each of 64 places to states of 10.
 class GrowingWorld {
  public:
   GrowingWorld() : priors_(1, 0), tree_(&priors_) {
@@ -90,7 +90,7 @@ class GrowingWorld {
   }
   static constexpr Action kGrow = {Action::Kind::kGrow, 0, Action::kToTheLimit};
 
-  // What is tried next; nothing is left to try behind that.
+  // Returns the actions that are tried next. They lead to saturated states.
   std::vector<Action> Next() {
     SearchTree::Leaf leaf;
     if (!tree_.Select(&leaf)) return {};
@@ -170,8 +170,8 @@ std::map<uint64_t, double> RandomCosts(int num_rules, Rng& rng) {
   return costs;
 }
 
-// A tree that was grown by other costs and one that was grown by the new ones: where all has been
-// seen, they know the same.
+// One tree is grown at old costs and then repriced, another one is grown at the new costs. Once
+// both have seen all states, their best costs are equal.
 TEST(SearchTree, RepricedIsAsIfItHadBeenGrownByTheNewCosts) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -199,8 +199,8 @@ TEST(SearchTree, RepricedIsAsIfItHadBeenGrownByTheNewCosts) {
   }
 }
 
-// Most states are reached in several ways, and a simulation takes one of them. The states on the
-// others must learn what it found, too.
+// Most states can be reached by several paths, and a simulation takes one of them. The best costs
+// of states on the other paths must be updated, too.
 TEST(SearchTree, WhatIsFoundIsKnownWhereverItCanBeReachedFrom) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     SCOPED_TRACE(seed);
@@ -220,10 +220,10 @@ TEST(SearchTree, WhatIsFoundIsKnownWhereverItCanBeReachedFrom) {
   }
 }
 
-// A tree whose root has two actions that have been tried, each with more to try behind it.
+// A tree whose root has two actions that have been tried, with more to try below both.
 class TwoWays {
  public:
-  // What is learned of the two actions beforehand, on top of the 0.01 that each begins with.
+  // The drops are added to the priors of the two actions, which begin at 0.01.
   TwoWays(double first_drop, double second_drop) : priors_(3, 0), tree_(&priors_) {
     priors_.Correct(Rule(0), first_drop);
     priors_.Correct(Rule(1), second_drop);
@@ -232,14 +232,15 @@ class TwoWays {
     EXPECT_TRUE(tree_.Select(&leaf));
     tree_.Observe(leaf, {}, std::vector<State>(2, {.cost = 10}));
   }
-  // Which of the two the next simulation takes. It finds nothing, and more to try.
+  // Returns which of the two actions the next simulation descends to. It finds no gain, and more
+  // actions to try.
   uint16_t Next() {
     SearchTree::Leaf leaf;
     EXPECT_TRUE(tree_.Select(&leaf));
     SearchTree::Opened opened = {.hash = ++hash_};
     if (leaf.priors.has_value()) {
       for (int i = 0; i < 100; ++i) opened.actions.push_back(Rule(2));
-      SearchTree::TakeTries(opened, leaf);
+      SearchTree::SelectTries(opened, leaf);
     }
     tree_.Observe(leaf, opened, std::vector<State>(leaf.tries.size(), {.cost = 10}));
     return leaf.path[0].rule;
@@ -251,7 +252,7 @@ class TwoWays {
   uint64_t hash_ = 1;
 };
 
-// An action after which costs rose is expected to bring less than nothing.
+// The prior of an action after which costs rose may be negative.
 TEST(SearchTree, WhatIsExpectedToDoHarmComesLast) {
   EXPECT_EQ(TwoWays(-1, 0).Next(), 1);
   EXPECT_EQ(TwoWays(0, -1).Next(), 0);
@@ -266,7 +267,7 @@ TEST(SearchTree, WhereNothingIsExpectedAllAreTriedInTurn) {
   }
 }
 
-// In the middle of a search the tree goes by the new costs from then on.
+// After a repricing in the middle of a search, the tree uses the new costs.
 TEST(SearchTree, GoesWhereSomethingIsToBeGainedByTheNewCosts) {
   std::map<uint64_t, double> before, after;
   for (const int rules : {1, 2, 3, 4, 5}) {

@@ -60,7 +60,7 @@ class World {
     SearchTree::Opened opened;
     if (leaf.priors.has_value()) {
       opened = Opened(rules);
-      if (!tree_.Knows(opened.hash, leaf)) SearchTree::TakeTries(opened, leaf);
+      if (!tree_.Knows(opened.hash, leaf)) SearchTree::SelectTries(opened, leaf);
     }
     std::vector<State> states;
     for (const Action action : leaf.tries) {

@@ -9,8 +9,7 @@
 namespace quotient::search {
 namespace {
 
-// Some simulations in a world that is not exhausted yet, and some more that are under way: both
-// that open a node and that do not.
+// A world in which some simulations are done and more are under way, some of which open a node.
 struct HalfDone {
   HalfDone() {
     for (int i = 0; i < 40; ++i) EXPECT_TRUE(world.Simulate());
@@ -42,7 +41,7 @@ TEST(TreeRecord, OneThatWasReadGoesOnAsTheOneThatWasWritten) {
   for (SearchTree::Leaf& leaf : again) {
     leaf.nodes.clear();
     leaf.path.clear();
-    ASSERT_TRUE(read.tree().TakeUp(&leaf));
+    ASSERT_TRUE(read.tree().RestoreLeaf(&leaf));
   }
   for (size_t i = 0; i < again.size(); ++i) {
     EXPECT_EQ(again[i].path, half.leaves[i].path);
@@ -68,7 +67,7 @@ TEST(TreeRecord, OnlyWhatIsUnderWayIsTakenUp) {
   ASSERT_TRUE(read.Read(half.world.Written()));
   const auto expect_refused = [&](SearchTree::Leaf leaf, const auto& change) {
     change(leaf);
-    EXPECT_FALSE(read.tree().TakeUp(&leaf));
+    EXPECT_FALSE(read.tree().RestoreLeaf(&leaf));
   };
   expect_refused(half.widens, [](auto& leaf) { leaf.edges[0] = 1000; });
   expect_refused(half.widens, [](auto& leaf) { leaf.first_edge = 1000; });
@@ -78,9 +77,9 @@ TEST(TreeRecord, OnlyWhatIsUnderWayIsTakenUp) {
   expect_refused(half.opens, [](auto& leaf) { leaf.edges.pop_back(); });
   for (SearchTree::Leaf leaf : {half.widens, half.opens}) {
     const std::vector<SearchTree::NodeId> nodes = leaf.nodes;
-    EXPECT_TRUE(read.tree().TakeUp(&leaf));
+    EXPECT_TRUE(read.tree().RestoreLeaf(&leaf));
     EXPECT_EQ(leaf.nodes, nodes);
-    EXPECT_FALSE(read.tree().TakeUp(&leaf)) << "twice";
+    EXPECT_FALSE(read.tree().RestoreLeaf(&leaf)) << "twice";
   }
 }
 

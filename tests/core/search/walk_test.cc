@@ -46,7 +46,8 @@ void ExpectSame(const State& a, const State& b) {
   EXPECT_EQ(a.full, b.full);
 }
 
-// Wherever it comes from, and whatever it was asked there.
+// The state at the end of a path depends neither on where the walk was before nor on what it was
+// asked there.
 TEST(Walk, AStateIsAFunctionOfThePath) {
   const Limits limits = SmallLimits();
   for (int seed = 0; seed < 3; ++seed) {
@@ -73,7 +74,7 @@ TEST(Walk, AStateIsAFunctionOfThePath) {
   }
 }
 
-// As the rule, but nobody can know that it is a pattern.
+// The same rule, but hidden from the matcher, so that it is searched from scratch.
 class Opaque : public egraph::Rule {
  public:
   explicit Opaque(const egraph::Rule& rule) : rule_(rule) {}
@@ -105,7 +106,7 @@ class HalfOpaqueWorkspace : public Workspace {
   }
   egraph::EGraph& graph() override { return inner_->graph(); }
   std::span<const egraph::Rule* const> rules() const override { return rules_; }
-  void Follow() override { inner_->Follow(); }
+  void OnGraphGrown() override { inner_->OnGraphGrown(); }
   double Cost(const StopCondition& stop) override { return inner_->Cost(stop); }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override {
     inner_->ForEachBest(visit);
@@ -120,8 +121,7 @@ class HalfOpaqueWorkspace : public Workspace {
   std::vector<const egraph::Rule*> rules_;
 };
 
-// By one match from the state at the end of the path; those that it changes to, without how many
-// matches lead to each.
+// Hashes of the states that one match leads to from the state at the end of the path.
 std::set<uint64_t> Neighbours(Walk& walk, std::vector<Action> path) {
   std::set<uint64_t> hashes;
   EXPECT_TRUE(walk.GoTo(path, {}).ok());
@@ -143,7 +143,7 @@ TEST(Walk, AllPlacesAreThereHoweverTheyAreFound) {
     const std::set<uint64_t> neighbours = Neighbours(a, {});
     EXPECT_GT(neighbours.size(), 10u);
     EXPECT_EQ(neighbours, Neighbours(b, {}));
-    // The same state, by whichever match of it.
+    // The same state has the same neighbours, whichever match led to it.
     const std::vector<Action> path = {a.AllPlaces({}).back()};
     GoTo(a, path);
     const uint64_t hash = a.Hash();
@@ -183,7 +183,7 @@ TEST(Walk, StaysWhereItIsSettled) {
   }
   const State state = GoTo(walk, path);
   const uint64_t hash = walk.Hash();
-  walk.Settle();
+  walk.Commit();
   EXPECT_EQ(workspace->graph().num_marks(), 0u);
   EXPECT_EQ(walk.Hash(), hash);
   EXPECT_EQ(workspace->Cost({}), state.cost);
@@ -192,7 +192,7 @@ TEST(Walk, StaysWhereItIsSettled) {
   EXPECT_GE(applied, 3);
 }
 
-// Each match adds one e-node, so the one that takes the last room can be told.
+// Each match adds one e-node, so the number of matches that fit is known.
 TEST(Walk, ARuleStopsAtTheNodeLimit) {
   constexpr int kSums = 64;
   std::string term = "a";
@@ -205,7 +205,7 @@ TEST(Walk, ARuleStopsAtTheNodeLimit) {
     limits.max_enodes = workspace->graph().num_enodes() + more;
     Walk walk(workspace.get(), &limits, &Clock::System());
     GoTo(walk, {{Action::Kind::kRule, 0}});
-    EXPECT_EQ(walk.here().enodes, limits.max_enodes);
+    EXPECT_EQ(walk.state().enodes, limits.max_enodes);
   }
 }
 
@@ -215,8 +215,8 @@ TEST(Walk, NoStepGoesFarBeyondTheNodeLimit) {
   Walk walk(workspace.get(), &limits, &Clock::System());
   std::vector<Action> path;
   while (!GoTo(walk, path).final()) {
-    // The e-nodes of one match at most.
-    EXPECT_LE(walk.here().enodes, limits.max_enodes + 16);
+    // Only the last match may exceed the limit.
+    EXPECT_LE(walk.state().enodes, limits.max_enodes + 16);
     for (const Action action : walk.Actions(kAllPlaces, {})) {
       if (action.kind == Action::Kind::kRule) path.push_back(action);
     }
@@ -249,7 +249,7 @@ TEST(Walk, WhatChangesNothingIsSaid) {
   EXPECT_FALSE(GoTo(walk, {{Action::Kind::kRule, 0}}).changed);
 }
 
-// As that of models, it knows what is best as of when it was asked for the cost.
+// Like the workspace of models, it remembers the best graph as of the last call of Cost.
 class RememberingWorkspace : public HalfOpaqueWorkspace {
  public:
   using HalfOpaqueWorkspace::HalfOpaqueWorkspace;
@@ -273,7 +273,7 @@ TEST(Walk, ActionsAreThoseOfWhereItIsWhereverItWas) {
   GoTo(walk, {});
   int compared = 0;
   for (const Action first : walk.Actions(kAllPlaces, {})) {
-    if (!GoTo(walk, {first}).changed || walk.here().final()) continue;
+    if (!GoTo(walk, {first}).changed || walk.state().final()) continue;
     const std::vector<Action> there = walk.Actions(kAllPlaces, {});
     for (const Action second : there) {
       GoTo(walk, {first, second});

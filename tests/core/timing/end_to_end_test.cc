@@ -136,7 +136,7 @@ TEST_F(EndToEndTest, EqualOnesAreNotRunForLong) {
   options_ = {.max_turns = 100, .warm_below_us = 0};
   const auto a = Make('a', [](int) { return 10'000; }), b = Make('b', [](int) { return 10'000; });
   ASSERT_OK_AND_ASSIGN(const EndToEndResult result, Measure({a.get(), b.get()}));
-  EXPECT_EQ(result.ratios[1].pairs, options_.first_look);
+  EXPECT_EQ(result.ratios[1].pairs, options_.first_evaluation);
 }
 
 // The time of a run differs by up to 2 %, and by `faster` from 300 ms.

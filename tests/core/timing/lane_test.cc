@@ -43,15 +43,15 @@ TEST(LaneTest, WhatIsThrownThereIsThrownHere) {
   EXPECT_TRUE(ran);
 }
 
-TEST(LaneTest, WhatIsWantedSoonGoesBeforeWhatWaits) {
+TEST(LaneTest, UrgentWorkRunsBeforeWaitingWork) {
   Lane lane;
   std::vector<int> order;
   std::vector<std::jthread> callers;
   lane.Run([&] {
-    EXPECT_FALSE(lane.IsWantedSoon());
+    EXPECT_FALSE(lane.HasUrgent());
     callers.emplace_back([&] { lane.Run([&] { order.push_back(2); }); });
-    callers.emplace_back([&] { lane.RunSoon([&] { order.push_back(1); }); });
-    while (!lane.IsWantedSoon()) std::this_thread::yield();
+    callers.emplace_back([&] { lane.RunUrgent([&] { order.push_back(1); }); });
+    while (!lane.HasUrgent()) std::this_thread::yield();
   });
   callers.clear();
   EXPECT_EQ(order, (std::vector<int>{1, 2}));

@@ -99,8 +99,8 @@ class InterruptedServiceTest : public ServiceTest {
   absl::StatusOr<double> Cost(const KernelSpec& spec) override {
     kernels_.insert(spec.outputs[0].type.elements());
     if (!other_.joinable()) {
-      other_ = std::jthread([this] { lane_.RunSoon([this] { seen_ = kernels_.size(); }); });
-      while (!lane_.IsWantedSoon()) std::this_thread::yield();
+      other_ = std::jthread([this] { lane_.RunUrgent([this] { seen_ = kernels_.size(); }); });
+      while (!lane_.HasUrgent()) std::this_thread::yield();
     }
     return ServiceTest::Cost(spec);
   }

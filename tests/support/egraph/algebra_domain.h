@@ -19,7 +19,7 @@ namespace quotient::testing {
 
 // Truth values are 0 and 1.
 struct Algebra {
-  Arities arities;  // Of all operators, including those that are not folded.
+  Arities arities;  // Arities of all operators, including those that are not folded.
   std::function<std::optional<double>(absl::string_view word)> parse_leaf;
   std::function<std::string(double value)> print_leaf;
   // Returns nullopt if the operator is not folded.

@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<TermWorkspace>> TermWorkspace::Make(Algebra algeb
   for (const auto& rule : made->rules_) made->pointers_.push_back(rule.get());
   QUOTIENT_ASSIGN_OR_RETURN(made->root_, egraph::AddTerm(made->graph_, term, vocabulary));
   QUOTIENT_RETURN_IF_ERROR(made->graph_.Rebuild());
-  made->Follow();
+  made->OnGraphGrown();
   return made;
 }
 

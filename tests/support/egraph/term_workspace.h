@@ -27,14 +27,14 @@ class TermWorkspace : public search::Workspace {
 
   egraph::EGraph& graph() override { return graph_; }
   std::span<const egraph::Rule* const> rules() const override { return pointers_; }
-  void Follow() override { tree_.Update(graph_); }
+  void OnGraphGrown() override { tree_.Update(graph_); }
   double Cost(const StopCondition&) override { return tree_.cost(graph_.Find(root_)); }
   void ForEachBest(const std::function<void(egraph::ClassId)>& visit) override;
   void Mark() override { tree_.Mark(); }
   void Rollback() override { tree_.Rollback(graph_); }
   void Forget() override { tree_.Forget(); }
 
-  // The smallest tree as a term, as of the last Follow.
+  // The smallest tree as a term, as of the last call of OnGraphGrown.
   std::string BestTerm() const { return TermOf(root_); }
 
  private:

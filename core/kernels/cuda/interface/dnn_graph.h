@@ -15,8 +15,8 @@ namespace quotient::kernels::cuda {
 
 struct DnnTensor {
   model::DType type = model::DType::kFloat32;
-  // Of equal length: 3 for products ([batch, m, k]), 4 or 5 for convolutions ([N, C, H, W], with
-  // channels-last strides), otherwise as the operation requires.
+  // `dims` and `strides` have equal length: 3 for products ([batch, m, k]), 4 or 5 for convolutions
+  // ([N, C, H, W], with channels-last strides), otherwise as the operation requires.
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;  // In elements.
   // Passed between two operations of the graph, never in memory.

@@ -33,7 +33,7 @@ struct GpuFacts {
   int64_t memory_bytes = 0;
   int64_t l2_bytes = 0;
   int bus_bits = 0;
-  int max_clock_khz = 0;  // Of the multiprocessors.
+  int max_clock_khz = 0;  // The highest clock of the multiprocessors.
   int max_memory_clock_khz = 0;
   bool ecc = false;
   // "" if NVML is missing.
@@ -47,7 +47,7 @@ struct GpuFacts {
   int driver_version = 0;
   int runtime_version = 0;
   int cudnn_version = 0;
-  int cudnn_cuda_version = 0;  // Of the CUDA that cuDNN was made for.
+  int cudnn_cuda_version = 0;  // The version of CUDA that cuDNN was made for.
   int cublaslt_version = 0;
   int nvrtc_version = 0;
   // In the form that cuDNN without a device needs (DnnChecker). "" if cuDNN does not tell it.

@@ -16,7 +16,8 @@ enum class MathPolicy : uint8_t { kStrict32, kTf32 };
 // by n, C and D are m by n; rounded once. The buffers are A, B, D, then bias (n elements) if
 // has_bias, then C if has_c.
 struct MatmulProblem {
-  model::DType type = model::DType::kFloat32;  // Of all: float32, float16 or bfloat16.
+  // The type of all buffers: float32, float16 or bfloat16.
+  model::DType type = model::DType::kFloat32;
   MathPolicy policy = MathPolicy::kTf32;
   int64_t m = 0;
   int64_t n = 0;

@@ -17,8 +17,8 @@ namespace quotient::kernels::cuda {
 
 namespace {
 
-// Of all buffers: views begin at such addresses (core/kernels/view.h), and a thread loads at most
-// 16 bytes at once.
+// The alignment of all buffers: views begin at such addresses (core/kernels/view.h), and a thread
+// loads at most 16 bytes at once.
 constexpr uint32_t kAlignmentBytes = 16;
 constexpr uint64_t kMaxWorkspaceBytes = uint64_t{32} << 20;
 constexpr int kMaxPlans = 16;

@@ -20,10 +20,10 @@ namespace quotient::kernels::cuda {
 // A buffer that a launch reads or writes.
 struct BufferRef {
   enum class Kind : uint8_t {
-    kOperand,    // Of AllOperands(spec), not constant.
-    kConstant,   // Of Program::constants.
-    kOutput,     // Of spec.outputs.
-    kTemporary,  // Of Program::temporaries.
+    kOperand,    // One of AllOperands(spec) that is not constant.
+    kConstant,   // One of Program::constants.
+    kOutput,     // One of spec.outputs.
+    kTemporary,  // One of Program::temporaries.
   };
   Kind kind = Kind::kOperand;
   int index = 0;
@@ -39,7 +39,8 @@ struct PackedConstant {
     kFilled,     // No operand: `elements` times `value`, as `type`.
   };
   Form form = Form::kPermuted;
-  // Of AllOperands. For a BatchNormalization its scale; bias, mean and variance follow it.
+  // Index in AllOperands. For a BatchNormalization, that of the scale; bias, mean and variance
+  // follow it.
   int operand = 0;
   std::vector<int> permutation;
   double epsilon = 0;

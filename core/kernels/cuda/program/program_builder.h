@@ -27,7 +27,7 @@ class ProgramBuilder {
   // Adds the launches of `part`, a program of another spec. Each of `inputs` says which operand of
   // this spec, or which buffer, is that operand of the part. The part's outputs become `outputs`.
   struct PartOperand {
-    int index = -1;    // Of AllOperands of this spec, or -1.
+    int index = -1;    // Index in AllOperands of this spec, or -1.
     BufferRef buffer;  // If index is -1.
   };
   void AddPart(const Program& part, std::span<const PartOperand> inputs,

@@ -93,7 +93,7 @@ constexpr char kEnd[] = R"(
 
 struct Normalization {
   bool around_mean = true;
-  int64_t length = 0;   // Of a row.
+  int64_t length = 0;   // Elements of a row.
   Operand scale, bias;  // As broadcast to the input; a bias left out has no type.
 };
 

@@ -84,7 +84,7 @@ TEST(CopyTest, LayoutChanges) {
   ExpectSourceKernelsAgree(large, "transpose");
 }
 
-// Of graphs with one node, and the same with everything channels last.
+// The kernels of graphs with one node, and the same kernels with everything channels last.
 std::vector<KernelSpec> InBothLayouts(const std::vector<std::string>& nodes,
                                       const std::string& dims) {
   std::vector<KernelSpec> specs;

@@ -211,7 +211,7 @@ std::vector<KernelSpec> ProductsOfEveryBatch() {
   });
 }
 
-// Of everything that cuDNN has, in both layouts.
+// Chains of every elementwise function that cuDNN has, in both layouts.
 std::vector<KernelSpec> ElementwiseChains() {
   constexpr const char* kGraphs[] = {
       // Images, with what spreads over their channels.

@@ -115,7 +115,7 @@ TEST(NormalizeTest, OverTrailingAxes) {
   ExpectSourceKernelsAgree(specs, "normalize");
 }
 
-// Of which there are few: a kernel for the moments of their chunks, and one that combines them.
+// Few long rows take two kernels: one for the moments of their chunks, and one that combines them.
 TEST(NormalizeTest, LongRowsAreCutIntoChunks) {
   std::vector<KernelSpec> specs;
   for (const DType dtype : Types()) {

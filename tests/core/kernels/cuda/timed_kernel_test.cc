@@ -111,7 +111,7 @@ class TimedKernelTest : public ::testing::Test {
     return NewTimedKernel(ProductWithWeights(footprint_log2), &gpu_, &pool_, &clock_);
   }
 
-  // Of all that ran up to now, where the last `timed` replays are timed.
+  // The distance over all launches up to now, of which the last `timed` replays are timed.
   Distance ReuseOf(size_t timed) const {
     Distance nearest;
     std::map<DeviceAddress, std::pair<size_t, size_t>> last;  // launch and replay, by constants

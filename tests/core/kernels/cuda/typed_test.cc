@@ -194,7 +194,7 @@ TEST(TypedTest, DivisionOfIntegers) {
         for (const std::vector<double>& values : {dividends, divisors}) {
           std::span<std::byte> bytes;
           operands.push_back(Tensor::Allocate(dtype, {7}, &bytes));
-          // Of unsigned types the absolute values.
+          // Unsigned types get the absolute values.
           std::vector<double> stored = values;
           if (dtype == DType::kUint8) {
             for (double& value : stored) value = std::fabs(value);

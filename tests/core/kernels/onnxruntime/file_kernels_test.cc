@@ -147,7 +147,7 @@ TEST(FileKernelsTest, DenormalOperandsArePartOfASpec) {
   EXPECT_EQ(key_for(1), key_for(2));
 }
 
-// Of all cases, with the operands of the file and without them.
+// Each kernel is run twice: with the operands of the file and without them.
 TEST(FileKernelsTest, AllKernelsOfTheCasesRun) {
   std::set<std::string> seen;
   for (const GraphCase& test_case : AllGraphCases()) {

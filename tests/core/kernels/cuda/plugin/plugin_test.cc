@@ -70,8 +70,9 @@ TEST(CudaPluginTest, KnowsNoSuchArchitecture) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// Of the only function in a cubin: an ELF file, in whose section .nv.info a word of kind 0x2f has
-// them behind the function's number. 0 if it does not say.
+// The number of registers that the only function in a cubin takes. A cubin is an ELF file, and an
+// entry of kind 0x2f in its section .nv.info has that number behind the function's. 0 if there is
+// no such entry.
 uint32_t RegistersPerThread(const std::string& cubin) {
   const auto read = [&cubin](size_t at, auto value) {
     if (at + sizeof(value) <= cubin.size()) std::memcpy(&value, &cubin[at], sizeof(value));
