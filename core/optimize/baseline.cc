@@ -1,6 +1,7 @@
 #include "core/optimize/baseline.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,17 +38,12 @@ absl::Status PrepareOriginal(const Job& job, Original* original) {
   return absl::OkStatus();
 }
 
-// Replaces the cost by that of the file, if the device can tell it.
-void PredictAsFile(const ModelFiles& files, uint64_t seed, const Budget& budget,
-                   const StopCondition& stop, Baseline* baseline) {
-  const Original& original = baseline->original;
-  FileCostContext context = NewFileCostContext(original.prepared, seed);
-  std::optional<cost::GraphCost> cost =
-      CostOfFile(*original.device, {files.model, files.external_data, nullptr}, original.prepared,
-                 context, [&] { return budget.ForFile(stop); });
-  if (!cost.has_value()) return;
-  baseline->cost = *std::move(cost);
-  baseline->file_costs.emplace(std::move(context));
+// The cost of the file, if the device can tell it.
+std::optional<cost::GraphCost> PredictAsFile(const ModelFiles& files, const Budget& budget,
+                                             const StopCondition& stop, const Original& original,
+                                             const FileCostContext& context) {
+  return CostOfFile(*original.device, {files.model, files.external_data, nullptr},
+                    original.prepared, context, [&] { return budget.ForFile(stop); });
 }
 
 absl::StatusOr<Baseline> Predict(const Original& original, const ModelFiles& files, uint64_t seed,
@@ -55,10 +51,17 @@ absl::StatusOr<Baseline> Predict(const Original& original, const ModelFiles& fil
   const model::Graph& graph = original.prepared.cut.graph;
   Device& device = *original.device;
   Baseline baseline{.original = original};
-  const StopCondition in_time =
-      original.runs_files() ? budget.ForPartition(stop) : budget.ForBaseline(stop);
+  // The kernels of the file come first, because the search, which needs those of the partition, can
+  // wait for them itself.
+  std::optional<cost::GraphCost> of_file;
+  if (original.runs_files()) {
+    FileCostContext context = NewFileCostContext(original.prepared, seed);
+    of_file = PredictAsFile(files, budget, stop, original, context);
+    if (of_file.has_value()) baseline.file_costs.emplace(std::move(context));
+  }
+  const StopCondition in_time = budget.ForBaseline(stop);
   QUOTIENT_ASSIGN_OR_RETURN(baseline.cost, cost::PredictGraph(graph, device.costs(), in_time));
-  if (original.runs_files()) PredictAsFile(files, seed, budget, stop, &baseline);
+  if (of_file.has_value()) baseline.cost = *std::move(of_file);
   if (device.snapshot() == nullptr) return baseline;
   baseline.notes = NotesOnSnapshot(CountKernels(baseline.cost));
   baseline.calibrated = cost::NewCalibratedCostModel(&device.costs(), baseline.cost);

@@ -3,9 +3,8 @@
 // Budget: how the time of a job (Options::budget_seconds) is shared among its phases.
 //
 //   phase                       is to end when this share of the budget has passed
-//   read, baseline              0.5   kernels that are not measured by then are estimated; where
-//                                     files are run, 0.3 for the kernels of the partition, and then
-//                                     at least 0.15 of the budget for those of the file
+//   read, baseline              0.5   kernels that are not measured by then are estimated; those of
+//                                     a file that is run get at least 0.15 of the budget
 //   search: grow the e-graph    0.4   of the search's own budget
 //   search: choose and measure  0.65
 //   package, verify             0.8   only one candidate is still checked after that
@@ -35,9 +34,7 @@ class Budget {
 
   // `stop`, and the end of the time that each phase has.
   StopCondition ForBaseline(const StopCondition& stop) const { return Until(kBaselineEnd, stop); }
-  // Where the device runs files: to measure the kernels of the partition, which guide the search,
-  // and then those of the original's file, from when this is called.
-  StopCondition ForPartition(const StopCondition& stop) const { return Until(kPartitionEnd, stop); }
+  // For measuring the kernels of the original's file, from when this is called.
   StopCondition ForFile(const StopCondition& stop) const;
   StopCondition ForChecks(const StopCondition& stop) const { return Until(kChecksEnd, stop); }
   // For searches without wrong rules, which are not expected to be needed.
@@ -49,7 +46,6 @@ class Budget {
   double Left() const;
 
  private:
-  static constexpr double kPartitionEnd = 0.3;
   static constexpr double kBaselineEnd = 0.5;
   static constexpr double kSearchEnd = 0.65;
   static constexpr double kChecksEnd = 0.8;
