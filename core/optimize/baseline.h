@@ -57,14 +57,9 @@ struct Baseline {
   cost::CostModel& costs() const { return calibrated ? *calibrated : original.device->costs(); }
 };
 
-<<<<<<< HEAD
-// `files` are those of the original. Where they are run, that happens on inputs drawn by `seed`.
+// Predicts the original. `files` are its files; where they are run, `seed` draws the inputs.
 // Kernels that are not measured in the time that `budget` has for them are estimated. Fails as
 // cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
-=======
-// Predicts the original. `files` are its files; where they are run, `seed` draws the inputs. Fails
-// as cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
->>>>>>> words
 absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFiles& files,
                                          uint64_t seed, const Budget& budget,
                                          const StopCondition& stop);
