@@ -1,7 +1,7 @@
 #pragma once
 
 // The state of one Monte Carlo tree search, shared by the files that implement it: mcts.cc has the
-// search, mcts_record.cc writes and reads its checkpoints.
+// search, mcts_prices.cc deals with costs that change, mcts_record.cc writes and reads checkpoints.
 //
 // Three parts have files of their own: the tree (search_tree.h), the simulations under way
 // (simulation_window.h), and the best state with those that may replace it (incumbent.h).
@@ -50,7 +50,6 @@ class MctsSearch {
 
   absl::Status Prepare();
   absl::Status GrowRoot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SettleLargest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OpenRoot(const StopCondition& stop);
   int64_t NumWorkers();
   absl::StatusOr<Outcome> Finish();
@@ -84,7 +83,7 @@ class MctsSearch {
   void TryPlaces() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Restart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // --- Costs that change (mcts.cc)
+  // --- Costs that change (mcts_prices.cc)
 
   bool MayReprice() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reprice() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -93,6 +92,7 @@ class MctsSearch {
   double CostNow(BillId bill, double cost) const {
     return bill.valid() ? prices_->CostOf(bill) : cost;
   }
+  void SettleLargest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SettleBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AwaitBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   double SecondsToSettleBest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

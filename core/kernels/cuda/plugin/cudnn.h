@@ -1,7 +1,7 @@
 #pragma once
 
-// Graphs and their plans, by cudnn_frontend. This header does not include that library: only
-// cudnn.cc does, which takes half a minute to compile.
+// Plans of graphs, by cudnn_frontend. This header does not include that library, because each file
+// that does takes half a minute to compile: cudnn.cc and frontend_graph.cc.
 
 #include <cudnn.h>
 
