@@ -3,10 +3,16 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <algorithm>
+
 #include "core/os/run_queue_wait.h"
 
 namespace quotient::os {
 namespace {
+
+// Which part of a sample its threads may be without a core.
+constexpr int64_t kPreempted = 100;
+constexpr int64_t kWoken = 20;
 
 class SystemProbe : public Probe {
  public:
@@ -17,8 +23,7 @@ class SystemProbe : public Probe {
     rusage usage;
     return getrusage(who_, &usage) == 0 ? usage.ru_nivcsw : 0;
   }
-  // Only a thread that was asleep can wait for a core without an involuntary switch. One thread
-  // alone never sleeps in a sample, so its switches are enough.
+  // One thread alone never sleeps in a sample, so what is missing from its CPU time tells as much.
   int64_t WaitedNs() override { return who_ == RUSAGE_SELF ? waited_.TotalNs() : 0; }
   std::optional<int64_t> CpuNs() override {
     timespec time;
@@ -67,10 +72,13 @@ Stopwatch::Reading Stopwatch::Stop() const {
   const int64_t wall_ns = probe_.NowNs() - start_ns_;
   const std::optional<int64_t> cpu_ns = probe_.CpuNs();
   const int64_t waited_ns = probe_.WaitedNs() - waited_ns_;  // Negative if a thread has ended.
+  const bool has_cpu = cpu_ns.has_value() && cpu_ns_.has_value();
+  const int64_t used_ns = has_cpu ? *cpu_ns - *cpu_ns_ : wall_ns;
+  const bool was_preempted = probe_.InvoluntarySwitches() != switches_;
+  const int64_t without_core_ns = std::max(waited_ns, was_preempted ? wall_ns - used_ns : 0);
   const bool clean =
-      probe_.InvoluntarySwitches() == switches_ && waited_ns >= 0 && waited_ns <= wall_ns / 20;
-  const bool by_cpu = !clean && cpu_ns.has_value() && cpu_ns_.has_value();
-  return {static_cast<double>(by_cpu ? *cpu_ns - *cpu_ns_ : wall_ns) * 1e-3, clean};
+      waited_ns >= 0 && without_core_ns <= wall_ns / (was_preempted ? kPreempted : kWoken);
+  return {static_cast<double>(clean ? wall_ns : used_ns) * 1e-3, clean};
 }
 
 }  // namespace quotient::os

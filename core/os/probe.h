@@ -15,15 +15,13 @@ class Probe {
  public:
   virtual ~Probe() = default;
   virtual int64_t NowNs() = 0;
-  // Number of involuntary context switches of the measured threads so far. A sample during which
-  // it grows is contaminated.
+  // Number of involuntary context switches of the measured threads so far.
   virtual int64_t InvoluntarySwitches() = 0;
-  // Total time for which the measured threads have been ready to run but had no core. A sample is
-  // contaminated if this grows by more than a twentieth of the sample's length.
+  // Total time for which the measured threads have been ready to run but had no core.
   virtual int64_t WaitedNs() = 0;
-  // CPU time of the measured thread: how long a contaminated sample would have taken undisturbed,
-  // apart from cache misses. Unset if kernels use several threads, because threads that spin while
-  // they wait use CPU time, too.
+  // CPU time of the measured thread: how long a sample would have taken undisturbed, apart from
+  // cache misses. Unset if kernels use several threads, because threads that spin while they wait
+  // use CPU time, too.
   virtual std::optional<int64_t> CpuNs() = 0;
 };
 
@@ -33,7 +31,10 @@ std::unique_ptr<Probe> NewSystemProbe(int threads);
 // Returns a probe that reads the time from `clock` and never reports contamination.
 std::unique_ptr<Probe> NewClockProbe(const Clock* clock);
 
-// Measures one sample, from construction to Stop().
+// Measures one sample, from construction to Stop(). The sample is contaminated if its threads were
+// without a core for more than a hundredth of its length, although they wanted one, and at least
+// one of them was preempted. If none was, a twentieth is allowed: threads that sleep take a moment
+// to be woken. A single switch says little by itself, because a run of 100 ms always has some.
 class Stopwatch {
  public:
   explicit Stopwatch(Probe& probe);

@@ -27,11 +27,17 @@ class ScriptedProbe : public os::Probe {
   }
   // Simulates that another process uses the core for `us` microseconds, by which the clock
   // advances.
-  void Interrupt(kernels::fake::FakeClock* clock = nullptr, double us = 0) {
+  void Interrupt(kernels::fake::FakeClock* clock, double us) {
     ++switches_;
-    if (clock == nullptr) return;
     clock->Advance(us);
     stolen_ns_ += static_cast<int64_t>(us * 1e3);
+    if (!has_cpu_time_) waited_ns_ += static_cast<int64_t>(us * 1e3);
+  }
+  // The same for a millisecond that the clock does not show, so that the script alone says how long
+  // the sample is.
+  void Interrupt() {
+    ++switches_;
+    waited_ns_ += 1'000'000;
   }
   // Simulates that a thread waits for a core, which does not count as a switch. The clock advances.
   void Wait(kernels::fake::FakeClock* clock, double us) {
