@@ -1,0 +1,256 @@
+#include "core/kernels/onnxruntime/runtime.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status_macros.h"
+#include "core/os/program_folder.h"
+#include "tests/core/onnx/onnx_text.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+using quotient::testing::IsOk;
+using quotient::testing::ModelAtOpset;
+using quotient::testing::OpsOf;
+using quotient::testing::ParseBytes;
+using quotient::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int kFloat = 1;  // TensorProto.FLOAT
+
+HostTensor Floats(const std::string& name, const std::vector<float>& values) {
+  HostTensor tensor{.name = name, .dtype = kFloat, .dims = {static_cast<int64_t>(values.size())}};
+  tensor.bytes.assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  return tensor;
+}
+
+std::vector<float> Values(const HostTensor& tensor) {
+  std::vector<float> values(tensor.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  return values;
+}
+
+// ONNX Runtime has one environment per process, which all tests use.
+const Runtime& SharedRuntime() {
+  static const auto& runtime = *new absl::StatusOr<std::unique_ptr<Runtime>>(
+      []() -> absl::StatusOr<std::unique_ptr<Runtime>> {
+        QUOTIENT_ASSIGN_OR_RETURN(const Library library, LoadLibrary(os::FindBesideProgram(
+                                                             "libonnxruntime.so", {"../lib/"})));
+        return Runtime::Create(library, /*threads=*/1);
+      }());
+  EXPECT_THAT(runtime, IsOk());
+  return **runtime;
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Load(const std::string& graph_text) {
+  const std::string bytes = ModelAtOpset(17, graph_text).SerializeAsString();
+  return SharedRuntime().Load({.model = bytes}, /*optimizes=*/true, nullptr);
+}
+
+constexpr char kSumAndNegation[] =
+    "g (float[N] x) => (float[N] s, float[N] n) { s = Add(x, x) n = Neg(s) }";
+
+class SessionTest : public ::testing::Test {
+ protected:
+  void Start(const std::string& graph_text) {
+    absl::StatusOr<std::unique_ptr<Session>> session = Load(graph_text);
+    ASSERT_THAT(session, IsOk());
+    session_ = *std::move(session);
+  }
+  absl::Status Feed(const std::vector<float>& x, std::vector<std::string> outputs) {
+    std::vector<HostTensor> inputs;
+    inputs.push_back(Floats("x", x));
+    return session_->Feed(std::move(inputs), std::move(outputs));
+  }
+
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(SessionTest, ComputesTheOutputsThatAreAskedForInThatOrder) {
+  Start(kSumAndNegation);
+  ASSERT_OK(Feed({1, -3}, {"n", "s"}));
+  ASSERT_OK(session_->Run(1));
+  ASSERT_OK_AND_ASSIGN(const std::vector<HostTensor> outputs, session_->Outputs());
+  ASSERT_THAT(outputs, SizeIs(2));
+  EXPECT_EQ(outputs[0].name, "n");
+  EXPECT_EQ(outputs[0].dtype, kFloat);
+  EXPECT_THAT(outputs[0].dims, ElementsAre(2));
+  EXPECT_THAT(Values(outputs[0]), ElementsAre(-2, 6));
+  EXPECT_EQ(outputs[1].name, "s");
+  EXPECT_THAT(Values(outputs[1]), ElementsAre(2, -6));
+}
+
+TEST_F(SessionTest, OutputsAreFoundByTheirNamesIfTheyWereAskedFor) {
+  Start(kSumAndNegation);
+  ASSERT_OK(Feed({1}, {"n"}));
+  EXPECT_THAT(session_->OutputNamed("n"), StatusIs(absl::StatusCode::kNotFound))
+      << "nothing was run yet";
+  ASSERT_OK(session_->Run(1));
+  ASSERT_OK_AND_ASSIGN(const HostTensor output, session_->OutputNamed("n"));
+  EXPECT_THAT(Values(output), ElementsAre(-2));
+  EXPECT_THAT(session_->OutputNamed("s"), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(session_->OutputNamed("t"), StatusIs(absl::StatusCode::kNotFound));
+}
+
+// What one run computed stays until the next, and does not pile up.
+TEST_F(SessionTest, ManyRunsLeaveTheOutputsOfTheLast) {
+  Start(kSumAndNegation);
+  ASSERT_OK(Feed({4}, {"s"}));
+  ASSERT_OK(session_->Run(5));
+  EXPECT_EQ(session_->num_outputs(), 1u);
+  ASSERT_OK_AND_ASSIGN(const HostTensor output, session_->Output(0));
+  EXPECT_THAT(Values(output), ElementsAre(8));
+}
+
+TEST_F(SessionTest, FeedingAgainReplacesInputsAndForgetsOutputs) {
+  Start(kSumAndNegation);
+  ASSERT_OK(Feed({1}, {"s", "n"}));
+  ASSERT_OK(session_->Run(1));
+  ASSERT_OK(Feed({1, 2, 3}, {"s"}));
+  EXPECT_EQ(session_->num_outputs(), 0u);
+  ASSERT_OK(session_->Run(1));
+  ASSERT_OK_AND_ASSIGN(const std::vector<HostTensor> outputs, session_->Outputs());
+  ASSERT_THAT(outputs, SizeIs(1));
+  EXPECT_THAT(Values(outputs[0]), ElementsAre(2, 4, 6));
+}
+
+TEST_F(SessionTest, InputsAndOutputsThatTheModelLacksAreRefusedByTheRun) {
+  Start(kSumAndNegation);
+  std::vector<HostTensor> inputs;
+  inputs.push_back(Floats("other", {1}));
+  ASSERT_OK(session_->Feed(std::move(inputs), {"s"}));
+  EXPECT_THAT(session_->Run(1), StatusIs(absl::StatusCode::kUnimplemented));
+  ASSERT_OK(Feed({1}, {"other"}));
+  EXPECT_THAT(session_->Run(1), StatusIs(absl::StatusCode::kUnimplemented));
+  ASSERT_OK(Feed({1}, {"s"}));
+  EXPECT_OK(session_->Run(1));
+}
+
+TEST_F(SessionTest, BytesThatAreTooFewForTheirTypeAreRefused) {
+  Start(kSumAndNegation);
+  HostTensor cut = Floats("x", {1, 2});
+  cut.bytes.resize(4);
+  std::vector<HostTensor> inputs;
+  inputs.push_back(std::move(cut));
+  EXPECT_FALSE(session_->Feed(std::move(inputs), {"s"}).ok());
+}
+
+TEST_F(SessionTest, WhatIsNoTensorOfNumbersCannotBeTold) {
+  Start("g (float[N] x) => (seq(float[N]) s) { s = SequenceConstruct(x) }");
+  ASSERT_OK(Feed({1}, {"s"}));
+  ASSERT_OK(session_->Run(1));
+  EXPECT_EQ(session_->num_outputs(), 1u);
+  EXPECT_THAT(session_->Output(0), StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(session_->OutputNamed("s"), StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(session_->Outputs(), StatusIs(absl::StatusCode::kUnimplemented));
+
+  Start("g (float[N] x) => (string[N] s) { s = Cast <to = 8> (x) }");
+  ASSERT_OK(Feed({1}, {"s"}));
+  ASSERT_OK(session_->Run(1));
+  EXPECT_THAT(session_->Output(0), StatusIs(absl::StatusCode::kUnimplemented));
+}
+
+TEST_F(SessionTest, AnOutputMayBeEmptyOrAScalar) {
+  Start("g (float[N] x) => (float[N] y, float z) { y = Neg(x) z = ReduceSum <keepdims = 0> (x) }");
+  ASSERT_OK(Feed({}, {"y", "z"}));
+  ASSERT_OK(session_->Run(1));
+  ASSERT_OK_AND_ASSIGN(const std::vector<HostTensor> outputs, session_->Outputs());
+  ASSERT_THAT(outputs, SizeIs(2));
+  EXPECT_THAT(outputs[0].dims, ElementsAre(0));
+  EXPECT_THAT(outputs[0].bytes, IsEmpty());
+  EXPECT_THAT(outputs[1].dims, IsEmpty());
+  EXPECT_THAT(Values(outputs[1]), ElementsAre(0));
+}
+
+// By itself ONNX Runtime makes one operator of these two.
+constexpr char kProduct[] =
+    "g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] b = {5, 6}>"
+    " { m = MatMul(x, w) y = Add(m, b) }";
+
+TEST(RuntimeTest, TheDumpIsTheGraphThatRuns) {
+  const std::string bytes = ModelAtOpset(17, kProduct).SerializeAsString();
+  std::string dump = "left from before";
+  ASSERT_OK(SharedRuntime().Load({.model = bytes}, /*optimizes=*/true, &dump).status());
+  EXPECT_EQ(OpsOf(ParseBytes(dump)), "Gemm");
+  ASSERT_OK(SharedRuntime().Load({.model = bytes}, /*optimizes=*/false, &dump).status());
+  EXPECT_EQ(OpsOf(ParseBytes(dump)), "MatMul,Add");
+}
+
+TEST(RuntimeTest, WhatIsNoModelThatItRunsIsRefused) {
+  EXPECT_THAT(SharedRuntime().Load({.model = "no model"}, true, nullptr),
+              StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(Load("g (float[N] x) => (float[N] y) { y = Fancy(x) }"),
+              StatusIs(absl::StatusCode::kUnimplemented));
+}
+
+// y = x + w, and w is in the file "weights".
+std::string ModelWithAFile() {
+  ::onnx::ModelProto model = ModelAtOpset(17, "g (float[2] x) => (float[2] y) { y = Add(x, w) }");
+  ::onnx::TensorProto& weights = *model.mutable_graph()->add_initializer();
+  weights.set_name("w");
+  weights.set_data_type(::onnx::TensorProto::FLOAT);
+  weights.add_dims(2);
+  weights.set_data_location(::onnx::TensorProto::EXTERNAL);
+  ::onnx::StringStringEntryProto& location = *weights.add_external_data();
+  location.set_key("location");
+  location.set_value("weights");
+  return model.SerializeAsString();
+}
+
+// The bytes of files are borrowed until Load returns.
+TEST(RuntimeTest, WeightsComeFromBytesThatAreGivenByTheirLocations) {
+  std::unique_ptr<Session> session;
+  {
+    const std::string model = ModelWithAFile();
+    std::string weights = Floats("", {10, 20}).bytes;
+    ASSERT_OK_AND_ASSIGN(session, SharedRuntime().Load({.model = model,
+                                                        .external_locations = {"weights"},
+                                                        .external_data = {weights}},
+                                                       true, nullptr));
+    weights.assign(weights.size(), 'x');
+  }
+  std::vector<HostTensor> inputs;
+  inputs.push_back(Floats("x", {1, 2}));
+  ASSERT_OK(session->Feed(std::move(inputs), {"y"}));
+  ASSERT_OK(session->Run(1));
+  ASSERT_OK_AND_ASSIGN(const HostTensor output, session->Output(0));
+  EXPECT_THAT(Values(output), ElementsAre(11, 22));
+}
+
+TEST(RuntimeTest, AModelWhoseWeightsDidNotComeIsRefused) {
+  const std::string model = ModelWithAFile();
+  const auto session = SharedRuntime().Load({.model = model}, true, nullptr);
+  EXPECT_THAT(session, StatusIs(absl::StatusCode::kUnimplemented));
+}
+
+TEST(RuntimeTest, SessionsDoNotDisturbEachOther) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> twice,
+                       Load("g (float[N] x) => (float[N] y) { y = Add(x, x) }"));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> negated,
+                       Load("g (float[N] x) => (float[N] y) { y = Neg(x) }"));
+  for (Session* const session : {twice.get(), negated.get()}) {
+    std::vector<HostTensor> inputs;
+    inputs.push_back(Floats("x", {3}));
+    ASSERT_OK(session->Feed(std::move(inputs), {"y"}));
+  }
+  ASSERT_OK(twice->Run(1));
+  ASSERT_OK(negated->Run(1));
+  ASSERT_OK_AND_ASSIGN(const HostTensor first, twice->Output(0));
+  ASSERT_OK_AND_ASSIGN(const HostTensor second, negated->Output(0));
+  EXPECT_THAT(Values(first), ElementsAre(6));
+  EXPECT_THAT(Values(second), ElementsAre(-3));
+}
+
+}  // namespace
+}  // namespace quotient::kernels::onnxruntime
