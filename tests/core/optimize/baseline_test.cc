@@ -167,13 +167,6 @@ TEST_F(BaselineTest, WhatASnapshotLacksIsScaledByHowSlowTheRecordedKernelsAre) {
   EXPECT_THAT(baseline_->notes, IsEmpty()) << "half of the kernels are in it";
 }
 
-TEST_F(BaselineTest, PredictingEndsWhenTheJobIsCancelled) {
-  Read(kRelu);
-  token_.Cancel();
-  EXPECT_THAT(PredictBaseline(*original_, files_, 1, job_->budget, stop_),
-              HasReason(Reason::kCancelled));
-}
-
 TEST_F(BaselineTest, ModelsAreRaisedToOpset20UnlessTheOptionsSayMoreOrLess) {
   const auto at = [](int opset) { return onnx::Model{.opset = opset}; };
   EXPECT_EQ(WantedOpset({}, at(13)), 20);

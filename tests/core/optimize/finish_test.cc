@@ -143,10 +143,10 @@ TEST_F(FinishTest, TheReportSaysWhatJobItWasAndKeepsWhatEarlierStagesTold) {
 }
 
 TEST_F(FinishTest, OfASnapshotTheReportSaysWhatWasRecordedAndWhen) {
-  const std::string text = ToText({.device = "cpu",
-                                   .fingerprint = "a core",
-                                   .recorded_unix_s = 1'000'000'000,
-                                   .engine = "1.2"});
+  const std::string text = timing::ToText({.device = "cpu",
+                                           .fingerprint = "a core",
+                                           .recorded_unix_s = 1'000'000'000,
+                                           .engine = "1.2"});
   options_.device = SnapshotDevice(text);
   environment_.device_snapshot = text;
   ReadAndPredict(kModel);

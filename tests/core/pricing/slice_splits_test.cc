@@ -29,7 +29,7 @@ constexpr char kSlices[] = R"(
 // As many parts of one Split, which are all.
 constexpr char kSplit[] = R"(
   input x: float32[4,6]
-  a, b, c = Split(x) {axis=1, split=[2,2,2]}
+  (a, b, c) = Split(x) {axis=1, split=[2,2,2]}
   output a, b, c
 )";
 

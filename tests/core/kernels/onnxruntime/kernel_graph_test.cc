@@ -126,13 +126,7 @@ TEST(KernelGraphTest, AChangeOfLayoutIsATransposeThatMovesTheChannelsLast) {
 }
 
 TEST(KernelGraphTest, WhatIsLeftOutStaysSo) {
-  KernelSpec spec = Spec("Clip", {Floats({4}), Operand(), Floats({}, kConstant)}, {4});
-  const KernelGraph clip = GraphFor(spec);
-  ASSERT_THAT(clip.graph.nodes[0].inputs, SizeIs(3));
-  EXPECT_FALSE(clip.graph.nodes[0].inputs[1].valid());
-  EXPECT_THAT(clip.inputs, SizeIs(1));
-
-  spec = Spec("Split", {Floats({6, 4})}, {2, 4});
+  KernelSpec spec = Spec("Split", {Floats({6, 4})}, {2, 4});
   spec.attributes.Set("split", model::Ints{2, 2, 2});
   spec.outputs.push_back(Operand());
   spec.outputs.push_back(Floats({2, 4}));

@@ -55,7 +55,7 @@ const Runtime& SharedRuntime() {
 
 absl::StatusOr<std::unique_ptr<Session>> Load(const std::string& graph_text) {
   const std::string bytes = ModelAtOpset(17, graph_text).SerializeAsString();
-  return SharedRuntime().Load({.model = bytes}, /*optimizes=*/true, nullptr);
+  return SharedRuntime().Load({.model = bytes}, {});
 }
 
 constexpr char kSumAndNegation[] =
@@ -178,17 +178,39 @@ constexpr char kProduct[] =
     "g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] b = {5, 6}>"
     " { m = MatMul(x, w) y = Add(m, b) }";
 
+// The operators of the graph that runs, "" if that is not dumped.
+std::string OpsThatRun(const std::string& model, LoadOptions how) {
+  absl::StatusOr<MemoryFile> dump = MemoryFile::Create();
+  EXPECT_THAT(dump, IsOk());
+  how.dump = &*dump;
+  EXPECT_OK(SharedRuntime().Load({.model = model}, how).status());
+  const auto bytes = dump->Map();
+  EXPECT_THAT(bytes, IsOk());
+  return OpsOf(ParseBytes(std::string((*bytes)->bytes())));
+}
+
 TEST(RuntimeTest, TheDumpIsTheGraphThatRuns) {
   const std::string bytes = ModelAtOpset(17, kProduct).SerializeAsString();
-  std::string dump = "left from before";
-  ASSERT_OK(SharedRuntime().Load({.model = bytes}, /*optimizes=*/true, &dump).status());
-  EXPECT_EQ(OpsOf(ParseBytes(dump)), "Gemm");
-  ASSERT_OK(SharedRuntime().Load({.model = bytes}, /*optimizes=*/false, &dump).status());
-  EXPECT_EQ(OpsOf(ParseBytes(dump)), "MatMul,Add");
+  EXPECT_EQ(OpsThatRun(bytes, {}), "Gemm");
+  EXPECT_EQ(OpsThatRun(bytes, {.packs_weights = false}), "Gemm");
+  EXPECT_EQ(OpsThatRun(bytes, {.optimizes = false}), "MatMul,Add");
+}
+
+TEST(RuntimeTest, ModelsComputeTheSameWithoutPackedWeights) {
+  const std::string bytes = ModelAtOpset(17, kProduct).SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
+                       SharedRuntime().Load({.model = bytes}, {.packs_weights = false}));
+  std::vector<HostTensor> inputs;
+  inputs.push_back(Floats("x", {1, 0, 0, 1}));
+  inputs.back().dims = {2, 2};
+  ASSERT_OK(session->Feed(std::move(inputs), {"y"}));
+  ASSERT_OK(session->Run(1));
+  ASSERT_OK_AND_ASSIGN(const HostTensor output, session->Output(0));
+  EXPECT_THAT(Values(output), ElementsAre(6, 8, 8, 10));
 }
 
 TEST(RuntimeTest, WhatIsNoModelThatItRunsIsRefused) {
-  EXPECT_THAT(SharedRuntime().Load({.model = "no model"}, true, nullptr),
+  EXPECT_THAT(SharedRuntime().Load({.model = "no model"}, {}),
               StatusIs(absl::StatusCode::kUnimplemented));
   EXPECT_THAT(Load("g (float[N] x) => (float[N] y) { y = Fancy(x) }"),
               StatusIs(absl::StatusCode::kUnimplemented));
@@ -214,10 +236,10 @@ TEST(RuntimeTest, WeightsComeFromBytesThatAreGivenByTheirLocations) {
   {
     const std::string model = ModelWithAFile();
     std::string weights = Floats("", {10, 20}).bytes;
-    ASSERT_OK_AND_ASSIGN(session, SharedRuntime().Load({.model = model,
-                                                        .external_locations = {"weights"},
-                                                        .external_data = {weights}},
-                                                       true, nullptr));
+    ASSERT_OK_AND_ASSIGN(
+        session,
+        SharedRuntime().Load(
+            {.model = model, .external_locations = {"weights"}, .external_data = {weights}}, {}));
     weights.assign(weights.size(), 'x');
   }
   std::vector<HostTensor> inputs;
@@ -230,7 +252,7 @@ TEST(RuntimeTest, WeightsComeFromBytesThatAreGivenByTheirLocations) {
 
 TEST(RuntimeTest, AModelWhoseWeightsDidNotComeIsRefused) {
   const std::string model = ModelWithAFile();
-  const auto session = SharedRuntime().Load({.model = model}, true, nullptr);
+  const auto session = SharedRuntime().Load({.model = model}, {});
   EXPECT_THAT(session, StatusIs(absl::StatusCode::kUnimplemented));
 }
 
