@@ -89,7 +89,8 @@ absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& f
                                      absl::FunctionRef<StopCondition()> until) {
   QUOTIENT_ASSIGN_OR_RETURN(const FileInputs inputs, InputsOf(prepared.cut, context));
   absl::StatusOr<kernels::FileKernels> file_kernels;
-  device.lane()->Run(
+  // A job waits for this, and kernels that nobody waits for any more may be in the queue.
+  device.lane()->RunUrgent(
       [&] { file_kernels = device.backend()->KernelsOfFile(file, inputs.values, inputs.tensors); });
   QUOTIENT_RETURN_IF_ERROR(file_kernels.status());
   cost::CostModel& costs = device.costs();

@@ -75,7 +75,7 @@ absl::StatusOr<PackagedCandidates> PackageCandidates(const Job& job, const Basel
     const StopCondition in_time = job.budget.ForChecks(job.stop);
     absl::StatusOr<Packaged> one =
         Package(baseline.original.prepared, std::move(candidates.found[i]), settings,
-                baseline.costs(), {packaged.written.empty() ? job.stop : in_time, in_time});
+                baseline.costs(), {i == 0 ? job.stop : in_time, in_time});
     if (job.stop.cancelled()) return Cancelled();
     if (!one.ok() && GetReason(one.status()) == Reason::kRunBudget) {
       packaged.time_was_up = true;

@@ -8,7 +8,9 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/core/onnx/onnx_text.h"
+#include "tests/core/optimize/stage_fixture.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::optimize {
@@ -128,6 +130,40 @@ TEST_F(PackageTest, WhatWasNotCheckedIsNotDelivered) {
   Packaged candidate = PackageOf(original_);
   candidate.written = PackageOf(other).written;
   EXPECT_TRUE(absl::IsInternal(Deliver(original_, candidate, settings_).status()));
+}
+
+class PackageCandidatesTest : public StageTest {
+ protected:
+  // Two graphs with a constant to fold, which takes time.
+  Candidates TwoCandidates() {
+    Candidates candidates;
+    for (const char* op : {"Add", "Sub"}) {
+      candidates.found.push_back(CandidateOf(
+          absl::StrCat("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { c = Exp(w) y = ", op,
+                       "(x, c) }")));
+    }
+    return candidates;
+  }
+};
+
+TEST_F(PackageCandidatesTest, AllAreWrittenInTime) {
+  ReadAndPredict("g (float[2] x) => (float[2] y) { a = Exp(x) y = Mul(a, x) }");
+  ASSERT_OK_AND_ASSIGN(const PackagedCandidates packaged,
+                       PackageCandidates(*job_, *baseline_, TwoCandidates()));
+  EXPECT_EQ(packaged.written.size(), 2u);
+  EXPECT_FALSE(packaged.time_was_up);
+}
+
+// That there is no time is no defect of a candidate: no rule is to blame for it.
+TEST_F(PackageCandidatesTest, OneIsWrittenEvenIfTimeIsUpAndTheOthersAreNoFailures) {
+  ReadAndPredict("g (float[2] x) => (float[2] y) { a = Exp(x) y = Mul(a, x) }");
+  clock_.Advance(1e6 * options_.budget_seconds);
+  ASSERT_OK_AND_ASSIGN(const PackagedCandidates packaged,
+                       PackageCandidates(*job_, *baseline_, TwoCandidates()));
+  ASSERT_EQ(packaged.written.size(), 1u);
+  EXPECT_EQ(packaged.written[0].found, 0u);
+  EXPECT_TRUE(packaged.time_was_up);
+  EXPECT_EQ(packaged.failures.size(), 0u);
 }
 
 }  // namespace

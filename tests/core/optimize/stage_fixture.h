@@ -69,15 +69,18 @@ class StageTest : public ::testing::Test {
   }
 
   // A candidate for the job's model: another model with the same inputs and outputs.
-  Packaged PackageOf(absl::string_view graph_text) {
+  Candidate CandidateOf(absl::string_view graph_text) {
     const std::string bytes = testing::ModelAtOpset(17, graph_text).SerializeAsString();
     const ModelFiles files{.name = "candidate.onnx", .model = bytes};
     const absl::StatusOr<Prepared> prepared = Prepare(files, options_, 1, stop_);
     EXPECT_OK(prepared.status());
     absl::StatusOr<Candidate> candidate = Unrewritten(prepared->graph, prepared->measured, 1, {});
     EXPECT_OK(candidate.status());
+    return *std::move(candidate);
+  }
+  Packaged PackageOf(absl::string_view graph_text) {
     absl::StatusOr<Packaged> packaged =
-        Package(original_->prepared, *std::move(candidate), SettingsToPackage(*job_, *baseline_),
+        Package(original_->prepared, CandidateOf(graph_text), SettingsToPackage(*job_, *baseline_),
                 baseline_->costs(), {stop_, stop_});
     EXPECT_OK(packaged.status());
     return *std::move(packaged);
