@@ -10,8 +10,8 @@
 //      (kernels::CompiledKernel::Refresh), as in a graph.
 //   2. Samples are taken round-robin over the batch, so that a period in which the machine is slow
 //      affects all kernels alike.
-//   3. A sample during which a thread was preempted or waited for a core is contaminated. It is
-//      ignored unless there are too few clean samples; then it counts by its CPU time (probe.h).
+//   3. A sample whose threads were without a core for too long is contaminated (probe.h). It is
+//      ignored unless there are too few clean samples; then it counts by its CPU time.
 //      If the device has a clock of its own, that clock decides on both the time and whether the
 //      sample is clean (kernels::DeviceReading).
 //   4. A kernel is done when enough of its samples are clean and its clean minimum has not improved
