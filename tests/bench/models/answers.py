@@ -1,8 +1,10 @@
 """What optimizers make of a model: Quotient for one device, and the simplifiers that people use beside it."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 import onnx
@@ -38,21 +40,27 @@ def peak_of(pid):
 def run_watched(command):
     """Returns (exit status, standard error, seconds, bytes): the last is the sum of the peaks of all processes.
 
-    They need not have had their peaks at the same time, so the sum is a bound from above.
+    They need not have had their peaks at the same time, so the sum is a bound from above. Peaks are sampled while
+    the processes live; the kernel's own record of the largest one covers a peak after the last sample.
     """
     start = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     peaks = {}
-    while True:
-        for pid in tree_of(process.pid):
-            peak = peak_of(pid)
-            if peak is not None:
-                peaks[pid] = max(peak, peaks.get(pid, 0))
-        try:
-            _, errors = process.communicate(timeout=POLL_SECONDS)
-            return process.returncode, errors, time.monotonic() - start, sum(peaks.values())
-        except subprocess.TimeoutExpired:
-            continue
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        while True:
+            for pid in tree_of(process.pid):
+                peak = peak_of(pid)
+                if peak is not None:
+                    peaks[pid] = max(peak, peaks.get(pid, 0))
+            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if ended:
+                break
+            time.sleep(POLL_SECONDS)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - start
+        errors.seek(0)
+        peak = max(sum(peaks.values()), usage.ru_maxrss * 1024)
+        return process.returncode, errors.read(), seconds, peak
 
 
 def measure_shapes(path, inputs):
