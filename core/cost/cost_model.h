@@ -55,6 +55,9 @@ class CostModel {
   virtual int64_t measurements() const = 0;
   // Blocks until every measurement requested so far has arrived, or until `stop`.
   virtual void Wait(const StopCondition& stop) = 0;
+  // Blocks while measurements are under way that the caller's computation would disturb, or until
+  // `stop`.
+  virtual void GiveWay(const StopCondition& /*stop*/) {}
   // How graphs are cut into kernels on this device.
   virtual const kernels::PartitionOptions& partition() const = 0;
   virtual const std::string& fingerprint() const = 0;

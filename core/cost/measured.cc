@@ -37,6 +37,8 @@ class MeasuredCostModel : public CostModel {
 
   void Wait(const StopCondition& stop) override { service_->Wait(stop); }
 
+  void GiveWay(const StopCondition& stop) override { service_->GiveWay(stop); }
+
   const kernels::PartitionOptions& partition() const override { return backend_->partition(); }
 
   const std::string& fingerprint() const override { return backend_->fingerprint().text; }

@@ -1,6 +1,7 @@
 #include "core/optimize/device_table.h"
 
 #include <optional>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -21,6 +22,12 @@ using kernels::cuda::ParseCudaDevice;
 using verify::DeviceArithmetic;
 
 constexpr char kBuiltInDevice[] = "cpu";
+
+// A search has as many threads as the kernels that are measured meanwhile. If there are not enough
+// cores for both, the search has to hold still.
+bool NeedsQuiet(int threads) {
+  return 2 * static_cast<unsigned>(threads) > std::thread::hardware_concurrency();
+}
 
 // ONNX Runtime comes first: most users want to know how fast a model runs in it.
 DeviceKind Auto() {
@@ -44,7 +51,10 @@ DeviceKind Cpu() {
       .roof = [](absl::string_view, absl::string_view, int threads) -> cost::Roof {
         return {cost::CpuSheet(), static_cast<double>(threads)};
       },
-      .timing = [](int threads) { return timing::ServiceOptions{.threads = threads}; },
+      .timing =
+          [](int threads) {
+            return timing::ServiceOptions{.threads = threads, .needs_quiet = NeedsQuiet(threads)};
+          },
       .arithmetic = [](absl::string_view) { return DeviceArithmetic::kHost; },
   };
 }
@@ -73,7 +83,8 @@ DeviceKind OnnxRuntime() {
             return timing::ServiceOptions{
                 .protocol = {.max_rounds = 12, .budget_us = 20'000, .max_retries = 0},
                 .batch_keys = 8,
-                .threads = threads};
+                .threads = threads,
+                .needs_quiet = NeedsQuiet(threads)};
           },
       .arithmetic = [](absl::string_view) { return DeviceArithmetic::kHost; },
   };

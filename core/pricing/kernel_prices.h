@@ -68,6 +68,7 @@ class KernelPrices final : public search::Prices {
   double CostOf(search::BillId bill) const override ABSL_LOCKS_EXCLUDED(mutex_);
   bool BestIsKnown() const override ABSL_LOCKS_EXCLUDED(mutex_);
   void AwaitBest(const StopCondition& stop) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void GiveWay(const StopCondition& stop) override { model_.GiveWay(stop); }
 
  private:
   struct Kernel {

@@ -2,7 +2,8 @@
 // fits, that e-graph is the answer. Otherwise workers, each with a walk of its own, repeat these
 // steps until nothing may be selected any more:
 //
-//   1. Wait until a simulation may be selected or a selected one waits.
+//   1. Give way to measurements that computing would disturb. Wait until a simulation may be
+//      selected or a selected one waits.
 //   2. Select as many as the window admits. Before simulation s is selected, the result of
 //      simulation s - kSize is added to the tree, so the order does not depend on the workers.
 //   3. Take the waiting simulation that is nearest to the worker's walk.
@@ -193,6 +194,7 @@ void MctsSearch::Work(Walk& walk) {
 
 // Returns a simulation for the walk to try; null when the search has ended.
 Simulation* MctsSearch::NextSimulation(const Walk& walk) {
+  GiveWay();
   absl::MutexLock lock(&mutex_);
   for (;;) {
     mutex_.Await(absl::Condition(this, &MctsSearch::CanProceed));  // 1.
@@ -250,8 +252,11 @@ void MctsSearch::AddResult(Simulation& simulation) {
   RestartIfStuck();
 }
 
-StopReason MctsSearch::CheckTime() const {
-  return task_.stop.EarlierBy(SecondsToBest() + SecondsToSettleBest()).Check();
+StopReason MctsSearch::CheckTime() const { return EndOfSimulations().Check(); }
+
+// When no simulation may begin any more: what comes after them takes time, too.
+StopCondition MctsSearch::EndOfSimulations() const {
+  return task_.stop.EarlierBy(SecondsToBest() + SecondsToSettleBest());
 }
 
 StopReason MctsSearch::CheckEnd() const {

@@ -87,4 +87,13 @@ double MctsSearch::SecondsToSettleBest() const {
   return kShareOfWaiting / (1 - kShareOfWaiting) * SecondsSpent();
 }
 
+// Blocks while costs are being measured that a simulation would disturb.
+void MctsSearch::GiveWay() {
+  if (prices_ == nullptr) return;
+  mutex_.Lock();
+  const StopCondition end = EndOfSimulations();
+  mutex_.Unlock();
+  prices_->GiveWay(end);
+}
+
 }  // namespace quotient::search

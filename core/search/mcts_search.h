@@ -71,6 +71,7 @@ class MctsSearch {
   void Select() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddResult(Simulation& simulation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StopReason CheckTime() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StopCondition EndOfSimulations() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StopReason CheckEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Try(Walk& walk, Simulation& simulation);
   absl::Status TryAll(Walk& walk, Simulation& simulation);
@@ -96,6 +97,7 @@ class MctsSearch {
   void SettleBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AwaitBest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   double SecondsToSettleBest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void GiveWay() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // --- Checkpoints (mcts_record.cc)
 

@@ -54,6 +54,9 @@ class Prices {
   // Blocks until the missing costs of the cheapest bill have arrived, or until `stop`. Does not
   // change prices.
   virtual void AwaitBest(const StopCondition& stop) = 0;
+  // Blocks while costs are being measured that the caller's computation would disturb, or until
+  // `stop`.
+  virtual void GiveWay(const StopCondition& /*stop*/) {}
 };
 
 // What a search works on: an e-graph, the rules that may grow it, and the cost of its states. One

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 
 namespace quotient::timing {
 
@@ -40,6 +41,19 @@ void Lane::RunUrgent(absl::FunctionRef<void()> work) {
 bool Lane::HasUrgent() const {
   const absl::MutexLock lock(&mutex_);
   return !urgent_.empty();
+}
+
+void Lane::AwaitNoQuiet(const StopCondition& stop) const {
+  const absl::Duration step = absl::Milliseconds(20);
+  const absl::MutexLock lock(&mutex_);
+  const auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return num_quiet_ == 0; };
+  while (!stop.ShouldStop() && !mutex_.AwaitWithTimeout(absl::Condition(&none), step)) {
+  }
+}
+
+void Lane::AddQuiet(int count) {
+  const absl::MutexLock lock(&mutex_);
+  num_quiet_ += count;
 }
 
 void Lane::Await(Task& task) {

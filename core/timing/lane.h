@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/stop.h"
 
 namespace quotient::timing {
 
@@ -37,6 +38,21 @@ class Lane {
   // leave the rest of what it does for later.
   bool HasUrgent() const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // While one exists, what runs in the lane would be disturbed by computations on other threads.
+  class Quiet {
+   public:
+    explicit Quiet(Lane* lane) : lane_(*lane) { lane_.AddQuiet(1); }
+    ~Quiet() { lane_.AddQuiet(-1); }
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+
+   private:
+    Lane& lane_;
+  };
+  // Blocks while a Quiet exists, or until `stop`. Threads that compute for long call this now and
+  // then; from within the lane it would block until `stop`.
+  void AwaitNoQuiet(const StopCondition& stop) const ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
   struct Task;
 
@@ -45,11 +61,13 @@ class Lane {
   void RunTasks() ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until there is a task. Null when the lane ends.
   Task* Next() ABSL_LOCKS_EXCLUDED(mutex_);
+  void AddQuiet(int count) ABSL_LOCKS_EXCLUDED(mutex_);
 
   mutable absl::Mutex mutex_;
   std::deque<Task*> tasks_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task*> urgent_ ABSL_GUARDED_BY(mutex_);  // Run before tasks_.
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  int num_quiet_ ABSL_GUARDED_BY(mutex_) = 0;  // The number of Quiet objects.
 
   std::jthread thread_;  // Declared last: uses all of the above.
 };

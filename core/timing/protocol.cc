@@ -106,21 +106,22 @@ class Series {
 // Times all of `kernels` once, without the repetitions for noisy ones.
 std::vector<Timing> TimeOnce(std::span<kernels::CompiledKernel* const> kernels,
                              const Protocol& protocol, os::Probe& probe,
-                             const StopCondition& stop) {
+                             absl::FunctionRef<bool()> must_end) {
   std::vector<Series> all;
   all.reserve(kernels.size());
   for (kernels::CompiledKernel* kernel : kernels) all.emplace_back(kernel, protocol, probe);
   for (Series& series : all) {
-    if (stop.ShouldStop()) break;
+    if (must_end()) break;
     series.Calibrate();
   }
   bool any_left = true;
-  while (any_left && !stop.ShouldStop()) {
+  while (any_left) {
     any_left = false;
     for (Series& series : all) {
       if (series.done()) continue;
+      any_left = !must_end();
+      if (!any_left) break;
       series.Sample();
-      any_left = true;
     }
   }
   std::vector<Timing> results;
@@ -132,9 +133,9 @@ std::vector<Timing> TimeOnce(std::span<kernels::CompiledKernel* const> kernels,
 
 std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
                               const Protocol& protocol, os::Probe& probe,
-                              const StopCondition& stop) {
-  std::vector<Timing> results = TimeOnce(kernels, protocol, probe, stop);
-  for (int retry = 0; retry < protocol.max_retries && !stop.ShouldStop(); ++retry) {
+                              absl::FunctionRef<bool()> must_end) {
+  std::vector<Timing> results = TimeOnce(kernels, protocol, probe, must_end);
+  for (int retry = 0; retry < protocol.max_retries && !must_end(); ++retry) {
     std::vector<kernels::CompiledKernel*> noisy;
     std::vector<size_t> positions;
     for (size_t i = 0; i < results.size(); ++i) {
@@ -144,7 +145,7 @@ std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
     }
     if (noisy.empty()) break;
     absl::SleepFor(absl::Microseconds(protocol.pause_us));
-    const std::vector<Timing> again = TimeOnce(noisy, protocol, probe, stop);
+    const std::vector<Timing> again = TimeOnce(noisy, protocol, probe, must_end);
     for (size_t i = 0; i < again.size(); ++i) {
       if (IsBetter(again[i], results[positions[i]])) results[positions[i]] = again[i];
     }

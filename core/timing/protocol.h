@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-#include "core/base/stop.h"
+#include "absl/functional/function_ref.h"
 #include "core/kernels/backend.h"
 #include "core/os/probe.h"
 #include "core/timing/store.h"
@@ -50,10 +50,11 @@ struct Protocol {
 };
 
 // Times the kernels of a batch together, on the calling thread. The results are parallel to
-// `kernels`. A kernel whose run fails is kFailed. When `stop` is set, sampling ends and the results
-// are computed from the samples so far; kernels without a sample are kFailed.
+// `kernels`. A kernel whose run fails is kFailed. `must_end` is asked before each sample. Once it
+// is true, sampling ends and the results are computed from the samples so far; kernels without a
+// sample are kFailed.
 std::vector<Timing> TimeBatch(std::span<kernels::CompiledKernel* const> kernels,
                               const Protocol& protocol, os::Probe& probe,
-                              const StopCondition& stop);
+                              absl::FunctionRef<bool()> must_end);
 
 }  // namespace quotient::timing

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <deque>
 #include <new>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -102,6 +104,10 @@ class Service : public TimingService {
     --waiting_;
   }
 
+  void GiveWay(const StopCondition& stop) override {
+    if (options_.needs_quiet) lane_.AwaitNoQuiet(stop);
+  }
+
   int64_t measurements() const override {
     const absl::MutexLock lock(&mutex_);
     return measurements_;
@@ -150,9 +156,9 @@ class Service : public TimingService {
     if (!backend_->health().ok()) return Answer(batch, timings);
     try {
       Prepare(batch);
-      size_t timed = batch.size();
-      lane_.Run([&] { timed = TimeInLane(batch, probe, &timings); });
-      Requeue(timed, &batch);
+      std::vector<bool> done(batch.size(), true);
+      lane_.Run([&] { done = TimeInLane(batch, probe, &timings); });
+      Requeue(done, &batch, &timings);
     } catch (const std::bad_alloc&) {
       // Callers are still answered; kernels that have no timing yet count as kFailed.
       Log().warn("no memory is left to time kernels with");
@@ -161,13 +167,23 @@ class Service : public TimingService {
     Answer(batch, timings);
   }
 
-  // Puts the requests from number `timed` on back at the front of the queue.
-  void Requeue(size_t timed, std::vector<Request>* batch) {
+  // Takes the requests that are not done out of the batch, and puts them back at the front of the
+  // queue. All lists are parallel.
+  void Requeue(const std::vector<bool>& done, std::vector<Request>* batch,
+               std::vector<Timing>* timings) {
+    std::vector<Request> answered;
+    std::vector<Timing> results;
     const absl::MutexLock lock(&mutex_);
-    while (batch->size() > timed) {
-      queue_.push_front(std::move(batch->back()));
-      batch->pop_back();
+    for (size_t i = batch->size(); i-- > 0;) {
+      if (done[i]) {
+        answered.push_back(std::move((*batch)[i]));
+        results.push_back((*timings)[i]);
+      } else {
+        queue_.push_front(std::move((*batch)[i]));
+      }
     }
+    *batch = std::move(answered);
+    *timings = std::move(results);
   }
 
   void Prepare(const std::vector<Request>& batch) const {
@@ -180,20 +196,20 @@ class Service : public TimingService {
     });
   }
 
-  // Returns how many requests were timed, from the first. Compiling a kernel may take seconds, so
-  // the others are left for later if urgent work waits for the lane, or if those so far have taken
-  // so long that callers with a deadline would get none of the batch in time.
-  size_t TimeInLane(const std::vector<Request>& batch, os::Probe& probe,
-                    std::vector<Timing>* timings) {
+  // Returns which requests are done. Compiling a kernel may take seconds, so the rest is left for
+  // later if urgent work waits for the lane, or if those so far have taken so long that callers
+  // with a deadline would get none of the batch in time. Urgent work ends the sampling, too.
+  std::vector<bool> TimeInLane(const std::vector<Request>& batch, os::Probe& probe,
+                               std::vector<Timing>* timings) {
     const auto start = std::chrono::steady_clock::now();
-    size_t timed = batch.size();
+    std::vector<bool> done(batch.size(), true);
     std::vector<std::unique_ptr<kernels::CompiledKernel>> compiled;
     std::vector<kernels::CompiledKernel*> kernels;
     std::vector<size_t> positions;  // Parallel to `kernels`: indices into the batch.
     for (size_t i = 0; i < batch.size() && !cancel_.cancelled(); ++i) {
       const auto spent = std::chrono::steady_clock::now() - start;
       if (i > 0 && (lane_.HasUrgent() || spent > kLongestCompilation)) {
-        timed = i;
+        std::fill(done.begin() + static_cast<ptrdiff_t>(i), done.end(), false);
         break;
       }
       auto ways = backend_->Compile(batch[i].spec);
@@ -209,13 +225,26 @@ class Service : public TimingService {
         positions.push_back(i);
       }
     }
-    const std::vector<Timing> results =
-        TimeBatch(kernels, options_.protocol, probe, StopCondition(&cancel_));
+    bool gave_way = false;
+    const std::vector<Timing> results = Time(kernels, probe, &gave_way);
     for (size_t k = 0; k < results.size(); ++k) {
       Timing& best = (*timings)[positions[k]];
       if (IsBetter(results[k], best)) best = results[k];
+      // A way that was not timed to the end may be the fastest.
+      if (gave_way && results[k].state != TimingState::kOk) done[positions[k]] = false;
     }
-    return timed;
+    return done;
+  }
+
+  // Sets *gave_way to whether urgent work ended the sampling.
+  std::vector<Timing> Time(std::span<kernels::CompiledKernel* const> kernels, os::Probe& probe,
+                           bool* gave_way) {
+    std::optional<Lane::Quiet> quiet;
+    if (options_.needs_quiet) quiet.emplace(&lane_);
+    return TimeBatch(kernels, options_.protocol, probe, [&] {
+      *gave_way |= lane_.HasUrgent();
+      return *gave_way || cancel_.cancelled();
+    });
   }
 
   void Answer(std::vector<Request>& batch, const std::vector<Timing>& timings) {

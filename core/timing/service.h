@@ -6,8 +6,9 @@
 //   service->Wait(stop);                                    // Until everything asked for is ready.
 //
 // Each kernel is measured once: a caller that asks for a kernel that is being measured gets the
-// same future. Kernels are measured in batches, in the timing lane (lane.h). If a backend has
-// several ways to run a kernel, all are timed, and the kernel's timing is that of the fastest, with
+// same future. Kernels are measured in batches, in the timing lane (lane.h). A batch ends early if
+// urgent work waits for the lane; those of its kernels that are not done by then are measured
+// later. If a backend has several ways to run a kernel, all are timed, and the kernel's timing is that of the fastest, with
 // its plan.
 //
 // A noisy timing of an earlier process is measured again when it is asked for, and until then it
@@ -42,6 +43,9 @@ struct ServiceOptions {
   double batch_ms = 20;
   // Number of threads that a kernel uses, on which the kind of probe depends.
   int threads = 1;
+  // Whether computations on other threads of this process make kernels slower, so that they should
+  // call GiveWay.
+  bool needs_quiet = false;
   // Number of threads that call Backend::Prepare for a batch before it enters the lane. If 0,
   // Prepare is not called.
   int prepare_threads = 0;
@@ -63,6 +67,8 @@ class TimingService {
   virtual std::shared_future<Timing> Get(const kernels::KernelSpec& spec) = 0;
   // Blocks until everything requested before the call is ready, or `stop` is set.
   virtual void Wait(const StopCondition& stop) = 0;
+  // Blocks while kernels run that the caller's computation would disturb, or until `stop`.
+  virtual void GiveWay(const StopCondition& stop) = 0;
   // Number of requests that went to the measuring thread and were answered, including failures.
   // Those answered from the store do not count.
   virtual int64_t measurements() const = 0;

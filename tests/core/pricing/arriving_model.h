@@ -38,6 +38,10 @@ class ArrivingModel final : public cost::CostModel {
     const absl::MutexLock lock(&mutex_);
     withheld_ = true;
   }
+  int times_given_way() const {
+    const absl::MutexLock lock(&mutex_);
+    return times_given_way_;
+  }
   int waits() const {
     const absl::MutexLock lock(&mutex_);
     return waits_;
@@ -78,6 +82,10 @@ class ArrivingModel final : public cost::CostModel {
     ++waits_;
     if (!withheld_) ArriveLocked();
   }
+  void GiveWay(const StopCondition&) override {
+    const absl::MutexLock lock(&mutex_);
+    ++times_given_way_;
+  }
   const kernels::PartitionOptions& partition() const override { return partition_; }
   const std::string& fingerprint() const override { return fingerprint_; }
   bool measures() const override { return true; }
@@ -96,6 +104,7 @@ class ArrivingModel final : public cost::CostModel {
   mutable absl::Mutex mutex_;
   bool withheld_ ABSL_GUARDED_BY(mutex_) = false;
   int waits_ ABSL_GUARDED_BY(mutex_) = 0;
+  int times_given_way_ ABSL_GUARDED_BY(mutex_) = 0;
   mutable int looks_ ABSL_GUARDED_BY(mutex_) =
       -1;  // Calls left until measurements arrive; -1 if they do not.
   mutable absl::flat_hash_map<std::string, double> measured_ ABSL_GUARDED_BY(mutex_);

@@ -247,6 +247,16 @@ TEST(TensorWorkspace, IsTheBestByWhatHasArrivedMeanwhile) {
   }
 }
 
+TEST(TensorWorkspace, EachSimulationFirstGivesWayToMeasurements) {
+  const Network bert("bert");
+  ArrivingModel model(WideProductsAreSlow);
+  NetworkSearch search(bert, 2.5, &model);
+  search.task().workers = 2;
+  model.ArriveAfter(30);
+  search.Run();
+  EXPECT_GT(model.times_given_way(), 10);
+}
+
 // Its best graph by the prior is slow, but all others are in it, too.
 TEST(TensorWorkspace, WhatHoldsAllThereIsIsTheAnswerWhateverItCosts) {
   const Network nasrnn("nasrnn");

@@ -1,6 +1,8 @@
 #include "core/timing/lane.h"
 
+#include <atomic>
 #include <new>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -55,6 +57,20 @@ TEST(LaneTest, UrgentWorkRunsBeforeWaitingWork) {
   });
   callers.clear();
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST(LaneTest, OthersHoldStillWhileItIsQuiet) {
+  Lane lane;
+  lane.AwaitNoQuiet({});  // Returns at once.
+  std::atomic<bool> ended = false;
+  std::optional<Lane::Quiet> quiet(&lane);
+  std::jthread other([&] {
+    lane.AwaitNoQuiet({});
+    EXPECT_TRUE(ended);
+  });
+  lane.AwaitNoQuiet(StopCondition(nullptr, Clock::System(), Clock::System().NowNs()));
+  ended = true;
+  quiet.reset();
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/core/timing/scripted.h"
 
 namespace quotient::timing {
@@ -13,13 +15,13 @@ class ProtocolTest : public ::testing::Test {
  protected:
   Timing TimeOne(ScriptedKernel& kernel) {
     kernels::CompiledKernel* const kernels[] = {&kernel};
-    return TimeBatch(kernels, protocol_, probe_, stop_)[0];
+    return TimeBatch(kernels, protocol_, probe_, must_end_)[0];
   }
 
   FakeClock clock_;
   ScriptedProbe probe_{&clock_};
   Protocol protocol_;
-  StopCondition stop_;
+  std::function<bool()> must_end_ = [] { return false; };
 };
 
 TEST_F(ProtocolTest, SteadyKernelIsDoneAfterTheFewestRounds) {
@@ -117,7 +119,7 @@ TEST_F(ProtocolTest, FailureOfOneKernelLeavesTheOthersAlone) {
   ScriptedKernel good(&clock_, [](int) { return 400; });
   ScriptedKernel bad(&clock_, [](int run) { return run < 5 ? 400 : -1; });
   kernels::CompiledKernel* const kernels[] = {&bad, &good};
-  const std::vector<Timing> timings = TimeBatch(kernels, protocol_, probe_, stop_);
+  const std::vector<Timing> timings = TimeBatch(kernels, protocol_, probe_, must_end_);
   EXPECT_EQ(timings[0].state, TimingState::kFailed);
   EXPECT_FALSE(timings[0].has_time());
   EXPECT_EQ(timings[1].state, TimingState::kOk);
@@ -161,19 +163,24 @@ TEST_F(ProtocolTest, BatchIsInterleaved) {
   };
   ScriptedKernel a(&clock_, noting('a')), b(&clock_, noting('b'));
   kernels::CompiledKernel* const kernels[] = {&a, &b};
-  TimeBatch(kernels, protocol_, probe_, stop_);
+  TimeBatch(kernels, protocol_, probe_, must_end_);
   EXPECT_EQ(order, "ababababababab");
 }
 
-TEST_F(ProtocolTest, StopsBetweenSamples) {
-  CancelToken token;
-  stop_ = StopCondition(&token);
-  ScriptedKernel kernel(&clock_, [&](int run) {
-    if (run == 4) token.Cancel();
+TEST_F(ProtocolTest, EndsBetweenSamples) {
+  bool ends = false;
+  must_end_ = [&] { return ends; };
+  ScriptedKernel a(&clock_, [&](int run) {
+    ends |= run == 4;
     return 400;
   });
-  TimeOne(kernel);
-  EXPECT_EQ(kernel.runs(), 5);
+  ScriptedKernel b(&clock_, [](int) { return 500; });
+  kernels::CompiledKernel* const kernels[] = {&a, &b};
+  const std::vector<Timing> timings = TimeBatch(kernels, protocol_, probe_, must_end_);
+  EXPECT_EQ(a.runs(), 3 + 2);
+  EXPECT_EQ(b.runs(), 3 + 1);
+  EXPECT_EQ(timings[0].state, TimingState::kNoisy);
+  EXPECT_EQ(timings[1].min_us, 500);
 }
 
 }  // namespace

@@ -123,6 +123,66 @@ TEST_F(InterruptedServiceTest, ABatchGivesWayAndGoesOnLater) {
   }
 }
 
+// While the first kernel is sampled, somebody wants the lane soon.
+class InterruptedSamplesTest : public ServiceTest {
+ protected:
+  InterruptedSamplesTest() {
+    backend_ = NewFakeBackend(
+        &clock_, {.run_us = [this](const KernelSpec& spec, int run) { return Run(spec, run); }});
+  }
+
+  absl::StatusOr<double> Run(const KernelSpec& spec, int run) {
+    ++runs_;
+    if (run == 5 && !other_.joinable()) {
+      other_ = std::jthread([this] { lane_.RunUrgent([this] { runs_before_ = runs_; }); });
+      while (!lane_.HasUrgent()) std::this_thread::yield();
+    }
+    return Cost(spec);
+  }
+
+  int runs_ = 0;
+  int runs_before_ = 0;  // Of these, the runs before the other one's turn.
+  std::jthread other_;
+};
+
+TEST_F(InterruptedSamplesTest, SamplingGivesWayAndIsRepeatedLater) {
+  const auto service = Service({.batch_ms = 1e9});
+  const auto first = service->Get(Relu(10)), second = service->Get(Relu(20));
+  service->Wait({});
+  // Compiling runs each once; three runs warm each up; then two rounds and a half.
+  EXPECT_EQ(runs_before_, 2 + 2 * 3 + 2 + 2 + 1);
+  EXPECT_EQ(service->measurements(), 2);
+  for (const auto& [future, us] : {std::pair(first, 401.0), std::pair(second, 402.0)}) {
+    ASSERT_TRUE(IsReady(future));
+    EXPECT_EQ(future.get().state, TimingState::kOk);
+    EXPECT_EQ(future.get().samples, 7);
+    EXPECT_NEAR(future.get().min_us, us, 1e-6);
+  }
+}
+
+// Kernels look at whether others hold still while they run.
+TEST_F(ServiceTest, OthersGiveWayOnlyIfKernelsNeedQuiet) {
+  for (const bool needs_quiet : {false, true}) {
+    bool was_quiet = false;
+    std::unique_ptr<TimingService> service;
+    backend_ = NewFakeBackend(&clock_, {.run_us = [&](const KernelSpec& spec, int run) {
+      const int64_t soon = Clock::System().NowNs() + 1'000'000;
+      const StopCondition stop(nullptr, Clock::System(), soon);
+      if (run == 1 && service != nullptr) {
+        service->GiveWay(stop);
+        was_quiet = stop.ShouldStop();
+      }
+      return Cost(spec);
+    }});
+    service = Service({.needs_quiet = needs_quiet});
+    service->Get(Relu(needs_quiet ? 20 : 10));
+    service->Wait({});
+    EXPECT_EQ(was_quiet, needs_quiet);
+    service->GiveWay({});  // Nothing is measured any more.
+    service = nullptr;
+  }
+}
+
 TEST_F(ServiceTest, FindAsksForNothing) {
   const auto service = Service();
   EXPECT_EQ(service->Find(Relu(10)), std::nullopt);
