@@ -63,6 +63,8 @@ std::string ExternalLocation(const std::string& output) {
 absl::StatusOr<Output> Output::Prepare(const Settings& settings) {
   Output output;
   output.model_path_ = settings.output;
+  output.report_path_ = settings.report;
+  output.html_path_ = settings.html;
   output.json_ = settings.json;
   QUOTIENT_RETURN_IF_ERROR(CheckDistinct({settings.output, settings.report, settings.html}));
   QUOTIENT_ASSIGN_OR_RETURN(output.model_, Create(settings.output));
@@ -124,7 +126,22 @@ absl::Status Output::WriteBeside(const std::string& location, bool may_replace,
                                 "its weights under that name: choose another folder with -o"));
 }
 
+// The result must not replace weights of the model that it was made from.
+absl::Status Output::CheckWeightsStay(const OriginalData& original) const {
+  if (original.folder.empty()) return absl::OkStatus();
+  for (const auto& [location, read] : original.files) {
+    const std::string path = absl::StrCat(original.folder, "/", location);
+    for (const std::string& output : {model_path_, report_path_, html_path_}) {
+      if (output.empty() || !os::SameFile(path, output)) continue;
+      return MakeError(Reason::kOptionInvalid,
+                       absl::StrCat(Escaped(output), " has weights of the input model"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Output::Write(ResultSource& source, const OriginalData& original) {
+  QUOTIENT_RETURN_IF_ERROR(CheckWeightsStay(original));
   QUOTIENT_ASSIGN_OR_RETURN(const std::string json, source.ReportJson());
   QUOTIENT_ASSIGN_OR_RETURN(const report::Report report, report::ReportFromJson(json));
   if (report_ != nullptr) QUOTIENT_RETURN_IF_ERROR(AppendAndSeal(json, *report_));

@@ -48,10 +48,12 @@ class Output {
   // Creates the files. Returns OPTION_INVALID if one cannot be created, or is named twice.
   static absl::StatusOr<Output> Prepare(const Settings& settings);
 
-  // Writes all files, the model last, and prints the report.
+  // Writes all files, the model last, and prints the report. Fails with OPTION_INVALID if one of
+  // them would replace external data of the original.
   absl::Status Write(ResultSource& source, const OriginalData& original);
 
  private:
+  absl::Status CheckWeightsStay(const OriginalData& original) const;
   absl::Status WriteData(ResultSource& source, const OriginalData& original);
   absl::Status CopyData(const OriginalData& original);
   using Reader = std::function<absl::Status(ResultSource::Sink)>;
@@ -60,6 +62,8 @@ class Output {
   absl::Status Commit();
 
   std::string model_path_;
+  std::string report_path_;
+  std::string html_path_;
   bool json_ = false;
   std::unique_ptr<os::AtomicFile> model_;
   std::vector<std::unique_ptr<os::AtomicFile>> data_;

@@ -99,5 +99,7 @@ struct GraphCost {
 };
 absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& model,
                                        const StopCondition& stop);
+// The same kernels at what is known of them now.
+GraphCost AtPresent(GraphCost graph, CostModel& model);
 
 }  // namespace quotient::cost

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "core/base/status_macros.h"
 #include "core/cost/cost_model.h"
 
@@ -22,11 +24,17 @@ absl::StatusOr<GraphCost> PredictGraph(const model::Graph& graph, CostModel& mod
   // Requesting all of them first lets the service measure them together.
   for (const kernels::KernelGroup& group : result.groups) model.Request(group.spec);
   model.Wait(stop);
-  for (const kernels::KernelGroup& group : result.groups) {
-    result.costs.push_back(model.Estimate(group.spec));
-    result.total_us += result.costs.back().us;
+  return AtPresent(std::move(result), model);
+}
+
+GraphCost AtPresent(GraphCost graph, CostModel& model) {
+  graph.costs.clear();
+  graph.total_us = 0;
+  for (const kernels::KernelGroup& group : graph.groups) {
+    graph.costs.push_back(model.Estimate(group.spec));
+    graph.total_us += graph.costs.back().us;
   }
-  return result;
+  return graph;
 }
 
 }  // namespace quotient::cost

@@ -56,9 +56,8 @@ class Finder {
  private:
   const TensorType& TypeOf(ValueId id) const { return graph_.value(id).type; }
 
-  static bool IsAlong(int64_t axis, int rank) { return axis == -1 || axis == rank - 1; }
   bool IsAlongRows(const Node& softmax) const {
-    return IsAlong(softmax.attributes.GetInt("axis", -1), TypeOf(softmax.outputs[0]).rank());
+    return IsLastAxis(softmax.attributes.GetInt("axis", -1), TypeOf(softmax.outputs[0]).rank());
   }
 
   std::optional<NodeId> ReaderOf(ValueId value, absl::string_view op) const {
@@ -91,16 +90,12 @@ class Finder {
       const Node& node = graph_.node(*scaling);
       for (const size_t running : {0, 1}) {
         const std::optional<double> number = Number(node.inputs[1 - running]);
-        const bool divides = node.op == "Div";
-        if (!number || (divides && running != 0)) continue;
-        const double scale = divides ? 1 / *number : *number;
+        if (!number) continue;
+        const std::optional<double> scale = AttentionScale(node.op, running, *number);
         const auto product = ProducerOf(node.inputs[running], *scaling, "MatMul");
-        if (!product || !std::isfinite(static_cast<float>(scale)) ||
-            TypeOf(node.inputs[running]) != TypeOf(value)) {
-          continue;
-        }
+        if (!scale || !product || TypeOf(node.inputs[running]) != TypeOf(value)) continue;
         found_.nodes.push_back(*scaling);
-        found_.attributes.Set("scale", scale);
+        found_.attributes.Set("scale", *scale);
         return product;
       }
     }
@@ -199,6 +194,14 @@ AttentionTensors::Tensor Mask(const Operand& operand, size_t rank) {
 }
 
 }  // namespace
+
+std::optional<double> AttentionScale(absl::string_view op, size_t running, double number) {
+  const bool divides = op == "Div";
+  if (divides && running != 0) return std::nullopt;
+  const double scale = divides ? 1 / number : number;
+  if (!std::isfinite(static_cast<float>(scale))) return std::nullopt;
+  return scale;
+}
 
 bool IsAttention(const TensorType& q, const TensorType& k, const TensorType& v,
                  const TensorType* mask) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/kernels/kernel_spec.h"
 #include "core/model/graph.h"
 
@@ -32,6 +33,13 @@ struct Attention {
   std::vector<model::ValueId> operands;  // q, k, v, and the mask if there is one.
   model::ValueId result;
 };
+
+// Whether `axis`, which may count from the end, is the last one. Attention's Softmax goes along it.
+constexpr bool IsLastAxis(int64_t axis, int rank) { return axis == -1 || axis == rank - 1; }
+// The scale of an attention whose scores are multiplied by `number`, or divided by it, by a node
+// with this operator and the scores as operand `running`. Nullopt if it divides the other way
+// round, or if a float32 cannot hold the scale.
+std::optional<double> AttentionScale(absl::string_view op, size_t running, double number);
 
 // Returns the only node that reads a value, if it reads the value once, nothing else needs the
 // value, and neither that node nor the value's producer is part of another kernel already.

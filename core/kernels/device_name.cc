@@ -19,8 +19,8 @@ absl::string_view FieldOf(const std::vector<absl::string_view>& fields, absl::st
   return "";
 }
 
-// The name and the version that a field "oneDNN 3.9.1 HASH isa ISA" begins with, under the name
-// that people know; "" for an empty field.
+// The version in a field such as "oneDNN 3.9.1 HASH isa ISA" behind the library's name, as people
+// know it; "" for an empty field.
 std::string LibraryOf(absl::string_view name, absl::string_view field) {
   const std::vector<absl::string_view> words = absl::StrSplit(field, absl::MaxSplits(' ', 2));
   return words.size() < 2 ? "" : absl::StrCat(name, " ", words[1]);
@@ -35,26 +35,42 @@ absl::string_view NameOfProcessor(absl::string_view field) {
   return name.empty() ? field : name;
 }
 
-}  // namespace
+// cpu; VENDOR family F model M stepping S (NAME); ...; oneDNN VERSION HASH isa ISA; ...
+DeviceDescription DescribeCpuDevice(const std::vector<absl::string_view>& fields) {
+  return {std::string(NameOfProcessor(fields[1])), LibraryOf("oneDNN", FieldOf(fields, "oneDNN "))};
+}
 
-// The first fields of the three kinds of fingerprints, and where their library stands:
-//   cpu; VENDOR family F model M stepping S (NAME); ...; oneDNN VERSION HASH isa ISA; ...
-//   cuda; NAME; ...; cudnn VERSION; ...
-//   onnxruntime; ONNX Runtime VERSION on NAME; ...
-DeviceDescription DescribeDevice(absl::string_view fingerprint) {
-  const std::vector<absl::string_view> fields = absl::StrSplit(fingerprint, "; ");
-  if (fields.size() < 2 || fields[1].empty()) return {.hardware = std::string(fingerprint)};
-  if (fields[0] == "cpu") {
-    return {std::string(NameOfProcessor(fields[1])),
-            LibraryOf("oneDNN", FieldOf(fields, "oneDNN "))};
-  }
-  if (fields[0] == "cuda") {
-    return {std::string(fields[1]), LibraryOf("cuDNN", FieldOf(fields, "cudnn "))};
-  }
+// cuda; NAME; ...; cudnn VERSION; ...
+DeviceDescription DescribeGpu(const std::vector<absl::string_view>& fields) {
+  return {std::string(fields[1]), LibraryOf("cuDNN", FieldOf(fields, "cudnn "))};
+}
+
+// onnxruntime; ONNX Runtime VERSION on NAME; ...
+DeviceDescription DescribeOnnxRuntime(const std::vector<absl::string_view>& fields) {
   const std::pair<absl::string_view, absl::string_view> library_and_name =
       absl::StrSplit(fields[1], absl::MaxSplits(" on ", 1));
   if (library_and_name.second.empty()) return {.hardware = std::string(fields[1])};
   return {std::string(library_and_name.second), std::string(library_and_name.first)};
+}
+
+// How the fingerprints of a kind of device are read. A kind without a row is described by its
+// second field.
+struct Format {
+  absl::string_view first_field;
+  DeviceDescription (*describe)(const std::vector<absl::string_view>& fields);  // Two at least.
+};
+constexpr Format kFormats[] = {
+    {"cpu", DescribeCpuDevice}, {"cuda", DescribeGpu}, {"onnxruntime", DescribeOnnxRuntime}};
+
+}  // namespace
+
+DeviceDescription DescribeDevice(absl::string_view fingerprint) {
+  const std::vector<absl::string_view> fields = absl::StrSplit(fingerprint, "; ");
+  if (fields.size() < 2 || fields[1].empty()) return {.hardware = std::string(fingerprint)};
+  for (const Format& format : kFormats) {
+    if (format.first_field == fields[0]) return format.describe(fields);
+  }
+  return {.hardware = std::string(fields[1])};
 }
 
 std::string DeviceName(absl::string_view fingerprint) {

@@ -264,8 +264,4 @@ std::string OperatorThatKeepsOpset(const Model& model, int max_opset) {
   return OperatorThatKeepsOpset(*model.skeleton, max_opset);
 }
 
-bool CanWrite(const Graph& graph, const Node& node, int opset) {
-  return node.is_opaque() || EncodeNode(graph, node, opset).has_value();
-}
-
 }  // namespace quotient::onnx

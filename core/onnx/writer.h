@@ -73,8 +73,4 @@ int HighestOpset(const Model& model, int max_opset);
 // none.
 std::string OperatorThatKeepsOpset(const Model& model, int max_opset);
 
-// Whether the node can be written at this opset. To be asked before a rewrite is chosen. The types
-// of inputs and outputs are taken into account as far as they are known.
-bool CanWrite(const model::Graph& graph, const model::Node& node, int opset);
-
 }  // namespace quotient::onnx

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
@@ -28,16 +29,6 @@ absl::StatusOr<int> AlternativesThatFit(const model::Graph& graph, int input_set
   return status;
 }
 
-// What is prepared stays in the original even if it does not fit: the report describes it.
-absl::Status PrepareOriginal(const Job& job, Original* original) {
-  QUOTIENT_RETURN_IF_ERROR(PrepareAsFarAsPossible(job.files, job.options, job.threads, job.stop,
-                                                  InputNames::kEqual, &original->prepared));
-  QUOTIENT_ASSIGN_OR_RETURN(
-      original->alternatives,
-      AlternativesThatFit(original->prepared.cut.graph, job.options.verify_inputs));
-  return absl::OkStatus();
-}
-
 // The cost of the file, if the device can tell it.
 std::optional<cost::GraphCost> PredictAsFile(const ModelFiles& files, const Budget& budget,
                                              const StopCondition& stop, const Original& original,
@@ -54,7 +45,7 @@ absl::StatusOr<Baseline> Predict(const Original& original, const ModelFiles& fil
   // The kernels of the file come first, because the search, which needs those of the partition, can
   // wait for them itself.
   std::optional<cost::GraphCost> of_file;
-  if (original.runs_files()) {
+  if (device.runs_files()) {
     FileCostContext context = NewFileCostContext(original.prepared, seed);
     of_file = PredictAsFile(files, budget, stop, original, context);
     if (of_file.has_value()) baseline.file_costs.emplace(std::move(context));
@@ -81,23 +72,27 @@ int MaxOpset(const Options& options, const onnx::Model& model) {
   return onnx::HighestOpset(model, WantedOpset(options, model));
 }
 
-bool Original::runs_files() const {
-  return device->backend() != nullptr && device->backend()->runs_files();
-}
-
-absl::StatusOr<Original> ReadOriginal(const Job& job) {
-  Original original;
+absl::StatusOr<std::variant<Original, Unusable>> ReadOriginal(const Job& job) {
   // The device comes first: if it is not there, nothing needs to be done for it.
-  QUOTIENT_ASSIGN_OR_RETURN(original.device, WithinMemory(
-                                                 [&] {
-                                                   return job.environment.devices->Get(
-                                                       job.options.device, job.threads,
-                                                       job.environment.device_snapshot);
-                                                 },
-                                                 [] { return NoMemory(Reason::kLimitBytes); }));
-  original.usable = WithinMemory([&] { return PrepareOriginal(job, &original); },
-                                 [] { return NoMemory(Reason::kModelUnsupported); });
-  return original;
+  QUOTIENT_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
+                            WithinMemory(
+                                [&] {
+                                  return job.environment.devices->Get(
+                                      job.options.device, job.threads,
+                                      job.environment.device_snapshot);
+                                },
+                                [] { return NoMemory(Reason::kLimitBytes); }));
+  auto read = PrepareOrDescribe(job.files, job.options, job.threads, job.stop);
+  if (Unprepared* const unprepared = std::get_if<Unprepared>(&read)) {
+    return Unusable{std::move(device), std::move(*unprepared)};
+  }
+  Prepared& prepared = std::get<Prepared>(read);
+  const absl::StatusOr<int> alternatives =
+      AlternativesThatFit(prepared.cut.graph, job.options.verify_inputs);
+  if (alternatives.ok()) return Original{std::move(device), std::move(prepared), *alternatives};
+  return Unusable{
+      std::move(device),
+      {alternatives.status(), std::move(prepared.model), std::move(prepared.stale_declarations)}};
 }
 
 report::KernelCounts CountKernels(const cost::GraphCost& cost) {
@@ -114,6 +109,11 @@ absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFi
                                          const StopCondition& stop) {
   return WithinMemory([&] { return Predict(original, files, seed, budget, stop); },
                       [] { return NoMemory(Reason::kModelUnsupported); });
+}
+
+Baseline AtPresent(Baseline baseline) {
+  baseline.cost = cost::AtPresent(std::move(baseline.cost), baseline.costs());
+  return baseline;
 }
 
 SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {

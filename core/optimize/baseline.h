@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,24 +25,23 @@ namespace quotient::optimize {
 // The model as it came, and the device that it is optimized for.
 struct Original {
   std::shared_ptr<Device> device;  // Never null.
-  // Why the model cannot be optimized: it could not be prepared, or running it might take more
-  // memory than there is, which would end the whole process. OK if it can. Everything below is only
-  // complete then. Otherwise preparing ended somewhere in the middle, and nothing may be read but
-  // prepared.model and prepared.stale_declarations, which are empty if it ended before them.
-  absl::Status usable;
   Prepared prepared;
   // SearchSettings::alternatives, or as many as memory can hold if that is less.
   int alternatives = 0;
-
-  // Whether whole models are run as files, with the nodes that Quotient does not understand.
-  bool runs_files() const;
 };
 
-// Fails if the device cannot be opened. What is wrong with the model is a value, Original::usable,
-// because the model may still be returned as it came.
-absl::StatusOr<Original> ReadOriginal(const Job& job);
+// A model that cannot be optimized: it could not be prepared, or running it might take more memory
+// than there is, which would end the whole process.
+struct Unusable {
+  std::shared_ptr<Device> device;  // Never null.
+  Unprepared model;
+};
 
-// A usable original with its predicted cost. Borrows the original.
+// Fails if the device cannot be opened. That a model cannot be optimized is a value, because it may
+// still be returned as it came.
+absl::StatusOr<std::variant<Original, Unusable>> ReadOriginal(const Job& job);
+
+// An original with its predicted cost. Borrows the original.
 struct Baseline {
   const Original& original;
   cost::GraphCost cost;
@@ -63,6 +63,10 @@ struct Baseline {
 absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFiles& files,
                                          uint64_t seed, const Budget& budget,
                                          const StopCondition& stop);
+
+// The same at the prices that are known now. On a device that measures, kernels of the original may
+// have been measured since it was predicted.
+Baseline AtPresent(Baseline baseline);
 
 // The newest opset that the options allow a result to need.
 int WantedOpset(const Options& options, const onnx::Model& model);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct Candidate {
   report::SharedNames names;  // Names which values of the original and of `graph` are equal.
   // For a variant, the names of the families of rewrites that it leaves out (RewriteFamily::name).
   std::vector<std::string> left_out;
+  // Its place in Candidates::found; nullopt for what is not there.
+  std::optional<size_t> found;
 };
 
 }  // namespace quotient::optimize

@@ -68,8 +68,9 @@ struct SearchSettings {
   // The version, the device and the options. A checkpoint is only used if these are the same.
   std::string checkpoint_context;
 };
-// The largest number of candidates that Search finds. Entries 1 and 2 of the list at the head of
-// this file account for `alternatives` of them.
+// The largest number of candidates that Search finds: the exact extractor's graph, the `tree` one,
+// the one by estimates, and, if `alternatives` is more than 1, as many others, because the best of
+// the alternatives need not be the exact extractor's graph.
 int MostCandidates(int alternatives);
 
 struct SearchProgress {

@@ -157,6 +157,7 @@ class Chooser {
     QUOTIENT_RETURN_IF_ERROR(chosen.status());
     QUOTIENT_ASSIGN_OR_RETURN(std::optional<Candidate> candidate, grown_.Make(*chosen));
     if (!candidate.has_value()) return absl::OkStatus();
+    candidate->found = choices_.found.size();
     choices_.found.push_back(*std::move(candidate));
     choices_.selections.push_back(*chosen);
     return absl::OkStatus();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/optimize/evidence.h"
+#include "core/optimize/same_kernels.h"
 #include "core/optimize/subject.h"
 #include "core/optimize/subset_of_work.h"
 #include "core/os/probe.h"
@@ -134,18 +134,6 @@ absl::StatusOr<Contest> RunAll(const MeasureContext& context, std::vector<Verifi
   return contest;
 }
 
-// How often a graph has each kernel whose cost is an estimate, by key.
-using EstimatedCounts = std::map<std::string, int>;
-
-EstimatedCounts EstimatedKernels(const cost::GraphCost& graph) {
-  EstimatedCounts counts;
-  for (size_t i = 0; i < graph.costs.size(); ++i) {
-    if (graph.costs[i].source != cost::CostSource::kModel) continue;
-    ++counts[kernels::KernelKey(graph.groups[i].spec)];
-  }
-  return counts;
-}
-
 bool Runs(const cost::GraphCost& graph) {
   return std::ranges::none_of(graph.costs, &cost::KernelCost::unsupported);
 }
@@ -153,7 +141,7 @@ bool Runs(const cost::GraphCost& graph) {
 // What the predicted costs say of a candidate. Estimates are optimistic, so they say nothing of
 // graphs that need different ones.
 Belief PredictionOf(const cost::GraphCost& original, const cost::GraphCost& candidate) {
-  if (EstimatedKernels(original) != EstimatedKernels(candidate)) return {};
+  if (!HaveSameEstimates(original, candidate)) return {};
   return BeliefFromPrediction(original.total_us, candidate.total_us);
 }
 
@@ -188,7 +176,9 @@ report::Considered Consider(const MeasureContext& context, const Contender& cont
   const Packaged& packaged = contender.candidate.packaged;
   return {.left_out = packaged.left_out,
           .grounds = judgement.grounds,
-          .predicted_percent = PredictedGain(context.cost, packaged.cost),
+          .predicted_percent = HaveSameEstimates(context.cost, packaged.cost)
+                                   ? std::optional(PredictedGain(context.cost, packaged.cost))
+                                   : std::nullopt,
           .measured_percent = GainOf(contender.ratio.interval),
           .expected_percent = 100 * (1 - std::exp(judgement.belief.mean)),
           .probability = judgement.probability};
@@ -211,7 +201,7 @@ Decision Decide(const MeasureContext& context, Contest contest, double confidenc
     Log().info(
         "candidate {}: ratio {:.4f} [{:.4f}, {:.4f}] of {} pairs, predicted gain {:.1f} %: {}", i,
         contender.ratio.value, contender.ratio.interval.low, contender.ratio.interval.high,
-        contender.ratio.pairs, decision.considered.back().predicted_percent,
+        contender.ratio.pairs, PredictedGain(context.cost, contender.candidate.packaged.cost),
         std::string(report::GroundsName(judgement.grounds)));
     if (!judgement.takes()) continue;
     if (taken.has_value() && !IsSurelyBelow(judgement.belief, best)) continue;
@@ -256,15 +246,13 @@ bool GainsByModel(const cost::GraphCost& original, const cost::GraphCost& candid
 }
 
 Decision DecideByModel(const cost::GraphCost& original, std::vector<Verified> candidates) {
-  const EstimatedCounts of_original = EstimatedKernels(original);
   for (const bool by_estimates : {false, true}) {
     Verified* cheapest = nullptr;
     for (Verified& candidate : candidates) {
       const cost::GraphCost& cost = candidate.packaged.cost;
       if (!GainsByModel(original, cost)) continue;
       if (cheapest != nullptr && cost.total_us >= cheapest->packaged.cost.total_us) continue;
-      const EstimatedCounts estimated = EstimatedKernels(cost);
-      if ((estimated != of_original) != by_estimates) continue;
+      if (HaveSameEstimates(original, cost) == by_estimates) continue;
       cheapest = &candidate;
     }
     if (cheapest == nullptr) continue;

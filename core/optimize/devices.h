@@ -47,6 +47,10 @@ class Device {
   cost::CostModel& costs() { return *costs_; }
   // Null where nothing can be run: the device is only a model, or known from a snapshot.
   kernels::Backend* backend() { return measuring_.backend.get(); }
+  // Whether whole models are run as files, with the nodes that Quotient does not understand.
+  bool runs_files() const {
+    return measuring_.backend != nullptr && measuring_.backend->runs_files();
+  }
   // The backend's health: DEVICE_LOST once the device has failed. OK where there is no backend.
   absl::Status health() const;
   timing::TimingService* timings() { return measuring_.service.get(); }

@@ -57,7 +57,8 @@ struct Judgement {
 
 // Judges a candidate by the first of these that holds:
 //   surely slower            the whole interval of the measured ratio is above 1: not taken;
-//   measured                 the whole interval is below 1, and the medians agree;
+//   measured                 at least six pairs ran, the whole interval is below 1, so is the ratio
+//                            of the medians, and the gain is at least kLeastGain;
 //   subset of the work       it does a subset of the original's work, so it is taken even if noise
 //                            hides the gain;
 //   predicted and measured   by both together it gains with a probability of at least 95 %;

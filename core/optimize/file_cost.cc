@@ -105,10 +105,8 @@ absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& f
     kernels::KernelGroup& group = result.groups.emplace_back();
     group.nodes = origins.Of(kernel);
     group.spec = *std::move(kernel.spec);
-    result.costs.push_back(costs.Estimate(group.spec));
-    result.total_us += result.costs.back().us;
   }
-  return result;
+  return cost::AtPresent(std::move(result), costs);
 }
 
 }  // namespace
@@ -120,7 +118,7 @@ FileCostContext NewFileCostContext(const Prepared& original, uint64_t seed) {
 std::optional<cost::GraphCost> CostOfFile(Device& device, const kernels::ModelFile& file,
                                           const Prepared& prepared, const FileCostContext& context,
                                           absl::FunctionRef<StopCondition()> until) {
-  if (device.backend() == nullptr || !device.backend()->runs_files()) return std::nullopt;
+  if (!device.runs_files()) return std::nullopt;
   absl::StatusOr<cost::GraphCost> cost = Cost(device, file, prepared, context, until);
   if (cost.ok()) return *std::move(cost);
   Log().info("the kernels of a file are not known: {}", std::string(cost.status().message()));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/clock.h"
 #include "core/optimize/notes.h"
+#include "core/optimize/same_kernels.h"
 #include "core/report/describe.h"
 #include "core/report/gains.h"
 #include "core/verify/compare.h"
@@ -29,14 +30,13 @@ double GainPercent(double before, double after) {
   return before > 0 ? (before - after) / before * 100 : 0;
 }
 
-void DescribeJob(const Job& job, const Original& original, report::Report* report) {
-  Device& device = *original.device;
+void DescribeJob(const Job& job, Device& device, report::Report* report) {
   report->model_name = job.files.name;
   report->engine_version = std::string(EngineVersion());
   report->device = job.options.device;
   report->fingerprint = device.costs().fingerprint();
   report->measured = device.costs().measures();
-  report->cut_nodes_run = original.runs_files();
+  report->cut_nodes_run = device.runs_files();
   report->threads = device.costs().partition().threads;
   if (const timing::Snapshot* const snapshot = device.snapshot()) {
     report->recorded = {snapshot->device, timing::RecordedTime(*snapshot), snapshot->engine};
@@ -77,13 +77,13 @@ void DescribeWinner(const Baseline& baseline, const verify::Checker& checker,
 }
 
 // Returns what came in, byte for byte. The caller has the files of its external data already.
-OptimizedModel KeepOriginal(const Job& job, const Original& original, report::Report* report) {
+OptimizedModel KeepOriginal(const Job& job, const onnx::Model& model, report::Report* report) {
   report->outcome = report::Outcome::kNoImprovement;
   if (!job.options.shapes.empty()) {
     report->notes.emplace_back(
         "the model came back as it was, so the shapes that were asked for are not written in it");
   }
-  if (original.prepared.model.frozen_initializers > 0) {
+  if (model.frozen_initializers > 0) {
     report->notes.emplace_back(
         "the model came back as it was, so its initializers are still inputs");
   }
@@ -97,9 +97,13 @@ void DescribeKeptOriginal(const Baseline& baseline, report::Report* report) {
   report::DescribeNodes({graph, baseline.cost}, {graph, baseline.cost}, report);
 }
 
-void CompareFigures(report::Report* report) {
-  report->predicted_speedup_percent =
-      GainPercent(report->original.predicted_us, report->optimized.predicted_us);
+// `gain_is_predicted`: whether the predicted costs of both graphs can be compared.
+void CompareFigures(bool gain_is_predicted, report::Report* report) {
+  report->predicted_speedup_percent.reset();
+  if (gain_is_predicted) {
+    report->predicted_speedup_percent =
+        GainPercent(report->original.predicted_us, report->optimized.predicted_us);
+  }
   report->speedup_percent =
       GainPercent(report->original.measured.median_us, report->optimized.measured.median_us);
 }
@@ -118,19 +122,22 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
   const int64_t start = clock.NowNs();
   const Original& original = baseline.original;
   const onnx::Model& model = original.prepared.model;
-  DescribeJob(job, original, &report);
+  DescribeJob(job, *original.device, &report);
   report.original = FiguresOf(model, baseline.cost, decision.original);
   report.considered = std::move(decision.considered);
   Result result;
   const onnx::Model* delivered = nullptr;
+  bool gain_is_predicted = true;
   if (delivery.has_value()) {
+    gain_is_predicted = !report.measured ||
+                        HaveSameEstimates(baseline.cost, decision.winner->candidate.packaged.cost);
     DescribeWinner(baseline, checker->checker, delivery->model, *decision.winner, &report);
     delivered = &delivery->model;
   } else {
-    result.files = KeepOriginal(job, original, &report);
+    result.files = KeepOriginal(job, model, &report);
     DescribeKeptOriginal(baseline, &report);
   }
-  CompareFigures(&report);
+  CompareFigures(gain_is_predicted, &report);
   NoteObjections(model, delivered, &report);
   if (delivered != nullptr) result.files = std::move(delivery->files);
   report.phase_seconds["report"] = clock.SecondsSince(start);
@@ -138,15 +145,14 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
   return result;
 }
 
-Result FinishUntouched(const Job& job, const Original& original, const cost::GraphCost& cost,
-                       report::Report report) {
+Result FinishUntouched(const Job& job, Device& device, const onnx::Model& model,
+                       const cost::GraphCost& cost, report::Report report) {
   const Clock& clock = job.environment.clock;
   const int64_t start = clock.NowNs();
-  const onnx::Model& model = original.prepared.model;
-  DescribeJob(job, original, &report);
+  DescribeJob(job, device, &report);
   report.original = FiguresOf(model, cost, {});
-  Result result = {.files = KeepOriginal(job, original, &report)};
-  CompareFigures(&report);
+  Result result = {.files = KeepOriginal(job, model, &report)};
+  CompareFigures(true, &report);
   NoteObjections(model, nullptr, &report);
   report.phase_seconds["report"] = clock.SecondsSince(start);
   result.report = std::move(report);

@@ -22,8 +22,8 @@ Result Finish(const Job& job, const Baseline& baseline, const OriginalChecker* c
               Decision decision, std::optional<Delivery> delivery, report::Report report);
 
 // Delivers the original of a model that cannot be optimized. Report::passed_through says why.
-// `cost` is that of the original, as far as it is known.
-Result FinishUntouched(const Job& job, const Original& original, const cost::GraphCost& cost,
-                       report::Report report);
+// `model` and `cost` are what is known of it.
+Result FinishUntouched(const Job& job, Device& device, const onnx::Model& model,
+                       const cost::GraphCost& cost, report::Report report);
 
 }  // namespace quotient::optimize

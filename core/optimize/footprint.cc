@@ -147,10 +147,9 @@ double BytesToRun(const Graph& graph, int input_sets, int candidates) {
 }
 
 absl::Status CheckFits(const Graph& graph, int input_sets, int candidates) {
-  constexpr double kShare = 0.75;
   const double bytes = BytesToRun(graph, input_sets, candidates);
   const auto memory = static_cast<double>(os::MemoryBytes());
-  if (bytes <= kShare * memory) return absl::OkStatus();
+  if (bytes <= os::kShareToUse * memory) return absl::OkStatus();
   return MakeError(
       Reason::kModelUnsupported,
       absl::StrFormat("checking and measuring would take about %.1f GiB, too much for a memory of "

@@ -136,7 +136,7 @@ Notes NotesOnReading(const Original& read, const Options& options) {
   notes.insert(notes.end(), shapes.begin(), shapes.end());
   AddOverridableInitializers(original.model, notes);
   AddInlinedCalls(original.model, notes);
-  AddCutNodes(original.cut.cut_nodes, read.runs_files(), notes);
+  AddCutNodes(original.cut.cut_nodes, read.device->runs_files(), notes);
   AddAssumedSizes(original.graph, original.measured, notes);
   AddNewerOpset(original.model.opset, options.max_opset, notes);
   AddKeptOpset(original.model, WantedOpset(options, original.model), notes);

@@ -1,10 +1,10 @@
 // The path of a model, stage by stage. Read this first.
 //
-//   read      Job                 -> Original            baseline.h
+//   read      Job                 -> Original            baseline.h (or Unusable)
 //   baseline  Original            -> Baseline            baseline.h
 //   search    Baseline            -> Candidates          candidates.h
 //   package   Candidates          -> PackagedCandidates  package.h
-//   verify    PackagedCandidates  -> VerifiedCandidates  challengers.h, verified.h, rescue.h
+//   verify    PackagedCandidates  -> VerifiedCandidates  verify_candidates.h
 //   measure   VerifiedCandidates  -> Decision            race.h, decide.h, variations.h
 //
 // and then, even if time is up,
@@ -38,6 +38,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -46,7 +47,6 @@
 #include "core/base/status_macros.h"
 #include "core/optimize/baseline.h"
 #include "core/optimize/candidates.h"
-#include "core/optimize/challengers.h"
 #include "core/optimize/decide.h"
 #include "core/optimize/devices.h"
 #include "core/optimize/finish.h"
@@ -56,9 +56,8 @@
 #include "core/optimize/optimize_internal.h"
 #include "core/optimize/package.h"
 #include "core/optimize/race.h"
-#include "core/optimize/rescue.h"
 #include "core/optimize/run_record.h"
-#include "core/optimize/verified.h"
+#include "core/optimize/verify_candidates.h"
 
 namespace quotient::optimize {
 namespace {
@@ -76,18 +75,21 @@ class Run {
   Run(const Job& job, ProgressSink* sink) : job_(job), record_(job, sink) {}
 
   absl::StatusOr<Result> Execute() {
-    QUOTIENT_ASSIGN_OR_RETURN(const Original original,
-                              record_.Phase("read", [&] { return Read(); }));
-    if (!original.usable.ok()) return Untouched(original.usable, original, {});
+    QUOTIENT_ASSIGN_OR_RETURN(const auto read, record_.Phase("read", [&] { return Read(); }));
+    if (const Unusable* const unusable = std::get_if<Unusable>(&read)) {
+      return Untouched(unusable->model.why, *unusable->device, unusable->model.model, {});
+    }
+    const Original& original = std::get<Original>(read);
     Device& device = *original.device;
+    const onnx::Model& model = original.prepared.model;
 
-    const absl::StatusOr<Baseline> baseline =
+    absl::StatusOr<Baseline> baseline =
         Stage("baseline", device, [&] { return Predict(original); });
-    if (!baseline.ok()) return Untouched(baseline.status(), original, {});
+    if (!baseline.ok()) return Untouched(baseline.status(), device, model, {});
 
     absl::StatusOr<Candidates> candidates =
         Stage("search", device, [&] { return Search(*baseline); });
-    if (!candidates.ok()) return Untouched(candidates.status(), original, baseline->cost);
+    if (!candidates.ok()) return Untouched(candidates.status(), device, model, baseline->cost);
 
     QUOTIENT_ASSIGN_OR_RETURN(PackagedCandidates packaged, Stage("package", device, [&] {
                                 return Package(*baseline, *std::move(candidates));
@@ -97,9 +99,13 @@ class Run {
                               }));
     const std::shared_ptr<const OriginalChecker> checker = verified.checker;
 
-    QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(*baseline, std::move(verified)));
-    std::optional<Delivery> delivery = Deliver(*baseline, decision);
-    return Finish(job_, *baseline, checker.get(), std::move(decision), std::move(delivery),
+    // Kernels may have been measured since the graphs were predicted.
+    cost::CostModel& costs = baseline->costs();
+    const Baseline priced = AtPresent(*std::move(baseline));
+    verified = AtPresent(std::move(verified), costs);
+    QUOTIENT_ASSIGN_OR_RETURN(Decision decision, Decide(priced, std::move(verified)));
+    std::optional<Delivery> delivery = Deliver(priced, decision);
+    return Finish(job_, priced, checker.get(), std::move(decision), std::move(delivery),
                   record_.TakeReport());
   }
 
@@ -129,25 +135,27 @@ class Run {
 
   // Returns the model as it came, with `why` in the report. Fails with `why` if that is not a
   // harmless error.
-  absl::StatusOr<Result> Untouched(const absl::Status& why, const Original& original,
-                                   const cost::GraphCost& cost) {
+  absl::StatusOr<Result> Untouched(const absl::Status& why, Device& device,
+                                   const onnx::Model& model, const cost::GraphCost& cost) {
     if (!IsHarmless(why)) return why;
     record_.report().passed_through = std::string(ReasonName(*GetReason(why)));
     record_.Note(absl::StrCat("the model came back untouched, nothing was tried (",
                               record_.report().passed_through, "): ", why.message()));
-    return FinishUntouched(job_, original, cost, record_.TakeReport());
+    return FinishUntouched(job_, device, model, cost, record_.TakeReport());
   }
 
-  absl::StatusOr<Original> Read() {
-    QUOTIENT_ASSIGN_OR_RETURN(Original original, ReadOriginal(job_));
-    QUOTIENT_RETURN_IF_ERROR(original.device->health());
-    if (!original.usable.ok()) {
-      record_.Note(original.prepared.stale_declarations);
-      return original;
+  absl::StatusOr<std::variant<Original, Unusable>> Read() {
+    QUOTIENT_ASSIGN_OR_RETURN(auto read, ReadOriginal(job_));
+    if (const Unusable* const unusable = std::get_if<Unusable>(&read)) {
+      QUOTIENT_RETURN_IF_ERROR(unusable->device->health());
+      record_.Note(unusable->model.stale_declarations);
+      return read;
     }
+    const Original& original = std::get<Original>(read);
+    QUOTIENT_RETURN_IF_ERROR(original.device->health());
     record_.Note(NotesOnReading(original, job_.options));
     record_.report().cut_nodes = original.prepared.cut.cut_nodes;
-    return original;
+    return read;
   }
 
   absl::StatusOr<Baseline> Predict(const Original& original) {
@@ -202,63 +210,20 @@ class Run {
   }
 
   absl::StatusOr<VerifiedCandidates> Verify(const Baseline& baseline, PackagedCandidates packaged) {
-    VerifiedCandidates verified{.variants = std::move(packaged.variants)};
-    const auto verify = [&]() -> absl::StatusOr<std::vector<Verified>> {
-      std::vector<Packaged> challengers = ChooseChallengers(baseline, std::move(packaged.written));
-      const bool all_written = packaged.failures.empty();
-      if (challengers.empty() && all_written) return std::vector<Verified>();
-      auto checker = NewOriginalChecker(job_, baseline.original);
-      if (!checker.ok()) {
-        QUOTIENT_RETURN_IF_ERROR(NoteUnchecked(checker.status()));
-        return std::vector<Verified>();
-      }
-      verified.checker = *checker;
-      return Agreeing(baseline, (*checker)->checker, std::move(challengers), all_written,
-                      std::move(packaged.applied));
-    };
-    QUOTIENT_ASSIGN_OR_RETURN(verified.agreeing, OrNone("verify", verify));
-    return verified;
-  }
-
-  // `applied` are the names of the rules that led to the challengers.
-  absl::StatusOr<std::vector<Verified>> Agreeing(const Baseline& baseline, verify::Checker& checker,
-                                                 std::vector<Packaged> challengers,
-                                                 bool all_written,
-                                                 std::vector<std::string> applied) {
-    const size_t most = MostToCheck(job_, baseline);
-    Compared compared = CompareChallengers(job_, baseline, std::move(challengers), most, checker);
-    if (!compared.stopped.ok()) QUOTIENT_RETURN_IF_ERROR(NoteUnchecked(compared.stopped));
-    if (!compared.refused.empty() || !all_written) {
-      Refusals refusals = {std::move(compared.refused), std::move(applied)};
-      AddNew(RescueCandidates(baseline, checker, std::move(refusals)), most, &compared.agreeing);
-    }
-    if (job_.stop.cancelled()) return Cancelled();
-    return std::move(compared.agreeing);
-  }
-
-  // Notes why candidates were not checked. Fails if the job was cancelled. Running out of time is
-  // not reported as a failure, because it says nothing about the model.
-  absl::Status NoteUnchecked(const absl::Status& why) {
-    if (job_.stop.cancelled()) return Cancelled();
-    if (job_.stop.ShouldStop()) {
+    QUOTIENT_ASSIGN_OR_RETURN(VerifiedCandidates verified, OrNone("verify", [&] {
+                                return VerifyCandidates(job_, baseline, std::move(packaged));
+                              }));
+    // Running out of time is not reported as a failure, because it says nothing about the model.
+    if (verified.time_was_up) {
       record_.Note("time was up before all candidates were checked");
-    } else {
+    } else if (!verified.unchecked.ok()) {
       record_.NoteFailure(
           "no candidate could be checked, as the original cannot be evaluated on random inputs so "
           "that outputs could be compared",
-          why);
+          verified.unchecked);
     }
-    return absl::OkStatus();
-  }
-
-  // Searches again without the rules that are to blame for refused candidates, so that one wrong
-  // rule does not cost what the others gain.
-  std::vector<Verified> RescueCandidates(const Baseline& baseline, verify::Checker& checker,
-                                         Refusals refusals) {
-    const StopCondition stop = job_.budget.ForRescue(job_.stop);
-    Rescued rescued = Rescue(job_, baseline, checker, std::move(refusals), stop);
-    record_.NoteRescue(rescued, stop.ShouldStop());
-    return std::move(rescued.candidates);
+    if (verified.rescued.has_value()) record_.NoteRescue(*verified.rescued);
+    return verified;
   }
 
   // Deciding is a stage only if graphs can be run. Otherwise it takes no time.
@@ -277,11 +242,8 @@ class Run {
   }
 
   absl::StatusOr<Decision> Measure(const Baseline& baseline, VerifiedCandidates verified) {
-    const auto& phases = record_.report().phase_seconds;
-    const auto count = static_cast<double>(std::max<size_t>(verified.agreeing.size(), 1));
-    const double seconds_per_candidate = (phases.at("package") + phases.at("verify")) / count;
     return OrNone("measure", [&]() -> absl::StatusOr<Decision> {
-      RaceResult race = Race(job_, baseline, std::move(verified), seconds_per_candidate);
+      RaceResult race = Race(job_, baseline, std::move(verified));
       if (job_.stop.cancelled()) return Cancelled();
       if (race.memory_ran_out) record_.Note("memory ran out while variants were tried");
       for (const std::string& failure : race.failures) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "core/base/clock.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/onnx/content_digest.h"
@@ -50,6 +51,8 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
   packaged.journal = std::move(candidate.journal);
   packaged.names = std::move(candidate.names);
   packaged.left_out = std::move(candidate.left_out);
+  packaged.written_from = settings.written_from;
+  packaged.found = candidate.found;
   if (settings.file_costs != nullptr) {
     std::optional<cost::GraphCost> cost =
         CostOfFile(*settings.device, {bytes.model, bytes.external_data, written}, packaged.prepared,
@@ -68,6 +71,8 @@ absl::StatusOr<Packaged> Package(const Prepared& original, Candidate candidate,
 
 absl::StatusOr<PackagedCandidates> PackageCandidates(const Job& job, const Baseline& baseline,
                                                      Candidates candidates) {
+  const Clock& clock = job.environment.clock;
+  const int64_t start = clock.NowNs();
   const PackageSettings settings = SettingsToPackage(job, baseline);
   PackagedCandidates packaged{.applied = candidates.AppliedRules(),
                               .variants = std::move(candidates.variants)};
@@ -82,10 +87,10 @@ absl::StatusOr<PackagedCandidates> PackageCandidates(const Job& job, const Basel
     } else if (!one.ok()) {
       packaged.failures.push_back(one.status());
     } else if (!TakesTimeOfOriginal(baseline, *one)) {
-      one->found = i;
       packaged.written.push_back(*std::move(one));
     }
   }
+  packaged.seconds = clock.SecondsSince(start);
   return packaged;
 }
 

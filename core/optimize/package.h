@@ -46,8 +46,7 @@ struct Packaged {
   std::vector<report::JournalEntry> journal;
   report::SharedNames names;          // As in Candidate.
   std::vector<std::string> left_out;  // As in Candidate.
-  // The place in Candidates::found. Nullopt for variants, and for candidates of other searches.
-  std::optional<size_t> found;
+  std::optional<size_t> found;        // As in Candidate; nullopt for candidates of other searches.
   cost::GraphCost cost;  // The cost of the file where files are priced, else of prepared.cut.
 };
 
@@ -58,6 +57,7 @@ struct PackagedCandidates {
   bool time_was_up = false;            // Whether there was no time to write all others.
   std::vector<std::string> applied;    // Names of the rules that the search applied.
   std::shared_ptr<Variants> variants;  // As in Candidates.
+  double seconds = 0;                  // What packaging took.
 };
 
 struct PackageSettings {
@@ -65,6 +65,7 @@ struct PackageSettings {
   std::string external_location;
   bool bind_types = false;  // Whether shapes were bound for good.
   int threads = 1;
+  std::shared_ptr<const Prepared> written_from;  // As in Packaged.
   // Where files are priced (CostOfFile): the device, and what the files are run with. Both are
   // borrowed, or both null.
   Device* device = nullptr;

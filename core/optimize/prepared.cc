@@ -1,6 +1,7 @@
 #include "core/optimize/prepared.h"
 
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -10,6 +11,7 @@
 #include "core/ops/infer_graph.h"
 #include "core/optimize/candidates.h"
 #include "core/optimize/footprint.h"
+#include "core/optimize/memory.h"
 #include "core/verify/bindings.h"
 
 namespace quotient::optimize {
@@ -80,18 +82,9 @@ absl::Status BindForGood(const ops::InputShapes& shapes, model::Graph& graph) {
       absl::StrCat("shape: with these shapes the model makes no sense (", status.message(), ")"));
 }
 
-}  // namespace
-
-absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
-                                 const StopCondition& stop, InputNames names) {
-  Prepared prepared;
-  QUOTIENT_RETURN_IF_ERROR(PrepareAsFarAsPossible(files, options, threads, stop, names, &prepared));
-  return prepared;
-}
-
-absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& options, int threads,
-                                    const StopCondition& stop, InputNames names,
-                                    Prepared* prepared) {
+// The steps of Prepare. After an error, `*prepared` holds what was known by then.
+absl::Status PrepareInto(const ModelFiles& files, const Options& options, int threads,
+                         const StopCondition& stop, InputNames names, Prepared* prepared) {
   QUOTIENT_RETURN_IF_ERROR(ReadAndInfer({files.model, files.external_data, nullptr},
                                         {.freeze_initializers = options.freeze_initializers}, names,
                                         prepared));
@@ -123,6 +116,27 @@ absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& opti
   }
   QUOTIENT_ASSIGN_OR_RETURN(prepared->shapes, std::move(shapes));
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
+                                 const StopCondition& stop, InputNames names) {
+  Prepared prepared;
+  QUOTIENT_RETURN_IF_ERROR(PrepareInto(files, options, threads, stop, names, &prepared));
+  return prepared;
+}
+
+std::variant<Prepared, Unprepared> PrepareOrDescribe(const ModelFiles& files,
+                                                     const Options& options, int threads,
+                                                     const StopCondition& stop) {
+  Prepared prepared;
+  absl::Status status = WithinMemory(
+      [&] { return PrepareInto(files, options, threads, stop, InputNames::kEqual, &prepared); },
+      [] { return MakeError(Reason::kModelUnsupported, "no memory is left"); });
+  if (status.ok()) return prepared;
+  return Unprepared{std::move(status), std::move(prepared.model),
+                    std::move(prepared.stale_declarations)};
 }
 
 absl::StatusOr<Prepared> PrepareResult(const ModelBytes& result, const MeasureShapes& shapes,

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -44,11 +45,18 @@ enum class InputNames {
 absl::StatusOr<Prepared> Prepare(const ModelFiles& files, const Options& options, int threads,
                                  const StopCondition& stop, InputNames names = InputNames::kEqual);
 
-// Like Prepare, but fills in `*prepared`, which must be empty. After an error it holds what was
-// known by then, for the report.
-absl::Status PrepareAsFarAsPossible(const ModelFiles& files, const Options& options, int threads,
-                                    const StopCondition& stop, InputNames names,
-                                    Prepared* prepared);
+// A model that cannot be prepared, and what is known of it.
+struct Unprepared {
+  absl::Status why;
+  onnx::Model model;                            // Empty if it could not be read.
+  std::vector<std::string> stale_declarations;  // Empty if its types could not be inferred.
+};
+
+// Like Prepare with InputNames::kEqual, but also tells what is known of a model that cannot be
+// prepared. If memory runs out, that is MODEL_UNSUPPORTED.
+std::variant<Prepared, Unprepared> PrepareOrDescribe(const ModelFiles& files,
+                                                     const Options& options, int threads,
+                                                     const StopCondition& stop);
 
 // A model's bytes. `owner` keeps them alive, or is null if the caller does.
 struct ModelBytes {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -72,8 +73,9 @@ absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Opti
                 .stop = stop,
                 .budget = Budget(resolved, environment.clock),
                 .threads = threads};
-  QUOTIENT_ASSIGN_OR_RETURN(const Original original, ReadOriginal(job));
-  QUOTIENT_RETURN_IF_ERROR(original.usable);
+  QUOTIENT_ASSIGN_OR_RETURN(const auto read, ReadOriginal(job));
+  if (const Unusable* const unusable = std::get_if<Unusable>(&read)) return unusable->model.why;
+  const Original& original = std::get<Original>(read);
   Device& device = *original.device;
   if (device.backend() == nullptr) {
     return MakeError(Reason::kOptionInvalid,

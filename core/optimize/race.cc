@@ -92,12 +92,11 @@ class Racer {
 
 }  // namespace
 
-RaceResult Race(const Job& job, const Baseline& baseline, VerifiedCandidates verified,
-                double seconds_per_candidate) {
+RaceResult Race(const Job& job, const Baseline& baseline, VerifiedCandidates verified) {
   RaceResult result;
-  result.decision =
-      Racer(job, baseline, verified.checker, &result)
-          .Run(std::move(verified.agreeing), verified.variants.get(), seconds_per_candidate);
+  result.decision = Racer(job, baseline, verified.checker, &result)
+                        .Run(std::move(verified.agreeing), verified.variants.get(),
+                             verified.seconds_per_candidate);
   return result;
 }
 

@@ -10,7 +10,7 @@
 #include "core/optimize/baseline.h"
 #include "core/optimize/decide.h"
 #include "core/optimize/job.h"
-#include "core/optimize/verified.h"
+#include "core/optimize/verify_candidates.h"
 
 namespace quotient::optimize {
 
@@ -21,8 +21,6 @@ struct RaceResult {
   bool memory_ran_out = false;
 };
 
-// `seconds_per_candidate` is what packaging and checking a candidate took so far.
-RaceResult Race(const Job& job, const Baseline& baseline, VerifiedCandidates verified,
-                double seconds_per_candidate);
+RaceResult Race(const Job& job, const Baseline& baseline, VerifiedCandidates verified);
 
 }  // namespace quotient::optimize

@@ -38,6 +38,7 @@ class Rescuer {
   Rescued Run(Refusals refusals) {
     rescued_.refused = std::move(refusals.refused);
     rescued_.ended = FindAndLeaveOut(std::move(refusals.applied));
+    rescued_.time_was_up = stop_.ShouldStop();
     return std::move(rescued_);
   }
 
@@ -72,6 +73,7 @@ class Rescuer {
                                                               stop_, InputNames::kForgotten));
     without_names_ = std::make_shared<Prepared>(std::move(without_names));
     original_ = without_names_.get();
+    package_.written_from = without_names_;
     QUOTIENT_ASSIGN_OR_RETURN(const verify::Verdict verdict, CheckUnrewritten());
     if (!verdict.passed) {
       return absl::InternalError(
@@ -121,10 +123,10 @@ class Rescuer {
                                      baseline_.costs(), stop_, [](const SearchProgress&) {}));
     std::vector<Packaged> written;
     for (Candidate& candidate : candidates.found) {
+      candidate.found.reset();  // It is not among those of the job's search.
       absl::StatusOr<Packaged> packaged =
           Package(*original_, std::move(candidate), package_, baseline_.costs(), {stop_, stop_});
       if (!packaged.ok()) continue;
-      packaged->written_from = without_names_;
       written.push_back(*std::move(packaged));
     }
     const bool all_written = written.size() == candidates.found.size();
@@ -144,7 +146,7 @@ class Rescuer {
   std::shared_ptr<const Prepared> without_names_;            // Null unless names are forgotten.
   const Prepared* original_ = &baseline_.original.prepared;  // What is searched.
   const SearchSettings search_ = SettingsToSearch(job_, baseline_);
-  const PackageSettings package_ = SettingsToPackage(job_, baseline_);
+  PackageSettings package_ = SettingsToPackage(job_, baseline_);
   const std::vector<std::string> table_ = rules::RuleNames(job_.families);  // All rules.
   Rescued rescued_;
 };

@@ -32,6 +32,7 @@ struct Rescued {
   // Why the search for wrong rules ended early, if it did: CANCELLED or RUN_BUDGET, or INTERNAL if
   // the model differs even if nothing is rewritten, so that no rule is to blame.
   absl::Status ended;
+  bool time_was_up = false;  // Whether it ended, early or not, when there was no time left.
 };
 
 // First checks the graph in which nothing was rewritten. If that differs from the original, types

@@ -48,7 +48,7 @@ void RunRecord::NoteFailure(absl::string_view what, const absl::Status& status) 
   Note(note);
 }
 
-void RunRecord::NoteRescue(const Rescued& rescued, bool time_was_up) {
+void RunRecord::NoteRescue(const Rescued& rescued) {
   if (rescued.names_are_forgotten) {
     Note(
         "the model uses the size of one input for another, so dimensions of one name were not "
@@ -60,7 +60,7 @@ void RunRecord::NoteRescue(const Rescued& rescued, bool time_was_up) {
     Note(absl::StrCat("the rule '", rule,
                       "' was left out: with it, what was found did not agree with the original"));
   }
-  if (time_was_up) {
+  if (rescued.time_was_up) {
     Note("time was up before all wrong rules were found");
   } else if (!rescued.ended.ok()) {
     NoteFailure("no wrong rule could be found", rescued.ended);

@@ -52,9 +52,8 @@ class RunRecord {
   // answer, but has to see that something failed.
   void NoteFailure(absl::string_view what, const absl::Status& status);
   void NoteRefused(const Refused& refused);
-  // Notes what was refused, and why something else could be kept. `time_was_up`: whether the search
-  // for wrong rules ended because of that.
-  void NoteRescue(const Rescued& rescued, bool time_was_up);
+  // Notes what was refused, and why something else could be kept.
+  void NoteRescue(const Rescued& rescued);
 
  private:
   absl::Status Begin(absl::string_view phase);

@@ -38,11 +38,23 @@ std::vector<std::string> KeysWithConstants(const Costed& graph) {
 // A backend that runs files optimizes them by itself, so there only equal kernels of its own mean
 // equal times.
 bool EqualKernelsMeanEqualTimes(const Baseline& baseline) {
-  return !baseline.original.runs_files() || baseline.file_costs.has_value();
+  return !baseline.original.device->runs_files() || baseline.file_costs.has_value();
 }
 
 Costed KernelsOf(const Packaged& candidate) {
   return {candidate.prepared.cut.graph, candidate.cost};
+}
+
+// How often a graph has each kernel whose cost is an estimate, by key.
+using EstimatedCounts = std::map<std::string, int>;
+
+EstimatedCounts EstimatedKernels(const cost::GraphCost& graph) {
+  EstimatedCounts counts;
+  for (size_t i = 0; i < graph.costs.size(); ++i) {
+    if (graph.costs[i].source != cost::CostSource::kModel) continue;
+    ++counts[kernels::KernelKey(graph.groups[i].spec)];
+  }
+  return counts;
 }
 
 }  // namespace
@@ -50,6 +62,10 @@ Costed KernelsOf(const Packaged& candidate) {
 bool HaveSameKernels(const Costed& a, const Costed& b) {
   // Digests of constants take long, and few graphs need them.
   return Keys(a) == Keys(b) && KeysWithConstants(a) == KeysWithConstants(b);
+}
+
+bool HaveSameEstimates(const cost::GraphCost& a, const cost::GraphCost& b) {
+  return EstimatedKernels(a) == EstimatedKernels(b);
 }
 
 bool TakeSameTime(const Baseline& baseline, const Packaged& a, const Packaged& b) {

@@ -19,6 +19,10 @@ struct Costed {
 // are free do not count.
 bool HaveSameKernels(const Costed& a, const Costed& b);
 
+// Whether the kernels of both whose costs are estimates are the same, each as often in one as in
+// the other. Else the difference of their costs says little where others are measured.
+bool HaveSameEstimates(const cost::GraphCost& a, const cost::GraphCost& b);
+
 // Whether two candidates, or a candidate and the original, are known to take the same time because
 // they have the same kernels.
 bool TakeSameTime(const Baseline& baseline, const Packaged& a, const Packaged& b);

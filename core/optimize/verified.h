@@ -35,13 +35,6 @@ struct OriginalChecker {
 absl::StatusOr<std::shared_ptr<OriginalChecker>> NewOriginalChecker(const Job& job,
                                                                     const Original& original);
 
-// Candidates that agree with the original, of one search and perhaps of others without wrong rules.
-struct VerifiedCandidates {
-  std::shared_ptr<OriginalChecker> checker;  // Null if nothing was compared.
-  std::vector<Verified> agreeing;
-  std::shared_ptr<Variants> variants;  // As in Candidates.
-};
-
 // A candidate that does not agree with the original.
 struct Refused {
   Packaged packaged;

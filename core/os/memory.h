@@ -10,6 +10,9 @@ namespace quotient::os {
 // hands out more than it has and ends who then uses it: what would take most of this must not even
 // be tried. Thread-safe; asked once.
 int64_t MemoryBytes();
+// The share of it that a job may plan with. The rest is for other processes and for what no plan
+// foresees.
+inline constexpr double kShareToUse = 0.75;
 
 // Bytes of memory that this process takes now. 0 if the system does not tell. Thread-safe.
 int64_t ResidentBytes();

@@ -1,11 +1,11 @@
 #include "core/pricing/attention_enodes.h"
 
-#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "core/kernels/attention.h"
 
 namespace quotient::pricing {
 namespace {
@@ -56,7 +56,7 @@ class Finder {
   bool IsAlongRows(ENodeId softmax) const {
     const int64_t axis = domain_.word(graph_.node(softmax).op).attributes.GetInt("axis", -1);
     const model::TensorType& type = domain_.data(graph_, Child(softmax, 0)).measured;
-    return axis == -1 || (type.has_rank() && axis == type.rank() - 1);
+    return kernels::IsLastAxis(axis, type.has_rank() ? type.rank() : 0);
   }
 
   std::optional<double> Number(ClassId cls) const {
@@ -79,14 +79,14 @@ class Finder {
     AddScores(cls, found);
     for (const char* op : {"Mul", "Div"}) {
       ForEach(cls, op, [&](ENodeId scaled) {
-        const bool divides = *op == 'D';
         for (const int running : {0, 1}) {
           const std::optional<double> number = Number(Child(scaled, 1 - running));
-          if (!number || (divides && running != 0)) continue;
+          if (!number) continue;
+          const std::optional<double> scale = kernels::AttentionScale(op, running, *number);
+          if (!scale) continue;
           AttentionENodes with_scale = found;
-          with_scale.scale = divides ? 1 / *number : *number;
+          with_scale.scale = *scale;
           if (!with_scale.logits.valid()) with_scale.logits = scaled;
-          if (!std::isfinite(static_cast<float>(with_scale.scale))) continue;
           AddScores(Child(scaled, running), with_scale);
         }
       });

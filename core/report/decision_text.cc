@@ -37,7 +37,9 @@ std::string Verdict(const Considered& candidate) {
 }
 
 std::string Figures(const Considered& candidate) {
-  std::string text = absl::StrFormat("predicted %.1f %%", candidate.predicted_percent);
+  std::string text = candidate.predicted_percent.has_value()
+                         ? absl::StrFormat("predicted %.1f %%", *candidate.predicted_percent)
+                         : "gain not predicted";
   if (candidate.measured_percent.has_value()) {
     absl::StrAppendFormat(&text, ", measured %.1f to %.1f %%, expected %.1f %%",
                           candidate.measured_percent->low, candidate.measured_percent->high,

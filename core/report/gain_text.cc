@@ -48,7 +48,7 @@ std::string ReplacementText(const RegionGain& region) {
                       KernelsText(region.after, region.sites.size()));
 }
 
-std::string PlaceText(const RegionGain& region) {
+std::string SitesText(const RegionGain& region) {
   if (region.sites.empty()) return "";
   return absl::StrCat(region.sites.size() > 1 ? "first at " : "at ", region.sites.front());
 }

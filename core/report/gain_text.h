@@ -16,7 +16,7 @@ std::string RulesText(const RuleGain& gain, size_t most);
 std::string ReplacementText(const RegionGain& region);
 
 // "at layer1.conv", or "first at layer1.conv" if there are several such regions.
-std::string PlaceText(const RegionGain& region);
+std::string SitesText(const RegionGain& region);
 
 // The share of the original's predicted cost, in per cent. 0 if nothing was predicted.
 double PercentOfOriginal(const Report& report, double us);

@@ -29,7 +29,7 @@ std::string RegionRows(const Report& report, const RuleGain& gain) {
         region.sites.size() == 1 ? "" : absl::StrCat(region.sites.size(), " x ");
     absl::StrAppend(&rows, Row(report,
                                absl::StrCat("&emsp;", times, HtmlEscaped(ReplacementText(region)),
-                                            ", ", HtmlEscaped(PlaceText(region))),
+                                            ", ", HtmlEscaped(SitesText(region))),
                                region.saved_us(), gain.estimated, " class=\"soft\""));
   }
   if (gain.regions.size() > kMostRegions) {

@@ -87,7 +87,7 @@ std::string Verdict(const Report& report) {
                         WhyNoImprovement(report), ", so the model came back byte for byte.</div>");
   }
   const double percent =
-      report.measured ? report.speedup_percent : report.predicted_speedup_percent;
+      report.measured ? report.speedup_percent : report.predicted_speedup_percent.value_or(0);
   const std::string without = CutNodesText(report);
   const bool is_whole = without.empty() || (report.measured && report.cut_nodes_run);
   if (!(percent > 0)) {
@@ -117,7 +117,9 @@ std::string Summary(const Report& report) {
       &cards,
       Card("predicted",
            absl::StrCat(Predicted(report.original), " → ", Predicted(report.optimized)),
-           absl::StrFormat("gain %.1f %%, sums of kernels", report.predicted_speedup_percent)));
+           report.predicted_speedup_percent.has_value()
+               ? absl::StrFormat("gain %.1f %%, sums of kernels", *report.predicted_speedup_percent)
+               : "gain unknown: estimates differ"));
   absl::StrAppend(&cards,
                   Card("nodes", absl::StrCat(report.original.nodes, " → ", report.optimized.nodes),
                        absl::StrCat(Counted(std::ssize(report.journal), "rewrite"), " used")));
@@ -316,7 +318,7 @@ std::string Recorded(const Report& report) {
 }
 
 std::string Place(const Report& report) {
-  const std::string place = PlaceText(report);
+  const std::string place = DevicePlaceText(report);
   return place.empty() ? "" : absl::StrCat("Measured on ", HtmlEscaped(place), "<br>");
 }
 
@@ -385,7 +387,7 @@ std::string HtmlPage(absl::string_view title, absl::string_view subtitle,
 }
 
 std::string ToHtml(const Report& report) {
-  const std::string place = PlaceText(report);
+  const std::string place = DevicePlaceText(report);
   return HtmlPage(
       report.model_name,
       absl::StrCat("cost report by Quotient for ", report.device, place.empty() ? "" : ": ", place),

@@ -47,7 +47,7 @@ Json ToValue(const std::optional<PercentRange>& range) {
 Json ToValue(const Considered& considered) {
   return {{"left_out", considered.left_out},
           {"grounds", std::string(GroundsName(considered.grounds))},
-          {"predicted_percent", considered.predicted_percent},
+          {"predicted_percent", Optional(considered.predicted_percent)},
           {"measured_percent", ToValue(considered.measured_percent)},
           {"expected_percent", considered.expected_percent},
           {"probability", Optional(considered.probability)},
@@ -188,7 +188,7 @@ std::string ToJson(const Report& report) {
       {"cut_nodes_run", report.cut_nodes_run},
       {"speedup_percent", IfRun(report.ran(), report.speedup_percent)},
       {"speedup_interval_percent", ToValue(report.speedup_interval)},
-      {"predicted_speedup_percent", report.predicted_speedup_percent},
+      {"predicted_speedup_percent", Optional(report.predicted_speedup_percent)},
       {"considered", ToList(report.considered)},
       {"verification", ToValue(report.verification)},
       {"search", ToValue(report.search)},

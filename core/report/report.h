@@ -76,7 +76,7 @@ struct Considered {
   // that were not made by leaving rewrites out.
   std::vector<std::string> left_out = {};
   Grounds grounds = Grounds::kNotSure;
-  double predicted_percent = 0;                       // By the costs of kernels.
+  std::optional<double> predicted_percent = {};       // As Report::predicted_speedup_percent.
   std::optional<PercentRange> measured_percent = {};  // As Report::speedup_interval.
   double expected_percent = 0;                        // By prediction and measurement together.
   std::optional<double> probability = {};             // The probability of a gain, by both.
@@ -232,9 +232,11 @@ struct Report {
   // was measured includes it only if cut_nodes_run.
   int cut_nodes = 0;
   bool cut_nodes_run = false;  // Whether the device runs whole files, with these nodes.
-  // (original - optimized) / original * 100, of the measured medians and of the predictions.
+  // (original - optimized) / original * 100, of the measured medians and of the predictions. No
+  // gain is predicted on a device that measures if the two graphs differ in kernels that were not
+  // measured in time: their estimates say little.
   double speedup_percent = 0;
-  double predicted_speedup_percent = 0;
+  std::optional<double> predicted_speedup_percent;
   // The 99 % confidence interval of the gain, by the ratio of the lower quartiles, which noise
   // moves less than the medians. Missing if no runs were compared.
   std::optional<PercentRange> speedup_interval;
@@ -248,7 +250,7 @@ struct Report {
   std::vector<NodeCost> nodes;
   std::vector<DrawnNode> drawn_before;
   std::vector<DrawnNode> drawn_after;
-  std::map<std::string, double> phase_seconds;  // README.md lists them
+  std::map<std::string, double> phase_seconds;  // By phase; core/optimize/README.md lists them.
   std::vector<std::string>
       notes;  // what a reader should know: symbols bound for measuring, cuts, ...
 
@@ -290,7 +292,7 @@ std::string UnmeasuredText(const Report& report);
 // "ONNX Runtime 1.31.1 on AMD EPYC 7B13, 2 threads": where the figures were measured or recorded,
 // and with which library. Empty where no device was measured. Holds text of the snapshot, if there
 // is one, so the caller must escape it.
-std::string PlaceText(const Report& report);
+std::string DevicePlaceText(const Report& report);
 
 // "1234 simulations, 321 different states"; empty if the strategy does not simulate.
 std::string TriedText(const SearchFigures& search);

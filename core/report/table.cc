@@ -49,7 +49,9 @@ void AppendFigures(const Report& report, std::string* out) {
   row("", "original", "optimized", "gain");
   row("nodes", absl::StrCat(before.nodes), absl::StrCat(after.nodes), "");
   row("predicted", Predicted(before), Predicted(after),
-      absl::StrFormat("%.1f %%", report.predicted_speedup_percent));
+      report.predicted_speedup_percent.has_value()
+          ? absl::StrFormat("%.1f %%", *report.predicted_speedup_percent)
+          : "unknown");
   if (!report.ran()) return;
   row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
       absl::StrFormat("%.1f %%", report.speedup_percent));
@@ -83,7 +85,7 @@ void AppendRegions(const Report& report, const RuleGain& gain, std::string* out)
   for (size_t i = 0; i < std::min(gain.regions.size(), kMostRegions); ++i) {
     const RegionGain& region = gain.regions[i];
     const std::string text = absl::StrCat("  x ", region.sites.size(), "  ",
-                                          ReplacementText(region), ", ", PlaceText(region));
+                                          ReplacementText(region), ", ", SitesText(region));
     AppendGain(report, region.saved_us(), gain.estimated, Cut(Escaped(text), kMostText), out);
   }
   if (gain.regions.size() > kMostRegions) {
@@ -250,7 +252,7 @@ std::string UnmeasuredText(const Report& report) {
                       counts, HasEstimates(report) ? "; the others are estimated." : ".");
 }
 
-std::string PlaceText(const Report& report) {
+std::string DevicePlaceText(const Report& report) {
   if (!report.measured && !report.recorded.has_value()) return "";
   return absl::StrCat(kernels::DeviceName(report.fingerprint), ", ",
                       Counted(report.threads, "thread"));
@@ -274,7 +276,7 @@ std::string ResumedText(const SearchFigures& search) {
 std::string ToTable(const Report& report) {
   std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
                                  " on ", report.device, "\n");
-  const std::string place = PlaceText(report);
+  const std::string place = DevicePlaceText(report);
   if (!place.empty()) {
     absl::StrAppend(&out,
                     report.recorded.has_value() ? "Recorded on: " : "Measured on: ", Escaped(place),

@@ -17,7 +17,7 @@
 //
 // Where costs are being measured, the grown e-graph is settled before the loop begins, and the
 // search ends in it unless a state that is known to be cheaper was found. So its answer is never
-// dearer than that of growing alone, the strategy `saturate`.
+// dearer, by the same prices, than that of growing alone, the strategy `saturate`.
 
 #include "core/search/mcts.h"
 

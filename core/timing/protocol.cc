@@ -11,6 +11,10 @@
 namespace quotient::timing {
 namespace {
 
+// Samples, and all of them together, take at most this many times what the protocol gives them by
+// the host's clock.
+constexpr double kMostOverhead = 20;
+
 // The samples of one kernel.
 class Series {
  public:
@@ -20,14 +24,17 @@ class Series {
   // Warms the kernel up, and chooses the number of runs per sample and the limit on rounds.
   void Calibrate() {
     double fastest_us = 0;
+    double fastest_elapsed_us = 0;
     double spent_us = 0;
     for (int i = 0; i < protocol_.warm_runs && !failed_; ++i) {
       const double us = RunTimes(1).us;
       fastest_us = i == 0 ? us : std::min(fastest_us, us);
-      spent_us += us;
+      fastest_elapsed_us = i == 0 ? elapsed_us_ : std::min(fastest_elapsed_us, elapsed_us_);
+      spent_us += elapsed_us_;
       if (spent_us > protocol_.budget_us / 2) break;  // Warming up matters little for slow kernels.
     }
-    fastest_us = std::max(fastest_us, 1e-3);
+    // A device's clock may say next to nothing of a run that takes long to start and to end.
+    fastest_us = std::max({fastest_us, fastest_elapsed_us / kMostOverhead, 1e-3});
     const double most_runs = needs_refresh_ ? 1 : protocol_.max_runs_per_sample;
     runs_ =
         static_cast<int>(std::clamp(std::ceil(protocol_.sample_us / fastest_us), 1.0, most_runs));
@@ -79,6 +86,7 @@ class Series {
     const os::Stopwatch stopwatch(probe_);
     const absl::Status ran = kernel_->Run(times);
     const os::Stopwatch::Reading reading = stopwatch.Stop();
+    elapsed_us_ = reading.us;
     failed_ = !ran.ok();
     if (failed_) {
       Log().warn("a kernel failed while it was timed by plan '{}': {}", kernel_->plan(),
@@ -96,6 +104,7 @@ class Series {
   bool needs_refresh_ = false;
   int runs_ = 1;
   int max_rounds_ = 0;
+  double elapsed_us_ = 0;  // What the last sample took by the host's clock.
   int rounds_ = 0;
   int improved_in_round_ = 0;
   double minimum_ = 0;       // Minimum of the clean samples; 0 if there is none yet.

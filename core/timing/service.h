@@ -8,8 +8,8 @@
 // Each kernel is measured once: a caller that asks for a kernel that is being measured gets the
 // same future. Kernels are measured in batches, in the timing lane (lane.h). A batch ends early if
 // urgent work waits for the lane; those of its kernels that are not done by then are measured
-// later. If a backend has several ways to run a kernel, all are timed, and the kernel's timing is that of the fastest, with
-// its plan.
+// later. If a backend has several ways to run a kernel, all are timed, and the kernel's timing is
+// that of the fastest, with its plan.
 //
 // A noisy timing of an earlier process is measured again when it is asked for, and until then it
 // stands. On a machine where other work never ends, kernels on several threads can come out at

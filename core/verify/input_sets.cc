@@ -68,7 +68,9 @@ absl::Status InputSets::Narrow(size_t index, int threads, const StopCondition& s
 
 bool InputSets::TellSomething() const {
   return std::ranges::any_of(sets_, [](const InputSet& set) {
-    return set.outputs.empty() || std::ranges::any_of(set.outputs, HasFinite);
+    return set.outputs.empty() || std::ranges::any_of(set.outputs, [](const Tensor& output) {
+             return output.elements() > 0 && HasFinite(output);
+           });
   });
 }
 

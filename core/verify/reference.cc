@@ -316,7 +316,7 @@ absl::StatusOr<Reference> Reference::Create(const CutGraph& original, int input_
   }
   if (!kinds.only_types && !reference.sets_.TellSomething()) {
     return absl::FailedPreconditionError(
-        "all its outputs are NaN or infinite throughout, on all inputs that were tried");
+        "all its outputs are empty, or NaN or infinite throughout, on all inputs that were tried");
   }
   return reference;
 }

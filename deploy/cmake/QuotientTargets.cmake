@@ -103,13 +103,17 @@ function(quotient_fuzzer name)
   endif()
 endfunction()
 
-# quotient_proto_library(NAME PROTOS a.proto... [DEPS target...] [GRPC])
+# quotient_proto_library(NAME PROTOS a.proto... [DEPS target...] [ROOT folder] [GRPC])
 # A library of generated messages and, with GRPC, service stubs. Generated code is slow to compile,
-# so it should be in one library. Imports are relative to proto/: "quotient/v1/optimizer.proto".
+# so it should be in one library. Imports and generated headers are named relative to ROOT, which
+# is proto/ by default: "quotient/v1/optimizer.proto".
 function(quotient_proto_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "GRPC" "" "PROTOS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "GRPC" "ROOT" "PROTOS;DEPS")
   quotient_check_arguments_(${name})
-  set(root ${CMAKE_SOURCE_DIR}/proto)
+  set(root ${ARG_ROOT})
+  if(NOT root)
+    set(root ${CMAKE_SOURCE_DIR}/proto)
+  endif()
   set(out ${CMAKE_BINARY_DIR}/proto)
   set(flags --proto_path=${root} --cpp_out=${out})
   set(plugin "")

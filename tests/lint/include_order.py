@@ -124,7 +124,7 @@ def why_not(root, includer, included):
         if pattern.match(included):
             return None if includer.startswith(allowed) else reason
 
-    if included.startswith(("quotient/v1/", "google/rpc/")):  # generated from proto/
+    if included.startswith(("quotient/", "google/rpc/")):  # generated from proto/
         included = f"proto/wire/{pathlib.PurePosixPath(included).name}"
     from_top, to_top = includer.split("/")[0], included.split("/")[0]
     if to_top not in USES:

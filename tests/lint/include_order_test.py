@@ -52,6 +52,7 @@ class IncludeOrderTest(unittest.TestCase):
     def test_core_knows_no_other_top_folder(self):
         self.assert_edge("core/base/a.cc", '#include "server/jobs/a.h"', "core may not include server")
         self.assert_edge("core/base/a.cc", '#include "quotient/v1/a.pb.h"', "core may not include proto")
+        self.assert_edge("core/base/a.cc", '#include "quotient/other/v1/a.pb.h"', "core may not include proto")
 
     def test_client_knows_no_server(self):
         self.assert_edge("client/cpp/a.cc", '#include "server/jobs/a.h"', "client may not include server")

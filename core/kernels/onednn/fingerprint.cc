@@ -10,6 +10,10 @@
 namespace quotient::kernels::onednn {
 namespace {
 
+// Raised whenever a kernel of this device becomes faster or slower, so that its stored timings are
+// not found any more.
+constexpr int kKernelsVersion = 3;
+
 // A variable of the OpenMP runtime.
 std::string OpenMpVariable(const os::Environment& environment, const char* name) {
   return environment.contains(name) ? environment.at(name) : "default";
@@ -29,12 +33,13 @@ absl::StatusOr<DeviceFingerprint> CpuFingerprint(int threads, const os::Environm
     return absl::FailedPreconditionError("device fingerprint: no oneDNN version");
   }
   DeviceFingerprint fingerprint;
-  fingerprint.text = absl::StrCat(
-      "cpu; ", ProcessorText(cpu), "; cores ", cpu.cores, "; threads ", threads, "; omp wait ",
-      OpenMpVariable(environment, "OMP_WAIT_POLICY"), " spin ",
-      OpenMpVariable(environment, "GOMP_SPINCOUNT"), "; caches ", cpu.l1d, " ", cpu.l2, " ", cpu.l3,
-      "; oneDNN ", version->major, ".", version->minor, ".", version->patch, " ", version->hash,
-      " isa ", IsaName(), "; loops ", cpu::BestLoops().isa, "; kernels 3; compiler ", __VERSION__);
+  fingerprint.text =
+      absl::StrCat("cpu; ", ProcessorText(cpu), "; cores ", cpu.cores, "; threads ", threads,
+                   "; omp wait ", OpenMpVariable(environment, "OMP_WAIT_POLICY"), " spin ",
+                   OpenMpVariable(environment, "GOMP_SPINCOUNT"), "; caches ", cpu.l1d, " ", cpu.l2,
+                   " ", cpu.l3, "; oneDNN ", version->major, ".", version->minor, ".",
+                   version->patch, " ", version->hash, " isa ", IsaName(), "; loops ",
+                   cpu::BestLoops().isa, "; kernels ", kKernelsVersion, "; compiler ", __VERSION__);
   return fingerprint;
 }
 

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/kernels/onnxruntime/helper.pb.h"
 #include "core/os/files.h"
-#include "quotient/ort/v1/helper.pb.h"
 
 namespace quotient::kernels::onnxruntime {
 

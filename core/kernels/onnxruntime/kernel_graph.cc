@@ -27,7 +27,8 @@ model::Tensor Filled(const model::TensorType& type, double value) {
   return tensor;
 }
 
-// What moves as much, in the same way: the channels become the last dimension.
+// The Transpose that stands for a change of layout: it moves as many elements, with the channels
+// made the last dimension.
 KernelSpec AsTranspose(const KernelSpec& reorder) {
   KernelSpec spec = reorder;
   spec.op = "Transpose";
@@ -62,7 +63,7 @@ class Builder {
   }
 
  private:
-  // Attributes of specs that no operator has say what is known of an operand.
+  // Removes the attributes that describe an operand and are no attributes of the operator.
   static model::AttributeMap Attributes(model::AttributeMap attributes) {
     attributes.Erase(kExponentAttribute);
     return attributes;

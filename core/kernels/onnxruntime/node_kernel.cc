@@ -20,17 +20,19 @@ using model::DType;
 
 // A spec's operator is this, the domain, a colon and the operator.
 constexpr char kPrefix[] = "ort:";
-// Attributes that say more of the node. Names of ONNX's attributes have no dots.
+// Attributes of a spec that ONNX's operator does not have. Their names have a dot, which ONNX's
+// never do.
 constexpr char kOpset[] = "ort.opset";
-// For each input the first one with the same value. Only if some value is read twice.
+// For each input the position of the first input with the same value. Present only if some value is
+// read twice.
 constexpr char kFirst[] = "ort.first";
 // Followed by the position of an operand.
 constexpr char kContent[] = "ort.content.";      // All of it.
 constexpr char kRange[] = "ort.range.";          // Least and most.
 constexpr char kSubnormal[] = "ort.subnormal.";  // About how many elements: SubnormalClass.
 
-// Operators that take another time, or make no sense, with other small floats as operands. Of the
-// others, equal ones with other scales share a time.
+// Operators whose time, or validity, depends on the values of small float operands (a Clip's
+// bounds, a Pow's exponent). All other nodes that differ only in such values share a time.
 bool DependsOnFloats(absl::string_view op) {
   constexpr std::array<absl::string_view, 7> kOperators = {
       "Clip", "ConstantOfShape", "Pad", "Pow", "Range", "Resize", "Upsample"};

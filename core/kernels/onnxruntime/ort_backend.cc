@@ -21,13 +21,16 @@ namespace {
 constexpr char kHelper[] = "quotient-ort";
 constexpr char kLibrary[] = "libonnxruntime.so";
 
-// What a kernel's time depends on. The last number is that of the way in which they are
-// timed.
+// The version of the method by which kernels are timed. Raise it when timed_kernel.cc changes what
+// it measures.
+constexpr int kPricesVersion = 1;
+
+// Everything that a kernel's time depends on.
 DeviceFingerprint Fingerprint(const HelperClient& client, const CpuDescription& cpu, int threads) {
   return {absl::StrCat("onnxruntime; ONNX Runtime ", client.version(), " on ", cpu.model_name,
                        "; build ", client.build(), "; ", ProcessorText(cpu), "; cores ", cpu.cores,
                        "; caches ", cpu.l1d, " ", cpu.l2, " ", cpu.l3, "; threads ", threads,
-                       "; provider cpu; level all; prices 1")};
+                       "; provider cpu; level all; prices ", kPricesVersion)};
 }
 
 class OrtBackend : public Backend {
@@ -93,15 +96,13 @@ std::string LibraryToLoad(const os::Environment& environment) {
 
 absl::StatusOr<std::unique_ptr<Backend>> NewBackend(absl::string_view device, int threads,
                                                     const os::Environment& environment) {
-  // As jobs are admitted by (core/optimize/footprint.cc), and for both processes together.
-  constexpr double kShareOfMemory = 0.75;
   QUOTIENT_ASSIGN_OR_RETURN(const CpuDescription cpu, DescribeCpu());
   HelperOptions options{
       .library = LibraryToLoad(environment), .threads = threads, .environment = environment};
   QUOTIENT_ASSIGN_OR_RETURN(options.program, FindHelper());
   if (device == kCudaDevice) options.provider = "CUDAExecutionProvider";
   options.memory_bytes =
-      static_cast<int64_t>(kShareOfMemory * static_cast<double>(os::MemoryBytes()));
+      static_cast<int64_t>(os::kShareToUse * static_cast<double>(os::MemoryBytes()));
   auto client = HelperClient::Create(std::move(options));
   if (!client.ok()) {
     return Annotate(client.status(), absl::StrCat("ONNX Runtime cannot be used (", kLibraryVariable,

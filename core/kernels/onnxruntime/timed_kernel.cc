@@ -107,7 +107,7 @@ class TimedKernel : public CompiledKernel {
   DeviceReading reading_;
 };
 
-// A kernel of which ONNX Runtime leaves nothing.
+// A kernel that ONNX Runtime optimizes away: running it takes no time.
 class NothingToDo : public CompiledKernel {
  public:
   absl::Status Run(int) override { return absl::OkStatus(); }
@@ -123,10 +123,9 @@ struct Timed {
   int64_t constant_bytes = 0;
 };
 
-// The nodes of the graph, so many times.
-absl::StatusOr<LoadedModel> LoadCopies(HelperClient* client, const Timed& timed, int copies) {
-  QUOTIENT_ASSIGN_OR_RETURN(const onnx::RepeatedModel repeated,
-                            onnx::RepeatNodes(timed.model, copies, timed.borders));
+// Loads a model that has the nodes of `timed` once or several times.
+absl::StatusOr<LoadedModel> LoadRepeated(HelperClient* client, const Timed& timed,
+                                         const onnx::RepeatedModel& repeated) {
   QUOTIENT_ASSIGN_OR_RETURN(LoadedModel loaded,
                             LoadedModel::Load(client, {.model = repeated.bytes}, Level::kNone));
   QUOTIENT_RETURN_IF_ERROR(loaded.Feed(timed.inputs, timed.traced, repeated.outputs));
@@ -175,13 +174,16 @@ absl::StatusOr<std::unique_ptr<CompiledKernel>> LoadKernel(HelperClient* client,
   } else {
     QUOTIENT_ASSIGN_OR_RETURN(timed, OptimizedAlone(client, spec));
   }
-  auto once = LoadCopies(client, timed, 1);
-  if (absl::IsNotFound(once.status())) return std::make_unique<NothingToDo>();
-  QUOTIENT_RETURN_IF_ERROR(once.status());
-  QUOTIENT_ASSIGN_OR_RETURN(const double once_us, once->LeastUs());
+  const auto nodes = onnx::RepeatNodes(timed.model, 1, timed.borders);
+  if (absl::IsNotFound(nodes.status())) return std::make_unique<NothingToDo>();
+  QUOTIENT_RETURN_IF_ERROR(nodes.status());
+  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel once, LoadRepeated(client, timed, *nodes));
+  QUOTIENT_ASSIGN_OR_RETURN(const double once_us, once.LeastUs());
   const int copies = CopiesOf(spec, timed.constant_bytes, once_us);
-  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel many, LoadCopies(client, timed, copies));
-  return std::make_unique<TimedKernel>(*std::move(once), once_us, std::move(many), copies);
+  QUOTIENT_ASSIGN_OR_RETURN(const onnx::RepeatedModel copied,
+                            onnx::RepeatNodes(timed.model, copies, timed.borders));
+  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel many, LoadRepeated(client, timed, copied));
+  return std::make_unique<TimedKernel>(std::move(once), once_us, std::move(many), copies);
 }
 
 }  // namespace quotient::kernels::onnxruntime

@@ -12,8 +12,8 @@
 namespace quotient::kernels::onnxruntime {
 namespace {
 
-// All versions of ONNX Runtime with our API know the first. The others are for operators that need
-// them.
+// The opset that graphs are written in: every ONNX Runtime that we accept reads it. Operators that
+// need a newer one raise it, at most to kHighestOpset.
 constexpr int kOpset = 20;
 constexpr int kHighestOpset = 24;
 constexpr char kDataFile[] = "graph.data";

@@ -118,6 +118,17 @@ TEST_F(OutputTest, TheDataThatTheInputNeedsStays) {
   EXPECT_OK(Write());
 }
 
+TEST_F(OutputTest, NoOutputReplacesWeightsOfTheInput) {
+  original_.folder = dir_.path();
+  for (const char* const name : {"out.onnx", "r.json", "r.html"}) {
+    std::ofstream(dir_ / name) << "weights";
+    original_.files = {{name, [](ResultSource::Sink sink) { return sink("weights"); }}};
+    EXPECT_THAT(Write(), HasReason(Reason::kOptionInvalid, HasSubstr("weights of the input")));
+    ASSERT_OK_AND_ASSIGN(const std::string there, os::ReadFile(dir_ / name));
+    EXPECT_EQ(there, "weights");
+  }
+}
+
 TEST_F(OutputTest, LinksDoNotLeadDataElsewhere) {
   TempDir elsewhere;
   std::filesystem::create_directory_symlink(elsewhere.path(), dir_ / "sub");

@@ -95,6 +95,15 @@ std::string Describe(const AttentionTensors::Tensor& tensor) {
   return absl::StrCat(absl::StrJoin(tensor.dims, ","), " by ", absl::StrJoin(tensor.strides, ","));
 }
 
+TEST(AttentionScaleTest, IsWhatTheScoresAreMultipliedBy) {
+  EXPECT_EQ(AttentionScale("Mul", 0, 0.125), 0.125);
+  EXPECT_EQ(AttentionScale("Mul", 1, 0.125), 0.125);
+  EXPECT_EQ(AttentionScale("Div", 0, 8), 0.125);
+  EXPECT_EQ(AttentionScale("Div", 1, 8), std::nullopt);  // 8 / scores
+  EXPECT_EQ(AttentionScale("Div", 0, 0), std::nullopt);
+  EXPECT_EQ(AttentionScale("Mul", 0, 1e300), std::nullopt);
+}
+
 TEST(TensorsOfAttentionTest, AsTheMatricesLie) {
   const AttentionTensors tensors = TensorsOfAttention(
       SpecOf({"float32[2,3,5,4]", "float32[2,3,4,6]", "float32[2,3,6,7]"}, "float32[2,3,5,7]", {}));

@@ -33,6 +33,7 @@ TEST(DeviceNameTest, AnyOtherTextIsItsOwnName) {
   for (const char* const text : {"", "a core", "cpu; ", "cpu; ; x"}) {
     EXPECT_EQ(DeviceName(text), text);
   }
+  EXPECT_EQ(DeviceName("abacus; ten beads on a wire; 1 thread"), "ten beads on a wire");
   EXPECT_EQ(DeviceName("cpu; (x"), "(x");
   EXPECT_EQ(DeviceName("cpu; ()"), "()");
 }

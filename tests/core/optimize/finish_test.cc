@@ -11,6 +11,7 @@
 
 #include "core/timing/snapshot.h"
 #include "tests/core/optimize/stage_fixture.h"
+#include "tests/support/fake_device_kind.h"
 
 namespace quotient::optimize {
 namespace {
@@ -72,8 +73,8 @@ TEST_F(FinishTest, AWinnerLeavesWithItsFilesAndWhatIsKnownOfIt) {
   EXPECT_EQ(report.optimized.nodes, 2);
   EXPECT_EQ(report.original.predicted_us, baseline_->cost.total_us);
   EXPECT_EQ(report.optimized.predicted_us, predicted_us);
-  EXPECT_NEAR(report.predicted_speedup_percent, 100 * (1 - predicted_us / baseline_->cost.total_us),
-              1e-9);
+  EXPECT_NEAR(report.predicted_speedup_percent.value_or(-1),
+              100 * (1 - predicted_us / baseline_->cost.total_us), 1e-9);
   EXPECT_EQ(report.original.measured.median_us, 100);
   EXPECT_EQ(report.optimized.measured.median_us, 80);
   EXPECT_NEAR(report.speedup_percent, 20, 1e-9);
@@ -168,6 +169,21 @@ TEST_F(FinishTest, OptionsThatWereOfNoEffectAreNoted) {
   EXPECT_THAT(FinishWith(Taken()).report.notes, IsEmpty());
 }
 
+// The kernels that one of the graphs has alone must have been measured where others are.
+TEST_F(FinishTest, NoGainIsPredictedFromDifferentEstimates) {
+  const DeviceKind kinds[] = {testing::FakeDeviceKind(
+      {"fake"}, [this](absl::string_view) { return kernels::fake::NewFakeBackend(&clock_, {}); })};
+  devices_.emplace(DeviceSetup{.store = &store_, .lane = &lane_}, kinds);
+  options_.device = "fake";
+  ReadAndPredict(kModel);
+  EXPECT_TRUE(FinishWith(Taken()).report.predicted_speedup_percent.has_value());
+  Decision decision = Taken();
+  decision.winner->candidate.packaged.cost.costs[0].source = cost::CostSource::kModel;
+  const report::Report report = FinishWith(std::move(decision)).report;
+  EXPECT_FALSE(report.predicted_speedup_percent.has_value());
+  EXPECT_NEAR(report.speedup_percent, 20, 1e-9);
+}
+
 TEST_F(FinishTest, ObjectionsAreThoseToWhatLeaves) {
   ReadAndPredict(kModel);
   using Part = onnx::ObjectionAt::Part;
@@ -184,11 +200,11 @@ TEST_F(FinishTest, AModelThatCannotBeUsedLeavesUntouched) {
             r = Reshape(x, to)
             y = Relu(r)
           })");
-  ASSERT_FALSE(original_->usable.ok());
-  original_->prepared.model.objections = {{onnx::ObjectionAt::Part::kNode, "y", "y is odd"}};
-  const Result result =
-      FinishUntouched(*job_, *original_, {.groups = {}, .costs = {}, .total_us = 12},
-                      {.passed_through = "SHAPE_MISSING", .notes = {"why"}});
+  ASSERT_TRUE(unusable_.has_value());
+  unusable_->model.model.objections = {{onnx::ObjectionAt::Part::kNode, "y", "y is odd"}};
+  const Result result = FinishUntouched(*job_, *unusable_->device, unusable_->model.model,
+                                        {.groups = {}, .costs = {}, .total_us = 12},
+                                        {.passed_through = "SHAPE_MISSING", .notes = {"why"}});
   EXPECT_EQ(result.files.model, bytes_);
   const report::Report& report = result.report;
   EXPECT_EQ(report.outcome, report::Outcome::kNoImprovement);

@@ -138,9 +138,10 @@ class PackageCandidatesTest : public StageTest {
   Candidates TwoCandidates() {
     Candidates candidates;
     for (const char* op : {"Add", "Sub"}) {
-      candidates.found.push_back(CandidateOf(
+      Candidate& candidate = candidates.found.emplace_back(CandidateOf(
           absl::StrCat("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { c = Exp(w) y = ", op,
                        "(x, c) }")));
+      candidate.found = candidates.found.size() - 1;
     }
     return candidates;
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+
 #include "core/ops/infer_graph.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
@@ -73,6 +75,28 @@ TEST(SameKernels, NotWithOtherKernels) {
     a = MatMul(x, v)
     b = Softmax(a)
     output b })"));
+}
+
+// Costs of kernels with these operators; where `measured` has an 'x', the kernel was measured.
+cost::GraphCost CostsOf(std::initializer_list<const char*> ops, absl::string_view measured) {
+  const auto type = model::StaticType(model::DType::kFloat32, std::vector<int64_t>{8});
+  cost::GraphCost costs;
+  for (const char* const op : ops) {
+    const bool is_measured = measured[costs.costs.size()] == 'x';
+    costs.groups.push_back(
+        {.spec = kernels::MakeSpec(op, {}, {kernels::Operand{type}}, {type}, 1, 0)});
+    costs.costs.push_back(
+        {.us = 1, .source = is_measured ? cost::CostSource::kMeasured : cost::CostSource::kModel});
+  }
+  return costs;
+}
+
+TEST(HaveSameEstimates, EachAsOftenWhateverElseIsMeasured) {
+  const cost::GraphCost one = CostsOf({"Relu", "Exp"}, "x ");
+  EXPECT_TRUE(HaveSameEstimates(one, CostsOf({"Exp", "Abs", "Neg"}, " xx")));
+  EXPECT_FALSE(HaveSameEstimates(one, CostsOf({"Exp"}, "x")));
+  EXPECT_FALSE(HaveSameEstimates(one, CostsOf({"Exp", "Exp"}, "  ")));
+  EXPECT_FALSE(HaveSameEstimates(one, CostsOf({"Relu", "Exp"}, " x")));
 }
 
 }  // namespace

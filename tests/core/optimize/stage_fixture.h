@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -52,14 +53,18 @@ class StageTest : public ::testing::Test {
     ReadFile();
   }
   void ReadFile() {
-    ASSERT_OK_AND_ASSIGN(Original original, ReadOriginal(*job_));
-    original_.emplace(std::move(original));
+    ASSERT_OK_AND_ASSIGN(auto read, ReadOriginal(*job_));
+    if (Original* const original = std::get_if<Original>(&read)) {
+      original_.emplace(std::move(*original));
+    } else {
+      unusable_.emplace(std::get<Unusable>(std::move(read)));
+    }
   }
 
   // The same, and predicts what it costs.
   void ReadAndPredict(absl::string_view graph_text) {
     ASSERT_NO_FATAL_FAILURE(Read(graph_text));
-    ASSERT_OK(original_->usable);
+    ASSERT_TRUE(original_.has_value()) << unusable_->model.why;
     Predict();
   }
   void Predict() {
@@ -98,7 +103,8 @@ class StageTest : public ::testing::Test {
   std::string bytes_;
   ModelFiles files_;
   std::optional<Job> job_;
-  std::optional<Original> original_;
+  std::optional<Original> original_;  // What was read, if it can be optimized.
+  std::optional<Unusable> unusable_;  // Else.
   std::optional<Baseline> baseline_;
 };
 

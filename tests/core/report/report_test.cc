@@ -1,5 +1,6 @@
 #include "core/report/report.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/report/html.h"
@@ -100,6 +101,20 @@ TEST(ReportTest, SaysInTableAndPageWhatWasDecidedByWhat) {
               std::string::npos)
         << text;
   }
+}
+
+TEST(ReportTest, WhereEstimatesDifferNoGainIsPredicted) {
+  Report report = Example();
+  report.predicted_speedup_percent.reset();
+  report.considered[1].predicted_percent.reset();
+  EXPECT_THAT(ToTable(report), ::testing::AllOf(::testing::HasSubstr("unknown"),
+                                                ::testing::HasSubstr("gain not predicted")));
+  EXPECT_THAT(ToHtml(report), ::testing::HasSubstr("gain unknown: estimates differ"));
+  EXPECT_THAT(ToJson(report), ::testing::HasSubstr("\"predicted_speedup_percent\": null"));
+  const auto read = ReportFromJson(ToJson(report));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_FALSE(read->predicted_speedup_percent.has_value());
+  EXPECT_FALSE(read->considered[1].predicted_percent.has_value());
 }
 
 TEST(ReportHtmlTest, AGainThatCouldNotBeMeasuredIsNoNumber) {

@@ -74,6 +74,16 @@ TEST(ReferenceTest, NothingFiniteIsNothingToCompare) {
   EXPECT_THAT(status.message(), HasSubstr("NaN or infinite throughout"));
 }
 
+TEST(ReferenceTest, NoElementsAreNothingToCompare) {
+  const CutGraph cut = CutOf(R"(graph g {
+      input a: float32[0,2]
+      y = Relu(a)
+      output y })");
+  const absl::Status status = Reference::Create(cut, 2, 0, 1, {}, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("outputs are empty"));
+}
+
 constexpr char kMaskBeside[] = R"(graph g {
     input a: float32[2]
     const low: float32[] = [-inf]

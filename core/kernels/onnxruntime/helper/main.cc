@@ -75,6 +75,10 @@ void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, kMostKept);
 }
 
+// Current releases of the library report to their makers what is run with them. Models are their
+// owners' business, and threads that send something would disturb what is timed.
+void DisableTelemetry() { setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/1); }
+
 // A terminal and a supervisor send these to all processes of a group. The program that started this
 // one decides what it still has to do; it may need answers for that.
 void IgnoreRequestsToEnd() {
@@ -138,6 +142,7 @@ int Main(std::span<char* const> words) {
   }
   IgnoreRequestsToEnd();
   KeepFreedMemory();
+  DisableTelemetry();
   LimitMemory(arguments.memory_bytes);
   EndWithParent();
   Channel channel((os::Fd(os::kChildSocket)));

@@ -2,8 +2,8 @@
 
 // What an output of a session is like, as far as the time of a kernel that reads it depends on it.
 
+#include "core/kernels/onnxruntime/helper.pb.h"
 #include "core/kernels/onnxruntime/runtime.h"
-#include "quotient/ort/v1/helper.pb.h"
 
 namespace quotient::kernels::onnxruntime {
 
