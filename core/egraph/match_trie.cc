@@ -123,7 +123,7 @@ bool MatchTrie::Enable(std::vector<bool> searched) {
     }
     // Children have larger indices than their parents, so they come first.
     std::ranges::sort(on_paths_, std::greater<>());
-    on_paths_.erase(std::ranges::unique(on_paths_).begin(), on_paths_.end());
+    on_paths_.erase(std::unique(on_paths_.begin(), on_paths_.end()), on_paths_.end());
     for (const uint32_t node : on_paths_) EnableNode(nodes_[node]);
     const auto enabled = [this](uint32_t node) { return nodes_[node].enabled; };
     wanted_.clear();
