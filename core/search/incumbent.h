@@ -1,7 +1,8 @@
 #pragma once
 
 // Incumbent: the best state that a search has found, how it came to it, and which other states may
-// take its place when measurements change costs. Not thread-safe.
+// take its place: when measurements change costs, or because time ran out in one of them. Not
+// thread-safe.
 
 #include <algorithm>
 #include <optional>
