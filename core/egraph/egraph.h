@@ -89,8 +89,8 @@ class EGraph {
   bool dirty() const { return dirty_; }
   // From the next Rebuild on, only the e-nodes without children are live in this class and in any
   // class it is merged into. The class must have such an e-node. The others still take part in
-  // congruence and are still found by Add. For domains that fold in the e-graph, as those of
-  // MCTS-GEB do; see DESIGN.md.
+  // congruence and are still found by Add. No product code calls this; the term domains of
+  // tests/support/egraph need it to fold as MCTS-GEB does.
   void PruneToLeaves(ClassId id);
   // The last union that the analysis refused, from which explain.h finds the rule that is wrong.
   const std::optional<UnionRecord>& refused_union() const { return refused_union_; }

@@ -1,5 +1,5 @@
 // The machine that runs the trie: for each changed e-node it searches depth-first along the chains
-// of the e-graph. matcher_trie.cc builds the trie.
+// of the e-graph.
 
 #include "core/egraph/matcher.h"
 
@@ -21,6 +21,22 @@ constexpr ChangeLog::Position kNowhere = {0xffffffffu, 0xffffffffu};
 constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
 
 }  // namespace
+
+Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules, uint32_t large)
+    : rules_(rules.size()), lists_(large) {
+  for (uint32_t i = 0; i < rules.size(); ++i) {
+    const Program* const program = rules[i]->program();
+    if (program == nullptr) continue;
+    rules_[i].of_classes = program->is_any_class;
+    if (program->deltas.empty() && !program->is_any_class) continue;
+    if (!MatchTrie::Fits(*program)) continue;
+    rules_[i].right = RightProgram::Make(*program);
+    if (!takes(i)) continue;
+    ops_.resize(std::max<size_t>(ops_.size(), program->num_op_variables));
+    trie_.Add(table, i, *program);
+  }
+  registers_.resize(trie_.num_registers());
+}
 
 void Matcher::Search(EGraph& graph, const Bounds& bounds) {
   lists_.NextSearch();
@@ -70,7 +86,8 @@ void Matcher::SearchClasses(const EGraph& graph, RuleState& rule) {
 // Searches for the rules with `searched` set, which all have seen what changed before `from`.
 void Matcher::SearchRules(const EGraph& graph, ChangeLog::Position from) {
   const uint32_t present = graph.changes().begin().epoch;
-  if (!stopped_ && EnableSearched(LookUpLeaves(graph, from))) {
+  if (!stopped_) trie_.LookUpLeaves(graph, from, registers_);
+  if (!stopped_ && EnableSearched()) {
     ENodeId batch[kBatch];
     size_t size = 0;
     bool goes_on = true;
@@ -80,7 +97,7 @@ void Matcher::SearchRules(const EGraph& graph, ChangeLog::Position from) {
         goes_on = RunBatch(graph, {batch, std::exchange(size, 0)});
       }
       at_.epoch = at.epoch;
-      if (Wants(graph, id)) batch[size++] = id;
+      if (trie_.StartsAt(graph.kind(id))) batch[size++] = id;
       return goes_on;
     });
     if (goes_on) RunBatch(graph, {batch, size});
@@ -91,9 +108,11 @@ void Matcher::SearchRules(const EGraph& graph, ChangeLog::Position from) {
   }
 }
 
-bool Matcher::Wants(const EGraph& graph, ENodeId id) const {
-  const KindId kind = graph.kind(id);
-  return kind.value() < wanted_.size() && wanted_[kind.value()];
+// Enables what the rules with `searched` set need. Returns false if nothing can be found.
+bool Matcher::EnableSearched() {
+  std::vector<bool> searched;
+  for (const RuleState& rule : rules_) searched.push_back(rule.searched);
+  return trie_.Enable(std::move(searched));
 }
 
 // Prefetches what the searches around the e-nodes of a batch up to `i` will read.
@@ -127,7 +146,7 @@ bool Matcher::StopSome() {
     if (stopped_ && rule.found_at == at_) rule.queue.Truncate(rule.before_it);
     rule.searched = false;
   }
-  return !stopped_ && EnableSearched(false);
+  return !stopped_ && EnableSearched();
 }
 
 // Called at each step, so that even one e-node with many matches cannot take long.
@@ -140,22 +159,20 @@ bool Matcher::MustStop() {
 void Matcher::RunSeeds(const EGraph& graph, ENodeId id) {
   const Row& row = graph.store().row(id);
   if (!row.live()) return;
-  const KindId kind = graph.kind(id);
-  if (kind.value() >= seeds_.size()) return;
-  for (const uint32_t seed : seeds_[kind.value()]) {
-    const TrieNode& node = nodes_[seed];
+  for (const uint32_t seed : trie_.seeds(graph.kind(id))) {
+    const Node& node = trie_.node(seed);
     if (node.enabled && Load(graph, node.step, id, row)) RunChildren(graph, node);
   }
 }
 
-void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
+void Matcher::RunChildren(const EGraph& graph, const Node& node) {
   if (MustStop()) return;
   for (const Emission& emission : node.emissions) {
     if (emission.enabled) Emit(graph, emission);
   }
   for (const Walk& walk : node.walks) {
     if (walk.kinds == 0) {
-      RunOne(graph, nodes_[walk.branches[0].node]);
+      RunOne(graph, trie_.node(walk.branches[0].node));
     } else if (walk.known != kNoIndex) {
       RunJoin(graph, walk);
     } else if (walk.code == Code::kDown) {
@@ -166,7 +183,7 @@ void Matcher::RunChildren(const EGraph& graph, const TrieNode& node) {
   }
 }
 
-void Matcher::TryAt(const EGraph& graph, const TrieNode& next, ENodeId id) {
+void Matcher::TryAt(const EGraph& graph, const Node& next, ENodeId id) {
   const Row& row = graph.store().row(id);
   if (row.live() && Load(graph, next.step, id, row)) RunChildren(graph, next);
 }
@@ -177,7 +194,7 @@ void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
   if ((cls.member_kinds & walk.kinds) == 0) return;
   if (lists_.IsLarge(cls)) {
     for (const Walk::Branch& branch : walk.branches) {
-      const TrieNode& next = nodes_[branch.node];
+      const Node& next = trie_.node(branch.node);
       for (const ENodeId id : lists_.Members(graph, input, next.step.kind)) {
         TryAt(graph, next, id);
       }
@@ -187,10 +204,10 @@ void Matcher::RunDown(const EGraph& graph, const Walk& walk) {
   graph.store().ForEachMember(input, [&](ENodeId id) {
     const Row& row = graph.store().row(id);
     if (!row.live()) return;
-    const uint64_t here = Wanted(graph.kind(id), 0);
+    const uint64_t here = MatchTrie::Wanted(graph.kind(id), 0);
     for (const Walk::Branch& branch : walk.branches) {
       if (branch.wanted != here) continue;
-      const TrieNode& next = nodes_[branch.node];
+      const Node& next = trie_.node(branch.node);
       if (Load(graph, next.step, id, row)) RunChildren(graph, next);
     }
   });
@@ -202,7 +219,7 @@ void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
   if ((cls.use_kinds & walk.kinds) == 0) return;
   if (lists_.IsLarge(cls)) {
     for (const Walk::Branch& branch : walk.branches) {
-      const TrieNode& next = nodes_[branch.node];
+      const Node& next = trie_.node(branch.node);
       for (const ENodeId id : lists_.Uses(graph, input, next.step.kind, next.step.position)) {
         TryAt(graph, next, id);
       }
@@ -212,10 +229,10 @@ void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
   graph.store().ForEachUse(input, [&](ENodeId id, uint32_t position) {
     const Row& row = graph.store().row(id);
     if (!row.live()) return;
-    const uint64_t here = Wanted(graph.kind(id), position);
+    const uint64_t here = MatchTrie::Wanted(graph.kind(id), position);
     for (const Walk::Branch& branch : walk.branches) {
       if (branch.wanted != here) continue;
-      const TrieNode& next = nodes_[branch.node];
+      const Node& next = trie_.node(branch.node);
       if (Load(graph, next.step, id, row)) RunChildren(graph, next);
     }
   });
@@ -225,7 +242,7 @@ void Matcher::RunUp(const EGraph& graph, const Walk& walk) {
 void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
   const ClassId input(registers_[walk.input]);
   const ClassId known(registers_[walk.known]);
-  const TrieNode& next = nodes_[walk.branches[0].node];
+  const Node& next = trie_.node(walk.branches[0].node);
   const ClassRow& cls = graph.store().class_row(input);
   if ((cls.member_kinds & walk.kinds) == 0) return;
   if ((graph.store().class_row(known).use_kinds &
@@ -249,7 +266,7 @@ void Matcher::RunJoin(const EGraph& graph, const Walk& walk) {
   });
 }
 
-void Matcher::RunOne(const EGraph& graph, const TrieNode& child) {
+void Matcher::RunOne(const EGraph& graph, const Node& child) {
   const bool passes = child.step.code == Code::kGuard
                           ? Holds(graph, child)
                           : registers_[child.step.input] == registers_[child.step.other];
@@ -275,7 +292,7 @@ bool Matcher::Load(const EGraph& graph, const Instruction& step, ENodeId id, con
   return true;
 }
 
-bool Matcher::Holds(const EGraph& graph, const TrieNode& node) const {
+bool Matcher::Holds(const EGraph& graph, const Node& node) const {
   absl::InlinedVector<Binding, 4> bindings;
   for (size_t i = 0; i < node.guard_registers.size(); ++i) {
     const Argument& argument = node.guard->arguments[i];
@@ -302,8 +319,8 @@ void Matcher::Emit(const EGraph& graph, const Emission& emission) {
 }
 
 bool Matcher::LeavesFit(const EGraph& graph, const Emission& emission) const {
-  return std::ranges::all_of(emission.leaves, [&](const LeafUse& use) {
-    const ENodeId node = leaves_[use.leaf].node;
+  return std::ranges::all_of(emission.leaves, [&](const MatchTrie::LeafUse& use) {
+    const ENodeId node = trie_.leaf_node(use.leaf);
     const Row& row = graph.store().row(node);
     return use.earlier ? IsBefore(node, row) : !IsAfter(node, row);
   });
@@ -323,7 +340,7 @@ absl::StatusOr<int64_t> Matcher::ApplyNext(EGraph& graph, size_t rule, size_t co
   absl::StatusOr<int64_t> changed =
       state.right->ApplyBatch(graph, matches, static_cast<Origin>(rule + 1), batch_);
   if (state.next == state.queue.size() && marks_.empty()) {
-    state.queue.Truncate(0);
+    state.queue.Clear();
     state.next = 0;
   }
   return changed;

@@ -236,11 +236,6 @@ absl::StatusOr<ClassId> AddGround(EGraph& graph, const Term& term, const Vocabul
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Rule>> CompileRule(absl::string_view text,
-                                                  const Vocabulary& vocabulary) {
-  return CompileNamed(text, "rule-1", "", vocabulary);
-}
-
 absl::StatusOr<std::vector<std::unique_ptr<Rule>>> CompileRules(absl::string_view text,
                                                                 const Vocabulary& vocabulary,
                                                                 absl::string_view source) {

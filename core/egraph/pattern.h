@@ -100,12 +100,10 @@ struct Vocabulary {
   absl::flat_hash_map<std::string, TermBuilder> term_builders;
 };
 
-// Fails with INVALID_ARGUMENT, naming the rule and the offending word, if the text is no rule.
-absl::StatusOr<std::unique_ptr<Rule>> CompileRule(absl::string_view text,
-                                                  const Vocabulary& vocabulary);
-
 // Compiles a file of rules. Rules without a name are called "rule-1", "rule-2", .. by position.
-// Errors begin with the name of the file, `source`, and the line: "rules.txt:3: rule comm-add: ..".
+// Fails with INVALID_ARGUMENT if a text is no rule. Errors begin with the name of the file,
+// `source`, and the line, and name the rule and the offending word:
+// "rules.txt:3: rule comm-add: ..".
 absl::StatusOr<std::vector<std::unique_ptr<Rule>>> CompileRules(absl::string_view text,
                                                                 const Vocabulary& vocabulary,
                                                                 absl::string_view source = "rules");

@@ -1,7 +1,8 @@
 #pragma once
 
-// WordQueue: words in one growing block of memory. Unlike a vector it grows in place, and Release
-// frees the memory: touching new memory is a large part of the cost of a million matches.
+// WordQueue: words in one growing block of memory. Unlike a vector it grows in place, and Clear
+// frees the memory of a long queue: touching new memory is a large part of the cost of a million
+// matches.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,13 +30,15 @@ class WordQueue {
 
   // Shrinks to `size`, which it must have had before.
   void Truncate(size_t size) { size_ = size; }
-  void Release() {
-    const WordMemory freed = std::move(memory_);
+  // Empties the queue. Its memory is kept for the next words unless it is large.
+  void Clear() {
+    if (memory_.bytes() > kMostKeptBytes) memory_ = WordMemory();
     size_ = 0;
   }
 
  private:
   static constexpr size_t kInitialBytes = 1024;
+  static constexpr size_t kMostKeptBytes = size_t{1} << 20;
   uint32_t* data() const { return static_cast<uint32_t*>(memory_.data()); }
 
   WordMemory memory_;

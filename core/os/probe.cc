@@ -38,27 +38,10 @@ class SystemProbe : public Probe {
   RunQueueWait waited_;
 };
 
-class ClockProbe : public Probe {
- public:
-  explicit ClockProbe(const Clock* clock) : clock_(clock) {}
-
-  int64_t NowNs() override { return clock_->NowNs(); }
-  int64_t InvoluntarySwitches() override { return 0; }
-  int64_t WaitedNs() override { return 0; }
-  std::optional<int64_t> CpuNs() override { return std::nullopt; }
-
- private:
-  const Clock* const clock_;
-};
-
 }  // namespace
 
 std::unique_ptr<Probe> NewSystemProbe(int threads) {
   return std::make_unique<SystemProbe>(threads);
-}
-
-std::unique_ptr<Probe> NewClockProbe(const Clock* clock) {
-  return std::make_unique<ClockProbe>(clock);
 }
 
 Stopwatch::Stopwatch(Probe& probe)

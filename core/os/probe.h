@@ -28,9 +28,6 @@ class Probe {
 // Returns a probe of the calling thread if kernels use one thread, else of the whole process.
 std::unique_ptr<Probe> NewSystemProbe(int threads);
 
-// Returns a probe that reads the time from `clock` and never reports contamination.
-std::unique_ptr<Probe> NewClockProbe(const Clock* clock);
-
 // Measures one sample, from construction to Stop(). The sample is contaminated if its threads were
 // without a core for more than a hundredth of its length, although they wanted one, and at least
 // one of them was preempted. If none was, a twentieth is allowed: threads that sleep take a moment

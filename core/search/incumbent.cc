@@ -30,7 +30,22 @@ void Incumbent::SetSaturated(const std::vector<Action>& path) {
   if (prices_ != nullptr) path_to_saturated_ = path_ = path;
 }
 
-void Incumbent::Reprice(Moment now) {
+bool Incumbent::PrefersInterrupted() const {
+  if (!interrupted_.has_value()) return false;
+  return interrupted_->is_largest || interrupted_->state.cost < cost() ||
+         (prices_ != nullptr && interrupted_->state.cost == cost());
+}
+
+void Incumbent::OfferInterrupted(Moment now) {
+  if (interrupted_->state.cost < cost()) Set({interrupted_->state, {}, 0}, now);
+}
+
+void Incumbent::Reprice(double root_cost, Moment now) {
+  if (interrupted_.has_value()) {
+    State& state = interrupted_->state;
+    if (state.bill.valid()) state.cost = prices_->CostOf(state.bill);
+    state.cost = std::min(state.cost, root_cost);
+  }
   for (Improvement& step : improvements_) {
     if (step.bill.valid()) step.cost = prices_->CostOf(step.bill);
   }

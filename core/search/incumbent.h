@@ -1,7 +1,8 @@
 #pragma once
 
 // Incumbent: the best state that a search has found, how it came to it, and which other states may
-// take its place when measurements change costs. Not thread-safe.
+// take its place: when measurements change costs, or because time ran out in one of them. Not
+// thread-safe.
 
 #include <algorithm>
 #include <optional>
@@ -53,8 +54,21 @@ class Incumbent {
   // can make. Where costs may change, that state is the answer whatever costs turn out to be.
   void SetSaturated(const std::vector<Action>& path);
 
-  // Brings all costs up to date. Another state may then be the best.
-  void Reprice(Moment now);
+  // Records the state in which the walk was left when time ran out. No path leads there again.
+  void Interrupt(const State& state) { interrupted_ = {state, false}; }
+  // The same while the initial e-graph was being grown, or the grown one settled: the state then
+  // contains more than all others.
+  void InterruptInLargest(const State& state) { interrupted_ = {state, true}; }
+  // Whether the search should end in that state: if it is better than the best recorded state, or
+  // equal while costs may still change (it holds more alternatives). The largest state is kept
+  // whatever it is thought to cost: it holds the graphs of all others.
+  bool PrefersInterrupted() const;
+  // Makes that state the best one if it is cheaper. The path to it is not known.
+  void OfferInterrupted(Moment now);
+
+  // Brings all costs up to date, by the present cost of the initial state, `root_cost`. Another
+  // state may then be the best.
+  void Reprice(double root_cost, Moment now);
   // Makes the state of SetSaturated the best one. False if there is none.
   bool SelectSaturated();
   // For the end of a search: makes the largest state the best one again, unless `is_known` says
@@ -72,6 +86,9 @@ class Incumbent {
   double seconds() const {
     return largest_.has_value() ? std::max(seconds_, largest_->seconds) : seconds_;
   }
+  // Time to reserve for going to the best state: about as long as the way there took, and as long
+  // again to leave the present state and to value the best one.
+  double SecondsToGoThere() const { return 2 * seconds(); }
   // The successive best states; see Outcome::improvements.
   const std::vector<Improvement>& improvements() const { return improvements_; }
 
@@ -91,6 +108,11 @@ class Incumbent {
   }
 
  private:
+  struct Interrupted {
+    State state;
+    bool is_largest;
+  };
+
   const Prices* const prices_;
   std::vector<Improvement> improvements_;
   std::vector<Action> path_;
@@ -99,6 +121,7 @@ class Incumbent {
   // Where costs may change: the largest state that was offered last, and the path of SetSaturated.
   std::optional<Found> largest_;
   std::optional<std::vector<Action>> path_to_saturated_;
+  std::optional<Interrupted> interrupted_;
 };
 
 }  // namespace quotient::search

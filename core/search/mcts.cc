@@ -33,11 +33,6 @@
 namespace quotient::search {
 namespace {
 
-// A search restarts after this many simulations without an improvement, plus as many as it had run
-// at the last improvement.
-constexpr int64_t kPatience = 2'000;
-// Most states per tree, since they are kept in memory.
-constexpr size_t kMaxStates = 200'000;
 // If time is up while the initial e-graph grows, the state that it has reached is valued
 // nevertheless, which may take so many seconds more.
 constexpr double kExtraSeconds = 1;
@@ -49,11 +44,11 @@ MctsSearch::MctsSearch(Workspace& workspace, const Task& task)
       identity_(task.checkpoint == nullptr ? Digest() : SearchIdentity("mcts", workspace, task)),
       num_rules_(workspace.rules().size()),
       prices_(workspace.prices()),
-      start_ns_(task.clock.NowNs()),
-      walk_(&workspace, &task.limits, &task.clock),
-      priors_(workspace.rules().size(), task.seed),
-      tree_(&priors_),
-      best_(prices_) {}
+      progress_(&task.clock),
+      trees_(workspace.rules().size(), task.seed),
+      best_(prices_),
+      costs_(prices_, &progress_, &trees_, &best_),
+      walk_(&workspace, &task.limits, &task.clock) {}
 
 absl::StatusOr<Outcome> MctsSearch::Run() {
   QUOTIENT_RETURN_IF_ERROR(Prepare());
@@ -75,12 +70,13 @@ absl::Status MctsSearch::Prepare() {
   if (is_resumed_) return PrepareResumed();
   QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, task_.stop));
   absl::MutexLock lock(&mutex_);
-  root_ = root;
-  best_.Set({root_, {}, 0}, Now());
-  OpenRoot(task_.stop);
-  if (opened_root_.actions.empty()) {
+  best_.Set({root, {}, 0}, progress_.Now());
+  SuccessiveTrees::Root opened = OpenRoot(root, task_.stop);
+  const bool has_actions = !opened.opened.actions.empty();
+  trees_.SetRoot(std::move(opened));
+  if (!has_actions) {
     outcome_.reason = task_.stop.Check();
-    if (outcome_.reason == StopReason::kNone && root_.full) {
+    if (outcome_.reason == StopReason::kNone && root.full) {
       outcome_.reason = StopReason::kNodeLimit;
     }
     if (outcome_.reason == StopReason::kNone) {
@@ -90,9 +86,11 @@ absl::Status MctsSearch::Prepare() {
   } else {
     QUOTIENT_RETURN_IF_ERROR(GrowRoot());
   }
-  best_.AddContender(root_.bill, {}, 0);
-  tree_.Reset(root_, opened_root_);
-  if (prices_ != nullptr && outcome_.reason == StopReason::kNone) SettleLargest();
+  best_.AddContender(root.bill, {}, 0);
+  trees_.Begin();
+  if (outcome_.reason == StopReason::kNone) {
+    outcome_.reason = costs_.SettleLargest(walk_, task_.stop);
+  }
   return absl::OkStatus();
 }
 
@@ -102,13 +100,12 @@ absl::Status MctsSearch::GrowRoot() {
   outcome_.reason = task_.stop.Check();
   if (outcome_.reason != StopReason::kNone) {
     const StopCondition more = task_.stop.WithoutDeadline().WithBudget(task_.clock, kExtraSeconds);
-    interrupted_state_ = walk_.Revalue(more);
-    is_interrupted_in_largest_ = true;
+    best_.InterruptInLargest(walk_.Revalue(more));
     return absl::OkStatus();
   }
-  ++outcome_.simulations;
-  tree_.CountGrown(grown);
-  best_.OfferLargest({grown, PathToGrown(), walk_.seconds()}, Now());
+  progress_.CountSimulation();
+  trees_.tree().CountGrown(grown);
+  best_.OfferLargest({grown, PathToGrown(), walk_.seconds()}, progress_.Now());
   if (grown.saturated) {
     outcome_.reason = StopReason::kSaturated;
     best_.SetSaturated(PathToGrown());
@@ -118,14 +115,13 @@ absl::Status MctsSearch::GrowRoot() {
 
 // Finds out what can be tried in the initial state. Growing to the limit is left out: Prepare has
 // tried it.
-void MctsSearch::OpenRoot(const StopCondition& stop) {
+SuccessiveTrees::Root MctsSearch::OpenRoot(const State& root, const StopCondition& stop) {
   const auto open = [&](Walk::Places places) {
     SearchTree::Opened opened = {walk_.Hash(), walk_.Actions(places, stop)};
     std::erase(opened.actions, kGrowToTheLimit);
     return opened;
   };
-  opened_root_ = open(Walk::Places::kOfIndexedRules);
-  opened_root_with_places_ = open(Walk::Places::kOfAllRules);
+  return {root, open(Walk::Places::kOfIndexedRules), open(Walk::Places::kOfAllRules)};
 }
 
 int64_t MctsSearch::NumWorkers() {
@@ -139,32 +135,23 @@ absl::StatusOr<Outcome> MctsSearch::Finish() {
   absl::MutexLock lock(&mutex_);
   QUOTIENT_RETURN_IF_ERROR(status_);
   for (int64_t s = window_.first(); s < window_.next(); ++s) AddResult(window_.at(s));
-  SettleBest();
-  if (!KeepsInterruptedState()) {
+  costs_.SettleBest(task_.stop);
+  if (best_.PrefersInterrupted()) {
+    best_.OfferInterrupted(progress_.Now());
+  } else {
     QUOTIENT_RETURN_IF_ERROR(walk_.GoTo(best_.path(), task_.stop.WithoutDeadline()).status());
-  } else if (interrupted_state_->cost < best_.cost()) {
-    best_.Set({*interrupted_state_, {}, 0}, Now());
   }
   outcome_.applied_by_rule = walk_.AppliedByRule();
   walk_.Commit();
   for (const int64_t count : outcome_.applied_by_rule) outcome_.matches_applied += count;
-  outcome_.states = num_states_ + static_cast<int64_t>(tree_.num_states());
+  outcome_.states = trees_.num_states();
   return OutcomeSoFar();
-}
-
-// Whether to stay in the state in which the calling thread was interrupted. No path leads to that
-// state again, so it is kept if it is better than the best recorded state, or equal while costs may
-// still change (it holds more alternatives). The largest state is kept whatever it is thought to
-// cost: it holds the graphs of all others.
-bool MctsSearch::KeepsInterruptedState() const {
-  if (!interrupted_state_.has_value()) return false;
-  return is_interrupted_in_largest_ || interrupted_state_->cost < best_.cost() ||
-         (prices_ != nullptr && interrupted_state_->cost == best_.cost());
 }
 
 Outcome MctsSearch::OutcomeSoFar() const {
   Outcome outcome = outcome_;
   outcome.improvements = best_.improvements();
+  outcome.simulations = progress_.simulations();
   return outcome;
 }
 
@@ -192,6 +179,15 @@ void MctsSearch::Work(Walk& walk) {
   }
 }
 
+// Blocks while costs are being measured that a simulation would disturb.
+void MctsSearch::GiveWay() {
+  if (prices_ == nullptr) return;
+  mutex_.Lock();
+  const StopCondition end = EndOfSimulations();
+  mutex_.Unlock();
+  prices_->GiveWay(end);
+}
+
 // Returns a simulation for the walk to try; null when the search has ended.
 Simulation* MctsSearch::NextSimulation(const Walk& walk) {
   GiveWay();
@@ -211,7 +207,7 @@ Simulation* MctsSearch::NextSimulation(const Walk& walk) {
     }
     if (!window_.has_waiting()) continue;
     Simulation* const nearest = window_.TakeNearest(walk);  // 3.
-    nearest->stop = task_.stop.EarlierBy(SecondsToBest());
+    nearest->stop = task_.stop.EarlierBy(best_.SecondsToGoThere());
     return nearest;
   }
 }
@@ -219,16 +215,19 @@ Simulation* MctsSearch::NextSimulation(const Walk& walk) {
 // Selects the next simulation.
 void MctsSearch::Select() {
   // Another thread may be using walk_, but HasRulesFromScratch only reads what never changes.
-  if (tree_.exhausted() && walk_.HasRulesFromScratch()) TryPlaces();
+  if (trees_.tree().exhausted() && walk_.HasRulesFromScratch() &&
+      trees_.TryPlaces(progress_.simulations())) {
+    window_.DropWaiting();
+  }
   outcome_.reason = CheckEnd();
   if (outcome_.reason != StopReason::kNone) return;
   if (window_.next() >= SimulationWindow::kSize) AddResult(window_.at(window_.next()));
-  if (MayReprice()) Reprice();
+  costs_.RepriceIfDue();
   Simulation& simulation = window_.Begin();
   ++num_events_;
-  simulation.used = tree_.Select(&simulation.leaf);
-  simulation.tree = num_restarts_;
-  simulation.places = places_;
+  simulation.used = trees_.tree().Select(&simulation.leaf);
+  simulation.tree = trees_.number();
+  simulation.places = trees_.places();
   simulation.done = !simulation.used;
   if (simulation.used) window_.AddWaiting(&simulation);
 }
@@ -238,31 +237,32 @@ void MctsSearch::AddResult(Simulation& simulation) {
   if (!simulation.done) return;
   simulation.done = false;
   // Results for an earlier tree are dropped: its nodes are gone.
-  if (!std::exchange(simulation.used, false) || simulation.tree != num_restarts_) return;
-  for (State& state : simulation.states) RepriceState(state);
-  tree_.Observe(simulation.leaf, simulation.opened, simulation.states);
+  if (!std::exchange(simulation.used, false) || simulation.tree != trees_.number()) return;
+  for (State& state : simulation.states) costs_.RepriceState(state);
+  trees_.tree().Observe(simulation.leaf, simulation.opened, simulation.states);
   for (size_t i = 0; i < simulation.states.size(); ++i) {
-    ++outcome_.simulations;
+    progress_.CountSimulation();
     const State& state = simulation.states[i];
     if (!best_.Wants(state)) continue;
     std::vector<Action> path = simulation.leaf.path;
     path.push_back(simulation.leaf.tries[i]);
-    best_.Offer({state, std::move(path), simulation.seconds[i]}, Now());
+    best_.Offer({state, std::move(path), simulation.seconds[i]}, progress_.Now());
   }
-  RestartIfStuck();
+  const int64_t last_improvement = best_.improvements().back().simulations;
+  if (trees_.RestartIfStuck(progress_.simulations(), last_improvement)) window_.DropWaiting();
 }
 
 StopReason MctsSearch::CheckTime() const { return EndOfSimulations().Check(); }
 
 // When no simulation may begin any more: what comes after them takes time, too.
 StopCondition MctsSearch::EndOfSimulations() const {
-  return task_.stop.EarlierBy(SecondsToBest() + SecondsToSettleBest());
+  return task_.stop.EarlierBy(best_.SecondsToGoThere() + costs_.SecondsToSettleBest());
 }
 
 StopReason MctsSearch::CheckEnd() const {
   if (const StopReason reason = CheckTime(); reason != StopReason::kNone) return reason;
-  if (outcome_.simulations >= task_.limits.max_simulations) return StopReason::kIterations;
-  if (tree_.exhausted()) return StopReason::kExhausted;
+  if (progress_.simulations() >= task_.limits.max_simulations) return StopReason::kIterations;
+  if (trees_.tree().exhausted()) return StopReason::kExhausted;
   return StopReason::kNone;
 }
 
@@ -279,7 +279,7 @@ void MctsSearch::Try(Walk& walk, Simulation& simulation) {
   // This simulation will not be completed. Setting a reason ends the search, so that no worker
   // waits for the result.
   if (outcome_.reason == StopReason::kNone) outcome_.reason = reason;
-  if (&walk == &walk_) interrupted_state_ = walk_.state();
+  if (&walk == &walk_) best_.Interrupt(walk_.state());
 }
 
 // Tries all actions of a simulation until time is up.
@@ -309,7 +309,8 @@ absl::StatusOr<bool> MctsSearch::Open(Walk& walk, Simulation& simulation) {
   {
     absl::MutexLock lock(&mutex_);
     // After a restart the result would be dropped.
-    if (simulation.tree != num_restarts_ || tree_.Knows(simulation.opened.hash, leaf)) return false;
+    if (simulation.tree != trees_.number()) return false;
+    if (trees_.tree().Knows(simulation.opened.hash, leaf)) return false;
   }
   simulation.opened.actions = walk.Actions(simulation.places, simulation.stop);
   SearchTree::SelectTries(simulation.opened, leaf);
@@ -320,33 +321,6 @@ void MctsSearch::Fail(const absl::Status& status) {
   absl::MutexLock lock(&mutex_);
   if (status_.ok()) status_ = status;
   outcome_.reason = StopReason::kCancelled;
-}
-
-// Restarts from the root if the search is stuck or the tree is full. The priors are kept.
-void MctsSearch::RestartIfStuck() {
-  const int64_t last_improvement = best_.improvements().back().simulations;
-  const int64_t since = outcome_.simulations - std::max(last_restart_, last_improvement);
-  const bool stuck = since > kPatience + last_improvement;
-  if (!stuck && tree_.num_states() < kMaxStates) return;
-  priors_.DrawFactors();
-  Restart();
-}
-
-// Starts a new tree that also tries places of rules that search from scratch, once everything else
-// has been tried.
-void MctsSearch::TryPlaces() {
-  if (places_ == Walk::Places::kOfAllRules) return;
-  places_ = Walk::Places::kOfAllRules;
-  Restart();
-}
-
-void MctsSearch::Restart() {
-  num_states_ += static_cast<int64_t>(tree_.num_states());
-  tree_.Reset(root_,
-              places_ == Walk::Places::kOfAllRules ? opened_root_with_places_ : opened_root_);
-  window_.DropWaiting();
-  last_restart_ = outcome_.simulations;
-  ++num_restarts_;
 }
 
 absl::StatusOr<Outcome> MctsStrategy::Run(Workspace& workspace, const Task& task) const {

@@ -18,7 +18,7 @@ void MctsSearch::SaveCheckpoint() {
     absl::MutexLock lock(&mutex_);
     if (num_events_ == num_events_saved_ || !status_.ok()) return;
     num_events_saved_ = num_events_;
-    stream.Real(SecondsSpent(), 0, kMostSeconds);
+    stream.Real(progress_.seconds(), 0, kMostSeconds);
     VisitFields(stream);
   }
   task_.checkpoint->Save(SealCheckpoint(identity_, stream.Take()));
@@ -37,8 +37,8 @@ absl::Status MctsSearch::RestoreCheckpoint() {
     return absl::DataLossError("its fields contradict each other");
   }
   ++resumed.times;
-  resumed.simulations = outcome_.simulations;
-  start_ns_ -= static_cast<int64_t>(resumed.seconds * 1e9);
+  resumed.simulations = progress_.simulations();
+  progress_.AddSeconds(resumed.seconds);
   task_.stop = task_.stop.EarlierBy(resumed.seconds);
   num_events_saved_ = num_events_;
   is_resumed_ = true;
@@ -51,18 +51,12 @@ void MctsSearch::VisitFields(Stream& stream) {
   stream.Number(saturated, 1);
   if (saturated) outcome_.reason = StopReason::kSaturated;
   stream.Number(outcome_.resumed.times, kMostCounted);
-  stream.Number(outcome_.simulations, kMostCounted);
+  progress_.VisitSimulations(stream);
   best_.VisitImprovements(stream);
   window_.VisitNext(stream, kMostCounted);
-  stream.Number(num_restarts_, kMostCounted);
-  stream.Number(last_restart_, kMostCounted);
-  bool with_places = places_ == Walk::Places::kOfAllRules;
-  stream.Number(with_places, 1);
-  if (with_places) places_ = Walk::Places::kOfAllRules;
-  stream.Number(num_states_, kMostCounted);
+  trees_.VisitCounts(stream);
   best_.VisitPath(stream, num_rules_);
-  stream.Part(priors_);
-  stream.Part(tree_);
+  trees_.VisitTree(stream);
   for (int64_t s = window_.first(); s < window_.next(); ++s) {
     VisitSimulation(stream, window_.at(s));
   }
@@ -73,12 +67,12 @@ void MctsSearch::VisitFields(Stream& stream) {
 template <typename Stream>
 void MctsSearch::VisitSimulation(Stream& stream, Simulation& simulation) {
   // Simulations of an earlier tree are dropped.
-  bool used = simulation.used && simulation.tree == num_restarts_;
+  bool used = simulation.used && simulation.tree == trees_.number();
   stream.Number(used, 1);
   if constexpr (std::is_same_v<Stream, FieldReader>) {
     simulation.used = used;
-    simulation.tree = num_restarts_;
-    simulation.places = places_;
+    simulation.tree = trees_.number();
+    simulation.places = trees_.places();
   }
   if (!used) return;
   stream.Number(simulation.done, 1);
@@ -87,7 +81,7 @@ void MctsSearch::VisitSimulation(Stream& stream, Simulation& simulation) {
   stream.Number(leaf.as_of, kMostCounted);
   bool opens = leaf.priors.has_value();
   stream.Number(opens, 1);
-  if (opens && !leaf.priors.has_value()) leaf.priors = priors_;
+  if (opens && !leaf.priors.has_value()) leaf.priors = trees_.priors();
   if (opens && !simulation.done) return stream.Part(*leaf.priors);
   if (!opens) stream.Number(leaf.first_edge, kMostIndex);
   VisitActions(stream, leaf.tries, num_rules_);
@@ -105,7 +99,7 @@ bool MctsSearch::RestoreSimulations() {
     const size_t num_tries = simulation.leaf.tries.size();
     if (simulation.states.size() != simulation.seconds.size()) return false;
     if (simulation.done && simulation.states.size() != num_tries) return false;
-    if (simulation.used && !tree_.RestoreLeaf(&simulation.leaf)) return false;
+    if (simulation.used && !trees_.tree().RestoreLeaf(&simulation.leaf)) return false;
     if (simulation.used && !simulation.done) window_.AddWaiting(&simulation);
     simulation.done |= !simulation.used;
   }
@@ -116,10 +110,10 @@ absl::Status MctsSearch::PrepareResumed() {
   // This must complete even if time is up, since every path begins at the root.
   const StopCondition stop = task_.stop.WithoutDeadline();
   QUOTIENT_ASSIGN_OR_RETURN(const State root, walk_.GoTo({}, stop));
-  OpenRoot(stop);
+  SuccessiveTrees::Root opened = OpenRoot(root, stop);
   absl::MutexLock lock(&mutex_);
-  root_ = root;
-  const bool as_it_was = prices_ == nullptr && root_.cost == tree_.root_cost();
+  trees_.SetRoot(std::move(opened));
+  const bool as_it_was = prices_ == nullptr && root.cost == trees_.tree().root_cost();
   return as_it_was ? absl::OkStatus() : RevalueBest();
 }
 
@@ -128,9 +122,9 @@ absl::Status MctsSearch::PrepareResumed() {
 absl::Status MctsSearch::RevalueBest() {
   const std::vector<Action> path = best_.TakePath();
   QUOTIENT_ASSIGN_OR_RETURN(const State best, walk_.GoTo(path, task_.stop.WithoutDeadline()));
-  best_.Set({root_, {}, 0}, Now());
-  best_.OfferLargest({best, path, walk_.seconds()}, Now());
-  best_.AddContender(root_.bill, {}, 0);
+  best_.Set({trees_.root(), {}, 0}, progress_.Now());
+  best_.OfferLargest({best, path, walk_.seconds()}, progress_.Now());
+  best_.AddContender(trees_.root().bill, {}, 0);
   // The checkpoint may say that the e-graph is saturated. That holds only if the best state is the
   // one that growing to the limit leads to.
   outcome_.reason = StopReason::kNone;
@@ -138,7 +132,7 @@ absl::Status MctsSearch::RevalueBest() {
     outcome_.reason = StopReason::kSaturated;
     best_.SetSaturated(path);
   }
-  Restart();
+  trees_.Restart(progress_.simulations());
   window_.Clear();
   num_events_ = num_events_saved_ = 0;
   return prices_ != nullptr && outcome_.reason == StopReason::kNone ? RegrowRoot()
@@ -151,8 +145,8 @@ absl::Status MctsSearch::RegrowRoot() {
   QUOTIENT_ASSIGN_OR_RETURN(const State grown, walk_.GoTo(PathToGrown(), task_.stop));
   outcome_.reason = task_.stop.Check();
   if (outcome_.reason != StopReason::kNone) return absl::OkStatus();
-  best_.OfferLargest({grown, PathToGrown(), walk_.seconds()}, Now());
-  SettleLargest();
+  best_.OfferLargest({grown, PathToGrown(), walk_.seconds()}, progress_.Now());
+  outcome_.reason = costs_.SettleLargest(walk_, task_.stop);
   return absl::OkStatus();
 }
 

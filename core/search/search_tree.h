@@ -101,11 +101,10 @@ class SearchTree {
   double root_cost() const { return nodes_[root_.value()].cost; }
   // The least cost in the tree.
   double best_cost() const { return best_cost_; }
-  // The least cost among an open state, given by its hash, and the states that can be reached from
-  // it.
-  double BestBelow(uint64_t hash) const { return nodes_[node_of_state_.at(hash).value()].best; }
 
  private:
+  friend class SearchTreePeer;  // tests/support
+
   struct Edge {
     Action action;
     float prior = 0;  // Its prior when it was tried.

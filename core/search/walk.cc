@@ -8,7 +8,7 @@
 namespace quotient::search {
 namespace {
 
-// Of each rule, this many of the newest matches are considered as places.
+// The number of newest matches of each rule that are considered as places.
 constexpr size_t kNewestConsidered = 16;
 // Tables have room from the start for twice the node limit, or twice this number if that is less. A
 // table that grew after a mark would have to grow again on each path from there.

@@ -36,6 +36,10 @@ struct Action {
   friend auto operator<=>(const Action&, const Action&) = default;
 };
 
+inline constexpr Action kGrowToTheLimit = {Action::Kind::kGrow, 0, Action::kToTheLimit};
+// The path to the state that growing the initial e-graph to the limit leads to.
+inline std::vector<Action> PathToGrown() { return {kGrowToTheLimit}; }
+
 // What is known of the state that a walk is in.
 struct State {
   double cost = 0;

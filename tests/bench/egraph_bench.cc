@@ -31,6 +31,7 @@
 #include "core/search/saturate.h"
 #include "tests/support/arguments.h"
 #include "tests/support/egraph/algebra_domain.h"
+#include "tests/support/egraph/apply_all.h"
 #include "tests/support/egraph/rewriting_files.h"
 #include "tests/support/program.h"
 
@@ -191,7 +192,7 @@ absl::Status Step(EGraph& graph, std::span<const egraph::Rule* const> rules,
     if (!matcher.takes(i)) rules[i]->Search(graph, found[i]);
   }
   matcher.Search(graph);
-  QUOTIENT_RETURN_IF_ERROR(matcher.ApplyAll(graph, [] { return true; }));
+  QUOTIENT_RETURN_IF_ERROR(testing::ApplyAll(matcher, rules.size(), graph));
   for (size_t i = 0; i < rules.size(); ++i) {
     for (const Match& match : found[i].matches) {
       QUOTIENT_RETURN_IF_ERROR(

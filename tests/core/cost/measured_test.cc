@@ -4,6 +4,7 @@
 #include "core/cost/cost_model.h"
 #include "core/ops/infer_graph.h"
 #include "core/timing/service.h"
+#include "tests/support/clock_probe.h"
 #include "tests/support/fake_backend.h"
 #include "tests/support/graphs.h"
 #include "tests/support/status_matchers.h"
@@ -27,9 +28,9 @@ class MeasuredTest : public ::testing::Test {
       }
       return absl::StatusOr<double>(kernels::fake::FakeCostUs(spec));
     }});
-    service_ =
-        timing::NewTimingService(backend_.get(), store_.get(), &lane_,
-                                 {.make_probe = [this] { return os::NewClockProbe(&clock_); }});
+    service_ = timing::NewTimingService(
+        backend_.get(), store_.get(), &lane_,
+        {.make_probe = [this] { return std::make_unique<testing::ClockProbe>(&clock_); }});
     model_ = NewMeasuredCostModel(backend_.get(), service_.get(), Roof{CpuSheet(), 1});
   }
 

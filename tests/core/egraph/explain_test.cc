@@ -20,6 +20,7 @@
 #include "core/egraph/pattern.h"
 #include "core/egraph/pattern_text.h"
 #include "tests/support/egraph/algebra_domain.h"
+#include "tests/support/egraph/apply_all.h"
 #include "tests/support/egraph/random_terms.h"
 #include "tests/support/egraph/rewriting_data.h"
 #include "tests/support/egraph/symbol_domain.h"
@@ -41,7 +42,7 @@ class Recorded {
     Matcher matcher(table_, pointers_);
     for (int i = 0; i < steps; ++i) {
       matcher.Search(graph_);
-      EXPECT_TRUE(matcher.ApplyAll(graph_, [] { return true; }).ok());
+      EXPECT_TRUE(testing::ApplyAll(matcher, rules_.size(), graph_).ok());
       EXPECT_TRUE(graph_.Rebuild().ok());
     }
     explainer_ = std::make_unique<Explainer>(graph_, pointers_);
@@ -134,7 +135,7 @@ TEST(ExplainTest, ARefusedUnionIsToldWithBothDerivations) {
   Matcher matcher(domain.table(), pointers);
   matcher.Search(graph);
   EXPECT_EQ(graph.refused_union(), std::nullopt);
-  absl::Status status = matcher.ApplyAll(graph, [] { return true; });
+  absl::Status status = testing::ApplyAll(matcher, pointers.size(), graph);
   if (status.ok()) status = graph.Rebuild();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   ASSERT_TRUE(graph.refused_union().has_value());
@@ -176,7 +177,7 @@ TEST(ExplainTest, WhatWasRefusedExplainsNothing) {
   const std::vector<const Rule*> pointers = {(*rules)[0].get(), (*rules)[1].get()};
   Matcher matcher(table, pointers);
   matcher.Search(graph);
-  ASSERT_TRUE(matcher.ApplyAll(graph, [] { return true; }).ok());
+  ASSERT_TRUE(testing::ApplyAll(matcher, pointers.size(), graph).ok());
   ASSERT_TRUE(graph.Rebuild().ok());
   Explainer explainer(graph, pointers);
   const TermId x = explainer.Add(table.Op("x"), {});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/egraph/pattern.h"
+#include "tests/support/egraph/apply_all.h"
 #include "tests/support/egraph/rewriting_data.h"
 #include "tests/support/egraph/symbol_domain.h"
 
@@ -43,7 +44,7 @@ class MatcherTest : public ::testing::Test {
 
   void Step(Matcher& matcher) {
     matcher.Search(graph_);
-    ASSERT_TRUE(matcher.ApplyAll(graph_, [] { return true; }).ok());
+    ASSERT_TRUE(testing::ApplyAll(matcher, rules_.size(), graph_).ok());
     ASSERT_TRUE(graph_.Rebuild().ok());
   }
 

@@ -12,6 +12,8 @@
 #include "core/egraph/matcher.h"
 #include "core/egraph/pattern.h"
 #include "core/egraph/pattern_text.h"
+#include "tests/support/egraph/apply_all.h"
+#include "tests/support/egraph/compile_rule.h"
 #include "tests/support/egraph/naive_egraph.h"
 #include "tests/support/egraph/random_terms.h"
 #include "tests/support/egraph/symbol_domain.h"
@@ -59,7 +61,7 @@ class Twins {
   void Use(const std::vector<std::string>& texts, uint32_t large = ClassLists::kLarge) {
     std::vector<const Rule*> pointers;
     for (const std::string& text : texts) {
-      absl::StatusOr<std::unique_ptr<Rule>> rule = CompileRule(text, vocabulary_);
+      absl::StatusOr<std::unique_ptr<Rule>> rule = testing::CompileRule(text, vocabulary_);
       ASSERT_TRUE(rule.ok()) << rule.status();
       rules_.push_back(*std::move(rule));
       parsed_.push_back(*ParseRuleText(text));
@@ -81,7 +83,7 @@ class Twins {
         ASSERT_TRUE(rules_[i]->Apply(graph_, match, 1).ok());
       }
     }
-    ASSERT_TRUE(matcher_->ApplyAll(graph_, [] { return true; }).ok());
+    ASSERT_TRUE(testing::ApplyAll(*matcher_, rules_.size(), graph_).ok());
     ASSERT_TRUE(graph_.Rebuild().ok());
     oracle_.Step(parsed_);
   }
@@ -105,7 +107,7 @@ class Twins {
     for (size_t i = 0; i < rules_.size(); ++i) bounds.waiting.push_back(rng.Below(6));
     if (rng.Below(4) == 0) bounds.may_go_on = [&rng] { return rng.Below(4) != 0; };
     matcher_->Search(graph_, bounds);
-    ASSERT_TRUE(matcher_->ApplyAll(graph_, [] { return true; }).ok());
+    ASSERT_TRUE(testing::ApplyAll(*matcher_, rules_.size(), graph_).ok());
     ASSERT_TRUE(graph_.Rebuild().ok());
   }
 
@@ -116,7 +118,7 @@ class Twins {
       if (matcher_->takes(i)) rules_[i]->Search(graph_, found[i]);
     }
     matcher_->Search(graph_);
-    ASSERT_TRUE(matcher_->ApplyAll(graph_, [] { return true; }).ok());
+    ASSERT_TRUE(testing::ApplyAll(*matcher_, rules_.size(), graph_).ok());
     ASSERT_TRUE(graph_.Rebuild().ok());
     for (size_t i = 0; i < rules_.size(); ++i) {
       for (const Match& match : found[i].matches) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/egraph/compile_rule.h"
 #include "tests/support/egraph/symbol_domain.h"
 
 namespace quotient::egraph {
@@ -55,12 +56,12 @@ class PatternTest : public ::testing::Test {
     return graph_.Find(Add(a)) == graph_.Find(Add(b));
   }
   std::unique_ptr<Rule> Compile(absl::string_view text) {
-    absl::StatusOr<std::unique_ptr<Rule>> rule = CompileRule(text, vocabulary_);
+    absl::StatusOr<std::unique_ptr<Rule>> rule = testing::CompileRule(text, vocabulary_);
     EXPECT_TRUE(rule.ok()) << rule.status();
     return *std::move(rule);
   }
   std::string Error(absl::string_view text) {
-    return std::string(CompileRule(text, vocabulary_).status().message());
+    return std::string(testing::CompileRule(text, vocabulary_).status().message());
   }
 
   testing::SymbolTable table_;

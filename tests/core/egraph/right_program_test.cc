@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "core/base/rng.h"
 #include "core/egraph/pattern.h"
+#include "tests/support/egraph/compile_rule.h"
 #include "tests/support/egraph/random_terms.h"
 #include "tests/support/egraph/symbol_domain.h"
 
@@ -38,7 +39,7 @@ std::vector<uint32_t> WordsOf(const Match& match) {
 class RightProgramTest : public ::testing::Test {
  protected:
   std::unique_ptr<Rule> Compiled(absl::string_view text) {
-    auto rule = CompileRule(text, vocabulary_);
+    auto rule = testing::CompileRule(text, vocabulary_);
     EXPECT_TRUE(rule.ok()) << rule.status() << " in " << text;
     return rule.ok() ? *std::move(rule) : nullptr;
   }

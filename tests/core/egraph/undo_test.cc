@@ -21,6 +21,8 @@
 #include "core/egraph/matcher.h"
 #include "core/egraph/pattern.h"
 #include "core/egraph/pattern_text.h"
+#include "tests/support/egraph/apply_all.h"
+#include "tests/support/egraph/compile_rule.h"
 #include "tests/support/egraph/random_terms.h"
 #include "tests/support/egraph/state_image.h"
 #include "tests/support/egraph/symbol_domain.h"
@@ -117,7 +119,7 @@ class Walk {
                                    },
                                    true};
     for (int i = 0; i < 3; ++i) {
-      rules_.push_back(*CompileRule(MakeRule(i), vocabulary_));
+      rules_.push_back(*testing::CompileRule(MakeRule(i), vocabulary_));
       pointers_.push_back(rules_.back().get());
     }
     // Half of the walks with lists by kind, which are else for large classes.
@@ -157,7 +159,8 @@ class Walk {
     for (size_t i = 0; i < rules_.size(); ++i) bounds.waiting.push_back(rng_.Below(6));
     matcher_->Search(graph_, bounds);
     int left = 20;
-    ASSERT_TRUE(matcher_->ApplyAll(graph_, [&left] { return --left > 0; }).ok());
+    ASSERT_TRUE(
+        testing::ApplyAll(*matcher_, rules_.size(), graph_, [&left] { return --left > 0; }).ok());
     ASSERT_TRUE(graph_.Rebuild().ok());
   }
 
@@ -213,7 +216,7 @@ class Walk {
 
   void ApplyAllOf(Matcher& matcher) {
     matcher.Search(graph_);
-    EXPECT_TRUE(matcher.ApplyAll(graph_, [] { return true; }).ok());
+    EXPECT_TRUE(testing::ApplyAll(matcher, rules_.size(), graph_).ok());
   }
 
   // Applies the rules that the matcher takes, each searched from scratch.

@@ -25,6 +25,7 @@
 #include "core/search/saturate.h"
 #include "core/timing/service.h"
 #include "tests/core/pricing/arriving_model.h"
+#include "tests/support/clock_probe.h"
 #include "tests/support/fake_backend.h"
 #include "tests/support/networks/networks.h"
 #include "tests/support/status_matchers.h"
@@ -305,7 +306,8 @@ TEST(TensorWorkspace, NoKernelIsMeasuredTwiceForTwoJobsOfTwoWorkers) {
   const auto store = timing::NewMemoryStore();
   timing::Lane lane;
   const auto service = timing::NewTimingService(
-      backend.get(), store.get(), &lane, {.make_probe = [&] { return os::NewClockProbe(&clock); }});
+      backend.get(), store.get(), &lane,
+      {.make_probe = [&] { return std::make_unique<testing::ClockProbe>(&clock); }});
   const auto model =
       cost::NewMeasuredCostModel(backend.get(), service.get(), cost::Roof{cost::CpuSheet(), 1});
   const Network nasrnn("nasrnn");

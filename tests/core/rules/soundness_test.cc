@@ -16,6 +16,7 @@
 #include "core/rules/rule_set.h"
 #include "core/rules/vocabulary.h"
 #include "tests/core/rules/random_graphs.h"
+#include "tests/support/egraph/compile_rule.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::rules {
@@ -191,7 +192,7 @@ TEST(Soundness, OracleFindsWrongRules) {
       TensorEGraph tensors = Import(graph);
       Words words(tensors.domain.get());
       ASSERT_OK_AND_ASSIGN(const std::unique_ptr<egraph::Rule> rule,
-                           egraph::CompileRule(text, words.vocabulary()));
+                           testing::CompileRule(text, words.vocabulary()));
       // Wrong rules may also unite different types, which the domain refuses; that counts, too.
       std::vector<egraph::Match> matches = MatchesOf(tensors, *rule);
       bool refused = false;

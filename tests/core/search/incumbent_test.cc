@@ -61,7 +61,7 @@ TEST_F(IncumbentTest, TheLargestMayHaveBecomeDear) {
   OfferBoth();
   EXPECT_EQ(incumbent_.path(), PathTo(1));
   prices_.costs[1] = 45;
-  incumbent_.Reprice({});
+  incumbent_.Reprice(50, {});
   incumbent_.PreferLargest(/*is_known=*/true, {});
   EXPECT_EQ(incumbent_.path(), PathTo(2));
 }
@@ -82,6 +82,45 @@ TEST_F(IncumbentTest, TimeIsLeftToGoBack) {
   incumbent_.OfferLargest(Of(4, PathTo(4)), {});
   incumbent_.Offer(Of(2, PathTo(2)), {});
   EXPECT_EQ(incumbent_.seconds(), 4);
+}
+
+TEST_F(IncumbentTest, EndsWhereTimeRanOutIfThatIsNoWorse) {
+  prices_.costs = {{1, 40}, {2, 30}};
+  incumbent_.Offer(Of(1, PathTo(1)), {});
+  EXPECT_FALSE(incumbent_.PrefersInterrupted());
+  incumbent_.Interrupt({.cost = 41});
+  EXPECT_FALSE(incumbent_.PrefersInterrupted());
+  incumbent_.Interrupt({.cost = 40});
+  EXPECT_TRUE(incumbent_.PrefersInterrupted());
+  incumbent_.OfferInterrupted({});
+  EXPECT_EQ(incumbent_.path(), PathTo(1)) << "of equal cost";
+  incumbent_.Interrupt(Of(2, {}).state);
+  EXPECT_TRUE(incumbent_.PrefersInterrupted());
+  incumbent_.OfferInterrupted({});
+  EXPECT_EQ(incumbent_.cost(), 30);
+}
+
+TEST_F(IncumbentTest, EndsInTheLargestWhateverItCosts) {
+  incumbent_.InterruptInLargest({.cost = 1'000});
+  EXPECT_TRUE(incumbent_.PrefersInterrupted());
+}
+
+TEST_F(IncumbentTest, TheStateWhereTimeRanOutIsRepriced) {
+  prices_.costs = {{2, 30}};
+  incumbent_.Interrupt(Of(2, {}).state);
+  EXPECT_TRUE(incumbent_.PrefersInterrupted());
+  prices_.costs[2] = 90;
+  incumbent_.Reprice(/*root_cost=*/60, {});
+  EXPECT_FALSE(incumbent_.PrefersInterrupted());
+}
+
+// Among states of equal cost, the one that holds more alternatives is of use only if costs may
+// change.
+TEST(Incumbent, WhereCostsNeverChangeTheRecordedStateIsKept) {
+  Incumbent incumbent(nullptr);
+  incumbent.Set({{.cost = 50}, {}, 0}, {});
+  incumbent.Interrupt({.cost = 50});
+  EXPECT_FALSE(incumbent.PrefersInterrupted());
 }
 
 TEST(Incumbent, WhereCostsNeverChangeTheBestIsTheBest) {

@@ -8,6 +8,7 @@
 
 #include "core/base/rng.h"
 #include "tests/core/search/search_world.h"
+#include "tests/support/search_tree_peer.h"
 
 namespace quotient::search {
 namespace {
@@ -191,7 +192,7 @@ TEST(SearchTree, RepricedIsAsIfItHadBeenGrownByTheNewCosts) {
       for (const auto& [state, cost] : costs) {
         if ((state & rules) == rules) best = std::min(best, cost);
       }
-      EXPECT_EQ(repriced.tree().BestBelow(rules + 1), best);
+      EXPECT_EQ(SearchTreePeer::BestBelow(repriced.tree(), rules + 1), best);
     }
     for (uint16_t rule = 0; rule < kRules; ++rule) {
       EXPECT_NEAR(repriced.Expect(rule), grown.Expect(rule), 1e-9);
@@ -210,11 +211,11 @@ TEST(SearchTree, WhatIsFoundIsKnownWhereverItCanBeReachedFrom) {
     while (world.Simulate()) {
       std::map<uint64_t, double> best;
       for (uint64_t rules = 0; rules < uint64_t{1} << kRules; ++rules) {
-        if (world.IsOpen(rules)) best[rules] = world.tree().BestBelow(rules + 1);
+        if (world.IsOpen(rules)) best[rules] = SearchTreePeer::BestBelow(world.tree(), rules + 1);
       }
       world.Recompute();
       for (const auto& [rules, known] : best) {
-        ASSERT_EQ(known, world.tree().BestBelow(rules + 1)) << rules;
+        ASSERT_EQ(known, SearchTreePeer::BestBelow(world.tree(), rules + 1)) << rules;
       }
     }
   }
@@ -289,7 +290,7 @@ TEST(SearchTree, NothingIsDearerThanTheRoot) {
   }
   world.Reprice({{0, 20}, {1, 50}, {2, 15}});
   EXPECT_EQ(world.tree().root_cost(), 20);
-  EXPECT_EQ(world.tree().BestBelow(1 + 1), 10);
+  EXPECT_EQ(SearchTreePeer::BestBelow(world.tree(), 1 + 1), 10);
   EXPECT_EQ(world.tree().best_cost(), 10);
 }
 

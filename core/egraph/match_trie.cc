@@ -1,42 +1,28 @@
-// Builds the trie of all deltas. A trie node is one instruction. Two deltas share it if they are
-// equal up to there; so that they are, registers are numbered in the order in which instructions
-// set them. Leaves have registers of their own, which all rules share.
+// A node stands for one instruction. Two orders share it if they are equal up to there; so that
+// they are, registers are numbered in the order in which instructions set them. Leaves have
+// registers of their own, which all rules share.
+
+#include "core/egraph/match_trie.h"
 
 #include <algorithm>
 #include <functional>
 #include <utility>
 
-#include "core/egraph/matcher.h"
-
 namespace quotient::egraph {
 
 using Code = Instruction::Code;
 
-Matcher::Matcher(const OpTable& table, std::span<const Rule* const> rules, uint32_t large)
-    : lists_(large) {
-  rules_.resize(rules.size());
-  nodes_.emplace_back();
-  for (uint32_t i = 0; i < rules.size(); ++i) {
-    const Program* const program = rules[i]->program();
-    if (program == nullptr) continue;
-    rules_[i].of_classes = program->is_any_class;
-    if (program->deltas.empty() && !program->is_any_class) continue;
-    const auto small = [](const Plan& plan) { return plan.num_registers < kFirstLeaf; };
-    if (!std::ranges::all_of(program->deltas, small)) continue;
-    rules_[i].right = RightProgram::Make(*program);
-    if (!takes(i)) continue;
-    ops_.resize(std::max<size_t>(ops_.size(), program->num_op_variables));
-    for (const Plan& plan : program->deltas) AddPlan(table, i, *program, plan);
-  }
-  for (const uint32_t seed : nodes_[0].children) {
-    const KindId kind = nodes_[seed].step.kind;
-    if (kind.value() >= seeds_.size()) seeds_.resize(kind.value() + 1);
-    seeds_[kind.value()].push_back(seed);
-  }
-  registers_.resize(kFirstLeaf + leaves_.size());
+bool MatchTrie::Fits(const Program& program) {
+  const auto small = [](const Plan& plan) { return plan.num_registers < kFirstLeaf; };
+  return std::ranges::all_of(program.deltas, small);
 }
 
-uint32_t Matcher::LeafIndex(OpId op) {
+void MatchTrie::Add(const OpTable& table, uint32_t rule, const Program& program) {
+  if (rule >= paths_.size()) paths_.resize(rule + 1);
+  for (const Plan& plan : program.deltas) AddPlan(table, rule, program, plan);
+}
+
+uint32_t MatchTrie::LeafIndex(OpId op) {
   const auto known =
       std::ranges::find_if(leaves_, [op](const Leaf& leaf) { return leaf.op == op; });
   if (known == leaves_.end()) {
@@ -46,8 +32,8 @@ uint32_t Matcher::LeafIndex(OpId op) {
   return static_cast<uint32_t>(known - leaves_.begin());
 }
 
-void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& program,
-                      const Plan& plan) {
+void MatchTrie::AddPlan(const OpTable& table, uint32_t rule, const Program& program,
+                        const Plan& plan) {
   std::vector<uint32_t> renumbered(plan.num_registers, kNoIndex);
   Emission emission;
   emission.rule = rule;
@@ -83,7 +69,7 @@ void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& progra
     }
     if (step.op.valid()) step.kind = table.Kind(step.op);
     at = ChildFor(at, step, guard, std::move(guard_registers));
-    rules_[rule].nodes.push_back(at);
+    paths_[rule].push_back(at);
   }
   for (uint32_t root : plan.root_registers) emission.registers.push_back(renumbered[root]);
   for (uint32_t variable : plan.variable_registers) {
@@ -93,8 +79,8 @@ void Matcher::AddPlan(const OpTable& table, uint32_t rule, const Program& progra
   nodes_[at].emissions.push_back(std::move(emission));
 }
 
-uint32_t Matcher::ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
-                           std::vector<uint32_t> guard_registers) {
+uint32_t MatchTrie::ChildFor(uint32_t parent, const Instruction& step, const CompiledGuard* guard,
+                             std::vector<uint32_t> guard_registers) {
   for (const uint32_t child : nodes_[parent].children) {
     if (nodes_[child].guard == guard && nodes_[child].guard_registers == guard_registers &&
         nodes_[child].step == step) {
@@ -102,43 +88,43 @@ uint32_t Matcher::ChildFor(uint32_t parent, const Instruction& step, const Compi
     }
   }
   const uint32_t fresh = static_cast<uint32_t>(nodes_.size());
-  TrieNode& node = nodes_.emplace_back();
+  Node& node = nodes_.emplace_back();
   node.step = step;
   node.guard = guard;
   node.guard_registers = std::move(guard_registers);
   nodes_[parent].children.push_back(fresh);
+  if (parent == 0) {
+    if (step.kind.value() >= seeds_.size()) seeds_.resize(step.kind.value() + 1);
+    seeds_[step.kind.value()].push_back(fresh);
+  }
   return fresh;
 }
 
-// Looks the leaves up again. Returns whether anything differs from the last time.
-bool Matcher::LookUpLeaves(const EGraph& graph, ChangeLog::Position from) {
-  bool differs = false;
+void MatchTrie::LookUpLeaves(const EGraph& graph, ChangeLog::Position from,
+                             std::span<uint32_t> registers) {
   for (size_t i = 0; i < leaves_.size(); ++i) {
     const ENodeId node = graph.LookupNode(leaves_[i].op, {});
-    if (node.valid()) registers_[kFirstLeaf + i] = graph.class_of(node).value();
+    if (node.valid()) registers[kFirstLeaf + i] = graph.class_of(node).value();
     const bool changed = node.valid() && graph.changes().position(node) >= from;
-    differs |= node != leaves_[i].node || changed != leaves_[i].changed;
+    if (node != leaves_[i].node || changed != leaves_[i].changed) enabled_for_.clear();
     leaves_[i].node = node;
     leaves_[i].changed = changed;
   }
-  return differs;
 }
 
-// Enables what the rules with `searched` set need. Returns false if nothing can be found.
-bool Matcher::EnableSearched(bool leaves_differ) {
-  std::vector<bool> searched;
-  for (const RuleState& rule : rules_) searched.push_back(rule.searched);
-  if (leaves_differ || searched != enabled_for_) {
-    for (const uint32_t node : on_paths_) Disable(nodes_[node]);
+bool MatchTrie::Enable(std::vector<bool> searched) {
+  if (searched != enabled_for_) {
+    enabled_for_ = std::move(searched);
+    for (const uint32_t node : on_paths_) DisableNode(nodes_[node]);
     on_paths_.clear();
-    for (const RuleState& rule : rules_) {
-      if (rule.searched) on_paths_.insert(on_paths_.end(), rule.nodes.begin(), rule.nodes.end());
+    for (size_t rule = 0; rule < paths_.size(); ++rule) {
+      const std::vector<uint32_t>& path = paths_[rule];
+      if (enabled_for_[rule]) on_paths_.insert(on_paths_.end(), path.begin(), path.end());
     }
     // Children have larger indices than their parents, so they come first.
     std::ranges::sort(on_paths_, std::greater<>());
-    on_paths_.erase(std::ranges::unique(on_paths_).begin(), on_paths_.end());
-    for (const uint32_t node : on_paths_) Enable(nodes_[node]);
-    enabled_for_ = std::move(searched);
+    on_paths_.erase(std::unique(on_paths_.begin(), on_paths_.end()), on_paths_.end());
+    for (const uint32_t node : on_paths_) EnableNode(nodes_[node]);
     const auto enabled = [this](uint32_t node) { return nodes_[node].enabled; };
     wanted_.clear();
     for (const auto& seeds : seeds_) wanted_.push_back(std::ranges::any_of(seeds, enabled));
@@ -146,18 +132,17 @@ bool Matcher::EnableSearched(bool leaves_differ) {
   return std::ranges::find(wanted_, true) != wanted_.end();
 }
 
-void Matcher::Disable(TrieNode& node) {
+void MatchTrie::DisableNode(Node& node) {
   node.enabled = false;
   node.walks.clear();
   for (Emission& emission : node.emissions) emission.enabled = false;
 }
 
-void Matcher::Enable(TrieNode& node) {
+void MatchTrie::EnableNode(Node& node) {
   for (Emission& emission : node.emissions) {
     const auto there = [this](const LeafUse& use) { return leaves_[use.leaf].node.valid(); };
     const auto changed = [this](const LeafUse& use) { return leaves_[use.leaf].changed; };
-    emission.enabled =
-        rules_[emission.rule].searched && std::ranges::all_of(emission.leaves, there);
+    emission.enabled = enabled_for_[emission.rule] && std::ranges::all_of(emission.leaves, there);
     emission.looks_at_leaves = std::ranges::any_of(emission.leaves, changed);
     node.enabled |= emission.enabled;
   }
@@ -167,10 +152,10 @@ void Matcher::Enable(TrieNode& node) {
   node.enabled |= !node.walks.empty();
 }
 
-// Returns the trie node as a join if its only continuation compares a child of its e-node with
+// Returns the node as a join if its only continuation compares a child of its e-node with
 // something known before.
-std::optional<Matcher::Walk> Matcher::Join(uint32_t child) const {
-  const TrieNode& node = nodes_[child];
+std::optional<MatchTrie::Walk> MatchTrie::Join(uint32_t child) const {
+  const Node& node = nodes_[child];
   const Instruction& step = node.step;
   if (step.code != Code::kDown || step.num_children > 2 || node.children.size() != 1 ||
       !node.emissions.empty()) {
@@ -187,7 +172,7 @@ std::optional<Matcher::Walk> Matcher::Join(uint32_t child) const {
       next.other, position};
 }
 
-void Matcher::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
+void MatchTrie::AddToWalks(uint32_t child, std::vector<Walk>& walks) const {
   if (std::optional<Walk> join = Join(child)) {
     walks.push_back(*std::move(join));
     return;
