@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/partition.h"
 #include "core/onnx/writer.h"
 #include "core/optimize/footprint.h"
 #include "core/optimize/memory.h"
@@ -30,15 +29,13 @@ absl::StatusOr<int> AlternativesThatFit(const model::Graph& graph, int input_set
 }
 
 // The cost of the file, if the device can tell it.
-std::optional<cost::GraphCost> PredictAsFile(const ModelFiles& files, const Budget& budget,
-                                             const StopCondition& stop, const Original& original,
+std::optional<cost::GraphCost> PredictAsFile(const Job& job, const Original& original,
                                              const FileCostContext& context) {
-  return CostOfFile(*original.device, {files.model, files.external_data, nullptr},
-                    original.prepared, context, [&] { return budget.ForFile(stop); });
+  return CostOfFile(*original.device, {job.files.model, job.files.external_data, nullptr},
+                    original.prepared, context, [&] { return job.budget.ForFile(job.stop); });
 }
 
-absl::StatusOr<Baseline> Predict(const Original& original, const ModelFiles& files, uint64_t seed,
-                                 const Budget& budget, const StopCondition& stop) {
+absl::StatusOr<Baseline> Predict(const Job& job, const Original& original) {
   const model::Graph& graph = original.prepared.cut.graph;
   Device& device = *original.device;
   Baseline baseline{.original = original};
@@ -46,11 +43,11 @@ absl::StatusOr<Baseline> Predict(const Original& original, const ModelFiles& fil
   // wait for them itself.
   std::optional<cost::GraphCost> of_file;
   if (device.runs_files()) {
-    FileCostContext context = NewFileCostContext(original.prepared, seed);
-    of_file = PredictAsFile(files, budget, stop, original, context);
+    FileCostContext context = NewFileCostContext(original.prepared, job.options.seed);
+    of_file = PredictAsFile(job, original, context);
     if (of_file.has_value()) baseline.file_costs.emplace(std::move(context));
   }
-  const StopCondition in_time = budget.ForBaseline(stop);
+  const StopCondition in_time = job.budget.ForBaseline(job.stop);
   QUOTIENT_ASSIGN_OR_RETURN(baseline.cost, cost::PredictGraph(graph, device.costs(), in_time));
   if (of_file.has_value()) baseline.cost = *std::move(of_file);
   if (device.snapshot() == nullptr) return baseline;
@@ -104,33 +101,14 @@ report::KernelCounts CountKernels(const cost::GraphCost& cost) {
   return counts;
 }
 
-absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFiles& files,
-                                         uint64_t seed, const Budget& budget,
-                                         const StopCondition& stop) {
-  return WithinMemory([&] { return Predict(original, files, seed, budget, stop); },
+absl::StatusOr<Baseline> PredictBaseline(const Job& job, const Original& original) {
+  return WithinMemory([&] { return Predict(job, original); },
                       [] { return NoMemory(Reason::kModelUnsupported); });
 }
 
 Baseline AtPresent(Baseline baseline) {
   baseline.cost = cost::AtPresent(std::move(baseline.cost), baseline.costs());
   return baseline;
-}
-
-SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
-  const Prepared& prepared = baseline.original.prepared;
-  return {
-      .clock = job.environment.clock,
-      .time = job.budget.ForSearch(),
-      .threads = job.threads,
-      .max_opset = MaxOpset(job.options, prepared.model),
-      .constant_footprint_log2 =
-          kernels::ConstantFootprintLog2(prepared.cut.graph, baseline.costs().partition().storage),
-      .families = job.families,
-      .alternatives = baseline.original.alternatives,
-      .checkpoint = job.environment.checkpoint,
-      .checkpoint_context = absl::StrCat(EngineVersion(), "\n", baseline.costs().fingerprint(),
-                                         "\n", job.options.CanonicalText()),
-  };
 }
 
 }  // namespace quotient::optimize

@@ -57,12 +57,9 @@ struct Baseline {
   cost::CostModel& costs() const { return calibrated ? *calibrated : original.device->costs(); }
 };
 
-// Predicts the original. `files` are its files; where they are run, `seed` draws the inputs.
-// Kernels that are not measured in the time that `budget` has for them are estimated. Fails as
-// cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
-absl::StatusOr<Baseline> PredictBaseline(const Original& original, const ModelFiles& files,
-                                         uint64_t seed, const Budget& budget,
-                                         const StopCondition& stop);
+// Predicts the original. Kernels that are not measured in the time that the budget has for them are
+// estimated. Fails as cost::PredictGraph does, and with MODEL_UNSUPPORTED if memory runs out.
+absl::StatusOr<Baseline> PredictBaseline(const Job& job, const Original& original);
 
 // The same at the prices that are known now. On a device that measures, kernels of the original may
 // have been measured since it was predicted.
@@ -75,7 +72,5 @@ int MaxOpset(const Options& options, const onnx::Model& model);
 
 // Counts the kernels of a graph by where their costs come from.
 report::KernelCounts CountKernels(const cost::GraphCost& cost);
-
-SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline);
 
 }  // namespace quotient::optimize

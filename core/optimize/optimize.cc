@@ -2,7 +2,7 @@
 //
 //   read      Job                 -> Original            baseline.h (or Unusable)
 //   baseline  Original            -> Baseline            baseline.h
-//   search    Baseline            -> Candidates          candidates.h
+//   search    Baseline            -> Candidates          search_candidates.h
 //   package   Candidates          -> PackagedCandidates  package.h
 //   verify    PackagedCandidates  -> VerifiedCandidates  verify_candidates.h
 //   measure   VerifiedCandidates  -> Decision            race.h, decide.h, variations.h
@@ -57,6 +57,7 @@
 #include "core/optimize/package.h"
 #include "core/optimize/race.h"
 #include "core/optimize/run_record.h"
+#include "core/optimize/search_candidates.h"
 #include "core/optimize/verify_candidates.h"
 
 namespace quotient::optimize {
@@ -159,9 +160,7 @@ class Run {
   }
 
   absl::StatusOr<Baseline> Predict(const Original& original) {
-    QUOTIENT_ASSIGN_OR_RETURN(
-        Baseline baseline,
-        PredictBaseline(original, job_.files, job_.options.seed, job_.budget, job_.stop));
+    QUOTIENT_ASSIGN_OR_RETURN(Baseline baseline, PredictBaseline(job_, original));
     record_.Note(baseline.notes);
     record_.SetOriginalCost(baseline.cost.total_us);
     return baseline;
@@ -169,7 +168,10 @@ class Run {
 
   absl::StatusOr<Candidates> Search(const Baseline& baseline) {
     return OrNone("search", [&]() -> absl::StatusOr<Candidates> {
-      absl::StatusOr<Candidates> candidates = Found(baseline);
+      absl::StatusOr<Candidates> candidates =
+          SearchCandidates(job_, baseline, [this](double fraction, const SearchProgress& now) {
+            record_.ReportSearch(fraction, now.best_share, now.enodes);
+          });
       if (candidates.ok()) {
         if (!candidates->checkpoint_refused.empty()) {
           record_.Note(absl::StrCat(
@@ -185,17 +187,6 @@ class Run {
       record_.NoteFailure("the search failed", candidates.status());
       return Candidates();
     });
-  }
-
-  absl::StatusOr<Candidates> Found(const Baseline& baseline) {
-    const SearchSettings settings = SettingsToSearch(job_, baseline);
-    const double seconds = std::max(settings.time.seconds, 1e-3);
-    const auto hook = [this, seconds](const SearchProgress& now) {
-      record_.ReportSearch(std::min(1.0, now.seconds / seconds), now.best_share, now.enodes);
-    };
-    const Prepared& prepared = baseline.original.prepared;
-    return optimize::Search(prepared.graph, prepared.measured, job_.options, settings,
-                            baseline.costs(), job_.stop, hook);
   }
 
   absl::StatusOr<PackagedCandidates> Package(const Baseline& baseline, Candidates candidates) {

@@ -83,8 +83,7 @@ absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Opti
                                   "', so nothing can be compared; these can run: ",
                                   AcceptedDevices(DeviceFilter::kMeasured)));
   }
-  QUOTIENT_ASSIGN_OR_RETURN(const Baseline baseline,
-                            PredictBaseline(original, files, resolved.seed, job.budget, stop));
+  QUOTIENT_ASSIGN_OR_RETURN(const Baseline baseline, PredictBaseline(job, original));
   QUOTIENT_ASSIGN_OR_RETURN(const timing::RunProfile run, RunInLane(job, original));
   report::Profile profile{.model_name = files.name,
                           .device = resolved.device,

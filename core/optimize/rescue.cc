@@ -10,6 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/eval/stop_error.h"
 #include "core/optimize/culprit.h"
+#include "core/optimize/search_candidates.h"
 
 namespace quotient::optimize {
 namespace {

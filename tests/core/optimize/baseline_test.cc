@@ -12,8 +12,6 @@
 #include "core/base/reason.h"
 #include "core/timing/snapshot.h"
 #include "tests/core/optimize/stage_fixture.h"
-#include "tests/support/fake_device_kind.h"
-#include "tests/support/memory_checkpoint.h"
 
 namespace quotient::optimize {
 namespace {
@@ -28,13 +26,6 @@ constexpr char kRelu[] = "g (float[N,64] x) => (float[N,64] y) { y = Relu(x) }";
 
 class BaselineTest : public StageTest {
  protected:
-  // Lets the job use one device, "fake".
-  void UseDevice(testing::OpenByName open) {
-    kinds_.push_back(testing::FakeDeviceKind({"fake"}, std::move(open)));
-    devices_.emplace(DeviceSetup{.store = &store_, .lane = &lane_}, kinds_);
-    options_.device = "fake";
-  }
-
   // Lets the job use the device that this was recorded of.
   void UseSnapshot(const timing::Snapshot& snapshot) {
     snapshot_ = ToText(snapshot);
@@ -42,7 +33,6 @@ class BaselineTest : public StageTest {
     environment_.device_snapshot = snapshot_;
   }
 
-  std::vector<DeviceKind> kinds_;
   std::string snapshot_;
 };
 
@@ -93,7 +83,6 @@ TEST_F(BaselineTest, AUsableOriginalIsPreparedForAllAlternatives) {
 
 TEST_F(BaselineTest, TheDeviceSaysWhetherFilesAreRun) {
   for (const bool runs_files : {false, true}) {
-    kinds_.clear();
     UseDevice([&](absl::string_view) {
       return kernels::fake::NewFakeBackend(&clock_, {.runs_files = runs_files});
     });
@@ -201,48 +190,6 @@ TEST_F(BaselineTest, KernelsAreCountedByWhereTheirCostsComeFromAndFreeOnesAreNot
   const report::KernelCounts counts = CountKernels(cost);
   EXPECT_EQ(counts.measured, 2);
   EXPECT_EQ(counts.estimated, 1);
-}
-
-// Sixteen constants take 64 bytes.
-constexpr char kProduct[] = R"(g (float[N,4] x) => (float[N,4] y)
-    <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}> { y = MatMul(x, w) })";
-
-TEST_F(BaselineTest, ASearchGetsWhatTheJobAndTheModelAllow) {
-  testing::MemoryCheckpoint checkpoint("");
-  environment_.checkpoint = &checkpoint;
-  options_.budget_seconds = 100;
-  options_.search_budget_seconds = 10;
-  options_.max_opset = 18;
-  ReadAndPredict(kProduct);
-  original_->alternatives = 1;
-  const SearchSettings settings = SettingsToSearch(*job_, *baseline_);
-  EXPECT_EQ(settings.time.seconds, 10);
-  EXPECT_EQ(settings.threads, 1);
-  EXPECT_EQ(settings.max_opset, 18);
-  EXPECT_EQ(settings.alternatives, 1);
-  EXPECT_EQ(settings.constant_footprint_log2, 6);
-  EXPECT_EQ(settings.checkpoint, &checkpoint);
-  EXPECT_EQ(settings.families.data(), families_.data());
-}
-
-TEST_F(BaselineTest, ACheckpointIsForOneDeviceAndItsOptions) {
-  const auto context = [this] {
-    ReadAndPredict(kProduct);
-    return SettingsToSearch(*job_, *baseline_).checkpoint_context;
-  };
-  const std::string first = context();
-  EXPECT_EQ(context(), first);
-  options_.seed = 1;
-  EXPECT_NE(context(), first);
-  options_.seed = 0;
-  // The name of the device stays, and what it stands for is another one.
-  UseDevice([&](absl::string_view) { return kernels::fake::NewFakeBackend(&clock_); });
-  const std::string fake = context();
-  kinds_.clear();
-  UseDevice([&](absl::string_view) {
-    return kernels::fake::NewFakeBackend(&clock_, {.fingerprint = "another one"});
-  });
-  EXPECT_NE(context(), fake);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include "core/timing/snapshot.h"
 #include "tests/core/optimize/stage_fixture.h"
-#include "tests/support/fake_device_kind.h"
 
 namespace quotient::optimize {
 namespace {
@@ -171,10 +170,7 @@ TEST_F(FinishTest, OptionsThatWereOfNoEffectAreNoted) {
 
 // The kernels that one of the graphs has alone must have been measured where others are.
 TEST_F(FinishTest, NoGainIsPredictedFromDifferentEstimates) {
-  const DeviceKind kinds[] = {testing::FakeDeviceKind(
-      {"fake"}, [this](absl::string_view) { return kernels::fake::NewFakeBackend(&clock_, {}); })};
-  devices_.emplace(DeviceSetup{.store = &store_, .lane = &lane_}, kinds);
-  options_.device = "fake";
+  UseDevice([this](absl::string_view) { return kernels::fake::NewFakeBackend(&clock_); });
   ReadAndPredict(kModel);
   EXPECT_TRUE(FinishWith(Taken()).report.predicted_speedup_percent.has_value());
   Decision decision = Taken();

@@ -22,6 +22,7 @@
 #include "core/timing/memory_store.h"
 #include "tests/core/onnx/onnx_text.h"
 #include "tests/support/fake_backend.h"
+#include "tests/support/fake_device_kind.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::optimize {
@@ -32,6 +33,13 @@ class StageTest : public ::testing::Test {
   StageTest() {
     options_.device = "model:h200";
     options_.strategy = "saturate";
+  }
+
+  // Lets the job use this device alone, "fake".
+  void UseDevice(testing::OpenByName open) {
+    kinds_ = {testing::FakeDeviceKind({"fake"}, std::move(open))};
+    devices_.emplace(DeviceSetup{.store = &store_, .lane = &lane_}, kinds_);
+    options_.device = "fake";
   }
 
   // Makes the job of a file with these bytes. Options are set before.
@@ -68,8 +76,7 @@ class StageTest : public ::testing::Test {
     Predict();
   }
   void Predict() {
-    ASSERT_OK_AND_ASSIGN(Baseline baseline,
-                         PredictBaseline(*original_, files_, 1, job_->budget, stop_));
+    ASSERT_OK_AND_ASSIGN(Baseline baseline, PredictBaseline(*job_, *original_));
     baseline_.emplace(std::move(baseline));
   }
 
@@ -95,6 +102,7 @@ class StageTest : public ::testing::Test {
   timing::MemoryStore store_;
   timing::Lane lane_;
   std::span<const rules::Family> families_ = rules::AllFamilies();
+  std::vector<DeviceKind> kinds_;
   std::optional<Devices> devices_{std::in_place, DeviceSetup{.store = &store_, .lane = &lane_}};
   Environment environment_{.devices = &*devices_, .clock = clock_};
   Options options_;

@@ -1,0 +1,37 @@
+#include "core/optimize/search_candidates.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/kernels/partition.h"
+
+namespace quotient::optimize {
+
+SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline) {
+  const Prepared& prepared = baseline.original.prepared;
+  return {
+      .clock = job.environment.clock,
+      .time = job.budget.ForSearch(),
+      .threads = job.threads,
+      .max_opset = MaxOpset(job.options, prepared.model),
+      .constant_footprint_log2 =
+          kernels::ConstantFootprintLog2(prepared.cut.graph, baseline.costs().partition().storage),
+      .families = job.families,
+      .alternatives = baseline.original.alternatives,
+      .checkpoint = job.environment.checkpoint,
+      .checkpoint_context = absl::StrCat(EngineVersion(), "\n", baseline.costs().fingerprint(),
+                                         "\n", job.options.CanonicalText()),
+  };
+}
+
+absl::StatusOr<Candidates> SearchCandidates(const Job& job, const Baseline& baseline,
+                                            const SearchStageHook& hook) {
+  const SearchSettings settings = SettingsToSearch(job, baseline);
+  const double seconds = std::max(settings.time.seconds, 1e-3);
+  const Prepared& prepared = baseline.original.prepared;
+  return Search(
+      prepared.graph, prepared.measured, job.options, settings, baseline.costs(), job.stop,
+      [&](const SearchProgress& now) { hook(std::min(1.0, now.seconds / seconds), now); });
+}
+
+}  // namespace quotient::optimize

@@ -1,0 +1,23 @@
+#pragma once
+
+// The stage that searches: the candidates that the job's search finds for the original.
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "core/optimize/baseline.h"
+#include "core/optimize/candidates.h"
+#include "core/optimize/job.h"
+
+namespace quotient::optimize {
+
+// Called a few times a second. `fraction` of the time that the search may take has passed.
+using SearchStageHook = std::function<void(double fraction, const SearchProgress& progress)>;
+
+SearchSettings SettingsToSearch(const Job& job, const Baseline& baseline);
+
+// Fails as Search does.
+absl::StatusOr<Candidates> SearchCandidates(const Job& job, const Baseline& baseline,
+                                            const SearchStageHook& hook);
+
+}  // namespace quotient::optimize
