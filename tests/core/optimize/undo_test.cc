@@ -91,6 +91,14 @@ TEST_F(UndoTest, RewritesGoByRuleInTheOrderOfTheGraph) {
               ElementsAre("exp-neg: a d", "abs-floor: b"));
 }
 
+// One rule made d and c, so they are one rewrite. Both are the original's values.
+TEST_F(UndoTest, NeighborsThatOneRuleRewroteAreAllUndone) {
+  EXPECT_THAT(PartsOf({{"b", "Floor"}, {"c", "Neg"}, {"d", "Neg"}}),
+              ElementsAre("abs-floor: b", "exp-neg: d c"));
+  EXPECT_THAT(PartsOf({{"c", "Neg"}, {"d", "Neg"}}),
+              ElementsAre("exp-neg (first half): d", "exp-neg (second half): c"));
+}
+
 TEST_F(UndoTest, TheOnlyRuleIsHalved) {
   EXPECT_THAT(PartsOf({{"a", "Neg"}, {"d", "Neg"}}),
               ElementsAre("exp-neg (first half): a", "exp-neg (second half): d"));
