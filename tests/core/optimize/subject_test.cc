@@ -81,7 +81,7 @@ class RecordingBackend final : public kernels::Backend {
   const kernels::PartitionOptions partition_;
 };
 
-// Two inputs, and two outputs of which one is behind a node that nobody understands.
+// The outputs b and y come from a node that nobody understands, and b is not in the cut.
 constexpr char kModel[] = R"(graph g {
   input x: float32[2]
   input z: float32[2]
@@ -89,6 +89,7 @@ constexpr char kModel[] = R"(graph g {
   b: float32[2] = Opaque "Strange" (a)
   y = Relu(b)
   output a
+  output b
   output y })";
 
 class SubjectTest : public ::testing::Test {
@@ -202,8 +203,9 @@ TEST_F(SubjectTest, WhereNodesWereCutOutTheFileIsAskedForAllItsOutputs) {
   RecordingBackend backend(/*runs_files=*/true);
   ASSERT_OK(Compile(backend, {}).status());
   EXPECT_THAT(Names(backend.values.inputs), ElementsAre("x: float32[2]", "z: float32[2]"));
-  EXPECT_THAT(Names(backend.values.outputs), ElementsAre("a: float32[2]", "y: float32[2]"));
-  EXPECT_EQ(backend.values.outputs[1].id, testing::MustFind(read_, "y"));
+  EXPECT_THAT(Names(backend.values.outputs),
+              ElementsAre("a: float32[2]", "b: float32[2]", "y: float32[2]"));
+  EXPECT_EQ(backend.values.outputs[2].id, testing::MustFind(read_, "y"));
   EXPECT_THAT(backend.inputs, IsEmpty());
 }
 
