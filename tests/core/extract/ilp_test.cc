@@ -169,14 +169,18 @@ class ExpiringClock : public Clock {
 
 // Each part of the search may still find out by itself that time is up, but none goes on.
 TEST(IlpExtractor, KeepsItsDeadline) {
-  const ExtractionCase example = Layered(2, 3000);
-  for (const int64_t looks : {0, 100, 10'000}) {
+  const auto expect_it = [](const ExtractionCase& example, int64_t looks) {
     SCOPED_TRACE(looks);
     const ExpiringClock clock(looks);
     Extract(example, clock.Stop());
     EXPECT_GT(clock.late_looks(), 0);
     EXPECT_LT(clock.late_looks(), 100);
-  }
+  };
+  const ExtractionCase layered = Layered(2, 3000);
+  for (const int64_t looks : {0, 100, 10'000}) expect_it(layered, looks);
+  Rng rng(3);
+  const ExtractionCase covering = Covering(rng, 150, 112);  // Takes branch and cut long.
+  for (const int64_t looks : {100, 10'000, 100'000}) expect_it(covering, looks);
 }
 
 TEST(IlpExtractor, PrintsNothing) {

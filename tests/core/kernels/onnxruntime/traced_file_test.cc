@@ -112,6 +112,18 @@ TEST_F(TraceFileTest, ListsTheKernelsOfAFile) {
   EXPECT_THAT(traced.kernels[2].names, Contains("out0"));
 }
 
+// ONNX Runtime calls what it makes of several nodes by the first of them, with a suffix. The writer
+// called that one quotient_MatMul.
+TEST_F(TraceFileTest, AFusedKernelIsCalledByTheNodeThatItWas) {
+  ASSERT_OK_AND_ASSIGN(const FileKernels traced,
+                       Trace("input x: float32[4,8]\nconst w: float32[8,8] = random(1)\n"
+                             "const b: float32[8] = random(2)\n"
+                             "m = MatMul(x, w)\ny = Add(m, b)\noutput y\n"));
+  ASSERT_THAT(traced.kernels, SizeIs(1));
+  EXPECT_EQ(traced.kernels[0].op, "Gemm");
+  EXPECT_THAT(traced.kernels[0].names, ElementsAre("out0", "quotient_MatMul"));
+}
+
 // Only kernels that read constants depend on how many bytes all constants have.
 TEST_F(TraceFileTest, TheFootprintIsThatOfTheConstants) {
   ASSERT_OK_AND_ASSIGN(const FileKernels traced, Trace(kProduct));
@@ -128,6 +140,7 @@ TEST_F(TraceFileTest, OperandsAreInTheBookWhileTheTraceIsKept) {
   EXPECT_EQ(product->values[0], "in0");
   EXPECT_TRUE(Client().Has(product->session));
   traced.operands.reset();
+  EXPECT_FALSE(Client().Run(product->session, 1).ok()) << "the session is unloaded, too";
   for (const FileKernel& kernel : traced.kernels) {
     EXPECT_FALSE(OperandsOf(kernel).has_value()) << kernel.op;
   }
