@@ -30,17 +30,18 @@ std::vector<Undoable> FindUndoable(const domain::TensorEGraph& tensors,
   std::map<egraph::Origin, size_t> family_of;  // By rule.
   size_t num_classes = 0;
   for (const domain::Rewrite& rewrite : domain::RewritesOf(tensors, chosen.choice)) {
-    const egraph::ClassId cls = rewrite.classes.front();
-    const ENodeId now = chosen.of(cls);
-    const ENodeId before = original.of(cls);
-    const bool is_undoable = before.valid() && now != before &&
-                             graph.origin(before) == egraph::kInputOrigin &&
-                             graph.origin(now) != egraph::kInputOrigin;
-    if (!is_undoable) continue;
-    const auto [at, is_new] = family_of.emplace(rewrite.origin, families.size());
-    if (is_new) families.push_back({rules[rewrite.origin - 1]->name(), {}});
-    families[at->second].classes.push_back(cls);
-    ++num_classes;
+    // Where a rule rewrote neighbors, they are one rewrite of several classes of the original.
+    for (const ClassId cls : rewrite.classes) {
+      const ENodeId now = chosen.of(cls);
+      const ENodeId before = original.of(cls);
+      const bool is_undoable = before.valid() && graph.origin(before) == egraph::kInputOrigin &&
+                               graph.origin(now) != egraph::kInputOrigin;
+      if (!is_undoable) continue;
+      const auto [at, is_new] = family_of.emplace(rewrite.origin, families.size());
+      if (is_new) families.push_back({rules[rewrite.origin - 1]->name(), {}});
+      families[at->second].classes.push_back(cls);
+      ++num_classes;
+    }
   }
   if (num_classes < 2) return {};
   return families.size() == 1 ? Halves(std::move(families.front())) : families;

@@ -11,13 +11,6 @@ namespace quotient::ops {
 
 enum class MetricType { kCounter, kGauge, kHistogram };
 
-struct MetricSpec {
-  const char* name;
-  MetricType type;
-  std::vector<const char*> labels;
-  const char* help;  // Must be one line: a newline would break the page.
-};
-
 enum class MetricId {
   kBuildInfo,
   kReady,
@@ -46,9 +39,17 @@ enum class MetricId {
   kProcessStartTime,
 };
 
+struct MetricSpec {
+  MetricId id;
+  const char* name;
+  MetricType type;
+  std::vector<const char*> labels;
+  const char* help;  // Must be one line: a newline would break the page.
+};
+
 const MetricSpec& Spec(MetricId id);
 
-// In the order of MetricId.
+// In the order of MetricId: rows are found by number.
 std::span<const MetricSpec> AllMetrics();
 
 }  // namespace quotient::ops

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,10 +38,9 @@ bool IsClose(float expected, float actual) {
   return std::fabs(actual - expected) <= 1e-6f + 1e-5f * std::fabs(expected);
 }
 
-// Expects of the value y what the reference computes if x has every kind of number.
-void ExpectReferenceOnEverything(const std::string& lines) {
+// Expects of the value y what the reference computes if x has these numbers.
+void ExpectReference(const std::string& lines, const std::vector<float>& numbers) {
   SCOPED_TRACE(lines);
-  const std::vector<float> numbers = Everything();
   const auto rows = static_cast<int64_t>(numbers.size());
   const model::Graph graph = GraphOf(
       {"everything", absl::StrCat("input x: float32[", rows, ",1]\n", lines, "\noutput y\n")});
@@ -61,6 +61,8 @@ void ExpectReferenceOnEverything(const std::string& lines) {
   }
 }
 
+void ExpectReferenceOnEverything(const std::string& lines) { ExpectReference(lines, Everything()); }
+
 // Calls of the operator with its defaults and with other numbers.
 std::vector<std::string> CallsOf(const std::string& op) {
   std::vector<std::string> calls = {""};
@@ -76,28 +78,43 @@ std::vector<std::string> CallsOf(const std::string& op) {
   return calls;
 }
 
+// The operators that compute a function of one number.
+std::vector<std::string> UnaryOps() {
+  std::vector<std::string> names;
+  for (const ops::OpDef* row : ops::AllOps()) {
+    if (row->function != ops::UnaryFunction::kNone) names.push_back(row->name);
+  }
+  return names;
+}
+
 TEST(UnaryKernelsTest, EachIsRightOnEveryKindOfNumber) {
-  for (const char* op : {"Round", "Sign",     "Tan",      "Asin",  "Acos",
-                         "Atan",  "Sinh",     "Cosh",     "Asinh", "Acosh",
-                         "Atanh", "Mish",     "Celu",     "Selu",  "ThresholdedRelu",
-                         "Elu",   "Softplus", "Softsign", "Swish", "IsInf"}) {
+  EXPECT_GT(UnaryOps().size(), 30u);
+  for (const std::string& op : UnaryOps()) {
     for (const std::string& attributes : CallsOf(op)) {
       ExpectReferenceOnEverything(absl::StrCat("y = ", op, "(x)", attributes));
     }
   }
 }
 
-TEST(UnaryKernelsTest, InfinitiesOfOneSignAreFound) {
+TEST(UnaryKernelsTest, InfinitiesAreFound) {
+  ExpectReferenceOnEverything("y = IsInf(x)");
   ExpectReferenceOnEverything("y = IsInf(x) {detect_negative=0}");
   ExpectReferenceOnEverything("y = IsInf(x) {detect_positive=0}");
 }
 
+// Behind a contraction oneDNN computes these, and is wrong on NaN or on infinities: Relu(NaN) is 0,
+// Clip stops at the largest number, Gelu of infinity is NaN.
+const std::set<std::string> kWrongIfNotFinite = {"Clip", "Exp", "Gelu", "HardSigmoid", "Relu"};
+
 // The product with 1 changes no number.
-TEST(UnaryKernelsTest, PostOperationsAreRightOnEveryKindOfNumber) {
-  for (const char* op : {"Elu", "Mish", "Softplus", "Swish"}) {
+TEST(UnaryKernelsTest, EachIsRightBehindAContraction) {
+  std::vector<float> finite = Everything();
+  std::erase_if(finite, [](float number) { return !std::isfinite(number); });
+  for (const std::string& op : UnaryOps()) {
     for (const std::string& attributes : CallsOf(op)) {
-      ExpectReferenceOnEverything(absl::StrCat("const w: float32[1,1] = [1]\nm = MatMul(x, w)\n",
-                                               "y = ", op, "(m)", attributes));
+      ExpectReference(absl::StrCat("const w: float32[1,1] = [1]\nm = MatMul(x, w)\n", "y = ", op,
+                                   "(m)", attributes),
+                      kWrongIfNotFinite.contains(op) ? finite : Everything());
     }
   }
 }

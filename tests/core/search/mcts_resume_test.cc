@@ -218,7 +218,7 @@ TEST_F(MctsResumeTest, FromTheEndThereIsNothingLeftToDo) {
 TEST_F(MctsResumeTest, TimeThatWasSpentIsNotSpentAgain) {
   const Interrupted left = RunUntil(30);
   const double spent = RunToEnd(left.in_between).outcome.resumed.seconds;
-  task_.stop = StopCondition().WithBudget(Clock::System(), spent / 2);
+  task_.stop = StopCondition().WithBudget(clock_, spent / 2);
   const Outcome outcome = RunToEnd(left.in_between).outcome;
   EXPECT_EQ(outcome.reason, StopReason::kDeadline);
   EXPECT_GT(outcome.simulations, 0);

@@ -246,22 +246,12 @@ TEST(Strategies, AreFoundByName) {
   EXPECT_EQ(FindStrategy("no such"), nullptr);
 }
 
-// A second passes with each reading.
-class TickingClock : public Clock {
- public:
-  int64_t NowNs() const override { return 1'000'000'000 * ++readings_; }
-  int64_t UnixMs() const override { return 0; }
-
- private:
-  mutable int64_t readings_ = 0;
-};
-
 class StrategiesTest : public TermSearchTest {};
 
 TEST_F(StrategiesTest, TimeIsThatOfTheTasksClock) {
   for (const std::string& name : StrategyNames()) {
     SCOPED_TRACE(name);
-    const TickingClock clock;
+    const testing::TickingClock clock(/*step_ns=*/1'000'000'000);
     Task task{.clock = clock, .limits = task_.limits};
     const auto workspace = *Make();
     const auto outcome = FindStrategy(name)->Run(*workspace, task);

@@ -13,6 +13,7 @@
 #include "tests/support/egraph/graph_text.h"
 #include "tests/support/egraph/rewriting_data.h"
 #include "tests/support/egraph/term_workspace.h"
+#include "tests/support/ticking_clock.h"
 
 namespace quotient::search {
 
@@ -62,7 +63,8 @@ class TermSearchTest : public ::testing::Test {
 
   std::string rules_ = testing::ReadRewritingFile("geb/math-rules.txt");
   std::string term_ = testing::ReadRewritingFile("geb/math_d7_s1.txt");
-  Task task_{.clock = Clock::System()};
+  const testing::TickingClock clock_{/*step_ns=*/1'000};
+  Task task_{.clock = clock_};
 };
 
 // Expects equal outcomes, except for times.

@@ -14,6 +14,7 @@
 #include "core/base/rng.h"
 #include "tests/support/egraph/rewriting_data.h"
 #include "tests/support/egraph/term_workspace.h"
+#include "tests/support/ticking_clock.h"
 
 namespace quotient::search {
 namespace {
@@ -26,6 +27,8 @@ std::unique_ptr<TermWorkspace> MakeWorkspace(int seed) {
   return *TermWorkspace::Make(testing::MathAlgebra(),
                               testing::ReadRewritingFile("geb/math-rules.txt"), "rules", term);
 }
+
+const testing::TickingClock kClock(/*step_ns=*/1'000);
 
 constexpr Walk::Places kAllPlaces = Walk::Places::kOfAllRules;
 
@@ -52,13 +55,13 @@ TEST(Walk, AStateIsAFunctionOfThePath) {
   const Limits limits = SmallLimits();
   for (int seed = 0; seed < 3; ++seed) {
     const auto workspace = MakeWorkspace(seed);
-    Walk walk(workspace.get(), &limits, &Clock::System());
+    Walk walk(workspace.get(), &limits, &kClock);
     Rng rng(seed);
     std::vector<Action> path;
     for (int i = 0; i < 60; ++i) {
       const State state = GoTo(walk, path);
       const auto workspace_of_fresh = MakeWorkspace(seed);
-      Walk fresh(workspace_of_fresh.get(), &limits, &Clock::System());
+      Walk fresh(workspace_of_fresh.get(), &limits, &kClock);
       ExpectSame(state, GoTo(fresh, path));
       EXPECT_EQ(walk.Hash(), fresh.Hash());
       if (rng.Below(3) == 0) {
@@ -138,8 +141,8 @@ TEST(Walk, AllPlacesAreThereHoweverTheyAreFound) {
   for (int seed = 0; seed < 3; ++seed) {
     const auto plain = MakeWorkspace(seed);
     HalfOpaqueWorkspace half_opaque(MakeWorkspace(seed));
-    Walk a(plain.get(), &limits, &Clock::System());
-    Walk b(&half_opaque, &limits, &Clock::System());
+    Walk a(plain.get(), &limits, &kClock);
+    Walk b(&half_opaque, &limits, &kClock);
     const std::set<uint64_t> neighbours = Neighbours(a, {});
     EXPECT_GT(neighbours.size(), 10u);
     EXPECT_EQ(neighbours, Neighbours(b, {}));
@@ -160,8 +163,8 @@ TEST(Walk, LookingForMatchesChangesNoStep) {
   const Limits limits = SmallLimits();
   HalfOpaqueWorkspace looked(MakeWorkspace(0));
   HalfOpaqueWorkspace not_looked(MakeWorkspace(0));
-  Walk a(&looked, &limits, &Clock::System());
-  Walk b(&not_looked, &limits, &Clock::System());
+  Walk a(&looked, &limits, &kClock);
+  Walk b(&not_looked, &limits, &kClock);
   std::vector<Action> path;
   for (uint16_t rule = 0; rule < 20; ++rule) {
     path.push_back({Action::Kind::kRule, rule});
@@ -175,7 +178,7 @@ TEST(Walk, LookingForMatchesChangesNoStep) {
 TEST(Walk, StaysWhereItIsSettled) {
   const Limits limits = SmallLimits();
   const auto workspace = MakeWorkspace(0);
-  Walk walk(workspace.get(), &limits, &Clock::System());
+  Walk walk(workspace.get(), &limits, &kClock);
   std::vector<Action> path;
   GoTo(walk, path);
   for (const Action action : walk.Actions(kAllPlaces, {})) {
@@ -203,7 +206,7 @@ TEST(Walk, ARuleStopsAtTheNodeLimit) {
         *TermWorkspace::Make(testing::MathAlgebra(), "comm: (+ ?a ?b) => (+ ?b ?a)", "rules", term);
     Limits limits;
     limits.max_enodes = workspace->graph().num_enodes() + more;
-    Walk walk(workspace.get(), &limits, &Clock::System());
+    Walk walk(workspace.get(), &limits, &kClock);
     GoTo(walk, {{Action::Kind::kRule, 0}});
     EXPECT_EQ(walk.state().enodes, limits.max_enodes);
   }
@@ -212,7 +215,7 @@ TEST(Walk, ARuleStopsAtTheNodeLimit) {
 TEST(Walk, NoStepGoesFarBeyondTheNodeLimit) {
   const Limits limits = SmallLimits();
   const auto workspace = MakeWorkspace(1);
-  Walk walk(workspace.get(), &limits, &Clock::System());
+  Walk walk(workspace.get(), &limits, &kClock);
   std::vector<Action> path;
   while (!GoTo(walk, path).final()) {
     // Only the last match may exceed the limit.
@@ -229,7 +232,7 @@ TEST(Walk, GrowingToTheEndOfASmallWorldSaturatesIt) {
   const auto workspace = *TermWorkspace::Make(
       testing::MathAlgebra(), "comm: (+ ?a ?b) => (+ ?b ?a)", "rules", "(+ a (+ a 1))");
   const Limits limits;
-  Walk walk(workspace.get(), &limits, &Clock::System());
+  Walk walk(workspace.get(), &limits, &kClock);
   EXPECT_FALSE(GoTo(walk, {}).saturated);
   const Action grow = {Action::Kind::kGrow, 0, Action::kToTheLimit};
   ASSERT_THAT(walk.Actions(kAllPlaces, {}), ::testing::Contains(grow));
@@ -243,7 +246,7 @@ TEST(Walk, WhatChangesNothingIsSaid) {
   const auto workspace = *TermWorkspace::Make(testing::MathAlgebra(),
                                               "same: (+ ?a ?b) => (+ ?a ?b)", "rules", "(+ a 1)");
   const Limits limits;
-  Walk walk(workspace.get(), &limits, &Clock::System());
+  Walk walk(workspace.get(), &limits, &kClock);
   GoTo(walk, {});
   ASSERT_FALSE(walk.Actions(kAllPlaces, {}).empty());
   EXPECT_FALSE(GoTo(walk, {{Action::Kind::kRule, 0}}).changed);
@@ -269,7 +272,7 @@ class RememberingWorkspace : public HalfOpaqueWorkspace {
 TEST(Walk, ActionsAreThoseOfWhereItIsWhereverItWas) {
   const Limits limits = SmallLimits();
   RememberingWorkspace workspace(MakeWorkspace(1));
-  Walk walk(&workspace, &limits, &Clock::System());
+  Walk walk(&workspace, &limits, &kClock);
   GoTo(walk, {});
   int compared = 0;
   for (const Action first : walk.Actions(kAllPlaces, {})) {
@@ -292,7 +295,7 @@ TEST(Walk, RulesWithoutMatchesAreNoActions) {
       "zero: (+ ?a 0) => ?a\none: (* ?a 1) => ?a\ncomm: (+ ?a ?b) => (+ ?b ?a)", "rules",
       "(+ a b)"));
   Limits limits;
-  Walk walk(&workspace, &limits, &Clock::System());
+  Walk walk(&workspace, &limits, &kClock);
   GoTo(walk, {});
   const auto half = Action{Action::Kind::kGrow, 0, 150};
   const auto grow = Action{Action::Kind::kGrow, 0, Action::kToTheLimit};

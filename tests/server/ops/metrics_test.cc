@@ -32,9 +32,11 @@ TEST(MetricTableTest, FollowsTheNamingRules) {
 }
 
 TEST(MetricTableTest, IdsAndRowsCorrespond) {
-  EXPECT_EQ(AllMetrics().size(), static_cast<size_t>(MetricId::kProcessStartTime) + 1);
+  ASSERT_EQ(AllMetrics().size(), static_cast<size_t>(MetricId::kProcessStartTime) + 1);
+  for (size_t i = 0; i < AllMetrics().size(); ++i) {
+    EXPECT_EQ(AllMetrics()[i].id, static_cast<MetricId>(i)) << AllMetrics()[i].name;
+  }
   EXPECT_STREQ(Spec(MetricId::kWatchers).name, "quotient_watchers");
-  EXPECT_STREQ(Spec(MetricId::kProcessStartTime).name, "process_start_time_seconds");
 }
 
 TEST(MetricsTest, ValuesShowUpUnderTheirLabels) {

@@ -1,0 +1,180 @@
+// What is listed of a file that ONNX Runtime runs once, and how long its operands are kept.
+
+#include "core/kernels/onnxruntime/traced_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernels/onnxruntime/node_kernel.h"
+#include "core/kernels/onnxruntime/written_graph.h"
+#include "core/os/program_folder.h"
+#include "tests/core/kernels/graph_cases.h"
+#include "tests/support/status_matchers.h"
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+using quotient::testing::IsOk;
+using quotient::testing::StatusIs;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+TEST(OperandBookTest, FindsWhatWasAdded) {
+  OperandBook book;
+  EXPECT_FALSE(book.Find("a").has_value());
+  book.Add("a", {{1, 2}, {"x", ""}});
+  const std::optional<OperandBook::Operands> found = book.Find("a");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->session.process, 1);
+  EXPECT_EQ(found->session.session, 2);
+  EXPECT_THAT(found->values, ElementsAre("x", ""));
+  EXPECT_FALSE(book.Find("b").has_value());
+}
+
+TEST(OperandBookTest, TheFirstOperandsOfAKernelStay) {
+  OperandBook book;
+  book.Add("a", {{1, 2}, {"x"}});
+  book.Add("a", {{1, 3}, {"z"}});
+  EXPECT_THAT(book.Find("a")->values, ElementsAre("x"));
+}
+
+// Sessions of two processes may have the same number.
+TEST(OperandBookTest, ForgetsTheOperandsOfOneSession) {
+  OperandBook book;
+  book.Add("a", {{1, 2}, {}});
+  book.Add("b", {{1, 2}, {}});
+  book.Add("other session", {{1, 3}, {}});
+  book.Add("other process", {{2, 2}, {}});
+  book.Forget({1, 2});
+  EXPECT_FALSE(book.Find("a").has_value());
+  EXPECT_FALSE(book.Find("b").has_value());
+  EXPECT_TRUE(book.Find("other session").has_value());
+  EXPECT_TRUE(book.Find("other process").has_value());
+  book.Add("a", {{1, 3}, {"z"}});
+  EXPECT_THAT(book.Find("a")->values, ElementsAre("z"));
+}
+
+class TraceFileTest : public ::testing::Test {
+ protected:
+  static HelperClient& Client() {
+    static const auto& client = *new absl::StatusOr<std::unique_ptr<HelperClient>>(
+        HelperClient::Create({.program = os::FindBesideProgram("quotient-ort", {""}),
+                              .library = os::FindBesideProgram("libonnxruntime.so", {"../lib/"}),
+                              .memory_bytes = int64_t{4} << 30}));
+    EXPECT_THAT(client, IsOk());
+    return **client;
+  }
+
+  absl::StatusOr<FileKernels> Trace(const std::string& body, int threads = 1) {
+    const model::Graph graph = GraphOf({"g", body});
+    QUOTIENT_ASSIGN_OR_RETURN(const WrittenGraph written, WriteGraph(graph));
+    const std::vector<model::Tensor> tensors = RandomInputs(graph, graph.inputs, 1);
+    std::vector<NamedTensor> inputs;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      inputs.push_back({written.values.inputs[i].name, tensors[i]});
+    }
+    return TraceFile(&Client(), &book_, written.file, inputs, threads);
+  }
+
+  // The values that a kernel reads, as long as they are kept.
+  std::optional<OperandBook::Operands> OperandsOf(const FileKernel& kernel) const {
+    return book_.Find(KernelKey(*kernel.spec));
+  }
+
+  OperandBook book_;
+};
+
+// The weights are 64 KiB.
+constexpr char kProduct[] =
+    "input x: float32[4,128]\nconst w: float32[128,128] = random(1)\n"
+    "m = MatMul(x, w)\ns = Softmax(m) {axis=1}\ny = Add(s, x)\noutput y\n";
+
+TEST_F(TraceFileTest, ListsTheKernelsOfAFile) {
+  ASSERT_OK_AND_ASSIGN(const FileKernels traced, Trace(kProduct, 3));
+  ASSERT_THAT(traced.kernels, SizeIs(3));
+  std::vector<std::string> ops;
+  for (const FileKernel& kernel : traced.kernels) {
+    ops.push_back(kernel.op);
+    ASSERT_TRUE(kernel.spec.has_value()) << kernel.op;
+    EXPECT_TRUE(IsNodeSpec(*kernel.spec));
+    EXPECT_EQ(kernel.spec->threads, 3);
+  }
+  EXPECT_THAT(ops, ElementsAre("MatMul", "Softmax", "Add"));
+  EXPECT_THAT(traced.kernels[0].names, Contains("m"));
+  EXPECT_THAT(traced.kernels[2].names, Contains("out0"));
+}
+
+// ONNX Runtime calls what it makes of several nodes by the first of them, with a suffix. The writer
+// called that one quotient_MatMul.
+TEST_F(TraceFileTest, AFusedKernelIsCalledByTheNodeThatItWas) {
+  ASSERT_OK_AND_ASSIGN(const FileKernels traced,
+                       Trace("input x: float32[4,8]\nconst w: float32[8,8] = random(1)\n"
+                             "const b: float32[8] = random(2)\n"
+                             "m = MatMul(x, w)\ny = Add(m, b)\noutput y\n"));
+  ASSERT_THAT(traced.kernels, SizeIs(1));
+  EXPECT_EQ(traced.kernels[0].op, "Gemm");
+  EXPECT_THAT(traced.kernels[0].names, ElementsAre("out0", "quotient_MatMul"));
+}
+
+// Only kernels that read constants depend on how many bytes all constants have.
+TEST_F(TraceFileTest, TheFootprintIsThatOfTheConstants) {
+  ASSERT_OK_AND_ASSIGN(const FileKernels traced, Trace(kProduct));
+  EXPECT_EQ(traced.kernels[0].spec->constant_footprint_log2, 16);
+  EXPECT_EQ(traced.kernels[1].spec->constant_footprint_log2, 0);
+  EXPECT_EQ(traced.kernels[2].spec->constant_footprint_log2, 0);
+}
+
+TEST_F(TraceFileTest, OperandsAreInTheBookWhileTheTraceIsKept) {
+  ASSERT_OK_AND_ASSIGN(FileKernels traced, Trace(kProduct));
+  const std::optional<OperandBook::Operands> product = OperandsOf(traced.kernels[0]);
+  ASSERT_TRUE(product.has_value());
+  ASSERT_THAT(product->values, SizeIs(2));
+  EXPECT_EQ(product->values[0], "in0");
+  EXPECT_TRUE(Client().Has(product->session));
+  traced.operands.reset();
+  EXPECT_FALSE(Client().Run(product->session, 1).ok()) << "the session is unloaded, too";
+  for (const FileKernel& kernel : traced.kernels) {
+    EXPECT_FALSE(OperandsOf(kernel).has_value()) << kernel.op;
+  }
+}
+
+// Another trace of the same file has the same kernels, which keep the operands that they had.
+TEST_F(TraceFileTest, EqualKernelsOfTwoFilesReadThoseOfTheFirst) {
+  ASSERT_OK_AND_ASSIGN(FileKernels first, Trace(kProduct));
+  const SessionId session = OperandsOf(first.kernels[0])->session;
+  ASSERT_OK_AND_ASSIGN(const FileKernels second, Trace(kProduct));
+  EXPECT_EQ(KernelKey(*first.kernels[0].spec), KernelKey(*second.kernels[0].spec));
+  EXPECT_EQ(OperandsOf(second.kernels[0])->session.session, session.session);
+}
+
+TEST_F(TraceFileTest, AFileThatIsNoModelIsAnError) {
+  EXPECT_THAT(TraceFile(&Client(), &book_,
+                        {.model = "no model", .external_data = {}, .owner = nullptr}, {}, 1),
+              StatusIs(absl::StatusCode::kUnimplemented));
+}
+
+// External data counts, too: together, these are one byte too many. They are zeros that take no
+// memory as long as nothing reads them.
+TEST_F(TraceFileTest, AFileThatIsTooLargeIsRefused) {
+  constexpr size_t kMost = size_t{512} << 20;
+  void* const zeros = mmap(nullptr, kMost, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(zeros, MAP_FAILED);
+  const ModelFile file = {.model = "m",
+                          .external_data = {{"w", {static_cast<const char*>(zeros), kMost}}},
+                          .owner = nullptr};
+  const absl::Status status = TraceFile(&Client(), &book_, file, {}, 1).status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("too large"));
+  munmap(zeros, kMost);
+}
+
+}  // namespace
+}  // namespace quotient::kernels::onnxruntime
