@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_join.h"
 #include "core/optimize/package.h"
+#include "core/optimize/search_candidates.h"
 #include "core/optimize/variants.h"
 #include "tests/core/optimize/stage_fixture.h"
 #include "tests/support/fake_device_kind.h"
@@ -64,9 +65,7 @@ class RaceTest : public StageTest {
     families_ = rules_;
     ASSERT_NO_FATAL_FAILURE(ReadAndPredict(kModel));
     ASSERT_OK_AND_ASSIGN(Candidates candidates,
-                         optimize::Search(original_->prepared.graph, original_->prepared.measured,
-                                          options_, SettingsToSearch(*job_, *baseline_),
-                                          baseline_->costs(), stop_, [](const SearchProgress&) {}));
+                         SearchCandidates(*job_, *baseline_, [](double, const SearchProgress&) {}));
     ASSERT_OK_AND_ASSIGN(PackagedCandidates packaged,
                          PackageCandidates(*job_, *baseline_, std::move(candidates)));
     ASSERT_THAT(packaged.failures, IsEmpty());
@@ -81,7 +80,8 @@ class RaceTest : public StageTest {
   }
 
   RaceResult RaceThem(double seconds_per_candidate = 0) {
-    return Race(*job_, *baseline_, verified_, seconds_per_candidate);
+    verified_.seconds_per_candidate = seconds_per_candidate;
+    return Race(*job_, *baseline_, verified_);
   }
 
   // The operators of a graph.

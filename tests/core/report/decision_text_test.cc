@@ -21,14 +21,15 @@ std::vector<std::string> LinesOf(std::vector<Considered> considered) {
 TEST(DecisionTextTest, WithoutCandidatesThereAreNoLines) { EXPECT_THAT(LinesOf({}), IsEmpty()); }
 
 TEST(DecisionTextTest, CandidatesAreNumberedFromOneAndNameTheRulesThatTheyLeaveOut) {
-  EXPECT_THAT(LinesOf({{.predicted_percent = 12.34},
-                       {.left_out = {"bad-merge"}, .predicted_percent = -1},
-                       {.left_out = {"a", "b"}}}),
-              ElementsAre("candidate 1 (predicted 12.3 %) not taken: it is not sure to be faster",
-                          "candidate 2 without bad-merge (predicted -1.0 %) not taken: it is not "
-                          "sure to be faster",
-                          "candidate 3 without a, b (predicted 0.0 %) not taken: it is not sure to "
-                          "be faster"));
+  EXPECT_THAT(
+      LinesOf({{.predicted_percent = 12.34},
+               {.left_out = {"bad-merge"}, .predicted_percent = -1},
+               {.left_out = {"a", "b"}}}),
+      ElementsAre("candidate 1 (predicted 12.3 %) not taken: it is not sure to be faster",
+                  "candidate 2 without bad-merge (predicted -1.0 %) not taken: it is not "
+                  "sure to be faster",
+                  "candidate 3 without a, b (gain not predicted) not taken: it is not sure to "
+                  "be faster"));
 }
 
 TEST(DecisionTextTest, WhatWasMeasuredStandsBesideThePrediction) {

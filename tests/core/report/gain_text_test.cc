@@ -51,9 +51,9 @@ TEST(GainTextTest, ALongSideIsCut) {
 }
 
 TEST(GainTextTest, APlaceIsTheFirstOfItsSites) {
-  EXPECT_EQ(PlaceText(At({})), "");
-  EXPECT_EQ(PlaceText(At({"layer1.conv"})), "at layer1.conv");
-  EXPECT_EQ(PlaceText(At({"layer1.conv", "layer2.conv"})), "first at layer1.conv");
+  EXPECT_EQ(SitesText(At({})), "");
+  EXPECT_EQ(SitesText(At({"layer1.conv"})), "at layer1.conv");
+  EXPECT_EQ(SitesText(At({"layer1.conv", "layer2.conv"})), "first at layer1.conv");
 }
 
 TEST(GainTextTest, SharesAreOfTheOriginalsPrediction) {
