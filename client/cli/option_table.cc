@@ -104,8 +104,8 @@ std::vector<Option> OtherOptions() {
        .commands = kOptimize | kProfile | kSnapshot,
        .completion = Completion::kFile,
        .help =
-           "with --local, the library of the device onnxruntime; default $QUOTIENT_ONNXRUNTIME, "
-           "else the one that was installed with this program",
+           "the library of the device onnxruntime on this machine (optimize: only with --local); "
+           "default $QUOTIENT_ONNXRUNTIME, else the one that was installed with this program",
        .apply =
            [](V value, S* s) {
              return SetText(value, &s->environment[kernels::onnxruntime::kLibraryVariable]);

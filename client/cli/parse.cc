@@ -89,6 +89,9 @@ class Parser {
     if (settings_.local && !settings_.server.empty()) {
       return Invalid("--local and --server exclude each other");
     }
+    if (command_.bit == kOptimize && Given("onnxruntime") && !settings_.local) {
+      return Invalid("--onnxruntime needs --local: a server has a library of its own");
+    }
     if (!settings_.device_snapshot.empty() && Given("device")) {
       return Invalid("--device and --device-snapshot exclude each other");
     }

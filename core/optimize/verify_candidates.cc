@@ -12,9 +12,9 @@
 namespace quotient::optimize {
 namespace {
 
-class Verification {
+class Verifier {
  public:
-  Verification(const Job& job, const Baseline& baseline) : job_(job), baseline_(baseline) {}
+  Verifier(const Job& job, const Baseline& baseline) : job_(job), baseline_(baseline) {}
 
   absl::StatusOr<VerifiedCandidates> Run(PackagedCandidates packaged) {
     verified_.variants = std::move(packaged.variants);
@@ -68,7 +68,7 @@ absl::StatusOr<VerifiedCandidates> VerifyCandidates(const Job& job, const Baseli
   const int64_t start = clock.NowNs();
   const double seconds_to_package = packaged.seconds;
   QUOTIENT_ASSIGN_OR_RETURN(VerifiedCandidates verified,
-                            Verification(job, baseline).Run(std::move(packaged)));
+                            Verifier(job, baseline).Run(std::move(packaged)));
   const auto count = static_cast<double>(std::max<size_t>(verified.agreeing.size(), 1));
   verified.seconds_per_candidate = (seconds_to_package + clock.SecondsSince(start)) / count;
   return verified;

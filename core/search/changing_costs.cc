@@ -1,5 +1,7 @@
 #include "core/search/changing_costs.h"
 
+#include <algorithm>
+
 namespace quotient::search {
 namespace {
 

@@ -5,7 +5,6 @@
 // matter most: those of the grown state before the search begins, and those of the best state when
 // it ends. Where costs never change it does nothing. Not thread-safe.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "core/base/stop.h"

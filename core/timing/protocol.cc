@@ -11,9 +11,10 @@
 namespace quotient::timing {
 namespace {
 
-// Samples, and all of them together, take at most this many times what the protocol gives them by
-// the host's clock.
-constexpr double kMostOverhead = 20;
+// Where the device's own clock counts, samples, and all of them together, take at most this many
+// times what the protocol gives them by the host's clock, apart from single runs that take longer.
+// Runs of a few microseconds that are started from another process have an overhead of this order.
+constexpr double kMostOverhead = 100;
 
 // The samples of one kernel.
 class Series {

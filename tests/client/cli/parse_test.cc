@@ -138,6 +138,7 @@ TEST(ParseTest, MistakesAreNamed) {
   refused("optimize", {"m", "-o", "o", "-o", "p"}, "given twice");
   refused("optimize", {"m", "-o", "o", "--json=1"}, "takes no value");
   refused("optimize", {"m", "-o", "o", "--local", "--server", "h:1"}, "exclude");
+  refused("optimize", {"m", "-o", "o", "--onnxruntime", "lib.so"}, "needs --local");
   refused("optimize", {"m", "-o", "o", "--device", "cpu", "--device-snapshot", "f"}, "exclude");
   refused("snapshot", {}, "-o FILE");
   refused("profile", {"m", "--budget", "3s"}, "no such option");

@@ -68,7 +68,9 @@ TEST(LaneTest, OthersHoldStillWhileItIsQuiet) {
     lane.AwaitNoQuiet({});
     EXPECT_TRUE(ended);
   });
-  lane.AwaitNoQuiet(StopCondition(nullptr, Clock::System(), Clock::System().NowNs()));
+  const StopCondition soon(nullptr, Clock::System(), Clock::System().NowNs() + 1'000'000);
+  lane.AwaitNoQuiet(soon);
+  EXPECT_TRUE(soon.ShouldStop());
   ended = true;
   quiet.reset();
 }
