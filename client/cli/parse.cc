@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/ort_backend.h"
 #include "core/os/files.h"
 
 namespace quotient::cli {
@@ -48,6 +49,10 @@ class Parser {
       } else {
         QUOTIENT_RETURN_IF_ERROR(TakeOption(argument));
       }
+    }
+    // Who names the library wants it to be used, and not another device if it is not there.
+    if (Given("onnxruntime") && !Given("device")) {
+      settings_.options.device = kernels::onnxruntime::kCpuDevice;
     }
     QUOTIENT_RETURN_IF_ERROR(CheckWhole());
     return settings_;

@@ -1,7 +1,9 @@
 // GainsOf works in four steps:
 //
 //   1. Values of both graphs get numbers; equal values have the same one. A kernel is then what it
-//      computes, the numbers it reads and the numbers it makes.
+//      computes, the numbers it reads and the numbers it makes. A device may fuse a node into a
+//      kernel without telling it; such a node, which no kernel is known to compute, takes part as a
+//      kernel that costs nothing, so that it connects the kernels around it.
 //   2. Kernels that both graphs have are paired. The differences of their costs add up to
 //      Gains::others_us.
 //   3. The others are united to regions: with the kernels that make one of the values that they
@@ -25,113 +27,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/kernels/kernel_names.h"
 #include "core/kernels/kernel_spec.h"
+#include "core/report/gain_kernels.h"
 
 namespace quotient::report {
 namespace {
 
 using cost::CostSource;
-using kernels::KernelGroup;
-using kernels::KernelSpec;
-
-// A kernel of one of the graphs. Values are numbers, each listed once.
-struct Kernel {
-  const CostedGraph* graph = nullptr;
-  const KernelGroup* group = nullptr;
-  const cost::KernelCost* cost = nullptr;
-  std::vector<int> reads;
-  std::vector<int> results;  // What other kernels may read.
-  std::vector<int> makes;    // Also the values that only the kernel itself reads.
-
-  bool is_reorder() const { return group->nodes.empty(); }
-};
-
-// Numbers for values, by their shared names.
-class ValueNumbers {
- public:
-  explicit ValueNumbers(const SharedNames& names) : names_(names) {}
-
-  int Of(const std::string& name) {
-    const auto shared = names_.find(name);
-    const std::string& own = shared == names_.end() ? name : shared->second;
-    return numbers_.try_emplace(own, static_cast<int>(numbers_.size())).first->second;
-  }
-  size_t size() const { return numbers_.size(); }
-
- private:
-  const SharedNames& names_;
-  absl::flat_hash_map<std::string, int> numbers_;
-};
-
-std::vector<int> NumbersOf(const model::Graph& graph, std::span<const model::ValueId> values,
-                           ValueNumbers& numbers) {
-  std::vector<int> found;
-  for (const model::ValueId id : values) {
-    if (id.valid() && !graph.is_constant(id)) found.push_back(numbers.Of(graph.value(id).name));
-  }
-  std::ranges::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
-
-// A kernel that a device made of a file is known by its nodes alone (KernelsOfFile). It computes
-// what the last of them does.
-KernelGroup WithValues(const model::Graph& graph, KernelGroup group) {
-  if (!group.operands.empty() || !group.results.empty() || group.nodes.empty()) return group;
-  group.results = graph.node(group.nodes.back()).outputs;
-  std::vector<model::ValueId> made;
-  for (const model::NodeId id : group.nodes) {
-    for (const model::ValueId input : graph.node(id).inputs) {
-      if (std::ranges::find(made, input) == made.end()) group.operands.push_back(input);
-    }
-    const std::vector<model::ValueId>& outputs = graph.node(id).outputs;
-    made.insert(made.end(), outputs.begin(), outputs.end());
-  }
-  return group;
-}
-
-void AddKernels(const CostedGraph& costed, ValueNumbers& numbers, std::vector<Kernel>& found) {
-  for (size_t i = 0; i < costed.cost.groups.size(); ++i) {
-    const KernelGroup group = WithValues(costed.graph, costed.cost.groups[i]);
-    std::vector<model::ValueId> made = group.results;
-    for (const model::NodeId id : group.nodes) {
-      const std::vector<model::ValueId>& outputs = costed.graph.node(id).outputs;
-      made.insert(made.end(), outputs.begin(), outputs.end());
-    }
-    found.push_back({.graph = &costed,
-                     .group = &costed.cost.groups[i],
-                     .cost = &costed.cost.costs[i],
-                     .reads = NumbersOf(costed.graph, group.operands, numbers),
-                     .results = NumbersOf(costed.graph, group.results, numbers),
-                     .makes = NumbersOf(costed.graph, made, numbers)});
-  }
-}
-
-// Identifies the work of a kernel. The rest that its cost depends on follows from the kernels
-// around it.
-std::string WorkKey(const Kernel& kernel) {
-  KernelSpec spec = kernel.group->spec;
-  spec.constant_footprint_log2 = 0;
-  spec.free = false;
-  if (!kernel.is_reorder()) {
-    const auto forget_layouts = [](std::vector<kernels::Operand>& operands) {
-      for (kernels::Operand& operand : operands) operand.layout = kernels::Layout::kPlain;
-    };
-    forget_layouts(spec.inputs);
-    forget_layouts(spec.outputs);
-    for (kernels::Epilogue& epilogue : spec.epilogue) forget_layouts(epilogue.operands);
-  }
-  return kernels::KernelKey(spec);
-}
-
-// The operators of a kernel in order.
-std::string Operators(const KernelSpec& spec) {
-  if (spec.op == kernels::kReorderOp) return "(change of memory layout)";
-  std::string text = spec.op;
-  for (const kernels::Epilogue& epilogue : spec.epilogue)
-    absl::StrAppend(&text, " + ", epilogue.op);
-  return text;
-}
 
 // Disjoint sets of kernels, by index. The least index of a set stands for it.
 class Sets {
@@ -152,9 +55,10 @@ class Sets {
   std::vector<size_t> parent_;
 };
 
+// Kernels without a cost are not listed.
 struct Region {
-  std::vector<const Kernel*> before;
-  std::vector<const Kernel*> after;
+  std::vector<const GainKernel*> before;
+  std::vector<const GainKernel*> after;
   std::vector<std::string> rules;  // In order of use, each listed once.
 };
 
@@ -167,18 +71,19 @@ std::string Key(std::vector<std::string> parts) {
   return absl::StrJoin(parts, "\n");
 }
 
-std::string KeyOfKernels(const std::vector<const Kernel*>& kernels) {
+std::string KeyOfKernels(const std::vector<const GainKernel*>& kernels) {
   std::vector<std::string> keys;
   keys.reserve(kernels.size());
-  for (const Kernel* const kernel : kernels) keys.push_back(KernelKey(kernel->group->spec));
+  for (const GainKernel* const kernel : kernels) keys.push_back(KernelKey(kernel->group->spec));
   return Key(std::move(keys));
 }
 
 // Name of the node where the region costs most, in the original if there is a kernel.
 std::string SiteOf(const Region& region) {
-  const std::vector<const Kernel*>& kernels = region.before.empty() ? region.after : region.before;
-  const Kernel* dearest = nullptr;
-  for (const Kernel* const kernel : kernels) {
+  const std::vector<const GainKernel*>& kernels =
+      region.before.empty() ? region.after : region.before;
+  const GainKernel* dearest = nullptr;
+  for (const GainKernel* const kernel : kernels) {
     if (kernel->is_reorder()) continue;
     if (dearest == nullptr || kernel->cost->us > dearest->cost->us) dearest = kernel;
   }
@@ -187,9 +92,9 @@ std::string SiteOf(const Region& region) {
   return NameOfNode(graph, graph.node(dearest->group->nodes[0]));
 }
 
-void Tally(const std::vector<const Kernel*>& kernels, std::vector<KernelTally>& tallies) {
-  for (const Kernel* const kernel : kernels) {
-    const std::string ops = Operators(kernel->group->spec);
+void Tally(const std::vector<const GainKernel*>& kernels, std::vector<KernelTally>& tallies) {
+  for (const GainKernel* const kernel : kernels) {
+    const std::string ops = kernels::OperatorNames(kernel->group->spec, " + ");
     auto tally = std::ranges::find(tallies, ops, &KernelTally::ops);
     if (tally == tallies.end()) tally = tallies.insert(tally, {.ops = ops});
     ++tally->count;
@@ -197,16 +102,17 @@ void Tally(const std::vector<const Kernel*>& kernels, std::vector<KernelTally>& 
   }
 }
 
-bool HasEstimate(const std::vector<const Kernel*>& kernels) {
+bool HasEstimate(const std::vector<const GainKernel*>& kernels) {
   return std::ranges::any_of(
-      kernels, [](const Kernel* kernel) { return kernel->cost->source == CostSource::kModel; });
+      kernels, [](const GainKernel* kernel) { return kernel->cost->source == CostSource::kModel; });
 }
 
 class Comparison {
  public:
   Comparison(const CostedGraph& before, const CostedGraph& after, const SharedNames& names)
-      : numbers_(names), num_before_(before.cost.groups.size()) {
+      : numbers_(names) {
     AddKernels(before, numbers_, kernels_);
+    num_before_ = kernels_.size();
     AddKernels(after, numbers_, kernels_);
     sets_ = Sets(kernels_.size());
   }
@@ -229,7 +135,7 @@ class Comparison {
     is_paired_.resize(kernels_.size());
     const auto key = [this](size_t i) {
       return absl::StrCat(absl::StrJoin(kernels_[i].reads, " "), ">",
-                          absl::StrJoin(kernels_[i].makes, " "), "|", WorkKey(kernels_[i]));
+                          absl::StrJoin(kernels_[i].makes, " "), "|", kernels_[i].work);
     };
     absl::flat_hash_map<std::string, std::vector<size_t>> unpaired;
     for (size_t i = num_before_; i-- > 0;) unpaired[key(i)].push_back(i);
@@ -239,7 +145,7 @@ class Comparison {
       const size_t other = same->second.back();
       same->second.pop_back();
       is_paired_[i] = is_paired_[other] = true;
-      gains_.others_us += kernels_[other].cost->us - kernels_[i].cost->us;
+      gains_.others_us += kernels_[other].us() - kernels_[i].us();
     }
   }
 
@@ -250,7 +156,7 @@ class Comparison {
     std::vector<bool> is_before(numbers_.size()), is_after(numbers_.size());
     for (size_t i = 0; i < kernels_.size(); ++i) {
       std::vector<bool>& seen = IsBefore(i) ? is_before : is_after;
-      const Kernel& kernel = kernels_[i];
+      const GainKernel& kernel = kernels_[i];
       for (const int value : kernel.reads) seen[value] = true;
       for (const int value : kernel.results) seen[value] = true;
     }
@@ -294,7 +200,7 @@ class Comparison {
       }
     }
     is_paired_[index] = true;
-    gains_.others_us += (IsBefore(index) ? 1 : -1) * kernels_[index].cost->us;
+    gains_.others_us += (IsBefore(index) ? 1 : -1) * kernels_[index].us();
   }
 
   void MakeRegions() {
@@ -304,9 +210,10 @@ class Comparison {
       if (is_paired_[i]) continue;
       const auto [at, is_new] = region_of_set.try_emplace(sets_.Find(i), regions_.size());
       if (is_new) regions_.emplace_back();
+      region_of_[i] = at->second;
+      if (kernels_[i].group == nullptr) continue;
       Region& region = regions_[at->second];
       (IsBefore(i) ? region.before : region.after).push_back(&kernels_[i]);
-      region_of_[i] = at->second;
     }
   }
 
@@ -336,6 +243,7 @@ class Comparison {
     std::map<std::string, size_t> by_rules;
     std::map<std::string, size_t> by_kind;
     for (const Region& region : regions_) {
+      if (region.before.empty() && region.after.empty()) continue;
       const std::string rules = Key(region.rules);
       const auto [group, is_new_group] = by_rules.try_emplace(rules, gains_.by_rules.size());
       if (is_new_group) gains_.by_rules.push_back({.rules = region.rules});
@@ -358,8 +266,8 @@ class Comparison {
   }
 
   ValueNumbers numbers_;
-  const size_t num_before_;
-  std::vector<Kernel> kernels_;              // Those of the original, then those of the result.
+  std::vector<GainKernel> kernels_;          // Those of the original, then those of the result.
+  size_t num_before_ = 0;                    // How many of them are the original's.
   std::vector<bool> is_paired_;              // By kernel: whether it is in no region.
   Sets sets_{0};                             // Kernels that are in one region.
   std::vector<std::vector<size_t>> makers_;  // By value: the kernels of regions that make it.

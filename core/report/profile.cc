@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/kernels/kernel_names.h"
 
 namespace quotient::report {
 namespace {
@@ -19,12 +20,6 @@ using kernels::Operand;
 
 double Gap(double predicted_us, const std::optional<double>& measured_us) {
   return std::abs(predicted_us - measured_us.value_or(0));
-}
-
-std::string OperatorsOf(const KernelSpec& spec) {
-  std::string text = spec.op;
-  for (const kernels::Epilogue& epilogue : spec.epilogue) absl::StrAppend(&text, "+", epilogue.op);
-  return text;
 }
 
 std::string ShapeOf(const Operand& operand) {
@@ -78,7 +73,7 @@ std::vector<ProfiledOperator> ByOperator(const std::vector<ProfiledKernel>& kern
 double ProfiledKernel::gap_us() const { return Gap(predicted_us, measured_us); }
 
 void DescribeKernels(const model::Graph& graph, const cost::GraphCost& cost,
-                     std::span<const double> kernel_us, Profile* profile) {
+                     std::span<const std::optional<double>> kernel_us, Profile* profile) {
   absl::flat_hash_map<std::string, size_t> row_of;  // By kernel key.
   size_t ran = 0;
   for (size_t i = 0; i < cost.groups.size(); ++i) {
@@ -87,7 +82,7 @@ void DescribeKernels(const model::Graph& graph, const cost::GraphCost& cost,
     const auto [row, is_new] =
         row_of.try_emplace(kernels::KernelKey(group.spec), profile->kernels.size());
     if (is_new) {
-      profile->kernels.push_back({.op = OperatorsOf(group.spec),
+      profile->kernels.push_back({.op = kernels::OperatorNames(group.spec, "+"),
                                   .operands = OperandsOf(group.spec),
                                   .node = NodeOf(graph, group),
                                   .times = 0,
@@ -96,7 +91,7 @@ void DescribeKernels(const model::Graph& graph, const cost::GraphCost& cost,
     ProfiledKernel& kernel = profile->kernels[row->second];
     ++kernel.times;
     kernel.predicted_us += cost.costs[i].us;
-    if (!kernel_us.empty()) Add(kernel_us[ran++], &kernel.measured_us);
+    if (ran < kernel_us.size()) Add(kernel_us[ran++], &kernel.measured_us);
   }
   profile->operators = ByOperator(profile->kernels);
   SortByGap(&profile->kernels);

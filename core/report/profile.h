@@ -51,9 +51,9 @@ struct Profile {
 };
 
 // Fills in kernels, operators and the sums. `kernel_us` has the time of each kernel that is not
-// free, in the order of `cost.groups`, or is empty if the device does not tell kernels apart.
+// free, in the order of `cost.groups`, as far as the device tells it.
 void DescribeKernels(const model::Graph& graph, const cost::GraphCost& cost,
-                     std::span<const double> kernel_us, Profile* profile);
+                     std::span<const std::optional<double>> kernel_us, Profile* profile);
 
 // A table for a terminal.
 std::string ToTable(const Profile& profile);

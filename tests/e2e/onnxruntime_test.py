@@ -79,7 +79,10 @@ class OnnxRuntimeTest(harness.TestCase):
         self.assertIn("result of an equal job", self.optimize().err)
 
     def test_where_the_library_is_missing_the_built_in_executor_is_the_usual_device(self):
-        result = self.usual("--local", "--onnxruntime", "/nowhere.so")
+        self.assert_code(self.usual("--local", "--onnxruntime", "/nowhere.so"), 4,
+                         "there is no ONNX Runtime at /nowhere.so")
+        self.env["QUOTIENT_ONNXRUNTIME"] = "/nowhere.so"
+        result = self.usual("--local")
         self.assert_code(result, 0, "taking cpu, because", "there is no ONNX Runtime at /nowhere.so")
         self.assertRegex(result.out, r"on cpu\nMeasured on: oneDNN [0-9.]+ on ")
         self.serve("--onnxruntime", "/nowhere.so")

@@ -114,6 +114,14 @@ TEST(ParseTest, EveryOptionOfProfile) {
   EXPECT_TRUE(s.json);
 }
 
+TEST(ParseTest, WhoNamesTheLibraryWantsItsDevice) {
+  ASSERT_OK_AND_ASSIGN(const Settings named, Parse("profile", {"m", "--onnxruntime", "lib.so"}));
+  EXPECT_EQ(named.options.device, "onnxruntime");
+  ASSERT_OK_AND_ASSIGN(const Settings other,
+                       Parse("profile", {"m", "--onnxruntime", "lib.so", "--device", "auto"}));
+  EXPECT_EQ(other.options.device, "auto");
+}
+
 TEST(ParseTest, OptionsAndPositionalsMix) {
   ASSERT_OK_AND_ASSIGN(const Settings s, Parse("optimize", {"--output=o", "--", "-weird.onnx"}));
   EXPECT_THAT(s.positional, ElementsAre("-weird.onnx"));

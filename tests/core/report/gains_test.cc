@@ -53,6 +53,13 @@ class Priced {
     return *this;
   }
 
+  Priced& ForgetKernel(ptrdiff_t index) {
+    cost_.total_us -= cost_.costs[static_cast<size_t>(index)].us;
+    cost_.groups.erase(cost_.groups.begin() + index);
+    cost_.costs.erase(cost_.costs.begin() + index);
+    return *this;
+  }
+
   CostedGraph View() const { return {graph_, cost_}; }
   double total_us() const { return cost_.total_us; }
   cost::GraphCost& cost() { return cost_; }
@@ -154,6 +161,38 @@ TEST(GainsTest, KernelsThatADeviceMadeOfAFileAreKnownByTheirNodes) {
   EXPECT_EQ(gains.by_rules[0].saved_us(), 2);
   EXPECT_EQ(gains.others_us, 0.25);
   EXPECT_EQ(SumOf(gains), before.total_us() - after.total_us());
+}
+
+// ONNX Runtime tells of a fused kernel only the node whose value it computes.
+TEST(GainsTest, ANodeOfWhichNoKernelIsKnownConnectsTheKernelsAroundIt) {
+  const std::map<std::string, double> prices = {{"Exp", 3}, {"Log", 0}, {"Add", 5}, {"Sin", 4}};
+  Priced before(R"(graph g {
+    input x: float32[4]
+    a = Exp(x)
+    b = Log(a)
+    y = Add(b, x)
+    output y
+  })",
+                prices);
+  before.ForgetKernel(1);
+  const Priced after("graph g { input x: float32[4]\n y = Sin(x)\n output y }", prices);
+  const Gains gains = GainsOf(before.View(), after.View(), {}, std::vector{Entry({"one"}, {"y"})});
+  ASSERT_EQ(gains.by_rules.size(), 1u);
+  EXPECT_THAT(gains.by_rules[0].rules, ElementsAre("one"));
+  ASSERT_EQ(gains.by_rules[0].regions.size(), 1u);
+  EXPECT_EQ(Text(gains.by_rules[0].regions[0].before), "1 Exp, 1 Add");
+  EXPECT_EQ(gains.by_rules[0].saved_us(), 4);
+}
+
+TEST(GainsTest, ARewriteOfNodesOfWhichNoKernelIsKnownIsNoRegion) {
+  const std::map<std::string, double> prices = {{"Exp", 3}, {"Log", 0}, {"Sin", 0}};
+  Priced before("graph g { input x: float32[4]\n a = Exp(x)\n y = Log(a)\n output y }", prices);
+  Priced after("graph g { input x: float32[4]\n a = Exp(x)\n y = Sin(a)\n output y }", prices);
+  before.ForgetKernel(1);
+  after.ForgetKernel(1);
+  const Gains gains = GainsOf(before.View(), after.View(), {}, std::vector{Entry({"one"}, {"y"})});
+  EXPECT_THAT(gains.by_rules, IsEmpty());
+  EXPECT_EQ(gains.others_us, 0);
 }
 
 TEST(GainsTest, EqualRegionsAreOneWithAllTheirPlaces) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ class ProfileTest : public ::testing::Test {
 };
 
 TEST_F(ProfileTest, EqualKernelsAreOneRowAndTheWidestGapComesFirst) {
-  DescribeKernels(graph_, cost_, std::vector<double>{11, 13, 7.5}, &profile_);
+  DescribeKernels(graph_, cost_, std::vector<std::optional<double>>{11, 13, 7.5}, &profile_);
   ASSERT_EQ(profile_.kernels.size(), 2u);
   const ProfiledKernel& softmax = profile_.kernels[0];
   EXPECT_EQ(softmax.op, "Softmax");
@@ -79,7 +80,7 @@ TEST_F(ProfileTest, EqualKernelsAreOneRowAndTheWidestGapComesFirst) {
 
 // What a page prints as a whole is the sum of the rows that it prints.
 TEST_F(ProfileTest, PartsAddUpToTheWhole) {
-  DescribeKernels(graph_, cost_, std::vector<double>{11, 13, 7.5}, &profile_);
+  DescribeKernels(graph_, cost_, std::vector<std::optional<double>>{11, 13, 7.5}, &profile_);
   EXPECT_DOUBLE_EQ(profile_.predicted_us, 23);
   EXPECT_THAT(profile_.kernels_us, Optional(31.5));
   for (const bool by_operator : {false, true}) {
@@ -98,7 +99,7 @@ TEST_F(ProfileTest, PartsAddUpToTheWhole) {
 }
 
 TEST_F(ProfileTest, TheTable) {
-  DescribeKernels(graph_, cost_, std::vector<double>{11, 13, 7.5}, &profile_);
+  DescribeKernels(graph_, cost_, std::vector<std::optional<double>>{11, 13, 7.5}, &profile_);
   profile_.notes = {"a note"};
   EXPECT_EQ(ToTable(profile_), R"(m<1>.onnx: profile on cpu (AMD & sons), 1 thread
 
@@ -139,7 +140,7 @@ TEST_F(ProfileTest, AShortTableStillAddsUp) {
 }
 
 TEST_F(ProfileTest, TheJson) {
-  DescribeKernels(graph_, cost_, std::vector<double>{11, 13, 7.5}, &profile_);
+  DescribeKernels(graph_, cost_, std::vector<std::optional<double>>{11, 13, 7.5}, &profile_);
   const auto json = nlohmann::json::parse(ToJson(profile_));
   EXPECT_EQ(json["model"], "m<1>.onnx");
   EXPECT_EQ(json["device"]["threads"], 1);
@@ -151,7 +152,7 @@ TEST_F(ProfileTest, TheJson) {
 }
 
 TEST_F(ProfileTest, ThePageHasADotPerKindOfKernelAndNothingThatRuns) {
-  DescribeKernels(graph_, cost_, std::vector<double>{11, 13, 7.5}, &profile_);
+  DescribeKernels(graph_, cost_, std::vector<std::optional<double>>{11, 13, 7.5}, &profile_);
   const std::string page = ToHtml(profile_);
   size_t dots = 0;
   for (size_t at = page.find("<circle"); at != std::string::npos; at = page.find("<circle", at + 1))
