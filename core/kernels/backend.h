@@ -56,6 +56,12 @@ class CompiledKernel {
   virtual std::string plan() const { return ""; }
 };
 
+// A kernel in the runs that an Executable recorded.
+struct RecordedKernel {
+  std::string label;       // As in FileKernel.
+  std::vector<double> us;  // How long it took, run by run.
+};
+
 // A compiled graph, with packed constants and planned buffers. Not thread-safe.
 class Executable {
  public:
@@ -71,6 +77,16 @@ class Executable {
   // nothing is run then.
   virtual absl::Status RunInSteps(absl::FunctionRef<void()> /*after*/) {
     return absl::UnimplementedError("this device does not tell the kernels of a run apart");
+  }
+  // Runs all kernels once as the device's own profiler does, which tells later how long each of
+  // them took. Like RunInSteps for profiles only, and for devices that have no steps. UNIMPLEMENTED
+  // where there is no such profiler; nothing is run then.
+  virtual absl::Status RunRecorded() {
+    return absl::UnimplementedError("this device has no profiler");
+  }
+  // The kernels of all calls of RunRecorded so far, in the order of a run. Called once.
+  virtual absl::StatusOr<std::vector<RecordedKernel>> TakeRecords() {
+    return absl::UnimplementedError("this device has no profiler");
   }
   // As in CompiledKernel.
   virtual std::optional<DeviceReading> reading() const { return std::nullopt; }
@@ -106,6 +122,8 @@ struct FileValues {
 // A kernel of a file as the device runs it.
 struct FileKernel {
   std::string op;  // As the device calls it.
+  // What RecordedKernel calls it. Kernels of one label run in the order in which they are listed.
+  std::string label;
   // Names of values that it computes, or of nodes that it comes from. Some may not be in the file.
   std::vector<std::string> names;
   std::optional<KernelSpec> spec;  // Nullopt for one that cannot be timed alone.

@@ -79,6 +79,7 @@ struct KernelGroup {
   KernelSpec spec;
   std::vector<model::ValueId> operands;  // Parallel to AllOperands(spec); invalid if left out.
   std::vector<model::ValueId> results;   // Parallel to spec.outputs; invalid if left out.
+  std::string label;                     // FileKernel::label, of a kernel of a file.
 };
 
 }  // namespace quotient::kernels

@@ -7,13 +7,16 @@ namespace quotient::onnx {
 int64_t DataFile::Place(absl::string_view bytes) {
   const int64_t next = (size_ + kAlignment - 1) / kAlignment * kAlignment;
   const auto [place, is_new] = offsets_.try_emplace(bytes, next);
-  if (is_new) size_ = next + static_cast<int64_t>(bytes.size());
+  if (is_new) {
+    parts_.push_back({next, bytes});
+    size_ = next + static_cast<int64_t>(bytes.size());
+  }
   return place->second;
 }
 
 std::string DataFile::Write() const {
   std::string file(static_cast<size_t>(size_), '\0');
-  for (const auto& [bytes, offset] : offsets_) {
+  for (const auto& [offset, bytes] : parts_) {
     if (!bytes.empty()) std::memcpy(&file[static_cast<size_t>(offset)], bytes.data(), bytes.size());
   }
   return file;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
@@ -17,13 +18,22 @@ class DataFile {
   // Returns the offset of these bytes in the file. They are borrowed until Write.
   int64_t Place(absl::string_view bytes);
 
-  bool is_used() const { return !offsets_.empty(); }
+  bool is_used() const { return !parts_.empty(); }
 
-  // Returns the whole file, with zeros as padding between tensors.
+  // What the file consists of, in order, with zeros as padding in between.
+  struct Part {
+    int64_t offset = 0;
+    absl::string_view bytes;
+  };
+  const std::vector<Part>& parts() const { return parts_; }
+  int64_t size() const { return size_; }
+
+  // Returns the whole file.
   std::string Write() const;
 
  private:
   int64_t size_ = 0;
+  std::vector<Part> parts_;
   absl::flat_hash_map<absl::string_view, int64_t> offsets_;  // By the bytes at that offset.
 };
 

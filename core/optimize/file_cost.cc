@@ -104,6 +104,7 @@ absl::StatusOr<cost::GraphCost> Cost(Device& device, const kernels::ModelFile& f
     if (!kernel.spec.has_value()) continue;
     kernels::KernelGroup& group = result.groups.emplace_back();
     group.nodes = origins.Of(kernel);
+    group.label = std::move(kernel.label);
     group.spec = *std::move(kernel.spec);
   }
   return cost::AtPresent(std::move(result), costs);

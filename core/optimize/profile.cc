@@ -1,12 +1,15 @@
 #include "core/optimize/profile.h"
 
+#include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
@@ -41,10 +44,29 @@ absl::StatusOr<timing::RunProfile> RunInLane(const Job& job, const Original& ori
   return profile;
 }
 
+// The time of each kernel that is not free, in the order of `cost.groups`. Kernels of a file are
+// found by their labels; those of one label run in the order of the groups.
+std::vector<std::optional<double>> TimesOfKernels(const cost::GraphCost& cost,
+                                                  const timing::RunProfile& run) {
+  if (run.recorded.empty()) return {run.kernel_us.begin(), run.kernel_us.end()};
+  absl::flat_hash_map<std::string, std::deque<double>> by_label;
+  for (const timing::LabelledTime& kernel : run.recorded) {
+    by_label[kernel.label].push_back(kernel.us);
+  }
+  std::vector<std::optional<double>> times;
+  for (const kernels::KernelGroup& group : cost.groups) {
+    if (group.spec.free) continue;
+    std::deque<double>& left = by_label[group.label];
+    times.push_back(left.empty() ? std::nullopt : std::optional(left.front()));
+    if (!left.empty()) left.pop_front();
+  }
+  return times;
+}
+
 std::vector<std::string> NotesOn(const Job& job, const Original& original,
                                  const timing::RunProfile& run) {
   std::vector<std::string> notes = NotesOnReading(original, job.options);
-  if (run.kernel_us.empty()) {
+  if (run.kernel_us.empty() && run.recorded.empty()) {
     notes.push_back(absl::StrCat("the device ", job.options.device,
                                  " does not tell the kernels of a run apart, so only the whole is "
                                  "compared"));
@@ -92,7 +114,8 @@ absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Opti
                           .measured_us = run.run_us,
                           .runs = run.runs,
                           .notes = NotesOn(job, original, run)};
-  report::DescribeKernels(original.prepared.cut.graph, baseline.cost, run.kernel_us, &profile);
+  report::DescribeKernels(original.prepared.cut.graph, baseline.cost,
+                          TimesOfKernels(baseline.cost, run), &profile);
   return profile;
 }
 

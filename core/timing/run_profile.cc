@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/reason.h"
@@ -35,28 +36,53 @@ class Profiler {
         probe_(probe),
         kernels_(static_cast<size_t>(executable.num_kernels())) {}
 
-  // Touches all memory, and finds out whether the device can run in steps.
+  // Touches all memory, and finds out how the device tells its kernels apart.
   absl::Status WarmUp() {
     QUOTIENT_RETURN_IF_ERROR(executable_.Run());
-    const absl::Status status = executable_.RunInSteps([] {});
-    has_steps_ = status.ok();
-    return absl::IsUnimplemented(status) ? absl::OkStatus() : status;
+    QUOTIENT_ASSIGN_OR_RETURN(has_steps_, Does(executable_.RunInSteps([] {})));
+    if (has_steps_) return absl::OkStatus();
+    QUOTIENT_ASSIGN_OR_RETURN(has_records_, Does(executable_.RunRecorded()));
+    return absl::OkStatus();
   }
 
   absl::Status TakePair() {
     QUOTIENT_RETURN_IF_ERROR(RunWhole());
+    if (has_records_) return executable_.RunRecorded();
     return has_steps_ ? RunSteps() : absl::OkStatus();
   }
 
-  RunProfile Result() const {
+  absl::StatusOr<RunProfile> Result() {
     RunProfile profile{
         .run_us = runs_.Typical(), .runs = runs_.count(), .contaminated = !runs_.mostly_clean()};
-    if (!has_steps_) return profile;
-    for (const Samples& kernel : kernels_) profile.kernel_us.push_back(kernel.Typical());
+    if (has_steps_) {
+      for (const Samples& kernel : kernels_) profile.kernel_us.push_back(kernel.Typical());
+    }
+    if (has_records_) {
+      QUOTIENT_ASSIGN_OR_RETURN(profile.recorded, Recorded());
+    }
     return profile;
   }
 
  private:
+  // Whether the device implements what it has just been asked for.
+  static absl::StatusOr<bool> Does(const absl::Status& status) {
+    if (absl::IsUnimplemented(status)) return false;
+    QUOTIENT_RETURN_IF_ERROR(status);
+    return true;
+  }
+
+  // The first of the runs, which warmed up, is among the records. The lower quartile does not see
+  // it.
+  absl::StatusOr<std::vector<LabelledTime>> Recorded() {
+    QUOTIENT_ASSIGN_OR_RETURN(std::vector<kernels::RecordedKernel> records,
+                              executable_.TakeRecords());
+    std::vector<LabelledTime> times;
+    for (kernels::RecordedKernel& kernel : records) {
+      times.push_back({std::move(kernel.label), Quantile(kernel.us, 0.25)});
+    }
+    return times;
+  }
+
   absl::Status RunWhole() {
     const os::Stopwatch stopwatch(probe_);
     QUOTIENT_RETURN_IF_ERROR(executable_.Run());
@@ -80,7 +106,8 @@ class Profiler {
 
   kernels::Executable& executable_;
   os::Probe& probe_;
-  bool has_steps_ = false;
+  bool has_steps_ = false;        // Whether the executable runs in steps.
+  bool has_records_ = false;      // Whether, without steps, it has a profiler.
   Samples runs_;                  // Plain ones.
   std::vector<Samples> kernels_;  // In runs by steps, by kernel.
 };

@@ -2,12 +2,14 @@
 
 // Measures how long a graph takes as a whole and how its kernels share that time.
 //
-// Plain runs and runs in which each kernel is timed alternate, so that what slows the machine down
-// for a while slows both alike. A run's time is the lower quartile of the plain runs, and a
-// kernel's time the lower quartile of its own times, in both cases of the clean ones unless most
-// are contaminated (probe.h). A disturbance makes only the kernel longer during which it happens,
-// so the sum of the kernels is about the time of an undisturbed run.
+// Plain runs and runs in which each kernel is timed, by steps or by the device's own profiler,
+// alternate, so that what slows the machine down for a while slows both alike. A run's time is the
+// lower quartile of the plain runs, and a kernel's time the lower quartile of its own times, in
+// both cases of the clean ones unless most are contaminated (probe.h). A disturbance makes only the
+// kernel longer during which it happens, so the sum of the kernels is about the time of an
+// undisturbed run.
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,14 +25,22 @@ struct RunProfileOptions {
   int most_pairs = 200;
 };
 
+// The time of a kernel in the runs that the device's own profiler recorded.
+struct LabelledTime {
+  std::string label;  // kernels::RecordedKernel::label.
+  double us = 0;
+};
+
 struct RunProfile {
   double run_us = 0;  // The time of a plain run.
   // The time of each kernel inside of a run, in the order of Executable::RunInSteps. Empty if the
-  // device does not tell kernels apart.
+  // device has no steps.
   std::vector<double> kernel_us;
+  // The same of a device that has a profiler instead, in the order of Executable::TakeRecords.
+  std::vector<LabelledTime> recorded;
   int runs = 0;  // Number of plain runs that were taken.
-  // Whether more than half of the plain runs, or of the runs in steps, were contaminated (probe.h).
-  // Contaminated runs then count, too.
+  // Whether more than half of the plain runs were contaminated (probe.h). Contaminated runs then
+  // count, too.
   bool contaminated = false;
 };
 

@@ -14,10 +14,11 @@ void Read(const void* const* table, int slot, Function*& function) {
 // The slots are in the order of onnxruntime_c_api.h, CreateStatus being number 0.
 OrtApi::OrtApi(const void* const* table) {
   Read(table, 2, GetErrorMessage);
-  Read(table, 8, CreateSessionFromArray);
+  Read(table, 7, CreateSession);
   Read(table, 9, Run);
   Read(table, 10, CreateSessionOptions);
   Read(table, 11, SetOptimizedModelFilePath);
+  Read(table, 14, EnableProfiling);
   Read(table, 23, SetSessionGraphOptimizationLevel);
   Read(table, 49, CreateTensorWithDataAsOrtValue);
   Read(table, 50, IsTensor);
@@ -43,7 +44,6 @@ OrtApi::OrtApi(const void* const* table) {
   Read(table, 130, AddSessionConfigEntry);
   Read(table, 147, SetGlobalIntraOpNumThreads);
   Read(table, 148, SetGlobalInterOpNumThreads);
-  Read(table, 279, AddExternalInitializersFromFilesInMemory);
 }
 
 }  // namespace quotient::kernels::onnxruntime

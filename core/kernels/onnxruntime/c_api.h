@@ -45,13 +45,14 @@ struct OrtApi {
   explicit OrtApi(const void* const* table);
 
   const char* (*GetErrorMessage)(const OrtStatus*);
-  OrtStatus* (*CreateSessionFromArray)(const OrtEnv*, const void* model, size_t size,
-                                       const OrtSessionOptions*, OrtSession**);
+  OrtStatus* (*CreateSession)(const OrtEnv*, const char* path, const OrtSessionOptions*,
+                              OrtSession**);
   OrtStatus* (*Run)(OrtSession*, const OrtRunOptions*, const char* const* input_names,
                     const OrtValue* const* inputs, size_t num_inputs,
                     const char* const* output_names, size_t num_outputs, OrtValue** outputs);
   OrtStatus* (*CreateSessionOptions)(OrtSessionOptions**);
   OrtStatus* (*SetOptimizedModelFilePath)(OrtSessionOptions*, const char* path);
+  OrtStatus* (*EnableProfiling)(OrtSessionOptions*, const char* path_prefix);
   OrtStatus* (*SetSessionGraphOptimizationLevel)(OrtSessionOptions*, int level);
   OrtStatus* (*CreateTensorWithDataAsOrtValue)(const OrtMemoryInfo*, void* data, size_t size,
                                                const int64_t* dims, size_t rank, int element_type,
@@ -80,10 +81,6 @@ struct OrtApi {
   OrtStatus* (*AddSessionConfigEntry)(OrtSessionOptions*, const char* key, const char* value);
   OrtStatus* (*SetGlobalIntraOpNumThreads)(OrtThreadingOptions*, int threads);
   OrtStatus* (*SetGlobalInterOpNumThreads)(OrtThreadingOptions*, int threads);
-  OrtStatus* (*AddExternalInitializersFromFilesInMemory)(OrtSessionOptions*,
-                                                         const char* const* locations,
-                                                         char* const* bytes, const size_t* sizes,
-                                                         size_t num_files);
 };
 
 }  // namespace quotient::kernels::onnxruntime

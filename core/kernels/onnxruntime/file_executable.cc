@@ -26,7 +26,10 @@ class FileExecutable : public Executable {
       output_types_.push_back(output.type);
     }
   }
-  ~FileExecutable() override { client_->Unload(session_); }
+  ~FileExecutable() override {
+    client_->Unload(session_);
+    if (recorded_.has_value()) client_->Unload(*recorded_);
+  }
 
   absl::Status Load() {
     QUOTIENT_ASSIGN_OR_RETURN(session_, client_->Load(file_, Level::kAll));
@@ -48,6 +51,19 @@ class FileExecutable : public Executable {
     }
     QUOTIENT_ASSIGN_OR_RETURN(reading_, client_->Run(session_, 1));
     return absl::OkStatus();
+  }
+
+  absl::Status RunRecorded() override {
+    if (!recorded_.has_value()) {
+      QUOTIENT_ASSIGN_OR_RETURN(recorded_, client_->Load(file_, Level::kRecorded));
+      QUOTIENT_RETURN_IF_ERROR(client_->Feed(*recorded_, inputs_, output_names_));
+    }
+    return client_->Run(*recorded_, 1).status();
+  }
+
+  absl::StatusOr<std::vector<RecordedKernel>> TakeRecords() override {
+    if (!recorded_.has_value()) return absl::FailedPreconditionError("no run was recorded");
+    return client_->TakeRecords(*std::exchange(recorded_, std::nullopt));
   }
 
   std::optional<DeviceReading> reading() const override { return reading_; }
@@ -74,6 +90,7 @@ class FileExecutable : public Executable {
   std::vector<NamedTensor> inputs_;
   SessionId session_;
   DeviceReading reading_;
+  std::optional<SessionId> recorded_;  // The session that RunRecorded runs.
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/model_files.h"
 #include "core/os/memory.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -25,7 +26,7 @@ using ort::v1::TensorInfo;
 // How long a process may take to end after it has closed the socket.
 constexpr double kSecondsToEnd = 5;
 
-constexpr uint64_t kMostOfDump = std::numeric_limits<int32_t>::max();
+constexpr uint64_t kMostOfOutline = std::numeric_limits<int32_t>::max();
 
 int64_t DeadlineIn(double seconds) {
   return Clock::System().NowNs() + static_cast<int64_t>(seconds * 1e9);
@@ -100,14 +101,16 @@ absl::StatusOr<std::unique_ptr<HelperClient>> HelperClient::Create(HelperOptions
 
 absl::Status HelperClient::Start() {
   QUOTIENT_ASSIGN_OR_RETURN(os::SocketPair sockets, os::MakeSocketPair());
-  auto child = os::ChildProcess::Start(
-      options_.program,
-      {options_.library, absl::StrCat(options_.threads), absl::StrCat(options_.memory_bytes)},
-      options_.environment, sockets.theirs);
+  auto folder = HelperFolder::Create(options_.environment);
+  if (!folder.ok()) return MakeError(Reason::kDeviceNotPresent, folder.status().message());
+  auto child = os::ChildProcess::Start(options_.program,
+                                       {options_.library, absl::StrCat(options_.threads),
+                                        absl::StrCat(options_.memory_bytes), (*folder)->path()},
+                                       options_.environment, sockets.theirs);
   if (!child.ok()) return MakeError(Reason::kDeviceNotPresent, child.status().message());
   sockets.theirs.Close();
-  process_ = std::make_unique<Process>(
-      Process{++processes_, *std::move(child), Channel(std::move(sockets.ours))});
+  process_ = std::make_unique<Process>(Process{++processes_, *std::move(folder), *std::move(child),
+                                               Channel(std::move(sockets.ours))});
   const absl::StatusOr<Reply> greeted = Receive({.seconds = options_.load_seconds});
   if (!greeted.ok()) {
     process_.reset();
@@ -140,42 +143,45 @@ absl::Status HelperClient::CheckGreeting(const ort::v1::Greeting& greeting) {
                                 greeting.build(), "); a new process can use it"));
 }
 
-absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
-                                             std::string* dump) {
-  Call call{.seconds = options_.load_seconds, .most_bytes = dump != nullptr ? kMostOfDump : 0};
-  ort::v1::Load& load = *call.request.mutable_load();
-  load.set_level(level == Level::kAll ? ort::v1::Load::LEVEL_ALL : ort::v1::Load::LEVEL_NONE);
-  load.set_wants_dump(dump != nullptr);
-  call.blobs.push_back(file.model);
-  for (const auto& [location, bytes] : file.external_data) {
-    load.add_external_locations(location);
-    call.blobs.push_back(bytes);
-  }
-  const absl::MutexLock lock(&mutex_);
+absl::StatusOr<HelperClient::Reply> HelperClient::AskOfModel(const ModelFile& file,
+                                                             const Call& call, std::string* dump) {
   if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
+  QUOTIENT_ASSIGN_OR_RETURN(const ModelFiles files,
+                            ModelFiles::Write(process_->folder->path(), file));
   process_->child->LimitAddresses(LeftToHelper(options_.memory_bytes));
   QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
-  if (dump != nullptr && reply.blobs.size() == 1) *dump = std::move(reply.blobs.front());
+  if (dump != nullptr) {
+    QUOTIENT_ASSIGN_OR_RETURN(*dump, files.ReadDump());
+  }
+  return reply;
+}
+
+absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
+                                             std::string* dump) {
+  Call call{.seconds = options_.load_seconds};
+  ort::v1::Load& load = *call.request.mutable_load();
+  load.set_level(level == Level::kNone ? ort::v1::Load::LEVEL_NONE : ort::v1::Load::LEVEL_ALL);
+  load.set_records(level == Level::kRecorded);
+  load.set_wants_dump(dump != nullptr);
+  const absl::MutexLock lock(&mutex_);
+  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, AskOfModel(file, call, dump));
   return SessionId{process_->number, reply.answer.loaded().session()};
 }
 
 absl::StatusOr<TracedModel> HelperClient::Trace(const ModelFile& file) {
-  Call call{.seconds = options_.load_seconds, .most_bytes = kMostOfDump};
-  ort::v1::Trace& trace = *call.request.mutable_trace();
-  call.blobs.push_back(file.model);
-  for (const auto& [location, bytes] : file.external_data) {
-    trace.add_external_locations(location);
-    call.blobs.push_back(bytes);
-  }
+  Call call{.seconds = options_.load_seconds, .most_bytes = kMostOfOutline};
+  call.request.mutable_trace();
   const absl::MutexLock lock(&mutex_);
-  if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
-  process_->child->LimitAddresses(LeftToHelper(options_.memory_bytes));
-  QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
+  QUOTIENT_ASSIGN_OR_RETURN(Reply reply, AskOfModel(file, call, nullptr));
   const ort::v1::Traced& traced = reply.answer.traced();
   if (reply.blobs.size() != 1) return absl::InternalError("a trace without its graph");
   return TracedModel{{process_->number, traced.session()},
                      std::move(reply.blobs.front()),
                      {traced.values().begin(), traced.values().end()}};
+}
+
+std::string LabelOf(absl::string_view node_name, absl::string_view op) {
+  return absl::StrCat(op, " ", node_name);
 }
 
 absl::StatusOr<std::vector<OutputSummary>> HelperClient::Describe(SessionId id) {
@@ -248,6 +254,18 @@ absl::StatusOr<std::vector<model::Tensor>> HelperClient::Fetch(
     outputs.push_back(std::move(output));
   }
   return outputs;
+}
+
+absl::StatusOr<std::vector<RecordedKernel>> HelperClient::TakeRecords(SessionId id) {
+  Call call{.seconds = options_.run_seconds};
+  call.request.mutable_take_records()->set_session(id.session);
+  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, AskSession(id, call));
+  std::vector<RecordedKernel> kernels;
+  for (const ort::v1::Records::Kernel& kernel : reply.answer.records().kernels()) {
+    kernels.push_back(
+        {LabelOf(kernel.name(), kernel.op()), {kernel.us().begin(), kernel.us().end()}});
+  }
+  return kernels;
 }
 
 void HelperClient::Unload(SessionId id) {

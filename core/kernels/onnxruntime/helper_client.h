@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/onnxruntime/channel.h"
+#include "core/kernels/onnxruntime/helper_folder.h"
 #include "core/model/tensor.h"
 #include "core/os/child_process.h"
 #include "core/os/environment.h"
@@ -40,6 +41,8 @@ struct HelperOptions {
 enum class Level {
   kNone,  // As it is.
   kAll,   // As ONNX Runtime optimizes it for its users by default.
+  // The same, and the profiler of ONNX Runtime records all runs.
+  kRecorded,
 };
 
 // A model that is loaded in a process.
@@ -75,6 +78,9 @@ struct OutputSummary {
   double subnormal_share = 0;  // The share of subnormal elements; floats only.
   std::optional<model::Tensor> content;  // If there are few elements.
 };
+
+// The label of the kernel of a node (FileKernel::label). Nodes may be without a name.
+std::string LabelOf(absl::string_view node_name, absl::string_view op);
 
 // Every call fails with
 //   UNIMPLEMENTED if ONNX Runtime refuses what it is asked for,
@@ -112,14 +118,17 @@ class HelperClient {
   // The outputs of the last run, which must have these types.
   absl::StatusOr<std::vector<model::Tensor>> Fetch(SessionId id,
                                                    std::span<const model::TensorType> types);
+  // Unloads a session of Level::kRecorded. Returns the kernels of its runs, in the order of a run.
+  absl::StatusOr<std::vector<RecordedKernel>> TakeRecords(SessionId id);
   void Unload(SessionId id);
   // Whether the session's process is still there.
   bool Has(SessionId id);
 
  private:
-  // A process that has greeted.
+  // A process that has greeted. Its folder outlives it.
   struct Process {
     int64_t number = 0;
+    std::unique_ptr<HelperFolder> folder;
     std::unique_ptr<os::ChildProcess> child;
     Channel channel;
   };
@@ -144,6 +153,10 @@ class HelperClient {
   // Whether the process that greets is the one that is wanted. Every later process must have the
   // library that the first one had: users were told that it is the one that is measured.
   absl::Status CheckGreeting(const ort::v1::Greeting& greeting)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Asks for something that is made of a model, which is in the folder meanwhile. If `dump` is not
+  // null, it is set to the dump.
+  absl::StatusOr<Reply> AskOfModel(const ModelFile& file, const Call& call, std::string* dump)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Reply> AskSession(SessionId id, const Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> Ask(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

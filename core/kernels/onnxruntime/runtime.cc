@@ -146,21 +146,7 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const Library& library,
   return std::unique_ptr<Runtime>(new Runtime(api, std::move(env)));
 }
 
-absl::Status Runtime::AddExternalData(const LoadedFiles& files, OrtSessionOptions* options) const {
-  if (files.external_locations.empty()) return absl::OkStatus();
-  std::vector<const char*> locations;
-  std::vector<char*> bytes;
-  std::vector<size_t> sizes;
-  for (size_t i = 0; i < files.external_data.size(); ++i) {
-    locations.push_back(files.external_locations[i].c_str());
-    bytes.push_back(const_cast<char*>(files.external_data[i].data()));  // It only reads them.
-    sizes.push_back(files.external_data[i].size());
-  }
-  return ToStatus(api_, api_.AddExternalInitializersFromFilesInMemory(
-                            options, locations.data(), bytes.data(), sizes.data(), sizes.size()));
-}
-
-absl::StatusOr<std::unique_ptr<Session>> Runtime::Load(const LoadedFiles& files,
+absl::StatusOr<std::unique_ptr<Session>> Runtime::Load(const std::string& path,
                                                        const LoadOptions& how) const {
   QUOTIENT_ASSIGN_OR_RETURN(const Handle<OrtSessionOptions> options,
                             Make(api_, api_.ReleaseSessionOptions, api_.CreateSessionOptions));
@@ -172,15 +158,17 @@ absl::StatusOr<std::unique_ptr<Session>> Runtime::Load(const LoadedFiles& files,
     QUOTIENT_RETURN_IF_ERROR(
         ToStatus(api_, api_.AddSessionConfigEntry(options.get(), kDisablePrepacking, "1")));
   }
-  if (how.dump != nullptr) {
+  if (!how.dump.empty()) {
     QUOTIENT_RETURN_IF_ERROR(
-        ToStatus(api_, api_.SetOptimizedModelFilePath(options.get(), how.dump->path().c_str())));
+        ToStatus(api_, api_.SetOptimizedModelFilePath(options.get(), how.dump.c_str())));
   }
-  QUOTIENT_RETURN_IF_ERROR(AddExternalData(files, options.get()));
+  if (!how.profile_prefix.empty()) {
+    QUOTIENT_RETURN_IF_ERROR(
+        ToStatus(api_, api_.EnableProfiling(options.get(), how.profile_prefix.c_str())));
+  }
   QUOTIENT_ASSIGN_OR_RETURN(
       Handle<OrtSession> session, Make(api_, api_.ReleaseSession, [&](OrtSession** session) {
-        return api_.CreateSessionFromArray(env_.get(), files.model.data(), files.model.size(),
-                                           options.get(), session);
+        return api_.CreateSession(env_.get(), path.c_str(), options.get(), session);
       }));
   return std::make_unique<Session>(api_, std::move(session));
 }

@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/kernels/onnxruntime/library.h"
-#include "core/kernels/onnxruntime/memory_file.h"
 
 namespace quotient::kernels::onnxruntime {
 
@@ -54,19 +53,15 @@ class Session {
   std::vector<Handle<OrtValue>> outputs_;  // Parallel to output_names_, or empty before a run.
 };
 
-// What a model consists of. All bytes are borrowed, and not needed any more once it is loaded.
-struct LoadedFiles {
-  absl::string_view model;
-  std::vector<std::string> external_locations;
-  std::vector<absl::string_view> external_data;  // Parallel to external_locations.
-};
-
 struct LoadOptions {
   bool optimizes = true;
   // Whether weights are packed for the kernels that read them. A model that is run once, for its
   // values, saves the time and the memory of a second copy without it.
   bool packs_weights = true;
-  MemoryFile* dump = nullptr;  // If not null, the graph that runs is written there.
+  std::string dump;  // If not empty, the path of a file that the graph that runs is written to.
+  // If not empty, all runs are profiled: when the session ends, a file is written whose path is
+  // this and more.
+  std::string profile_prefix;
 };
 
 class Runtime {
@@ -75,15 +70,14 @@ class Runtime {
   // when the next one runs.
   static absl::StatusOr<std::unique_ptr<Runtime>> Create(const Library& library, int threads);
 
-  // Loads a model. Fails with RESOURCE_EXHAUSTED for lack of memory, and with UNIMPLEMENTED if ONNX
-  // Runtime refuses the model.
-  absl::StatusOr<std::unique_ptr<Session>> Load(const LoadedFiles& files,
+  // Loads a model from its file, beside which the files with its weights are. These are mapped, so
+  // they must not change, but may be removed. Fails with RESOURCE_EXHAUSTED for lack of memory, and
+  // with UNIMPLEMENTED if ONNX Runtime refuses the model.
+  absl::StatusOr<std::unique_ptr<Session>> Load(const std::string& path,
                                                 const LoadOptions& how) const;
 
  private:
   Runtime(const OrtApi& api, Handle<OrtEnv> env) : api_(api), env_(std::move(env)) {}
-
-  absl::Status AddExternalData(const LoadedFiles& files, OrtSessionOptions* options) const;
 
   const OrtApi api_;
   const Handle<OrtEnv> env_;

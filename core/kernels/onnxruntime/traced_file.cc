@@ -11,15 +11,6 @@
 namespace quotient::kernels::onnxruntime {
 namespace {
 
-// The helper has a file's weights up to five times at once while it traces it.
-constexpr size_t kMostBytes = size_t{512} << 20;
-
-size_t BytesOf(const ModelFile& file) {
-  size_t bytes = file.model.size();
-  for (const auto& [location, data] : file.external_data) bytes += data.size();
-  return bytes;
-}
-
 // A session with all values of a file. Its operands are in the book as long as it is loaded.
 class LoadedTrace {
  public:
@@ -107,9 +98,6 @@ void OperandBook::Forget(SessionId session) {
 absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
                                       const ModelFile& file, std::span<const NamedTensor> inputs,
                                       int threads) {
-  if (BytesOf(file) > kMostBytes) {
-    return absl::UnimplementedError("the model is too large for all its values to be kept");
-  }
   QUOTIENT_ASSIGN_OR_RETURN(const TracedModel traced, client->Trace(file));
   FileKernels kernels;
   kernels.operands = std::make_shared<const LoadedTrace>(client, book, traced.session);
@@ -120,6 +108,7 @@ absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
   for (const onnx::RuntimeNode& node : graph->nodes) {
     FileKernel& kernel = kernels.kernels.emplace_back();
     kernel.op = node.op;
+    kernel.label = LabelOf(node.name, node.op);
     kernel.names = NamesOf(node);
     absl::StatusOr<KernelSpec> spec = SpecOfNode(node, *graph, summaries);
     if (!spec.ok()) continue;

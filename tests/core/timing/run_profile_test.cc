@@ -52,6 +52,25 @@ class SteppedExecutable : public ScriptedExecutable {
   int run_ = 0;
 };
 
+// An executable of a device with a profiler. Kernel `a` takes 7, 2, 3, 4, ... microseconds run by
+// run, since the first run warms up, and `b` always takes 1.
+class RecordingExecutable : public SteppedExecutable {
+ public:
+  explicit RecordingExecutable(FakeClock* clock)
+      : SteppedExecutable(clock, 0, [](int, int) { return 100.0; }) {}
+
+  absl::Status RunRecorded() override {
+    a_.push_back(a_.empty() ? 7.0 : static_cast<double>(a_.size()) + 1);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<kernels::RecordedKernel>> TakeRecords() override {
+    return std::vector<kernels::RecordedKernel>{{"a", a_}, {"b", {1, 1, 1}}};
+  }
+
+ private:
+  std::vector<double> a_;
+};
+
 class RunProfileTest : public ::testing::Test {
  protected:
   absl::StatusOr<RunProfile> Profile(kernels::Executable& executable) {
@@ -99,6 +118,17 @@ TEST_F(RunProfileTest, ADeviceThatDoesNotTellKernelsApartHasTheWhole) {
   ASSERT_OK_AND_ASSIGN(const RunProfile profile, Profile(executable));
   EXPECT_DOUBLE_EQ(profile.run_us, 100);
   EXPECT_THAT(profile.kernel_us, IsEmpty());
+}
+
+TEST_F(RunProfileTest, ADeviceWithAProfilerTellsItsKernelsByTheirLabels) {
+  RecordingExecutable executable(&clock_);
+  ASSERT_OK_AND_ASSIGN(const RunProfile profile, Profile(executable));
+  EXPECT_DOUBLE_EQ(profile.run_us, 100);
+  EXPECT_THAT(profile.kernel_us, IsEmpty());
+  ASSERT_EQ(profile.recorded.size(), 2u);
+  EXPECT_EQ(profile.recorded[0].label, "a");
+  EXPECT_DOUBLE_EQ(profile.recorded[0].us, 3) << "the lower quartile of 7, 2, 3, 4, 5";
+  EXPECT_DOUBLE_EQ(profile.recorded[1].us, 1);
 }
 
 TEST_F(RunProfileTest, EndsWhenTheBudgetIsSpentButNotBeforeTheLeastNumberOfRuns) {

@@ -1,9 +1,10 @@
 // quotient-ort: runs ONNX Runtime in a process of its own, which may crash, hang or take too much
 // memory. Started by Quotient's programs, with the socket of helper.proto as descriptor 3:
 //
-//   quotient-ort LIBRARY THREADS MEMORY_BYTES
+//   quotient-ort LIBRARY THREADS MEMORY_BYTES FOLDER
 //
-// LIBRARY is the path of libonnxruntime.so. Ends when the other end of the socket is gone.
+// LIBRARY is the path of libonnxruntime.so, and FOLDER the one of helper_folder.h. Ends when the
+// other end of the socket is gone.
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -43,11 +44,12 @@ struct Arguments {
 };
 
 bool Parse(std::span<char* const> words, Arguments* arguments) {
-  if (words.size() != 3) return false;
+  if (words.size() != 4) return false;
   arguments->library = words[0];
   if (!absl::SimpleAtoi(words[1], &arguments->serve.threads)) return false;
   if (!absl::SimpleAtoi(words[2], &arguments->memory_bytes)) return false;
   arguments->serve.most_request_bytes = arguments->memory_bytes;
+  arguments->serve.folder = words[3];
   return true;
 }
 
@@ -85,35 +87,30 @@ void IgnoreRequestsToEnd() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
 }
 
-// A model may name files. Those that come with it are in memory, and no others must be found, so
-// this process works in an empty folder that nobody else can reach.
-absl::Status LeaveFolder() {
-  std::error_code error;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-  std::string folder = (parent / "quotient-ort-XXXXXX").string();
-  if (!error && mkdtemp(folder.data()) != nullptr && chdir(folder.c_str()) == 0 &&
-      rmdir(folder.c_str()) == 0) {
-    return absl::OkStatus();
-  }
+// A model may name files by relative paths. It must find no others than its own.
+absl::Status EnterFolder(const std::string& folder) {
+  if (chdir(folder.c_str()) == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("ONNX Runtime's process has no empty folder to work in, which it makes in "
-                   "$TMPDIR or /tmp: ",
-                   error ? error.message() : strerror(errno)));
+      absl::StrCat("ONNX Runtime's process cannot work in ", folder, ": ", strerror(errno)));
 }
 
-// Ends this process when the other end of the socket is gone, even in the middle of a run.
-void EndWithParent() {
-  std::thread([] {
+// Ends this process when the other end of the socket is gone, even in the middle of a run. The
+// program there may have been killed, so that nobody but this process removes the folder.
+void EndWithParent(const std::string& folder) {
+  std::thread([folder] {
     pollfd socket{.fd = os::kChildSocket, .events = POLLRDHUP, .revents = 0};
     while (poll(&socket, 1, -1) <= 0) {
     }
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
     _exit(0);
   }).detach();
 }
 
 absl::Status Run(const Arguments& arguments, Channel& channel) {
   QUOTIENT_ASSIGN_OR_RETURN(const Library library, LoadLibrary(arguments.library));
-  QUOTIENT_RETURN_IF_ERROR(LeaveFolder());  // The library's path may be relative.
+  // The library's path may be relative.
+  QUOTIENT_RETURN_IF_ERROR(EnterFolder(arguments.serve.folder));
   QUOTIENT_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime,
                             Runtime::Create(library, arguments.serve.threads));
   ort::v1::Answer hello;
@@ -144,7 +141,7 @@ int Main(std::span<char* const> words) {
   KeepFreedMemory();
   DisableTelemetry();
   LimitMemory(arguments.memory_bytes);
-  EndWithParent();
+  EndWithParent(arguments.serve.folder);
   Channel channel((os::Fd(os::kChildSocket)));
   try {
     const absl::Status status = Run(arguments, channel);

@@ -1,5 +1,7 @@
 #include "core/kernels/onnxruntime/helper/serve.h"
 
+#include <fcntl.h>
+
 #include <map>
 #include <memory>
 #include <string>
@@ -8,8 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/helper/run_records.h"
 #include "core/kernels/onnxruntime/helper/summary.h"
 #include "core/kernels/onnxruntime/helper/traced_graph.h"
+#include "core/kernels/onnxruntime/model_folder.h"
+#include "core/os/files.h"
 #include "core/os/probe.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -27,13 +32,13 @@ struct Reply {
 
 class Server {
  public:
-  Server(const Runtime& runtime, int threads)
-      : runtime_(runtime), probe_(os::NewSystemProbe(threads)) {}
+  Server(const Runtime& runtime, const ServeOptions& options)
+      : runtime_(runtime), folder_(options.folder), probe_(os::NewSystemProbe(options.threads)) {}
 
   absl::StatusOr<Reply> Handle(const Request& request, std::vector<std::string> blobs) {
     switch (request.call_case()) {
       case Request::kLoad:
-        return Load(request.load(), blobs);
+        return Load(request.load());
       case Request::kFeed:
         return Feed(request.feed(), std::move(blobs));
       case Request::kRun:
@@ -41,11 +46,14 @@ class Server {
       case Request::kFetch:
         return Fetch(request.fetch());
       case Request::kTrace:
-        return Trace(request.trace(), std::move(blobs));
+        return Trace();
       case Request::kDescribe:
         return Describe(request.describe());
+      case Request::kTakeRecords:
+        return TakeRecords(request.take_records());
       case Request::kUnload:
         sessions_.erase(request.unload().session());
+        records_.erase(request.unload().session());
         return Reply();
       case Request::CALL_NOT_SET:
         break;
@@ -60,57 +68,59 @@ class Server {
     return found->second.get();
   }
 
-  // `message` lists the locations of all blobs but the first.
-  template <typename Message>
-  static LoadedFiles FilesOf(const Message& message, const std::vector<std::string>& blobs) {
-    return {blobs[0],
-            {message.external_locations().begin(), message.external_locations().end()},
-            {blobs.begin() + 1, blobs.end()}};
-  }
+  std::string PathOf(absl::string_view name) const { return absl::StrCat(folder_, "/", name); }
 
   int64_t Keep(std::unique_ptr<Session> session) {
     sessions_.emplace(++last_session_, std::move(session));
     return last_session_;
   }
 
-  absl::StatusOr<Reply> Load(const ort::v1::Load& load, const std::vector<std::string>& blobs) {
+  absl::StatusOr<Reply> Load(const ort::v1::Load& load) {
     if (load.level() != ort::v1::Load::LEVEL_NONE && load.level() != ort::v1::Load::LEVEL_ALL) {
       return absl::InvalidArgumentError("no known level of optimization");
     }
-    if (blobs.size() != static_cast<size_t>(load.external_locations_size()) + 1) {
-      return absl::InvalidArgumentError("a model and its external data files are wanted");
-    }
     LoadOptions how = {.optimizes = load.level() == ort::v1::Load::LEVEL_ALL};
-    QUOTIENT_ASSIGN_OR_RETURN(MemoryFile dump, MemoryFile::Create());
-    if (load.wants_dump()) how.dump = &dump;
-    QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                              runtime_.Load(FilesOf(load, blobs), how));
-    Reply reply;
-    if (load.wants_dump()) {
-      QUOTIENT_ASSIGN_OR_RETURN(const auto dumped, dump.Map());
-      reply.blobs.emplace_back(dumped->bytes());
+    if (load.wants_dump()) how.dump = PathOf(kDumpFile);
+    std::unique_ptr<RunRecords> records;
+    if (load.records()) {
+      QUOTIENT_ASSIGN_OR_RETURN(records, RunRecords::Create(folder_));
+      how.profile_prefix = records->prefix();
     }
-    reply.answer.mutable_loaded()->set_session(Keep(std::move(session)));
+    QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                              runtime_.Load(PathOf(kModelFile), how));
+    const int64_t id = Keep(std::move(session));
+    if (records != nullptr) records_.emplace(id, std::move(records));
+    Reply reply;
+    reply.answer.mutable_loaded()->set_session(id);
+    return reply;
+  }
+
+  absl::StatusOr<Reply> TakeRecords(const ort::v1::TakeRecords& request) {
+    const auto found = records_.find(request.session());
+    if (found == records_.end()) return absl::NotFoundError("no session that records its runs");
+    const std::unique_ptr<RunRecords> records = std::move(found->second);
+    records_.erase(found);
+    sessions_.erase(request.session());  // Its end writes the records.
+    QUOTIENT_ASSIGN_OR_RETURN(const std::vector<KernelRecord> kernels, records->Read());
+    Reply reply;
+    for (const KernelRecord& kernel : kernels) {
+      ort::v1::Records::Kernel& told = *reply.answer.mutable_records()->add_kernels();
+      told.set_name(kernel.name);
+      told.set_op(kernel.op);
+      told.mutable_us()->Add(kernel.us.begin(), kernel.us.end());
+    }
     return reply;
   }
 
   // Neither session runs more than once, so neither packs its weights. The weights of a model are
   // most of its bytes, and each copy of them that is not made saves time and memory.
-  absl::StatusOr<Reply> Trace(const ort::v1::Trace& trace, std::vector<std::string> blobs) {
-    if (blobs.size() != static_cast<size_t>(trace.external_locations_size()) + 1) {
-      return absl::InvalidArgumentError("a model and its external data files are wanted");
-    }
-    QUOTIENT_ASSIGN_OR_RETURN(MemoryFile dump, MemoryFile::Create());
+  absl::StatusOr<Reply> Trace() {
+    const std::string dump = PathOf(kDumpFile);
     QUOTIENT_RETURN_IF_ERROR(
-        runtime_.Load(FilesOf(trace, blobs), {.packs_weights = false, .dump = &dump}).status());
-    blobs[0] = std::string();
-    QUOTIENT_ASSIGN_OR_RETURN(TracedGraph traced, TracedGraphOf(dump));
-    QUOTIENT_RETURN_IF_ERROR(dump.Append(traced.more_outputs));
-    QUOTIENT_ASSIGN_OR_RETURN(const auto model, dump.Map());
-    LoadedFiles files = FilesOf(trace, blobs);
-    files.model = model->bytes();
+        runtime_.Load(PathOf(kModelFile), {.packs_weights = false, .dump = dump}).status());
+    QUOTIENT_ASSIGN_OR_RETURN(TracedGraph traced, TraceFile(dump));
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                              runtime_.Load(files, {.optimizes = false, .packs_weights = false}));
+                              runtime_.Load(dump, {.optimizes = false, .packs_weights = false}));
     Reply reply;
     reply.blobs.push_back(std::move(traced.outline));
     ort::v1::Traced& answer = *reply.answer.mutable_traced();
@@ -119,9 +129,13 @@ class Server {
     return reply;
   }
 
-  static absl::StatusOr<TracedGraph> TracedGraphOf(const MemoryFile& file) {
-    QUOTIENT_ASSIGN_OR_RETURN(const auto model, file.Map());
-    return TraceGraph(model->bytes());
+  // Makes all values of the model in a file outputs.
+  static absl::StatusOr<TracedGraph> TraceFile(const std::string& path) {
+    QUOTIENT_ASSIGN_OR_RETURN(const os::Fd file, os::OpenFile(path, O_RDWR | O_APPEND | O_CLOEXEC));
+    QUOTIENT_ASSIGN_OR_RETURN(const auto model, os::MappedFile::Map(file, path));
+    QUOTIENT_ASSIGN_OR_RETURN(TracedGraph traced, TraceGraph(model->bytes()));
+    QUOTIENT_RETURN_IF_ERROR(os::WriteFully(file, traced.more_outputs, path));
+    return traced;
   }
 
   absl::StatusOr<Reply> Describe(const ort::v1::Describe& describe) {
@@ -187,8 +201,10 @@ class Server {
   }
 
   const Runtime& runtime_;
+  const std::string folder_;
   const std::unique_ptr<os::Probe> probe_;
-  std::map<int64_t, std::unique_ptr<Session>> sessions_;
+  std::map<int64_t, std::unique_ptr<RunRecords>> records_;  // Of the sessions that have some.
+  std::map<int64_t, std::unique_ptr<Session>> sessions_;    // They end before their records.
   int64_t last_session_ = 0;
 };
 
@@ -203,7 +219,7 @@ Reply ToReply(absl::StatusOr<Reply> reply) {
 }  // namespace
 
 absl::Status Serve(const Runtime& runtime, const ServeOptions& options, Channel& channel) {
-  Server server(runtime, options.threads);
+  Server server(runtime, options);
   for (;;) {
     Request request;
     std::vector<std::string> blobs;

@@ -171,5 +171,27 @@ TEST(FileKernelsTest, AllKernelsOfTheCasesRun) {
   EXPECT_GT(seen.size(), 200u);
 }
 
+TEST(FileKernelsTest, TheProfilerCallsThemByTheSameLabels) {
+  const model::Graph graph =
+      GraphOf({"g", std::string("input x: float32[1,16,8,8]\n") + kWeights +
+                        "c = Conv(x, w, b) {pads=[1,1,1,1]}\nr = Sigmoid(c)\ny = Exp(r)\n"
+                        "output y\n"});
+  ASSERT_OK_AND_ASSIGN(const WrittenGraph written, WriteGraph(graph));
+  const std::vector<model::Tensor> inputs = RandomInputs(graph, graph.inputs, 1);
+  ASSERT_OK_AND_ASSIGN(const FileKernels kernels,
+                       SharedBackend().KernelsOfFile(written.file, written.values, inputs));
+  ASSERT_OK_AND_ASSIGN(const auto executable,
+                       SharedBackend().CompileFile(written.file, written.values));
+  ASSERT_OK(executable->SetInputs(inputs));
+  for (int run = 0; run < 3; ++run) ASSERT_OK(executable->RunRecorded());
+  ASSERT_OK_AND_ASSIGN(const std::vector<RecordedKernel> recorded, executable->TakeRecords());
+  ASSERT_EQ(recorded.size(), kernels.kernels.size());
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    EXPECT_EQ(recorded[i].label, kernels.kernels[i].label);
+    EXPECT_EQ(recorded[i].us.size(), 3u);
+  }
+  EXPECT_FALSE(executable->TakeRecords().ok()) << "they were taken";
+}
+
 }  // namespace
 }  // namespace quotient::kernels::onnxruntime

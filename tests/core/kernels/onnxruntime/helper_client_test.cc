@@ -369,7 +369,7 @@ TEST_F(HelperClientTest, TellsThatThereIsNoFolderToWorkIn) {
   HelperOptions options = Options();
   options.environment["TMPDIR"] = "/nowhere";
   EXPECT_THAT(HelperClient::Create(options),
-              HasReason(Reason::kDeviceNotPresent, HasSubstr("no empty folder to work in")));
+              HasReason(Reason::kDeviceNotPresent, HasSubstr("no folder to work in")));
 }
 
 // The same code in another file: what is appended to a library is never read.

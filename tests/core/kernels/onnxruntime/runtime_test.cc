@@ -5,15 +5,18 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/status_macros.h"
+#include "core/os/files.h"
 #include "core/os/program_folder.h"
 #include "tests/core/onnx/onnx_text.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
@@ -53,9 +56,18 @@ const Runtime& SharedRuntime() {
   return **runtime;
 }
 
+// Loads a model from a file, which is gone afterwards, as is the file "weights" beside it.
+absl::StatusOr<std::unique_ptr<Session>> LoadBytes(const std::string& bytes,
+                                                   const LoadOptions& how = {},
+                                                   const std::string& weights = "") {
+  const quotient::testing::TempDir folder;
+  std::ofstream(folder / "model.onnx") << bytes;
+  if (!weights.empty()) std::ofstream(folder / "weights") << weights;
+  return SharedRuntime().Load(folder / "model.onnx", how);
+}
+
 absl::StatusOr<std::unique_ptr<Session>> Load(const std::string& graph_text) {
-  const std::string bytes = ModelAtOpset(17, graph_text).SerializeAsString();
-  return SharedRuntime().Load({.model = bytes}, {});
+  return LoadBytes(ModelAtOpset(17, graph_text).SerializeAsString());
 }
 
 constexpr char kSumAndNegation[] =
@@ -178,15 +190,14 @@ constexpr char kProduct[] =
     "g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] b = {5, 6}>"
     " { m = MatMul(x, w) y = Add(m, b) }";
 
-// The operators of the graph that runs, "" if that is not dumped.
+// The operators of the graph that runs.
 std::string OpsThatRun(const std::string& model, LoadOptions how) {
-  absl::StatusOr<MemoryFile> dump = MemoryFile::Create();
+  const quotient::testing::TempDir folder;
+  how.dump = folder / "dump.onnx";
+  EXPECT_OK(LoadBytes(model, how).status());
+  absl::StatusOr<std::string> dump = os::ReadFile(how.dump);
   EXPECT_THAT(dump, IsOk());
-  how.dump = &*dump;
-  EXPECT_OK(SharedRuntime().Load({.model = model}, how).status());
-  const auto bytes = dump->Map();
-  EXPECT_THAT(bytes, IsOk());
-  return OpsOf(ParseBytes(std::string((*bytes)->bytes())));
+  return OpsOf(ParseBytes(*dump));
 }
 
 TEST(RuntimeTest, TheDumpIsTheGraphThatRuns) {
@@ -199,7 +210,7 @@ TEST(RuntimeTest, TheDumpIsTheGraphThatRuns) {
 TEST(RuntimeTest, ModelsComputeTheSameWithoutPackedWeights) {
   const std::string bytes = ModelAtOpset(17, kProduct).SerializeAsString();
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
-                       SharedRuntime().Load({.model = bytes}, {.packs_weights = false}));
+                       LoadBytes(bytes, {.packs_weights = false}));
   std::vector<HostTensor> inputs;
   inputs.push_back(Floats("x", {1, 0, 0, 1}));
   inputs.back().dims = {2, 2};
@@ -210,8 +221,7 @@ TEST(RuntimeTest, ModelsComputeTheSameWithoutPackedWeights) {
 }
 
 TEST(RuntimeTest, WhatIsNoModelThatItRunsIsRefused) {
-  EXPECT_THAT(SharedRuntime().Load({.model = "no model"}, {}),
-              StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(LoadBytes("no model"), StatusIs(absl::StatusCode::kUnimplemented));
   EXPECT_THAT(Load("g (float[N] x) => (float[N] y) { y = Fancy(x) }"),
               StatusIs(absl::StatusCode::kUnimplemented));
 }
@@ -230,18 +240,10 @@ std::string ModelWithAFile() {
   return model.SerializeAsString();
 }
 
-// The bytes of files are borrowed until Load returns.
-TEST(RuntimeTest, WeightsComeFromBytesThatAreGivenByTheirLocations) {
-  std::unique_ptr<Session> session;
-  {
-    const std::string model = ModelWithAFile();
-    std::string weights = Floats("", {10, 20}).bytes;
-    ASSERT_OK_AND_ASSIGN(
-        session,
-        SharedRuntime().Load(
-            {.model = model, .external_locations = {"weights"}, .external_data = {weights}}, {}));
-    weights.assign(weights.size(), 'x');
-  }
+// Weights are mapped from their file, which need not stay.
+TEST(RuntimeTest, WeightsComeFromAFileBesideTheModel) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
+                       LoadBytes(ModelWithAFile(), {}, Floats("", {10, 20}).bytes));
   std::vector<HostTensor> inputs;
   inputs.push_back(Floats("x", {1, 2}));
   ASSERT_OK(session->Feed(std::move(inputs), {"y"}));
@@ -251,9 +253,7 @@ TEST(RuntimeTest, WeightsComeFromBytesThatAreGivenByTheirLocations) {
 }
 
 TEST(RuntimeTest, AModelWhoseWeightsDidNotComeIsRefused) {
-  const std::string model = ModelWithAFile();
-  const auto session = SharedRuntime().Load({.model = model}, {});
-  EXPECT_THAT(session, StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(LoadBytes(ModelWithAFile()), StatusIs(absl::StatusCode::kUnimplemented));
 }
 
 TEST(RuntimeTest, SessionsDoNotDisturbEachOther) {

@@ -1,0 +1,31 @@
+#pragma once
+
+// A model's file without its weights, which go to another file. Runtimes map such a file instead of
+// reading it, so that weights take no memory until they are used.
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/onnx/data_file.h"
+
+namespace quotient::onnx {
+
+struct DetachedWeights {
+  std::string model;
+  // What the other file consists of. Refers to the bytes of the model and of its external files.
+  DataFile weights;
+};
+
+// Replaces the initializers of a model, and of the graphs inside of its nodes, by references to the
+// file `location` if they have at least `min_bytes`, or refer to one of `files`. Small ones stay,
+// because optimizers look at their values. Everything else stays as it is.
+//
+// Fails as ReadExternalReference and ResolveReference do, and with MODEL_MALFORMED if the bytes are
+// no model.
+absl::StatusOr<DetachedWeights> DetachWeights(absl::string_view model,
+                                              const std::map<std::string, absl::string_view>& files,
+                                              const std::string& location, size_t min_bytes = 1024);
+
+}  // namespace quotient::onnx
