@@ -437,6 +437,23 @@ TEST(ReportTableTest, LeadsWithWhatGained) {
   EXPECT_EQ(ToTable(same).find("of all"), std::string::npos);
 }
 
+// Names of nodes differ at their ends.
+TEST(ReportTableTest, OfLongLinesAndNamesTheEndIsKept) {
+  const std::string block = "/model/encoder/block.11/layer.0/SelfAttention/projection/";
+  Report report = Example();
+  RegionGain& region = report.gains.by_rules[0].regions[0];
+  region.sites = {block + "q/MatMul", block + "k/MatMul"};
+  region.after = {{"Conv + Add + Relu + Add + Relu + Add + Relu + Add + Relu", 2, 38}};
+  report.nodes[1].name = block + "q/MatMul";
+  const std::string table = ToTable(report);
+  EXPECT_NE(table.find("  x 2  Conv, BatchNormalization -> Conv + Add .., first at "
+                       "/model/..elfAttention/projection/q/MatMul\n"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("\n  /model/encod..ention/projection/q/MatMul Conv "), std::string::npos)
+      << table;
+}
+
 TEST(ReportTableTest, OfManyRulesAFewAreNamed) {
   Report report = Example();
   report.gains.by_rules[2].regions[0].after.clear();
