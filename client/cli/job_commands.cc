@@ -50,11 +50,9 @@ std::string Age(const google::protobuf::Timestamp& time) {
   return absl::StrCat(seconds / 86400, "d");
 }
 
-// Returns what a job is for, such as "onnxruntime: ONNX Runtime 1.31.1 on AMD EPYC 7B13". Of a
-// snapshot's name, the beginning tells enough.
+// Returns what a job is for, such as "onnxruntime: ONNX Runtime 1.31.1 on AMD EPYC 7B13".
 std::string DeviceText(const v1::Job& job) {
-  constexpr size_t kMostOfName = 24;
-  const std::string name = job.options().device().substr(0, kMostOfName);
+  const std::string name = kernels::ShortDevice(job.options().device());
   if (job.device_fingerprint().empty()) return name;
   return absl::StrCat(name, ": ", kernels::DeviceName(job.device_fingerprint()));
 }

@@ -58,7 +58,7 @@ void AppendFigures(const Report& report, std::string* out) {
   row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
       absl::StrFormat("%.1f %%", report.speedup_percent));
   if (report.speedup_interval.has_value()) {
-    row("  surely*", "", "",
+    row("  between*", "", "",
         absl::StrFormat("%.1f to %.1f %%", report.speedup_interval->low,
                         report.speedup_interval->high));
   }
@@ -186,7 +186,7 @@ void AppendSearch(const SearchFigures& search, std::string* out) {
   const std::string tried = TriedText(search);
   if (!tried.empty()) absl::StrAppend(out, tried, ", ");
   absl::StrAppend(out, Counted(search.kernels_measured, "kernel"), " measured, ended by ",
-                  search.stop_reason, "\n");
+                  InWords(search.stop_reason), "\n");
   AppendImprovements(search.best_costs, out);
   if (search.resumed.times > 0) absl::StrAppend(out, "  search: ", ResumedText(search), "\n");
 }
@@ -285,8 +285,11 @@ std::string ResumedText(const SearchFigures& search) {
 }
 
 std::string ToTable(const Report& report) {
-  std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
-                                 " on ", report.device, "\n");
+  std::string out =
+      absl::StrCat(Escaped(report.model_name), ": ", InWords(OutcomeName(report.outcome)), " on ",
+                   kernels::ShortDevice(report.device));
+  const std::string grounds = GroundsText(report);
+  absl::StrAppend(&out, grounds.empty() ? "" : absl::StrCat(" (", grounds, ")"), "\n");
   const std::string place = DevicePlaceText(report);
   if (!place.empty()) {
     absl::StrAppend(&out,

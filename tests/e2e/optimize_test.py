@@ -64,7 +64,7 @@ class OptimizeTest(harness.TestCase):
         (self.folder / "sub").mkdir()
         result = self.quotient("optimize", "m.onnx", "--local", "-o", "sub/out.onnx", *BUDGET)
         self.assert_code(result, 0)
-        self.assertIn("no_improvement", result.out)
+        self.assertIn("m.onnx: no improvement on ", result.out)
         self.assertEqual((self.folder / "sub/out.onnx").read_bytes(), self.model.read_bytes())
         run_both(self, self.model, self.folder / "sub/out.onnx")
 
