@@ -11,13 +11,14 @@ def milliseconds(us):
 def headline(report):
     model = report["model"]
     if report["outcome"] != "improved":
-        reason = f" ({report['passed_through']})" if report["passed_through"] else ""
+        reason = report["passed_through"]
+        reason = f" ({reason.replace('_', ' ').lower()})" if reason else ""
         return f"{model}: nothing faster was found{reason}; the result is the model as it was."
     before, after = report["original"], report["optimized"]
-    if report["speedup_percent"] <= 0:
-        return (f"{model}: of {before['nodes']} nodes {after['nodes']} are left, and the results are equal; the gain is too"
-                " small to be measured on a machine as busy as this one.")
     interval = report["speedup_interval_percent"]
+    if report["speedup_percent"] <= 0 or (interval and interval["low"] <= 0):
+        return (f"{model}: of {before['nodes']} nodes {after['nodes']} are left, and the results are equal; the measurement"
+                " does not tell whether that is faster. The table says why it was taken.")
     surely = f" (surely {interval['low']:.0f} to {interval['high']:.0f} %)" if interval else ""
     device = report["device"]
     place = f" in {device['library']}" if device["library"] else ""
