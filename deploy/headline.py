@@ -8,6 +8,10 @@ def milliseconds(us):
     return f"{us / 1e3:.1f} ms" if us >= 1e3 else f"{us / 1e3:.3f} ms"
 
 
+def percent(value):
+    return f"{value:.0f} %" if value >= 1 else f"{value:.2g} %"  # Less than one is not rounded to 0 %.
+
+
 def headline(report):
     model = report["model"]
     if report["outcome"] != "improved":
@@ -19,10 +23,10 @@ def headline(report):
     if report["speedup_percent"] <= 0 or (interval and interval["low"] <= 0):
         return (f"{model}: of {before['nodes']} nodes {after['nodes']} are left, and the results are equal; the measurement"
                 " does not tell whether that is faster. The table says why it was taken.")
-    surely = f" (surely {interval['low']:.0f} to {interval['high']:.0f} %)" if interval else ""
+    surely = f" (surely {percent(interval['low'])} to {percent(interval['high'])})" if interval else ""
     device = report["device"]
     place = f" in {device['library']}" if device["library"] else ""
-    return (f"{model} takes {report['speedup_percent']:.0f} % less time{place} on {device['hardware']}{surely}:"
+    return (f"{model} takes {percent(report['speedup_percent'])} less time{place} on {device['hardware']}{surely}:"
             f" {milliseconds(before['measured_us']['median'])} before,"
             f" {milliseconds(after['measured_us']['median'])} after."
             f" Of {before['nodes']} nodes {after['nodes']} are left, and the results are equal.")
