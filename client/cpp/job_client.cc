@@ -50,9 +50,7 @@ absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::JobState state, int lim
   return jobs;
 }
 
-absl::StatusOr<std::string> JobClient::Inspect(const v1::ModelManifest& model) {
-  v1::InspectModelRequest request;
-  *request.mutable_model() = model;
+absl::StatusOr<std::string> JobClient::Inspect(const v1::InspectModelRequest& request) {
   QUOTIENT_ASSIGN_OR_RETURN(auto response,
                             (connection_.Unary<v1::InspectModelResponse>(
                                 request, [this](auto* context, const auto& message, auto* answer) {
