@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/device_snapshot.h"
 #include "client/cli/output.h"
@@ -64,12 +65,15 @@ void PrintJobLine(const v1::Job& job) {
 }
 
 absl::StatusOr<v1::JobState> ParseState(const std::string& name) {
-  if (name.empty()) return v1::JOB_STATE_UNSPECIFIED;
-  v1::JobState state;
-  if (v1::JobState_Parse(absl::StrCat("JOB_STATE_", absl::AsciiStrToUpper(name)), &state)) {
+  v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
+  if (name.empty()) return state;
+  if (v1::JobState_Parse(absl::StrCat("JOB_STATE_", absl::AsciiStrToUpper(name)), &state) &&
+      state != v1::JOB_STATE_UNSPECIFIED) {
     return state;
   }
-  return MakeError(Reason::kOptionInvalid, absl::StrCat("--state: no state '", Escaped(name), "'"));
+  return MakeError(Reason::kOptionInvalid,
+                   absl::StrCat("--state: '", Escaped(name),
+                                "' is not one of: ", absl::StrJoin(client::StateOptions(), ", ")));
 }
 
 // Returns the external data of the job's original model, to be fetched from the server. Borrows

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 
@@ -105,6 +106,14 @@ bool IsTerminal(v1::JobState state) {
 std::string StateName(v1::JobState state) {
   const std::string name = v1::JobState_Name(state);
   return std::string(absl::StripPrefix(name, "JOB_STATE_"));
+}
+
+std::vector<std::string> StateOptions() {
+  std::vector<std::string> names;
+  for (int value = v1::JOB_STATE_UNSPECIFIED + 1; value < v1::JobState_ARRAYSIZE; ++value) {
+    names.push_back(absl::AsciiStrToLower(StateName(static_cast<v1::JobState>(value))));
+  }
+  return names;
 }
 
 }  // namespace quotient::client

@@ -52,5 +52,7 @@ bool IsTerminal(v1::JobState state);
 
 // Returns "QUEUED", "RUNNING", ...
 std::string StateName(v1::JobState state);
+// The names of all states in lower case, as options have them: "queued", "running", ...
+std::vector<std::string> StateOptions();
 
 }  // namespace quotient::client
