@@ -8,20 +8,25 @@ def milliseconds(us):
     return f"{us / 1e3:.1f} ms" if us >= 1e3 else f"{us / 1e3:.3f} ms"
 
 
+def percent(value):
+    return f"{value:.0f} %" if value >= 1 else f"{value:.2g} %"  # Less than one is not rounded to 0 %.
+
+
 def headline(report):
     model = report["model"]
     if report["outcome"] != "improved":
-        reason = f" ({report['passed_through']})" if report["passed_through"] else ""
+        reason = report["passed_through"]
+        reason = f" ({reason.replace('_', ' ').lower()})" if reason else ""
         return f"{model}: nothing faster was found{reason}; the result is the model as it was."
     before, after = report["original"], report["optimized"]
-    if report["speedup_percent"] <= 0:
-        return (f"{model}: of {before['nodes']} nodes {after['nodes']} are left, and the results are equal; the gain is too"
-                " small to be measured on a machine as busy as this one.")
     interval = report["speedup_interval_percent"]
-    surely = f" (surely {interval['low']:.0f} to {interval['high']:.0f} %)" if interval else ""
+    if report["speedup_percent"] <= 0 or (interval and interval["low"] <= 0):
+        return (f"{model}: of {before['nodes']} nodes {after['nodes']} are left, and the results are equal; the measurement"
+                " does not tell whether that is faster. The table says why it was taken.")
+    surely = f" (surely {percent(interval['low'])} to {percent(interval['high'])})" if interval else ""
     device = report["device"]
     place = f" in {device['library']}" if device["library"] else ""
-    return (f"{model} takes {report['speedup_percent']:.0f} % less time{place} on {device['hardware']}{surely}:"
+    return (f"{model} takes {percent(report['speedup_percent'])} less time{place} on {device['hardware']}{surely}:"
             f" {milliseconds(before['measured_us']['median'])} before,"
             f" {milliseconds(after['measured_us']['median'])} after."
             f" Of {before['nodes']} nodes {after['nodes']} are left, and the results are equal.")

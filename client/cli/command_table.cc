@@ -29,8 +29,7 @@ const Command kCommands[] = {
      Completion::kModelFile,
      {},
      "queue a job and print its name",
-     "The job goes on without us; see watch and result. -o fixes the name of a data file that the\n"
-     "result may need: OUT.onnx.data.",
+     "The job goes on without this command; see watch and result, which writes the model.",
      {"job=$(quotient submit resnet18.onnx --budget 5m)", "quotient submit m.onnx --json"}},
     {kWatch,
      "watch",
@@ -68,7 +67,10 @@ const Command kCommands[] = {
      Completion::kNothing,
      {},
      "list the newest jobs",
-     "One line per job: name, state, age, model.",
+     "One line per job: its name, its state, the time since it was submitted, the model's file "
+     "name,\n"
+     "the device, and what that is: the library with its version, and the hardware. Jobs that are\n"
+     "not measured, as for model:h200, have the device's name alone.",
      {"quotient jobs", "quotient jobs --state running", "quotient jobs --limit 500 --json"}},
     {kInspect,
      "inspect",

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "client/cli/command_table.h"
 #include "client/cli/option_table.h"
 #include "core/base/log.h"
@@ -25,6 +26,12 @@ std::string CommandNames() {
   return absl::StrJoin(Commands(), " ", [](std::string* out, const Command& command) {
     absl::StrAppend(out, command.name);
   });
+}
+
+// What an option is for, in one line. Its values are offered anyway.
+std::string ShortHelp(const Option& option) {
+  const absl::string_view help = option.help;
+  return std::string(absl::StripSuffix(help.substr(0, help.find('\n')), ":"));
 }
 
 // --- bash: word lists, chosen by the command and the word before the cursor ---
@@ -120,7 +127,7 @@ std::string ZshOption(const Option& option) {
   std::string specification;
   const auto add = [&](const std::string& flag) {
     absl::StrAppend(&specification, "        '", option.repeatable ? "*" : "", flag, "[",
-                    ZshQuoted(option.help), "]", value, "' \\\n");
+                    ZshQuoted(ShortHelp(option)), "]", value, "' \\\n");
   };
   add(absl::StrCat("--", option.name));
   if (option.short_name != 0) add(absl::StrCat("-", std::string(1, option.short_name)));
@@ -203,7 +210,7 @@ std::string FishScript() {
       if (option->value != nullptr) {
         absl::StrAppend(&script, FishValue(option->completion, option->choices));
       }
-      absl::StrAppend(&script, " -d ", FishQuoted(option->help), "\n");
+      absl::StrAppend(&script, " -d ", FishQuoted(ShortHelp(*option)), "\n");
     }
   }
   return script;

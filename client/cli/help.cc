@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/option_table.h"
 
 namespace quotient::cli {
@@ -13,6 +14,29 @@ std::string OptionText(const Option& option) {
                                                            ", --", option.name);
   if (option.value != nullptr) absl::StrAppend(&text, " ", option.value);
   return text;
+}
+
+constexpr size_t kColumns = 100;       // Of a line.
+constexpr size_t kHelpOfOptions = 33;  // The column where the help of options begins.
+
+// Breaks the lines of `text` between words, so that they end within kColumns. All but the first
+// begin at the column `indent`.
+std::string Wrapped(absl::string_view text, size_t indent) {
+  const std::string margin(indent, ' ');
+  std::string wrapped;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!wrapped.empty()) absl::StrAppend(&wrapped, "\n", margin);
+    size_t column = indent;
+    for (const absl::string_view word : absl::StrSplit(line, ' ')) {
+      if (column > indent && column + 1 + word.size() > kColumns) {
+        absl::StrAppend(&wrapped, "\n", margin);
+        column = indent;
+      }
+      absl::StrAppend(&wrapped, column > indent ? " " : "", word);
+      column += (column > indent ? 1 : 0) + word.size();
+    }
+  }
+  return wrapped;
 }
 
 constexpr char kExitCodes[] =
@@ -39,11 +63,11 @@ std::string GeneralHelp() {
 std::string CommandHelp(const Command& command) {
   std::string help = absl::StrCat("Usage: quotient ", command.name);
   if (command.positional_count > 0) absl::StrAppend(&help, " ", command.positional);
-  absl::StrAppend(&help, " [OPTION]...\n\n", command.description, "\n\nOptions:\n");
+  absl::StrAppend(&help, " [OPTION]...\n\n", Wrapped(command.description, 0), "\n\nOptions:\n");
   for (const Option& option : Options()) {
     if ((option.commands & command.bit) == 0) continue;
-    absl::StrAppendFormat(&help, "  %-30s %s%s\n", OptionText(option), option.help,
-                          option.repeatable ? " (repeatable)" : "");
+    const std::string text = absl::StrCat(option.help, option.repeatable ? " (repeatable)" : "");
+    absl::StrAppendFormat(&help, "  %-30s %s\n", OptionText(option), Wrapped(text, kHelpOfOptions));
   }
   absl::StrAppend(&help, "\nExamples:\n");
   for (const char* example : command.examples) absl::StrAppend(&help, "  ", example, "\n");

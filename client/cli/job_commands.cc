@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/device_snapshot.h"
 #include "client/cli/output.h"
@@ -50,11 +51,9 @@ std::string Age(const google::protobuf::Timestamp& time) {
   return absl::StrCat(seconds / 86400, "d");
 }
 
-// Returns what a job is for, such as "onnxruntime: ONNX Runtime 1.31.1 on AMD EPYC 7B13". Of a
-// snapshot's name, the beginning tells enough.
+// Returns what a job is for, such as "onnxruntime: ONNX Runtime 1.31.1 on AMD EPYC 7B13".
 std::string DeviceText(const v1::Job& job) {
-  constexpr size_t kMostOfName = 24;
-  const std::string name = job.options().device().substr(0, kMostOfName);
+  const std::string name = kernels::ShortDevice(job.options().device());
   if (job.device_fingerprint().empty()) return name;
   return absl::StrCat(name, ": ", kernels::DeviceName(job.device_fingerprint()));
 }
@@ -66,12 +65,15 @@ void PrintJobLine(const v1::Job& job) {
 }
 
 absl::StatusOr<v1::JobState> ParseState(const std::string& name) {
-  if (name.empty()) return v1::JOB_STATE_UNSPECIFIED;
-  v1::JobState state;
-  if (v1::JobState_Parse(absl::StrCat("JOB_STATE_", absl::AsciiStrToUpper(name)), &state)) {
+  v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
+  if (name.empty()) return state;
+  if (v1::JobState_Parse(absl::StrCat("JOB_STATE_", absl::AsciiStrToUpper(name)), &state) &&
+      state != v1::JOB_STATE_UNSPECIFIED) {
     return state;
   }
-  return MakeError(Reason::kOptionInvalid, absl::StrCat("--state: no state '", Escaped(name), "'"));
+  return MakeError(Reason::kOptionInvalid,
+                   absl::StrCat("--state: '", Escaped(name),
+                                "' is not one of: ", absl::StrJoin(client::StateOptions(), ", ")));
 }
 
 // Returns the external data of the job's original model, to be fetched from the server. Borrows

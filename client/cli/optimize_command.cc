@@ -16,6 +16,7 @@
 #include "core/base/printable.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
+#include "proto/wire/status.h"
 
 namespace quotient::cli {
 namespace {
@@ -80,8 +81,10 @@ absl::StatusOr<std::string> InspectRemotely(const client::LocalModel& model,
                                             const Settings& settings,
                                             client::Interrupt* interrupt) {
   QUOTIENT_ASSIGN_OR_RETURN(Remote remote, Connect(settings, interrupt));
-  QUOTIENT_ASSIGN_OR_RETURN(const v1::ModelManifest manifest, UploadModel(model, remote));
-  return remote.jobs->Inspect(manifest);
+  v1::InspectModelRequest request;
+  QUOTIENT_ASSIGN_OR_RETURN(*request.mutable_model(), UploadModel(model, remote));
+  request.set_model_name(wire::Utf8(model.name()));
+  return remote.jobs->Inspect(request);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cpp/job_client.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/kernels/onnxruntime/ort_backend.h"
@@ -48,9 +50,18 @@ std::vector<Option> FileOptions() {
       {.name = "output",
        .short_name = 'o',
        .value = "OUT.onnx",
-       .commands = kRun | kResult,
+       .commands = kOptimize | kResult,
        .completion = Completion::kModelFile,
        .help = "where the optimized model goes; replaced as a whole or not at all",
+       .apply = [](V value, S* s) { return SetText(value, &s->output); }},
+      {.name = "output",
+       .short_name = 'o',
+       .value = "OUT.onnx",
+       .commands = kSubmit,
+       .completion = Completion::kModelFile,
+       .help = "the name that 'quotient result -o' is going to give the result: if its weights go "
+               "to a file of their own, that is OUT.onnx.data, default model.onnx.data; submit "
+               "itself writes no file",
        .apply = [](V value, S* s) { return SetText(value, &s->output); }},
       {.name = "server",
        .value = "ADDRESS",
@@ -122,13 +133,13 @@ std::vector<Option> OtherOptions() {
        .commands = kSnapshot,
        .completion = Completion::kChoices,
        .choices = optimize::DeviceNames(optimize::DeviceFilter::kMeasured),
-       .help = absl::StrCat("the device to record, default ", optimize::Options().device, "; ",
+       .help = absl::StrCat("the device to record, default ", optimize::Options().device, ":\n",
                             optimize::DevicesHelp(optimize::DeviceFilter::kMeasured)),
        .apply = [](V value, S* s) { return SetText(value, &s->options.device); }},
       {.name = "threads",
        .value = "N",
        .commands = kSnapshot,
-       .help = "threads of its kernels; 0: one per core, at most 16",
+       .help = "threads of its kernels, default 0: one per core, at most 16",
        .apply = [](V value, S* s) { return SetInteger(value, &s->options.threads); }},
       {.name = "timings",
        .value = "FILE",
@@ -144,19 +155,22 @@ std::vector<Option> OtherOptions() {
        .apply = [](V value, S* s) { return SetText(value, &s->html); }},
       {.name = "no-cache",
        .commands = kRun,
-       .help = "do not reuse the result of an equal job",
+       .help = "optimize anew even if the server has the result of an equal job (the same model, "
+               "options, device and version); --local has no such results",
        .apply = [](V, S* s) { return Set(&s->no_cache); }},
       {.name = "patience",
        .value = "TIME",
        .commands = kRemote,
-       .help = "how long to wait for a server that went away; default 60s",
+       .help = "how long this command waits for a server that goes away meanwhile, e.g. 90s or "
+               "5m, default 60s; the job does not depend on it",
        .apply = [](V value, S* s) { return optimize::ParseDuration(value, &s->patience_seconds); }},
       {.name = "state",
        .value = "STATE",
        .commands = kJobs,
        .completion = Completion::kChoices,
-       .choices = {"queued", "running", "cancelling", "succeeded", "failed", "cancelled"},
-       .help = "only jobs in this state",
+       .choices = client::StateOptions(),
+       .help =
+           absl::StrCat("only jobs in this state: ", absl::StrJoin(client::StateOptions(), ", ")),
        .apply = [](V value, S* s) { return SetText(value, &s->state); }},
       {.name = "limit",
        .value = "N",

@@ -23,6 +23,7 @@ struct Option {
   bool repeatable = false;
   Completion completion = Completion::kNothing;
   std::vector<std::string> choices = {};  // The values that are offered, if that is kChoices.
+  // Further lines, after a first one that ends with a colon, list the values.
   std::string help;
   // Sets what the option says. OPTION_INVALID if `value` is no value of it.
   std::function<absl::Status(absl::string_view value, Settings* settings)> apply;

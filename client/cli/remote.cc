@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/command_table.h"
+#include "client/cli/watch_view.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
 #include "core/os/random_id.h"
-#include "google/protobuf/util/time_util.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/options.h"
 #include "proto/wire/status.h"
@@ -57,33 +57,6 @@ absl::StatusOr<v1::Digest> UploadBlob(absl::string_view bytes, client::BlobClien
   return wire::ToProto(id);
 }
 
-Progress FromProto(const v1::Progress& message) {
-  using google::protobuf::util::TimeUtil;
-  return {.phase = message.phase(),
-          .elapsed_seconds =
-              static_cast<double>(TimeUtil::DurationToMilliseconds(message.elapsed())) / 1000,
-          .fraction = message.fraction(),
-          .original_cost_us = message.original_cost_us(),
-          .best_share = message.best_share(),
-          .enodes = message.enodes(),
-          .detail = message.detail()};
-}
-
-// Shows an event. A snapshot's state is shown only if it differs from `shown`, the state shown
-// last, since a snapshot does not say why the state changed.
-void ShowEvent(const v1::WatchJobResponse& event, v1::JobState* shown, ProgressView* view) {
-  if (event.has_progress()) view->Report(FromProto(event.progress()));
-  if (event.has_snapshot() && event.snapshot().state() != *shown) {
-    *shown = event.snapshot().state();
-    view->Note(client::StateName(*shown));
-  }
-  if (event.has_transition()) {
-    const v1::Transition& transition = event.transition();
-    *shown = transition.to();
-    view->Note(absl::StrCat(client::StateName(*shown), " (", transition.reason(), ")"));
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<Remote> Connect(const Settings& settings, client::Interrupt* interrupt) {
@@ -127,9 +100,9 @@ absl::StatusOr<Submitted> SubmitModel(const client::LocalModel& model, const Set
 }
 
 absl::StatusOr<v1::Job> WatchJob(const std::string& name, Remote& remote, ProgressView* view) {
-  v1::JobState shown = v1::JOB_STATE_UNSPECIFIED;
-  absl::StatusOr<v1::Job> job = remote.jobs->Watch(
-      name, [&shown, view](const v1::WatchJobResponse& event) { ShowEvent(event, &shown, view); });
+  WatchView watch(view);
+  absl::StatusOr<v1::Job> job =
+      remote.jobs->Watch(name, [&watch](const v1::WatchJobResponse& event) { watch.Show(event); });
   view->Clear();
   return job;
 }

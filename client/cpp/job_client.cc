@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 
@@ -50,9 +51,7 @@ absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::JobState state, int lim
   return jobs;
 }
 
-absl::StatusOr<std::string> JobClient::Inspect(const v1::ModelManifest& model) {
-  v1::InspectModelRequest request;
-  *request.mutable_model() = model;
+absl::StatusOr<std::string> JobClient::Inspect(const v1::InspectModelRequest& request) {
   QUOTIENT_ASSIGN_OR_RETURN(auto response,
                             (connection_.Unary<v1::InspectModelResponse>(
                                 request, [this](auto* context, const auto& message, auto* answer) {
@@ -107,6 +106,14 @@ bool IsTerminal(v1::JobState state) {
 std::string StateName(v1::JobState state) {
   const std::string name = v1::JobState_Name(state);
   return std::string(absl::StripPrefix(name, "JOB_STATE_"));
+}
+
+std::vector<std::string> StateOptions() {
+  std::vector<std::string> names;
+  for (int value = v1::JOB_STATE_UNSPECIFIED + 1; value < v1::JobState_ARRAYSIZE; ++value) {
+    names.push_back(absl::AsciiStrToLower(StateName(static_cast<v1::JobState>(value))));
+  }
+  return names;
 }
 
 }  // namespace quotient::client

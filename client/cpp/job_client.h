@@ -31,7 +31,7 @@ class JobClient {
   absl::StatusOr<v1::Job> Cancel(const std::string& name, const std::string& request_id);
   // Returns the newest jobs in a state (or in any, if unspecified), at most `limit`.
   absl::StatusOr<std::vector<v1::Job>> List(v1::JobState state, int limit);
-  absl::StatusOr<std::string> Inspect(const v1::ModelManifest& model);
+  absl::StatusOr<std::string> Inspect(const v1::InspectModelRequest& request);
 
   // Blocks until the job has ended and returns it. Reconnects when the stream is lost, since the
   // job continues. Returns CANCELLED when the interrupt is triggered, which does not cancel the
@@ -52,5 +52,7 @@ bool IsTerminal(v1::JobState state);
 
 // Returns "QUEUED", "RUNNING", ...
 std::string StateName(v1::JobState state);
+// The names of all states in lower case, as options have them: "queued", "running", ...
+std::vector<std::string> StateOptions();
 
 }  // namespace quotient::client

@@ -79,4 +79,11 @@ std::string DeviceName(absl::string_view fingerprint) {
   return absl::StrCat(device.library, " on ", device.hardware);
 }
 
+std::string ShortDevice(absl::string_view name) {
+  constexpr absl::string_view kSnapshot = "snapshot:";
+  constexpr size_t kDigits = 12;
+  if (!absl::StartsWith(name, kSnapshot)) return std::string(name);
+  return std::string(name.substr(0, kSnapshot.size() + kDigits));
+}
+
 }  // namespace quotient::kernels

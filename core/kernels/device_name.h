@@ -19,4 +19,8 @@ DeviceDescription DescribeDevice(absl::string_view fingerprint);
 // Both in one: "ONNX Runtime 1.31.1 on AMD EPYC 7B13", or the hardware alone.
 std::string DeviceName(absl::string_view fingerprint);
 
+// What an option or a report calls the device, for people: of a snapshot, which has a digest of 64
+// digits and a size in its name, the first 12 digits ("snapshot:2cf24dba5fb0"). Other names stay.
+std::string ShortDevice(absl::string_view name);
+
 }  // namespace quotient::kernels

@@ -56,7 +56,7 @@ class Chooser {
     costs_.Request(grown_.OriginalENodes());
     QUOTIENT_RETURN_IF_ERROR(MeasureUntilKnown(&Chooser::ExtractQuickly, stop));
     QUOTIENT_RETURN_IF_ERROR(MeasureUntilKnown(&Chooser::ExtractBest, stop));
-    choices_.kernels_measured = grown_.prices().num_requested();
+    choices_.kernels_measured = grown_.prices().num_measured();
     return absl::OkStatus();
   }
 

@@ -30,7 +30,8 @@ struct ChoiceSettings {
 struct Choices {
   std::vector<Candidate> found;                // As in Candidates.
   std::vector<extract::Selection> selections;  // The selection that each of them was made of.
-  int64_t kernels_measured = 0;                // Number of kernels whose measurement was requested.
+  // Number of kernels that were measured for the search and for these choices.
+  int64_t kernels_measured = 0;
 };
 
 // `costs` prices the e-graph's kernels. Blocks while they are measured. If `stop` fires, ends soon

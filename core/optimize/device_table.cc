@@ -196,7 +196,7 @@ std::string AcceptedDevices(DeviceFilter filter) {
 }
 
 std::string DevicesHelp(DeviceFilter filter) {
-  return absl::StrJoin(Listed(filter), "; ", [](std::string* out, const DeviceKind* kind) {
+  return absl::StrJoin(Listed(filter), "\n", [](std::string* out, const DeviceKind* kind) {
     absl::StrAppend(out, absl::StrJoin(kind->names, ", "), ": ", kind->help);
   });
 }

@@ -73,7 +73,7 @@ std::vector<std::string> DeviceNames(DeviceFilter filter);
 // All accepted names, for a message: "auto, cpu, cuda, cuda-strict32, cuda:1 and so on,
 // model:h200".
 std::string AcceptedDevices(DeviceFilter filter);
-// What the names mean, for the help.
+// What the names mean, for the help: a line for each row.
 std::string DevicesHelp(DeviceFilter filter);
 
 }  // namespace quotient::optimize

@@ -61,9 +61,11 @@ int KernelPrices::Request(std::span<const int> kernels) {
   return fresh;
 }
 
-int KernelPrices::num_requested() const {
+int KernelPrices::num_measured() const {
   const absl::MutexLock lock(&mutex_);
-  return num_requested_;
+  return static_cast<int>(std::ranges::count_if(kernels_, [this](const Kernel& kernel) {
+    return kernel.requested && model_.Estimate(kernel.spec).source == cost::CostSource::kMeasured;
+  }));
 }
 
 bool KernelPrices::RequestKernel(int index) {
@@ -72,7 +74,6 @@ bool KernelPrices::RequestKernel(int index) {
   kernel.requested = true;
   model_.Request(kernel.spec);
   under_way_.push_back(index);
-  ++num_requested_;
   return true;
 }
 

@@ -44,8 +44,10 @@ class KernelPrices final : public search::Prices {
   // Requests measurements of these kernels, except those that need none or were requested before,
   // and returns how many were requested.
   int Request(std::span<const int> kernels) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The number of kernels requested so far.
-  int num_requested() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The number of kernels that were requested here and have been measured by now. Those without a
+  // time do not count: requests that are under way, that failed, or that the device does not
+  // support.
+  int num_measured() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // How often a graph pays for a kernel. The amount is not whole if fusion saves a part of its
   // cost.
@@ -107,7 +109,6 @@ class KernelPrices final : public search::Prices {
   int64_t seen_ ABSL_GUARDED_BY(mutex_);
   int64_t counted_ ABSL_GUARDED_BY(mutex_);
   std::vector<int> under_way_ ABSL_GUARDED_BY(mutex_);  // Kernels requested but not measured yet.
-  int num_requested_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace quotient::pricing

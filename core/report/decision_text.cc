@@ -1,5 +1,7 @@
 #include "core/report/decision_text.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -89,6 +91,24 @@ std::vector<std::string> DecisionLines(const Report& report) {
                                  Verdict(candidate)));
   }
   return lines;
+}
+
+std::string GroundsText(const Report& report) {
+  const auto taken = std::ranges::find_if(report.considered, &Considered::taken);
+  if (report.outcome != Outcome::kImproved || taken == report.considered.end()) return "";
+  switch (taken->grounds) {
+    case Grounds::kNotSure:
+    case Grounds::kSurelySlower:
+    case Grounds::kMeasured:
+      return "";
+    case Grounds::kSubsetOfWork:
+      return "it does only a part of the work; the measurement alone does not tell";
+    case Grounds::kPredictedAndMeasured:
+      return "by prediction and measurement together; the measurement alone does not tell";
+    case Grounds::kPredicted:
+      return "by prediction; nothing was run";
+  }
+  return "";
 }
 
 }  // namespace quotient::report

@@ -13,4 +13,9 @@ namespace quotient::report {
 // why it was taken or not. The lines have names of rules only, nothing from the model.
 std::vector<std::string> DecisionLines(const Report& report);
 
+// On what an improvement rests where the measurement alone does not tell that the result is faster,
+// as a phrase for headings: "it does only a part of the work; the measurement alone does not tell".
+// Empty where the measurement tells, and for a report without an improvement.
+std::string GroundsText(const Report& report);
+
 }  // namespace quotient::report

@@ -13,9 +13,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/base/counted.h"
+#include "core/kernels/device_name.h"
 #include "core/report/cost_line.h"
 #include "core/report/decision_text.h"
 #include "core/report/like_nodes.h"
+#include "core/report/name_text.h"
 #include "core/report/report.h"
 
 namespace quotient::report {
@@ -86,18 +88,21 @@ std::string Verdict(const Report& report) {
     return absl::StrCat("<div class=\"verdict\">No improvement</div><div class=\"soft\">",
                         WhyNoImprovement(report), ", so the model came back byte for byte.</div>");
   }
-  const double percent =
-      report.measured ? report.speedup_percent : report.predicted_speedup_percent.value_or(0);
+  const std::string grounds = GroundsText(report);
   const std::string without = CutNodesText(report);
-  const bool is_whole = without.empty() || (report.measured && report.cut_nodes_run);
-  if (!(percent > 0)) {
-    return "<div class=\"verdict gain\">Improved</div><div class=\"soft\">by less than can be "
-           "measured here: see how it was decided</div>";
+  const std::string comma = without.empty() ? "" : ", ";
+  if (report.measured && !grounds.empty()) {
+    return absl::StrCat("<div class=\"verdict gain\">Improved</div><div class=\"soft\">", grounds,
+                        " (see how it was decided)", comma, without, "</div>");
   }
-  return absl::StrFormat(
-      "<div class=\"verdict gain\">%.1f %% faster%s</div><div class=\"soft\">%s%s</div>", percent,
-      is_whole ? "" : " in part", HowKnown(report),
-      without.empty() ? "" : absl::StrCat(", ", without));
+  const std::optional<double> percent =
+      report.measured ? report.speedup_percent : report.predicted_speedup_percent;
+  const bool is_whole = without.empty() || (report.measured && report.cut_nodes_run);
+  return absl::StrCat(
+      "<div class=\"verdict gain\">",
+      percent.has_value() ? absl::StrFormat("%.1f %% faster", *percent) : "Improved",
+      is_whole ? "" : " in part", "</div><div class=\"soft\">", HowKnown(report), comma, without,
+      "</div>");
 }
 
 std::string Summary(const Report& report) {
@@ -130,7 +135,7 @@ std::string Summary(const Report& report) {
   absl::StrAppend(&cards, Card("search", HtmlEscaped(search.strategy),
                                absl::StrFormat("%.1f s, %s, ended by %s", search.seconds,
                                                Counted(search.enodes, "e-node"),
-                                               HtmlEscaped(search.stop_reason))));
+                                               HtmlEscaped(InWords(search.stop_reason)))));
   return absl::StrCat("<section>", Verdict(report), "</section><section class=\"cards\">", cards,
                       "</section>");
 }
@@ -335,11 +340,12 @@ std::string Circumstances(const Report& report) {
   if (!report.measured && report.passed_through.empty()) {
     absl::StrAppend(&notes, "<li class=\"note\">", HtmlEscaped(UnmeasuredText(report)), "</li>");
   }
-  return absl::StrCat("<section><h2>Circumstances</h2><ul>", notes,
-                      "</ul><p class=\"soft\">Device: ", HtmlEscaped(report.device), "<br>",
-                      Place(report), Recorded(report), "<code>", HtmlEscaped(report.fingerprint),
-                      "</code><br>Phases: ", phases,
-                      "<br>Engine: ", HtmlEscaped(report.engine_version), "</p></section>");
+  return absl::StrCat(
+      "<section><h2>Circumstances</h2><ul>", notes,
+      "</ul><p class=\"soft\">Device: ", HtmlEscaped(kernels::ShortDevice(report.device)), "<br>",
+      Place(report), Recorded(report), "<code>", HtmlEscaped(report.fingerprint),
+      "</code><br>Phases: ", phases, "<br>Engine: ", HtmlEscaped(report.engine_version),
+      "</p></section>");
 }
 
 }  // namespace
@@ -390,7 +396,8 @@ std::string ToHtml(const Report& report) {
   const std::string place = DevicePlaceText(report);
   return HtmlPage(
       report.model_name,
-      absl::StrCat("cost report by Quotient for ", report.device, place.empty() ? "" : ": ", place),
+      absl::StrCat("cost report by Quotient for ", kernels::ShortDevice(report.device),
+                   place.empty() ? "" : ": ", place),
       absl::StrCat(Summary(report), GainsSection(report), HowSure(report), Drawings(report),
                    Bars(report), Journal(report), SearchSection(report), Circumstances(report)));
 }

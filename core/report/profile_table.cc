@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/kernels/device_name.h"
+#include "core/report/name_text.h"
 #include "core/report/profile.h"
 #include "core/report/report.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr size_t kMostKernels = 25;
 constexpr size_t kMostOperators = 12;
+constexpr size_t kNodeWidth = 48;
 
 // Columns that are added up have one unit.
 std::string Us(double us) { return absl::StrFormat("%.1f", us); }
@@ -60,7 +62,7 @@ std::string KernelText(const ProfiledKernel& kernel) {
   return absl::StrCat(
       kernel.times > 1 ? absl::StrCat("x ", kernel.times, "  ") : "", Escaped(kernel.op), " ",
       Escaped(kernel.operands),
-      kernel.node.empty() ? "" : absl::StrCat("  (", Escaped(kernel.node).substr(0, 48), ")"));
+      kernel.node.empty() ? "" : absl::StrCat("  (", ShortName(kernel.node, kNodeWidth), ")"));
 }
 
 void AppendKernels(const Profile& profile, std::string* out) {

@@ -121,7 +121,7 @@ struct SearchFigures {
   int64_t eclasses = 0;
   int64_t iterations = 0;
   std::string stop_reason;       // A StopReasonName (core/search/README.md), or "failed".
-  int64_t kernels_measured = 0;  // Number of kernels whose measurement was requested.
+  int64_t kernels_measured = 0;  // Number of kernels that were measured for the search.
   int64_t simulations = 0;       // 0 for strategies that do not simulate.
   int64_t states = 0;            // Number of different states that the simulations reached.
   // The successive best costs, beginning with the cost at the start. They decrease, except where a

@@ -15,6 +15,7 @@
 #include "core/report/decision_text.h"
 #include "core/report/gain_text.h"
 #include "core/report/like_nodes.h"
+#include "core/report/name_text.h"
 #include "core/report/report.h"
 
 namespace quotient::report {
@@ -25,6 +26,7 @@ constexpr size_t kMostSteps = 6;
 constexpr size_t kMostRules = 4;    // Names of rules in a line.
 constexpr size_t kMostRegions = 4;  // Kinds of places of a set of rules.
 constexpr size_t kMostText = 100;   // Characters of a line about a place.
+constexpr size_t kLeastSite = 50;   // Room for its node in that line, whatever the rest takes.
 
 std::string Microseconds(double us) {
   if (std::abs(us) >= 1e4) return absl::StrFormat("%.2f ms", us / 1e3);
@@ -56,7 +58,7 @@ void AppendFigures(const Report& report, std::string* out) {
   row("measured", Microseconds(before.measured.median_us), Microseconds(after.measured.median_us),
       absl::StrFormat("%.1f %%", report.speedup_percent));
   if (report.speedup_interval.has_value()) {
-    row("  surely*", "", "",
+    row("  between*", "", "",
         absl::StrFormat("%.1f to %.1f %%", report.speedup_interval->low,
                         report.speedup_interval->high));
   }
@@ -81,12 +83,21 @@ std::string Cut(const std::string& text, size_t most) {
   return text.size() <= most ? text : absl::StrCat(text.substr(0, most - 2), "..");
 }
 
+// How often which kernels were replaced, and where, in at most kMostText characters. The node tells
+// places apart, so it has its room even where the kernels have to be cut.
+std::string RegionText(const RegionGain& region) {
+  const std::string what =
+      Escaped(absl::StrCat("  x ", region.sites.size(), "  ", ReplacementText(region)));
+  const size_t most = kMostText - 2;  // Without the comma between them.
+  const size_t left = most - std::min(what.size(), most);
+  const std::string where = ShortName(SitesText(region), std::max(left, kLeastSite));
+  return absl::StrCat(Cut(what, most - where.size()), ", ", where);
+}
+
 void AppendRegions(const Report& report, const RuleGain& gain, std::string* out) {
   for (size_t i = 0; i < std::min(gain.regions.size(), kMostRegions); ++i) {
     const RegionGain& region = gain.regions[i];
-    const std::string text = absl::StrCat("  x ", region.sites.size(), "  ",
-                                          ReplacementText(region), ", ", SitesText(region));
-    AppendGain(report, region.saved_us(), gain.estimated, Cut(Escaped(text), kMostText), out);
+    AppendGain(report, region.saved_us(), gain.estimated, RegionText(region), out);
   }
   if (gain.regions.size() > kMostRegions) {
     absl::StrAppendFormat(out, "%27s... and %d more kinds of places\n", "",
@@ -133,10 +144,10 @@ std::vector<LikeNodes> ChangedNodes(const Report& report) {
   return groups;
 }
 
-std::string ShortName(const LikeNodes& nodes) {
+std::string NameText(const LikeNodes& nodes) {
   constexpr size_t kWidth = 40;
   const std::string times = TimesText(nodes);
-  return absl::StrCat(Escaped(nodes.first->name).substr(0, kWidth - times.size()), times);
+  return absl::StrCat(ShortName(nodes.first->name, kWidth - times.size()), times);
 }
 
 void AppendNodes(const Report& report, std::string* out) {
@@ -145,7 +156,7 @@ void AppendNodes(const Report& report, std::string* out) {
   absl::StrAppendFormat(out, "\n  %-40s %-20s %12s %12s\n", "node", "op", "before", "after");
   for (size_t i = 0; i < std::min(changed.size(), kMostRows); ++i) {
     const NodeCost& node = *changed[i].first;
-    absl::StrAppendFormat(out, "  %-40s %-20s %12s %12s\n", ShortName(changed[i]),
+    absl::StrAppendFormat(out, "  %-40s %-20s %12s %12s\n", NameText(changed[i]),
                           Escaped(node.op).substr(0, 20), Cell(node.before_us, node.before_source),
                           Cell(node.after_us, node.after_source));
   }
@@ -175,7 +186,7 @@ void AppendSearch(const SearchFigures& search, std::string* out) {
   const std::string tried = TriedText(search);
   if (!tried.empty()) absl::StrAppend(out, tried, ", ");
   absl::StrAppend(out, Counted(search.kernels_measured, "kernel"), " measured, ended by ",
-                  search.stop_reason, "\n");
+                  InWords(search.stop_reason), "\n");
   AppendImprovements(search.best_costs, out);
   if (search.resumed.times > 0) absl::StrAppend(out, "  search: ", ResumedText(search), "\n");
 }
@@ -274,8 +285,11 @@ std::string ResumedText(const SearchFigures& search) {
 }
 
 std::string ToTable(const Report& report) {
-  std::string out = absl::StrCat(Escaped(report.model_name), ": ", OutcomeName(report.outcome),
-                                 " on ", report.device, "\n");
+  std::string out =
+      absl::StrCat(Escaped(report.model_name), ": ", InWords(OutcomeName(report.outcome)), " on ",
+                   kernels::ShortDevice(report.device));
+  const std::string grounds = GroundsText(report);
+  absl::StrAppend(&out, grounds.empty() ? "" : absl::StrCat(" (", grounds, ")"), "\n");
   const std::string place = DevicePlaceText(report);
   if (!place.empty()) {
     absl::StrAppend(&out,

@@ -115,8 +115,9 @@ class MeteredRunner : public worker::JobRunner {
     return result;
   }
 
-  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model) override {
-    return runner_.Inspect(model);
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model,
+                                      const std::string& name) override {
+    return runner_.Inspect(model, name);
   }
 
  private:

@@ -20,7 +20,7 @@ grpc::Status ModelService::InspectModel(grpc::ServerContext* /*context*/,
     return ToGrpc(MakeError(Reason::kQueueFull, "too many models are being inspected"));
   }
   const auto give_back = absl::MakeCleanup([this] { slots_.GiveBack(); });
-  absl::StatusOr<std::string> summary = runner_.Inspect(*model);
+  absl::StatusOr<std::string> summary = runner_.Inspect(*model, request->model_name());
   if (!summary.ok()) return ToGrpc(summary.status());
   response->set_summary_json(*std::move(summary));
   return grpc::Status::OK;

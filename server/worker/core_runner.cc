@@ -58,8 +58,9 @@ class CoreRunner : public JobRunner {
     return Store(result, device);
   }
 
-  absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest) override {
-    QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(manifest, "model"));
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& manifest,
+                                      const std::string& name) override {
+    QUOTIENT_ASSIGN_OR_RETURN(const LoadedModel model, Load(manifest, name));
     return optimize::Inspect(model.files);
   }
 

@@ -25,8 +25,9 @@ class JobRunner {
                                               ProgressSink* progress,
                                               CheckpointSlot* checkpoint) = 0;
 
-  // Describes a model as JSON, without optimizing it.
-  virtual absl::StatusOr<std::string> Inspect(const jobs::Manifest& model) = 0;
+  // Describes a model as JSON, without optimizing it. `name` is what the description calls it.
+  virtual absl::StatusOr<std::string> Inspect(const jobs::Manifest& model,
+                                              const std::string& name) = 0;
 };
 
 }  // namespace quotient::worker

@@ -64,7 +64,7 @@ class OptimizeTest(harness.TestCase):
         (self.folder / "sub").mkdir()
         result = self.quotient("optimize", "m.onnx", "--local", "-o", "sub/out.onnx", *BUDGET)
         self.assert_code(result, 0)
-        self.assertIn("no_improvement", result.out)
+        self.assertIn("m.onnx: no improvement on ", result.out)
         self.assertEqual((self.folder / "sub/out.onnx").read_bytes(), self.model.read_bytes())
         run_both(self, self.model, self.folder / "sub/out.onnx")
 
@@ -147,9 +147,12 @@ class OptimizeTest(harness.TestCase):
 
     def test_inspect(self):
         self.serve()
-        for mode in ((), ("--local",)):
-            self.assert_code(self.quotient("inspect", "m.onnx", *mode), 0)
-        summary = self.quotient("inspect", "m.onnx", "--local").json()
+        remote, local = (self.quotient("inspect", "m.onnx", *mode) for mode in ((), ("--local",)))
+        for result in (remote, local):
+            self.assert_code(result, 0)
+        self.assertEqual(remote.out, local.out)
+        summary = local.json()
+        self.assertEqual(summary["model"], "m.onnx")
         self.assertIn("BatchNormalization", json.dumps(summary))
 
 

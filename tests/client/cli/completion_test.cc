@@ -86,7 +86,9 @@ TEST_F(CompletionTest, TheOtherShellsReadTheirScripts) {
 TEST_F(CompletionTest, QuotesDoNotBreakTheScripts) {
   ASSERT_OK_AND_ASSIGN(const std::string zsh, CompletionScript("zsh"));
   EXPECT_THAT(zsh, HasSubstr("say what is in a model, without optimizing it"));
+  EXPECT_THAT(zsh, HasSubstr("[what to optimize for, default auto]"));
   ASSERT_OK_AND_ASSIGN(const std::string fish, CompletionScript("fish"));
+  EXPECT_THAT(fish, HasSubstr("-d 'what to optimize for, default auto'\n"));
   EXPECT_THAT(fish, HasSubstr(absl::StrCat("-l device -x -a '", Offered(DeviceFilter::kAll), "'")));
 }
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "client/cli/help.h"
 #include "client/cli/option_table.h"
 #include "core/optimize/job_options.h"
@@ -174,6 +176,39 @@ TEST(HelpTest, EveryCommandHasItsOptionsAndExamples) {
       EXPECT_THAT(help, HasSubstr(option.name));
     }
   }
+}
+
+TEST(HelpTest, LinesFitATerminal) {
+  for (const Command& command : Commands()) {
+    for (const absl::string_view line : absl::StrSplit(CommandHelp(command), '\n')) {
+      const bool is_example = std::ranges::find(command.examples, absl::StripPrefix(line, "  ")) !=
+                              command.examples.end();
+      EXPECT_TRUE(line.size() <= 100 || is_example) << line;
+    }
+  }
+}
+
+TEST(HelpTest, EachDeviceIsALine) {
+  for (const char* const command : {"optimize", "profile", "snapshot"}) {
+    const std::string help = CommandHelp(*FindCommand(command));
+    EXPECT_THAT(help,
+                HasSubstr("default auto:\n" + std::string(33, ' ') + "auto: onnxruntime where"));
+    EXPECT_THAT(help,
+                HasSubstr("\n" + std::string(33, ' ') + "cpu: the processors of this machine"));
+  }
+}
+
+TEST(HelpTest, SaysWhatSubmitDoesWithOutput) {
+  EXPECT_THAT(CommandHelp(*FindCommand("submit")), HasSubstr("writes no file"));
+  EXPECT_THAT(CommandHelp(*FindCommand("optimize")), HasSubstr("where the optimized model goes"));
+}
+
+TEST(OptionTableTest, OffersTheStatesThatJobsHave) {
+  const auto state = std::ranges::find(Options(), std::string("state"), &Option::name);
+  ASSERT_NE(state, Options().end());
+  EXPECT_THAT(state->choices,
+              ElementsAre("queued", "running", "cancelling", "succeeded", "failed", "cancelled"));
+  EXPECT_THAT(state->help, HasSubstr("queued, running, cancelling, succeeded, failed, cancelled"));
 }
 
 TEST(OptionTableTest, OffersTheStrategiesThatThereAre) {

@@ -1,11 +1,9 @@
 #include "client/cli/progress_view.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include <algorithm>
 #include <string>
 
+#include "tests/client/cli/capture.h"
 #include "tests/server/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 
@@ -13,26 +11,6 @@ namespace quotient::cli {
 namespace {
 
 using ::quotient::testing::FakeClock;
-
-// What is written to a file in memory.
-class Capture {
- public:
-  Capture() : file_(open_memstream(&text_, &size_)) {}
-  ~Capture() {
-    fclose(file_);
-    free(text_);
-  }
-  FILE* file() { return file_; }
-  std::string text() {
-    fflush(file_);
-    return {text_, size_};
-  }
-
- private:
-  char* text_ = nullptr;
-  size_t size_ = 0;
-  FILE* file_;
-};
 
 TEST(ProgressLineTest, SaysWhatIsKnown) {
   EXPECT_EQ(ProgressLine({.phase = "read", .elapsed_seconds = 0.1}), "read        0.1 s");

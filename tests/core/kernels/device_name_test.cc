@@ -29,6 +29,15 @@ TEST(DeviceNameTest, TheLibraryComesFirstIfItIsKnown) {
   EXPECT_EQ(device.hardware, "A on B");
 }
 
+TEST(ShortDeviceTest, OfASnapshotTheFirstDigitsAreEnough) {
+  EXPECT_EQ(
+      ShortDevice("snapshot:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824/5"),
+      "snapshot:2cf24dba5fb0");
+  for (const char* const name : {"", "cpu", "cuda:1-strict32", "model:h200", "snapshot:2c"}) {
+    EXPECT_EQ(ShortDevice(name), name);
+  }
+}
+
 TEST(DeviceNameTest, AnyOtherTextIsItsOwnName) {
   for (const char* const text : {"", "a core", "cpu; ", "cpu; ; x"}) {
     EXPECT_EQ(DeviceName(text), text);

@@ -172,6 +172,7 @@ TEST_F(ChooseTest, WithoutTimeNothingMoreIsMeasured) {
   EXPECT_THAT(Choose(model), ElementsAre("Neg")) << "by the prior";
   EXPECT_THAT(model.requested(), UnorderedElementsAre("Exp", "Neg")) << "the search wanted Neg";
   EXPECT_EQ(model.waits(), 0);
+  EXPECT_EQ(choices_.kernels_measured, 0) << "requests alone measure nothing";
 }
 
 // The time is counted from when the search began.

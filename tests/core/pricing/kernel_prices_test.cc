@@ -80,7 +80,6 @@ TEST_F(KernelPricesTest, OnlyKernelsOfPromisingGraphsAreAskedFor) {
   EXPECT_EQ(model_.num_waiting(), 2u);
   Bill({{Kernel(8), 9}});
   EXPECT_EQ(model_.num_waiting(), 3u);
-  EXPECT_EQ(prices_.num_requested(), 3);
 }
 
 // When the best turns out to be dear, the next ones are asked for.
@@ -141,11 +140,23 @@ TEST_F(KernelPricesTest, RequestsSayHowManyAreNew) {
   model_.Arrive();
   prices_.UpdateOnly();
   EXPECT_EQ(prices_.Request(kernels), 0);
-  EXPECT_EQ(prices_.num_requested(), 2);
   // Another job finds them measured.
   KernelPrices other(&model_);
   const std::vector<int> same = {other.IndexOf(Relu(5))};
   EXPECT_EQ(other.Request(same), 0);
+}
+
+TEST_F(KernelPricesTest, OnlyRequestsThatWereAnsweredByATimeCountAsMeasured) {
+  prices_.Request(std::vector<int>{Kernel(5), Kernel(6)});
+  EXPECT_EQ(prices_.num_measured(), 0);
+  model_.Arrive();
+  EXPECT_EQ(prices_.num_measured(), 2) << "even before the next update";
+  prices_.Request(std::vector<int>{Kernel(7)});
+  EXPECT_EQ(prices_.num_measured(), 2);
+  // What another job measured was not measured for this one.
+  KernelPrices other(&model_);
+  other.Request(std::vector<int>{other.IndexOf(Relu(5))});
+  EXPECT_EQ(other.num_measured(), 0);
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ TEST(TensorWorkspace, WaitsOnlyForWhatTheGrownStateNeeds) {
   EXPECT_LT(outcome.improvements.back().cost, outcome.improvements.front().cost);
   EXPECT_GT(model.num_waiting(), 4u);
   EXPECT_LT(model.num_waiting(), 100u);
-  EXPECT_EQ(static_cast<int>(model.num_waiting()), search.prices().num_requested());
+  EXPECT_EQ(search.prices().num_measured(), 0);
   EXPECT_THAT(model.Requests(), Each(Pair(::testing::_, 1)));
   EXPECT_EQ(search.prices().version(), 0);
   // What the best graphs are made of adds up to what they cost, with what their kernels share.
@@ -278,17 +278,18 @@ TEST(TensorWorkspace, WhereAllIsMeasuredTheNumberOfWorkersMakesNoDifference) {
   const Network bert("bert");
   ArrivingModel model(WideProductsAreSlow);
   model.ArriveAfter(0);
-  const auto graph_of = [&](int workers, int* requested) {
+  const auto graph_of = [&](int workers, size_t* requested) {
+    const size_t before = model.Requests().size();
     NetworkSearch search(bert, 2.5, &model);
     search.task().workers = workers;
     search.Run();
-    *requested = search.prices().num_requested();
+    *requested = model.Requests().size() - before;
     return search.BestGraph();
   };
-  int requested = 1;
+  size_t requested = 1;
   std::string graph;
   for (int i = 0; i < 10 && requested > 0; ++i) graph = graph_of(1, &requested);
-  ASSERT_EQ(requested, 0);
+  ASSERT_EQ(requested, 0u);
   EXPECT_EQ(graph_of(2, &requested), graph);
   EXPECT_EQ(graph_of(8, &requested), graph);
 }

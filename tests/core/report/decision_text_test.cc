@@ -43,6 +43,26 @@ TEST(DecisionTextTest, WhatWasMeasuredStandsBesideThePrediction) {
                   "it was measured to be faster"));
 }
 
+std::string GroundsOf(Outcome outcome, Grounds grounds) {
+  Report report;
+  report.outcome = outcome;
+  report.considered = {{.grounds = Grounds::kPredictedAndMeasured},
+                       {.grounds = grounds, .taken = outcome == Outcome::kImproved}};
+  return GroundsText(report);
+}
+
+TEST(DecisionTextTest, HeadingsSayOnWhatAnImprovementRests) {
+  EXPECT_EQ(GroundsOf(Outcome::kImproved, Grounds::kMeasured), "");
+  EXPECT_EQ(GroundsOf(Outcome::kImproved, Grounds::kSubsetOfWork),
+            "it does only a part of the work; the measurement alone does not tell");
+  EXPECT_EQ(GroundsOf(Outcome::kImproved, Grounds::kPredictedAndMeasured),
+            "by prediction and measurement together; the measurement alone does not tell");
+  EXPECT_EQ(GroundsOf(Outcome::kImproved, Grounds::kPredicted), "by prediction; nothing was run");
+  EXPECT_EQ(GroundsOf(Outcome::kNoImprovement, Grounds::kPredicted), "");
+  // Reports of older servers lack the candidates.
+  EXPECT_EQ(GroundsText({.outcome = Outcome::kImproved}), "");
+}
+
 // Each reason, and whether a candidate that has it could have been taken.
 TEST(DecisionTextTest, EachReasonIsASentence) {
   struct Case {

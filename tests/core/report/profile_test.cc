@@ -131,6 +131,13 @@ TEST_F(ProfileTest, WithoutTimesOfKernelsOnlyTheWholeIsCompared) {
   EXPECT_THAT(ToHtml(profile_), Not(HasSubstr("<circle")));
 }
 
+TEST_F(ProfileTest, OfALongNameTheEndIsKept) {
+  profile_.kernels = {
+      {.op = "MatMul",
+       .node = "/model/encoder/block.11/layer.0/SelfAttention/projection/q/MatMul"}};
+  EXPECT_THAT(ToTable(profile_), HasSubstr("(/model/encoder/..lfAttention/projection/q/MatMul)\n"));
+}
+
 TEST_F(ProfileTest, AShortTableStillAddsUp) {
   for (int i = 0; i < 40; ++i) {
     profile_.kernels.push_back({.op = "Op", .predicted_us = 2, .measured_us = 1});

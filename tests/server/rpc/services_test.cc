@@ -232,10 +232,11 @@ TEST_F(ServicesTest, CancelEndsARunningJob) {
 TEST_F(ServicesTest, ModelsAreInspected) {
   v1::InspectModelRequest request;
   *request.mutable_model()->mutable_graph() = wire::ToProto(*blobs_->Put("model"));
+  request.set_model_name("net.onnx");
   v1::InspectModelResponse response;
   grpc::ClientContext context;
   ASSERT_OK(Status(models_stub_->InspectModel(&context, request, &response)));
-  EXPECT_EQ(response.summary_json(), "{\"fake\":true}\n");
+  EXPECT_EQ(response.summary_json(), "{\"fake\":\"net.onnx\"}\n");
 }
 
 // The bodies of grpc.health.v1 are not installed; wrappers of the same wire form take their place.

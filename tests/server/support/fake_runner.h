@@ -79,9 +79,10 @@ class FakeRunner : public worker::JobRunner {
     return result;
   }
 
-  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model) override {
+  absl::StatusOr<std::string> Inspect(const jobs::Manifest& model,
+                                      const std::string& name) override {
     QUOTIENT_ASSIGN_OR_RETURN(const auto graph, blobs_.Open(model.graph));
-    return std::string("{\"fake\":true}\n");
+    return absl::StrCat("{\"fake\":\"", name, "\"}\n");
   }
 
  private:

@@ -1,0 +1,40 @@
+#include "client/cli/watch_view.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/job_client.h"
+#include "google/protobuf/util/time_util.h"
+
+namespace quotient::cli {
+namespace {
+
+Progress FromProto(const v1::Progress& message) {
+  using google::protobuf::util::TimeUtil;
+  return {.phase = message.phase(),
+          .elapsed_seconds =
+              static_cast<double>(TimeUtil::DurationToMilliseconds(message.elapsed())) / 1000,
+          .fraction = message.fraction(),
+          .original_cost_us = message.original_cost_us(),
+          .best_share = message.best_share(),
+          .enodes = message.enodes(),
+          .detail = message.detail()};
+}
+
+}  // namespace
+
+// A stream begins with a snapshot of the job as it is now. When it begins anew, the changes that
+// were missed follow the snapshot, and they say why the state changed, so only the first snapshot
+// is shown.
+void WatchView::Show(const v1::WatchJobResponse& event) {
+  if (event.has_progress()) view_.Report(FromProto(event.progress()));
+  if (event.has_snapshot() && !shown_.has_value()) {
+    shown_ = event.snapshot().sequence();
+    view_.Note(client::StateName(event.snapshot().state()));
+  }
+  if (event.has_transition() && event.transition().sequence() > shown_.value_or(0)) {
+    const v1::Transition& transition = event.transition();
+    shown_ = transition.sequence();
+    view_.Note(absl::StrCat(client::StateName(transition.to()), " (", transition.reason(), ")"));
+  }
+}
+
+}  // namespace quotient::cli
