@@ -13,6 +13,8 @@
 #include "core/base/reason.h"
 #include "core/eval/fold.h"
 #include "core/model/graph.h"
+#include "core/onnx/content_digest.h"
+#include "core/onnx/detached_weights.h"
 #include "core/onnx/external.h"
 #include "core/onnx/reader.h"
 #include "core/onnx/writer.h"
@@ -81,6 +83,22 @@ void ReadAndWrite(absl::string_view bytes, const std::map<std::string, absl::str
   WriteAndReadAgain(*model, graph, files);
 }
 
+// A model without its weights is the same model with them beside it.
+void DetachAndRead(absl::string_view bytes, const std::map<std::string, absl::string_view>& files) {
+  const auto detached = onnx::DetachWeights(bytes, files, "weights", /*min_bytes=*/16);
+  if (!IsModelOrRefusal(detached)) return;
+  const auto whole = onnx::Read(bytes, files, FuzzLimits(), nullptr);
+  if (!whole.ok()) return;
+  const std::string weights = detached->weights.Write();
+  std::map<std::string, absl::string_view> others = files;
+  others["weights"] = weights;
+  const auto apart = onnx::Read(detached->model, others, FuzzLimits(), nullptr);
+  Check(apart.ok(), apart.status());
+  const auto digest = onnx::ContentDigest(*whole);
+  const auto other = onnx::ContentDigest(*apart);
+  Check(digest.ok() && other.ok() && *digest == *other);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -90,6 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::map<std::string, absl::string_view> files = {{"w.bin", file}, {"a/b", file}};
 
   IsModelOrRefusal(onnx::ExternalLocations(bytes, FuzzLimits()));
+  DetachAndRead(bytes, files);
   for (const bool freeze : {false, true}) {
     ReadAndWrite(bytes, files, {.freeze_initializers = freeze});
   }

@@ -4,8 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +22,6 @@ using quotient::testing::IsOk;
 using quotient::testing::StatusIs;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 TEST(OperandBookTest, FindsWhatWasAdded) {
@@ -159,21 +156,6 @@ TEST_F(TraceFileTest, AFileThatIsNoModelIsAnError) {
   EXPECT_THAT(TraceFile(&Client(), &book_,
                         {.model = "no model", .external_data = {}, .owner = nullptr}, {}, 1),
               StatusIs(absl::StatusCode::kUnimplemented));
-}
-
-// External data counts, too: together, these are one byte too many. They are zeros that take no
-// memory as long as nothing reads them.
-TEST_F(TraceFileTest, AFileThatIsTooLargeIsRefused) {
-  constexpr size_t kMost = size_t{512} << 20;
-  void* const zeros = mmap(nullptr, kMost, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(zeros, MAP_FAILED);
-  const ModelFile file = {.model = "m",
-                          .external_data = {{"w", {static_cast<const char*>(zeros), kMost}}},
-                          .owner = nullptr};
-  const absl::Status status = TraceFile(&Client(), &book_, file, {}, 1).status();
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("too large"));
-  munmap(zeros, kMost);
 }
 
 }  // namespace
