@@ -5,13 +5,16 @@
 namespace quotient::onnx {
 
 int64_t DataFile::Place(absl::string_view bytes) {
-  const int64_t next = (size_ + kAlignment - 1) / kAlignment * kAlignment;
-  const auto [place, is_new] = offsets_.try_emplace(bytes, next);
-  if (is_new) {
-    parts_.push_back({next, bytes});
-    size_ = next + static_cast<int64_t>(bytes.size());
-  }
+  const auto [place, is_new] = offsets_.try_emplace(bytes, 0);
+  if (is_new) place->second = Append(bytes);
   return place->second;
+}
+
+int64_t DataFile::Append(absl::string_view bytes) {
+  const int64_t offset = (size_ + kAlignment - 1) / kAlignment * kAlignment;
+  parts_.push_back({offset, bytes});
+  size_ = offset + static_cast<int64_t>(bytes.size());
+  return offset;
 }
 
 std::string DataFile::Write() const {

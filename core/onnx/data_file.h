@@ -1,6 +1,6 @@
 #pragma once
 
-// The external data file of a written model. It contains equal tensors only once.
+// The external data file of a written model.
 
 #include <cstdint>
 #include <string>
@@ -15,8 +15,11 @@ class DataFile {
  public:
   static constexpr int64_t kAlignment = 64;  // A cache line; enough for any vector load.
 
-  // Returns the offset of these bytes in the file. They are borrowed until Write.
+  // Returns the offset of these bytes in the file, which has equal ones only once. They are
+  // borrowed until Write.
   int64_t Place(absl::string_view bytes);
+  // The same, but these bytes get a place of their own.
+  int64_t Append(absl::string_view bytes);
 
   bool is_used() const { return !parts_.empty(); }
 
@@ -34,7 +37,7 @@ class DataFile {
  private:
   int64_t size_ = 0;
   std::vector<Part> parts_;
-  absl::flat_hash_map<absl::string_view, int64_t> offsets_;  // By the bytes at that offset.
+  absl::flat_hash_map<absl::string_view, int64_t> offsets_;  // Of what Place placed.
 };
 
 }  // namespace quotient::onnx

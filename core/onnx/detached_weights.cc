@@ -132,7 +132,7 @@ class Detacher {
 
   std::string Referring(absl::string_view bytes, TensorProto* tensor) {
     WriteExternalReference({.location = location_,
-                            .offset = detached_.weights.Place(bytes),
+                            .offset = detached_.weights.Append(bytes),
                             .length = static_cast<int64_t>(bytes.size())},
                            tensor);
     return tensor->SerializeAsString();

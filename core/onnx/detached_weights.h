@@ -19,13 +19,14 @@ struct DetachedWeights {
 };
 
 // Replaces the initializers of a model, and of the graphs inside of its nodes, by references to the
-// file `location` if they have at least `min_bytes`, or refer to one of `files`. Small ones stay,
-// because optimizers look at their values. Everything else stays as it is.
+// file `location` if they have at least `min_bytes`, or refer to one of `files`. Each gets a place
+// of its own, so that copies of one that are to be read like different ones stay apart. Everything
+// else stays as it is.
 //
 // Fails as ReadExternalReference and ResolveReference do, and with MODEL_MALFORMED if the bytes are
 // no model.
 absl::StatusOr<DetachedWeights> DetachWeights(absl::string_view model,
                                               const std::map<std::string, absl::string_view>& files,
-                                              const std::string& location, size_t min_bytes = 1024);
+                                              const std::string& location, size_t min_bytes);
 
 }  // namespace quotient::onnx

@@ -146,8 +146,10 @@ absl::Status HelperClient::CheckGreeting(const ort::v1::Greeting& greeting) {
 absl::StatusOr<HelperClient::Reply> HelperClient::AskOfModel(const ModelFile& file,
                                                              const Call& call, std::string* dump) {
   if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
+  // The dump would refer to weights that are apart.
+  const auto weights = dump == nullptr ? ModelFiles::Weights::kApart : ModelFiles::Weights::kInside;
   QUOTIENT_ASSIGN_OR_RETURN(const ModelFiles files,
-                            ModelFiles::Write(process_->folder->path(), file));
+                            ModelFiles::Write(process_->folder->path(), file, weights));
   process_->child->LimitAddresses(LeftToHelper(options_.memory_bytes));
   QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
   if (dump != nullptr) {

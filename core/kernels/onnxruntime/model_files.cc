@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -44,9 +45,13 @@ absl::Status WriteBoth(const std::string& folder, const onnx::DetachedWeights& d
 
 }  // namespace
 
-absl::StatusOr<ModelFiles> ModelFiles::Write(const std::string& folder, const ModelFile& model) {
+absl::StatusOr<ModelFiles> ModelFiles::Write(const std::string& folder, const ModelFile& model,
+                                             Weights weights) {
+  // Optimizers look at the values of small ones.
+  constexpr size_t kSmall = 1024;
   const absl::StatusOr<onnx::DetachedWeights> detached =
-      onnx::DetachWeights(model.model, model.external_data, kWeightsFile);
+      onnx::DetachWeights(model.model, model.external_data, kWeightsFile,
+                          weights == Weights::kApart ? kSmall : std::numeric_limits<size_t>::max());
   if (!detached.ok()) return absl::UnimplementedError(detached.status().message());
   ModelFiles files(folder);
   const absl::Status written = WriteBoth(folder, *detached);

@@ -13,9 +13,13 @@ namespace quotient::kernels::onnxruntime {
 
 class ModelFiles {
  public:
+  // Where weights go that are in the bytes of the model.
+  enum class Weights { kApart, kInside };
+
   // Writes the files. UNIMPLEMENTED for a model whose weights did not come with it, and for what is
   // no model; RESOURCE_EXHAUSTED, naming the folder, if there is no place for it.
-  static absl::StatusOr<ModelFiles> Write(const std::string& folder, const ModelFile& model);
+  static absl::StatusOr<ModelFiles> Write(const std::string& folder, const ModelFile& model,
+                                          Weights weights = Weights::kApart);
   // Removes them, and the dump. Sessions keep what they have mapped.
   ~ModelFiles();
   ModelFiles(ModelFiles&& other) noexcept : folder_(std::exchange(other.folder_, "")) {}

@@ -48,6 +48,14 @@ TEST_F(ModelFilesTest, TheWeightsAreInAFileOfTheirOwn) {
   EXPECT_LT(rest.size(), 500u);
 }
 
+TEST_F(ModelFilesTest, TheWeightsStayInsideIfTheyShall) {
+  const std::string model = ModelWithWeights();
+  ASSERT_OK_AND_ASSIGN(const ModelFiles files, ModelFiles::Write(folder_.path(), {.model = model},
+                                                                 ModelFiles::Weights::kInside));
+  ASSERT_OK_AND_ASSIGN(const std::string bytes, os::ReadFile(folder_ / kModelFile));
+  EXPECT_EQ(bytes, model);
+}
+
 TEST_F(ModelFilesTest, TheyAreGoneWithTheObject) {
   const std::string model = ModelWithWeights();
   {
@@ -76,9 +84,9 @@ TEST_F(ModelFilesTest, WhatIsNoModelIsRefused) {
 
 TEST_F(ModelFilesTest, AFolderWithoutRoomIsNamed) {
   const std::string model = ModelWithWeights();
-  EXPECT_THAT(
-      ModelFiles::Write(folder_ / "missing", {.model = model}),
-      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(folder_ / "missing/weights")));
+  const absl::Status status = ModelFiles::Write(folder_ / "missing", {.model = model}).status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder_ / "missing/weights"));
 }
 
 }  // namespace
