@@ -19,6 +19,7 @@ OrtApi::OrtApi(const void* const* table) {
   Read(table, 10, CreateSessionOptions);
   Read(table, 11, SetOptimizedModelFilePath);
   Read(table, 14, EnableProfiling);
+  Read(table, 19, DisableCpuMemArena);
   Read(table, 23, SetSessionGraphOptimizationLevel);
   Read(table, 49, CreateTensorWithDataAsOrtValue);
   Read(table, 50, IsTensor);

@@ -53,6 +53,7 @@ struct OrtApi {
   OrtStatus* (*CreateSessionOptions)(OrtSessionOptions**);
   OrtStatus* (*SetOptimizedModelFilePath)(OrtSessionOptions*, const char* path);
   OrtStatus* (*EnableProfiling)(OrtSessionOptions*, const char* path_prefix);
+  OrtStatus* (*DisableCpuMemArena)(OrtSessionOptions*);
   OrtStatus* (*SetSessionGraphOptimizationLevel)(OrtSessionOptions*, int level);
   OrtStatus* (*CreateTensorWithDataAsOrtValue)(const OrtMemoryInfo*, void* data, size_t size,
                                                const int64_t* dims, size_t rank, int element_type,

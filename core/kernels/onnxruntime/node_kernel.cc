@@ -71,8 +71,9 @@ void AddContent(absl::string_view op, size_t index, const OutputSummary& summary
     return;
   }
   if (IsSmallInteger(dtype)) {
-    // Zero points: whether there is one matters, not which.
-    if (!summary.content.has_value()) return;
+    // Zero points: whether there is one matters, not which. Those of the channels are mostly equal,
+    // for which quantized operators have faster kernels.
+    if (!summary.content.has_value() && summary.least != summary.most) return;
     const int64_t value = summary.least == 0 && summary.most == 0 ? 0 : 1;
     attributes->Set(absl::StrCat(kRange, index), model::Ints{value, value});
     return;

@@ -154,9 +154,10 @@ absl::StatusOr<std::unique_ptr<Session>> Runtime::Load(const std::string& path,
   QUOTIENT_RETURN_IF_ERROR(
       ToStatus(api_, api_.SetSessionGraphOptimizationLevel(
                          options.get(), how.optimizes ? kOrtOptimizeAll : kOrtOptimizeNothing)));
-  if (!how.packs_weights) {
+  if (!how.runs_often) {
     QUOTIENT_RETURN_IF_ERROR(
         ToStatus(api_, api_.AddSessionConfigEntry(options.get(), kDisablePrepacking, "1")));
+    QUOTIENT_RETURN_IF_ERROR(ToStatus(api_, api_.DisableCpuMemArena(options.get())));
   }
   if (!how.dump.empty()) {
     QUOTIENT_RETURN_IF_ERROR(

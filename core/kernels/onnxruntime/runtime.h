@@ -55,9 +55,10 @@ class Session {
 
 struct LoadOptions {
   bool optimizes = true;
-  // Whether weights are packed for the kernels that read them. A model that is run once, for its
-  // values, saves the time and the memory of a second copy without it.
-  bool packs_weights = true;
+  // Whether the session is made to run often: weights are packed for the kernels that read them,
+  // and memory comes from an arena that grows by doubling. A model that is run once, for its
+  // values, saves time and memory without both.
+  bool runs_often = true;
   std::string dump;  // If not empty, the path of a file that the graph that runs is written to.
   // If not empty, all runs are profiled: when the session ends, a file is written whose path is
   // this and more.

@@ -18,6 +18,7 @@
 #include "core/kernels/onnxruntime/kernel_graph.h"
 #include "core/kernels/onnxruntime/node_kernel.h"
 #include "core/kernels/onnxruntime/written_graph.h"
+#include "core/onnx/detached_weights.h"
 #include "core/onnx/repeat_nodes.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -107,6 +108,31 @@ class TimedKernel : public CompiledKernel {
   DeviceReading reading_;
 };
 
+// Whether a run of a kernel alone, which takes `once_us`, finds its constants in memory and not in
+// a cache, and takes so long that starting it counts for nothing.
+bool IsLarge(int64_t constant_bytes, double once_us) {
+  constexpr int64_t kBeyondCaches = int64_t{1} << 26;
+  constexpr double kLongUs = 1000;
+  return constant_bytes >= kBeyondCaches && once_us >= kLongUs;
+}
+
+// Such a kernel. Copies of its constants would take memory and tell nothing more.
+class LargeKernel : public CompiledKernel {
+ public:
+  explicit LargeKernel(LoadedModel once) : once_(std::move(once)) {}
+
+  absl::Status Run(int times) override {
+    QUOTIENT_ASSIGN_OR_RETURN(reading_, once_.Run(times));
+    return absl::OkStatus();
+  }
+
+  std::optional<DeviceReading> reading() const override { return reading_; }
+
+ private:
+  const LoadedModel once_;
+  DeviceReading reading_;
+};
+
 // A kernel that ONNX Runtime optimizes away: running it takes no time.
 class NothingToDo : public CompiledKernel {
  public:
@@ -117,17 +143,32 @@ class NothingToDo : public CompiledKernel {
 // A graph whose nodes are timed, and what it reads.
 struct Timed {
   std::string model;
+  std::string weights;  // What is large in it, once it is apart.
   onnx::Borders borders = onnx::Borders::kElsewhere;
   std::vector<NamedTensor> inputs;
   std::vector<TracedTensor> traced;  // The other inputs.
   int64_t constant_bytes = 0;
 };
 
+// The location of Timed::weights in its model.
+constexpr char kWeights[] = "timed";
+
+// Makes all copies of the nodes refer to one copy of the weights, which may take hundreds of MB. In
+// the file that the helper gets, each has a copy of its own.
+absl::Status TakeWeightsApart(Timed* timed) {
+  constexpr size_t kSmall = 1024;
+  QUOTIENT_ASSIGN_OR_RETURN(onnx::DetachedWeights detached,
+                            onnx::DetachWeights(timed->model, {}, kWeights, kSmall));
+  timed->weights = detached.weights.Write();
+  timed->model = std::move(detached.model);
+  return absl::OkStatus();
+}
+
 // Loads a model that has the nodes of `timed` once or several times.
 absl::StatusOr<LoadedModel> LoadRepeated(HelperClient* client, const Timed& timed,
                                          const onnx::RepeatedModel& repeated) {
-  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel loaded,
-                            LoadedModel::Load(client, {.model = repeated.bytes}, Level::kNone));
+  const ModelFile file = {.model = repeated.bytes, .external_data = {{kWeights, timed.weights}}};
+  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel loaded, LoadedModel::Load(client, file, Level::kNone));
   QUOTIENT_RETURN_IF_ERROR(loaded.Feed(timed.inputs, timed.traced, repeated.outputs));
   return loaded;
 }
@@ -174,11 +215,15 @@ absl::StatusOr<std::unique_ptr<CompiledKernel>> LoadKernel(HelperClient* client,
   } else {
     QUOTIENT_ASSIGN_OR_RETURN(timed, OptimizedAlone(client, spec));
   }
+  QUOTIENT_RETURN_IF_ERROR(TakeWeightsApart(&timed));
   const auto nodes = onnx::RepeatNodes(timed.model, 1, timed.borders);
   if (absl::IsNotFound(nodes.status())) return std::make_unique<NothingToDo>();
   QUOTIENT_RETURN_IF_ERROR(nodes.status());
   QUOTIENT_ASSIGN_OR_RETURN(LoadedModel once, LoadRepeated(client, timed, *nodes));
   QUOTIENT_ASSIGN_OR_RETURN(const double once_us, once.LeastUs());
+  if (IsLarge(timed.constant_bytes, once_us)) {
+    return std::make_unique<LargeKernel>(std::move(once));
+  }
   const int copies = CopiesOf(spec, timed.constant_bytes, once_us);
   QUOTIENT_ASSIGN_OR_RETURN(const onnx::RepeatedModel copied,
                             onnx::RepeatNodes(timed.model, copies, timed.borders));

@@ -37,6 +37,17 @@ def peak_of(pid):
     return None
 
 
+# Runs a command and writes its wait status and the kernel's record of its largest process, in KiB,
+# to a descriptor. A process of its own does that, because the record of a new process begins with
+# the size of the one that started it, and this one has had whole models in memory.
+LAUNCHER = """
+import os, sys
+pid = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+os.write(int(sys.argv[1]), f"{status} {usage.ru_maxrss}".encode())
+"""
+
+
 def run_watched(command):
     """Returns (exit status, standard error, seconds, bytes): the last is the sum of the peaks of all processes.
 
@@ -45,22 +56,24 @@ def run_watched(command):
     """
     start = time.monotonic()
     peaks = {}
-    with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
-        while True:
-            for pid in tree_of(process.pid):
+    record, written = os.pipe()
+    with tempfile.TemporaryFile("w+") as errors, os.fdopen(record) as record:
+        launcher = subprocess.Popen([sys.executable, "-I", "-S", "-c", LAUNCHER, str(written), *command],
+                                    stdout=subprocess.DEVNULL, stderr=errors, pass_fds=[written])
+        os.close(written)
+        while launcher.poll() is None:
+            for pid in tree_of(launcher.pid)[1:]:
                 peak = peak_of(pid)
                 if peak is not None:
                     peaks[pid] = max(peak, peaks.get(pid, 0))
-            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if ended:
-                break
             time.sleep(POLL_SECONDS)
-        process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - start
         errors.seek(0)
-        peak = max(sum(peaks.values()), usage.ru_maxrss * 1024)
-        return process.returncode, errors.read(), seconds, peak
+        message, words = errors.read(), record.read().split()
+    if not words:
+        return launcher.returncode, message, seconds, 0
+    status, largest_kib = map(int, words)
+    return os.waitstatus_to_exitcode(status), message, seconds, max(sum(peaks.values()), largest_kib * 1024)
 
 
 def measure_shapes(path, inputs):

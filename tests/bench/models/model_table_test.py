@@ -99,6 +99,31 @@ class ModelTableTest(unittest.TestCase):
         self.assertEqual(0, status)
         self.assertGreater(peak, 200 << 20)
 
+    def test_every_timed_run_follows_one_of_the_same_session(self):
+        log = []
+
+        class Session:
+            def run(self, _, feeds):
+                log.append((self, feeds))
+
+        sessions = [Session() for _ in range(3)]
+        times = judge.race(sessions, "feeds", seconds=0, least_rounds=2)
+        self.assertEqual([2, 2, 2], [len(mine) for mine in times])
+        order = [sessions.index(item) for item, _ in log[len(sessions):]]
+        self.assertEqual([0, 0, 1, 1, 2, 2, 2, 2, 1, 1, 0, 0] * 2, order)
+
+    def test_the_memory_of_the_table_itself_does_not_count(self):
+        own = bytearray(300 << 20)
+        own[::4096] = b"1" * len(own[::4096])
+        status, errors, _, peak = answers.run_watched([sys.executable, "-c", "import sys; sys.exit('late')"])
+        self.assertEqual((1, "late\n"), (status, errors))
+        self.assertLess(peak, 100 << 20)
+
+    def test_a_program_that_is_not_there_is_told(self):
+        status, errors, _, _ = answers.run_watched(["/no/such/program"])
+        self.assertNotEqual(0, status)
+        self.assertIn("/no/such/program", errors)
+
 
 if __name__ == "__main__":
     unittest.main()

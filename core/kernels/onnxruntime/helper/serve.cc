@@ -112,15 +112,14 @@ class Server {
     return reply;
   }
 
-  // Neither session runs more than once, so neither packs its weights. The weights of a model are
-  // most of its bytes, and each copy of them that is not made saves time and memory.
+  // Neither session runs more than once.
   absl::StatusOr<Reply> Trace() {
     const std::string dump = PathOf(kDumpFile);
     QUOTIENT_RETURN_IF_ERROR(
-        runtime_.Load(PathOf(kModelFile), {.packs_weights = false, .dump = dump}).status());
+        runtime_.Load(PathOf(kModelFile), {.runs_often = false, .dump = dump}).status());
     QUOTIENT_ASSIGN_OR_RETURN(TracedGraph traced, TraceFile(dump));
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                              runtime_.Load(dump, {.optimizes = false, .packs_weights = false}));
+                              runtime_.Load(dump, {.optimizes = false, .runs_often = false}));
     Reply reply;
     reply.blobs.push_back(std::move(traced.outline));
     ort::v1::Traced& answer = *reply.answer.mutable_traced();

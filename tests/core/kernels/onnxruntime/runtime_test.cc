@@ -203,14 +203,14 @@ std::string OpsThatRun(const std::string& model, LoadOptions how) {
 TEST(RuntimeTest, TheDumpIsTheGraphThatRuns) {
   const std::string bytes = ModelAtOpset(17, kProduct).SerializeAsString();
   EXPECT_EQ(OpsThatRun(bytes, {}), "Gemm");
-  EXPECT_EQ(OpsThatRun(bytes, {.packs_weights = false}), "Gemm");
+  EXPECT_EQ(OpsThatRun(bytes, {.runs_often = false}), "Gemm");
   EXPECT_EQ(OpsThatRun(bytes, {.optimizes = false}), "MatMul,Add");
 }
 
-TEST(RuntimeTest, ModelsComputeTheSameWithoutPackedWeights) {
+TEST(RuntimeTest, ModelsThatRunOnceComputeTheSame) {
   const std::string bytes = ModelAtOpset(17, kProduct).SerializeAsString();
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session,
-                       LoadBytes(bytes, {.packs_weights = false}));
+                       LoadBytes(bytes, {.runs_often = false}));
   std::vector<HostTensor> inputs;
   inputs.push_back(Floats("x", {1, 0, 0, 1}));
   inputs.back().dims = {2, 2};

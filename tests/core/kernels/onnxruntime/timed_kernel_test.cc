@@ -64,5 +64,19 @@ TEST(OrtTimedKernelTest, WhatIsNoOperatorIsUnimplemented) {
               StatusIs(absl::StatusCode::kUnimplemented));
 }
 
+// Its constants take 64 MiB, so that it is timed without copies of them.
+TEST(OrtTimedKernelTest, AProductWithLargeConstantsTakesLongerThanOneOfAQuarter) {
+  ASSERT_OK_AND_ASSIGN(const auto backend, NewBackend(kCpuDevice, 1, {}));
+  const auto product = [](int64_t columns) {
+    const auto type = [](std::vector<int64_t> dims) {
+      return model::StaticType(model::DType::kFloat32, dims);
+    };
+    return MakeSpec("MatMul", {}, {{type({16, 4096})}, {type({4096, columns}), /*constant=*/true}},
+                    {type({16, columns})}, 1, 27);
+  };
+  const double quarter_us = UsOf(*backend, product(1024));
+  EXPECT_GT(UsOf(*backend, product(4096)), 2 * quarter_us);
+}
+
 }  // namespace
 }  // namespace quotient::kernels::onnxruntime
