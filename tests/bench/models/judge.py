@@ -84,8 +84,8 @@ def largest_difference(expected, actual):
 def race(sessions, feeds, seconds, least_rounds):
     """Runs all sessions forth and back (ABBA) until time is up and `least_rounds` are done.
 
-    Before each run that is timed there is one that is not. Else the caches would be warm for the first and the last
-    session, which run twice in a row, and cold for those in between.
+    Before each run that is timed there is one that is not, and each round begins with another session. Else the
+    caches would be warm for those that run twice in a row, and cold for those in between.
 
     Returns for each the list of its times, in milliseconds, one per round: the mean of the two runs.
     """
@@ -95,7 +95,9 @@ def race(sessions, feeds, seconds, least_rounds):
     end = time.monotonic() + seconds
     while time.monotonic() < end or len(times[0]) < least_rounds:
         spent = [0.0] * len(sessions)
-        for which in [*range(len(sessions)), *reversed(range(len(sessions)))]:
+        turn = len(times[0]) % len(sessions)
+        order = [*range(turn, len(sessions)), *range(turn)]
+        for which in [*order, *reversed(order)]:
             sessions[which].run(None, feeds)
             start = time.perf_counter()
             sessions[which].run(None, feeds)

@@ -99,7 +99,7 @@ class ModelTableTest(unittest.TestCase):
         self.assertEqual(0, status)
         self.assertGreater(peak, 200 << 20)
 
-    def test_every_timed_run_follows_one_of_the_same_session(self):
+    def test_every_timed_run_follows_one_of_the_same_session_and_rounds_begin_with_each(self):
         log = []
 
         class Session:
@@ -110,7 +110,8 @@ class ModelTableTest(unittest.TestCase):
         times = judge.race(sessions, "feeds", seconds=0, least_rounds=2)
         self.assertEqual([2, 2, 2], [len(mine) for mine in times])
         order = [sessions.index(item) for item, _ in log[len(sessions):]]
-        self.assertEqual([0, 0, 1, 1, 2, 2, 2, 2, 1, 1, 0, 0] * 2, order)
+        self.assertEqual([0, 0, 1, 1, 2, 2, 2, 2, 1, 1, 0, 0,
+                          1, 1, 2, 2, 0, 0, 0, 0, 2, 2, 1, 1], order)
 
     def test_the_memory_of_the_table_itself_does_not_count(self):
         own = bytearray(300 << 20)
