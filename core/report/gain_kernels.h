@@ -15,10 +15,10 @@ namespace quotient::report {
 // A kernel of a graph. Values are numbers, each listed once.
 struct GainKernel {
   const CostedGraph* graph = nullptr;
-  const kernels::KernelGroup* group =
-      nullptr;                             // Null for a node that no kernel is known to compute.
-  const cost::KernelCost* cost = nullptr;  // Null for such a node.
-  std::string work;                        // Identifies what it does.
+  // Both are null for a node that no kernel is known to compute.
+  const kernels::KernelGroup* group = nullptr;
+  const cost::KernelCost* cost = nullptr;
+  std::string work;  // Identifies what it does.
   std::vector<int> reads;
   std::vector<int> results;  // What other kernels may read.
   std::vector<int> makes;    // Also the values that only the kernel itself reads.

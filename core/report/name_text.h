@@ -13,9 +13,8 @@ namespace quotient::report {
 std::string InWords(absl::string_view name);
 
 // A name from the model, escaped, in at most `width` characters, which are two at least. The middle
-// of a longer one becomes
-// "..". Names of nodes begin alike and differ at their ends, so two thirds of what stays are its
-// end: "/encoder/bl../SelfAttention/q/MatMul".
+// of a longer one becomes "..". Names of nodes begin alike and differ at their ends, so two thirds
+// of what stays are its end: "/encoder/bl../SelfAttention/q/MatMul".
 std::string ShortName(absl::string_view name, size_t width);
 
 }  // namespace quotient::report
