@@ -161,7 +161,10 @@ class OnnxRuntimeTest(harness.TestCase):
             os.kill(helper, signal.SIGKILL)
         self.check_report(self.optimize("--no-cache"))
 
-    def test_the_helper_ends_with_its_parent(self):
+    def test_the_helper_ends_with_its_parent_and_leaves_nothing(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        self.env["TMPDIR"] = str(temporary)
         server = self.serve()
         self.check_report(self.optimize())
         (helper,) = children(server.process.pid)
@@ -172,6 +175,7 @@ class OnnxRuntimeTest(harness.TestCase):
         while pathlib.Path(f"/proc/{helper}").exists():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
+        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_a_library_that_is_missing_is_named(self):
         result = self.optimize("--local", "--onnxruntime", "/nowhere.so")

@@ -94,15 +94,19 @@ absl::Status EnterFolder(const std::string& folder) {
       absl::StrCat("ONNX Runtime's process cannot work in ", folder, ": ", strerror(errno)));
 }
 
-// Ends this process when the other end of the socket is gone, even in the middle of a run. The
-// program there may have been killed, so that nobody but this process removes the folder.
+// The program that made the folder removes it, too, unless it was killed.
+void RemoveFolder(const std::string& folder) {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
+
+// Ends this process when the other end of the socket is gone, even in the middle of a run.
 void EndWithParent(const std::string& folder) {
   std::thread([folder] {
     pollfd socket{.fd = os::kChildSocket, .events = POLLRDHUP, .revents = 0};
     while (poll(&socket, 1, -1) <= 0) {
     }
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
+    RemoveFolder(folder);
     _exit(0);
   }).detach();
 }
@@ -145,6 +149,7 @@ int Main(std::span<char* const> words) {
   Channel channel((os::Fd(os::kChildSocket)));
   try {
     const absl::Status status = Run(arguments, channel);
+    RemoveFolder(arguments.serve.folder);
     return absl::IsUnavailable(status) ? 0 : Fail(status, channel);
   } catch (const std::bad_alloc&) {
     return kHelperOutOfMemory;
