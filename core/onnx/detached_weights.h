@@ -3,6 +3,7 @@
 // A model's file without its weights, which go to another file. Runtimes map such a file instead of
 // reading it, so that weights take no memory until they are used.
 
+#include <cstddef>
 #include <map>
 #include <string>
 
@@ -11,6 +12,9 @@
 #include "core/onnx/data_file.h"
 
 namespace quotient::onnx {
+
+// What has fewer bytes takes no room worth mentioning, and optimizers look at its values.
+inline constexpr size_t kLeastDetachedBytes = 1024;
 
 struct DetachedWeights {
   std::string model;

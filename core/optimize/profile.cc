@@ -1,5 +1,6 @@
 #include "core/optimize/profile.h"
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -64,12 +65,14 @@ std::vector<std::optional<double>> TimesOfKernels(const cost::GraphCost& cost,
 }
 
 std::vector<std::string> NotesOn(const Job& job, const Original& original,
-                                 const timing::RunProfile& run) {
+                                 const timing::RunProfile& run,
+                                 const std::vector<std::optional<double>>& kernel_us) {
   std::vector<std::string> notes = NotesOnReading(original, job.options);
-  if (run.kernel_us.empty() && run.recorded.empty()) {
+  const auto is_told = [](const std::optional<double>& us) { return us.has_value(); };
+  if (std::ranges::none_of(kernel_us, is_told)) {
     notes.push_back(absl::StrCat("the device ", job.options.device,
-                                 " does not tell the kernels of a run apart, so only the whole is "
-                                 "compared"));
+                                 " does not tell what each of the predicted kernels takes inside "
+                                 "of a run, so only the whole is compared"));
   }
   if (run.contaminated) {
     notes.emplace_back(
@@ -107,15 +110,15 @@ absl::StatusOr<report::Profile> ProfileModel(const ModelFiles& files, const Opti
   }
   QUOTIENT_ASSIGN_OR_RETURN(const Baseline baseline, PredictBaseline(job, original));
   QUOTIENT_ASSIGN_OR_RETURN(const timing::RunProfile run, RunInLane(job, original));
+  const std::vector<std::optional<double>> kernel_us = TimesOfKernels(baseline.cost, run);
   report::Profile profile{.model_name = files.name,
                           .device = resolved.device,
                           .fingerprint = device.costs().fingerprint(),
                           .threads = job.threads,
                           .measured_us = run.run_us,
                           .runs = run.runs,
-                          .notes = NotesOn(job, original, run)};
-  report::DescribeKernels(original.prepared.cut.graph, baseline.cost,
-                          TimesOfKernels(baseline.cost, run), &profile);
+                          .notes = NotesOn(job, original, run, kernel_us)};
+  report::DescribeKernels(original.prepared.cut.graph, baseline.cost, kernel_us, &profile);
   return profile;
 }
 

@@ -47,11 +47,9 @@ absl::Status WriteBoth(const std::string& folder, const onnx::DetachedWeights& d
 
 absl::StatusOr<ModelFiles> ModelFiles::Write(const std::string& folder, const ModelFile& model,
                                              Weights weights) {
-  // Optimizers look at the values of small ones.
-  constexpr size_t kSmall = 1024;
-  const absl::StatusOr<onnx::DetachedWeights> detached =
-      onnx::DetachWeights(model.model, model.external_data, kWeightsFile,
-                          weights == Weights::kApart ? kSmall : std::numeric_limits<size_t>::max());
+  const absl::StatusOr<onnx::DetachedWeights> detached = onnx::DetachWeights(
+      model.model, model.external_data, kWeightsFile,
+      weights == Weights::kApart ? onnx::kLeastDetachedBytes : std::numeric_limits<size_t>::max());
   if (!detached.ok()) return absl::UnimplementedError(detached.status().message());
   ModelFiles files(folder);
   const absl::Status written = WriteBoth(folder, *detached);

@@ -156,9 +156,9 @@ constexpr char kWeights[] = "timed";
 // Makes all copies of the nodes refer to one copy of the weights, which may take hundreds of MB. In
 // the file that the helper gets, each has a copy of its own.
 absl::Status TakeWeightsApart(Timed* timed) {
-  constexpr size_t kSmall = 1024;
-  QUOTIENT_ASSIGN_OR_RETURN(onnx::DetachedWeights detached,
-                            onnx::DetachWeights(timed->model, {}, kWeights, kSmall));
+  QUOTIENT_ASSIGN_OR_RETURN(
+      onnx::DetachedWeights detached,
+      onnx::DetachWeights(timed->model, {}, kWeights, onnx::kLeastDetachedBytes));
   timed->weights = detached.weights.Write();
   timed->model = std::move(detached.model);
   return absl::OkStatus();
