@@ -37,7 +37,14 @@ absl::StatusOr<LocalModel> LocalModel::Open(const std::string& path) {
 
 optimize::ModelFiles LocalModel::View() const {
   optimize::ModelFiles files{.name = name_, .model = graph()};
-  for (const auto& [location, file] : external_) files.external_data[location] = file->bytes();
+  std::vector<const os::MappedFile*> mapped = {graph_.get()};
+  for (const auto& [location, file] : external_) {
+    files.external_data[location] = file->bytes();
+    mapped.push_back(file.get());
+  }
+  files.release = [mapped = std::move(mapped)] {
+    for (const os::MappedFile* const file : mapped) file->Release();
+  };
   return files;
 }
 

@@ -54,25 +54,6 @@ ValueId Graph::AddOp(absl::string_view op, std::vector<ValueId> op_inputs, Attri
   return output;
 }
 
-std::optional<ValueId> Graph::FindValue(absl::string_view name) const {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i].name == name) return ValueId(static_cast<uint32_t>(i));
-  }
-  return std::nullopt;
-}
-
-std::vector<std::vector<NodeId>> Consumers(const Graph& graph) {
-  std::vector<std::vector<NodeId>> consumers(graph.values.size());
-  for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
-    for (ValueId input : graph.nodes[n].inputs) {
-      if (!input.valid()) continue;
-      auto& readers = consumers[input.value()];
-      if (readers.empty() || readers.back() != NodeId(n)) readers.push_back(NodeId(n));
-    }
-  }
-  return consumers;
-}
-
 std::vector<bool> LiveNodes(const Graph& graph) {
   std::vector<bool> needed(graph.values.size(), false);
   for (ValueId output : graph.outputs) needed[output.value()] = true;

@@ -113,12 +113,7 @@ struct Graph {
   // Adds a node with one output, whose type is not known yet, and returns the output.
   ValueId AddOp(absl::string_view op, std::vector<ValueId> inputs, AttributeMap attributes = {},
                 absl::string_view output_name = "");
-
-  std::optional<ValueId> FindValue(absl::string_view name) const;  // Linear time.
 };
-
-// For each value the nodes that read it, each once, in order.
-std::vector<std::vector<NodeId>> Consumers(const Graph& graph);
 
 // For each node whether an output of the graph depends on it.
 std::vector<bool> LiveNodes(const Graph& graph);

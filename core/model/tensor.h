@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/base/digest.h"
 #include "core/model/dtype.h"
 #include "core/model/shape.h"
@@ -85,5 +86,10 @@ bool SameContent(const Tensor& a, const Tensor& b);
 // The elements in the text form of graphs, such as "[0, 1.5]". "digest(hex)" if there are more than
 // `most` or the type is not computable.
 std::string ElementsText(const Tensor& tensor, int64_t most);
+
+// The bytes of a tensor, as files hold them.
+inline absl::string_view BytesOf(const Tensor& tensor) {
+  return {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()};
+}
 
 }  // namespace quotient::model

@@ -46,7 +46,7 @@ struct Model {
 };
 
 // Reads a model. `external_data` has the bytes of files by their locations, exactly as written in
-// the model. Weights refer to model_bytes and external_data where their alignment allows it.
+// the model. Weights of some size refer to model_bytes and external_data.
 // `owner` keeps these alive; if it is null, the caller must keep them alive as long as the model,
 // its graph or copies of its tensors exist.
 //

@@ -1,6 +1,8 @@
 #include "core/onnx/runtime_graph.h"
 
 #include "core/onnx/attributes.h"
+#include "core/onnx/detached_weights.h"
+#include "core/onnx/external_reference.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/weights.h"
 
@@ -32,8 +34,14 @@ std::string CanonicalDomain(const std::string& domain) { return domain == "ai.on
 void AddInput(const std::string& name, const NodeInput& input, GraphProto* graph) {
   if (input.constant.has_value()) {
     TensorProto& tensor = *graph->add_initializer();
+    const absl::string_view bytes = BytesOf(*input.constant);
     tensor = TensorHeader(name, *input.constant);
-    SetInlineBytes(BytesOf(*input.constant), &tensor);
+    if (bytes.size() < kLeastDetachedBytes) {
+      SetInlineBytes(bytes, &tensor);
+    } else {
+      WriteExternalReference({.location = name, .length = static_cast<int64_t>(bytes.size())},
+                             &tensor);
+    }
     return;
   }
   ValueInfoProto& value = *graph->add_input();

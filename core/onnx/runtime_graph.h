@@ -45,7 +45,8 @@ struct NodeInput {
 };
 
 // Writes a model of this node alone, which must have attributes. `inputs` are by the names that the
-// node uses.
+// node uses. Constants of kLeastDetachedBytes or more are not in the model; it refers to them as
+// external files of these names.
 std::string WriteRuntimeNode(const RuntimeNode& node,
                              const absl::flat_hash_map<std::string, NodeInput>& inputs);
 

@@ -201,11 +201,6 @@ void StoreTyped(const TensorProto& tensor, int entry_bytes, std::byte* out) {
   }
 }
 
-bool IsAligned(absl::string_view bytes, DType dtype) {
-  const auto width = static_cast<uintptr_t>(std::max(model::DTypeBits(dtype) / 8, 1));
-  return reinterpret_cast<uintptr_t>(bytes.data()) % std::min<uintptr_t>(width, 8) == 0;
-}
-
 }  // namespace
 
 absl::Status CheckTensor(const TensorProto& tensor, absl::string_view raw_data,
@@ -249,7 +244,7 @@ Tensor ToTensor(const TensorProto& tensor, absl::string_view raw_data, const Wei
     bytes = *ExternalBytes(tensor, "", source);  // Cannot fail after CheckTensor.
     outlives_proto = true;
   }
-  if (outlives_proto && IsAligned(bytes, dtype)) {
+  if (outlives_proto) {
     return Tensor(dtype, std::move(dims),
                   std::as_bytes(std::span<const char>(bytes.data(), bytes.size())), source.owner);
   }

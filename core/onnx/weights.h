@@ -33,7 +33,7 @@ absl::Status CheckTensor(const TensorProto& tensor, absl::string_view raw_data,
 bool IsRepresentable(const TensorProto& tensor);
 
 // Converts a tensor that passed CheckTensor and is representable. Bytes that were set aside or are
-// in a file are referenced if they are aligned for their elements; all others are copied.
+// in a file are referenced, whatever their alignment; all others are copied.
 model::Tensor ToTensor(const TensorProto& tensor, absl::string_view raw_data,
                        const WeightSource& source);
 
@@ -49,9 +49,5 @@ void SetInlineBytes(absl::string_view bytes, TensorProto* tensor);
 
 // A tensor with this name, type and dimensions, to which the caller has to add the data.
 TensorProto TensorHeader(absl::string_view name, const model::Tensor& tensor);
-
-inline absl::string_view BytesOf(const model::Tensor& tensor) {
-  return {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()};
-}
 
 }  // namespace quotient::onnx

@@ -72,6 +72,7 @@ struct Tried {
 absl::StatusOr<Tried> CompileAndRunOnce(const MeasureContext& context, const Subject& subject) {
   Tried tried;
   QUOTIENT_ASSIGN_OR_RETURN(tried.executable, Compile(context, subject));
+  context.files.Release();  // Candidates refer to the weights there, too.
   QUOTIENT_ASSIGN_OR_RETURN(tried.error_norm, RunOnce(*tried.executable, subject.cut, context));
   return tried;
 }

@@ -59,6 +59,7 @@
 #include "core/optimize/run_record.h"
 #include "core/optimize/search_candidates.h"
 #include "core/optimize/verify_candidates.h"
+#include "core/os/memory.h"
 
 namespace quotient::optimize {
 namespace {
@@ -77,6 +78,7 @@ class Run {
 
   absl::StatusOr<Result> Execute() {
     QUOTIENT_ASSIGN_OR_RETURN(const auto read, record_.Phase("read", [&] { return Read(); }));
+    ReleaseMemory();
     if (const Unusable* const unusable = std::get_if<Unusable>(&read)) {
       return Untouched(unusable->model.why, *unusable->device, unusable->model.model, {});
     }
@@ -111,6 +113,13 @@ class Run {
   }
 
  private:
+  // Called after stages that read weights and evaluate graphs, because the next ones leave the
+  // memory to the device.
+  void ReleaseMemory() const {
+    job_.files.Release();
+    os::ReturnFreedMemory();
+  }
+
   // Runs a stage that uses the device. If the device is lost, the stage fails with DEVICE_LOST,
   // whatever else it returned. Even "nothing was found" would not be a finding then.
   template <typename Body>
@@ -193,6 +202,7 @@ class Run {
     QUOTIENT_ASSIGN_OR_RETURN(PackagedCandidates packaged, OrNone("package", [&] {
                                 return PackageCandidates(job_, baseline, std::move(candidates));
                               }));
+    ReleaseMemory();
     for (const absl::Status& failure : packaged.failures) {
       record_.NoteFailure("a candidate could not be written", failure);
     }
@@ -204,6 +214,7 @@ class Run {
     QUOTIENT_ASSIGN_OR_RETURN(VerifiedCandidates verified, OrNone("verify", [&] {
                                 return VerifyCandidates(job_, baseline, std::move(packaged));
                               }));
+    ReleaseMemory();
     // Running out of time is not reported as a failure, because it says nothing about the model.
     if (verified.time_was_up) {
       record_.Note("time was up before all candidates were checked");

@@ -55,6 +55,10 @@ absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Map(const Fd& fd, absl::
       new MappedFile(static_cast<const char*>(data), static_cast<size_t>(size)));
 }
 
+void MappedFile::Release() const {
+  if (data_ != nullptr) madvise(const_cast<char*>(data_), size_, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
 }
@@ -97,6 +101,23 @@ absl::Status MakeDirectories(const std::string& path) {
   QUOTIENT_RETURN_IF_ERROR(MakeDirectories(DirectoryOf(path)));
   if (mkdir(path.c_str(), 0755) == 0) return SyncDirectory(DirectoryOf(path));
   return errno == EEXIST ? absl::OkStatus() : ErrnoError("create", path);
+}
+
+absl::StatusOr<std::string> ReadFullyAt(const Fd& fd, int64_t offset, size_t size,
+                                        absl::string_view path) {
+  std::string content(size, '\0');
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t count = pread(fd.get(), content.data() + done, size - done,
+                                static_cast<off_t>(offset + static_cast<int64_t>(done)));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoError("read", path);
+    if (count == 0) {
+      return MakeError(Reason::kStorageDown, absl::StrCat("read ", path, ": the file is shorter"));
+    }
+    done += static_cast<size_t>(count);
+  }
+  return content;
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,6 +44,9 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   absl::string_view bytes() const { return {data_, size_}; }
+  // Gives the memory back that the bytes take. They are read from the file again when they are
+  // used.
+  void Release() const;
 
  private:
   MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
@@ -57,6 +61,9 @@ absl::StatusOr<Fd> OpenFile(const std::string& path, int flags, mode_t mode = 06
 absl::Status WriteFully(const Fd& fd, absl::string_view bytes, absl::string_view path);
 absl::Status WriteFullyAt(const Fd& fd, absl::string_view bytes, int64_t offset,
                           absl::string_view path);
+// Reads exactly so many bytes; an error if the file ends before.
+absl::StatusOr<std::string> ReadFullyAt(const Fd& fd, int64_t offset, size_t size,
+                                        absl::string_view path);
 absl::Status Sync(const Fd& fd, absl::string_view path);
 absl::Status SyncDirectory(const std::string& path);
 // All missing parents, too.

@@ -1,5 +1,6 @@
 #include "core/os/memory.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,5 +60,7 @@ int64_t ResidentBytes() {
   file >> size >> resident;
   return file ? resident * sysconf(_SC_PAGE_SIZE) : 0;
 }
+
+void ReturnFreedMemory() { malloc_trim(0); }
 
 }  // namespace quotient::os

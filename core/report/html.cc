@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "core/base/counted.h"
 #include "core/kernels/device_name.h"
 #include "core/report/cost_line.h"
 #include "core/report/decision_text.h"
@@ -42,103 +40,6 @@ svg.chart{width:100%;max-width:640px;color:var(--new)}svg.graph text{font:12px s
 svg.graph rect{stroke:var(--line);fill:var(--paper)}svg.graph rect.changed{fill:var(--mark);stroke:var(--new)}svg.graph .edge{fill:none;stroke:var(--old)}svg.graph .dot{fill:var(--new);fill-opacity:.55;stroke:var(--new)}svg.graph .band{stroke:var(--line);stroke-dasharray:3 4}
 .note{color:var(--warn)}.range{position:relative;height:26px;background:var(--ground);border-radius:4px;margin:3px 0}.range i{position:absolute;top:8px;height:10px;border-radius:3px;opacity:.55}.range u{position:absolute;top:3px;width:3px;height:20px;border-radius:2px}
 )css";
-
-std::string Predicted(const GraphFigures& figures) {
-  return absl::StrCat(EstimateMark(figures.kernels.estimated > 0), TimeText(figures.predicted_us));
-}
-
-std::string Card(absl::string_view label, absl::string_view value, absl::string_view more) {
-  return absl::StrCat("<div class=\"card\"><span class=\"soft\">", label, "</span><b>", value,
-                      "</b><span class=\"soft\">", more, "</span></div>");
-}
-
-absl::string_view Checked(const Verification& check) {
-  if (check.inputs == 0) return "not needed";
-  return check.passed ? "yes" : "NOT EQUAL";
-}
-
-absl::string_view WhyNoImprovement(const Report& report) {
-  if (!report.passed_through.empty()) return "Nothing was tried (see the notes)";
-  if (report.recorded.has_value()) {
-    return KnowsKernels(report)
-               ? "Nothing is cheaper by the times that were recorded (nothing was measured now)"
-               : "Nothing is cheaper by estimates, the snapshot having none of these kernels "
-                 "(nothing was measured now)";
-  }
-  if (!report.measured) return "Nothing is cheaper by the analytic model (nothing was measured)";
-  return report.ran() ? "Nothing was faster" : "Nothing could be run (see the notes)";
-}
-
-absl::string_view HowKnown(const Report& report) {
-  if (report.measured) return "measured end to end, both graphs interleaved in one process";
-  if (report.recorded.has_value()) {
-    if (!KnowsKernels(report)) {
-      return "predicted by estimates alone: the snapshot has none of these kernels; nothing was "
-             "measured now";
-    }
-    return HasEstimates(report)
-               ? "predicted from recorded times and estimates; nothing was measured now"
-               : "predicted from recorded times; nothing was measured now";
-  }
-  return "predicted by an analytic model; nothing was measured";
-}
-
-std::string Verdict(const Report& report) {
-  if (report.outcome == Outcome::kNoImprovement) {
-    return absl::StrCat("<div class=\"verdict\">No improvement</div><div class=\"soft\">",
-                        WhyNoImprovement(report), ", so the model came back byte for byte.</div>");
-  }
-  const std::string grounds = GroundsText(report);
-  const std::string without = CutNodesText(report);
-  const std::string comma = without.empty() ? "" : ", ";
-  if (report.measured && !grounds.empty()) {
-    return absl::StrCat("<div class=\"verdict gain\">Improved</div><div class=\"soft\">", grounds,
-                        " (see how it was decided)", comma, without, "</div>");
-  }
-  const std::optional<double> percent =
-      report.measured ? report.speedup_percent : report.predicted_speedup_percent;
-  const bool is_whole = without.empty() || (report.measured && report.cut_nodes_run);
-  return absl::StrCat(
-      "<div class=\"verdict gain\">",
-      percent.has_value() ? absl::StrFormat("%.1f %% faster", *percent) : "Improved",
-      is_whole ? "" : " in part", "</div><div class=\"soft\">", HowKnown(report), comma, without,
-      "</div>");
-}
-
-std::string Summary(const Report& report) {
-  if (!report.passed_through.empty()) {
-    return absl::StrCat("<section>", Verdict(report), "</section>");
-  }
-  const Verification& check = report.verification;
-  const SearchFigures& search = report.search;
-  std::string cards;
-  if (report.ran()) {
-    absl::StrAppend(&cards, Card("original", TimeText(report.original.measured.median_us),
-                                 Counted(report.original.measured.runs, "run") + ", median"));
-    absl::StrAppend(&cards, Card("optimized", TimeText(report.optimized.measured.median_us),
-                                 Counted(report.optimized.measured.runs, "run") + ", median"));
-  }
-  absl::StrAppend(
-      &cards,
-      Card("predicted",
-           absl::StrCat(Predicted(report.original), " → ", Predicted(report.optimized)),
-           report.predicted_speedup_percent.has_value()
-               ? absl::StrFormat("gain %.1f %%, sums of kernels", *report.predicted_speedup_percent)
-               : "gain unknown: estimates differ"));
-  absl::StrAppend(&cards,
-                  Card("nodes", absl::StrCat(report.original.nodes, " → ", report.optimized.nodes),
-                       absl::StrCat(Counted(std::ssize(report.journal), "rewrite"), " used")));
-  absl::StrAppend(&cards,
-                  Card("checked", Checked(check),
-                       absl::StrCat(CheckText(check), " ",
-                                    HtmlEscaped(absl::StrJoin(BindingLines(check), "; ")))));
-  absl::StrAppend(&cards, Card("search", HtmlEscaped(search.strategy),
-                               absl::StrFormat("%.1f s, %s, ended by %s", search.seconds,
-                                               Counted(search.enodes, "e-node"),
-                                               HtmlEscaped(InWords(search.stop_reason)))));
-  return absl::StrCat("<section>", Verdict(report), "</section><section class=\"cards\">", cards,
-                      "</section>");
-}
 
 // Draws the range from p10 to p90 as a stripe with a mark at the median, for both graphs on the
 // same scale, which starts at zero.
@@ -398,7 +299,7 @@ std::string ToHtml(const Report& report) {
       report.model_name,
       absl::StrCat("cost report by Quotient for ", kernels::ShortDevice(report.device),
                    place.empty() ? "" : ": ", place),
-      absl::StrCat(Summary(report), GainsSection(report), HowSure(report), Drawings(report),
+      absl::StrCat(SummarySection(report), GainsSection(report), HowSure(report), Drawings(report),
                    Bars(report), Journal(report), SearchSection(report), Circumstances(report)));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Helpers for HTML pages: the frame of a page, escaped text, the table of gains, and a drawing of a
-// graph as SVG.
+// Helpers for HTML pages: the frame of a page, escaped text, sections that have a file of their
+// own, and a drawing of a graph as SVG.
 
 #include <string>
 #include <vector>
@@ -17,6 +17,9 @@ std::string HtmlEscaped(absl::string_view text);
 
 // "1.2 µs" or "12.34 ms".
 std::string TimeText(double us);
+
+// The sections at the head of the page: the verdict, and the main figures.
+std::string SummarySection(const Report& report);
 
 // The section of the page about gains. Empty if nothing was gained.
 std::string GainsSection(const Report& report);

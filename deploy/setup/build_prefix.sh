@@ -23,9 +23,11 @@ say 'tools that build ONNX (CMake, pinned)'
 pip() { "$scratch/venv/bin/python" -m pip --quiet "$@"; }
 pip install --require-hashes --no-deps --only-binary :all: -r "$setup/requirements-build.txt"
 
+# Downloaded while ONNX compiles.
 say 'oneDNN (wheels)'
 pip install --require-hashes --no-deps --only-binary :all: --ignore-installed \
-  --prefix "$prefix" -r "$setup/requirements.txt"
+  --prefix "$prefix" -r "$setup/requirements.txt" &
+onednn=$!
 
 say 'ONNX source'
 # pip runs the sdist's build back end to learn its metadata; without isolation it uses our pins.
@@ -33,6 +35,8 @@ PATH="$scratch/venv/bin:$PATH" pip download --require-hashes --no-deps --no-bina
   --no-build-isolation --dest "$scratch" -r "$setup/requirements-onnx.txt"
 mkdir "$scratch/onnx"
 tar -xzf "$scratch"/onnx-*.tar.gz -C "$scratch/onnx" --strip-components=1
+# Quotient uses neither of these parts, which take a quarter of the time to compile.
+sed -i -E '/^add_subdirectory\((inliner|version_converter)\)$/d' "$scratch/onnx/onnx/CMakeLists.txt"
 
 say 'ONNX library: compiling, less than a minute on two cores'
 cmake="$scratch/venv/bin/cmake"
@@ -55,4 +59,5 @@ if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=cc
   say "building ONNX failed; the whole log is $scratch/onnx.log"
   exit 1
 }
+wait "$onednn"
 rm -rf "$scratch"

@@ -149,6 +149,19 @@ unpack_onnxruntime() {
   rm -rf "$scratch"
 }
 
+download_the_rest() {
+  ensure 'ONNX Runtime' onnxruntime \
+    "onnxruntime-$(digest "$setup/requirements-onnxruntime.txt")" unpack_onnxruntime
+  if [ -n "$with_tests" ]; then
+    ensure 'tools of the tests' tests \
+      "tests-$(digest "$setup"/requirements-{tests,onnxruntime}.txt)" build_test_tools
+  fi
+  if have_cudnn; then
+    ensure 'cudnn_frontend' cudnn-frontend \
+      "cudnn-frontend-$(digest "$setup/requirements-cuda.txt")" unpack_cudnn_frontend
+  fi
+}
+
 if [ -n "$runtime" ]; then
   install_packages "$setup/packages-runtime.txt"
   say 'all packages of the run time are in place'
@@ -169,16 +182,10 @@ if ! flock -n 9; then
 fi
 
 install_packages "${lists[@]}"
+# What is only downloaded is fetched while ONNX compiles.
+download_the_rest &
+download=$!
 ensure 'oneDNN and ONNX' current \
   "$(digest "$setup/build_prefix.sh" "$setup"/requirements{,-onnx,-build}.txt)" build_prefix
-ensure 'ONNX Runtime' onnxruntime \
-  "onnxruntime-$(digest "$setup/requirements-onnxruntime.txt")" unpack_onnxruntime
-if [ -n "$with_tests" ]; then
-  ensure 'tools of the tests' tests \
-    "tests-$(digest "$setup"/requirements-{tests,onnxruntime}.txt)" build_test_tools
-fi
-if have_cudnn; then
-  ensure 'cudnn_frontend' cudnn-frontend \
-    "cudnn-frontend-$(digest "$setup/requirements-cuda.txt")" unpack_cudnn_frontend
-fi
+wait "$download"
 say 'all dependencies are in place'

@@ -11,6 +11,7 @@ absl::StatusOr<std::shared_ptr<const Blob>> OpenVerified(BlobStore& blobs, const
   if (BlobId::Of(blob->bytes()) != id) {
     return MakeError(Reason::kBlobCorrupt, absl::StrCat("blob ", id.Text(), " is damaged on disk"));
   }
+  blob->Release();
   return blob;
 }
 

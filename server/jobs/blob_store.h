@@ -19,6 +19,8 @@ class Blob {
  public:
   virtual ~Blob() = default;
   virtual absl::string_view bytes() const = 0;
+  // Gives back the memory that the bytes take until they are used again, where it can.
+  virtual void Release() const {}
 };
 
 // Thread-safe. Errors: STORAGE_DOWN if the disk fails or is nearly full.

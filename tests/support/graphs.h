@@ -28,12 +28,11 @@ inline model::Graph MustParse(absl::string_view text) {
 
 // The value with this name, which must exist.
 inline model::ValueId MustFind(const model::Graph& graph, absl::string_view name) {
-  const std::optional<model::ValueId> id = graph.FindValue(name);
-  if (!id.has_value()) {
-    std::cerr << "MustFind: no value '" << name << "'\n";
-    std::abort();
+  for (uint32_t i = 0; i < graph.values.size(); ++i) {
+    if (graph.values[i].name == name) return model::ValueId(i);
   }
-  return *id;
+  std::cerr << "MustFind: no value '" << name << "'\n";
+  std::abort();
 }
 
 // The type as text, with "?" for every dimension whose name was invented by inference.

@@ -1,4 +1,7 @@
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "core/kernels/cpu/kernel.h"
 #include "core/kernels/cpu/strided.h"
@@ -57,12 +60,17 @@ void PackTensor(const model::Tensor& tensor, Layout layout, void* out) {
     }
     return;
   }
-  std::vector<float> plain;
+  std::vector<float> floats;
+  std::vector<std::byte> moved;
   const void* source = tensor.bytes().data();
   if (as_float) {
-    plain.resize(static_cast<size_t>(tensor.elements()));
-    tensor.Load(0, std::span(plain));
-    source = plain.data();
+    floats.resize(static_cast<size_t>(tensor.elements()));
+    tensor.Load(0, std::span(floats));
+    source = floats.data();
+  } else if (reinterpret_cast<uintptr_t>(source) % alignof(std::max_align_t) != 0) {
+    // Bytes of a model need not be aligned.
+    moved.assign(tensor.bytes().begin(), tensor.bytes().end());
+    source = moved.data();
   }
   Relayout(type, Layout::kPlain, layout, source, out);
 }

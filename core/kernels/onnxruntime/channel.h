@@ -16,7 +16,7 @@
 namespace quotient::kernels::onnxruntime {
 
 // The version of the messages.
-inline constexpr int kHelperProtocol = 3;
+inline constexpr int kHelperProtocol = 4;
 
 // The exit status of a helper that had no memory left.
 inline constexpr int kHelperOutOfMemory = 3;

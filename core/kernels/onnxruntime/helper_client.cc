@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -14,7 +13,6 @@
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/status_macros.h"
-#include "core/kernels/onnxruntime/model_files.h"
 #include "core/os/memory.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -26,14 +24,8 @@ using ort::v1::TensorInfo;
 // How long a process may take to end after it has closed the socket.
 constexpr double kSecondsToEnd = 5;
 
-constexpr uint64_t kMostOfOutline = std::numeric_limits<int32_t>::max();
-
 int64_t DeadlineIn(double seconds) {
   return Clock::System().NowNs() + static_cast<int64_t>(seconds * 1e9);
-}
-
-absl::string_view BytesOf(const model::Tensor& tensor) {
-  return {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()};
 }
 
 // How much of `memory_bytes` this process leaves to the helper. With less than that little, a
@@ -78,7 +70,7 @@ absl::StatusOr<model::Tensor> ToTensor(const TensorInfo& info, std::string bytes
   return model::Tensor(*dtype, dims, span, owner);
 }
 
-OutputSummary ToSummary(const ort::v1::Described::Output& output) {
+OutputSummary ToSummary(const ort::v1::Kept::Output& output) {
   OutputSummary summary{
       .least = output.least(), .most = output.most(), .subnormal_share = output.subnormal_share()};
   const std::vector<int64_t> dims(output.info().dims().begin(), output.info().dims().end());
@@ -143,55 +135,59 @@ absl::Status HelperClient::CheckGreeting(const ort::v1::Greeting& greeting) {
                                 greeting.build(), "); a new process can use it"));
 }
 
-absl::StatusOr<HelperClient::Reply> HelperClient::AskOfModel(const ModelFile& file,
-                                                             const Call& call, std::string* dump) {
+absl::StatusOr<SessionId> HelperClient::LoadFrom(const ModelFile& file, const ort::v1::Load& load,
+                                                 Dump* dump) {
+  Call call{.seconds = options_.load_seconds};
+  *call.request.mutable_load() = load;
+  const absl::MutexLock lock(&mutex_);
   if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
-  // The dump would refer to weights that are apart.
-  const auto weights = dump == nullptr ? ModelFiles::Weights::kApart : ModelFiles::Weights::kInside;
   QUOTIENT_ASSIGN_OR_RETURN(const ModelFiles files,
-                            ModelFiles::Write(process_->folder->path(), file, weights));
+                            ModelFiles::Write(process_->folder->path(), file));
   process_->child->LimitAddresses(LeftToHelper(options_.memory_bytes));
-  QUOTIENT_ASSIGN_OR_RETURN(Reply reply, Ask(call));
+  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, Ask(call));
   if (dump != nullptr) {
     QUOTIENT_ASSIGN_OR_RETURN(*dump, files.ReadDump());
   }
-  return reply;
-}
-
-absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level,
-                                             std::string* dump) {
-  Call call{.seconds = options_.load_seconds};
-  ort::v1::Load& load = *call.request.mutable_load();
-  load.set_level(level == Level::kNone ? ort::v1::Load::LEVEL_NONE : ort::v1::Load::LEVEL_ALL);
-  load.set_records(level == Level::kRecorded);
-  load.set_wants_dump(dump != nullptr);
-  const absl::MutexLock lock(&mutex_);
-  QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, AskOfModel(file, call, dump));
   return SessionId{process_->number, reply.answer.loaded().session()};
 }
 
-absl::StatusOr<TracedModel> HelperClient::Trace(const ModelFile& file) {
-  Call call{.seconds = options_.load_seconds, .most_bytes = kMostOfOutline};
-  call.request.mutable_trace();
-  const absl::MutexLock lock(&mutex_);
-  QUOTIENT_ASSIGN_OR_RETURN(Reply reply, AskOfModel(file, call, nullptr));
-  const ort::v1::Traced& traced = reply.answer.traced();
-  if (reply.blobs.size() != 1) return absl::InternalError("a trace without its graph");
-  return TracedModel{{process_->number, traced.session()},
-                     std::move(reply.blobs.front()),
-                     {traced.values().begin(), traced.values().end()}};
+absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level) {
+  const bool is_optimized = level == Level::kAll || level == Level::kRecorded;
+  ort::v1::Load load;
+  load.set_level(is_optimized ? ort::v1::Load::LEVEL_ALL : ort::v1::Load::LEVEL_NONE);
+  load.set_records(level == Level::kRecorded);
+  load.set_runs_once(level == Level::kOnce);
+  return LoadFrom(file, load, /*dump=*/nullptr);
+}
+
+absl::StatusOr<Dump> HelperClient::Optimize(const ModelFile& file) {
+  ort::v1::Load load;
+  load.set_level(ort::v1::Load::LEVEL_ALL);
+  load.set_runs_once(true);
+  load.set_wants_dump(true);
+  Dump dump;
+  QUOTIENT_ASSIGN_OR_RETURN(const SessionId session, LoadFrom(file, load, &dump));
+  Unload(session);
+  return dump;
 }
 
 std::string LabelOf(absl::string_view node_name, absl::string_view op) {
   return absl::StrCat(op, " ", node_name);
 }
 
-absl::StatusOr<std::vector<OutputSummary>> HelperClient::Describe(SessionId id) {
+absl::StatusOr<std::vector<OutputSummary>> HelperClient::Keep(SessionId id,
+                                                              std::span<const std::string> values,
+                                                              StoreId* store) {
+  if (store->store != 0 && store->process != id.process) return NoSuchProcess();
   Call call{.seconds = options_.run_seconds};
-  call.request.mutable_describe()->set_session(id.session);
+  ort::v1::Keep& keep = *call.request.mutable_keep();
+  keep.set_session(id.session);
+  keep.set_store(store->store);
+  keep.mutable_values()->Assign(values.begin(), values.end());
   QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, AskSession(id, call));
+  *store = {id.process, reply.answer.kept().store()};
   std::vector<OutputSummary> summaries;
-  for (const ort::v1::Described::Output& output : reply.answer.described().outputs()) {
+  for (const ort::v1::Kept::Output& output : reply.answer.kept().outputs()) {
     summaries.push_back(ToSummary(output));
   }
   return summaries;
@@ -203,7 +199,7 @@ absl::Status HelperClient::Feed(SessionId id, std::span<const NamedTensor> input
 }
 
 absl::Status HelperClient::Feed(SessionId id, std::span<const NamedTensor> inputs,
-                                std::span<const TracedTensor> traced,
+                                std::span<const KeptTensor> kept,
                                 std::span<const std::string> outputs) {
   Call call{.seconds = options_.load_seconds};
   ort::v1::Feed& feed = *call.request.mutable_feed();
@@ -215,11 +211,11 @@ absl::Status HelperClient::Feed(SessionId id, std::span<const NamedTensor> input
     info.mutable_dims()->Add(tensor.dims().begin(), tensor.dims().end());
     call.blobs.push_back(BytesOf(tensor));
   }
-  for (const auto& [name, source, output] : traced) {
-    if (source.process != id.process) return NoSuchProcess();
+  for (const auto& [name, store, value] : kept) {
+    if (store.process != id.process) return NoSuchProcess();
     ort::v1::Feed::Source& from = (*feed.mutable_sources())[feed.inputs_size()];
-    from.set_session(source.session);
-    from.set_output(output);
+    from.set_store(store.store);
+    from.set_value(value);
     feed.add_inputs()->set_name(name);
     call.blobs.emplace_back();
   }
@@ -278,6 +274,8 @@ void HelperClient::Unload(SessionId id) {
     Log().warn("a model of ONNX Runtime could not be unloaded: {}", std::string(status.message()));
   }
 }
+
+void HelperClient::Drop(StoreId store) { Unload({store.process, store.store}); }
 
 bool HelperClient::Has(SessionId id) {
   const absl::MutexLock lock(&mutex_);

@@ -18,6 +18,7 @@
 #include "core/kernels/backend.h"
 #include "core/kernels/onnxruntime/channel.h"
 #include "core/kernels/onnxruntime/helper_folder.h"
+#include "core/kernels/onnxruntime/model_files.h"
 #include "core/model/tensor.h"
 #include "core/os/child_process.h"
 #include "core/os/environment.h"
@@ -40,6 +41,7 @@ struct HelperOptions {
 // How a model runs.
 enum class Level {
   kNone,  // As it is.
+  kOnce,  // The same, and only once: preparing for many runs would be in vain.
   kAll,   // As ONNX Runtime optimizes it for its users by default.
   // The same, and the profiler of ONNX Runtime records all runs.
   kRecorded,
@@ -56,18 +58,17 @@ struct NamedTensor {
   model::Tensor tensor;
 };
 
-// An output of the last run of another session.
-struct TracedTensor {
-  std::string name;  // As an input.
-  SessionId session;
-  std::string output;
+// Values in a process that sessions have computed.
+struct StoreId {
+  int64_t process = 0;
+  int64_t store = 0;
 };
 
-// What ONNX Runtime makes of a model, as a session of which all values are outputs.
-struct TracedModel {
-  SessionId session;
-  std::string outline;              // The model, without the data of large initializers.
-  std::vector<std::string> values;  // Names of inputs, initializers, and of what nodes compute.
+// A value in a store.
+struct KeptTensor {
+  std::string name;  // As an input.
+  StoreId store;
+  std::string value;
 };
 
 // What is known of an output.
@@ -99,20 +100,16 @@ class HelperClient {
   // Tells builds of one version apart.
   const std::string& build() const { return build_; }
 
-  // Loads a model. If `dump` is not null, it is set to the graph that runs. Also fails with
-  // DEVICE_NOT_PRESENT if a new process is needed and cannot be had.
-  absl::StatusOr<SessionId> Load(const ModelFile& file, Level level, std::string* dump = nullptr);
+  // Loads a model. Also fails with DEVICE_NOT_PRESENT if a new process is needed and cannot be had.
+  absl::StatusOr<SessionId> Load(const ModelFile& file, Level level);
+  // The graph that ONNX Runtime runs as users get it by default. Fails as Load does.
+  absl::StatusOr<Dump> Optimize(const ModelFile& file);
   // Sets all inputs, and the names of the outputs that are computed.
   absl::Status Feed(SessionId id, std::span<const NamedTensor> inputs,
                     std::span<const std::string> outputs);
-  // The same; these inputs come from runs of other sessions.
+  // The same; the inputs `kept` are in stores.
   absl::Status Feed(SessionId id, std::span<const NamedTensor> inputs,
-                    std::span<const TracedTensor> traced, std::span<const std::string> outputs);
-  // Optimizes a model as users get it by default, and loads the graph that this leaves so that all
-  // its values can be asked for.
-  absl::StatusOr<TracedModel> Trace(const ModelFile& file);
-  // What the outputs of the last run are like, in the order in which they were asked for.
-  absl::StatusOr<std::vector<OutputSummary>> Describe(SessionId id);
+                    std::span<const KeptTensor> kept, std::span<const std::string> outputs);
   // Runs a session that was fed.
   absl::StatusOr<DeviceReading> Run(SessionId id, int times);
   // The outputs of the last run, which must have these types.
@@ -120,7 +117,13 @@ class HelperClient {
                                                    std::span<const model::TensorType> types);
   // Unloads a session of Level::kRecorded. Returns the kernels of its runs, in the order of a run.
   absl::StatusOr<std::vector<RecordedKernel>> TakeRecords(SessionId id);
+  // Unloads a session. Returns what the outputs of its last run were like, in the order in which
+  // they were asked for, and keeps those that `values` names in a store. `*store` becomes a new one
+  // if it is none.
+  absl::StatusOr<std::vector<OutputSummary>> Keep(SessionId id, std::span<const std::string> values,
+                                                  StoreId* store);
   void Unload(SessionId id);
+  void Drop(StoreId store);
   // Whether the session's process is still there.
   bool Has(SessionId id);
 
@@ -154,10 +157,9 @@ class HelperClient {
   // library that the first one had: users were told that it is the one that is measured.
   absl::Status CheckGreeting(const ort::v1::Greeting& greeting)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Asks for something that is made of a model, which is in the folder meanwhile. If `dump` is not
-  // null, it is set to the dump.
-  absl::StatusOr<Reply> AskOfModel(const ModelFile& file, const Call& call, std::string* dump)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Loads a model, which is in the folder meanwhile. If `dump` is not null, it is set to the dump.
+  absl::StatusOr<SessionId> LoadFrom(const ModelFile& file, const ort::v1::Load& load, Dump* dump)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> AskSession(SessionId id, const Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> Ask(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Reply> Receive(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -45,11 +44,15 @@ absl::Status WriteBoth(const std::string& folder, const onnx::DetachedWeights& d
 
 }  // namespace
 
-absl::StatusOr<ModelFiles> ModelFiles::Write(const std::string& folder, const ModelFile& model,
-                                             Weights weights) {
+ModelFile Dump::FileOf(absl::string_view bytes) const {
+  ModelFile file = {.model = bytes};
+  if (weights != nullptr) file.external_data[kDumpWeightsFile] = weights->bytes();
+  return file;
+}
+
+absl::StatusOr<ModelFiles> ModelFiles::Write(const std::string& folder, const ModelFile& model) {
   const absl::StatusOr<onnx::DetachedWeights> detached = onnx::DetachWeights(
-      model.model, model.external_data, kWeightsFile,
-      weights == Weights::kApart ? onnx::kLeastDetachedBytes : std::numeric_limits<size_t>::max());
+      model.model, model.external_data, kWeightsFile, onnx::kLeastDetachedBytes);
   if (!detached.ok()) return absl::UnimplementedError(detached.status().message());
   ModelFiles files(folder);
   const absl::Status written = WriteBoth(folder, *detached);
@@ -63,13 +66,19 @@ absl::StatusOr<ModelFiles> ModelFiles::Write(const std::string& folder, const Mo
 
 ModelFiles::~ModelFiles() {
   if (folder_.empty()) return;
-  for (const char* const name : {kModelFile, kWeightsFile, kDumpFile}) {
+  for (const char* const name : {kModelFile, kWeightsFile, kDumpFile, kDumpWeightsFile}) {
     unlink(PathIn(folder_, name).c_str());
   }
 }
 
-absl::StatusOr<std::string> ModelFiles::ReadDump() const {
-  return os::ReadFile(PathIn(folder_, kDumpFile));
+absl::StatusOr<Dump> ModelFiles::ReadDump() const {
+  Dump dump;
+  QUOTIENT_ASSIGN_OR_RETURN(dump.model, os::ReadFile(PathIn(folder_, kDumpFile)));
+  const std::string path = PathIn(folder_, kDumpWeightsFile);
+  if (access(path.c_str(), F_OK) != 0) return dump;
+  QUOTIENT_ASSIGN_OR_RETURN(const os::Fd file, os::OpenFile(path, O_RDONLY | O_NOFOLLOW));
+  QUOTIENT_ASSIGN_OR_RETURN(dump.weights, os::MappedFile::Map(file, path));
+  return dump;
 }
 
 }  // namespace quotient::kernels::onnxruntime

@@ -8,5 +8,6 @@ namespace quotient::kernels::onnxruntime {
 inline constexpr char kModelFile[] = "model.onnx";
 inline constexpr char kWeightsFile[] = "weights";  // What is large in the model.
 inline constexpr char kDumpFile[] = "dump.onnx";   // The graph that runs, if it was asked for.
+inline constexpr char kDumpWeightsFile[] = "dump.weights";  // What is large in it.
 
 }  // namespace quotient::kernels::onnxruntime

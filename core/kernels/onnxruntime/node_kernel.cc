@@ -12,6 +12,7 @@
 #include "core/base/rng.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/random_floats.h"
+#include "core/onnx/detached_weights.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
@@ -204,6 +205,9 @@ NodeModel ModelOfNode(const KernelSpec& spec) {
     input.type = spec.inputs[i].type;
     if (spec.inputs[i].constant) {
       made.constant_bytes += static_cast<int64_t>(tensor.bytes().size());
+      if (tensor.bytes().size() >= onnx::kLeastDetachedBytes) {
+        made.weights.emplace(node.inputs[i], tensor);
+      }
       input.constant = std::move(tensor);
     } else {
       made.inputs.push_back({node.inputs[i], std::move(tensor)});

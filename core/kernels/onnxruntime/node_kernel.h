@@ -4,6 +4,7 @@
 // optimization comes before it. Its spec says what the node is and, beside the types of the
 // operands, what of their contents its time depends on.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ bool IsNodeSpec(const KernelSpec& spec);
 // A model of such a node alone.
 struct NodeModel {
   std::string bytes;
+  // The constants that are not in the bytes, by the locations that it has for them.
+  std::map<std::string, model::Tensor> weights;
   // Its inputs, with random contents as the spec says.
   std::vector<NamedTensor> inputs;
   std::vector<size_t> operands;  // Parallel to inputs: the positions in spec.inputs.

@@ -54,8 +54,12 @@ std::vector<T*> Pointers(const std::vector<Handle<T>>& handles) {
   return pointers;
 }
 
-// Turns off the packing of weights (onnxruntime_session_options_config_keys.h).
+// From onnxruntime_session_options_config_keys.h: turns off the packing of weights; the file for
+// what is large in a dump; from how many bytes on something is.
 constexpr char kDisablePrepacking[] = "session.disable_prepacking";
+constexpr char kDumpWeights[] = "session.optimized_model_external_initializers_file_name";
+constexpr char kLeastDumpWeight[] =
+    "session.optimized_model_external_initializers_min_size_in_bytes";
 
 }  // namespace
 
@@ -89,16 +93,7 @@ absl::Status Session::Run(int times) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<HostTensor>> Session::Outputs() const {
-  std::vector<HostTensor> outputs;
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    QUOTIENT_ASSIGN_OR_RETURN(HostTensor output, Output(i));
-    outputs.push_back(std::move(output));
-  }
-  return outputs;
-}
-
-absl::StatusOr<HostTensor> Session::Output(size_t index) const {
+absl::StatusOr<TensorView> Session::Output(size_t index) const {
   OrtValue* const value = outputs_[index].get();
   int is_tensor = 0;
   if (value != nullptr) QUOTIENT_RETURN_IF_ERROR(ToStatus(api_, api_.IsTensor(value, &is_tensor)));
@@ -107,7 +102,7 @@ absl::StatusOr<HostTensor> Session::Output(size_t index) const {
       const Handle<OrtShapeInfo> shape,
       Make(api_, api_.ReleaseTensorTypeAndShapeInfo,
            [&](OrtShapeInfo** info) { return api_.GetTensorTypeAndShape(value, info); }));
-  HostTensor tensor{.name = output_names_[index]};
+  TensorView tensor{.name = output_names_[index]};
   QUOTIENT_RETURN_IF_ERROR(ToStatus(api_, api_.GetTensorElementType(shape.get(), &tensor.dtype)));
   size_t rank = 0;
   QUOTIENT_RETURN_IF_ERROR(ToStatus(api_, api_.GetDimensionsCount(shape.get(), &rank)));
@@ -122,15 +117,8 @@ absl::StatusOr<HostTensor> Session::Output(size_t index) const {
   if (!size.has_value()) return absl::InternalError("an output has no size");
   void* data = nullptr;
   QUOTIENT_RETURN_IF_ERROR(ToStatus(api_, api_.GetTensorMutableData(value, &data)));
-  tensor.bytes.assign(static_cast<const char*>(data), static_cast<size_t>(*size));
+  tensor.bytes = {static_cast<const char*>(data), static_cast<size_t>(*size)};
   return tensor;
-}
-
-absl::StatusOr<HostTensor> Session::OutputNamed(absl::string_view name) const {
-  const auto found = std::ranges::find(output_names_, name);
-  const auto index = static_cast<size_t>(found - output_names_.begin());
-  if (index < outputs_.size()) return Output(index);
-  return absl::NotFoundError(absl::StrCat("the last run has no output '", name, "'"));
 }
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const Library& library, int threads) {
@@ -162,6 +150,10 @@ absl::StatusOr<std::unique_ptr<Session>> Runtime::Load(const std::string& path,
   if (!how.dump.empty()) {
     QUOTIENT_RETURN_IF_ERROR(
         ToStatus(api_, api_.SetOptimizedModelFilePath(options.get(), how.dump.c_str())));
+    QUOTIENT_RETURN_IF_ERROR(ToStatus(
+        api_, api_.AddSessionConfigEntry(options.get(), kDumpWeights, how.dump_weights.c_str())));
+    QUOTIENT_RETURN_IF_ERROR(
+        ToStatus(api_, api_.AddSessionConfigEntry(options.get(), kLeastDumpWeight, "1024")));
   }
   if (!how.profile_prefix.empty()) {
     QUOTIENT_RETURN_IF_ERROR(

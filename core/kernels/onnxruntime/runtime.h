@@ -26,6 +26,14 @@ struct HostTensor {
   std::string bytes;
 };
 
+// A tensor whose bytes are somewhere else.
+struct TensorView {
+  std::string name;
+  int dtype = 0;
+  std::vector<int64_t> dims;
+  absl::string_view bytes;
+};
+
 // A model that can be run. The fields of one run are kept until the next.
 class Session {
  public:
@@ -36,13 +44,10 @@ class Session {
   absl::Status Feed(std::vector<HostTensor> inputs, std::vector<std::string> outputs);
   // Runs `times` times. Feed comes first.
   absl::Status Run(int times);
-  // The outputs of the last run. UNIMPLEMENTED for one that is no tensor of numbers.
-  absl::StatusOr<std::vector<HostTensor>> Outputs() const;
   size_t num_outputs() const { return outputs_.size(); }
-  // One of the outputs of the last run. Fails as Outputs does.
-  absl::StatusOr<HostTensor> Output(size_t index) const;
-  // The same by its name; NOT_FOUND if there is none.
-  absl::StatusOr<HostTensor> OutputNamed(absl::string_view name) const;
+  // An output of the last run, for as long as there is no other. UNIMPLEMENTED if it is no tensor
+  // of numbers.
+  absl::StatusOr<TensorView> Output(size_t index) const;
 
  private:
   const OrtApi& api_;
@@ -59,7 +64,10 @@ struct LoadOptions {
   // and memory comes from an arena that grows by doubling. A model that is run once, for its
   // values, saves time and memory without both.
   bool runs_often = true;
-  std::string dump;  // If not empty, the path of a file that the graph that runs is written to.
+  // If not empty, the path of a file that the graph that runs is written to. What is large in it
+  // goes into the file `dump_weights` in the same folder.
+  std::string dump;
+  std::string dump_weights;
   // If not empty, all runs are profiled: when the session ends, a file is written whose path is
   // this and more.
   std::string profile_prefix;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,7 +19,6 @@
 #include "core/kernels/onnxruntime/kernel_graph.h"
 #include "core/kernels/onnxruntime/node_kernel.h"
 #include "core/kernels/onnxruntime/written_graph.h"
-#include "core/onnx/detached_weights.h"
 #include "core/onnx/repeat_nodes.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -45,19 +45,18 @@ int CopiesOf(const KernelSpec& spec, int64_t constant_bytes, double once_us) {
 // A model of the helper, unloaded with the object.
 class LoadedModel {
  public:
-  static absl::StatusOr<LoadedModel> Load(HelperClient* client, const ModelFile& file, Level level,
-                                          std::string* dump = nullptr) {
+  static absl::StatusOr<LoadedModel> Load(HelperClient* client, const ModelFile& file) {
     LoadedModel loaded(client);
-    QUOTIENT_ASSIGN_OR_RETURN(loaded.id_, client->Load(file, level, dump));
+    QUOTIENT_ASSIGN_OR_RETURN(loaded.id_, client->Load(file, Level::kNone));
     return loaded;
   }
   LoadedModel(LoadedModel&& other) noexcept
       : client_(other.client_), id_(std::exchange(other.id_, {})) {}
   ~LoadedModel() { client_->Unload(id_); }
 
-  absl::Status Feed(std::span<const NamedTensor> inputs, std::span<const TracedTensor> traced,
+  absl::Status Feed(std::span<const NamedTensor> inputs, std::span<const KeptTensor> kept,
                     std::span<const std::string> outputs) {
-    return client_->Feed(id_, inputs, traced, outputs);
+    return client_->Feed(id_, inputs, kept, outputs);
   }
   absl::StatusOr<DeviceReading> Run(int times) const { return client_->Run(id_, times); }
   // The least time of a few runs.
@@ -143,45 +142,24 @@ class NothingToDo : public CompiledKernel {
 // A graph whose nodes are timed, and what it reads.
 struct Timed {
   std::string model;
-  std::string weights;  // What is large in it, once it is apart.
+  // The files that the model refers to: those of a dump, or constants.
+  Dump dump;
+  std::map<std::string, model::Tensor> constants;
   onnx::Borders borders = onnx::Borders::kElsewhere;
   std::vector<NamedTensor> inputs;
-  std::vector<TracedTensor> traced;  // The other inputs.
+  std::vector<KeptTensor> kept;  // The other inputs.
   int64_t constant_bytes = 0;
 };
 
-// The location of Timed::weights in its model.
-constexpr char kWeights[] = "timed";
-
-// Makes all copies of the nodes refer to one copy of the weights, which may take hundreds of MB. In
-// the file that the helper gets, each has a copy of its own.
-absl::Status TakeWeightsApart(Timed* timed) {
-  QUOTIENT_ASSIGN_OR_RETURN(
-      onnx::DetachedWeights detached,
-      onnx::DetachWeights(timed->model, {}, kWeights, onnx::kLeastDetachedBytes));
-  timed->weights = detached.weights.Write();
-  timed->model = std::move(detached.model);
-  return absl::OkStatus();
-}
-
-// Loads a model that has the nodes of `timed` once or several times.
-absl::StatusOr<LoadedModel> LoadRepeated(HelperClient* client, const Timed& timed,
-                                         const onnx::RepeatedModel& repeated) {
-  const ModelFile file = {.model = repeated.bytes, .external_data = {{kWeights, timed.weights}}};
-  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel loaded, LoadedModel::Load(client, file, Level::kNone));
-  QUOTIENT_RETURN_IF_ERROR(loaded.Feed(timed.inputs, timed.traced, repeated.outputs));
-  return loaded;
-}
-
 // A kernel of ours, as ONNX Runtime optimizes it alone.
 absl::StatusOr<Timed> OptimizedAlone(HelperClient* client, const KernelSpec& spec) {
-  QUOTIENT_ASSIGN_OR_RETURN(const KernelGraph kernel, GraphOfKernel(spec));
+  QUOTIENT_ASSIGN_OR_RETURN(KernelGraph kernel, GraphOfKernel(spec));
   QUOTIENT_ASSIGN_OR_RETURN(const WrittenGraph written, WriteGraph(kernel.graph));
   Timed timed{.constant_bytes = kernel.constant_bytes};
-  QUOTIENT_RETURN_IF_ERROR(
-      LoadedModel::Load(client, written.file, Level::kAll, &timed.model).status());
+  QUOTIENT_ASSIGN_OR_RETURN(timed.dump, client->Optimize(written.file));
+  timed.model = std::move(timed.dump.model);
   for (size_t i = 0; i < kernel.inputs.size(); ++i) {
-    timed.inputs.push_back({written.values.inputs[i].name, kernel.inputs[i]});
+    timed.inputs.push_back({written.values.inputs[i].name, std::move(kernel.inputs[i])});
   }
   return timed;
 }
@@ -190,18 +168,33 @@ absl::StatusOr<Timed> OptimizedAlone(HelperClient* client, const KernelSpec& spe
 Timed NodeAsItIs(const OperandBook& book, const KernelSpec& spec) {
   NodeModel node = ModelOfNode(spec);
   Timed timed{.model = std::move(node.bytes),
+              .constants = std::move(node.weights),
               .borders = onnx::Borders::kRepeated,
               .constant_bytes = node.constant_bytes};
   const std::optional<OperandBook::Operands> operands = book.Find(KernelKey(spec));
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (operands.has_value()) {
-      timed.traced.push_back(
-          {node.inputs[i].name, operands->session, operands->values[node.operands[i]]});
+      timed.kept.push_back(
+          {node.inputs[i].name, operands->store, operands->values[node.operands[i]]});
     } else {
       timed.inputs.push_back(std::move(node.inputs[i]));
     }
   }
   return timed;
+}
+
+// Loads a model that has the nodes of `timed` once or several times. In the file that the helper
+// gets, each of them has weights of its own.
+absl::StatusOr<LoadedModel> LoadRepeated(HelperClient* client, const Timed& timed,
+                                         const onnx::RepeatedModel& repeated) {
+  ModelFile file = timed.dump.FileOf(repeated.bytes);
+  for (const auto& [location, constant] : timed.constants) {
+    file.external_data[location] = model::BytesOf(constant);
+  }
+  QUOTIENT_ASSIGN_OR_RETURN(LoadedModel loaded, LoadedModel::Load(client, file));
+  if (timed.dump.weights != nullptr) timed.dump.weights->Release();
+  QUOTIENT_RETURN_IF_ERROR(loaded.Feed(timed.inputs, timed.kept, repeated.outputs));
+  return loaded;
 }
 
 }  // namespace
@@ -215,7 +208,6 @@ absl::StatusOr<std::unique_ptr<CompiledKernel>> LoadKernel(HelperClient* client,
   } else {
     QUOTIENT_ASSIGN_OR_RETURN(timed, OptimizedAlone(client, spec));
   }
-  QUOTIENT_RETURN_IF_ERROR(TakeWeightsApart(&timed));
   const auto nodes = onnx::RepeatNodes(timed.model, 1, timed.borders);
   if (absl::IsNotFound(nodes.status())) return std::make_unique<NothingToDo>();
   QUOTIENT_RETURN_IF_ERROR(nodes.status());

@@ -6,42 +6,28 @@
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/kernels/onnxruntime/node_kernel.h"
+#include "core/kernels/onnxruntime/sliced_run.h"
 #include "core/onnx/runtime_graph.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
 
-// A session with all values of a file. Its operands are in the book as long as it is loaded.
-class LoadedTrace {
+// A store with the values of a file. Its operands are in the book as long as it is there.
+class Trace {
  public:
-  LoadedTrace(HelperClient* client, OperandBook* book, SessionId session)
-      : client_(*client), book_(*book), session_(session) {}
-  LoadedTrace(const LoadedTrace&) = delete;
-  ~LoadedTrace() {
-    book_.Forget(session_);
-    client_.Unload(session_);
+  Trace(HelperClient* client, OperandBook* book, StoreId store)
+      : client_(*client), book_(*book), store_(store) {}
+  Trace(const Trace&) = delete;
+  ~Trace() {
+    book_.Forget(store_);
+    client_.Drop(store_);
   }
 
  private:
   HelperClient& client_;
   OperandBook& book_;
-  const SessionId session_;
+  const StoreId store_;
 };
-
-absl::StatusOr<Summaries> Run(HelperClient& client, const TracedModel& traced,
-                              std::span<const NamedTensor> inputs) {
-  QUOTIENT_RETURN_IF_ERROR(client.Feed(traced.session, inputs, traced.values));
-  QUOTIENT_RETURN_IF_ERROR(client.Run(traced.session, 1).status());
-  QUOTIENT_ASSIGN_OR_RETURN(std::vector<OutputSummary> outputs, client.Describe(traced.session));
-  if (outputs.size() != traced.values.size()) {
-    return absl::InternalError("ONNX Runtime computes another number of values");
-  }
-  Summaries summaries;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    summaries.emplace(traced.values[i], std::move(outputs[i]));
-  }
-  return summaries;
-}
 
 int FootprintOf(const onnx::RuntimeGraph& graph, const Summaries& summaries) {
   int64_t bytes = 0;
@@ -87,34 +73,36 @@ std::optional<OperandBook::Operands> OperandBook::Find(const std::string& key) c
   return found == by_key_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void OperandBook::Forget(SessionId session) {
+void OperandBook::Forget(StoreId store) {
   const absl::MutexLock lock(&mutex_);
-  absl::erase_if(by_key_, [session](const auto& entry) {
-    const SessionId& other = entry.second.session;
-    return other.process == session.process && other.session == session.session;
+  absl::erase_if(by_key_, [store](const auto& entry) {
+    const StoreId& other = entry.second.store;
+    return other.process == store.process && other.store == store.store;
   });
 }
 
 absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
                                       const ModelFile& file, std::span<const NamedTensor> inputs,
                                       int threads) {
-  QUOTIENT_ASSIGN_OR_RETURN(const TracedModel traced, client->Trace(file));
-  FileKernels kernels;
-  kernels.operands = std::make_shared<const LoadedTrace>(client, book, traced.session);
-  const absl::StatusOr<onnx::RuntimeGraph> graph = onnx::ReadRuntimeGraph(traced.outline);
+  QUOTIENT_ASSIGN_OR_RETURN(const Dump dump, client->Optimize(file));
+  const absl::StatusOr<onnx::RuntimeGraph> graph = onnx::ReadRuntimeGraph(dump.model);
   if (!graph.ok()) return absl::InternalError(graph.status().message());
-  QUOTIENT_ASSIGN_OR_RETURN(const Summaries summaries, Run(*client, traced, inputs));
-  const int footprint = FootprintOf(*graph, summaries);
+  StoreId store;
+  const absl::StatusOr<Summaries> summaries = RunInSlices(*client, dump, inputs, &store);
+  FileKernels kernels;
+  kernels.operands = std::make_shared<const Trace>(client, book, store);
+  QUOTIENT_RETURN_IF_ERROR(summaries.status());
+  const int footprint = FootprintOf(*graph, *summaries);
   for (const onnx::RuntimeNode& node : graph->nodes) {
     FileKernel& kernel = kernels.kernels.emplace_back();
     kernel.op = node.op;
     kernel.label = LabelOf(node.name, node.op);
     kernel.names = NamesOf(node);
-    absl::StatusOr<KernelSpec> spec = SpecOfNode(node, *graph, summaries);
+    absl::StatusOr<KernelSpec> spec = SpecOfNode(node, *graph, *summaries);
     if (!spec.ok()) continue;
     spec->threads = threads;
     spec->constant_footprint_log2 = ReadsConstants(*spec) ? footprint : 0;
-    book->Add(KernelKey(*spec), {traced.session, node.inputs});
+    book->Add(KernelKey(*spec), {store, node.inputs});
     kernel.spec = *std::move(spec);
   }
   return kernels;

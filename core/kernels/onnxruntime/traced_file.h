@@ -23,23 +23,23 @@ class OperandBook {
  public:
   // The values that a node of a traced graph reads; "" for one that is left out.
   struct Operands {
-    SessionId session;
+    StoreId store;
     std::vector<std::string> values;
   };
   // Keeps what was there before for this key.
   void Add(const std::string& key, Operands operands) ABSL_LOCKS_EXCLUDED(mutex_);
   std::optional<Operands> Find(const std::string& key) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Forgets all operands of a session.
-  void Forget(SessionId session) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Forgets all operands in a store.
+  void Forget(StoreId store) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, Operands> by_key_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Runs the file once on these inputs and lists its kernels. Borrows client and book, which must
-// outlive FileKernels::operands. Fails as HelperClient does, with UNIMPLEMENTED for files of
-// more than 512 MiB, and with INTERNAL if the graph cannot be read.
+// Runs the file once on these inputs and lists its kernels. It is run a few nodes at a time, so
+// that its values are not in memory all at once. Borrows client and book, which must outlive
+// FileKernels::operands. Fails as HelperClient does, and with INTERNAL if the graph cannot be read.
 absl::StatusOr<FileKernels> TraceFile(HelperClient* client, OperandBook* book,
                                       const ModelFile& file, std::span<const NamedTensor> inputs,
                                       int threads);

@@ -16,7 +16,6 @@ namespace {
 // need a newer one raise it, at most to kHighestOpset.
 constexpr int kOpset = 20;
 constexpr int kHighestOpset = 24;
-constexpr char kDataFile[] = "graph.data";
 
 }  // namespace
 
@@ -27,11 +26,10 @@ absl::StatusOr<WrittenGraph> WriteGraph(const model::Graph& graph) {
   const onnx::Model model = onnx::NewModel(graph, kOpset);
   QUOTIENT_ASSIGN_OR_RETURN(
       onnx::WrittenModel bytes,
-      onnx::Write(model, model.graph,
-                  {.max_opset = kHighestOpset, .external_location = kDataFile}));
+      onnx::Write(model, model.graph, {.max_opset = kHighestOpset, .refer_to_weights = true}));
   const auto owner = std::make_shared<const onnx::WrittenModel>(std::move(bytes));
-  WrittenGraph written{.file = {.model = owner->bytes, .owner = owner}};
-  if (!owner->external_data.empty()) written.file.external_data[kDataFile] = owner->external_data;
+  WrittenGraph written{
+      .file = {.model = owner->bytes, .external_data = owner->weights, .owner = owner}};
   for (const model::ValueId id : graph.inputs) {
     const std::string name = absl::StrCat("in", written.values.inputs.size());
     written.values.inputs.push_back({id, name, graph.value(id).type});

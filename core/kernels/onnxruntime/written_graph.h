@@ -9,7 +9,7 @@
 namespace quotient::kernels::onnxruntime {
 
 struct WrittenGraph {
-  ModelFile file;  // Owns its bytes.
+  ModelFile file;  // Owns its bytes, and the constants of the graph.
   FileValues values;
 };
 

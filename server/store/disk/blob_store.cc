@@ -25,6 +25,7 @@ class MappedBlob : public jobs::Blob {
  public:
   explicit MappedBlob(std::unique_ptr<os::MappedFile> file) : file_(std::move(file)) {}
   absl::string_view bytes() const override { return file_->bytes(); }
+  void Release() const override { file_->Release(); }
 
  private:
   const std::unique_ptr<os::MappedFile> file_;

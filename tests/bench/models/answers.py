@@ -1,6 +1,5 @@
 """What optimizers make of a model: Quotient for one device, and the simplifiers that people use beside it."""
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -9,7 +8,7 @@ import time
 
 import onnx
 
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.03
 
 
 def tree_of(pid):
@@ -26,54 +25,37 @@ def tree_of(pid):
     return found
 
 
-def peak_of(pid):
-    """VmHWM in bytes: the most memory that the process has had. None if it has ended."""
-    try:
-        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return None
-
-
-# Runs a command and writes its wait status and the kernel's record of its largest process, in KiB,
-# to a descriptor. A process of its own does that, because the record of a new process begins with
-# the size of the one that started it, and this one has had whole models in memory.
-LAUNCHER = """
-import os, sys
-pid = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
-_, status, usage = os.wait4(pid, 0)
-os.write(int(sys.argv[1]), f"{status} {usage.ru_maxrss}".encode())
-"""
+def memory_of(pids):
+    """Bytes of memory that the processes take together. What several of them share counts once."""
+    kib = 0
+    for pid in pids:
+        try:
+            lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        except OSError:  # It has ended.
+            continue
+        kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return kib * 1024
 
 
 def run_watched(command):
-    """Returns (exit status, standard error, seconds, bytes): the last is the sum of the peaks of all processes.
+    """Returns (exit status, standard error, seconds, bytes): the last is the most memory of all processes at a time.
 
-    They need not have had their peaks at the same time, so the sum is a bound from above. Peaks are sampled while
-    the processes live; the kernel's own record of the largest one covers a peak after the last sample.
+    Memory is looked at every POLL_SECONDS, so that what is there for a shorter time may be missed. Files that are
+    mapped count as far as they are in memory, and so do the programs and their libraries.
     """
     start = time.monotonic()
-    peaks = {}
-    record, written = os.pipe()
-    with tempfile.TemporaryFile("w+") as errors, os.fdopen(record) as record:
-        launcher = subprocess.Popen([sys.executable, "-I", "-S", "-c", LAUNCHER, str(written), *command],
-                                    stdout=subprocess.DEVNULL, stderr=errors, pass_fds=[written])
-        os.close(written)
-        while launcher.poll() is None:
-            for pid in tree_of(launcher.pid)[1:]:
-                peak = peak_of(pid)
-                if peak is not None:
-                    peaks[pid] = max(peak, peaks.get(pid, 0))
+    peak = 0
+    with tempfile.TemporaryFile("w+") as errors:
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        except OSError as error:
+            return 127, str(error), 0, 0
+        while process.poll() is None:
+            peak = max(peak, memory_of(tree_of(process.pid)))
             time.sleep(POLL_SECONDS)
         seconds = time.monotonic() - start
         errors.seek(0)
-        message, words = errors.read(), record.read().split()
-    if not words:
-        return launcher.returncode, message, seconds, 0
-    status, largest_kib = map(int, words)
-    return os.waitstatus_to_exitcode(status), message, seconds, max(sum(peaks.values()), largest_kib * 1024)
+        return process.returncode, errors.read(), seconds, peak
 
 
 def measure_shapes(path, inputs):

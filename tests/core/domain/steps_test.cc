@@ -24,7 +24,7 @@ bool StepReadsQ(absl::string_view lines, absl::string_view outputs) {
       )",
                                                        lines, "\noutput ", outputs, "\n}\n"));
   EXPECT_THAT(ops::InferTypes(graph), testing::IsOk());
-  return ReadBySteps(graph)[graph.FindValue("q")->value()];
+  return ReadBySteps(graph)[testing::MustFind(graph, "q").value()];
 }
 
 TEST(ReadBySteps, SeesStepsBehindWhatPassesLastBits) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/onnx/external_reference.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/onnx/onnx_text.h"
@@ -66,7 +67,11 @@ TEST(RuntimeGraphTest, WritesANodeAlone) {
   ASSERT_EQ(model.graph().input_size(), 1);
   EXPECT_EQ(model.graph().input(0).name(), "x");
   ASSERT_EQ(model.graph().initializer_size(), 1);
-  EXPECT_EQ(model.graph().initializer(0).raw_data().size(), 1024u);
+  const ::onnx::TensorProto& weight = model.graph().initializer(0);
+  EXPECT_FALSE(weight.has_raw_data());
+  ASSERT_OK_AND_ASSIGN(const ExternalReference reference, ReadExternalReference(weight, "w", {}));
+  EXPECT_EQ(reference.location, "w");
+  EXPECT_EQ(reference.length, 1024);
   ASSERT_EQ(model.graph().node_size(), 1);
   EXPECT_EQ(model.graph().node(0).attribute_size(), 2);
   ASSERT_EQ(model.graph().output_size(), 1);

@@ -23,6 +23,28 @@ int FilesIn(const TempDir& dir) {
   return static_cast<int>(std::distance(std::filesystem::directory_iterator(dir.path()), {}));
 }
 
+TEST(FilesTest, ReadsAPartOfAFile) {
+  TempDir dir;
+  std::ofstream(dir / "f") << "0123456789";
+  ASSERT_OK_AND_ASSIGN(const Fd file, OpenFile(dir / "f", O_RDONLY));
+  ASSERT_OK_AND_ASSIGN(const std::string part, ReadFullyAt(file, 3, 4, "f"));
+  EXPECT_EQ(part, "3456");
+  ASSERT_OK_AND_ASSIGN(const std::string nothing, ReadFullyAt(file, 10, 0, "f"));
+  EXPECT_EQ(nothing, "");
+  EXPECT_THAT(ReadFullyAt(file, 8, 3, "f"),
+              HasReason(Reason::kStorageDown, HasSubstr("the file is shorter")));
+}
+
+TEST(FilesTest, WhatWasReleasedIsReadAgain) {
+  TempDir dir;
+  std::ofstream(dir / "f") << std::string(10000, 'x');
+  ASSERT_OK_AND_ASSIGN(const Fd file, OpenFile(dir / "f", O_RDONLY));
+  ASSERT_OK_AND_ASSIGN(const auto mapped, MappedFile::Map(file, "f"));
+  EXPECT_EQ(mapped->bytes(), std::string(10000, 'x'));
+  mapped->Release();
+  EXPECT_EQ(mapped->bytes(), std::string(10000, 'x'));
+}
+
 TEST(AtomicFileTest, AppearsWhenCommitted) {
   TempDir dir;
   ASSERT_OK_AND_ASSIGN(const auto file, AtomicFile::Create(dir / "f"));

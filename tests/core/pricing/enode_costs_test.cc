@@ -227,7 +227,7 @@ TEST(ENodeCosts, AttentionSavesNothingWhereSomebodyElseWantsAPartOfIt) {
   WithAttention model(h200.get());
   for (const char* output : {"s", "m", "p"}) {
     model::Graph graph = testing::MustParse(kAttention);
-    graph.outputs.push_back(*graph.FindValue(output));
+    graph.outputs.push_back(testing::MustFind(graph, output));
     ASSERT_OK(ops::InferTypes(graph));
     ASSERT_OK_AND_ASSIGN(const TwoCosts costs, CostsOf(graph, model));
     ASSERT_OK_AND_ASSIGN(const TwoCosts apart, CostsOf(graph, *h200));

@@ -339,10 +339,15 @@ class Generator {
   }
 
   void AddOutputs() {
-    const auto consumers = model::Consumers(graph_);
+    std::vector<bool> is_read(graph_.values.size(), false);
+    for (const model::Node& node : graph_.nodes) {
+      for (const ValueId input : node.inputs) {
+        if (input.valid()) is_read[input.value()] = true;
+      }
+    }
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const ValueId id(static_cast<uint32_t>(i));
-      if (graph_.value(id).producer.valid() && consumers[i].empty()) graph_.outputs.push_back(id);
+      if (graph_.value(id).producer.valid() && !is_read[i]) graph_.outputs.push_back(id);
     }
   }
 

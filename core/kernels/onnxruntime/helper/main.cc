@@ -7,7 +7,6 @@
 // other end of the socket is gone.
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -30,6 +29,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/helper/memory.h"
 #include "core/kernels/onnxruntime/helper/serve.h"
 #include "core/kernels/onnxruntime/library.h"
 #include "core/os/child_process.h"
@@ -67,14 +67,6 @@ void LimitMemory(uint64_t bytes) {
   constexpr absl::string_view kFirst = "1000";
   if (write(file, kFirst.data(), kFirst.size()) < 0) std::perror("quotient-ort: oom_score_adj");
   close(file);
-}
-
-// Keeps memory that a model has given back for the next one, up to a bound. Most of the time that
-// loading takes goes into pages that the system clears, and on virtual machines has to find first.
-void KeepFreedMemory() {
-  constexpr int kMostKept = 1 << 29;
-  mallopt(M_MMAP_MAX, 0);  // What is mapped for a single block is returned with it.
-  mallopt(M_TRIM_THRESHOLD, kMostKept);
 }
 
 // Current releases of the library report to their makers what is run with them. Models are their

@@ -1,20 +1,19 @@
 #include "core/kernels/onnxruntime/helper/serve.h"
 
-#include <fcntl.h>
-
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/kernels/onnxruntime/helper/kept_values.h"
+#include "core/kernels/onnxruntime/helper/memory.h"
 #include "core/kernels/onnxruntime/helper/run_records.h"
 #include "core/kernels/onnxruntime/helper/summary.h"
-#include "core/kernels/onnxruntime/helper/traced_graph.h"
 #include "core/kernels/onnxruntime/model_folder.h"
-#include "core/os/files.h"
 #include "core/os/probe.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -45,15 +44,18 @@ class Server {
         return Run(request.run());
       case Request::kFetch:
         return Fetch(request.fetch());
-      case Request::kTrace:
-        return Trace();
-      case Request::kDescribe:
-        return Describe(request.describe());
+      case Request::kKeep: {
+        absl::StatusOr<Reply> reply = Keep(request.keep());
+        ReturnMemory();
+        return reply;
+      }
       case Request::kTakeRecords:
         return TakeRecords(request.take_records());
       case Request::kUnload:
         sessions_.erase(request.unload().session());
         records_.erase(request.unload().session());
+        stores_.erase(request.unload().session());
+        ReturnMemory();
         return Reply();
       case Request::CALL_NOT_SET:
         break;
@@ -70,17 +72,16 @@ class Server {
 
   std::string PathOf(absl::string_view name) const { return absl::StrCat(folder_, "/", name); }
 
-  int64_t Keep(std::unique_ptr<Session> session) {
-    sessions_.emplace(++last_session_, std::move(session));
-    return last_session_;
-  }
-
   absl::StatusOr<Reply> Load(const ort::v1::Load& load) {
     if (load.level() != ort::v1::Load::LEVEL_NONE && load.level() != ort::v1::Load::LEVEL_ALL) {
       return absl::InvalidArgumentError("no known level of optimization");
     }
-    LoadOptions how = {.optimizes = load.level() == ort::v1::Load::LEVEL_ALL};
-    if (load.wants_dump()) how.dump = PathOf(kDumpFile);
+    LoadOptions how = {.optimizes = load.level() == ort::v1::Load::LEVEL_ALL,
+                       .runs_often = !load.runs_once()};
+    if (load.wants_dump()) {
+      how.dump = PathOf(kDumpFile);
+      how.dump_weights = kDumpWeightsFile;
+    }
     std::unique_ptr<RunRecords> records;
     if (load.records()) {
       QUOTIENT_ASSIGN_OR_RETURN(records, RunRecords::Create(folder_));
@@ -88,7 +89,8 @@ class Server {
     }
     QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                               runtime_.Load(PathOf(kModelFile), how));
-    const int64_t id = Keep(std::move(session));
+    const int64_t id = ++last_id_;
+    sessions_.emplace(id, std::move(session));
     if (records != nullptr) records_.emplace(id, std::move(records));
     Reply reply;
     reply.answer.mutable_loaded()->set_session(id);
@@ -112,40 +114,35 @@ class Server {
     return reply;
   }
 
-  // Neither session runs more than once.
-  absl::StatusOr<Reply> Trace() {
-    const std::string dump = PathOf(kDumpFile);
-    QUOTIENT_RETURN_IF_ERROR(
-        runtime_.Load(PathOf(kModelFile), {.runs_often = false, .dump = dump}).status());
-    QUOTIENT_ASSIGN_OR_RETURN(TracedGraph traced, TraceFile(dump));
-    QUOTIENT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                              runtime_.Load(dump, {.optimizes = false, .runs_often = false}));
+  absl::StatusOr<Reply> Keep(const ort::v1::Keep& keep) {
+    QUOTIENT_RETURN_IF_ERROR(Find(keep.session()).status());
+    const auto ended = sessions_.extract(keep.session());
+    const Session& session = *ended.mapped();
+    QUOTIENT_ASSIGN_OR_RETURN(const int64_t id, StoreOf(keep));
+    KeptValues& store = stores_.at(id);
+    const absl::flat_hash_set<std::string> kept(keep.values().begin(), keep.values().end());
     Reply reply;
-    reply.blobs.push_back(std::move(traced.outline));
-    ort::v1::Traced& answer = *reply.answer.mutable_traced();
-    answer.set_session(Keep(std::move(session)));
-    answer.mutable_values()->Assign(traced.values.begin(), traced.values.end());
-    return reply;
-  }
-
-  // Makes all values of the model in a file outputs.
-  static absl::StatusOr<TracedGraph> TraceFile(const std::string& path) {
-    QUOTIENT_ASSIGN_OR_RETURN(const os::Fd file, os::OpenFile(path, O_RDWR | O_APPEND | O_CLOEXEC));
-    QUOTIENT_ASSIGN_OR_RETURN(const auto model, os::MappedFile::Map(file, path));
-    QUOTIENT_ASSIGN_OR_RETURN(TracedGraph traced, TraceGraph(model->bytes()));
-    QUOTIENT_RETURN_IF_ERROR(os::WriteFully(file, traced.more_outputs, path));
-    return traced;
-  }
-
-  absl::StatusOr<Reply> Describe(const ort::v1::Describe& describe) {
-    QUOTIENT_ASSIGN_OR_RETURN(Session* const session, Find(describe.session()));
-    Reply reply;
-    for (size_t i = 0; i < session->num_outputs(); ++i) {
-      const absl::StatusOr<HostTensor> output = session->Output(i);
-      ort::v1::Described::Output& described = *reply.answer.mutable_described()->add_outputs();
-      if (output.ok()) described = Summarize(*output);
+    ort::v1::Kept& answer = *reply.answer.mutable_kept();
+    answer.set_store(id);
+    for (size_t i = 0; i < session.num_outputs(); ++i) {
+      const absl::StatusOr<TensorView> output = session.Output(i);
+      ort::v1::Kept::Output& told = *answer.add_outputs();
+      if (!output.ok()) continue;
+      told = Summarize(*output);
+      if (kept.contains(output->name)) QUOTIENT_RETURN_IF_ERROR(store.Add(*output));
     }
     return reply;
+  }
+
+  // The store that is meant, which is made if it is a new one.
+  absl::StatusOr<int64_t> StoreOf(const ort::v1::Keep& keep) {
+    if (keep.store() != 0) {
+      if (stores_.contains(keep.store())) return keep.store();
+      return absl::NotFoundError(absl::StrCat("no store ", keep.store()));
+    }
+    QUOTIENT_ASSIGN_OR_RETURN(KeptValues store, KeptValues::Create(folder_));
+    stores_.emplace(++last_id_, std::move(store));
+    return last_id_;
   }
 
   absl::StatusOr<Reply> Feed(const ort::v1::Feed& feed, std::vector<std::string> blobs) {
@@ -158,10 +155,11 @@ class Server {
       const TensorInfo& input = feed.inputs(i);
       const auto source = feed.sources().find(i);
       if (source != feed.sources().end()) {
-        QUOTIENT_ASSIGN_OR_RETURN(Session* const other, Find(source->second.session()));
-        QUOTIENT_ASSIGN_OR_RETURN(HostTensor output, other->OutputNamed(source->second.output()));
-        output.name = input.name();
-        inputs.push_back(std::move(output));
+        const auto store = stores_.find(source->second.store());
+        if (store == stores_.end()) return absl::NotFoundError("an input from no store");
+        QUOTIENT_ASSIGN_OR_RETURN(HostTensor value, store->second.Read(source->second.value()));
+        value.name = input.name();
+        inputs.push_back(std::move(value));
         continue;
       }
       inputs.push_back({.name = input.name(),
@@ -187,14 +185,14 @@ class Server {
 
   absl::StatusOr<Reply> Fetch(const ort::v1::Fetch& fetch) {
     QUOTIENT_ASSIGN_OR_RETURN(Session* const session, Find(fetch.session()));
-    QUOTIENT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, session->Outputs());
     Reply reply;
-    for (HostTensor& output : outputs) {
+    for (size_t i = 0; i < session->num_outputs(); ++i) {
+      QUOTIENT_ASSIGN_OR_RETURN(const TensorView output, session->Output(i));
       TensorInfo& info = *reply.answer.mutable_fetched()->add_outputs();
       info.set_name(output.name);
       info.set_dtype(output.dtype);
       info.mutable_dims()->Add(output.dims.begin(), output.dims.end());
-      reply.blobs.push_back(std::move(output.bytes));
+      reply.blobs.emplace_back(output.bytes);
     }
     return reply;
   }
@@ -204,7 +202,8 @@ class Server {
   const std::unique_ptr<os::Probe> probe_;
   std::map<int64_t, std::unique_ptr<RunRecords>> records_;  // Of the sessions that have some.
   std::map<int64_t, std::unique_ptr<Session>> sessions_;    // They end before their records.
-  int64_t last_session_ = 0;
+  std::map<int64_t, KeptValues> stores_;
+  int64_t last_id_ = 0;  // Of a session or store.
 };
 
 Reply ToReply(absl::StatusOr<Reply> reply) {

@@ -8,6 +8,6 @@
 namespace quotient::kernels::onnxruntime {
 
 // `tensor` is one of numbers.
-ort::v1::Described::Output Summarize(const HostTensor& tensor);
+ort::v1::Kept::Output Summarize(const TensorView& tensor);
 
 }  // namespace quotient::kernels::onnxruntime

@@ -99,71 +99,35 @@ TEST_F(HelperClientTest, DumpsTheGraphThatRuns) {
   const WrittenGraph graph = Written(
       "input x: float32[4,8]\nconst w: float32[8,8] = random(1)\nconst b: float32[8] = random(2)\n"
       "m = MatMul(x, w)\ny = Add(m, b)\noutput y\n");
-  std::string dump;
-  ASSERT_OK(client_->Load(graph.file, Level::kAll, &dump).status());
-  EXPECT_THAT(dump, HasSubstr("Gemm"));
-  ASSERT_OK(client_->Load(graph.file, Level::kNone, &dump).status());
-  EXPECT_THAT(dump, HasSubstr("MatMul"));
+  ASSERT_OK_AND_ASSIGN(const Dump dump, client_->Optimize(graph.file));
+  EXPECT_THAT(dump.model, HasSubstr("Gemm"));
+  EXPECT_EQ(dump.weights, nullptr);
 }
 
-// Runs x = 1 through y = -(x + x), with all values as outputs.
-TEST_F(HelperClientTest, TracesAllValues) {
-  Start();
-  const WrittenGraph graph = Written("input x: float32[1]\nz = Add(x, x)\ny = Neg(z)\noutput y\n");
-  ASSERT_OK_AND_ASSIGN(const TracedModel traced, client_->Trace(graph.file));
-  EXPECT_THAT(traced.outline, HasSubstr("Neg"));
-  EXPECT_THAT(traced.values, ::testing::SizeIs(3));
-  const std::vector<float> one = {1};
-  const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({1}, one)}};
-  ASSERT_OK(client_->Feed(traced.session, inputs, traced.values));
-  ASSERT_OK(client_->Run(traced.session, 1).status());
-  ASSERT_OK_AND_ASSIGN(const std::vector<OutputSummary> outputs, client_->Describe(traced.session));
-  ASSERT_THAT(outputs, ::testing::SizeIs(3));
-  std::vector<double> values;
-  for (const OutputSummary& output : outputs) {
-    EXPECT_EQ(ToString(output.type), "float32[1]");
-    ASSERT_TRUE(output.content.has_value());
-    values.push_back(output.content->GetDouble(0));
-  }
-  EXPECT_THAT(values, ::testing::UnorderedElementsAre(1, 2, -2));
-}
-
-TEST_F(HelperClientTest, DescribesWhatTimesDependOn) {
+TEST_F(HelperClientTest, WeightsOfADumpAreApart) {
   Start();
   const WrittenGraph graph = Written(
-      "input x: float32[8]\ninput n: int64[100]\ny = Neg(x)\nm = Neg(n)\noutput y\noutput m\n");
-  ASSERT_OK_AND_ASSIGN(const SessionId session, client_->Load(graph.file, Level::kAll));
-  const std::vector<float> floats = {0, 1, 1e-40F, -1e-40F, 1, 1, 1, 1};
-  std::vector<int64_t> integers(100, 5);
-  integers[3] = -7;
-  const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({8}, floats)},
-                                           {"in1", model::Tensor::Ints({100}, integers)}};
-  const std::vector<std::string> names = {"out0", "out1"};
-  ASSERT_OK(client_->Feed(session, inputs, names));
-  ASSERT_OK(client_->Run(session, 1).status());
-  ASSERT_OK_AND_ASSIGN(const std::vector<OutputSummary> outputs, client_->Describe(session));
-  ASSERT_THAT(outputs, ::testing::SizeIs(2));
-  EXPECT_EQ(outputs[0].subnormal_share, 0.25);
-  EXPECT_FALSE(outputs[0].content.has_value());
-  EXPECT_EQ(outputs[1].least, -5);
-  EXPECT_EQ(outputs[1].most, 7);
+      "input x: float32[4,128]\nconst w: float32[128,128] = random(1)\ny = MatMul(x, w)\n"
+      "output y\n");
+  ASSERT_OK_AND_ASSIGN(const Dump dump, client_->Optimize(graph.file));
+  ASSERT_NE(dump.weights, nullptr);
+  EXPECT_LT(dump.model.size(), 4096u);
+  EXPECT_GE(dump.weights->bytes().size(), 128u * 128 * 4);
+  EXPECT_OK(client_->Load(dump.FileOf(dump.model), Level::kNone));
 }
 
-TEST_F(HelperClientTest, FeedsWhatAnotherSessionComputed) {
+TEST_F(HelperClientTest, WhatIsKeptIsGoneWithItsProcess) {
   Start();
-  ExpectWorks();  // session_ has computed 2.
-  const SessionId first = session_;
-  const WrittenGraph graph = Written("input x: float32[1]\ny = Neg(x)\noutput y\n");
-  ASSERT_OK_AND_ASSIGN(const SessionId second, client_->Load(graph.file, Level::kAll));
-  const std::vector<TracedTensor> traced = {{"in0", first, "out0"}};
-  const std::vector<std::string> outputs = {"out0"};
-  ASSERT_OK(client_->Feed(second, {}, traced, outputs));
-  ASSERT_OK(client_->Run(second, 1).status());
-  const std::vector<model::TensorType> types(1, graph.values.outputs[0].type);
-  ASSERT_OK_AND_ASSIGN(const auto results, client_->Fetch(second, types));
-  EXPECT_EQ(results[0].GetDouble(0), -2);
-  const std::vector<TracedTensor> none = {{"in0", first, "out1"}};
-  EXPECT_THAT(client_->Feed(second, {}, none, outputs), StatusIs(absl::StatusCode::kNotFound));
+  ExpectWorks();
+  StoreId store;
+  const std::vector<std::string> kept = {"out0"};
+  ASSERT_OK(client_->Keep(session_, kept, &store).status());
+  SendToHelper(SIGKILL);
+  EXPECT_THAT(client_->Run(session_, 1), StatusIs(absl::StatusCode::kAborted));
+  ExpectWorks();
+  const std::vector<KeptTensor> inputs = {{"in0", store, "out0"}};
+  EXPECT_THAT(client_->Feed(session_, {}, inputs, kept), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(client_->Keep(session_, kept, &store), StatusIs(absl::StatusCode::kAborted));
 }
 
 // y = x + w, and w is in the file weights.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "core/kernels/onnxruntime/model_folder.h"
@@ -48,12 +49,30 @@ TEST_F(ModelFilesTest, TheWeightsAreInAFileOfTheirOwn) {
   EXPECT_LT(rest.size(), 500u);
 }
 
-TEST_F(ModelFilesTest, TheWeightsStayInsideIfTheyShall) {
+TEST_F(ModelFilesTest, ADumpStaysWhenItsFilesAreGone) {
   const std::string model = ModelWithWeights();
-  ASSERT_OK_AND_ASSIGN(const ModelFiles files, ModelFiles::Write(folder_.path(), {.model = model},
-                                                                 ModelFiles::Weights::kInside));
-  ASSERT_OK_AND_ASSIGN(const std::string bytes, os::ReadFile(folder_ / kModelFile));
-  EXPECT_EQ(bytes, model);
+  Dump dump;
+  {
+    ASSERT_OK_AND_ASSIGN(const ModelFiles files,
+                         ModelFiles::Write(folder_.path(), {.model = model}));
+    std::ofstream(folder_ / kDumpFile) << "graph";
+    ASSERT_OK_AND_ASSIGN(dump, files.ReadDump());
+    EXPECT_EQ(dump.weights, nullptr);
+    std::ofstream(folder_ / kDumpWeightsFile) << "weights";
+    ASSERT_OK_AND_ASSIGN(dump, files.ReadDump());
+  }
+  EXPECT_TRUE(IsEmpty());
+  EXPECT_EQ(dump.model, "graph");
+  const ModelFile other = dump.FileOf("another graph");
+  EXPECT_EQ(other.model, "another graph");
+  ASSERT_EQ(other.external_data.size(), 1u);
+  EXPECT_EQ(other.external_data.at(kDumpWeightsFile), "weights");
+}
+
+TEST_F(ModelFilesTest, ADumpThatIsNotThereIsAnError) {
+  const std::string model = ModelWithWeights();
+  ASSERT_OK_AND_ASSIGN(const ModelFiles files, ModelFiles::Write(folder_.path(), {.model = model}));
+  EXPECT_FALSE(files.ReadDump().ok());
 }
 
 TEST_F(ModelFilesTest, TheyAreGoneWithTheObject) {

@@ -31,8 +31,8 @@ TEST(OperandBookTest, FindsWhatWasAdded) {
   book.Add("a", {{1, 2}, {"x", ""}});
   const std::optional<OperandBook::Operands> found = book.Find("a");
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->session.process, 1);
-  EXPECT_EQ(found->session.session, 2);
+  EXPECT_EQ(found->store.process, 1);
+  EXPECT_EQ(found->store.store, 2);
   EXPECT_THAT(found->values, ElementsAre("x", ""));
   EXPECT_FALSE(book.Find("b").has_value());
 }
@@ -44,17 +44,17 @@ TEST(OperandBookTest, TheFirstOperandsOfAKernelStay) {
   EXPECT_THAT(book.Find("a")->values, ElementsAre("x"));
 }
 
-// Sessions of two processes may have the same number.
-TEST(OperandBookTest, ForgetsTheOperandsOfOneSession) {
+// Stores of two processes may have the same number.
+TEST(OperandBookTest, ForgetsTheOperandsOfOneStore) {
   OperandBook book;
   book.Add("a", {{1, 2}, {}});
   book.Add("b", {{1, 2}, {}});
-  book.Add("other session", {{1, 3}, {}});
+  book.Add("other store", {{1, 3}, {}});
   book.Add("other process", {{2, 2}, {}});
   book.Forget({1, 2});
   EXPECT_FALSE(book.Find("a").has_value());
   EXPECT_FALSE(book.Find("b").has_value());
-  EXPECT_TRUE(book.Find("other session").has_value());
+  EXPECT_TRUE(book.Find("other store").has_value());
   EXPECT_TRUE(book.Find("other process").has_value());
   book.Add("a", {{1, 3}, {"z"}});
   EXPECT_THAT(book.Find("a")->values, ElementsAre("z"));
@@ -136,9 +136,8 @@ TEST_F(TraceFileTest, OperandsAreInTheBookWhileTheTraceIsKept) {
   ASSERT_TRUE(product.has_value());
   ASSERT_THAT(product->values, SizeIs(2));
   EXPECT_EQ(product->values[0], "in0");
-  EXPECT_TRUE(Client().Has(product->session));
+  EXPECT_NE(product->store.store, 0);
   traced.operands.reset();
-  EXPECT_FALSE(Client().Run(product->session, 1).ok()) << "the session is unloaded, too";
   for (const FileKernel& kernel : traced.kernels) {
     EXPECT_FALSE(OperandsOf(kernel).has_value()) << kernel.op;
   }
@@ -147,10 +146,10 @@ TEST_F(TraceFileTest, OperandsAreInTheBookWhileTheTraceIsKept) {
 // Another trace of the same file has the same kernels, which keep the operands that they had.
 TEST_F(TraceFileTest, EqualKernelsOfTwoFilesReadThoseOfTheFirst) {
   ASSERT_OK_AND_ASSIGN(FileKernels first, Trace(kProduct));
-  const SessionId session = OperandsOf(first.kernels[0])->session;
+  const StoreId store = OperandsOf(first.kernels[0])->store;
   ASSERT_OK_AND_ASSIGN(const FileKernels second, Trace(kProduct));
   EXPECT_EQ(KernelKey(*first.kernels[0].spec), KernelKey(*second.kernels[0].spec));
-  EXPECT_EQ(OperandsOf(second.kernels[0])->session.session, session.session);
+  EXPECT_EQ(OperandsOf(second.kernels[0])->store.store, store.store);
 }
 
 TEST_F(TraceFileTest, AFileThatIsNoModelIsAnError) {

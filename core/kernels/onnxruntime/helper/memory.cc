@@ -1,0 +1,24 @@
+#include "core/kernels/onnxruntime/helper/memory.h"
+
+#include <malloc.h>
+
+#include <cstddef>
+
+namespace quotient::kernels::onnxruntime {
+namespace {
+
+constexpr size_t kMostKept = size_t{1} << 27;
+
+}  // namespace
+
+void KeepFreedMemory() {
+  mallopt(M_MMAP_MAX, 0);  // What is mapped for a single block is returned with it.
+  mallopt(M_TRIM_THRESHOLD, static_cast<int>(kMostKept));
+}
+
+// The library returns memory by itself only where it is free up to the heap's end.
+void ReturnMemory() {
+  if (mallinfo2().fordblks > kMostKept) malloc_trim(kMostKept);
+}
+
+}  // namespace quotient::kernels::onnxruntime

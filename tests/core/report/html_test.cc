@@ -1,0 +1,67 @@
+#include "core/report/html.h"
+
+#include <gtest/gtest.h>
+
+#include "core/report/report.h"
+#include "tests/core/report/example_report.h"
+
+namespace quotient::report {
+namespace {
+
+TEST(ReportHtmlTest, EscapesEveryName) {
+  const std::string html = ToHtml(Example());
+  EXPECT_NE(
+      html.find("also at &lt;x&gt;=2,3,35 (a &lt;kind&gt;): 11 nodes, 1 cut out; a second binding"),
+      std::string::npos);
+  EXPECT_EQ(html.find("<script>"), std::string::npos);
+  EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
+  EXPECT_NE(html.find("25.0 % faster"), std::string::npos);
+  EXPECT_NE(html.find("AMD &amp; sons"), std::string::npos);
+  EXPECT_EQ(html.find("http"), std::string::npos) << "nothing from elsewhere";
+}
+
+TEST(ReportHtmlTest, ShowsTheSearch) {
+  const std::string html = ToHtml(Example());
+  EXPECT_NE(html.find("321 simulations, 123 different states"), std::string::npos);
+  EXPECT_NE(html.find("<polyline"), std::string::npos);
+  EXPECT_NE(html.find("in the end a gain of 20.1 %"), std::string::npos);
+  EXPECT_NE(html.find("The search was resumed 2 times, the last time with what 210 simulations"),
+            std::string::npos);
+  EXPECT_NE(html.find("steps in the journal"), std::string::npos);
+  EXPECT_NE(html.find("<td>fold</td><td class=\"num\">9</td><td class=\"num\">1</td>"),
+            std::string::npos);
+  Report plain = Example();
+  plain.search = {"saturate", 1.5, 1.4, 1000, 400, 7, "saturated", 33};
+  EXPECT_EQ(ToHtml(plain).find("The search"), std::string::npos);
+}
+
+TEST(ReportHtmlTest, NoImprovementSaysSo) {
+  Report report = Example();
+  report.outcome = Outcome::kNoImprovement;
+  EXPECT_NE(ToHtml(report).find("No improvement"), std::string::npos);
+  EXPECT_EQ(ToHtml(report).find("nothing was measured"), std::string::npos);
+  report.measured = false;
+  EXPECT_NE(ToHtml(report).find("nothing was measured"), std::string::npos);
+}
+
+TEST(ReportHtmlTest, WhatNeedsNoCheckWasNotChecked) {
+  Report report = Example();
+  report.outcome = Outcome::kNoImprovement;
+  report.verification = {true, 0, 1e-4, 0};
+  EXPECT_NE(ToHtml(report).find("not needed"), std::string::npos);
+}
+
+TEST(ReportHtmlTest, ShowsWhatGained) {
+  const std::string html = ToHtml(Example());
+  const size_t gains = html.find("<h2>What gained</h2>"),
+               nodes = html.find("<h2>Cost per node</h2>");
+  ASSERT_NE(gains, std::string::npos);
+  EXPECT_LT(gains, nodes);
+  EXPECT_NE(html.find("2 x Conv, BatchNormalization -&gt; Conv, first at &lt;conv1&gt;</td><td "
+                      "class=\"num\">22.5 µs</td><td class=\"num\">22.4 %</td>"),
+            std::string::npos)
+      << html;
+}
+
+}  // namespace
+}  // namespace quotient::report
