@@ -41,9 +41,9 @@ class ModelSlicerTest : public ::testing::Test {
 };
 
 std::vector<std::string> OutputsOf(const ModelSlice& slice) {
+  const ::onnx::ModelProto model = ParseBytes(slice.bytes);
   std::vector<std::string> names;
-  for (const auto& output : ParseBytes(slice.bytes).graph().output())
-    names.push_back(output.name());
+  for (const auto& output : model.graph().output()) names.push_back(output.name());
   return names;
 }
 
