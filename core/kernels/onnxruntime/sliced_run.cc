@@ -20,11 +20,12 @@ class SlicedRun {
             std::span<const NamedTensor> inputs, StoreId* store)
       : client_(client), dump_(dump), slicer_(slicer), inputs_(inputs), store_(*store) {}
 
-  // Runs all nodes, in slices that compute about kSliceBytes. NOT_FOUND if a node reads what is no
-  // tensor of numbers from an earlier slice.
+  // Runs all nodes, in slices that compute about kSliceBytes: as many nodes as would have done so
+  // in the slice before. NOT_FOUND if a node reads what is no tensor of numbers from an earlier
+  // slice.
   absl::StatusOr<Summaries> Run(int nodes_at_first) && {
     constexpr int64_t kSliceBytes = int64_t{48} << 20;
-    constexpr int64_t kMostNodes = 64;
+    constexpr int64_t kMostNodes = 16;  // Those to come may compute more.
     int count = nodes_at_first;
     for (int first = 0; first < slicer_.num_nodes();) {
       count = std::min(count, slicer_.num_nodes() - first);

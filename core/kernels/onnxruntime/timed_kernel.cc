@@ -107,15 +107,16 @@ class TimedKernel : public CompiledKernel {
   DeviceReading reading_;
 };
 
-// Whether a run of a kernel alone, which takes `once_us`, finds its constants in memory and not in
-// a cache, and takes so long that starting it counts for nothing.
+// Whether a run of a kernel alone, which takes `once_us`, tells what it takes in a model: it takes
+// so long that starting it counts for nothing, and it has no constants, or finds them in memory and
+// not in a cache.
 bool IsLarge(int64_t constant_bytes, double once_us) {
   constexpr int64_t kBeyondCaches = int64_t{1} << 26;
   constexpr double kLongUs = 1000;
-  return constant_bytes >= kBeyondCaches && once_us >= kLongUs;
+  return once_us >= kLongUs && (constant_bytes == 0 || constant_bytes >= kBeyondCaches);
 }
 
-// Such a kernel. Copies of its constants would take memory and tell nothing more.
+// Such a kernel. Copies of it would take memory and tell nothing more.
 class LargeKernel : public CompiledKernel {
  public:
   explicit LargeKernel(LoadedModel once) : once_(std::move(once)) {}

@@ -7,7 +7,7 @@
 namespace quotient::kernels::onnxruntime {
 namespace {
 
-constexpr size_t kMostKept = size_t{1} << 27;
+constexpr size_t kMostKept = size_t{1} << 26;
 
 }  // namespace
 
