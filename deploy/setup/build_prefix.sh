@@ -35,8 +35,6 @@ PATH="$scratch/venv/bin:$PATH" pip download --require-hashes --no-deps --no-bina
   --no-build-isolation --dest "$scratch" -r "$setup/requirements-onnx.txt"
 mkdir "$scratch/onnx"
 tar -xzf "$scratch"/onnx-*.tar.gz -C "$scratch/onnx" --strip-components=1
-# Quotient uses neither of these parts, which take a quarter of the time to compile.
-sed -i -E '/^add_subdirectory\((inliner|version_converter)\)$/d' "$scratch/onnx/onnx/CMakeLists.txt"
 
 say 'ONNX library: compiling, less than a minute on two cores'
 cmake="$scratch/venv/bin/cmake"
