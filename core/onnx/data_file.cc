@@ -17,6 +17,13 @@ int64_t DataFile::Append(absl::string_view bytes) {
   return offset;
 }
 
+int64_t DataFile::AppendRotated(absl::string_view bytes, size_t begin) {
+  const int64_t offset = Append(bytes.substr(begin));
+  parts_.push_back({size_, bytes.substr(0, begin)});
+  size_ += static_cast<int64_t>(begin);
+  return offset;
+}
+
 std::string DataFile::Write() const {
   std::string file(static_cast<size_t>(size_), '\0');
   for (const auto& [offset, bytes] : parts_) {

@@ -20,6 +20,8 @@ class DataFile {
   int64_t Place(absl::string_view bytes);
   // The same, but these bytes get a place of their own.
   int64_t Append(absl::string_view bytes);
+  // The same, but the first `begin` bytes come last.
+  int64_t AppendRotated(absl::string_view bytes, size_t begin);
 
   bool is_used() const { return !parts_.empty(); }
 

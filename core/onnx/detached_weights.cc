@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
@@ -27,8 +28,8 @@ constexpr uint32_t kTensorRawData = 9;
 
 class Detacher {
  public:
-  Detacher(const ExternalFiles& files, const std::string& location, size_t min_bytes)
-      : files_(files), location_(location), min_bytes_(min_bytes) {}
+  Detacher(const ExternalFiles& files, const std::string& location, size_t min_bytes, Copies copies)
+      : files_(files), location_(location), min_bytes_(min_bytes), copies_(copies) {}
 
   absl::StatusOr<DetachedWeights> Run(absl::string_view model) && {
     QUOTIENT_ASSIGN_OR_RETURN(detached_.model, Model(model));
@@ -130,9 +131,16 @@ class Detacher {
     return tensor;
   }
 
+  // Where the copies of `bytes` begin differs by a cache line.
+  int64_t Place(absl::string_view bytes) {
+    if (copies_ == Copies::kEqual || bytes.empty()) return detached_.weights.Append(bytes);
+    const size_t copy = placed_[bytes.data()]++;
+    return detached_.weights.AppendRotated(bytes, copy * DataFile::kAlignment % bytes.size());
+  }
+
   std::string Referring(absl::string_view bytes, TensorProto* tensor) {
     WriteExternalReference({.location = location_,
-                            .offset = detached_.weights.Append(bytes),
+                            .offset = Place(bytes),
                             .length = static_cast<int64_t>(bytes.size())},
                            tensor);
     return tensor->SerializeAsString();
@@ -141,14 +149,17 @@ class Detacher {
   const ExternalFiles& files_;
   const std::string& location_;
   const size_t min_bytes_;
+  const Copies copies_;
+  absl::flat_hash_map<const char*, size_t> placed_;  // How often, by their first byte.
   DetachedWeights detached_;
 };
 
 }  // namespace
 
 absl::StatusOr<DetachedWeights> DetachWeights(absl::string_view model, const ExternalFiles& files,
-                                              const std::string& location, size_t min_bytes) {
-  return Detacher(files, location, min_bytes).Run(model);
+                                              const std::string& location, size_t min_bytes,
+                                              Copies copies) {
+  return Detacher(files, location, min_bytes, copies).Run(model);
 }
 
 }  // namespace quotient::onnx

@@ -22,15 +22,23 @@ struct DetachedWeights {
   DataFile weights;
 };
 
+// What initializers get that refer to the same bytes. Each gets a place of its own in any case.
+enum class Copies {
+  kEqual,
+  // Contents of their own: the same elements, which begin at other ones. Runtimes keep equal
+  // weights once, so that copies that are to be read like different ones have to differ.
+  kRotated,
+};
+
 // Replaces the initializers of a model, and of the graphs inside of its nodes, by references to the
-// file `location` if they have at least `min_bytes`, or refer to one of `files`. Each gets a place
-// of its own, so that copies of one that are to be read like different ones stay apart. Everything
-// else stays as it is.
+// file `location` if they have at least `min_bytes`, or refer to one of `files`. Everything else
+// stays as it is.
 //
 // Fails as ReadExternalReference and ResolveReference do, and with MODEL_MALFORMED if the bytes are
 // no model.
 absl::StatusOr<DetachedWeights> DetachWeights(absl::string_view model,
                                               const std::map<std::string, absl::string_view>& files,
-                                              const std::string& location, size_t min_bytes);
+                                              const std::string& location, size_t min_bytes,
+                                              Copies copies = Copies::kEqual);
 
 }  // namespace quotient::onnx

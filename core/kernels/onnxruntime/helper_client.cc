@@ -135,14 +135,14 @@ absl::Status HelperClient::CheckGreeting(const ort::v1::Greeting& greeting) {
                                 greeting.build(), "); a new process can use it"));
 }
 
-absl::StatusOr<SessionId> HelperClient::LoadFrom(const ModelFile& file, const ort::v1::Load& load,
-                                                 Dump* dump) {
+absl::StatusOr<SessionId> HelperClient::LoadFrom(const ModelFile& file, onnx::Copies copies,
+                                                 const ort::v1::Load& load, Dump* dump) {
   Call call{.seconds = options_.load_seconds};
   *call.request.mutable_load() = load;
   const absl::MutexLock lock(&mutex_);
   if (!IsRunning()) QUOTIENT_RETURN_IF_ERROR(Start());
   QUOTIENT_ASSIGN_OR_RETURN(const ModelFiles files,
-                            ModelFiles::Write(process_->folder->path(), file));
+                            ModelFiles::Write(process_->folder->path(), file, copies));
   process_->child->LimitAddresses(LeftToHelper(options_.memory_bytes));
   QUOTIENT_ASSIGN_OR_RETURN(const Reply reply, Ask(call));
   if (dump != nullptr) {
@@ -157,7 +157,8 @@ absl::StatusOr<SessionId> HelperClient::Load(const ModelFile& file, Level level)
   load.set_level(is_optimized ? ort::v1::Load::LEVEL_ALL : ort::v1::Load::LEVEL_NONE);
   load.set_records(level == Level::kRecorded);
   load.set_runs_once(level == Level::kOnce);
-  return LoadFrom(file, load, /*dump=*/nullptr);
+  const auto copies = level == Level::kCopies ? onnx::Copies::kRotated : onnx::Copies::kEqual;
+  return LoadFrom(file, copies, load, /*dump=*/nullptr);
 }
 
 absl::StatusOr<Dump> HelperClient::Optimize(const ModelFile& file) {
@@ -166,7 +167,8 @@ absl::StatusOr<Dump> HelperClient::Optimize(const ModelFile& file) {
   load.set_runs_once(true);
   load.set_wants_dump(true);
   Dump dump;
-  QUOTIENT_ASSIGN_OR_RETURN(const SessionId session, LoadFrom(file, load, &dump));
+  QUOTIENT_ASSIGN_OR_RETURN(const SessionId session,
+                            LoadFrom(file, onnx::Copies::kEqual, load, &dump));
   Unload(session);
   return dump;
 }

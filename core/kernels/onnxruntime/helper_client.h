@@ -40,9 +40,10 @@ struct HelperOptions {
 
 // How a model runs.
 enum class Level {
-  kNone,  // As it is.
-  kOnce,  // The same, and only once: preparing for many runs would be in vain.
-  kAll,   // As ONNX Runtime optimizes it for its users by default.
+  kOnce,  // As it is, and only once: preparing for many runs would be in vain.
+  // As it is, and weights that refer to the same bytes have contents of their own (onnx::Copies).
+  kCopies,
+  kAll,  // As ONNX Runtime optimizes it for its users by default.
   // The same, and the profiler of ONNX Runtime records all runs.
   kRecorded,
 };
@@ -158,7 +159,8 @@ class HelperClient {
   absl::Status CheckGreeting(const ort::v1::Greeting& greeting)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Loads a model, which is in the folder meanwhile. If `dump` is not null, it is set to the dump.
-  absl::StatusOr<SessionId> LoadFrom(const ModelFile& file, const ort::v1::Load& load, Dump* dump)
+  absl::StatusOr<SessionId> LoadFrom(const ModelFile& file, onnx::Copies copies,
+                                     const ort::v1::Load& load, Dump* dump)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> AskSession(SessionId id, const Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reply> Ask(const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

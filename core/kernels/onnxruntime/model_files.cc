@@ -50,9 +50,10 @@ ModelFile Dump::FileOf(absl::string_view bytes) const {
   return file;
 }
 
-absl::StatusOr<ModelFiles> ModelFiles::Write(const std::string& folder, const ModelFile& model) {
+absl::StatusOr<ModelFiles> ModelFiles::Write(const std::string& folder, const ModelFile& model,
+                                             onnx::Copies copies) {
   const absl::StatusOr<onnx::DetachedWeights> detached = onnx::DetachWeights(
-      model.model, model.external_data, kWeightsFile, onnx::kLeastDetachedBytes);
+      model.model, model.external_data, kWeightsFile, onnx::kLeastDetachedBytes, copies);
   if (!detached.ok()) return absl::UnimplementedError(detached.status().message());
   ModelFiles files(folder);
   const absl::Status written = WriteBoth(folder, *detached);

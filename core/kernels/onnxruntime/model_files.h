@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/kernels/backend.h"
+#include "core/onnx/detached_weights.h"
 #include "core/os/files.h"
 
 namespace quotient::kernels::onnxruntime {
@@ -27,7 +28,8 @@ class ModelFiles {
  public:
   // Writes the files. UNIMPLEMENTED for a model whose weights did not come with it, and for what is
   // no model; RESOURCE_EXHAUSTED, naming the folder, if there is no place for it.
-  static absl::StatusOr<ModelFiles> Write(const std::string& folder, const ModelFile& model);
+  static absl::StatusOr<ModelFiles> Write(const std::string& folder, const ModelFile& model,
+                                          onnx::Copies copies = onnx::Copies::kEqual);
   // Removes them, and the dump. Sessions keep what they have mapped.
   ~ModelFiles();
   ModelFiles(ModelFiles&& other) noexcept : folder_(std::exchange(other.folder_, "")) {}

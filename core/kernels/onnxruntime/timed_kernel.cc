@@ -28,14 +28,22 @@ namespace {
 int CopiesOf(const KernelSpec& spec, int64_t constant_bytes, double once_us) {
   constexpr double kFewest = 2;
   constexpr double kMost = 8;
+  const double bytes_per_us = static_cast<double>(constant_bytes) / once_us;
+  const auto copies_of_region = [&](int64_t region) {
+    region = std::min(region, int64_t{1} << spec.constant_footprint_log2);
+    return static_cast<double>(region) / static_cast<double>(constant_bytes);
+  };
   // Constants that take long to read are not in the cache: all copies of them together are as large
-  // as all of the model's, or larger than any cache.
-  constexpr double kBytesPerUs = 1000;
-  constexpr int64_t kBeyondCaches = int64_t{1} << 24;
-  const auto bytes = static_cast<double>(constant_bytes);
-  if (bytes > kBytesPerUs * once_us) {
-    const int64_t region = std::min(kBeyondCaches, int64_t{1} << spec.constant_footprint_log2);
-    return static_cast<int>(std::clamp(static_cast<double>(region) / bytes, kFewest, kMost));
+  // as all of the model's, or than any cache. What was read faster than memory can be came from a
+  // cache, even a large one.
+  constexpr double kSlow = 1e3;
+  constexpr double kFasterThanMemory = 1e4;
+  if (bytes_per_us > kFasterThanMemory) {
+    constexpr double kMostToRead = 64;
+    return static_cast<int>(std::clamp(copies_of_region(int64_t{1} << 26), kFewest, kMostToRead));
+  }
+  if (bytes_per_us > kSlow) {
+    return static_cast<int>(std::clamp(copies_of_region(int64_t{1} << 24), kFewest, kMost));
   }
   // Else a run is long enough to be timed well, and short enough to be disturbed rarely.
   constexpr double kRunUs = 500;
@@ -47,7 +55,7 @@ class LoadedModel {
  public:
   static absl::StatusOr<LoadedModel> Load(HelperClient* client, const ModelFile& file) {
     LoadedModel loaded(client);
-    QUOTIENT_ASSIGN_OR_RETURN(loaded.id_, client->Load(file, Level::kNone));
+    QUOTIENT_ASSIGN_OR_RETURN(loaded.id_, client->Load(file, Level::kCopies));
     return loaded;
   }
   LoadedModel(LoadedModel&& other) noexcept
@@ -185,7 +193,8 @@ Timed NodeAsItIs(const OperandBook& book, const KernelSpec& spec) {
 }
 
 // Loads a model that has the nodes of `timed` once or several times. In the file that the helper
-// gets, each of them has weights of its own.
+// gets, each of them has weights of its own, which differ from those of all others: ONNX Runtime
+// packs equal ones once, and then they are in the cache.
 absl::StatusOr<LoadedModel> LoadRepeated(HelperClient* client, const Timed& timed,
                                          const onnx::RepeatedModel& repeated) {
   ModelFile file = timed.dump.FileOf(repeated.bytes);

@@ -8,7 +8,7 @@ import time
 
 import onnx
 
-POLL_SECONDS = 0.03
+POLL_SECONDS = 0.2
 
 
 def tree_of(pid):
@@ -26,22 +26,22 @@ def tree_of(pid):
 
 
 def memory_of(pids):
-    """Bytes of memory that the processes take together. What several of them share counts once."""
+    """Bytes of memory that the processes have, together. Libraries that several of them map count for each."""
     kib = 0
     for pid in pids:
         try:
-            lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
         except OSError:  # It has ended.
             continue
-        kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        kib += sum(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
     return kib * 1024
 
 
 def run_watched(command):
     """Returns (exit status, standard error, seconds, bytes): the last is the most memory of all processes at a time.
 
-    Memory is looked at every POLL_SECONDS, so that what is there for a shorter time may be missed. Files that are
-    mapped count as far as they are in memory, and so do the programs and their libraries.
+    Memory is looked at every POLL_SECONDS, so that what is there for a shorter time may be missed: looking more often
+    would disturb what the processes time. Files that are mapped count as far as they are in memory.
     """
     start = time.monotonic()
     peak = 0

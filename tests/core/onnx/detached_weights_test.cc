@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "core/base/reason.h"
@@ -46,6 +47,30 @@ absl::string_view Referred(const TensorProto& tensor, const std::string& file) {
   EXPECT_EQ(reference->offset % DataFile::kAlignment, 0);
   return absl::string_view(file).substr(static_cast<size_t>(reference->offset),
                                         static_cast<size_t>(reference->length.value()));
+}
+
+TEST(DetachedWeightsTest, CopiesCanHaveContentsOfTheirOwn) {
+  std::string content;
+  for (int i = 0; i < 100; ++i) content.push_back(static_cast<char>(i));
+  ModelProto model = Model();
+  for (const char* const name : {"a", "b", "c", "other"}) {
+    const std::string location = name == std::string("other") ? "other" : "weights";
+    *model.mutable_graph()->add_initializer() = Elsewhere(name, location, 0, 100);
+  }
+  const std::string bytes = model.SerializeAsString();
+  const std::string other = content;
+  const std::map<std::string, absl::string_view> apart = {{"weights", content}, {"other", other}};
+  ASSERT_OK_AND_ASSIGN(const DetachedWeights equal, DetachWeights(bytes, apart, "file", 10));
+  ASSERT_OK_AND_ASSIGN(const DetachedWeights rotated,
+                       DetachWeights(bytes, apart, "file", 10, Copies::kRotated));
+  const std::string equal_file = equal.weights.Write(), file = rotated.weights.Write();
+  const ModelProto is_equal = ParseBytes(equal.model), is_rotated = ParseBytes(rotated.model);
+  const std::string expected[] = {content, content.substr(64) + content.substr(0, 64),
+                                  content.substr(28) + content.substr(0, 28), content};
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(Referred(is_equal.graph().initializer(i), equal_file), content) << i;
+    EXPECT_EQ(Referred(is_rotated.graph().initializer(i), file), expected[i]) << i;
+  }
 }
 
 TEST(DetachedWeightsTest, LargeInitializersGoAndSmallOnesStay) {
