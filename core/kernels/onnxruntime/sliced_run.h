@@ -1,8 +1,7 @@
 #pragma once
 
-// Runs a graph that ONNX Runtime has optimized once, a few nodes at a time. Each slice reads what
-// earlier ones have left in a store, so that not all values are in memory at once. Every node runs
-// once.
+// Runs every node of a graph once, a few of them at a time. Each slice of nodes reads what earlier
+// slices have left in a store, so that the values are never in memory all at once.
 
 #include <span>
 
@@ -12,9 +11,10 @@
 
 namespace quotient::kernels::onnxruntime {
 
-// Returns what all values are like: inputs, constants, and what nodes compute. All but the
-// constants are in `*store` then, which the caller has to drop, also after an error. Fails as
-// HelperClient does, and with INTERNAL if the graph cannot be read.
+// `dump` is the graph as ONNX Runtime has optimized it, and runs as it is. Returns what its values
+// are like: inputs, constants, and what nodes compute. All but the constants are in `*store` then,
+// which the caller has to drop, after an error as well. Fails as HelperClient does, and with
+// INTERNAL if the graph cannot be read.
 absl::StatusOr<Summaries> RunInSlices(HelperClient& client, const Dump& dump,
                                       std::span<const NamedTensor> inputs, StoreId* store);
 
