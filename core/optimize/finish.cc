@@ -106,6 +106,10 @@ void CompareFigures(bool gain_is_predicted, report::Report* report) {
   }
   report->speedup_percent =
       GainPercent(report->original.measured.median_us, report->optimized.measured.median_us);
+  if (report->speedup_interval.has_value()) {
+    const auto [low, high] = *report->speedup_interval;
+    report->speedup_percent = std::clamp(report->speedup_percent, low, high);
+  }
 }
 
 // `result`: null if the original itself is delivered.

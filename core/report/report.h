@@ -232,7 +232,8 @@ struct Report {
   // was measured includes it only if cut_nodes_run.
   int cut_nodes = 0;
   bool cut_nodes_run = false;  // Whether the device runs whole files, with these nodes.
-  // (original - optimized) / original * 100, of the measured medians and of the predictions. No
+  // (original - optimized) / original * 100, of the measured medians and of the predictions. That
+  // of the medians is at the nearer end of speedup_interval if it is outside: it is noise then. No
   // gain is predicted on a device that measures if the two graphs differ in kernels that were not
   // measured in time: their estimates say little.
   double speedup_percent = 0;
