@@ -21,11 +21,11 @@ class SlicedRun {
       : client_(client), dump_(dump), slicer_(slicer), inputs_(inputs), store_(*store) {}
 
   // Runs all nodes, in slices that compute about kSliceBytes: as many nodes as would have done so
-  // in the slice before. NOT_FOUND if a node reads what is no tensor of numbers from an earlier
-  // slice.
+  // in the slice before, but at most twice as many as there, since the next ones may compute more.
+  // NOT_FOUND if a node reads what is no tensor of numbers from an earlier slice.
   absl::StatusOr<Summaries> Run(int nodes_at_first) && {
     constexpr int64_t kSliceBytes = int64_t{48} << 20;
-    constexpr int64_t kMostNodes = 16;  // Those to come may compute more.
+    constexpr int64_t kMostNodes = 128;
     int count = nodes_at_first;
     for (int first = 0; first < slicer_.num_nodes();) {
       count = std::min(count, slicer_.num_nodes() - first);
@@ -34,8 +34,9 @@ class SlicedRun {
           slicer_.Slice(first, count, [this](const std::string& name) { return TypeOf(name); }));
       QUOTIENT_ASSIGN_OR_RETURN(const int64_t bytes, RunSlice(slice));
       first += count;
+      const int64_t wanted = count * kSliceBytes / std::max<int64_t>(bytes, 1);
       count = static_cast<int>(
-          std::clamp<int64_t>(count * kSliceBytes / std::max<int64_t>(bytes, 1), 1, kMostNodes));
+          std::clamp<int64_t>(wanted, 1, std::min<int64_t>(2 * count, kMostNodes)));
     }
     return std::move(summaries_);
   }
