@@ -1,5 +1,6 @@
 """What optimizers make of a model: Quotient for one device, and the simplifiers that people use beside it."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -37,25 +38,41 @@ def memory_of(pids):
     return kib * 1024
 
 
+# Runs a command and writes its wait status and the kernel's record of its largest process, in KiB,
+# to a descriptor. A process of its own does that, because the record of a new process begins with
+# the size of the one that started it, and this one has had whole models in memory.
+LAUNCHER = """
+import os, sys
+pid = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+os.write(int(sys.argv[1]), f"{status} {usage.ru_maxrss}".encode())
+"""
+
+
 def run_watched(command):
     """Returns (exit status, standard error, seconds, bytes): the last is the most memory of all processes at a time.
 
     Memory is looked at every POLL_SECONDS, so that what is there for a shorter time may be missed: looking more often
-    would disturb what the processes time. Files that are mapped count as far as they are in memory.
+    would disturb what the processes time. The kernel's own record of the largest process is a bound from below. Files
+    that are mapped count as far as they are in memory.
     """
     start = time.monotonic()
     peak = 0
-    with tempfile.TemporaryFile("w+") as errors:
-        try:
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
-        except OSError as error:
-            return 127, str(error), 0, 0
-        while process.poll() is None:
-            peak = max(peak, memory_of(tree_of(process.pid)))
+    record, written = os.pipe()
+    with tempfile.TemporaryFile("w+") as errors, os.fdopen(record) as record:
+        launcher = subprocess.Popen([sys.executable, "-I", "-S", "-c", LAUNCHER, str(written), *command],
+                                    stdout=subprocess.DEVNULL, stderr=errors, pass_fds=[written])
+        os.close(written)
+        while launcher.poll() is None:
+            peak = max(peak, memory_of(tree_of(launcher.pid)[1:]))
             time.sleep(POLL_SECONDS)
         seconds = time.monotonic() - start
         errors.seek(0)
-        return process.returncode, errors.read(), seconds, peak
+        message, words = errors.read(), record.read().split()
+    if not words:
+        return launcher.returncode, message, seconds, 0
+    status, largest_kib = map(int, words)
+    return os.waitstatus_to_exitcode(status), message, seconds, max(peak, largest_kib * 1024)
 
 
 def measure_shapes(path, inputs):
