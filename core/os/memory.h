@@ -17,8 +17,7 @@ inline constexpr double kShareToUse = 0.75;
 // Bytes of memory that this process takes now. 0 if the system does not tell. Thread-safe.
 int64_t ResidentBytes();
 
-// Gives memory that was freed back to the system, of which the allocator keeps much. Takes some
-// milliseconds. Thread-safe.
+// Gives memory that was freed back to the system, of which the allocator keeps much. Thread-safe.
 void ReturnFreedMemory();
 
 }  // namespace quotient::os

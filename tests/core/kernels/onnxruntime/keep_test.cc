@@ -9,30 +9,20 @@
 
 #include "core/kernels/onnxruntime/helper_client.h"
 #include "core/kernels/onnxruntime/written_graph.h"
-#include "core/os/program_folder.h"
 #include "tests/core/kernels/graph_cases.h"
+#include "tests/core/kernels/onnxruntime/shared_client.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
 
-using quotient::testing::IsOk;
 using quotient::testing::StatusIs;
 
 class KeepTest : public ::testing::Test {
  protected:
-  static HelperClient& Client() {
-    static const auto& client = *new absl::StatusOr<std::unique_ptr<HelperClient>>(
-        HelperClient::Create({.program = os::FindBesideProgram("quotient-ort", {""}),
-                              .library = os::FindBesideProgram("libonnxruntime.so", {"../lib/"}),
-                              .memory_bytes = int64_t{4} << 30}));
-    EXPECT_THAT(client, IsOk());
-    return **client;
-  }
-
   static absl::StatusOr<SessionId> Load(const std::string& body) {
     QUOTIENT_ASSIGN_OR_RETURN(const WrittenGraph graph, WriteGraph(GraphOf({"g", body})));
-    return Client().Load(graph.file, Level::kOnce);
+    return SharedClient().Load(graph.file, Level::kOnce);
   }
 
   // A session that has computed y = x + x.
@@ -40,8 +30,8 @@ class KeepTest : public ::testing::Test {
                                            std::span<const KeptTensor> kept) {
     QUOTIENT_ASSIGN_OR_RETURN(const SessionId session,
                               Load("input x: float32[1]\ny = Add(x, x)\noutput y\n"));
-    QUOTIENT_RETURN_IF_ERROR(Client().Feed(session, inputs, kept, kOutputs));
-    QUOTIENT_RETURN_IF_ERROR(Client().Run(session, 1).status());
+    QUOTIENT_RETURN_IF_ERROR(SharedClient().Feed(session, inputs, kept, kOutputs));
+    QUOTIENT_RETURN_IF_ERROR(SharedClient().Run(session, 1).status());
     return session;
   }
   static absl::StatusOr<SessionId> DoubledOne() {
@@ -56,33 +46,35 @@ class KeepTest : public ::testing::Test {
 TEST_F(KeepTest, WhatIsKeptIsReadByOtherSessions) {
   StoreId store;
   ASSERT_OK_AND_ASSIGN(const SessionId one, DoubledOne());
-  ASSERT_OK_AND_ASSIGN(const std::vector<OutputSummary> two, Client().Keep(one, kOutputs, &store));
+  ASSERT_OK_AND_ASSIGN(const std::vector<OutputSummary> two,
+                       SharedClient().Keep(one, kOutputs, &store));
   ASSERT_EQ(two.size(), 1u);
   EXPECT_EQ(ToString(two[0].type), "float32[1]");
   EXPECT_EQ(two[0].content->GetDouble(0), 2);
-  EXPECT_THAT(Client().Run(one, 1), StatusIs(absl::StatusCode::kNotFound)) << "it has ended";
+  EXPECT_THAT(SharedClient().Run(one, 1), StatusIs(absl::StatusCode::kNotFound)) << "it has ended";
 
   const std::vector<KeptTensor> inputs = {{"in0", store, "out0"}};
   ASSERT_OK_AND_ASSIGN(const SessionId other, Doubled({}, inputs));
   const StoreId same = store;
   ASSERT_OK_AND_ASSIGN(const std::vector<OutputSummary> four,
-                       Client().Keep(other, kOutputs, &store));
+                       SharedClient().Keep(other, kOutputs, &store));
   EXPECT_EQ(four[0].content->GetDouble(0), 4);
   EXPECT_EQ(store.store, same.store);
-  Client().Drop(store);
+  SharedClient().Drop(store);
 }
 
 TEST_F(KeepTest, WhatIsNotKeptCannotBeRead) {
   StoreId store;
   ASSERT_OK_AND_ASSIGN(const SessionId session, DoubledOne());
-  ASSERT_OK_AND_ASSIGN(const std::vector<OutputSummary> told, Client().Keep(session, {}, &store));
+  ASSERT_OK_AND_ASSIGN(const std::vector<OutputSummary> told,
+                       SharedClient().Keep(session, {}, &store));
   EXPECT_EQ(told.size(), 1u);
   const std::vector<KeptTensor> inputs = {{"in0", store, "out0"}};
   EXPECT_THAT(Doubled({}, inputs), StatusIs(absl::StatusCode::kNotFound));
-  Client().Drop(store);
+  SharedClient().Drop(store);
   EXPECT_THAT(Doubled({}, inputs), StatusIs(absl::StatusCode::kNotFound));
   ASSERT_OK_AND_ASSIGN(const SessionId other, DoubledOne());
-  EXPECT_THAT(Client().Keep(other, kOutputs, &store), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(SharedClient().Keep(other, kOutputs, &store), StatusIs(absl::StatusCode::kNotFound));
 }
 
 TEST_F(KeepTest, TellsWhatTimesDependOn) {
@@ -96,17 +88,17 @@ TEST_F(KeepTest, TellsWhatTimesDependOn) {
   const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Floats({8}, floats)},
                                            {"in1", model::Tensor::Ints({100}, integers)}};
   const std::vector<std::string> names = {"out0", "out1"};
-  ASSERT_OK(Client().Feed(session, inputs, names));
-  ASSERT_OK(Client().Run(session, 1).status());
+  ASSERT_OK(SharedClient().Feed(session, inputs, names));
+  ASSERT_OK(SharedClient().Run(session, 1).status());
   StoreId store;
   ASSERT_OK_AND_ASSIGN(const std::vector<OutputSummary> outputs,
-                       Client().Keep(session, {}, &store));
+                       SharedClient().Keep(session, {}, &store));
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_EQ(outputs[0].subnormal_share, 0.25);
   EXPECT_FALSE(outputs[0].content.has_value());
   EXPECT_EQ(outputs[1].least, -5);
   EXPECT_EQ(outputs[1].most, 7);
-  Client().Drop(store);
+  SharedClient().Drop(store);
 }
 
 // More than are looked at at a time.
@@ -117,14 +109,14 @@ TEST_F(KeepTest, TellsTheLeastAndTheMostOfMany) {
   integers.front() = 3;
   integers.back() = -9;
   const std::vector<NamedTensor> inputs = {{"in0", model::Tensor::Ints({10000}, integers)}};
-  ASSERT_OK(Client().Feed(session, inputs, kOutputs));
-  ASSERT_OK(Client().Run(session, 1).status());
+  ASSERT_OK(SharedClient().Feed(session, inputs, kOutputs));
+  ASSERT_OK(SharedClient().Run(session, 1).status());
   StoreId store;
   ASSERT_OK_AND_ASSIGN(const std::vector<OutputSummary> outputs,
-                       Client().Keep(session, {}, &store));
+                       SharedClient().Keep(session, {}, &store));
   EXPECT_EQ(outputs[0].least, -3);
   EXPECT_EQ(outputs[0].most, 9);
-  Client().Drop(store);
+  SharedClient().Drop(store);
 }
 
 }  // namespace

@@ -10,36 +10,26 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/os/program_folder.h"
+#include "tests/core/kernels/onnxruntime/shared_client.h"
 #include "tests/core/onnx/onnx_text.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
 
-using quotient::testing::IsOk;
 using quotient::testing::ModelAtOpset;
 using ::testing::UnorderedElementsAre;
 
 class SlicedRunTest : public ::testing::Test {
  protected:
-  static HelperClient& Client() {
-    static const auto& client = *new absl::StatusOr<std::unique_ptr<HelperClient>>(
-        HelperClient::Create({.program = os::FindBesideProgram("quotient-ort", {""}),
-                              .library = os::FindBesideProgram("libonnxruntime.so", {"../lib/"}),
-                              .memory_bytes = int64_t{4} << 30}));
-    EXPECT_THAT(client, IsOk());
-    return **client;
-  }
-
   // Runs a model, as it is, on x = 3.
   static absl::StatusOr<Summaries> Run(const std::string& text) {
     const Dump graph{.model = ModelAtOpset(17, text).SerializeAsString()};
     const std::vector<float> three = {3};
     const std::vector<NamedTensor> inputs = {{"x", model::Tensor::Floats({1}, three)}};
     StoreId store;
-    absl::StatusOr<Summaries> summaries = RunInSlices(Client(), graph, inputs, &store);
-    Client().Drop(store);
+    absl::StatusOr<Summaries> summaries = RunInSlices(SharedClient(), graph, inputs, &store);
+    SharedClient().Drop(store);
     return summaries;
   }
 };
@@ -106,7 +96,7 @@ TEST_F(SlicedRunTest, GraphsWithSequencesRunAtOnce) {
 
 TEST_F(SlicedRunTest, WhatIsNoModelIsAnError) {
   StoreId store;
-  EXPECT_FALSE(RunInSlices(Client(), {.model = "no model"}, {}, &store).ok());
+  EXPECT_FALSE(RunInSlices(SharedClient(), {.model = "no model"}, {}, &store).ok());
 }
 
 }  // namespace

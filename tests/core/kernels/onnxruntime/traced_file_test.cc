@@ -12,14 +12,13 @@
 
 #include "core/kernels/onnxruntime/node_kernel.h"
 #include "core/kernels/onnxruntime/written_graph.h"
-#include "core/os/program_folder.h"
 #include "tests/core/kernels/graph_cases.h"
+#include "tests/core/kernels/onnxruntime/shared_client.h"
 #include "tests/support/status_matchers.h"
 
 namespace quotient::kernels::onnxruntime {
 namespace {
 
-using quotient::testing::IsOk;
 using quotient::testing::StatusIs;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -62,15 +61,6 @@ TEST(OperandBookTest, ForgetsTheOperandsOfOneStore) {
 
 class TraceFileTest : public ::testing::Test {
  protected:
-  static HelperClient& Client() {
-    static const auto& client = *new absl::StatusOr<std::unique_ptr<HelperClient>>(
-        HelperClient::Create({.program = os::FindBesideProgram("quotient-ort", {""}),
-                              .library = os::FindBesideProgram("libonnxruntime.so", {"../lib/"}),
-                              .memory_bytes = int64_t{4} << 30}));
-    EXPECT_THAT(client, IsOk());
-    return **client;
-  }
-
   absl::StatusOr<FileKernels> Trace(const std::string& body, int threads = 1) {
     const model::Graph graph = GraphOf({"g", body});
     QUOTIENT_ASSIGN_OR_RETURN(const WrittenGraph written, WriteGraph(graph));
@@ -79,7 +69,7 @@ class TraceFileTest : public ::testing::Test {
     for (size_t i = 0; i < tensors.size(); ++i) {
       inputs.push_back({written.values.inputs[i].name, tensors[i]});
     }
-    return TraceFile(&Client(), &book_, written.file, inputs, threads);
+    return TraceFile(&SharedClient(), &book_, written.file, inputs, threads);
   }
 
   // The values that a kernel reads, as long as they are kept.
@@ -153,7 +143,7 @@ TEST_F(TraceFileTest, EqualKernelsOfTwoFilesReadThoseOfTheFirst) {
 }
 
 TEST_F(TraceFileTest, AFileThatIsNoModelIsAnError) {
-  EXPECT_THAT(TraceFile(&Client(), &book_,
+  EXPECT_THAT(TraceFile(&SharedClient(), &book_,
                         {.model = "no model", .external_data = {}, .owner = nullptr}, {}, 1),
               StatusIs(absl::StatusCode::kUnimplemented));
 }
